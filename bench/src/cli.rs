@@ -371,7 +371,7 @@ fn share_time(cli: &Cli, plans: &mut [Plan]) -> Result<ProgressBar> {
     for plan in plans.iter_mut() {
         plan.rounds = if cli.check { 0 } else { rounds };
     }
-    let bar = terminal::progress(cells.iter().sum::<usize>() * cli.processes(), expected);
+    let bar = terminal::progress::timed(cells.iter().sum::<usize>() * cli.processes(), expected);
     if expected < Duration::from_secs(1) {
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }

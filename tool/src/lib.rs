@@ -102,7 +102,7 @@ fn answered(mut answer: clap::Error, command: Option<&str>) -> ExitCode {
     ExitCode::from(if command == Some("doctor") { 3 } else { 2 })
 }
 
-/// clap suggests hidden names, too.
+/// clap suggests hidden names, too, and the most similar command last.
 fn forget_hidden(answer: &mut clap::Error) {
     let hidden = cli::hidden(&cli::command());
     let is_hidden = |name: &String| hidden.contains(name);
@@ -118,6 +118,7 @@ fn forget_hidden(answer: &mut clap::Error) {
     if let Some(ContextValue::Strings(mut names)) = answer.remove(ContextKind::SuggestedSubcommand)
     {
         names.retain(|name| !is_hidden(name));
+        names.reverse();
         if !names.is_empty() {
             let names = ContextValue::Strings(names);
             answer.insert(ContextKind::SuggestedSubcommand, names);

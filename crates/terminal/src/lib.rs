@@ -3,14 +3,13 @@
 
 pub mod error;
 pub mod output;
+pub mod progress;
 pub mod style;
 pub mod table;
 
 use error::{Error, Result};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::Duration;
 
 /// "16 B", "1 KiB", "1 MiB".
 pub fn size_name(bytes: usize) -> String {
@@ -81,20 +80,6 @@ fn columns_of(stream: impl AsFd) -> Option<usize> {
 fn terminal_columns(stream: impl AsFd) -> Option<usize> {
     let size = terminal_size::terminal_size_of(stream);
     size.map(|(width, _)| usize::from(width.0))
-}
-
-/// A bar on standard error, if that is a terminal; on a narrow one the count without the bar.
-pub fn progress(steps: usize, expected: Duration) -> ProgressBar {
-    let bar = ProgressBar::new(steps as u64);
-    let template = match terminal_columns(std::io::stderr()) {
-        Some(0..=79) => "{pos}/{len} {wide_msg}".to_owned(),
-        _ => format!(
-            "{{bar:30}} {{pos}}/{{len}} {{elapsed}} of about {:.0}s  {{wide_msg}}",
-            expected.as_secs_f64().ceil()
-        ),
-    };
-    bar.set_style(ProgressStyle::with_template(&template).expect("a valid template"));
-    bar
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ fn all_windows(cases: &[Case], team: &[WorkerProcess]) -> usize {
 /// A bar for the shares of all cases.
 pub fn bar(cases: &[Case], teams: &[Vec<WorkerProcess>], effort: Effort) -> ProgressBar {
     let expected = effort.duration(all_windows(cases, &teams[0]));
-    terminal::progress(cases.len() * teams.len(), expected)
+    terminal::progress::timed(cases.len() * teams.len(), expected)
 }
 
 /// Measures all cases. `share` measures a team's share of one, in as many ways as it likes; the

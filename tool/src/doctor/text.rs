@@ -69,7 +69,7 @@ fn findings(doctor: &Doctor, severity: Severity, verbose: bool) -> String {
         Severity::Problem => (BAD, "Problems"),
         Severity::Warning => (WARN, "Warnings"),
         Severity::Note if full => (BOLD, "Notes"),
-        Severity::Note => (BOLD, "Notes; --verbose shows their evidence"),
+        Severity::Note => (BOLD, "Notes; --verbose shows what was seen"),
     };
     let all = doctor.findings.iter();
     let shown: Vec<String> = all
@@ -82,7 +82,7 @@ fn findings(doctor: &Doctor, severity: Severity, verbose: bool) -> String {
     }
 }
 
-/// What is wrong, and in full what was seen and what to do.
+/// What is wrong and what to do, and in full what was seen.
 fn show(finding: &Finding, style: anstyle::Style, full: bool) -> String {
     let mut out = item(&format!("  {} ", paint(style, "*")), &finding.says);
     if full {
@@ -90,10 +90,10 @@ fn show(finding: &Finding, style: anstyle::Style, full: bool) -> String {
             let label = format!("      {} ", paint(DIM, "seen"));
             out += &item(&label, format!("{}: {}", evidence.from, evidence.value));
         }
-        for cure in &finding.cures {
-            let label = format!("      {} ", paint(GOOD, "cure"));
-            out += &item(&label, format!("{}: {}", cure.at, cure.set));
-        }
+    }
+    for cure in &finding.cures {
+        let label = format!("      {} ", paint(GOOD, "cure"));
+        out += &item(&label, format!("{}: {}", cure.at, cure.set));
     }
     out
 }

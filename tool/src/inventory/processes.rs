@@ -10,6 +10,7 @@ use crate::style::clean;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use terminal::progress::Progress;
 
 /// A libcrypto in a process.
 #[derive(Debug, Clone, Serialize)]
@@ -149,12 +150,13 @@ pub fn maps(root: &Root) -> (Vec<(u32, String)>, usize) {
 
 pub fn find(root: &Root, scanner: &mut Scanner) -> Processes {
     let (maps, unreadable) = maps(root);
-    scanner.expect(maps.len());
+    let progress = Progress::new(maps.len(), "processes");
     let mut list = Vec::new();
     for (pid, maps) in &maps {
-        scanner.step();
+        progress.step();
         list.extend(process(root, *pid, maps, scanner));
     }
+    progress.finish();
     Processes {
         seen: maps.len() + unreadable,
         unreadable,

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Looks into files that processes have mapped: each file once, for a bounded time, with a bar
-//! where it takes longer than a second.
+//! Looks into files that processes have mapped: each file once, for a bounded time.
 
 use crate::elf::Elf;
 use crate::root::Root;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -29,9 +27,6 @@ pub struct Scanner {
     begun: Instant,
     known: HashMap<(u64, u64), Seen>,
     skipped: usize,
-    bar: Option<ProgressBar>,
-    steps: u64,
-    step: u64,
 }
 
 impl Scanner {
@@ -40,27 +35,6 @@ impl Scanner {
             begun: Instant::now(),
             known: HashMap::new(),
             skipped: 0,
-            bar: None,
-            steps: 0,
-            step: 0,
-        }
-    }
-
-    /// So many steps will follow.
-    pub fn expect(&mut self, steps: usize) {
-        self.steps = steps as u64;
-    }
-
-    pub fn step(&mut self) {
-        self.step += 1;
-        if self.bar.is_none() && self.begun.elapsed() > Duration::from_secs(1) {
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} processes");
-            let bar = ProgressBar::new(self.steps);
-            bar.set_style(style.expect("a valid template"));
-            self.bar = Some(bar);
-        }
-        if let Some(bar) = &self.bar {
-            bar.set_position(self.step);
         }
     }
 
@@ -87,14 +61,6 @@ impl Scanner {
         let seen = look(file);
         self.known.insert(key, seen.clone());
         seen
-    }
-}
-
-impl Drop for Scanner {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
     }
 }
 

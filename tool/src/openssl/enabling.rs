@@ -4,26 +4,34 @@
 
 use crate::libcrypto::LibCrypto;
 use crate::{provider, trust};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Commands that work here. `system`: whether the system has an OpenSSL 3 to enable it in.
 pub fn how(system: bool) -> String {
     let libcrypto = LibCrypto::open();
-    let module = libcrypto.and_then(|libcrypto| provider::find(Some(&libcrypto)));
-    match module {
-        Err(error) => format!("It cannot be enabled yet: {error}"),
-        Ok(_) if !system => {
-            "For you: tenrounds enable. For the system: install OpenSSL 3 there first".to_owned()
-        }
-        Ok(module) if only_roots(&module) => {
-            "For the system: sudo tenrounds enable --system; for you: tenrounds enable".to_owned()
-        }
-        Ok(_) => {
-            "For you: tenrounds enable. For the system: install tenrounds first (the package, \
-                  or sudo make install)"
-                .to_owned()
-        }
+    let module = match libcrypto.and_then(|libcrypto| provider::find(Some(&libcrypto))) {
+        Ok(module) => module,
+        Err(error) => return format!("It cannot be enabled yet: {error}"),
+    };
+    let elsewhere = not_on_path();
+    if system && elsewhere.is_none() && only_roots(&module) {
+        return "For the system: sudo tenrounds enable --system; for you: tenrounds enable".into();
     }
+    let tool = elsewhere.map_or("tenrounds".into(), |tool| tool.display().to_string());
+    let first = match system {
+        true => "install tenrounds first (the package, or sudo make install)",
+        false => "install OpenSSL 3 there first",
+    };
+    format!("For you: {tool} enable. For the system: {first}")
+}
+
+/// Where this program lies, if the shell does not find it by its name: in a build tree, for example.
+fn not_on_path() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut found = std::env::split_paths(&path).map(|dir| dir.join("tenrounds"));
+    let same = |found: PathBuf| found.canonicalize().is_ok_and(|found| found == program);
+    (!found.any(same)).then_some(program)
 }
 
 /// Whether only root can replace a file: `enable --system` refuses others.

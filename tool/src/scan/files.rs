@@ -7,12 +7,12 @@ use super::{Entry, Holds, Scan, Trouble};
 use crate::root::Root;
 use crate::style::clean;
 use classify::{Module, Refusal};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashSet;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+use terminal::progress::Progress;
 
 /// A larger file is not read: the largest browsers have 300 MB.
 const LARGEST: u64 = 2 << 30;
@@ -75,9 +75,7 @@ fn outcomes(files: &[Target]) -> Vec<Outcome> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(files.len()));
-    let bar = ProgressBar::new(files.len() as u64);
-    let style = ProgressStyle::with_template("{pos}/{len} files");
-    bar.set_style(style.expect("a valid template"));
+    let progress = Progress::new(files.len(), "files");
     std::thread::scope(|scope| {
         for _ in 0..threads.min(files.len()) {
             scope.spawn(|| {
@@ -91,12 +89,12 @@ fn outcomes(files: &[Target]) -> Vec<Outcome> {
                     let outcome = look(target, &mut buffer);
                     let mut done = done.lock().expect("no thread panics");
                     done.push((index, outcome));
-                    bar.inc(1);
+                    progress.step();
                 }
             });
         }
     });
-    bar.finish_and_clear();
+    progress.finish();
     let mut done = done.into_inner().expect("no thread panics");
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, outcome)| outcome).collect()

@@ -2,10 +2,10 @@
 //! Every backend against every other, on random messages of every mode and key size.
 
 use super::case::Case;
-use super::progress::Progress;
 use crate::core::Backend;
 use catalogue::Cipher;
 use fastrand::Rng;
+use terminal::progress::Progress;
 
 /// Lengths that are all tried: the loops and tails of all backends end below the first number.
 const DENSE: usize = 600;
@@ -50,7 +50,7 @@ pub fn run(running: &[Backend], seed: u64, up_to: usize) -> Found {
         .into_iter()
         .filter(|c| c.is_aes())
         .collect();
-    let progress = Progress::new(ciphers.len() as u64);
+    let progress = Progress::new(ciphers.len(), "ciphers");
     for cipher in ciphers {
         for len in lengths(&mut rng, cipher, up_to) {
             let case = Case::random(&mut rng, cipher, len);

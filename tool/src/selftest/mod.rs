@@ -4,7 +4,6 @@
 
 mod case;
 mod cross_check;
-mod progress;
 
 use crate::cli::SelftestArgs;
 use crate::core::{names_of, passes_known_answers, Backend, Cpu};

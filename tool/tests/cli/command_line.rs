@@ -92,6 +92,7 @@ fn wrong_words_are_answered_with_the_nearest_and_the_usage() {
     let place = Place::new();
     let said = |args: &[&str]| place.tool(args).done().failed(2);
     contains(&said(&["detcet"]), &["'detcet'", "'detect'"]);
+    contains(&said(&["detekt"]), &["'detect', 'selftest'"]);
     contains(
         &said(&["detect", "--jsn"]),
         &["'--jsn'", "'--json'", "Usage: tenrounds detect"],

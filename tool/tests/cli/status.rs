@@ -3,7 +3,7 @@
 
 use crate::enable_support::{Machine, DEBIAN};
 use crate::json::valid;
-use crate::support::{contains, Finish};
+use crate::support::{contains, Finish, TOOL};
 use std::path::Path;
 
 /// The verdict of a machine in an environment: its field in JSON, the first line, and the status
@@ -28,7 +28,18 @@ fn for_the_system() {
     assert_eq!((in_force.as_str(), check), ("no", Some(1)));
     contains(
         &first,
-        &["is not in force", "sudo tenrounds enable --system"],
+        &[
+            "is not in force",
+            &format!("For you: {TOOL} enable. For the system: install tenrounds first"),
+        ],
+    );
+    let mut tool = machine.tool(&["status"]);
+    let path = Path::new(TOOL).parent().unwrap().display().to_string();
+    let path = format!("{path}:{}", std::env::var("PATH").unwrap());
+    let on_path = tool.env("PATH", path).done().ok().out;
+    contains(
+        &on_path,
+        &["sudo tenrounds enable --system; for you: tenrounds enable"],
     );
 
     machine.enable().ok();
