@@ -134,8 +134,8 @@ fn about(run: &Run, room: f64) -> Vec<String> {
     let stock = run.results.stock();
     let disturbance = Disturbance {
         load: None,
-        rounds: run.effort.rounds * run.results.cells().len(),
-        discarded: run.effort.repeated,
+        windows: run.effort.rounds * run.results.rows.len(),
+        repeated: run.effort.repeated,
         doubtful: run.effort.doubtful,
     };
     let about = About {

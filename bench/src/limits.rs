@@ -164,19 +164,7 @@ pub fn probe(windows: usize, window_us: u64) -> Result<Vec<Figure>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peer::{Direction, Form};
-
-    fn spec(mode: Mode, direction: Direction, streams: usize) -> Spec {
-        Spec {
-            mode,
-            key_bits: 256,
-            direction,
-            streams,
-            aad: crate::peer::AAD,
-            gap: 0,
-            form: Form::Usual,
-        }
-    }
+    use crate::peer::{spec, Direction};
 
     #[test]
     fn chains_are_bound_by_latency() {

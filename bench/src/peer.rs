@@ -327,21 +327,23 @@ pub struct Absent {
     pub why: String,
 }
 
+/// What of a mode is measured most.
+#[cfg(test)]
+pub fn spec(mode: Mode, direction: Direction, streams: usize) -> Spec {
+    Spec {
+        mode,
+        key_bits: 256,
+        direction,
+        streams,
+        aad: AAD,
+        gap: 0,
+        form: Form::Usual,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn spec(mode: Mode, direction: Direction, streams: usize) -> Spec {
-        Spec {
-            mode,
-            key_bits: 256,
-            direction,
-            streams,
-            aad: AAD,
-            gap: 0,
-            form: Form::Usual,
-        }
-    }
 
     #[test]
     fn ragged_lengths_are_whole_blocks_of_many_sizes() {

@@ -4,9 +4,7 @@
 use crate::core::Backend;
 use crate::token::args::TokenArgs;
 use crate::{pages, subject};
-use clap::builder::{
-    PossibleValue, StringValueParser, TypedValueParser, UnknownArgumentValueParser,
-};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueHint};
 use std::ffi::{OsStr, OsString};
@@ -403,15 +401,6 @@ pub struct StatusArgs {
 
 #[derive(Args, Debug)]
 pub struct SpeedArgs {
-    #[arg(
-        value_name = "ALGORITHM",
-        value_parser = Offered(subject::words),
-        hide_possible_values = true,
-        help = MEASURED,
-        long_help = with_modes(MEASURED, &subject::modes())
-    )]
-    pub algorithms: Vec<String>,
-
     #[command(flatten)]
     pub measure: MeasureArgs,
 
@@ -420,20 +409,7 @@ pub struct SpeedArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(
-    arg = moved("paths", "tenrounds compare-paths"),
-    arg = moved("baseline", "tenrounds diff OLD NEW")
-)]
 pub struct CompareArgs {
-    #[arg(
-        value_name = "ALGORITHM",
-        value_parser = Offered(subject::words),
-        hide_possible_values = true,
-        help = MEASURED,
-        long_help = with_modes(MEASURED, &subject::modes())
-    )]
-    pub algorithms: Vec<String>,
-
     #[command(flatten)]
     pub measure: MeasureArgs,
 
@@ -545,9 +521,18 @@ pub struct MeasureArgs {
     pub json: bool,
 }
 
-/// What speed and compare can measure besides.
+/// What speed and compare can measure.
 #[derive(Args, Debug)]
 pub struct CaseArgs {
+    #[arg(
+        value_name = "ALGORITHM",
+        value_parser = Offered(subject::words),
+        hide_possible_values = true,
+        help = MEASURED,
+        long_help = with_modes(MEASURED, &subject::modes())
+    )]
+    pub algorithms: Vec<String>,
+
     /// The sizes of `openssl speed -aead`: 2, 31, 136, 1024, 8192 and 16384 bytes; AEADs only
     #[arg(long, conflicts_with = "bytes")]
     pub aead: bool,
@@ -586,17 +571,6 @@ pub struct ReportArgs {
     /// Also draw the chart into an SVG file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-}
-
-/// An option that is a command of its own now: an error that names the command.
-fn moved(option: &'static str, command: &str) -> clap::Arg {
-    clap::Arg::new(option)
-        .long(option)
-        .hide(true)
-        .action(clap::ArgAction::SetTrue)
-        .value_parser(UnknownArgumentValueParser::suggest(format!(
-            "it is a command of its own: {command}"
-        )))
 }
 
 /// Any word. Completions offer these; the command itself refuses others, and names the nearest.
@@ -893,27 +867,6 @@ mod tests {
                 assert!(said.contains(&usage), "{said}");
             }
         }
-    }
-
-    #[test]
-    fn an_option_that_moved_names_its_command() {
-        let paths = said("tenrounds compare --paths");
-        let diff = said("tenrounds compare --baseline old.json new.json");
-        for (said, tip) in [
-            (paths, "tenrounds compare-paths"),
-            (diff, "tenrounds diff OLD NEW"),
-        ] {
-            assert!(said.contains("error: unexpected argument '--"), "{said}");
-            assert!(
-                said.contains(&format!("tip: it is a command of its own: {tip}")),
-                "{said}"
-            );
-            assert!(said.contains("Usage: tenrounds compare"), "{said}");
-        }
-        let help = <Cli as CommandFactory>::command()
-            .find_subcommand_mut("compare")
-            .map(|c| c.render_long_help());
-        assert!(!help.unwrap().to_string().contains("--baseline"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::algorithm::Direction;
 use crate::bench::case::Case;
 use crate::bench::comparison::Comparison;
 use crate::bench::figure::{limit_rows, Figure};
+use crate::bench::how::How;
 use crate::bench::implementation::Implementation;
 use crate::bench::measure::{limits, note_absent, widest, Effort, Rounds, TEAMS};
 use crate::bench::passes;
@@ -19,7 +20,7 @@ use crate::libcrypto::LibCrypto;
 use crate::masks;
 use crate::schema::Document;
 use crate::subject::{references, Subject};
-use ::measure::busy::{Load, Watch};
+use ::measure::busy::Watch;
 use ::measure::limit::Limit;
 use ::measure::stats::Summary;
 use serde::Serialize;
@@ -37,24 +38,6 @@ const USUAL_TIME: Duration = Duration::from_millis(13_500);
 #[derive(Serialize)]
 struct Body {
     compare: How,
-}
-
-/// How it was measured.
-#[derive(Serialize)]
-struct How {
-    /// Seconds that the command took.
-    seconds: f64,
-    /// Rounds of each figure, microseconds of each window.
-    rounds: usize,
-    window_us: u64,
-    /// Rounds repeated because wall clock and CPU time disagreed, and rounds that count
-    /// nevertheless.
-    rounds_discarded: usize,
-    rounds_doubtful: usize,
-    busy: bool,
-    /// null: /proc/stat could not be read.
-    load: Option<Load>,
-    notes: Vec<String>,
 }
 
 /// The processes that take part, weakest first; the limit only where there is one.
@@ -104,13 +87,13 @@ fn reference_cases(cases: &[Case]) -> Vec<Case> {
 fn run(args: &CompareArgs) -> Result<Comparison> {
     let watch = Watch::start();
     let started = Instant::now();
-    let usual = args.algorithms.is_empty();
+    let usual = args.cases.algorithms.is_empty();
     let effort = effort(
         &args.measure,
         &args.report,
         if usual { USUAL } else { THOROUGH },
     );
-    let work = work(&args.algorithms, args.measure.decrypt, true)?;
+    let work = work(&args.cases.algorithms, args.measure.decrypt, true)?;
     let all = cases(&args.measure, &args.cases, &work)?;
     let of_aes = |case: &Case| case.subject.is_aes();
     let (aes, mut references): (Vec<Case>, Vec<Case>) = all.iter().copied().partition(of_aes);
@@ -208,17 +191,7 @@ fn json(found: &Comparison) -> String {
             .all()
             .flat_map(|f| f.rows(found.backend, found.widest)),
     );
-    let disturbance = found.disturbance();
-    let how = How {
-        seconds: found.took.as_secs_f64(),
-        rounds: found.effort.rounds,
-        window_us: found.effort.window_us,
-        rounds_discarded: disturbance.discarded,
-        rounds_doubtful: disturbance.doubtful,
-        busy: disturbance.is_busy(),
-        load: disturbance.load,
-        notes: found.notes.clone(),
-    };
+    let how = How::new(found.took, found.effort, found.disturbance(), &found.notes);
     Document::new("compare", found.host.clone(), rows, Body { compare: how }).to_json()
 }
 

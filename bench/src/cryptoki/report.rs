@@ -57,7 +57,7 @@ pub struct Report {
     stored: Option<Stored>,
 }
 
-/// A table with its text.
+/// A text with a table, or without.
 struct Sheet {
     title: &'static str,
     remark: String,
@@ -211,26 +211,26 @@ impl Report {
                 rows,
             });
         }
+        sheets.extend(self.stored.as_ref().map(|stored| Sheet {
+            title: "Stored keys",
+            remark: stored.line(),
+            heads: Vec::new(),
+            rows: Vec::new(),
+        }));
         sheets
     }
 
     fn text(&self) -> String {
         let mut out = String::new();
         for sheet in self.sheets() {
-            let Sheet {
-                title,
-                remark,
-                heads,
-                rows,
-            } = sheet;
-            let heads: Vec<String> = heads.iter().enumerate().map(aligned).collect();
-            let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-            let mut table = Table::new(&heads);
-            rows.into_iter().for_each(|row| table.row(row));
-            let _ = write!(out, "{title}. {remark}\n{table}");
-        }
-        if let Some(stored) = &self.stored {
-            let _ = writeln!(out, "{}", stored.line());
+            let _ = writeln!(out, "{}. {}", sheet.title, sheet.remark);
+            if !sheet.rows.is_empty() {
+                let heads: Vec<String> = sheet.heads.iter().enumerate().map(aligned).collect();
+                let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+                let mut table = Table::new(&heads);
+                sheet.rows.into_iter().for_each(|row| table.row(row));
+                let _ = write!(out, "{table}");
+            }
         }
         out
     }
@@ -248,21 +248,14 @@ impl Report {
                 process, in turn, in windows of 50 µs.\nTimes are medians; ratios are medians of the \
                 ratios within rounds. Every module's output was\ncompared with the core's.\n";
         for sheet in self.sheets() {
-            let Sheet {
-                title,
-                remark,
-                heads,
-                rows,
-            } = sheet;
-            let _ = write!(out, "\n## {title}\n\n{remark}\n\n");
-            let columns = "---:|".repeat(heads.len() - 1);
-            let _ = writeln!(out, "| {} |\n|---|{columns}", heads.join(" | "));
-            for row in rows {
+            let _ = writeln!(out, "\n## {}\n\n{}", sheet.title, sheet.remark);
+            if !sheet.rows.is_empty() {
+                let columns = "---:|".repeat(sheet.heads.len() - 1);
+                let _ = writeln!(out, "\n| {} |\n|---|{columns}", sheet.heads.join(" | "));
+            }
+            for row in sheet.rows {
                 let _ = writeln!(out, "| {} |", row.join(" | "));
             }
-        }
-        if let Some(stored) = &self.stored {
-            let _ = write!(out, "\n## Stored keys\n\n{}\n", stored.line());
         }
         out
     }

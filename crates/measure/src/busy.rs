@@ -98,7 +98,7 @@ impl Load {
 }
 
 /// Beyond these the machine counts as busy: the fraction of its processors that others use, of its
-/// time that the hypervisor takes, of rounds that are repeated, and of disturbed rounds that count.
+/// time that the hypervisor takes, of windows that are repeated, and of disturbed windows that count.
 const OTHERS: f64 = 0.1;
 const STOLEN: f64 = 0.01;
 const REPEATED: f64 = 0.1;
@@ -108,24 +108,24 @@ const DOUBTFUL: f64 = 0.001;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Disturbance {
     pub load: Option<Load>,
-    pub rounds: usize,
-    /// Rounds that were repeated because wall clock and CPU time disagreed.
-    pub discarded: usize,
-    /// Rounds that count although they did.
+    pub windows: usize,
+    /// Windows that were repeated because wall clock and CPU time disagreed.
+    pub repeated: usize,
+    /// Windows that count although they did.
     pub doubtful: usize,
 }
 
 impl Disturbance {
-    /// Of all rounds together.
+    /// Of all cases together.
     pub fn of(load: Option<Load>, all: impl IntoIterator<Item = Disturbance>) -> Disturbance {
         let mut sum = Disturbance {
             load,
             ..Disturbance::default()
         };
-        for rounds in all {
-            sum.rounds += rounds.rounds;
-            sum.discarded += rounds.discarded;
-            sum.doubtful += rounds.doubtful;
+        for one in all {
+            sum.windows += one.windows;
+            sum.repeated += one.repeated;
+            sum.doubtful += one.doubtful;
         }
         sum
     }
@@ -150,13 +150,13 @@ impl Disturbance {
                 ));
             }
         }
-        if self.discarded as f64 > REPEATED * self.rounds as f64 {
-            reasons.push(format!("{} rounds were repeated", self.discarded));
+        if self.repeated as f64 > REPEATED * self.windows as f64 {
+            reasons.push(format!("{} windows were repeated", self.repeated));
         }
-        if self.doubtful as f64 > DOUBTFUL * self.rounds as f64 {
+        if self.doubtful as f64 > DOUBTFUL * self.windows as f64 {
             reasons.push(format!(
-                "wall clock and CPU time disagree by more than 5 % in {} of {} rounds",
-                self.doubtful, self.rounds
+                "wall clock and CPU time disagree by more than 5 % in {} of {} windows",
+                self.doubtful, self.windows
             ));
         }
         reasons
@@ -170,11 +170,11 @@ impl Disturbance {
                 self.reasons().join("; ")
             ));
         }
-        (self.discarded + self.doubtful > 0).then(|| {
+        (self.repeated + self.doubtful > 0).then(|| {
             format!(
-                "Wall clock and CPU time disagreed by more than 5 % in some rounds: {} were \
+                "Wall clock and CPU time disagreed by more than 5 % in some windows: {} were \
                  repeated, and {} of those that count are disturbed.",
-                self.discarded, self.doubtful
+                self.repeated, self.doubtful
             )
         })
     }
@@ -220,8 +220,8 @@ mod tests {
                 others: 1.0,
                 stolen: 0.001,
             }),
-            rounds: 100,
-            discarded: 3,
+            windows: 100,
+            repeated: 3,
             doubtful: 0,
         };
         assert!(!quiet.is_busy());
@@ -249,8 +249,8 @@ mod tests {
                 "used 1.3 of 2 processors",
             ),
             (said(&|d| d.load = load(0.0, 0.04)), "took 4 % of the time"),
-            (said(&|d| d.discarded = 40), "40 rounds were repeated"),
-            (said(&|d| d.doubtful = 2), "in 2 of 100 rounds"),
+            (said(&|d| d.repeated = 40), "40 windows were repeated"),
+            (said(&|d| d.doubtful = 2), "in 2 of 100 windows"),
         ] {
             assert!(
                 said.starts_with("Warning: the machine was busy: "),

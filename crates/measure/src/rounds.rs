@@ -115,4 +115,28 @@ mod tests {
         assert!((rates.ratio("ours", "theirs").unwrap().spread() - 0.2).abs() < 1e-12);
         assert_eq!(rates.rate("theirs").unwrap().spread(), 0.0);
     }
+
+    /// Simulated runs of five processes. `offset`: how much processes differ; `noise`: windows.
+    #[test]
+    fn another_run_lies_within_the_spread() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut normal = || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
+        let mut run = |offset: f64, noise: f64| {
+            let mut rates = Rates::default();
+            for _ in 0..5 {
+                let process = 100.0 + offset * normal();
+                let windows = (0..5).map(|_| process + noise * normal());
+                rates.absorb(BTreeMap::from([("ours", windows.collect())]));
+            }
+            rates.rate("ours").unwrap()
+        };
+        for (offset, noise) in [(0.0, 1.0), (0.3, 1.0), (1.0, 1.0), (1.0, 0.1)] {
+            let within = (0..1000).filter(|_| {
+                let (a, b) = (run(offset, noise), run(offset, noise));
+                (a.median / b.median - 1.0).abs() <= a.spread().max(b.spread())
+            });
+            let within = within.count();
+            assert!(within >= 950, "{within} of 1000: {offset}, {noise}");
+        }
+    }
 }

@@ -42,6 +42,13 @@ impl Window {
     }
 }
 
+/// A window of one thread.
+impl AsRef<[Window]> for Window {
+    fn as_ref(&self) -> &[Window] {
+        std::slice::from_ref(self)
+    }
+}
+
 /// The wall clock.
 pub(crate) const WALL: ClockId = ClockId::CLOCK_MONOTONIC;
 
@@ -134,14 +141,15 @@ impl Pace {
 /// A disturbed window is repeated this many times at most.
 const REPEATS: usize = 4;
 
-/// Takes a window, and repeats it while it is disturbed. Returns the last one, and the number of
-/// repetitions.
-pub fn undisturbed(take: &mut dyn FnMut() -> Result<Window>) -> Result<(Window, usize)> {
+/// Takes a window, of one thread or several, and repeats it while it is disturbed. Returns the last
+/// one, and the number of repetitions.
+pub fn undisturbed<W: AsRef<[Window]>>(take: &mut dyn FnMut() -> Result<W>) -> Result<(W, usize)> {
     let mut repeated = 0;
     loop {
-        let window = take()?;
-        if window.undisturbed() || repeated == REPEATS {
-            return Ok((window, repeated));
+        let windows = take()?;
+        let quiet = windows.as_ref().iter().all(Window::undisturbed);
+        if quiet || repeated == REPEATS {
+            return Ok((windows, repeated));
         }
         repeated += 1;
     }

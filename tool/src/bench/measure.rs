@@ -13,7 +13,7 @@ use ::measure::busy::Disturbance;
 use ::measure::limit::{Limit, Work};
 use ::measure::rounds::Rates;
 use ::measure::stats::Summary;
-use ::measure::window::Window;
+use ::measure::window::{undisturbed, Window};
 use std::collections::BTreeMap;
 
 /// So many sets of processes share the rounds of a case. Where code and data of a process happen to
@@ -60,9 +60,9 @@ pub struct Rounds {
     pub rates: Rates<Implementation>,
     /// Where the CPU time of all these windows went.
     pub spent: BTreeMap<Implementation, Spent>,
-    /// Rounds that were repeated because the clocks disagreed in one of their windows.
-    pub discarded: usize,
-    /// Rounds that count although the clocks disagreed, for want of better ones.
+    /// Windows that were repeated because the clocks disagreed.
+    pub repeated: usize,
+    /// Windows that count although the clocks disagreed, for want of better ones.
     pub doubtful: usize,
     /// Who could not take part, and why.
     pub absent: BTreeMap<Implementation, String>,
@@ -75,8 +75,8 @@ impl Rounds {
     pub fn disturbance(&self) -> Disturbance {
         Disturbance {
             load: None,
-            rounds: self.rates.values().map(Vec::len).max().unwrap_or(0),
-            discarded: self.discarded,
+            windows: self.rates.values().map(Vec::len).sum(),
+            repeated: self.repeated,
             doubtful: self.doubtful,
         }
     }
@@ -88,7 +88,7 @@ impl Rounds {
             self.spent.entry(who).or_default().add(spent);
         }
         self.absent.extend(other.absent);
-        self.discarded += other.discarded;
+        self.repeated += other.repeated;
         self.doubtful += other.doubtful;
     }
 
@@ -120,9 +120,10 @@ pub fn note_absent(rounds: &Rounds, notes: &mut Vec<String>) {
 }
 
 /// Rounds as they were taken: the windows of each member of the team, by its place there.
+#[derive(Default)]
 pub struct Taken {
     pub rounds: Vec<BTreeMap<usize, Vec<Window>>>,
-    pub discarded: usize,
+    pub repeated: usize,
     pub doubtful: usize,
 }
 
@@ -130,7 +131,7 @@ impl Taken {
     /// The part of some members, of different implementations.
     pub fn of(&self, team: &[WorkerProcess], member: impl Fn(usize) -> bool) -> Rounds {
         let mut result = Rounds {
-            discarded: self.discarded,
+            repeated: self.repeated,
             doubtful: self.doubtful,
             ..Rounds::default()
         };
@@ -143,32 +144,25 @@ impl Taken {
     }
 }
 
-/// Takes rounds until so many are undisturbed. On a machine that leaves no peace for three times as
-/// many, disturbed ones count, and are reported.
+/// Takes so many rounds. A disturbed window is repeated; on a machine that leaves no peace the last
+/// repetition counts, and is reported.
 pub fn take(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Result<Taken> {
     // A fixed seed, so that runs repeat the same orders.
     let mut random = fastrand::Rng::with_seed(0x2545_f491_4f6c_dd1d);
     let mut order = chosen.to_vec();
-    let (mut good, mut disturbed) = (Vec::new(), Vec::new());
-    while good.len() < effort.rounds && good.len() + disturbed.len() < 3 * effort.rounds {
+    let mut taken = Taken::default();
+    for _ in 0..effort.rounds {
         let mut round = BTreeMap::new();
         random.shuffle(&mut order);
         for &member in &order {
-            round.insert(member, team[member].window(effort.window_us)?);
+            let (windows, repeated) = undisturbed(&mut || team[member].window(effort.window_us))?;
+            taken.repeated += repeated;
+            taken.doubtful += usize::from(!windows.iter().all(Window::undisturbed));
+            round.insert(member, windows);
         }
-        match round.values().flatten().all(Window::undisturbed) {
-            true => good.push(round),
-            false => disturbed.push(round),
-        }
+        taken.rounds.push(round);
     }
-    let doubtful = disturbed.len().min(effort.rounds - good.len());
-    let discarded = disturbed.len() - doubtful;
-    good.extend(disturbed.into_iter().take(doubtful));
-    Ok(Taken {
-        rounds: good,
-        discarded,
-        doubtful,
-    })
+    Ok(taken)
 }
 
 impl Case {

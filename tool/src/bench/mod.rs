@@ -12,6 +12,7 @@ mod crossing;
 pub mod engine;
 mod evp;
 pub mod figure;
+pub mod how;
 pub mod implementation;
 mod job;
 mod jobs;

@@ -286,6 +286,7 @@ mod tests {
 
     fn with_threads(threads: &[Threads]) -> CaseArgs {
         CaseArgs {
+            algorithms: Vec::new(),
             aead: false,
             threads: threads.to_vec(),
             core: false,

@@ -4,12 +4,12 @@
 use super::found::{crossovers, Figure, Found};
 use crate::bench::count::Bytes;
 use crate::bench::figure;
+use crate::bench::how::How;
 use crate::bench::implementation::Implementation::{
     self, AfAlg, AfAlgEngine, Core, OpenSsl, Tenrounds,
 };
 use crate::kernel::drivers::Driver;
 use crate::schema::{Document, Measurement};
-use ::measure::busy::Load;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -21,14 +21,8 @@ struct Body {
 
 #[derive(Serialize)]
 struct Paths {
-    seconds: f64,
-    rounds: usize,
-    window_us: u64,
-    rounds_discarded: usize,
-    rounds_doubtful: usize,
-    busy: bool,
-    load: Option<Load>,
-    notes: Vec<String>,
+    #[serde(flatten)]
+    how: How,
     af_alg: Availability,
     engine: Availability,
     splice_copies: Option<bool>,
@@ -185,16 +179,8 @@ pub fn text(found: &Found) -> String {
             errno: missing.and_then(|u| u.errno),
         }
     };
-    let disturbance = found.disturbance();
     let paths = Paths {
-        seconds: found.took.as_secs_f64(),
-        rounds: found.effort.rounds,
-        window_us: found.effort.window_us,
-        rounds_discarded: disturbance.discarded,
-        rounds_doubtful: disturbance.doubtful,
-        busy: disturbance.is_busy(),
-        load: disturbance.load,
-        notes: found.notes.clone(),
+        how: How::new(found.took, found.effort, found.disturbance(), &found.notes),
         af_alg: availability(AfAlg),
         engine: availability(AfAlgEngine),
         splice_copies: found.splice_copies,

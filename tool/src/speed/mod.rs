@@ -8,6 +8,7 @@ use crate::algorithm::Direction;
 use crate::bench::case::Case;
 use crate::bench::chart::{columns, label_width, Layout, Paint, Row};
 use crate::bench::figure::Figure;
+use crate::bench::how::How;
 use crate::bench::implementation::Implementation::{self, Core, Limit, OpenSsl, Tenrounds};
 use crate::bench::measure::note_absent;
 use crate::bench::measure::{limits, widest, Effort, TEAMS};
@@ -23,7 +24,7 @@ use crate::masks;
 use crate::output;
 use crate::schema::{Document, Host};
 use crate::style::item;
-use ::measure::busy::{Disturbance, Load, Watch};
+use ::measure::busy::{Disturbance, Watch};
 use ::measure::limit;
 use anstyle::Style;
 use indicatif::ProgressBar;
@@ -56,24 +57,9 @@ struct Body {
     speed: How,
 }
 
-/// How it was measured.
-#[derive(Serialize)]
-struct How {
-    /// Seconds that the command took.
-    seconds: f64,
-    /// Windows repeated because wall clock and CPU time disagreed, and windows that count
-    /// nevertheless.
-    windows_discarded: usize,
-    windows_doubtful: usize,
-    busy: bool,
-    /// null: /proc/stat could not be read.
-    load: Option<Load>,
-    notes: Vec<String>,
-}
-
 /// What is measured, with one thread.
 fn cases(args: &SpeedArgs) -> Result<Vec<Case>> {
-    let work = work(&args.algorithms, args.measure.decrypt, false)?;
+    let work = work(&args.cases.algorithms, args.measure.decrypt, false)?;
     if let Some((other, _)) = work.iter().find(|(subject, _)| !subject.is_aes()) {
         return Err(Error::usage(format!(
             "tenrounds has no {}; `tenrounds compare` shows OpenSSL's",
@@ -301,7 +287,7 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
         output::err(format!("This takes about {seconds:.0} s.\n"));
     }
     let bar = passes::bar(&cases, crowd.teams(), effort);
-    let usual = args.algorithms.is_empty() && args.measure.seconds.is_none();
+    let usual = args.cases.algorithms.is_empty() && args.measure.seconds.is_none();
     let end = usual.then_some(started + USUAL_TIME);
     let mut figures = crowd.measure(&cases, (effort, end), &bar)?;
     let mut notes = Vec::new();
@@ -314,16 +300,9 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     figures.retain(|f| counts.contains(&f.case.threads));
     order_by_threads(&mut figures);
     let disturbance = Disturbance::of(watch.end(), figures.iter().map(|f| f.rounds.disturbance()));
-    let seconds = started.elapsed().as_secs_f64();
+    let took = started.elapsed();
     if args.measure.json {
-        let how = How {
-            seconds,
-            windows_discarded: disturbance.discarded,
-            windows_doubtful: disturbance.doubtful,
-            busy: disturbance.is_busy(),
-            load: disturbance.load,
-            notes,
-        };
+        let how = How::new(took, effort, disturbance, &notes);
         let backend = backend.as_deref().and_then(Backend::by_name);
         let rows = figures.iter().flat_map(|f| f.rows(backend, widest));
         let rows = rows.collect();
@@ -344,9 +323,9 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     }
     text += &paint.paragraph(&format!(
         "Wall clock, medians; {}: half of the rounds, and the medians of all processes, \
-         are within this of the median. It took \
-         {seconds:.1} s.",
-        paint.plus_minus()
+         are within this of the median. It took {:.1} s.",
+        paint.plus_minus(),
+        took.as_secs_f64()
     ));
     output::out(text + &paint.remark(disturbance))
 }

@@ -184,20 +184,3 @@ fn files_without_a_common_row_are_an_error() {
     let said = refused(r#"{"schema": "tenrounds-bench-1", "rows": []}"#);
     contains(&said, &["nothing to compare", "measure both"]);
 }
-
-#[test]
-fn the_option_that_it_was_is_answered_with_the_command() {
-    let place = Place::new();
-    for (args, command) in [
-        (&["--baseline", "a", "b"][..], "tenrounds diff OLD NEW"),
-        (&["--paths"], "tenrounds compare-paths"),
-        (
-            &["aes-128-cbc", "--paths", "--quick"],
-            "tenrounds compare-paths",
-        ),
-    ] {
-        let done = place.tool(["compare"]).args(args).done();
-        assert_eq!(done.status, Some(2), "{done:?}");
-        contains(&done.err, &["unexpected argument", command]);
-    }
-}

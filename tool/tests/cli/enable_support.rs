@@ -243,3 +243,34 @@ pub fn in_namespace(machine: &Machine, script: &str) -> Option<Done> {
     machine.at_home(&mut command);
     Some(command.done())
 }
+
+/// Runs commands on test machines, so that the state of this machine does not matter.
+pub struct Commands {
+    pub enables: Machine,
+    healthy: crate::machine::Machine,
+}
+
+impl Commands {
+    pub fn new() -> Commands {
+        Commands {
+            enables: Machine::debian(DEBIAN),
+            healthy: crate::machine::Machine::healthy(),
+        }
+    }
+
+    pub fn tool<S: AsRef<str>>(&self, line: &[S]) -> Command {
+        let words = line.iter().map(AsRef::as_ref);
+        let mut command = self.enables.place.tool(words);
+        self.enables.at_home(&mut command);
+        let root = match line[0].as_ref() {
+            "doctor" | "detect" => &self.healthy.dir,
+            "enable" | "disable" | "status" => &self.enables.root,
+            _ => {
+                command.env("OPENSSL_CONF", "/dev/null");
+                return command;
+            }
+        };
+        command.arg("--root").arg(root);
+        command
+    }
+}

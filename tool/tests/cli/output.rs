@@ -3,12 +3,12 @@
 //! error it changes nothing. If the reader has closed the pipe, the command ends silently.
 
 use crate::diff::{BENCH_NEW, BENCH_OLD};
-use crate::enable_support::{Machine, DEBIAN};
+use crate::enable_support::Commands;
 use crate::support::{contains, Done, Finish};
 use std::fs::OpenOptions;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// The command lines that write to standard output. For every command, including the hidden ones:
 /// its help, its normal output, and its JSON if it has any. Add each new command here.
@@ -71,34 +71,6 @@ fn all_lines() -> Vec<Vec<String>> {
     lines
 }
 
-/// Runs commands on test machines, so that the state of this machine does not matter.
-struct Test {
-    enables: Machine,
-    healthy: crate::machine::Machine,
-}
-
-impl Test {
-    fn new() -> Test {
-        Test {
-            enables: Machine::debian(DEBIAN),
-            healthy: crate::machine::Machine::healthy(),
-        }
-    }
-
-    fn tool(&self, line: &[String]) -> Command {
-        let mut command = self.enables.place.tool(line);
-        self.enables.at_home(&mut command);
-        command.env("OPENSSL_CONF", "/dev/null");
-        let root = match line[0].as_str() {
-            "doctor" | "detect" => &self.healthy.dir,
-            "enable" | "disable" | "status" => &self.enables.root,
-            _ => return command,
-        };
-        command.arg("--root").arg(root);
-        command
-    }
-}
-
 fn full() -> Stdio {
     let file = OpenOptions::new().write(true).open("/dev/full");
     file.expect("/dev/full").into()
@@ -129,7 +101,7 @@ fn a_full_standard_output_is_an_error_of_compare_paths() {
 }
 
 fn fails_if_standard_output_is_full(lines: &[Vec<String>]) {
-    let test = Test::new();
+    let test = Commands::new();
     for line in lines {
         let done = Done::from(test.tool(line).stdout(full()).output().unwrap());
         let expected = if line[0] == "doctor" { 3 } else { 1 };
@@ -143,7 +115,7 @@ fn fails_if_standard_output_is_full(lines: &[Vec<String>]) {
     }
 }
 
-fn is_the_same_if_standard_error_is_full(test: &Test, lines: &[Vec<String>]) {
+fn is_the_same_if_standard_error_is_full(test: &Commands, lines: &[Vec<String>]) {
     for line in lines {
         let usual = test.tool(line).done().status;
         let done = Done::from(test.tool(line).stderr(full()).output().unwrap());
@@ -154,12 +126,12 @@ fn is_the_same_if_standard_error_is_full(test: &Test, lines: &[Vec<String>]) {
 
 #[test]
 fn a_full_standard_error_changes_nothing_of_compare_paths() {
-    is_the_same_if_standard_error_is_full(&Test::new(), &lines_of_compare_paths());
+    is_the_same_if_standard_error_is_full(&Commands::new(), &lines_of_compare_paths());
 }
 
 #[test]
 fn a_full_standard_error_changes_nothing() {
-    let test = Test::new();
+    let test = Commands::new();
     is_the_same_if_standard_error_is_full(&test, &lines());
     for status in [0, 7] {
         let exit = format!("exit {status}");
@@ -186,7 +158,7 @@ fn a_pipe_that_nobody_reads_ends_compare_paths_quietly() {
 }
 
 fn ends_quietly_if_nobody_reads(lines: &[Vec<String>]) {
-    let test = Test::new();
+    let test = Commands::new();
     for line in lines {
         for ignored in [false, true] {
             let mut command = test.tool(line);

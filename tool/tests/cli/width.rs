@@ -2,9 +2,9 @@
 //! The output of the commands on narrow terminals: lines are wrapped, and 20 columns are no reason
 //! to panic.
 
-use crate::enable_support::{Machine, DEBIAN};
+use crate::enable_support::Commands;
 use crate::support::{contains, Done, Finish, TOOL};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Command lines whose output people read, and the words that open it.
 const LINES: [(&[&str], &str); 13] = [
@@ -34,32 +34,6 @@ const LINES: [(&[&str], &str); 13] = [
     (&["run", "--count", "--", "true"], ""),
 ];
 
-struct Test {
-    enables: Machine,
-    healthy: crate::machine::Machine,
-}
-
-impl Test {
-    fn new() -> Test {
-        Test {
-            enables: Machine::debian(DEBIAN),
-            healthy: crate::machine::Machine::healthy(),
-        }
-    }
-
-    fn tool(&self, line: &[&str]) -> Command {
-        let mut command = self.enables.place.tool(line);
-        self.enables.at_home(&mut command);
-        let root = match line[0] {
-            "doctor" | "detect" => &self.healthy.dir,
-            "selftest" | "run" | "token" | "scan" => return command,
-            _ => &self.enables.root,
-        };
-        command.arg("--root").arg(root);
-        command
-    }
-}
-
 /// Lines that are too long, although none of their words is. A diff is never broken.
 fn too_long(text: &str, columns: usize) -> Vec<&str> {
     let of_diff = |line: &&str| line.starts_with(['+', '-', '@']);
@@ -76,7 +50,7 @@ fn too_long(text: &str, columns: usize) -> Vec<&str> {
 
 #[test]
 fn lines_are_wrapped_to_the_terminal() {
-    let test = Test::new();
+    let test = Commands::new();
     for (line, first) in LINES {
         for columns in [80, 40] {
             let mut tool = test.tool(line);
@@ -96,7 +70,7 @@ fn lines_are_wrapped_to_the_terminal() {
 /// heading of `speed`.
 #[test]
 fn standard_error_and_headings_are_wrapped() {
-    let test = Test::new();
+    let test = Commands::new();
     for line in [
         &["enable", "--system", "--java-home", "/tmp"][..],
         &["token", "import", "--label", "", "-"],
@@ -130,7 +104,7 @@ fn standard_error_and_headings_are_wrapped() {
 /// The words are the same in any width, and without one each paragraph is one line.
 #[test]
 fn nothing_is_lost_by_wrapping() {
-    let test = Test::new();
+    let test = Commands::new();
     let words = |done: Done| -> Vec<String> {
         let mut words: Vec<String> = done.out.split_whitespace().map(str::to_owned).collect();
         words.retain(|word| word.parse::<f64>().is_err()); // times
@@ -155,7 +129,7 @@ fn nothing_is_lost_by_wrapping() {
 
 #[test]
 fn twenty_columns_and_fewer_are_survived() {
-    let test = Test::new();
+    let test = Commands::new();
     let help = [
         &["--help"][..],
         &["enable", "--help"],
@@ -183,7 +157,7 @@ fn twenty_columns_and_fewer_are_survived() {
 /// On a terminal of 40 columns, by script(1): its width counts, and colours are used.
 #[test]
 fn a_terminal_is_asked_for_its_width() {
-    let test = Test::new();
+    let test = Commands::new();
     let mut script = test.enables.place.program("script");
     let line = format!(
         "stty cols 40 rows 24; '{}' status --root '{}'",

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A published run as the source of a picture.
 
-use super::super::runs::{self, Row, What};
+use super::super::runs::{self, Row};
 use crate::error::{Error, Result};
 use ::measure::busy::Disturbance;
 use drawing::About;
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// A published run.
@@ -101,12 +100,10 @@ impl Run {
     }
 
     pub fn about(&self) -> Result<String> {
-        let cells: BTreeSet<(&What, usize)> =
-            self.rows.iter().map(|row| (&row.what, row.bytes)).collect();
         let disturbance = Disturbance {
             load: None,
-            rounds: self.count("/effort/rounds") * cells.len(),
-            discarded: self.count("/effort/repeated"),
+            windows: self.count("/effort/rounds") * self.rows.len(),
+            repeated: self.count("/effort/repeated"),
             doubtful: self.count("/effort/doubtful"),
         };
         let processor = format!(

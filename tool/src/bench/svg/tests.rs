@@ -469,7 +469,7 @@ fn ratio_date_version_and_a_busy_machine_are_in_the_picture() {
     assert!(busy.contains("busy virtual machine (KVM)"), "{busy}");
     let metal = said(&|found| {
         found.host.hypervisor = None;
-        found.figures[0].rounds.discarded = 100;
+        found.figures[0].rounds.repeated = 100;
     });
     assert!(metal.contains("· busy machine ·"), "{metal}");
     let slower = said(&|found| {
