@@ -241,23 +241,22 @@ fn is_root() -> bool {
 fn unreadable(processes: &Processes) -> Vec<Finding> {
     let mut found = Vec::new();
     if processes.unreadable > 0 {
+        let by = if is_root() {
+            ", even by root"
+        } else {
+            " by this user"
+        };
         let says = format!(
-            "{} of {} cannot be looked into by this user",
+            "{} of {} cannot be looked into{by}",
             processes.unreadable,
             count(processes.seen)
         );
-        found.push(
-            Finding::note(Group::Processes, "unreadable", says)
-                .seen("/proc/PID/maps", "permission denied")
-                .cure(
-                    "shell",
-                    if is_root() {
-                        "nothing: not even root may look into these"
-                    } else {
-                        "sudo tenrounds doctor"
-                    },
-                ),
-        );
+        let finding = Finding::note(Group::Processes, "unreadable", says)
+            .seen("/proc/PID/maps", "permission denied");
+        found.push(match is_root() {
+            true => finding,
+            false => finding.cure("shell", "sudo tenrounds doctor"),
+        });
     }
     if processes.unscanned > 0 {
         let says = format!(
