@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Which basic blocks of the program's static functions were followed, by source file.
+
+use crate::decoded::Decoded;
+use crate::symbols::{Function, Image};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
+use object::{Object, ObjectSection};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::io;
+
+#[derive(Default)]
+pub struct Coverage {
+    pub blocks: usize,
+    pub followed: usize,
+    /// The places of the others.
+    pub missed: Vec<String>,
+}
+
+/// The coverage of each source file among `sources`.
+pub fn coverage(
+    image: &Image,
+    sources: &[String],
+    code: &HashMap<u64, Decoded>,
+) -> io::Result<BTreeMap<String, Coverage>> {
+    let data = fs::read(&image.path)?;
+    let elf = object::File::parse(&*data).map_err(io::Error::other)?;
+    let mut all: BTreeMap<String, Coverage> = BTreeMap::new();
+    let mut last = u64::MAX;
+    for function in &image.functions {
+        // An alias begins at the same address.
+        if !sources.contains(&function.source) || function.start == last {
+            continue;
+        }
+        last = function.start;
+        let at = function.start - image.bias;
+        let bytes = elf
+            .sections()
+            .find_map(|section| section.data_range(at, function.size).ok().flatten())
+            .ok_or_else(|| io::Error::other(format!("{} has no code", function.name)))?;
+        let coverage = all.entry(function.source.clone()).or_default();
+        for block in blocks(function, bytes) {
+            coverage.blocks += 1;
+            if code.get(&block).is_some_and(|decoded| decoded.runs > 0) {
+                coverage.followed += 1;
+            } else {
+                coverage
+                    .missed
+                    .push(format!("{}+{:#x}", function.name, block - function.start));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The addresses of basic blocks, without those that only fill space.
+fn blocks(function: &Function, bytes: &[u8]) -> Vec<u64> {
+    let decoder = Decoder::with_ip(64, bytes, function.start, DecoderOptions::NONE);
+    let instructions: Vec<Instruction> = decoder.into_iter().collect();
+    let mut leaders = BTreeSet::from([function.start]);
+    for instruction in &instructions {
+        let flow = instruction.flow_control();
+        let branch = matches!(
+            flow,
+            FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
+        );
+        if branch {
+            leaders.insert(instruction.near_branch_target());
+        }
+        if !matches!(
+            flow,
+            FlowControl::Next | FlowControl::Call | FlowControl::IndirectCall
+        ) {
+            leaders.insert(instruction.next_ip());
+        }
+    }
+    let fills = |instruction: &Instruction| {
+        matches!(
+            instruction.mnemonic(),
+            Mnemonic::Nop | Mnemonic::Ud2 | Mnemonic::Int3
+        )
+    };
+    let mut found = Vec::new();
+    let mut open = None;
+    for instruction in &instructions {
+        if leaders.contains(&instruction.ip()) {
+            open = Some(instruction.ip());
+        }
+        // A block counts from its first instruction that does something.
+        if let (Some(leader), false) = (open, fills(instruction)) {
+            found.push(leader);
+            open = None;
+        }
+    }
+    found
+}

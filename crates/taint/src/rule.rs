@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! How one instruction passes secrets on, and what it shows of them.
+
+mod general;
+mod permute;
+mod vector;
+
+use crate::decoded::{reads, writes, Decoded};
+use crate::state::{low, Memory, Registers};
+use crate::table::Rule;
+use iced_x86::{OpAccess, Register, RflagsBits};
+use std::fmt;
+
+/// What depends on a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Leak {
+    Branch,
+    Address,
+    /// Which elements of memory a write mask selects.
+    MemoryMask,
+    ShiftCount,
+    /// The count or the end of a string instruction.
+    StringCount,
+    /// An operand of an instruction that is not on the list of those with constant time.
+    Operand,
+    /// What a system call is given.
+    SystemCall,
+    /// Not a leak: an instruction that is not in the table, so nobody knows.
+    Unknown,
+}
+
+impl fmt::Display for Leak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Leak::Branch => "a branch depends on a secret",
+            Leak::Address => "a memory address depends on a secret",
+            Leak::MemoryMask => "a secret mask selects what memory is accessed",
+            Leak::ShiftCount => "a shift count depends on a secret",
+            Leak::StringCount => "the length of a string instruction depends on a secret",
+            Leak::Operand => {
+                "a secret operand of an instruction that is not known to take constant time"
+            }
+            Leak::SystemCall => "a system call is given a secret",
+            Leak::Unknown => "an instruction that the tracker does not know",
+        })
+    }
+}
+
+/// The values that addresses are computed from.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Values {
+    /// rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15.
+    pub general: [u64; 16],
+    pub fs: u64,
+    pub gs: u64,
+    /// The direction flag: strings run towards lower addresses.
+    pub down: bool,
+    /// The mask registers, if they were fetched.
+    pub masks: Option<[u64; 8]>,
+}
+
+impl Values {
+    pub fn get(&self, register: Register) -> Option<u64> {
+        match register {
+            Register::FS => Some(self.fs),
+            Register::GS => Some(self.gs),
+            _ if register.is_segment_register() || register == Register::None => Some(0),
+            _ if register.is_gpr64() => Some(self.general[register.number()]),
+            _ if register.is_gpr32() => Some(self.general[register.number()] & 0xffff_ffff),
+            _ => None,
+        }
+    }
+}
+
+/// Secrets in registers and memory.
+#[derive(Default)]
+pub struct State {
+    pub registers: Registers,
+    pub memory: Memory,
+}
+
+/// One instruction at work on the state.
+struct Step<'a> {
+    decoded: &'a Decoded,
+    state: &'a mut State,
+    values: &'a Values,
+    leaks: &'a mut Vec<Leak>,
+}
+
+/// Passes secrets through one instruction, which has not run yet. Adds what it shows of them.
+pub fn execute(decoded: &Decoded, state: &mut State, values: &Values, leaks: &mut Vec<Leak>) {
+    Step {
+        decoded,
+        state,
+        values,
+        leaks,
+    }
+    .run();
+}
+
+impl Step<'_> {
+    fn run(&mut self) {
+        self.addresses();
+        let Some(entry) = self.decoded.entry else {
+            self.leaks.push(Leak::Unknown);
+            return self.all();
+        };
+        if self.decoded.constant {
+            return self.write_public();
+        }
+        if entry.variable && entry.rule != Rule::String && self.reads_secret() {
+            self.leaks.push(Leak::Operand);
+        }
+        self.instruction(entry.rule, entry.element);
+    }
+
+    #[rustfmt::skip] // one line a rule
+    fn instruction(&mut self, rule: Rule, element: usize) {
+        match rule {
+            Rule::Copy if self.decoded.register(0).is_gpr() => self.copy_general(false),
+            Rule::Copy      => self.copy(),
+            Rule::Sign      => self.copy_general(true),
+            Rule::Swap      => self.swap(),
+            Rule::Exchange  => self.exchange(),
+            Rule::Push      => self.push(),
+            Rule::Pop       => self.pop(),
+            Rule::Leave     => self.leave(),
+            Rule::Address   => self.address(),
+            Rule::Bits      => self.bits(),
+            Rule::Carry     => self.carry(),
+            Rule::Product if element == 16 => self.carryless(),
+            Rule::Product   => self.product(),
+            Rule::Shift     => self.shift(),
+            Rule::Choose    => self.choose(),
+            Rule::All       => self.all(),
+            Rule::Nothing   => (),
+            Rule::String    => self.string(),
+            Rule::System    => self.system(),
+            Rule::Call      => self.call(),
+            Rule::Return    => self.return_(),
+            Rule::Jump      => self.jump(),
+            Rule::Scalar    => self.scalar(element),
+            Rule::Low       => self.low(element),
+            Rule::Half      => self.half(),
+            Rule::Upper     => self.upper(),
+            Rule::Ternary   => self.ternary(),
+            Rule::Elements  => self.elements(element),
+            Rule::Blend     => self.blend(element),
+            Rule::Pick      => self.pick(element),
+            Rule::Counts    => self.counts(element),
+            Rule::Lanes     => self.lanes(),
+            Rule::Permute   => self.permute(element),
+            Rule::Widen     => self.widen(element),
+            Rule::Whole     => self.whole(),
+            Rule::Broadcast => self.broadcast(element),
+            Rule::Insert    => self.insert(element),
+            Rule::Extract   => self.extract(element),
+            Rule::ToMask    => self.compare(element),
+            Rule::FromMask  => self.spread(element),
+            Rule::MoveMask  => self.move_mask(element),
+            Rule::KMove     => self.k_move(element),
+            Rule::KBits     => self.k_bits(element),
+            Rule::KShift    => self.k_shift(element),
+            Rule::KUnpack   => self.k_unpack(element),
+        }
+    }
+
+    /// Reports memory addresses and masks of memory that depend on a secret.
+    fn addresses(&mut self) {
+        let registers = &self.state.registers;
+        for memory in self
+            .decoded
+            .memory
+            .iter()
+            .filter(|m| m.access() != OpAccess::NoMemAccess)
+        {
+            if registers.read(memory.base()) != 0 || registers.read(memory.index()) != 0 {
+                self.leaks.push(Leak::Address);
+            }
+        }
+        let mask = self.decoded.instruction.op_mask();
+        if self.decoded.accesses_memory() && registers.read(mask) != 0 {
+            self.leaks.push(Leak::MemoryMask);
+        }
+    }
+
+    /// The address of what the memory operand names.
+    fn effective(&self) -> u64 {
+        let values = self.values;
+        self.decoded
+            .memory
+            .first()
+            .and_then(|memory| address(memory, values))
+            .unwrap_or(0)
+    }
+
+    /// The secret bytes of an operand. A broadcast repeats its element.
+    fn source(&self, op: u32) -> u64 {
+        let decoded = self.decoded;
+        if !decoded.is_memory(op) {
+            return self.state.registers.read(decoded.register(op));
+        }
+        if decoded.instruction.is_broadcast() {
+            let element = decoded.instruction.memory_size().element_size();
+            let one = self.state.memory.read(self.effective(), element);
+            return (0..64 / element).fold(0, |all, index| all | one << (index * element));
+        }
+        self.state
+            .memory
+            .read(self.effective(), decoded.size(op).min(64))
+            & self.active_bytes(64)
+    }
+
+    /// The bytes that a write mask selects, if its value is known and memory is accessed; otherwise
+    /// all.
+    fn active_bytes(&self, size: usize) -> u64 {
+        let decoded = self.decoded;
+        match self.values.masks {
+            Some(masks) if decoded.masked() && decoded.accesses_memory() => {
+                let k = masks[decoded.instruction.op_mask().number()];
+                stretch(k, decoded.mask_element) & low(size)
+            }
+            _ => low(size),
+        }
+    }
+
+    /// The bytes whose write depends on a secret mask.
+    fn mask_bytes(&self) -> u64 {
+        let k = self
+            .state
+            .registers
+            .read(self.decoded.instruction.op_mask());
+        stretch(k, self.decoded.mask_element)
+    }
+
+    /// Writes the first operand. With a write mask, its other elements stay or are cleared.
+    fn write(&mut self, secret: u64) {
+        let decoded = self.decoded;
+        let size = decoded.size(0);
+        if decoded.is_memory(0) {
+            let at = self.effective();
+            let active = self.active_bytes(size.min(64));
+            let old = self.state.memory.read(at, size.min(64));
+            return self
+                .state
+                .memory
+                .write(at, size.min(64), old & !active | secret & active);
+        }
+        let register = decoded.register(0);
+        let mut result = secret & low(size);
+        if decoded.masked() {
+            let old = self.state.registers.read(register);
+            let active = self.active_bytes(size);
+            let known = self.values.masks.is_some() && decoded.accesses_memory();
+            let merging = !decoded.instruction.zeroing_masking();
+            result = match (merging, known) {
+                (true, true) => result & active | old & !active,
+                (true, false) => result | old,
+                (false, _) => result & active,
+            };
+            result |= self.mask_bytes() & low(size);
+        }
+        self.state
+            .registers
+            .write(register, result, !decoded.is_legacy());
+    }
+
+    fn write_public(&mut self) {
+        self.write(0);
+        self.set_flags(false);
+    }
+
+    /// Sets all flags that the instruction writes.
+    fn set_flags(&mut self, secret: bool) {
+        let instruction = &self.decoded.instruction;
+        let computed = instruction.rflags_written() | instruction.rflags_undefined();
+        let constant = instruction.rflags_cleared() | instruction.rflags_set();
+        let flags = &mut self.state.registers.flags;
+        *flags &= !(computed | constant);
+        if secret {
+            *flags |= computed & !constant;
+        }
+    }
+
+    /// Whether a flag that the instruction reads is secret.
+    fn flags(&self) -> bool {
+        self.state.registers.flags & self.decoded.instruction.rflags_read() & !RflagsBits::DF != 0
+    }
+
+    /// Whether anything that the instruction reads is secret.
+    fn reads_secret(&self) -> bool {
+        let state = &*self.state;
+        self.flags()
+            || self
+                .decoded
+                .registers
+                .iter()
+                .any(|used| reads(used.access()) && state.registers.read(used.register()) != 0)
+            || self
+                .decoded
+                .memory
+                .iter()
+                .filter(|used| reads(used.access()))
+                .any(|used| {
+                    let size = used.memory_size().size() as u64;
+                    address(used, self.values).map_or(true, |at| state.memory.any(at, size))
+                })
+    }
+
+    /// Makes all outputs secret if an input is, otherwise public.
+    fn all(&mut self) {
+        let secret = self.reads_secret();
+        let mask = if secret { u64::MAX } else { 0 };
+        let clear = !self.decoded.is_legacy();
+        for used in &self.decoded.registers {
+            // A conditional write may leave the old value.
+            let kept = match used.access() {
+                OpAccess::CondWrite | OpAccess::ReadCondWrite => {
+                    self.state.registers.read(used.register())
+                }
+                _ => 0,
+            };
+            if writes(used.access()) {
+                self.state
+                    .registers
+                    .write(used.register(), mask | kept, clear);
+            }
+        }
+        for used in self
+            .decoded
+            .memory
+            .iter()
+            .filter(|used| writes(used.access()))
+        {
+            if let Some(at) = address(used, self.values) {
+                self.state
+                    .memory
+                    .fill(at, used.memory_size().size() as u64, secret);
+            }
+        }
+        self.set_flags(secret);
+    }
+}
+
+/// The address of used memory. None if a vector register is its index.
+pub fn address(memory: &iced_x86::UsedMemory, values: &Values) -> Option<u64> {
+    memory.virtual_address(0, |register, _, _| values.get(register))
+}
+
+/// For each bit of k the bytes of an element.
+fn stretch(k: u64, element: usize) -> u64 {
+    (0..64 / element)
+        .filter(|index| k >> index & 1 == 1)
+        .fold(0, |all, index| all | low(element) << (index * element))
+}
+
+/// Makes an element secret if one of its bytes is.
+fn whole_elements(secret: u64, element: usize) -> u64 {
+    stretch(gather(secret, element), element)
+}
+
+/// For each element the bit whether one of its bytes is secret.
+fn gather(secret: u64, element: usize) -> u64 {
+    (0..64 / element)
+        .filter(|index| secret >> (index * element) & low(element) != 0)
+        .fold(0, |all, index| all | 1 << index)
+}
+
+/// All from the lowest secret byte on: what a carry reaches.
+fn upwards(secret: u64) -> u64 {
+    match secret {
+        0 => 0,
+        _ => u64::MAX << secret.trailing_zeros(),
+    }
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! General-purpose registers and control flow.
+
+use super::{low, upwards, Leak, Step};
+use iced_x86::{FlowControl, Mnemonic, OpKind, Register};
+
+const RSP: Register = Register::RSP;
+
+impl Step<'_> {
+    pub(super) fn copy_general(&mut self, sign: bool) {
+        let (from, to) = (self.decoded.size(1), self.decoded.size(0));
+        let mut secret = self.operand(1);
+        if sign && secret >> (from - 1) & 1 == 1 {
+            secret |= low(to) & !low(from);
+        }
+        self.write(secret);
+    }
+
+    /// A source operand; immediates are public.
+    fn operand(&self, op: u32) -> u64 {
+        match self.decoded.instruction.op_kind(op) {
+            OpKind::Register | OpKind::Memory => self.source(op),
+            _ => 0,
+        }
+    }
+
+    pub(super) fn swap(&mut self) {
+        let last = self.decoded.instruction.op_count() - 1;
+        let size = self.decoded.size(0);
+        let secret = self.operand(last);
+        self.write(secret.reverse_bits() >> (64 - size));
+    }
+
+    pub(super) fn exchange(&mut self) {
+        let (first, second) = (self.source(0), self.source(1));
+        self.write(second);
+        self.state
+            .registers
+            .write(self.decoded.register(1), first, false);
+    }
+
+    fn stack(&self) -> u64 {
+        self.values.general[RSP.number()]
+    }
+
+    pub(super) fn push(&mut self) {
+        let kind = self.decoded.instruction.op_kind(0);
+        let size = match kind {
+            OpKind::Register => self.decoded.size(0).max(2),
+            _ => 8,
+        };
+        let secret = match kind {
+            OpKind::Memory => self.pushed_memory(),
+            _ => self.operand(0),
+        };
+        let at = self.stack().wrapping_sub(size as u64);
+        self.state.memory.write(at, size, secret);
+    }
+
+    /// The memory operand of push: of the two that it uses, the one that it reads.
+    fn pushed_memory(&self) -> u64 {
+        self.decoded
+            .memory
+            .iter()
+            .find(|used| crate::decoded::reads(used.access()))
+            .and_then(|used| super::address(used, self.values))
+            .map_or(0, |at| self.state.memory.read(at, 8))
+    }
+
+    pub(super) fn pop(&mut self) {
+        if self.decoded.is_memory(0) {
+            return self.all();
+        }
+        let size = self.decoded.size(0);
+        let secret = self.state.memory.read(self.stack(), size);
+        self.write(secret);
+    }
+
+    pub(super) fn leave(&mut self) {
+        let frame = self.values.general[Register::RBP.number()];
+        let secret = self.state.memory.read(frame, 8);
+        let stack = self.state.registers.read(Register::RBP);
+        self.state.registers.write(RSP, stack, false);
+        self.state.registers.write(Register::RBP, secret, false);
+    }
+
+    /// LEA adds; a scaled index moves up by less than a byte.
+    pub(super) fn address(&mut self) {
+        let instruction = &self.decoded.instruction;
+        let registers = &self.state.registers;
+        let secret =
+            registers.read(instruction.memory_base()) | registers.read(instruction.memory_index());
+        self.write(upwards(secret));
+    }
+
+    /// And, or, xor, not, andn, test, for general-purpose and vector registers.
+    pub(super) fn bits(&mut self) {
+        let secret = self.union();
+        let secret = match (
+            self.decoded.instruction.mnemonic(),
+            self.decoded.immediate(),
+        ) {
+            (Mnemonic::And | Mnemonic::Test, Some(constant)) => secret & nonzero_bytes(constant),
+            (Mnemonic::Or, Some(constant)) => secret & nonzero_bytes(!constant),
+            _ => secret,
+        };
+        if self.decoded.instruction.mnemonic() != Mnemonic::Test {
+            self.write(secret);
+        }
+        self.set_flags(secret & low(self.decoded.size(0)) != 0);
+    }
+
+    /// All source operands, with the destination if it is one.
+    pub(super) fn union(&self) -> u64 {
+        let first = u32::from(!self.reads_destination());
+        self.decoded
+            .operands()
+            .filter(|op| *op >= first)
+            .fold(0, |all, op| all | self.source(op))
+    }
+
+    /// Whether the first operand is a source, apart from elements that a write mask leaves.
+    pub(super) fn reads_destination(&self) -> bool {
+        let decoded = self.decoded;
+        if decoded.is_legacy() || decoded.instruction.op_count() == 1 {
+            crate::decoded::reads(decoded.destination)
+        } else {
+            decoded.entry.is_some_and(|entry| entry.reads_destination)
+        }
+    }
+
+    pub(super) fn carry(&mut self) {
+        let mnemonic = self.decoded.instruction.mnemonic();
+        // SBB of a register from itself spreads the carry.
+        let borrow = mnemonic == Mnemonic::Sbb
+            && self.decoded.register(0) != Register::None
+            && self.decoded.register(0) == self.decoded.register(1);
+        let carry = if self.flags() { u64::MAX } else { 0 };
+        let secret = carry | if borrow { 0 } else { upwards(self.union()) };
+        let secret = secret & low(self.decoded.size(0));
+        if mnemonic != Mnemonic::Cmp {
+            self.write(secret);
+        }
+        self.set_flags(secret != 0);
+    }
+
+    pub(super) fn product(&mut self) {
+        // With two or three operands: the low half, whose bytes depend on lower ones alone.
+        if self.decoded.instruction.op_count() < 2
+            || self.decoded.instruction.mnemonic() == Mnemonic::Mulx
+        {
+            return self.all();
+        }
+        let secret = upwards(self.union()) & low(self.decoded.size(0));
+        self.write(secret);
+        self.set_flags(secret != 0);
+    }
+
+    pub(super) fn choose(&mut self) {
+        let secret = self.source(0) | self.source(1) | if self.flags() { u64::MAX } else { 0 };
+        self.write(secret);
+    }
+
+    pub(super) fn shift(&mut self) {
+        let decoded = self.decoded;
+        let size = decoded.size(0);
+        let count = decoded.instruction.op_count() - 1;
+        match (decoded.immediate(), count, decoded.instruction.mnemonic()) {
+            (Some(n), 1, _) => return self.shift_constant(n, self.source(0), size),
+            (Some(n), _, Mnemonic::Rorx) => return self.shift_constant(n, self.source(1), size),
+            _ => (),
+        }
+        if decoded.immediate().is_none() && self.operand(count) & 1 != 0 {
+            self.leaks.push(Leak::ShiftCount);
+        }
+        let secret = self.union() != 0 || self.flags();
+        let old = self.state.registers.flags;
+        self.write(if secret { u64::MAX } else { 0 });
+        self.set_flags(secret);
+        self.state.registers.flags |= old; // a count of zero leaves the flags
+    }
+
+    /// A shift or rotation by a constant, byte by byte.
+    fn shift_constant(&mut self, n: u64, source: u64, size: usize) {
+        let bits = size * 8;
+        let n = (n as usize & if size == 8 { 63 } else { 31 }) % bits;
+        let flags = self.flags();
+        let of = |bit: usize| source >> (bit / 8) & 1 == 1;
+        let secret = (0..bits).filter(|to| match self.decoded.instruction.mnemonic() {
+            Mnemonic::Shl | Mnemonic::Sal => *to >= n && of(to - n),
+            Mnemonic::Shr => to + n < bits && of(to + n),
+            Mnemonic::Sar => of((to + n).min(bits - 1)),
+            Mnemonic::Rol => of((to + bits - n) % bits),
+            Mnemonic::Ror | Mnemonic::Rorx => of((to + n) % bits),
+            _ => source != 0 || flags, // through the carry
+        });
+        let result = secret.fold(0, |all, bit| all | 1 << (bit / 8));
+        self.write(result);
+        self.set_flags(source & low(size) != 0 || flags);
+    }
+
+    pub(super) fn call(&mut self) {
+        self.jump();
+        let at = self.stack().wrapping_sub(8);
+        self.state.memory.write(at, 8, 0);
+    }
+
+    pub(super) fn return_(&mut self) {
+        if self.state.memory.read(self.stack(), 8) != 0 {
+            self.leaks.push(Leak::Branch);
+        }
+    }
+
+    pub(super) fn jump(&mut self) {
+        let instruction = &self.decoded.instruction;
+        let target = match instruction.op_kind(0) {
+            OpKind::Register => self.source(0) != 0,
+            OpKind::Memory => self
+                .decoded
+                .memory
+                .iter()
+                .find(|used| crate::decoded::reads(used.access()))
+                .and_then(|used| super::address(used, self.values))
+                .is_some_and(|at| self.state.memory.read(at, 8) != 0),
+            _ => false,
+        };
+        let counter = match instruction.mnemonic() {
+            Mnemonic::Jrcxz => self.state.registers.read(Register::RCX),
+            Mnemonic::Jecxz => self.state.registers.read(Register::ECX),
+            _ => 0,
+        };
+        let condition =
+            instruction.flow_control() == FlowControl::ConditionalBranch && self.flags();
+        if target || counter != 0 || condition {
+            self.leaks.push(Leak::Branch);
+        }
+    }
+
+    /// A string instruction with all its repetitions.
+    pub(super) fn string(&mut self) {
+        let instruction = &self.decoded.instruction;
+        let repeated = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+        let registers = &self.state.registers;
+        if repeated && registers.read(Register::RCX) != 0 {
+            self.leaks.push(Leak::StringCount);
+        }
+        let count = if repeated {
+            self.values.general[Register::RCX.number()]
+        } else {
+            1
+        };
+        let element = instruction.memory_size().size() as u64;
+        let len = count.saturating_mul(element);
+        let start = |register: Register| {
+            let at = self.values.general[register.number()];
+            if self.values.down {
+                at.wrapping_sub(len.saturating_sub(element))
+            } else {
+                at
+            }
+        };
+        let (from, to) = (start(Register::RSI), start(Register::RDI));
+        match self.decoded.registers_of_string() {
+            Strings::Move => self.copy_memory(from, to, len),
+            Strings::Store => self.store_string(to, count, element as usize),
+            Strings::Load => {
+                let secret = self.state.memory.any(from, len);
+                self.write(if secret { u64::MAX } else { 0 });
+            }
+            Strings::Compare(both) => {
+                let memory = &self.state.memory;
+                let secret = memory.any(to, len)
+                    || if both {
+                        memory.any(from, len)
+                    } else {
+                        registers.read(Register::RAX) & low(element as usize) != 0
+                    };
+                if secret && repeated {
+                    self.leaks.push(Leak::StringCount);
+                }
+                if secret {
+                    self.leaks.push(Leak::Operand);
+                }
+                self.set_flags(secret);
+            }
+        }
+    }
+
+    fn copy_memory(&mut self, from: u64, to: u64, len: u64) {
+        let bytes: Vec<bool> = (0..len)
+            .map(|index| self.state.memory.read(from.wrapping_add(index), 1) != 0)
+            .collect();
+        for (index, secret) in bytes.into_iter().enumerate() {
+            self.state
+                .memory
+                .write(to.wrapping_add(index as u64), 1, u64::from(secret));
+        }
+    }
+
+    fn store_string(&mut self, to: u64, count: u64, element: usize) {
+        let secret = self.state.registers.read(Register::RAX) & low(element);
+        if secret == 0 {
+            return self.state.memory.fill(to, count * element as u64, false);
+        }
+        for index in 0..count {
+            self.state
+                .memory
+                .write(to.wrapping_add(index * element as u64), element, secret);
+        }
+    }
+
+    /// A system call. Its result is public. What it writes to memory keeps its marks, except for
+    /// the calls that fill a buffer.
+    pub(super) fn system(&mut self) {
+        const READ: u64 = 0;
+        const WRITE: u64 = 1;
+        const PWRITE: u64 = 18;
+        const SENDTO: u64 = 44;
+        const GETRANDOM: u64 = 318;
+        use Register::{R10, R8, R9, RAX, RDI, RDX, RSI};
+        let registers = &mut self.state.registers;
+        let value = |register: Register| self.values.general[register.number()];
+        let arguments = arguments_of(value(RAX));
+        let mut secret = registers.read(RAX) != 0
+            || [RDI, RSI, RDX, R10, R8, R9][..arguments]
+                .iter()
+                .any(|r| registers.read(*r) != 0);
+        match value(RAX) {
+            WRITE | PWRITE | SENDTO => secret |= self.state.memory.any(value(RSI), value(RDX)),
+            READ => self.state.memory.fill(value(RSI), value(RDX), false),
+            GETRANDOM => self.state.memory.fill(value(RDI), value(RSI), false),
+            _ => (),
+        }
+        if secret {
+            self.leaks.push(Leak::SystemCall);
+        }
+        for register in [RAX, Register::RCX, Register::R11] {
+            registers.write(register, 0, false);
+        }
+    }
+}
+
+/// How many arguments a system call reads. Other registers may hold anything.
+fn arguments_of(number: u64) -> usize {
+    match number {
+        0 | 1 | 18 | 318 => 3, // read, write, pwrite64 (its offset is no secret), getrandom
+        39 | 102 | 104 | 107 | 108 | 186 => 0, // getpid, getuid and the like, gettid
+        3 | 11 | 12 | 10 => 2, // close, munmap, brk, mprotect
+        231 | 60 => 1,         // exit_group, exit
+        _ => 6,
+    }
+}
+
+pub(super) enum Strings {
+    Move,
+    Store,
+    Load,
+    /// Whether both sides are memory.
+    Compare(bool),
+}
+
+impl crate::decoded::Decoded {
+    fn registers_of_string(&self) -> Strings {
+        use Mnemonic::*;
+        match self.instruction.mnemonic() {
+            Movsb | Movsw | Movsd | Movsq => Strings::Move,
+            Stosb | Stosw | Stosd | Stosq => Strings::Store,
+            Lodsb | Lodsw | Lodsd | Lodsq => Strings::Load,
+            Cmpsb | Cmpsw | Cmpsd | Cmpsq => Strings::Compare(true),
+            _ => Strings::Compare(false),
+        }
+    }
+}
+
+/// The bytes of a constant that are not zero.
+fn nonzero_bytes(constant: u64) -> u64 {
+    (0..8)
+        .filter(|byte| constant >> (byte * 8) & 0xff != 0)
+        .fold(0, |all, byte| all | 1 << byte)
+}
