@@ -11,6 +11,8 @@
 #   make check-i386   of these, the core and the provider as 32-bit code
 #   make check-kernel of these, the kernel module in guests: Debian's kernels 6.1 and 6.12 in an
 #                     emulator
+#   make constant-time   follow secrets through every backend on this processor;
+#                     CONSTANT_TIME=--whole runs all lengths, for hours
 #   make check-uml    the kernel module in user-mode Linux, on the real processor: the kernel's
 #                     fuzzing, speed
 #   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in
@@ -94,6 +96,14 @@ check-i386:
 	@scripts/dependencies check
 	@scripts/dependencies check-i386
 	@scripts/i386 test $(BUILD)
+
+# Follows secrets through every backend; CONSTANT_TIME=--whole runs all lengths, for hours.
+CONSTANT_TIME ?=
+.PHONY: constant-time
+constant-time:
+	@scripts/dependencies check
+	@scripts/compile $(BUILD)/c "tests/core/test-constant-time tests/openssl/openssl-tls-constant-time" $(MESON_OPTIONS)
+	@scripts/constant-time $(BUILD) $(CONSTANT_TIME)
 
 # Needs an idle machine. The benchmark builds other libraries the first time. The quick one skips
 # the other versions of OpenSSL if they are not built.
