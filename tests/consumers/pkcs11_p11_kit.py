@@ -2,6 +2,8 @@
 """Tests p11-kit: it finds the module by the file that the packages install, in a private folder of
 configurations, and its server passes calls of another process to the module.
 
+`tenrounds enable --p11-kit` shows it to every program.
+
 p11-kit 0.24 passes only mechanisms without parameters to another process.
 """
 
@@ -95,6 +97,19 @@ def not_asked_for():
     check("Available slots" in said and "tenrounds" not in said, f"a program that names no module sees it: {said}")
 
 
+def for_every_program():
+    consumer.tool("enable", "--p11-kit")
+    said = consumer.run("ours", ["pkcs11-tool", "--module", proxy, "--list-slots"]).decode()
+    check("tenrounds" in said, f"a program that names no module does not see it: {said}")
+    loaded = consumer.demand_module()
+    said = consumer.tool("status", "--json", good=(0, 1)).decode()
+    check('"scope": "p11-kit"' in said, f"status does not know it: {said}")
+    said = consumer.tool("disable", "--p11-kit").decode()
+    check("disabled" in said, said)
+    not_asked_for()
+    return loaded
+
+
 def remote(token, *key):
     """The server is the process that loads the module, so it is the one that counts."""
     socket = consumer.path(f"socket-{token}")
@@ -117,6 +132,7 @@ consumer.as_user("nobody")  # p11-kit ignores the files of the user root
 consumer.result("p11-kit list-modules", listed, "p11-kit", "list-modules")
 consumer.result("p11tool --list-tokens, through p11-kit", listed, "p11tool", "--batch", "--list-tokens")
 consumer.result("p11-kit-proxy does not load it into other programs", not_asked_for)
+consumer.result("tenrounds enable --p11-kit, then p11-kit-proxy loads it; disable takes that back", for_every_program)
 for token, *key in (("tenrounds", "import", KEY.hex()), (TOKEN, "login", PIN)):
     consumer.result(f"AES-256-ECB through p11-kit server and p11-kit-client.so, token '{token}'", remote, token, *key)
 consumer.end()

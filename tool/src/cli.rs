@@ -66,8 +66,8 @@ pub enum Command {
     /// Show whether tenrounds is in force, and where it is enabled
     ///
     /// The first line is the verdict. Then comes each configuration, with the file that enables
-    /// tenrounds in it, and each JDK of `enable --java-home`. `status` tries each one in child
-    /// processes. It changes nothing.
+    /// tenrounds in it, each JDK of `enable --java-home`, and the files of `enable --p11-kit`.
+    /// `status` tries each one in child processes. It changes nothing.
     Status(StatusArgs),
     /// Find misconfigurations, faults and slow paths of AES on this machine
     ///
@@ -316,7 +316,7 @@ pub struct EnableArgs {
 
     /// Add the line that sets OPENSSL_CONF to the shell's profile, or to FILE, instead of printing
     /// it
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["system", "java_home"])]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["system", "java_home", "p11_kit"])]
     pub profile: Option<OsString>,
 }
 
@@ -351,6 +351,13 @@ pub struct ScopeArgs {
     /// right to change that file.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["user", "system"])]
     pub java_home: Option<PathBuf>,
+
+    /// For programs that use p11-kit instead: each loads the PKCS#11 module
+    ///
+    /// `enable` writes tenrounds-enabled.module into ~/.config/pkcs11/modules, with --system into
+    /// /etc/pkcs11/modules, after a trial of the module and with p11-kit.
+    #[arg(long, conflicts_with = "java_home")]
+    pub p11_kit: bool,
 
     /// Write JSON instead of text
     #[arg(long)]

@@ -141,6 +141,7 @@ const PAGES: &[(&str, Page)] = &[
             ("tenrounds enable --profile", "Enable it for your account, in every new shell."),
             ("sudo tenrounds enable --system", "Enable it for every program that reads the system's openssl.cnf."),
             ("sudo tenrounds enable --java-home /usr/lib/jvm/java-17-openjdk-amd64", "Make the PKCS#11 module the first provider of a JDK."),
+            ("tenrounds enable --p11-kit", "Let every program of yours that uses p11-kit load the PKCS#11 module."),
         ],
         exit: &[
             ("0", "Every configuration is enabled, or would be."),

@@ -293,6 +293,7 @@ fn put_in(jdk: &Jdk, module: &Path, state: &mut State, site: &mut Site) -> Resul
         own_sum: Some(checksum(&config)),
         done: false,
         java_home: Some(jdk.home.clone()),
+        folders: Vec::new(),
     };
     site.backup.clone_from(&entry.backup);
     state.put(entry.clone())?;

@@ -8,6 +8,7 @@ mod edit;
 mod files;
 mod fleet;
 mod java;
+mod p11_kit;
 mod prometheus;
 mod report;
 mod running;
@@ -35,6 +36,11 @@ pub fn enable(args: &EnableArgs) -> Result<()> {
         let report = java::enable(home, args.dry_run)?;
         return end("enable", report, begin, form(args.scope.json));
     }
+    if args.scope.p11_kit {
+        let root = root(&args.scope.root)?;
+        let report = p11_kit::enable(&root, args.scope.system, args.dry_run)?;
+        return end("enable", report, begin, form(args.scope.json));
+    }
     let report = match args.scope.system {
         true => system::enable(&root(&args.scope.root)?, args.dry_run)?,
         false => user::enable(
@@ -57,6 +63,10 @@ pub fn disable(args: &DisableArgs) -> Result<()> {
             begin,
             form(args.scope.json),
         );
+    }
+    if args.scope.p11_kit {
+        let report = p11_kit::disable(&root(&args.scope.root)?, args.scope.system)?;
+        return end("disable", report, begin, form(args.scope.json));
     }
     let report = match args.scope.system {
         true => undo::disable(&root(&args.scope.root)?, &args.module)?,

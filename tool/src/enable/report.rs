@@ -311,7 +311,7 @@ fn show_site(site: &Site, reason: Option<&String>, command: &str) -> String {
     if let Some(module) = &site.module {
         let version = site.provider_version.as_deref().unwrap_or("unknown");
         match site.scope {
-            "java" => line("module", module.display().to_string()),
+            "java" | "p11-kit" => line("module", module.display().to_string()),
             _ => line(
                 "provider",
                 format!("{}, version {version}", module.display()),

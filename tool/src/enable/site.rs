@@ -37,7 +37,7 @@ impl Outcome {
 /// One configuration file.
 #[derive(Debug, Serialize)]
 pub struct Site {
-    /// "system", "user", or "java" for a JDK.
+    /// "system", "user", "java" for a JDK, or "p11-kit".
     pub scope: &'static str,
     /// As OpenSSL calls it.
     pub configuration: PathBuf,

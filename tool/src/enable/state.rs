@@ -55,6 +55,9 @@ pub struct Entry {
     /// Of `--java-home`: the JDK, which the file need not lie in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub java_home: Option<PathBuf>,
+    /// Of `--p11-kit`: the folders that were made for the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<PathBuf>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -5,6 +5,7 @@
 use super::edit::{self, Found};
 use super::files;
 use super::java;
+use super::p11_kit;
 use super::report::{InForce, Report};
 use super::site::{Outcome, Site};
 use super::state::{self, checksum, State};
@@ -54,6 +55,7 @@ pub fn look(root: &Path) -> Result<Report> {
         report.sites.push(shown);
     }
     java::look(root, &mut report);
+    p11_kit::look(root, &mut report);
     report.note_overrides(home.as_ref().map(|home| home.own.as_path()));
     report.passed_over(found.passed_over);
     report.in_force = Some(in_force(&report.sites));

@@ -281,6 +281,7 @@ impl Work<'_> {
             own_sum: Some(checksum(own)),
             done: false,
             java_home: None,
+            folders: Vec::new(),
         })
     }
 

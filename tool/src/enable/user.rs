@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 /// The user's directories.
 pub struct Home {
     pub home: PathBuf,
+    pub config: PathBuf,
     /// The configuration.
     pub own: PathBuf,
     pub state: PathBuf,
@@ -41,6 +42,7 @@ impl Home {
         let state = absolute("XDG_STATE_HOME").unwrap_or_else(|| home.join(".local/state"));
         Ok(Home {
             own: config.join("tenrounds/openssl.cnf"),
+            config,
             state: state.join("tenrounds"),
             home,
         })
@@ -246,6 +248,7 @@ fn created(file: &Path, text: &[u8]) -> Entry {
         own_sum: None,
         done: false,
         java_home: None,
+        folders: Vec::new(),
     }
 }
 
@@ -347,6 +350,7 @@ impl Edited {
             own_sum: None,
             done: false,
             java_home: None,
+            folders: Vec::new(),
         };
         state.put(entry.clone())?;
         let like = match self.before.is_some() {
