@@ -30,6 +30,15 @@ pub fn functions(chunk: &Chunk, stretches: &[Stretch], found: &mut Vec<Function>
     }
 }
 
+/// Whether code holds AES instructions or multiplications.
+pub fn may_hold(code: &[u8]) -> bool {
+    let mut words = code.chunks_exact(4);
+    words.any(|word| {
+        let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+        is_aes(word) || other(word).is_some()
+    })
+}
+
 /// AESE, AESD, AESMC or AESIMC.
 pub fn is_aes(word: u32) -> bool {
     word & 0xffff_cc00 == 0x4e28_4800

@@ -86,6 +86,14 @@ impl Module {
     }
 }
 
+/// Whether code may hold cryptographic instructions: cheaper than decoding it.
+pub fn may_have_crypto(machine: Machine, code: &[u8]) -> bool {
+    match machine {
+        Machine::X86_64 | Machine::I386 => x86::may_hold(code),
+        Machine::Arm64 => arm::may_hold(code),
+    }
+}
+
 /// Examines the bytes of a file.
 pub fn examine(data: &[u8]) -> Result<Module, Refusal> {
     let image = image::read(data)?;

@@ -3,7 +3,7 @@
 //! address, and what the whole file is.
 
 use crate::chunk::{Bounds, Known};
-use crate::{examine, image, Machine, Module, Refusal};
+use crate::{image, Machine, Refusal};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{elf, Endianness};
 use std::ops::Range;
@@ -22,10 +22,10 @@ struct Named {
     bounds: Bounds,
 }
 
-/// An ELF file, without its bytes.
+/// An ELF file, without its bytes. Its code is not examined, which takes seconds for the largest.
 #[derive(Debug)]
 pub struct Program {
-    pub module: Module,
+    pub machine: Machine,
     segments: Vec<Segment>,
     /// Sorted by their beginning.
     known: Vec<Named>,
@@ -42,9 +42,8 @@ pub struct Around {
 
 impl Program {
     pub fn read(data: &[u8]) -> Result<Program, Refusal> {
-        let module = examine(data)?;
         let image = image::read(data)?;
-        let segments = match module.machine {
+        let segments = match image.machine {
             Machine::I386 => segments::<elf::FileHeader32<Endianness>>(data),
             _ => segments::<elf::FileHeader64<Endianness>>(data)
                 .or_else(|| segments::<elf::FileHeader32<Endianness>>(data)),
@@ -57,14 +56,10 @@ impl Program {
             bounds: known.bounds,
         };
         Ok(Program {
-            module,
+            machine: image.machine,
             segments: segments.unwrap_or_default(),
             known: image.known.iter().map(owned).collect(),
         })
-    }
-
-    pub fn machine(&self) -> Machine {
-        self.module.machine
     }
 
     /// The address at which a program finds a byte of the file, before relocation.

@@ -21,6 +21,11 @@ pub fn functions(bits: u32, chunk: &Chunk, stretches: &[Stretch], found: &mut Ve
     }
 }
 
+/// Whether code may hold cryptographic instructions, by its bytes alone.
+pub fn may_hold(code: &[u8]) -> bool {
+    candidates(code).next().is_some()
+}
+
 /// The places of opcode bytes. Their first byte begins an escape (0F), a VEX prefix (C4) or an EVEX
 /// prefix (62).
 fn candidates(data: &[u8]) -> impl Iterator<Item = usize> + '_ {

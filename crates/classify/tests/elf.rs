@@ -363,6 +363,7 @@ fn what_is_no_elf_file_is_refused() {
 
 /// Reads a file and asks for random addresses.
 fn open(data: &[u8], random: &mut fastrand::Rng) {
+    let _ = examine(data);
     let Ok(program) = Program::read(data) else {
         return;
     };

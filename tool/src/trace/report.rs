@@ -174,10 +174,10 @@ fn finding(
 const MOST_PLACES: usize = 50;
 
 /// The mode, by the names of the functions; by AES and GHASH in one function; or by GHASH in the
-/// same file.
+/// same file. A function for ECB tells nothing: XTS and others call it for their blocks.
 fn mode(subject: &Subject, key: Key, found: &Found) -> Option<&'static str> {
-    const WORDS: [&str; 11] = [
-        "gcm", "ghash", "ctr32", "ctr", "cbc", "xts", "ecb", "ocb", "ccm", "cfb", "ofb",
+    const WORDS: [&str; 10] = [
+        "gcm", "ghash", "ctr32", "ctr", "cbc", "xts", "ocb", "ccm", "cfb", "ofb",
     ];
     if !key.work.is_aes() && !key.work.is_ghash() {
         return None;
@@ -218,7 +218,7 @@ fn mode(subject: &Subject, key: Key, found: &Found) -> Option<&'static str> {
 /// What is said about files, found out once for each.
 struct Modules<'s> {
     state: &'s State,
-    known: HashMap<usize, Module>,
+    known: HashMap<usize, (Module, Option<classify::Module>)>,
 }
 
 impl Modules<'_> {
@@ -239,12 +239,12 @@ impl Modules<'_> {
             return (module, reach);
         };
         let read = &self.state.modules.list[index];
-        let module = self.known.entry(index).or_insert_with(|| described(read));
-        let reach = match &read.program {
-            Ok(program) => Reach::of(&read.path, &program.module, holds(key.work)),
-            Err(_) => Reach::Unknown,
-        };
-        (module.clone(), reach)
+        let known = self.known.entry(index);
+        let (module, examined) = known.or_insert_with(|| described(read));
+        let reach = examined
+            .as_ref()
+            .map(|examined| Reach::of(&read.path, examined, holds(key.work)));
+        (module.clone(), reach.unwrap_or(Reach::Unknown))
     }
 }
 
@@ -256,22 +256,27 @@ fn holds(work: Work) -> Holds {
     }
 }
 
-fn described(read: &module::Module) -> Module {
+fn described(read: &module::Module) -> (Module, Option<classify::Module>) {
     let path = crate::style::clean(&read.path);
     let kind = match read.deleted {
         true if path.starts_with("/memfd:") => ModuleKind::Memory,
         true => ModuleKind::Deleted,
         false => ModuleKind::File,
     };
-    let program = read.program.as_ref().ok();
+    let examined = read.examined();
     let is_installed = kind == ModuleKind::File && read.of_machine;
-    Module {
+    let module = Module {
         kind,
-        build_id: program.and_then(|program| program.module.build_id.clone()),
-        library: program.and_then(|program| program.module.library.clone()),
+        build_id: examined
+            .as_ref()
+            .and_then(|examined| examined.build_id.clone()),
+        library: examined
+            .as_ref()
+            .and_then(|examined| examined.library.clone()),
         package: is_installed
             .then(|| package::of(Path::new(&read.path)))
             .flatten(),
         path: Some(path),
-    }
+    };
+    (module, examined)
 }

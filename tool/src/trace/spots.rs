@@ -6,7 +6,7 @@ use super::target::maps::Mapping;
 use super::target::memory::{self, Tables, View};
 use super::target::module::Module;
 use classify::hot::{self, Code, Confidence, Registers, Running, Work};
-use classify::{disassembly, Around, Bounds, Machine, Table};
+use classify::{disassembly, Around, Bounds, Machine};
 use std::ops::Range;
 
 /// A sampled address.
@@ -49,31 +49,18 @@ pub struct Spot {
 const TRIES: u32 = 4;
 /// Code around an address in memory without a file.
 const WINDOW: u64 = 4096;
-/// A longer function is not decoded as a whole.
-const LONGEST: u64 = 256 << 10;
+/// A longer function is not decoded as a whole. OpenSSL's longest with AES have 60 KiB; those of
+/// compilers are as long, and each of their samples has another address.
+const LONGEST: u64 = 96 << 10;
+/// Nor is a function without cryptographic instructions that is longer than this.
+const LONGEST_PLAIN: u64 = 8 << 10;
 
 impl Spot {
     pub fn new(at: &Where) -> Spot {
         let around = at.around();
         let shift = at.shift();
-        let range = match &around {
-            Some(around) => {
-                around.range.start.wrapping_add(shift)..around.range.end.wrapping_add(shift)
-            }
-            None => at.address.saturating_sub(WINDOW)..at.address.saturating_add(WINDOW),
-        };
-        let whole = around.is_some() && range.end.saturating_sub(range.start) <= LONGEST;
-        let range = match whole || around.is_none() {
-            true => range,
-            false => {
-                at.address.saturating_sub(WINDOW).max(range.start)
-                    ..at.address.saturating_add(WINDOW).min(range.end)
-            }
-        };
-        let mapped = &at.mapping.range;
-        let range = range.start.max(mapped.start)..range.end.min(mapped.end);
+        let (range, bytes, whole) = at.copied(around.as_ref().map(|around| &around.range), shift);
         let machine = at.machine();
-        let bytes = at.code(&range);
         let code = bytes.as_ref().map(|bytes| Code {
             machine,
             address: range.start,
@@ -114,11 +101,10 @@ impl Spot {
         let code = self.code.as_ref()?;
         let is_open = matches!(self.seen.running.work, Work::Other | Work::Bitslice);
         if is_open && self.in_vain < TRIES {
-            let of_file = at.tables();
             let mut view = View {
                 pid: at.pid,
                 tables,
-                of_file: &of_file,
+                file: &|range| at.data(range),
             };
             let mut running = code.running(registers, &mut view);
             self.in_vain += 1;
@@ -150,8 +136,7 @@ impl Where<'_> {
             true => Machine::Arm64,
             false => Machine::X86_64,
         };
-        self.program()
-            .map_or(native, |program| program.module.machine)
+        self.program().map_or(native, |program| program.machine)
     }
 
     /// Where the file's addresses are moved to in this process.
@@ -168,6 +153,30 @@ impl Where<'_> {
         program.around(program.address_of(self.offset)?)
     }
 
+    /// The code to decode, and whether it is the whole function.
+    fn copied(
+        &self,
+        function: Option<&Range<u64>>,
+        shift: u64,
+    ) -> (Range<u64>, Option<Vec<u8>>, bool) {
+        let mapped = &self.mapping.range;
+        if let Some(function) = function {
+            let range = function.start.wrapping_add(shift).max(mapped.start)
+                ..function.end.wrapping_add(shift).min(mapped.end);
+            let length = range.end.saturating_sub(range.start);
+            let bytes = (length <= LONGEST).then(|| self.code(&range)).flatten();
+            let is_worth_it = bytes.as_ref().is_some_and(|bytes| {
+                length <= LONGEST_PLAIN || classify::may_have_crypto(self.machine(), bytes)
+            });
+            if is_worth_it {
+                return (range, bytes, true);
+            }
+        }
+        let near = self.address.saturating_sub(WINDOW).max(mapped.start)
+            ..self.address.saturating_add(WINDOW).min(mapped.end);
+        (near.clone(), self.code(&near), false)
+    }
+
     /// Code of the process, or of the file if the process cannot be read.
     fn code(&self, range: &Range<u64>) -> Option<Vec<u8>> {
         let holds = |bytes: &Vec<u8>| range.start + bytes.len() as u64 > self.address;
@@ -179,15 +188,13 @@ impl Where<'_> {
         })
     }
 
-    /// The tables of the file, at their addresses in this process.
-    fn tables(&self) -> Vec<Table> {
-        let tables = self.program().map(|program| &program.module.tables);
-        let shift = self.shift();
-        let moved = |table: &Table| Table {
-            address: table.address.wrapping_add(shift),
-            ..table.clone()
-        };
-        tables.into_iter().flatten().map(moved).collect()
+    /// Data of the file, by addresses of the process.
+    fn data(&self, range: Range<u64>) -> Option<Vec<u8>> {
+        let offset = self
+            .program()?
+            .offset_of(range.start.wrapping_sub(self.shift()))?;
+        let length = usize::try_from(range.end.saturating_sub(range.start)).ok()?;
+        self.module?.code(offset, length)
     }
 }
 

@@ -46,8 +46,8 @@ pub struct Tables {
 pub struct View<'v> {
     pub pid: u32,
     pub tables: &'v mut Tables,
-    /// With their addresses in the process.
-    pub of_file: &'v [Table],
+    /// Reads the file by addresses of the process.
+    pub file: &'v dyn Fn(Range<u64>) -> Option<Vec<u8>>,
 }
 
 impl Memory for View<'_> {
@@ -57,11 +57,9 @@ impl Memory for View<'_> {
             return known.clone();
         }
         let start = range.start & !7;
-        let bytes = read(self.pid, start..range.end.saturating_add(LONGEST));
-        let mut found = match bytes {
-            Some(bytes) => tables_near(start, &bytes),
-            None => self.of_file.to_vec(),
-        };
+        let around = start..range.end.saturating_add(LONGEST);
+        let bytes = read(self.pid, around.clone()).or_else(|| (self.file)(around));
+        let mut found = tables_near(start, &bytes.unwrap_or_default());
         found.retain(|table| range.contains(&table.address));
         self.tables.seen.insert(key, found.clone());
         found

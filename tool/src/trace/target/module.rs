@@ -6,11 +6,11 @@ use crate::root::Root;
 use classify::{Program, Refusal};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// A file with code.
+/// A file with code. What it is, is examined only for the report, because that takes longer.
 pub struct Module {
     pub path: String,
     pub deleted: bool,
@@ -22,7 +22,13 @@ pub struct Module {
 }
 
 impl Module {
-    /// Code of the file, for a process that has ended.
+    /// What the file holds.
+    pub fn examined(&self) -> Option<classify::Module> {
+        let bytes = bytes(self.file.as_ref()?).ok()?;
+        classify::examine(&bytes).ok()
+    }
+
+    /// Bytes of the file, for a process that has ended.
     pub fn code(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length.min(1 << 20)];
         let count = self.file.as_ref()?.read_at(&mut bytes, offset).ok()?;
@@ -71,15 +77,22 @@ fn read(pid: u32, mapping: &Mapping) -> Module {
     }
 }
 
-fn examine(mut file: &File) -> Result<Program, String> {
+fn examine(file: &File) -> Result<Program, String> {
+    let bytes = bytes(file)?;
+    Program::read(&bytes).map_err(|refusal: Refusal| refusal.to_string())
+}
+
+fn bytes(mut file: &File) -> Result<Vec<u8>, String> {
     let size = file.metadata().map_err(|error| error.to_string())?.len();
     if size > LARGEST {
         return Err("it is larger than 2 GiB, which is not examined".to_owned());
     }
     let mut bytes = Vec::with_capacity(size as usize);
-    file.read_to_end(&mut bytes)
-        .map_err(|error| error.to_string())?;
-    Program::read(&bytes).map_err(|refusal: Refusal| refusal.to_string())
+    let read = file
+        .rewind()
+        .and_then(|()| file.take(LARGEST).read_to_end(&mut bytes));
+    read.map_err(|error| error.to_string())?;
+    Ok(bytes)
 }
 
 /// Opens the file of a mapping: below the root of its process; by the mapping itself, which needs
