@@ -187,11 +187,14 @@ fn ghash(data: &[u8]) -> Option<usize> {
             })
         })
     };
-    // 0x01c2 is x^8 reduced, reflected; 0x1c20 the same for 4 bits.
-    [(0x01c2, 256, 2), (0x1c20, 16, 2), (0x1c20, 16, 8)]
-        .into_iter()
-        .find(|(first, count, width)| is_table(*first, *count, *width))
-        .map(|(_, count, width)| count * width)
+    // 0x01c2 is x^8 reduced, reflected; 0x1c20 the same for 4 bits. Most data ends here.
+    let (first, count, width) = match data {
+        [0, 0, 0xc2, 0x01, ..] => (0x01c2, 256, 2),
+        [0, 0, 0x20, 0x1c, ..] => (0x1c20, 16, 2),
+        [0, 0, _, _, _, _, _, _, _, _, _, _, _, _, 0x20, 0x1c, ..] => (0x1c20, 16, 8),
+        _ => return None,
+    };
+    is_table(first, count, width).then_some(count * width)
 }
 
 /// Whether a table of 16 inverses begins the data. The inverse of 0 has the highest bit set, by
