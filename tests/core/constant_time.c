@@ -342,10 +342,12 @@ __attribute__((noinline)) static bool many_without_secrets(const struct tr_backe
     return tr_cbc_encrypt_many(streams, MANY) == TR_OK;
 }
 
-static unsigned watch_many(const struct tr_backend *b, bool *right)
+/* All messages have one key: whether keys of several messages are equal is not secret
+ * (tr_shared_key()). */
+static unsigned watch_many(const struct tr_backend *b, size_t key_len, bool *right)
 {
     static uint8_t data[MANY][400];
-    uint8_t raw[16], ivs[MANY][16];
+    uint8_t raw[32], ivs[MANY][16];
     struct tr_stream streams[MANY];
     struct tr_cmac_job macs[MANY];
     struct tr_aes_key key;
@@ -356,7 +358,8 @@ static unsigned watch_many(const struct tr_backend *b, bool *right)
     secret(raw, sizeof(raw));
     secret(data, sizeof(data));
     const unsigned before = uses_of_secrets();
-    *right &= tr_aes_set_key(&key, b, raw, 16) == TR_OK && tr_cmac_set_key(&m, b, raw, 16) == TR_OK;
+    *right &= tr_aes_set_key(&key, b, raw, key_len) == TR_OK &&
+              tr_cmac_set_key(&m, b, raw, key_len) == TR_OK;
     for (size_t i = 0; i < MANY; i++) {
         streams[i] = (struct tr_stream){&key, ivs[i], data[i], data[i], 16 * i};
         macs[i] = (struct tr_cmac_job){.key = &m, .data = data[i], .len = 13 * i};
@@ -470,7 +473,8 @@ static unsigned watch(const struct tr_backend *b, bool *right)
     watch_padded(b, right);
     const unsigned uses = uses_of_secrets() - before;
     return uses + watch_aeads(b, right) + watch_wrap(b, false, right) + watch_wrap(b, true, right) +
-           watch_cmac(b, right) + watch_many(b, right) + watch_xts(b, right);
+           watch_cmac(b, right) + watch_many(b, 16, right) + watch_many(b, 24, right) +
+           watch_many(b, 32, right) + watch_xts(b, right);
 }
 
 /* Shows that the checker reports a branch and an index on a secret. */
