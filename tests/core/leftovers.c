@@ -6,8 +6,8 @@
  *
  * - nearly all round keys of the AES key, each as 16 bytes in a row;
  * - more bytes than `most` of the call, ciphertext not counted. The compiler may spill registers:
- *   the wide software backends spill most, up to 1100 bytes, and their GHASH up to 2000. A table of
- *   AES states (4 KiB), of powers of H (2 KiB) or of bitsliced round keys (2 KiB) exceeds that.
+ *   the wide software backends spill most, up to 950 bytes, and with GHASH up to 1900. A table of
+ *   AES states (4 KiB), of products of H (2 KiB) or of bitsliced round keys (2 KiB) exceeds that.
  */
 #define _GNU_SOURCE
 #include "common.h"
@@ -78,7 +78,8 @@ static void own_keys(void)
 }
 
 #define PLAIN 1500u
-#define HASH  2600u /* bytes for calls with GHASH */
+#define HASH  1700u /* bytes for GCM, whose GHASH spills */
+#define SIV   2000u /* for GCM-SIV, which expands keys, too */
 
 static const struct {
     const char *name;
@@ -95,7 +96,7 @@ static const struct {
     ROW(ofb, PLAIN, 0),          ROW(ctr, PLAIN, 0),          ROW(xts_encrypt, PLAIN, 16),
     ROW(xts_decrypt, PLAIN, 16), ROW(gcm_seal, HASH, 0),      ROW(gcm_hashed_iv, HASH, 0),
     ROW(ccm_seal, PLAIN, 0),     ROW(ocb_seal, PLAIN, 0),     ROW(siv_seal, PLAIN, 0),
-    ROW(gcm_siv_seal, HASH, 0),  ROW(cmac_sign, PLAIN, 0),    ROW(set_key, PLAIN, 0),
+    ROW(gcm_siv_seal, SIV, 0),   ROW(cmac_sign, PLAIN, 0),    ROW(set_key, PLAIN, 0),
     ROW(set_gcm_key, PLAIN, 0),  ROW(one_key, PLAIN, 4000),   ROW(own_keys, PLAIN, 4000),
 };
 #define CALLS (sizeof(calls) / sizeof(*calls))
