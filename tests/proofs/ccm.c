@@ -99,10 +99,6 @@ void proof_encrypt(void)
 {
     crypt(tr_ccm_encrypt);
 }
-void proof_decrypt(void)
-{
-    crypt(tr_ccm_decrypt);
-}
 
 static void end(bool check)
 {
