@@ -98,7 +98,8 @@ impl Load {
 }
 
 /// Beyond these the machine counts as busy: the fraction of its processors that others use, of its
-/// time that the hypervisor takes, of windows that are repeated, and of disturbed windows that count.
+/// time that the hypervisor takes, of windows that are repeated, and of disturbed windows that
+/// count.
 const OTHERS: f64 = 0.1;
 const STOLEN: f64 = 0.01;
 const REPEATED: f64 = 0.1;

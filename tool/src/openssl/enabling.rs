@@ -25,7 +25,7 @@ pub fn how(system: bool) -> String {
     format!("For you: {tool} enable. For the system: {first}")
 }
 
-/// Where this program lies, if the shell does not find it by its name: in a build tree, for example.
+/// Where this program lies, if the shell does not find it by its name, as in a build tree.
 fn not_on_path() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let path = std::env::var_os("PATH").unwrap_or_default();

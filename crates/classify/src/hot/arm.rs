@@ -5,8 +5,8 @@ use super::shape::{Does, Function, Place, Step};
 use super::Code;
 use crate::arm::{is_aes, other, Rounds};
 
-/// The instructions of a function in the terms of this classification. Bytes that are no whole function end at
-/// words that are no instructions.
+/// The instructions of a function in the terms of this classification. They end at the first word
+/// that is no instruction.
 pub fn decode(code: &Code, at: u64) -> Function {
     let mut rounds = Rounds::default();
     let skipped = code.address.wrapping_neg() & 3;
