@@ -206,7 +206,7 @@ const PAGES: &[(&str, Page)] = &[
     ("trace", Page {
         examples: &[
             ("tenrounds trace -- openssl speed -evp aes-128-gcm", "Which AES code does a command run?"),
-            ("sudo tenrounds trace -p $(pidof -s nginx) --evidence", "Which one does a server run, and by what evidence?"),
+            ("sudo tenrounds trace -p 1234 --evidence", "Which one does process 1234 run, and by what evidence?"),
             ("sudo tenrounds trace --all --seconds 10", "Which processes run AES code at all?"),
             ("tenrounds trace --json --output t.json -- ./program; jq -r '.trace.verdict[]' t.json", "The verdict, for a script."),
         ],

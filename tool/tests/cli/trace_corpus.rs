@@ -72,8 +72,8 @@ impl Label {
         match self {
             Label::Is(class) if INSTRUCTIONS.contains(&class) => answer == class && !has("tables"),
             Label::Is(class) => answer == class && no_instructions,
-            // The rest of a mode can be vector permutation. OpenSSL encrypts single blocks of GCM by
-            // tables beside its bitsliced code (AES_encrypt in CRYPTO_gcm128_init).
+            // The rest of a mode can be vector permutation. OpenSSL encrypts single blocks of GCM
+            // by tables beside its bitsliced code (AES_encrypt in CRYPTO_gcm128_init).
             Label::Bitsliced => no_instructions,
             Label::Sbox => no_aes && answer == "sbox",
             Label::Hash => no_aes && answer == "hash",
