@@ -87,6 +87,12 @@ pub enum Command {
     /// time, its mode, file and function. `trace` looks at programs of every kind, and writes
     /// nothing into them.
     Trace(TraceArgs),
+    /// Write a report on AES on this machine, as a page or as JSON
+    ///
+    /// The page needs no network and no script: what is selected, how fast it is, what runs now,
+    /// what is installed, and what the doctor found. Attach it to a ticket, or keep it to compare.
+    /// `report` takes less than 20 seconds, and changes nothing but its files.
+    Report(PageArgs),
     /// Keep keys in a token file for the PKCS#11 module
     ///
     /// A token holds keys for Java and other programs that speak PKCS#11. They are encrypted under
@@ -198,6 +204,9 @@ pub struct ScanArgs {
     pub json: bool,
 }
 
+/// Without `--rate`, `trace` takes so many samples a second.
+pub const TRACE_RATE: u32 = 499;
+
 #[derive(Args, Debug)]
 #[command(
     override_usage = "tenrounds trace [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
@@ -234,7 +243,7 @@ pub struct TraceArgs {
     #[arg(
         long,
         value_name = "HERTZ",
-        default_value = "499",
+        default_value_t = TRACE_RATE,
         value_parser = clap::value_parser!(u32).range(1..=10_000),
         value_hint = ValueHint::Other
     )]
@@ -258,6 +267,38 @@ pub struct TraceArgs {
     /// The command to start and trace, with its arguments
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+pub struct PageArgs {
+    /// Write the page to this file
+    ///
+    /// The file is replaced when the page is complete, and stays as it is after an error.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+
+    /// Write JSON to this file, or to standard output instead of text
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+
+    /// Trace all processes for so long
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "SECONDS",
+        default_value = "3",
+        value_parser = Checked(parse_seconds),
+        value_hint = ValueHint::Other
+    )]
+    pub seconds: f64,
+
+    /// Show an earlier report beside this one; the file is of `tenrounds report --json`
+    #[arg(long, value_name = "OLD.json", value_hint = ValueHint::FilePath)]
+    pub compare: Option<PathBuf>,
+
+    /// Measure one cipher, and scan only what runs (for tests)
+    #[arg(long, hide = true)]
+    pub brief: bool,
 }
 
 #[derive(Args, Debug)]

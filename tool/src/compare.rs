@@ -18,7 +18,7 @@ use crate::core::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::masks;
-use crate::schema::Document;
+use crate::schema::{Document, Measurement};
 use crate::subject::{references, Subject};
 use ::measure::busy::Watch;
 use ::measure::limit::Limit;
@@ -84,7 +84,9 @@ fn reference_cases(cases: &[Case]) -> Vec<Case> {
     of_all(&others, &[threads], &sizes)
 }
 
-fn run(args: &CompareArgs) -> Result<Comparison> {
+/// Measures. If no algorithm is named, takes no more than this time, plus the rounds that are never
+/// left out.
+pub fn measure(args: &CompareArgs, time: Duration) -> Result<Comparison> {
     let watch = Watch::start();
     let started = Instant::now();
     let usual = args.cases.algorithms.is_empty();
@@ -106,7 +108,7 @@ fn run(args: &CompareArgs) -> Result<Comparison> {
         references.extend(reference_cases(&all));
     }
 
-    let end = (usual && args.measure.seconds.is_none()).then_some(started + USUAL_TIME);
+    let end = (usual && args.measure.seconds.is_none()).then_some(started + time);
     let all = [aes, references].concat();
     let bar = passes::bar(&all, &teams, effort);
     let limits = measure_limits(&usable, &mut teams[0], effort)?;
@@ -184,15 +186,25 @@ fn measure_limits(
     limits(probe, usable, 1, half)
 }
 
-fn json(found: &Comparison) -> String {
+/// The rows of the JSON document.
+pub fn rows(found: &Comparison) -> Vec<Measurement> {
     let mut rows = limit_rows(&found.limits, 1);
     rows.extend(
         found
             .all()
             .flat_map(|f| f.rows(found.backend, found.widest)),
     );
-    let how = How::new(found.took, found.effort, found.disturbance(), &found.notes);
-    Document::new("compare", found.host.clone(), rows, Body { compare: how }).to_json()
+    rows
+}
+
+pub fn how(found: &Comparison) -> How {
+    How::new(found.took, found.effort, found.disturbance(), &found.notes)
+}
+
+fn json(found: &Comparison) -> String {
+    let compare = how(found);
+    let host = found.host.clone();
+    Document::new("compare", host, rows(found), Body { compare }).to_json()
 }
 
 pub fn compare(args: &CompareArgs) -> Result<()> {
@@ -203,7 +215,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         svg: svg::write,
         args: &args.report,
     };
-    report.of(args.measure.json, || run(args))
+    report.of(args.measure.json, || measure(args, USUAL_TIME))
 }
 
 #[cfg(test)]

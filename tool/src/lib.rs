@@ -18,6 +18,7 @@ mod limited;
 mod openssl;
 mod pages;
 mod pkcs11;
+mod report;
 mod root;
 mod run;
 mod scan;
@@ -52,6 +53,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Enable(args) => enable::enable(&args),
         Command::Disable(args) => enable::disable(&args),
         Command::Trace(args) => trace::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Token(args) => token::run(&args),
         Command::Speed(args) => speed::speed(&args),
         Command::Compare(args) => compare::compare(&args),

@@ -219,6 +219,21 @@ const PAGES: &[(&str, Page)] = &[
         environment: &[],
         see_also: &["tenrounds-scan(1)", "tenrounds-run(1)"],
     }),
+    ("report", Page {
+        examples: &[
+            ("sudo tenrounds report --html aes.html", "Write a page on this machine, with the processes of all users."),
+            ("tenrounds report --html aes.html --json aes.json", "Keep the same facts for later."),
+            ("tenrounds report --html after.html --compare aes.json", "Show an earlier report beside this one."),
+            ("tenrounds report --json | jq -r '.report.verdict[]'", "The verdict, for a script."),
+        ],
+        exit: &[
+            ("0", "Success, also if a part is missing: the report says which, and why."),
+            ("1", "A file cannot be read or written, or OLD.json is no report."),
+            ("2", "The command line is wrong."),
+        ],
+        see_also: &["tenrounds-detect(1)", "tenrounds-compare(1)", "tenrounds-trace(1)", "tenrounds-scan(1)", "tenrounds-doctor(1)"],
+        ..USUAL
+    }),
     ("speed", Page {
         examples: &[
             ("tenrounds speed", "Measure the most used modes, in about ten seconds."),

@@ -11,16 +11,16 @@ pub struct How {
     /// Seconds that the command took.
     seconds: f64,
     /// Rounds of each figure, microseconds of each window.
-    rounds: usize,
-    window_us: u64,
+    pub rounds: usize,
+    pub window_us: u64,
     /// Windows repeated because wall clock and CPU time disagreed, and windows that count
     /// nevertheless.
     windows_repeated: usize,
     windows_doubtful: usize,
-    busy: bool,
+    pub busy: bool,
     /// null: /proc/stat could not be read.
     load: Option<Load>,
-    notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 impl How {

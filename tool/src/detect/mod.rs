@@ -11,14 +11,15 @@ mod text;
 mod verdict;
 
 pub use code::Code;
+pub use facts::Detect;
+pub use table::Row;
 
 use crate::cli::DetectArgs;
 use crate::error::Result;
 use crate::libcrypto::LibCrypto;
 use crate::root::Root;
-use crate::schema::Document;
+use crate::schema::{Document, Host};
 use crate::{host, output};
-use facts::Detect;
 use serde::Serialize;
 use std::path::Path;
 
@@ -27,12 +28,21 @@ struct Body {
     detect: Detect,
 }
 
-pub fn run(args: &DetectArgs) -> Result<()> {
+/// The machine, and what is selected on it.
+pub fn look(root: &Root) -> (Host, Result<Detect>) {
     let libcrypto = LibCrypto::open();
     let host = host::read(libcrypto.as_ref().ok());
+    let mut detect = Detect::here(&host, &libcrypto, root);
+    if let Ok(detect) = &mut detect {
+        detect.verdict = verdict::lines(&host, detect);
+    }
+    (host, detect)
+}
+
+pub fn run(args: &DetectArgs) -> Result<()> {
     let root = Root::new(args.root.as_deref().unwrap_or(Path::new("/")));
-    let mut detect = Detect::here(&host, &libcrypto, &root)?;
-    detect.verdict = verdict::lines(&host, &detect);
+    let (host, detect) = look(&root);
+    let detect = detect?;
     for warning in &detect.warnings {
         output::complain(warning);
     }

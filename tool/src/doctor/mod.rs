@@ -26,9 +26,11 @@ use crate::libcrypto::LibCrypto;
 use crate::root::Root;
 use crate::schema::Document;
 use crate::{host, output};
-use examination::Doctor;
+pub use examination::Doctor;
+pub use finding::{Finding, Severity};
 use serde::Serialize;
 use std::path::Path;
+pub use verdict::InForce;
 
 #[derive(Serialize)]
 struct Body {

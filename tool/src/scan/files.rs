@@ -12,6 +12,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+use std::time::Instant;
 use terminal::progress::Progress;
 
 /// A larger file is not read: the largest browsers have 300 MB.
@@ -26,20 +27,22 @@ enum Outcome {
     },
     Refused(Refusal),
     Unreadable(String),
+    /// The time was over.
+    NotReached,
 }
 
-/// Examines all targets. A named file that cannot be examined is a complaint, another one a
-/// trouble.
-pub fn examine(targets: Targets, complaints: &mut Vec<String>) -> Scan {
-    let mut files = targets.files;
-    files.sort_by(|a, b| (&a.path, !a.named).cmp(&(&b.path, !b.named)));
+/// Examines all targets, or in order those for which there is time. A named file that cannot be
+/// examined is a complaint, another one a trouble.
+pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<String>) -> Scan {
+    let files = targets.files;
     let mut scan = Scan {
+        not_reached: end.map(|_| 0),
         troubles: targets.troubles,
         not_entered: targets.not_entered,
         ..Scan::default()
     };
     let mut seen = HashSet::new();
-    for (target, outcome) in files.iter().zip(outcomes(&files)) {
+    for (target, outcome) in files.iter().zip(outcomes(&files, end)) {
         let path = clean(target.path.display());
         let why = match outcome {
             Outcome::Examined { identity, module } => {
@@ -59,6 +62,10 @@ pub fn examine(targets: Targets, complaints: &mut Vec<String>) -> Scan {
             },
             Outcome::Refused(refusal) => refusal.to_string(),
             Outcome::Unreadable(why) => why,
+            Outcome::NotReached => {
+                *scan.not_reached.get_or_insert(0) += 1;
+                continue;
+            }
         };
         match target.named {
             true => complaints.push(format!("cannot scan '{path}': {why}")),
@@ -71,7 +78,7 @@ pub fn examine(targets: Targets, complaints: &mut Vec<String>) -> Scan {
 }
 
 /// The outcome of each file, in the order of the files.
-fn outcomes(files: &[Target]) -> Vec<Outcome> {
+fn outcomes(files: &[Target], end: Option<Instant>) -> Vec<Outcome> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(files.len()));
@@ -86,7 +93,10 @@ fn outcomes(files: &[Target]) -> Vec<Outcome> {
                     let Some(target) = files.get(index) else {
                         break;
                     };
-                    let outcome = look(target, &mut buffer);
+                    let outcome = match end {
+                        Some(end) if Instant::now() >= end => Outcome::NotReached,
+                        _ => look(target, &mut buffer),
+                    };
                     let mut done = done.lock().expect("no thread panics");
                     done.push((index, outcome));
                     progress.step();

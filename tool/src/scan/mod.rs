@@ -15,25 +15,25 @@ use crate::{host, output};
 use classify::Module;
 pub use reach::Reach;
 use serde::Serialize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A file, and why it was not examined.
 #[derive(Debug, Clone, Serialize)]
-struct Trouble {
-    path: String,
-    why: String,
+pub struct Trouble {
+    pub path: String,
+    pub why: String,
 }
 
 /// A file with AES code or with other cryptographic instructions.
 #[derive(Debug, Serialize)]
-struct Entry {
-    path: String,
+pub struct Entry {
+    pub path: String,
     #[serde(flatten)]
-    module: Module,
-    holds: Holds,
-    reach: Reach,
+    pub module: Module,
+    pub holds: Holds,
+    pub reach: Reach,
     /// What to do, in words; null where nothing is to be done.
-    advice: Option<&'static str>,
+    pub advice: Option<&'static str>,
 }
 
 /// The AES code of a file, from most to least.
@@ -51,18 +51,21 @@ pub enum Holds {
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Scan {
+pub struct Scan {
     /// The ELF files that were examined.
-    examined: usize,
+    pub examined: usize,
     /// ELF files for processors that are not examined.
-    other_processors: usize,
+    pub other_processors: usize,
+    /// Files that were not opened, because the time was over; only of `report`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_reached: Option<usize>,
     /// Files that hold something, the most AES first.
-    files: Vec<Entry>,
+    pub files: Vec<Entry>,
     /// Files and directories that were met and could not be examined.
-    troubles: Vec<Trouble>,
+    pub troubles: Vec<Trouble>,
     /// Directories where another file system is mounted, which was not entered.
-    not_entered: Vec<String>,
-    seconds: f64,
+    pub not_entered: Vec<String>,
+    pub seconds: f64,
 }
 
 #[derive(Serialize)]
@@ -75,8 +78,8 @@ struct Body {
 pub fn run(args: &ScanArgs) -> Result<u8> {
     let begun = Instant::now();
     let mut complaints = Vec::new();
-    let targets = targets::find(&args.targets, &mut complaints);
-    let mut scan = files::examine(targets, &mut complaints);
+    let targets = targets::find(&args.targets, &mut complaints).sorted();
+    let mut scan = files::examine(targets, None, &mut complaints);
     scan.seconds = begun.elapsed().as_secs_f64();
     for complaint in &complaints {
         output::complain(complaint);
@@ -89,4 +92,25 @@ pub fn run(args: &ScanArgs) -> Result<u8> {
         output::out(text::render(&scan, args.verbose))?;
     }
     Ok(u8::from(!complaints.is_empty()))
+}
+
+/// Examines for so long: first what running processes have mapped, then all that is installed.
+pub fn everything(time: Duration) -> Scan {
+    let begun = Instant::now();
+    let mut targets = targets::mapped().sorted();
+    targets.append(targets::find(&[], &mut Vec::new()).sorted());
+    examined(targets, begun, begun + time)
+}
+
+/// Examines for so long what running processes have mapped.
+pub fn mapped(time: Duration) -> Scan {
+    let begun = Instant::now();
+    examined(targets::mapped().sorted(), begun, begun + time)
+}
+
+fn examined(targets: targets::Targets, begun: Instant, end: Instant) -> Scan {
+    // No target is named, so none can be complained about.
+    let mut scan = files::examine(targets, Some(end), &mut Vec::new());
+    scan.seconds = begun.elapsed().as_secs_f64();
+    scan
 }

@@ -5,6 +5,7 @@
 use crate::inventory::processes;
 use crate::root::Root;
 use crate::style::clean;
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -55,10 +56,41 @@ pub fn find(arguments: &[OsString], complaints: &mut Vec<String>) -> Targets {
     targets
 }
 
+/// The files that the processes of this machine have mapped for execution, each once. A process
+/// that this user may not look into is left out.
+pub fn mapped() -> Targets {
+    let mut all = Targets::default();
+    let names = Root::machine().names("/proc");
+    for pid in names.iter().filter(|name| name.parse::<u32>().is_ok()) {
+        // Most failures are processes of other users, and kernel threads.
+        let _ = all.process(pid);
+    }
+    let mut seen = HashSet::new();
+    all.files.retain(|target| {
+        let meta = target.at.metadata();
+        meta.is_ok_and(|meta| seen.insert((meta.dev(), meta.ino())))
+    });
+    all
+}
+
 /// The kind that a named file has instead of a regular file's.
 const NEITHER: &str = "it is neither a regular file nor a directory";
 
 impl Targets {
+    /// Files by path; of equal ones the named one first.
+    pub fn sorted(mut self) -> Targets {
+        let files = &mut self.files;
+        files.sort_by(|a, b| (&a.path, !a.named).cmp(&(&b.path, !b.named)));
+        self
+    }
+
+    /// Adds other targets behind these.
+    pub fn append(&mut self, mut others: Targets) {
+        self.files.append(&mut others.files);
+        self.troubles.append(&mut others.troubles);
+        self.not_entered.append(&mut others.not_entered);
+    }
+
     fn take(&mut self, argument: &OsStr) -> Result<(), String> {
         let path = Path::new(argument);
         match path.metadata() {

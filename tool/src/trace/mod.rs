@@ -19,7 +19,7 @@ use crate::schema::Document;
 use crate::{host, output};
 use indicatif::ProgressBar;
 use report::Circumstances;
-use result::Trace;
+pub use result::{Finding, Module, ModuleKind, Place, Process, Trace};
 use sampler::{Sampler, Target};
 use serde::Serialize;
 use state::State;
@@ -41,6 +41,25 @@ pub fn run(args: &TraceArgs) -> Result<()> {
 }
 
 fn processes(args: &TraceArgs) -> Result<()> {
+    catch_interrupts();
+    report(args, traced(args)?, false)
+}
+
+/// Traces all processes that this user may see for so many seconds.
+pub fn everybody(seconds: f64) -> Result<Trace> {
+    traced(&TraceArgs {
+        pid: Vec::new(),
+        all: true,
+        seconds: Some(seconds),
+        rate: crate::cli::TRACE_RATE,
+        evidence: false,
+        json: false,
+        output: None,
+        command: Vec::new(),
+    })
+}
+
+fn traced(args: &TraceArgs) -> Result<Trace> {
     let target = match args.all {
         true => Target::Everybody,
         false => Target::Processes(args.pid.clone()),
@@ -59,7 +78,6 @@ fn processes(args: &TraceArgs) -> Result<()> {
     if sampler.only_own {
         refused.push("Only your own processes are traced: those of others need root, or CAP_PERFMON and CAP_SYS_PTRACE.".to_owned());
     }
-    catch_interrupts();
     let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
     let pids = match target {
         Target::Processes(pids) => pids,
@@ -68,7 +86,7 @@ fn processes(args: &TraceArgs) -> Result<()> {
     let ended = move || !pids.is_empty() && pids.iter().all(|pid| !is_alive(*pid));
     let mut tracing = Tracing::new(sampler, args);
     tracing.follow(Some(seconds), ended);
-    report(args, tracing.finish(refused), false)
+    Ok(tracing.finish(refused))
 }
 
 fn command(args: &TraceArgs) -> Result<()> {

@@ -25,6 +25,7 @@ mod kernel;
 mod machine;
 mod output;
 mod picture;
+mod report;
 mod run;
 mod run_config;
 mod run_count;

@@ -54,8 +54,8 @@ fn all_lines() -> Vec<Vec<String>> {
             "worker" => &["tenrounds-core"],
             // They write only files, or need one that is prepared.
             "generate" | "picture" | "token" => continue,
-            // Its own tests do, because it needs a kernel that samples.
-            "trace" => continue,
+            // Their own tests do: it needs a kernel that samples, and a report takes seconds.
+            "trace" | "report" => continue,
             new => panic!("say here how 'tenrounds {new}' writes to standard output"),
         };
         let words = std::iter::once(name).chain(arguments.iter().copied());

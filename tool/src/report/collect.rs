@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Asks the other commands. A part that fails is missing from the report, with its reason.
+
+use super::earlier::Earlier;
+use super::facts::{Missing, Report, Summary};
+use super::verdict;
+use crate::cli::{CaseArgs, CompareArgs, MeasureArgs, PageArgs, ReportArgs};
+use crate::error::{Error, Result};
+use crate::root::Root;
+use crate::schema::{Host, Measurement};
+use crate::{compare, detect, doctor, output, scan, trace};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// The size of one call: 1 KiB as in TLS records of web pages, 16 KiB as the largest.
+const SIZES: [usize; 2] = [1024, 16384];
+/// The measurement takes about half of it on an idle machine.
+const MEASURING: Duration = Duration::from_millis(5500);
+/// All of /usr takes about half of it on an idle machine.
+const SCANNING: Duration = Duration::from_millis(4000);
+
+/// Says on a terminal which part is at work.
+struct Steps {
+    number: usize,
+}
+
+impl Steps {
+    const ALL: usize = 5;
+
+    fn next(&mut self, what: &str) {
+        self.number += 1;
+        if std::io::stderr().is_terminal() {
+            output::err(format!("{} of {}: {what}\n", self.number, Steps::ALL));
+        }
+    }
+}
+
+/// A part, or the reason why it is missing.
+fn part<T>(found: Result<T>, name: &'static str, missing: &mut Vec<Missing>) -> Option<T> {
+    let why = match found {
+        Ok(found) => return Some(found),
+        Err(error) => error.to_string(),
+    };
+    missing.push(Missing { part: name, why });
+    None
+}
+
+/// What the machine says. Measuring and tracing come last, so that nothing else of the report is in
+/// their samples.
+pub fn everything(
+    args: &PageArgs,
+    before: Option<Earlier>,
+) -> Result<(Host, Vec<Measurement>, Report)> {
+    let begun = Instant::now();
+    let root = Root::machine();
+    if !root.exists("/proc") {
+        return Err(Error::failure(
+            "there is no /proc, so nothing can be reported; mount it",
+        ));
+    }
+    let (mut steps, mut missing) = (Steps { number: 0 }, Vec::new());
+    steps.next("the processor, OpenSSL and the kernel");
+    let (host, detect) = detect::look(&root);
+    let detect = part(detect, "selection", &mut missing);
+    steps.next("the doctor's examination");
+    let doctor = doctor::Doctor::examine(&root);
+    steps.next("programs and libraries");
+    let scan = match args.brief {
+        true => scan::mapped(SCANNING),
+        false => scan::everything(SCANNING),
+    };
+    steps.next("speed");
+    let compared = compare::measure(&measured(args.brief), MEASURING);
+    let compared = part(compared, "measurement of speed", &mut missing);
+    let results = compared.as_ref().map(compare::rows).unwrap_or_default();
+    steps.next(&format!("running processes, for {} s", args.seconds));
+    let trace = part(
+        trace::everybody(args.seconds),
+        "trace of running processes",
+        &mut missing,
+    );
+    let summary = Summary::of(detect.as_ref(), &results, trace.as_ref(), &scan, &doctor);
+    let mut report = Report {
+        verdict: Vec::new(),
+        date: terminal::today(),
+        seconds: begun.elapsed().as_secs_f64(),
+        summary,
+        missing,
+        detect,
+        compare: compared.as_ref().map(compare::how),
+        trace,
+        scan,
+        doctor,
+        before,
+    };
+    report.verdict = verdict::lines(&report);
+    Ok((host, results, report))
+}
+
+/// The usual modes at two sizes, without other ciphers.
+fn measured(brief: bool) -> CompareArgs {
+    let (algorithms, bytes) = match brief {
+        true => (vec!["aes-128-ctr".to_owned()], vec![SIZES[0]]),
+        false => (Vec::new(), SIZES.to_vec()),
+    };
+    CompareArgs {
+        algorithms,
+        measure: MeasureArgs {
+            bytes,
+            seconds: None,
+            decrypt: false,
+            json: false,
+        },
+        cases: CaseArgs {
+            aead: false,
+            threads: Vec::new(),
+            core: false,
+        },
+        report: ReportArgs {
+            // Markdown has no reference ciphers.
+            markdown: true,
+            quick: brief,
+            svg: None,
+        },
+    }
+}

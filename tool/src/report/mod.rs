@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `report`: what the other commands find out about this machine, in one page for a ticket or an
+//! auditor, and the same facts as JSON.
+
+mod chart;
+mod collect;
+mod earlier;
+mod facts;
+mod file;
+mod html;
+mod page;
+mod verdict;
+
+use crate::cli::PageArgs;
+use crate::error::Result;
+use crate::output;
+use crate::schema::Document;
+use crate::style::{item, paint, BOLD, DIM};
+use earlier::Earlier;
+use facts::{Body, Report};
+use file::Replaced;
+use std::path::Path;
+
+/// Where the JSON goes if `--json` names no file.
+const STANDARD_OUTPUT: &str = "-";
+
+/// Checks the files first, because the rest takes time; then collects and writes.
+pub fn run(args: &PageArgs) -> Result<()> {
+    let before = args.compare.as_deref().map(Earlier::read).transpose()?;
+    let (to_output, file) = match args.json.as_deref() {
+        Some(file) if file == Path::new(STANDARD_OUTPUT) => (true, None),
+        file => (false, file),
+    };
+    let html = args.html.as_deref().map(Replaced::prepare).transpose()?;
+    let json = file.map(Replaced::prepare).transpose()?;
+    let (host, results, report) = collect::everything(args, before)?;
+    let document = Document::new("report", host, results, Body { report });
+    if let Some(file) = html {
+        file.fill(&page::page(&document))?;
+    }
+    if let Some(file) = json {
+        file.fill(&document.to_json())?;
+    }
+    match to_output {
+        true => output::out(document.to_json()),
+        false => output::out(text(&document.body.report, args.html.as_deref())),
+    }
+}
+
+/// The verdict, and where the rest is.
+fn text(report: &Report, page: Option<&Path>) -> String {
+    let mut out = String::new();
+    for (index, line) in report.verdict.iter().enumerate() {
+        out += &match index {
+            0 => item("", paint(BOLD, line)),
+            _ => item("", line),
+        };
+    }
+    for missing in &report.missing {
+        out += &item("", format!("No {}: {}.", missing.part, missing.why));
+    }
+    let rest = match page {
+        Some(page) => format!("The page is {}.", page.display()),
+        None => "--html FILE writes the whole report as a page, --json FILE as JSON.".to_owned(),
+    };
+    out + &item("", paint(DIM, rest))
+}

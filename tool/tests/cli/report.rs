@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `report`: the page against its JSON, names that are hostile, files that cannot be written.
+
+use crate::json::{valid, Document};
+use crate::support::{contains, Done, Finish, Guarded, Place, TOOL};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::fs::OpenOptions;
+use std::process::Stdio;
+
+/// Options of a report that takes little time.
+const BRIEF: [&str; 3] = ["--brief", "--seconds", "0.3"];
+
+/// A report as a page and as JSON.
+struct Written {
+    page: String,
+    json: Document,
+}
+
+fn report(place: &Place, more: &[&str]) -> Written {
+    let (page, json) = (place.path("page.html"), place.path("report.json"));
+    let mut tool = place.tool(["report"]);
+    tool.args(BRIEF).args(more);
+    tool.arg("--html").arg(&page).arg("--json").arg(&json);
+    let done = tool.done().ok();
+    contains(&done.out, &["tenrounds is", "The page is"]);
+    assert_eq!(done.err, "");
+    let read = |file| fs::read_to_string(file).unwrap();
+    let left: Vec<_> = fs::read_dir(place.path("")).unwrap().collect();
+    let is_left = |entry: &std::io::Result<fs::DirEntry>| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_string_lossy().starts_with('.')
+    };
+    assert!(!left.iter().any(is_left), "{left:?}");
+    Written {
+        page: read(page),
+        json: valid(&read(json)),
+    }
+}
+
+impl Written {
+    /// The page as XML: all that HTML leaves open is closed.
+    fn tree(&self) -> String {
+        let mut page = self.page.replace("<!DOCTYPE html>", "");
+        for line in self.page.lines().filter(|line| line.starts_with("<meta ")) {
+            page = page.replace(line, "");
+        }
+        page
+    }
+}
+
+/// All numbers and all texts below a value.
+fn leaves(value: &Value, numbers: &mut BTreeSet<String>, texts: &mut Vec<String>) {
+    match value {
+        Value::Number(number) => drop(numbers.insert(number.to_string())),
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(list) => list.iter().for_each(|v| leaves(v, numbers, texts)),
+        Value::Object(map) => map.iter().for_each(|(name, value)| {
+            texts.push(name.clone());
+            leaves(value, numbers, texts);
+        }),
+        _ => {}
+    }
+}
+
+/// What the page may show for a number of the document.
+fn shown(number: &str) -> Vec<String> {
+    let value: f64 = number.parse().unwrap();
+    let places = |value: f64, figures: [(f64, usize); 3], smallest: usize| {
+        let places = figures.iter().find(|(from, _)| value >= *from);
+        format!("{value:.*}", places.map_or(smallest, |(_, places)| *places))
+    };
+    let gigabytes = places(value / 1e9, [(99.95, 0), (9.995, 1), (0.0995, 2)], 3);
+    let percent = places(value * 100.0, [(9.95, 0), (0.95, 1), (0.0, 2)], 2);
+    let mut all = vec![
+        number.to_owned(),
+        format!("{gigabytes} GB/s"),
+        format!("{percent} %"),
+        format!("{value:.2}×"),
+        format!("{value:.1} s"),
+    ];
+    if let Ok(count) = number.parse::<u64>() {
+        all.push(format!("+{count:#x}"));
+        all.push(format!("{} KiB", count / 1024));
+        let digits = count.to_string();
+        let groups: Vec<&str> = digits
+            .as_bytes()
+            .rchunks(3)
+            .rev()
+            .map(|g| std::str::from_utf8(g).unwrap())
+            .collect();
+        all.push(groups.join(","));
+    }
+    all
+}
+
+/// Texts of the tool itself that have digits.
+const OWN: [&str; 5] = ["AES-NI, 128 bits", "VAES, ", "AES-", "GF(2", "GHASH"];
+
+#[test]
+fn every_figure_of_the_page_is_in_the_json() {
+    let place = Place::new();
+    let old = report(&place, &[]);
+    let text = serde_json::to_string(old.json.at("")).unwrap();
+    let old_file = place.file("old.json", &text);
+    let new = report(&place, &["--compare", old_file.to_str().unwrap()]);
+    let before = new.json.at("/report/before");
+    assert_eq!(before["summary"], *old.json.at("/report/summary"));
+    contains(&new.page, &["Before and after", "tenrounds before"]);
+    assert!(old.json.at("/report/before").is_null());
+
+    let (mut numbers, mut texts) = (BTreeSet::new(), Vec::new());
+    leaves(new.json.at(""), &mut numbers, &mut texts);
+    let tree = new.tree();
+    let tree = roxmltree::Document::parse(&tree).unwrap_or_else(|e| panic!("{e}\n{tree}"));
+    let figures: Vec<_> = tree
+        .descendants()
+        .filter(|n| n.has_tag_name("data"))
+        .collect();
+    assert!(figures.len() > 20, "{}", figures.len());
+    for figure in &figures {
+        let value = figure.attribute("value").unwrap();
+        assert!(numbers.contains(value), "{value} is not in the JSON");
+        let text = figure.text().unwrap();
+        assert!(
+            shown(value).iter().any(|s| s == text),
+            "{text:?} is not {value}"
+        );
+    }
+    let all: BTreeSet<String> = numbers.iter().flat_map(|n| shown(n)).collect();
+    let body = tree.descendants().find(|n| n.has_tag_name("body")).unwrap();
+    for node in body.descendants().filter(|n| n.is_text()) {
+        let text = node.text().unwrap().trim();
+        let is_figure = node.parent().unwrap().has_tag_name("data");
+        if is_figure || !text.contains(|c: char| c.is_ascii_digit()) {
+            continue;
+        }
+        // A label of a chart, a text of the document, or one that is made of such.
+        let known = all.contains(text)
+            || OWN.iter().any(|own| text.starts_with(own))
+            || texts
+                .iter()
+                .any(|t| t.len() > 1 && (t.contains(text) || text.contains(t.as_str())));
+        assert!(known, "{text:?} is not in the JSON");
+    }
+    let gain = new.json.at("/report/summary/gains/0");
+    let row = |who: &str| {
+        let rows = new.json.list("/results");
+        let mut rows = rows.into_iter().filter(|row| row["implementation"] == who);
+        rows.next().unwrap()["bytes_per_second"].clone()
+    };
+    assert_eq!(gain["openssl"], row("openssl"));
+    assert_eq!(gain["tenrounds"], row("tenrounds"));
+}
+
+#[test]
+fn the_page_loads_nothing_and_has_no_script() {
+    let place = Place::new();
+    let page = report(&place, &[]).page;
+    contains(
+        &page,
+        &[
+            "content=\"default-src 'none'; style-src 'unsafe-inline'\"",
+            "prefers-color-scheme: dark",
+            "@media print",
+            "max-width: 44rem",
+            "<svg ",
+        ],
+    );
+    // Texts of the machine may name addresses, attributes and styles may not.
+    for tag in page.split('<').skip(1) {
+        let tag = tag.split('>').next().unwrap();
+        for wrong in [
+            "script", "://", "src=", "href", "url(", "iframe", "object", "link", "import", " on",
+        ] {
+            assert!(!tag.contains(wrong), "{wrong} in <{tag}>");
+        }
+    }
+    let style = page
+        .split("<style>")
+        .nth(1)
+        .unwrap()
+        .split("</style>")
+        .next()
+        .unwrap();
+    for wrong in ["url(", "@import", "://"] {
+        assert!(!style.contains(wrong), "{wrong}");
+    }
+}
+
+/// A program with AES code whose name is a tag, at work while the report is made.
+#[test]
+fn names_from_the_machine_are_escaped() {
+    let place = Place::new();
+    let name = "<img src=x>&\"'";
+    let program = place.path(name);
+    fs::copy(TOOL, &program).unwrap();
+    let mut work = place.program(&program);
+    work.args(["speed", "aes-128-ctr", "--bytes", "16K", "--seconds", "60"]);
+    let _work = Guarded(
+        work.stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let written = report(&place, &["--seconds", "1"]);
+    assert!(!written.page.contains("<img"));
+    let escaped = "&lt;img src=x&gt;&amp;&quot;&#39;";
+    let installed = written.page.split("id=\"installed\"").nth(1).unwrap();
+    contains(installed, &[&format!("{escaped}</td>")]);
+    let files = written.json.list("/report/scan/files");
+    let is_ours = |file: &Value| file["path"].as_str().unwrap().ends_with(name);
+    assert!(files.iter().any(is_ours), "{files:#?}");
+    match written.json.at("/report/trace") {
+        Value::Null => {
+            let missing = written.json.list("/report/missing");
+            contains(&missing[0].to_string(), &["perf_event_open"]);
+        }
+        trace => {
+            let processes = trace["processes"].as_array().unwrap();
+            assert!(
+                processes.iter().any(|p| p["name"] == name),
+                "{processes:#?}"
+            );
+            let running = written.page.split("id=\"running\"").nth(1).unwrap();
+            let running = running.split("</section>").next().unwrap();
+            contains(running, &[&format!(">{escaped} (")]);
+        }
+    }
+}
+
+#[test]
+fn an_earlier_file_that_is_no_report_is_an_error() {
+    let place = Place::new();
+    let page = place.file("page.html", "old page");
+    let detect = place.tool(["detect", "--json"]).done().ok().out;
+    let mut other: Value = serde_json::from_str(&detect).unwrap();
+    other["command"] = "report".into();
+    let damaged = other.to_string();
+    other["schema"] = "tenrounds-9".into();
+    for (text, words) in [
+        (
+            detect.as_str(),
+            &["was written by `tenrounds detect`", "report --json"][..],
+        ),
+        (&other.to_string(), &["tenrounds-9", "tenrounds-1"]),
+        (&damaged, &["is a damaged report", "missing field `report`"]),
+        ("{", &["is no JSON object of tenrounds"]),
+    ] {
+        let old = place.file("old.json", text);
+        let mut tool = place.tool(["report", "--html"]);
+        tool.arg(&page).arg("--compare").arg(&old);
+        contains(&tool.done().failed(1), words);
+        contains(&tool.done().failed(1), &["old.json: "]);
+        assert_eq!(fs::read_to_string(&page).unwrap(), "old page");
+    }
+    let mut tool = place.tool(["report", "--compare", "nowhere.json"]);
+    contains(&tool.done().failed(1), &["nowhere.json: No such file"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_an_error_at_once() {
+    let place = Place::new();
+    let dir = place.path("folder");
+    fs::create_dir(&dir).unwrap();
+    for (option, file, words) in [
+        (
+            "--html",
+            "no/such/folder/page.html",
+            "No such file or directory",
+        ),
+        (
+            "--json",
+            "no/such/folder/page.json",
+            "No such file or directory",
+        ),
+        ("--html", "folder", "it is a directory"),
+        ("--html", "/proc/version", "cannot write /proc/version"),
+    ] {
+        // Without --brief, it would take long if it did not look first.
+        let said = place.tool(["report", option, file]).done().failed(1);
+        contains(&said, &["cannot write", file, words]);
+    }
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut tool = place.tool(["report", "--json"]);
+    let done = Done::from(tool.args(BRIEF).stdout(full).output().unwrap());
+    contains(&done.failed(1), &["cannot write to standard output"]);
+    let done = place
+        .tool(["report", "--html", "/dev/full"])
+        .args(BRIEF)
+        .done();
+    contains(&done.failed(1), &["cannot write /dev/full: No space left"]);
+}
