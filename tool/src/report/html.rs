@@ -159,7 +159,7 @@ pub struct Table<'h> {
     heads: &'static [&'static str],
 }
 
-type Cell<'c> = Box<dyn FnOnce(&mut Html) + 'c>;
+pub type Cell<'c> = Box<dyn FnOnce(&mut Html) + 'c>;
 
 /// A cell with a text.
 pub fn cell<'c>(text: impl Display + 'c) -> Cell<'c> {

@@ -19,7 +19,7 @@ use crate::schema::Document;
 use crate::{host, output};
 use indicatif::ProgressBar;
 use report::Circumstances;
-pub use result::{Finding, Module, ModuleKind, Place, Process, Trace};
+pub use result::{Finding, ModuleKind, Place, Process, Trace};
 use sampler::{Sampler, Target};
 use serde::Serialize;
 use state::State;

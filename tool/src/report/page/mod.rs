@@ -10,7 +10,7 @@ mod running;
 mod speed;
 
 use super::facts::Body;
-use super::html::{cell, Html, Table};
+use super::html::{cell, Html};
 use crate::schema::Document;
 
 const STYLE: &str = include_str!("style.css");
@@ -48,7 +48,7 @@ fn made(html: &mut Html, document: &Document<Body>) {
             );
         });
         if !report.missing.is_empty() {
-            html.table(&["Missing", "Reason"], |table: &mut Table| {
+            html.table(&["Missing", "Reason"], |table| {
                 for missing in &report.missing {
                     table.row([cell(missing.part), cell(&missing.why)]);
                 }

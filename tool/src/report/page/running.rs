@@ -2,7 +2,7 @@
 //! Which AES code runs now, and which processes have an OpenSSL.
 
 use super::super::facts::Report;
-use super::super::html::{cell, figure, Html};
+use super::super::html::{cell, figure, Cell, Html};
 use crate::doctor::Doctor;
 use crate::trace::{Finding, ModuleKind, Place, Process, Trace};
 use classify::hot::Confidence;
@@ -47,7 +47,7 @@ fn traced(html: &mut Html, trace: &Trace) {
             |table| {
                 for process in others.into_iter().take(BUSIEST) {
                     table.row([
-                        name(process),
+                        named(&process.name, process.pid),
                         figure(Some(process.samples), Html::count),
                         figure(Some(process.kernel_samples), Html::count),
                         figure(Some(process.threads), Html::count),
@@ -59,11 +59,12 @@ fn traced(html: &mut Html, trace: &Trace) {
     notes(html, trace);
 }
 
-fn name(process: &Process) -> Box<dyn FnOnce(&mut Html) + '_> {
+/// A process by its name and number.
+fn named(name: &str, pid: u32) -> Cell<'_> {
     Box::new(move |html| {
-        html.text(&process.name);
+        html.text(name);
         html.text(" (");
-        html.number(process.pid);
+        html.number(pid);
         html.text(")");
     })
 }
@@ -83,7 +84,7 @@ fn code<'t>(html: &mut Html, findings: impl Iterator<Item = (&'t Process, &'t Fi
     html.table(heads, |table| {
         for (process, finding) in findings.take(MOST) {
             table.row([
-                name(process),
+                named(&process.name, process.pid),
                 figure(Some(finding.share), Html::share),
                 cell(finding.work.name()),
                 cell(finding.mode.unwrap_or("-").to_uppercase()),
@@ -173,12 +174,7 @@ fn openssl(html: &mut Html, doctor: &Doctor) {
                     format!("{} ({version}{deleted})", library.path)
                 });
                 table.row([
-                    Box::new(|html| {
-                        html.text(&process.name);
-                        html.text(" (");
-                        html.number(process.pid);
-                        html.text(")");
-                    }),
+                    named(&process.name, process.pid),
                     cell(libraries.collect::<Vec<_>>().join(", ")),
                     cell(process.tenrounds.as_deref().unwrap_or("no")),
                 ]);
@@ -189,7 +185,6 @@ fn openssl(html: &mut Html, doctor: &Doctor) {
         html.count(processes.seen);
         html.text(" processes were seen; ");
         html.count(processes.unreadable);
-        html.text(" of other users show only their names. A table has at most ");
-        html.text("forty rows; the JSON has all.");
+        html.text(" of other users show only their names. Long tables are cut; the JSON has all.");
     });
 }

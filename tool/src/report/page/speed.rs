@@ -66,11 +66,11 @@ fn groups(results: &[Measurement], bytes: usize, before: Option<&Earlier>) -> Ve
                         == (&ours.algorithm, ours.direction, ours.bytes)
             })
         };
-        let bars = SHOWN.iter().filter_map(|(who, label, colour)| {
+        let bars = SHOWN.into_iter().filter_map(|(who, label, colour)| {
             Some(Bar {
                 label,
                 bytes_per_second: of(who)?.bytes_per_second,
-                colour: *colour,
+                colour,
             })
         });
         let is_same = |gain: &&Gain| {
