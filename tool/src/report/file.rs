@@ -18,7 +18,7 @@ pub struct Replaced {
 }
 
 impl Replaced {
-    /// Tries what `fill` will do, so that an error shows before the report is made. Leaves no trace.
+    /// Tries what `fill` will do, so that an error shows before the report is made.
     pub fn prepare(named: &Path) -> Result<Replaced> {
         let failed = |why: &dyn std::fmt::Display| cannot_write(named, why);
         let path = named.canonicalize().unwrap_or_else(|_| named.to_owned());
