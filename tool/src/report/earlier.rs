@@ -3,6 +3,7 @@
 
 use super::facts::Summary;
 use crate::error::{Error, Result};
+use crate::root::Root;
 use crate::schema::SCHEMA;
 use crate::style::clean;
 use serde::{Deserialize, Serialize};
@@ -65,7 +66,8 @@ struct Part {
 impl Earlier {
     pub fn read(path: &Path) -> Result<Earlier> {
         let wrong = |why: String| Error::failure(format!("{}: {why}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let text = Root::machine().text(path);
+        let text = text.map_err(|error| wrong(error.to_string()))?;
         let kind: Kind = serde_json::from_str(&text)
             .map_err(|error| wrong(format!("is no JSON object of tenrounds: {error}")))?;
         kind.check().map_err(wrong)?;

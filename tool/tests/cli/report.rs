@@ -317,6 +317,8 @@ fn an_earlier_file_that_is_no_report_is_an_error() {
     }
     let mut tool = place.tool(["report", "--compare", "nowhere.json"]);
     contains(&tool.done().failed(1), &["nowhere.json: No such file"]);
+    let mut tool = place.tool(["report", "--compare", "/dev/zero"]);
+    contains(&tool.done().failed(1), &["/dev/zero: "]);
 }
 
 #[test]
