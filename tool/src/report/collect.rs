@@ -104,7 +104,6 @@ fn measured(brief: bool) -> CompareArgs {
         false => (Vec::new(), SIZES.to_vec()),
     };
     CompareArgs {
-        algorithms,
         measure: MeasureArgs {
             bytes,
             seconds: None,
@@ -112,6 +111,7 @@ fn measured(brief: bool) -> CompareArgs {
             json: false,
         },
         cases: CaseArgs {
+            algorithms,
             aead: false,
             threads: Vec::new(),
             core: false,

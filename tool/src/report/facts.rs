@@ -2,7 +2,7 @@
 //! The report, as its JSON document has it.
 
 use super::earlier::Earlier;
-use crate::compare::How;
+use crate::bench::how::How;
 use crate::detect::Detect;
 use crate::doctor::{Doctor, InForce, Severity};
 use crate::scan::{Holds, Reach, Scan};

@@ -5,7 +5,7 @@ use super::super::chart::{Bar, Chart, Group, EARLIER, OPENSSL, SOFTWARE, TENROUN
 use super::super::earlier::Earlier;
 use super::super::facts::Gain;
 use super::super::html::{cell, figure, Html};
-use crate::compare::How;
+use crate::bench::how::How;
 use crate::schema::Measurement;
 
 /// The rows of a chart, by their names in JSON.
