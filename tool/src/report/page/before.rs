@@ -33,6 +33,9 @@ pub fn show(html: &mut Html, document: &Document<Body>, before: &Earlier) {
     });
 }
 
+/// A count of a summary.
+type Count = fn(&Summary) -> usize;
+
 fn summaries(table: &mut Table, before: &Summary, now: &Summary) {
     table.row([
         cell("In force"),
@@ -46,7 +49,7 @@ fn summaries(table: &mut Table, before: &Summary, now: &Summary) {
         figure(before.aes_share, Html::share),
         figure(now.aes_share, Html::share),
     ]);
-    let counts: [(&'static str, fn(&Summary) -> usize); 5] = [
+    let counts: [(&'static str, Count); 5] = [
         ("Files with AES code", |s| s.files),
         ("Of these reached", |s| s.reached),
         ("Problems", |s| s.problems),
