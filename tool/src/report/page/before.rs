@@ -2,7 +2,7 @@
 //! An earlier report and this one side by side.
 
 use super::super::earlier::Earlier;
-use super::super::facts::{Body, Summary};
+use super::super::facts::{Body, Gain, Summary};
 use super::super::html::{cell, figure, Html, Table};
 use super::first::openssl;
 use crate::schema::Document;
@@ -71,6 +71,10 @@ fn rates(html: &mut Html, before: &Summary, now: &Summary) {
         let before = before.gains.iter().find(|before| before.is_of(now))?;
         Some((before, now))
     });
+    let pairs: Vec<(&Gain, &Gain)> = pairs.collect();
+    if pairs.is_empty() {
+        return;
+    }
     let heads = &[
         "Mode",
         ">Call",
