@@ -413,6 +413,67 @@ static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_k
 }
 #endif
 
+#ifdef TR_ENV_ALWAYS_VECTOR
+/* Tests tr_backend.cts_decrypt in each form. The other steps of this mode are bulk operations. */
+static int stealing_is_right(struct tr_known_work *w)
+{
+    for (int form = TR_CS1; form <= TR_CS3; form++) {
+        for (size_t len = TR_BLOCK + 1; len <= 3 * TR_BLOCK; len += 5) {
+            uint8_t iv[2][TR_BLOCK] = {{1}, {1}};
+            fill(w->data, len);
+            if (tr_cbc_cts_encrypt(&w->key, (enum tr_cts)form, iv[0], w->data, w->data, len) !=
+                    TR_OK ||
+                tr_cbc_cts_decrypt(&w->key, (enum tr_cts)form, iv[1], w->data, w->data, len) !=
+                    TR_OK ||
+                !is_plaintext(w->data, len) || __builtin_memcmp(iv[0], iv[1], TR_BLOCK) != 0)
+                return 0;
+        }
+    }
+    return 1;
+}
+
+/* Tests tr_backend.cfb_decrypt with each number of vectors of 64 bytes, after a call that ends in a
+ * block. */
+static int any_cfb_is_right(struct tr_known_work *w)
+{
+    for (size_t len = 7; len < TR_KNOWN_SHORT; len += 64) {
+        uint8_t iv[2][TR_BLOCK] = {{1}, {1}};
+        unsigned used[2] = {0, 0};
+        fill(w->data, len);
+        if (tr_cfb128_encrypt(&w->key, iv[0], &used[0], w->data, w->data, len) != TR_OK ||
+            tr_cfb128_decrypt(&w->key, iv[1], &used[1], w->data, w->data, 5) != TR_OK ||
+            tr_cfb128_decrypt(&w->key, iv[1], &used[1], w->data + 5, w->data + 5, len - 5) !=
+                TR_OK ||
+            !is_plaintext(w->data, len) || used[0] != used[1] ||
+            __builtin_memcmp(iv[0], iv[1], TR_BLOCK) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Tests tr_backend.xts_unit with each number of vectors, whole and partial. Also tests short data
+ * units by bulk operations, which counting hosts and runs of data units use. `raw` has 2 * len
+ * bytes. */
+static int short_units_are_right(struct tr_known_work *w, const struct tr_backend *backend,
+                                 const uint8_t *raw, size_t len, uint64_t expected)
+{
+    for (size_t n = TR_BLOCK; n < TR_KNOWN_SHORT; n += n < 520 ? 24 : 400) {
+        fill(w->data, n);
+        if (tr_xts_encrypt(&w->fused.xts, tr_known_iv, w->data, w->data, n) != TR_OK ||
+            tr_xts_decrypt_units(&w->fused.xts, tr_known_iv, w->data, w->data, n, 1) != TR_OK ||
+            !is_plaintext(w->data, n) ||
+            tr_xts_encrypt_units(&w->fused.xts, tr_known_iv, w->data, w->data, n, 1) != TR_OK ||
+            tr_xts_decrypt(&w->fused.xts, tr_known_iv, w->data, w->data, n) != TR_OK ||
+            !is_plaintext(w->data, n))
+            return 0;
+    }
+    struct tr_backend plain = *backend;
+    plain.xts_unit[0] = plain.xts_unit[1] = NULL;
+    return set_key(&w->fused, TR_KNOWN_XTS, &plain, raw, len) &&
+           fused_is_right(&w->fused, TR_KNOWN_XTS, 0, w->data, w->text, expected);
+}
+#endif
+
 static int mode_is_asked(enum tr_mode mode)
 {
     return TR_ENV_ALL_MODES || (mode != TR_CFB128 && mode != TR_OFB);
@@ -440,6 +501,11 @@ static int plain_are_right(struct tr_known_work *w, unsigned k, int falsify)
         if (mode_is_asked(mode) && !mode_is_right(w, mode, tr_known_digests[m][k] ^ (falsify != 0)))
             return 0;
     }
+#ifdef TR_ENV_ALWAYS_VECTOR
+    if ((w->key.backend->cts_decrypt != NULL && !stealing_is_right(w)) ||
+        (w->key.backend->cfb_decrypt != NULL && k == 0 && !any_cfb_is_right(w)))
+        return 0;
+#endif
     return 1;
 }
 
@@ -457,6 +523,11 @@ static int fused_are_right(struct tr_known_work *w, const struct tr_backend *bac
         if (mode == TR_KNOWN_GCM_SHORT && tr_backend_doing(backend, TR_OP_GCM_SEAL) != NULL &&
             !short_gcm_is_right(w))
             return 0;
+#ifdef TR_ENV_ALWAYS_VECTOR
+        if (mode == TR_KNOWN_XTS && backend->xts_unit[0] != NULL &&
+            !short_units_are_right(w, backend, raw, len, expected))
+            return 0;
+#endif
     }
     return 1;
 }
