@@ -23,13 +23,24 @@ pub enum Event {
     Killed(Signal),
 }
 
+/// Why the program stopped: for the tracker, or because a signal is to be delivered to it.
+enum Stop {
+    Event(Event),
+    Signal(Signal),
+}
+
+/// The program ran instructions that were not followed.
+fn got_away(what: &str, at: u64) -> io::Error {
+    io::Error::other(format!(
+        "the program {what}, at {at:#x}: its run was not followed"
+    ))
+}
+
 pub struct Process {
     pid: Pid,
     memory: File,
     /// Addresses in debug registers 0 and 1.
     breakpoints: [u64; 2],
-    /// A signal to deliver when the program goes on.
-    pending: Option<Signal>,
     /// Where the mask registers are in the extended state.
     masks_at: usize,
     pub stops: u64,
@@ -62,7 +73,6 @@ impl Process {
             pid,
             memory,
             breakpoints: [0; 2],
-            pending: None,
             masks_at,
             stops: 0,
         })
@@ -120,16 +130,64 @@ impl Process {
         self.memory.write_all_at(bytes, address)
     }
 
-    /// Runs one instruction.
+    /// Runs one instruction. A signal that comes before it is delivered, and its handler runs free.
     pub fn step(&mut self) -> io::Result<Event> {
-        ptrace::step(self.pid, self.pending.take())?;
-        self.wait()
+        self.stops += 1;
+        loop {
+            ptrace::step(self.pid, None)?;
+            match self.wait()? {
+                Stop::Signal(signal) => {
+                    let event = self.run_back(Some(signal))?;
+                    if event != Event::Stopped {
+                        return Ok(event);
+                    }
+                }
+                Stop::Event(Event::Stopped) if self.is_interrupted()? => {
+                    return self.run_back(None);
+                }
+                Stop::Event(event) => return Ok(event),
+            }
+        }
+    }
+
+    /// Whether the program is behind a system call that a signal has interrupted. The kernel
+    /// delivers the signal next, and may then repeat the call.
+    fn is_interrupted(&self) -> io::Result<bool> {
+        // ERESTARTSYS to ERESTART_RESTARTBLOCK of the kernel, which no program sees.
+        const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
+        let registers = self.registers()?;
+        Ok(registers.orig_rax as i64 >= 0 && RESTARTS.contains(&(registers.rax as i64)))
+    }
+
+    /// Delivers signals, and runs until the program is back at its present instruction.
+    fn run_back(&mut self, mut signal: Option<Signal>) -> io::Result<Event> {
+        let mut here = self.registers()?;
+        here.eflags &= !RF;
+        self.set_registers(here)?;
+        self.set_breakpoints(&[here.rip])?;
+        loop {
+            match self.resume(signal.take())? {
+                Event::Stopped => (),
+                Event::Exited(_) => return Err(got_away("ended in a signal handler", here.rip)),
+                killed @ Event::Killed(_) => return Ok(killed),
+            }
+            let now = self.registers()?;
+            if now.rip != here.rip {
+                return Err(got_away("did not return from a signal handler", here.rip));
+            }
+            // The handler may run the same code.
+            if now.rsp == here.rsp {
+                break;
+            }
+        }
+        self.set_breakpoints(&[])?;
+        Ok(Event::Stopped)
     }
 
     /// Runs until a breakpoint that was written into code, or until the end.
     pub fn go_on(&mut self) -> io::Result<Event> {
         self.set_breakpoints(&[])?;
-        self.resume()
+        self.resume(None)
     }
 
     /// Runs to one of at most two addresses, past `passes` earlier visits of them.
@@ -142,22 +200,32 @@ impl Process {
         }
         let mut hits = 0;
         loop {
-            let event = self.resume()?;
-            if event != Event::Stopped {
-                return Ok(event);
+            match self.resume(None)? {
+                Event::Stopped => (),
+                Event::Exited(_) => return Err(got_away("ended early", registers.rip)),
+                killed @ Event::Killed(_) => return Ok(killed),
             }
-            if targets.contains(&self.registers()?.rip) {
-                hits += 1;
-                if hits > passes {
-                    return Ok(event);
-                }
+            let at = self.registers()?.rip;
+            if !targets.contains(&at) {
+                return Err(got_away("stopped where it should not be", at));
+            }
+            hits += 1;
+            if hits > passes {
+                return Ok(Event::Stopped);
             }
         }
     }
 
-    fn resume(&mut self) -> io::Result<Event> {
-        ptrace::cont(self.pid, self.pending.take())?;
-        self.wait()
+    /// Runs to the next breakpoint, and delivers signals on the way.
+    fn resume(&mut self, mut signal: Option<Signal>) -> io::Result<Event> {
+        self.stops += 1;
+        loop {
+            ptrace::cont(self.pid, signal.take())?;
+            match self.wait()? {
+                Stop::Signal(next) => signal = Some(next),
+                Stop::Event(event) => return Ok(event),
+            }
+        }
     }
 
     fn set_breakpoints(&mut self, targets: &[u64]) -> io::Result<()> {
@@ -181,16 +249,12 @@ impl Process {
         )?)
     }
 
-    fn wait(&mut self) -> io::Result<Event> {
-        self.stops += 1;
-        loop {
-            match waitpid(self.pid, None)? {
-                WaitStatus::Exited(_, status) => return Ok(Event::Exited(status)),
-                WaitStatus::Signaled(_, signal, _) => return Ok(Event::Killed(signal)),
-                WaitStatus::Stopped(_, Signal::SIGTRAP) => return Ok(Event::Stopped),
-                WaitStatus::Stopped(_, signal) => ptrace::cont(self.pid, signal)?,
-                _ => return Ok(Event::Stopped),
-            }
-        }
+    fn wait(&self) -> io::Result<Stop> {
+        Ok(match waitpid(self.pid, None)? {
+            WaitStatus::Exited(_, status) => Stop::Event(Event::Exited(status)),
+            WaitStatus::Signaled(_, signal, _) => Stop::Event(Event::Killed(signal)),
+            WaitStatus::Stopped(_, signal) if signal != Signal::SIGTRAP => Stop::Signal(signal),
+            _ => Stop::Event(Event::Stopped),
+        })
     }
 }

@@ -184,9 +184,15 @@ impl Watch {
         let event = if repeated {
             self.process.run_to(&[instruction.next_ip()], 0)?
         } else {
-            self.process.step()?
+            self.step(at)?
         };
         self.compare(&walk, event, at)?;
+        if event == Event::Stopped && instruction.flow_control() == FlowControl::Next {
+            let now = self.process.registers()?.rip;
+            if now != instruction.next_ip() {
+                return Err(lost("it is not behind the instruction that it ran", now));
+            }
+        }
         Ok(event)
     }
 
@@ -217,8 +223,7 @@ impl Watch {
                     break targets;
                 }
                 Next::Step => {
-                    let event = self.process.step()?;
-                    return Ok(event);
+                    return self.step(at);
                 }
                 Next::At(next) => {
                     *visits.entry(at).or_default() += u64::from(!first);
@@ -233,6 +238,16 @@ impl Watch {
             .sum();
         let event = self.process.run_to(&targets, passes)?;
         self.compare(&walk, event, registers.rip)?;
+        Ok(event)
+    }
+
+    /// Runs the instruction, which was followed. Only a system call can end the program.
+    fn step(&mut self, at: u64) -> io::Result<Event> {
+        let event = self.process.step()?;
+        let is_call = self.code[&at].instruction.mnemonic() == Mnemonic::Syscall;
+        if matches!(event, Event::Exited(_)) && !is_call {
+            return Err(lost("it ended without a system call", at));
+        }
         Ok(event)
     }
 

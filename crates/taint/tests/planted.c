@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Leaks, each as it would be written by mistake, and their constant-time counterparts. The first
 // argument selects one. The secrets are marked with valgrind's client requests.
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 static uint64_t request(uint64_t number, const void *p, size_t len)
 {
@@ -165,6 +169,46 @@ static APART void unknown_instruction(void)
     __asm__ volatile("fldz; fstp %%st(0)" ::: "st");
 }
 
+static volatile sig_atomic_t signals, is_watched;
+
+static void count_signal(int number)
+{
+    (void)number;
+    signals = signals + 1;
+}
+
+static void leave(int number)
+{
+    (void)number;
+    if (is_watched)
+        _exit(0);
+}
+
+// Starts a process that sends a signal to this one again and again, until this one ends.
+static void send_often(int number)
+{
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child < 0)
+        exit(2);
+    if (child > 0)
+        return;
+    while (getppid() == parent && kill(parent, number) == 0)
+        usleep(500);
+    _exit(0);
+}
+
+// The leak comes after a wait, which signals interrupt, and after a long way.
+static int leak_among_signals(int is_counted)
+{
+    is_watched = 1;
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    for (int i = 0; i < 16; i++)
+        block[i] = substitute(key[i]);
+    branch_on_key();
+    return is_counted && signals == 0 ? 3 : 0;
+}
+
 static int any_width(int is_wide)
 {
     static uint8_t data[64];
@@ -187,6 +231,12 @@ int main(int argc, char **argv)
     for (int i = 0; i < 16; i++)
         key[i] = (uint8_t)i, block[i] = (uint8_t)(0x11 * i); // FIPS-197 C.1
     uint8_t tag[16] = {0};
+    if (strcmp(what, "signals-counted") == 0)
+        signal(SIGWINCH, count_signal);
+    if (strcmp(what, "signals-leave") == 0)
+        signal(SIGWINCH, leave);
+    if (strncmp(what, "signals", 7) == 0)
+        send_often(SIGWINCH);
     SECRET(key, sizeof(key));
     int result = 0;
     if (strcmp(what, "aes") == 0)
@@ -213,6 +263,8 @@ int main(int argc, char **argv)
         return any_width(0);
     else if (strcmp(what, "wide") == 0)
         return any_width(1);
+    else if (strncmp(what, "signals", 7) == 0)
+        result = leak_among_signals(strcmp(what, "signals-counted") == 0);
     else if (strcmp(what, "unknown") == 0)
         unknown_instruction();
     else
@@ -222,5 +274,5 @@ int main(int argc, char **argv)
     if (strncmp(what, "aes", 3) == 0)
         for (int i = 0; i < 16; i++)
             printf("%02x", block[i]);
-    return 0;
+    return strncmp(what, "signals", 7) == 0 ? result : 0;
 }

@@ -151,6 +151,22 @@ fn a_leak_that_only_the_path_for_512_bits_has() {
 }
 
 #[test]
+fn a_leak_among_signals() {
+    leaks("signals", &[BRANCH], "branch_on_key");
+    leaks("signals-counted", &[BRANCH], "branch_on_key");
+}
+
+#[test]
+fn a_program_that_ends_in_a_signal_handler() {
+    for options in [&[][..], &["--step"]] {
+        let output = taint(options, "signals-leave");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(!text.contains(" findings; "), "{text}");
+    }
+}
+
+#[test]
 fn an_instruction_that_nobody_classified() {
     leaks(
         "unknown",
