@@ -245,9 +245,9 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     return status;
 }
 
-/* Cleanses the message of a one-shot call, if it was started: before, it has no backend. Its secrets
- * are ghash.hash, and the memory from the highest computed power of H to the last round key for
- * encryption. */
+/* Cleanses the message of a one-shot call, if it was started: before, it has no backend. Its
+ * secrets are ghash.hash, and the memory from the highest computed power of H to the last round key
+ * for encryption. */
 static void cleanse_message(struct tr_gcm_siv *g)
 {
     const struct tr_backend *b = g->aes.backend;

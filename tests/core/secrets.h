@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Marks secrets for two checkers. Under valgrind, secrets are undefined memory, and memcheck reports
- * each branch and each address that depends on one (A. Langley's ctgrind). The tracker of
+ * Marks secrets for two checkers. Under valgrind, secrets are undefined memory, and memcheck
+ * reports each branch and each address that depends on one (A. Langley's ctgrind). The tracker of
  * crates/taint answers the same requests, and follows the instructions that valgrind does not know.
  */
 #ifndef TR_TESTS_SECRETS_H

@@ -311,8 +311,8 @@ static bool counters_show(EVP_CIPHER *cipher, struct tap_random *random)
 
 /*
  * Checks that pipes with shared memory give the same result as one pipe after the other. Each pipe
- * is in place and has SHARED bytes, so that all pipes together are worth a multi-buffer call (WORTH_IT
- * in openssl/provider/pipeline.c). The argument `way` selects the layout:
+ * is in place and has SHARED bytes, so that all pipes together are worth a multi-buffer call
+ * (WORTH_IT in openssl/provider/pipeline.c). The argument `way` selects the layout:
  * - 1: each pipe begins one block after the previous pipe.
  * - 2: the pipes do not overlap.
  * - 3: the pipes do not overlap, but the first pipe writes to the input of the last pipe.

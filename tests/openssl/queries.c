@@ -4,8 +4,8 @@
  * prefers tenrounds: by its own property, or by its name as older configurations do.
  *
  * A query that names a property replaces the default query's clause of the same property. So
- * "provider!=fips" cancels "?provider=tenrounds", but not "?tenrounds.aes=yes". Distributions may ship
- * no FIPS provider, so a provider with that name and property is built into this program.
+ * "provider!=fips" cancels "?provider=tenrounds", but not "?tenrounds.aes=yes". Distributions may
+ * ship no FIPS provider, so a provider with that name and property is built into this program.
  */
 #include "tap.h"
 
