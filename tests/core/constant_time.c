@@ -8,8 +8,8 @@
  *
  * --whole runs all lengths up to 600, which takes hours. The test does not watch the removal of
  * padding, because the caller learns its result and the length anyway. For the same reason a tag
- * check may branch on its result once or twice, to report it and to cleanse the output. A comparison
- * that stops at the first difference would branch more often.
+ * check may branch on its result once or twice, to report it and to cleanse the output. A
+ * comparison that stops at the first difference would branch more often.
  */
 #include "aead.h"
 #include "secrets.h"
@@ -37,8 +37,8 @@ static bool is_fast(const struct tr_backend *b)
     return (tr_backend_features(b) & TR_FEATURE_AES) != 0;
 }
 
-/* Under the tracker, software AES takes most of the time: it runs fewer lengths, and modes without a
- * tag run one key size. */
+/* Under the tracker, software AES takes most of the time: it runs fewer lengths, and modes without
+ * a tag run one key size. */
 static bool is_sparse(const struct tr_backend *b)
 {
     return by_tracker() && !is_fast(b) && !whole;
@@ -213,7 +213,8 @@ __attribute__((noinline)) static uint64_t path_of_wrong_tag(const struct aead *a
 }
 
 /* Whether it makes no difference which byte of a tag is wrong. In SIV and GCM-SIV the tag is the
- * counter, so a branch on a counter wrap is allowed; the second byte is not in the part that wraps. */
+ * counter, so a branch on a counter wrap is allowed; the second byte is not in the part that
+ * wraps. */
 static bool same_path_for_wrong_tags(const struct aead *a, struct aead_state *s, struct sealed *m)
 {
     bool refused = true;
@@ -404,6 +405,24 @@ static bool watch_unit(const struct tr_backend *b, size_t key_len, size_t len)
     return right;
 }
 
+/* The backend without functions for whole data units, CTS and CFB of any length: these calls then
+ * go through the bulk operations and those for few blocks, as in counting tables and in runs of
+ * data units. */
+static struct tr_backend by_operations(const struct tr_backend *b)
+{
+    struct tr_backend table = *b;
+    memset(table.xts_unit, 0, sizeof(table.xts_unit));
+    table.cts_decrypt = NULL;
+    table.cfb_decrypt = NULL;
+    return table;
+}
+
+static bool has_whole_calls(const struct tr_backend *b)
+{
+    return b->xts_unit[0] != NULL || b->xts_unit[1] != NULL || b->cts_decrypt != NULL ||
+           b->cfb_decrypt != NULL;
+}
+
 static unsigned watch_xts(const struct tr_backend *b, bool *right)
 {
     static const size_t lengths[] = {16,  17,  31,  48,  64,  100, 128,
@@ -466,6 +485,20 @@ static void watch_padded(const struct tr_backend *b, bool *right)
     }
 }
 
+/* The code that functions for whole calls replace. */
+static unsigned watch_without_whole_calls(const struct tr_backend *b, bool *right)
+{
+    static const enum tr_mode modes[] = {TR_CFB128, TEST_CS1, TEST_CS2, TEST_CS3};
+    const unsigned before = uses_of_secrets();
+    const struct tr_backend table = by_operations(b);
+    if (!has_whole_calls(b))
+        return 0;
+    for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++)
+        for (size_t len = 16; len < longest(); len += stride(45, 1))
+            watch_message(&table, modes[m], true, 16, len, right);
+    return watch_xts(&table, right) + uses_of_secrets() - before;
+}
+
 static unsigned watch(const struct tr_backend *b, bool *right)
 {
     const unsigned before = uses_of_secrets();
@@ -474,7 +507,7 @@ static unsigned watch(const struct tr_backend *b, bool *right)
     const unsigned uses = uses_of_secrets() - before;
     return uses + watch_aeads(b, right) + watch_wrap(b, false, right) + watch_wrap(b, true, right) +
            watch_cmac(b, right) + watch_many(b, 16, right) + watch_many(b, 24, right) +
-           watch_many(b, 32, right) + watch_xts(b, right);
+           watch_many(b, 32, right) + watch_xts(b, right) + watch_without_whole_calls(b, right);
 }
 
 /* Shows that the checker reports a branch and an index on a secret. */
