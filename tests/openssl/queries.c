@@ -106,15 +106,36 @@ static const struct {
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
+/* Queries that a configuration serves alike if it activates tenrounds before the others, which it
+ * should not. Above all, tenrounds never serves a program that demands FIPS. */
+static const char *const of_any_order[] = {"fips=yes",
+                                           "fips",
+                                           "fips=yes,?tenrounds.aes=yes",
+                                           "fips=yes,?provider=tenrounds",
+                                           "provider!=tenrounds",
+                                           "provider=default",
+                                           "provider=fips",
+                                           "tenrounds.aes!=yes"};
+#define OF_ANY_ORDER (sizeof(of_any_order) / sizeof(of_any_order[0]))
+
+static bool is_of_any_order(const char *query)
+{
+    for (size_t i = 0; query != NULL && i < OF_ANY_ORDER; i++)
+        if (strcmp(query, of_any_order[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Opens a library context like that of a configuration, which activates its providers in this
- * order. */
-static OSSL_LIB_CTX *context(const char *properties, bool with_fips)
+ * order; or tenrounds first. */
+static OSSL_LIB_CTX *context(const char *properties, bool with_fips, bool ours_first)
 {
     OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
     if (libctx == NULL || !OSSL_PROVIDER_add_builtin(libctx, "fips", fips_init) ||
+        (ours_first && !OSSL_PROVIDER_load(libctx, "tenrounds")) ||
         !OSSL_PROVIDER_load(libctx, "default") ||
         (with_fips && !OSSL_PROVIDER_load(libctx, "fips")) ||
-        !OSSL_PROVIDER_load(libctx, "tenrounds") ||
+        (!ours_first && !OSSL_PROVIDER_load(libctx, "tenrounds")) ||
         !EVP_set_default_properties(libctx, properties)) {
         ERR_print_errors_fp(stderr);
         exit(2);
@@ -135,25 +156,28 @@ static bool served_by(OSSL_LIB_CTX *libctx, const char *query, const char *wante
     return good;
 }
 
-static void all(const char *properties, bool by_name, bool with_fips)
+static void all(const char *properties, bool by_name, bool with_fips, bool ours_first)
 {
-    OSSL_LIB_CTX *libctx = context(properties, with_fips);
+    OSSL_LIB_CTX *libctx = context(properties, with_fips, ours_first);
     for (size_t i = 0; i < CASES; i++) {
+        if (ours_first && !is_of_any_order(cases[i].query))
+            continue;
         const char *wanted = by_name ? (with_fips ? cases[i].by_name_with_fips : cases[i].by_name)
                                      : (with_fips ? cases[i].with_fips : cases[i].alone);
-        tap_ok(served_by(libctx, cases[i].query, wanted), "'%s' below '%s', %s FIPS: %s",
+        tap_ok(served_by(libctx, cases[i].query, wanted), "'%s' below '%s', %s FIPS%s: %s",
                cases[i].query == NULL ? "(NULL)" : cases[i].query, properties,
-               with_fips ? "with" : "without", wanted);
+               with_fips ? "with" : "without", ours_first ? ", tenrounds first" : "", wanted);
     }
     OSSL_LIB_CTX_free(libctx);
 }
 
 int main(void)
 {
-    tap_plan(4 * CASES);
-    all("?tenrounds.aes=yes", false, false);
-    all("?tenrounds.aes=yes", false, true);
-    all("?provider=tenrounds", true, false);
-    all("?provider=tenrounds", true, true);
+    tap_plan(4 * (CASES + OF_ANY_ORDER));
+    for (int ours_first = 0; ours_first < 2; ours_first++)
+        for (int with_fips = 0; with_fips < 2; with_fips++) {
+            all("?tenrounds.aes=yes", false, with_fips, ours_first);
+            all("?provider=tenrounds", true, with_fips, ours_first);
+        }
     return tap_done();
 }
