@@ -48,8 +48,9 @@ static int may_be_ours(const char *query)
 {
     if (*query == '?')
         query++;
+    /* A property without a value has the value "yes". */
     return *query == '\0' || strcmp(query, "provider=tenrounds") == 0 ||
-           strcmp(query, "tenrounds.aes=yes") == 0;
+           strcmp(query, "tenrounds.aes=yes") == 0 || strcmp(query, "tenrounds.aes") == 0;
 }
 
 int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], const char *mode)

@@ -89,8 +89,12 @@ struct asked {
 
 static const char *any_query(struct tap_random *random)
 {
-    static const char *const queries[] = {"", "provider=default", "?tenrounds.aes=yes",
-                                          "?provider=default", "provider=no-such"};
+    static const char *const queries[] = {"",
+                                          "provider=default",
+                                          "?tenrounds.aes=yes",
+                                          "?tenrounds.aes",
+                                          "?provider=default",
+                                          "provider=no-such"};
     return queries[tap_below(random, sizeof(queries) / sizeof(queries[0]))];
 }
 
