@@ -213,3 +213,19 @@ fn any_bytes_have_an_answer() {
         assert!(spot.listing.start <= spot.listing.end || address > u64::MAX / 2);
     }
 }
+
+/// As many loops as a function can have must not cost a pass over it each.
+#[test]
+fn a_function_of_jumps_back() {
+    // Short ones, whose loops have no multiplication.
+    let short = [&pclmul(0x00)[..], &back(0).repeat(46_000), RET].concat();
+    assert_eq!(work(&short, 40_000), Work::Clmul);
+    // JNZ to the beginning, from everywhere.
+    let mut long = pclmul(0x00);
+    while long.len() < 92 << 10 {
+        let distance = -(long.len() as i32) - 6;
+        long.extend([0x0f, 0x85]);
+        long.extend(distance.to_le_bytes());
+    }
+    assert_eq!(work(&long, 3), Work::Clmul);
+}

@@ -116,6 +116,14 @@ pub fn end(mut child: Child) -> Result<ExitStatus> {
     status
 }
 
+/// How a command that `start` started has ended; None while it runs.
+pub fn ended(child: &mut Child) -> Option<ExitStatus> {
+    let status = child.try_wait().ok().flatten()?;
+    // Its process ID may belong to another process from now on.
+    CHILD.store(0, Ordering::Relaxed);
+    Some(status)
+}
+
 /// Starts the command. Signals that reach this process from then on reach the command.
 pub fn start(mut command: Command) -> Result<Child> {
     // SAFETY: all zeros is a valid sigset_t.

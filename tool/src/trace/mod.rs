@@ -23,7 +23,8 @@ pub use result::{Finding, ModuleKind, Place, Process, Trace};
 use sampler::{Sampler, Target};
 use serde::Serialize;
 use state::State;
-use std::process::{Child, ExitStatus};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,8 @@ struct Body {
 
 /// Traces what the arguments name. With a command, ends as the command ends.
 pub fn run(args: &TraceArgs) -> Result<()> {
+    // A file that cannot be written is an error before anything is traced.
+    args.output.as_deref().map_or(Ok(()), terminal::writable)?;
     match args.command.is_empty() {
         true => processes(args),
         false => command(args),
@@ -65,11 +68,7 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
         false => Target::Processes(args.pid.clone()),
     };
     let sampler = Sampler::open(&target, args.rate)?;
-    let refused = sampler
-        .refused
-        .iter()
-        .map(|(pid, why)| format!("process {pid} is not traced: {why}"));
-    let mut refused: Vec<String> = refused.collect();
+    let mut refused = refusals(&sampler);
     if let (Target::Processes(pids), Some(first)) = (&target, refused.first()) {
         if refused.len() == pids.len() {
             return Err(Error::failure(first.clone()));
@@ -89,13 +88,32 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
     Ok(tracing.finish(refused))
 }
 
+/// The processes that are not sampled, and why.
+fn refusals(sampler: &Sampler) -> Vec<String> {
+    match sampler.refused.len() {
+        // Only for want of descriptors.
+        count if count > 0 && sampler.only_own => vec![format!(
+            "{count} of your processes are not traced: their threads need more files than may be open; raise the limit (ulimit -n)"
+        )],
+        _ => {
+            let each = sampler.refused.iter();
+            each.map(|(pid, why)| format!("process {pid} is not traced: {why}"))
+                .collect()
+        }
+    }
+}
+
 fn command(args: &TraceArgs) -> Result<()> {
+    let mut command = child::command(&args.command, &[]);
+    keep_limit(&mut command);
     let sampler = Sampler::open(&Target::Children, args.rate)?;
-    let mut child = child::start(child::command(&args.command, &[]))?;
+    let mut child = child::start(command)?;
     let mut tracing = Tracing::new(sampler, args);
+    // The terminal is the command's.
+    tracing.bar = ProgressBar::hidden();
     let mut status = None;
     tracing.follow(args.seconds, || {
-        status = ended(&mut child);
+        status = child::ended(&mut child);
         status.is_some()
     });
     // The report does not make the command wait for its end.
@@ -113,8 +131,16 @@ const DEFAULT_SECONDS: f64 = 5.0;
 /// Code is copied at most so long after its first sample.
 const PAUSE: Duration = Duration::from_millis(10);
 
-fn ended(child: &mut Child) -> Option<ExitStatus> {
-    child.try_wait().ok().flatten()
+/// Starts the command with this process' present limit of open files, which the sampler raises.
+fn keep_limit(command: &mut Command) {
+    use nix::sys::resource::{getrlimit, setrlimit, Resource};
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return;
+    };
+    // SAFETY: the closure only calls setrlimit(), which is async-signal-safe.
+    unsafe {
+        command.pre_exec(move || Ok(setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?));
+    }
 }
 
 fn is_alive(pid: u32) -> bool {
@@ -161,15 +187,11 @@ impl Tracing {
     fn follow(&mut self, seconds: Option<f64>, mut ended: impl FnMut() -> bool) {
         let mut shown = Instant::now();
         loop {
-            let is_last = ended()
-                || INTERRUPTED.load(Ordering::Relaxed)
-                || seconds.is_some_and(|seconds| self.begun.elapsed().as_secs_f64() >= seconds);
+            let is_last = ended() || self.is_due(seconds);
             if is_last {
                 self.sampler.stop();
             }
-            for event in self.sampler.events() {
-                self.state.take(event);
-            }
+            self.take_events(seconds);
             if is_last {
                 break;
             }
@@ -179,6 +201,26 @@ impl Tracing {
                 self.bar.tick();
             }
             std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn is_due(&self, seconds: Option<f64>) -> bool {
+        INTERRUPTED.load(Ordering::Relaxed)
+            || seconds.is_some_and(|seconds| self.begun.elapsed().as_secs_f64() >= seconds)
+    }
+
+    /// Handles the events so far. When the end is due, only those that a second suffices for.
+    fn take_events(&mut self, seconds: Option<f64>) {
+        const GRACE: Duration = Duration::from_secs(1);
+        let mut due: Option<Instant> = None;
+        for event in self.sampler.events() {
+            if due.is_none() && self.is_due(seconds) {
+                due = Some(Instant::now());
+            }
+            match due.is_some_and(|due| due.elapsed() > GRACE) {
+                true => self.state.skip(&event),
+                false => self.state.take(event),
+            }
         }
     }
 

@@ -28,6 +28,7 @@ pub fn trace(state: &State, circumstances: Circumstances) -> Trace {
         known: HashMap::new(),
     };
     let mut troubles = circumstances.troubles;
+    troubles.extend(unexamined(state));
     troubles.extend(unreadable(state));
     let seen = state.subjects.iter().filter(|subject| subject.samples > 0);
     let mut processes: Vec<Process> = seen
@@ -43,7 +44,7 @@ pub fn trace(state: &State, circumstances: Circumstances) -> Trace {
         kernel_samples: circumstances.kernel.then_some(state.kernel),
         lost: state.lost,
         aes_share: share(aes, state.samples),
-        unseen_below: (state.samples > 0).then(|| (3.0 / state.samples as f64).min(1.0)),
+        unseen_below: unseen_below(state),
         processes,
         troubles,
     };
@@ -56,6 +57,22 @@ fn share(part: u64, whole: u64) -> f64 {
         0 => 0.0,
         whole => part as f64 / whole as f64,
     }
+}
+
+/// By the rule of three for the samples that were examined. All others may be AES.
+fn unseen_below(state: &State) -> Option<f64> {
+    let below = (3 + state.unexamined) as f64 / state.samples as f64;
+    (state.samples > 0).then(|| below.min(1.0))
+}
+
+fn unexamined(state: &State) -> Option<String> {
+    (state.unexamined > 0).then(|| {
+        format!(
+            "{} of {} samples could not be examined: their process had ended, or it cannot be read. To read it, this user needs CAP_SYS_PTRACE or kernel.yama.ptrace_scope=0.",
+            crate::style::grouped(state.unexamined),
+            crate::style::grouped(state.samples)
+        )
+    })
 }
 
 /// Files with samples that could not be read.

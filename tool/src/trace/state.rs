@@ -58,6 +58,8 @@ pub struct State {
     pub kernel: u64,
     pub lost: u64,
     pub aes: u64,
+    /// Samples in user space whose mapping or code could not be read.
+    pub unexamined: u64,
 }
 
 /// /proc/PID/maps is read again for an unknown address, but not more often.
@@ -77,6 +79,18 @@ impl State {
             } => self.named(pid, tid, name, executed),
             Event::Mapped(mapped) => self.mapped(mapped),
             Event::Sample(sample) => self.sampled(&sample),
+        }
+    }
+
+    /// Counts an event that there is no time to handle.
+    pub fn skip(&mut self, event: &Event) {
+        match event {
+            Event::Lost(count) => self.lost += count,
+            Event::Sample(sample) if !is_ignored(sample) => {
+                self.samples += 1;
+                self.unexamined += 1;
+            }
+            _ => {}
         }
     }
 
@@ -138,8 +152,7 @@ impl State {
     }
 
     fn sampled(&mut self, sample: &Sample) {
-        // The idle task.
-        if sample.pid == 0 || sample.pid == std::process::id() {
+        if is_ignored(sample) {
             return;
         }
         let index = self.subject(sample.pid);
@@ -153,6 +166,7 @@ impl State {
             return;
         }
         let Some(mapping) = subject.mapping(sample.address) else {
+            self.unexamined += 1;
             return;
         };
         let module = mapping
@@ -172,6 +186,7 @@ impl State {
         };
         let spot = spot.or_insert_with(|| Spot::new(&at));
         let Some(seen) = spot.seen(&at, &sample.numbered(), &mut subject.tables) else {
+            self.unexamined += 1;
             return;
         };
         if seen.running.work == Work::Other {
@@ -192,6 +207,11 @@ impl State {
         found.decrypts.insert(seen.running.decrypts);
         *found.places.entry(seen.place.clone()).or_default() += 1;
     }
+}
+
+/// Whether it is a sample of the idle task or of this process.
+fn is_ignored(sample: &Sample) -> bool {
+    sample.pid == 0 || sample.pid == std::process::id()
 }
 
 impl Found {
@@ -254,5 +274,69 @@ impl Subject {
             .ok()?;
         self.maps = Maps::parse(&text);
         self.maps.at(address).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::report::{self, Circumstances};
+    use crate::trace::Trace;
+
+    /// Larger than any process ID.
+    const NOBODY: u32 = 1 << 23;
+
+    fn sample(address: u64) -> Event {
+        Event::Sample(Sample {
+            pid: NOBODY,
+            tid: NOBODY,
+            address,
+            kernel: false,
+            registers: None,
+        })
+    }
+
+    fn mapped(pid: u32, inode: u64, path: &str) -> Event {
+        Event::Mapped(Mapped {
+            pid,
+            start: 0x1000,
+            length: 0x1000,
+            offset: 0,
+            inode,
+            path: path.to_owned(),
+        })
+    }
+
+    fn trace(state: &State) -> Trace {
+        let circumstances = Circumstances {
+            seconds: 1.0,
+            rate: 1,
+            kernel: true,
+            troubles: Vec::new(),
+            evidence: false,
+        };
+        report::trace(state, circumstances)
+    }
+
+    #[test]
+    fn samples_that_cannot_be_examined_widen_the_bound() {
+        let mut state = State::default();
+        state.take(mapped(NOBODY, 0, "//anon"));
+        // Memory that cannot be read, and an address without a mapping.
+        for address in [0x1800, 0x9000] {
+            state.take(sample(address));
+        }
+        state.skip(&sample(0x1800));
+        assert_eq!((state.samples, state.unexamined), (3, 3));
+        let all = trace(&state);
+        assert_eq!(all.unseen_below, Some(1.0));
+        assert!(all.verdict[0].contains("cannot tell"), "{all:?}");
+        assert!(all.troubles[0].starts_with("3 of 3 samples"), "{all:?}");
+        state.samples = 1000;
+        assert_eq!(trace(&state).unseen_below, Some(0.006));
+        state.unexamined = 0;
+        let none = trace(&state);
+        assert_eq!(none.unseen_below, Some(0.003));
+        assert!(none.troubles.is_empty(), "{none:?}");
     }
 }

@@ -3,7 +3,7 @@
 //! tell.
 
 use super::result::{Evidence, Finding, Module, Place, Process, Trace};
-use super::verdict::percent;
+use super::verdict::{bound, percent};
 use crate::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
 use classify::hot::{Confidence, Work};
@@ -190,7 +190,7 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
     if let Some(below) = trace.unseen_below {
         notes.push(format!(
             "Code that is not shown was not seen: it takes less than {} of the time.",
-            percent(below)
+            bound(below)
         ));
     }
     notes.push(match trace.kernel_samples {

@@ -21,12 +21,16 @@ pub fn lines(trace: &Trace) -> Vec<String> {
     }
     let mut lines: Vec<String> = trace.processes.iter().filter_map(process).collect();
     if lines.is_empty() {
-        let unseen = percent(trace.unseen_below.unwrap_or(1.0));
-        let first = format!(
-            "No AES code was seen in {} samples: it takes less than {unseen} of the time.",
-            crate::style::grouped(trace.samples)
-        );
-        lines.push(first);
+        let samples = crate::style::grouped(trace.samples);
+        lines.push(match trace.unseen_below {
+            Some(below) if below < 1.0 => format!(
+                "No AES code was seen in {samples} samples: it takes less than {} of the time.",
+                bound(below)
+            ),
+            _ => format!(
+                "No AES code was seen in {samples} samples, but they cannot tell that there is none: they are too few, or could not be examined."
+            ),
+        });
         lines.extend(trace.processes.iter().filter_map(other).take(MOST));
     }
     let more = lines.len().saturating_sub(MOST);
@@ -47,6 +51,20 @@ pub fn percent(share: f64) -> String {
         p if p >= 0.95 => format!("{p:.1} %"),
         p => format!("{p:.2} %"),
     }
+}
+
+/// An upper bound, rounded up to two significant digits: "0.0031 %", "13 %".
+pub fn bound(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent <= 0.0 {
+        return "0 %".to_owned();
+    }
+    let decimals = 1 - percent.log10().floor() as i32;
+    let scale = 10f64.powi(decimals);
+    // What is a rounding error of the product must not count as a digit.
+    let rounded = (percent * scale - 1e-9).ceil() / scale;
+    let decimals = usize::try_from(decimals).unwrap_or(0);
+    format!("{rounded:.decimals$} %")
 }
 
 /// One line for a process with AES code.
@@ -173,4 +191,18 @@ pub fn with_tenrounds(
         }
         ours => format!("with tenrounds it {would} on {}{perhaps}", ours.phrase()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_rounded_up() {
+        let bounds = [1.0, 0.125, 0.03, 0.0101, 0.00301, 0.000_003].map(bound);
+        assert_eq!(
+            bounds,
+            ["100 %", "13 %", "3.0 %", "1.1 %", "0.31 %", "0.00030 %"]
+        );
+    }
 }

@@ -305,6 +305,12 @@ fn what_cannot_be_traced_is_said() {
     ] {
         place.tool(wrong).done().failed(2);
     }
+    // A file that cannot be written is noticed before the command starts.
+    let said = place
+        .tool(["trace", "-o", "/nonexistent/x", "--", "no-such-command"])
+        .done()
+        .failed(1);
+    contains(&said, &["cannot write /nonexistent/x"]);
     let idle = place.tool(["trace", "--", "sleep", "0"]).done().ok();
     contains(&idle.err, &["samples"]);
     let full = std::fs::OpenOptions::new()
@@ -345,7 +351,17 @@ fn a_process_with_many_threads() {
         .tool(["trace", "--json", "--seconds", "0.1", "-p", &own])
         .done()
         .ok();
+    // Too few descriptors are said, and do not reach the traced command.
+    let limited = |limit: &str, line: &[&str]| {
+        let mut shell = place.program("sh");
+        let script = format!("ulimit {limit}; exec \"$0\" trace \"$@\"");
+        shell.args(["-c", &script, TOOL]).args(line).done()
+    };
+    let said = limited("-n 200", &["--seconds", "0.1", "-p", &own]).failed(1);
+    let inherited = limited("-Sn 200", &["--", "sh", "-c", "ulimit -Sn"]);
     drop(end);
+    contains(&said, &["more threads than files may be open"]);
+    assert_eq!(inherited.ok().out, "200\n");
     for thread in threads {
         thread.join().unwrap();
     }

@@ -74,6 +74,8 @@ pub struct Function {
     pub steps: Vec<Step>,
 }
 
+/// More loops around one address are not looked at: each costs a pass over its instructions.
+const MOST_LOOPS: usize = 64;
 /// Instructions within this distance belong to an address outside all loops.
 const NEAR: u64 = 256;
 
@@ -110,6 +112,7 @@ impl Function {
             .collect();
         loops.sort_by_key(|range| range.end - range.start);
         loops.dedup();
+        loops.truncate(MOST_LOOPS);
         loops.push(at.saturating_sub(NEAR).max(all.start)..at.saturating_add(NEAR).min(all.end));
         loops
     }
@@ -152,22 +155,25 @@ impl Function {
     /// Whether a loop of this range multiplies halves both straight and crosswise, as a product of
     /// 128 bits needs. A CRC folds by one of the two.
     pub fn multiplies_crosswise(&self, range: &Range<u64>) -> bool {
-        let loops = self
+        let of = |wanted: bool| -> Vec<u64> {
+            let steps = self.within(range);
+            steps
+                .filter(|step| step.crosswise == Some(wanted))
+                .map(|step| step.address)
+                .collect()
+        };
+        let (straight, crosswise) = (of(false), of(true));
+        let has = |addresses: &[u64], part: &Range<u64>| {
+            let first = addresses.partition_point(|address| *address < part.start);
+            addresses.get(first).is_some_and(|first| *first < part.end)
+        };
+        // Outside a loop, the reduction at the end of a CRC has the other way.
+        let mut loops = self
             .steps
             .iter()
-            .filter_map(|step| Some(step.jump?..step.next));
-        let inner = loops.filter(|inner| {
-            inner.start < inner.end && range.start <= inner.start && inner.end <= range.end
-        });
-        inner.chain([range.clone()]).any(|part| {
-            let ways = || self.within(&part).filter_map(|step| step.crosswise);
-            // Outside a loop, the reduction at the end of a CRC has the other way.
-            let is_loop = self
-                .steps
-                .iter()
-                .any(|step| step.jump == Some(part.start) && step.next == part.end);
-            is_loop && ways().any(|crosswise| crosswise) && ways().any(|crosswise| !crosswise)
-        })
+            .filter_map(|step| Some(step.jump?..step.next))
+            .filter(|part| range.start <= part.start && part.end <= range.end);
+        loops.any(|part| has(&straight, &part) && has(&crosswise, &part))
     }
 }
 

@@ -34,6 +34,7 @@ pub struct Sampler {
 impl Sampler {
     /// Opens the counters. If the kernel's own code may not be sampled, samples only user code.
     pub fn open(target: &Target, rate: u32) -> Result<Sampler> {
+        raise_limit();
         let mut kernel = true;
         loop {
             let wanted = Wanted { rate, kernel };
@@ -56,8 +57,8 @@ impl Sampler {
         }
         let mut sampler = Sampler::open(&Target::Processes(pids), rate)?;
         sampler.only_own = true;
-        // They end and change their user all the time.
-        sampler.refused.clear();
+        // They end and change their user all the time. Other refusals are worth a word.
+        sampler.refused.retain(|(_, why)| why == TOO_MANY);
         Ok(sampler)
     }
 
@@ -83,9 +84,10 @@ impl Sampler {
                 }
             }
             Target::Processes(pids) => {
-                raise_limit();
                 for pid in pids {
+                    let before = sampler.counters();
                     if let Err(error) = sampler.add_process(*pid, &processors, wanted) {
+                        sampler.keep(&before);
                         if is_refusal(&error) && wanted.kernel {
                             return Err(error);
                         }
@@ -130,6 +132,19 @@ impl Sampler {
             }
         }
         Ok(())
+    }
+
+    /// How many counters each ring has.
+    fn counters(&self) -> Vec<usize> {
+        self.rings.iter().map(Ring::count).collect()
+    }
+
+    /// Closes the counters that were opened since.
+    fn keep(&mut self, counts: &[usize]) {
+        self.rings.truncate(counts.len());
+        for (ring, count) in self.rings.iter_mut().zip(counts) {
+            ring.truncate(*count);
+        }
     }
 
     fn start(&self) -> io::Result<()> {
@@ -201,6 +216,10 @@ fn raise_limit() {
     }
 }
 
+/// Why a process with too many threads is not sampled.
+pub const TOO_MANY: &str =
+    "it has more threads than files may be open; raise the limit (ulimit -n), or use --all as root";
+
 /// Why a process is not sampled.
 fn explained(error: &io::Error, pid: u32) -> String {
     match error.raw_os_error() {
@@ -209,10 +228,7 @@ fn explained(error: &io::Error, pid: u32) -> String {
             "it belongs to another user: run the command as root, or with CAP_PERFMON and CAP_SYS_PTRACE"
                 .to_owned()
         }
-        Some(libc::EMFILE) => {
-            "it has more threads than files may be open; raise the limit (ulimit -n), or use --all"
-                .to_owned()
-        }
+        Some(libc::EMFILE) => TOO_MANY.to_owned(),
         _ => error.to_string(),
     }
 }

@@ -102,9 +102,26 @@ fn open(whom: Whom, processor: u32, wanted: Wanted) -> io::Result<OwnedFd> {
     };
     match fd {
         -1 => Err(io::Error::last_os_error()),
-        // SAFETY: the descriptor is new, and nobody else has it.
-        fd => Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) }),
+        fd => {
+            // SAFETY: the descriptor is new, and nobody else has it.
+            let counter = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+            // The kernel gives the lowest number that is free.
+            match fd as u64 >= most() {
+                true => Err(io::Error::from_raw_os_error(libc::EMFILE)),
+                false => Ok(counter),
+            }
+        }
     }
+}
+
+/// Counters leave so many descriptors for the files that are read.
+const RESERVE: u64 = 64;
+
+/// The descriptors that counters may have.
+fn most() -> u64 {
+    use nix::sys::resource::{getrlimit, Resource};
+    let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
+    limit - RESERVE.min(limit / 2)
 }
 
 /// The ring buffer of one processor, and the counters that write into it.
@@ -161,6 +178,15 @@ impl Ring {
         control(&counter, IOC_SET_OUTPUT, self.counters[0].as_raw_fd())?;
         self.counters.push(counter);
         Ok(())
+    }
+
+    pub fn count(&self) -> usize {
+        self.counters.len()
+    }
+
+    /// Closes all counters but the first ones.
+    pub fn truncate(&mut self, count: usize) {
+        self.counters.truncate(count);
     }
 
     pub fn start(&self) -> io::Result<()> {

@@ -18,20 +18,44 @@ pub struct Module {
     pub program: Result<Program, String>,
     /// Whether it is a file of this machine, not of a container.
     pub of_machine: bool,
-    file: Option<File>,
+    source: Source,
+}
+
+/// Where the bytes of a module come from later.
+enum Source {
+    /// A file of this machine is opened again, so that it costs no descriptor.
+    Path(PathBuf, u64),
+    /// A file of a container, or one without a name, may vanish with its process.
+    Open(File),
+    None,
+}
+
+impl Source {
+    fn with<T>(&self, read: impl FnOnce(&File) -> Option<T>) -> Option<T> {
+        match self {
+            Source::Path(path, inode) => {
+                let file = Root::machine().open(path).ok()?;
+                (file.metadata().ok()?.ino() == *inode).then(|| read(&file))?
+            }
+            Source::Open(file) => read(file),
+            Source::None => None,
+        }
+    }
 }
 
 impl Module {
     /// What the file holds.
     pub fn examined(&self) -> Option<classify::Module> {
-        let bytes = bytes(self.file.as_ref()?).ok()?;
+        let bytes = self.source.with(|file| bytes(file).ok())?;
         classify::examine(&bytes).ok()
     }
 
     /// Bytes of the file, for a process that has ended.
     pub fn code(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length.min(1 << 20)];
-        let count = self.file.as_ref()?.read_at(&mut bytes, offset).ok()?;
+        let count = self
+            .source
+            .with(|file| file.read_at(&mut bytes, offset).ok())?;
         bytes.truncate(count);
         (count > 0).then_some(bytes)
     }
@@ -41,6 +65,8 @@ impl Module {
 pub struct Modules {
     pub list: Vec<Module>,
     by_file: HashMap<(u64, String), usize>,
+    /// Files that are kept open.
+    open: usize,
 }
 
 impl Modules {
@@ -50,16 +76,20 @@ impl Modules {
         if let Some(known) = self.by_file.get(&key) {
             return *known;
         }
-        self.list.push(read(pid, mapping));
+        let module = read(pid, mapping, self.open < MOST_OPEN);
+        self.open += usize::from(matches!(module.source, Source::Open(_)));
+        self.list.push(module);
         self.by_file.insert(key, self.list.len() - 1);
         self.list.len() - 1
     }
 }
 
+/// So many files are kept open: fewer than the descriptors that counters leave.
+const MOST_OPEN: usize = 32;
 /// A larger file is not read: the largest browsers have 300 MB.
 const LARGEST: u64 = 2 << 30;
 
-fn read(pid: u32, mapping: &Mapping) -> Module {
+fn read(pid: u32, mapping: &Mapping, may_keep: bool) -> Module {
     let (file, of_machine) = match open(pid, mapping) {
         Some((file, of_machine)) => (Some(file), of_machine),
         None => (None, false),
@@ -73,7 +103,11 @@ fn read(pid: u32, mapping: &Mapping) -> Module {
         deleted: mapping.deleted,
         program,
         of_machine,
-        file,
+        source: match file {
+            Some(_) if of_machine => Source::Path(PathBuf::from(&mapping.path), mapping.inode),
+            Some(file) if may_keep => Source::Open(file),
+            _ => Source::None,
+        },
     }
 }
 
