@@ -445,16 +445,50 @@ static bool vectors(const struct evp_side *alone, const struct file *f)
     return good && *error == '\0' && valid == f->valid && invalid == f->invalid;
 }
 
+/* Whether tenrounds computes a CMAC whose caller prefers or demands tenrounds in any form. No other
+ * provider is loaded, to which it could leave the call. */
+static bool alone(const struct evp_side *side)
+{
+    static const char *const queries[] = {"",
+                                          "provider=tenrounds",
+                                          "?provider=tenrounds",
+                                          "tenrounds.aes=yes",
+                                          "?tenrounds.aes=yes",
+                                          "tenrounds.aes",
+                                          "?tenrounds.aes"};
+    static const unsigned char key[16] = {1};
+    char name[] = "AES-128-CBC", query[64];
+    bool good = true;
+    EVP_MAC *mac = EVP_MAC_fetch(side->libctx, "CMAC", NULL);
+    for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+        snprintf(query, sizeof(query), "%s", queries[i]);
+        const OSSL_PARAM params[] = {
+            OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, name, 0),
+            OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_PROPERTIES, query, 0),
+            OSSL_PARAM_construct_end()};
+        EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(mac);
+        const bool is_ours = EVP_MAC_init(ctx, key, sizeof(key), params) > 0;
+        if (!is_ours)
+            tap_diag("'%s' went to another provider", query);
+        good &= is_ours;
+        EVP_MAC_CTX_free(ctx);
+        ERR_clear_error();
+    }
+    EVP_MAC_free(mac);
+    return good;
+}
+
 int main(int argc, char **argv)
 {
     const time_t seconds = argc > 1 ? atoi(argv[1]) : 5;
     unsigned count[FAMILIES] = {0};
     bool good[FAMILIES] = {true, true};
-    tap_plan(FAMILIES + FILES);
+    tap_plan(FAMILIES + FILES + 1);
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     for (unsigned i = 0; i < FILES; i++)
         tap_ok(vectors(&sides[OURS], &files[i]), "%s", files[i].path);
+    tap_ok(alone(&sides[OURS]), "each form of a preference for tenrounds keeps CMAC here");
 
     OSSL_PROVIDER *const also = OSSL_PROVIDER_load(sides[OURS].libctx, "default");
     EVP_set_default_properties(sides[OURS].libctx, "?provider=tenrounds");
