@@ -16,7 +16,7 @@ use std::process::Command;
 pub const VARIABLE: &str = "TENROUNDS_COUNTERS";
 
 /// openssl/common/counters_file.h: TROSSL_COUNTERS_ROOM.
-const ROOM: usize = 64 << 10;
+pub const ROOM: usize = 64 << 10;
 
 pub struct Memory {
     file: File,

@@ -3,7 +3,9 @@
 //! process count what their backends executed. openssl/common/counters_file.h describes the layout.
 
 pub mod memory;
+pub mod running;
 
+use crate::core::{Backend, Op};
 use serde::Serialize;
 
 const MAGIC: &[u8; 8] = b"TRCOUNT1";
@@ -60,6 +62,9 @@ const OF_THE_LIBRARY: [&str; 4] = ["ecb_encrypt", "ctr", "cbc_encrypt", "cbc_dec
 /// 16 to 64 bytes, and a ticket has up to 256.
 const BULK: u64 = 512;
 
+/// What stands for names that this core does not know.
+const OTHER: &str = "other";
+
 impl Executed {
     /// Whether a program's own data were encrypted, as far as the counts tell.
     pub fn is_bulk(&self) -> bool {
@@ -71,6 +76,28 @@ impl Counters {
     /// Whether tenrounds executed a bulk operation. Only then it reached a program.
     pub fn reached(&self) -> bool {
         self.executed.iter().any(Executed::is_bulk)
+    }
+
+    /// The same with one name for all backends, and one for all operations, that this core lacks: a
+    /// command of another user can have written anything there.
+    pub fn of_known_names(mut self) -> Counters {
+        let backend = |name: &mut String| {
+            if Backend::by_name(name).is_none() {
+                OTHER.clone_into(name);
+            }
+        };
+        for one in &mut self.executed {
+            backend(&mut one.backend);
+            if Op::by_name(&one.operation).is_none() {
+                OTHER.clone_into(&mut one.operation);
+            }
+        }
+        for one in &mut self.keys {
+            backend(&mut one.backend);
+        }
+        let mut sum = Counters::default();
+        sum.add_all(self);
+        sum
     }
 
     /// Adds the counts of other processes.
@@ -260,6 +287,29 @@ mod tests {
             (sum.loaded, sum.hosts[0].loaded, sum.keys[0].expansions),
             (6, 6, 4)
         );
+    }
+
+    #[test]
+    fn unknown_names_become_one() {
+        let names = ["bitslice", "\x1b[2J", "a\"} 1\nforged 1"];
+        let ops = ["ctr", "\x1b]0;x\x07", "other"];
+        let file = file(&names, &ops, &[1, 2, 3, 4, 5, 6, 7, 8, 9], &[1, 2, 3]);
+        let counters = Counters::parse(&file).unwrap().of_known_names();
+        let lines: Vec<String> = counters
+            .executed
+            .iter()
+            .map(|e| format!("{} {} {}", e.backend, e.operation, e.calls))
+            .collect();
+        let expected = [
+            "bitslice ctr 1",
+            "bitslice other 5",
+            "other ctr 11",
+            "other other 28",
+        ];
+        assert_eq!(lines, expected);
+        let keys = counters.keys.iter().map(|k| (&k.backend[..], k.expansions));
+        assert!(keys.eq([("bitslice", 1), ("other", 5)]));
+        assert_eq!(counters.loaded, 3);
     }
 
     #[test]

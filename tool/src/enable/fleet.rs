@@ -3,7 +3,7 @@
 //! watched: the selection, the processor's findings, the processes, and the counters of commands
 //! that run counted.
 
-use crate::counters::{memory, Counters};
+use crate::counters::{memory, running, Counters};
 use crate::doctor::processor;
 use crate::inventory::processes;
 use crate::root::Root;
@@ -64,17 +64,20 @@ fn is_old(path: &str) -> bool {
 }
 
 /// Adds up the counters of all commands that processes belong to. All processes of a command name
-/// the same memory.
+/// the same memory. A tree that stands for a machine has none.
 fn counted(root: &Root, pids: impl Iterator<Item = u32>) -> Counters {
     let mut sum = Counters::default();
+    if !root.is_machine() {
+        return sum;
+    }
     let mut seen = Vec::new();
     for path in pids.filter_map(|pid| processes::variable(root, pid, memory::VARIABLE)) {
-        let Some(identity) = root.identity(&path).filter(|id| !seen.contains(id)) else {
+        let Some(found) = running::find(&path).filter(|found| !seen.contains(&found.identity))
+        else {
             continue;
         };
-        seen.push(identity);
-        let bytes = root.bytes(&path).map_err(|error| error.to_string());
-        if let Ok(counters) = bytes.and_then(|bytes| Counters::parse(&bytes)) {
+        seen.push(found.identity);
+        if let Some(counters) = found.read() {
             sum.add_all(counters);
         }
     }

@@ -12,14 +12,20 @@ use super::site::{Outcome, Site};
 use super::state::{self, checksum, Entry, State};
 use super::user::Home;
 use crate::error::{Error, Result};
+use crate::limited;
 use crate::openssl::configuration::OWN_HEAD;
 use crate::openssl::programs::below;
+use crate::openssl::trial::on_path;
 use crate::pkcs11::{self, look, registered};
 use crate::trust;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 const OWN: &str = "tenrounds-enabled.module";
+/// Showing modules takes milliseconds, but each of them runs its own code.
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// Where the file of one scope is, and its state.
 struct Place {
@@ -53,6 +59,23 @@ impl Place {
             is_read: true,
             words: "--p11-kit",
         })
+    }
+
+    /// The user's, unless HOME and the variables beside it name another user's: root tries no
+    /// module that somebody else enabled for himself.
+    fn user_of_this_process() -> Option<Place> {
+        let home = Home::find().ok()?;
+        let place = Place::user().ok()?;
+        // SAFETY: the function has no arguments and cannot fail.
+        let user = unsafe { libc::geteuid() };
+        let mine = |path: &PathBuf| match std::fs::symlink_metadata(path) {
+            Ok(meta) => meta.uid() == user,
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        };
+        let all_mine = [&home.home, &place.file, &place.state]
+            .into_iter()
+            .all(mine);
+        all_mine.then_some(place)
     }
 
     fn of(root: &Path, system: bool) -> Result<Place> {
@@ -113,18 +136,17 @@ impl Place {
         if !self.is_read || (config.is_some() && !self.of_user) {
             return Ok(());
         }
-        let mut p11_kit = Command::new("p11-kit");
-        p11_kit.arg("list-modules").stdin(Stdio::null());
+        // Programs use its library without it.
+        let Some(program) = on_path("p11-kit") else {
+            return Ok(());
+        };
+        let mut p11_kit = Command::new(program);
+        p11_kit.arg("list-modules");
         if let Some(config) = config {
             p11_kit.env("XDG_CONFIG_HOME", config);
         }
-        let said = match p11_kit.output() {
-            Ok(output) => [output.stdout, output.stderr].concat(),
-            // Programs use its library without it.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(Error::failure(format!("p11-kit: {error}"))),
-        };
-        let said = String::from_utf8_lossy(&said);
+        let output = limited::run(p11_kit, b"", LIMIT).map_err(Error::failure)?;
+        let said = [output.out, output.err].concat();
         let path = module.display().to_string();
         match said.lines().any(|line| line.ends_with(&path)) {
             true => Ok(()),
@@ -267,7 +289,7 @@ fn remove(place: &Place, state: &mut State) -> Result<()> {
 
 /// What `enable` has done, for `status`: tried as `enable` tries it.
 pub fn look(root: &Path, report: &mut Report) {
-    let places = [Some(Place::system(root)), Place::user().ok()];
+    let places = [Some(Place::system(root)), Place::user_of_this_process()];
     for place in places.into_iter().flatten() {
         match State::look(&place.state) {
             Ok(state) => report.sites.extend(looked(&place, &state)),
@@ -294,10 +316,9 @@ fn looked(place: &Place, state: &State) -> Option<Site> {
             let own = own.unwrap_or_default();
             let module = registered::value_of(&String::from_utf8_lossy(&own), "module");
             site.module = module.map(PathBuf::from);
-            let works = site
-                .module
-                .as_deref()
-                .map(|module| place.works(module, None));
+            let module = site.module.as_deref();
+            let works =
+                module.map(|path| trust::only_mine(path).and_then(|()| place.works(path, None)));
             match works {
                 Some(Err(error)) => {
                     let undo = format!(

@@ -347,7 +347,7 @@ fn wait_for(child: &mut Child, words: &'static str) -> Option<String> {
     receiver.recv_timeout(LIMIT).ok()
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
+pub fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let found = std::env::split_paths(&path)
         .filter(|dir| dir.is_absolute())

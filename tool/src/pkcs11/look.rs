@@ -2,13 +2,18 @@
 //! Whether a PKCS#11 module loads and can be initialised: found out in a child process.
 
 use crate::error::{Error, Result};
+use crate::limited;
 use cryptoki_sys::*;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::ptr::null_mut;
+use std::time::Duration;
+
+/// A module loads in milliseconds, its known-answer tests included.
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// What the child saw.
 #[derive(Debug, Serialize, Deserialize)]
@@ -70,22 +75,19 @@ pub fn look(path: &Path) -> Result<Seen> {
 pub fn ask(path: &Path) -> Result<Seen> {
     let failed = |why: String| Error::failure(format!("it could not be tried: {why}"));
     let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
-    let output = Command::new(program)
-        .args([
-            OsStr::new("probe"),
-            OsStr::new("--pkcs11"),
-            path.as_os_str(),
-        ])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| failed(error.to_string()))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.trim().trim_start_matches("tenrounds: ");
+    let mut probe = Command::new(program);
+    probe.args([
+        OsStr::new("probe"),
+        OsStr::new("--pkcs11"),
+        path.as_os_str(),
+    ]);
+    let output = limited::run(probe, b"", LIMIT).map_err(failed)?;
+    if !output.success {
+        let said = output.err.trim().trim_start_matches("tenrounds: ");
         return Err(match said {
-            "" => failed(output.status.to_string()),
+            "" => failed(output.status),
             said => Error::failure(said),
         });
     }
-    serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
+    serde_json::from_slice(&output.raw).map_err(|error| failed(error.to_string()))
 }

@@ -15,6 +15,8 @@ const P11_KIT: &str = "#!/bin/sh\nhere=$(dirname \"$0\")/..\n[ ! -e \"$here/blin
 struct User {
     place: Place,
     file: PathBuf,
+    module: PathBuf,
+    home: PathBuf,
 }
 
 impl User {
@@ -25,7 +27,13 @@ impl User {
         std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
         std::fs::create_dir(place.path("root")).unwrap();
         let file = place.path("config/pkcs11/modules/tenrounds-enabled.module");
-        User { place, file }
+        let (module, home) = (module(), place.path("."));
+        User {
+            place,
+            file,
+            module,
+            home,
+        }
     }
 
     /// Below a root, so that root may run it, too: p11-kit ignores the files of that user.
@@ -35,7 +43,8 @@ impl User {
         let path = format!("{}:{path}", self.place.path("bin").display());
         tool.args(&words[1..])
             .env("PATH", path)
-            .env("TENROUNDS_PKCS11", module())
+            .env("TENROUNDS_PKCS11", &self.module)
+            .env("HOME", &self.home)
             .env("XDG_CONFIG_HOME", self.place.path("config"))
             .env("XDG_STATE_HOME", self.place.path("state"));
         tool.done()
@@ -136,6 +145,34 @@ fn what_does_not_work_is_not_enabled() {
     contains(&site.to_string(), &["disable --p11-kit"]);
     user.disable().ok();
     assert!(user.is_as_it_was());
+}
+
+/// What `status` must not try: a module that others can replace, and another user's choice.
+#[test]
+fn what_others_could_have_put_there_is_not_loaded() {
+    let mut user = User::new();
+    let folder = user.place.path("modules");
+    std::fs::create_dir(&folder).unwrap();
+    user.module = folder.join("module.so");
+    std::fs::copy(module(), &user.module).unwrap();
+    user.enable(&[]).ok();
+    assert_eq!(user.site().unwrap()["outcome"], "enabled");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let site = user.site().unwrap();
+    assert_eq!(site["outcome"], "broken");
+    contains(&site.to_string(), &["can be written to by others"]);
+
+    // SAFETY: the function has no arguments and cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    user.home = match is_root {
+        true => user.place.path("other"),
+        false => PathBuf::from("/"),
+    };
+    if is_root {
+        std::fs::create_dir(&user.home).unwrap();
+        std::os::unix::fs::chown(&user.home, Some(65534), None).unwrap();
+    }
+    assert!(user.site().is_none());
 }
 
 #[test]
