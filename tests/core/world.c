@@ -201,15 +201,15 @@ static void late_registers(const struct tr_backend *b)
 #define JOB_BLOCKS 32u
 
 /* Encrypts jobs of equal length. The tracing probe must report each byte once, under the name of
- * the backend that encrypts it. AES instructions run such jobs together, so there are fewer calls
- * than jobs. */
+ * the backend that encrypts it. Multi-buffer code with AES instructions runs such jobs together,
+ * so there are fewer calls than jobs. */
 static void probe_many(const struct tr_backend *b, bool refused)
 {
     static uint8_t text[JOBS][JOB_BLOCKS * TR_BLOCK];
     uint8_t iv[JOBS][TR_BLOCK] = {{0}}, raw[16] = {1};
     struct tr_stream jobs[JOBS];
     struct tr_aes_key key;
-    const bool together = (b->features & TR_FEATURE_AES) != 0 && !refused;
+    const bool together = b->multibuffer != NULL && (b->features & TR_FEATURE_AES) != 0 && !refused;
     most = SIZE_MAX;
     refuse = 0;
     bool right = tr_aes_set_key(&key, b, raw, sizeof(raw)) == TR_OK;
