@@ -4,6 +4,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -96,16 +97,24 @@ impl Root {
 
     /// Opens a regular file. Anything else, a pipe or a device, is an error at once.
     pub fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-            .open(self.path(path))?;
-        match file.metadata()?.is_file() {
-            true => Ok(file),
-            false => Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "no regular file",
-            )),
+        let path = self.path(path);
+        let open = |flags, path: &Path| {
+            let mut options = OpenOptions::new();
+            options.read(true).custom_flags(flags).open(path)
+        };
+        // To open a device can have effects. O_PATH does not open what it finds.
+        let found = open(libc::O_PATH, &path)?;
+        regular(&found)?;
+        let again = format!("/proc/self/fd/{}", found.as_raw_fd());
+        let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+        match open(flags, Path::new(&again)) {
+            // /proc is not mounted.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let file = open(flags, &path)?;
+                regular(&file)?;
+                Ok(file)
+            }
+            other => other,
         }
     }
 
@@ -160,6 +169,16 @@ impl Root {
     }
 }
 
+fn regular(file: &File) -> io::Result<()> {
+    match file.metadata()?.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "no regular file",
+        )),
+    }
+}
+
 /// The path below the root. ".." does not leave it.
 fn relative(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
@@ -199,6 +218,11 @@ mod tests {
 
     #[test]
     fn a_device_is_not_read() {
-        assert!(Root::new(Path::new("/")).bytes("/dev/zero").is_err());
+        let said = |path: &str| Root::machine().bytes(path).unwrap_err().to_string();
+        // The second cannot even be opened without a controlling terminal.
+        for path in ["/dev/zero", "/dev/tty"] {
+            assert_eq!(said(path), "no regular file");
+        }
+        assert!(Root::machine().text("/proc/self/maps").is_ok());
     }
 }

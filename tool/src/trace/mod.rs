@@ -175,7 +175,7 @@ impl Tracing {
     fn new(sampler: Sampler, args: &TraceArgs) -> Tracing {
         Tracing {
             sampler,
-            state: State::default(),
+            state: State::new(args.evidence),
             begun: Instant::now(),
             bar: ProgressBar::new_spinner(),
             rate: args.rate,

@@ -30,7 +30,7 @@ pub fn trace(state: &State, circumstances: Circumstances) -> Trace {
     let mut troubles = circumstances.troubles;
     troubles.extend(unexamined(state));
     troubles.extend(unreadable(state));
-    let seen = state.subjects.iter().filter(|subject| subject.samples > 0);
+    let seen = state.subjects().filter(|subject| subject.samples > 0);
     let mut processes: Vec<Process> = seen
         .map(|subject| process(subject, &mut modules, circumstances.evidence))
         .collect();

@@ -17,6 +17,8 @@ pub struct Where<'w> {
     pub offset: u64,
     pub mapping: &'w Mapping,
     pub module: Option<&'w Module>,
+    /// Whether instructions are listed.
+    pub listed: bool,
 }
 
 /// A function, or a place outside of known functions.
@@ -69,7 +71,7 @@ impl Spot {
         });
         let spot = code.as_ref().map(|code| hot::look(code, at.address));
         let listing = match (&code, &spot) {
-            (Some(code), Some(spot)) => listing(code, &spot.listing, shift),
+            (Some(code), Some(spot)) if at.listed => listing(code, &spot.listing, shift),
             _ => Vec::new(),
         };
         let known = around.filter(|around| around.bounds != Bounds::Unknown);

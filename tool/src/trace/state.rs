@@ -8,7 +8,7 @@ use super::target::memory::Tables;
 use super::target::module::Modules;
 use crate::root::Root;
 use classify::hot::Work;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 /// A process, from its start or exec to its end or next exec.
@@ -49,8 +49,11 @@ pub struct Found {
 
 #[derive(Default)]
 pub struct State {
-    pub subjects: Vec<Subject>,
-    current: HashMap<u32, usize>,
+    /// Whether instructions around samples are listed.
+    evidence: bool,
+    current: BTreeMap<u32, Subject>,
+    /// Those that have ended or executed another program, with samples.
+    past: Vec<Subject>,
     pub modules: Modules,
     /// Classified addresses of files.
     spots: HashMap<(usize, u64), Spot>,
@@ -66,11 +69,20 @@ pub struct State {
 const PATIENCE: Duration = Duration::from_millis(200);
 
 impl State {
+    pub fn new(evidence: bool) -> State {
+        State {
+            evidence,
+            ..State::default()
+        }
+    }
+
     pub fn take(&mut self, event: Event) {
         match event {
             Event::Lost(count) => self.lost += count,
             Event::Forked { pid, parent } if pid != parent => self.forked(pid, parent),
             Event::Forked { .. } => {}
+            Event::Ended { pid, tid } if pid == tid => self.ended(pid),
+            Event::Ended { .. } => {}
             Event::Named {
                 pid,
                 tid,
@@ -96,32 +108,40 @@ impl State {
 
     /// The work of AES with the most samples.
     pub fn strongest(&self) -> Option<Work> {
-        let found = self.subjects.iter().flat_map(|subject| &subject.found);
+        let found = self.subjects().flat_map(|subject| &subject.found);
         let aes = found.filter(|(key, _)| key.work.is_aes());
         aes.max_by_key(|(_, found)| found.samples)
             .map(|(key, _)| key.work)
     }
 
-    /// The subject of a process, which is new if the process was not seen before.
-    fn subject(&mut self, pid: u32) -> usize {
-        if let Some(known) = self.current.get(&pid) {
-            return *known;
-        }
-        let name = crate::inventory::processes::name(&Root::machine(), pid);
-        self.add(Subject::new(pid, name, Maps::default()))
+    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
+        self.past.iter().chain(self.current.values())
     }
 
-    fn add(&mut self, subject: Subject) -> usize {
-        self.current.insert(subject.pid, self.subjects.len());
-        self.subjects.push(subject);
-        self.subjects.len() - 1
+    fn add(&mut self, subject: Subject) {
+        self.retire(subject.pid);
+        self.current.insert(subject.pid, subject);
+    }
+
+    /// Keeps a subject that gets no more samples, if it has any.
+    fn retire(&mut self, pid: u32) {
+        let ended = self.current.remove(&pid);
+        self.past.extend(ended.filter(|ended| ended.samples > 0));
     }
 
     fn forked(&mut self, pid: u32, parent: u32) {
+        // The process ID may have belonged to a process that has ended.
+        self.retire(pid);
         if let Some(parent) = self.current.get(&parent) {
-            let parent = &self.subjects[*parent];
             let child = Subject::new(pid, parent.name.clone(), parent.maps.clone());
             self.add(child);
+        }
+    }
+
+    /// Forgets a process without samples. One with samples may get more, from its other threads.
+    fn ended(&mut self, pid: u32) {
+        if self.current.get(&pid).is_some_and(|it| it.samples == 0) {
+            self.retire(pid);
         }
     }
 
@@ -132,19 +152,17 @@ impl State {
                 self.add(Subject::new(pid, name, Maps::default()));
             }
             false if pid == tid => {
-                let subject = self.subject(pid);
-                self.subjects[subject].name = name;
+                subject(&mut self.current, pid).name = name;
             }
             false => {}
         }
     }
 
     fn mapped(&mut self, new: Mapped) {
-        let subject = self.subject(new.pid);
         let end = new.start.saturating_add(new.length);
-        let mapping = Mapping::new(new.start..end, new.offset, new.inode, &new.path);
+        let mapping = Mapping::new(new.start..end, new.offset, new.file, &new.path);
         // Other code may be there now.
-        let subject = &mut self.subjects[subject];
+        let subject = subject(&mut self.current, new.pid);
         subject
             .anonymous
             .retain(|(_, address), _| !mapping.range.contains(address));
@@ -155,8 +173,7 @@ impl State {
         if is_ignored(sample) {
             return;
         }
-        let index = self.subject(sample.pid);
-        let subject = &mut self.subjects[index];
+        let subject = subject(&mut self.current, sample.pid);
         self.samples += 1;
         subject.samples += 1;
         subject.threads.insert(sample.tid);
@@ -179,6 +196,7 @@ impl State {
             offset,
             mapping: &mapping,
             module: module.map(|module| &self.modules.list[module]),
+            listed: self.evidence,
         };
         let spot = match module {
             Some(module) => self.spots.entry((module, offset)),
@@ -207,6 +225,11 @@ impl State {
         found.decrypts.insert(seen.running.decrypts);
         *found.places.entry(seen.place.clone()).or_default() += 1;
     }
+}
+
+/// The subject of a process, which is new if the process was not seen before.
+fn subject(current: &mut BTreeMap<u32, Subject>, pid: u32) -> &mut Subject {
+    current.entry(pid).or_insert_with(|| Subject::of(pid))
 }
 
 /// Whether it is a sample of the idle task or of this process.
@@ -238,6 +261,12 @@ impl Found {
 }
 
 impl Subject {
+    /// A process whose start was not seen.
+    fn of(pid: u32) -> Subject {
+        let name = crate::inventory::processes::name(&Root::machine(), pid);
+        Subject::new(pid, name, Maps::default())
+    }
+
     fn new(pid: u32, name: String, maps: Maps) -> Subject {
         Subject {
             pid,
@@ -281,6 +310,7 @@ impl Subject {
 mod tests {
     use super::*;
     use crate::trace::report::{self, Circumstances};
+    use crate::trace::target::maps::File;
     use crate::trace::Trace;
 
     /// Larger than any process ID.
@@ -302,7 +332,10 @@ mod tests {
             start: 0x1000,
             length: 0x1000,
             offset: 0,
-            inode,
+            file: File {
+                device: (0, 0),
+                inode,
+            },
             path: path.to_owned(),
         })
     }
@@ -338,5 +371,37 @@ mod tests {
         let none = trace(&state);
         assert_eq!(none.unseen_below, Some(0.003));
         assert!(none.troubles.is_empty(), "{none:?}");
+    }
+
+    #[test]
+    fn a_process_id_that_is_used_again() {
+        let mut state = State::default();
+        let samples = |state: &State| -> Vec<u64> {
+            state.subjects().map(|subject| subject.samples).collect()
+        };
+        let ended = Event::Ended {
+            pid: NOBODY,
+            tid: NOBODY,
+        };
+        state.take(sample(0x1800));
+        // Its parent is not known.
+        state.take(Event::Forked {
+            pid: NOBODY,
+            parent: NOBODY + 1,
+        });
+        state.take(sample(0x1800));
+        assert_eq!(samples(&state), [1, 1]);
+        // Another thread may still run.
+        state.take(ended.clone());
+        state.take(sample(0x1800));
+        assert_eq!(samples(&state), [1, 2]);
+        state.take(Event::Forked {
+            pid: NOBODY,
+            parent: NOBODY + 1,
+        });
+        state.take(mapped(NOBODY, 0, "//anon"));
+        assert_eq!(samples(&state), [1, 2, 0]);
+        state.take(ended);
+        assert_eq!(samples(&state), [1, 2]);
     }
 }

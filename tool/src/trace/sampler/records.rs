@@ -2,6 +2,7 @@
 //! The records of a perf_event_open(2) ring buffer. Names of processes and files in them are
 //! chosen by the programs that are traced.
 
+use crate::trace::target::maps::File;
 use classify::hot::Registers;
 
 /// What happened in a traced process.
@@ -21,6 +22,11 @@ pub enum Event {
     Forked {
         pid: u32,
         parent: u32,
+    },
+    /// A thread has ended; of the thread whose ID is that of the process, the process.
+    Ended {
+        pid: u32,
+        tid: u32,
     },
     /// Samples that did not fit into the ring buffer.
     Lost(u64),
@@ -54,7 +60,7 @@ pub struct Mapped {
     pub start: u64,
     pub length: u64,
     pub offset: u64,
-    pub inode: u64,
+    pub file: File,
     pub path: String,
 }
 
@@ -84,6 +90,7 @@ const NUMBERS: [u8; 0] = [];
 
 const LOST: u32 = 2;
 const COMM: u32 = 3;
+const EXIT: u32 = 4;
 const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
 const MMAP2: u32 = 10;
@@ -154,6 +161,13 @@ pub fn parse(record: &[u8]) -> Option<(u64, Event)> {
             pid: reader.u32()?,
             parent: reader.u32()?,
         },
+        EXIT => {
+            let pid = reader.u32()?;
+            // The parent's.
+            reader.u32()?;
+            let tid = reader.u32()?;
+            Event::Ended { pid, tid }
+        }
         MMAP2 => Event::Mapped(mapped(&mut reader)?),
         _ => return None,
     };
@@ -186,8 +200,7 @@ fn mapped(reader: &mut Reader) -> Option<Mapped> {
     let pid = reader.u32()?;
     reader.u32()?;
     let (start, length, offset) = (reader.u64()?, reader.u64()?, reader.u64()?);
-    // The device.
-    reader.u64()?;
+    let device = (reader.u32()?, reader.u32()?);
     let inode = reader.u64()?;
     // The inode's generation; protection and flags.
     reader.take(16)?;
@@ -196,7 +209,7 @@ fn mapped(reader: &mut Reader) -> Option<Mapped> {
         start,
         length,
         offset,
-        inode,
+        file: File { device, inode },
         path: reader.text(),
     })
 }
@@ -244,17 +257,23 @@ mod tests {
         );
         let lost = [words(&[1, 25]), trailer.clone()].concat();
         assert_eq!(parse(&record(LOST, 0, &lost)), Some((99, Event::Lost(25))));
-        let map = words(&[pair(7, 8), 0x1000, 0x2000, 0x3000, 0, 42, 0, 0]);
+        let map = words(&[pair(7, 8), 0x1000, 0x2000, 0x3000, pair(8, 1), 42, 0, 0]);
         let map = [&map[..], b"/lib/x\0\0", &trailer].concat();
         let expected = Event::Mapped(Mapped {
             pid: 7,
             start: 0x1000,
             length: 0x2000,
             offset: 0x3000,
-            inode: 42,
+            file: File {
+                device: (8, 1),
+                inode: 42,
+            },
             path: "/lib/x".into(),
         });
         assert_eq!(parse(&record(MMAP2, 2, &map)), Some((99, expected)));
+        let ended = [words(&[pair(7, 1), pair(8, 1), 99]), trailer.clone()].concat();
+        let expected = Event::Ended { pid: 7, tid: 8 };
+        assert_eq!(parse(&record(EXIT, 0, &ended)), Some((99, expected)));
         assert_eq!(parse(&record(11, 0, &trailer)), None);
     }
 
@@ -297,7 +316,7 @@ mod tests {
     fn damaged_records_are_no_panic() {
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..20_000 {
-            let kind = [LOST, COMM, FORK, SAMPLE, MMAP2, random.u32(..)][random.usize(..6)];
+            let kind = [LOST, COMM, EXIT, FORK, SAMPLE, MMAP2, random.u32(..)][random.usize(..7)];
             let body: Vec<u8> = (0..random.usize(..200)).map(|_| random.u8(..)).collect();
             let record = record(kind, random.u16(..), &body);
             assert_eq!(length(&record), Some(record.len()));

@@ -3,14 +3,22 @@
 
 use std::ops::Range;
 
+/// What identifies a file, whatever its name is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct File {
+    /// Its major and minor number.
+    pub device: (u32, u32),
+    /// 0: there is no file.
+    pub inode: u64,
+}
+
 /// Memory that may be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
     pub range: Range<u64>,
     /// The place in the file of its first byte.
     pub offset: u64,
-    /// 0: there is no file.
-    pub inode: u64,
+    pub file: File,
     /// "[vdso]", "//anon" or "" where there is no file.
     pub path: String,
     /// The file has no name any more.
@@ -18,12 +26,12 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    pub fn new(range: Range<u64>, offset: u64, inode: u64, path: &str) -> Mapping {
+    pub fn new(range: Range<u64>, offset: u64, file: File, path: &str) -> Mapping {
         let live = path.strip_suffix(" (deleted)");
         Mapping {
             range,
             offset,
-            inode,
+            file,
             path: live.unwrap_or(path).to_owned(),
             deleted: live.is_some(),
         }
@@ -115,16 +123,21 @@ fn line(line: &str) -> Option<Mapping> {
         field
     };
     let (range, rights, offset) = (field(), field(), field());
-    field();
+    let device = field().split_once(':')?;
     let inode = field();
     let (start, end) = range.split_once('-')?;
     let hexadecimal = |text| u64::from_str_radix(text, 16).ok();
+    let number = |text| u32::from_str_radix(text, 16).ok();
+    let device = (number(device.0)?, number(device.1)?);
     rights.as_bytes().get(2).filter(|right| **right == b'x')?;
     let range = hexadecimal(start)?..hexadecimal(end)?;
     Some(Mapping::new(
         range,
         hexadecimal(offset)?,
-        inode.parse().ok()?,
+        File {
+            device,
+            inode: inode.parse().ok()?,
+        },
         rest.trim_start_matches(' '),
     ))
 }
@@ -134,7 +147,11 @@ mod tests {
     use super::*;
 
     fn plain(start: u64, end: u64, path: &str) -> Mapping {
-        Mapping::new(start..end, 0x1000, 1, path)
+        let file = File {
+            device: (8, 1),
+            inode: 1,
+        };
+        Mapping::new(start..end, 0x1000, file, path)
     }
 
     #[test]
@@ -149,9 +166,10 @@ mod tests {
         assert_eq!(maps.at(0x1fff), None);
         let file = maps.at(0x2abc).unwrap();
         assert_eq!(
-            (file.path.as_str(), file.deleted, file.inode),
+            (file.path.as_str(), file.deleted, file.file.inode),
             ("/lib/a b", true, 12)
         );
+        assert_eq!(file.file.device, (0xfe, 0));
         assert!(file.has_file());
         assert_eq!(file.offset_of(0x2abc), 0x1abc);
         assert!(!maps.at(0x3000).unwrap().has_file());

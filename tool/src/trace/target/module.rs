@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The files whose code is sampled: each is read once, however many processes run it.
 
-use super::maps::Mapping;
+use super::maps::{self, Mapping};
 use crate::root::Root;
 use classify::{Program, Refusal};
 use std::collections::HashMap;
@@ -64,7 +64,7 @@ impl Module {
 #[derive(Default)]
 pub struct Modules {
     pub list: Vec<Module>,
-    by_file: HashMap<(u64, String), usize>,
+    by_file: HashMap<(maps::File, String), usize>,
     /// Files that are kept open.
     open: usize,
 }
@@ -72,7 +72,7 @@ pub struct Modules {
 impl Modules {
     /// The file of a mapping.
     pub fn of(&mut self, pid: u32, mapping: &Mapping) -> usize {
-        let key = (mapping.inode, mapping.path.clone());
+        let key = (mapping.file, mapping.path.clone());
         if let Some(known) = self.by_file.get(&key) {
             return *known;
         }
@@ -86,8 +86,8 @@ impl Modules {
 
 /// So many files are kept open: fewer than the descriptors that counters leave.
 const MOST_OPEN: usize = 32;
-/// A larger file is not read: the largest browsers have 300 MB.
-const LARGEST: u64 = 2 << 30;
+/// A larger file is not read, because samples wait meanwhile: the largest browsers have 300 MB.
+const LARGEST: u64 = 320 << 20;
 
 fn read(pid: u32, mapping: &Mapping, may_keep: bool) -> Module {
     let (file, of_machine) = match open(pid, mapping) {
@@ -104,7 +104,7 @@ fn read(pid: u32, mapping: &Mapping, may_keep: bool) -> Module {
         program,
         of_machine,
         source: match file {
-            Some(_) if of_machine => Source::Path(PathBuf::from(&mapping.path), mapping.inode),
+            Some(_) if of_machine => Source::Path(PathBuf::from(&mapping.path), mapping.file.inode),
             Some(file) if may_keep => Source::Open(file),
             _ => Source::None,
         },
@@ -119,7 +119,7 @@ fn examine(file: &File) -> Result<Program, String> {
 fn bytes(mut file: &File) -> Result<Vec<u8>, String> {
     let size = file.metadata().map_err(|error| error.to_string())?.len();
     if size > LARGEST {
-        return Err("it is larger than 2 GiB, which is not examined".to_owned());
+        return Err("it is larger than 320 MiB and was not read".to_owned());
     }
     let mut bytes = Vec::with_capacity(size as usize);
     let read = file
@@ -152,7 +152,7 @@ fn open(pid: u32, mapping: &Mapping) -> Option<(File, bool)> {
     ];
     places.into_iter().find_map(|(path, of_machine)| {
         let file = root.open(path).ok()?;
-        let is_it = file.metadata().ok()?.ino() == mapping.inode;
+        let is_it = file.metadata().ok()?.ino() == mapping.file.inode;
         is_it.then_some((file, of_machine && !mapping.deleted))
     })
 }
