@@ -180,18 +180,16 @@ TR_INLINE enum tr_status by_operations(const struct tr_xts_key *x, const uint8_t
     return TR_OK;
 }
 
-static __attribute__((noinline)) enum tr_status encrypt_by_operations(const struct tr_xts_key *x,
-                                                                      const uint8_t unit[16],
-                                                                      uint8_t *out,
-                                                                      const uint8_t *in, size_t len)
+static __attribute__((__noinline__)) enum tr_status
+encrypt_by_operations(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
+                      const uint8_t *in, size_t len)
 {
     return by_operations(x, unit, out, in, len, 0);
 }
 
-static __attribute__((noinline)) enum tr_status decrypt_by_operations(const struct tr_xts_key *x,
-                                                                      const uint8_t unit[16],
-                                                                      uint8_t *out,
-                                                                      const uint8_t *in, size_t len)
+static __attribute__((__noinline__)) enum tr_status
+decrypt_by_operations(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
+                      const uint8_t *in, size_t len)
 {
     return by_operations(x, unit, out, in, len, 1);
 }
