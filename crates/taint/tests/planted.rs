@@ -49,7 +49,8 @@ fn both_ways(what: &str, status: i32) -> Option<String> {
     let text = report(&output);
     assert_eq!(output.status.code(), Some(status), "{what}: {text}");
     let stepped = taint(&["--step"], what);
-    assert_eq!(report(&stepped), text, "{what}: by single steps");
+    let all = String::from_utf8_lossy(&stepped.stderr);
+    assert_eq!(report(&stepped), text, "{what}: by single steps: {all}");
     assert_eq!(stepped.status.code(), Some(status));
     Some(text)
 }
