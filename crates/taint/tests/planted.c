@@ -24,6 +24,7 @@ static uint64_t request(uint64_t number, const void *p, size_t len)
 
 #define SECRET(p, n)    request(0x4d430001, p, n)
 #define PUBLISHED(p, n) request(0x4d430002, p, n)
+#define UNWATCHED()     request(0x1801, (void *)1, 0) // VALGRIND_DISABLE_ERROR_REPORTING
 #define APART           __attribute__((noinline))
 
 static uint8_t key[16], block[16], sbox[256];
@@ -206,11 +207,8 @@ static int leak_among_signals(int is_counted)
     for (int i = 0; i < 16; i++)
         block[i] = substitute(key[i]);
     branch_on_key();
-    // The tracker looks ahead: memory that is read must not change by a handler that comes between.
-    sigset_t blocked;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGWINCH);
-    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    // The tracker computes a load before it happens, and a handler may change the value in between.
+    UNWATCHED();
     return is_counted && signals == 0 ? 3 : 0;
 }
 
