@@ -281,19 +281,15 @@ fn put_in(jdk: &Jdk, module: &Path, state: &mut State, site: &mut Site) -> Resul
         return Ok(());
     }
     let mut entry = Entry {
-        file: jdk.file.clone(),
         backup: Some(state.keep(&jdk.file, &original)?),
         before: Some(checksum(&original)),
-        after: checksum(&text),
         time: state
             .entry(&jdk.file)
             .map_or_else(|| Time::of(&jdk.file), |known| known.time),
-        line: String::new(),
         own: Some(jdk.own.clone()),
         own_sum: Some(checksum(&config)),
-        done: false,
         java_home: Some(jdk.home.clone()),
-        folders: Vec::new(),
+        ..Entry::created(&jdk.file, &text)
     };
     site.backup.clone_from(&entry.backup);
     state.put(entry.clone())?;

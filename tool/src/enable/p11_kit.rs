@@ -212,17 +212,8 @@ fn put_in(place: &Place, module: &Path, state: &mut State, site: &mut Site) -> R
     }
     let known = state.entry(&place.file);
     let mut entry = Entry {
-        file: place.file.clone(),
-        backup: None,
-        before: None,
-        after: checksum(&text),
-        time: None,
-        line: String::new(),
-        own: None,
-        own_sum: None,
-        done: false,
-        java_home: None,
         folders: known.map_or_else(|| place.missing_folders(), |known| known.folders.clone()),
+        ..Entry::created(&place.file, &text)
     };
     state.put(entry.clone())?;
     if let Some(folder) = place.file.parent() {

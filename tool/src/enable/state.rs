@@ -60,6 +60,25 @@ pub struct Entry {
     pub folders: Vec<PathBuf>,
 }
 
+impl Entry {
+    /// Of a file that did not exist, and is about to have this text: removal undoes it.
+    pub fn created(file: &Path, text: &[u8]) -> Entry {
+        Entry {
+            file: file.to_owned(),
+            backup: None,
+            before: None,
+            after: checksum(text),
+            time: None,
+            line: String::new(),
+            own: None,
+            own_sum: None,
+            done: false,
+            java_home: None,
+            folders: Vec::new(),
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub struct State {
     version: u32,

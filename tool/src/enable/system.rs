@@ -271,17 +271,13 @@ impl Work<'_> {
             (None, None) => (None, None),
         };
         Ok(Entry {
-            file: before.file.clone(),
             backup,
             before: sum,
-            after: checksum(&text),
             time,
             line: String::from_utf8_lossy(&before.line).into_owned(),
             own: Some(before.own.clone()),
             own_sum: Some(checksum(own)),
-            done: false,
-            java_home: None,
-            folders: Vec::new(),
+            ..Entry::created(&before.file, &text)
         })
     }
 

@@ -177,7 +177,7 @@ impl Work<'_> {
             files::sweep(own);
         }
         let current = files::read(own)?;
-        let mut entry = created(own, &config.text);
+        let mut entry = Entry::created(own, &config.text);
         if current.as_deref() == Some(&config.text) {
             let trial = self.try_out(own);
             shown.outcome = Outcome::AlreadyEnabled;
@@ -232,23 +232,6 @@ impl Work<'_> {
         }
         made.keep();
         Ok(trial)
-    }
-}
-
-/// What undoes a file of our own: its removal.
-fn created(file: &Path, text: &[u8]) -> Entry {
-    Entry {
-        file: file.to_owned(),
-        backup: None,
-        before: None,
-        after: checksum(text),
-        time: None,
-        line: String::new(),
-        own: None,
-        own_sum: None,
-        done: false,
-        java_home: None,
-        folders: Vec::new(),
     }
 }
 
@@ -340,17 +323,11 @@ impl Edited {
             .map(|text| state.keep(&self.file, text))
             .transpose()?;
         let mut entry = Entry {
-            file: self.file.clone(),
             backup,
             before: self.before.as_deref().map(checksum),
-            after: checksum(after),
             time: Time::of(&self.file),
             line: self.line.clone(),
-            own: None,
-            own_sum: None,
-            done: false,
-            java_home: None,
-            folders: Vec::new(),
+            ..Entry::created(&self.file, after)
         };
         state.put(entry.clone())?;
         let like = match self.before.is_some() {

@@ -4,6 +4,7 @@
 
 use super::chart::Chart;
 use crate::style::grouped;
+use crate::trace::verdict::{bound, percent};
 use serde::Serialize;
 use std::fmt::Display;
 use terminal::gigabytes;
@@ -110,6 +111,11 @@ impl Html {
         self.figure(share, &percent(share));
     }
 
+    /// A fraction that is an upper bound.
+    pub fn bound(&mut self, share: f64) {
+        self.figure(share, &bound(share));
+    }
+
     pub fn rate(&mut self, bytes_per_second: f64) {
         self.figure(
             bytes_per_second,
@@ -196,16 +202,6 @@ impl Table<'_> {
 
 /// Nothing is loaded, and no script is executed.
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n";
-
-/// "11 %", "0.32 %".
-pub fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    match percent {
-        p if p >= 9.95 => format!("{p:.0} %"),
-        p if p >= 0.95 => format!("{p:.1} %"),
-        p => format!("{p:.2} %"),
-    }
-}
 
 /// Characters that change the direction of the text around them can make a name look like another.
 fn turns_text(c: char) -> bool {

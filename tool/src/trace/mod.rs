@@ -9,7 +9,7 @@ mod spots;
 mod state;
 mod target;
 mod text;
-mod verdict;
+pub mod verdict;
 
 use crate::cli::TraceArgs;
 use crate::error::{Error, Result};

@@ -133,7 +133,7 @@ fn notes(html: &mut Html, trace: &Trace) {
         html.text(". ");
         if let Some(below) = trace.unseen_below {
             html.text("Code that is not shown takes less than ");
-            html.share(below);
+            html.bound(below);
             html.text(" of the time. ");
         }
         match trace.kernel_samples {
