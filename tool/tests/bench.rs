@@ -672,7 +672,7 @@ fn spreads_are_shown_and_words_explained() {
         .filter(|line| line.trim_start().starts_with("+- "));
     assert_eq!(spreads.count(), 2 * 3, "{out}");
     contains(&out, &["+-: half of the rounds", "speed-up"]);
-    let explained = out.contains("limit: the speed of AES rounds alone");
+    let explained = out.contains("limit: the throughput of AES rounds alone");
     assert_eq!(explained, has_aes(), "{out}");
     // Both directions: a table of the whole first.
     contains(&out, &["At 64 B\n  GB/s "]);

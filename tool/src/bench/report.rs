@@ -34,7 +34,7 @@ pub fn text(found: &Comparison, paint: Paint) -> String {
     if !found.figures.is_empty() {
         let sign = paint.plus_minus();
         out += &paint.paragraph(&format!(
-            "{sign}: half of the rounds, and the medians of all processes, are within this of the median."
+            "{sign}: half of the rounds differ from the median by at most this, and so do the medians of all processes."
         ));
     }
     for line in words(&found.figures) {
@@ -70,7 +70,7 @@ fn heading(found: &Comparison, paint: Paint) -> String {
     let limits: Vec<String> = limits.collect();
     say(&match limits.is_empty() {
         true => "limit: none, this processor has no AES instructions".into(),
-        false => format!("GB/s through one AES round: {}", limits.join(", ")),
+        false => format!("AES rounds alone, GB/s: {}", limits.join(", ")),
     });
     out + "\n"
 }
@@ -316,12 +316,12 @@ pub fn words(figures: &[Figure]) -> Vec<&'static str> {
     let words = [
         (
             has(Limit),
-            "limit: the speed of AES rounds alone on this processor. Where each block waits for \
-             the one before, as in CBC encryption: of one chain of rounds.",
+            "limit: the throughput of AES rounds alone on this processor. If each block waits for \
+             the previous one, as in CBC encryption, it is that of one chain of rounds.",
         ),
         (
             has(Ceiling),
-            "ceiling: the speed of AES rounds and GCM's multiplications alone.",
+            "ceiling: the throughput of AES rounds and GCM's multiplications alone.",
         ),
         (figures.iter().any(skips_rounds), SKIPS_ROUNDS),
         (

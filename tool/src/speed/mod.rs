@@ -322,8 +322,8 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
         text += &paint.paragraph(&format!("Note: {note}"));
     }
     text += &paint.paragraph(&format!(
-        "Wall clock, medians; {}: half of the rounds, and the medians of all processes, \
-         are within this of the median. It took {:.1} s.",
+        "Wall clock, medians. {}: half of the rounds differ from the median by at most this, and so \
+         do the medians of all processes. It took {:.1} s.",
         paint.plus_minus(),
         took.as_secs_f64()
     ));
