@@ -42,7 +42,7 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Show which AES code tenrounds, OpenSSL and the kernel run on this machine
+    /// Show the AES code that tenrounds, OpenSSL and the kernel run on this machine
     ///
     /// The first lines are the verdict. A table then compares the code of tenrounds, of OpenSSL and
     /// of the kernel for each mode. `--verbose` adds the processor's instructions, the masks in

@@ -106,9 +106,9 @@ fn table(host: &Host, detect: &Detect, all: bool) -> String {
 
 #[cfg(target_arch = "aarch64")]
 const LEGEND: &str =
-    "Armv8 AES does a round on one block with 2 instructions. -: it does not have the mode.";
+    "Armv8 AES does a round on one block with 2 instructions. -: no code for this mode.";
 #[cfg(not(target_arch = "aarch64"))]
-const LEGEND: &str = "AES-NI does a round on one block, VAES on 2 (256 bits) or 4 (512 bits). -: it does not have the mode.";
+const LEGEND: &str = "AES-NI does a round on one block, VAES on 2 (256 bits) or 4 (512 bits). -: no code for this mode.";
 
 /// The mode, and the direction if the other one has a row of its own.
 fn name(table: &[Row], row: &Row) -> String {
@@ -175,7 +175,7 @@ fn tuning(t: &Facts) -> String {
     };
     let wide = match t.aes512_per_cycle {
         0 => String::new(),
-        n => format!(", {n} of 512 bits may start a cycle"),
+        n => format!(", and each cycle can start {n} of 512 bits"),
     };
     let clock = match t.clock_drops {
         true => "; 512 bits lower the clock",
@@ -303,8 +303,8 @@ fn modes(detect: &Detect) -> String {
         ]);
     }
     let notes = "present: the strongest backend this processor has; selected: the one tenrounds chose; \
-                 executed: whose code just ran; several do different parts of a mode. In a chain each block \
-                 waits for the one before, so wider registers do not help, and the narrow code does it.";
+                 executed: the one whose code just ran, or several for different parts of a mode. In a chain each \
+                 block waits for the previous one, so wider registers do not help and narrow code runs.";
     format!("{table}{}", item("  ", paint(DIM, notes)))
 }
 

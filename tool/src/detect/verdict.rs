@@ -59,7 +59,7 @@ fn in_use(detect: &Detect) -> String {
                 .to_owned()
         }
         (Some(_), Some(_)) => {
-            "tenrounds is not in force: `tenrounds run -- COMMAND` uses it for one command, `tenrounds enable` for yours."
+            "tenrounds is not in force: `tenrounds run -- COMMAND` uses it for one command, `tenrounds enable` for your account."
                 .to_owned()
         }
         (None, _) => {

@@ -46,12 +46,15 @@ fn gain(gains: &[Gain]) -> Option<String> {
 
 fn installed(report: &Report) -> String {
     let (summary, scan) = (&report.summary, &report.scan);
-    let time = match scan.not_reached {
-        Some(left) if left > 0 => " in the time of the report",
-        _ => "",
+    let (time, all) = match scan.not_reached {
+        Some(left) if left > 0 => (
+            " that the report had time to examine",
+            " `tenrounds scan` examines all.",
+        ),
+        _ => ("", ""),
     };
     format!(
-        "{} of {} programs and libraries that were examined{time} hold AES code; tenrounds can replace it in {}.",
+        "There is AES code in {} of {} programs and libraries{time}; tenrounds can replace it in {}.{all}",
         grouped(summary.files as u64),
         grouped(scan.examined as u64),
         grouped(summary.reached as u64),

@@ -74,7 +74,7 @@ impl Reach {
     pub fn advice(self) -> Option<&'static str> {
         Some(match self {
             Reach::Itself | Reach::NotNeeded => return None,
-            Reach::Provider => "The provider replaces this AES code: tenrounds run -- COMMAND for one command, tenrounds enable for yours.",
+            Reach::Provider => "The provider replaces this AES code. `tenrounds run -- COMMAND` uses it for one command, `tenrounds enable` for your account.",
             Reach::Engine => "OpenSSL 1.1.1 loads no providers, but engines: docs/migration.md says how to use that of tenrounds.",
             Reach::Java => "Java writes its AES code when it runs. tenrounds run --java -- COMMAND puts the PKCS#11 module before it.",
             Reach::Kernel => "The kernel prefers tenrounds' kernel module once that is loaded: docs/kernel.md.",

@@ -22,7 +22,7 @@ pub fn show(html: &mut Html, host: &Host, detect: &Detect) {
                 ]);
             }
         });
-        html.line("p", "note", "- means that it does not have the mode.");
+        html.line("p", "note", "-: no code for this mode.");
         details(html, host, detect);
         advice(html, detect);
     });
