@@ -303,7 +303,11 @@ fn show_site(site: &Site, reason: Option<&String>, command: &str) -> String {
         );
     }
     if let Some(reason) = reason {
-        line("because", reason.clone());
+        let head = match site.outcome {
+            Outcome::Enabled => "note",
+            _ => "because",
+        };
+        line(head, reason.clone());
     }
     if let Some(own) = &site.own_file {
         line("by", own.display().to_string());

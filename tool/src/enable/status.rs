@@ -141,8 +141,10 @@ fn user(home: &Home, shown: &mut Site) {
             shown.own_file = Some(home.own.clone());
             shown.module = module(&home.own);
             if named.as_deref() != Some(home.own.as_os_str()) {
-                shown.reason =
-                    Some("in shells whose OPENSSL_CONF names it, which this one does not".into());
+                shown.reason = Some(
+                    "only in force in shells whose OPENSSL_CONF names it; this shell's does not"
+                        .into(),
+                );
             }
         }
     }

@@ -15,14 +15,15 @@ pub fn how(system: bool) -> String {
     };
     let elsewhere = not_on_path();
     if system && elsewhere.is_none() && only_roots(&module) {
-        return "For the system: sudo tenrounds enable --system; for you: tenrounds enable".into();
+        return "For the system, run `sudo tenrounds enable --system`; for your account, `tenrounds enable`"
+            .into();
     }
     let tool = elsewhere.map_or("tenrounds".into(), |tool| tool.display().to_string());
     let first = match system {
-        true => "install tenrounds first (the package, or sudo make install)",
-        false => "install OpenSSL 3 there first",
+        true => "first install tenrounds (the package, or `sudo make install`)",
+        false => "first install OpenSSL 3",
     };
-    format!("For you: {tool} enable. For the system: {first}")
+    format!("For your account, run `{tool} enable`. For the system, {first}")
 }
 
 /// Where this program lies, if the shell does not find it by its name, as in a build tree.

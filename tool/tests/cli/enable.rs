@@ -339,7 +339,7 @@ fn status_prescribes_only_what_works() {
     let machine = Machine::debian(DEBIAN);
     contains(
         &machine.status().ok().out,
-        &["or you: ", "tenrounds enable"],
+        &["or your account, ", "tenrounds enable"],
     );
     let mut tool = machine.tool(&["status"]);
     let out = tool.env("TENROUNDS_MODULE", "/nonexistent").done().ok().out;
@@ -349,7 +349,7 @@ fn status_prescribes_only_what_works() {
     ];
     contains(&out, &parts);
     let out = Machine::bare().status().ok().out;
-    contains(&out, &["For the system: install OpenSSL 3 there first"]);
+    contains(&out, &["For the system, first install OpenSSL 3"]);
 }
 
 #[test]

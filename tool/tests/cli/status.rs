@@ -30,7 +30,9 @@ fn for_the_system() {
         &first,
         &[
             "is not in force",
-            &format!("For you: {TOOL} enable. For the system: install tenrounds first"),
+            &format!(
+                "For your account, run `{TOOL} enable`. For the system, first install tenrounds"
+            ),
         ],
     );
     let mut tool = machine.tool(&["status"]);
@@ -39,7 +41,7 @@ fn for_the_system() {
     let on_path = tool.env("PATH", path).done().ok().out;
     contains(
         &on_path,
-        &["sudo tenrounds enable --system; for you: tenrounds enable"],
+        &["run `sudo tenrounds enable --system`; for your account, `tenrounds enable`"],
     );
 
     machine.enable().ok();
