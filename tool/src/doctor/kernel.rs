@@ -55,7 +55,7 @@ fn software(root: &Root, means: &Means, drivers: &[Driver]) -> Option<Finding> {
     if slow.is_empty() || !cpu_has(root, "aes") {
         return None;
     }
-    let says = "the kernel does AES in software although the processor has the instructions (disks, IPsec, kernel TLS)";
+    let says = "the kernel does AES in software (for disks, IPsec and kernel TLS), although the processor has AES instructions";
     let mut finding = Finding::note(Group::Kernel, "kernel-software", says);
     for driver in slow.iter().take(4) {
         finding = finding.seen(FILE, driver.shown());
@@ -69,7 +69,7 @@ fn software(root: &Root, means: &Means, drivers: &[Driver]) -> Option<Finding> {
         true => finding.cure("shell", format!("modprobe {module}")),
         false => finding.cure(
             "system",
-            "boot a kernel that has them built in or as a module (CONFIG_CRYPTO_AES_NI_INTEL, on Arm CONFIG_CRYPTO_AES_ARM64_CE_BLK)",
+            "boot a kernel that has the driver for them, built in or as a module (CONFIG_CRYPTO_AES_NI_INTEL, on Arm CONFIG_CRYPTO_AES_ARM64_CE_BLK)",
         ),
     })
 }

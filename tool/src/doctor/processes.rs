@@ -176,7 +176,7 @@ fn without(processes: &Processes) -> Option<Finding> {
     });
     let first = without.first()?;
     let says = format!(
-        "tenrounds is preferred by configuration, and {} with OpenSSL do not have it: {}",
+        "the configuration prefers tenrounds, but it is not loaded in {} with OpenSSL: {}",
         count(without.len()),
         who(&without)
     );
@@ -198,8 +198,13 @@ fn carrying(processes: &Processes) -> Vec<Finding> {
     let other = those(processes, |p| !p.other.is_empty() && p.libcrypto.is_empty());
     let mut found = Vec::new();
     if !carrying.is_empty() {
+        let verb = if carrying.len() == 1 {
+            "bundles"
+        } else {
+            "bundle"
+        };
         let says = format!(
-            "cryptography that tenrounds does not reach is bundled in {}: {}",
+            "{} {verb} cryptography that tenrounds does not reach: {}",
             count(carrying.len()),
             who(&carrying)
         );
@@ -212,7 +217,7 @@ fn carrying(processes: &Processes) -> Vec<Finding> {
         }
         found.push(finding.cure(
             "system",
-            "install the distribution's build of it, which uses the system's OpenSSL   (man tenrounds-run says what is not reached)",
+            "install the distribution's build of the program, which uses the system's OpenSSL   (man tenrounds-run lists what tenrounds does not reach)",
         ));
     }
     if let Some(first) = other.first() {
@@ -241,13 +246,9 @@ fn is_root() -> bool {
 fn unreadable(processes: &Processes) -> Vec<Finding> {
     let mut found = Vec::new();
     if processes.unreadable > 0 {
-        let by = if is_root() {
-            ", even by root"
-        } else {
-            " by this user"
-        };
+        let by = if is_root() { "even root" } else { "this user" };
         let says = format!(
-            "{} of {} cannot be looked into{by}",
+            "{by} cannot examine {} of {}",
             processes.unreadable,
             count(processes.seen)
         );
@@ -260,7 +261,7 @@ fn unreadable(processes: &Processes) -> Vec<Finding> {
     }
     if processes.unscanned > 0 {
         let says = format!(
-            "{} files were not looked into: it would have taken too long",
+            "{} files were not examined: that would have taken too long",
             processes.unscanned
         );
         found.push(

@@ -93,7 +93,7 @@ fn show(finding: &Finding, style: anstyle::Style, full: bool) -> String {
     }
     for cure in &finding.cures {
         let label = format!("      {} ", paint(GOOD, "cure"));
-        out += &item(&label, format!("{}: {}", cure.at, cure.set));
+        out += &item(&label, format!("({}): {}", cure.at, cure.set));
     }
     out
 }
@@ -114,7 +114,7 @@ fn looked_at(doctor: &Doctor) -> String {
     let list = &doctor.processes.list;
     let having = |which: &dyn Fn(&Process) -> bool| list.iter().filter(|p| which(p)).count();
     line(format!(
-        "{}: {} with libcrypto, {} with tenrounds in it, {} that bundle their own cryptography",
+        "{}: {} with libcrypto, {} with tenrounds, {} with bundled cryptography",
         count(doctor.processes.seen),
         having(&|p| !p.libcrypto.is_empty()),
         having(&|p| p.tenrounds.is_some()),

@@ -881,7 +881,7 @@ fn processes_that_cannot_be_reached() {
     let brief = machine.doctor(&[], &[]).ok().out;
     contains(
         &brief,
-        &["cure system: install the distribution's build of it"],
+        &["cure (system): install the distribution's build of the program"],
     );
     assert!(!brief.contains("seen "), "{brief}");
 }
