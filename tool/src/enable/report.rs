@@ -294,7 +294,7 @@ fn show_site(site: &Site, reason: Option<&String>, command: &str) -> String {
         .as_ref()
         .filter(|file| **file != site.configuration)
     {
-        line("is", file.display().to_string());
+        line("real path", file.display().to_string());
     }
     for program in &site.openssl {
         line(
@@ -310,7 +310,7 @@ fn show_site(site: &Site, reason: Option<&String>, command: &str) -> String {
         line(head, reason.clone());
     }
     if let Some(own) = &site.own_file {
-        line("by", own.display().to_string());
+        line("enabled by", own.display().to_string());
     }
     if let Some(module) = &site.module {
         let version = site.provider_version.as_deref().unwrap_or("unknown");
