@@ -126,7 +126,7 @@ pub fn table(paint: Paint, label_width: usize, rows: &[Row]) -> String {
 }
 
 /// The same in another layout. Columns that the terminal is too narrow for follow below, with the
-/// labels again.
+/// labels again. Where at most one of several fits beside its label, a label is a line of its own.
 pub fn columns(paint: Paint, layout: Layout, rows: &[Row]) -> String {
     let Layout {
         indent,
@@ -134,13 +134,22 @@ pub fn columns(paint: Paint, layout: Layout, rows: &[Row]) -> String {
         cell,
     } = layout;
     let room = paint.columns.unwrap_or(usize::MAX);
-    let fit = (room.saturating_sub(indent + label) / cell).max(1);
     let most = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
+    let label_beside = match room < indent + label + most.min(2) * cell {
+        true => 0,
+        false => label,
+    };
+    let fit = (room.saturating_sub(indent + label_beside) / cell).max(1);
     let part = |first: usize| {
         let line = |row: &Row| {
             let cells = row.cells.iter().skip(first).take(fit);
             let cells: String = cells.map(|c| format!("{c:>cell$}")).collect();
-            let line = format!("{:indent$}{:<label$}{cells}", "", row.label);
+            let above = match label_beside {
+                0 if !row.label.is_empty() => format!("{:indent$}{}\n", "", row.label),
+                _ => String::new(),
+            };
+            let beside = if above.is_empty() { &row.label } else { "" };
+            let line = format!("{above}{:indent$}{beside:<label_beside$}{cells}", "");
             paint.style(row.style, line.trim_end()) + "\n"
         };
         rows.iter().map(line).collect::<String>()
@@ -256,7 +265,7 @@ mod tests {
             }
             let longest = drawn.lines().map(width).max().unwrap();
             assert!(
-                longest <= columns.max(INDENT + 6 + COLUMN),
+                longest <= columns.max(INDENT + COLUMN),
                 "{columns}: {drawn}"
             );
             let bar = Bar {

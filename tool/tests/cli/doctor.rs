@@ -52,7 +52,10 @@ fn the_verdict() {
     machine.write("etc/ssl/openssl.cnf", "");
     let (in_force, said) = summary(&machine);
     assert_eq!(in_force, "no");
-    contains(&said, &["is not in force", "or the system: ", "or you: "]);
+    contains(
+        &said,
+        &["is not in force", "or the system, ", "or your account, "],
+    );
     // What cannot work is not prescribed.
     let nowhere = [("TENROUNDS_MODULE", "/nonexistent")];
     let text = machine.doctor(&[], &nowhere).out;

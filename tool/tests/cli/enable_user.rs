@@ -63,7 +63,7 @@ fn on_by_the_printed_line_and_off() {
     );
     contains(
         &machine.status().ok().out,
-        &["enabled (user)", "which this one does not"],
+        &["enabled (user)", "this shell's does not"],
     );
     let mut tool = machine.tool(&["disable"]);
     let conf = home(&machine, ".config/tenrounds/openssl.cnf");

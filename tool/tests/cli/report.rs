@@ -107,6 +107,17 @@ fn alike(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// A percentage that is an upper bound: rounded up to two significant digits.
+fn bound(percent: f64) -> String {
+    let mut unit = 1.0;
+    let mut places = 0;
+    while percent > 0.0 && percent / unit < 10.0 {
+        unit /= 10.0;
+        places += 1;
+    }
+    format!("{:.places$} %", (percent / unit).ceil() * unit)
+}
+
 /// What the page may show for a number of the document.
 fn shown(value: f64) -> Vec<String> {
     let rounded = |value: f64, places: &[(f64, usize)], smallest: usize| {
@@ -121,6 +132,7 @@ fn shown(value: f64) -> Vec<String> {
         format!("{percent} %"),
         format!("{value:.2}×"),
         format!("{value:.1} s"),
+        bound(value * 100.0),
     ];
     if value.fract() == 0.0 && value >= 0.0 {
         let count = value as u64;
