@@ -126,17 +126,23 @@ static bool is_of_any_order(const char *query)
     return false;
 }
 
+#define PROVIDERS 3
+static const char *const orders[2][PROVIDERS] = {{"default", "fips", "tenrounds"},
+                                                 {"tenrounds", "default", "fips"}};
+
 /* Opens a library context like that of a configuration, which activates its providers in this
  * order; or tenrounds first. */
-static OSSL_LIB_CTX *context(const char *properties, bool with_fips, bool ours_first)
+static OSSL_LIB_CTX *context(const char *properties, bool with_fips, bool ours_first,
+                             OSSL_PROVIDER *providers[PROVIDERS])
 {
     OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
-    if (libctx == NULL || !OSSL_PROVIDER_add_builtin(libctx, "fips", fips_init) ||
-        (ours_first && !OSSL_PROVIDER_load(libctx, "tenrounds")) ||
-        !OSSL_PROVIDER_load(libctx, "default") ||
-        (with_fips && !OSSL_PROVIDER_load(libctx, "fips")) ||
-        (!ours_first && !OSSL_PROVIDER_load(libctx, "tenrounds")) ||
-        !EVP_set_default_properties(libctx, properties)) {
+    bool good = libctx != NULL && OSSL_PROVIDER_add_builtin(libctx, "fips", fips_init);
+    for (int i = 0; good && i < PROVIDERS; i++) {
+        const char *name = orders[ours_first][i];
+        if (with_fips || strcmp(name, "fips") != 0)
+            good = (providers[i] = OSSL_PROVIDER_load(libctx, name)) != NULL;
+    }
+    if (!good || !EVP_set_default_properties(libctx, properties)) {
         ERR_print_errors_fp(stderr);
         exit(2);
     }
@@ -158,7 +164,8 @@ static bool served_by(OSSL_LIB_CTX *libctx, const char *query, const char *wante
 
 static void all(const char *properties, bool by_name, bool with_fips, bool ours_first)
 {
-    OSSL_LIB_CTX *libctx = context(properties, with_fips, ours_first);
+    OSSL_PROVIDER *providers[PROVIDERS] = {NULL};
+    OSSL_LIB_CTX *libctx = context(properties, with_fips, ours_first, providers);
     for (size_t i = 0; i < CASES; i++) {
         if (ours_first && !is_of_any_order(cases[i].query))
             continue;
@@ -168,6 +175,9 @@ static void all(const char *properties, bool by_name, bool with_fips, bool ours_
                cases[i].query == NULL ? "(NULL)" : cases[i].query, properties,
                with_fips ? "with" : "without", ours_first ? ", tenrounds first" : "", wanted);
     }
+    for (int i = 0; i < PROVIDERS; i++)
+        if (providers[i] != NULL)
+            OSSL_PROVIDER_unload(providers[i]);
     OSSL_LIB_CTX_free(libctx);
 }
 
