@@ -208,11 +208,12 @@ const PAGES: &[(&str, Page)] = &[
             ("tenrounds trace -- openssl speed -evp aes-128-gcm", "Which AES code does a command run?"),
             ("sudo tenrounds trace -p 1234 --evidence", "Which one does process 1234 run, and by what evidence?"),
             ("sudo tenrounds trace --all --seconds 10", "Which processes run AES code at all?"),
+            ("sudo tenrounds trace --count -- nginx -g 'daemon off;'", "How many calls does a server make, of which algorithms and sizes?"),
             ("tenrounds trace --json --output t.json -- ./program; jq -r '.trace.verdict[]' t.json", "The verdict, for a script."),
         ],
         exit: &[
             ("0", "Success, also if no AES code was seen."),
-            ("1", "The kernel refuses to sample, the processes cannot be traced, or the output cannot be written."),
+            ("1", "The kernel refuses to sample or to count, the processes cannot be traced, or the output cannot be written."),
             ("2", "The command line is wrong."),
             ("other", "With a command, its exit status; 126 and 127 as of tenrounds-run(1)."),
         ],

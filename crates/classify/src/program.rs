@@ -77,6 +77,16 @@ impl Program {
         })
     }
 
+    /// The functions with names, and the places in the file of their first instructions.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, u64)> {
+        let functions = self
+            .known
+            .iter()
+            .filter(|known| known.bounds == Bounds::Symbol);
+        functions
+            .filter_map(|known| Some((known.name.as_deref()?, self.offset_of(known.range.start)?)))
+    }
+
     /// The function at an address, or the gap between two functions, within one segment; None
     /// outside all segments.
     pub fn around(&self, address: u64) -> Option<Around> {

@@ -61,7 +61,7 @@ pub struct ConfValue {
 }
 
 crate::functions! {
-    /// include/openssl/conf.h, crypto.h, err.h, evp.h, provider.h, rand.h, stack.h
+    /// include/openssl/conf.h, crypto.h, err.h, evp.h, objects.h, provider.h, rand.h, stack.h
     Functions {
         fn OPENSSL_init_crypto(u64, *const c_void) -> c_int;
         fn OPENSSL_info(c_int) -> *const c_char;
@@ -69,6 +69,7 @@ crate::functions! {
         fn ERR_get_error_all(*mut *const c_char, *mut c_int, *mut *const c_char, *mut *const c_char, *mut c_int) -> c_ulong;
         fn ERR_reason_error_string(c_ulong) -> *const c_char;
         fn ERR_clear_error();
+        fn OBJ_nid2ln(c_int) -> *const c_char;
         fn NCONF_new(*const c_void) -> Ptr;
         fn NCONF_load(Ptr, *const c_char, *mut c_long) -> c_int;
         fn NCONF_get_section(Ptr, *const c_char) -> Ptr;

@@ -2,6 +2,8 @@
 //! `trace`: which AES code runs in processes, by samples. The code under each sample is copied and
 //! classified; nothing is written into a traced process.
 
+mod count;
+mod event;
 mod report;
 mod result;
 mod sampler;
@@ -14,16 +16,19 @@ pub mod verdict;
 use crate::cli::TraceArgs;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
+use crate::openssl::trial::on_path;
 use crate::run::child;
 use crate::schema::Document;
 use crate::{host, output};
+use count::Counter;
 use indicatif::ProgressBar;
 use report::Circumstances;
 pub use result::{Finding, ModuleKind, Place, Process, Trace};
-use sampler::{Sampler, Target};
+use sampler::{Event, Sampler, Target};
 use serde::Serialize;
 use state::State;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -56,6 +61,7 @@ pub fn everybody(seconds: f64) -> Result<Trace> {
         seconds: Some(seconds),
         rate: crate::cli::TRACE_RATE,
         evidence: false,
+        count: false,
         json: false,
         output: None,
         command: Vec::new(),
@@ -84,6 +90,9 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
     };
     let ended = move || !pids.is_empty() && pids.iter().all(|pid| !is_alive(*pid));
     let mut tracing = Tracing::new(sampler, args);
+    if args.count {
+        tracing.counter = Some(announced(Counter::of_processes(&args.pid)?));
+    }
     tracing.follow(Some(seconds), ended);
     Ok(tracing.finish(refused))
 }
@@ -107,8 +116,18 @@ fn command(args: &TraceArgs) -> Result<()> {
     let mut command = child::command(&args.command, &[]);
     keep_limit(&mut command);
     let sampler = Sampler::open(&Target::Children, args.rate)?;
+    let counter = match args.count {
+        true => {
+            let name = PathBuf::from(&args.command[0]);
+            let program = name.to_str().and_then(on_path).unwrap_or(name);
+            Some(announced(Counter::of_command(&program)?))
+        }
+        false => None,
+    };
     let mut child = child::start(command)?;
     let mut tracing = Tracing::new(sampler, args);
+    tracing.counter = counter;
+    tracing.of_command = true;
     // The terminal is the command's.
     tracing.bar = ProgressBar::hidden();
     let mut status = None;
@@ -124,6 +143,18 @@ fn command(args: &TraceArgs) -> Result<()> {
         None => child::end(child)?,
     };
     child::end_like(status)
+}
+
+/// Says what counting costs, before it costs anything.
+fn announced(counter: Counter) -> Counter {
+    let (functions, files) = counter.extent();
+    output::err(crate::style::item(
+        "",
+        format!(
+            "Counting {functions} functions in {files} files. Each of their calls takes about 1 to 3 µs more meanwhile, in all processes that use these files: calls of 16 bytes become 20 to 30 times as slow."
+        ),
+    ));
+    counter
 }
 
 /// Without --seconds, processes are traced for so long.
@@ -169,6 +200,9 @@ struct Tracing {
     bar: ProgressBar,
     rate: u32,
     evidence: bool,
+    counter: Option<Counter>,
+    /// Only the command and what it starts are traced.
+    of_command: bool,
 }
 
 impl Tracing {
@@ -180,6 +214,8 @@ impl Tracing {
             bar: ProgressBar::new_spinner(),
             rate: args.rate,
             evidence: args.evidence,
+            counter: None,
+            of_command: false,
         }
     }
 
@@ -217,10 +253,23 @@ impl Tracing {
             if due.is_none() && self.is_due(seconds) {
                 due = Some(Instant::now());
             }
+            self.tell_counter(&event);
             match due.is_some_and(|due| due.elapsed() > GRACE) {
                 true => self.state.skip(&event),
                 false => self.state.take(event),
             }
+        }
+    }
+
+    fn tell_counter(&mut self, event: &Event) {
+        let Some(counter) = &mut self.counter else {
+            return;
+        };
+        match event {
+            Event::Mapped(mapped) => counter.mapped(mapped.pid, &mapped.path),
+            Event::Named { pid, tid, name, .. } if pid == tid => counter.named(*pid, name),
+            Event::Forked { pid, parent } if pid != parent => counter.forked(*pid, *parent),
+            _ => {}
         }
     }
 
@@ -246,6 +295,7 @@ impl Tracing {
         let kernel = self.sampler.kernel;
         // Its counters must not follow the programs that are asked for packages.
         drop(self.sampler);
+        let counts = self.counter.map(|counter| counter.finish(self.of_command));
         self.bar.finish_and_clear();
         let circumstances = Circumstances {
             seconds,
@@ -253,6 +303,7 @@ impl Tracing {
             kernel,
             troubles,
             evidence: self.evidence,
+            counts,
         };
         report::trace(&self.state, circumstances)
     }

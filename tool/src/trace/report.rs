@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The result of a trace, from what was seen.
 
-use super::result::{Evidence, Finding, Line, Module, ModuleKind, Place, Process, Trace};
+use super::result::{Counts, Evidence, Finding, Line, Module, ModuleKind, Place, Process, Trace};
 use super::state::{Found, Key, State, Subject};
 use super::target::{module, package};
 use super::verdict;
@@ -20,6 +20,7 @@ pub struct Circumstances {
     pub troubles: Vec<String>,
     /// Whether the evidence has the code.
     pub evidence: bool,
+    pub counts: Option<Counts>,
 }
 
 pub fn trace(state: &State, circumstances: Circumstances) -> Trace {
@@ -47,6 +48,7 @@ pub fn trace(state: &State, circumstances: Circumstances) -> Trace {
         unseen_below: unseen_below(state),
         processes,
         troubles,
+        counts: circumstances.counts,
     };
     trace.verdict = verdict::lines(&trace);
     trace

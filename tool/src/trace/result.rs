@@ -29,6 +29,49 @@ pub struct Trace {
     pub processes: Vec<Process>,
     /// What could not be traced or read, and why.
     pub troubles: Vec<String>,
+    /// null without --count.
+    pub counts: Option<Counts>,
+}
+
+/// Exact calls and bytes of the functions that encrypt and decrypt.
+#[derive(Debug, Serialize)]
+pub struct Counts {
+    /// Functions that were counted, in all files.
+    pub functions: usize,
+    /// The most bytes first.
+    pub calls: Vec<Counted>,
+    /// What was not counted, or not from the start.
+    pub troubles: Vec<String>,
+}
+
+/// The calls of one function in one file by one process, with one algorithm.
+#[derive(Debug, Serialize)]
+pub struct Counted {
+    pub pid: u32,
+    /// null if the process has ended and was not seen.
+    pub name: Option<String>,
+    pub file: String,
+    pub function: &'static str,
+    /// As OpenSSL calls it; null if the call does not show it.
+    pub algorithm: Option<String>,
+    pub calls: u64,
+    /// The lengths of the input, summed up.
+    pub bytes: u64,
+    /// Calls whose output is also their input.
+    pub in_place: u64,
+    /// Calls without an output: additional data, or a question for a length.
+    pub without_output: u64,
+    /// The smallest first.
+    pub sizes: Vec<SizeClass>,
+}
+
+/// Calls by their length.
+#[derive(Debug, Serialize)]
+pub struct SizeClass {
+    pub from: u64,
+    pub to: u64,
+    pub calls: u64,
+    pub bytes: u64,
 }
 
 /// A process, from its start or exec to its end or next exec.

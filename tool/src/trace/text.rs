@@ -2,11 +2,12 @@
 //! The text of `trace`: the verdict, a table of the code that was seen, and how much the trace can
 //! tell.
 
-use super::result::{Evidence, Finding, Module, Place, Process, Trace};
+use super::result::{Counted, Counts, Evidence, Finding, Module, Place, Process, SizeClass, Trace};
 use super::verdict::{bound, percent};
 use crate::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
 use classify::hot::{Confidence, Work};
+use terminal::size_name;
 
 pub fn render(trace: &Trace, evidence: bool) -> String {
     let mut out = String::new();
@@ -23,6 +24,10 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
     {
         out += "\n";
         out += &table(trace).to_string();
+    }
+    if let Some(counts) = &trace.counts {
+        out += "\n";
+        out += &counted(counts);
     }
     if evidence {
         for process in &trace.processes {
@@ -76,6 +81,77 @@ fn table(trace: &Trace) -> Table {
         ]);
     }
     table
+}
+
+/// Exact counts.
+fn counted(counts: &Counts) -> String {
+    let mut out = match counts.calls.is_empty() {
+        true => item(
+            "",
+            format!(
+                "None of the {} functions that were counted was called.",
+                counts.functions
+            ),
+        ),
+        false => calls(counts).to_string(),
+    };
+    for trouble in &counts.troubles {
+        out += &item("", paint(DIM, trouble));
+    }
+    out
+}
+
+fn calls(counts: &Counts) -> Table {
+    let mut table = Table::new(&[
+        "Process",
+        "Algorithm",
+        "Calls",
+        "Bytes",
+        "In place",
+        "Sizes",
+        "Function",
+        "File",
+    ]);
+    for row in counts.calls.iter().take(MOST) {
+        table.row(vec![
+            format!("{} ({})", row.name.as_deref().unwrap_or("?"), row.pid),
+            row.algorithm.as_deref().map_or("-".to_owned(), clean),
+            grouped(row.calls),
+            grouped(row.bytes),
+            placement(row),
+            sizes(row),
+            row.function.to_owned(),
+            row.file.clone(),
+        ]);
+    }
+    table
+}
+
+/// Of the calls with an output, those that write it over the input.
+fn placement(row: &Counted) -> String {
+    match row.calls - row.without_output {
+        0 => "-".to_owned(),
+        _ if row.in_place == 0 => "no".to_owned(),
+        all if row.in_place == all => "yes".to_owned(),
+        all => percent(row.in_place as f64 / all as f64),
+    }
+}
+
+/// The most frequent sizes.
+fn sizes(row: &Counted) -> String {
+    const SHOWN: usize = 3;
+    let mut classes: Vec<&SizeClass> = row.sizes.iter().collect();
+    classes.sort_by_key(|class| std::cmp::Reverse(class.calls));
+    let shown = classes.iter().take(SHOWN).map(|class| {
+        let share = class.calls as f64 / row.calls as f64;
+        let size = usize::try_from(class.from).unwrap_or(usize::MAX);
+        format!("{} {}", size_name(size), percent(share))
+    });
+    let mut shown: Vec<String> = shown.collect();
+    if classes.len() > SHOWN {
+        shown.push("...".to_owned());
+    }
+    shown.join(", ")
 }
 
 fn code(work: Work) -> String {
@@ -202,6 +278,9 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
             "The kernel dropped {} samples, because they came too fast; a lower --rate keeps all.",
             grouped(trace.lost)
         ));
+    }
+    if trace.counts.is_some() {
+        notes.push("Bytes are those of the input. \"16 B 90 %\" means that 90 % of the calls had at least 16 bytes and less than 32. In place: the output goes over the input; additional data, which has no output, is left out. A call that passes through two libraries is counted in both.".to_owned());
     }
     notes.extend(trace.troubles.iter().cloned());
     if !evidence

@@ -41,4 +41,5 @@ mod system;
 mod token;
 mod trace;
 mod trace_corpus;
+mod trace_count;
 mod width;

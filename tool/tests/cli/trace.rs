@@ -408,6 +408,8 @@ fn another_user_sees_the_same_class_and_not_the_kernel() {
     let refused = others
         .args(["trace", "-p", &std::process::id().to_string()])
         .done();
+    let mut counting = as_nobody(tool.as_os_str());
+    let counting = counting.args(["trace", "--count", "--", "true"]).done();
     // Of all processes, this user sees its own.
     let mut speed = as_nobody(OsStr::new("openssl"));
     speed.args([
@@ -431,6 +433,8 @@ fn another_user_sees_the_same_class_and_not_the_kernel() {
         .done();
     drop(speed);
     std::fs::remove_dir_all(&dir).unwrap();
+    assert_eq!(counting.status, Some(1));
+    contains(&counting.err, &["cannot count calls: this needs root"]);
     let document = valid(&own.ok().err);
     assert_eq!(document.at("/trace/kernel_samples"), &Value::Null);
     let works = aes_works(&document);

@@ -3,34 +3,10 @@
 //! tick of the CPU clock. This clock needs no hardware counters, which virtual machines lack.
 
 use super::records::{self, Event, REGISTERS};
+use crate::trace::event::{control, Attributes};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{fence, AtomicU64, Ordering};
-
-/// perf_event_attr up to PERF_ATTR_SIZE_VER5 (linux/perf_event.h).
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    frequency: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup: u32,
-    breakpoint: u32,
-    config1: u64,
-    config2: u64,
-    branches: u64,
-    sample_regs_user: u64,
-    sample_stack_user: u32,
-    clock: i32,
-    sample_regs_intr: u64,
-    aux_watermark: u32,
-    sample_max_stack: u16,
-    reserved: u16,
-}
 
 const SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
@@ -46,8 +22,6 @@ const EXCLUDE_IDLE: u64 = 1 << 7;
 /// its time (sample_id_all).
 const RECORDS: u64 = 1 << 10 | 1 << 8 | 1 << 23 | 1 << 9 | 1 << 24 | 1 << 13 | 1 << 18;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
-/// PERF_FLAG_FD_CLOEXEC.
-const CLOEXEC: libc::c_ulong = 8;
 const IOC_ENABLE: libc::c_ulong = 0x2400;
 const IOC_DISABLE: libc::c_ulong = 0x2401;
 const IOC_SET_OUTPUT: libc::c_ulong = 0x2405;
@@ -81,7 +55,6 @@ fn open(whom: Whom, processor: u32, wanted: Wanted) -> io::Result<OwnedFd> {
     };
     let attributes = Attributes {
         kind: SOFTWARE,
-        size: std::mem::size_of::<Attributes>() as u32,
         config: CPU_CLOCK,
         frequency: wanted.rate.into(),
         sample_type: SAMPLED | if REGISTERS == 0 { 0 } else { REGS_USER },
@@ -89,39 +62,7 @@ fn open(whom: Whom, processor: u32, wanted: Wanted) -> io::Result<OwnedFd> {
         sample_regs_user: REGISTERS,
         ..Attributes::default()
     };
-    // SAFETY: the structure is valid and has the size that it says.
-    let fd = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &attributes as *const Attributes,
-            pid,
-            processor as libc::c_int,
-            -1,
-            CLOEXEC,
-        )
-    };
-    match fd {
-        -1 => Err(io::Error::last_os_error()),
-        fd => {
-            // SAFETY: the descriptor is new, and nobody else has it.
-            let counter = unsafe { OwnedFd::from_raw_fd(fd as i32) };
-            // The kernel gives the lowest number that is free.
-            match fd as u64 >= most() {
-                true => Err(io::Error::from_raw_os_error(libc::EMFILE)),
-                false => Ok(counter),
-            }
-        }
-    }
-}
-
-/// Counters leave so many descriptors for the files that are read.
-const RESERVE: u64 = 64;
-
-/// The descriptors that counters may have.
-fn most() -> u64 {
-    use nix::sys::resource::{getrlimit, Resource};
-    let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
-    limit - RESERVE.min(limit / 2)
+    attributes.open(pid, i32::try_from(processor).unwrap_or(i32::MAX))
 }
 
 /// The ring buffer of one processor, and the counters that write into it.
@@ -248,13 +189,5 @@ impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: this is the mapping that `new` made; nothing refers to it any more.
         unsafe { libc::munmap(self.base.cast(), self.mapped) };
-    }
-}
-
-fn control(counter: &OwnedFd, request: libc::c_ulong, argument: i32) -> io::Result<()> {
-    // SAFETY: the requests that are used here take a number.
-    match unsafe { libc::ioctl(counter.as_raw_fd(), request, argument) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
     }
 }

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! bpf(2) and uprobes: a map of sums in the kernel, and probes that add to it. The kernel removes
+//! all of it when this process ends, however it ends.
+
+use super::program::{Instruction, Key, Sum};
+use crate::root::Root;
+use crate::trace::event::{control, Attributes};
+use std::ffi::{CString, OsStr};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+const MAP_CREATE: libc::c_int = 0;
+const MAP_LOOKUP: libc::c_int = 1;
+const MAP_GET_NEXT_KEY: libc::c_int = 4;
+const PROG_LOAD: libc::c_int = 5;
+/// BPF_MAP_TYPE_HASH and BPF_PROG_TYPE_KPROBE.
+const HASH: u32 = 1;
+const KPROBE: u32 = 2;
+/// PERF_EVENT_IOC_SET_BPF and PERF_EVENT_IOC_ENABLE.
+const IOC_SET_BPF: libc::c_ulong = 0x4004_2408;
+const IOC_ENABLE: libc::c_ulong = 0x2400;
+
+/// bpf(2) with the part of union bpf_attr that the command uses. What it points to must be valid.
+fn bpf<T>(command: libc::c_int, attributes: &mut T) -> io::Result<libc::c_long> {
+    let size = std::mem::size_of::<T>();
+    // SAFETY: the caller passes the structure of the command; the kernel takes its size from here.
+    match unsafe { libc::syscall(libc::SYS_bpf, command, attributes as *mut T, size) } {
+        -1 => Err(io::Error::last_os_error()),
+        result => Ok(result),
+    }
+}
+
+fn owned(fd: libc::c_long) -> OwnedFd {
+    // SAFETY: the descriptor is new, and nobody else has it.
+    unsafe { OwnedFd::from_raw_fd(fd as i32) }
+}
+
+/// Sums of calls by key.
+pub struct Sums(OwnedFd);
+
+#[repr(C)]
+struct MapEntry {
+    map: u32,
+    pad: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+impl Sums {
+    pub fn new(most: u32) -> io::Result<Sums> {
+        #[repr(C)]
+        struct Create {
+            kind: u32,
+            key_size: u32,
+            value_size: u32,
+            most: u32,
+            flags: u32,
+        }
+        raise_limit();
+        let mut create = Create {
+            kind: HASH,
+            key_size: std::mem::size_of::<Key>() as u32,
+            value_size: std::mem::size_of::<Sum>() as u32,
+            most,
+            flags: 0,
+        };
+        Ok(Sums(owned(bpf(MAP_CREATE, &mut create)?)))
+    }
+
+    pub fn descriptor(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
+    fn entry<K, V>(&self, command: libc::c_int, key: &K, value: &mut V) -> io::Result<()> {
+        let mut entry = MapEntry {
+            map: self.descriptor() as u32,
+            pad: 0,
+            key: key as *const K as u64,
+            value: value as *mut V as u64,
+            flags: 0,
+        };
+        bpf(command, &mut entry).map(drop)
+    }
+
+    /// All entries, once nothing adds to them any more.
+    pub fn all(&self) -> Vec<(Key, Sum)> {
+        let mut all = Vec::new();
+        // A PID of 0 is in no entry, so that the walk begins at the first.
+        let mut key = Key::default();
+        let mut next = Key::default();
+        while self.entry(MAP_GET_NEXT_KEY, &key, &mut next).is_ok() {
+            key = next;
+            let mut sum = Sum::default();
+            if self.entry(MAP_LOOKUP, &key, &mut sum).is_ok() {
+                all.push((key, sum));
+            }
+        }
+        all
+    }
+}
+
+/// Before Linux 5.11, maps count as locked memory.
+fn raise_limit() {
+    use nix::sys::resource::{getrlimit, setrlimit, Resource};
+    const ENOUGH: u64 = 64 << 20;
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_MEMLOCK) {
+        let _ = setrlimit(Resource::RLIMIT_MEMLOCK, soft.max(ENOUGH), hard.max(ENOUGH));
+    }
+}
+
+fn load(code: &[Instruction]) -> io::Result<OwnedFd> {
+    #[repr(C)]
+    struct Load {
+        kind: u32,
+        count: u32,
+        code: u64,
+        license: u64,
+        log_level: u32,
+        log_size: u32,
+        log: u64,
+        kernel_version: u32,
+        flags: u32,
+    }
+    let mut log = vec![0u8; 1 << 16];
+    let mut load = Load {
+        kind: KPROBE,
+        count: code.len() as u32,
+        code: code.as_ptr() as u64,
+        // bpf_probe_read_user() is for programs under the GPL, which this one is, too.
+        license: c"Dual BSD/GPL".as_ptr() as u64,
+        log_level: 0,
+        log_size: 0,
+        log: 0,
+        kernel_version: 0,
+        flags: 0,
+    };
+    let error = match bpf(PROG_LOAD, &mut load) {
+        Ok(fd) => return Ok(owned(fd)),
+        Err(error) => error,
+    };
+    if matches!(error.raw_os_error(), Some(libc::EPERM)) {
+        return Err(error);
+    }
+    // What the verifier says.
+    (load.log_level, load.log_size, load.log) = (1, log.len() as u32, log.as_mut_ptr() as u64);
+    let _ = bpf(PROG_LOAD, &mut load);
+    let text = String::from_utf8_lossy(&log);
+    let text = text.trim_end_matches('\0').trim();
+    match text.is_empty() {
+        true => Err(error),
+        false => Err(io::Error::other(format!("{error}: {text}"))),
+    }
+}
+
+/// Whose calls are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    Process(u32),
+    Everybody,
+}
+
+/// A probe at a place of a file.
+pub struct Probe {
+    _event: OwnedFd,
+    _program: OwnedFd,
+}
+
+impl Probe {
+    pub fn new(whose: Whose, file: &Path, offset: u64, code: &[Instruction]) -> io::Result<Probe> {
+        let program = load(code)?;
+        let path = CString::new(OsStr::as_bytes(file.as_os_str()))?;
+        let attributes = Attributes {
+            kind: uprobes()?,
+            config1: path.as_ptr() as u64,
+            config2: offset,
+            ..Attributes::default()
+        };
+        let event = match whose {
+            Whose::Process(pid) => attributes.open(i32::try_from(pid).unwrap_or(i32::MAX), -1),
+            // The program of a probe runs on all processors, whichever the event is for.
+            Whose::Everybody => attributes.open(-1, first_processor()),
+        }?;
+        control(&event, IOC_SET_BPF, program.as_raw_fd())?;
+        control(&event, IOC_ENABLE, 0)?;
+        Ok(Probe {
+            _event: event,
+            _program: program,
+        })
+    }
+}
+
+/// The kernel's number for events of this kind.
+fn uprobes() -> io::Result<u32> {
+    let line = Root::machine().line("/sys/bus/event_source/devices/uprobe/type");
+    let number = line.and_then(|line| line.trim().parse().ok());
+    number.ok_or_else(|| io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+}
+
+fn first_processor() -> i32 {
+    let online = Root::machine().line("/sys/devices/system/cpu/online");
+    let digits = |line: String| line.split(['-', ',']).next()?.trim().parse().ok();
+    online.and_then(digits).unwrap_or(0)
+}
