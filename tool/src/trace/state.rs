@@ -347,6 +347,7 @@ mod tests {
             kernel: true,
             troubles: Vec::new(),
             evidence: false,
+            counts: None,
         };
         report::trace(state, circumstances)
     }
