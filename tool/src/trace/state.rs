@@ -159,8 +159,7 @@ impl State {
     }
 
     fn mapped(&mut self, new: Mapped) {
-        let end = new.start.saturating_add(new.length);
-        let mapping = Mapping::new(new.start..end, new.offset, new.file, &new.path);
+        let mapping = new.mapping();
         // Other code may be there now.
         let subject = subject(&mut self.current, new.pid);
         subject

@@ -86,6 +86,10 @@ fn table(trace: &Trace) -> Table {
 /// Exact counts.
 fn counted(counts: &Counts) -> String {
     let mut out = match counts.calls.is_empty() {
+        true if counts.functions == 0 => item(
+            "",
+            "Nothing was counted: no library with counted functions was found.",
+        ),
         true => item(
             "",
             format!(

@@ -26,7 +26,7 @@ fn compile(place: &Place, source: &str, options: &[&str], name: &str) -> PathBuf
 /// Whether this user may count. Reports a test that is skipped for want of that.
 fn can_count(place: &Place) -> bool {
     let done = place.tool(["trace", "--count", "--", "true"]).done();
-    if done.status == Some(0) && done.err.contains("functions that were counted") {
+    if done.status == Some(0) && done.err.contains("Counting ") {
         return true;
     }
     contains(&done.err, &["cannot count calls"]);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The files in which functions are counted.
+//! The files in which functions are counted. What they hold is untrusted.
 
 use super::functions::{may_be_in, FUNCTIONS};
-use classify::Program;
+use crate::trace::target::module;
+use classify::{Machine, Program};
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -17,30 +19,45 @@ pub struct Entry {
 
 /// Files, each once, whatever its names are.
 #[derive(Default)]
-pub struct Files(HashSet<(u64, u64)>);
+pub struct Files(HashSet<(u64, u64, i64, u64)>);
 
 impl Files {
     /// Whether the file was not seen before.
-    pub fn is_new(&mut self, file: &Path) -> bool {
-        fs::metadata(file).is_ok_and(|meta| self.0.insert((meta.dev(), meta.ino())))
+    pub fn is_new(&mut self, file: &File) -> bool {
+        file.metadata().is_ok_and(|meta| {
+            // An overlay has a device of its own over files that others overlay, too.
+            let device = if is_overlay(file) { 0 } else { meta.dev() };
+            self.0
+                .insert((device, meta.ino(), meta.ctime(), meta.size()))
+        })
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.len()
     }
 }
 
-/// A larger file is not read.
-const LARGEST: u64 = 320 << 20;
+/// OVERLAYFS_SUPER_MAGIC (linux/magic.h).
+const OVERLAY: i64 = 0x794c_7630;
 
-/// The counted functions of a file, and those at whose beginning no probe may be.
-pub fn entries(file: &Path) -> (Vec<Entry>, Vec<&'static str>) {
+fn is_overlay(file: &File) -> bool {
+    // SAFETY: all zeros is a valid structure, which the kernel fills.
+    let mut found: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open and the structure valid.
+    let result = unsafe { libc::fstatfs(file.as_raw_fd(), &mut found) };
+    result == 0 && found.f_type == OVERLAY
+}
+
+/// The counted functions of a file, each once, and those at whose beginning no probe may be.
+pub fn entries(file: &File) -> (Vec<Entry>, Vec<&'static str>) {
     let (mut good, mut bad) = (Vec::new(), Vec::new());
-    let small = fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST);
-    let Some(bytes) = small.then(|| fs::read(file).ok()).flatten() else {
+    let Some((bytes, program)) = read(file) else {
         return (good, bad);
     };
-    let Ok(program) = Program::read(&bytes) else {
-        return (good, bad);
-    };
+    let mut seen = HashSet::new();
     for (name, offset) in program.entries() {
-        let Some(function) = FUNCTIONS.iter().position(|function| function.name == name) else {
+        let function = FUNCTIONS.iter().position(|function| function.name == name);
+        let Some(function) = function.filter(|function| seen.insert(*function)) else {
             continue;
         };
         let at = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -52,11 +69,28 @@ pub fn entries(file: &Path) -> (Vec<Entry>, Vec<&'static str>) {
     (good, bad)
 }
 
-/// Linux 6.18 replaces a NOP of five bytes under a uprobe by a call, which overwrites what the
-/// program keeps below its stack pointer.
+/// A 64-bit program or library for this processor.
+fn read(file: &File) -> Option<(Vec<u8>, Program)> {
+    const OURS: Machine = match cfg!(target_arch = "aarch64") {
+        true => Machine::Arm64,
+        false => Machine::X86_64,
+    };
+    const CLASS: usize = 4;
+    const CLASS64: u8 = 2;
+    let bytes = module::bytes(file).ok()?;
+    let program = Program::read(&bytes).ok()?;
+    let is_ours = program.machine == OURS && bytes.get(CLASS) == Some(&CLASS64);
+    is_ours.then_some((bytes, program))
+}
+
+/// Linux 6.18 replaces some NOPs of several bytes under a uprobe by a call, which overwrites what
+/// the program keeps below its stack pointer.
 fn may_be_probed(code: &[u8]) -> bool {
-    const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
-    !code.starts_with(&NOP)
+    let prefixes = code.iter().take_while(|byte| **byte == 0x66).count();
+    let operation = &code[prefixes..];
+    let is_nop =
+        operation.starts_with(&[0x0f, 0x1f]) || (prefixes > 0 && operation.starts_with(&[0x90]));
+    !(cfg!(target_arch = "x86_64") && is_nop)
 }
 
 /// The folders of the system's libraries.
@@ -97,13 +131,25 @@ pub fn is_library(path: &Path) -> bool {
 mod tests {
     use super::*;
 
+    #[cfg(target_arch = "x86_64")]
     #[test]
     fn no_probe_on_a_long_nop() {
-        assert!(!may_be_probed(&[0x0f, 0x1f, 0x44, 0, 0, 0xc3]));
-        assert!(may_be_probed(&[
-            0xf3, 0x0f, 0x1e, 0xfa, 0x0f, 0x1f, 0x44, 0, 0
-        ]));
-        assert!(may_be_probed(&[0x55]));
+        let long: [&[u8]; 5] = [
+            &[0x0f, 0x1f, 0x44, 0, 0, 0xc3],
+            &[0x66, 0x0f, 0x1f, 0x40, 0],
+            &[0x66, 0x66, 0x66, 0x66, 0x90],
+            &[0x0f, 0x1f, 0x00],
+            &[0x66, 0x90],
+        ];
+        assert!(long.iter().all(|code| !may_be_probed(code)));
+        let good: [&[u8]; 5] = [
+            &[0xf3, 0x0f, 0x1e, 0xfa, 0x0f, 0x1f, 0x44, 0, 0],
+            &[0x55],
+            &[0x90],
+            &[0x66, 0x0f, 0x6f, 0x07],
+            &[],
+        ];
+        assert!(good.iter().all(|code| may_be_probed(code)));
     }
 
     #[test]
@@ -114,5 +160,14 @@ mod tests {
         for name in ["libcrypto.a", "libcrypt.so.1", "libc.so.6"] {
             assert!(!is_library(Path::new(name)), "{name}");
         }
+    }
+
+    #[test]
+    fn a_file_is_new_once() {
+        let place = std::env::current_exe().unwrap();
+        let mut files = Files::default();
+        assert!(files.is_new(&File::open(&place).unwrap()));
+        assert!(!files.is_new(&File::open(&place).unwrap()));
+        assert_eq!(files.count(), 1);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The functions of libraries whose calls are counted: those that programs call to encrypt or
-//! decrypt data, and that call no other function of this list in the same library. Each is an
-//! exported function with a documented signature.
+//! decrypt data, and that call no other function of this list in the same library (in OpenSSL since
+//! 1.1). Each is an exported function with a documented signature.
 
 /// A function, and which of its arguments is what. The first argument has the number 0.
 #[derive(Debug)]

@@ -5,11 +5,10 @@
 use super::program::{Instruction, Key, Sum};
 use crate::root::Root;
 use crate::trace::event::{control, Attributes};
-use std::ffi::{CString, OsStr};
+use std::ffi::CString;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP: libc::c_int = 1;
@@ -146,7 +145,9 @@ fn load(code: &[Instruction]) -> io::Result<OwnedFd> {
     }
     // What the verifier says.
     (load.log_level, load.log_size, load.log) = (1, log.len() as u32, log.as_mut_ptr() as u64);
-    let _ = bpf(PROG_LOAD, &mut load);
+    if let Ok(fd) = bpf(PROG_LOAD, &mut load) {
+        return Ok(owned(fd));
+    }
     let text = String::from_utf8_lossy(&log);
     let text = text.trim_end_matches('\0').trim();
     match text.is_empty() {
@@ -162,16 +163,14 @@ pub enum Whose {
     Everybody,
 }
 
-/// A probe at a place of a file.
-pub struct Probe {
-    _event: OwnedFd,
-    _program: OwnedFd,
-}
+/// A probe at a place of a file. The event holds the program.
+pub struct Probe(#[allow(dead_code)] OwnedFd);
 
 impl Probe {
-    pub fn new(whose: Whose, file: &Path, offset: u64, code: &[Instruction]) -> io::Result<Probe> {
+    pub fn new(whose: Whose, file: &File, offset: u64, code: &[Instruction]) -> io::Result<Probe> {
         let program = load(code)?;
-        let path = CString::new(OsStr::as_bytes(file.as_os_str()))?;
+        // Not by its name, which may mean another file by now.
+        let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
         let attributes = Attributes {
             kind: uprobes()?,
             config1: path.as_ptr() as u64,
@@ -185,15 +184,12 @@ impl Probe {
         }?;
         control(&event, IOC_SET_BPF, program.as_raw_fd())?;
         control(&event, IOC_ENABLE, 0)?;
-        Ok(Probe {
-            _event: event,
-            _program: program,
-        })
+        Ok(Probe(event))
     }
 }
 
 /// The kernel's number for events of this kind.
-fn uprobes() -> io::Result<u32> {
+pub fn uprobes() -> io::Result<u32> {
     let line = Root::machine().line("/sys/bus/event_source/devices/uprobe/type");
     let number = line.and_then(|line| line.trim().parse().ok());
     number.ok_or_else(|| io::Error::from_raw_os_error(libc::EOPNOTSUPP))

@@ -8,6 +8,8 @@ mod kernel;
 mod program;
 
 use super::result::{Counted, Counts, SizeClass};
+use super::target::maps::{Mapping, Maps};
+use super::target::module;
 use crate::error::{Error, Result};
 use crate::libcrypto::{string, LibCrypto};
 use crate::root::Root;
@@ -15,13 +17,18 @@ use crate::style::clean;
 use files::{Entry, Files};
 use functions::{Algorithm, FUNCTIONS};
 use kernel::{Probe, Sums, Whose};
-use program::{Key, Placement, Sum};
+use program::{Key, Namespace, Placement, Sum};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Entries of the kernel's map: a process, function, algorithm, size class and placement each.
 const MOST_ENTRIES: u32 = 1 << 16;
+/// More files are not probed, and more troubles not listed: a process may map any number of files.
+const MOST_FILES: usize = 256;
+const MOST_TROUBLES: usize = 64;
 
 /// What a probe counts.
 struct Target {
@@ -32,6 +39,7 @@ struct Target {
 /// Probes that count.
 pub struct Counter {
     sums: Sums,
+    namespace: Option<Namespace>,
     whose: Vec<Whose>,
     files: Files,
     targets: Vec<Target>,
@@ -42,22 +50,20 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Counts in processes, or in all. Then the files are those that they have mapped.
-    pub fn of_processes(pids: &[u32]) -> Result<Counter> {
-        let whose = match pids {
-            [] => vec![Whose::Everybody],
-            pids => pids.iter().map(|pid| Whose::Process(*pid)).collect(),
+    /// Counts in processes, or in all if none is named. The files are those that they have mapped.
+    pub fn of_processes(ids: &[u32]) -> Result<Counter> {
+        // The ID of a thread stands for its process.
+        let pids: BTreeSet<u32> = ids.iter().map(|id| process_of(*id)).collect();
+        let whose = match pids.is_empty() {
+            true => vec![Whose::Everybody],
+            false => pids.iter().map(|pid| Whose::Process(*pid)).collect(),
         };
         let mut counter = Counter::new(whose)?;
-        let pids = match pids {
-            [] => Root::machine()
-                .names("/proc")
-                .iter()
-                .filter_map(|name| name.parse().ok())
-                .collect(),
-            pids => pids.to_vec(),
+        let running = || {
+            let names = Root::machine().names("/proc");
+            names.iter().filter_map(|name| name.parse().ok()).collect()
         };
-        for pid in pids {
+        for pid in if pids.is_empty() { running() } else { pids } {
             counter.add_files_of(pid)?;
         }
         Ok(counter)
@@ -67,21 +73,22 @@ impl Counter {
     /// are installed; others are added when they are mapped.
     pub fn of_command(program: &Path) -> Result<Counter> {
         let mut counter = Counter::new(vec![Whose::Everybody])?;
-        for file in files::installed()
-            .iter()
-            .map(PathBuf::as_path)
-            .chain([program])
-        {
+        let installed = files::installed();
+        for file in installed.iter().map(PathBuf::as_path).chain([program]) {
             // The name that a process maps it by.
-            let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-            counter.add(&file, &file)?;
+            let shown = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+            if let Ok(file) = Root::machine().open(&shown) {
+                counter.add(&file, &shown)?;
+            }
         }
         Ok(counter)
     }
 
     fn new(whose: Vec<Whose>) -> Result<Counter> {
+        kernel::uprobes().map_err(|error| refusal(&error))?;
         Ok(Counter {
             sums: Sums::new(MOST_ENTRIES).map_err(|error| refusal(&error))?,
+            namespace: namespace(),
             whose,
             files: Files::default(),
             targets: Vec::new(),
@@ -97,36 +104,46 @@ impl Counter {
         (self.targets.len(), files.len())
     }
 
+    /// Whether processes are slowed down that are not traced.
+    pub fn is_everywhere(&self) -> bool {
+        self.whose.contains(&Whose::Everybody)
+    }
+
+    fn trouble(&mut self, text: String) {
+        if self.troubles.len() < MOST_TROUBLES && !self.troubles.contains(&text) {
+            self.troubles.push(text);
+        }
+    }
+
     fn add_files_of(&mut self, pid: u32) -> Result<()> {
         if let Some(name) = Root::machine().line(format!("/proc/{pid}/comm")) {
             self.names.insert(pid, clean(name.trim_end()));
         }
         let maps = Root::machine().text(format!("/proc/{pid}/maps"));
-        let maps = super::target::maps::Maps::parse(&maps.unwrap_or_default());
+        let maps = Maps::parse(&maps.unwrap_or_default());
         let program = Root::machine().link(format!("/proc/{pid}/exe"));
-        let paths: BTreeSet<PathBuf> = maps.paths().map(PathBuf::from).collect();
-        for path in paths {
-            if files::is_library(&path) || program.as_ref() == Some(&path) {
-                self.add(&seen_by(pid, &path), &path)?;
+        for mapping in maps.all() {
+            let path = Path::new(&mapping.path);
+            if files::is_library(path) || program.as_deref() == Some(path) {
+                self.add_mapped(pid, mapping)?;
             }
         }
         Ok(())
     }
 
     /// A process has mapped a file. What it called before the probes were there is not counted.
-    pub fn mapped(&mut self, pid: u32, path: &str) {
-        let path = Path::new(path);
-        if !files::is_library(path) {
+    pub fn mapped(&mut self, pid: u32, mapping: &Mapping) {
+        if !files::is_library(Path::new(&mapping.path)) {
             return;
         }
         let before = self.targets.len();
-        if let Err(error) = self.add(&seen_by(pid, path), path) {
-            self.troubles.push(error.to_string());
+        if let Err(error) = self.add_mapped(pid, mapping) {
+            self.trouble(error.to_string());
         }
         if self.targets.len() > before {
-            self.troubles.push(format!(
+            self.trouble(format!(
                 "{}: counted from some milliseconds after a process had mapped it",
-                clean(path.display())
+                clean(&mapping.path)
             ));
         }
     }
@@ -143,51 +160,92 @@ impl Counter {
         }
     }
 
+    fn add_mapped(&mut self, pid: u32, mapping: &Mapping) -> Result<()> {
+        match module::open(pid, mapping) {
+            Some((file, _)) => self.add(&file, Path::new(&mapping.path)),
+            None => {
+                self.trouble(format!(
+                    "{}: not counted, because the file that process {pid} has mapped cannot be opened",
+                    clean(&mapping.path)
+                ));
+                Ok(())
+            }
+        }
+    }
+
     /// Adds the functions of a file, which messages call `shown`.
-    fn add(&mut self, file: &Path, shown: &Path) -> Result<()> {
+    fn add(&mut self, file: &File, shown: &Path) -> Result<()> {
+        if self.files.count() >= MOST_FILES {
+            self.trouble(format!(
+                "Files after the first {MOST_FILES} are not counted."
+            ));
+            return Ok(());
+        }
         if !self.files.is_new(file) {
             return Ok(());
         }
         let (entries, bad) = files::entries(file);
         if !bad.is_empty() {
-            self.troubles.push(format!(
+            self.trouble(format!(
                 "{}: {} not counted, because a probe on its first instruction can hurt the program",
                 clean(shown.display()),
                 bad.join(", ")
             ));
         }
-        for entry in entries {
-            self.probe(file, shown, entry)?;
-        }
-        Ok(())
+        entries
+            .into_iter()
+            .try_for_each(|entry| self.probe(file, shown, entry))
     }
 
-    fn probe(&mut self, file: &Path, shown: &Path, entry: Entry) -> Result<()> {
+    /// Probes a function. Only what concerns all functions is an error.
+    fn probe(&mut self, file: &File, shown: &Path, entry: Entry) -> Result<()> {
         let index = self.targets.len() as u32;
         let function = &FUNCTIONS[entry.function];
-        let code = program::program(function, index, self.sums.descriptor());
-        for whose in &self.whose {
-            match Probe::new(*whose, file, entry.offset, &code) {
+        let code = program::program(function, index, self.sums.descriptor(), self.namespace);
+        let before = self.probes.len();
+        for whose in self.whose.clone() {
+            match Probe::new(whose, file, entry.offset, &code) {
                 Ok(probe) => self.probes.push(probe),
-                // It has ended.
-                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
-                Err(error) => return Err(refusal(&error)),
+                Err(error) if is_general(&error) => return Err(refusal(&error)),
+                Err(error) => self.trouble(format!(
+                    "{}: {} not counted{}: {}",
+                    clean(shown.display()),
+                    function.name,
+                    match whose {
+                        Whose::Process(pid) => format!(" in process {pid}"),
+                        Whose::Everybody => String::new(),
+                    },
+                    explained(&error)
+                )),
             }
         }
-        self.targets.push(Target {
-            file: shown.to_owned(),
-            function: entry.function,
-        });
+        if self.probes.len() > before {
+            self.targets.push(Target {
+                file: shown.to_owned(),
+                function: entry.function,
+            });
+        }
         Ok(())
     }
 
-    /// Ends counting. Of a command, the processes that the trace has seen count.
-    pub fn finish(mut self, only_seen: bool) -> Counts {
+    /// Ends counting.
+    pub fn stop(&mut self) {
         self.probes.clear();
+    }
+
+    /// The counts. Of a command, the processes count that the trace has seen; if records of the
+    /// trace were lost, some of them may be missing.
+    pub fn finish(mut self, only_seen: bool, lost: bool) -> Counts {
+        self.stop();
         let all = self.sums.all();
         if all.len() as u32 >= MOST_ENTRIES {
-            self.troubles
-                .push("The table of counts was full: some calls are not counted.".to_owned());
+            self.trouble("The table of counts was full: some calls are not counted.".to_owned());
+        }
+        if only_seen && lost {
+            self.trouble(
+                "Records of the trace were lost: processes that the command started may be missing."
+                    .to_owned(),
+            );
         }
         let libcrypto = LibCrypto::open().ok();
         let mut rows: BTreeMap<(u32, u32, u32), Counted> = BTreeMap::new();
@@ -200,9 +258,9 @@ impl Counter {
             count(row, key, sum);
         }
         let mut calls: Vec<Counted> = rows.into_values().collect();
-        calls
-            .iter_mut()
-            .for_each(|row| row.sizes.sort_by_key(|class| class.from));
+        for row in &mut calls {
+            row.sizes.sort_by_key(|class| class.from);
+        }
         calls.sort_by_key(|row| std::cmp::Reverse((row.bytes, row.calls)));
         Counts {
             functions: self.targets.len(),
@@ -238,27 +296,29 @@ impl Counter {
     }
 }
 
-/// Adds an entry of the kernel's map to its row.
+/// Adds an entry of the kernel's map to its row. The traced program chooses the lengths.
 fn count(row: &mut Counted, key: Key, sum: Sum) {
-    row.calls += sum.calls;
-    row.bytes += sum.bytes;
+    let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+    add(&mut row.calls, sum.calls);
+    add(&mut row.bytes, sum.bytes);
     match key.placement {
-        p if p == Placement::InPlace as u16 => row.in_place += sum.calls,
-        p if p == Placement::None as u16 => row.without_output += sum.calls,
+        p if p == Placement::InPlace as u16 => add(&mut row.in_place, sum.calls),
+        p if p == Placement::None as u16 => add(&mut row.without_output, sum.calls),
         _ => {}
     }
-    let from = match key.bits {
-        0 => 0,
-        bits => 1u64 << (bits - 1).min(63),
+    let (from, to) = match key.bits {
+        0 => (0, 0),
+        bits @ 1..=63 => (1 << (bits - 1), (1 << bits) - 1),
+        _ => (1 << 63, u64::MAX),
     };
     match row.sizes.iter_mut().find(|class| class.from == from) {
         Some(class) => {
-            class.calls += sum.calls;
-            class.bytes += sum.bytes;
+            add(&mut class.calls, sum.calls);
+            add(&mut class.bytes, sum.bytes);
         }
         None => row.sizes.push(SizeClass {
             from,
-            to: from.saturating_mul(2).saturating_sub(1),
+            to,
             calls: sum.calls,
             bytes: sum.bytes,
         }),
@@ -275,25 +335,56 @@ fn cipher(nid: u32, libcrypto: Option<&LibCrypto>) -> Option<String> {
     Some(known.unwrap_or_else(|| format!("NID {nid}")))
 }
 
-/// A file of a process, as this process finds it.
-fn seen_by(pid: u32, path: &Path) -> PathBuf {
-    let root = Root::machine();
-    root.of_process(pid)
-        .map_or(path.to_owned(), |view| view.path(path))
+/// The process of a thread.
+fn process_of(id: u32) -> u32 {
+    let status = Root::machine().text(format!("/proc/{id}/status"));
+    let status = status.unwrap_or_default();
+    let tgid = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+    tgid.and_then(|tgid| tgid.trim().parse().ok()).unwrap_or(id)
+}
+
+/// The namespace of process IDs that this process is in; None if it is the first one, which has
+/// all.
+fn namespace() -> Option<Namespace> {
+    /// PROC_PID_INIT_INO (linux/proc_ns.h).
+    const FIRST: u64 = 0xefff_fffc;
+    let meta = std::fs::metadata("/proc/self/ns/pid").ok()?;
+    // The kernel's own form of a device number (linux/kdev_t.h).
+    let (major, minor) = (libc::major(meta.dev()), libc::minor(meta.dev()));
+    (meta.ino() != FIRST).then_some(Namespace {
+        device: u64::from(major) << 20 | u64::from(minor),
+        inode: meta.ino(),
+    })
+}
+
+/// Whether it fails for every function, and not for what one file or process is.
+fn is_general(error: &io::Error) -> bool {
+    let numbers = [libc::EPERM, libc::EACCES, libc::ENOSYS, libc::EOPNOTSUPP];
+    error
+        .raw_os_error()
+        .is_some_and(|number| numbers.contains(&number))
+}
+
+fn explained(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ESRCH) => "it has ended".to_owned(),
+        Some(libc::EMFILE) => {
+            "too many files are open; raise the limit (ulimit -n), or count fewer processes"
+                .to_owned()
+        }
+        _ => error.to_string(),
+    }
 }
 
 fn refusal(error: &io::Error) -> Error {
     let why = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
-            "this needs root (CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN); `tenrounds run --count -- COMMAND` counts without it what tenrounds executes".to_owned()
+            "this needs root (CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN). `tenrounds run --count -- COMMAND` needs no root, but counts only what tenrounds executes".to_owned()
         }
         Some(libc::EOPNOTSUPP | libc::ENOSYS) => {
             "this kernel has no uprobes or no BPF (CONFIG_UPROBE_EVENTS, CONFIG_BPF_SYSCALL)".to_owned()
         }
-        Some(libc::EMFILE) => {
-            "each function and process takes two open files; raise the limit (ulimit -n), or count fewer processes".to_owned()
-        }
-        _ => error.to_string(),
+        _ => explained(error),
     };
     Error::failure(format!("cannot count calls: {why}"))
 }

@@ -49,7 +49,7 @@ pub enum Placement {
     Elsewhere,
     /// Over the input.
     InPlace,
-    /// Nowhere: additional data, or a question for a length.
+    /// Nowhere: additional data, a question for a length, or a call without an input.
     None,
 }
 
@@ -83,6 +83,7 @@ const SCRATCH: i16 = -48;
 const MAP_LOOKUP: i32 = 1;
 const MAP_UPDATE: i32 = 2;
 const CURRENT_PID_TGID: i32 = 14;
+const NAMESPACE_PID_TGID: i32 = 120;
 const PROBE_READ_USER: i32 = 112;
 /// BPF_NOEXIST.
 const NEW: i32 = 1;
@@ -164,6 +165,32 @@ impl Assembler {
         self.to_end.push(jump);
     }
 
+    /// Loads 64 bits, in two places.
+    fn wide(&mut self, to: u8, value: u64) {
+        self.put(0x18, to, 0, 0, value as u32 as i32);
+        self.put(0, 0, 0, 0, (value >> 32) as i32);
+    }
+
+    /// Writes the PID into the key. A process that is not in the namespace is not counted.
+    fn process(&mut self, namespace: Option<Namespace>) {
+        let Some(namespace) = namespace else {
+            self.call(CURRENT_PID_TGID);
+            self.immediate(RIGHT, 0, 32);
+            self.put(STORE32, FRAME, 0, KEY, 0);
+            return;
+        };
+        self.wide(1, namespace.device);
+        self.wide(2, namespace.inode);
+        // struct bpf_pidns_info: the PID of the thread, and that of the process.
+        self.put(STORE64_IMMEDIATE, FRAME, 0, SCRATCH, 0);
+        self.address(3, SCRATCH);
+        self.immediate(MOVE, 4, 8);
+        self.call(NAMESPACE_PID_TGID);
+        self.jump_to_end(UNEQUAL, 0, 0);
+        self.load(LOAD32, 0, FRAME, SCRATCH + 4);
+        self.put(STORE32, FRAME, 0, KEY, 0);
+    }
+
     fn load_map(&mut self, to: u8, map: i32) {
         // BPF_PSEUDO_MAP_FD; the instruction takes two places.
         self.put(0x18, to, 1, 0, map);
@@ -208,9 +235,17 @@ impl Assembler {
                 self.argument(LENGTH, number);
                 let over = self.jump(UNEQUAL, INPUT, 0);
                 self.argument(LENGTH, other);
+                self.registers(MOVE, INPUT, OUTPUT);
                 self.here(over);
+                return;
             }
         }
+        // Without an input the call processes nothing, as if it had no output: it announces a
+        // length (CCM), or ends a message.
+        let over = self.jump(UNEQUAL, INPUT, 0);
+        self.immediate(MOVE, LENGTH, 0);
+        self.immediate(MOVE, OUTPUT, 0);
+        self.here(over);
     }
 
     /// Writes the length's bits and the placement into the key.
@@ -236,11 +271,9 @@ impl Assembler {
         let nowhere = self.jump(EQUAL, OUTPUT, 0);
         self.immediate(MOVE, PLACEMENT, Placement::InPlace as i32);
         let same = self.jump_registers(EQUAL, OUTPUT, INPUT);
-        let absent = self.jump(EQUAL, INPUT, 0);
         self.immediate(MOVE, PLACEMENT, Placement::Elsewhere as i32);
         self.here(nowhere);
         self.here(same);
-        self.here(absent);
         self.immediate(LEFT, PLACEMENT, 16);
         self.registers(OR, PLACEMENT, BITS);
         self.put(STORE32, FRAME, PLACEMENT, KEY + 12, 0);
@@ -271,7 +304,8 @@ impl Assembler {
         self.call(MAP_LOOKUP);
     }
 
-    /// Adds the call to the entry, which may be new. Another processor may make it at the same time.
+    /// Adds the call to the entry, which may be new. Another processor may make it at the same
+    /// time.
     fn add(&mut self, map: i32) {
         self.look_up(map);
         let known = self.jump(UNEQUAL, 0, 0);
@@ -291,13 +325,23 @@ impl Assembler {
     }
 }
 
+/// The namespace of process IDs that this process is in, if it is not the first one: its file.
+#[derive(Debug, Clone, Copy)]
+pub struct Namespace {
+    pub device: u64,
+    pub inode: u64,
+}
+
 /// The program of one probe, for a map of `Key` to `Sum`.
-pub fn program(function: &Function, probe: u32, map: i32) -> Vec<Instruction> {
+pub fn program(
+    function: &Function,
+    probe: u32,
+    map: i32,
+    namespace: Option<Namespace>,
+) -> Vec<Instruction> {
     let mut a = Assembler::default();
     a.registers(MOVE, CONTEXT, 1);
-    a.call(CURRENT_PID_TGID);
-    a.immediate(RIGHT, 0, 32);
-    a.put(STORE32, FRAME, 0, KEY, 0);
+    a.process(namespace);
     a.put(STORE32_IMMEDIATE, FRAME, 0, KEY + 4, probe as i32);
     a.argument(OUTPUT, function.output);
     a.argument(INPUT, function.input);

@@ -2,7 +2,7 @@
 //! The records of a perf_event_open(2) ring buffer. Names of processes and files in them are
 //! chosen by the programs that are traced.
 
-use crate::trace::target::maps::File;
+use crate::trace::target::maps::{File, Mapping};
 use classify::hot::Registers;
 
 /// What happened in a traced process.
@@ -62,6 +62,13 @@ pub struct Mapped {
     pub offset: u64,
     pub file: File,
     pub path: String,
+}
+
+impl Mapped {
+    pub fn mapping(&self) -> Mapping {
+        let end = self.start.saturating_add(self.length);
+        Mapping::new(self.start..end, self.offset, self.file, &self.path)
+    }
 }
 
 /// The registers that a sample has, as bits of asm/perf_regs.h: on x86-64 the general registers

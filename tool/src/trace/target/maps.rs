@@ -100,6 +100,10 @@ impl Maps {
         self.0.splice(first..first + count, parts);
     }
 
+    pub fn all(&self) -> impl Iterator<Item = &Mapping> {
+        self.0.iter()
+    }
+
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|mapping| mapping.path.as_str())
     }

@@ -116,7 +116,8 @@ fn examine(file: &File) -> Result<Program, String> {
     Program::read(&bytes).map_err(|refusal: Refusal| refusal.to_string())
 }
 
-fn bytes(mut file: &File) -> Result<Vec<u8>, String> {
+/// The content of a file that is not too large.
+pub fn bytes(mut file: &File) -> Result<Vec<u8>, String> {
     let size = file.metadata().map_err(|error| error.to_string())?.len();
     if size > LARGEST {
         return Err("it is larger than 320 MiB and was not read".to_owned());
@@ -131,7 +132,7 @@ fn bytes(mut file: &File) -> Result<Vec<u8>, String> {
 
 /// Opens the file of a mapping: below the root of its process; by the mapping itself, which needs
 /// CAP_CHECKPOINT_RESTORE, if it was deleted; or as the program of the process.
-fn open(pid: u32, mapping: &Mapping) -> Option<(File, bool)> {
+pub fn open(pid: u32, mapping: &Mapping) -> Option<(File, bool)> {
     let root = Root::machine();
     let view = root.of_process(pid);
     let of_machine = view.as_ref().map_or(true, Root::is_machine);
