@@ -8,6 +8,7 @@ use crate::cli::{CaseArgs, CompareArgs, MeasureArgs, PageArgs, ReportArgs};
 use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::schema::{Host, Measurement};
+use crate::style::{error_columns, wrapped};
 use crate::{compare, detect, doctor, output, scan, trace};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -30,7 +31,8 @@ impl Steps {
     fn next(&mut self, what: &str) {
         self.number += 1;
         if std::io::stderr().is_terminal() {
-            output::err(format!("{} of {}: {what}\n", self.number, Steps::ALL));
+            let text = format!("{} of {}: {what}", self.number, Steps::ALL);
+            output::err(wrapped("", &text, error_columns()));
         }
     }
 }
