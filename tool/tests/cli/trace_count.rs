@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const CALLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/calls.c");
+#[cfg(target_arch = "x86_64")]
 const RED_ZONE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/red_zone.c");
 
 fn compile(place: &Place, source: &str, options: &[&str], name: &str) -> PathBuf {
