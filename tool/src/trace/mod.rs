@@ -149,10 +149,13 @@ fn command(args: &TraceArgs) -> Result<()> {
 /// Says what counting costs.
 fn announced(counter: Counter) -> Counter {
     let (functions, files) = counter.extent();
-    let text = match (functions, counter.is_everywhere()) {
-        (0, _) => "No library with counted functions was found yet.".to_owned(),
-        (_, true) => format!("Counting {functions} functions in {files} files. Until the trace ends, each call of them takes about 1 to 3 µs longer, in all processes: calls of 16 bytes become 20 to 30 times as slow."),
-        (_, false) => format!("Counting {functions} functions in {files} files. Until the trace ends, each call of them takes about 1 to 3 µs longer: calls of 16 bytes become 20 to 30 times as slow."),
+    let whose = match counter.is_everywhere() {
+        true => ", in all processes",
+        false => "",
+    };
+    let text = match functions {
+        0 => "No library with counted functions was found yet.".to_owned(),
+        _ => format!("Counting {functions} functions in {files} files. Until the trace ends, each of their calls takes about 1 to 3 µs longer{whose}: calls of 16 bytes become 20 to 30 times as slow."),
     };
     output::err(crate::style::item("", text));
     counter

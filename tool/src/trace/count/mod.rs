@@ -26,8 +26,9 @@ use std::path::{Path, PathBuf};
 
 /// Entries of the kernel's map: a process, function, algorithm, size class and placement each.
 const MOST_ENTRIES: u32 = 1 << 16;
-/// More files are not probed, and more troubles not listed: a process may map any number of files.
-const MOST_FILES: usize = 256;
+/// More files are not examined, and more troubles not listed: a process may map any number of
+/// files. Each program counts, so that the number must be above that of the programs of a machine.
+const MOST_FILES: usize = 4096;
 const MOST_TROUBLES: usize = 64;
 
 /// What a probe counts.
