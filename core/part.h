@@ -2,8 +2,8 @@
 /*
  * Partial blocks in two 64-bit words. Byte i of a block is bits 8 i to 8 i + 7. Loads and stores
  * use a few wide accesses, which may overlap. Only part_load_after() accesses memory outside the
- * partial block. A copy byte by byte would take longer than to encrypt the block. A wide load after
- * such narrow stores would also cause a store-forwarding stall.
+ * partial block. Copying byte by byte would take longer than encrypting the block. A wide load
+ * after such narrow stores would also cause a store-forwarding stall.
  */
 #ifndef TR_PART_H
 #define TR_PART_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Seals each file of a directory, many at once, or opens them again:
+ * Seals all files of a directory with multi-buffer calls, or opens them again:
  *
  *     seal_directory seal [--own-keys] KEY FROM TO   makes TO/NAME.sealed from each file FROM/NAME
  *     seal_directory open KEY FROM TO                opens them again
@@ -81,7 +81,7 @@ static int read_file(struct file *f)
         fail("cannot read", path == NULL ? f->name : path, strerror(errno));
     else if (status.st_size > (off_t)(LONGEST + (job.opening ? sizeof(struct header) + TAG : 0)))
         good = fail(job.opening ? "cannot open" : "cannot seal", path,
-                    "CCM with this nonce takes less than 16 MiB");
+                    "the file must be smaller than 16 MiB");
     size_t have = 0;
     if (good) {
         f->len = (size_t)status.st_size;
@@ -92,7 +92,7 @@ static int read_file(struct file *f)
     while (good && have < f->len) {
         const ssize_t n = read(fd, f->data + before + have, f->len - have);
         if (n <= 0)
-            good = fail("cannot read", path, n == 0 ? "it became shorter" : strerror(errno));
+            good = fail("cannot read", path, n == 0 ? "the file became shorter" : strerror(errno));
         else
             have += (size_t)n;
     }
@@ -299,11 +299,12 @@ static int open_all(struct file *files, size_t count)
         const struct header *h = (const struct header *)files[i].data;
         if (files[i].len < sizeof(*h) + TAG || memcmp(h->magic, magic, sizeof(magic)) != 0 ||
             h->own_key > 1)
-            return fail("cannot open", files[i].name, "that was not sealed by this program");
+            return fail("cannot open", files[i].name, "the file was not sealed by this program");
         if (i == 0)
             job.own_keys = h->own_key;
         if (h->own_key != job.own_keys)
-            return fail("cannot open", files[i].name, "some have keys of their own, and some not");
+            return fail("cannot open", files[i].name,
+                        "only some files were sealed with --own-keys");
         files[i].len -= sizeof(*h) + TAG;
     }
     if (!prepare(files, count))
@@ -315,7 +316,7 @@ static int open_all(struct file *files, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (jobs[i].status != TR_OK)
             good = fail("cannot open", files[i].name,
-                        "the key is another, or the file or its name was changed");
+                        "wrong key, or the file or its name was changed");
         else
             good &= write_file(&files[i], jobs[i].out, jobs[i].len);
     }
@@ -379,9 +380,9 @@ static int run(void)
     closedir(directory);
     printf("%zu files, %zu bytes", all, all_bytes);
     if (ratio != 0)
-        printf("; side by side %.1f times as fast as one after the other (%s)", ratio,
+        printf("; the multi-buffer call is %.1f times as fast as single calls (%s)", ratio,
                tr_backend_name(tr_backend_selected()));
-    puts(good ? "" : "; not all of them");
+    puts(good ? "" : "; some files failed");
     return good;
 }
 
@@ -395,7 +396,7 @@ static int read_key(const char *path)
     if (n < 0)
         return fail("cannot read", path, strerror(errno));
     if (n != 16 && n != 24 && n != 32)
-        return fail("key", path, "has to be 16, 24 or 32 bytes long");
+        return fail("key", path, "must be 16, 24 or 32 bytes long");
     job.key_len = (size_t)n;
     memcpy(job.key, bytes, job.key_len);
     tr_cleanse(bytes, sizeof(bytes));

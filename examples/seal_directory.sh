@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2317 # functions are called by ok
-# Tests the example: seal_directory.sh PROGRAM. Seals and opens files of all lengths, and tries
-# everything that it must refuse. Writes TAP.
+# Tests the example: seal_directory.sh PROGRAM. Seals and opens files of many lengths, and checks
+# that the program refuses bad input. Writes TAP.
 set -u
 
 program=$1
@@ -51,25 +51,27 @@ for len in 16 24 32; do
         directory sealed
         directory opened
         # shellcheck disable=SC2086 # zero words or one
-        ok "seal $own, key of $len bytes" "$program" seal $own "$work/key$len" "$work/clear" "$work/sealed"
+        ok "seal${own:+ $own} works with a key of $len bytes" "$program" seal $own "$work/key$len" "$work/clear" "$work/sealed"
         mv "$work/clear/directory" "$work/aside"
         # shellcheck disable=SC2016 # for the inner shell
-        ok "and open" sh -c '"$1" open "$2" "$3" "$4" && diff -r "$3/../clear" "$4"' - \
+        ok "open restores the files${own:+, $own}, key of $len bytes" \
+            sh -c '"$1" open "$2" "$3" "$4" && diff -r "$3/../clear" "$4"' - \
             "$program" "$work/key$len" "$work/sealed" "$work/opened"
         mv "$work/aside" "$work/clear/directory"
     done
 done
 
 directory opened
-ok 'another key' refused_saying 'key is another' open "$work/key16" "$work/sealed" "$work/opened"
+ok 'open refuses the wrong key' \
+    refused_saying 'wrong key' open "$work/key16" "$work/sealed" "$work/opened"
 
-# One file has a changed byte, one is renamed, one is truncated. Each is named and not written; the
-# other files are opened.
+# One file has a changed byte, one is renamed, one is truncated. The program must name each of these
+# files and not write it. It must open the other files.
 mkdir "$work/few"
 for name in 1000 4096 16384 100; do
     cp "$work/sealed/$name.sealed" "$work/few/"
 done
-# Another byte than the one that is there, which may be any.
+# Replaces byte 500 with a different byte.
 byte=$(od -An -tu1 -j500 -N1 "$work/few/1000.sealed")
 # shellcheck disable=SC2059 # the format is the byte
 printf "\\$(printf %03o "$(((byte + 1) % 256))")" |
@@ -85,14 +87,15 @@ changed() {
     done
     cmp "$work/opened/100" "$work/clear/100"
 }
-ok 'changed, renamed and cut files' changed
+ok 'open refuses only the changed, renamed and truncated files' changed
 mkdir "$work/strange"
 random 10 >"$work/strange/short.sealed"
-ok 'what was never sealed' refused_saying 'not sealed' open "$work/key32" "$work/strange" "$work/opened"
-ok 'a key of 20 bytes' refused_saying '16, 24 or 32' seal "$work/key20" "$work/clear" "$work/opened"
+ok 'open refuses a file that was never sealed' refused_saying 'not sealed' open "$work/key32" "$work/strange" "$work/opened"
+ok 'seal refuses a key of 20 bytes' \
+    refused_saying '16, 24 or 32' seal "$work/key20" "$work/clear" "$work/opened"
 usage() {
     "$program" frobnicate a b c
     [ $? -eq 2 ]
 }
-ok 'wrong arguments' usage
+ok 'wrong arguments give exit status 2' usage
 exit $failed

@@ -61,8 +61,9 @@ int tr_kernel_vector_begin(void)
     return 1;
 }
 
-/* No lock is needed for the per-CPU variables, because between begin and end the task is not
- * preempted, and an interrupt cannot acquire the registers. */
+/* Releases the registers, unless tr_kernel_hold() has acquired them. The per-CPU variables need no
+ * lock, because between begin and end the task is not preempted, and an interrupt cannot acquire
+ * the registers. */
 void tr_kernel_vector_end(void)
 {
     u64 began = raw_cpu_read(since);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The fault switch of test programs and of the modules that tests load. This file replaces
- * core/dispatch/faults.c. TENROUNDS_SABOTAGE is a comma-separated list of backends: their
- * known-answer tests fail. The word "clock" in the list simulates a processor that lowers its clock
- * for 512-bit registers.
+ * Makes known-answer tests fail, in test programs and in the modules that tests load. This file
+ * replaces core/dispatch/faults.c. TENROUNDS_SABOTAGE is a comma-separated list of the backends
+ * whose known-answer tests fail. The word "clock" in the list simulates a processor that lowers its
+ * clock for 512-bit registers.
  */
 #define _GNU_SOURCE
 #include "dispatch/env.h"

@@ -56,7 +56,7 @@ static void must_not_skip(void)
     skips();
 }
 
-/* No processor has this flag, so skipping the test is right. */
+/* Skips for a flag that no processor has, so the skip is allowed. */
 static void may_skip(void)
 {
     setenv("TENROUNDS_MUST_RUN", "1", 1);
@@ -64,7 +64,7 @@ static void may_skip(void)
     tap_skip(1, "nosuchflag", "for a missing flag");
 }
 
-/* Every x86 or Arm processor has the two flags that are named for it. */
+/* Skips for flags that every processor of the architecture has, so the skip is a failure. */
 static void names_a_present_flag(void)
 {
     setenv("TENROUNDS_MUST_RUN", "1", 1);
@@ -99,18 +99,18 @@ static const struct {
     const char *name;
     bool good;
 } scenarios[] = {
-    {passes, "a program that passes", true},
-    {fails, "a program that fails", false},
-    {differs, "a program that finds different bytes", false},
-    {gives_too_few, "a program that gives too few results", false},
-    {gives_too_many, "a program that gives too many results", false},
-    {gives_none, "a program that gives no result", false},
-    {skips, "a program that skips", true},
-    {must_not_skip, "a program that skips where it must run", false},
-    {may_skip, "a program that skips because the processor lacks a flag", true},
-    {names_a_present_flag, "a program that skips although the processor has the flag", false},
-    {repeats_numbers, "a program that repeats random numbers", true},
-    {has_a_bad_seed, "a program with a seed that is not a number", false},
+    {passes, "a program whose results pass succeeds", true},
+    {fails, "a program with a failed result fails", false},
+    {differs, "a program that finds different bytes fails", false},
+    {gives_too_few, "a program that gives too few results fails", false},
+    {gives_too_many, "a program that gives too many results fails", false},
+    {gives_none, "a program that gives no result fails", false},
+    {skips, "a program that skips a test succeeds", true},
+    {must_not_skip, "a program that skips a test that must run fails", false},
+    {may_skip, "a program that skips because the processor lacks a flag succeeds", true},
+    {names_a_present_flag, "a program that skips although the processor has the flag fails", false},
+    {repeats_numbers, "a program with the same seed gets the same random numbers", true},
+    {has_a_bad_seed, "a program with a seed that is not a number fails", false},
 };
 
 static int status_of(void (*run)(void))

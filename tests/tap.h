@@ -68,7 +68,7 @@ static inline void tap_diag_hex(const char *what, const void *bytes, size_t len)
     tap_diag("  %s %s%s", what, line, shown < len ? "..." : "");
 }
 
-/* Compares bytes, and prints the first difference. */
+/* Whether the bytes are equal. If not, prints the first difference. */
 static inline bool tap_same(const void *got, const void *expected, size_t len)
 {
     const uint8_t *g = got, *e = expected;
@@ -77,7 +77,7 @@ static inline bool tap_same(const void *got, const void *expected, size_t len)
     size_t at = 0;
     while (g[at] == e[at])
         at++;
-    tap_diag("%zu bytes, the first difference is at %zu", len, at);
+    tap_diag("%zu bytes, first difference at offset %zu", len, at);
     tap_diag_hex("got     ", g + at, len - at);
     tap_diag_hex("expected", e + at, len - at);
     return false;
@@ -89,7 +89,7 @@ static inline int tap_done(void)
     if (tap.run != tap.planned)
         tap_diag("planned %u results, gave %u", tap.planned, tap.run);
     if (tap.failed != 0)
-        tap_diag("%u of %u failed", tap.failed, tap.run);
+        tap_diag("%u of %u results failed", tap.failed, tap.run);
     fflush(stdout);
     return tap.failed != 0 || tap.run != tap.planned || tap.run == 0;
 }
@@ -216,6 +216,15 @@ static inline uint64_t tap_next(struct tap_random *r)
 static inline size_t tap_below(struct tap_random *r, size_t limit)
 {
     return (size_t)(tap_next(r) % limit);
+}
+
+/* The step to the next length of a series: 1, or random from 1 to TENROUNDS_STRIDE. scripts/arm
+ * sets this variable, because an emulator runs the core 30 times as slowly. */
+static inline size_t tap_stride(struct tap_random *r)
+{
+    const char *text = getenv("TENROUNDS_STRIDE");
+    const size_t most = text == NULL ? 1 : strtoul(text, NULL, 10);
+    return most < 2 ? 1 : 1 + tap_below(r, most);
 }
 
 static inline void tap_fill(struct tap_random *r, void *out, size_t len)

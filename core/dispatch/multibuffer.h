@@ -66,8 +66,8 @@ static inline void tr_list_streams(struct tr_job *list, const void *jobs, size_t
 /*
  * Runs two or more jobs of at least one block each, whose keys have one size and one backend. Jobs
  * start in list order, so the longest should come first. If only one job remains, the backend may
- * leave the last blocks of this job to the caller. It then describes these blocks in *last.
- * Otherwise it sets last->blocks to 0.
+ * leave the last blocks of this job to the caller. The backend then describes these blocks in
+ * *last. Otherwise the backend sets last->blocks to 0.
  */
 typedef void tr_multibuffer_fn(enum tr_mb_op op, const struct tr_jobs *jobs, struct tr_job *last);
 

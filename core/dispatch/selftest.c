@@ -86,8 +86,9 @@ const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
      0xf9}};
 
 #if TR_ENV_ALL_MODES
-/* Decrypts in one call, or the whole blocks and the tail in two. A backend can have a function of
- * its own for each (tr_backend.cfb_decrypt); the known lengths of 1, 13 and 77 blocks take two. */
+/* Decrypts in one call, or in two calls: the whole blocks, then the tail. A backend can have
+ * different functions for these calls (tr_backend.cfb_decrypt). The known lengths of 1, 13 and 77
+ * blocks take two calls. */
 static enum tr_status cfb_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                   const uint8_t *in, size_t len)
 {
@@ -432,8 +433,8 @@ static int stealing_is_right(struct tr_known_work *w)
     return 1;
 }
 
-/* Tests tr_backend.cfb_decrypt with each number of vectors of 64 bytes, after a call that ends in a
- * block. */
+/* Tests tr_backend.cfb_decrypt with each number of vectors of 64 bytes, after a call that ends
+ * within a block. */
 static int any_cfb_is_right(struct tr_known_work *w)
 {
     for (size_t len = 7; len < TR_KNOWN_SHORT; len += 64) {

@@ -30,8 +30,9 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
  * - XTS-AES-192 does not exist, so its digest is 0.
  * - GCM_LONG and XTS_LONG test the loops that only long messages reach. They run only for backends
  *   with those fused operations.
- * - GCM_LONG, GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD, as in TLS 1.2, because short messages
- *   with at most one block of AAD run different code. GCM_BLOCKS has lengths of whole blocks.
+ * - GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD, as in TLS 1.2, because short messages with at
+ *   most one block of AAD run different code. GCM_LONG has 13 bytes, too. GCM_BLOCKS has lengths of
+ *   whole blocks.
  */
 enum tr_known {
     TR_KNOWN_GCM,
@@ -90,11 +91,12 @@ enum tr_status tr_kat_long(const struct tr_backend *backend, struct tr_known_lon
 enum tr_status tr_kat_ctr(const struct tr_backend *backend); /* needs a large stack */
 
 /* The known-answer tests of a backend's multi-buffer code, which the backend must have. These tests
- * need more stack than the other tests, so the first multi-buffer call runs them instead of
- * selection. */
+ * need more stack than the other tests. Selection therefore does not run them: the first
+ * multi-buffer call does. */
 enum tr_status tr_kat_multibuffer(const struct tr_backend *backend);
 
-/* As tr_select(), but calls `known` to test one backend, and passes `memory` to it. */
+/* As tr_select(), but tests each candidate with known(backend, falsify, memory), until one
+ * passes. */
 typedef enum tr_status tr_kat_fn(const struct tr_backend *backend, int falsify, void *memory);
 enum tr_status tr_select_by(tr_kat_fn *known, void *memory, const char *mask,
                             tr_features also_masked, const char *sabotage,

@@ -139,7 +139,8 @@ typedef uint32_t tr_features;
 #define TR_FEATURE_COUNT      12u
 
 struct tr_cpu {
-    /* The features that CPUID reports, or on Arm the kernel (getauxval(3)). */
+    /* The features that CPUID reports. On Arm, the features that the kernel reports
+     * (getauxval(3)). */
     tr_features present;
     tr_features usable; /* the present features whose registers the system saves */
     uint64_t xcr0;      /* the value of XGETBV(0); 0 without XSAVE */

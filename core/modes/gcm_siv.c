@@ -7,10 +7,10 @@
 
 enum phase { IDLE, AAD };
 
-/* section 6 */
+/* The most bytes of AAD or data (section 6). */
 #define MAX_BYTES (1ull << 36)
 
-#define SHORT (16u * TR_BLOCK) /* most bytes of a message that is hashed in one call */
+#define SHORT (16u * TR_BLOCK) /* the longest message, in bytes, that is hashed in one call */
 
 enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv_key *key, const struct tr_backend *backend,
                                   const uint8_t *raw, size_t key_len)
@@ -245,9 +245,9 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     return status;
 }
 
-/* Cleanses the message of a one-shot call, if it was started: before, it has no backend. Its
- * secrets are ghash.hash, and the memory from the highest computed power of H to the last round key
- * for encryption. */
+/* Cleanses the message of a one-shot call. Does nothing if the message has no backend, because then
+ * it was not started. The secrets of the message are ghash.hash, and the memory from the highest
+ * computed power of H to the last round key for encryption. */
 static void cleanse_message(struct tr_gcm_siv *g)
 {
     const struct tr_backend *b = g->aes.backend;

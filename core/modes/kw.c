@@ -105,8 +105,8 @@ enum tr_status tr_kwp_wrap(const struct tr_aes_key *key, int inverse, const uint
     return TR_OK;
 }
 
-/* Whether the integrity check value in `a` and the padding are right (section 6.3). The padding is
- * the last 0 to 7 of the `room` bytes at `out`, which must be zero. Stores the length of the
+/* Whether the integrity check value in `a` and the padding are right (section 6.3). The padding
+ * must be zero. It is the last 0 to 7 of the `room` bytes at `out`. Stores the length of the
  * plaintext, which is valid only if the result is 1. Constant-time. */
 static int kwp_is_right(const uint8_t a[SEMI], const uint8_t *icv, const uint8_t *out, size_t room,
                         size_t *plaintext)

@@ -194,8 +194,8 @@ decrypt_by_operations(const struct tr_xts_key *x, const uint8_t unit[16], uint8_
     return by_operations(x, unit, out, in, len, 1);
 }
 
-/* Short data units go straight to the backend's function for a whole one, as calls of few blocks do
- * (modes.h). */
+/* Encrypts or decrypts one data unit. A short data unit goes straight to the backend's function for
+ * whole data units, as a call of few blocks does (modes.h). */
 TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
                                const uint8_t *in, size_t len, int decrypt)
 {

@@ -9,9 +9,9 @@
  * which is already set. */
 void tr_portable_ghash_key(struct tr_ghash_key *key);
 
-/* These functions compute what GHASH with vector registers needs, from `h` and without vector
- * registers. The first computes the first powers for carry-less multiplication (simd/ghash.h). The
- * second computes the multiplication tables for byte shuffles (simd/vperm_ghash.h). */
+/* Key setup for GHASH with vector registers, computed from `h` without vector registers. The first
+ * function computes the first powers for carry-less multiplication (simd/ghash.h). The second
+ * computes the multiplication tables for byte shuffles (simd/vperm_ghash.h). */
 void tr_portable_ghash_powers(struct tr_ghash_key *key);
 void tr_portable_ghash_tables(struct tr_ghash_key *key);
 

@@ -40,8 +40,9 @@ TR_INLINE TR_TARGET struct ccm_pair ccm_rounds(struct ccm_pair p, const uint8_t 
     return (struct ccm_pair){{mac, b_zero()}, {counter, b_zero()}};
 }
 
-/* Adds only to the low 64 bits of the counter block. This is enough, because a message ends before
- * the counter field wraps (SP 800-38C appendix A.3). */
+/* Encrypts or decrypts whole blocks, and updates the MAC and the counter. The loop adds only to the
+ * low 64 bits of the counter block. This is enough, because a message ends before the counter field
+ * wraps (SP 800-38C appendix A.3). */
 TR_INLINE TR_TARGET void ccm(const struct tr_aes_key *key, unsigned n, uint8_t *out,
                              const uint8_t *in, size_t blocks, struct tr_ccm_run *run, int decrypt)
 {

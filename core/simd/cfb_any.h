@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CFB decryption of any length, from any position in a block, with masked vectors. The blocks that
- * are partly done at both ends of a call take no code of their own for their bytes: masked
- * instructions move them, and the last one is a lane of the last group.
+ * CFB decryption of any length, from any position in a block, with masked vectors. A call can begin
+ * and end within a block. Masked instructions move the bytes of these partial blocks, whatever
+ * their number. The partial block at the end is a lane of the last group.
  *
  * Bound: AES throughput, and the reorder window. While instructions outside the groups are
  * dispatched, no rounds enter the schedulers (docs/tuning/parallel.md).
@@ -18,8 +18,9 @@
 #    define TR_CFB_DECRYPT_ANY cfb_decrypt_any_length
 
 /*
- * Decrypts n bytes from offset `used` of the current block on. `shift` is the output block, where
- * ciphertext replaces the bytes before `used`. Returns it with these n bytes replaced as well.
+ * Decrypts n bytes from offset `used` of the current block on. The parameter `shift` is the output
+ * block, in which ciphertext has replaced the bytes before `used`. Returns this block with the n
+ * bytes replaced as well.
  */
 TR_INLINE TR_TARGET B cfb_head(B shift, unsigned used, uint8_t *out, const uint8_t *in, size_t n)
 {
@@ -33,10 +34,10 @@ TR_INLINE TR_TARGET B cfb_head(B shift, unsigned used, uint8_t *out, const uint8
  * more than the others. */
 #    define CFB_LAST_MOST (IN_FLIGHT + 4)
 #    define BY_LAST(CASE) BY_VECTORS(CASE) CASE(9) CASE(10) CASE(11) CASE(12)
-_Static_assert(IN_FLIGHT == 8, "BY_LAST has all numbers of vectors");
+_Static_assert(IN_FLIGHT == 8, "BY_LAST has a case for each number of vectors");
 
 /* Decrypts the last u vectors, of which the last one may be partial. Returns the last vector of
- * ciphertext, in which the rest of the last block has its keystream. */
+ * ciphertext. If its last block is partial, keystream fills the rest of that block. */
 TR_INLINE TR_TARGET V cfb_last_group(struct bulk *b, unsigned u, size_t len)
 {
     const size_t last = len - (u - 1) * VBYTES; /* the bytes of the last vector */

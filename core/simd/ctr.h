@@ -42,8 +42,8 @@ static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t 
 /*
  * Processes full groups from an aligned counter. Within a group, the counter of vector j is the
  * counter of vector 0 with j XORed into the last byte. AESE XORs its two operands. Here the first
- * operand is the counter of vector 0. The second operand is the first round key with j XORed in,
- * from the array `keys`. So no vector needs an XOR for its counter, and a block takes 12 vector
+ * operand is the first round key with j XORed in, from the array `keys`. The second operand is the
+ * counter of vector 0. So no vector needs an XOR for its counter, and a block takes 12 vector
  * operations instead of 13 (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)

@@ -14,7 +14,8 @@
 #include "simd/steal.h"
 
 #if V_FEW
-/* Decrypts a block to which the first round key has been XORed, and XORs `addend` to the result. */
+/* Decrypts a block into which the first round key has been XORed, and XORs `addend` into the
+ * result. */
 TR_INLINE TR_TARGET B cts_block(const struct tr_aes_key *key, B first, B addend)
 {
     B x[TR_FEW] = {first};
@@ -23,10 +24,10 @@ TR_INLINE TR_TARGET B cts_block(const struct tr_aes_key *key, B first, B addend)
 }
 
 /*
- * The message has only the first `last` bytes of a ciphertext block, which is cut off at `in` or
- * after the full block (dispatch/backend.h). If D is AES decryption, D(full) is the zero-padded
- * last plaintext block XOR the complete cut block. So its other bytes complete the cut block. Loads
- * both blocks before it stores, because of in-place calls.
+ * Decrypts the last two blocks of a message, as tr_cts_fn does (dispatch/backend.h). The message
+ * has only the first `last` bytes of the cut block. If D is AES decryption, D(full) is the
+ * zero-padded last plaintext block XOR the complete cut block. So the other bytes of D(full)
+ * complete the cut block. Loads both blocks before it stores, because of in-place calls.
  */
 TR_INLINE TR_TARGET void cts_decrypt(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK],
                                      uint8_t *out, const uint8_t *in, size_t last, int cut_first)

@@ -28,7 +28,7 @@
 #    define SEAL_CHUNKS_MAX 128u
 #    define OPEN_CHUNKS_MAX 96u
 _Static_assert(SEAL_CHUNKS_MAX <= 254 && OPEN_CHUNKS_MAX <= 254,
-               "from 2 on, only the last byte of so many counters changes");
+               "the counters 2 to 255 differ only in their last byte");
 
 /*
  * Whether to seal or open a message of `blocks` blocks in chunks. Messages above 512 bytes need
@@ -82,8 +82,8 @@ TR_INLINE TR_TARGET void chunk_counters(struct chunks *s, V x[CHUNK], unsigned u
     }
 }
 
-/* Hashes vectors j and j + 1 of the u vectors at c. The last of these has `last` bytes. The first
- * block of c is multiplied by H^n. */
+/* Hashes vectors j and j + 1 of the u vectors at c. Vector u - 1 has `last` bytes. The first block
+ * of c is multiplied by H^n. */
 TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, unsigned u,
                                         size_t last, size_t n)
 {

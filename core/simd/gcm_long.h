@@ -14,7 +14,7 @@
  *   bytes). The table holds the states of the first 256 blocks. In each later period of 256 blocks,
  *   all states differ from the table by the same value (FACE, Park and Lee, CHES 2018; ctr_states.h
  *   explains it).
- * - Hash: a vector takes three multiplications (Karatsuba). To prepare two vectors takes five
+ * - Hash: a vector takes three multiplications (Karatsuba). Preparing two vectors takes five
  *   operations. Each lane accumulates its own hash, with the same powers of H in all lanes. The
  *   last group uses a different power in each lane, which combines the hashes.
  * - Round keys: they are stored as whole vectors, because a broadcast load takes a vector port and

@@ -41,7 +41,7 @@ _Static_assert(HALF_GROUP <= (sizeof(void *) == 8 ? 4 : 2),
                "there is a case for each number of vectors");
 _Static_assert(SHORT_VECTORS *VBLOCKS + 2 <= MOST_POWERS && GROUP <= MOST_POWERS,
                "there is a power for each block, the lengths and the hash");
-_Static_assert(MOST_POWERS <= TR_GHASH_POWERS, "the key has room");
+_Static_assert(MOST_POWERS <= TR_GHASH_POWERS, "the key has room for all powers");
 
 /* Returns H^n, H^(n-1), .. in lanes 0, 1, .., one for each of `blocks` blocks. */
 TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)

@@ -17,8 +17,8 @@
 #include "simd/rounds.h"
 
 #if TR_ENV_ALL_MODES
-/* A narrower backend hashes up to so many blocks. The caller has just stored them one by one, so a
- * wider load would be a store-forwarding stall. */
+/* The most blocks in a call that a narrower backend hashes. The caller has just stored the blocks
+ * one by one, so a wider load would cause a store-forwarding stall. */
 #    define POLYVAL_NARROW 4u
 
 static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

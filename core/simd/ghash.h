@@ -89,7 +89,7 @@ TR_INLINE TR_TARGET V h_times_x_inverse(B h)
 
 /* ---- Powers of H: modes/ghash.h says when they are computed ---- */
 
-_Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes as many");
+_Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes at least 4 powers");
 
 /* The number of vectors in a group. The code loads them one by one, so 8 registers suffice. */
 #define HASHED 8u

@@ -113,8 +113,8 @@ struct mb_share {
     const uint8_t *after, *after_last;
 };
 
-/* The last batch copies its input again. The first batch has no previous output, so it copies old
- * bytes to m->nowhere. */
+/* Returns the copies of a step. The last batch copies its input again. The first batch has no
+ * previous output, so it copies old bytes to m->nowhere. */
 TR_INLINE struct mb_share mb_share(struct multibuffer *m, unsigned lanes, size_t step,
                                    size_t batches)
 {

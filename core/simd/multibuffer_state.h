@@ -66,7 +66,9 @@
 #        define MB_KEYS_HELD          (IN_FLIGHT == 8 ? 5 : 0)
 #        define MB_VECTOR_CYCLES(own) ((VBLOCKS == 2 ? 10u : 7u) + 2u * (own))
 #    endif
-#    define MB_HELD 24u /* at least MB_KEYS_HELD, and MB_OWN_KEYS_HELD for each vector */
+/* Size of the array of round keys in registers: at least MB_KEYS_HELD, and at least
+ * MB_VECTORS_NARROW * MB_OWN_KEYS_HELD. */
+#    define MB_HELD 24u
 
 #    define MB_LANES        (MB_VECTORS * VBLOCKS)
 #    define MB_LANES_NARROW (MB_VECTORS_NARROW * VBLOCKS)
@@ -99,6 +101,7 @@ struct multibuffer {
     union {
         struct {
             uint8_t out_batch[2][MB_LANES * MB_BATCH_BYTES]; /* even batches, odd batches */
+            /* For each lane, the bases of its input and output, and the base of `nowhere`. */
             mb_base in[MB_LANES], out[MB_LANES], none[MB_LANES];
             const uint8_t *from[MB_LANES]; /* chaining values */
             /* A lane's line of out_batch[0]; adding MB_PAGE gives its line of in_batch[0]. */
@@ -119,6 +122,7 @@ struct multibuffer {
     uint8_t shared[15][VBYTES]; /* round keys of all lanes */
     uint8_t chain[MB_VECTORS][VBYTES];
     uint8_t rows[MB_ROWS * MB_LANES_NARROW * TR_BLOCK]; /* see multibuffer_rows.h */
+    /* For each lane, the bases of its input and output, and the base of `nowhere`. */
     mb_base in[MB_LANES], out[MB_LANES], none[MB_LANES];
     const uint8_t *from[MB_LANES]; /* chaining values */
 #    endif

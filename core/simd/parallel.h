@@ -107,7 +107,7 @@ TR_INLINE TR_TARGET void do_group(struct group g, struct bulk *b)
     UNROLL
     for (unsigned j = 0; j < u; j++)
         store_vector(b->out + (size_t)j * VBYTES, x[j], part_of(j, u, g.part));
-    /* Advances only by the blocks in a partial vector. CTR continues after such a group when its
+    /* Advances past a partial vector by its blocks only. CTR continues after such a group when its
      * counter becomes aligned or wraps. */
     bulk_advance(b, (size_t)u * VBYTES - (g.part ? VBYTES - g.part * TR_BLOCK : 0));
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Written by scripts/sbox-circuits: its docstring describes the circuits. q[7] is the highest bit.
+ * Written by scripts/sbox-circuits: its docstring describes the circuits. q[i] holds bit i of each
+ * byte (7: the most significant).
  *
- * This is a template. The file that includes it defines TR_TARGET and V, a vector of 64-bit
- * words, and TERNARY or not.
+ * This is a template. The file that includes it defines TR_TARGET and V, a vector of 64-bit words.
+ * It may also define TERNARY (bitslice.h).
  */
 /* clang-format off */
 #ifndef TR_SBOX_CIRCUITS_H

@@ -207,7 +207,7 @@
 #define TR_SIMD_VECTOR_H
 
 #ifndef TR_VECTOR
-#    error "define TR_VECTOR as the header of a vector type, as \"x86/vec256.h\""
+#    error "define TR_VECTOR as the header of a vector type, for example \"x86/vec256.h\""
 #endif
 #include TR_VECTOR
 #include "simd/unroll.h"

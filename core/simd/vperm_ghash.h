@@ -31,7 +31,8 @@
 struct ghash_tables {
     uint8_t byte[2][TR_BLOCK][16];
 } TR_ALIGNED(16);
-_Static_assert(sizeof(struct ghash_tables) <= TR_GHASH_POWERS * TR_BLOCK, "the key has room");
+_Static_assert(sizeof(struct ghash_tables) <= TR_GHASH_POWERS * TR_BLOCK,
+               "the key has room for the tables");
 
 /* Both functions are in vperm.c. tr_vperm_ghash_tables() computes the tables of h.
  * tr_vperm_ghash_multiply() multiplies x by the factor of the tables. */

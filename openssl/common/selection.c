@@ -97,7 +97,7 @@ static void describe_failures(struct trossl_selection *s)
     if (*s->passed_over == '\0')
         add(s->passed_over, "none");
     else
-        add(s->passed_over, " (wrong known answers)");
+        add(s->passed_over, " (failed known-answer tests)");
 }
 
 int trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host)

@@ -147,7 +147,8 @@ static int give(ENGINE *e, const EVP_CIPHER **cipher, const int **nids, int nid)
     return *cipher != NULL;
 }
 
-/* No key is in use at this point, because each cipher context holds a reference to its engine. */
+/* Removes an engine. No key is in use at this point, because each cipher context holds a reference
+ * to its engine. */
 static int destroy(ENGINE *e)
 {
     (void)e;

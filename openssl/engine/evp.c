@@ -41,7 +41,7 @@ static const struct {
 
 _Static_assert(sizeof(struct tre_evp) ==
                    sizeof(functions) / sizeof(functions[0]) * sizeof(void (*)(void)),
-               "each has a name");
+               "each function has a name");
 
 int tre_evp_find(const void *address)
 {

@@ -21,8 +21,8 @@ static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
     return 1;
 }
 
-/* Encryption refuses a key with equal halves. Decryption accepts such a key, because old data may
- * have been encrypted with it. */
+/* Sets the key and the IV. Encryption refuses a key with equal halves. Decryption accepts such a
+ * key, because old data may have been encrypted with it. */
 static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
 {
     struct xts *x = tre_evp.data(ctx);

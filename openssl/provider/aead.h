@@ -63,7 +63,7 @@ struct trp_aead_mode {
     void (*restart)(void *ctx); /* called by each init function */
     /* Makes a copied context independent of the original. Returns 0 if memory is exhausted. */
     int (*copied)(void *copy);
-    void (*release)(void *ctx); /* frees what the context points to */
+    void (*release)(void *ctx); /* frees the memory that the context points to */
     /* The parameters to get and to set. The functions are called in the order of these arrays, up
      * to the first failure, as in the default provider. */
     const struct trp_aead_param *get, *set;
@@ -137,8 +137,9 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
 /*
  * Defines the function table trp_<family>_<bits>_functions of a cipher. The table contains
  * <family>_update, <family>_final and <family>_cipher, and <family>_mode is the cipher's struct
- * trp_aead_mode. The last arguments initialize the cipher's struct trp_kind. The names of the
- * functions for contexts, inits and parameters begin with the argument `host`.
+ * trp_aead_mode. The last arguments initialize the cipher's struct trp_kind. TRP_AEAD_BY() also
+ * takes `host`, the prefix of the functions that create, free, copy and initialize contexts, and
+ * that get and set parameters. In TRP_AEAD() this is trp_aead.
  */
 #define TRP_AEAD(family, bits, ...) TRP_AEAD_BY(trp_aead, family, bits, __VA_ARGS__)
 #define TRP_AEAD_BY(host, family, bits, ...)                                                       \

@@ -122,14 +122,14 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
 {
     struct tr_cipher *c = &cipher->core;
     if (in == NULL || in != out || out_size < len || !c->padding)
-        return record_failed(cipher, "not in place, or padding is off");
+        return record_failed(cipher, "the update is not in place, or padding is off");
     if (!c->decrypt) {
         if (out_size < len + TR_BLOCK - len % TR_BLOCK)
-            return record_failed(cipher, "no room for the padding");
+            return record_failed(cipher, "the output buffer has no room for the padding");
         len = trp_tls_pad(cipher->tls_version, out, len);
     }
     if (len % TR_BLOCK != 0)
-        return record_failed(cipher, "not a whole number of blocks");
+        return record_failed(cipher, "the length is not a multiple of 16 bytes");
     (void)crypt_any(c, out, out, len);
     cipher->tls_mac = NULL;
     if (!c->decrypt) {
@@ -210,7 +210,7 @@ int trp_block_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_s
     if (!cipher->key_set)
         return no_key(cipher);
     if (cipher->tls_version != 0)
-        return record_failed(cipher, "each update is a whole one, there is nothing to end");
+        return record_failed(cipher, "each update processes one record; final has nothing to do");
     /* If padding was switched off during the message, a block that was held back before is ordinary
      * data. */
     if ((c->padding || c->used != 0) && out_size < TR_BLOCK)

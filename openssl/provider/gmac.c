@@ -130,7 +130,7 @@ static int set_our_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
     return gcm.init(ours, NULL, 0, NULL, 0, NULL);
 }
 
-/* On failure, the old cipher stays. */
+/* Sets a cipher of another provider. On failure, the old cipher stays. */
 static int set_other_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
 {
     const struct trp_evp *const evp = &g->provider->evp;

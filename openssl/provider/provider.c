@@ -253,7 +253,7 @@ __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HA
     if (!trossl_selection_begin(&provider->selection, TROSSL_HOST_PROVIDER)) {
         trp_raise(provider, __FILE__, __LINE__, __func__, ERR_LIB_PROV,
                   PROV_R_SELF_TEST_KAT_FAILURE,
-                  "tenrounds: no implementation of AES passed its known answers");
+                  "tenrounds: no implementation of AES passed its known-answer tests");
         provider->clear_free(provider, sizeof(*provider), __FILE__, __LINE__);
         return 0;
     }

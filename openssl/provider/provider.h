@@ -74,7 +74,7 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
 
 /* The properties of all algorithms (property(7)). Configurations prefer the second, because many
  * programs ask for a provider ("provider!=fips"), and such a query cancels a preference by the same
- * property. A name of one's own must contain a period. No algorithm has the property "fips". */
+ * property. A user-defined name must contain a period. No algorithm has the property "fips". */
 #define TRP_PROPERTIES "provider=tenrounds,tenrounds.aes=yes"
 
 /*

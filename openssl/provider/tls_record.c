@@ -153,7 +153,7 @@ int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *m
     opened->has_mac = 0;
     opened->reason = "the record is too short for its padding and MAC";
     if (skip < 0)
-        opened->reason = "no such version of TLS";
+        opened->reason = "the TLS version is unknown";
     if (skip < 0 || mac_size > MAX_MAC || len < (size_t)skip + mac_size + 1)
         return 0;
     record += skip;
@@ -167,7 +167,7 @@ int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *m
         return good != 0;
     }
 
-    opened->reason = "no random bytes for a wrong MAC";
+    opened->reason = "the kernel gave no random bytes to replace the MAC";
     if (!trp_random_of_kernel(random, mac_size))
         return 0;
     opened->len = trp_tls_split(version, record, len, mac, mac_size, &good);

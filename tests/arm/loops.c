@@ -3,12 +3,12 @@
  * Runs one mode, with a backend of the core or with libcrypto. The script scripts/arm-mca records
  * the loops that this program executes.
  *
- *     loops WHO MODE      WHO: the name of a backend, or "openssl"
+ *     loops BACKEND|openssl MODE
  *
- * With AES-128, calls the mode with SHORT bytes, then with LONG bytes, and repeats both calls. In a
- * record of the executed instructions, loops_mark() stands before and after each of the last two
- * calls. The first two calls are not measured, because they bind libcrypto's functions and compute
- * the powers of H.
+ * With AES-128, calls the mode with SHORT bytes, then with LONG bytes, and repeats both calls. The
+ * program calls loops_mark() before and after each of the last two calls, so that scripts/arm-mca
+ * finds them in the log of executed instructions. The first two calls are not measured, because
+ * they bind libcrypto's functions and compute the powers of H.
  */
 #include "tenrounds.h"
 
@@ -161,7 +161,8 @@ static void libcrypto_start(const struct mode *m)
     must(EVP_CipherInit_ex(ctx, cipher, NULL, NULL, NULL, m->encrypts), "EVP_CipherInit_ex()");
     EVP_CIPHER_CTX_set_padding(ctx, 0);
     if (m->call == ccm_encrypt)
-        must(EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, NULL) > 0, "the tag's length");
+        must(EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, NULL) > 0,
+             "setting the tag length");
     must(EVP_CipherInit_ex(ctx, NULL, NULL, raw, zeros, m->encrypts), "EVP_CipherInit_ex()");
     EVP_CIPHER_free(cipher);
 }

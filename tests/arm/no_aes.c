@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Hides the AES, PMULL and SHA instructions from a program, as on a Raspberry Pi 4, whose
- * Cortex-A72 lacks them. LD_PRELOAD loads this library. The test needs the library, because every
- * 64-bit Arm processor that qemu-user emulates has AES, even its Cortex-A53 and Cortex-A72.
+ * Cortex-A72 lacks them. LD_PRELOAD loads this library. The tests of scripts/arm need it, because
+ * every 64-bit Arm processor that qemu-user emulates has AES, even its Cortex-A53 and Cortex-A72.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

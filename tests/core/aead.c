@@ -4,6 +4,7 @@
  * 600 bytes and some longer ones, with random lengths of key, IV, AAD and tag. Each message is
  * encrypted and decrypted, one-shot and streaming, in place and out of place, at random alignments.
  * Also tests forged tags, AAD, IVs and ciphertexts, and calls out of order.
+ * With TENROUNDS_STRIDE (tap.h), covers a random part of the lengths.
  */
 #include "aead.h"
 
@@ -105,8 +106,8 @@ static bool all_ways(const struct message *m, const struct tr_backend *b)
     for (unsigned way = 0; way < WAYS; way++) {
         if ((way & PIECES && !(way & STREAM)) || run(m, b, way))
             continue;
-        tap_diag("%zu bytes, key %zu, IV %zu, AAD %zu, tag %zu: %s, %s, %s", m->n.text, m->n.key,
-                 m->n.iv, m->n.aad, m->n.tag, way & DECRYPT ? "decryption" : "encryption",
+        tap_diag("text %zu, key %zu, IV %zu, AAD %zu, tag %zu bytes: %s, %s, %s", m->n.text,
+                 m->n.key, m->n.iv, m->n.aad, m->n.tag, way & DECRYPT ? "decryption" : "encryption",
                  way & IN_PLACE ? "in place" : "to a separate buffer",
                  way & PIECES   ? "in pieces"
                  : way & STREAM ? "streaming"
@@ -117,7 +118,7 @@ static bool all_ways(const struct message *m, const struct tr_backend *b)
 }
 
 /* The lengths of run i: each short text length in turn, then long texts, half with long AAD. */
-static struct aead_lengths lengths_of(const struct aead *a, unsigned i)
+static struct aead_lengths lengths_of(const struct aead *a, size_t i)
 {
     if (i <= LONGEST)
         return aead_random_lengths(&rng, a, i);
@@ -131,11 +132,11 @@ static void crosscheck(const struct tr_backend *b, const struct aead *a)
 {
     static struct message m;
     unsigned good = 0, n = 0;
-    for (; n <= LONGEST + LONG_RUNS && good == n; n++) {
-        const struct aead_lengths lengths = lengths_of(a, n);
+    for (size_t i = 0; i <= LONGEST + LONG_RUNS && good == n; i += tap_stride(&rng), n++) {
+        const struct aead_lengths lengths = lengths_of(a, i);
         good += make_message(&m, a, &lengths) && all_ways(&m, b);
     }
-    tap_ok(good == n, "%s: %s, %u lengths", tr_backend_name(b), a->name, n);
+    tap_ok(good == n, "%s: %s equals bitslice at %u text lengths", tr_backend_name(b), a->name, n);
 }
 
 /* Tests every length of IV that the mode accepts. */
@@ -148,8 +149,8 @@ static void every_iv(const struct tr_backend *b, const struct aead *a)
         lengths.iv = iv;
         good += make_message(&m, a, &lengths) && all_ways(&m, b);
     }
-    tap_ok(good == n, "%s: %s, IVs of %zu to %zu bytes", tr_backend_name(b), a->name, a->iv.min,
-           a->iv.max);
+    tap_ok(good == n, "%s: %s equals bitslice for IVs of %zu to %zu bytes", tr_backend_name(b),
+           a->name, a->iv.min, a->iv.max);
 }
 
 /* Tests that AAD in two pieces gives the same tag as AAD in one piece. The first piece is a
@@ -169,7 +170,7 @@ static void gcm_aad_in_two(const struct tr_backend *b)
                tr_gcm_encrypt(&g, out, text, 20) == TR_OK && tr_gcm_tag(&g, pieces, 16) == TR_OK &&
                tap_same(pieces, whole, 16);
     }
-    tap_ok(good, "%s: GCM, AAD of a block and more", tr_backend_name(b));
+    tap_ok(good, "%s: GCM gives the same tag for AAD in one piece and in two", tr_backend_name(b));
 }
 
 /* Returns the length to test after `len`. Above 800 bytes the steps are at most 61. The lengths
@@ -197,9 +198,11 @@ static void gcm_ends(const struct tr_backend *b)
             good += make_message(&m, &all_aeads[0], &lengths) && run(&m, b, way & DECRYPT) &&
                     run(&m, b, way & PIECES ? way | STREAM : way);
             if (good != n + 1)
-                tap_diag("%zu bytes, AAD %zu, key %zu, way %u", len, aads[i], lengths.key, way);
+                tap_diag("text %zu, AAD %zu, key %zu bytes, way %u", len, aads[i], lengths.key,
+                         way);
         }
-    tap_ok(good == n, "%s: GCM, %u pairs of lengths of text and AAD", tr_backend_name(b), n);
+    tap_ok(good == n, "%s: GCM equals bitslice at %u pairs of text and AAD lengths",
+           tr_backend_name(b), n);
 }
 
 /* ---- Forgeries ---------------------------------------------------------------------------- */
@@ -223,7 +226,7 @@ static bool rejected(const struct message *m, const struct tr_backend *b)
            in_pieces(m, &s, true, true, out, m->ciphertext, tag) == TR_ERR_TAG;
 }
 
-/* Flips each bit of `where` in turn. The mode must reject each of these messages. */
+/* Whether the mode rejects the message with each bit of `where` flipped in turn. */
 static bool each_bit(const struct message *m, const struct tr_backend *b, uint8_t *where,
                      size_t len)
 {
@@ -299,8 +302,8 @@ static bool not_started(const struct message *m, struct aead_state *s)
     return good && tap_same(out, before, 32) && tap_same(tag, before, 16);
 }
 
-/* Makes calls that the mode must refuse within a message. They must leave the message
- * unchanged. */
+/* Whether the mode refuses calls that are wrong after `at` bytes of text. with_refusals() checks
+ * that they leave the message unchanged. */
 static bool refused_inside(const struct message *m, struct aead_state *s, size_t at)
 {
     const struct aead *a = m->aead;
@@ -450,14 +453,14 @@ static void gcm_counter(const struct tr_backend *b)
     unsigned good = 0, n = 0;
     for (unsigned blocks = 1; blocks <= 140; blocks++, n++)
         good += wraps_after(b, blocks, false) && wraps_after(b, blocks, true);
-    tap_ok(good == n, "%s: GCM's counter wraps after each of 1 to %u blocks", tr_backend_name(b),
-           n);
+    tap_ok(good == n, "%s: GCM's counter wraps in its last 32 bits only, after 1 to %u blocks",
+           tr_backend_name(b), n);
 }
 
 /* ---- GCM's powers of H, computed when a message first needs them -------------------------- */
 
-/* Encrypts a message under g, one-shot or streaming, or decrypts it one-shot. The result must equal
- * the result of bitslice, which has no powers of H. */
+/* Whether a message under g equals bitslice's result; bitslice has no powers of H. Encrypts
+ * one-shot or streaming, or decrypts one-shot, at random. */
 static bool same_message(const struct tr_gcm_key *g, const struct tr_gcm_key *reference,
                          size_t aad_len, size_t len)
 {
@@ -514,7 +517,7 @@ static void gcm_powers(const struct tr_backend *b)
             good += same_message(&g[last], &reference, aad_len, tap_below(&rng, most));
         }
     }
-    tap_ok(good == n && n != 0, "%s: %u of %u messages of any length with one key of GCM",
+    tap_ok(good == n && n != 0, "%s: GCM equals bitslice for %u of %u messages, 12 for each key",
            tr_backend_name(b), good, n);
 }
 
@@ -528,7 +531,7 @@ int main(int argc, char **argv)
     const bool gcm_alone = argc == 2 && strcmp(argv[1], "GCM") == 0;
     const unsigned each = OF_GCM + (gcm_alone ? 0 : AEADS * EACH);
     if (argc > 1 && !gcm_alone) {
-        fprintf(stderr, "the only argument is GCM\n");
+        fprintf(stderr, "the only valid argument is GCM\n");
         return 2;
     }
     tap_plan(backend_count() * each);

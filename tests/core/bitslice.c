@@ -76,7 +76,8 @@ static void test_keys(const struct tr_backend *b, size_t len)
             memset(raw, i == 0 ? 0 : 0xff, sizeof(raw));
         good += same_schedules(b, raw, len);
     }
-    tap_ok(good == n, "%s: %u of %u expansions of %zu-byte keys", tr_backend_name(b), good, n, len);
+    tap_ok(good == n, "%s: %u of %u key expansions equal the textbook's, %zu-byte keys",
+           tr_backend_name(b), good, n, len);
 }
 
 static void test_mode(enum tr_mode mode, bool decrypt, size_t key_len)
@@ -98,8 +99,8 @@ static void test_mode(enum tr_mode mode, bool decrypt, size_t key_len)
                 tap_same(out, expected, len);
         n++;
     }
-    tap_ok(good == n, "%u of %u lengths of %s-%zu, %s", good, n, mode_name(mode), key_len * 8,
-           decrypt ? "decryption" : "encryption");
+    tap_ok(good == n, "bitslice equals the textbook at %u of %u lengths of %s-%zu %s", good, n,
+           mode_name(mode), key_len * 8, decrypt ? "decryption" : "encryption");
 }
 
 int main(void)

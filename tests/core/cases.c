@@ -78,16 +78,16 @@ static const char *parse(char *line, struct test_case *c)
 {
     char *word[8];
     if (!split(line, word))
-        return "not eight words";
+        return "the line does not have eight words";
     c->pt_is_known = strcmp(word[5], "?") != 0;
     if (!number(word[0], &c->id))
-        return "not a number";
+        return "the case number is not a positive number";
     if (!verdict(word[1], &c->verdict))
-        return "unknown verdict";
+        return "the verdict is unknown";
     if (!hex(word[2], &c->key) || !hex(word[3], &c->iv) || !parts(word[4], c) ||
         !hex(c->pt_is_known ? word[5] : "-", &c->pt) || !hex(word[6], &c->ct) ||
         !hex(word[7], &c->tag))
-        return "not hexadecimal, or too long";
+        return "a field is not hexadecimal, or is too long";
     return NULL;
 }
 

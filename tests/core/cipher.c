@@ -19,8 +19,8 @@ struct message {
     uint8_t iv[16], in[LONGEST + 16], out[LONGEST + 16];
 };
 
-/* Makes a message: pads it if m->padding (PKCS#7, RFC 5652 section 6.3), then calls the mode's
- * function. */
+/* Makes a random message and its expected result: pads it if m->padding (PKCS#7, RFC 5652 section
+ * 6.3), then calls the mode's function. */
 static void make_message(struct message *m, const struct tr_aes_key *key, size_t len)
 {
     uint8_t plaintext[LONGEST + 16], ciphertext[LONGEST + 16];
@@ -33,7 +33,7 @@ static void make_message(struct message *m, const struct tr_aes_key *key, size_t
     }
     struct position p = position_at(m->iv);
     if (mode_run(key, m->mode, false, &p, ciphertext, plaintext, padded) != TR_OK)
-        tap_ok(false, "%zu bytes were refused", padded);
+        tap_ok(false, "the mode refuses %zu bytes", padded);
     m->in_len = m->decrypt ? padded : len;
     m->out_len = m->decrypt ? len : padded;
     memcpy(m->in, m->decrypt ? ciphertext : plaintext, m->in_len);
@@ -157,10 +157,11 @@ static void test(const struct tr_backend *b, struct message *m)
         const bool pieces = in_pieces(m, &key), same_place = in_place(m, &key);
         good += pieces && same_place;
         if ((!pieces || !same_place) && good + 3 > n)
-            tap_diag("length %zu: %s", len, pieces ? "in place" : "in pieces");
+            tap_diag("wrong result for %zu bytes %s", len, pieces ? "in place" : "in pieces");
     }
-    tap_ok(good == n, "%s: %s%s %s, %u of %u lengths", tr_backend_name(b), mode_name(m->mode),
-           m->padding ? " with padding" : "", m->decrypt ? "decryption" : "encryption", good, n);
+    tap_ok(good == n, "%s: %s%s %s is right at %u of %u lengths", tr_backend_name(b),
+           mode_name(m->mode), m->padding ? " with padding" : "",
+           m->decrypt ? "decryption" : "encryption", good, n);
 }
 
 int main(void)
@@ -181,7 +182,8 @@ int main(void)
                 test(b, &m);
             }
     }
-    tap_ok(refused > 0 && refused < updates / 2, "in place: %lu of %lu updates had to be refused",
+    tap_ok(refused > 0 && refused < updates / 2,
+           "some in-place updates are refused: %lu, less than half of the %lu other updates",
            refused, updates);
     return tap_done();
 }

@@ -26,7 +26,8 @@ static void test_range(void)
             right &= memory[i] == (i >= at && i < at + len ? 0 : 0xa5);
         good += right;
     }
-    tap_ok(good == n, "%u of %u lengths are cleared, and nothing beside them", good, n);
+    tap_ok(good == n, "tr_cleanse() clears the buffer and no byte around it, at %u of %u lengths",
+           good, n);
 }
 
 static uint8_t secret[SECRET];
@@ -78,7 +79,7 @@ int main(void)
     rng = tap_random(0);
     tap_fill(&rng, secret, sizeof(secret));
     test_range();
-    tap_ok(left_by(without_cleanse), "a secret that is not cleansed is found on the stack");
-    tap_ok(!left_by(with_cleanse), "a cleansed secret is not found on the stack");
+    tap_ok(left_by(without_cleanse), "the search finds a secret on the stack without tr_cleanse()");
+    tap_ok(!left_by(with_cleanse), "the search finds no secret on the stack after tr_cleanse()");
     return tap_done();
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One-shot GCM-SIV calls derive keys from the nonce: the round keys, the round keys of the inverse
- * cipher, and the hash subkey. Tests that the calls leave none of these keys on the stack. Each
- * call runs on a separate stack, which the test then searches. To check the search itself, one
- * function leaves keys there on purpose, and the search must find them. The search looks for whole
- * round-key schedules, because the compiler may spill single round keys.
+ * Tests that one-shot GCM-SIV calls leave no key on the stack that they derive from the nonce: the
+ * round keys, the round keys of the inverse cipher, and the hash subkey. Each call runs on a
+ * separate stack, which the test then searches. To check the search itself, one function leaves
+ * keys there on purpose, and the search must find them. The search looks for whole round-key
+ * schedules, because the compiler may spill single round keys.
  */
 #define _GNU_SOURCE /* memmem() */
 #include "common.h"
@@ -94,8 +94,8 @@ static void test_backend(const struct tr_backend *backend, const uint8_t *raw)
             const char *opening = left_by(open_sealed);
             good &= status == TR_OK && opening == NULL && memcmp(opened, text, len) == 0;
             if (!good)
-                tap_diag("%zu-bit key, %zu bytes: sealing left %s, opening %s", key_len * 8, len,
-                         sealing != NULL ? sealing : "nothing",
+                tap_diag("%zu-bit key, %zu bytes: sealing left %s, opening left %s", key_len * 8,
+                         len, sealing != NULL ? sealing : "nothing",
                          opening != NULL ? opening : "nothing");
             clean += good;
         }
@@ -115,7 +115,7 @@ int main(void)
     tap_fill(&rng, text, sizeof(text));
     const struct tr_backend *weakest = tr_backend_at(backend_count() - 1);
     tap_ok(set_keys(weakest, raw, sizeof(raw)) && left_by(leave_the_round_keys) != NULL,
-           "round keys on the stack are found");
+           "the search finds round keys on the stack");
     for (unsigned i = 0; i < backend_count(); i++)
         if (!backend_skip(tr_backend_at(i), 1))
             test_backend(tr_backend_at(i), raw);

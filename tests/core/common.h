@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Common to the tests of the core: one function for all modes, and the backends that run here. */
+/* Shared by the tests of the core: one function for all modes, and the backends that run here. */
 #ifndef TENROUNDS_TESTS_COMMON_H
 #define TENROUNDS_TESTS_COMMON_H
 
@@ -33,7 +33,8 @@ static inline const char *mode_name(enum tr_mode mode)
     return names[mode];
 }
 
-/* Whether the test program covers this mode: all modes, or those that its arguments name. */
+/* Whether the test program covers this mode. Its arguments name the modes; without arguments, it
+ * covers all modes. */
 static inline bool mode_wanted(enum tr_mode mode, char *const *arguments)
 {
     bool named = false;
@@ -42,14 +43,15 @@ static inline bool mode_wanted(enum tr_mode mode, char *const *arguments)
     return named || arguments[1] == NULL;
 }
 
-/* The number of modes that the test program covers. Exits if an argument names no mode. */
+/* Returns the number of modes that the test program covers. Exits if an argument names no mode, or
+ * if two name the same mode. */
 static inline unsigned modes_wanted(int argc, char *const *argv)
 {
     unsigned n = 0;
     for (unsigned k = 0; k < ALL_MODES; k++)
         n += mode_wanted(all_modes[k], argv);
     if (argc > 1 && n != (unsigned)argc - 1) {
-        fprintf(stderr, "an argument names no mode\n");
+        fprintf(stderr, "each argument must name a different mode, such as CBC or XTS\n");
         exit(2);
     }
     return n;
@@ -159,7 +161,7 @@ static inline bool position_same(enum tr_mode mode, const struct position *a,
 
 /* ---- Backends ------------------------------------------------------------------------------- */
 
-/* The /proc/cpuinfo names of a set of features, separated by blanks. */
+/* Writes the /proc/cpuinfo names of the features to `text`, separated by blanks. Returns `text`. */
 static inline const char *cpu_flags(tr_features features, char *text, size_t room)
 {
     static const char *const flags[TR_FEATURE_COUNT] = {"aes",    TR_ARM64 ? "pmull" : "pclmulqdq",

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests that no branch and no memory index depends on a key or on data (secrets.h). Under valgrind,
- * the test runs the backends that valgrind's processor can run. Under the tracker, it runs all that
- * this processor can run, and compares the paths of two wrong tags.
+ * the test runs the backends whose instructions valgrind knows. Under the tracker (crates/taint),
+ * the test runs all backends that this processor can run. It also opens a message with two
+ * different wrong tags, and checks that both calls execute the same instructions and access the
+ * same addresses.
  *
  *   test-constant-time [--whole] [BACKEND...]
  *
@@ -19,7 +21,7 @@
 /* Long enough for the XTS code for long data units (core/simd/xts_long.h). */
 #define LONG_UNIT 1600
 
-/* --whole: all lengths up to 600. Otherwise some below 400. */
+/* Whether to run all lengths up to 600 (--whole) instead of some below 400. */
 static bool whole;
 
 static size_t longest(void)
@@ -37,8 +39,8 @@ static bool is_fast(const struct tr_backend *b)
     return (tr_backend_features(b) & TR_FEATURE_AES) != 0;
 }
 
-/* Under the tracker, software AES takes most of the time: it runs fewer lengths, and modes without
- * a tag run one key size. */
+/* Whether to test this backend less: software AES takes most of the time under the tracker. The
+ * AEAD modes then have fewer lengths, and the other modes only one key size. */
 static bool is_sparse(const struct tr_backend *b)
 {
     return by_tracker() && !is_fast(b) && !whole;
@@ -181,7 +183,7 @@ static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sea
     return good && memcmp(tag, m->tag, 16) == 0;
 }
 
-/* Counts the uses of secrets in the check of a valid tag, without the VERDICT branches that are
+/* Opens a valid message. Returns the number of uses of secrets, less the VERDICT branches that are
  * allowed. */
 static unsigned check(const struct aead *a, struct aead_state *s, struct sealed *m, bool *right)
 {
@@ -195,7 +197,8 @@ static unsigned check(const struct aead *a, struct aead_state *s, struct sealed 
     return uses > VERDICT ? uses - VERDICT : 0;
 }
 
-/* Opens a message whose tag is wrong at one byte, and returns the path. */
+/* Opens a message whose tag has a flipped bit in byte `at`. Returns a hash of the addresses of all
+ * executed instructions and accessed data (path_so_far()). */
 __attribute__((noinline)) static uint64_t path_of_wrong_tag(const struct aead *a,
                                                             struct aead_state *s, struct sealed *m,
                                                             size_t at, bool *refused)
@@ -212,9 +215,9 @@ __attribute__((noinline)) static uint64_t path_of_wrong_tag(const struct aead *a
     return path;
 }
 
-/* Whether it makes no difference which byte of a tag is wrong. In SIV and GCM-SIV the tag is the
- * counter, so a branch on a counter wrap is allowed; the second byte is not in the part that
- * wraps. */
+/* Whether a call takes the same path for a tag with a wrong first byte as for one with a wrong last
+ * byte. In SIV and GCM-SIV the tag is the first counter, and a branch on a counter wrap is allowed.
+ * SIV's last byte is in the part of the counter that wraps, so byte 8 replaces it. */
 static bool same_path_for_wrong_tags(const struct aead *a, struct aead_state *s, struct sealed *m)
 {
     bool refused = true;
@@ -247,7 +250,8 @@ static unsigned watch_aead(const struct tr_backend *b, const struct aead *a, siz
     return all + (same_path_for_wrong_tags(a, &s, &m) ? 0 : 1);
 }
 
-/* GCM with AES instructions has code of its own for each number of blocks and each tail. */
+/* Returns the step between text lengths. It is small for GCM with AES instructions, which has
+ * separate code for each number of blocks and each tail. */
 static size_t aead_stride(const struct tr_backend *b, bool gcm)
 {
     if (is_sparse(b))
@@ -272,8 +276,8 @@ static unsigned watch_aeads(const struct tr_backend *b, bool *right)
                     more += watch_aead(b, a, key, a->iv.usual, LONG_RUN, right) +
                             watch_aead(b, a, key, 16, LONG_RUN, right);
                 if (more > 0)
-                    tap_diag("%s, key of %zu bytes, %zu bytes: %u", all_aeads[i].name, key, len,
-                             more);
+                    tap_diag("%s, key of %zu bytes, text of %zu bytes: %u uses of secrets",
+                             all_aeads[i].name, key, len, more);
                 uses += more;
             }
     }
@@ -329,7 +333,8 @@ static unsigned watch_cmac(const struct tr_backend *b, bool *right)
  * checks the results. */
 #define MANY 20
 
-/* The first multi-buffer call runs known-answer tests, whose data is public. */
+/* Makes a multi-buffer call without secrets: the first such call runs known-answer tests, whose
+ * data is public. */
 __attribute__((noinline)) static bool many_without_secrets(const struct tr_backend *b)
 {
     static uint8_t data[MANY][400], ivs[MANY][16];
@@ -343,8 +348,8 @@ __attribute__((noinline)) static bool many_without_secrets(const struct tr_backe
     return tr_cbc_encrypt_many(streams, MANY) == TR_OK;
 }
 
-/* All messages have one key: whether keys of several messages are equal is not secret
- * (tr_shared_key()). */
+/* Returns the number of uses of secrets in multi-buffer calls. All messages share one key, because
+ * code may branch on whether keys are equal (tr_shared_key()). */
 static unsigned watch_many(const struct tr_backend *b, size_t key_len, bool *right)
 {
     static uint8_t data[MANY][400];
@@ -388,7 +393,7 @@ static bool xts(const struct tr_backend *b, size_t key_len, size_t len, bool is_
     published(&x.equal, sizeof(x.equal));
     good = good && tr_xts_encrypt(&x, number, out, in, len) == TR_OK &&
            tr_xts_decrypt(&x, number, back, out, len) == TR_OK;
-    /* memcmp() may read more, and select from that what it compares. */
+    /* Marks whole buffers, because memcmp() may also read bytes after the first `len`. */
     published(out, LONG_UNIT);
     published(back, sizeof(back));
     published(in, sizeof(in));
@@ -405,9 +410,9 @@ static bool watch_unit(const struct tr_backend *b, size_t key_len, size_t len)
     return right;
 }
 
-/* The backend without functions for whole data units, CTS and CFB of any length: these calls then
- * go through the bulk operations and those for few blocks, as in counting tables and in runs of
- * data units. */
+/* Returns the backend without its functions for whole data units, CTS and CFB of any length. These
+ * calls then use the bulk operations and the functions for few blocks. Counting tables
+ * (dispatch/counting.c) and runs of data units use the same operations. */
 static struct tr_backend by_operations(const struct tr_backend *b)
 {
     struct tr_backend table = *b;
@@ -448,8 +453,8 @@ static void watch_message(const struct tr_backend *b, enum tr_mode mode, bool de
     aside_end();
 }
 
-/* Long enough for every loop over groups of blocks; the last is for core/simd/ctr_states.h.
- * Valgrind would take minutes for these. */
+/* Watches messages long enough for every loop over groups of blocks. The longest is for
+ * core/simd/ctr_states.h. Only the tracker runs them, because valgrind would take minutes. */
 static void watch_long_messages(const struct tr_backend *b, enum tr_mode mode, bool *right)
 {
     static const size_t lengths[] = {688, 1040, 2096, 4176, 16400};
@@ -485,7 +490,7 @@ static void watch_padded(const struct tr_backend *b, bool *right)
     }
 }
 
-/* The code that functions for whole calls replace. */
+/* Watches the code that runs without the functions for whole calls (by_operations()). */
 static unsigned watch_without_whole_calls(const struct tr_backend *b, bool *right)
 {
     static const enum tr_mode modes[] = {TR_CFB128, TEST_CS1, TEST_CS2, TEST_CS3};
@@ -519,17 +524,17 @@ static void test_watcher(void)
     unsigned before = uses_of_secrets();
     if (hidden & 1)
         table[0]++;
-    tap_ok(uses_of_secrets() > before, "a branch on a secret is reported");
+    tap_ok(uses_of_secrets() > before, "the checker reports a branch on a secret");
     before = uses_of_secrets();
     ((volatile uint8_t *)table)[hidden & 0x7f] = 1;
-    tap_ok(uses_of_secrets() > before, "an index derived from a secret is reported");
+    tap_ok(uses_of_secrets() > before, "the checker reports an index derived from a secret");
 }
 
-/* Whether valgrind's processor can run a backend. */
+/* Whether valgrind knows all instructions of a backend. */
 static bool valgrind_runs(const char *name)
 {
     static const char *const known[] = {
-#if !defined(__i386__) /* valgrind's 32-bit processor has no AES instructions */
+#if !defined(__i386__) /* valgrind for i386 knows no AES instructions */
         "aesni",
 #endif
 #if TR_WIDE_BITSLICE
@@ -565,8 +570,8 @@ static void test_backend(const struct tr_backend *b)
     right &= many_without_secrets(b);
     aside_end();
     const unsigned uses = watch(b, &right);
-    tap_ok(uses == 0 && right, "%s: %u uses of secrets that time could show", tr_backend_name(b),
-           uses);
+    tap_ok(uses == 0 && right, "%s: %u branches or addresses that depend on a secret",
+           tr_backend_name(b), uses);
 }
 
 int main(int argc, char **argv)
@@ -579,7 +584,7 @@ int main(int argc, char **argv)
         n += asked_for(tr_backend_name(b), names);
     tap_plan(2 + n);
     if (RUNNING_ON_VALGRIND == 0) {
-        tap_skip(2 + n, NULL, "not run under valgrind or crates/taint");
+        tap_skip(2 + n, NULL, "this test runs only under valgrind or crates/taint");
         return tap_done();
     }
     test_watcher();

@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct tr_aes_key) == 496 && sizeof(struct tr_gcm_key) == 
                    sizeof(struct tr_ocb) == 128 && sizeof(struct tr_siv) == 32 &&
                    sizeof(struct tr_gcm_siv) == 1760 && sizeof(struct tr_cmac) == 48 &&
                    sizeof(struct tr_cipher) == 48,
-               "as tenrounds.h says");
+               "sizes differ from those in tenrounds.h");
 #endif
 
 /* ---- The calls ---- */
@@ -311,8 +311,8 @@ static bool gives(size_t i, enum tr_status expected, const char *what)
     w.out_len = before.out_len; /* calls with an output length set it to 0 */
     if (status == expected && tap_same(&w, &before, sizeof(w)))
         return true;
-    tap_diag("%s: \"%s\" instead of \"%s\"%s", what, tr_strerror(status), tr_strerror(expected),
-             status == expected ? ", and something was written" : "");
+    tap_diag("%s: status \"%s\", expected \"%s\"%s", what, tr_strerror(status),
+             tr_strerror(expected), status == expected ? ", but the call wrote something" : "");
     return false;
 }
 
@@ -320,7 +320,7 @@ static bool gives(size_t i, enum tr_status expected, const char *what)
 static bool unset(size_t i, const struct tr_backend *b)
 {
     memset(&k, 0, sizeof(k));
-    bool good = begin(i, false) && gives(i, TR_ERR_STATE, "never set");
+    bool good = begin(i, false) && gives(i, TR_ERR_STATE, "objects that were never set");
     if (!(calls[i].flags & MESSAGE))
         return good;
     good &= set_keys(b) && begin(i, true);
@@ -328,7 +328,7 @@ static bool unset(size_t i, const struct tr_backend *b)
     /* A GCM-SIV message contains its own keys. */
     if (strncmp(calls[i].name, "gcm_siv", 7) == 0)
         tr_cleanse(&w.gcm_siv, sizeof(w.gcm_siv));
-    return good && gives(i, TR_ERR_STATE, "its key was cleansed");
+    return good && gives(i, TR_ERR_STATE, "a message whose key was cleansed");
 }
 
 static size_t wrong(size_t bad)
@@ -342,9 +342,9 @@ static bool bad_arguments(size_t i)
     if (calls[i].flags & OVERLAP) {
         good &= begin(i, true);
         out = in + 1;
-        good &= gives(i, TR_ERR_OVERLAP, "output one byte ahead");
+        good &= gives(i, TR_ERR_OVERLAP, "output 1 byte after the input");
         out = in - 15;
-        good &= gives(i, TR_ERR_OVERLAP, "output 15 bytes behind");
+        good &= gives(i, TR_ERR_OVERLAP, "output 15 bytes before the input");
     }
     if (calls[i].bad_len != 0) {
         good &= begin(i, true);
@@ -354,17 +354,17 @@ static bool bad_arguments(size_t i)
     if (calls[i].flags & USED) {
         good &= begin(i, true);
         w.used = 16;
-        good &= gives(i, TR_ERR_LENGTH, "16 bytes used");
+        good &= gives(i, TR_ERR_LENGTH, "*used is 16");
     }
     if (calls[i].bad_iv != 0) {
         good &= begin(i, true);
         iv_len = wrong(calls[i].bad_iv);
-        good &= gives(i, TR_ERR_IV_LENGTH, "a wrong length of IV");
+        good &= gives(i, TR_ERR_IV_LENGTH, "a wrong IV length");
     }
     if (calls[i].bad_tag != 0) {
         good &= begin(i, true);
         tag_len = wrong(calls[i].bad_tag);
-        good &= gives(i, TR_ERR_TAG_LENGTH, "a wrong length of tag");
+        good &= gives(i, TR_ERR_TAG_LENGTH, "a wrong tag length");
     }
     return good;
 }
@@ -382,7 +382,7 @@ static bool wrong_tag(size_t i)
     good &= calls[i].call() == TR_ERR_TAG && tap_same(w.data, before.data, sizeof(w.data)) &&
             tap_same(w.tag, before.tag, 16) && w.out_len == 0;
     if (!good)
-        tap_diag("a wrong tag");
+        tap_diag("a forged tag: wrong status or output");
     return good;
 }
 
@@ -402,7 +402,8 @@ int main(void)
         for (size_t i = 0; i < CALLS; i++) {
             bool good = unset(i, b) && set_keys(b);
             good = good && bad_arguments(i) && wrong_tag(i) && good_call(i);
-            tap_ok(good, "%s: tr_%s", tr_backend_name(b), calls[i].name);
+            tap_ok(good, "%s: %s refuses wrong calls without effect", tr_backend_name(b),
+                   calls[i].name);
         }
     }
     return tap_done();

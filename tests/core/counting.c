@@ -214,7 +214,8 @@ static void test_fused(const struct tr_backend *b, size_t which)
         const bool expected = doer != NULL && i == index_of(doer);
         if (got.bulk[i][op].bytes == (expected ? bytes : 0))
             continue;
-        tap_diag("%llu bytes by backend %u", (unsigned long long)got.bulk[i][op].bytes, i);
+        tap_diag("wrong count: %llu bytes by backend %u", (unsigned long long)got.bulk[i][op].bytes,
+                 i);
         good = false;
     }
     tap_ok(good, "%s: %s is done by %s", b->name, tr_op_name(op),
@@ -261,7 +262,7 @@ static void test_threads(void)
     expected.keys[tr_backend_index(b)] = THREADS;
     expected.bulk[tr_backend_index(b)][TR_OP_CTR] =
         (struct tr_count){THREADS * 1000, THREADS * 160000};
-    tap_ok(good && same_counts(&got, &expected), "%d threads count into the same counters",
+    tap_ok(good && same_counts(&got, &expected), "counters lose no increment of %d threads",
            THREADS);
 }
 

@@ -55,7 +55,7 @@ static void test_keys(void)
                 tap_same(&k, &before, sizeof(k));
         n++;
     }
-    tap_ok(good == n, "%u of %u wrong key lengths", good, n);
+    tap_ok(good == n, "tr_aes_set_key() refuses %u of %u wrong key lengths", good, n);
 }
 
 static void test_lengths(void)
@@ -65,7 +65,7 @@ static void test_lengths(void)
         for (size_t len = 1; len < 200 && mode_is_blocks(all_modes[m]); len++)
             for (int way = 0; way < 4 && len % 16 != 0; way++, n++)
                 good += refused(all_modes[m], way & 1, 0, way & 2 ? 0 : 256, 0, len, TR_ERR_LENGTH);
-    tap_ok(good == n, "%u of %u lengths that are not whole blocks", good, n);
+    tap_ok(good == n, "ECB and CBC refuse %u of %u lengths that are not whole blocks", good, n);
 }
 
 static void test_used(void)
@@ -78,7 +78,7 @@ static void test_used(void)
                 good += refused(all_modes[m], false, wrong[i], 256, 0, len, TR_ERR_LENGTH);
                 good += refused(all_modes[m], true, wrong[i], 0, 0, len, TR_ERR_LENGTH);
             }
-    tap_ok(good == n, "%u of %u offsets above 15", good, n);
+    tap_ok(good == n, "the modes refuse %u of %u values of *used above 15", good, n);
 }
 
 /* Tests every partial overlap at lengths up to 130 bytes, with the output ahead and behind. In
@@ -97,7 +97,7 @@ static void test_overlap(enum tr_mode mode)
                             ? refused(mode, way & 2, used, low, low + offset, len, TR_ERR_OVERLAP)
                             : refused(mode, way & 2, used, low + offset, low, len, TR_ERR_OVERLAP);
             }
-    tap_ok(good == n, "%s: %u of %u partial overlaps", mode_name(mode), good, n);
+    tap_ok(good == n, "%s refuses %u of %u partial overlaps", mode_name(mode), good, n);
 }
 
 /* Tests that adjacent, identical and empty buffers do not count as partial overlap. */
@@ -113,7 +113,7 @@ static void test_no_overlap(void)
                 if (len == 0)
                     good += mode_run(&key, all_modes[m], true, &w.p, in + 3, in, 0) == TR_OK, n++;
             }
-    tap_ok(good == n, "%u of %u neighbouring or identical buffers are accepted", good, n);
+    tap_ok(good == n, "the modes accept %u of %u adjacent, identical or empty buffers", good, n);
 }
 
 /* ---- struct tr_cipher --------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ static struct tr_cipher cipher(enum tr_mode mode, bool decrypt, bool padding)
     memset(&c, 0, sizeof(c));
     c.key = &key;
     if (mode != TR_MODE_NONE && tr_cipher_start(&c, &key, mode, decrypt, padding, iv) != TR_OK)
-        tap_ok(false, "tr_cipher_start(%s)", mode_name(mode));
+        tap_ok(false, "tr_cipher_start(%s) fails", mode_name(mode));
     return c;
 }
 
@@ -169,8 +169,8 @@ static void test_start(void)
         good += status == TR_ERR_MODE && tap_same(&c, &before, sizeof(c));
         n++;
     }
-    tap_ok(good == n, "tr_cipher_start: %u of %u modes that do not exist or lack their IV", good,
-           n);
+    tap_ok(good == n, "tr_cipher_start() refuses %u of %u modes that do not exist or lack their IV",
+           good, n);
 }
 
 static void test_not_started(void)
@@ -184,10 +184,10 @@ static void test_not_started(void)
         good += cipher_refused(&c, 256, 0, 0, TR_ERR_MODE);
         good += cipher_refused(&c, 0, 0, SIZE_MAX, TR_ERR_MODE);
     }
-    tap_ok(good == n, "%u of %u calls on an object that was not started", good, n);
+    tap_ok(good == n, "struct tr_cipher refuses %u of %u calls if it was not started", good, n);
 }
 
-/* Tests that every mode refuses impossible values of `used`, which a host may have written. */
+/* Tests that every mode refuses impossible values of `used`. The caller can write to this field. */
 static void test_cipher_used(void)
 {
     static const unsigned wrong[] = {17, 31, 32, 255, 256, INT_MAX, UINT_MAX - 15, UINT_MAX};
@@ -202,7 +202,7 @@ static void test_cipher_used(void)
                 if (mode_is_blocks(all_modes[m]))
                     good += cipher_refused(&c, 256, 0, SIZE_MAX, TR_ERR_LENGTH), n++;
             }
-    tap_ok(good == n, "struct tr_cipher: %u of %u impossible positions", good, n);
+    tap_ok(good == n, "struct tr_cipher refuses %u of %u impossible values of `used`", good, n);
 }
 
 static void test_cipher_overlap(enum tr_mode mode)
@@ -216,7 +216,8 @@ static void test_cipher_overlap(enum tr_mode mode)
                 good +=
                     cipher_refused(&c, ahead ? offset : 0, ahead ? 0 : offset, len, TR_ERR_OVERLAP);
             }
-    tap_ok(good == n, "struct tr_cipher, %s: %u of %u partial overlaps", mode_name(mode), good, n);
+    tap_ok(good == n, "struct tr_cipher, %s: refuses %u of %u partial overlaps", mode_name(mode),
+           good, n);
 }
 
 /* Tests final() on wrong lengths. Without padding it refuses a partial block. With padding it
@@ -236,7 +237,7 @@ static void test_final_length(void)
                     cipher_refused(&c, 0, 0, SIZE_MAX, TR_ERR_LENGTH);
             n++;
         }
-    tap_ok(good == n, "%u of %u messages that end in mid-block", good, n);
+    tap_ok(good == n, "tr_cipher_final() refuses %u of %u wrong message lengths", good, n);
 }
 
 /* Whether wrong padding in the last block is refused. The block follows `before` good blocks. */
@@ -271,7 +272,8 @@ static void test_padding(enum tr_mode mode)
                 block[at] ^= (uint8_t)(1 << bit);
                 good += bad_padding(mode, bit % 3, block);
             }
-    tap_ok(good == n, "%s: %u of %u wrong paddings", mode_name(mode), good, n);
+    tap_ok(good == n, "%s: tr_cipher_final() refuses %u of %u wrong paddings", mode_name(mode),
+           good, n);
 }
 
 /* ---- Texts, names and lengths ------------------------------------------------------------- */
@@ -292,7 +294,7 @@ static void test_strings(void)
     tap_ok(strcmp(tr_version(), TR_VERSION_STRING) == 0, "the version is %s", tr_version());
     tap_ok(tr_backend_by_name("nosuch") == NULL && tr_backend_by_name("") == NULL &&
                tr_backend_by_name("bitslic") == NULL && tr_backend_by_name("bitslicee") == NULL,
-           "there is no backend of an unknown name");
+           "an unknown name gives no backend");
     tap_ok(tr_backend_at(backend_count()) == NULL && tr_backend_at(UINT_MAX) == NULL,
            "there is no backend past the last");
     tap_ok(tr_feature_name(TR_FEATURE_COUNT) == NULL && tr_feature_name(UINT_MAX) == NULL,
@@ -308,7 +310,8 @@ static void test_short(void)
         for (size_t len = 0; len < 16 && mode_is_whole(all_modes[m]); len++)
             for (int way = 0; way < 4; way++, n++)
                 good += refused(all_modes[m], way & 1, 0, way & 2 ? 0 : 256, 0, len, TR_ERR_LENGTH);
-    tap_ok(good == n, "%u of %u messages of less than a block", good, n);
+    tap_ok(good == n, "XTS and ciphertext stealing refuse %u of %u messages shorter than a block",
+           good, n);
 }
 
 /* Tests that XTS refuses data units of more than 2^20 blocks (IEEE 1619 section 5.1), and equal
@@ -334,7 +337,7 @@ static void test_xts(void)
     for (size_t len = 0; len <= 65; len++)
         good &=
             len == 32 || len == 64 || tr_xts_set_key(&x, backend, raw, len) == TR_ERR_KEY_LENGTH;
-    tap_ok(good, "XTS: keys that are equal or of wrong length, data units that are too long");
+    tap_ok(good, "XTS refuses equal keys, wrong key lengths and data units that are too long");
 }
 
 static void test_wrap_lengths(void)
@@ -357,11 +360,11 @@ static void test_wrap_lengths(void)
         good &= tr_kw_wrap(&key, inverse, NULL, out, in, (size_t)1 << 31) == TR_ERR_LENGTH;
         good &= tr_kwp_wrap(&key, inverse, NULL, out, in, (size_t)1 << 31) == TR_ERR_LENGTH;
     }
-    tap_ok(good && tap_same(out, before, sizeof(out)), "key wrap: wrong lengths");
+    tap_ok(good && tap_same(out, before, sizeof(out)), "key wrap refuses wrong lengths");
 }
 
-/* Wraps and unwraps with the input at m + 100 and the output at m + at; the two may overlap. The
- * results must equal those with separate buffers. */
+/* Whether wrapping and unwrapping give the same results as with separate buffers. The input is at
+ * m + 100 and the output at m + at; they may overlap. */
 static bool wrap_is_right_at(size_t len, bool padded, size_t at)
 {
     uint8_t m[300], text[64], wrapped[80];
@@ -387,10 +390,11 @@ static void test_wrap_overlap(void)
         for (int padded = len % 8 != 0 || len < 16; padded < 2; padded++)
             for (size_t at = 20; at <= 180; at++)
                 good &= wrap_is_right_at(len, padded, at);
-    tap_ok(good, "key wrap: in and out may overlap in any way");
+    tap_ok(good, "key wrap accepts any overlap of input and output");
 }
 
-/* Tests that any flipped bit, and another check value, give TR_ERR_TAG and zeros. */
+/* Tests that unwrapping gives TR_ERR_TAG and zeros if any bit is flipped, or if the expected check
+ * value is not the one used for wrapping. */
 static void test_wrap_forgeries(void)
 {
     uint8_t in[32], wrapped[40], out[40], iv[8];
@@ -403,7 +407,7 @@ static void test_wrap_forgeries(void)
             tap_fill(&rng, in, sizeof(in));
             tap_fill(&rng, iv, sizeof(iv));
             good &= (padded ? tr_kwp_wrap : tr_kw_wrap)(&key, 0, iv, wrapped, in, len) == TR_OK;
-            /* The last step flips no bit, but checks against the default IV. */
+            /* The last step flips no bit, but expects the default check value. */
             for (size_t bit = 0; bit <= 8 * wrapped_len; bit++) {
                 if (bit < 8 * wrapped_len)
                     wrapped[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -417,7 +421,7 @@ static void test_wrap_forgeries(void)
                     wrapped[bit / 8] ^= (uint8_t)(1 << bit % 8);
             }
         }
-    tap_ok(good, "key wrap: refuses any flipped bit and another check value");
+    tap_ok(good, "key wrap refuses any flipped bit and a wrong check value");
 }
 
 int main(void)

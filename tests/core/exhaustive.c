@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that are exhaustive in some respect, and so come close to proofs:
+ * Tests all inputs, or a basis of all inputs, which comes close to a proof:
  *
  * - S-boxes: each of the 256 values of a byte, at each of the 16 positions of a block, in each of
- *   64 lanes of a call, and in calls of few blocks, against the textbook cipher. The first round's
- *   S-box then has every input at every place. A wrong output there changes the state, which the
- *   later rounds do not undo.
- * - Key expansion: each value of each byte that enters the first SubWord, and with 256-bit keys the
- *   second SubWord. The later ones are the same code.
- * - GHASH: a proof by linearity. A hash of n blocks is a sum of products of a block and a power of
- *   H, and the code consists of XOR, shifts, shuffles and carry-less products of a block and a
- *   power. Both are bilinear. Two bilinear maps are equal if they agree on a basis of each space.
- *   For each power the test takes the 128 unit vectors as the block, and subkeys H whose powers
- *   span GF(2)^128, which it checks by elimination. Messages of one to 36 blocks reach all powers
- *   that a key stores, and the reduction of one product as well as of sums. Backends without
- *   carry-less multiplication multiply by tables, the same code for each power; they take messages
- *   of one to 5 blocks, and of 100 under some subkeys.
- * - GCM's fused code hashes in other places. There the tag is linear in the ciphertext: the test
- *   takes all unit vectors at all places of messages, under one key for each size.
- * - part_up() of core/part.h: linear, too, so the unit vectors suffice for each distance.
+ *   64 lanes of a call, and in calls of few blocks, compared with the textbook cipher. The S-box of
+ *   the first round then gets every input at every position. A wrong output there changes the
+ *   state, and the later rounds do not undo that.
+ * - Key expansion: each value of each key byte. The first SubWord and, with 256-bit keys, the
+ *   second one then get every input. The later ones are the same code.
+ * - GHASH: a proof by linearity. The hash of n blocks is an XOR of products of a block and a power
+ *   of H. The code consists of XOR, shifts, shuffles and carry-less products of a block and a power
+ *   of H. Both are bilinear. Two bilinear maps are equal if they agree on a basis of each space.
+ *   For each power, the test takes the 128 unit vectors as the block, and subkeys H whose powers
+ *   span GF(2)^128 (it checks this by elimination). Messages of 1 to 36 blocks use all powers that
+ *   a key stores, and reduce single products as well as XORs of several. Backends without
+ *   carry-less multiplication use tables, with the same code for each power, so they only hash
+ *   messages of 1 to 5 blocks. Under some subkeys, every backend also hashes 100 blocks.
+ * - GCM's fused code contains a separate GHASH. The change of the tag is linear in the change of
+ *   the ciphertext. The test changes the ciphertext by each unit vector, in each block of a
+ *   message, under one key of each size.
+ * - part_up() of core/part.h is linear, too, so unit vectors suffice for each distance.
  */
 #include "common.h"
 #include "modes/ghash.h"
 #include "part.h"
 #include "reference.h"
 
-#define VALUES 4096u /* a value of a byte at each position */
+#define VALUES 4096u /* each byte value at each position */
 #define LANES  64u
 
 static struct tap_random rng;
@@ -36,7 +37,8 @@ static uint8_t raw[32];
 static uint8_t blocks[VALUES + LANES][16], plain[VALUES + LANES][16], sealed[VALUES + LANES][16],
     got[VALUES + LANES][16];
 
-/* Block i has the value i % 256 at position i / 256, and random bytes elsewhere. */
+/* Makes the blocks and the textbook's results. Block i has the value i % 256 at position i / 256,
+ * and random bytes elsewhere. */
 static void make_blocks(const struct reference_key *key)
 {
     tap_fill(&rng, plain[0], 16);
@@ -58,7 +60,7 @@ static bool every_value(const struct tr_backend *b, size_t key_len)
     bool good = true;
     reference_expand(&reference, raw, key_len);
     make_blocks(&reference);
-    /* A block's lane is its place in the call, modulo the size of a group, at most 64 blocks. */
+    /* A block's lane is its index in the call, modulo the group size of at most 64 blocks. */
     const unsigned lanes = key_len == 16 ? LANES : 1;
     for (unsigned first = 0; good && first < lanes; first++)
         good = tr_ecb_encrypt(&key, got[0], plain[first], sizeof(got) - 16 * LANES) == TR_OK &&
@@ -106,7 +108,8 @@ static bool every_key_byte(const struct tr_backend *b)
 
 /* ---- GHASH ---- */
 
-/* A field element: bit i, from the first byte's highest, is the coefficient of x^i. */
+/* An element of GF(2^128). Bit i, counted from the highest bit of the first byte, is the
+ * coefficient of x^i. */
 struct element {
     uint64_t high, low;
 };
@@ -124,7 +127,7 @@ static struct element times_x(struct element a)
     return a;
 }
 
-/* SP 800-38D section 6.3, algorithm 1. */
+/* Multiplies in GF(2^128) (SP 800-38D section 6.3, algorithm 1). */
 static struct element product(struct element a, struct element b)
 {
     struct element sum = {0, 0};
@@ -139,7 +142,7 @@ static struct element product(struct element a, struct element b)
 
 #define SUBKEYS 150u
 #define POWERS  36u
-#define FAR     100u /* blocks; the software GHASH of all widths uses its long code */
+#define FAR     100u /* blocks: enough for the long-message code of every software GHASH */
 static struct element powers[SUBKEYS][POWERS + 1]; /* [h][k]: H^k */
 
 /* Whether the powers H^k of all subkeys span the field. */
@@ -181,14 +184,17 @@ static bool make_subkeys(void)
     return good;
 }
 
-/* All unit vectors as the first of n blocks, and zeros behind. `expected` is H^n. */
-static bool basis_is_right(const struct tr_gcm_key *key, struct element expected, unsigned n)
+/* Whether the hash of n blocks is right for each unit vector as the first block, followed by zeros.
+ * `expected` is H^n, the hash for the first unit vector. If `kept`, the first call that needs more
+ * powers of H stores them in the key. Otherwise each call computes them on its stack. */
+static bool basis_is_right(struct tr_gcm_key *key, struct element expected, unsigned n, bool kept)
 {
     static uint8_t data[FAR][16];
     bool good = true;
     for (unsigned i = 0; good && i < 128; i++, expected = times_x(expected)) {
         struct tr_ghash g = {.key = &key->hash};
         data[0][i / 8] = (uint8_t)(0x80 >> i % 8);
+        key->hash.powers_wanted = kept;
         tr_bulk(&key->aes, TR_OP_GHASH, NULL, data[0], n, &g);
         data[0][i / 8] = 0;
         const struct element result = element_of(g.hash);
@@ -197,7 +203,7 @@ static bool basis_is_right(const struct tr_gcm_key *key, struct element expected
     return good;
 }
 
-/* `kept`: the powers come from the key, and not from the stack. */
+/* Whether GHASH is right under all subkeys, with the powers of H in the key or on the stack. */
 static bool ghash_is_right(const struct tr_backend *b, bool kept)
 {
     const unsigned most = (b->features & TR_FEATURE_CLMUL) != 0 ? POWERS : 5;
@@ -211,21 +217,20 @@ static bool ghash_is_right(const struct tr_backend *b, bool kept)
         tr_store64_be(key.hash.h + 8, powers[h][1].low);
         tr_ghash_expand(&key.hash, b);
         for (unsigned n = 1; good && n <= most; n++) {
-            key.hash.powers_wanted = kept;
-            good = basis_is_right(&key, powers[h][n], n);
+            good = basis_is_right(&key, powers[h][n], n, kept);
             if (!good)
-                tap_diag("%s: %u blocks, powers %s", tr_backend_name(b), n,
-                         kept ? "of the key" : "on the stack");
+                tap_diag("%s: wrong hash of %u blocks, powers of H %s", tr_backend_name(b), n,
+                         kept ? "in the key" : "on the stack");
         }
         struct element far = powers[h][1];
         for (unsigned n = 1; n < FAR; n++)
             far = product(far, powers[h][1]);
-        good = good && (h % 32 != 0 || basis_is_right(&key, far, FAR));
+        good = good && (h % 32 != 0 || basis_is_right(&key, far, FAR, kept));
     }
     return good;
 }
 
-/* The tag of a ciphertext, without check, under `key`. */
+/* Returns the tag of a ciphertext under `key`, or 0 on an error. */
 static struct element tag_of(const struct tr_gcm_key *key, const uint8_t *data, size_t len)
 {
     static uint8_t out[160 * 16];
@@ -237,8 +242,8 @@ static struct element tag_of(const struct tr_gcm_key *key, const uint8_t *data, 
     return element_of(tag);
 }
 
-/* n blocks of ciphertext: the tag changes by x^i H^(n + 1 - place) for each unit vector, because
- * the block of lengths follows. */
+/* Whether the tag of n blocks of ciphertext changes by x^i * H^(n + 1 - place) if bit i of block
+ * `place` changes. The exponent includes 1 for the length block, which follows the ciphertext. */
 static bool gcm_is_linear(const struct tr_gcm_key *key, size_t n)
 {
     static uint8_t data[160][16];
@@ -255,7 +260,7 @@ static bool gcm_is_linear(const struct tr_gcm_key *key, size_t n)
         }
     }
     if (!good)
-        tap_diag("%zu blocks", n);
+        tap_diag("wrong tag of %zu blocks", n);
     return good;
 }
 
@@ -299,17 +304,19 @@ int main(void)
     tap_plan(2 + 4 * backend_count());
     rng = tap_random(0);
     tap_fill(&rng, raw, sizeof(raw));
-    tap_ok(parts_move_up(), "part_up: every bit by every distance");
+    tap_ok(parts_move_up(), "part_up() moves every bit by every distance");
     tap_ok(make_subkeys(), "the powers of %u subkeys span the field", SUBKEYS);
     for (unsigned n = 0; (b = tr_backend_at(n)) != NULL; n++) {
         const char *name = tr_backend_name(b);
         if (backend_skip(b, 4))
             continue;
         tap_ok(every_value(b, 16) && every_value(b, 24) && every_value(b, 32),
-               "%s: every value of a byte, at every position, in every lane", name);
-        tap_ok(every_key_byte(b), "%s: key expansion, every value of every byte", name);
-        tap_ok(ghash_is_right(b, false) && ghash_is_right(b, true), "%s: GHASH, by a basis", name);
-        tap_ok(fused_is_right(b), "%s: GCM's hash, by a basis", name);
+               "%s: the cipher is right for every byte value, position and lane", name);
+        tap_ok(every_key_byte(b), "%s: key expansion is right for every value of every key byte",
+               name);
+        tap_ok(ghash_is_right(b, false) && ghash_is_right(b, true),
+               "%s: GHASH is right for a basis of blocks and subkeys", name);
+        tap_ok(fused_is_right(b), "%s: GCM's tag is right for a basis of ciphertexts", name);
     }
     return tap_done();
 }

@@ -12,7 +12,8 @@ static struct tr_backend copy;
 static size_t from;             /* the shortest wrong call, in blocks */
 static size_t until = SIZE_MAX; /* the longest wrong call, in blocks */
 
-/* Flips a bit of the result: in the output, or else in the hash. */
+/* Flips a bit of the result, if calls of this length are to be wrong: in the output, or in the hash
+ * if there is no output. */
 static void flip(uint8_t *out, size_t blocks, void *state)
 {
     if (blocks < from || blocks > until)
@@ -53,8 +54,8 @@ FEW_OPS(FEW)
 #define FEW_ENTRY(constant, name) [TR_OP_##constant] = wrong_few_##name,
 static tr_few_fn *const wrong_few[TR_OP_CTR + 1] = {FEW_OPS(FEW_ENTRY)};
 
-/* Which calls of the functions for whole messages are wrong: those of some lengths, in bytes, or
- * those that begin within a block. */
+/* Chooses which calls of the functions for whole messages are wrong: calls of some lengths, in
+ * bytes, either all of them or only those that begin within a block. */
 static const struct range {
     size_t from, until;
     bool within_block;
@@ -74,7 +75,7 @@ static enum tr_status wrong_any_length(const struct tr_aes_key *key, uint8_t *iv
     return status;
 }
 
-static int flips_iv; /* the fault of CTS is in the IV, not in the output */
+static int flips_iv; /* whether the fault of CTS is in the IV, not in the output */
 
 static void wrong_cts(const struct tr_aes_key *key, uint8_t *iv, uint8_t *out, const uint8_t *in,
                       size_t last, int cut_first)
@@ -105,29 +106,28 @@ static bool fails(void)
     return tr_backend_self_test(&copy) == TR_ERR_SELF_TEST;
 }
 
-/* Whether long calls of this operation have code of their own, and a known-answer test for it. The
- * long calls of GCM_ENCRYPT and GCM_DECRYPT share their code with those of GCM_SEAL and
- * GCM_OPEN. */
+/* Whether long calls of this operation have separate code with its own known-answer test. The long
+ * calls of GCM_ENCRYPT and GCM_DECRYPT share their code with those of GCM_SEAL and GCM_OPEN. */
 static bool is_long(unsigned op)
 {
     return op == TR_OP_CTR || op == TR_OP_GCM_SEAL || op == TR_OP_GCM_OPEN ||
            op == TR_OP_XTS_ENCRYPT || op == TR_OP_XTS_DECRYPT;
 }
 
-/* Counts whether the copy's fault is noticed, and restores the copy. */
+/* Counts whether the self-test notices the copy's fault, and restores the copy. */
 static unsigned planted, noticed;
 static void plant(const char *what, const char *where)
 {
     const bool found = fails();
     if (!found)
-        tap_diag("%s%s: nothing noticed", what, where);
+        tap_diag("%s%s: the fault is not noticed", what, where);
     planted++;
     noticed += found;
     copy = *real;
 }
 
-/* One operation in all calls, in long calls, and in short ones where other functions take over
- * short messages of most callers. */
+/* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS. Most
+ * callers process short XTS messages with other functions. */
 static void test_operation(unsigned op)
 {
     if (real->bulk[op] == NULL)
@@ -148,7 +148,7 @@ static void test_operation(unsigned op)
     }
 }
 
-/* The functions that process whole messages of some lengths. */
+/* Plants faults in the functions for whole messages. */
 static void test_whole(void)
 {
     static const struct range cfb[] = {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests what calls leave on the stack. Each call runs twice on a cleared stack, with keys that
- * differ in every byte, and with the same text and IV. The bytes of the stack that then differ
- * depend on the key. Two things fail the test:
+ * Tests that calls leave no key schedule and no key-dependent table on the stack. Each call runs
+ * twice on a cleared stack, with keys that differ in every byte, and with the same text and IV. The
+ * bytes of the stack that then differ depend on the key. Two findings fail the test:
  *
  * - nearly all round keys of the AES key, each as 16 bytes in a row;
- * - more bytes than `most` of the call, ciphertext not counted. The compiler may spill registers:
- *   the wide software backends spill most, up to 950 bytes, and with GHASH up to 1900. A table of
- *   AES states (4 KiB), of products of H (2 KiB) or of bitsliced round keys (2 KiB) exceeds that.
+ * - more key-dependent bytes than the call's limit `most`, where ciphertext does not count. The
+ *   compiler may spill registers: the wide software backends spill most, up to 950 bytes, with GHASH
+ *   up to 1700, and with GCM-SIV, which also expands keys, up to 2000. A table of AES states (4 KiB),
+ *   of products of H (2 KiB) or of bitsliced round keys (2 KiB) exceeds the limit.
  */
 #define _GNU_SOURCE
 #include "common.h"
@@ -79,7 +80,7 @@ static void own_keys(void)
 
 #define PLAIN 1500u
 #define HASH  1700u /* bytes for GCM, whose GHASH spills */
-/* For GCM-SIV, which expands keys, too. 32-bit code has eight vector registers, and spills more. */
+/* For GCM-SIV, which also expands keys. 32-bit code has 8 vector registers, and spills more. */
 #define SIV   (sizeof(void *) == 8 ? 2000u : 2300u)
 
 static const struct {
@@ -124,8 +125,8 @@ static bool set_keys(const struct tr_backend *b, unsigned run, size_t key_len)
     return set;
 }
 
-/* Runs a call on a cleared stack, after one that does not count: the first multi-buffer call runs
- * known-answer tests. */
+/* Runs a call twice, the second time on a cleared stack. The first run does not count, because the
+ * first multi-buffer call runs known-answer tests. */
 static bool run(void (*call)(void))
 {
     call();
@@ -164,7 +165,8 @@ static unsigned round_keys(void)
     return n;
 }
 
-/* Both runs use the same stack, so that the addresses in it are equal. */
+/* Whether a call leaves at most `most` key-dependent bytes and few round keys. Both runs use the
+ * same stack, so that the addresses in it are equal. */
 static bool leaves_little(const struct tr_backend *b, size_t key_len, size_t c)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -207,7 +209,8 @@ static void test_backend(const struct tr_backend *b)
                 right += leaves_little(b, key_lengths[k], c);
                 n++;
             }
-    tap_ok(right == n, "%s: %u of %u calls leave little", tr_backend_name(b), right, n);
+    tap_ok(right == n, "%s: %u of %u calls leave no key schedule and few key-dependent bytes",
+           tr_backend_name(b), right, n);
 }
 
 int main(void)
@@ -217,7 +220,7 @@ int main(void)
     tap_plan(1 + backend_count());
     tap_fill(&rng, text, sizeof(text));
     tap_ok(set_keys(&tr_bitslice, 0, 16) && run(leave_round_keys) && round_keys() == 11,
-           "round keys on the stack are found");
+           "the search finds round keys on the stack");
     for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++)
         if (!backend_skip(b, 1))
             test_backend(b);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests limits of the modes, and what lies just below and above them: largest lengths, counter
- * carries, long runs, and positions that a message reaches after gigabytes. Where no call can get
- * there in time, the test sets the message's state by hand.
+ * Tests the modes at their limits, and just below and above them: largest lengths, counter carries,
+ * long runs, and positions that a message reaches after gigabytes. For positions that calls cannot
+ * reach in time, the test sets the message's state by hand.
  */
 #include "common.h"
 
-#define LONG 24576u /* more than each period of long calls: 256 blocks, 768 blocks of XTS on YMM */
+#define LONG 24576u /* bytes; above each period of long calls: 256 blocks, XTS on YMM 768 blocks */
 
 static struct tap_random rng;
 static uint8_t text[LONG], expected[LONG], got[LONG], raw[64];
@@ -15,7 +15,7 @@ static const uint8_t iv[16] = "sixteen bytes..";
 /* ---- Lengths ---- */
 
 #if SIZE_MAX > 0xffffffff
-/* The limit of GCM is for the message, not for one call. */
+/* Whether GCM limits the length of the message, and not only of one call. */
 static bool gcm_length(const struct tr_backend *b)
 {
     struct tr_gcm_key key;
@@ -38,7 +38,8 @@ static bool gcm_length(const struct tr_backend *b)
 }
 #endif
 
-/* A nonce of n bytes leaves 15 - n bytes for the length of the message. */
+/* Whether CCM refuses exactly the messages that are too long for their length field, which has
+ * 15 - n bytes for a nonce of n bytes. */
 static bool ccm_length(const struct tr_backend *b)
 {
     struct tr_ccm_key key;
@@ -53,8 +54,8 @@ static bool ccm_length(const struct tr_backend *b)
     return good;
 }
 
-/* AAD from 0xff00 bytes on has a longer length field (SP 800-38C appendix A.2.2). Compares with a
- * CBC-MAC over the blocks as the standard formats them. */
+/* Whether CCM's tag equals a CBC-MAC over the blocks as the standard formats them. AAD from 0xff00
+ * bytes on has a longer length field (SP 800-38C appendix A.2.2). */
 static bool ccm_aad(const struct tr_backend *b, size_t len)
 {
     static uint8_t blocks[0xff01 + 48], aad[0xff01];
@@ -84,7 +85,7 @@ static bool ccm_aad(const struct tr_backend *b, size_t len)
     return tap_same(tag, chain, 16);
 }
 
-/* SIV has at most 126 components of AAD. */
+/* Whether SIV accepts 126 AAD components, and refuses the next one. */
 static bool siv_components(const struct tr_backend *b)
 {
     struct tr_siv_key key;
@@ -97,7 +98,7 @@ static bool siv_components(const struct tr_backend *b)
 
 /* ---- CFB with short segments, ciphertext stealing ---- */
 
-/* A call equals calls of one segment each, also in the IV that it leaves. */
+/* Whether one call gives the same output and the same last IV as calls of one segment each. */
 static bool segments(const struct tr_backend *b, bool bits)
 {
     const struct tr_aes_key key = key_for(b, raw, 16);
@@ -126,7 +127,7 @@ static bool segments(const struct tr_backend *b, bool bits)
     return good;
 }
 
-/* CFB1 counts a last partial byte as memory of the call. */
+/* Whether CFB1's overlap check includes a last partial byte. */
 static bool cfb1_overlap(const struct tr_backend *b)
 {
     const struct tr_aes_key key = key_for(b, raw, 16);
@@ -142,7 +143,7 @@ static bool cfb1_overlap(const struct tr_backend *b)
     return good;
 }
 
-/* Both directions leave the last full ciphertext block in `iv`. */
+/* Whether both directions leave the same IV, which is the last full ciphertext block. */
 static bool stealing_iv(const struct tr_backend *b)
 {
     const struct tr_aes_key key = key_for(b, raw, 16);
@@ -162,8 +163,9 @@ static bool stealing_iv(const struct tr_backend *b)
 
 /* ---- struct tr_cipher ---- */
 
-/* Whether an update at any distance of output and input either is refused, and changes nothing, or
- * gives the bytes that separate buffers give. `first` bytes wait in the buffer. */
+/* Whether an update is right at each distance of output and input: it must be refused and change
+ * nothing, or give the same bytes as with separate buffers. The object already buffers `first`
+ * bytes. */
 static bool update_overlaps(const struct tr_aes_key *key, bool decrypt, size_t first, size_t len)
 {
     bool good = true;
@@ -182,11 +184,12 @@ static bool update_overlaps(const struct tr_aes_key *key, bool decrypt, size_t f
         good = good && (status == TR_OK ? m == n && tap_same(out, apart, n)
                                         : status == TR_ERR_OVERLAP && m == 0 &&
                                               tap_same(memory, before, sizeof(memory)));
-        /* Nothing that does not touch the input may be refused. */
+        /* An output that does not touch the input must be accepted. */
         if (shift <= -(int)n || shift >= (int)len || n == 0)
             good = good && status == TR_OK;
         if (!good)
-            tap_diag("%zu bytes wait, %zu bytes, output %d bytes ahead", first, len, shift);
+            tap_diag("%zu bytes buffered, update of %zu bytes, output %d bytes after the input",
+                     first, len, shift);
     }
     return good;
 }
@@ -201,7 +204,7 @@ static bool all_overlaps(const struct tr_backend *b)
     return good;
 }
 
-/* After final, the object continues as if it had just begun, with the last IV. */
+/* Whether, after final(), the object begins a new message with the last IV. */
 static bool after_final(const struct tr_backend *b)
 {
     const struct tr_aes_key key = key_for(b, raw, 16);
@@ -223,7 +226,8 @@ static bool after_final(const struct tr_backend *b)
 
 /* ---- Counters, and long runs, against bitslice ---- */
 
-/* CTR where the low 32, 40, 48 or 64 bits wrap within a long call, or at the end of a short one. */
+/* Whether CTR equals bitslice if the low 32, 40, 48, 56 or 64 bits of the counter wrap within a
+ * long call, or at the end of a short one. */
 static bool counters(const struct tr_backend *b)
 {
     const struct tr_aes_key key = key_for(b, raw, 16), plain = key_for(&tr_bitslice, raw, 16);
@@ -247,7 +251,7 @@ static bool counters(const struct tr_backend *b)
     return good;
 }
 
-/* A long GCM call that begins at any multiple of 8 blocks of the message. */
+/* Whether a long GCM call is right if it begins at any multiple of 8 blocks of the message. */
 static bool gcm_after(const struct tr_backend *b)
 {
     struct tr_gcm_key key, plain;
@@ -265,7 +269,7 @@ static bool gcm_after(const struct tr_backend *b)
     return good;
 }
 
-/* XTS units of 700 to 1500 blocks, ragged, in both directions. */
+/* Whether ragged XTS data units of 700 to 1500 blocks equal bitslice's, in both directions. */
 static bool long_units(const struct tr_backend *b)
 {
     struct tr_xts_key key, plain;
@@ -288,8 +292,8 @@ static void doubled(uint8_t x[16])
     x[15] = (uint8_t)(x[15] << 1 ^ (carry ? 0x87 : 0));
 }
 
-/* Blocks around block `middle`, a power of two. The test computes the offsets by itself, from
- * RFC 7253 section 4.2: L_0 is E(0) doubled twice. */
+/* Whether OCB is right around block `middle`, a multiple of a large power of two. Computes the
+ * offsets by the definition (RFC 7253 section 4.2): L_0 is E(0) doubled twice. */
 static bool ocb_around(const struct tr_backend *b, uint64_t middle, bool decrypt)
 {
     enum { BLOCKS = 160 };
@@ -337,7 +341,7 @@ static bool is_zero(const uint8_t *p)
     return memcmp(p, zero, 16) == 0;
 }
 
-/* After its tag, a message holds no state that depends on key and text. */
+/* Whether, after its tag, a message holds no state that depends on key or text. */
 static bool ended(const struct tr_backend *b)
 {
     struct tr_cmac_key cmac_key;
@@ -381,19 +385,19 @@ static const struct {
     const char *what;
     bool (*holds)(const struct tr_backend *);
 } tests[] = {
-    {"GCM: the length of a message in several calls", gcm_length},
-    {"CCM: the length by the nonce", ccm_length},
-    {"CCM: AAD around 0xff00 bytes", aad_lengths},
-    {"SIV: 126 components", siv_components},
-    {"CFB8: a call equals single bytes", bytes},
-    {"CFB1: a call equals single bits; overlap in the last byte", bits},
-    {"ciphertext stealing: the IV after a call", stealing_iv},
-    {"struct tr_cipher: overlaps with bytes in the buffer", all_overlaps},
-    {"struct tr_cipher: a message after final", after_final},
-    {"CTR: carries beyond 32 to 64 bits", counters},
-    {"GCM: a long call at any place of the message", gcm_after},
-    {"XTS: long data units", long_units},
-    {"OCB: blocks around powers of two", ocb_far},
+    {"GCM limits the length of a message over several calls", gcm_length},
+    {"CCM limits the length of a message by the nonce length", ccm_length},
+    {"CCM formats AAD of about 0xff00 bytes as the standard does", aad_lengths},
+    {"SIV accepts 126 AAD components and no more", siv_components},
+    {"CFB8: one call equals calls of one byte each", bytes},
+    {"CFB1: one call equals calls of one bit each; refuses an overlap in the last byte", bits},
+    {"ciphertext stealing leaves the same IV in both directions", stealing_iv},
+    {"struct tr_cipher is right for any overlap with bytes in the buffer", all_overlaps},
+    {"struct tr_cipher begins a new message after final()", after_final},
+    {"CTR carries beyond the low 32 to 64 bits", counters},
+    {"GCM: a long call is right anywhere in the message", gcm_after},
+    {"XTS is right for long data units", long_units},
+    {"OCB is right around multiples of large powers of two", ocb_far},
     {"ended messages hold no secrets", ended},
 };
 #define TESTS (sizeof(tests) / sizeof(*tests))

@@ -59,7 +59,7 @@ static bool is_expected(size_t i, const uint8_t *at, const char *what)
 {
     if (tap_same(at, expected[i].bytes, sizeof(expected[i].bytes)))
         return true;
-    tap_diag("%s, job %zu", what, i);
+    tap_diag("wrong output: %s, job %zu", what, i);
     return false;
 }
 
@@ -259,7 +259,7 @@ static uint8_t *guarded(size_t page)
 }
 
 /* Processes jobs of 1 to 24 blocks, or jobs of equal length, in one call. Inputs and outputs lie
- * against guard pages, where a fault ends the test. */
+ * next to guard pages: an access to a guard page ends the test. */
 #define AGAINST 24
 static bool against_guards(const struct tr_backend *b)
 {
@@ -306,12 +306,12 @@ static void test_backend(const struct tr_backend *b)
     const char *name = tr_backend_name(b);
     if (backend_skip(b, 6))
         return;
-    tap_ok(all(cbc, b), "%s: CBC", name);
-    tap_ok(all(cfb, b), "%s: CFB", name);
-    tap_ok(all(cmac, b), "%s: CMAC", name);
-    tap_ok(all(ccm, b), "%s: CCM", name);
+    tap_ok(all(cbc, b), "%s: multi-buffer CBC equals single calls", name);
+    tap_ok(all(cfb, b), "%s: multi-buffer CFB equals single calls", name);
+    tap_ok(all(cmac, b), "%s: multi-buffer CMAC equals single calls", name);
+    tap_ok(all(ccm, b), "%s: multi-buffer CCM equals single calls", name);
     tap_ok(counted(b), "%s: each block is counted once", name);
-    tap_ok(against_guards(b), "%s: no access beyond the guard pages", name);
+    tap_ok(against_guards(b), "%s: multi-buffer calls access no guard page", name);
 }
 
 /* Tests one bad job among good ones: the call must write no output for any job. */
@@ -328,7 +328,7 @@ static void errors(void)
         (void)place(i, 64);
         jobs[i] = (struct tr_stream){&key, ivs[i], out[i].bytes, in[i].bytes, 64};
         if (tr_ccm_set_key(&ccms[i], NULL, raw, 16) != TR_OK)
-            tap_diag("no key");
+            tap_diag("tr_ccm_set_key() fails");
         sealed[i] = (struct tr_ccm_job){.key = &ccms[i],
                                         .nonce = nonce,
                                         .nonce_len = 13,
@@ -340,26 +340,26 @@ static void errors(void)
     }
     tap_ok(tr_cbc_encrypt_many(jobs, 0) == TR_OK && tr_cfb128_encrypt_many(NULL, 0) == TR_OK &&
                tr_cmac_sign_many(NULL, 0) == TR_OK && tr_ccm_seal_many(NULL, 0) == TR_OK,
-           "no jobs");
+           "calls without jobs succeed");
     jobs[2].len = 63;
     tap_ok(tr_cbc_encrypt_many(jobs, 3) == TR_ERR_LENGTH,
-           "CBC: a length that is no multiple of 16");
+           "CBC refuses a length that is no multiple of 16");
     jobs[2].len = 64;
     jobs[2].out = in[2].bytes + 16;
-    tap_ok(tr_cbc_encrypt_many(jobs, 3) == TR_ERR_OVERLAP, "CBC: a partial overlap");
-    tap_ok(tr_cfb128_encrypt_many(jobs, 3) == TR_ERR_OVERLAP, "CFB: a partial overlap");
-    tap_ok(tr_cmac_sign_many(cmacs, 1) == TR_ERR_STATE, "CMAC: no key");
+    tap_ok(tr_cbc_encrypt_many(jobs, 3) == TR_ERR_OVERLAP, "CBC refuses a partial overlap");
+    tap_ok(tr_cfb128_encrypt_many(jobs, 3) == TR_ERR_OVERLAP, "CFB refuses a partial overlap");
+    tap_ok(tr_cmac_sign_many(cmacs, 1) == TR_ERR_STATE, "CMAC refuses a key that was not set");
     sealed[2].nonce_len = 14;
-    tap_ok(tr_ccm_seal_many(sealed, 3) == TR_ERR_IV_LENGTH, "CCM: a nonce of 14 bytes");
+    tap_ok(tr_ccm_seal_many(sealed, 3) == TR_ERR_IV_LENGTH, "CCM refuses a nonce of 14 bytes");
     sealed[2].nonce_len = 13;
     sealed[2].tag_len = 5;
-    tap_ok(tr_ccm_seal_many(sealed, 3) == TR_ERR_TAG_LENGTH, "CCM: a tag of 5 bytes");
+    tap_ok(tr_ccm_seal_many(sealed, 3) == TR_ERR_TAG_LENGTH, "CCM refuses a tag of 5 bytes");
     sealed[2].tag_len = 16;
     sealed[2].out = in[2].bytes + 1;
-    tap_ok(tr_ccm_open_many(sealed, 3) == TR_ERR_OVERLAP, "CCM: a partial overlap");
+    tap_ok(tr_ccm_open_many(sealed, 3) == TR_ERR_OVERLAP, "CCM refuses a partial overlap");
     tap_ok(is_expected(0, out[0].bytes, "errors") && is_expected(1, out[1].bytes, "errors") &&
                memcmp(ivs, (uint8_t[3][16]){{0}}, sizeof(ivs)) == 0,
-           "nothing was written");
+           "refused calls write nothing");
 }
 
 int main(void)

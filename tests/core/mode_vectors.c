@@ -426,7 +426,7 @@ static bool run_case(const struct algorithm *a, const struct tr_backend *b,
     const bool good = c->verdict == CASE_BITS ||
                       (c->verdict == CASE_VALID ? run_valid(a, b, c) : run_invalid(a, b, c));
     if (!good)
-        tap_diag("case %u, %s", c->id, c->verdict == CASE_VALID ? "valid" : "invalid");
+        tap_diag("case %u (%s) fails", c->id, c->verdict == CASE_VALID ? "valid" : "invalid");
     return good;
 }
 
@@ -445,7 +445,7 @@ static void run_file(const struct vector_file *f, FILE *in, const struct tr_back
     if (*error != '\0')
         tap_diag("%s", error);
     tap_ok(failed == 0 && *error == '\0' && memcmp(n, f->expected, sizeof(n)) == 0,
-           "%s: %s, %s: %u valid, %u invalid, %u left out (not whole bytes); expected %u, %u, %u",
+           "%s: %s, %s: ran %u valid, %u invalid, skipped %u (part bytes); expected %u, %u, %u",
            tr_backend_name(b), f->algorithm->name, f->path, n[0], n[1], n[2], f->expected[0],
            f->expected[1], f->expected[2]);
 }
@@ -489,7 +489,7 @@ static void test_reader(void)
                c.iv.len == 0 && c.parts == 2 && c.aad[0].len == 2 && c.aad[0].data[1] == 255 &&
                c.aad[1].len == 0 && !c.pt_is_known && c.pt.len == 0 && c.ct.data[0] == 2 &&
                reads("1 bits 00 - none - - -\n", &c) && c.parts == 0 && c.pt_is_known,
-           "the reader reads what is well formed");
+           "the reader accepts well-formed lines");
 }
 
 int main(int argc, char **argv)

@@ -41,7 +41,7 @@ static bool hex(struct reader *r, const char *text, struct rsp_bytes *out)
 {
     const size_t digits = strlen(text);
     if (digits == 0 || digits % 2 != 0 || digits / 2 > RSP_MAX_BYTES)
-        return wrong(r, "%zu hexadecimal digits", digits);
+        return wrong(r, "%zu hexadecimal digits: none, odd or too many", digits);
     for (size_t i = 0; i < digits / 2; i++) {
         const int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
         if (high < 0 || low < 0)
@@ -56,7 +56,7 @@ static bool binary(struct reader *r, const char *text, struct rsp_bytes *out)
 {
     const size_t digits = strlen(text);
     if (digits == 0 || digits != strspn(text, "01") || digits > 8 * RSP_MAX_BYTES)
-        return wrong(r, "not some bits: %.20s", text);
+        return wrong(r, "not bits, or too many: %.20s", text);
     for (size_t i = 0; i < digits; i++)
         out->data[i / 8] |= (uint8_t)((text[i] - '0') << (7 - i % 8));
     out->len = digits;
@@ -149,12 +149,12 @@ bool rsp_read(FILE *in, struct rsp_file *file, bool bits)
         r.line++;
         const size_t len = strcspn(line, "\n");
         if (line[len] != '\n')
-            return wrong(&r, feof(in) ? "no end of line at the end of the file" : "too long");
+            return wrong(&r, feof(in) ? "the last line has no newline" : "the line is too long");
         line[len] = '\0';
         if (!one_line(&r, line))
             return false;
     }
-    return ferror(in) ? wrong(&r, "cannot be read") : end_record(&r);
+    return ferror(in) ? wrong(&r, "the file cannot be read") : end_record(&r);
 }
 
 void rsp_free(struct rsp_file *file)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Marks secrets for two checkers. Under valgrind, secrets are undefined memory, and memcheck
- * reports each branch and each address that depends on one (A. Langley's ctgrind). The tracker of
- * crates/taint answers the same requests, and follows the instructions that valgrind does not know.
+ * reports each branch and each address that depends on a secret (A. Langley's ctgrind). The
+ * tracker, crates/taint, answers the same client requests as valgrind. It also follows the
+ * instructions that valgrind does not know.
  */
 #ifndef TR_TESTS_SECRETS_H
 #define TR_TESTS_SECRETS_H
@@ -22,13 +23,13 @@ static inline void published(void *p, size_t len)
     VALGRIND_MAKE_MEM_DEFINED(p, len);
 }
 
-/* The uses of secrets that the checker has reported so far. */
+/* Returns how many branches and addresses that depend on a secret the checker has reported. */
 static inline unsigned uses_of_secrets(void)
 {
     return VALGRIND_COUNT_ERRORS;
 }
 
-/* The tracker's own requests: crates/taint/src/request.rs. */
+/* Requests that only the tracker answers (crates/taint/src/request.rs). */
 #define TAINT_PRESENT 0x54410000
 #define TAINT_TRACE   0x54410001
 
@@ -38,14 +39,16 @@ static inline bool by_tracker(void)
     return VALGRIND_DO_CLIENT_REQUEST_EXPR(0, TAINT_PRESENT, 0, 0, 0, 0, 0) != 0;
 }
 
-/* A hash of all addresses of instructions and data since the last call; 0 under valgrind. */
+/* Returns a hash of the addresses of all executed instructions and accessed data since the last
+ * call. Returns 0 under valgrind. */
 static inline uint64_t path_so_far(void)
 {
     return VALGRIND_DO_CLIENT_REQUEST_EXPR(0, TAINT_TRACE, 0, 0, 0, 0, 0);
 }
 
-/* Between these two, the program uses no secrets. The tracker does not follow it, which saves time;
- * so what it writes to memory that was secret stays secret. */
+/* Between aside_begin() and aside_end(), the program may use no secrets. To save time, the tracker
+ * does not follow this part. Memory that was secret before therefore stays secret, even if this
+ * part overwrites it. */
 static inline void aside_begin(void)
 {
     VALGRIND_DISABLE_ERROR_REPORTING;

@@ -136,15 +136,16 @@ static void test_cpu(void)
     const struct tr_cpu expected = read_cpu();
     struct tr_cpu cpu;
     tr_cpu_detect(&cpu);
-    tap_ok(cpu.present == expected.present, "features present: 0x%x, expected 0x%x", cpu.present,
-           expected.present);
-    tap_ok(cpu.usable == expected.usable, "features usable: 0x%x, expected 0x%x", cpu.usable,
+    tap_ok(cpu.present == expected.present,
+           "tr_cpu_detect() finds the features 0x%x, expected 0x%x", cpu.present, expected.present);
+    tap_ok(cpu.usable == expected.usable,
+           "tr_cpu_detect() finds usable features 0x%x, expected 0x%x", cpu.usable,
            expected.usable);
     tap_ok(cpu.xcr0 == expected.xcr0, "XCR0 is 0x%llx", (unsigned long long)cpu.xcr0);
     bool good = true;
     for (unsigned i = 0; i < TR_FEATURE_COUNT; i++)
         good &= strcmp(tr_feature_name(i), names[i]) == 0;
-    tap_ok(good, "the features have their names");
+    tap_ok(good, "every feature has its expected name");
     good = backend_count() == BACKENDS;
     for (unsigned i = 0; i < BACKENDS && good; i++) {
         const struct tr_backend *b = tr_backend_at(i);
@@ -173,8 +174,9 @@ static void test_saved(void)
         {0xe7, AES_512 | XMM_ALONE | TR_FEATURE_VCLMUL | TR_FEATURE_AVX512VBMI},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        tap_ok(tr_features_saved(cases[i].xcr0) == cases[i].saved, "saved with XCR0 0x%x: 0x%x",
-               (unsigned)cases[i].xcr0, tr_features_saved(cases[i].xcr0));
+        tap_ok(tr_features_saved(cases[i].xcr0) == cases[i].saved,
+               "XCR0 0x%x saves the registers of the features 0x%x", (unsigned)cases[i].xcr0,
+               tr_features_saved(cases[i].xcr0));
 }
 
 /* ---- Masks ----------------------------------------------------------------------------------- */
@@ -213,7 +215,7 @@ static void test_good_masks(void)
         right += tr_mask_parse(good[i].text, &masked, &bad) == TR_OK && masked == good[i].masked &&
                  bad == NULL && tr_mask_parse(good[i].text, &masked, NULL) == TR_OK;
     }
-    tap_ok(right == n, "%zu of %zu good masks", right, n);
+    tap_ok(right == n, "%zu of %zu good masks are accepted", right, n);
 }
 
 static void test_bad_masks(void)
@@ -419,10 +421,11 @@ static void test_tuning_of(void)
         if (strcmp(t->name, cases[i].name) == 0)
             right++;
         else
-            tap_diag("%s %u %u: %s, not %s", cases[i].vendor, cases[i].family, cases[i].model,
-                     t->name, cases[i].name);
+            tap_diag("%s family %u model %u gets the row %s, expected %s", cases[i].vendor,
+                     cases[i].family, cases[i].model, t->name, cases[i].name);
     }
-    tap_ok(right == sizeof(cases) / sizeof(*cases), "%zu processors get their rows", right);
+    tap_ok(right == sizeof(cases) / sizeof(*cases),
+           "%zu processors get their rows of the tuning table", right);
     static const char *const vendors[] = {"GenuineIntel", "AuthenticAMD", "HygonGenuine",
                                           "CentaurHauls", "  Shanghai  "};
     bool good = strcmp(tr_tuning_at(0)->name, "generic") == 0;
@@ -433,8 +436,8 @@ static void test_tuning_of(void)
         good &= t->aes_latency >= 3 && t->aes_latency <= 8 && t->separate_clmul <= 1;
         drop += t->clock_drops;
     }
-    tap_ok(good && rows == 20 && drop == 3, "%u rows have their facts; on %u the clock drops", rows,
-           drop);
+    tap_ok(good && rows == 20 && drop == 3,
+           "all %u rows have plausible facts; in %u rows the clock drops", rows, drop);
 }
 
 static int named_in_child(const char *name)
@@ -459,7 +462,7 @@ static void test_tuning_named(void)
     bool good = own >= 0 && named_in_child("nonsense") == own;
     for (int i = 0; tr_tuning_at((unsigned)i) != NULL; i++)
         good &= named_in_child(tr_tuning_at((unsigned)i)->name) == i;
-    tap_ok(good, "TENROUNDS_TUNE selects any row, and a wrong name none");
+    tap_ok(good, "TENROUNDS_TUNE selects any row, and a wrong name has no effect");
 }
 
 /* Tests selection on a processor whose clock drops at 512 bits. The word "clock" in the list of

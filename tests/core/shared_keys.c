@@ -141,10 +141,11 @@ int main(void)
             bool good = true;
             for (unsigned keys = 0; keys < KEYS && good; keys++)
                 good = one_key(&rng, b, i);
-            tap_ok(good, "%s: %s, %d threads with one key", tr_backend_name(b), all_aeads[i].name,
-                   THREADS);
+            tap_ok(good, "%s: %s is right in %d threads that share one key", tr_backend_name(b),
+                   all_aeads[i].name, THREADS);
         }
-        tap_ok(copies(&rng, b), "%s: GCM, copies of a key in use", tr_backend_name(b));
+        tap_ok(copies(&rng, b), "%s: GCM is right with copies of a key made between messages",
+               tr_backend_name(b));
     }
     return tap_done();
 }

@@ -73,11 +73,12 @@ int main(void)
         if (backend != NULL && backend_skip(backend, 2))
             continue;
         size_t used = touched(selection, SELECTION);
-        tap_ok(good && used < SELECTION, "selection, %s: %zu bytes of stack", name, used);
+        tap_ok(good && used < SELECTION, "selection, %s: uses %zu bytes of stack", name, used);
         if (backend == NULL)
             break;
         used = touched(multi_buffer, MULTI_BUFFER);
-        tap_ok(good && used < MULTI_BUFFER, "multi-buffer, %s: %zu bytes of stack", name, used);
+        tap_ok(good && used < MULTI_BUFFER, "multi-buffer, %s: uses %zu bytes of stack", name,
+               used);
     }
     return tap_done();
 }

@@ -176,13 +176,14 @@ static void measure(const struct subject *s)
     qsort(samples, MEASURED, sizeof(*samples), by_time);
     const double t2 = t_squared(samples, KEPT);
     tap_ok(right == MEASURED, "%s: %u of %u results are right", s->what, right, MEASURED);
-    tap_diag("%s: %s (t squared %.1f; 20 is in doubt, 100 certain)", s->what, verdict(t2), t2);
+    tap_diag("%s: %s (t squared is %.1f; above 20 in doubt, above 100 certain)", s->what,
+             verdict(t2), t2);
 }
 
 int main(void)
 {
     static struct subject control = {
-        "a comparison that stops early, to compare with", {{0}}, stops_early};
+        "the control, a comparison that stops early", {{0}}, stops_early};
     static struct subject tags = {
         "GCM, tags wrong in the first and in the last byte", {{0}}, gcm_open};
     static struct subject pads = {

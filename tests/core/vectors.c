@@ -81,7 +81,7 @@ static bool same(const struct rsp_record *r, const char *what, const void *got,
 {
     if (tap_same(got, expected->data, expected->len))
         return true;
-    tap_diag("the record in line %u: %s", r->line, what);
+    tap_diag("the record in line %u: wrong %s", r->line, what);
     return false;
 }
 
@@ -108,7 +108,7 @@ static bool run_cfb1(const struct tr_backend *b, const struct rsp_record *r)
     return r->field[RSP_IV].len == 16 &&
            (r->decrypt ? tr_cfb1_decrypt : tr_cfb1_encrypt)(&key, iv, out, in->data, in->len) ==
                TR_OK &&
-           same(r, "the mode's function", out, &expected);
+           same(r, "output of the mode's function", out, &expected);
 }
 
 /* Processes the message by the mode's function, and by struct tr_cipher if that has the mode. */
@@ -125,7 +125,7 @@ static bool run_kat(const struct tr_backend *b, enum tr_mode mode, const struct 
         return false;
     }
     bool good = mode_run(&key, mode, r->decrypt, &p, out, in->data, in->len) == TR_OK &&
-                same(r, "the mode's function", out, output_of(r));
+                same(r, "output of the mode's function", out, output_of(r));
     operations++;
     if (mode == TEST_CFB8)
         return good;
@@ -133,7 +133,7 @@ static bool run_kat(const struct tr_backend *b, enum tr_mode mode, const struct 
     good &= tr_cipher_start(&c, &key, mode, r->decrypt, 0, iv->data) == TR_OK &&
             tr_cipher_update(&c, out, &len, in->data, in->len) == TR_OK && len == in->len &&
             tr_cipher_final(&c, out + len, &last) == TR_OK && last == 0 &&
-            same(r, "struct tr_cipher", out, output_of(r));
+            same(r, "output of struct tr_cipher", out, output_of(r));
     operations++;
     return good;
 }
@@ -143,7 +143,7 @@ static bool run_expansion(const struct tr_backend *b, const struct rsp_record *r
     const struct tr_aes_key key = key_for(b, r->field[RSP_KEY].data, r->field[RSP_KEY].len);
     const struct rsp_bytes *schedule = &r->field[RSP_SCHEDULE];
     operations++;
-    return schedule->len == 16 * (key.rounds + 1) && same(r, "the words", key.enc, schedule);
+    return schedule->len == 16 * (key.rounds + 1) && same(r, "round keys", key.enc, schedule);
 }
 
 /* ---- Monte Carlo (AESAVS section 6.4) ------------------------------------------------------- */
@@ -204,13 +204,13 @@ static bool run_mct(const struct tr_backend *b, enum tr_mode mode, const struct 
     const size_t key_len = r->field[RSP_KEY].len;
     if (r->count == 0)
         chain_begin(c, r);
-    if (!same(r, "the chain's key", c->key, &r->field[RSP_KEY]) ||
-        !same(r, "the chain's IV", c->iv, &r->field[RSP_IV]) ||
-        !same(r, "the chain's input", c->input, input_of(r)))
+    if (!same(r, "key of the chain", c->key, &r->field[RSP_KEY]) ||
+        !same(r, "IV of the chain", c->iv, &r->field[RSP_IV]) ||
+        !same(r, "input of the chain", c->input, input_of(r)))
         return false;
     const struct tr_aes_key key = key_for(b, c->key, key_len);
     chain_steps(c, &key, mode, r->decrypt);
-    const bool good = same(r, "the output", c->output[0], output_of(r));
+    const bool good = same(r, "output", c->output[0], output_of(r));
     chain_next(c, key_len, mode);
     return good;
 }
@@ -224,9 +224,9 @@ static bool run_mct_cfb8(const struct tr_backend *b, const struct rsp_record *r,
     uint8_t output[1000], iv[16];
     if (r->count == 0)
         chain_begin(c, r);
-    if (!same(r, "the chain's key", c->key, &r->field[RSP_KEY]) ||
-        !same(r, "the chain's IV", c->iv, &r->field[RSP_IV]) ||
-        !same(r, "the chain's input", c->input, input_of(r)))
+    if (!same(r, "key of the chain", c->key, &r->field[RSP_KEY]) ||
+        !same(r, "IV of the chain", c->iv, &r->field[RSP_IV]) ||
+        !same(r, "input of the chain", c->input, input_of(r)))
         return false;
     const struct tr_aes_key key = key_for(b, c->key, key_len);
     memcpy(iv, c->iv, 16);
@@ -240,7 +240,7 @@ static bool run_mct_cfb8(const struct tr_backend *b, const struct rsp_record *r,
         c->key[i] ^= output[1000 - key_len + i];
     memcpy(c->iv, output + 984, 16);
     c->input[0] = output[983];
-    return same(r, "the output", &output[999], output_of(r));
+    return same(r, "output", &output[999], output_of(r));
 }
 
 static bool run_mct_ends(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r)
@@ -254,7 +254,7 @@ static bool run_mct_ends(const struct tr_backend *b, enum tr_mode mode, const st
         const struct tr_aes_key key = key_for(b, c.key, key_len);
         chain_steps(&c, &key, mode, r->decrypt);
     }
-    return same(r, "the end of the chain", c.output[0], output_of(r));
+    return same(r, "end of the chain", c.output[0], output_of(r));
 }
 
 /* ---- A file --------------------------------------------------------------------------------- */
@@ -285,8 +285,8 @@ static void run_file(const struct tr_backend *b, const struct vector_file *f,
     }
     cases += n[0] + n[1];
     tap_ok(failed == 0 && n[0] == f->encrypt && n[1] == f->decrypt,
-           "%s: %s, %u + %u cases, expected %u + %u", tr_backend_name(b), f->path, n[0], n[1],
-           f->encrypt, f->decrypt);
+           "%s: %s, ran %u encryption and %u decryption cases, expected %u and %u",
+           tr_backend_name(b), f->path, n[0], n[1], f->encrypt, f->decrypt);
 }
 
 static bool read_file(const struct vector_file *f, struct rsp_file *rsp)
@@ -359,7 +359,7 @@ static void test_reader(void)
     tap_ok(reads(GOOD, 1, false) &&
                reads(GOOD "\n[DECRYPT]\n# x\nCOUNT = 0\nKEY = 00\nSCHEDULE = 00\n", 2, false) &&
                reads(BITS, 1, true) && !reads(GOOD, 1, true) && !reads(BITS, 1, false),
-           "the reader accepts what is well formed");
+           "the reader accepts well-formed files");
     tap_ok(accepted == 0, "the reader refuses %zu malformed files", n);
 }
 

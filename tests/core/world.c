@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the core in an environment that may refuse the vector registers and that limits the blocks
- * per hold, as a kernel does. The core is compiled for that environment (world/env_kernel.h).
+ * Tests the core in an environment that may refuse the vector registers, as a kernel does. A hold
+ * is the time in which the core may use them, from world_begin() to world_end(). The environment
+ * also limits the blocks per hold. The core is compiled for it (world/env_kernel.h).
  *
  * Every backend must pass its known-answer tests with registers refused never, always and at
  * random, and with several limits. Messages under a key that was set while the registers were
@@ -90,16 +91,17 @@ static void known_answers(const struct tr_backend *b)
     unsigned long unbounded = 0;
     for (unsigned i = 0; i < BOUNDS; i++) {
         bool right = true;
-        char bound[32] = "no bound";
+        char bound[32] = "no limit";
         if (i != 0)
-            snprintf(bound, sizeof(bound), "%zu blocks a hold", bounds[i]);
+            snprintf(bound, sizeof(bound), "%zu blocks per hold", bounds[i]);
         most = bounds[i];
         refuse = 0;
         holds = 0;
         right &= known(b, 0) == TR_OK;
         unbounded = i == 0 ? holds : unbounded;
         bool split = b->features == 0 ? holds == 0 : i == 0 || holds > unbounded;
-        tap_ok(right && split, "%s, %s: %lu holds", b->name, bound, holds);
+        tap_ok(right && split, "%s passes its known-answer tests, %s: %lu holds", b->name, bound,
+               holds);
 
         refuse = 1;
         holds = refusals = 0;
@@ -108,7 +110,8 @@ static void known_answers(const struct tr_backend *b)
         for (unsigned round = 0; round < ROUNDS; round++)
             right &= known(b, 0) == TR_OK;
         right &= (b->features == 0) == (refusals == 0);
-        tap_ok(right, "%s, %s: %lu holds, %lu refused", b->name, bound, holds, refusals);
+        tap_ok(right, "%s passes its known-answer tests with refusals, %s: %lu holds, %lu refused",
+               b->name, bound, holds, refusals);
     }
 }
 
@@ -227,7 +230,7 @@ static void probe_many(const struct tr_backend *b, bool refused)
     right &= tr_cbc_encrypt_many(jobs, JOBS) == TR_OK;
     refuse = 0;
     tap_ok(right && probed_right && probed == sizeof(text) && (probes < JOBS) == together,
-           "%s, registers %s: %u jobs are seen as %lu calls, %zu bytes", b->name,
+           "%s, registers %s: a tracer sees %u jobs as %lu calls of %zu bytes in all", b->name,
            refused ? "refused" : "held", JOBS, probes, probed);
 }
 

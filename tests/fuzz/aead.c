@@ -40,7 +40,7 @@ static void start(struct input *in)
     m.decrypt = next(in) & 1;
     m.n = n;
     fill(m.iv, n.iv, next(in));
-    check(a->start(&state, m.iv, &m.n) == TR_OK, "start");
+    check(a->start(&state, m.iv, &m.n) == TR_OK, "the status of start()");
 }
 
 static bool aad_is_legal(size_t n)
@@ -59,7 +59,7 @@ static void aad(struct input *in)
         return;
     fill(m.aad + m.aad_len, n, next(in));
     const enum tr_status status = a->aad(&state, m.aad + m.aad_len, n);
-    check((status == TR_OK) == aad_is_legal(n), "AAD");
+    check((status == TR_OK) == aad_is_legal(n), "the status of aad()");
     if (status != TR_OK)
         return;
     m.aad_len += n;
@@ -95,14 +95,14 @@ static void crypt(struct input *in)
     memcpy(area, m.in + m.len, n);
     if (how & 1 && n > 1) {
         const enum tr_status status = a->crypt(&state, m.decrypt, area + 1, area, n, tag);
-        check(status != TR_OK && tap_same(area, m.in + m.len, n), "overlap");
+        check(status != TR_OK && tap_same(area, m.in + m.len, n), "a call with a partial overlap");
         return;
     }
     uint8_t *out = how & 2 ? area : area + FUZZ_LONGEST + 32;
     const enum tr_status status = a->crypt(&state, m.decrypt, out, area, n, tag);
-    check((status == TR_OK) == crypt_is_legal(n), "data");
+    check((status == TR_OK) == crypt_is_legal(n), "the status of crypt()");
     check(untouched(out + n, 32) && (status == TR_OK || out == area || untouched(out, n)),
-          "bytes beside the output");
+          "a byte outside the output");
     if (status != TR_OK)
         return;
     memcpy(m.out + m.len, out, n);
@@ -123,7 +123,7 @@ static void compare(const uint8_t *tag)
     check(a->set_key(&s, &tr_bitslice, m.key, m.n.key) == TR_OK &&
               a->whole(&s, m.decrypt, &m.n, m.iv, m.aad, out, m.in, other) == TR_OK &&
               tap_same(out, m.out, m.len) && tap_same(other, tag, m.n.tag),
-          "the one-shot call gives another message");
+          "the message, which differs from the one-shot call's");
 }
 
 static void end(struct input *in)
@@ -134,12 +134,12 @@ static void end(struct input *in)
     memset(tag, 0x5a, sizeof(tag));
     const enum tr_status status = a->end(&state, verify, tag, m.n.tag);
     if (!legal) {
-        check(status == TR_ERR_STATE && untouched(tag, 16), "end of no message");
+        check(status == TR_ERR_STATE && untouched(tag, 16), "end() without a message");
         return;
     }
     m.started = false;
     if (verify) /* a tag of 1 to 3 bytes may be right by chance */
-        check(status == TR_ERR_TAG || m.n.tag < 4, "a wrong tag");
+        check(status == TR_ERR_TAG || m.n.tag < 4, "the status of a forged tag");
     else
         check(status == TR_OK && untouched(tag + m.n.tag, 16 - m.n.tag), "the tag");
     if (!verify)
@@ -159,7 +159,7 @@ static void crypt_all(struct input *in)
     if (!m.started) {
         memset(out, 0x5a, sizeof(out));
         check(a->crypt(&state, m.decrypt, out, m.in, n, tag) == TR_ERR_STATE && untouched(out, n),
-              "data of no message");
+              "crypt() without a message");
         return;
     }
     m.n.aad = m.aad_len;
@@ -171,18 +171,19 @@ static void crypt_all(struct input *in)
         (void)a->crypt(&state, false, out, m.in, n, tag);
         return;
     }
-    check(a->set_key(&s, &tr_bitslice, m.key, m.n.key) == TR_OK, "key");
+    check(a->set_key(&s, &tr_bitslice, m.key, m.n.key) == TR_OK, "set_key() of bitslice");
     uint8_t right[16];
-    check(a->whole(&s, false, &m.n, m.iv, m.aad, made, m.in, right) == TR_OK, "one-shot call");
+    check(a->whole(&s, false, &m.n, m.iv, m.aad, made, m.in, right) == TR_OK,
+          "the one-shot call of bitslice");
     if (!m.decrypt) {
         check(a->crypt(&state, false, out, m.in, n, tag) == TR_OK && tap_same(out, made, n) &&
                   tap_same(tag, right, 16),
-              "the one-shot call gives another message");
+              "the message, which differs from the one-shot call's");
         return;
     }
     right[n % 16] ^= (uint8_t)forge;
     const enum tr_status status = a->crypt(&state, true, out, made, n, right);
-    check(status == (forge ? TR_ERR_TAG : TR_OK), "the verdict");
+    check(status == (forge ? TR_ERR_TAG : TR_OK), "the status of decryption");
     for (size_t i = 0; i < n; i++)
         check(out[i] == (forge ? 0 : m.in[i]), "the plaintext");
 }
@@ -196,7 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     m.n.key = a->key.min + next(&in) % ((a->key.max - a->key.min) / a->key.step + 1) * a->key.step;
     m.n.tag = 16;
     fill(m.key, m.n.key, next(&in));
-    check(a->set_key(&state, b, m.key, m.n.key) == TR_OK, "set_key");
+    check(a->set_key(&state, b, m.key, m.n.key) == TR_OK, "set_key()");
     while (in.left > 0) {
         switch (next(&in) % 8) {
         case 0:

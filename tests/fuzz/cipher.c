@@ -26,7 +26,8 @@ static long one_shot(const struct tr_aes_key *key, enum tr_mode mode, bool decry
     }
     if ((mode_is_blocks(mode) && len % 16 != 0) || (padding && len == 0))
         return -1;
-    check(mode_run(key, mode, decrypt, &p, expected, message, len) == TR_OK, "one-shot call");
+    check(mode_run(key, mode, decrypt, &p, expected, message, len) == TR_OK,
+          "the one-shot call of bitslice");
     if (!padding || !decrypt)
         return (long)len;
     const uint8_t n = expected[len - 1];
@@ -54,10 +55,10 @@ static void update(struct tr_cipher *c, struct input *in, size_t *taken, size_t 
     const enum tr_status status = tr_cipher_update(c, out, &out_len, area, n);
     if (status == TR_ERR_OVERLAP && out == area) { /* refused without a change */
         check(memcmp(&before, c, sizeof(before)) == 0 && tap_same(area, in_bytes + *taken, n),
-              "overlap");
+              "a refused update, which changed something");
         return;
     }
-    check(status == TR_OK && out_len == room, "update");
+    check(status == TR_OK && out_len == room, "the status or output length of update()");
     memcpy(out_bytes + *written, out, out_len);
     *taken += n;
     *written += out_len;
@@ -78,12 +79,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&c, 0xa5, sizeof(c));
     const struct tr_aes_key tested = key_for(b, raw, key_len);
     const struct tr_aes_key key = key_for(&tr_bitslice, raw, key_len);
-    check(tr_cipher_start(&c, &tested, mode, decrypt, padding, iv) == TR_OK, "start");
+    check(tr_cipher_start(&c, &tested, mode, decrypt, padding, iv) == TR_OK,
+          "the status of tr_cipher_start()");
     while (in.left > 0)
         update(&c, &in, &taken, &written);
     const enum tr_status status = tr_cipher_final(&c, last, &last_len);
     const long len = one_shot(&key, mode, decrypt, padding, iv, taken);
-    check((status == TR_OK) == (len >= 0), "the end");
+    check((status == TR_OK) == (len >= 0), "the status of tr_cipher_final()");
     if (status == TR_OK) {
         memcpy(out_bytes + written, last, last_len);
         check(written + last_len == (size_t)len && tap_same(out_bytes, expected, (size_t)len),

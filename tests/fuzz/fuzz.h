@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Common to the fuzz targets: an input that is read byte by byte, and a check that aborts. */
+/* Shared by the fuzz targets: an input that is read byte by byte, and a check that aborts. */
 #ifndef TENROUNDS_FUZZ_H
 #define TENROUNDS_FUZZ_H
 

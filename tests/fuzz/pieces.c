@@ -16,18 +16,19 @@ static void cmac(struct input *in, const struct tr_backend *b, const uint8_t *ra
     bool started = false;
     memset(&c, 0, sizeof(c));
     memset(&key, 0, sizeof(key));
-    check(tr_cmac_start(&c, &key) == TR_ERR_STATE, "start without a key");
-    check(tr_cmac_set_key(&key, b, raw, key_len) == TR_OK, "set_key");
+    check(tr_cmac_start(&c, &key) == TR_ERR_STATE, "the status of tr_cmac_start() without a key");
+    check(tr_cmac_set_key(&key, b, raw, key_len) == TR_OK, "tr_cmac_set_key()");
     while (in->left > 0) {
         const uint8_t what = next(in) % 8;
         const size_t n = next_length(in);
         if (what == 0) {
-            check(tr_cmac_start(&c, &key) == TR_OK, "start");
+            check(tr_cmac_start(&c, &key) == TR_OK, "tr_cmac_start()");
             started = true;
             len = 0;
         } else if (what == 1) {
             const size_t tag_len = 1 + n % 16;
-            check(tr_cmac_tag(&c, tag, tag_len) == (started ? TR_OK : TR_ERR_STATE), "tag");
+            check(tr_cmac_tag(&c, tag, tag_len) == (started ? TR_OK : TR_ERR_STATE),
+                  "the status of tr_cmac_tag()");
             check(!started || (tr_cmac_set_key(&reference, &tr_bitslice, raw, key_len) == TR_OK &&
                                tr_cmac_sign(&reference, message, len, right, tag_len) == TR_OK &&
                                tap_same(tag, right, tag_len)),
@@ -35,7 +36,8 @@ static void cmac(struct input *in, const struct tr_backend *b, const uint8_t *ra
             started = false;
         } else if (len + n <= ROOM) {
             fill(message + len, n, what);
-            check(tr_cmac_update(&c, message + len, n) == (started ? TR_OK : TR_ERR_STATE), "data");
+            check(tr_cmac_update(&c, message + len, n) == (started ? TR_OK : TR_ERR_STATE),
+                  "the status of tr_cmac_update()");
             len += started ? n : 0;
         }
     }
@@ -54,7 +56,7 @@ static void cfb(struct input *in, const struct tr_backend *b, const uint8_t *raw
         const size_t n = next(in);
         fill(message + len, n, next(in));
         check(mode_run(&key, mode, decrypt, &p, pieces + len, message + len, n) == TR_OK,
-              "a piece");
+              "the status of a piece");
         len += n;
     }
     check(mode_run(&other, mode, decrypt, &q, whole, message, len) == TR_OK &&

@@ -152,7 +152,7 @@ int main(int argc, char **argv)
     }
     unsigned differences = 0, errors = 0;
     if (stories[0].calls != stories[1].calls)
-        printf("%u calls of ours, %u of theirs\n", stories[0].calls, stories[1].calls);
+        printf("our driver had %u calls, theirs had %u\n", stories[0].calls, stories[1].calls);
     for (unsigned i = 0; i < stories[0].calls && i < stories[1].calls && differences < 10; i++) {
         errors += stories[1].result[i] < 0;
         if (stories[0].result[i] != stories[1].result[i]) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Makes requests through AF_ALG, for tests that read the module's counters, or load and unload it:
+ * Makes requests through AF_ALG, for tests that read the module's counters, or load and unload the
+ * module:
  *
  *   alg hold TYPE NAME               keeps a transform open until it is killed; prints "open"
  *   alg encrypt TYPE NAME BYTES N    makes N requests of BYTES bytes in page-aligned buffers
@@ -102,7 +103,7 @@ static int encrypt(const char *type, const char *name, size_t len, unsigned time
         ssize_t n = request(&a, 0, in, total, out, room);
 
         if (n != (ssize_t)room) {
-            printf("%s: encryption of %zu bytes gave %zd\n", name, len, n);
+            printf("%s: encryption of %zu bytes returned %zd\n", name, len, n);
             return 1;
         }
     }
@@ -119,7 +120,7 @@ static int round_trip(const struct algorithm *a, const char *name, size_t len)
         n = request(a, 1, out, room, back, plain);
     if (n == (ssize_t)plain && memcmp(in, back, plain) == 0)
         return 0;
-    printf("%s: %zu bytes came back as %zd, or wrong\n", name, len, n);
+    printf("%s: a round trip of %zu bytes returned %zd, or wrong bytes\n", name, len, n);
     return 1;
 }
 
@@ -188,8 +189,8 @@ static int compare_keys(const struct algorithm keys[2], const char *name, int de
         if (holds[0] != 0 && holds[0] == holds[1])
             return 0;
     }
-    printf("%s: %lu holds of the registers with a key set with them, %lu with one set without\n",
-           name, holds[0], holds[1]);
+    printf("%s: %lu holds under the key set with registers, %lu under the key set without\n", name,
+           holds[0], holds[1]);
     return 1;
 }
 

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
         fatal(argv[2]);
     if (posix_memalign((void **)&pages, 4096, len + offset) != 0 || pipe(pipe_ends) != 0 ||
         fcntl(pipe_ends[1], F_SETPIPE_SZ, 1 << 18) < 0)
-        fatal("memory or pipe");
+        fatal("cannot get memory or a pipe");
     unsigned char *data = pages + offset;
     memset(data, 0x5a, len);
 

@@ -4,8 +4,8 @@
 # guest: clearcpuid
 
 check 'the processor has AES instructions' $bin/cpuid aes
-refused 'which the kernel does not use' flag aes
-check 'loads' load
-same 'the backend' "$backend" vperm
+refused 'the kernel does not use the AES instructions' flag aes
+check 'the module loads' load
+same 'the backend is vperm' "$backend" vperm
 passed vperm 90
 unload

@@ -27,7 +27,7 @@ int main(int argc, char **argv)
         int err;
 
         if (syscall(SYS_init_module, module, file.st_size, "") != 0) {
-            printf("load: %s\n", strerror(errno));
+            printf("cannot load: %s\n", strerror(errno));
             failed++;
             continue;
         }
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
             usleep(500);
         }
         if (err != 0) {
-            printf("unload: %s\n", strerror(errno));
+            printf("cannot unload: %s\n", strerror(errno));
             failed++;
         }
     }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# dm-crypt reads with the kernel's own driver what it wrote with ours, and the reverse, byte for
-# byte. Reference counts and counters show which driver was used.
+# dm-crypt reads with the kernel's own driver the same bytes that it wrote with our driver, and the
+# reverse. Reference counts and counters show which driver was used.
 # guest: plain
 # modules: aesni-intel brd dm-crypt crypto_user essiv xts ctr ecb cbc sha256_generic
 # programs: cryptsetup dmsetup
@@ -38,18 +38,18 @@ plain() {
     size=$4
     eval "cipher=capi:\$$whose-$3"
     dmsetup create plain --table "0 $((kilobytes * 2)) crypt $cipher $key 0 $disk 0 1 sector_size:$size" ||
-        fail "dmsetup with $cipher"
+        fail "dmsetup create fails with $cipher"
     shift 4
     expect_held "$whose"
     "$@"
-    dmsetup remove plain || fail "dmsetup remove"
+    dmsetup remove plain || fail "dmsetup remove fails"
     expect_work "$whose" "$size"
 }
 
-# Reads and compares what the other driver wrote, then writes another file.
+# Compares the data that the other driver wrote with the first file, then writes the second file.
 exchange() { # device file file
     load_from "$1" /tmp/read
-    same_bytes "$2" /tmp/read "what was read is not what the other driver wrote"
+    same_bytes "$2" /tmp/read "the bytes read differ from the bytes that the other driver wrote"
     store "$3" "$1"
 }
 
@@ -69,10 +69,10 @@ luks() {
     remember "$2"
     size=$3
     shift 3
-    cryptsetup open --key-file /tmp/passphrase $disk luks || fail "cryptsetup open"
+    cryptsetup open --key-file /tmp/passphrase $disk luks || fail "cryptsetup open fails"
     expect_held "$whose"
     "$@"
-    cryptsetup close luks || fail "cryptsetup close"
+    cryptsetup close luks || fail "cryptsetup close fails"
     expect_work "$whose" "$size"
 }
 
@@ -80,7 +80,7 @@ luks_both_ways() ( # ALGORITHM CIPHER KEY-BITS SECTOR-SIZE
     prefer ours "$1"
     cryptsetup luksFormat --batch-mode --type luks2 --cipher "$2" --key-size "$3" --sector-size "$4" \
         --luks2-metadata-size 16k --luks2-keyslots-size 256k --pbkdf pbkdf2 --pbkdf-force-iterations 1000 \
-        --use-urandom --key-file /tmp/passphrase $disk || fail "cryptsetup luksFormat"
+        --use-urandom --key-file /tmp/passphrase $disk || fail "cryptsetup luksFormat fails"
     luks ours "$1" "$4" store /tmp/first /dev/mapper/luks
     luks theirs "$1" "$4" exchange /dev/mapper/luks /tmp/first /tmp/second
     luks ours "$1" "$4" exchange /dev/mapper/luks /tmp/second /tmp/first
@@ -95,15 +95,15 @@ check 'the module loads' load
 for module in aesni-intel crypto_user dm-crypt; do
     check "modprobe $module" modprobe $module
 done
-check 'a disk in memory' modprobe brd rd_nr=1 rd_size=4096
+check 'a disk in memory is created' modprobe brd rd_nr=1 rd_size=4096
 
 # The name of a template contains the drivers of all its parts, essiv(cbc-aes-...,sha256-...), or of
 # none.
 essiv=essiv:$(best_driver theirs sha256)
 while read -r algorithm iv key_bytes sector_size; do
-    check "dm-crypt $algorithm $iv, key of $key_bytes bytes, sectors of $sector_size: both ways" \
+    check "dm-crypt $algorithm $iv, $key_bytes-byte key, $sector_size-byte sectors: drivers agree" \
         plain_both_ways "$algorithm" "$iv" "$key_bytes" "$sector_size"
-    dmsetup remove plain 2>/dev/null # a failed test leaves it open
+    dmsetup remove plain 2>/dev/null # a failed test leaves the device open
 done <<END
 xts(aes) plain64 32 512
 xts(aes) plain64 64 4096
@@ -113,7 +113,7 @@ ctr(aes) plain64 32 4096
 ecb(aes) null 32 512
 END
 while read -r algorithm cipher key_bits sector_size; do
-    check "LUKS2 $cipher, key of $key_bits bits, sectors of $sector_size: both ways" \
+    check "LUKS2 $cipher, $key_bits-bit key, $sector_size-byte sectors: drivers agree" \
         luks_both_ways "$algorithm" "$cipher" "$key_bits" "$sector_size"
     cryptsetup close luks 2>/dev/null
 done <<END
@@ -121,4 +121,4 @@ xts(aes) aes-xts-plain64 256 512
 xts(aes) aes-xts-plain64 512 4096
 cbc(aes) aes-cbc-essiv:sha256 256 512
 END
-check 'and unloads' unload
+check 'the module unloads' unload

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# An ESP tunnel between two network namespaces, with our driver at one end and the kernel's own at
-# the other, and the reverse. The data arrives unchanged, and our driver is called exactly once per
-# packet at each end that uses it.
+# Tests an ESP tunnel between two network namespaces, with our driver at one end and the kernel's
+# own at the other, and the reverse. The data must arrive unchanged. At each end that uses our
+# driver, the driver must be called exactly once per packet.
 # guest: plain
 # modules: aesni-intel crypto_user veth esp4 xfrm_user gcm seqiv echainiv authenc drbg jitterentropy_rng sha512_generic
 # programs: /sbin/ip
@@ -15,8 +15,8 @@ size=200000
 # Creates two namespaces, west and east. The link has 10.0.0.1 and 10.0.0.2; the networks behind
 # have 10.1.0.1 and 10.2.0.1.
 namespaces() (
-    $ip netns add west && $ip netns add east || fail "no namespaces"
-    $ip link add w type veth peer name e || fail "no veth"
+    $ip netns add west && $ip netns add east || fail "cannot add the namespaces"
+    $ip link add w type veth peer name e || fail "cannot add the veth pair"
     side west w 10.0.0.1 10.1.0.1 10.2.0.0/24 10.0.0.2
     side east e 10.0.0.2 10.2.0.1 10.1.0.0/24 10.0.0.1
 )
@@ -26,7 +26,7 @@ side() { # namespace device address inner-address others-network others-address
         $ip -n "$1" addr add "$3/24" dev "$2" &&
         $ip -n "$1" addr add "$4/32" dev lo &&
         $ip -n "$1" link set "$2" up &&
-        $ip -n "$1" route add "$5" via "$6" src "$4" || fail "namespace $1"
+        $ip -n "$1" route add "$5" via "$6" src "$4" || fail "cannot set up namespace $1"
 }
 
 # Adds the security associations of both directions at one end. They use the drivers that are
@@ -36,10 +36,11 @@ states() { # namespace
         # shellcheck disable=SC2086 # three words
         set -- "$1" $direction
         eval "$ip -n $1 xfrm state add src $2 dst $3 proto esp spi $4 reqid 1 mode tunnel $transform" ||
-            fail "xfrm state in $1"
+            fail "cannot add the xfrm state in $1"
     done
 }
-policies() { # namespace out|in forth|back
+# Adds the policies of both directions at both ends.
+policies() {
     forth='src 10.1.0.0/24 dst 10.2.0.0/24'
     back='src 10.2.0.0/24 dst 10.1.0.0/24'
     west='tmpl src 10.0.0.1 dst 10.0.0.2 proto esp reqid 1 mode tunnel'
@@ -48,9 +49,9 @@ policies() { # namespace out|in forth|back
     $ip -n west xfrm policy add $forth dir out $west &&
         $ip -n west xfrm policy add $back dir in $east &&
         $ip -n east xfrm policy add $back dir out $east &&
-        $ip -n east xfrm policy add $forth dir in $west || fail "xfrm policy"
+        $ip -n east xfrm policy add $forth dir in $west || fail "cannot add the xfrm policies"
 }
-# The number of packets that an end's security associations have processed.
+# Prints the number of packets that an end's security associations have processed.
 packets() { # namespace
     $ip -n "$1" -s xfrm state | sed -n 's/.* \([0-9]*\)(packets).*/\1/p' | awk '{ sum += $1 } END { print sum + 0 }'
 }
@@ -62,7 +63,7 @@ send_file() { # namespace file namespace address
     tries=0
     until $ip netns exec "$3" netstat -ltn | grep -q :7000; do
         tries=$((tries + 1))
-        [ $tries -lt 500 ] || fail "nobody listens"
+        [ $tries -lt 500 ] || fail "$3 does not listen on port 7000"
         usleep 20000
     done
     timeout 30 $ip netns exec "$1" nc -w 10 "$4" 7000 <"$2" || {
@@ -70,12 +71,13 @@ send_file() { # namespace file namespace address
         fail "cannot send from $1"
     }
     wait $receiver
-    cmp "$2" /tmp/arrived || fail "what $3 got is not what $1 sent"
+    cmp "$2" /tmp/arrived || fail "$3 received other bytes than $1 sent"
 }
 
-tunnel() ( # whose-west whose-east ALGORITHM OUTER-ALGORITHM
+tunnel() ( # whose-west whose-east ALGORITHM
     for space in west east; do
-        $ip -n $space xfrm state flush && $ip -n $space xfrm policy flush || fail "xfrm flush"
+        $ip -n $space xfrm state flush && $ip -n $space xfrm policy flush ||
+            fail "cannot flush xfrm in $space"
     done
     prefer "$1" "$3"
     remember "$3"
@@ -90,7 +92,7 @@ tunnel() ( # whose-west whose-east ALGORITHM OUTER-ALGORITHM
     send_file west /tmp/first east 10.2.0.1
     send_file east /tmp/second west 10.1.0.1
     for length in 0 1 15 16 17 1300 4000; do
-        $ip netns exec west ping -c 1 -W 5 -s $length -I 10.1.0.1 10.2.0.1 >/dev/null || fail "no answer to $length bytes"
+        $ip netns exec west ping -c 1 -W 5 -s $length -I 10.1.0.1 10.2.0.1 >/dev/null || fail "no answer to a ping of $length bytes"
     done
     expected=0
     for space in west east; do
@@ -101,7 +103,7 @@ tunnel() ( # whose-west whose-east ALGORITHM OUTER-ALGORITHM
         [ $space = west ] || whose=$2
         [ "$whose" = theirs ] || expected=$((expected + seen))
         wrong=$($ip netns exec $space cat /proc/net/xfrm_stat | awk '$2 != 0')
-        [ -z "$wrong" ] || fail "$space: $wrong"
+        [ -z "$wrong" ] || fail "$space has xfrm errors: $wrong"
     done
     expect_calls -eq $expected
 )
@@ -113,18 +115,21 @@ for module in aesni-intel crypto_user veth esp4 xfrm_user; do
     check "modprobe $module" modprobe $module
 done
 mkdir -p /var/run
-check 'two namespaces' namespaces
+check 'two namespaces are set up' namespaces
 
 transform="aead 'rfc4106(gcm(aes))' 0x$(random_hex 20) 128"
-check "GCM, 128 bits: west is ours" tunnel ours theirs 'rfc4106(gcm(aes))'
-check "GCM, 128 bits: east is ours" tunnel theirs ours 'rfc4106(gcm(aes))'
+check "GCM, 128-bit key: the tunnel works with our driver in west" \
+    tunnel ours theirs 'rfc4106(gcm(aes))'
+check "GCM, 128-bit key: the tunnel works with our driver in east" \
+    tunnel theirs ours 'rfc4106(gcm(aes))'
 transform="aead 'rfc4106(gcm(aes))' 0x$(random_hex 36) 64"
-check "GCM, 256 bits, tag of 64: both are ours" tunnel ours ours 'rfc4106(gcm(aes))'
+check "GCM, 256-bit key, 64-bit tag: the tunnel works with our driver at both ends" \
+    tunnel ours ours 'rfc4106(gcm(aes))'
 transform="enc 'cbc(aes)' 0x$(random_hex 32) auth-trunc 'hmac(sha256)' 0x$(random_hex 32) 128"
-check "CBC and HMAC: west is ours" tunnel ours theirs 'cbc(aes)'
-check "CBC and HMAC: east is ours" tunnel theirs ours 'cbc(aes)'
+check "CBC and HMAC: the tunnel works with our driver in west" tunnel ours theirs 'cbc(aes)'
+check "CBC and HMAC: the tunnel works with our driver in east" tunnel theirs ours 'cbc(aes)'
 for space in west east; do
     $ip -n $space xfrm state flush
     $ip netns del $space
 done
-check 'and unloads' unload
+check 'the module unloads' unload

@@ -3,8 +3,8 @@
 # guest: noaes
 
 refused 'the processor has no AES instructions' flag aes
-check 'it has SSSE3' flag ssse3
-check 'loads' load
-same 'the backend' "$backend" vperm
+check 'the processor has SSSE3' flag ssse3
+check 'the module loads' load
+same 'the backend is vperm' "$backend" vperm
 passed vperm 90
 unload

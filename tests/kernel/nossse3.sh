@@ -6,10 +6,10 @@
 
 modprobe algif_skcipher
 refused 'the processor has no SSSE3' flag ssse3
-refused 'nor AVX' flag avx
-check 'loads' load
-same 'the backend' "$backend" bitslice
+refused 'the processor has no AVX' flag avx
+check 'the module loads' load
+same 'the backend is bitslice' "$backend" bitslice
 passed bitslice 90
-check 'requests' $bin/alg encrypt skcipher "$(driver xts)" 65536 10
-same 'take no vector registers' "$(counter holds)" 0
+check 'the module encrypts' $bin/alg encrypt skcipher "$(driver xts)" 65536 10
+same 'no request holds vector registers' "$(counter holds)" 0
 unload

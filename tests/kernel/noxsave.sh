@@ -4,11 +4,11 @@
 # guest: noxsave
 
 check 'the processor has VAES' $bin/cpuid vaes
-refused 'the kernel does not use it' flag vaes
-refused 'nor AVX' flag avx
-check 'loads' load mask=noclmul
-same 'the backend' "$backend" aesni-noclmul
+refused 'the kernel does not use VAES' flag vaes
+refused 'the kernel does not use AVX' flag avx
+check 'the module loads' load mask=noclmul
+same 'the backend is aesni-noclmul' "$backend" aesni-noclmul
 since >/tmp/since
-refused 'no other was tried' grep 'not used:' /tmp/since
+refused 'no other backend was tried' grep 'not used:' /tmp/since
 passed aesni-noclmul 250
 unload

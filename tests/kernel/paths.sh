@@ -10,12 +10,12 @@ tracing=/sys/kernel/debug/tracing
 
 # With this priority, users that open an algorithm by name get our driver.
 check 'the module loads' load priority=1000
-check 'the AES of the kernel itself' modprobe aesni-intel
-check 'AF_ALG' modprobe algif_skcipher
+check "the kernel's own AES loads" modprobe aesni-intel
+check 'AF_ALG loads' modprobe algif_skcipher
 
 # ---- 10 operations of 64 KiB: the module's counters, and the kernel's function trace ----
 
-# How often a function ran since the trace was cleared.
+# ran FUNCTION: prints how often a function ran since the trace was cleared.
 ran() { grep -c " $1 <-" $tracing/trace; }
 
 # operations HOW OFFSET STEPS: checks the module's calls, bytes, steps and holds, and the kernel
@@ -27,30 +27,36 @@ operations() {
     before_holds=$(counter holds)
     echo >$tracing/trace
     echo 1 >$tracing/tracing_on
-    check "$1 at offset $2" "$bin/chunks" "$1" "$(driver cbc)" 10 65536 "$2"
+    check "$1 at offset $2: chunks makes 10 operations" \
+        "$bin/chunks" "$1" "$(driver cbc)" 10 65536 "$2"
     echo 0 >$tracing/tracing_on
-    same "$1 at offset $2: calls of the cipher" $(($(counter 'cbc(aes)' calls) - before_calls)) 10
-    same "$1 at offset $2: bytes" $(($(counter 'cbc(aes)' bytes) - before_bytes)) 655360
-    same "$1 at offset $2: steps" $(($(counter 'cbc(aes)' steps) - before_steps)) "$3"
-    # The key expansion takes one more.
-    same "$1 at offset $2: holds of the vector registers" $(($(counter holds) - before_holds)) $(($3 + 1))
-    same "$1 at offset $2: recv" "$(ran skcipher_recvmsg)" 10
-    same "$1 at offset $2: encryptions" "$(ran crypto_skcipher_encrypt)" 10
+    same "$1 at offset $2: the cipher had 10 calls" \
+        $(($(counter 'cbc(aes)' calls) - before_calls)) 10
+    same "$1 at offset $2: the cipher had 655360 bytes" \
+        $(($(counter 'cbc(aes)' bytes) - before_bytes)) 655360
+    same "$1 at offset $2: the cipher made $3 steps" \
+        $(($(counter 'cbc(aes)' steps) - before_steps)) "$3"
+    # The key expansion takes one more hold.
+    same "$1 at offset $2: each step held the vector registers once" $(($(counter holds) - before_holds)) $(($3 + 1))
+    same "$1 at offset $2: recv ran 10 times" "$(ran skcipher_recvmsg)" 10
+    same "$1 at offset $2: the kernel encrypted 10 times" \
+        "$(ran crypto_skcipher_encrypt)" 10
 }
 
 echo 0 >$tracing/tracing_on
-check 'functions to be traced' sh -c "echo skcipher_sendmsg skcipher_recvmsg crypto_skcipher_encrypt >$tracing/set_ftrace_filter"
-check 'the tracer' sh -c "echo function >$tracing/current_tracer"
+check 'the functions to trace are set' sh -c "echo skcipher_sendmsg skcipher_recvmsg crypto_skcipher_encrypt >$tracing/set_ftrace_filter"
+check 'the tracer is set' sh -c "echo function >$tracing/current_tracer"
 # Input and output have 16 pages each. A step ends where a page of either ends.
 operations send 0 160
-same 'send: the IV once, and the data' "$(ran skcipher_sendmsg)" 11
+same 'send ran once for the IV and once for each operation' "$(ran skcipher_sendmsg)" 11
 operations send 64 320
 # If splice passes the pages of the output buffer, input and output pages end together: 17 steps per
-# operation. Some kernels copy spliced data into pages of their own, as for send: 32 steps. The
-# tool's finding is compared with this below.
+# operation. Some kernels copy spliced data into other pages, as for send: 32 steps. Below,
+# compare-paths must report the same.
 spliced=170
 steps=$(counter 'cbc(aes)' steps)
-check 'splice' "$bin/chunks" splice "$(driver cbc)" 10 65536 64
+check 'splice at offset 64: chunks makes 10 operations' \
+    "$bin/chunks" splice "$(driver cbc)" 10 65536 64
 [ $(($(counter 'cbc(aes)' steps) - steps)) = 170 ] || spliced=320
 operations splice 64 $spliced
 echo nop >$tracing/current_tracer
@@ -74,40 +80,43 @@ of() {
 
 # compare-paths fails unless all paths compute the same output as the core.
 compare() { tenrounds compare-paths aes-128-cbc --decrypt --seconds 0.01 --bytes 16,64K,128K --json "$@" >/tmp/paths.json; }
-check 'compare-paths' compare
+check 'compare-paths finds no difference' compare
 for who in tenrounds-core tenrounds openssl; do
     same "$who makes no system calls" "$(counted $who 65536)" "$(of '' 0 0 0 0)"
 done
 for bytes in 16 65536; do
     ten=$((10 * bytes))
-    same "AF_ALG with send, $bytes bytes" "$(counted af-alg $bytes)" "$(of '"recvfrom":10,"sendto":10' $ten 0 0 $ten)"
+    same "compare-paths counts AF_ALG with send, $bytes bytes" "$(counted af-alg $bytes)" "$(of '"recvfrom":10,"sendto":10' $ten 0 0 $ten)"
     calls='"recvfrom":10,"splice":10,"vmsplice":10'
     case $spliced in
     170) wanted=$(of "$calls" 0 0 $ten $ten) ;;
     *) wanted=$(of "$calls" $ten 0 0 $ten) ;;
     esac
-    same "AF_ALG with splice, $bytes bytes" "$(counted af-alg-splice $bytes)" "$wanted"
+    same "compare-paths counts AF_ALG with splice, $bytes bytes" \
+        "$(counted af-alg-splice $bytes)" "$wanted"
     # The engine also reads 8 bytes from an eventfd per call.
-    same "the engine afalg, $bytes bytes" "$(counted afalg-engine $bytes)" \
+    same "compare-paths counts the engine afalg, $bytes bytes" "$(counted afalg-engine $bytes)" \
         "$(of '"io_getevents":10,"io_submit":10,"read":10,"sendmsg":10' $ten 80 0 $ten)"
 done
-same 'AF_ALG with send, 128 KiB' "$(counted af-alg 131072)" "$(of '"recvfrom":20,"sendto":20' 1310720 0 0 1310720)"
+same 'compare-paths counts AF_ALG with send, 128 KiB' "$(counted af-alg 131072)" "$(of '"recvfrom":20,"sendto":20' 1310720 0 0 1310720)"
 driver=$(sed -n 's/.*"driver": "\(.*\)",/\1/p' /tmp/paths.json | head -n 1)
-same 'what AF_ALG took' "$driver" "$(driver cbc)"
+same 'AF_ALG used our driver' "$driver" "$(driver cbc)"
 
 # --driver selects the kernel's own driver by its name.
 before_calls=$(counter 'cbc(aes)' calls)
-check 'compare-paths with a driver' sh -c \
+check 'compare-paths --driver uses that driver' sh -c \
     "tenrounds compare-paths aes-128-cbc --seconds 0.01 --bytes 4K --driver cbc-aes-aesni | grep -q 'cbc(aes): cbc-aes-aesni,'"
 # The engine opens cbc(aes) by the algorithm's name, so it still gets our driver.
-check 'and ours for the engine' test "$(counter 'cbc(aes)' calls)" -gt "$before_calls"
-refused 'a driver of another mode' tenrounds compare-paths aes-128-cbc --bytes 16 --driver ctr-aes-aesni
+check 'the engine still uses our driver' test "$(counter 'cbc(aes)' calls)" -gt "$before_calls"
+refused 'compare-paths refuses a driver of another mode' tenrounds compare-paths aes-128-cbc --bytes 16 --driver ctr-aes-aesni
 cp "$output" /tmp/said
-check 'which is said' grep -q 'ctr-aes-aesni: that does ctr(aes), not cbc(aes)' /tmp/said
+check 'the error names both modes' \
+    grep -q 'ctr-aes-aesni: that does ctr(aes), not cbc(aes)' /tmp/said
 # A path that computes wrong output is detected before anything is timed.
 export TENROUNDS_CORRUPT=af-alg
-refused 'a kernel that computes wrongly' tenrounds compare-paths aes-128-cbc --bytes 16
+refused 'compare-paths refuses a path with wrong output' \
+    tenrounds compare-paths aes-128-cbc --bytes 16
 cp "$output" /tmp/said
-check 'which is said' grep -q 'tenrounds-core and af-alg differ' /tmp/said
+check 'the error names the paths that differ' grep -q 'tenrounds-core and af-alg differ' /tmp/said
 unset TENROUNDS_CORRUPT
-check 'and unloads' unload
+check 'the module unloads' unload

@@ -120,7 +120,8 @@ int main(int argc, char **argv)
     }
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    printf("%d requests, %d with other registers behind them; the child %s, %u times wrong\n", done,
-           wrong, child[1] > LOOKS ? "looked" : "did not run", child[0]);
+    printf("%d requests, %d of them changed registers; the child %s, %u times with changed "
+           "registers\n",
+           done, wrong, child[1] > LOOKS ? "compared" : "did not compare often enough", child[0]);
     return wrong != 0 || child[0] != 0 || child[1] <= LOOKS;
 }

@@ -7,11 +7,11 @@
 
 # expect MASK BACKEND PRIORITY
 expect() {
-    check "loads with mask '$1'" load ${1:+"mask=$1"} || return
-    same "the backend with mask '$1'" "$backend" "$2"
+    check "the module loads with mask '$1'" load ${1:+"mask=$1"} || return
+    same "mask '$1' selects $2" "$backend" "$2"
     passed "$2" "$3"
     unload
-    refused 'nothing of it is left in /proc/crypto' grep -q tenrounds /proc/crypto
+    refused 'no driver is left in /proc/crypto' grep -q tenrounds /proc/crypto
 }
 
 expect '' aesni 250

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Our drivers compute the same as the kernel's, with scatterlists of random shapes (shapes/shapes.c
-# lists them).
+# Our drivers give the same results as the kernel's, with scatterlists of random shapes
+# (shapes/shapes.c lists the shapes).
 # guest: shapes
 # modules: aesni-intel ecb cbc cts ctr xts gcm ccm cmac ghash-generic
 
@@ -9,14 +9,14 @@ modprobe -a aesni-intel ecb cbc cts ctr xts gcm ccm ghash-generic
 
 # beside KIND OURS THEIRS CASES: compares two drivers.
 beside() {
-    check "$2 as $3, seed $seed" insmod /tests/shapes.ko "kind=$1" "ours=$2" "theirs=$3" "seed=$seed" "cases=$4" &&
+    check "$2 gives the same results as $3, seed $seed" insmod /tests/shapes.ko "kind=$1" "ours=$2" "theirs=$3" "seed=$seed" "cases=$4" &&
         rmmod shapes
 }
 
 generic='aes-generic'
 all() { # MASK BACKEND CASES
-    check "loads with mask '$1'" load ${1:+"mask=$1"} || return
-    same "the backend with mask '$1'" "$backend" "$2"
+    check "the module loads with mask '$1'" load ${1:+"mask=$1"} || return
+    same "mask '$1' selects $2" "$backend" "$2"
     refused=$(counter refused)
     beside ecb "$(driver ecb)" "ecb($generic)" "$3"
     beside cbc "$(driver cbc)" "cbc($generic)" "$3"
@@ -27,7 +27,8 @@ all() { # MASK BACKEND CASES
     beside rfc4106 "$(driver rfc4106-gcm)" "rfc4106(gcm_base(ctr($generic),ghash-generic))" "$3"
     beside ccm "$(driver ccm)" "ccm_base(ctr($generic),cbcmac($generic))" "$3"
     if [ "$2" != bitslice ]; then
-        check 'vector registers were refused on the way' [ "$(counter refused)" -gt "$refused" ]
+        check 'vector registers were refused in some requests' \
+            [ "$(counter refused)" -gt "$refused" ]
     fi
     unload
 }

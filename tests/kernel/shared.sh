@@ -4,15 +4,15 @@
 # modules: algif_skcipher algif_aead
 
 modprobe -a algif_skcipher algif_aead
-same 'two processors' "$(grep -c ^processor /proc/cpuinfo)" 2
+same 'the guest has two processors' "$(grep -c ^processor /proc/cpuinfo)" 2
 for mask in '' noclmul noaes; do
-    check "loads with mask '$mask'" load ${mask:+"mask=$mask"}
+    check "the module loads with mask '$mask'" load ${mask:+"mask=$mask"}
     for a in $algorithms; do
         case $a in
         gcm | rfc4106-gcm | ccm) type=aead ;;
         *) type=skcipher ;;
         esac
-        check "$backend, $a: processes share a key" $bin/alg shared $type "$(driver "$a")" 10 && quote "$output"
+        check "$backend, $a: processes that share a key get right results" $bin/alg shared $type "$(driver "$a")" 10 && quote "$output"
     done
-    check "and unloads with mask '$mask'" unload
+    check "the module unloads with mask '$mask'" unload
 done

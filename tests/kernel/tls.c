@@ -37,7 +37,7 @@ static unsigned failures;
 
 static void fatal(const char *what)
 {
-    printf("not done: %s: %s\n", what, strerror(errno));
+    printf("test stopped: %s: %s\n", what, strerror(errno));
     exit(1);
 }
 
@@ -136,7 +136,7 @@ static void connection(int ends[2])
         bind(listener, (struct sockaddr *)&address, len) != 0 || listen(listener, 1) != 0 ||
         getsockname(listener, (struct sockaddr *)&address, &len) != 0 ||
         connect(ends[0], (struct sockaddr *)&address, len) != 0)
-        fatal("a connection by loopback");
+        fatal("cannot connect through loopback");
     ends[1] = accept(listener, NULL, NULL);
     if (ends[1] < 0)
         fatal("accept");
@@ -145,7 +145,7 @@ static void connection(int ends[2])
     for (int i = 0; i < 2; i++)
         if (setsockopt(ends[i], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
             setsockopt(ends[i], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0)
-            fatal("a limit of time");
+            fatal("cannot set a timeout");
 }
 
 /* Turns on kernel TLS for one direction of a socket. */
@@ -218,11 +218,11 @@ static void transfer(const struct version *version, const struct cipher *cipher,
 
     const char *who[] = {"theirs", "ours"};
     if (got != bytes_sent())
-        FAILED("%s %s, sender %s, receiver %s: %zu bytes of %zu came: %s", version->name,
+        FAILED("%s %s, sender %s, receiver %s: %zu of %zu bytes arrived: %s", version->name,
                cipher->name, who[tx], who[rx], got, bytes_sent(), strerror(error));
     else if (memcmp(data, received, got) != 0)
-        FAILED("%s %s, sender %s, receiver %s: what came is not what was sent", version->name,
-               cipher->name, who[tx], who[rx]);
+        FAILED("%s %s, sender %s, receiver %s: received bytes differ from sent bytes",
+               version->name, cipher->name, who[tx], who[rx]);
     unsigned long records = records_sent();
     if (between - start != (tx ? records : 0) || end - between != (rx ? records : 0))
         FAILED(
@@ -277,11 +277,11 @@ static void test(const struct version *version, const struct cipher *cipher)
 
     size_t len = capture(version, cipher, 1, wire);
     if (len <= bytes_sent())
-        FAILED("%s %s: %zu bytes on the wire", version->name, cipher->name, len);
+        FAILED("%s %s: only %zu bytes on the wire", version->name, cipher->name, len);
     if (memmem(wire, len, data + 49, 64) != NULL)
-        FAILED("%s %s: not encrypted", version->name, cipher->name);
+        FAILED("%s %s: the bytes on the wire are not encrypted", version->name, cipher->name);
     if (capture(version, cipher, 0, other_wire) != len || memcmp(wire, other_wire, len) != 0)
-        FAILED("%s %s: the wire differs", version->name, cipher->name);
+        FAILED("%s %s: the drivers put different bytes on the wire", version->name, cipher->name);
 
     /* The length of the first record with its header (RFC 8446 section 5.1). */
     size_t first = 5 + ((size_t)wire[3] << 8 | wire[4]);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# Kernel TLS with our driver at one end or both (tls.c).
+# Tests kernel TLS with our driver at one end or at both ends (tls.c).
 # guest: plain
 # modules: aesni-intel tls gcm ccm ctr crypto_user algif_aead
 # files: tests/kernel/drivers
@@ -11,10 +11,10 @@ for module in aesni-intel crypto_user tls algif_aead; do
     check "modprobe $module" modprobe $module
 done
 # The kernel's own CCM is a template, which is registered only once somebody opens it.
-check "the kernel's own CCM" instance aead 'ccm_base(ctr-aes-aesni,cbcmac(aes-aesni))'
+check "the kernel's own CCM is registered" instance aead 'ccm_base(ctr-aes-aesni,cbcmac(aes-aesni))'
 for algorithm in 'gcm(aes)' 'ccm(aes)'; do
-    check "TLS with $algorithm, with our driver and the kernel's own on either side" \
+    check "TLS with $algorithm works with our driver and the kernel's own on either side" \
         tls "$algorithm" "$(best_driver ours "$algorithm")"
     quote "$output"
 done
-check 'and unloads' unload
+check 'the module unloads' unload

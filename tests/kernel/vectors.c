@@ -64,7 +64,7 @@ static void request(const char *id, int decrypt, int valid, const struct bytes *
     ssize_t n;
 
     if (op < 0) {
-        report(id, "accept", -errno);
+        report(id, "accept failed", -errno);
         return;
     }
     memset(out, 0xa5, sizeof(out));
@@ -76,7 +76,7 @@ static void request(const char *id, int decrypt, int valid, const struct bytes *
         if (n != -EBADMSG)
             report(id, "a wrong tag was not refused", n);
     } else if (n != (ssize_t)want->len) {
-        report(id, decrypt ? "decryption" : "encryption", n);
+        report(id, decrypt ? "decryption failed" : "encryption failed", n);
     } else if (memcmp(out, want->data, want->len) != 0) {
         report(id, decrypt ? "wrong plaintext" : "wrong ciphertext", n);
     }
@@ -199,7 +199,7 @@ static void aead_case(const char *id, int valid, struct bytes *key, struct bytes
         return;
     err = alg_set_tag_size(alg, tag->len);
     if (err != 0) {
-        report(id, "the tag's size is refused", err);
+        report(id, "the tag size is refused", err);
         return;
     }
     in = want = *aad;

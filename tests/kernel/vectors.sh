@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Vectors of NIST, RFC 3686 and Wycheproof through AF_ALG, by the exact name of our driver: all of
-# them with the selected backend, one of 16 with the others.
+# Runs vectors of NIST, RFC 3686 and Wycheproof through AF_ALG, by the exact name of our driver: all
+# vectors with the selected backend, one of 16 with the other backends.
 # guest: vectors
 # modules: algif_skcipher algif_aead
 # files: tests/vectors/cavp tests/vectors/rfc3686 tests/vectors/wycheproof
@@ -20,13 +20,13 @@ run() {
     d=$2
     wanted=$3
     shift 3
-    check "$d: the vectors" $bin/vectors "$mode" "$d" $part "$@" &&
-        same "$d: how many requests there were" "$(cat /tmp/output)" "$wanted requests, 0 wrong"
+    check "$d: the vectors are right" $bin/vectors "$mode" "$d" $part "$@" &&
+        same "$d: the number of requests is right" "$(cat /tmp/output)" "$wanted requests, 0 wrong"
 }
 
-all() { # MASK BACKEND EVERY, and how many requests: ecb cbc ctr xts gcm rfc4106 ccm
-    check "loads with mask '$1'" load ${1:+"mask=$1"} || return
-    same "the backend with mask '$1'" "$backend" "$2"
+all() { # MASK BACKEND EVERY, then the numbers of requests: ecb cbc ctr xts gcm rfc4106 ccm
+    check "the module loads with mask '$1'" load ${1:+"mask=$1"} || return
+    same "mask '$1' selects $2" "$backend" "$2"
     every=$3
     run ecb "$(driver ecb)" "$4" $cavp/ECBGFSbox* $cavp/ECBKeySbox* $cavp/ECBVar* $cavp/ECBMMT*
     run cbc "$(driver cbc)" "$5" $cavp/CBCGFSbox* $cavp/CBCKeySbox* $cavp/CBCVar* $cavp/CBCMMT*

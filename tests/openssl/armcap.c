@@ -46,7 +46,7 @@ int main(void)
     const bool begun = trossl_selection_begin(&s, TROSSL_HOST_PROVIDER) != 0;
     const tr_features masked = s.choice.masked & (TR_FEATURE_AES | TR_FEATURE_NEON);
     tap_ok(begun && masked == (TR_ARM64 ? TR_FEATURE_AES : 0),
-           "OPENSSL_armcap=1 acts on Arm, and only there: %s, masked %s",
+           "OPENSSL_armcap=1 has an effect only on Arm: backend %s, masked %s",
            tr_backend_name(s.choice.backend), s.masked);
     trossl_selection_end(&s);
     return tap_done();

@@ -114,7 +114,7 @@ static bool one(const char *name, const struct functions *f, OSSL_FUNC_cipher_up
     memset(out, CANARY, sizeof(out));
     n = 0;
     if (update(ctx, out, &n, size, in, len) && n > size + beyond(name, encrypt, size, len)) {
-        tap_diag("%s: %zu bytes of output, output size %zu", name, n, size);
+        tap_diag("%s: %zu bytes of output for an output size of %zu bytes", name, n, size);
         good = false;
     }
     good = good && untouched(name, "data", out, size, size + beyond(name, encrypt, size, len));
@@ -177,7 +177,7 @@ int main(void)
         const int len = (int)strcspn(list[i].algorithm_names, ":");
         snprintf(name, sizeof(name), "%.*s", len, list[i].algorithm_names);
         const struct functions f = functions_of(list[i].implementation);
-        tap_ok(bounded(name, &f), "%s stays within its output", name);
+        tap_ok(bounded(name, &f), "%s never writes beyond the output size", name);
     }
     OSSL_PROVIDER_unload(provider);
     OSSL_LIB_CTX_free(libctx);

@@ -457,16 +457,20 @@ int main(int argc, char **argv)
     const int fd = mkstemp(file);
     close(fd);
     for (unsigned i = 0; i < CASES; i++)
-        tap_ok(one_case(i), "what ran: %s", cases[i].what);
+        tap_ok(one_case(i), "the expected backend runs: %s", cases[i].what);
     tap_ok(in_children(), "children of fork count into the same file");
-    tap_ok(in_several_processes(), "several processes add up");
-    tap_ok(after_a_crash(), "a killed process has been counted");
-    tap_ok(counted_anyway("truncate"), "nobody can truncate the file under a running program");
+    tap_ok(in_several_processes(), "the counts of several processes add up");
+    tap_ok(after_a_crash(), "a killed process is counted");
+    tap_ok(counted_anyway("truncate"),
+           "a program that tries to truncate the counters file is counted");
     tap_ok(counted_anyway("limit"), "a program under RLIMIT_FSIZE is counted");
     tap_ok(counted_anyway("close"), "a program that closes all descriptors is counted");
-    tap_ok(by_descriptor(), "without the path, the inherited descriptor is used");
-    tap_ok(wrong_mask_is_told(), "the first word that is no mask is reported, the others hold");
-    tap_ok(nothing_right_is_no_provider(), "with no right backend the provider does not load");
+    tap_ok(by_descriptor(),
+           "a process counts through an inherited descriptor if the path is missing");
+    tap_ok(wrong_mask_is_told(),
+           "the first word that is no mask is reported, and the valid words apply");
+    tap_ok(nothing_right_is_no_provider(),
+           "the provider does not load if every backend fails its tests");
     refused_files();
     other_users();
     unlink(file);

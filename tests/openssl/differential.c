@@ -272,7 +272,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     int len;
     if (!s->started)
         return true;
-    tell("copy, go on with the %s", keep_copy ? "copy" : "original");
+    tell("copy, continue with the %s", keep_copy ? "copy" : "original");
     for (int i = 0; i < SIDES; i++) {
         EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
         end_call(&r[i], EVP_CIPHER_CTX_copy(copy, s->ctx[i]));
@@ -457,7 +457,8 @@ int main(int argc, char **argv)
         }
     } while (time(NULL) < end);
     for (unsigned c = 0; c < EVP_CIPHERS; c++)
-        tap_ok(good[c], "%s: %u sequences", evp_cipher_name(c), count[c]);
+        tap_ok(good[c], "%s: %u sequences match the default provider", evp_cipher_name(c),
+               count[c]);
     evp_close(&sides[OURS]);
     evp_close(&sides[THEIRS]);
     return tap_done();

@@ -193,7 +193,7 @@ static bool refuses(const struct state *s)
     memset(out, 0xa5, sizeof(out));
     memcpy(before, out, sizeof(out));
     refusals++;
-    tell("ours has to refuse all until the next IV");
+    tell("tenrounds must refuse all calls until the next IV");
     const bool good = EVP_CipherUpdate(ctx, out, &len, in, 32) <= 0 &&
                       EVP_CipherUpdate(ctx, NULL, &len, in, 32) <= 0 &&
                       EVP_CipherFinal_ex(ctx, out, &len) <= 0 &&
@@ -212,7 +212,7 @@ static bool refuses_record(const struct state *s)
     int len;
     EVP_CIPHER_CTX *const ctx = EVP_CIPHER_CTX_new();
     refusals++;
-    tell("ours has to refuse a record with an IV of %u bytes", s->iv_len);
+    tell("tenrounds must refuse a record with an IV of %u bytes", s->iv_len);
     const bool good = EVP_CipherInit_ex2(ctx, s->cipher[OURS], key, NULL, s->encrypt, NULL) > 0 &&
                       EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, (int)s->iv_len, NULL) > 0 &&
                       EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IV_FIXED, -1, iv) > 0 &&
@@ -236,7 +236,8 @@ static bool refuses_cut_nonce(const struct state *s)
 {
     int len;
     refusals++;
-    tell("ours has to refuse an IV of %u bytes as a nonce of %u", s->iv_len, s->key_iv_len);
+    tell("tenrounds must refuse an IV of %u bytes for a nonce of %u bytes", s->iv_len,
+         s->key_iv_len);
     const bool good = EVP_CipherUpdate(s->ctx[OURS], NULL, &len, NULL, 16) <= 0;
     ERR_clear_error();
     return good;
@@ -397,7 +398,7 @@ static bool do_final(struct state *s, struct tap_random *random)
     /* The nonce of OCB contains the tag length, so tenrounds must refuse a tag of another
      * length. */
     if (has(s, HOLDS) && s->open && s->tag_len != s->message_tag_len) {
-        tell("ours has to refuse final after a change of the tag length");
+        tell("tenrounds must refuse final after a change of the tag length");
         refusals++;
         s->stuck = true;
         end_call(&r[OURS], EVP_CipherFinal_ex(s->ctx[OURS], r[OURS].out, &r[OURS].len));
@@ -585,7 +586,7 @@ static bool do_length(struct state *s, struct tap_random *random)
     if (len == 0 && s->spent)
         return true;
     s->spent = true;
-    tell("length %zu, aad %zu", len, aad_len);
+    tell("message length %zu bytes, AAD %zu bytes", len, aad_len);
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CipherUpdate(s->ctx[i], NULL, &r[i].len, NULL, (int)len));
     memset(r[OURS].out, 0, sizeof(r[0].out));
@@ -697,7 +698,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     const bool keep = tap_below(random, 2) == 0;
     if (!s->started)
         return true;
-    tell("copy, go on with the %s", keep ? "copy" : "original");
+    tell("copy, continue with the %s", keep ? "copy" : "original");
     for (int i = 0; i < SIDES; i++) {
         copy[i] = EVP_CIPHER_CTX_new();
         end_call(&r[i], EVP_CIPHER_CTX_copy(copy[i], s->ctx[i]));
@@ -736,7 +737,7 @@ static bool do_message(struct state *s, struct tap_random *random)
     tap_fill(random, text, len);
     if (!has(s, AEAD) || has(s, LENGTHS))
         return true;
-    tell("message: %zu bytes, %zu of aad, tag of %d%s%s", len, aad_len, tag_len,
+    tell("message: %zu bytes, %zu bytes of AAD, tag of %d bytes%s%s", len, aad_len, tag_len,
          wrong ? ", spoiled" : "", early ? ", tag first" : "");
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
     EVP_CipherInit_ex2(ctx, s->cipher[THEIRS], key, iv, 1, NULL);
@@ -930,11 +931,12 @@ int main(int argc, char **argv)
         }
     } while (time(NULL) < end);
     for (unsigned f = 0; f < FAMILIES; f++)
-        tap_ok(good[f], "%s: %u sequences", families[f].name, count[f]);
-    tap_diag("refused on purpose: %u times", refusals);
+        tap_ok(good[f], "%s: %u sequences match the default provider", families[f].name, count[f]);
+    tap_diag("tenrounds refused %u calls on purpose", refusals);
     for (unsigned f = 0; f < FAMILIES; f++) {
         if ((families[f].traits & IV_GEN) != 0)
-            tap_ok(generated_iv(&families[f]), "%s: an IV of its own", families[f].name);
+            tap_ok(generated_iv(&families[f]), "%s: draws a new IV for each message",
+                   families[f].name);
     }
     evp_close(&sides[OURS]);
     evp_close(&sides[THEIRS]);

@@ -440,7 +440,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     /* The default provider cannot copy SIV without a key. */
     if (!s->started || (s->family->siv && !s->key_set))
         return true;
-    tell("copy, go on with the %s", keep ? "copy" : "original");
+    tell("copy, continue with the %s", keep ? "copy" : "original");
     for (int i = 0; i < SIDES; i++) {
         uint8_t junk[64] = {0};
         int len;
@@ -765,7 +765,8 @@ int main(int argc, char **argv)
     tap_plan(5 * FAMILIES + 3 + compared);
     tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
     tap_ok(has(THEIRS, "AES-128-SIV") && has(THEIRS, "AES-256-GCM-SIV") == (compared == FAMILIES),
-           "the default provider of %u.%u has what is compared", major, minor);
+           "the default provider of OpenSSL %u.%u has the ciphers that the test compares", major,
+           minor);
     struct tap_random random = tap_random(0);
     memset(good, 1, sizeof(good));
     const time_t end = time(NULL) + seconds;
@@ -777,17 +778,20 @@ int main(int argc, char **argv)
         }
     } while (time(NULL) < end);
     for (unsigned f = 0; f < compared; f++)
-        tap_ok(good[f], "%s: %u sequences", families[f].name, count[f]);
+        tap_ok(good[f], "%s: %u sequences match the default provider", families[f].name, count[f]);
     for (unsigned f = 0; f < FAMILIES; f++) {
         const char *name = families[f].name;
-        tap_ok(no_plaintext(&families[f], &random), "%s: zeros after a wrong tag", name);
-        tap_ok(refuses_null_tag(&families[f]), "%s: a NULL tag", name);
-        tap_ok(refuses_without_key(&families[f]), "%s: no key", name);
-        tap_ok(refuses_overlap(&families[f]), "%s: partial overlap", name);
-        tap_ok(forgets_the_last_message(&families[f]), "%s: one tag, one message", name);
+        tap_ok(no_plaintext(&families[f], &random), "%s: the output is all zeros after a wrong tag",
+               name);
+        tap_ok(refuses_null_tag(&families[f]),
+               "%s: refuses a NULL tag and keeps the tag that was set", name);
+        tap_ok(refuses_without_key(&families[f]), "%s: refuses data and final without a key", name);
+        tap_ok(refuses_overlap(&families[f]), "%s: refuses partial overlap", name);
+        tap_ok(forgets_the_last_message(&families[f]),
+               "%s: final forgets the last message after a new tag or an init", name);
     }
-    tap_ok(gcm_siv_is_right(), "GCM-SIV: a vector of the RFC, and no bytes");
-    tap_ok(many_strings(), "SIV: 299 strings");
+    tap_ok(gcm_siv_is_right(), "GCM-SIV: a vector of RFC 8452 and an empty message are right");
+    tap_ok(many_strings(), "SIV: 299 strings of AAD match the default provider");
     evp_close(&sides[OURS]);
     evp_close(&sides[THEIRS]);
     return tap_done();

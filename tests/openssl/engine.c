@@ -321,8 +321,8 @@ static bool aead_message(struct both *b, struct message *m, struct tap_random *r
         m->tag[tap_below(random, m->tag_len)] ^= 1;
     good = (ccm ? ccm_crypt : gcm_crypt)(b, m, random);
     if (good && (b->r[OURS].ret > 0) == forged) {
-        tap_diag("%s: a tag that is %s", b->cipher->name,
-                 forged ? "wrong is accepted" : "right is not");
+        tap_diag("%s: %s", b->cipher->name,
+                 forged ? "a wrong tag is accepted" : "the right tag is refused");
         return false;
     }
     return good;
@@ -365,7 +365,7 @@ static bool records(struct both *b, struct message *m, struct tap_random *random
                 b->r[i].ret = done >= 0;
                 b->r[i].len = done < 0 ? 0 : (int)(enc ? total : 8 + len);
                 if (done >= 0 && done != (int)total && done != (int)len)
-                    return tap_diag("a record of %d bytes", done), false;
+                    return tap_diag("EVP_Cipher() returned %d bytes for a record", done), false;
             }
             if (!same(b, enc ? "sealing" : "opening"))
                 return false;
@@ -417,7 +417,7 @@ static void differential(time_t seconds)
     for (unsigned c = 0; c < CIPHERS; c++) {
         EVP_CIPHER_CTX_free(b[c].ctx[OURS]);
         EVP_CIPHER_CTX_free(b[c].ctx[THEIRS]);
-        tap_ok(good[c], "%s: %lu messages as libcrypto's own", ciphers[c].name, count);
+        tap_ok(good[c], "%s: %lu random messages match libcrypto's cipher", ciphers[c].name, count);
     }
 }
 
@@ -495,7 +495,8 @@ static bool cut_nonce(const struct cipher *c)
     return good;
 }
 
-/* Checks that a GCM message cannot begin with the IV of an ended one, under another key. */
+/* Checks that a GCM message cannot begin with the IV of an ended message, under the same or another
+ * key. */
 static bool spent_iv(const struct cipher *c)
 {
     static const uint8_t key[2][32] = {{1}, {2}}, iv[16] = {3};
@@ -514,7 +515,7 @@ static bool spent_iv(const struct cipher *c)
     return good;
 }
 
-/* Checks that no plaintext is left of a CCM message with a wrong tag. */
+/* Checks that the output is all zeros after a CCM message with a wrong tag. */
 static bool forgery_leaves_nothing(const struct cipher *c)
 {
     static const uint8_t key[32] = {1}, iv[16] = {2}, zeros[100];
@@ -599,8 +600,8 @@ static void cases(const char *mode, const char *file)
     }
     if (in != NULL)
         fclose(in);
-    tap_ok(good && in != NULL && error[0] == '\0' && valid > 0, "%s: %u valid, %u invalid %s", file,
-           valid, invalid, error);
+    tap_ok(good && in != NULL && error[0] == '\0' && valid > 0,
+           "%s: %u valid and %u invalid cases are right %s", file, valid, invalid, error);
 }
 
 static bool record_is_right(const char *mode, const struct rsp_record *record)
@@ -646,7 +647,7 @@ static void response_file(const char *mode, const char *format, unsigned bits)
     }
     if (in != NULL)
         fclose(in);
-    tap_ok(good, "%s: %zu records %s", name, file.n, file.error);
+    tap_ok(good, "%s: %zu records are right %s", name, file.n, file.error);
     rsp_free(&file);
 }
 
@@ -886,7 +887,7 @@ int main(int argc, char **argv)
     struct trossl_counters_file *file = trossl_counters_open(counting.path, TROSSL_HOST_ENGINE);
     if (engines[OURS] == NULL || file == NULL) {
         ERR_print_errors_fp(stderr);
-        tap_ok(false, "the engine is loaded");
+        tap_ok(false, "the engine loads");
         return tap_done();
     }
     tap_diag("%s; %s", OpenSSL_version(OPENSSL_VERSION), ENGINE_get_name(engines[OURS]));
@@ -897,22 +898,25 @@ int main(int argc, char **argv)
         if (ciphers[c].mode == 'g' || ciphers[c].mode == 'c')
             tap_ok(iv_of_another_length(&ciphers[c], &random) && cut_nonce(&ciphers[c]) &&
                        spent_iv(&ciphers[c]) && forgery_leaves_nothing(&ciphers[c]),
-                   "%s: an IV of another length, a spent IV, a forgery", ciphers[c].name);
+                   "%s: refuses stale, cut and spent IVs, and a forgery leaves no plaintext",
+                   ciphers[c].name);
     }
     expected = fixed_messages(NULL);
-    tap_ok(fixed_messages(engines[OURS]) == expected, "three fixed messages");
+    tap_ok(fixed_messages(engines[OURS]) == expected,
+           "three fixed messages match libcrypto's ciphers");
     tap_ok(ivs_from_generator(), "generated IVs come from libcrypto's generator");
-    tap_ok(in_threads(), "eight threads");
-    tap_ok(in_children(), "children of fork");
-    tap_ok(by_default(file), "used by default, by the counters");
+    tap_ok(in_threads(), "eight threads get the right output");
+    tap_ok(in_children(), "children of fork get the right output");
+    tap_ok(by_default(file), "calls without an engine use tenrounds while it is the default");
 
     unload(engines[OURS]);
-    tap_ok(again_and_again(), "loaded and unloaded, a context being the last to hold it");
+    tap_ok(again_and_again(), "a context still works after its engine was unloaded");
     ENGINE *const faulty = load_faulty();
-    tap_ok(faulty != NULL, "the module with the fault switch is loaded");
+    tap_ok(faulty != NULL, "the module with the fault switch loads");
     unload(faulty);
     sabotage_all();
-    tap_ok(load_faulty() == NULL, "no backend passes its known-answer tests: not loaded");
+    tap_ok(load_faulty() == NULL,
+           "the engine does not load if every backend fails its known-answer tests");
     ERR_clear_error();
     trossl_counters_close(file);
     return tap_done();

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Tests the openssl command with the engine: `openssl engine` lists it, and commands use it by
-# configuration and by -engine.
+# Tests the openssl command with the engine: `openssl engine` lists the engine, and other commands
+# use it through the configuration file or -engine.
 # shellcheck disable=SC2317 # result() calls the functions
 set -eu
 set -- engine
@@ -28,7 +28,7 @@ listed() {
     done
     grep -q '^(tenrounds) tenrounds AES engine (' "$dir/list" && grep -q '\[ available \]' "$dir/list"
 }
-result "openssl engine -t -c" listed
+result "openssl engine -t -c lists our ciphers" listed
 
 named() { # END: the text in parentheses after the name
     engine tenrounds | tee "$dir/name"
@@ -38,32 +38,32 @@ software='no AES instructions: constant-time software'
 masked() { TENROUNDS_MASK=noaes named "$software"; }
 bad_mask() { TENROUNDS_MASK=noaes,novase named "$software; error: \"novase\" in TENROUNDS_MASK is no mask"; }
 hidden() { OPENSSL_ia32cap='~0x200000200000000' named "$software"; }
-result "TENROUNDS_MASK=noaes" masked
-result "TENROUNDS_MASK with a wrong word" bad_mask
+result "TENROUNDS_MASK=noaes selects constant-time software" masked
+result "the engine's name reports a wrong word in TENROUNDS_MASK" bad_mask
 if grep -q '^flags.* aes' /proc/cpuinfo; then
-    result "OPENSSL_ia32cap without AES" hidden
+    result "OPENSSL_ia32cap without AES selects constant-time software" hidden
 else
-    skip "no AES instructions here" excused
+    skip "this processor has no AES instructions" excused
 fi
 
 strongest=$(sed -n 's/^(tenrounds).*(\([a-z0-9-]*\))$/\1/p' "$dir/list")
-sabotaged() { TENROUNDS_SABOTAGE=$strongest faulty engine tenrounds | grep "passed over: $strongest (wrong known answers))"; }
+sabotaged() { TENROUNDS_SABOTAGE=$strongest faulty engine tenrounds | grep "passed over: $strongest (failed known-answer tests))"; }
 if [ -n "$strongest" ]; then
-    result "a backend that computes wrong is passed over, and named" sabotaged
+    result "a backend that fails its known-answer tests is passed over and named" sabotaged
 else
-    skip "no backend with AES instructions" excused
+    skip "no backend here uses AES instructions" excused
 fi
 
 exports() {
     [ "$(nm -D --defined-only "$module" | sed 's/.* //' | sort | tr '\n' ' ')" = 'bind_engine v_check ' ] &&
         ! readelf -d "$module" | grep 'NEEDED.*lib\(crypto\|ssl\)'
 }
-result "exports its entry points alone, and is not linked with libcrypto" exports
+result "the module exports only its entry points and is not linked with libcrypto" exports
 
 head -c 300007 /dev/urandom >"$dir/data"
 key=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f
 iv=f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff
-ran() { # bytes operation...
+ran() { # BYTES OPERATION...: whether our code processed at least BYTES in these operations
     least=$1
     shift
     bytes=$(executed "$counters" "$@")
@@ -88,7 +88,7 @@ both_ways() {
         cmp "$dir/data" "$dir/back" && ran 300000 "$decrypts"
 }
 for mode in ecb cbc cfb ofb ctr; do
-    result "openssl enc -aes-192-$mode, both ways, as the default" both_ways "aes-192-$mode"
+    result "openssl enc -aes-192-$mode uses our code in both directions" both_ways "aes-192-$mode"
 done
 
 by_flag() {
@@ -97,15 +97,17 @@ by_flag() {
         -aes-256-ctr -K "$key" -iv "$iv" -in "$dir/data" -out "$dir/ours" &&
         plain enc -aes-256-ctr -K "$key" -iv "$iv" -in "$dir/data" | cmp - "$dir/ours" && ran 300000 ctr
 }
-result "openssl enc -engine tenrounds" by_flag
+result "openssl enc -engine tenrounds uses our code" by_flag
 
 speed() {
     fresh_counters
     LD_PRELOAD=$runtime TENROUNDS_COUNTERS=$counters OPENSSL_CONF="$dir/plain.cnf" openssl speed \
         -engine tenrounds -seconds 1 -bytes 16384 -evp "$1" && shift && ran 1000000 "$@"
 }
-result "openssl speed -engine tenrounds -evp aes-128-cbc" speed aes-128-cbc cbc_encrypt
-result "openssl speed -engine tenrounds -evp aes-128-gcm" speed aes-128-gcm gcm_encrypt ctr
+result "openssl speed -engine tenrounds -evp aes-128-cbc uses our code" \
+    speed aes-128-cbc cbc_encrypt
+result "openssl speed -engine tenrounds -evp aes-128-gcm uses our code" \
+    speed aes-128-gcm gcm_encrypt ctr
 
 random() {
     fresh_counters
@@ -113,7 +115,7 @@ random() {
     # The generator of 3.x fetches its cipher from a provider, so it does not use the engine.
     case $(plain version) in 'OpenSSL 1.'*) ran 90000 ctr ;; esac
 }
-result "openssl rand, which draws its numbers from our AES in 1.1.1" random
+result "openssl rand draws its numbers from our AES in OpenSSL 1.1.1" random
 
 certificate() {
     ours req -x509 -newkey rsa:2048 -nodes -keyout "$dir/key.pem" -out "$dir/cert.pem" -days 2 -subj /CN=localhost
@@ -124,13 +126,13 @@ encrypted_key() {
         plain pkey -passin pass:secret -in "$dir/p8.pem" -out "$dir/key2.pem" &&
         plain pkey -in "$dir/key.pem" | cmp - "$dir/key2.pem"
 }
-result "a private key under AES, opened without us" encrypted_key
+result "plain openssl opens a private key that we encrypted" encrypted_key
 mail() {
     ours cms -encrypt -binary -aes-256-cbc -in "$dir/data" -outform DER -out "$dir/cms" "$dir/cert.pem" &&
         plain cms -decrypt -binary -inform DER -in "$dir/cms" -recip "$dir/cert.pem" -inkey "$dir/key.pem" | cmp - "$dir/data" &&
         ours cms -decrypt -binary -inform DER -in "$dir/cms" -recip "$dir/cert.pem" -inkey "$dir/key.pem" | cmp - "$dir/data"
 }
-result "openssl cms, opened with and without us" mail
+result "openssl with and without our engine opens a CMS message that we encrypted" mail
 
 [ "$count" = 18 ] || status=1
 exit $status

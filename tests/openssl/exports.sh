@@ -8,9 +8,9 @@ status=0
 
 exported=$(nm -D --defined-only "$module" | sed 's/.* //')
 if [ "$exported" = OSSL_provider_init ]; then
-    echo "ok 1 - exports OSSL_provider_init alone"
+    echo "ok 1 - exports only OSSL_provider_init"
 else
-    echo "not ok 1 - exports OSSL_provider_init alone"
+    echo "not ok 1 - exports only OSSL_provider_init"
     printf '%s\n' "$exported" | sed 's/^/# exported: /'
     status=1
 fi

@@ -280,12 +280,13 @@ int main(void)
         return 2;
     EVP_CIPHER_CTX_free(ctx);
     for (unsigned i = 0; i < CALLS; i++)
-        tap_ok(follows_table(i), "%s, in every state", calls[i].name);
+        tap_ok(follows_table(i), "%s: leads to the expected state from every state", calls[i].name);
     tap_ok(decryption_needs_iv(), "decryption without an IV is refused");
-    tap_ok(decryption_needs_tag(), "decryption without a tag does not end, with a wrong one fails");
-    tap_ok(explicit_part(), "the explicit part of an IV starts a message to decrypt");
-    tap_ok(tag_after_data(), "a tag that is set after the data counts");
-    tap_ok(more_data(), "more data after a short update, also in a copy");
+    tap_ok(decryption_needs_tag(),
+           "decryption continues after a final without a tag, and ends after a wrong tag");
+    tap_ok(explicit_part(), "the explicit part of an IV starts a message, but only for decryption");
+    tap_ok(tag_after_data(), "final compares with a tag that was set after the data");
+    tap_ok(more_data(), "the tag is right if data follows a short update, also in a copy");
     EVP_CIPHER_free(cipher);
     evp_close(&us);
     return tap_done();

@@ -23,7 +23,7 @@ static struct context start(unsigned i, int encrypt, int padding)
     struct context c = {evp_fetch(&us, evp_cipher_name(i)), EVP_CIPHER_CTX_new()};
     if (EVP_CipherInit_ex2(c.ctx, c.cipher, key, iv, encrypt, NULL) <= 0 ||
         EVP_CIPHER_CTX_set_padding(c.ctx, padding) <= 0)
-        tap_ok(false, "%s: cannot start", evp_cipher_name(i));
+        tap_ok(false, "%s: cannot set key and padding", evp_cipher_name(i));
     return c;
 }
 
@@ -306,8 +306,8 @@ static bool wrap_in_one_buffer(const struct evp_side *side, const char *name, in
     return good;
 }
 
-/* XTS: equal halves of the key are refused when they are set for encryption, not only when data
- * come, and accepted for decryption. */
+/* Checks that XTS refuses equal key halves for encryption when the key is set, not only when data
+ * comes. For decryption, equal halves must be accepted. */
 static bool equal_halves(const char *name)
 {
     EVP_CIPHER *cipher = evp_fetch(&us, name);
@@ -335,29 +335,31 @@ int main(void)
     for (unsigned i = 0; i < 4; i++)
         tap_ok(wrap_in_one_buffer(&us, wraps[i], 1) && wrap_in_one_buffer(&us, wraps[i], 0) &&
                    wrap_in_one_buffer(&them, wraps[i], 1) && wrap_in_one_buffer(&them, wraps[i], 0),
-               "%s: output anywhere over the input", wraps[i]);
+               "%s: gives the right output wherever it overlaps the input", wraps[i]);
     evp_close(&them);
     tap_ok(equal_halves("AES-128-XTS") && equal_halves("AES-256-XTS"),
-           "XTS: equal halves of a key");
+           "XTS: refuses equal key halves for encryption, and accepts them for decryption");
     for (unsigned i = 0; i < EVP_CIPHERS; i++) {
         const char *name = evp_cipher_name(i);
-        tap_ok(without_key(i), "%s: no key", name);
-        tap_ok(num_out_of_range(i), "%s: num of 16 and more", name);
-        tap_ok(no_room_for_a_number(i), "%s: numbers of no bytes", name);
-        tap_ok(num_in_range(i), "%s: num of 0 to 15", name);
-        tap_ok(overlap(i, 1), "%s: partial overlap, encryption", name);
-        tap_ok(overlap(i, 0), "%s: partial overlap, decryption", name);
-        tap_ok(turns_around(i), "%s: one key, both directions", name);
-        tap_ok(many_bytes(i), "%s: a megabyte and 7 bytes at once", name);
+        tap_ok(without_key(i), "%s: refuses data without a key", name);
+        tap_ok(num_out_of_range(i), "%s: refuses num outside 0 to 15", name);
+        tap_ok(no_room_for_a_number(i), "%s: refuses number parameters of 0 bytes", name);
+        tap_ok(num_in_range(i), "%s: accepts num from 0 to 15", name);
+        tap_ok(overlap(i, 1), "%s: encryption refuses partial overlap", name);
+        tap_ok(overlap(i, 0), "%s: decryption refuses partial overlap", name);
+        tap_ok(turns_around(i), "%s: a key set for encryption also decrypts", name);
+        tap_ok(many_bytes(i), "%s: encrypts 1 MiB and 7 bytes in one call", name);
         if (!is_block_mode(i))
             continue;
-        tap_ok(ahead_in_place(i), "%s: in place with bytes waiting", name);
-        tap_ok(overlap_after_held_block(i), "%s: overlap after a block was held back", name);
-        tap_ok(odd_one_shot(i), "%s: odd length in one call", name);
-        tap_ok(bad_padding(i), "%s: bad padding", name);
-        tap_ok(wrong_lengths(i), "%s: not a whole number of blocks", name);
+        tap_ok(ahead_in_place(i), "%s: refuses an update in place after a partial block", name);
+        tap_ok(overlap_after_held_block(i),
+               "%s: overlap after a held-back block gives the right output or is refused", name);
+        tap_ok(odd_one_shot(i), "%s: EVP_Cipher() accepts only whole blocks", name);
+        tap_ok(bad_padding(i), "%s: final fails on bad padding, and an init starts a new message",
+               name);
+        tap_ok(wrong_lengths(i), "%s: final refuses a partial block if padding is off", name);
         tap_ok(EVP_CIPHER_fetch(us.libctx, name, "provider=default") == NULL,
-               "%s: nothing but ours was tested", name);
+               "%s: the test cannot fetch the default provider's cipher", name);
     }
     evp_close(&us);
     return tap_done();

@@ -154,7 +154,8 @@ static void test(const struct evp_side *ours, const char *name)
             EVP_CIPHER_CTX_free(c[i].ctx);
     }
     tap_ok(good && written != 0 && in_other == 0,
-           "%s: of %u lines that are written %u are of two contexts", name, written, in_other);
+           "%s: two contexts share no written cache line (%u written, %u shared)", name, written,
+           in_other);
     EVP_CIPHER_free(cipher);
 }
 

@@ -74,7 +74,7 @@ static bool tag_is_right(OSSL_LIB_CTX *libctx, int i, const char *whose)
                       len == cases[i].tag_len && tap_same(tag, cases[i].tag, len) &&
                       strcmp(provider, whose) == 0;
     if (!good)
-        tap_diag("the MAC is of the provider %s; %zu bytes", provider, len);
+        tap_diag("the provider %s returned a MAC of %zu bytes", provider, len);
     LIBCRYPTO(EVP_MAC_CTX_free)(ctx);
     LIBCRYPTO(EVP_MAC_free)(mac);
     return good;
@@ -90,7 +90,7 @@ int main(void)
         return tap_done();
     }
 #else
-    /* A second libcrypto, which the provider must not use by mistake. The test also works if
+    /* Loads a second libcrypto, which the provider must not use by mistake. The test also works if
      * dlopen() fails. */
     dlopen(SHARED, RTLD_NOW | RTLD_GLOBAL);
 #endif
@@ -100,10 +100,10 @@ int main(void)
     LIBCRYPTO(EVP_set_default_properties)(libctx, "?provider=tenrounds");
     EVP_CIPHER *cipher = LIBCRYPTO(EVP_CIPHER_fetch)(libctx, "AES-128-CBC", NULL);
     tap_ok(us != NULL && them != NULL && LIBCRYPTO(EVP_CIPHER_get0_provider)(cipher) == us,
-           "the ciphers are ours");
+           "the ciphers come from tenrounds");
     LIBCRYPTO(EVP_CIPHER_free)(cipher);
     for (int i = 0; i < 2; i++)
-        tap_ok(tag_is_right(libctx, i, WHOSE), "CMAC with %s, fetched from " WHOSE,
+        tap_ok(tag_is_right(libctx, i, WHOSE), "CMAC with %s is right and comes from " WHOSE,
                cases[i].cipher);
     LIBCRYPTO(OSSL_PROVIDER_unload)(us);
     LIBCRYPTO(OSSL_PROVIDER_unload)(them);

@@ -314,7 +314,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     const bool keep = tap_below(random, 2) == 0;
     if (!s->gmac && (s->refused || s->next != NULL))
         return true;
-    tell("copy, go on with the %s", keep ? "copy" : "original");
+    tell("copy, continue with the %s", keep ? "copy" : "original");
     for (int i = 0; i < SIDES; i++) {
         copy[i] = EVP_MAC_CTX_dup(s->ctx[i]);
         end_call(&r[i], copy[i] != NULL);
@@ -348,7 +348,8 @@ static EVP_MAC_CTX *new_context(const struct evp_side *side, const char *name)
     EVP_MAC_CTX *ctx = mac == NULL ? NULL : EVP_MAC_CTX_new(mac);
     if (ctx == NULL || EVP_MAC_get0_provider(mac) != side->provider) {
         ERR_print_errors_fp(stderr);
-        fprintf(stderr, "no %s in %s\n", name, OSSL_PROVIDER_get0_name(side->provider));
+        fprintf(stderr, "no MAC %s in the provider %s\n", name,
+                OSSL_PROVIDER_get0_name(side->provider));
         exit(2);
     }
     EVP_MAC_free(mac);
@@ -446,7 +447,7 @@ static bool vectors(const struct evp_side *alone, const struct file *f)
 }
 
 /* Whether tenrounds computes a CMAC whose caller prefers or demands tenrounds in any form. No other
- * provider is loaded, to which it could leave the call. */
+ * provider is loaded that could compute the CMAC instead. */
 static bool alone(const struct evp_side *side)
 {
     static const char *const queries[] = {"",
@@ -469,7 +470,7 @@ static bool alone(const struct evp_side *side)
         EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(mac);
         const bool is_ours = EVP_MAC_init(ctx, key, sizeof(key), params) > 0;
         if (!is_ours)
-            tap_diag("'%s' went to another provider", query);
+            tap_diag("tenrounds did not accept the query '%s'", query);
         good &= is_ours;
         EVP_MAC_CTX_free(ctx);
         ERR_clear_error();
@@ -487,8 +488,9 @@ int main(int argc, char **argv)
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     for (unsigned i = 0; i < FILES; i++)
-        tap_ok(vectors(&sides[OURS], &files[i]), "%s", files[i].path);
-    tap_ok(alone(&sides[OURS]), "each form of a preference for tenrounds keeps CMAC here");
+        tap_ok(vectors(&sides[OURS], &files[i]), "%s: all cases are right", files[i].path);
+    tap_ok(alone(&sides[OURS]),
+           "tenrounds computes CMAC for each form of a preference for tenrounds");
 
     OSSL_PROVIDER *const also = OSSL_PROVIDER_load(sides[OURS].libctx, "default");
     EVP_set_default_properties(sides[OURS].libctx, "?provider=tenrounds");
@@ -505,8 +507,8 @@ int main(int argc, char **argv)
     } while (time(NULL) < end);
     for (unsigned f = 0; f < FAMILIES; f++)
         tap_ok(good[f] && tags[f][0] > 100 && tags[f][1] > 100,
-               "%s: %u sequences; %lu tags with AES, %lu with other ciphers", families[f].mac,
-               count[f], tags[f][1], tags[f][0]);
+               "%s: %u sequences match; %lu tags with AES, %lu tags with other ciphers",
+               families[f].mac, count[f], tags[f][1], tags[f][0]);
     OSSL_PROVIDER_unload(also);
     evp_close(&sides[OURS]);
     evp_close(&sides[THEIRS]);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Tests the installed openssl command, with our provider preferred by a configuration file as on a
 # real system: listing, encryption, random numbers, digests, and TLS 1.2 with CBC suites. The TLS
-# peer is openssl with the provider, or without it.
+# peer is openssl with or without the provider.
 # shellcheck disable=SC2317 # result() calls the functions
 set -eu
 
@@ -24,7 +24,7 @@ lists() {
         grep -q 'name: tenrounds' "$dir/list" && grep -q 'selected backend: ' "$dir/list" &&
         [ "$(grep -c 'status: active' "$dir/list")" = 2 ]
 }
-result "openssl list -providers shows both, and the backend" lists
+result "openssl list -providers shows both providers and the backend" lists
 
 sabotaged() {
     strongest=$(sed -n 's/.*selected backend: \([a-z0-9-]*\);.*/\1/p' "$dir/list")
@@ -35,7 +35,7 @@ sabotaged() {
 if grep -q 'selected backend: bitslice' "$dir/list"; then
     skip "there is only one backend for this processor" excused
 else
-    result "openssl list -providers tells which backend was passed over" sabotaged
+    result "openssl list -providers names the backend that was passed over" sabotaged
 fi
 
 head -c 300007 /dev/urandom >"$dir/data"
@@ -60,7 +60,8 @@ both_ways() {
 }
 for mode in ecb cbc cfb ofb ctr; do
     for bits in 128 192 256; do
-        result "openssl enc -aes-$bits-$mode, both ways, by our code" both_ways "aes-$bits-$mode"
+        result "openssl enc -aes-$bits-$mode uses our code in both directions" \
+            both_ways "aes-$bits-$mode"
     done
 done
 
@@ -77,10 +78,10 @@ our_cmac() { mac CMAC aes-256-cbc 256 && ran cbc_encrypt 300000 && ran ecb_encry
 other_cmac() { mac CMAC des-ede3-cbc 192 && ! ran ecb_encrypt 1; }
 our_gmac() { mac GMAC aes-128-gcm 128 -macopt "hexiv:$iv" && ran ghash 300000; }
 other_gmac() { mac GMAC aria-128-gcm 128 -macopt "hexiv:$iv" && ! ran ghash 1; }
-result "openssl mac: CMAC with AES, by our code" our_cmac
-result "openssl mac: CMAC with 3DES, by that of the default provider" other_cmac
-result "openssl mac: GMAC with AES, by our code" our_gmac
-result "openssl mac: GMAC with ARIA, by that of the default provider" other_gmac
+result "openssl mac computes CMAC with AES by our code" our_cmac
+result "openssl mac computes CMAC with 3DES by the default provider's code" other_cmac
+result "openssl mac computes GMAC with AES by our code" our_gmac
+result "openssl mac computes GMAC with ARIA by the default provider's code" other_gmac
 
 # With a wrong password, 1 of 256 decryptions ends in valid padding. Both outputs must then match.
 wrong_password() { # ours|plain FILE
@@ -95,7 +96,7 @@ by_password() {
     wrong_password ours "$dir/back" || our_status=$?
     [ "$our_status" = "$plain_status" ] && { [ "$plain_status" != 0 ] || cmp "$dir/nonsense" "$dir/back"; }
 }
-result "openssl enc with a password, and with a wrong one" by_password
+result "openssl enc decrypts with a password, and treats a wrong one like plain openssl" by_password
 
 random() {
     fresh_counters
@@ -103,20 +104,20 @@ random() {
     # In later versions, the generator uses the AES of its own provider; see random.c.
     case $(plain version) in 'OpenSSL 3.'[0-3].*) ran ctr 90000 ;; esac
 }
-result "openssl rand, which draws its numbers from our AES up to OpenSSL 3.3" random
+result "openssl rand draws its numbers from our AES up to OpenSSL 3.3" random
 
 digest() {
     [ "$(ours dgst -sha256 -r "$dir/data")" = "$(plain dgst -sha256 -r "$dir/data")" ]
 }
-result "openssl dgst" digest
+result "openssl dgst gives the same digest as plain openssl" digest
 
 gcm_suite() {
     ours ciphers -v ECDHE-RSA-AES128-GCM-SHA256 && ours list -cipher-algorithms
 }
-result "openssl ciphers" gcm_suite
+result "openssl ciphers and openssl list -cipher-algorithms work" gcm_suite
 
 speed() { ours speed -seconds 1 -bytes 1024 -evp aes-128-cbc -decrypt; }
-result "openssl speed -decrypt in place" speed
+result "openssl speed -decrypt works in place" speed
 
 certificate() {
     ours req -x509 -newkey rsa:2048 -nodes -keyout "$dir/key.pem" -out "$dir/cert.pem" -days 2 \
@@ -129,7 +130,7 @@ encrypted_key() {
         plain pkey -passin pass:secret -in "$dir/p8.pem" -out "$dir/key2.pem" &&
         cmp "$dir/key.pem" "$dir/key2.pem"
 }
-result "a private key under AES, opened by plain openssl" encrypted_key
+result "plain openssl opens a private key that we encrypted" encrypted_key
 
 # handshake SERVER CLIENT BYTES SUITE OPTION...: each side is "ours" or "plain". The server returns
 # each line reversed. The client sends palindromes, so the answer must equal them. Our code must
@@ -155,13 +156,15 @@ handshake() {
 }
 # Without encrypt-then-MAC (-no_etm), libssl uses AES-..-CBC-HMAC-SHA1. There is no such cipher for
 # SHA-384: there libssl uses CBC, and the provider removes padding and MAC.
-result "TLS 1.2, AES128-SHA" handshake ours ours 30000 ECDHE-RSA-AES128-SHA
-result "TLS 1.2, AES128-SHA, no_etm" handshake ours ours 30000 ECDHE-RSA-AES128-SHA -no_etm
-result "TLS 1.2, AES256-SHA384" handshake ours ours 30000 ECDHE-RSA-AES256-SHA384
-result "TLS 1.2, AES256-SHA384, no_etm" handshake ours ours 30000 ECDHE-RSA-AES256-SHA384 -no_etm
-result "TLS 1.2, AES256-SHA384, no_etm, to a plain client" \
+result "TLS 1.2 works with AES128-SHA" handshake ours ours 30000 ECDHE-RSA-AES128-SHA
+result "TLS 1.2 works with AES128-SHA, no_etm" \
+    handshake ours ours 30000 ECDHE-RSA-AES128-SHA -no_etm
+result "TLS 1.2 works with AES256-SHA384" handshake ours ours 30000 ECDHE-RSA-AES256-SHA384
+result "TLS 1.2 works with AES256-SHA384, no_etm" \
+    handshake ours ours 30000 ECDHE-RSA-AES256-SHA384 -no_etm
+result "TLS 1.2 works with AES256-SHA384, no_etm, to a plain client" \
     handshake ours plain 15000 ECDHE-RSA-AES256-SHA384 -no_etm
-result "TLS 1.2, AES256-SHA384, no_etm, to a plain server" \
+result "TLS 1.2 works with AES256-SHA384, no_etm, to a plain server" \
     handshake plain ours 15000 ECDHE-RSA-AES256-SHA384 -no_etm
 
 # A setuid program must ignore the masks and the counters file in its caller's environment.
@@ -181,15 +184,15 @@ cp "$(command -v id)" "$dir/setuid-id"
 cp "$(command -v openssl)" "$dir/setuid-openssl"
 chmod 4755 "$dir/setuid-id" "$dir/setuid-openssl"
 if [ -n "$runtime" ]; then
-    skip "a setuid program cannot be given the sanitizer's runtime" excused
+    skip "a setuid program cannot preload the sanitizer's runtime" excused
 elif [ "$(env -u LD_LIBRARY_PATH openssl version 2>&1)" != "$(openssl version)" ]; then
-    skip "this OpenSSL is found by LD_LIBRARY_PATH, which a setuid program is not given" excused
+    skip "this OpenSSL needs LD_LIBRARY_PATH, which a setuid program ignores" excused
 elif [ "$(id -u)" != 0 ]; then
-    skip "only root can make a setuid program and call it as somebody else" excused
+    skip "only root can make a setuid program and run it as another user" excused
 elif [ "$(as_nobody "$dir/setuid-id" -u 2>"$dir/said" || :)" != 0 ]; then
-    skip "no setuid programs here: a file system mounted nosuid, or no setpriv (util-linux)"
+    skip "setuid does not work here: mounted nosuid, or setpriv (util-linux) is missing"
 else
-    result "in a setuid program, masks and counters of the caller are ignored" setuid_ignores
+    result "a setuid program ignores the caller's masks and counters file" setuid_ignores
 fi
 
 [ "$count" = 35 ] || {

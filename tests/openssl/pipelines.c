@@ -257,7 +257,7 @@ static bool wrong_calls(EVP_CIPHER *cipher, struct tap_random *random)
                   (calls[i].n != 3 || (!feed(&ctx, &b, in, b.len, out, lengths, random) &&
                                        !finish(ctx, &b, out, lengths)));
     }
-    /* An init without a key, and an init without IVs. */
+    /* Checks that final fails after an init without a key, and after an init without IVs. */
     EVP_CIPHER_CTX_reset(ctx);
     refused = refused && api.encrypt_init(ctx, cipher, NULL, 0, 3, iv, 16) > 0 &&
               !finish(ctx, &b, out, lengths) &&
@@ -387,14 +387,17 @@ int main(void)
         EVP_CIPHER *cipher = evp_fetch(&ours, names[i]);
         tap_ok(api.can(cipher, 0) && api.can(cipher, 1), "%s can pipeline", names[i]);
         tap_ok(each_is_its_own(names[i], cipher, &random),
-               "%s: each pipe is like a message of its own", names[i]);
-        tap_ok(one_is_wrong(names[i], cipher, &random), "%s: one wrong message is found", names[i]);
-        tap_ok(wrong_calls(cipher, &random), "%s: wrong calls", names[i]);
+               "%s: each pipe gives the output of a separate message", names[i]);
+        tap_ok(one_is_wrong(names[i], cipher, &random),
+               "%s: final fails if the padding of one message is wrong", names[i]);
+        tap_ok(wrong_calls(cipher, &random), "%s: refuses wrong calls and works afterwards",
+               names[i]);
         if (i == 0) {
             tap_ok(shares_memory(cipher, 1, &random) && shares_memory(cipher, 2, &random) &&
                        shares_memory(cipher, 3, &random),
-                   "%s: memory that pipes share", names[i]);
-            tap_ok(counters_show(cipher, &random), "%s: the counters show it", names[i]);
+                   "%s: pipes with shared memory give the right output", names[i]);
+            tap_ok(counters_show(cipher, &random), "%s: the counters show the bytes of all pipes",
+                   names[i]);
         }
         EVP_CIPHER_free(cipher);
     }

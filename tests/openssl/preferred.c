@@ -2,7 +2,7 @@
 /*
  * Tests algorithms that use AES, in a program that prefers tenrounds ("?provider=tenrounds"). The
  * algorithms are CMAC and GMAC with AES and with other ciphers, algorithms of the default provider
- * that use CMAC, and keys as objects (EVP_SKEY). The results must equal the results without
+ * that use CMAC, and key objects (EVP_SKEY). The results must equal the results without
  * tenrounds. The counters must show which provider's code ran.
  */
 #define _GNU_SOURCE
@@ -109,8 +109,8 @@ static bool mac_is_the_same(const struct mac_case *c, struct tap_random *random)
     return true;
 }
 
-/* Checks the MAC without other providers: the MAC must be of tenrounds, work with AES and refuse
- * other ciphers. */
+/* Checks the MAC without other providers: tenrounds must provide the MAC, compute it with AES and
+ * refuse other ciphers. */
 static bool mac_alone(const struct evp_side *us, const struct mac_case *c)
 {
     struct message m = {.len = 100, .first = 50};
@@ -220,7 +220,7 @@ static bool user_is_the_same(unsigned i, struct tap_random *random)
            (executed(OUR_CMAC) > before) == users[i].ours;
 }
 
-/* ---- Keys as objects ------------------------------------------------------------------------ */
+/* ---- Key objects ---------------------------------------------------------------------------- */
 
 /* OSSL_OP_SKEYMGMT and its functions, which the headers of OpenSSL 3.0 lack. */
 #define SKEYMGMT    15
@@ -409,20 +409,22 @@ int main(void)
     struct evp_side us = evp_open("tenrounds"), them = evp_open("default");
     for (unsigned i = 0; i < MAC_CASES; i++)
         tap_ok(mac_alone(&us, &mac_cases[i]), "%s with %s: %s without other providers",
-               mac_cases[i].mac, mac_cases[i].cipher, mac_cases[i].ours ? "works" : "refused");
+               mac_cases[i].mac, mac_cases[i].cipher, mac_cases[i].ours ? "works" : "is refused");
     OSSL_PROVIDER *const also = OSSL_PROVIDER_load(us.libctx, "default");
     preferring = us.libctx;
     plain = them.libctx;
     EVP_set_default_properties(preferring, "?provider=tenrounds");
     struct tap_random random = tap_random(1);
     for (unsigned i = 0; i < MAC_CASES; i++)
-        tap_ok(mac_is_the_same(&mac_cases[i], &random), "%s with %s: as without us, by %s code",
-               mac_cases[i].mac, mac_cases[i].cipher, mac_cases[i].ours ? "our" : "its");
+        tap_ok(mac_is_the_same(&mac_cases[i], &random),
+               "%s with %s: same result as without tenrounds, by %s code", mac_cases[i].mac,
+               mac_cases[i].cipher, mac_cases[i].ours ? "our" : "the default provider's");
     for (unsigned i = 0; i < USERS; i++)
-        tap_ok(user_is_the_same(i, &random), "%s with %s: as without us, by %s CMAC", users[i].what,
-               users[i].cipher, users[i].ours ? "our" : "its");
-    tap_ok(table_keeps_keys(&us), "keys as objects: the lengths of the default provider");
-    tap_ok(objects_work(also), "keys as objects with our ciphers, where the library has them");
+        tap_ok(user_is_the_same(i, &random),
+               "%s with %s: same result as without tenrounds, by %s CMAC", users[i].what,
+               users[i].cipher, users[i].ours ? "our" : "the default provider's");
+    tap_ok(table_keeps_keys(&us), "key managers accept the key lengths of the default provider");
+    tap_ok(objects_work(also), "key objects work with our ciphers, if libcrypto has key objects");
     OSSL_PROVIDER_unload(also);
     evp_close(&us);
     evp_close(&them);

@@ -6,7 +6,8 @@
 # takes the provider's place.
 # shellcheck disable=SC2034 # the scripts use these variables
 
-# Counters files are shared memory (openssl/common/counters_file.h), which a shell cannot make.
+# Restarts the script under hold_counters.py, because counters files are shared memory
+# (openssl/common/counters_file.h), which a shell cannot make.
 [ -n "${COUNTERS_HELD:-}" ] || exec "$(dirname -- "$0")/hold_counters.py" "$0" "$@"
 unset COUNTERS_HELD
 
@@ -103,7 +104,7 @@ executed_in() {
             index(wanted, " " name[(NR - 1) % ops + 1] " ") { n += $2 } END { printf "%.0f\n", n }'
 }
 
-# executed FILE OPERATION...: the same of all hosts together.
+# executed FILE OPERATION...: prints the sum of executed_in over all hosts.
 executed() {
     file=$1
     shift

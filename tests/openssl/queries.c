@@ -15,7 +15,7 @@
 #include <openssl/evp.h>
 #include <openssl/provider.h>
 
-/* ---- A provider that only lets itself be fetched --------------------------------------------- */
+/* ---- A provider whose cipher can be fetched, but computes nothing ---------------------------- */
 
 static void *new_context(void *provider)
 {
@@ -75,8 +75,9 @@ static int fips_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
 
 #define NOBODY "nobody"
 
-/* A program's query, and the provider that serves it: without a FIPS provider and with one, if the
- * configuration prefers by our property, and by our name. */
+/* A program's query, and the providers that serve it. The first two apply if the configuration
+ * prefers tenrounds by property: without and with a FIPS provider. The last two apply if it prefers
+ * tenrounds by name. */
 static const struct {
     const char *query, *alone, *with_fips, *by_name, *by_name_with_fips;
 } cases[] = {
@@ -106,8 +107,8 @@ static const struct {
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
-/* Queries that a configuration serves alike if it activates tenrounds before the others, which it
- * should not. Above all, tenrounds never serves a program that demands FIPS. */
+/* Queries whose provider does not depend on the order of activation. A configuration should not
+ * activate tenrounds first, but tenrounds must never serve a program that demands FIPS. */
 static const char *const of_any_order[] = {"fips=yes",
                                            "fips",
                                            "fips=yes,?tenrounds.aes=yes",
@@ -130,8 +131,8 @@ static bool is_of_any_order(const char *query)
 static const char *const orders[2][PROVIDERS] = {{"default", "fips", "tenrounds"},
                                                  {"tenrounds", "default", "fips"}};
 
-/* Opens a library context like that of a configuration, which activates its providers in this
- * order; or tenrounds first. */
+/* Opens a library context with the providers in the order of a usual configuration, or with
+ * tenrounds first. Exits on failure. */
 static OSSL_LIB_CTX *context(const char *properties, bool with_fips, bool ours_first,
                              OSSL_PROVIDER *providers[PROVIDERS])
 {
@@ -156,7 +157,7 @@ static bool served_by(OSSL_LIB_CTX *libctx, const char *query, const char *wante
         found == NULL ? NOBODY : OSSL_PROVIDER_get0_name(EVP_CIPHER_get0_provider(found));
     const bool good = strcmp(name, wanted) == 0;
     if (!good)
-        tap_diag("served by %s, not %s", name, wanted);
+        tap_diag("served by %s, expected %s", name, wanted);
     EVP_CIPHER_free(found);
     ERR_clear_error();
     return good;
@@ -171,7 +172,8 @@ static void all(const char *properties, bool by_name, bool with_fips, bool ours_
             continue;
         const char *wanted = by_name ? (with_fips ? cases[i].by_name_with_fips : cases[i].by_name)
                                      : (with_fips ? cases[i].with_fips : cases[i].alone);
-        tap_ok(served_by(libctx, cases[i].query, wanted), "'%s' below '%s', %s FIPS%s: %s",
+        tap_ok(served_by(libctx, cases[i].query, wanted),
+               "query '%s', default query '%s', %s a FIPS provider%s: served by %s",
                cases[i].query == NULL ? "(NULL)" : cases[i].query, properties,
                with_fips ? "with" : "without", ours_first ? ", tenrounds first" : "", wanted);
     }

@@ -365,16 +365,18 @@ static bool ivs_without_generator(void)
 static const struct {
     const char *name, *what;
     bool (*run)(void);
-    bool draws; /* the counters must show AES */
+    bool draws; /* beneath() checks the counters of AES */
 } cases[] = {
-    {"start", "the first random numbers of a process, drawn by 16 threads at once", at_start, true},
-    {"reseed", "16 threads, reseeding at every turn", reseeding, true},
-    {"contexts", "16 threads, each with library contexts of its own", in_contexts, true},
-    {"fork", "children and grandchildren of a process whose threads have drawn", across_fork, true},
-    {"quiet", "we draw no random number, loaded or encrypting", draws_nothing, false},
-    {"ivs", "generated IVs come from the library's generator", ivs_from_generator, false},
-    {"alone", "generated IVs where the library context has no generator", ivs_without_generator,
+    {"start", "16 threads draw the first random numbers of a process at once", at_start, true},
+    {"reseed", "16 threads draw random numbers while the generators reseed", reseeding, true},
+    {"contexts", "16 threads draw random numbers, each from its own library contexts", in_contexts,
+     true},
+    {"fork", "children and grandchildren draw different numbers after fork", across_fork, true},
+    {"quiet", "loading tenrounds and encrypting with it draw no random number", draws_nothing,
      false},
+    {"ivs", "generated IVs come from libcrypto's generator", ivs_from_generator, false},
+    {"alone", "generated IVs come from the kernel if the library context has no generator",
+     ivs_without_generator, false},
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
@@ -399,7 +401,7 @@ static bool beneath(unsigned i, uint64_t bytes)
 {
     if (!cases[i].draws)
         return true;
-    tap_diag("%llu bytes of CTR by our code", (unsigned long long)bytes);
+    tap_diag("our code encrypted %llu bytes with CTR", (unsigned long long)bytes);
     if (OpenSSL_version_num() < 0x30400000L)
         return bytes >= 16 * 100;
     return OpenSSL_version_num() < 0x30500000L || bytes == 0;
@@ -419,9 +421,9 @@ static bool start(const char *self, unsigned i)
     const bool ended = child > 0 && waitpid(child, &status, 0) == child;
     const uint64_t bytes = counted("ctr");
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        tap_diag("it hung: no end after %d seconds", LIMIT_SECONDS);
+        tap_diag("the case did not end within %d seconds", LIMIT_SECONDS);
     else if (status != 0)
-        tap_diag("ended with status %#x", (unsigned)status);
+        tap_diag("the case ended with status %#x", (unsigned)status);
     return beneath(i, bytes) && ended && status == 0;
 }
 

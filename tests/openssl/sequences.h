@@ -43,7 +43,7 @@ static inline bool sequence_runs(run_fn *run, const void *subject, const char *n
     if (run(subject, steps, n, false))
         return true;
     n = shorten(run, subject, steps, n);
-    tap_diag("%s: %u steps show a difference, the last of these:", name, n);
+    tap_diag("%s: these %u steps end in a difference:", name, n);
     run(subject, steps, n, true);
     return false;
 }

@@ -90,7 +90,8 @@ static bool secret_len_matches(const struct trossl_sha_code *code, const uint8_t
     trossl_sha_end(code, &sha, expected);
     if (memcmp(digest, expected, code->digest_len) == 0)
         return true;
-    tap_diag("after %zu bytes %zu of %zu to %zu", before, len, least, most);
+    tap_diag("after %zu bytes: wrong digest of %zu bytes, with bounds %zu and %zu", before, len,
+             least, most);
     return false;
 }
 
@@ -155,12 +156,13 @@ static void test(const struct trossl_sha_code *code)
     tap_fill(&random, data, sizeof(data));
     for (unsigned i = 0; i < EXAMPLES; i++)
         good &= is_example(code, i);
-    tap_ok(good, "%s: the standard's examples", code->name);
+    tap_ok(good, "%s: the standard's examples are right", code->name);
     good = true;
     for (size_t len = 0; good && len <= 600; len++)
         good = in_pieces(code, &random, data, len);
-    tap_ok(good, "%s: up to 600 bytes in pieces", code->name);
-    tap_ok(all_secret_lens(code, &random, data), "%s: a secret length", code->name);
+    tap_ok(good, "%s: up to 600 bytes in pieces match libcrypto", code->name);
+    tap_ok(all_secret_lens(code, &random, data),
+           "%s: a secret length gives the same digest as a public length", code->name);
 }
 
 int main(void)
@@ -175,23 +177,24 @@ int main(void)
     test(&trossl_sha1_portable);
     test(&trossl_sha256_portable);
     if (!instructions)
-        tap_skip(with_instructions, "sha_ni", "no SHA instructions");
+        tap_skip(with_instructions, "sha_ni", "this processor has no SHA instructions");
     for (int i = 0; instructions && i < 2; i++) {
         static uint8_t data[LONGEST];
         struct tap_random random = tap_random(1);
         tap_fill(&random, data, sizeof(data));
         test(best[i]);
         if ((cpu.usable & TR_FEATURE_AES) != 0)
-            tap_ok(all_interleaved(best[i], &random, data), "%s beside CBC", best[i]->name);
+            tap_ok(all_interleaved(best[i], &random, data),
+                   "%s interleaved with CBC matches separate calls", best[i]->name);
         else
-            tap_skip(1, "aes", "no AES instructions");
+            tap_skip(1, "aes", "this processor has no AES instructions");
     }
     tap_ok(trossl_sha1(0) == &trossl_sha1_portable &&
                trossl_sha256(TR_FEATURE_SHA) == &trossl_sha256_portable,
-           "C where instructions are masked");
+           "the C code is selected if SHA or SSSE3 is masked");
     tap_ok((cpu.usable & (TR_FEATURE_SHA | TR_FEATURE_SSSE3)) !=
                    (TR_FEATURE_SHA | TR_FEATURE_SSSE3) ||
                instructions,
-           "instructions where they are");
+           "the SHA instructions are selected if the processor has them");
     return tap_done();
 }

@@ -440,7 +440,7 @@ int main(void)
     struct tap_random random = tap_random(0);
     tap_fill(&random, text, sizeof(text));
     if (getenv("LD_BIND_NOW") == NULL || *getenv("LD_BIND_NOW") == '\0') {
-        fprintf(stderr, "LD_BIND_NOW=1 has to be in the environment\n");
+        fprintf(stderr, "LD_BIND_NOW is not set: set LD_BIND_NOW=1 in the environment\n");
         return 2;
     }
 
@@ -448,11 +448,12 @@ int main(void)
     us = evp_open("tenrounds");
     loading = false;
     const unsigned objects = n_regions;
-    tap_ok(objects == 1, "the provider's object of a library context: one allocation (%u)",
+    tap_ok(objects == 1, "the provider allocates one object for a library context (%u found)",
            objects);
     /* The first multi-buffer call of a process runs known-answer tests and stores their result. */
     static struct own first;
-    tap_ok(tr_backend_selected() != NULL && make_keys(), "a backend is selected, keys are set");
+    tap_ok(tr_backend_selected() != NULL && make_keys(),
+           "a backend is selected and the keys are set");
     many(&first);
     dl_iterate_phdr(add_segments, (void *)"libtenrounds.so");
     dl_iterate_phdr(add_segments, (void *)"tenrounds.so");
@@ -461,14 +462,15 @@ int main(void)
         guarded &= is_protected(&regions[i]);
         tap_diag("%zu bytes of %s", regions[i].len, regions[i].of);
     }
-    tap_ok(guarded, "all of it is read-only: whoever writes there dies");
+    tap_ok(guarded, "a write to any shared memory ends the process");
 
     tap_ok(together(core_thread, &ciphers), "%u threads run all modes of the core", THREADS);
     const bool through = together(evp_thread, &ciphers);
-    tap_ok(through && ciphers > 50, "and all %u ciphers and two MACs through libcrypto", ciphers);
+    tap_ok(through && ciphers > 50, "threads run all %u ciphers and two MACs through libcrypto",
+           ciphers);
 
     const bool writable = protect(PROT_READ | PROT_WRITE); /* for unloading and exit */
     evp_close(&us);
-    tap_ok(writable, "and unload it");
+    tap_ok(writable, "the shared memory becomes writable again, and the provider unloads");
     return tap_done();
 }

@@ -59,7 +59,8 @@ static inline EVP_CIPHER *evp_fetch(const struct evp_side *side, const char *nam
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(side->libctx, name, NULL);
     if (cipher == NULL) {
         ERR_print_errors_fp(stderr);
-        fprintf(stderr, "no %s in %s\n", name, OSSL_PROVIDER_get0_name(side->provider));
+        fprintf(stderr, "no cipher %s in the provider %s\n", name,
+                OSSL_PROVIDER_get0_name(side->provider));
         exit(2);
     }
     return cipher;

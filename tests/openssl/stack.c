@@ -122,7 +122,7 @@ static bool provider_agrees(unsigned shift)
                memcmp(out, expected, TEXT) == 0;
         CALL(shift, EVP_CIPHER_CTX_free, P(ctx));
         if (!good)
-            tap_diag("%s", ciphers[i]);
+            tap_diag("%s: a call failed or the output is wrong", ciphers[i]);
     }
     return good && CALL(shift, OSSL_PROVIDER_unload, P(ours)) == 1;
 }
@@ -134,8 +134,10 @@ int main(void)
     tap_plan(8);
     tap_fill(&rng, in, sizeof(in));
     for (unsigned shift = 0; shift < 16; shift += 4) {
-        tap_ok(core_agrees(shift), "the core, called with the stack %u bytes from 16", shift);
-        tap_ok(usual != NULL && provider_agrees(shift), "the provider, called so");
+        tap_ok(core_agrees(shift),
+               "the core works with a stack pointer %u bytes off a multiple of 16", shift);
+        tap_ok(usual != NULL && provider_agrees(shift),
+               "the provider works with the same stack pointer");
     }
     OSSL_PROVIDER_unload(usual);
     return tap_done();

@@ -1,16 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# static_data.sh OBJECT[=NAME,NAME...]...: checks that each object has no writable static data but
-# those in expected() below, and its NAMEs, for which the caller states the reason. Constant tables
-# that contain addresses do not count: the dynamic linker makes them read-only (.data.rel.ro).
+# static_data.sh OBJECT[=NAME,NAME...]...: checks that the writable static data of each object is
+# only the names in expected() below and its NAMEs. The caller states the reason for each NAME.
+# Constant tables that contain addresses do not count: the dynamic linker makes them read-only
+# (.data.rel.ro).
 set -u
 echo "1..$#"
 n=0 failed=0
 
 # Removes the expected names. Three are words of the core, each written by the first call that needs
 # it: the selected backend, the row of the table of microarchitectures, and the verdicts of the
-# known-answer tests of multi-buffer code. The other names are the compiler's and the linker's: a
-# handle for the end of the program, a flag that it has ended, and labels.
+# known-answer tests of multi-buffer code. The compiler and the linker add the other names: a handle
+# for the end of the program, a flag that the program has ended, and labels.
 expected() {
     sed -e 's/\.[0-9]*$//' -e 's/.*\.//' | grep -vxE 'selected|tuned|verdicts|completed|__dso_handle|__TMC_END__|__bss_start|_edata|_end|'
 }
@@ -21,16 +22,16 @@ for word; do
     [ "$object" = "$word" ] || besides=$(printf '%s' "${word#*=}" | tr ',' '|')
     sections=$(readelf -SW "$object" | sed -n 's/^ *\[ *\([0-9]*\)\] \.\(data\|bss\|tdata\|tbss\) .*/\1/p' | tr '\n' ' ')
     if [ -z "$sections" ]; then
-        echo "not ok $n - $(basename "$object") has no sections to look at"
+        echo "not ok $n - $(basename "$object") has no writable data sections to check"
         failed=1
         continue
     fi
     found=$(readelf -sW "$object" | awk -v sections=" $sections" 'index(sections, " " $7 " ") && $4 != "SECTION" { print $8 }' |
         sort -u | expected | grep -vxE "$besides|")
     if [ -z "$found" ]; then
-        echo "ok $n - $(basename "$object") has no writable static data but what is expected"
+        echo "ok $n - $(basename "$object") has only the expected writable static data"
     else
-        echo "not ok $n - $(basename "$object") has no writable static data but what is expected"
+        echo "not ok $n - $(basename "$object") has only the expected writable static data"
         printf '%s\n' "$found" | sed 's/^/# also: /'
         failed=1
     fi

@@ -287,7 +287,7 @@ static bool do_open(struct state *s, struct tap_random *random)
      * IV. */
     EVP_CIPHER_CTX_get_updated_iv(s->ctx[THEIRS], iv, 16);
     cbc_encrypt(s, iv, data, len);
-    tell("a record with fault %u, %u blocks more of padding", fault, more);
+    tell("a record with fault %u and %u extra padding blocks", fault, more);
     return set_aad(s, aad, AAD) && update(s, data, len, in_place, tap_below(random, 4) == 0);
 }
 
@@ -382,7 +382,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     const bool keep = tap_below(random, 2) == 0;
     if (!s->keyed)
         return true;
-    tell("copy, go on with the %s", keep ? "copy" : "original");
+    tell("copy, continue with the %s", keep ? "copy" : "original");
     for (int i = 0; i < SIDES; i++) {
         copy[i] = EVP_CIPHER_CTX_new();
         end_call(&r[i], EVP_CIPHER_CTX_copy(copy[i], s->ctx[i]));
@@ -448,7 +448,7 @@ static EVP_CIPHER_CTX *start(struct state *s, int side, int encrypt, unsigned ve
     if (EVP_CipherInit_ex2(ctx, cipher, s->key, s->iv, encrypt, NULL) <= 0 ||
         EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_MAC_KEY, (int)s->mac_key_len, s->mac_key) <= 0 ||
         (version != 0 && EVP_CIPHER_CTX_set_params(ctx, params) <= 0))
-        tap_diag("%s: cannot start", s->name);
+        tap_diag("%s: cannot set the key, the MAC key or the version", s->name);
     EVP_CIPHER_free(cipher);
     return ctx;
 }
@@ -491,8 +491,8 @@ static bool is_composition(struct state *s, struct tap_random *random, unsigned 
            opened == (int)(len - skip) && tap_same(ours + skip, text + skip, len - skip);
     EVP_CIPHER_CTX_free(ctx);
     if (!good)
-        tap_diag("%s: version %x, %zu bytes, %d more, %d opened", s->name, version, len, pad,
-                 opened);
+        tap_diag("%s: version %x, %zu bytes: MAC and padding %d bytes, opened %d bytes", s->name,
+                 version, len, pad, opened);
     return good;
 }
 
@@ -509,7 +509,7 @@ static bool all_compositions(const char *name, struct tap_random *random)
     return good;
 }
 
-/* Checks that no plaintext is left of a record whose MAC has a wrong bit. */
+/* Checks that the output is all zeros after a record whose MAC has a flipped bit. */
 static bool forgery_leaves_nothing(struct state *s, struct tap_random *random, size_t len)
 {
     static uint8_t text[MAX_DATA], out[MAX_DATA];
@@ -532,8 +532,8 @@ static bool forgery_leaves_nothing(struct state *s, struct tap_random *random, s
     return good;
 }
 
-/* Checks that an AAD of one direction does not apply after an init for the other without a key: the
- * next data are plain CBC. */
+/* Sets an AAD, then calls init for the other direction without a key. Checks that the AAD no longer
+ * applies: the next update is plain CBC. */
 static bool aad_keeps_its_direction(struct state *s, struct tap_random *random, int encrypt)
 {
     uint8_t text[64], ours[64], expected[64], aad[AAD];
@@ -651,15 +651,16 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
         }
     }
     if (!good)
-        tap_diag("%s: %u times %zu bytes: room %d and %d, packed %d and %d, sealed %d and %d",
+        tap_diag("%s: %u records of %zu bytes, tenrounds and default: buffer %d and %d bytes, "
+                 "planned %d and %d, sealed %d and %d",
                  s->name, lanes, fragment, room[OURS], room[THEIRS], packed[OURS], packed[THEIRS],
                  sealed[OURS], sealed[THEIRS]);
     return good;
 }
 
 /* Compares the plans of both providers: the number of records and their total size. About
- * half of the AADs contain a length other than 0, which replaces `len`. Some of these lengths are
- * below 4096, and some versions are older than TLS 1.1. Both providers must refuse those. */
+ * half of the AADs contain a length other than 0, which replaces `len`. Lengths below 4096 and
+ * versions older than TLS 1.1 test the refusals of both providers. */
 static bool same_plans(struct state *s, struct tap_random *random)
 {
     bool good = true;
@@ -683,8 +684,9 @@ static bool same_plans(struct state *s, struct tap_random *random)
         good = packed[OURS] == packed[THEIRS] &&
                (packed[OURS] <= 0 || param[OURS].interleave == param[THEIRS].interleave);
         if (!good)
-            tap_diag("%s: %zu bytes, %u in the aad, version %x: %d of %u and %d of %u", s->name,
-                     len, aad[11] << 8 | aad[12], aad[9] << 8 | aad[10], packed[OURS],
+            tap_diag("%s: %zu bytes, AAD length %u, version %x: tenrounds %d bytes in %u records, "
+                     "default %d in %u",
+                     s->name, len, aad[11] << 8 | aad[12], aad[9] << 8 | aad[10], packed[OURS],
                      param[OURS].interleave, packed[THEIRS], param[THEIRS].interleave);
     }
     return good;
@@ -716,7 +718,8 @@ static int absent(void)
     tap_plan(NAMES);
     sides[OURS] = evp_open("tenrounds");
     for (unsigned i = 0; i < NAMES; i++)
-        tap_ok(!has(OURS, names[i]), "%s: not without SHA instructions", names[i]);
+        tap_ok(!has(OURS, names[i]), "%s: not offered without SHA instructions and SSSE3",
+               names[i]);
     evp_close(&sides[OURS]);
     return tap_done();
 }
@@ -740,15 +743,19 @@ int main(int argc, char **argv)
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     if (!has(OURS, names[0])) {
-        tap_skip(2 * NAMES + COMPARISONS, "sha_ni ssse3", "no SHA instructions here");
+        tap_skip(2 * NAMES + COMPARISONS, "sha_ni ssse3",
+                 "this processor lacks SHA instructions or SSSE3");
         return tap_done();
     }
     const bool both = has(THEIRS, names[0]);
     struct tap_random random = tap_random(0);
     tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
     for (unsigned i = 0; i < NAMES; i++) {
-        tap_ok(all_compositions(names[i], &random), "%s: is AES-CBC and HMAC", names[i]);
-        tap_ok(by_hand(names[i], &random), "%s: a wrong MAC, and a change of direction", names[i]);
+        tap_ok(all_compositions(names[i], &random),
+               "%s: records equal AES-CBC and HMAC in separate calls", names[i]);
+        tap_ok(by_hand(names[i], &random),
+               "%s: a forgery leaves no plaintext, and a change of direction drops the AAD",
+               names[i]);
     }
     if (!both)
         tap_skip(COMPARISONS, "aes", "the default provider has no such ciphers here");
@@ -763,9 +770,11 @@ int main(int argc, char **argv)
     } while (both && time(NULL) < end);
     for (unsigned i = 0; both && i < NAMES; i++) {
         struct state s = {.name = names[i]};
-        tap_ok(good[i], "%s: %u sequences", names[i], count[i]);
-        tap_ok(all_many(names[i], &random), "%s: several records at once", names[i]);
-        tap_ok(same_plans(&s, &random), "%s: plans of several records", names[i]);
+        tap_ok(good[i], "%s: %u sequences match the default provider", names[i], count[i]);
+        tap_ok(all_many(names[i], &random),
+               "%s: both providers open several records sealed in one call", names[i]);
+        tap_ok(same_plans(&s, &random), "%s: plans several records like the default provider",
+               names[i]);
     }
     evp_close(&sides[OURS]);
     evp_close(&sides[THEIRS]);

@@ -264,29 +264,38 @@ int main(void)
     struct evp_side them = evp_open("default");
     for (unsigned i = 0; i < EVP_CIPHERS; i++) {
         uint8_t out[BYTES + 16];
-        if (!encrypt(&them, i, out))
-            return tap_ok(false, "the default provider has no %s", evp_cipher_name(i));
+        if (!encrypt(&them, i, out)) {
+            tap_ok(false, "the default provider has no %s", evp_cipher_name(i));
+            return tap_done();
+        }
         memcpy(expected[i], out, BYTES);
     }
     for (unsigned i = 0; i < MACS; i++) {
-        if (!tag_of(&them, i, expected_tags[i]))
-            return tap_ok(false, "the default provider has no %s", macs[i].cipher);
+        if (!tag_of(&them, i, expected_tags[i])) {
+            tap_ok(false, "the default provider has no %s", macs[i].cipher);
+            return tap_done();
+        }
     }
     us = evp_open("tenrounds");
     both = open_both();
-    tap_ok(in_threads(macs_in_one_context), "MACs in %d threads, one library context", THREADS);
-    tap_ok(in_threads(macs_in_own_context), "MACs in %d threads, each with its own", THREADS);
-    tap_ok(macs_across_fork(), "MACs before and after fork");
+    tap_ok(in_threads(macs_in_one_context),
+           "MACs are right in %d threads that share a library context", THREADS);
+    tap_ok(in_threads(macs_in_own_context),
+           "MACs are right in %d threads that load and unload the provider", THREADS);
+    tap_ok(macs_across_fork(), "MACs are right in parent and child after fork");
     close_both(&both);
-    tap_ok(in_threads(in_one_context), "%d threads, one library context", THREADS);
-    tap_ok(in_threads(in_own_context), "%d threads, each loads and unloads for itself", THREADS);
+    tap_ok(in_threads(in_one_context),
+           "ciphers are right in %d threads that share a library context", THREADS);
+    tap_ok(in_threads(in_own_context),
+           "ciphers are right in %d threads that load and unload the provider", THREADS);
     for (unsigned i = 0; i < EVP_CIPHERS; i++)
-        tap_ok(across_fork(i), "%s: a message begun before fork", evp_cipher_name(i));
+        tap_ok(across_fork(i), "%s: parent and child complete a message that began before fork",
+               evp_cipher_name(i));
     evp_close(&us);
-    tap_ok(several_contexts(), "several library contexts, closed one after the other");
-    tap_ok(load_and_unload(), "loaded and unloaded fifty times");
+    tap_ok(several_contexts(), "library contexts work while others are closed");
+    tap_ok(load_and_unload(), "the provider loads and unloads 50 times");
     tap_ok(quick_to_load(), "loading takes less than %d ms", LOAD_LIMIT_MS);
-    tap_ok(cipher_outlives_unload(), "unloaded while a cipher is in use");
+    tap_ok(cipher_outlives_unload(), "a cipher works after its provider was unloaded");
     evp_close(&them);
     return tap_done();
 }

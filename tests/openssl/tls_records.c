@@ -93,12 +93,12 @@ static size_t compose(struct tap_random *random, unsigned v, size_t mac_size, ui
 }
 
 enum fault { NONE, LAST_BYTE, ONE_PADDING_BYTE, ALL_RANDOM, TOO_LONG, TOO_SHORT_RECORD, FAULTS };
-static const char *const fault_names[FAULTS] = {"right",
-                                                "another last byte",
-                                                "one byte of padding changed",
+static const char *const fault_names[FAULTS] = {"valid records",
+                                                "random last bytes",
+                                                "one changed byte of padding",
                                                 "random bytes",
                                                 "padding longer than the record",
-                                                "short record"};
+                                                "short records"};
 
 /* Changes the record and returns its length. The padding may still be valid (see
  * padding_is_right()). */
@@ -161,7 +161,8 @@ static bool same_record(struct opened o[SIDES], bool right, const struct opened 
     const struct opened *a = &o[OURS], *b = &o[THEIRS];
     if (a->ret != b->ret || a->len != b->len || a->error != b->error || a->has_mac != b->has_mac ||
         a->mac_len != b->mac_len) {
-        tap_diag("ours: %d, %d bytes, error %lx, MAC %d of %zu; default: %d, %d, %lx, %d, %zu",
+        tap_diag("ours: returned %d, %d bytes, error %lx, has MAC %d, %zu bytes; default: %d, %d, "
+                 "%lx, %d, %zu",
                  a->ret, a->len, a->error, a->has_mac, a->mac_len, b->ret, b->len, b->error,
                  b->has_mac, b->mac_len);
         return false;
@@ -363,19 +364,21 @@ int main(void)
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     for (unsigned v = 0; v < VERSIONS; v++) {
-        tap_ok(seal_all(v), "%s: sealed alike", versions[v].name);
+        tap_ok(seal_all(v), "%s: both providers seal alike", versions[v].name);
         for (unsigned fault = 0; fault < FAULTS; fault++)
-            tap_ok(open_all(v, fault), "%s: opened alike, %s", versions[v].name,
+            tap_ok(open_all(v, fault), "%s: both providers open alike: %s", versions[v].name,
                    fault_names[fault]);
     }
-    tap_ok(every_padding(false), "every length of padding with every length of MAC");
-    tap_ok(every_padding(true), "the same with a wrong bit in the first byte of the padding");
-    tap_ok(one_after_the_other(), "records one after the other in one context");
+    tap_ok(every_padding(false),
+           "both providers open alike with every padding length and MAC length");
+    tap_ok(every_padding(true),
+           "a wrong bit in the first padding byte gives a random MAC, with every length");
+    tap_ok(one_after_the_other(), "one context opens short and valid records in turn");
     tap_ok(copy_keeps_mac(), "a copied context keeps its MAC");
-    tap_ok(all_refused(OURS), "what is no record is refused");
-    tap_ok(all_refused(THEIRS), "and so by the default provider");
+    tap_ok(all_refused(OURS), "calls that cannot be records are refused");
+    tap_ok(all_refused(THEIRS), "the default provider also refuses these calls");
     tap_ok(refused(OURS, 0, 0, TLS1_2_VERSION, 20, 1, 0), "an empty record is refused");
-    tap_ok(refused(OURS, 128, 0, TLS1_VERSION, 65, 1, 0), "a MAC longer than any is refused");
+    tap_ok(refused(OURS, 128, 0, TLS1_VERSION, 65, 1, 0), "a MAC length above 64 bytes is refused");
     evp_close(&sides[OURS]);
     evp_close(&sides[THEIRS]);
     return tap_done();

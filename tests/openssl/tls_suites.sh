@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Tests every AES suite of the installed libssl, TLS 1.2 and 1.3: `openssl s_client` fetches a file
-# from `openssl s_server`. The provider is preferred on both sides, and for some suites on one side
-# alone. The file must arrive unchanged, and the counters must show that our code sealed and opened
-# it. With the argument "engine", our engine is the default instead. With "once", for sanitizers,
-# each pair of cipher and MAC runs with one key exchange only: the others send the same records.
+# from `openssl s_server`. Both sides prefer the provider. Some suites also run with the provider on
+# only one side. The file must arrive unchanged, and the counters must show that our code sealed and
+# opened it. With the argument "engine", our engine is the default instead. With "once", for
+# sanitizers, each pair of cipher and MAC runs with only one key exchange, because the records are
+# the same with every key exchange.
 # shellcheck disable=SC2317 # result() calls the functions
 set -eu
 
@@ -47,7 +48,8 @@ serve() {
     }
 }
 
-# fetch SERVER CLIENT SUITE [OPTION]: whether the file arrives, and our code did its side's work.
+# fetch SERVER CLIENT SUITE [OPTION]: whether the file arrives, and our code did the work of each
+# side that is ours.
 fetch() {
     fresh_counters
     port=$port_plain
@@ -70,12 +72,12 @@ fetch() {
     [ "${4:-}" != -no_etm ] || $stitched || return 0
     # shellcheck disable=SC2086 # words
     if [ "$2" = ours ] && [ "$(executed "$counters" $opening)" -lt $((size / 2)) ]; then
-        echo "the client's $opening is not ours" && return 1
+        echo "our code did not open the client's records ($opening)" && return 1
     fi
     # shellcheck disable=SC2086 # words
     if [ "$1" = ours ] &&
         [ $(($(executed "$others" $sealing) - before)) -lt $((size / 2)) ]; then
-        echo "the server's $sealing is not ours" && return 1
+        echo "our code did not seal the server's records ($sealing)" && return 1
     fi
 }
 
@@ -87,17 +89,18 @@ for word in "$@"; do
     *) echo "'$word' is neither engine nor once" && exit 1 ;;
     esac
 done
-# Prints the names of AES suites whose line of 'openssl ciphers -v' matches $2; fields 5 and 6 are
-# the cipher and the MAC.
+# Prints the names of AES suites whose line of 'openssl ciphers -v' matches $2. With "once", prints
+# one suite for each version, cipher and MAC (fields 2, 5 and 6).
 names() { # CIPHERS PATTERN
     plain ciphers -v "$1" | awk -v once="$once" -v pattern="$2" \
         '$0 ~ pattern && !/DSS|SRP/ && !(once == "true" && seen[$2 $5 $6]++) { print $1 }'
 }
 
-# Leaves out suites that need a DSA key or SRP passwords: others have the same ciphers.
+# Leaves out suites that need a DSA key or SRP passwords: other suites have the same ciphers.
 suites=$(names ALL:eNULL:@SECLEVEL=0 AES)
 suites="TLS_AES_128_CCM_SHA256 TLS_AES_128_CCM_8_SHA256 $suites"
-# With CBC suites, encrypt-then-MAC decides which cipher libssl uses. These run without it, too.
+# With CBC suites, encrypt-then-MAC decides which cipher libssl uses. These suites also run without
+# encrypt-then-MAC.
 cbc=$(names AES:kPSK+AES:@SECLEVEL=0 'Enc=AES[(]')
 mixed="ECDHE-RSA-AES128-SHA ECDHE-ECDSA-AES256-SHA"
 if $engine; then
@@ -114,24 +117,25 @@ echo "1..$planned"
 serve ours && port_ours=$port
 serve plain && port_plain=$port
 for suite in $suites; do
-    result "$suite" fetch ours ours "$suite"
+    result "$suite: the file arrives, with both sides ours" fetch ours ours "$suite"
 done
 for suite in TLS_AES_128_GCM_SHA256 TLS_AES_128_CCM_8_SHA256 ECDHE-RSA-AES256-GCM-SHA384 \
     ECDHE-ECDSA-AES256-CCM8; do
-    result "$suite, only the client is ours" fetch plain ours "$suite"
-    result "$suite, only the server is ours" fetch ours plain "$suite"
+    result "$suite: the file arrives, with only the client ours" fetch plain ours "$suite"
+    result "$suite: the file arrives, with only the server ours" fetch ours plain "$suite"
 done
-# Without SHA instructions, the default provider does AES-CBC-HMAC.
+# Without SHA instructions, the default provider computes AES-CBC-HMAC.
 stitched=true
 $engine || ours list -cipher-algorithms -provider tenrounds | grep -q 'AES-128-CBC-HMAC-SHA1 @ tenrounds' || stitched=false
-$stitched || echo '# without encrypt-then-mac: by the default provider, as there are no SHA instructions here'
+$stitched || echo '# no SHA instructions here: without encrypt-then-MAC, the default provider does the work'
 for suite in $cbc; do
-    result "$suite without encrypt-then-mac" fetch ours ours "$suite" -no_etm
+    result "$suite without encrypt-then-MAC: the file arrives, with both sides ours" \
+        fetch ours ours "$suite" -no_etm
 done
 for suite in $mixed; do
-    result "$suite without encrypt-then-mac, only the client is ours" \
+    result "$suite without encrypt-then-MAC: the file arrives, with only the client ours" \
         fetch plain ours "$suite" -no_etm
-    result "$suite without encrypt-then-mac, only the server is ours" \
+    result "$suite without encrypt-then-MAC: the file arrives, with only the server ours" \
         fetch ours plain "$suite" -no_etm
 done
 [ "$count" = "$planned" ] || status=1

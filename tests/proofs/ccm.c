@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CCM's streaming calls (core/modes/ccm.c), as gcm.c has GCM's.
+ * Proves CCM's streaming calls (core/modes/ccm.c) by the method of gcm.c.
  *
- * Seen to fail: with a length of up to twice the limit of the nonce (proof_start).
+ * This mutation was seen to fail: a length of up to twice the limit of the nonce (proof_start).
  *
  * CBMC: --no-array-field-sensitivity --unwind 4 --unwindset memcmp.0:130,tr_equal.0:18
  * CBMC: --unwindset tr_cleanse_inline.0:18,tr_cleanse_inline.1:18
@@ -55,7 +55,7 @@ static void ends(enum tr_status status, enum tr_status expected, bool writes)
         assert(memcmp(&c, &before, sizeof(c)) == 0);
 }
 
-/* The nonce is the data of the call. All lengths of AAD and text. */
+/* Proves tr_ccm_start() for all lengths of AAD and text. The data of the call is the nonce. */
 void proof_start(void)
 {
     begin();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CMAC's streaming calls (core/modes/cmac.c), as gcm.c has GCM's.
+ * Proves CMAC's streaming calls (core/modes/cmac.c) by the method of gcm.c.
  *
- * Seen to fail: with `len > room + 1` for `len > room` (proof_update), and with the padding byte
- * behind a full last block (proof_tag).
+ * These mutations were seen to fail: `len > room + 1` for `len > room` (proof_update), and the
+ * padding byte after a full last block (proof_tag).
  *
  * CBMC: --no-array-field-sensitivity --unwind 4 --unwindset memcmp.0:130,tr_equal.0:18
  * CBMC: --unwindset tr_cleanse_inline.0:18,tr_cleanse_inline.1:18

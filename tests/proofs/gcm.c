@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM's streaming calls except those for data (core/modes/gcm.c, ghash.c). Each proof begins with
- * any message that fulfils the invariant, and shows that the invariant holds after the call. So the
- * proofs cover calls in any order and number. The IV and the AAD of one call have at most LONGEST
- * bytes. Lengths in the message and the limits have their full range.
+ * Proves GCM's streaming calls except those for data (core/modes/gcm.c, ghash.c). Each proof begins
+ * with any message that fulfils the invariant, and shows that the invariant holds after the call.
+ * So the proofs cover calls in any order and number. The IV and the AAD of one call have at most
+ * LONGEST bytes. Lengths in the message and the limits have their full range.
  *
- * Seen to fail: with TR_BLOCK + 1 as the largest length of a tag, and without the cleansing of the
- * keystream (proof_tag).
+ * These mutations were seen to fail: TR_BLOCK + 1 as the largest tag length, and no cleansing of
+ * the keystream (proof_tag).
  *
  * CBMC: --no-array-field-sensitivity --unwind 4 --unwindset memcmp.0:130,tr_equal.0:18
  * CBMC: --unwindset tr_cleanse_inline.0:18,tr_cleanse_inline.1:18

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Partial blocks (core/part.h), the overlap check and the arithmetic of core/util.h: the results
- * equal a byte-by-byte definition, for every length and every value.
+/* Proves the functions for partial blocks (core/part.h), the overlap check and the arithmetic of
+ * core/util.h: their results equal a byte-by-byte definition, for every length and every value.
  *
- * Seen to fail: with `n <= 8` for `n < 8` in part_first() (proof_shifts), and with `low <= n` for
- * `low < n` in tr_counter_add() (proof_counters).
+ * These mutations were seen to fail: `n <= 8` for `n < 8` in part_first() (proof_shifts), and
+ * `low <= n` for `low < n` in tr_counter_add() (proof_counters).
  *
  * CBMC: --unwind 60
  */
@@ -12,7 +12,7 @@
 #include "modes/modes.h"
 #include "part.h"
 
-/* proof.h replaces the function that is proved here. */
+/* Calls the real function, because proof.h replaces the name tr_partial_overlap by a stub. */
 static int real_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 {
     return tr_partial_overlap(out, in, len);
@@ -61,8 +61,9 @@ void proof_load_after(void)
     assert(byte_of(v, i) == (i < n ? p[i] : 0));
 }
 
-/* All but part_up(): CBMC 6.6 evaluates its `v = (struct part){.., v.low ..}` member by member, and
- * so reads the new v.low. tests/core/exhaustive.c tests that function over a basis instead. */
+/* Proves all shifts but part_up(). CBMC 6.6 evaluates the `v = (struct part){.., v.low ..}` of
+ * part_up() member by member, and so reads the new v.low. tests/core/exhaustive.c tests part_up()
+ * over a basis instead. */
 void proof_shifts(void)
 {
     struct part v = any_part();
@@ -74,8 +75,8 @@ void proof_shifts(void)
     assert(byte_of(part_down(v, n), i) == (i + n < 16 ? byte_of(v, i + n) : 0));
 }
 
-/* tr_partial_overlap(): right for all addresses of buffers that do not wrap around the end of the
- * address space, and for all lengths. */
+/* Proves that tr_partial_overlap() is right for all lengths, and for all addresses of buffers that
+ * do not wrap around the end of the address space. */
 void proof_overlap(void)
 {
     uint64_t out = nondet_u64(), in = nondet_u64(), len = nondet_u64();
@@ -84,7 +85,7 @@ void proof_overlap(void)
     assert(!!real_overlap((const uint8_t *)out, (const uint8_t *)in, len) == (shared && out != in));
 }
 
-/* The counters: a 128-bit addition, and one of the last 32 bits. */
+/* Proves that tr_counter_add() adds to all 128 bits, and tr_counter_add32() to the last 32. */
 void proof_counters(void)
 {
     uint8_t counter[16], before[16];
@@ -105,7 +106,7 @@ void proof_counters(void)
            (uint32_t)((uint32_t)tr_load64_be(before + 8) + m));
 }
 
-/* Doubling in GF(2^128), in both byte orders, against shifts of the whole number. */
+/* Proves that doubling in GF(2^128), in both byte orders, equals a 128-bit shift and reduction. */
 void proof_doubling(void)
 {
     uint8_t x[16], y[16];
@@ -120,7 +121,7 @@ void proof_doubling(void)
     assert(w == (v << 1 ^ (v >> 127 != 0 ? 0x87 : 0)));
 }
 
-/* Multiplication of an XTS tweak by x^n equals n doublings. */
+/* Proves that multiplying an XTS tweak by x^n equals n doublings. */
 void proof_xts_multiply(void)
 {
     uint8_t x[16], y[16];
@@ -132,7 +133,7 @@ void proof_xts_multiply(void)
     assert(memcmp(x, y, 16) == 0);
 }
 
-/* tr_equal() and its constant-time form for tags. */
+/* Proves that tr_equal() is true exactly if all n bytes are equal. */
 void proof_equal(void)
 {
     uint8_t x[16], y[16];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the proof harnesses share: values and buffers of any contents, and stubs of the bulk
- * operations. scripts/prove runs CBMC on each function proof_*().
+ * Shared by the proof harnesses: values and buffers of any contents, and stubs of the bulk
+ * operations. scripts/prove runs CBMC, a bounded model checker, on each function proof_*().
  *
- * CBMC unrolls the loops and examines every input within the bounds at once. It checks each access
- * for the bounds of its object, each signed operation for overflow, and each shift, and every
- * assertion. Local variables and stubbed results have any value, so an assertion that holds does
- * not depend on uninitialized memory.
+ * CBMC unrolls the loops and examines every input within the bounds at once. It checks that each
+ * access stays within its object, that no signed operation overflows, that each shift count is
+ * valid, and that every assertion holds. Local variables and stubbed results can have any value, so
+ * an assertion that holds does not depend on uninitialized memory.
  *
  * A stub asserts that it may access its input and output, and that these are identical or disjoint,
  * as backend.h promises to the backends. Then it gives any bytes as the result. So the proofs cover
@@ -30,7 +30,7 @@ uint64_t nondet_u64(void);
 
 #define ASSUME(condition) __CPROVER_assume(condition)
 
-/* A number from 0 to `most`. */
+/* Returns any number from 0 to `most`. */
 static inline size_t any_up_to(size_t most)
 {
     size_t n = nondet_size();
@@ -49,7 +49,7 @@ static uint8_t in_object[LONGEST], out_object[LONGEST], in_before[LONGEST], out_
 static struct {
     uint8_t *in, *out;
     size_t len;
-    bool overlap; /* what the stub of tr_partial_overlap() says */
+    bool overlap; /* the result of stub_overlap() */
 } d;
 
 static void data_begin(void)
@@ -65,7 +65,7 @@ static void data_begin(void)
     memcpy(out_before, out_object, LONGEST);
 }
 
-/* Asserts that no byte has changed; if `done`, none but those of the output. */
+/* Asserts that no byte has changed, except, if `done`, the bytes of the output. */
 static void data_unchanged(bool done)
 {
     size_t i = any_up_to(LONGEST - 1);
@@ -74,8 +74,8 @@ static void data_unchanged(bool done)
     assert((done && d.out != d.in && q >= d.out && q < d.out + d.len) || *q == out_before[i]);
 }
 
-/* Says at random whether buffers overlap partially; part.c proves the function that it replaces. So
- * the proofs see what a mode does in either case. */
+/* Replaces tr_partial_overlap(), which part.c proves. Returns d.overlap, which can have either
+ * value, so that the proofs cover a mode's code for both. */
 static int stub_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 {
     return d.overlap && len != 0;
@@ -94,8 +94,8 @@ static const struct tr_backend stub = {.name = "stub"};
 /*
  * Replaces tr_bulk() in the modes' files, which a harness includes after this file. The stub
  * asserts what backend.h promises to the backends: `in` and `out` are whole blocks that may be
- * accessed, and are identical or disjoint. The output and the mode's state then have any value. A
- * fused operation is done, or left to the mode, at random.
+ * accessed, and are identical or disjoint. The output and the mode's state then have any value. The
+ * stub either does a fused operation or leaves it to the mode; the proofs cover both cases.
  */
 static size_t stub_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                         const uint8_t *in, size_t blocks, void *state);
@@ -118,7 +118,7 @@ static bool stub_does(const struct tr_aes_key *key, uint8_t *out, const uint8_t 
     return true;
 }
 
-/* A state of 16 bytes. */
+/* The stub of an operation whose state, if any, is one block. */
 static size_t stub_plain(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                          size_t blocks, void *state)
 {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs the tests of tests/openssl with other versions of OpenSSL: tests/versions/run.sh BUILD. Reads
 # lines "version prefix tests program...", where tests is the Meson build that has these programs.
-# Prints one line of TAP for each program, mask and version, and the whole output of one that fails.
+# Prints one line of TAP for each program, mask and version, and the whole output of each program
+# that fails.
 set -u
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")/../openssl" && pwd)
@@ -48,7 +49,7 @@ program() {
     if ! readelf -d "$file" | grep -q 'NEEDED.*libcrypto'; then
         return # independent of the version
     elif ! grep -qF "=> $prefix/lib/libcrypto.so" "$log"; then
-        line not-ok "OpenSSL $version: $1: needs another libcrypto than that in $prefix/lib"
+        line not-ok "OpenSSL $version: $1: does not load the libcrypto in $prefix/lib"
         return
     fi
     configuration=/dev/null
@@ -63,8 +64,8 @@ program() {
             run "$1" "$mask" "$configuration" "$file"
         done
         ;;
-    # Differences between versions show without a mask. With one, tests that last seconds make only
-    # a few passes.
+    # Differences between versions show without a mask. With a mask, the timed tests therefore run
+    # for only 2 seconds.
     differential* | macs | stitched)
         for mask in noavx512 novaes noclmul noaes noaes,nossse3; do
             run "$1" "$mask" "$configuration" "$file" 2

@@ -17,14 +17,16 @@ static void expect(enum tr_status status, enum tr_status expected, const char *w
     if (status == expected && tap_same(memory, before, ROOM))
         return;
     wrong++;
-    tap_diag("%s: \"%s\" instead of \"%s\"", what, tr_strerror(status), tr_strerror(expected));
+    tap_diag("%s: status \"%s\", expected \"%s\"", what, tr_strerror(status),
+             tr_strerror(expected));
 }
 
 #define EXPECT(expected, call) expect((call), (expected), #call)
 
 static void report(const char *what)
 {
-    tap_ok(calls != 0 && wrong == 0, "%s: %u of %u wrong calls are refused", what, calls - wrong,
+    tap_ok(calls != 0 && wrong == 0,
+           "%s: %u of %u calls give the expected status and change nothing", what, calls - wrong,
            calls);
     calls = wrong = 0;
 }
@@ -68,7 +70,7 @@ static void test_xts(void)
     memcpy(twice + 16, raw, 16);
     tap_ok(tr_xts_set_key(&x, backend, raw, 32) == TR_OK && !tr_xts_keys_equal(&x) &&
                tr_xts_set_key(&equal, backend, twice, 32) == TR_OK && tr_xts_keys_equal(&equal),
-           "XTS: equal keys are known as such");
+           "XTS detects equal keys");
     for (size_t len = 0; len < 16; len++) {
         EXPECT(TR_ERR_LENGTH, tr_xts_encrypt(&x, iv, memory, memory, len));
         EXPECT(TR_ERR_LENGTH, tr_xts_decrypt(&x, iv, memory, memory, len));
@@ -121,7 +123,7 @@ static void test_key_wrap(void)
     EXPECT(TR_ERR_LENGTH, tr_kw_wrap(&key, 0, NULL, memory, memory, (size_t)1 << 31));
     EXPECT(TR_ERR_LENGTH, tr_kwp_wrap(&key, 0, NULL, memory, memory, 0));
     EXPECT(TR_ERR_LENGTH, tr_kwp_wrap(&key, 0, NULL, memory, memory, (size_t)1 << 31));
-    tap_ok(n == 0, "KWP: an error stores a length of 0");
+    tap_ok(n == 0, "KWP stores a length of 0 on an error");
     report("key wrap");
 }
 
@@ -146,7 +148,7 @@ static void test_kwp_contents(void)
                          : status == TR_ERR_TAG && out_len == 0;
         }
     }
-    tap_ok(good == n, "KWP: %u of %u lengths and paddings are judged rightly", good, n);
+    tap_ok(good == n, "KWP accepts or refuses %u of %u lengths and paddings rightly", good, n);
 }
 
 static void test_aeads(void)
@@ -163,7 +165,7 @@ static void test_aeads(void)
                  tr_ocb_set_key(&ocb_key, backend, raw, 16) == TR_OK &&
                  tr_siv_set_key(&siv_key, backend, raw, 32) == TR_OK &&
                  tr_gcm_siv_set_key(&gcm_siv_key, backend, raw, 16) == TR_OK;
-    tap_ok(keyed, "the AEADs have keys");
+    tap_ok(keyed, "the AEADs accept their keys");
     for (size_t n = 0; n <= 17; n++) {
         if (n < 7 || n > 13)
             EXPECT(TR_ERR_IV_LENGTH, tr_ccm_start(&ccm, &ccm_key, raw, n, 16, 0, 0));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GCM-SIV by its definition (RFC 8452 sections 3 and 4), because only OpenSSL 3.2 and later have
- * it. */
+/* Computes GCM-SIV by its definition (RFC 8452 sections 3 and 4), because OpenSSL has it only from
+ * 3.2 on. */
 #ifndef TENROUNDS_TESTS_GCM_SIV_REFERENCE_H
 #define TENROUNDS_TESTS_GCM_SIV_REFERENCE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The modes of libcrypto's default provider, one whole message per call. */
+/* Encrypts whole messages with libcrypto's default provider, one message per call. */
 #ifndef TENROUNDS_TESTS_MODES_LIBCRYPTO_H
 #define TENROUNDS_TESTS_MODES_LIBCRYPTO_H
 

@@ -26,7 +26,7 @@ static bool make(const struct pair *pair, int whose)
 
     tfm[whose] = crypto_alloc_aead(driver_name(pair, whose, name), 0, 0);
     if (IS_ERR(tfm[whose])) {
-        differ(driver_name(pair, whose, name), "not there (%ld)", PTR_ERR(tfm[whose]));
+        differ(driver_name(pair, whose, name), "cannot be opened (%ld)", PTR_ERR(tfm[whose]));
         return false;
     }
     request[whose] = aead_request_alloc(tfm[whose], GFP_KERNEL);
@@ -68,7 +68,8 @@ static int run(const struct pair *pair, int whose, bool decrypt, unsigned int aa
     err = decrypt ? crypto_aead_decrypt(request[whose]) : crypto_aead_encrypt(request[whose]);
     err = crypto_wait_req(err, &wait);
     if (whose == OURS && !scene_intact(s))
-        differ(pair->prefix, "%s of %u bytes, AAD of %u, error %d: others were written, too",
+        differ(pair->prefix,
+               "%s of %u bytes, AAD of %u bytes, error %d: bytes outside the output were written",
                decrypt ? "decryption" : "encryption", len, aad, err);
     return err;
 }
@@ -87,11 +88,11 @@ static void seal_both(const struct pair *pair, unsigned int aad, unsigned int le
     int ours = seal(pair, OURS, aad, len, scattered);
     int theirs = seal(pair, THEIRS, aad, len, scattered);
 
-    same_error(pair, ours, theirs, "%u bytes, AAD of %u", len, aad);
+    same_error(pair, ours, theirs, "%u bytes, AAD of %u bytes", len, aad);
     if (ours == 0 && theirs == 0 &&
         memcmp(scene_out(&scene[OURS]) + aad, scene_out(&scene[THEIRS]) + aad,
                len + crypto_aead_authsize(tfm[OURS])) != 0)
-        differ(pair->prefix, "%u bytes, AAD of %u: other output", len, aad);
+        differ(pair->prefix, "%u bytes, AAD of %u bytes: the output differs", len, aad);
 }
 
 static void test_keys(const struct pair *pair)
@@ -174,14 +175,15 @@ static void test_wrong(const struct pair *pair, unsigned int size)
     for (i = 0; i <= whole; i++) {
         ours = open(pair, OURS, sealed, aad, len + size, i);
         theirs = open(pair, THEIRS, sealed, aad, len + size, i);
-        same_error(pair, ours, theirs, "byte %u wrong, tag of %u", i, size);
+        same_error(pair, ours, theirs, "byte %u wrong, tag of %u bytes", i, size);
         /* In rfc4106, the AAD ends with a copy of the IV, which is not authenticated. */
         if ((ours == -EBADMSG) == (i == 0 || (pair == &rfc4106 && i > 8 && i <= aad)))
-            differ(pair->prefix, "byte %u wrong, tag of %u: %d", i, size, ours);
+            differ(pair->prefix, "byte %u wrong, tag of %u bytes: our driver returned %d", i, size,
+                   ours);
     }
     for (i = 0; i < len + size; i++)
         same_error(pair, open(pair, OURS, sealed, aad, i, 0), open(pair, THEIRS, sealed, aad, i, 0),
-                   "%u bytes with a tag of %u", i, size);
+                   "%u bytes with a tag of %u bytes", i, size);
 }
 
 static void test_tags(const struct pair *pair)
@@ -193,7 +195,7 @@ static void test_tags(const struct pair *pair)
             test_wrong(pair, size);
     }
     if (!set_tag_len(pair, BLOCK))
-        differ(pair->prefix, "does not take a whole tag");
+        differ(pair->prefix, "refuses a tag of 16 bytes");
 }
 
 /* Tests CCM with every kind of first IV byte, including invalid ones. */
@@ -241,7 +243,7 @@ static void test_ccm_too_long(void)
 
     for (i = 0; i < ARRAY_SIZE(lens); i++)
         same_error(&ccm, run_long(OURS, lens[i]), run_long(THEIRS, lens[i]),
-                   "%u bytes with a length field of 2", lens[i]);
+                   "%u bytes with a length field of 2 bytes", lens[i]);
 }
 
 /* Repeats one request. In run n, the nth allocation fails. Ends with the first run that makes fewer
@@ -262,13 +264,14 @@ static unsigned int starve(const struct pair *pair, int whose, unsigned int aad,
         failed += hit;
         cases++;
         if (kept != 0)
-            differ(pair->prefix, "without memory (%u of %u bytes): %u allocations kept", nth, len,
-                   kept);
+            differ(pair->prefix, "allocation %u fails, %u bytes: %u allocations were not freed",
+                   nth, len, kept);
         if (err != 0 && (err != -ENOMEM || !hit))
-            differ(pair->prefix, "without memory (%u of %u bytes): %d", nth, len, err);
+            differ(pair->prefix, "allocation %u fails, %u bytes: the request returned %d", nth, len,
+                   err);
         if (err == 0 &&
             memcmp(wanted + aad, scene_out(&scene[whose]) + aad, scene[whose].out_len - aad) != 0)
-            differ(pair->prefix, "without memory (%u of %u bytes): wrong output", nth, len);
+            differ(pair->prefix, "allocation %u fails, %u bytes: the output is wrong", nth, len);
         if (!hit)
             return failed;
     }
@@ -298,8 +301,9 @@ static unsigned int starve_making(const struct pair *pair, int whose)
         hit = starve_end(&kept);
         cases++;
         if (err != (hit ? -ENOMEM : 0) || kept != 0)
-            differ(pair->prefix, "made without memory (%u): %d, %u allocations kept", nth, err,
-                   kept);
+            differ(pair->prefix,
+                   "allocation %u fails in setup: returned %d, %u allocations were not freed", nth,
+                   err, kept);
         if (!hit)
             return nth - 1;
     }

@@ -39,7 +39,7 @@ static bool make(const struct pair *pair, int whose)
 
     tfm[whose] = crypto_alloc_skcipher(driver_name(pair, whose, name), 0, 0);
     if (IS_ERR(tfm[whose])) {
-        differ(driver_name(pair, whose, name), "not there (%ld)", PTR_ERR(tfm[whose]));
+        differ(driver_name(pair, whose, name), "cannot be opened (%ld)", PTR_ERR(tfm[whose]));
         return false;
     }
     request[whose] = skcipher_request_alloc(tfm[whose], GFP_KERNEL);
@@ -67,7 +67,7 @@ static int crypt(const struct pair *pair, int whose, bool decrypt, unsigned int 
         decrypt ? crypto_skcipher_decrypt(request[whose]) : crypto_skcipher_encrypt(request[whose]);
     err = crypto_wait_req(err, &wait);
     if (whose == OURS && !scene_intact(s))
-        differ(pair->prefix, "%u bytes, error %d: others were written, too", len, err);
+        differ(pair->prefix, "%u bytes, error %d: bytes outside the output were written", len, err);
     return err;
 }
 
@@ -87,9 +87,9 @@ static void crypt_both(const struct pair *pair, bool decrypt, unsigned int len, 
     if (ours != 0 || theirs != 0)
         return;
     if (memcmp(scene_out(&scene[OURS]), scene_out(&scene[THEIRS]), len) != 0)
-        differ(pair->prefix, "%u bytes: other output", len);
+        differ(pair->prefix, "%u bytes: the output differs", len);
     if (chains(pair) && memcmp(iv[OURS], iv[THEIRS], BLOCK) != 0)
-        differ(pair->prefix, "%u bytes: another IV afterwards", len);
+        differ(pair->prefix, "%u bytes: the IV differs afterwards", len);
 }
 
 static void test_keys(const struct pair *pair)
@@ -106,7 +106,7 @@ static void test_keys(const struct pair *pair)
                        "key of %u bytes%s", len, equal ? ", equal halves" : "");
             same_error(pair, set_key(OURS, key, len, CRYPTO_TFM_REQ_FORBID_WEAK_KEYS),
                        set_key(THEIRS, key, len, CRYPTO_TFM_REQ_FORBID_WEAK_KEYS),
-                       "key of %u bytes%s, weak ones forbidden", len,
+                       "key of %u bytes%s, weak keys forbidden", len,
                        equal ? ", equal halves" : "");
             /* Checks the state after a refused or accepted key. */
             crypt_both(pair, false, 2 * BLOCK, false);
@@ -153,12 +153,13 @@ static unsigned int starve(const struct pair *pair, int whose, unsigned int len)
         failed += hit;
         cases++;
         if (kept != 0)
-            differ(pair->prefix, "without memory (%u of %u bytes): %u allocations kept", nth, len,
-                   kept);
+            differ(pair->prefix, "allocation %u fails, %u bytes: %u allocations were not freed",
+                   nth, len, kept);
         if (err != 0 && (err != -ENOMEM || !hit))
-            differ(pair->prefix, "without memory (%u of %u bytes): %d", nth, len, err);
+            differ(pair->prefix, "allocation %u fails, %u bytes: the request returned %d", nth, len,
+                   err);
         if (err == 0 && memcmp(wanted, scene_out(&scene[whose]), len) != 0)
-            differ(pair->prefix, "without memory (%u of %u bytes): wrong output", nth, len);
+            differ(pair->prefix, "allocation %u fails, %u bytes: the output is wrong", nth, len);
         if (!hit)
             return failed;
     }
@@ -188,8 +189,9 @@ static unsigned int starve_making(const struct pair *pair, int whose)
         hit = starve_end(&kept);
         cases++;
         if (err != (hit ? -ENOMEM : 0) || kept != 0)
-            differ(pair->prefix, "made without memory (%u): %d, %u allocations kept", nth, err,
-                   kept);
+            differ(pair->prefix,
+                   "allocation %u fails in setup: returned %d, %u allocations were not freed", nth,
+                   err, kept);
         if (!hit)
             return nth - 1;
     }

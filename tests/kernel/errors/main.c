@@ -8,7 +8,7 @@
 
 char *backend;
 module_param(backend, charp, 0444);
-MODULE_PARM_DESC(backend, "the backend's name, with which the names of our drivers end");
+MODULE_PARM_DESC(backend, "the backend whose drivers are tested, such as aesni");
 
 unsigned int cases;
 module_param(cases, uint, 0444);

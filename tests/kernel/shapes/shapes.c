@@ -447,22 +447,22 @@ static const char *compare(const struct request *r, int err, int reference, cons
                            const u8 *target, u32 target_len)
 {
     if (err == -EINPROGRESS || err == -EBUSY)
-        return "it is not synchronous";
+        return "our driver is not synchronous";
     if (err != reference)
-        return "another return value";
+        return "the return values differ";
     if (r->place == OUT_OF_PLACE && memcmp(side[0].source, source, ARENA) != 0)
         return "the source was written to";
     if (err != 0)
         return kept_outside(r, r->place == OUT_OF_PLACE ? target : source, target_len)
                    ? NULL
-                   : "after an error, something outside was written to";
+                   : "after an error, bytes outside the target were written";
     if (!same_aad(r, target))
-        return "the additional data's place has something else";
+        return "the AAD in the target is neither a copy nor unchanged";
     if (memcmp(side[0].source, side[1].source, ARENA) != 0 ||
         memcmp(side[0].target, side[1].target, ARENA) != 0)
-        return "another result";
+        return "the memory contents differ";
     if (iv_counts() && memcmp(side[0].iv, side[1].iv, sizeof(side[0].iv)) != 0)
-        return "another IV is left";
+        return "the IVs after the request differ";
     return NULL;
 }
 
@@ -511,7 +511,7 @@ static int one_case(struct request *r)
         memcpy(message, pattern + below(4096), r->aad + plain);
         err = make_valid(r, plain);
         if (err != 0) {
-            describe("theirs does not encrypt", r, 0, err);
+            describe("their driver cannot encrypt", r, 0, err);
             return err;
         }
         scatter(before[0], &r->source, message, source_len);
@@ -526,7 +526,7 @@ static int one_case(struct request *r)
     if (err == -EINPROGRESS || err == -EBUSY)
         crypto_wait_req(err, &side[0].wait);
     if (r->wrong_tag && err == 0)
-        what = "a wrong tag was taken";
+        what = "a wrong tag was accepted";
     if (what != NULL)
         describe(what, r, err, reference);
     return what != NULL ? -EINVAL : 0;
@@ -593,8 +593,8 @@ static int all_cases(void)
     }
     kfree(r);
     if (err == 0)
-        pr_info("shapes: %s as %s: %u cases, %u with softirqs off, %u within kernel_fpu_begin, "
-                "seed %lu\n",
+        pr_info("shapes: %s matches %s: %u cases, %u with softirqs off, "
+                "%u within kernel_fpu_begin, seed %lu\n",
                 ours, theirs, cases, contexts[SOFTIRQ_OFF], contexts[WITHIN_FPU], seed);
     return err;
 }
@@ -620,7 +620,7 @@ static int __init shapes_init(void)
     for (i = 0; i < 2 && err == 0; i++) {
         err = open_side(&side[i], i == 0 ? ours : theirs);
         if (err != 0)
-            pr_err("shapes: FAILED: there is no %s: %d\n", i == 0 ? ours : theirs, err);
+            pr_err("shapes: FAILED: cannot open %s: %d\n", i == 0 ? ours : theirs, err);
     }
     if (err == 0)
         err = all_cases();
@@ -638,5 +638,5 @@ module_init(shapes_init);
 static void __exit shapes_exit(void) {}
 module_exit(shapes_exit);
 
-MODULE_DESCRIPTION("test: one driver beside another, with awkward scatterlists");
+MODULE_DESCRIPTION("Test: compares two drivers with scatterlists of random shapes");
 MODULE_LICENSE("Dual BSD/GPL");

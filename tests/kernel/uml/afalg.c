@@ -45,7 +45,7 @@ static int open_cipher(const char *driver, size_t key_len)
         fail(driver);
     }
     if (alg_set_key(listener, key, key_len) != 0)
-        fail("the key");
+        fail("cannot set the key");
     int cipher = accept(listener, NULL, 0);
     if (cipher < 0)
         fail("accept");

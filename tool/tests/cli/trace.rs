@@ -7,8 +7,11 @@ use crate::support::{contains, module, skip, Done, Finish, Guarded, Place, TOOL}
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
+#[cfg(target_arch = "x86_64")]
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::fs::{FileExt, PermissionsExt};
+#[cfg(target_arch = "x86_64")]
+use std::os::unix::fs::FileExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -82,6 +85,7 @@ pub fn traced(place: &Place, child: &Guarded, seconds: &str) -> Document {
 }
 
 /// The finding with the most samples; null if there is none.
+#[cfg(target_arch = "x86_64")]
 pub fn first(document: &Document) -> Value {
     let processes = document.list("/trace/processes");
     let findings = processes
