@@ -309,7 +309,8 @@ static struct tr_ccm *ccm_in(struct message *m)
 }
 
 /* The request's IV is counter block 0 (RFC 3610 section 2.3). The first byte of this block is the
- * size of the length field minus one. The nonce and the length field follow. */
+ * size of the length field minus one. The nonce and the counter follow. The counter has the size of
+ * the length field. */
 static enum tr_status ccm_begin(struct message *m)
 {
     struct crypto_aead *tfm = crypto_aead_reqtfm(m->req);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fault switch makes chosen known-answer tests fail. This file turns the switch off. Tests link
- * tests/faults.c instead, which no installed file contains. This file defines nothing else, so that
- * a linker takes it from the static core only if no other object defines the switch. */
+/* Turns off the fault switch, which makes chosen known-answer tests fail. Tests link tests/faults.c
+ * instead, which no installed file contains. This file defines nothing else, so that a linker takes
+ * this object from the static library only if no other object defines tr_env_sabotage(). */
 #include "dispatch/env.h"
 
 #include <stddef.h>

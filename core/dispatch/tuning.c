@@ -12,10 +12,10 @@
  *   (zmm_exclusion_list in arch/x86/crypto/aesni-intel_glue.c of Linux 6.10, later
  *   arch/x86/kernel/cpu/intel.c).
  *
- * Where 512-bit registers lower the clock, the core uses 256-bit registers. AES should lose no
- * speed by that, because these processors start one 512-bit round or two 256-bit rounds per cycle.
- * Both are 64 bytes per cycle. This rate was measured on their successor Emerald Rapids, not on
- * these processors.
+ * Where 512-bit registers lower the clock, the core does not use them. AES should lose no speed by
+ * that. Cascade Lake has no VAES. Ice Lake and Tiger Lake start one 512-bit round or two 256-bit
+ * rounds per cycle; both are 64 bytes per cycle. This rate was measured on their successor Emerald
+ * Rapids, not on these processors.
  */
 #include "dispatch/tuning.h"
 

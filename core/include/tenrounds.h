@@ -386,8 +386,8 @@ TR_API enum tr_status tr_xts_decrypt_units(const struct tr_xts_key *key, const u
  * CBC and CFB encryption, CMAC and CCM's MAC are serial. One message is bound by the latency of the
  * AES rounds and leaves most of the processor idle. The tr_*_many() calls take any number of jobs,
  * one message each, and interleave enough jobs to fill the execution units. Jobs may differ in key,
- * key size, backend and length, in any order. The results equal the results of one call for each
- * job.
+ * key size, backend and length, and may have any order. The results equal the results of one call
+ * for each job.
  *
  * The output of a job (`out`, `iv`, `tag`) must not overlap what another job reads or writes. Jobs
  * may share inputs and keys. The call checks all jobs before it writes anything, and returns the

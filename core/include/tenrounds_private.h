@@ -96,7 +96,7 @@ struct tr_gcm {
     unsigned used;             /* bytes already used of the current block of AAD or data */
     uint8_t mask_due;          /* 1: the mask is not computed yet */
     uint8_t keystream_due;     /* 1: the tail's keystream is not computed yet */
-    uint8_t counter_is_secret; /* 1: no branch or index may use the counter, derived from H */
+    uint8_t counter_is_secret; /* 1: derived from H, so no branch or index may use the counter */
     uint8_t phase;
 } TR_ALIGNED(16);
 

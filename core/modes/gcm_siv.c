@@ -127,7 +127,7 @@ enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *g, const uint8_t *aad, size_t l
 }
 
 /* Hashes the remaining AAD, the plaintext and the lengths (section 4). Hashes a short message in
- * one call, with a single latency of multiplication and reduction. */
+ * one call, which pays the latency of multiplication and reduction only once. */
 static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len)
 {
     uint8_t all[SHORT + 2 * TR_BLOCK], *end = all;

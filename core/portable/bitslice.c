@@ -127,8 +127,7 @@ static void unslice(uint8_t out[TR_BLOCK * BLOCKS], word q[8])
     }
 }
 
-/* ---- The round, FIPS-197 section 5.1 and 5.3 --------------------------------------------------
- */
+/* ---- The round, FIPS-197 sections 5.1 and 5.3 ----------------------------------------------- */
 
 /* SubBytes on q[0] (the lowest bits) to q[7]. Variable names are Boyar and Peralta's, where x0 is
  * the highest bit. */

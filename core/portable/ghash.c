@@ -5,12 +5,12 @@
  * same time for all operands on the processors that run this code (x86-64, Armv8).
  *
  * Integer multiplication is carry-less if the carries have room. So each factor is split into four
- * parts, each with every fourth bit. In the product of two parts, at most 15 terms fall on one bit.
- * The carries of these terms reach only the three bits above that bit, and the code masks these
- * bits. On the highest bit, 16 terms can fall, but their carry leaves the word. The XOR of the 16
- * masked products is the low half of the carry-less product. For the high half, the code multiplies
- * the bit-reversed factors. It then reverses the low half of the product, and shifts this half
- * right by one bit. (Pornin, "BearSSL: GHASH, constant-time multiplications".)
+ * parts, each with every fourth bit. In the product of two parts, at most 15 terms fall on each bit
+ * below bit 60. Their carries reach only the three bits above that bit, and the code masks these
+ * bits. On bits 60 to 63, 16 terms can fall, but their carry leaves the 64-bit word. The XOR of the
+ * 16 masked products is the low half of the carry-less product. For the high half, the code
+ * multiplies the bit-reversed factors. It then reverses the low half of the product, and shifts
+ * this half right by one bit. (Pornin, "BearSSL: GHASH, constant-time multiplications".)
  */
 #include "portable/ghash.h"
 

@@ -30,7 +30,7 @@ TR_INLINE TR_TARGET B cfb_head(B shift, unsigned used, uint8_t *out, const uint8
     return b_merge_bytes(shift, data, used, n);
 }
 
-/* A group of less than five vectors is bound by latency, so the last group takes up to four vectors
+/* A group of fewer than five vectors is latency-bound, so the last group takes up to four vectors
  * more than the others. */
 #    define CFB_LAST_MOST (IN_FLIGHT + 4)
 #    define BY_LAST(CASE) BY_VECTORS(CASE) CASE(9) CASE(10) CASE(11) CASE(12)

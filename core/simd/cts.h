@@ -4,8 +4,8 @@
  * backend's width.
  *
  * Bound: the latency of two calls of the block cipher, 80 cycles with AES-128 on Zen 4, and of the
- * byte moves between them. In general registers and through memory, a message of 31 bytes alone
- * takes 1.3 times as long (docs/tuning/parallel.md).
+ * byte moves between them. When these moves used general registers and memory, an init and an
+ * update of 31 bytes through EVP took 1.5 times as long (docs/tuning/parallel.md).
  */
 #ifndef TR_SIMD_CTS_H
 #define TR_SIMD_CTS_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One-shot GCM messages of some hundred bytes to 2 KiB, in chunks of half a group. With full
- * groups, the first group of a message would have nothing to hash during its AES rounds, and the
- * last group would be hashed without AES. With chunks, more of AES and GHASH overlaps. Sealing
- * hashes a chunk during the AES rounds of the next chunk. Opening hashes a chunk during the AES
- * rounds of that chunk.
+ * groups, the first group of a message would have nothing to hash during its AES rounds. The last
+ * group would be hashed without AES. With chunks, more of AES and GHASH overlaps. Sealing hashes a
+ * chunk during the AES rounds of the next chunk. Opening hashes a chunk during the AES rounds of
+ * that chunk.
  *
  * The bound is the number of carry-less multiplications: four for each vector and two for each
  * reduction. Zen 5 starts one multiplication every second cycle, and Emerald Rapids one every cycle

@@ -193,9 +193,9 @@ struct origin {
 };
 
 /*
- * Returns the origin of a group after the first 256 blocks. A period's first counter may be a few
- * blocks above a multiple of 256. The counter's last byte then wraps in the last vectors of the
- * period, so these vectors need last_difference.
+ * Returns the origin of a group after the first period. In a period's first group, also sets
+ * g->period. A period's first counter may be a few blocks above a multiple of 256. The counter's
+ * last byte then wraps in the last vectors of the period, so these vectors need last_difference.
  */
 TR_INLINE TR_TARGET struct origin from_table(struct gcm_long *g, size_t done)
 {

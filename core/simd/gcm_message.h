@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One-shot GCM messages with a 96-bit IV. Short messages hash AAD, data and lengths with a single
- * reduction. The tag's mask is encrypted in parallel with the data. No data passes through a buffer
- * on the stack.
+ * reduction. The tag's mask is encrypted in parallel with the data. Whole blocks never pass through
+ * a buffer on the stack. A partial block does so only on output, for vector types without masks.
  *
  * On Zen 4, the bound of a short message is the latency of the AES rounds, one multiplication and
  * the reduction: 115 cycles for AES-128. Successive calls overlap within the reorder window of 320
@@ -15,8 +15,8 @@
  * - store-forwarding stalls: a wide load of bytes that narrower stores have just written waits
  *   until these stores retire
  * - structures passed by value, which cause the same stalls
- * - operations that wait for AES results, because they fill the schedulers (128 entries) and keep
- *   independent operations out
+ * - operations that wait for AES results, placed before independent operations: they fill the
+ *   schedulers (128 entries) and keep the others out
  */
 #ifndef TR_SIMD_GCM_MESSAGE_H
 #define TR_SIMD_GCM_MESSAGE_H
@@ -41,8 +41,8 @@ static NOT_INLINE TR_TARGET B gcm_long_aad(const struct tr_ghash_key *ghash, con
 }
 
 /*
- * Processes a message of any length. The compile-time constant `is_long` may be 0 if the data is at
- * most half a group and the AAD at most a block.
+ * Processes a message of any length. The compile-time constant `is_long` may be 0 if the data has
+ * at most HALF_BYTES bytes and the AAD at most one block.
  */
 TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  struct tr_gcm_message *m, int is_long, int decrypt)
@@ -57,8 +57,8 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
     struct gcm_tail end = {
         .whole = 1, .begun = 1, .lengths = b_of((uint64_t)len * 8, (uint64_t)aad_len * 8)};
     /*
-     * Keeps the block of lengths in a register. Otherwise gcc stores the halves of the block and
-     * loads both at once, which causes a store-forwarding stall.
+     * Keeps the length block in a register. Otherwise gcc stores its halves and loads both at once,
+     * which causes a store-forwarding stall.
      */
     __asm__("" : "+" V_REGISTER(end.lengths));
     const struct tr_ghash_key *ghash = m->hash;
@@ -86,8 +86,8 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
  * the AAD.
  *
  * Calls overlap within the reorder window, so both latency and the number of instructions matter.
- * The code therefore applies one of the two reduction steps to the powers of H, which do not depend
- * on AES, instead of to the product. The result of this step, h_down, is `h` times x^64 modulo the
+ * The code therefore applies one of the two reduction steps to the powers of H, not to the product.
+ * The powers do not depend on AES. The result of this step, h_down, is `h` times x^64 modulo the
  * polynomial (ghash.h).
  */
 TR_INLINE TR_TARGET void tiny_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -245,8 +245,8 @@ static NOT_INLINE TR_TARGET void long_open(const struct tr_aes_key *key, uint8_t
 }
 
 /*
- * The number of powers of H that a message needs: one for each block of data, one for a block of
- * AAD and one for the lengths. Long AAD is hashed separately, with one power for each block.
+ * The number of powers of H that a message needs. Each block of data needs one, the AAD block one,
+ * and the length block one. Long AAD is hashed separately, with one power for each block.
  */
 TR_INLINE size_t message_powers(const struct tr_gcm_message *m)
 {

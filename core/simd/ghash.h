@@ -19,8 +19,8 @@
  *
  * In GCM, the bound is four carry-less multiplications a vector, in addition to 10 to 14 AES
  * rounds. On Intel processors, the multiplications have a separate port. On Zen 4, each
- * multiplication takes an AES issue slot, so GCM can reach 71 % (10/14) of the AES rate with
- * AES-128 and 78 % (14/18) with AES-256.
+ * multiplication takes an AES issue slot. GCM can therefore reach 71 % (10/14) of the AES rate with
+ * AES-128, and 78 % (14/18) with AES-256.
  */
 #ifndef TR_SIMD_GHASH_H
 #define TR_SIMD_GHASH_H

@@ -13,7 +13,7 @@
  *   idle      a lane without a job; it repeats the job of another lane
  *   width     the number of vectors of a step, stored as an index of MB_WIDTHS
  *
- * A batch, with lanes 0 to 7 in two vectors of four; a3 is block 3 of this batch of job a:
+ * A batch, with lanes 0 to 7 in two vectors of four; a3 is block 3 of job a in this batch:
  *
  *      memory                 buffers          registers
  *                                              vector 0     vector 1
@@ -277,9 +277,9 @@ static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
  *   latency of 10 rounds. On Zen 3, steps of vaes256 take 77, 55 and 44 cycles with 8, 6 and 4
  *   vectors.
  * - The number of steps is the largest of three lower bounds. The first is the blocks of the
- *   longest job. The second is all blocks divided by the lanes. The third holds for each k: some
- *   lane runs k + 1 jobs that are at least as long as job k * lanes, because jobs start longest
- *   first.
+ *   longest job. The second is all blocks divided by the lanes. The third, for each k, is k + 1
+ *   times the blocks of job k * lanes. Jobs start longest first, so some lane runs k + 1 jobs of at
+ *   least this length.
  * - Each k adds a segment, estimated at 150 cycles.
  */
 TR_INLINE unsigned mb_width(const struct tr_jobs *jobs)

@@ -11,12 +11,12 @@
  *        job c     c0 c1 c2 c3      <- transposed -      step 2    a2 b2 c2 d2
  *        job d     d0 d1 d2 d3                           step 3    a3 b3 c3 d3
  *
- * The bound is AES throughput. Beside its rounds, each vector of a step needs a load, two shuffles
- * and a store in each direction, three XORs and one more store. Other ports can execute these
- * operations. However, Zen 4 assigns operations to ports when they enter the schedulers, and 16
- * chains leave AES no spare cycle. With a single operation between two rounds, the code would reach
- * 91 % of the AES rate. With a pair of operations, it reaches 100 %. So moves and XORs are issued
- * in pairs (docs/tuning/multibuffer.md).
+ * The bound is AES throughput. In addition to its rounds, each vector of a step needs a load, two
+ * shuffles and a store in each direction, three XORs and one more store. Other ports can execute
+ * these operations. However, Zen 4 assigns operations to ports when they enter the schedulers, and
+ * 16 chains leave AES no spare cycle. A test loop with single operations between rounds reaches
+ * 91 % of the AES rate. With pairs of operations, it reaches 100 %. The code therefore issues moves
+ * and XORs in pairs (docs/tuning/multibuffer.md).
  *
  * As in serial.h, no XOR lies on the chain, because the last round's key includes the operand of
  * the next block's first XOR. An XOR beside the chain removes this operand from the output again.

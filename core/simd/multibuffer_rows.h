@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs a segment (multibuffer.h) in vectors of 1 or 2 blocks. Lines of 64 bytes are copied from the
- * jobs' input into rows (below). A step gathers blocks from the input rows into vectors, and stores
- * whole vectors to the output rows. Blocks are then copied from the output rows to the jobs'
- * output. On Zen 4, extracting a block from a register would cost more than this store and load.
+ * Runs a segment (multibuffer.h) in vectors of 1 or 2 blocks. The code copies 64-byte lines from
+ * the jobs' input into rows (below). A step gathers blocks from the input rows into vectors, and
+ * stores whole vectors to the output rows. Then the code copies blocks from the output rows to the
+ * jobs' output. On Zen 4, extracting a block from a register would cost more than this store and
+ * load.
  *
  * The bound is AES throughput together with the loads and insertions. On Zen 3, a step of vaes256
  * takes 77 cycles with 8 vectors and 55 cycles with 6. So 12 lanes have more throughput than 16;
  * the cause is not known. For messages a multiple of 4096 bytes apart, vaes256 reaches 56 % of the
- * AES rate of VAES. The backend aesni reaches 37 % of that rate, and could reach 50 % (Zen 4;
- * docs/tuning/multibuffer.md).
+ * AES rate of VAES. The backend aesni reaches 37 % of that rate. Its limit is 50 %, because AESENC
+ * processes one block where VAES processes two (Zen 4; docs/tuning/multibuffer.md).
  *
  * Transposed lines, as in multibuffer_lines.h, are slower here, because there are fewer registers,
  * and more round keys come from memory.
@@ -24,16 +25,19 @@
 
 #if MULTIBUFFER && VBLOCKS < 4
 /*
- * The layout of m->rows. A row has room for one block of each lane in use.
+ * The layout of m->rows. A row is as large as one block of each lane in use.
  *
- *   rows 0 to 7    input of two batches; the four blocks of a lane are adjacent
+ *   rows 0 to 7    input of two batches, 4 rows each, lane after lane: the 64 bytes of a lane are
+ *                  contiguous
  *   rows 8 to 15   output of two batches, one row for each step
  *   rows 16 on     one row for each round key, if jobs have keys of their own; these rows always
  *                  have room for MB_LANES_NARROW blocks
  *
- * 16 rows of 16 lanes fill exactly 4096 bytes, so input and output rows do not alias. With input
- * and output 4096 bytes apart, the code reached 58 % of the AES rate instead of 78 % (Zen 4). With
- * 16 lanes, the row of round key r aliases row r.
+ * 16 rows of 16 lanes fill exactly 4096 bytes, so input and output rows do not alias. When input
+ * rows and output rows were 4096 bytes apart, 4K aliasing reduced throughput from 78 % to 58 % of
+ * the AES rate (Zen 4). With 16 lanes, the row of round key r aliases row r. Shared round keys and
+ * pointers behind the rows, where they alias only input rows, gained nothing on Zen 3
+ * (docs/tuning/multibuffer.md).
  */
 TR_INLINE unsigned mb_input_row(unsigned lanes, size_t batch)
 {
@@ -267,7 +271,8 @@ static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m
 {
     const unsigned lanes = m->widest;
     const int beyond = op == TR_MB_CFB && m->tails;
-    /* The first batch after mb_narrow() copies old input to m->nowhere. */
+    /* After mb_narrow(), output rows lie where input rows lay before. The first batch then copies
+     * old input to m->nowhere. */
     mb_cleanse_lines(m->nowhere, sizeof(m->nowhere));
     /* All rows of a narrower width lie within the rows of the largest width. The input rows of a
      * narrower width lie within the input rows of the largest width. */

@@ -49,10 +49,10 @@ struct group {
 };
 
 /*
- * Returns vector j's state after the XOR of the first round key, k. Only vector 0 uses `first`: in
- * CFB it is the input shifted by a block, in CTR the state. In an aligned group, adding j * VBLOCKS
- * to the counters only sets bits that were 0. So one XOR into byte 15 replaces an addition, a byte
- * swap and an XOR.
+ * Returns vector j's state after the XOR of the first round key, k. The argument `first` is for
+ * vector 0: in CFB its input, shifted by a block, and in CTR its state. In an aligned group, adding
+ * j * VBLOCKS to the counters only sets bits that were 0. The other vectors' states are therefore
+ * `first` with an XOR into byte 15, which replaces an addition, a byte swap and an XOR.
  */
 TR_INLINE TR_TARGET V first_state(struct group g, const struct bulk *b, unsigned j, V k, V first,
                                   V counters)

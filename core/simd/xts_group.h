@@ -45,10 +45,10 @@ TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsign
 /*
  * The number of vectors of the last group that go through all rounds before the others begin. The
  * scheduler issues the oldest ready operation first. Eight ZMM vectors together would therefore
- * leave no issue slot to the next data unit's tweak until they end. In a test loop, the AES rounds
- * of 512 bytes take 125 cycles with eight vectors together, and 110 with five vectors before three
- * (Zen 4; docs/tuning/xts.md). XMM and YMM gain nothing, because there eight vectors only just hide
- * the latency.
+ * leave no issue slot to the next data unit's tweak until they end. A test loop of the AES rounds
+ * of one tweak and 512 bytes takes 125 cycles. With a split into five and three vectors, the loop
+ * takes 110 cycles (Zen 4; docs/tuning/xts.md). XMM and YMM gain nothing, because there eight
+ * vectors only just hide the latency.
  */
 #define XTS_AHEAD (VBLOCKS == 4 ? 6u : IN_FLIGHT)
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XTS for runs of data units of whole groups, such as disk sectors of 512 bytes. A data unit of one
- * group would wait for its tweaks before its rounds, and for its last rounds before the next data
- * unit. Here the rounds of each group overlap the tweaks of the next group, which may belong to the
- * next data unit.
+ * XTS for runs of data units of whole groups, such as disk sectors of 512 bytes. Processed alone,
+ * each data unit would pay the latency of its tweaks before its rounds, and the latency of its last
+ * rounds. Here the rounds of each group overlap the tweaks of the next group, which may belong to
+ * the next data unit.
  *
- * Bound: AES throughput, and for each vector two shifts and a carry-less multiplication, which
- * takes an AES issue slot on Zen 4: 0.91 of the AES rate with AES-128. Sixteen sectors of 512 bytes
- * reach 0.78 there (docs/tuning/xts.md).
+ * Bound: AES throughput, and for each vector two shifts and a carry-less multiplication. On Zen 4,
+ * the multiplication takes an AES issue slot, so AES-128 can reach 91 % of the AES rate. Sixteen
+ * sectors of 512 bytes reach 78 % (docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_UNITS_H
 #define TR_SIMD_XTS_UNITS_H

@@ -32,7 +32,7 @@ INLINE TARGET void store(void *p, __m128i x)
 /* ---- SHA-1: the first word is in the highest element ----------------------------------------- */
 
 struct sha1 {
-    /* `e` is abcd before the last four rounds, from which the next e is computed. */
+    /* After four rounds, `e` holds the previous abcd. SHA1NEXTE computes the next e from it. */
     __m128i abcd, e;
     __m128i abcd_0, e_0; /* the values at the start of the block */
     __m128i w[4];

@@ -44,7 +44,7 @@ static inline bool trp_param_is(const OSSL_PARAM *param, const char *key)
     return false;
 }
 
-/* Like trp_param_is(), but as an unrolled loop, for a constant name of at most 7 letters. */
+/* Like trp_param_is(), but as an unrolled loop, for a constant name of at most 7 characters. */
 static inline __attribute__((always_inline)) bool trp_param_is_short(const OSSL_PARAM *param,
                                                                      const char *key)
 {

@@ -20,8 +20,8 @@ struct trp_siv {
     struct trp_aead a;
     struct tr_siv_key key;
     struct tr_siv core;
-    /* Whether one more message, or any number of messages, may follow. The parameter "speed" sets
-     * any_more. */
+    /* Whether one more message, or any number of messages, may follow. Any value of the parameter
+     * "speed" sets one_more. The value 1 also sets any_more; other values clear any_more. */
     uint8_t one_more, any_more;
     uint8_t done;          /* the last message was sealed, or was opened and is authentic */
     uint8_t tag[TR_BLOCK]; /* the computed or expected tag */
@@ -119,7 +119,7 @@ const OSSL_PARAM *trp_siv_settable_ctx_params(void *ctx, void *provctx)
 int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag)
 {
     const struct trp_aead *a = ctx;
-    /* Ignores a parameter that is no octet string. For SIV in OpenSSL 4.0 and later, refuses such a
+    /* Ignores a parameter that is no octet string. Only SIV in OpenSSL 4.0 and later refuses such a
      * parameter. */
     if (p->data_type != OSSL_PARAM_OCTET_STRING &&
         !(a->kind->evp_mode == EVP_CIPH_SIV_MODE && a->provider->libcrypto >= TRP_LIBCRYPTO(4, 0)))

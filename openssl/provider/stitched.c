@@ -111,8 +111,8 @@ static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p)
     if (!trp_param_get_number(p, UINT_MAX, &version))
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     c->base.cipher.tls_version = (unsigned)version;
-    /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. As in the default provider, every such
-     * parameter subtracts another block. */
+    /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. As in the default provider, setting the
+     * version again subtracts another block. */
     if (version == SSL3_VERSION || version == TLS1_VERSION) {
         if (c->tls_removed < TR_BLOCK)
             return failed(c, ERR_R_INTERNAL_ERROR);

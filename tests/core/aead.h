@@ -42,7 +42,7 @@ struct aead {
     struct {
         size_t min, max, usual;
     } iv;
-    size_t tag_min, tag_step; /* bytes; at most 16 */
+    size_t tag_min, tag_step; /* tag lengths in bytes: tag_min, tag_min + tag_step, .., 16 */
     /* All pieces of data but the last are a multiple of this many bytes. 0: the mode takes all data
      * in one call. */
     size_t unit;
@@ -155,7 +155,8 @@ static inline enum tr_status aead_ocb_end(struct aead_state *s, bool decrypt, ui
     return decrypt ? tr_ocb_check(&s->message.ocb, tag) : tr_ocb_tag(&s->message.ocb, tag);
 }
 
-/* Passes the IV as the first AAD component. (By RFC 5297 section 3 a nonce comes last.) */
+/* Passes the IV as the first AAD component, because start() comes before the AAD. RFC 5297
+ * section 3 puts a nonce last; these tests do not depend on the order. */
 static inline enum tr_status aead_siv_start(struct aead_state *s, const uint8_t *iv,
                                             const struct aead_lengths *n)
 {

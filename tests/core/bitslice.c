@@ -45,9 +45,9 @@ static bool textbook_is_right(void)
     return good;
 }
 
-/* Compares both round-key schedules with the textbook ones. The decryption schedule is
- * InvMixColumns of the encryption schedule in reverse (FIPS-197 section 5.3.5). The backend
- * bitslice has no decryption schedule. */
+/* Compares both round-key schedules with the textbook ones. The decryption schedule is the
+ * encryption schedule in reverse, with InvMixColumns applied to all round keys but the first and
+ * the last (FIPS-197 section 5.3.5). The backend bitslice has no decryption schedule. */
 static bool same_schedules(const struct tr_backend *b, const uint8_t *raw, size_t len)
 {
     const struct tr_aes_key key = key_for(b, raw, len);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that no backend accesses a byte outside its buffers, at every length from 0 to 600 bytes.
- * Input, output, IV, AAD and tag first lie directly after a guard page, then directly before one.
- * With TENROUNDS_STRIDE (tap.h), covers a random part of the lengths.
+ * Tests that no backend accesses a byte outside its buffers. Covers every valid length up to 600
+ * bytes (CFB1: 64, CFB8: 200, key wrap and CMAC: 584), and some longer ones. Input, output, IV, AAD
+ * and tag first lie directly after a guard page, then directly before one. With TENROUNDS_STRIDE
+ * (tap.h), covers a random part of the lengths.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "aead.h"
@@ -12,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LONGEST 600  /* bytes: the test covers every length up to this one */
+#define LONGEST 600  /* bytes: the test covers every length up to this one in most modes */
 #define LONGER  6415 /* the longest of some lengths that reach the loops of long calls */
 
 static const size_t longer[] = {768, 1152, 1350, 1551, 2048, 2320, 4111, LONGER};
@@ -156,8 +157,8 @@ static bool one_aead(const struct area *area, struct aead_state *s, const struct
            tap_same(tag, m->tag, m->n.tag);
 }
 
-/* Tests one length in all ways. If `usual`, uses the lengths of TLS 1.2, for which GCM has separate
- * code: 13 bytes of AAD and, if the mode allows it, an IV of 12 bytes. */
+/* Tests one length in all ways. If `usual`, uses 13 bytes of AAD, as in TLS 1.2, and a 12-byte IV
+ * if the mode allows it. GCM has separate code for such short AAD and IVs. */
 static bool one_aead_length(const struct area *area, const struct tr_backend *b,
                             const struct aead *a, size_t len, bool usual)
 {
@@ -277,8 +278,8 @@ static void touch_guard(const struct area *area)
            "an access to a guard page is detected");
 }
 
-/* The arguments name the modes to cover, or the only argument is GCM. Without arguments, the test
- * covers all modes, AEADs, key wrap, CMAC and key expansion. */
+/* Usage: guard [MODE... | GCM]. With modes, covers only these modes. With GCM, covers only the AEAD
+ * GCM. Without arguments, covers all modes, AEADs, key wrap, CMAC and key expansion. */
 int main(int argc, char **argv)
 {
     const struct area area = {guarded(LONGER), guarded(LONGER),  guarded(16),

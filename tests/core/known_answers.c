@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that the known-answer tests at load notice a wrong answer of each operation. The test takes
- * a copy of a backend and replaces one operation by one that flips a bit of the result, always or
+ * Tests that the known-answer tests at load notice a wrong answer of each operation. The test
+ * copies a backend and replaces one operation. The replacement flips a bit of the result, always or
  * only in calls of some lengths. The copy must fail tr_backend_self_test().
  */
 #include "common.h"
@@ -54,8 +54,8 @@ FEW_OPS(FEW)
 #define FEW_ENTRY(constant, name) [TR_OP_##constant] = wrong_few_##name,
 static tr_few_fn *const wrong_few[TR_OP_CTR + 1] = {FEW_OPS(FEW_ENTRY)};
 
-/* Chooses which calls of the functions for whole messages are wrong: calls of some lengths, in
- * bytes, either all of them or only those that begin within a block. */
+/* Chooses the wrong calls of cfb_decrypt and xts_unit: calls with a length in this range, in bytes.
+ * If `within_block`, only the calls that begin within a block. */
 static const struct range {
     size_t from, until;
     bool within_block;
@@ -114,7 +114,8 @@ static bool is_long(unsigned op)
            op == TR_OP_XTS_ENCRYPT || op == TR_OP_XTS_DECRYPT;
 }
 
-/* Counts whether the self-test notices the copy's fault, and restores the copy. */
+/* Runs the self-test on the copy. Counts the fault, and whether the self-test noticed it. Then
+ * restores the copy. */
 static unsigned planted, noticed;
 static void plant(const char *what, const char *where)
 {
@@ -126,8 +127,9 @@ static void plant(const char *what, const char *where)
     copy = *real;
 }
 
-/* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS. Most
- * callers process short XTS messages with other functions. */
+/* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS. With
+ * xts_unit, only counting tables and runs of data units use the bulk operations for short data
+ * units. Short calls therefore have a fault of their own. */
 static void test_operation(unsigned op)
 {
     if (real->bulk[op] == NULL)
@@ -148,7 +150,7 @@ static void test_operation(unsigned op)
     }
 }
 
-/* Plants faults in the functions for whole messages. */
+/* Plants faults in cfb_decrypt, xts_unit and cts_decrypt. */
 static void test_whole(void)
 {
     static const struct range cfb[] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares the calls for runs of XTS data units with one call per data unit, on every backend.
- * Lengths and numbers of data units are random, and runs are in place or out of place. Some
- * data-unit numbers end in bytes of 0xff, so that an increment carries. No byte outside the output
- * may change. Also tests the errors of these calls.
+ * Lengths and numbers of data units are random, and runs are in place or out of place. The low
+ * bytes of some data-unit numbers are 0xff, so that an increment carries. No byte outside the
+ * output may change. Also tests the errors of these calls.
  */
 #include "common.h"
 
@@ -44,8 +44,8 @@ static bool one_run(const struct tr_xts_key *key, size_t len, size_t units, bool
 
 static void test_runs(const struct tr_backend *b)
 {
-    /* Runs of data units of 512, 1024, 1536 or 2048 bytes take one bulk operation
-     * (TR_OP_XTS_ENC_UNITS). */
+    /* For data units of 512, 1024, 1536 or 2048 bytes, one bulk operation processes up to 16 of
+     * them, if the backend has it (TR_OP_XTS_ENC_UNITS, TR_OP_XTS_DEC_UNITS). */
     static const size_t lengths[] = {16, 31, 100, 512, 520, 1024, 1350, 1536, 2048, 2560, 4096};
     enum { LENGTHS = sizeof(lengths) / sizeof(*lengths) };
     unsigned runs = 0, right = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proves CCM's streaming calls (core/modes/ccm.c) by the method of gcm.c.
+ * Proves CCM's streaming calls (core/modes/ccm.c) by the method of tests/proofs/gcm.c.
  *
- * This mutation was seen to fail: a length of up to twice the limit of the nonce (proof_start).
+ * proof_start detects this mutation: tr_ccm_start() accepts texts of up to twice the length that
+ * the nonce length allows.
  *
  * CBMC: --no-array-field-sensitivity --unwind 4 --unwindset memcmp.0:130,tr_equal.0:18
  * CBMC: --unwindset tr_cleanse_inline.0:18,tr_cleanse_inline.1:18
@@ -55,7 +56,8 @@ static void ends(enum tr_status status, enum tr_status expected, bool writes)
         assert(memcmp(&c, &before, sizeof(c)) == 0);
 }
 
-/* Proves tr_ccm_start() for all lengths of AAD and text. The data of the call is the nonce. */
+/* Proves tr_ccm_start() for all lengths of AAD and text. The nonce is d.in, of d.len bytes
+ * (proof.h). */
 void proof_start(void)
 {
     begin();

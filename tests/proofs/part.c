@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Proves the functions for partial blocks (core/part.h), the overlap check and the arithmetic of
- * core/util.h: their results equal a byte-by-byte definition, for every length and every value.
+/* Proves functions for partial blocks (core/part.h), and the overlap check and arithmetic of
+ * core/util.h. Each proof compares a function with a simpler definition: byte by byte, in 128-bit
+ * integers, or by repeated doubling. It covers all values within the assumed bounds.
  *
- * These mutations were seen to fail: `n <= 8` for `n < 8` in part_first() (proof_shifts), and
- * `low <= n` for `low < n` in tr_counter_add() (proof_counters).
+ * The proofs detect these mutations. In part_first(), `n <= 8` for `n < 8` (proof_shifts). In
+ * tr_counter_add(), `low <= n` for `low < n` (proof_counters).
  *
  * CBMC: --unwind 60
  */
@@ -61,9 +62,9 @@ void proof_load_after(void)
     assert(byte_of(v, i) == (i < n ? p[i] : 0));
 }
 
-/* Proves all shifts but part_up(). CBMC 6.6 evaluates the `v = (struct part){.., v.low ..}` of
- * part_up() member by member, and so reads the new v.low. tests/core/exhaustive.c tests part_up()
- * over a basis instead. */
+/* Proves part_first(), part_from() and part_down(), but not part_up(). CBMC 6.6 evaluates the
+ * `v = (struct part){.., v.low ..}` of part_up() member by member, and so reads the new v.low.
+ * tests/core/exhaustive.c tests part_up() on all unit vectors instead. */
 void proof_shifts(void)
 {
     struct part v = any_part();
@@ -75,8 +76,8 @@ void proof_shifts(void)
     assert(byte_of(part_down(v, n), i) == (i + n < 16 ? byte_of(v, i + n) : 0));
 }
 
-/* Proves that tr_partial_overlap() is right for all lengths, and for all addresses of buffers that
- * do not wrap around the end of the address space. */
+/* Proves tr_partial_overlap() for all lengths below 2^63, and for all buffers that do not wrap
+ * around the end of the address space. */
 void proof_overlap(void)
 {
     uint64_t out = nondet_u64(), in = nondet_u64(), len = nondet_u64();

@@ -76,7 +76,8 @@ void scene_set(struct scene *s, unsigned int in_len, unsigned int out_len, bool 
     scatter(s->to, scene_out(s), out_len, scattered);
 }
 
-/* The first may_copy output bytes are for AAD. A driver may copy the AAD there or write nothing. */
+/* Whether only the output was written. The first may_copy output bytes, which are for AAD, must be
+ * untouched or a copy of the AAD. */
 bool scene_intact(const struct scene *s)
 {
     const u8 *start = s->out + ROOM - s->out_len;
