@@ -45,7 +45,8 @@
     })
 
 /* Copies `len` bytes and pads their last block with zeros. Returns the end of the padded copy.
- * Stores each block with one wide store, because vector loads follow. */
+ * Stores each block with one wide store, because a vector load after narrower stores would cause a
+ * store-forwarding stall. */
 TR_INLINE uint8_t *tr_append_padded(uint8_t *to, const uint8_t *from, size_t len)
 {
     for (; len >= TR_BLOCK; len -= TR_BLOCK, from += TR_BLOCK, to += TR_BLOCK)
@@ -68,12 +69,13 @@ TR_INLINE size_t tr_fill_buffer(uint8_t buffer[TR_BLOCK], unsigned *used, const 
     return n;
 }
 
-/* As tr_equal(a, b, len), but compares 64-bit words. The tag `a` must have 16 bytes. */
+/* Whether two tags are equal in their first `len` bytes, as tr_equal(), but compares 64-bit words.
+ * All 16 bytes of `a` must be readable. */
 TR_INLINE int tr_same_tag(const uint8_t a[TR_BLOCK], const uint8_t *b, size_t len)
 {
     struct part difference = part_first(part_xor(part_load_block(a), part_load(b, len)), len);
     uint64_t any = difference.low | difference.high;
-    __asm__("" : "+r"(any)); /* combines both words, so that there is no early exit */
+    __asm__("" : "+r"(any)); /* makes the compiler combine both words before it branches */
     return any == 0;
 }
 

@@ -25,8 +25,8 @@ static enum tr_status check(const struct tr_aes_key *key, enum tr_cts form, cons
 
 /*
  * Encrypts fewer than TR_FEW whole blocks and the `last` bytes after them. One call encrypts all of
- * these blocks, the last one padded with zeros, because between two calls the chain would pass
- * through memory.
+ * these blocks, the last one padded with zeros. Between two calls, the chaining value would pass
+ * through memory, which adds latency.
  */
 TR_INLINE void encrypt_few(const struct tr_aes_key *key, enum tr_cts form, uint8_t iv[16],
                            uint8_t *out, const uint8_t *in, size_t whole, size_t last)
@@ -76,10 +76,10 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
     return TR_OK;
 }
 
-/* Decrypts the last two blocks, as tr_cts_fn does. The message has only the first `last` bytes of
- * the ciphertext block `cut`. If D is AES decryption, D(full) is the zero-padded last plaintext
- * block XOR the complete block `cut`. The other bytes of D(full) are therefore the missing bytes of
- * `cut`. Reads both blocks before it writes. */
+/* Decrypts the last two blocks, as tr_cts_fn does (dispatch/backend.h). The message has only the
+ * first `last` bytes of the ciphertext block `cut`. If D is AES decryption, D(full) is the
+ * zero-padded last plaintext block XOR the complete block `cut`. From offset `last` on, the bytes
+ * of D(full) are therefore the missing bytes of `cut`. Reads both blocks before it writes. */
 static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out, const uint8_t *in,
                      size_t last, int cut_first)
 {

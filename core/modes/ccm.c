@@ -278,7 +278,8 @@ enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *nonce, s
 #if TR_ENV_ALL_MODES
 /* ---- Multi-buffer calls: the MACs of whole blocks run in lanes ---- */
 
-/* Checks all jobs before it starts any. */
+/* Checks all jobs, and returns the first error. If there is none, starts all jobs and hashes their
+ * AAD. */
 static enum tr_status begin_many(struct tr_ccm_job *jobs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

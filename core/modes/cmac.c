@@ -5,7 +5,7 @@
 
 enum phase { IDLE, DATA };
 
-/* SP 800-38B section 6.1. */
+/* Expands the key, and computes the two subkeys (section 6.1). */
 enum tr_status tr_cmac_set_key(struct tr_cmac_key *k, const struct tr_backend *backend,
                                const uint8_t *raw, size_t key_len)
 {

@@ -16,8 +16,8 @@
 #define SHORT_AAD  (4u * TR_BLOCK)
 #define SHORT_DATA (16u * TR_BLOCK)
 
-/* Compares the tags of an opened message, and cleanses the expected tag. On mismatch, cleanses the
- * plaintext. */
+/* Compares the tags of an opened message, and cleanses the expected tag. On mismatch, also cleanses
+ * the plaintext and returns TR_ERR_TAG. */
 static enum tr_status verify(uint8_t expected[TR_BLOCK], const uint8_t *tag, size_t tag_len,
                              uint8_t *out, size_t len)
 {
@@ -29,9 +29,9 @@ static enum tr_status verify(uint8_t expected[TR_BLOCK], const uint8_t *tag, siz
     return TR_ERR_TAG;
 }
 
-/* Returns the backend that can process a whole message, and acquires the vector registers for it.
- * Returns NULL if there is none. The caller does not use tr_bulk(), because tr_bulk() may split the
- * message. */
+/* Acquires the vector registers, and returns the backend that can process the whole message.
+ * Returns NULL if there is no such backend, or if the environment refuses the registers. The caller
+ * does not use tr_bulk(), because tr_bulk() may split the message. */
 TR_INLINE const struct tr_backend *begin_whole(const struct tr_gcm_key *key, enum tr_op op,
                                                size_t iv_len, size_t aad_len, size_t len)
 {

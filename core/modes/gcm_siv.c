@@ -29,9 +29,9 @@ static void store_hash_key(uint8_t h[16], struct part key)
     part_store_vector(h, (struct part){__builtin_bswap64(high), __builtin_bswap64(low)});
 }
 
-/* Derives the keys for this nonce (section 4). They are the first halves of 4 blocks, or of 6
- * blocks for a 256-bit key. A 192-bit key, which OpenSSL allows and the RFC does not, uses 5 of 6
- * blocks. */
+/* Derives the keys for this nonce (section 4). The keys are the first halves of 4 encrypted blocks,
+ * or of 6 for a 256-bit key. A 192-bit key, which OpenSSL allows and the RFC does not, uses 5 of
+ * the 6 halves. */
 enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_key *key,
                                 const uint8_t nonce[12])
 {
@@ -245,9 +245,9 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     return status;
 }
 
-/* Cleanses the message of a one-shot call. Does nothing if the message has no backend, because then
- * it was not started. The secrets of the message are ghash.hash, and the memory from the highest
- * computed power of H to the last round key for encryption. */
+/* Cleanses the message of a one-shot call. Does nothing if g->aes has no backend, because such a
+ * message was never started. The secrets of the message are ghash.hash, and the memory from the
+ * highest computed power of H to the last round key for encryption. */
 static void cleanse_message(struct tr_gcm_siv *g)
 {
     const struct tr_backend *b = g->aes.backend;

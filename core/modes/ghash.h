@@ -33,9 +33,9 @@
 #include "tenrounds.h"
 #include "util.h"
 
-/* TR_GHASH_FIRST_POWERS is the number of powers that ghash_key computes in every backend with
- * carry-less multiplication. Backends with four blocks in a vector compute 8. TR_GHASH_STAGES is
- * the number of stages that add powers. */
+/* TR_GHASH_FIRST_POWERS is the least number of powers that the ghash_key of a backend with
+ * carry-less multiplication computes. Backends with four blocks in a vector compute 8.
+ * TR_GHASH_STAGES is the number of stages that add powers. */
 #define TR_GHASH_FIRST_POWERS 4u
 #define TR_GHASH_STAGES       7u
 
@@ -59,7 +59,7 @@ TR_INLINE unsigned tr_ghash_published(const struct tr_ghash_key *key)
 }
 
 /* Whether a message that needs more powers stores them in the key. Returns 0 for the first such
- * message, and records in the key that there was one. */
+ * message, and sets powers_wanted in the key. A key with `unshared` set always returns 1. */
 TR_INLINE int tr_ghash_keeps(const struct tr_ghash_key *key)
 {
     if (key->unshared || __atomic_load_n(&key->powers_wanted, __ATOMIC_RELAXED) != 0)

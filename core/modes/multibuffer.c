@@ -30,8 +30,8 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
  *   round-key schedules of all lanes.
  *
  * Multi-buffer code has 8 lanes without VAES, and at least 16 with VAES. 32-bit code has half as
- * many lanes. The estimate ignores this, so it may choose multi-buffer code where serial code is a
- * little faster.
+ * many lanes. The estimate does not distinguish 32-bit code, so there it may choose multi-buffer
+ * code where serial code is a little faster.
  */
 static int is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
 {
@@ -94,7 +94,8 @@ static unsigned class_of(size_t blocks)
     return CLASSES - 1 - (bits << 2 | next);
 }
 
-/* Runs the longest jobs first, so that no long job runs at the end while other lanes are idle. */
+/* Sorts the jobs by class and runs the longest first, so that no long job runs at the end while
+ * other lanes are idle. */
 static void run_in_order(enum tr_mb_op op, const struct tr_jobs *jobs)
 {
     const struct tr_job *list = jobs->list;
@@ -142,7 +143,7 @@ static size_t run_kind(enum tr_mb_op op, struct tr_job *list, size_t count)
     return left;
 }
 
-/* Runs the jobs of a list, which it may change. */
+/* Runs the jobs of a list. Overwrites the list to remove empty jobs, and jobs that have run. */
 static void run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
 {
     struct tr_jobs jobs = {.list = list};

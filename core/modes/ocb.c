@@ -9,7 +9,7 @@
  * processed, so only AAD is accepted. */
 enum phase { IDLE, MESSAGE, LAST };
 
-/* RFC 7253 section 4.1. */
+/* Expands the key, and computes L_*, L_$ and L_0, L_1, .. (section 4.1). */
 enum tr_status tr_ocb_set_key(struct tr_ocb_key *k, const struct tr_backend *backend,
                               const uint8_t *raw, size_t key_len)
 {
@@ -176,7 +176,7 @@ enum tr_status tr_ocb_decrypt(struct tr_ocb *o, uint8_t *out, const uint8_t *in,
     return update(o, out, in, len, 1);
 }
 
-/* Computes HASH (section 4.1) of whole blocks. */
+/* Hashes whole blocks of AAD into o->aad (HASH, section 4.1). */
 static void hash_blocks(struct tr_ocb *o, const uint8_t *in, size_t blocks)
 {
     uint8_t work[TR_CHUNK * TR_BLOCK];
@@ -237,7 +237,7 @@ static enum tr_status finish(struct tr_ocb *o)
     return TR_OK;
 }
 
-/* Cleanses the message, except the pointers to its key. */
+/* Cleanses the offsets, the checksums, and the buffer of AAD. */
 static void cleanse_message(struct tr_ocb *o)
 {
     tr_cleanse_inline(o->run.offset, TR_BLOCK);

@@ -40,7 +40,8 @@ static const uint8_t rcon[10] = {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80,
 
 /*
  * Does round i of n on a block that is encrypted during key expansion. The compiler removes this
- * round where the result is not used.
+ * round where the result is not used. If V_KEY_FIRST is 1, no caller uses the result, so the
+ * function returns x unchanged.
  */
 TR_INLINE TR_TARGET B next_round(B x, B k, unsigned i, unsigned n)
 {
@@ -65,7 +66,8 @@ TR_INLINE TR_TARGET B expand_128(uint8_t enc[][16], const uint8_t *raw, B x)
     return x;
 }
 
-/* Each step computes six words: four in `a`, and two in the low half of `b`. */
+/* Sets `enc` from a 192-bit key. Each step computes six words: four in `a`, and two in the low half
+ * of `b`. */
 static TR_TARGET void expand_192(uint8_t enc[][16], const uint8_t *raw)
 {
     uint8_t *w = enc[0];
@@ -104,8 +106,8 @@ TR_INLINE TR_TARGET B expand_256(uint8_t enc[][16], const uint8_t *raw, B x)
 #if !V_KEY_FIRST
 /*
  * Expands `enc`, not `dec`, and sets h to the encrypted block of zeros. The rounds of this block
- * overlap the expansion. With 192-bit keys the rounds follow it, because some round keys span two
- * stores.
+ * overlap the expansion. With 192-bit keys the rounds follow the expansion, because some round keys
+ * span two stores.
  */
 TR_INLINE TR_TARGET void expand_and_encrypt(struct tr_aes_key *key, const uint8_t *raw, uint8_t *h)
 {

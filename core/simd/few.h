@@ -53,7 +53,7 @@ TR_INLINE TR_TARGET B few_rounds(B x[TR_FEW], unsigned n, int inverse, const str
 
 /*
  * Processes n blocks, where n is a compile-time constant, 1 to TR_FEW. In CTR the last byte of the
- * counter must not wrap within the call.
+ * counter must not wrap within the call, and the caller advances the counter.
  */
 TR_INLINE TR_TARGET void few_of(struct tr_shape shape, unsigned n, const struct tr_aes_key *key,
                                 uint8_t *out, const uint8_t *in, void *iv)

@@ -150,7 +150,8 @@ TR_INLINE TR_TARGET void chunks_tag(struct chunks *s, uint8_t *tag)
     b_store(tag, b_xor(s->mask, b_byteswap(v_block_0(s->g.y))));
 }
 
-/* Seals the last u vectors of a message. Also hashes `before`, the previous chunk's ciphertext. */
+/* Seals the last u vectors of a message, and writes the tag. Also hashes `before`, the previous
+ * chunk's ciphertext. */
 TR_INLINE TR_TARGET void seal_last(struct chunks *s, unsigned u, const V *before, uint8_t *tag)
 {
     const size_t n = (s->left + TR_BLOCK - 1) / TR_BLOCK + 1,
@@ -161,7 +162,7 @@ TR_INLINE TR_TARGET void seal_last(struct chunks *s, unsigned u, const V *before
     chunks_tag(s, tag);
 }
 
-/* Opens the last u vectors of a message. */
+/* Opens the last u vectors of a message, and writes the expected tag. */
 TR_INLINE TR_TARGET void open_last(struct chunks *s, unsigned u, uint8_t *tag)
 {
     const size_t n = (s->left + TR_BLOCK - 1) / TR_BLOCK + 1,

@@ -51,10 +51,11 @@
 #    define GCM_PERIOD          256u /* the number of blocks whose states the table stores */
 #    define GCM_MAX_ROUNDS      14u
 /* The largest first counter of a call, modulo GROUP, with which gcm_long() works. To use the table,
- * the first counter modulo 256 must also not exceed this value. */
+ * the first counter modulo 256 must also not exceed this value. If a vector has one block, this
+ * counter must also be even. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
-/* If a call's first counter is at most GCM_MAX_FIRST_COUNT, the counters of each group's first
- * GCM_LONG_STEADY vectors differ only in their low bits (modulo GROUP). */
+/* If a call's first counter modulo GROUP is at most GCM_MAX_FIRST_COUNT, the counters of each
+ * group's first GCM_LONG_STEADY vectors differ only in their low bits (modulo GROUP). */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
 /* The shortest call, in blocks, that is faster with gcm_long(), and the shortest that is faster
  * with the table of states. */

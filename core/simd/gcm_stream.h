@@ -46,9 +46,10 @@ TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
  * XORs the products of vector j of a full group into g->product.
  *
  * If V_EQUAL_HALVES, the halves of each data block are exchanged in x. The two products of a low
- * and a high half then multiply equal halves. The other two products need the low half of the power
- * in the place of its high half, or the reverse. Loads from 8 bytes before and after the power put
- * the halves there. So no instruction only exchanges halves (docs/tuning/arm.md).
+ * and a high half then come from instructions that multiply halves in the same place. The other two
+ * products need the low half of the power in the place of its high half, or the reverse. Loads from
+ * 8 bytes before and after the power put the halves there. So no instruction is needed only to
+ * exchange halves (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
 {
@@ -167,8 +168,8 @@ struct gcm_tail {
 /*
  * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Hashes them
  * with a single reduction, which at the end of a message includes the length block. In program
- * order, the hash of end->group and end->half comes after AES. Otherwise its instructions would
- * occupy the schedulers while they wait for earlier AES results.
+ * order, the hash of end->group and end->half comes after AES. Otherwise the instructions of this
+ * hash would occupy the schedulers while they wait for earlier AES results.
  */
 TR_INLINE TR_TARGET void gcm_last_vectors(struct gcm *g, unsigned u, size_t len,
                                           const struct gcm_tail *end, int decrypt)

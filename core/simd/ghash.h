@@ -71,7 +71,7 @@ TR_INLINE TR_TARGET B polynomial(const uint8_t *p)
 
 TR_INLINE TR_TARGET void store_polynomial(uint8_t *p, B x)
 {
-    /* Stores halves, because polynomial() loads halves. */
+    /* Stores halves, so that the processor can forward them to the loads of polynomial(). */
     b_store_halves(p, b_byteswap(x));
 }
 
@@ -94,8 +94,8 @@ _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes at least 4 p
 /* The number of vectors in a group. The code loads them one by one, so 8 registers suffice. */
 #define HASHED 8u
 
-/* The most powers that one reduction uses: one for each block of a group. Messages of gcm_message.h
- * need one more for AAD and one for the lengths. */
+/* The most powers that one reduction uses: one for each block of a group. If MASKED_GROUP is 1,
+ * short messages of gcm_message.h need one more for AAD and one for the lengths. */
 #if MASKED_GROUP
 #    define MOST_POWERS (HASHED * VBLOCKS + 2)
 #else
@@ -171,7 +171,8 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
     cleanse_vectors(end - wanted * (size_t)TR_BLOCK, wanted * (size_t)TR_BLOCK);
 }
 
-/* Computes the first powers in registers: eight if a vector holds four blocks, else four. */
+/* Computes the first powers in registers and stores them in the key: eight if a vector holds four
+ * blocks, else four. */
 TR_INLINE TR_TARGET void first_powers(struct tr_ghash_key *k, B h)
 {
     uint8_t *end = (uint8_t *)(k->power + TR_GHASH_POWERS);
@@ -233,10 +234,10 @@ TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
 }
 
 /*
- * Hashes full groups. The first vector of a group depends on the hash so far, so the code
- * multiplies it last. Without AES in parallel, a carry-less multiplication takes two cycles at any
- * width (Zen 4). Three multiplications a vector are therefore faster than four, despite the
- * additional XORs.
+ * Hashes full groups, and returns the new hash. The first vector of a group depends on the hash so
+ * far, so the code multiplies this vector last. Without AES in parallel, a carry-less
+ * multiplication takes two cycles at any width (Zen 4). Three multiplications a vector are
+ * therefore faster than four, despite the additional XORs.
  */
 TR_INLINE TR_TARGET B hash_groups(const struct tr_ghash_key *g, B y, const uint8_t *in,
                                   size_t groups, int polyval)
@@ -260,7 +261,7 @@ TR_INLINE TR_TARGET B hash_groups(const struct tr_ghash_key *g, B y, const uint8
     return y;
 }
 
-/* Hashes n blocks, fewer than a full group. */
+/* Hashes n blocks, fewer than a full group, and returns the new hash. */
 TR_INLINE TR_TARGET B hash_rest(const struct tr_ghash_key *g, B y, const uint8_t *in, unsigned n,
                                 int polyval)
 {

@@ -56,8 +56,9 @@
 
 #if MULTIBUFFER
 /*
- * Compiles mb_segment() as a separate function for each operation, number of rounds and width, and
- * for shared and different keys. So no variant saves registers that only another variant uses.
+ * Compiles mb_segment() as a separate function for each operation, number of rounds and width. If
+ * jobs share a key, the widths are MB_WIDTHS, else MB_OWN_WIDTHS. So no variant saves registers
+ * that only another variant uses.
  */
 #    define MB_SEGMENT(vectors, width, name, op, n, own)                                           \
         static TR_TARGET __attribute__((__noinline__)) void name##_##width(struct multibuffer *m,  \
@@ -276,18 +277,25 @@ static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
  * - A step takes the larger of two times: its vectors' issue slots (MB_VECTOR_CYCLES), and the
  *   latency of 10 rounds. On Zen 3, steps of vaes256 take 77, 55 and 44 cycles with 8, 6 and 4
  *   vectors.
- * - The number of steps is the largest of three lower bounds. The first is the blocks of the
- *   longest job. The second is all blocks divided by the lanes. The third, for each k, is k + 1
- *   times the blocks of job k * lanes. Jobs start longest first, so some lane runs k + 1 jobs of at
- *   least this length.
- * - Each k adds a segment, estimated at 150 cycles.
+ * - The number of steps is estimated as the largest of the lower bounds below. The first is the
+ *   number of blocks of the longest job. The second is the number of all blocks, divided by the
+ *   number of lanes. The third holds for each k from 1, as long as a job number k * lanes exists.
+ *   It is k + 1 times the blocks of that job. Jobs are sorted longest first, except that lengths in
+ *   one class may have any order (modes/multibuffer.c). So jobs 0 to k * lanes are all about that
+ *   long, or longer. They are k * lanes + 1 jobs, so some lane runs k + 1 of them.
+ * - The estimate counts one segment, 150 cycles, for each group of `lanes` jobs. The last group may
+ *   be smaller.
+ *
+ * Returns the width as an index of MB_WIDTHS.
  */
 TR_INLINE unsigned mb_width(const struct tr_jobs *jobs)
 {
     const size_t blocks = jobs->blocks, longest = jobs->longest;
 #    if VBLOCKS == 4
-    /* The larger width pays only between two limits. Below the first limit, the longest job is the
-     * bound even with fewer lanes. Above the second limit, lanes need refills in any case. */
+    /* Returns 1 for the narrow width, 0 for the wide one or for the only one. Different keys always
+     * take the narrow width. Otherwise the quotient blocks / longest decides. Up to
+     * MB_LANES_NARROW, the longest job is the bound even with the narrow width. Above MB_LANES,
+     * even the wide width needs refills. The wide width pays only between these limits. */
     return MB_LANES > MB_LANES_NARROW &&
            (jobs->own || blocks <= MB_LANES_NARROW * longest || blocks > MB_LANES * longest);
 #    else

@@ -127,9 +127,10 @@ TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], siz
 }
 
 /*
- * Does the last round of a vector with the key last ^ first ^ input, and stores the output. The
- * input, at `from`, is the next block, or in CFB the current block. These operations, too, are in
- * pairs: two XORs before the round, and an XOR and a store after it.
+ * Does the last round of a vector with the key last ^ first ^ input, and stores the output. Returns
+ * the state from which the next block's rounds begin. The input, at `from`, is the next block, or
+ * in CFB the current block. These operations, too, are in pairs: two XORs before the round, and an
+ * XOR and a store after it.
  */
 TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, const uint8_t *from,
                                     uint8_t *to)

@@ -106,7 +106,8 @@ TR_INLINE TR_TARGET void middle_round(V *x, unsigned u, int inverse, const uint8
     }
 }
 
-/* SubBytes and ShiftRows of the last round, if V_KEY_FIRST. */
+/* If V_KEY_FIRST, does the XOR of the next-to-last round key, and SubBytes and ShiftRows of the
+ * last round. Otherwise does nothing. */
 TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse,
                                            const uint8_t (*last)[TR_BLOCK])
 {
@@ -124,7 +125,8 @@ TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse,
  * Does the middle rounds of u vectors from `key` on (as in middle_round()), and
  * last_substitution(). Returns the last round key. A full group loops over the rounds, which leaves
  * the registers to the vectors. A smaller group has no loop, because it is too short to hide the
- * misprediction of the loop's end. There, `key` must point to the key of the first middle round.
+ * misprediction of the loop's end. For a smaller group, `key` must point to the key of the first
+ * middle round.
  */
 TR_INLINE TR_TARGET V middle_rounds_from(V *x, unsigned u, int inverse, const struct bulk *b,
                                          const uint8_t (*key)[TR_BLOCK])

@@ -33,8 +33,8 @@ struct serial_state {
 };
 
 /*
- * Does the middle rounds; if V_KEY_FIRST, also SubBytes and ShiftRows of the last round. The number
- * of rounds, n, is a constant.
+ * Does the middle rounds and returns the state; if V_KEY_FIRST, also does SubBytes and ShiftRows of
+ * the last round. The number of rounds, n, is a constant.
  */
 TR_INLINE TR_TARGET B serial_rounds(struct serial_state x, const uint8_t keys[][16], unsigned n)
 {
@@ -53,7 +53,7 @@ TR_INLINE TR_TARGET B serial_rounds(struct serial_state x, const uint8_t keys[][
 #endif
 }
 
-/* Ends the last round, whose round key is `key`. */
+/* Ends the last round, whose round key is `key`. Returns the next block's state. */
 TR_INLINE TR_TARGET struct serial_state serial_last(B s, B key)
 {
 #if V_KEY_FIRST

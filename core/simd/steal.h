@@ -26,13 +26,13 @@ TR_INLINE TR_TARGET B steal_load(const uint8_t *in, size_t rest)
     return b_select_bytes(b_load(in + rest), b_load(steal_move + 32 - rest));
 }
 
-/* Returns the first bytes of x, padded with zeros. */
+/* Returns the first `rest` bytes of x, padded with zeros. */
 TR_INLINE TR_TARGET B steal_first(B x, size_t rest)
 {
     return b_xor(x, b_and(x, b_load(steal_from + 16 - rest)));
 }
 
-/* Returns the partial block `end`, filled up with the last bytes of `full`. */
+/* Returns the partial block `end`, filled up with the bytes of `full` from offset `rest` on. */
 TR_INLINE TR_TARGET B steal_fill(B full, B end, size_t rest)
 {
     return b_xor(end, b_and(full, b_load(steal_from + 16 - rest)));

@@ -242,7 +242,7 @@
 
 /*
  * Keeps x in a register and hides its value from the compiler. The compiler then cannot merge the
- * computation of x with the code that uses x, and cannot repeat it.
+ * computation of x with the code that uses x, and cannot repeat the computation.
  */
 #define V_KEEP(x) __asm__("" : "+" V_REGISTER(x))
 

@@ -7,8 +7,8 @@
  *
  * The bound is the number of operations. A round of one block has 13 shuffles and 16 other
  * operations. Four blocks in flight hide the latency of a round. The serial modes are
- * latency-bound. A round takes at least 17 cycles, and takes 19.3 here (Zen 4;
- * docs/tuning/software.md).
+ * latency-bound: the latencies in a round add up to 17 cycles, and a round takes 19.3 cycles (Zen
+ * 4; docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "portable/expand.h"

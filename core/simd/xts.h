@@ -87,9 +87,9 @@ XTS_WAY(xts_long, xts_long_decrypt, 1)
 XTS_WAY(xts_ring, xts_ring_encrypt, 0)
 XTS_WAY(xts_ring, xts_ring_decrypt, 1)
 
-/* Chooses the method for a call of this many blocks. Call this before the tweak is computed,
- * because it calls tr_tuning(), and the compiler would save the tweak on the stack during that
- * call. */
+/* Chooses the method for a call of this many blocks. Call this before the tweak is computed. This
+ * function calls tr_tuning(), and during that call the compiler would keep the tweak on the
+ * stack. */
 TR_INLINE enum xts_way xts_way(size_t blocks)
 {
     if (blocks < XTS_LONG_FROM && blocks < XTS_RING_FROM)
@@ -188,8 +188,8 @@ TR_INLINE TR_TARGET void xts_cts(const struct tr_aes_key *key, uint8_t *out, con
     B end = steal_load(in, rest);
     B full = xts_block(key, decrypt, b_load(in), decrypt ? next : tweak);
     B filled = steal_fill(full, end, rest);
-    /* Makes gcc 12 load the round keys again. Otherwise gcc keeps them from the previous block, one
-     * of them on the stack. */
+    /* Makes gcc 12 load the round keys again. Otherwise gcc keeps the keys from the previous block,
+     * and spills one of them to the stack. */
     __asm__("" : "+r"(key));
     filled = xts_block(key, decrypt, filled, decrypt ? tweak : next);
     steal_store(out, full, filled, rest);

@@ -28,7 +28,8 @@ TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
     v_xor3(v_shift_left64((t), (n)), v_shift_right64((swapped), 64 - (n)),                         \
            v_clmul_ll(v_shift_right64((swapped), 64 - (n)), v_low_halves(0x86)))
 
-/* Does the last round of u vectors. The last vector has only `part` blocks, unless `part` is 0. */
+/* Does the last round of u vectors, and stores them. The last vector has only `part` blocks, unless
+ * `part` is 0. */
 TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsigned part,
                                    int decrypt, uint8_t *out)
 {
@@ -47,8 +48,8 @@ TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsign
  * scheduler issues the oldest ready operation first. Eight ZMM vectors together would therefore
  * leave no issue slot to the next data unit's tweak until they end. A test loop of the AES rounds
  * of one tweak and 512 bytes takes 125 cycles. With a split into five and three vectors, the loop
- * takes 110 cycles (Zen 4; docs/tuning/xts.md). XMM and YMM gain nothing, because there eight
- * vectors only just hide the latency.
+ * takes 110 cycles (Zen 4; docs/tuning/xts.md). Here the split is six and two. XMM and YMM gain
+ * nothing, because there eight vectors only just hide the latency.
  */
 #define XTS_AHEAD (VBLOCKS == 4 ? 6u : IN_FLIGHT)
 

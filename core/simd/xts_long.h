@@ -37,9 +37,9 @@
 #    define PLACES (STAY ? 1u : 3u)
 
 /*
- * After each use, a place moves down by SLIDE bytes. It then has the tweaks of the group PLACES
- * groups later: the old tweaks times x^(8 SLIDE). After TURNS moves it restarts at the top.
- * XTS_LONG_FROM is the shortest call, in blocks.
+ * After each use, a place moves down by SLIDE bytes, and the code stores new low halves in it. The
+ * place then has the tweaks of the group PLACES groups later: the old tweaks times x^(8 SLIDE).
+ * After TURNS moves it restarts at the top. XTS_LONG_FROM is the shortest call, in blocks.
  */
 #    define SLIDE         (PLACES * GROUP / 8)
 #    define TURNS         (STAY ? 8u : 16u)
@@ -90,7 +90,8 @@ TR_INLINE TR_TARGET void xts_enter(V x[IN_FLIGHT], const V tweak[IN_FLIGHT], con
         x[j] = v_xor3(keys, tweak[j], v_load(r->in + (size_t)j * VBYTES));
 }
 
-/* Processes a group with these tweaks. Stores at `later` the tweaks of the group after the next. */
+/* Processes a group with these tweaks. Stores at `later` the low halves of the tweaks of the group
+ * after the next. */
 TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, const V tweak[IN_FLIGHT],
                                         struct xts_next *next, int decrypt, uint8_t *later)
 {
@@ -157,8 +158,8 @@ TR_INLINE TR_TARGET B xts_long(struct bulk *run, size_t *blocks, int decrypt, B 
     return t;
 }
 #    else
-/* Processes a group with the tweaks at `now`. Stores a later group's tweaks at `later`, unless that
- * is NULL. */
+/* Processes a group with the tweaks at `now`. Stores the low halves of a later group's tweaks at
+ * `later`, unless `later` is NULL. */
 TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, int decrypt,
                                         const uint8_t *now, uint8_t *later)
 {

@@ -3,9 +3,9 @@
  * A whole data unit of XTS in one function: the first tweak, the blocks and ciphertext stealing.
  *
  * Bound: a short data unit is bound by the latencies of tweak and data, 80 cycles with AES-128.
- * Successive data units overlap if both fit the reorder window, 320 instructions on Zen 4, of
- * which an update through EVP takes 100. So this code does all blocks in ZMM, stores no tweak, and
- * calls nothing: 64 bytes take 109 instructions (docs/tuning/xts.md).
+ * Successive data units overlap if both fit the reorder window, 320 instructions on Zen 4, of which
+ * an update through EVP takes 100. So this code processes two or more blocks in ZMM, stores no
+ * tweak, and calls nothing: 64 bytes take 109 instructions (docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_UNIT_H
 #define TR_SIMD_XTS_UNIT_H
@@ -85,7 +85,7 @@ TR_INLINE TR_TARGET enum tr_status xts_unit(const struct tr_xts_key *x, const ui
         xts_last_group(&s, decrypt, blocks);
         return TR_OK;
     }
-    /* Loads before the group stores, because of in-place calls. */
+    /* Loads the partial block before the group stores, because `out` may equal `in`. */
     B end = steal_load(full_in, rest), full, filled;
     tweak = v_block_0(s.tweak);
     B last = xts_times_x(tweak, (unsigned)blocks);

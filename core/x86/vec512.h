@@ -192,7 +192,8 @@ TR_INLINE TR_TARGET __mmask64 bytes_mask(size_t n)
 {
     return ~(__mmask64)0 >> (64 - n);
 }
-/* The number of bytes, n, is 1 to 63. Whole blocks are accessed in pieces, as in v_store_part(). */
+/* Access n bytes, 1 to 63. If n is a multiple of 16, the access is in pieces, as in v_store_part().
+ * Otherwise it is one masked access. */
 TR_INLINE TR_TARGET V v_load_bytes(const uint8_t *p, size_t n)
 {
     if (n % TR_BLOCK == 0)

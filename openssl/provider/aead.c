@@ -89,7 +89,8 @@ static __attribute__((noinline)) int init_rest(struct trp_aead *a, const uint8_t
     return (key == NULL || set_key(a, key, key_len)) && trp_aead_set_ctx_params(a, params);
 }
 
-/* Fast path: in most messages, only the IV is new. */
+/* Initializes a message for encryption or decryption. Fast path: in most messages, only the IV is
+ * new. */
 static inline int init(struct trp_aead *a, const uint8_t *key, size_t key_len, const uint8_t *iv,
                        size_t iv_len, const OSSL_PARAM params[], int encrypt)
 {
@@ -146,7 +147,7 @@ int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table, const 
     return 1;
 }
 
-/* Fast path: nearly all calls have one parameter. */
+/* Calls the function of each parameter. Fast path: nearly all calls have one parameter. */
 static inline int act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
 {
     if (params == NULL || params[0].key == NULL)

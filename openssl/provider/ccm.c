@@ -89,8 +89,8 @@ static const OSSL_PARAM ccm_gettable[] = {TRP_AEAD_GETTABLE, TRP_AEAD_GETTABLE_T
 static const OSSL_PARAM ccm_settable[] = {TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS, TRP_END};
 TRP_AEAD_LISTS(ccm)
 
-/* Copies as many bytes of the IV buffer as the caller asks for, at most 16. Bytes beyond the IV are
- * zero or belong to an earlier IV. */
+/* Copies as many bytes of the IV buffer as the caller asks for, at most 16. Refuses to copy fewer
+ * bytes than the IV has. Bytes beyond the IV are zero or belong to an earlier IV. */
 static int get_iv(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_ccm *c = ctx;

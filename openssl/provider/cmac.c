@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * CMAC. This provider computes CMAC with AES. For any other cipher, it forwards every call to
- * another provider's CMAC. A new cipher takes effect with the next key. Until then, the message in
- * progress continues with the old cipher.
+ * another provider's CMAC. A new cipher takes effect when the caller sets a key, or passes a key
+ * parameter without data. Until then, the old cipher and its key stay in use.
  */
 #include "dispatch.h"
 #include "mac.h"
@@ -40,8 +40,10 @@ static void cmac_free(void *ctx)
     trp_context_free(c->provider, c, sizeof(*c));
 }
 
-/* Like the default provider, refuses to copy a context without a key. Other providers also refuse,
- * so the copy also fails while another provider's new cipher has no key. */
+/* Copies a context. Like the default provider, returns NULL for a context without a key. Suppose
+ * that this provider's cipher is in use, and a new cipher belongs to another provider. That
+ * provider's context has no key yet, and that provider also refuses to copy it. So this function
+ * fails until the caller sets the new cipher's key. */
 static void *cmac_dup(void *ctx)
 {
     const struct cmac *from = ctx;

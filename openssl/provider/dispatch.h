@@ -20,7 +20,7 @@
 #define TRP_DISPATCH(name, family)                                                                 \
     TRP_DISPATCH_WITH(name, family, family,                                                        \
                       TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), )
-/* For a cipher without a function for EVP_Cipher(). In its place, libcrypto calls the update
+/* For a cipher without a function for EVP_Cipher(). EVP_Cipher() then calls the update or the final
  * function. */
 #define TRP_DISPATCH_NO_CIPHER(name, family) TRP_DISPATCH_WITH(name, family, family, )
 #define TRP_DISPATCH_WITH(name, host, family, ...)                                                 \

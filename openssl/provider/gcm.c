@@ -216,7 +216,8 @@ static __attribute__((noinline)) int update_otherwise(struct trp_gcm *g, uint8_t
     return crypt(g, out, out_len, in, len) || trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-/* Fast paths for most updates: data after AAD, and AAD at the start of a message. */
+/* Processes data or AAD. Fast paths for most updates: data after AAD, and AAD at the start of a
+ * message. */
 static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                       const unsigned char *in, size_t len)
 {
@@ -417,8 +418,8 @@ static __attribute__((noinline)) int act(void *ctx, const struct trp_aead_param 
                : trp_aead_act(ctx, table, params);
 }
 
-/* Has fast paths, because the caller reads the tag after each sealed message, and libcrypto 3.0
- * reads the IV length at each init. */
+/* Gets parameters. Has fast paths, because the caller reads the tag after each sealed message, and
+ * libcrypto 3.0 reads the IV length at each init. */
 static int gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     if (LIKELY(params != NULL)) {
@@ -455,7 +456,8 @@ static const struct trp_aead_mode gcm_mode = {.context_size = CONTEXT_SIZE,
                                               .get = gcm_get,
                                               .set = gcm_set};
 
-/* Fast path for most messages: the old key, a 12-byte IV and, when decrypting, a tag. */
+/* Initializes a message. Fast path for most messages: the old key, a 12-byte IV and, when
+ * decrypting, a tag. */
 static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
                            const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
                            int encrypt)

@@ -55,7 +55,7 @@ struct trp_gcm_message {
     uint8_t encrypted;
     /* In the state DONE: how many bytes of the tag were computed or compared. */
     uint8_t tag_len;
-    /* How many of the next messages use streaming calls from the start. */
+    /* How many messages, from the current one on, use streaming calls. */
     uint8_t streams;
     uint8_t tag[TROSSL_TAG] TR_ALIGNED(16);
     uint8_t aad[TRP_GCM_HELD_AAD] __attribute__((aligned(64)));
@@ -134,7 +134,9 @@ static inline int trp_gcm_same_tag(const uint8_t *a, const uint8_t *b)
     uint64_t x[2], y[2];
     memcpy(x, a, TROSSL_TAG);
     memcpy(y, b, TROSSL_TAG);
-    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+    uint64_t difference = (x[0] ^ y[0]) | (x[1] ^ y[1]);
+    __asm__("" : "+r"(difference)); /* prevents a branch after the first words */
+    return difference == 0;
 }
 
 /* When encrypting, writes a 16-byte tag. When decrypting, compares tag_len bytes, and returns

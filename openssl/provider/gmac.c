@@ -92,7 +92,7 @@ static void gmac_free(void *ctx)
     trp_context_free(g->provider, g, sizeof(*g));
 }
 
-/* Like the default provider, refuses to copy a context without a cipher. */
+/* Copies a context. Like the default provider, refuses to copy a context without a cipher. */
 static void *gmac_dup(void *ctx)
 {
     const struct gmac *from = ctx;

@@ -85,8 +85,8 @@ EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *name
 {
     const struct trp_evp *const evp = &provider->evp;
     /* provider-base(7) warns against this cast, because a provider may be linked with another
-     * libcrypto. The functions in `evp`, however, come from the libcrypto that created this library
-     * context. */
+     * libcrypto. But the functions in `evp` come from the libcrypto that created this library
+     * context, so the cast is safe. */
     OSSL_LIB_CTX *const libctx = (OSSL_LIB_CTX *)provider->get_libctx(provider->core);
     EVP_MAC *const mac = evp->mac_fetch(libctx, name, "provider!=tenrounds");
     EVP_MAC_CTX *const ctx = mac == NULL ? NULL : evp->mac_ctx_new(mac);

@@ -118,7 +118,7 @@ static int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_le
 /*
  * Whether pipes a and b conflict and must run one after the other. Two pipes conflict if one pipe
  * writes memory that the other reads or writes. Returns 0 if neither pipe would join the
- * multi-buffer call (done[] is 0 for both).
+ * multi-buffer call (done[] is 0 for both), or if one of them has no input.
  */
 static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, const size_t *done,
                    size_t a, size_t b)
@@ -135,8 +135,8 @@ static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, cons
 /* A multi-buffer call gains nothing if all pipes together have fewer bytes than this. */
 #define WORTH_IT 2048
 
-/* Makes one multi-buffer call that encrypts the whole blocks of all pipes that can join. Stores in
- * done[i] how many bytes of pipe i were encrypted. */
+/* Makes one multi-buffer call that encrypts the whole blocks of all pipes that can join. Makes no
+ * call if two pipes conflict. Stores in done[i] how many bytes of pipe i were encrypted. */
 static void encrypt_whole(struct trp_pipes *pipes, uint8_t **out, const size_t *out_size,
                           const uint8_t **in, const size_t *in_len, size_t *done)
 {

@@ -87,7 +87,7 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
 extern const OSSL_ALGORITHM trp_ciphers[];
 
 /* The MACs, for OSSL_OP_MAC. The provider offers them only if trp_evp_find() succeeded, because
- * MACs with other ciphers need the functions that it finds. */
+ * MACs with other ciphers need the functions that trp_evp_find() finds. */
 extern const OSSL_ALGORITHM trp_macs[];
 
 /* The key managers, for OSSL_OP_SKEYMGMT of OpenSSL 3.5. */

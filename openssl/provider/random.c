@@ -7,8 +7,8 @@ int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n)
     if (evp->rand_bytes_ex == NULL)
         return trp_random_of_kernel(out, n);
     /* provider-base(7) warns against this cast, because a provider may be linked with another
-     * libcrypto. The functions in `evp`, however, come from the libcrypto that created this library
-     * context. */
+     * libcrypto. But the functions in `evp` come from the libcrypto that created this library
+     * context, so the cast is safe. */
     OSSL_LIB_CTX *const libctx = (OSSL_LIB_CTX *)provider->get_libctx(provider->core);
     provider->set_error_mark(provider->core);
     const int drawn = evp->rand_bytes_ex(libctx, out, n, 0) > 0;

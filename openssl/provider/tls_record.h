@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Padding and MAC of CBC records in SSL 3.0, TLS 1.0 to 1.2 and DTLS (RFC 5246 section 6.2.3.2).
- * libssl leaves padding and MAC to the provider: with the parameter "tls-version" set, each update
- * processes one record in place.
+ * libssl computes and compares the MAC. It leaves the padding, and the extraction of the MAC, to
+ * the provider: with the parameter "tls-version" set, each update processes one record in place.
+ * The stitched ciphers use trp_tls_pad() and trp_tls_split(), and also compute and compare the MAC
+ * (stitched_records.c).
  */
 #ifndef TENROUNDS_TLS_RECORD_H
 #define TENROUNDS_TLS_RECORD_H
@@ -24,9 +26,10 @@ struct trp_tls_opened {
  * 1.1 and later, stays in place and does not count in opened->len.
  *
  * Copies the MAC, which has mac_size bytes (at most 64), to `mac`. If the padding is wrong, writes
- * random bytes to `mac`, so that the caller's comparison fails after the same time (RFC 5246 page
- * 23). Returns 0 if the public lengths are impossible, the version is unknown, or there are no
- * random bytes. Also returns 0 for wrong padding if mac_size is 0.
+ * random bytes to `mac`. The caller's comparison then fails, and takes as long as for a wrong MAC
+ * (RFC 5246 section 6.2.3.2). Returns 1 on success. Returns 0 if the public lengths are impossible,
+ * the version is unknown, or there are no random bytes. Also returns 0 for wrong padding if
+ * mac_size is 0.
  */
 int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac, size_t mac_size,
                  struct trp_tls_opened *opened);

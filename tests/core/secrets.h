@@ -23,7 +23,8 @@ static inline void published(void *p, size_t len)
     VALGRIND_MAKE_MEM_DEFINED(p, len);
 }
 
-/* Returns how many branches and addresses that depend on a secret the checker has reported. */
+/* Returns the number of checker reports so far. Each report is a branch or an address that depends
+ * on a secret. */
 static inline unsigned uses_of_secrets(void)
 {
     return VALGRIND_COUNT_ERRORS;

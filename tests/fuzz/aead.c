@@ -13,7 +13,8 @@
 
 static const struct aead *const a = &all_aeads[FUZZ_AEAD];
 
-/* The accepted part of one message. */
+/* The current message: its lengths, key and IV, and the AAD and data of all calls that returned
+ * TR_OK so far. */
 static struct message {
     bool started, decrypt, in_data, part_seen;
     struct aead_lengths n; /* in CCM also the AAD and text lengths that start() got */
@@ -146,8 +147,8 @@ static void end(struct input *in)
         compare(tag);
 }
 
-/* Makes the call that takes all data of a message and ends it, in modes that have only such a
- * call. */
+/* For SIV and GCM-SIV, which have no streaming data calls: encrypts or decrypts the whole message
+ * in one crypt() call, which also ends the message. */
 static void crypt_all(struct input *in)
 {
     static uint8_t out[FUZZ_LONGEST], made[FUZZ_LONGEST];
@@ -165,8 +166,8 @@ static void crypt_all(struct input *in)
     m.n.aad = m.aad_len;
     m.n.text = n;
     m.started = false;
-    /* For empty AAD, whole() passes no component to SIV, which is not the same as an empty
-     * component. */
+    /* SIV distinguishes an empty AAD component from no component. whole() cannot pass an empty
+     * component, so there is no reference result to compare here. */
     if (m.pieces > 0 && m.aad_len == 0 && is("SIV")) {
         (void)a->crypt(&state, false, out, m.in, n, tag);
         return;

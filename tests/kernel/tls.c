@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Tests kernel TLS between two sockets. Usage: tls ALGORITHM OURS
+ * Tests kernel TLS between two sockets. Usage: tls ALGORITHM OUR-DRIVER
  *
- * ALGORITHM is "gcm(aes)" or "ccm(aes)". For every TLS version, and every cipher that uses the
- * algorithm, the test makes four transfers. Sender and receiver each use our driver OURS or the
- * kernel's driver. The test checks that:
+ * ALGORITHM is "gcm(aes)" or "ccm(aes)", and OUR-DRIVER is the name of our driver for it. For every
+ * TLS version, and every cipher that uses the algorithm, the test makes four transfers. Sender and
+ * receiver each use our driver or the kernel's driver. The test checks that:
  *
  * - the receiver gets the bytes that were sent
  * - a sender or receiver that uses our driver calls it exactly once per record, and one that uses

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Checks that no update, cipher or final function of the provider writes beyond the output size
- * that its caller passes. EVP functions compute that size themselves, so the test calls the
- * provider's functions directly. To get these functions, the test registers the module as a
- * built-in provider.
+ * that its caller passes, except in padded key wrap (see beyond()). EVP functions compute that size
+ * themselves, so the test calls the provider's functions directly. To get these functions, the test
+ * registers the module as a built-in provider.
  */
 #include "sides.h"
 
@@ -80,9 +80,10 @@ static bool untouched(const char *name, const char *what, const uint8_t *out, si
     return true;
 }
 
-/* Returns how many bytes a padded key wrap may write beyond the output size: at most 7.
- * EVP_CipherUpdate() passes the input length plus one semiblock as the output size, whatever the
- * buffer size is. */
+/* Returns how many bytes a call may write beyond the output size: 0, or up to 7 in a padded key
+ * wrap. A padded key wrap rounds its input up to a multiple of 8 bytes and adds 8 bytes.
+ * EVP_CipherUpdate() passes only the input length plus 8 as the output size, so the provider must
+ * be allowed to write up to 7 bytes more. */
 static size_t beyond(const char *name, int encrypt, size_t size, size_t len)
 {
     const bool padded = strstr(name, "WRAP-PAD") != NULL;

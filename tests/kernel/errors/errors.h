@@ -27,7 +27,7 @@ extern unsigned int cases;
 /* Returns the name of a driver of the pair. The buffer `name` is for our driver's name. */
 const char *driver_name(const struct pair *pair, int whose, char name[128]);
 
-/* Logs a difference and counts it as a failure. */
+/* Counts a difference as a failure, and logs the first 20 differences. */
 __printf(2, 3) void differ(const char *what, const char *format, ...);
 /* Compares the errno of both drivers for one call, and counts a case. */
 __printf(4, 5) void same_error(const struct pair *pair, int ours, int theirs, const char *format,

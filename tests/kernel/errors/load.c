@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Makes an allocation fail while our module loads: after the kernel's notification of the state
- * MODULE_STATE_COMING, and before its notification of MODULE_STATE_LIVE or MODULE_STATE_GOING. */
+/* Makes an allocation fail while our module loads. Counting starts after all other notifiers of
+ * MODULE_STATE_COMING have run. It ends after all other notifiers of MODULE_STATE_LIVE or
+ * MODULE_STATE_GOING have run. */
 #include "errors.h"
 
 #include <linux/limits.h>
@@ -26,7 +27,9 @@ static int on_module(struct notifier_block *block, unsigned long state, void *da
     return NOTIFY_DONE;
 }
 
-/* The lowest priority makes this notifier run last, because other notifiers allocate, too. */
+/* The lowest priority makes this notifier run last. At MODULE_STATE_COMING, allocations of the
+ * other notifiers are therefore neither counted nor failed. At MODULE_STATE_LIVE and
+ * MODULE_STATE_GOING, they are still counted and can fail. */
 static struct notifier_block block = {.notifier_call = on_module, .priority = INT_MIN};
 
 int load_register(void)
