@@ -12,7 +12,7 @@ use crate::object::{Object, Secret};
 use crate::rv::{ensure, fail, of_core, Error, Result};
 use catalogue::{Direction, Mode};
 use cryptoki_sys::*;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use tenrounds_sys::raw::{self, tr_status};
 use tenrounds_sys::GcmMessage;
 use zeroize::Zeroizing;
@@ -38,24 +38,27 @@ pub fn next_of(put: bool) -> Next {
 pub struct Operation {
     /// Before the work: it refers to what the core made of the key.
     progress: Progress,
+    active: bool,
     /// Whether a piece has come, so that the message cannot be passed whole any more.
     in_pieces: bool,
-    last: Last,
+    kept: Kept,
     work: Work,
 }
 
-/// The key of the last message, which it may use with a mechanism. The next message with both need
-/// not check that again: an object never changes. This does not keep the key alive.
+/// As what the operation keeps its key after the message. The next message with the same handle and
+/// mechanism need not check them again: an object never changes.
 #[derive(Default)]
-struct Last {
+struct Kept {
+    /// 0: the key goes with the message.
     handle: CK_OBJECT_HANDLE,
     mechanism: CK_MECHANISM_TYPE,
-    key: Weak<Object>,
+    /// The session that is registered with the key (Object::keep); 0: none.
+    session: CK_SESSION_HANDLE,
 }
 
 /// What an operation computes.
 pub struct Work {
-    /// None: the operation is not active.
+    /// The key of this message, or of the last one.
     key: Option<Arc<Object>>,
     pub cipher: Cipher,
     pub direction: Direction,
@@ -113,12 +116,20 @@ pub unsafe fn append(to: *mut u8, len: usize, end: &[u8]) {
     unsafe { std::ptr::copy_nonoverlapping(end.as_ptr(), to.add(len), end.len()) };
 }
 
+impl Drop for Operation {
+    fn drop(&mut self) {
+        self.progress = Progress::New; // before the key, which it uses
+        self.let_go();
+    }
+}
+
 impl Operation {
     pub fn new(direction: Direction) -> Operation {
         Operation {
             progress: Progress::New,
+            active: false,
             in_pieces: false,
-            last: Last::default(),
+            kept: Kept::default(),
             work: Work {
                 key: None,
                 cipher: Cipher::None,
@@ -128,47 +139,63 @@ impl Operation {
     }
 
     pub fn is_active(&self) -> bool {
-        self.work.key.is_some()
+        self.active
     }
 
-    /// The key of the last message, if it was used with the same mechanism and still exists.
+    /// Whether the key of the last message has this handle, was used with the same mechanism, and
+    /// still exists.
     #[inline]
-    pub fn same_key(
-        &self,
-        handle: CK_OBJECT_HANDLE,
-        mechanism: CK_MECHANISM_TYPE,
-    ) -> Option<Arc<Object>> {
-        let last = &self.last;
-        if (last.handle, last.mechanism) != (handle, mechanism) {
-            return None;
-        }
-        last.key.upgrade().filter(|object| !object.is_stale())
+    pub fn keeps(&self, handle: CK_OBJECT_HANDLE, mechanism: CK_MECHANISM_TYPE) -> bool {
+        let same = (self.kept.handle, self.kept.mechanism) == (handle, mechanism);
+        same && matches!(&self.work.key, Some(key) if !key.is_stale())
     }
 
-    /// Remembers a key that may be used with a mechanism. If it may not for ever, it is checked
-    /// again each time.
-    pub fn remember(
+    /// Takes a key that may be used with a mechanism. Keeps it after the message, unless it may be
+    /// used only at certain dates.
+    pub fn take(
         &mut self,
-        handle: CK_OBJECT_HANDLE,
-        mechanism: CK_MECHANISM_TYPE,
+        session: CK_SESSION_HANDLE,
+        (handle, mechanism): (CK_OBJECT_HANDLE, CK_MECHANISM_TYPE),
         key: &Arc<Object>,
     ) {
-        self.last = Last::default();
+        self.take_once(key.clone());
         if !key.attributes.has_dates() {
-            self.last = Last {
-                handle,
+            let stays = key.keep(session);
+            self.kept = Kept {
+                handle: if stays { handle } else { 0 },
                 mechanism,
-                key: Arc::downgrade(key),
+                session,
             };
         }
     }
 
-    /// Makes an operation active that is not.
+    /// Takes a key for one message.
+    pub fn take_once(&mut self, key: Arc<Object>) {
+        self.let_go();
+        self.work.key = Some(key);
+    }
+
+    /// Lets go of the key. No message uses it.
+    fn let_go(&mut self) {
+        let kept = std::mem::take(&mut self.kept);
+        if let (Some(key), 1..) = (self.work.key.take(), kept.session) {
+            key.let_go(kept.session);
+        }
+    }
+
+    /// Lets go of an object, unless a message uses it.
+    pub fn let_go_of(&mut self, object: &Arc<Object>) {
+        if !self.active && matches!(&self.work.key, Some(key) if Arc::ptr_eq(key, object)) {
+            self.let_go();
+        }
+    }
+
+    /// Makes an operation active that has a key.
     ///
     /// # Safety
     /// The pointers in the mechanism are valid for their lengths.
     #[inline]
-    pub unsafe fn init(&mut self, key: Arc<Object>, mechanism: &CK_MECHANISM) -> Result<()> {
+    pub unsafe fn init(&mut self, mechanism: &CK_MECHANISM) -> Result<()> {
         let work = &mut self.work;
         // SAFETY: the caller's.
         unsafe {
@@ -177,12 +204,12 @@ impl Operation {
         }
         // XTS with two equal halves would be unsafe (SP 800-38E does not allow it).
         if let (Cipher::Xts { .. }, Direction::Encrypt) = (&work.cipher, work.direction) {
-            let value = key.secret.value();
+            let value = work.secret()?.value();
             let (a, b) = value.split_at(value.len() / 2);
             let equal = a.iter().zip(b).fold(0, |bits, (a, b)| bits | a ^ b) == 0;
             ensure(!equal, CKR_KEY_FUNCTION_NOT_PERMITTED)?;
         }
-        work.key = Some(key);
+        self.active = true;
         Ok(())
     }
 
@@ -196,14 +223,17 @@ impl Operation {
         }
     }
 
-    /// Forgets the message and the key.
+    /// Forgets the message, and the key if it is not kept.
     #[inline]
     pub fn end(&mut self) {
         if !matches!(self.progress, Progress::New) {
             self.progress = Progress::New;
         }
-        self.in_pieces = false;
-        self.work.key = None;
+        (self.active, self.in_pieces) = (false, false);
+        let stays = matches!(&self.work.key, Some(key) if !key.is_stale()) && self.kept.handle != 0;
+        if !stays {
+            self.let_go();
+        }
     }
 
     /// C_Encrypt and C_Decrypt.
@@ -353,6 +383,9 @@ impl Work {
 
     /// Processes a whole message, and changes nothing in the operation.
     fn message(&self, input: Input, out: &mut Output<'_>) -> Result<Next> {
+        if let Cipher::Ctr { counter, bits: 128 } = &self.cipher {
+            return self.counted(counter, input, out);
+        }
         let need = self.whole_len(input.len())?;
         if self.has_unknown_length() {
             return self.unknown_length(input, need, out);
@@ -365,6 +398,19 @@ impl Work {
             out.set_len(0);
         }
         result.map(|_| Next::Ends)
+    }
+
+    /// message() of the shortest path: CTR takes any length and cannot fail on the data.
+    #[inline]
+    fn counted(&self, counter: &[u8; BLOCK], input: Input, out: &mut Output<'_>) -> Result<Next> {
+        let Room::At(to) = out.need(input.len())? else {
+            return Ok(Next::Goes);
+        };
+        let result = self.unpadded(Mode::Ctr, counter, input, to);
+        if result.is_err() {
+            out.set_len(0);
+        }
+        result.map(|()| Next::Ends)
     }
 
     /// Whether only decryption tells how long the plaintext is.

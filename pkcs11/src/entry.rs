@@ -19,8 +19,9 @@ use crate::cipher;
 use crate::information;
 use crate::keys;
 use crate::mechanism::{self, Parameter};
-use crate::module::{self, current};
+use crate::module::{self, current, settle};
 use crate::object::{Object, Reading, MOST_SECRET};
+use crate::objects::is_unsettled;
 use crate::rv::{ensure, fail, Error, Result};
 use crate::session::Session;
 use crate::slab::Guard;
@@ -36,6 +37,13 @@ use token::{Role, LABEL_LEN};
 use zeroize::Zeroizing;
 
 pub(crate) fn guard(call: impl FnOnce() -> Result<()>) -> CK_RV {
+    let call = || {
+        let result = call();
+        if is_unsettled() {
+            settle();
+        }
+        result
+    };
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => CKR_OK,
         Ok(Err(Error(code))) => code,
@@ -95,7 +103,7 @@ fn opened(handle: CK_SESSION_HANDLE) -> Result<(Guard<'static, Session>, &'stati
 
 /// A session, locked, for calls that need no objects.
 fn locked(handle: CK_SESSION_HANDLE) -> Result<Guard<'static, Session>> {
-    Ok(opened(handle)?.0)
+    current()?.locked(handle)
 }
 
 /// A PIN. A module without a keypad of its own needs one.
@@ -768,9 +776,11 @@ unsafe fn crypt_init(
     mechanism: *mut CK_MECHANISM,
     key: CK_OBJECT_HANDLE,
 ) -> Result<()> {
-    let (mut session, slot) = opened(session)?;
+    let module = current()?;
+    let mut locked = module.locked(session)?;
+    let objects = &module.slot_of(&locked).objects;
     // SAFETY: the caller's.
-    unsafe { session.crypt_init(&slot.objects, direction, mechanism.as_ref(), key) }
+    unsafe { locked.crypt_init((session, objects), direction, mechanism.as_ref(), key) }
 }
 
 unsafe fn mac_init(
@@ -904,8 +914,9 @@ unsafe fn wrap(
     let trusted = by.has(Flags::TRUSTED) || !key.has(Flags::WRAP_WITH_TRUSTED);
     ensure(trusted, CKR_KEY_NOT_WRAPPABLE)?;
     let mut operation = cipher::Operation::new(Direction::Encrypt);
+    operation.take_once(by);
     // SAFETY: the caller's.
-    unsafe { operation.init(by, mechanism)? };
+    unsafe { operation.init(mechanism)? };
     let value = key.secret.value();
     // Zeros fill the last block (PKCS#11 section 2.11.6 of the mechanisms).
     let len = match operation.needs_blocks() {
@@ -945,8 +956,9 @@ unsafe fn unwrap(
 ) -> Result<Object> {
     ensure(wrapped.len() <= MOST_SECRET + 64, CKR_WRAPPED_KEY_LEN_RANGE)?;
     let mut operation = cipher::Operation::new(Direction::Decrypt);
+    operation.take_once(by);
     // SAFETY: the caller's.
-    unsafe { operation.init(by, mechanism)? };
+    unsafe { operation.init(mechanism)? };
     let is_filled_up = operation.needs_blocks();
     let mut value = zeros(wrapped.len())?;
     let mut len = value.len() as CK_ULONG;

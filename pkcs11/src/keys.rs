@@ -10,7 +10,7 @@ use catalogue::{Direction, Mode};
 use cryptoki_sys::*;
 
 /// Whether a type of key has values of a length, in bytes.
-fn check_size(key_type: CK_KEY_TYPE, len: usize, wrong: CK_RV) -> Result<()> {
+pub fn check_size(key_type: CK_KEY_TYPE, len: usize, wrong: CK_RV) -> Result<()> {
     let right = match key_type {
         CKK_AES => matches!(len, 16 | 24 | 32),
         CKK_AES_XTS => matches!(len, 32 | 64),

@@ -250,7 +250,6 @@ impl Cipher {
     /// The pointers in the parameter are valid for their lengths.
     #[inline]
     pub unsafe fn set(&mut self, mechanism: CK_MECHANISM_TYPE, p: &Parameter) -> Result<()> {
-        let stream = |mode, padding| p.array().map(|iv| Cipher::Stream { mode, iv, padding });
         *self = match mechanism {
             // SAFETY: the caller's.
             CKM_AES_GCM => return unsafe { self.set_gcm(p) },
@@ -258,15 +257,15 @@ impl Cipher {
             CKM_AES_CCM => return unsafe { self.set_ccm(p) },
             // SAFETY: the caller's.
             CKM_AES_CTR => return unsafe { self.set_ctr(p) },
-            CKM_AES_CBC => stream(Mode::Cbc, false)?,
-            CKM_AES_CBC_PAD => stream(Mode::Cbc, true)?,
+            CKM_AES_CBC => return self.set_stream(Mode::Cbc, false, p),
+            CKM_AES_CBC_PAD => return self.set_stream(Mode::Cbc, true, p),
             CKM_AES_ECB => p.none().map(|()| Cipher::Stream {
                 mode: Mode::Ecb,
                 iv: [0; 16],
                 padding: false,
             })?,
-            CKM_AES_OFB => stream(Mode::Ofb, false)?,
-            CKM_AES_CFB128 => stream(Mode::Cfb128, false)?,
+            CKM_AES_OFB => return self.set_stream(Mode::Ofb, false, p),
+            CKM_AES_CFB128 => return self.set_stream(Mode::Cfb128, false, p),
             CKM_AES_CFB8 => p.array().map(|iv| Cipher::Cfb8 { iv })?,
             CKM_AES_CTS => p.array().map(|iv| Cipher::Cts { iv })?,
             CKM_AES_XTS => p.array().map(|tweak| Cipher::Xts { tweak })?,
@@ -275,6 +274,15 @@ impl Cipher {
             CKM_AES_KEY_WRAP_KWP => Cipher::Kwp { icv: p.optional()? },
             _ => return fail(CKR_MECHANISM_INVALID),
         };
+        Ok(())
+    }
+
+    /// A mode with an IV of a block. Not inlined into set(): there the compiler would copy the IV in
+    /// pieces, and the core's load of the whole would wait for them (store forwarding).
+    #[inline(never)]
+    fn set_stream(&mut self, mode: Mode, padding: bool, p: &Parameter) -> Result<()> {
+        let iv = p.array()?;
+        *self = Cipher::Stream { mode, iv, padding };
         Ok(())
     }
 
@@ -297,8 +305,14 @@ impl Cipher {
             )
         };
         ensure((1..=128).contains(&bits), CKR_MECHANISM_PARAM_INVALID)?;
-        let bits = bits as u32;
-        *self = Cipher::Ctr { counter, bits };
+        let new = (counter, bits as u32);
+        match self {
+            Cipher::Ctr { counter, bits } => (*counter, *bits) = new,
+            _ => {
+                let (counter, bits) = new;
+                *self = Cipher::Ctr { counter, bits };
+            }
+        }
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 //! usage guide): locks that other threads of the parent held would stay locked for ever.
 
 use crate::object::backend;
+use crate::objects::set_settled;
 use crate::rv::{ensure, fail, Error, Result};
 use crate::session::Session;
 use crate::slab::{Guard, Slab};
@@ -83,8 +84,19 @@ pub fn finalize() -> Result<()> {
     // SAFETY: modules are never freed.
     let state = unsafe { module.as_ref() }.ok_or(Error(CKR_CRYPTOKI_NOT_INITIALIZED))?;
     let closed = state.close_all();
+    state.settle();
     SPARE.store(module, Ordering::Release);
     closed
+}
+
+/// Tells the sessions that keep removed objects to let go of them, so that the keys are cleansed.
+/// The caller has locked nothing.
+#[cold]
+pub fn settle() {
+    set_settled();
+    if let Ok(module) = current() {
+        module.settle();
+    }
 }
 
 fn no_session() -> Error {
@@ -102,6 +114,21 @@ impl Module {
                 .map(Slot::new)
                 .collect(),
         })
+    }
+
+    /// See settle(). A message that uses a key lets go of it at its end.
+    fn settle(&self) {
+        for object in self
+            .slots
+            .iter()
+            .flat_map(|slot| slot.objects.take_removed())
+        {
+            for handle in object.take_keepers() {
+                if let Some(mut session) = self.sessions.get(handle as usize) {
+                    session.let_go(&object);
+                }
+            }
+        }
     }
 
     pub fn slots(&self) -> Vec<CK_SLOT_ID> {
@@ -122,10 +149,21 @@ impl Module {
         Ok(handle as CK_SESSION_HANDLE)
     }
 
+    /// A session, locked.
+    #[inline]
+    pub fn locked(&self, handle: CK_SESSION_HANDLE) -> Result<Guard<'_, Session>> {
+        self.sessions.get(handle as usize).ok_or_else(no_session)
+    }
+
+    /// The slot of a session.
+    pub fn slot_of(&self, session: &Session) -> &Slot {
+        &self.slots[session.slot]
+    }
+
     /// A session, locked, and its slot.
     pub fn session(&self, handle: CK_SESSION_HANDLE) -> Result<(Guard<'_, Session>, &Slot)> {
-        let session = self.sessions.get(handle as usize).ok_or_else(no_session)?;
-        let slot = &self.slots[session.slot];
+        let session = self.locked(handle)?;
+        let slot = self.slot_of(&session);
         Ok((session, slot))
     }
 

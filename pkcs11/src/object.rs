@@ -4,6 +4,7 @@
 
 use crate::attribute::{date_of, Change, Definition, Flags, Kind, Origin, Template, Value};
 use crate::buffers::copy_of;
+use crate::lock::Lock;
 use crate::rv::{ensure, fail, Error, Result};
 use catalogue::Mode;
 use cryptoki_sys::*;
@@ -25,6 +26,8 @@ pub struct Object {
     pub home: Home,
     /// Another object has taken its place, or it was destroyed.
     stale: AtomicBool,
+    /// The sessions that keep this key for their next message, once for each operation.
+    keepers: Lock<Vec<CK_SESSION_HANDLE>>,
 }
 
 /// Where an object belongs.
@@ -322,6 +325,7 @@ impl Object {
             secret,
             home,
             stale: AtomicBool::new(false),
+            keepers: Lock::new(Vec::new()),
         }
     }
 
@@ -338,8 +342,31 @@ impl Object {
         self.stale.load(Ordering::Acquire)
     }
 
-    pub fn retire(&self) {
+    /// Makes the object stale. Returns whether a session keeps it.
+    pub fn retire(&self) -> bool {
         self.stale.store(true, Ordering::Release);
+        !self.keepers.lock().is_empty()
+    }
+
+    /// Registers a session that keeps this key. Returns false for an object that is stale: retire()
+    /// may not have seen the session.
+    pub fn keep(&self, session: CK_SESSION_HANDLE) -> bool {
+        let mut keepers = self.keepers.lock();
+        keepers.push(session);
+        !self.is_stale()
+    }
+
+    /// Undoes one keep().
+    pub fn let_go(&self, session: CK_SESSION_HANDLE) {
+        let mut keepers = self.keepers.lock();
+        if let Some(at) = keepers.iter().rposition(|keeper| *keeper == session) {
+            keepers.swap_remove(at);
+        }
+    }
+
+    /// The sessions that keep this key. They are no longer registered.
+    pub fn take_keepers(&self) -> Vec<CK_SESSION_HANDLE> {
+        std::mem::take(&mut self.keepers.lock())
     }
 
     pub fn has(&self, flag: Flags) -> bool {

@@ -4,6 +4,7 @@
 //! a file does not depend on the size of CK_ULONG. docs/token-file.md says the same.
 
 use crate::attribute::{self, Definition, Kind, Value};
+use crate::keys;
 use crate::object::{Attributes, Home, Object, Secret};
 use crate::rv::{ensure, Error, Result};
 use cryptoki_sys::*;
@@ -118,6 +119,9 @@ pub fn decode(bytes: &[u8], home: Home) -> Result<Object> {
             }
         }
     }
+    if class == CKO_SECRET_KEY {
+        keys::check_size(key_type, value.len(), damaged.0).map_err(|_| damaged)?;
+    }
     Ok(Object::new(attributes, Secret::new(value)?, home))
 }
 
@@ -158,7 +162,40 @@ mod tests {
                 (CKA_END_DATE, if has_date { b"20991231" } else { b"" }),
             ]),
         }
-        crate::keys::create(&Template::of(&list).unwrap(), 1).unwrap()
+        keys::create(&Template::of(&list).unwrap(), 1).unwrap()
+    }
+
+    #[test]
+    fn a_key_has_a_length_of_its_type() {
+        let class = CKO_SECRET_KEY.to_ne_bytes();
+        let value = [7; 32];
+        let key = |key_type: CK_KEY_TYPE, len: usize| {
+            let (key_type, len) = (key_type.to_ne_bytes(), len);
+            let list: [(CK_ATTRIBUTE_TYPE, &[u8]); 4] = [
+                (CKA_CLASS, &class),
+                (CKA_TOKEN, &[CK_TRUE]),
+                (CKA_KEY_TYPE, &key_type),
+                (CKA_VALUE, &value[..len]),
+            ];
+            encode(&keys::create(&Template::of(&list).unwrap(), 1).unwrap()).to_vec()
+        };
+        let [secret, aes] = [CKK_GENERIC_SECRET, CKK_AES].map(|kind| kind.to_ne_bytes());
+        let mut refused = 0;
+        for len in 1..=value.len() {
+            let mut bytes = key(CKK_GENERIC_SECRET, len);
+            assert!(decode(&bytes, HOME).is_ok());
+            let at = bytes.windows(8).position(|word| word == secret).unwrap();
+            bytes[at..at + 8].copy_from_slice(&aes);
+            match len {
+                16 | 24 | 32 => assert_eq!(bytes, key(CKK_AES, len)),
+                _ => {
+                    let error = decode(&bytes, HOME).err();
+                    assert_eq!(error, Some(Error(CKR_TOKEN_NOT_RECOGNIZED)), "{len} bytes");
+                    refused += 1;
+                }
+            }
+        }
+        assert_eq!(refused, 29);
     }
 
     /// Random changes, as nobody makes them without a PIN: what is read is written in the same way,

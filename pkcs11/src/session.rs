@@ -9,8 +9,8 @@ use crate::digest::Hash;
 use crate::mac;
 use crate::mechanism::{self, Parameter, Row};
 use crate::object::Object;
+use crate::objects::Objects;
 use crate::rv::{ensure, Error, Result};
-use crate::slab::Slab;
 use catalogue::Direction;
 use cryptoki_sys::*;
 use std::sync::{Arc, Weak};
@@ -36,9 +36,6 @@ pub struct Digest {
     hash: Hash,
     in_pieces: bool,
 }
-
-/// The objects of a slot, by handle.
-pub type Objects = Slab<Arc<Object>>;
 
 /// Whether an operation is over after a call.
 fn ends(result: &Result<Next>) -> bool {
@@ -122,15 +119,15 @@ impl Session {
         Ok(operation)
     }
 
-    /// C_EncryptInit and C_DecryptInit. Without a mechanism, the active operation ends (PKCS#11 3.0
-    /// section 5.8.1).
+    /// C_EncryptInit and C_DecryptInit in the session `own`. Without a mechanism, the active
+    /// operation ends (PKCS#11 3.0 section 5.8.1).
     ///
     /// # Safety
     /// The pointers in the mechanism are valid for their lengths.
     #[inline]
     pub unsafe fn crypt_init(
         &mut self,
-        objects: &Objects,
+        (own, objects): (CK_SESSION_HANDLE, &Objects),
         direction: Direction,
         mechanism: Option<&CK_MECHANISM>,
         key: CK_OBJECT_HANDLE,
@@ -140,30 +137,36 @@ impl Session {
             return Ok(());
         };
         ensure(!self.crypt(direction).is_active(), CKR_OPERATION_ACTIVE)?;
-        let object = match self.crypt(direction).same_key(key, mechanism.mechanism) {
-            Some(object) => object,
-            None => self.other_key(objects, direction, mechanism.mechanism, key)?,
-        };
+        if !self.crypt(direction).keeps(key, mechanism.mechanism) {
+            self.take_key((own, objects), direction, mechanism.mechanism, key)?;
+        }
         // SAFETY: the caller's.
-        unsafe { self.crypt(direction).init(object, mechanism) }
+        unsafe { self.crypt(direction).init(mechanism) }
     }
 
-    /// A key that the last message did not use, or not with this mechanism.
-    fn other_key(
+    /// Gives an operation a key that the last message did not use, or not with this mechanism.
+    #[cold]
+    fn take_key(
         &mut self,
-        objects: &Objects,
+        (own, objects): (CK_SESSION_HANDLE, &Objects),
         direction: Direction,
         mechanism: CK_MECHANISM_TYPE,
         key: CK_OBJECT_HANDLE,
-    ) -> Result<Arc<Object>> {
+    ) -> Result<()> {
         let (does, permission) = match direction {
             Direction::Encrypt => (CKF_ENCRYPT, Flags::ENCRYPT),
             Direction::Decrypt => (CKF_DECRYPT, Flags::DECRYPT),
         };
         let row = mechanism::find(mechanism, does)?;
         let object = self.key(objects, key, row, permission)?;
-        self.crypt(direction).remember(key, mechanism, &object);
-        Ok(object)
+        self.crypt(direction).take(own, (key, mechanism), &object);
+        Ok(())
+    }
+
+    /// Lets go of a key that was removed, unless a message uses it.
+    pub fn let_go(&mut self, object: &Arc<Object>) {
+        self.encrypt.let_go_of(object);
+        self.decrypt.let_go_of(object);
     }
 
     /// Runs a call of the active operation.

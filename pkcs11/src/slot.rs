@@ -4,9 +4,9 @@
 
 use crate::attribute::{Flags, Template};
 use crate::object::{Attributes, Home, Object};
+use crate::objects::Objects;
 use crate::rv::{ensure, fail, Error, Result};
-use crate::session::{Objects, Session};
-use crate::slab::Slab;
+use crate::session::Session;
 use crate::stored::{Login, Stored};
 use cryptoki_sys::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ pub struct Slot {
 impl Slot {
     pub fn new(stored: Option<Stored>) -> Slot {
         Slot {
-            objects: Slab::new(),
+            objects: Objects::new(),
             stored,
             sessions: AtomicUsize::new(0),
             writing: AtomicUsize::new(0),
@@ -79,7 +79,7 @@ impl Slot {
         if session.has_created {
             let its = |object: &Arc<Object>| object.home == Home::Session(handle);
             for object in self.objects.select(|_, object| its(object)) {
-                self.remove(object);
+                self.objects.retire(object);
             }
         }
         let was_last = self.sessions.fetch_sub(1, Ordering::Relaxed) == 1;
@@ -96,19 +96,13 @@ impl Slot {
             stored.clear(&self.objects);
         }
         for object in self.objects.select(|_, _| true) {
-            self.remove(object);
+            self.objects.retire(object);
         }
         // A session that ended by a panic was not counted off.
         self.sessions.store(0, Ordering::Relaxed);
         self.writing.store(0, Ordering::Relaxed);
         let profile = self.objects.insert(Arc::new(Object::profile()?));
         profile.map(|_| ()).ok_or(Error(CKR_HOST_MEMORY))
-    }
-
-    fn remove(&self, handle: usize) {
-        if let Some(object) = self.objects.remove(handle) {
-            object.retire();
-        }
     }
 
     pub fn object(&self, handle: CK_OBJECT_HANDLE) -> Result<Arc<Object>> {
@@ -185,7 +179,7 @@ impl Slot {
                 stored.remove(&self.objects, id, &object)
             }
             _ => {
-                self.remove(handle as usize);
+                self.objects.retire(handle as usize);
                 Ok(())
             }
         }
@@ -220,8 +214,7 @@ impl Slot {
         if !Arc::ptr_eq(&place, old) {
             return fail(CKR_FUNCTION_FAILED);
         }
-        place.retire();
-        *place = Arc::new(new);
+        self.objects.replace(&mut place, Arc::new(new));
         Ok(())
     }
 

@@ -7,9 +7,9 @@
 
 use crate::attribute::Flags;
 use crate::object::{Home, Object};
+use crate::objects::Objects;
 use crate::record;
 use crate::rv::{ensure, fail, Error, Result};
-use crate::session::Objects;
 use cryptoki_sys::*;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -68,12 +68,6 @@ fn of_file(error: token::Error) -> Error {
         Machine(_) => CKR_FUNCTION_FAILED,
         Full => CKR_DEVICE_MEMORY,
     })
-}
-
-fn retire(objects: &Objects, handle: usize) {
-    if let Some(object) = objects.remove(handle) {
-        object.retire();
-    }
 }
 
 impl State {
@@ -160,7 +154,7 @@ impl State {
         self.loaded.retain(|id, (_, handle)| {
             let stays = there.contains(id);
             if !stays {
-                retire(objects, *handle);
+                objects.retire(*handle);
             }
             stays
         });
@@ -168,8 +162,7 @@ impl State {
             let place = self.loaded.get(&id).map(|(_, handle)| *handle);
             let handle = match place.and_then(|handle| Some((handle, objects.get(handle)?))) {
                 Some((handle, mut place)) => {
-                    place.retire();
-                    *place = object;
+                    objects.replace(&mut place, object);
                     handle
                 }
                 None => objects.insert(object).ok_or(Error(CKR_DEVICE_MEMORY))?,
@@ -191,7 +184,7 @@ impl State {
         self.login = Login::Nobody;
         let private = objects.select(|_, object| object.needs_login());
         for handle in private {
-            retire(objects, handle);
+            objects.retire(handle);
         }
         self.loaded
             .retain(|_, (_, handle)| objects.get(*handle).is_some());
@@ -248,7 +241,7 @@ impl Stored {
     fn empty(&self, state: &mut State, objects: &Objects) {
         state.forget(objects);
         for (_, (_, handle)) in state.loaded.drain() {
-            retire(objects, handle);
+            objects.retire(handle);
         }
         (state.seen, state.summary) = (None, None);
     }
@@ -368,7 +361,6 @@ mod tests {
     use crate::attribute::Template;
     use crate::entry;
     use crate::object::backend;
-    use crate::slab::Slab;
 
     const PIN: &[u8] = b"1234";
 
@@ -428,7 +420,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(seed);
         let folder = Folder::new("taken-over");
         let stored = Stored::new(folder.token(), backend().unwrap());
-        let objects: Objects = Slab::new();
+        let objects = Objects::new();
         let master = stored.check_pin(Role::User, PIN).unwrap();
         stored.login(&objects, Role::User, master).unwrap();
         let aes = CKK_AES.to_ne_bytes();

@@ -42,7 +42,8 @@ impl Work {
     }
 
     /// A mode without padding, by the core's own function. Its room is that of the input.
-    fn unpadded(&self, mode: Mode, iv: &[u8; BLOCK], input: Input, to: *mut u8) -> Result<()> {
+    #[inline(always)]
+    pub fn unpadded(&self, mode: Mode, iv: &[u8; BLOCK], input: Input, to: *mut u8) -> Result<()> {
         let key = self.secret()?.aes()?.as_ptr();
         let n = input.len();
         let encrypts = !self.decrypts();
