@@ -35,20 +35,11 @@ fn main() {
         println!("cargo:rerun-if-changed={}", file.display());
         build.file(file);
     };
-    let faults = std::env::var_os("CARGO_FEATURE_FAULTS").is_some();
     for folder in FOLDERS.map(|folder| root.join(folder)) {
         println!("cargo:rerun-if-changed={}", folder.display());
-        let mut files = c_files(&folder);
-        if faults {
-            // tests/faults.c takes its place.
-            files.retain(|file| !file.ends_with("dispatch/faults.c"));
-        }
-        build.files(files);
+        build.files(c_files(&folder));
     }
     println!("cargo:rerun-if-changed={ROOT}/core/include");
-    if faults {
-        add(&mut build, root.join("tests/faults.c"));
-    }
     add(&mut build, root.join("openssl/common/ia32cap.c"));
     add(&mut build, root.join("openssl/common/armcap.c"));
     add(&mut build, root.join("openssl/common/counters_file.c"));

@@ -17,7 +17,7 @@ mod x86;
 pub use chunk::Bounds;
 pub use image::Machine;
 pub use library::Library;
-pub use program::{Around, Program};
+pub use program::{loaded, Around, Program};
 pub use tables::{near as tables_near, Table, TableKind};
 pub use tally::{Class, Kind, Tally, WIDTHS};
 pub use x86::text as disassembly;

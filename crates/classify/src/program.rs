@@ -130,6 +130,18 @@ fn gap(range: Range<u64>) -> Around {
     }
 }
 
+/// What a 64-bit ELF file loads: addresses, and the place in the file of the first one. The
+/// beginning of the file is enough, up to the program headers.
+pub fn loaded(data: &[u8]) -> Option<Vec<(Range<u64>, u64)>> {
+    let segments = segments::<elf::FileHeader64<Endianness>>(data)?;
+    let pair = |segment: Segment| {
+        let size = segment.offset.end - segment.offset.start;
+        let addresses = segment.address..segment.address.saturating_add(size);
+        (addresses, segment.offset.start)
+    };
+    Some(segments.into_iter().map(pair).collect())
+}
+
 fn segments<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Option<Vec<Segment>> {
     let header = H::parse(data).ok()?;
     let endian = header.endian().ok()?;

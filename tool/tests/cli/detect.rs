@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 use crate::json::{valid, Document};
-use crate::support::{contains, kernel_sees, module, without_aes, Finish, Place, CPU_MASK};
+use crate::support::{contains, faulty, kernel_sees, module, without_aes, Finish, Place, CPU_MASK};
 use serde_json::Value;
 
 fn detect(place: &Place, environment: &[(&str, &str)]) -> (Document, String) {
-    let done = place
-        .tool(["detect", "--json"])
-        .envs(environment.iter().copied())
-        .done()
-        .ok();
+    let sabotaged = environment.iter().any(|e| e.0 == "TENROUNDS_SABOTAGE");
+    let line = ["detect", "--json"];
+    let mut tool = match sabotaged {
+        true => place.faulty_tool(line),
+        false => place.tool(line),
+    };
+    let done = tool.envs(environment.iter().copied()).done().ok();
     (valid(&done.out), done.err)
 }
 
@@ -346,7 +348,7 @@ fn what_selection_does_without_is_said_with_the_way_to_override_it() {
         assert_eq!(mode["selected"], "vaes256");
     }
     assert_eq!(json.list("/detect/advice"), [] as [serde_json::Value; 0]);
-    let text = place.tool(["detect"]).envs([drops]).done().ok().out;
+    let text = place.faulty_tool(["detect"]).envs([drops]).done().ok().out;
     contains(
         &text,
         &[
@@ -363,16 +365,17 @@ fn what_selection_does_without_is_said_with_the_way_to_override_it() {
         [] as [serde_json::Value; 0]
     );
     // And in the program that run starts.
+    let faulty = faulty();
     let inside = [
         "run",
         "--mask",
         "avx512",
         "--",
-        crate::support::TOOL,
+        faulty.to_str().unwrap(),
         "detect",
         "--json",
     ];
-    let json = valid(&place.tool(inside).envs([drops]).done().ok().out);
+    let json = valid(&place.faulty_tool(inside).envs([drops]).done().ok().out);
     assert_eq!(json.text("/detect/backend"), "vaes512");
 }
 

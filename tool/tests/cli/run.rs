@@ -310,7 +310,7 @@ fn a_failed_known_answer_is_said_and_the_next_backend_does_the_work() {
     let place = Place::new();
     let selected = valid(&place.tool(["detect", "--json"]).done().ok().out);
     let strongest = selected.text("/detect/backend");
-    let mut tool = place.tool([
+    let mut tool = place.faulty_tool([
         "run", "--count", "--json", "--", "openssl", "rand", "-hex", "8",
     ]);
     tool.env("TENROUNDS_MODULE", faulty_module());

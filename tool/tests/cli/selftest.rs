@@ -41,7 +41,7 @@ fn one_seed_is_one_run() {
 fn a_failure_is_seen() {
     let place = Place::new();
     let sabotaged = || {
-        let mut tool = place.tool(["selftest", "--up-to", "32"]);
+        let mut tool = place.faulty_tool(["selftest", "--up-to", "32"]);
         tool.env("TENROUNDS_SABOTAGE", "bitslice");
         tool
     };

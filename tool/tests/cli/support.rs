@@ -157,6 +157,23 @@ impl Place {
         command.args(args);
         command
     }
+
+    /// The tool with the core's fault switch: TENROUNDS_SABOTAGE makes known-answer tests fail.
+    pub fn faulty_tool<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        let mut command = self.program(faulty());
+        command.args(args);
+        command
+    }
+}
+
+/// The tool with the core's fault switch.
+pub fn faulty() -> PathBuf {
+    let example = Path::new(TOOL).with_file_name("examples").join("faulty");
+    assert!(
+        example.exists(),
+        "the example 'faulty' is not built; cargo test needs --example faulty"
+    );
+    example
 }
 
 impl Drop for Place {
