@@ -9,6 +9,7 @@ mod bars;
 mod gains;
 mod lines;
 mod run;
+mod screen;
 
 use crate::cli::PictureArgs;
 use crate::error::{Error, Result};
@@ -78,6 +79,7 @@ enum Chart {
     Bars(bars::Chart),
     Gains(gains::Chart),
     Lines(Box<lines::Chart>),
+    Screen(screen::Chart),
 }
 
 impl Chart {
@@ -107,6 +109,7 @@ impl Chart {
                 let lines = lines::Lines::of(chart, file)?;
                 both(&|theme| lines.draw(theme))
             }
+            Chart::Screen(chart) => both(&|theme| chart.draw(theme)),
         })
     }
 }

@@ -31,6 +31,9 @@ pub fn trace(state: &State, circumstances: Circumstances) -> Trace {
     let mut troubles = circumstances.troubles;
     troubles.extend(unexamined(state));
     troubles.extend(unreadable(state));
+    troubles.extend(state.kernel_refusal().map(|why| {
+        format!("What the kernel's code does is not known, because it cannot be read: {why}.")
+    }));
     let seen = state.subjects().filter(|subject| subject.samples > 0);
     let mut processes: Vec<Process> = seen
         .map(|subject| process(subject, &mut modules, circumstances.evidence))
@@ -43,6 +46,8 @@ pub fn trace(state: &State, circumstances: Circumstances) -> Trace {
         rate: circumstances.rate,
         samples: state.samples,
         kernel_samples: circumstances.kernel.then_some(state.kernel),
+        kernel_copies: (circumstances.kernel && state.kernel_refusal().is_none())
+            .then_some(state.copies),
         lost: state.lost,
         aes_share: share(aes, state.samples),
         unseen_below: unseen_below(state),
@@ -79,7 +84,8 @@ fn unexamined(state: &State) -> Option<String> {
 
 /// Files with samples that could not be read.
 fn unreadable(state: &State) -> Vec<String> {
-    let failed = state.modules.list.iter().filter_map(|module| {
+    let files = state.modules.list.iter().filter(|module| !module.of_kernel);
+    let failed = files.filter_map(|module| {
         let why = module.program.as_ref().err()?;
         Some(format!(
             "{}: {why}; its code was read from memory alone",
@@ -258,6 +264,9 @@ impl Modules<'_> {
             return (module, reach);
         };
         let read = &self.state.modules.list[index];
+        if read.of_kernel {
+            return of_kernel(read, key.work);
+        }
         let known = self.known.entry(index);
         let (module, examined) = known.or_insert_with(|| described(read));
         let reach = examined
@@ -273,6 +282,23 @@ fn holds(work: Work) -> Holds {
         Work::Bitslice => Holds::Instructions,
         _ => Holds::OtherUse,
     }
+}
+
+/// The kernel, or a module of it.
+fn of_kernel(read: &module::Module, work: Work) -> (Module, Reach) {
+    let module = Module {
+        kind: ModuleKind::Kernel,
+        path: Some(read.path.clone()),
+        build_id: None,
+        library: None,
+        package: None,
+    };
+    let reach = match (read.path.as_str(), holds(work)) {
+        ("tenrounds", _) => Reach::Itself,
+        (_, Holds::Instructions) => Reach::Kernel,
+        _ => Reach::NotNeeded,
+    };
+    (module, reach)
 }
 
 fn described(read: &module::Module) -> (Module, Option<classify::Module>) {

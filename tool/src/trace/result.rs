@@ -19,6 +19,9 @@ pub struct Trace {
     pub samples: u64,
     /// Those in the kernel; null if the kernel's code is not visible to this user.
     pub kernel_samples: Option<u64>,
+    /// Those in functions of the kernel that copy between user space and the kernel; null if the
+    /// kernel's code cannot be read.
+    pub kernel_copies: Option<u64>,
     /// Samples that the kernel dropped because the ring buffer was full.
     pub lost: u64,
     /// The fraction of all samples in AES code.
@@ -115,7 +118,7 @@ pub struct Finding {
 #[derive(Debug, Clone, Serialize)]
 pub struct Module {
     pub kind: ModuleKind,
-    /// null for code without a file.
+    /// Of the kernel, "kernel" or the name of a module. null for code without a file.
     pub path: Option<String>,
     pub build_id: Option<String>,
     pub library: Option<Library>,
@@ -133,6 +136,8 @@ pub enum ModuleKind {
     Memory,
     /// Memory without a file, as a just-in-time compiler writes it.
     WrittenAtRunTime,
+    /// The kernel, or a module of it.
+    Kernel,
 }
 
 /// A function, or a place outside of known functions.

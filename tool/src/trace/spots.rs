@@ -3,7 +3,7 @@
 //! may replace it, and classified.
 
 use super::target::maps::Mapping;
-use super::target::memory::{self, Tables, View};
+use super::target::memory::{Space, Tables, View};
 use super::target::module::Module;
 use classify::hot::{self, Code, Confidence, Registers, Running, Work};
 use classify::{disassembly, Around, Bounds, Machine};
@@ -11,12 +11,14 @@ use std::ops::Range;
 
 /// A sampled address.
 pub struct Where<'w> {
-    pub pid: u32,
+    pub space: Space<'w>,
     pub address: u64,
     /// In the file.
     pub offset: u64,
     pub mapping: &'w Mapping,
     pub module: Option<&'w Module>,
+    /// The function, if it is known without a file: the kernel's.
+    pub function: Option<&'w Around>,
     /// Whether instructions are listed.
     pub listed: bool,
 }
@@ -104,7 +106,7 @@ impl Spot {
         let is_open = matches!(self.seen.running.work, Work::Other | Work::Bitslice);
         if is_open && self.in_vain < TRIES {
             let mut view = View {
-                pid: at.pid,
+                space: at.space,
                 tables,
                 file: &|range| at.data(range),
             };
@@ -151,6 +153,9 @@ impl Where<'_> {
 
     /// The function, in addresses of the file.
     fn around(&self) -> Option<Around> {
+        if let Some(function) = self.function {
+            return Some(function.clone());
+        }
         let program = self.program()?;
         program.around(program.address_of(self.offset)?)
     }
@@ -182,7 +187,7 @@ impl Where<'_> {
     /// Code of the process, or of the file if the process cannot be read.
     fn code(&self, range: &Range<u64>) -> Option<Vec<u8>> {
         let holds = |bytes: &Vec<u8>| range.start + bytes.len() as u64 > self.address;
-        let live = memory::read(self.pid, range.clone()).filter(holds);
+        let live = self.space.read(range.clone()).filter(holds);
         live.or_else(|| {
             let length = usize::try_from(range.end.saturating_sub(range.start)).ok()?;
             let offset = self.mapping.offset_of(range.start);

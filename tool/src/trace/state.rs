@@ -3,11 +3,13 @@
 
 use super::sampler::{Event, Mapped, Sample};
 use super::spots::{Place, Seen, Spot, Where};
-use super::target::maps::{Mapping, Maps};
-use super::target::memory::Tables;
+use super::target::kernel::{self, Kernel};
+use super::target::maps::{File, Mapping, Maps};
+use super::target::memory::{Space, Tables};
 use super::target::module::Modules;
 use crate::root::Root;
-use classify::hot::Work;
+use classify::hot::{Registers, Work};
+use classify::{Around, Bounds};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
@@ -59,10 +61,21 @@ pub struct State {
     spots: HashMap<(usize, u64), Spot>,
     pub samples: u64,
     pub kernel: u64,
+    /// Of the samples in the kernel, those in functions that copy between user space and the
+    /// kernel.
+    pub copies: u64,
     pub lost: u64,
     pub aes: u64,
     /// Samples in user space whose mapping or code could not be read.
     pub unexamined: u64,
+    system: System,
+}
+
+/// The kernel's code, which is read when its first sample comes.
+#[derive(Default)]
+struct System {
+    kernel: Option<Result<Kernel, String>>,
+    tables: Tables,
 }
 
 /// /proc/PID/maps is read again for an unknown address, but not more often.
@@ -179,7 +192,7 @@ impl State {
         if sample.kernel {
             self.kernel += 1;
             subject.kernel += 1;
-            return;
+            return self.sampled_in_kernel(sample);
         }
         let Some(mapping) = subject.mapping(sample.address) else {
             self.unexamined += 1;
@@ -190,11 +203,12 @@ impl State {
             .then(|| self.modules.of(sample.pid, &mapping));
         let offset = mapping.offset_of(sample.address);
         let at = Where {
-            pid: sample.pid,
+            space: Space::Process(sample.pid),
             address: sample.address,
             offset,
             mapping: &mapping,
             module: module.map(|module| &self.modules.list[module]),
+            function: None,
             listed: self.evidence,
         };
         let spot = match module {
@@ -206,24 +220,81 @@ impl State {
             self.unexamined += 1;
             return;
         };
-        if seen.running.work == Work::Other {
-            return;
-        }
-        if seen.running.work.is_aes() {
+        if count(&mut subject.found, sample, module, seen) {
             self.aes += 1;
             subject.aes += 1;
         }
-        let key = Key {
-            module,
-            work: seen.running.work,
-        };
-        let found = subject.found.entry(key).or_insert_with(|| Found::new(seen));
-        found.samples += 1;
-        found.threads.insert(sample.tid);
-        found.stitched |= seen.running.stitched;
-        found.decrypts.insert(seen.running.decrypts);
-        *found.places.entry(seen.place.clone()).or_default() += 1;
     }
+
+    fn sampled_in_kernel(&mut self, sample: &Sample) {
+        let System { kernel, tables } = &mut self.system;
+        let Ok(kernel) = kernel.get_or_insert_with(Kernel::read) else {
+            return;
+        };
+        let Some(known) = kernel.function(sample.address) else {
+            return;
+        };
+        self.copies += u64::from(kernel::copies(known.name));
+        let module = self.modules.of_kernel(known.module);
+        let function = Around {
+            range: known.range.clone(),
+            name: Some(known.name.to_owned()),
+            bounds: Bounds::Symbol,
+        };
+        let memory = File {
+            device: (0, 0),
+            inode: 0,
+        };
+        let range = known.range;
+        let mapping = Mapping::new(range.clone(), range.start, memory, "");
+        let at = Where {
+            space: Space::Kernel(kernel),
+            address: sample.address,
+            offset: sample.address,
+            mapping: &mapping,
+            module: None,
+            function: Some(&function),
+            listed: self.evidence,
+        };
+        let spot = self.spots.entry((module, sample.address));
+        let spot = spot.or_insert_with(|| Spot::new(&at));
+        // The registers of the sample are those of user space.
+        if let Some(seen) = spot.seen(&at, &Registers::default(), tables) {
+            let subject = subject(&mut self.current, sample.pid);
+            if count(&mut subject.found, sample, Some(module), seen) {
+                self.aes += 1;
+                subject.aes += 1;
+            }
+        }
+    }
+
+    /// Why the kernel's code was not classified; None if it was, or had no samples.
+    pub fn kernel_refusal(&self) -> Option<&str> {
+        let read = self.system.kernel.as_ref()?;
+        read.as_ref().err().map(String::as_str)
+    }
+}
+
+/// Counts what a sample ran. Returns whether it is AES.
+fn count(
+    found: &mut HashMap<Key, Found>,
+    sample: &Sample,
+    module: Option<usize>,
+    seen: &Seen,
+) -> bool {
+    let work = seen.running.work;
+    if work == Work::Other {
+        return false;
+    }
+    let found = found
+        .entry(Key { module, work })
+        .or_insert_with(|| Found::new(seen));
+    found.samples += 1;
+    found.threads.insert(sample.tid);
+    found.stitched |= seen.running.stitched;
+    found.decrypts.insert(seen.running.decrypts);
+    *found.places.entry(seen.place.clone()).or_default() += 1;
+    work.is_aes()
 }
 
 /// The subject of a process, which is new if the process was not seen before.

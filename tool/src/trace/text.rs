@@ -2,7 +2,9 @@
 //! The text of `trace`: the verdict, a table of the code that was seen, and how much the trace can
 //! tell.
 
-use super::result::{Counted, Counts, Evidence, Finding, Module, Place, Process, SizeClass, Trace};
+use super::result::{
+    Counted, Counts, Evidence, Finding, Module, ModuleKind, Place, Process, SizeClass, Trace,
+};
 use super::verdict::{bound, percent};
 use crate::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
@@ -70,17 +72,22 @@ fn table(trace: &Trace) -> Table {
             percent(finding.share),
             code(finding.work),
             finding.mode.map(str::to_uppercase).unwrap_or_default(),
-            finding
-                .module
-                .path
-                .as_deref()
-                .map_or("(written at run time)".to_owned(), clean),
+            file(&finding.module),
             finding.places.first().map(function).unwrap_or_default(),
             finding.threads.to_string(),
             confidence(finding.confidence).to_owned(),
         ]);
     }
     table
+}
+
+/// "/usr/lib/libx.so", "kernel: aesni_intel".
+fn file(module: &Module) -> String {
+    match (&module.path, module.kind) {
+        (None, _) => "(written at run time)".to_owned(),
+        (Some(name), ModuleKind::Kernel) if name != "kernel" => format!("kernel: {name}"),
+        (Some(path), _) => clean(path),
+    }
 }
 
 /// Exact counts.
@@ -200,10 +207,10 @@ fn details(process: &Process, finding: &Finding) -> String {
 }
 
 fn module(module: &Module) -> String {
-    let mut facts = vec![module
-        .path
-        .as_deref()
-        .map_or("memory without a file".to_owned(), clean)];
+    let mut facts = vec![match module.path {
+        None => "memory without a file".to_owned(),
+        Some(_) => file(module),
+    }];
     facts.extend(
         module
             .library
@@ -273,9 +280,14 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
             bound(below)
         ));
     }
-    notes.push(match trace.kernel_samples {
-        Some(kernel) => format!("{} of the samples are in the kernel, whose code is not classified.", grouped(kernel)),
-        None => "The kernel's part is not visible to this user: it needs root or CAP_PERFMON. Times are parts of the time in user space.".to_owned(),
+    notes.push(match (trace.kernel_samples, trace.kernel_copies) {
+        (Some(kernel), Some(copies)) => format!(
+            "{} of the samples are in the kernel, {} of them in functions that copy between user space and the kernel.",
+            grouped(kernel),
+            grouped(copies)
+        ),
+        (Some(kernel), None) => format!("{} of the samples are in the kernel.", grouped(kernel)),
+        (None, _) => "The kernel's part is not visible to this user: it needs root or CAP_PERFMON. Times are parts of the time in user space.".to_owned(),
     });
     if trace.lost > 0 {
         notes.push(format!(

@@ -121,6 +121,8 @@ fn place(finding: &Finding) -> String {
         ModuleKind::Memory => format!("{} (a file in memory)", name.trim_start_matches("memfd:")),
         ModuleKind::Deleted => format!("{name} (deleted)"),
         ModuleKind::File => name.to_owned(),
+        ModuleKind::Kernel if name == "kernel" => "the kernel".to_owned(),
+        ModuleKind::Kernel => format!("the kernel's module {name}"),
     }
 }
 

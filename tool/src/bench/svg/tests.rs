@@ -64,7 +64,11 @@ pub fn extent_of_text(node: &Node, text: &str) -> Extent {
         number(node, "y"),
         number(node, "font-size"),
     );
-    let width = size * text.chars().map(advance).sum::<f64>();
+    let width = match node.attribute("font-family") {
+        // The widest usual ones have 0.61 em a letter.
+        Some("monospace") => 0.61 * size * text.chars().count() as f64,
+        _ => size * text.chars().map(advance).sum::<f64>(),
+    };
     let before = match node.attribute("text-anchor") {
         Some("start") => 0.0,
         Some("middle") => width / 2.0,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Reads the memory of a traced process: code under samples, and data that this code refers to. It
-//! looks for nothing but tables of constants, and keeps only code.
+//! Reads the memory of a traced process or of the kernel: code under samples, and data that this
+//! code refers to. It looks for nothing but tables of constants, and keeps only code.
 
+use super::kernel::Kernel;
 use classify::hot::Memory;
 use classify::{tables_near, Table};
 use nix::sys::uio::{process_vm_readv, RemoteIoVec};
@@ -10,8 +11,24 @@ use std::collections::HashMap;
 use std::io::IoSliceMut;
 use std::ops::Range;
 
-/// Reads up to the first address that cannot be read; None if that is the first one.
-pub fn read(pid: u32, range: Range<u64>) -> Option<Vec<u8>> {
+/// Whose memory is read.
+#[derive(Clone, Copy)]
+pub enum Space<'k> {
+    Process(u32),
+    Kernel(&'k Kernel),
+}
+
+impl Space<'_> {
+    /// Reads up to the first address that cannot be read; None if that is the first one.
+    pub fn read(self, range: Range<u64>) -> Option<Vec<u8>> {
+        match self {
+            Space::Process(pid) => read(pid, range),
+            Space::Kernel(kernel) => kernel.bytes(range),
+        }
+    }
+}
+
+fn read(pid: u32, range: Range<u64>) -> Option<Vec<u8>> {
     const LONGEST: u64 = 1 << 20;
     let length = range.end.checked_sub(range.start)?.min(LONGEST) as usize;
     let mut bytes = vec![0; length];
@@ -36,7 +53,7 @@ const PAGE: usize = 4096;
 /// The longest table.
 const LONGEST: u64 = 2048;
 
-/// The tables of one process, as samples ask for them.
+/// The tables of one process or of the kernel, as samples ask for them.
 #[derive(Debug, Default)]
 pub struct Tables {
     seen: HashMap<(u64, u64), Vec<Table>>,
@@ -44,7 +61,7 @@ pub struct Tables {
 
 /// The tables of a process, while it can be read; else those of the file whose code was sampled.
 pub struct View<'v> {
-    pub pid: u32,
+    pub space: Space<'v>,
     pub tables: &'v mut Tables,
     /// Reads the file by addresses of the process.
     pub file: &'v dyn Fn(Range<u64>) -> Option<Vec<u8>>,
@@ -58,7 +75,10 @@ impl Memory for View<'_> {
         }
         let start = range.start & !7;
         let around = start..range.end.saturating_add(LONGEST);
-        let bytes = read(self.pid, around.clone()).or_else(|| (self.file)(around));
+        let bytes = self
+            .space
+            .read(around.clone())
+            .or_else(|| (self.file)(around));
         let mut found = tables_near(start, &bytes.unwrap_or_default());
         found.retain(|table| range.contains(&table.address));
         self.tables.seen.insert(key, found.clone());

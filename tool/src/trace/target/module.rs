@@ -18,6 +18,8 @@ pub struct Module {
     pub program: Result<Program, String>,
     /// Whether it is a file of this machine, not of a container.
     pub of_machine: bool,
+    /// Whether it is the kernel or a module of it, in memory.
+    pub of_kernel: bool,
     source: Source,
 }
 
@@ -65,6 +67,8 @@ impl Module {
 pub struct Modules {
     pub list: Vec<Module>,
     by_file: HashMap<(maps::File, String), usize>,
+    /// The kernel and its modules.
+    of_kernel: HashMap<String, usize>,
     /// Files that are kept open.
     open: usize,
 }
@@ -80,6 +84,25 @@ impl Modules {
         self.open += usize::from(matches!(module.source, Source::Open(_)));
         self.list.push(module);
         self.by_file.insert(key, self.list.len() - 1);
+        self.list.len() - 1
+    }
+}
+
+impl Modules {
+    /// The kernel ("kernel"), or a module of it.
+    pub fn of_kernel(&mut self, name: &str) -> usize {
+        if let Some(known) = self.of_kernel.get(name) {
+            return *known;
+        }
+        self.list.push(Module {
+            path: name.to_owned(),
+            deleted: false,
+            program: Err(String::new()),
+            of_machine: false,
+            of_kernel: true,
+            source: Source::None,
+        });
+        self.of_kernel.insert(name.to_owned(), self.list.len() - 1);
         self.list.len() - 1
     }
 }
@@ -103,6 +126,7 @@ fn read(pid: u32, mapping: &Mapping, may_keep: bool) -> Module {
         deleted: mapping.deleted,
         program,
         of_machine,
+        of_kernel: false,
         source: match file {
             Some(_) if of_machine => Source::Path(PathBuf::from(&mapping.path), mapping.file.inode),
             Some(file) if may_keep => Source::Open(file),

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+# Tests what `tenrounds trace` says about the kernel's code. Its answer has to change with the driver
+# that encrypts: AES tables, the kernel's driver for AES-NI, our module.
+# guest: plain
+# modules: aesni-intel algif_skcipher ecb aes_generic
+# programs: BUILD/dist/bin/tenrounds dd
+# shellcheck disable=SC2154 # $bin, $backend and $output come from run
+export XDG_CACHE_HOME=/tmp
+
+# traced COMMAND...: traces a process for 3 seconds, and writes the document to /tmp/trace.json.
+traced() {
+    "$@" >/tmp/busy 2>&1 &
+    busy=$!
+    tenrounds trace -p $busy --seconds 3 --json --output /tmp/trace.json
+    status=$?
+    kill $busy
+    wait $busy
+    return $status
+}
+# strongest: prints work, kind and path of the finding with the most samples.
+strongest() {
+    awk -F'"' '$2 == "work" || $2 == "kind" || $2 == "path" { print $4; if (++n == 3) exit }' /tmp/trace.json | tr '\n' ' '
+}
+number() { sed -n "s/^ *\"$1\": \([0-9]*\),*\$/\1/p" /tmp/trace.json | head -n 1; }
+
+check 'AF_ALG loads' modprobe algif_skcipher
+modprobe aes_generic 2>/dev/null # some kernels have it built in
+modprobe ecb 2>/dev/null
+check 'aes-generic: the trace ends' traced $bin/alg encrypt skcipher 'ecb(aes-generic)' 65536 100000000
+answer=$(strongest)
+case $answer in
+'tables kernel kernel ' | 'tables kernel aes_generic ') ok 'aes-generic runs by tables, in the kernel' ;;
+*) not_ok "aes-generic: got '$answer', wanted 'tables kernel aes_generic'" ;;
+esac
+
+check "the kernel's driver for AES-NI loads" modprobe aesni-intel
+check 'aesni: the trace ends' traced $bin/alg encrypt skcipher ecb-aes-aesni 65536 100000000
+same "the kernel's driver runs on AES-NI" "$(strongest)" 'aes-ni kernel aesni_intel '
+
+check 'the module loads' load
+check 'ours: the trace ends' traced $bin/alg encrypt skcipher "$(driver ecb)" 65536 100000000
+same 'our driver runs on AES-NI' "$(strongest)" 'aes-ni kernel tenrounds '
+check 'the trace knows that it is ours' grep -q '"with_tenrounds": "this is tenrounds"' /tmp/trace.json
+check 'most samples are in the kernel' test "$(number kernel_samples)" -gt $(($(number samples) / 2))
+check 'the module unloads' unload
+
+# Reading a file in memory copies from the kernel to user space.
+check 'a file of 16 MiB is written' dd if=/dev/zero of=/tmp/file bs=1M count=16
+cat >/tmp/copy.sh <<'END'
+while :; do dd if=/tmp/file of=/dev/null bs=1M; done
+END
+tenrounds trace --seconds 3 --json --output /tmp/trace.json -- timeout 2 sh /tmp/copy.sh
+check 'samples in functions that copy are counted' test "$(number kernel_copies)" -gt 0

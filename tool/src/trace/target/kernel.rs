@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The kernel's code: its functions by /proc/kallsyms, their bytes by /proc/kcore. Only root may
+//! read both, and some kernels are built without the second.
+
+use crate::root::Root;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+pub struct Kernel {
+    /// Sorted by address.
+    functions: Vec<Function>,
+    /// The kernel itself first, then its modules.
+    modules: Vec<String>,
+    memory: Memory,
+    /// When /proc/kallsyms was read.
+    read: Instant,
+}
+
+struct Function {
+    start: u64,
+    name: Box<str>,
+    module: usize,
+}
+
+/// A function of the kernel.
+pub struct Known<'k> {
+    pub range: Range<u64>,
+    pub name: &'k str,
+    /// "kernel", or the name of a module.
+    pub module: &'k str,
+}
+
+/// /proc/kcore: an ELF file whose segments are the kernel's memory.
+struct Memory {
+    file: File,
+    /// Addresses, and the offset in the file of the first.
+    segments: Vec<(Range<u64>, u64)>,
+}
+
+/// A function without a next one in the list is not longer.
+const LONGEST: u64 = 64 << 10;
+/// An address that is in no known function may be in a module that was loaded since. The list is
+/// not read again more often.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Kernel {
+    /// Fails with a reason if the kernel's code cannot be read.
+    pub fn read() -> Result<Kernel, String> {
+        let memory = Memory::open().map_err(|why| format!("/proc/kcore: {why}"))?;
+        let mut kernel = Kernel {
+            functions: Vec::new(),
+            modules: Vec::new(),
+            memory,
+            read: Instant::now(),
+        };
+        kernel.list();
+        match kernel.functions.is_empty() {
+            true => Err(
+                "/proc/kallsyms hides addresses; it shows them to root if kernel.kptr_restrict is 0 or 1"
+                    .to_owned(),
+            ),
+            false => Ok(kernel),
+        }
+    }
+
+    fn list(&mut self) {
+        self.read = Instant::now();
+        let text = Root::machine().text("/proc/kallsyms").unwrap_or_default();
+        (self.functions, self.modules) = functions(&text);
+    }
+
+    /// The function at an address.
+    pub fn function(&mut self, address: u64) -> Option<Known<'_>> {
+        let mut index = self.index(address);
+        if index.is_none() && self.read.elapsed() > PATIENCE {
+            self.list();
+            index = self.index(address);
+        }
+        let function = &self.functions[index?];
+        Some(Known {
+            range: function.start..self.end(index?),
+            name: &function.name,
+            module: &self.modules[function.module],
+        })
+    }
+
+    fn index(&self, address: u64) -> Option<usize> {
+        let next = self
+            .functions
+            .partition_point(|function| function.start <= address);
+        let index = next.checked_sub(1)?;
+        (address < self.end(index)).then_some(index)
+    }
+
+    /// The end of a function: the beginning of the next one.
+    fn end(&self, index: usize) -> u64 {
+        let longest = self.functions[index].start.saturating_add(LONGEST);
+        match self.functions.get(index + 1) {
+            Some(next) => next.start.min(longest),
+            None => longest,
+        }
+    }
+
+    /// Bytes of the kernel's memory, up to the first that cannot be read.
+    pub fn bytes(&self, range: Range<u64>) -> Option<Vec<u8>> {
+        self.memory.bytes(range)
+    }
+}
+
+/// The functions of /proc/kallsyms, "ffffffffc0401000 t xts_encrypt\t[aesni_intel]", and the names
+/// of the modules. None if the addresses are hidden, that is 0.
+fn functions(text: &str) -> (Vec<Function>, Vec<String>) {
+    let mut modules = vec!["kernel".to_owned()];
+    let mut functions = Vec::new();
+    for line in text.lines() {
+        let mut fields = line.split_ascii_whitespace();
+        let (Some(address), Some(kind), Some(name)) = (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let start = u64::from_str_radix(address, 16).unwrap_or(0);
+        if start == 0 || !matches!(kind, "t" | "T" | "w" | "W") {
+            continue;
+        }
+        let module = match fields.next() {
+            None => 0,
+            Some(module) => {
+                let module = module.trim_matches(['[', ']']);
+                let known = modules.iter().rposition(|known| known == module);
+                known.unwrap_or_else(|| {
+                    modules.push(crate::style::clean(module));
+                    modules.len() - 1
+                })
+            }
+        };
+        functions.push(Function {
+            start,
+            name: name.into(),
+            module,
+        });
+    }
+    // Of several names for one address, the first stays.
+    functions.sort_by_key(|function| function.start);
+    functions.dedup_by_key(|function| function.start);
+    (functions, modules)
+}
+
+impl Memory {
+    fn open() -> Result<Memory, String> {
+        let file = Root::machine()
+            .open("/proc/kcore")
+            .map_err(|error| error.to_string())?;
+        // Before the program headers there is only the file header; a page has about 70 of them.
+        let mut head = vec![0; 64 << 10];
+        let count = file
+            .read_at(&mut head, 0)
+            .map_err(|error| error.to_string())?;
+        let segments = classify::loaded(&head[..count]).ok_or("it is no ELF file")?;
+        Ok(Memory { file, segments })
+    }
+
+    fn bytes(&self, range: Range<u64>) -> Option<Vec<u8>> {
+        let (addresses, offset) = self
+            .segments
+            .iter()
+            .find(|(addresses, _)| addresses.contains(&range.start))?;
+        let end = range.end.min(addresses.end);
+        let length = usize::try_from(end.checked_sub(range.start)?).ok()?;
+        let mut bytes = vec![0; length.min(1 << 20)];
+        let offset = offset.checked_add(range.start - addresses.start)?;
+        let count = self.file.read_at(&mut bytes, offset).ok()?;
+        bytes.truncate(count);
+        (count > 0).then_some(bytes)
+    }
+}
+
+/// Whether a function copies between user space and the kernel.
+pub fn copies(name: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "copy_user_",
+        "__copy_user_",
+        "rep_movs_alternative",
+        "_copy_from_user",
+        "_copy_to_user",
+        "_copy_from_iter",
+        "_copy_to_iter",
+        "__arch_copy_from_user",
+        "__arch_copy_to_user",
+        "copyin",
+        "copyout",
+        "copy_page_from_iter",
+    ];
+    NAMES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_kallsyms() {
+        let (functions, modules) = functions(concat!(
+            "0000000000001000 T first\n",
+            "0000000000001000 t alias\n",
+            "0000000000003000 t aesni_xts_encrypt\t[aesni_intel]\n",
+            "0000000000002000 D data\n",
+            "0000000000002800 W weak\n",
+            "0000000000003400 t aesni_xts_decrypt\t[aesni_intel]\n",
+            "0000000000000000 T hidden\nnonsense\n\nzz t bad\n",
+        ));
+        let listed: Vec<(u64, &str, &str)> = functions
+            .iter()
+            .map(|function| {
+                let module = modules[function.module].as_str();
+                (function.start, &*function.name, module)
+            })
+            .collect();
+        assert_eq!(
+            listed,
+            [
+                (0x1000, "first", "kernel"),
+                (0x2800, "weak", "kernel"),
+                (0x3000, "aesni_xts_encrypt", "aesni_intel"),
+                (0x3400, "aesni_xts_decrypt", "aesni_intel"),
+            ]
+        );
+    }
+
+    #[test]
+    fn functions_that_copy() {
+        assert!(copies("copy_user_enhanced_fast_string") && copies("_copy_to_iter"));
+        assert!(!copies("xts_encrypt") && !copies("copy_process"));
+    }
+}
