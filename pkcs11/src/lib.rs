@@ -2,10 +2,10 @@
 //! A PKCS#11 module: Cryptoki 2.40 and 3.0 (OASIS) over the core's own calls.
 //!
 //! [`entry`] has the functions that C calls, [`module`] the sessions and slots of the process,
-//! [`slot`] a slot and [`objects`] its objects, [`stored`] those of a token file, [`record`] their form there,
-//! [`session`] the operations of a session, [`cipher`] with [`whole`], [`mac`] and [`digest`] what
-//! they compute. [`keyring`] is for the tool. [`mechanism`] and [`attribute`] are the tables that
-//! everything is looked up in.
+//! [`slot`] a slot and [`objects`] its objects, [`stored`] those of a token file, [`record`] their
+//! form there, [`session`] the operations of a session, [`cipher`] with [`whole`], [`mac`] and
+//! [`digest`] what they compute. [`keyring`] is for the tool. [`mechanism`] and [`attribute`] are
+//! the tables that everything is looked up in.
 
 pub mod attribute;
 mod buffers;

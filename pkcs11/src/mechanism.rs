@@ -277,8 +277,8 @@ impl Cipher {
         Ok(())
     }
 
-    /// A mode with an IV of a block. Not inlined into set(): there the compiler would copy the IV in
-    /// pieces, and the core's load of the whole would wait for them (store forwarding).
+    /// A mode with an IV of a block. Not inlined into set(): there the compiler would copy the IV
+    /// in pieces, and the core's load of the whole would wait for them (store forwarding).
     #[inline(never)]
     fn set_stream(&mut self, mode: Mode, padding: bool, p: &Parameter) -> Result<()> {
         let iv = p.array()?;

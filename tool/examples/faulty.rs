@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The tool with the fault switch of tests/faults.c, for tests: TENROUNDS_SABOTAGE makes known-answer
-//! tests of backends fail. What is installed must not have it.
+//! The tool with the fault switch of tests/faults.c, for tests: TENROUNDS_SABOTAGE makes
+//! known-answer tests of backends fail. What is installed must not have it.
 
 use std::ffi::{c_char, CStr};
 
