@@ -70,8 +70,9 @@ sanitized:
 
 tool:
 	@mkdir -p $(BUILD)
-	@scripts/progress $(BUILD)/tool.log scripts/cargo build --release --locked --package tenrounds --package tenrounds-pkcs11 \
-	    --target-dir $(BUILD)/cargo
+	@scripts/progress $(BUILD)/tool.log scripts/cargo build --release --locked --package tenrounds --target-dir $(BUILD)/cargo
+	@scripts/progress $(BUILD)/tool.log scripts/cargo rustc --release --locked --package tenrounds-pkcs11 \
+	    --crate-type cdylib --target-dir $(BUILD)/cargo
 
 stage: c tool
 	@scripts/stage $(BUILD) $(DIST)

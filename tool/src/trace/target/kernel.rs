@@ -48,7 +48,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 impl Kernel {
     /// Fails with a reason if the kernel's code cannot be read.
     pub fn read() -> Result<Kernel, String> {
-        let memory = Memory::open().map_err(|why| format!("/proc/kcore: {why}"))?;
+        let memory = Memory::open()?;
         let mut kernel = Kernel {
             functions: Vec::new(),
             modules: Vec::new(),
@@ -149,15 +149,17 @@ fn functions(text: &str) -> (Vec<Function>, Vec<String>) {
 
 impl Memory {
     fn open() -> Result<Memory, String> {
-        let file = Root::machine()
-            .open("/proc/kcore")
-            .map_err(|error| error.to_string())?;
+        const CORE: &str = "/proc/kcore";
+        let failed = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotFound => format!("the kernel has no {CORE}"),
+            _ => format!("{CORE}: {error}"),
+        };
+        let file = Root::machine().open(CORE).map_err(failed)?;
         // Before the program headers there is only the file header; a page has about 70 of them.
         let mut head = vec![0; 64 << 10];
-        let count = file
-            .read_at(&mut head, 0)
-            .map_err(|error| error.to_string())?;
-        let segments = classify::loaded(&head[..count]).ok_or("it is no ELF file")?;
+        let count = file.read_at(&mut head, 0).map_err(failed)?;
+        let segments = classify::loaded(&head[..count]);
+        let segments = segments.ok_or_else(|| format!("{CORE} is no ELF file"))?;
         Ok(Memory { file, segments })
     }
 
