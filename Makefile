@@ -140,7 +140,7 @@ check-uml:
 	@scripts/dependencies check-uml
 	@scripts/check-uml $(BUILD)
 
-# Builds the packages from scratch, with a distribution's flags.
+# Builds the packages, with a distribution's flags.
 DEB_ARCH ?=
 deb: suffix = $(addprefix -,$(DEB_ARCH))
 deb:

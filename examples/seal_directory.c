@@ -325,15 +325,18 @@ static int open_all(struct file *files, size_t count)
 
 /* ---- The directory --------------------------------------------------------------------------- */
 
-/* Whether the file is to be processed. When opening, removes the suffix. */
-static int is_wanted(char *name)
+/* Whether the file is to be processed. When opening, removes the suffix. If the file cannot be
+ * examined, reports that and sets *good to 0. */
+static int is_wanted(char *name, int *good)
 {
     const size_t len = strlen(name), suffix = strlen(SUFFIX);
     struct stat status;
     char *path = path_of(job.from, name, "");
-    const int regular = path != NULL && lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+    const int known = path != NULL && lstat(path, &status) == 0;
+    if (!known)
+        *good = fail("cannot read", path == NULL ? name : path, strerror(errno));
     free(path);
-    if (!regular)
+    if (!known || !S_ISREG(status.st_mode))
         return 0;
     if (!job.opening)
         return 1;
@@ -359,7 +362,9 @@ static int run(void)
         if (!more && errno != 0)
             good = fail("cannot read", job.from, strerror(errno));
         char *name = more ? strdup(entry->d_name) : NULL;
-        if (name != NULL && is_wanted(name)) {
+        if (more && name == NULL)
+            good = fail("cannot read", entry->d_name, strerror(errno));
+        if (name != NULL && is_wanted(name, &good)) {
             files[count].name = name;
             if (read_file(&files[count]))
                 bytes += files[count++].len;

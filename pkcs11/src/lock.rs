@@ -51,6 +51,17 @@ impl<T> Lock<T> {
         Locked { lock: self }
     }
 
+    /// Locks unless somebody else has.
+    pub fn try_lock(&self) -> Option<Locked<'_, T>> {
+        let free = self
+            .state
+            .compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed);
+        match free {
+            Ok(_) => Some(Locked { lock: self }),
+            Err(_) => None,
+        }
+    }
+
     #[cold]
     fn wait(&self) {
         while self.state.swap(AWAITED, Ordering::Acquire) != FREE {
@@ -117,6 +128,16 @@ impl<T> DerefMut for Locked<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_try_leaves_the_lock_to_its_holder() {
+        let lock = Lock::new(1);
+        let holder = lock.lock();
+        assert!(lock.try_lock().is_none() && lock.try_lock().is_none());
+        drop(holder);
+        assert!(lock.try_lock().is_some_and(|value| *value == 1));
+        assert!(lock.try_lock().is_some());
+    }
 
     #[test]
     fn threads_take_turns() {

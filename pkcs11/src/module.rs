@@ -8,7 +8,7 @@ use crate::object::backend;
 use crate::objects::set_settled;
 use crate::rv::{ensure, fail, Error, Result};
 use crate::session::Session;
-use crate::slab::{Guard, Slab};
+use crate::slab::{Busy, Guard, Slab};
 use crate::slot::Slot;
 use crate::stored::Stored;
 use cryptoki_sys::*;
@@ -116,16 +116,24 @@ impl Module {
         })
     }
 
-    /// See settle(). A message that uses a key lets go of it at its end.
+    /// See settle(). A message that uses a key lets go of it at its end. A session that is in a call
+    /// of another thread is left to the end of that call, which settles, too.
     fn settle(&self) {
-        for object in self
-            .slots
-            .iter()
-            .flat_map(|slot| slot.objects.take_removed())
-        {
-            for handle in object.take_keepers() {
-                if let Some(mut session) = self.sessions.get(handle as usize) {
-                    session.let_go(&object);
+        for slot in &self.slots {
+            for object in slot.objects.take_removed() {
+                let mut busy = false;
+                for handle in object.take_keepers() {
+                    match self.sessions.try_get(handle as usize) {
+                        Ok(Some(mut session)) => session.let_go(&object),
+                        Ok(None) => {}
+                        Err(Busy) => {
+                            object.keep(handle);
+                            busy = true;
+                        }
+                    }
+                }
+                if busy {
+                    slot.objects.put_back(object);
                 }
             }
         }

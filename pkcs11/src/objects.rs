@@ -59,6 +59,12 @@ impl Objects {
         }
     }
 
+    /// For settle(): a session that keeps this object is busy.
+    pub fn put_back(&self, object: Arc<Object>) {
+        self.removed.lock().push(object);
+        UNSETTLED.store(true, Ordering::SeqCst);
+    }
+
     /// The objects that were removed while sessions kept them.
     pub fn take_removed(&self) -> Vec<Arc<Object>> {
         std::mem::take(&mut self.removed.lock())

@@ -140,8 +140,13 @@ impl Session {
         if !self.crypt(direction).keeps(key, mechanism.mechanism) {
             self.take_key((own, objects), direction, mechanism.mechanism, key)?;
         }
+        let operation = self.crypt(direction);
         // SAFETY: the caller's.
-        unsafe { self.crypt(direction).init(mechanism) }
+        let begun = unsafe { operation.init(mechanism) };
+        if begun.is_err() {
+            operation.end(); // lets go of a key that is not kept
+        }
+        begun
     }
 
     /// Gives an operation a key that the last message did not use, or not with this mechanism.

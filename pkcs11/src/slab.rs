@@ -89,6 +89,9 @@ impl<T> Guard<'_, T> {
     }
 }
 
+/// Somebody else has locked a value.
+pub struct Busy;
+
 /// The chunk and the place in it of an entry.
 fn place_of(index: usize) -> (usize, usize) {
     let chunk = (index / FIRST + 1).ilog2() as usize;
@@ -138,6 +141,17 @@ impl<T> Slab<T> {
         current.then_some(Guard { slot, slab: self })
     }
 
+    /// Locks a value, unless somebody else has locked it.
+    pub fn try_get(&self, handle: usize) -> Result<Option<Guard<'_, T>>, Busy> {
+        let index = (handle & INDEX_MASK).checked_sub(1);
+        let Some(entry) = index.and_then(|index| self.entry(index, false)) else {
+            return Ok(None);
+        };
+        let slot = entry.value.try_lock().ok_or(Busy)?;
+        let current = slot.generation == handle >> INDEX_BITS && slot.value.is_some();
+        Ok(current.then_some(Guard { slot, slab: self }))
+    }
+
     pub fn remove(&self, handle: usize) -> Option<T> {
         self.empty(&mut self.get(handle)?.slot)
     }
@@ -175,6 +189,11 @@ impl<T> Slab<T> {
 
     #[inline]
     fn slot(&self, index: usize, create: bool) -> Option<Locked<'_, Slot<T>>> {
+        Some(self.entry(index, create)?.value.lock())
+    }
+
+    #[inline]
+    fn entry(&self, index: usize, create: bool) -> Option<&Entry<T>> {
         let (chunk, place) = place_of(index);
         let cell = self.chunks.get(chunk)?;
         let entries = match cell.get() {
@@ -191,7 +210,7 @@ impl<T> Slab<T> {
             }),
             None => return None,
         };
-        Some(entries.get(place)?.value.lock())
+        entries.get(place)
     }
 }
 

@@ -31,6 +31,12 @@ pub fn trace(state: &State, circumstances: Circumstances) -> Trace {
     let mut troubles = circumstances.troubles;
     troubles.extend(unexamined(state));
     troubles.extend(unreadable(state));
+    troubles.extend((state.unexamined_in_kernel > 0).then(|| {
+        format!(
+            "{} samples in the kernel could not be examined: no function of /proc/kallsyms has their addresses, or /proc/kcore lacks them.",
+            crate::style::grouped(state.unexamined_in_kernel)
+        )
+    }));
     troubles.extend(state.kernel_refusal().map(|why| {
         format!("What the kernel's code does is not known, because it cannot be read: {why}.")
     }));
@@ -68,7 +74,8 @@ fn share(part: u64, whole: u64) -> f64 {
 
 /// By the rule of three for the samples that were examined. All others may be AES.
 fn unseen_below(state: &State) -> Option<f64> {
-    let below = (3 + state.unexamined) as f64 / state.samples as f64;
+    let unexamined = state.unexamined + state.unexamined_in_kernel;
+    let below = (3 + unexamined) as f64 / state.samples as f64;
     (state.samples > 0).then(|| below.min(1.0))
 }
 
@@ -96,7 +103,7 @@ fn unreadable(state: &State) -> Vec<String> {
 }
 
 fn process(subject: &Subject, modules: &mut Modules, evidence: bool) -> Process {
-    let merged = merged(subject);
+    let merged = merged(subject, modules.state);
     let findings = merged
         .iter()
         .map(|(key, found)| finding(subject, *key, found, modules, evidence));
@@ -125,12 +132,23 @@ fn encrypting(subject: &Subject) -> HashSet<Option<usize>> {
     aes.map(|key| key.module).collect()
 }
 
-/// What was found. Multiplications in a file whose AES code ran are those of GHASH.
-fn merged(subject: &Subject) -> HashMap<Key, Found> {
+/// What was found. Multiplications in a file whose AES code ran are those of GHASH. The kernel itself
+/// also has checksums by multiplication, so that there their functions have to say so.
+fn merged(subject: &Subject, state: &State) -> HashMap<Key, Found> {
     let encrypting = encrypting(subject);
     let mut merged: HashMap<Key, Found> = HashMap::new();
     for (key, found) in &subject.found {
-        let is_ghash = key.work == Work::Clmul && encrypting.contains(&key.module);
+        let is_kernel = key.module.is_some_and(|index| {
+            let module = &state.modules.list[index];
+            module.of_kernel && module.path == "kernel"
+        });
+        let is_named = || {
+            let mut names = found.places.keys().filter_map(|p| p.function.as_deref());
+            names.any(|name| name.contains("ghash") || name.contains("gcm"))
+        };
+        let is_ghash = key.work == Work::Clmul
+            && encrypting.contains(&key.module)
+            && (!is_kernel || is_named());
         let key = Key {
             work: if is_ghash { Work::GhashClmul } else { key.work },
             ..*key

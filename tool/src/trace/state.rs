@@ -68,6 +68,9 @@ pub struct State {
     pub aes: u64,
     /// Samples in user space whose mapping or code could not be read.
     pub unexamined: u64,
+    /// Samples in a kernel whose code can be read, but in no known function, or in code that cannot
+    /// be read.
+    pub unexamined_in_kernel: u64,
     system: System,
 }
 
@@ -232,6 +235,7 @@ impl State {
             return;
         };
         let Some(known) = kernel.function(sample.address) else {
+            self.unexamined_in_kernel += 1;
             return;
         };
         self.copies += u64::from(kernel::copies(known.name));
@@ -259,12 +263,14 @@ impl State {
         let spot = self.spots.entry((module, sample.address));
         let spot = spot.or_insert_with(|| Spot::new(&at));
         // The registers of the sample are those of user space.
-        if let Some(seen) = spot.seen(&at, &Registers::default(), tables) {
-            let subject = subject(&mut self.current, sample.pid);
-            if count(&mut subject.found, sample, Some(module), seen) {
-                self.aes += 1;
-                subject.aes += 1;
-            }
+        let Some(seen) = spot.seen(&at, &Registers::default(), tables) else {
+            self.unexamined_in_kernel += 1;
+            return;
+        };
+        let subject = subject(&mut self.current, sample.pid);
+        if count(&mut subject.found, sample, Some(module), seen) {
+            self.aes += 1;
+            subject.aes += 1;
         }
     }
 

@@ -171,7 +171,7 @@ pub fn faulty() -> PathBuf {
     let example = Path::new(TOOL).with_file_name("examples").join("faulty");
     assert!(
         example.exists(),
-        "the example 'faulty' is not built; cargo test needs --example faulty"
+        "the example is not built: cargo build --release --package tenrounds --example faulty"
     );
     example
 }

@@ -4,6 +4,7 @@
 
 use crate::root::Root;
 use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
@@ -14,8 +15,9 @@ pub struct Kernel {
     /// The kernel itself first, then its modules.
     modules: Vec<String>,
     memory: Memory,
-    /// When /proc/kallsyms was read.
+    /// When /proc/kallsyms was read, and how long it is not read again.
     read: Instant,
+    patience: Duration,
 }
 
 struct Function {
@@ -42,7 +44,7 @@ struct Memory {
 /// A function without a next one in the list is not longer.
 const LONGEST: u64 = 64 << 10;
 /// An address that is in no known function may be in a module that was loaded since. The list is
-/// not read again more often.
+/// read again after this time, then after twice the time, and so on.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Kernel {
@@ -54,8 +56,9 @@ impl Kernel {
             modules: Vec::new(),
             memory,
             read: Instant::now(),
+            patience: PATIENCE,
         };
-        kernel.list();
+        kernel.list()?;
         match kernel.functions.is_empty() {
             true => Err(
                 "/proc/kallsyms hides addresses; it shows them to root if kernel.kptr_restrict is 0 or 1"
@@ -65,17 +68,23 @@ impl Kernel {
         }
     }
 
-    fn list(&mut self) {
+    fn list(&mut self) -> Result<(), String> {
+        const LIST: &str = "/proc/kallsyms";
         self.read = Instant::now();
-        let text = Root::machine().text("/proc/kallsyms").unwrap_or_default();
-        (self.functions, self.modules) = functions(&text);
+        let failed = |error: io::Error| format!("{LIST}: {error}");
+        let file = Root::machine().open(LIST).map_err(failed)?;
+        (self.functions, self.modules) = functions(BufReader::new(file)).map_err(failed)?;
+        Ok(())
     }
 
     /// The function at an address.
     pub fn function(&mut self, address: u64) -> Option<Known<'_>> {
         let mut index = self.index(address);
-        if index.is_none() && self.read.elapsed() > PATIENCE {
-            self.list();
+        if index.is_none() && self.read.elapsed() > self.patience {
+            // Code that BPF compiles stays unknown.
+            self.patience *= 2;
+            // If it fails, the old list stays.
+            let _ = self.list();
             index = self.index(address);
         }
         let function = &self.functions[index?];
@@ -110,18 +119,20 @@ impl Kernel {
 }
 
 /// The functions of /proc/kallsyms, "ffffffffc0401000 t xts_encrypt\t[aesni_intel]", and the names
-/// of the modules. None if the addresses are hidden, that is 0.
-fn functions(text: &str) -> (Vec<Function>, Vec<String>) {
+/// of the modules. Without those whose addresses are hidden, that is 0, and without the marks of
+/// code and data on Arm ("$x", "$d").
+fn functions(text: impl BufRead) -> io::Result<(Vec<Function>, Vec<String>)> {
     let mut modules = vec!["kernel".to_owned()];
     let mut functions = Vec::new();
     for line in text.lines() {
+        let line = line?;
         let mut fields = line.split_ascii_whitespace();
         let (Some(address), Some(kind), Some(name)) = (fields.next(), fields.next(), fields.next())
         else {
             continue;
         };
         let start = u64::from_str_radix(address, 16).unwrap_or(0);
-        if start == 0 || !matches!(kind, "t" | "T" | "w" | "W") {
+        if start == 0 || !matches!(kind, "t" | "T" | "w" | "W") || name.starts_with('$') {
             continue;
         }
         let module = match fields.next() {
@@ -144,14 +155,14 @@ fn functions(text: &str) -> (Vec<Function>, Vec<String>) {
     // Of several names for one address, the first stays.
     functions.sort_by_key(|function| function.start);
     functions.dedup_by_key(|function| function.start);
-    (functions, modules)
+    Ok((functions, modules))
 }
 
 impl Memory {
     fn open() -> Result<Memory, String> {
         const CORE: &str = "/proc/kcore";
-        let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => format!("the kernel has no {CORE}"),
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => format!("the kernel has no {CORE}"),
             _ => format!("{CORE}: {error}"),
         };
         let file = Root::machine().open(CORE).map_err(failed)?;
@@ -180,8 +191,10 @@ impl Memory {
 
 /// Whether a function copies between user space and the kernel.
 pub fn copies(name: &str) -> bool {
-    const NAMES: [&str; 12] = [
-        "copy_user_",
+    const NAMES: [&str; 14] = [
+        "copy_user_generic",
+        "copy_user_enhanced_fast_string",
+        "copy_user_short_string",
         "__copy_user_",
         "rep_movs_alternative",
         "_copy_from_user",
@@ -203,15 +216,17 @@ mod tests {
 
     #[test]
     fn lines_of_kallsyms() {
-        let (functions, modules) = functions(concat!(
+        let text = concat!(
             "0000000000001000 T first\n",
             "0000000000001000 t alias\n",
             "0000000000003000 t aesni_xts_encrypt\t[aesni_intel]\n",
             "0000000000002000 D data\n",
             "0000000000002800 W weak\n",
             "0000000000003400 t aesni_xts_decrypt\t[aesni_intel]\n",
+            "0000000000003600 t $x\t[aesni_intel]\n",
             "0000000000000000 T hidden\nnonsense\n\nzz t bad\n",
-        ));
+        );
+        let (functions, modules) = functions(text.as_bytes()).unwrap();
         let listed: Vec<(u64, &str, &str)> = functions
             .iter()
             .map(|function| {
@@ -233,6 +248,6 @@ mod tests {
     #[test]
     fn functions_that_copy() {
         assert!(copies("copy_user_enhanced_fast_string") && copies("_copy_to_iter"));
-        assert!(!copies("xts_encrypt") && !copies("copy_process"));
+        assert!(!copies("xts_encrypt") && !copies("copy_user_highpage"));
     }
 }
