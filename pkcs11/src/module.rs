@@ -116,8 +116,8 @@ impl Module {
         })
     }
 
-    /// See settle(). A message that uses a key lets go of it at its end. A session that is in a call
-    /// of another thread is left to the end of that call, which settles, too.
+    /// See settle(). A message that uses a key lets go of it at its end. A session that is in a
+    /// call of another thread is left to the end of that call, which settles, too.
     fn settle(&self) {
         for slot in &self.slots {
             for object in slot.objects.take_removed() {

@@ -132,8 +132,8 @@ fn encrypting(subject: &Subject) -> HashSet<Option<usize>> {
     aes.map(|key| key.module).collect()
 }
 
-/// What was found. Multiplications in a file whose AES code ran are those of GHASH. The kernel itself
-/// also has checksums by multiplication, so that there their functions have to say so.
+/// What was found. Multiplications in a file whose AES code ran are those of GHASH. The kernel
+/// itself also has checksums by multiplication, so that there their functions have to say so.
 fn merged(subject: &Subject, state: &State) -> HashMap<Key, Found> {
     let encrypting = encrypting(subject);
     let mut merged: HashMap<Key, Found> = HashMap::new();

@@ -246,8 +246,18 @@ pub trait Finish {
 }
 
 impl Finish for Command {
+    /// A program that was just written may be open in a child of another test until its exec, and
+    /// so long it cannot be started (ETXTBSY).
     fn done(&mut self) -> Done {
-        Done::from(self.output().unwrap_or_else(|e| panic!("{self:?}: {e}")))
+        for _ in 0..100 {
+            match self.output() {
+                Err(error) if error.raw_os_error() == Some(libc::ETXTBSY) => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                output => return Done::from(output.unwrap_or_else(|e| panic!("{self:?}: {e}"))),
+            }
+        }
+        panic!("{self:?}: its program stays busy")
     }
 }
 
