@@ -45,8 +45,8 @@ pub struct Operation {
     work: Work,
 }
 
-/// As what the operation keeps its key after the message. The next message with the same handle and
-/// mechanism need not check them again: an object never changes.
+/// The handle and mechanism under which the operation keeps its key after a message. The next
+/// message with both need not check them again, because an object never changes.
 #[derive(Default)]
 struct Kept {
     /// 0: the key goes with the message.
