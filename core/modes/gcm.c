@@ -19,10 +19,15 @@ enum tr_status tr_gcm_set_key(struct tr_gcm_key *key, const struct tr_backend *b
     return tr_ghash_set_key(&key->hash, &key->aes, backend, raw, key_len);
 }
 
-void tr_gcm_rebind(struct tr_gcm *g, const struct tr_gcm_key *key)
+TR_INLINE void bind(struct tr_gcm *g, const struct tr_gcm_key *key)
 {
     g->key = key;
     g->ghash.key = &key->hash;
+}
+
+void tr_gcm_rebind(struct tr_gcm *g, const struct tr_gcm_key *key)
+{
+    bind(g, key);
 }
 
 /* Hashes the length block (section 7.1 step 5) for two lengths in bytes. The same GHASH call
@@ -47,18 +52,18 @@ enum tr_status tr_gcm_start(struct tr_gcm *g, const struct tr_gcm_key *key, cons
     uint64_t bytes = iv_len; /* avoids a gcc warning where size_t has 32 bits */
     if (bytes == 0 || bytes > MAX_AAD)
         return TR_ERR_IV_LENGTH;
-    tr_gcm_rebind(g, key);
+    bind(g, key);
     g->used = 0;
     g->counter_is_secret = iv_len != TR_GCM_IV;
     if (iv_len == TR_GCM_IV) {
-        part_store_block(g->counter, tr_gcm_j0(iv));
+        part_store_block(g->counter, tr_gcm_counter_block(iv, 2));
     } else {
         __builtin_memset(g->ghash.hash, 0, TR_BLOCK);
         tr_ghash_update(&g->ghash, &key->aes, &g->used, iv, iv_len);
         hash_lengths(g, 0, iv_len);
         __builtin_memcpy(g->counter, g->ghash.hash, TR_BLOCK);
+        tr_counter_add32(g->counter, 1);
     }
-    tr_counter_add32(g->counter, 1);
     part_store_block(g->ghash.hash, (struct part){0, 0});
     g->mask_due = 1;
     g->keystream_due = 0;
@@ -79,10 +84,10 @@ enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
         return TR_ERR_STATE;
     if (len > MAX_AAD - g->aad_len)
         return TR_ERR_LENGTH;
-    if (g->aad_len == 0 && len == TR_BLOCK) {
+    if (g->aad_len == 0 && len <= TR_BLOCK) {
         /* Holds back even a full block, to hash it in one pass with the data. */
-        part_store_block(g->ghash.hash, part_load_block(aad));
-        g->used = TR_BLOCK;
+        part_store_block(g->ghash.hash, part_load(aad, len));
+        g->used = (unsigned)len;
     } else {
         tr_ghash_update(&g->ghash, &g->key->aes, &g->used, aad, len);
     }

@@ -11,12 +11,13 @@
 /* The longest message in bytes (SP 800-38D section 5.2.1.1). */
 #define TR_GCM_MAX_DATA 0xfffffffe0u
 
-/* J0 of a 96-bit IV: the IV, then the 32-bit number 1, big-endian. */
-TR_INLINE struct part tr_gcm_j0(const uint8_t iv[TR_GCM_IV])
+/* The counter block of a 96-bit IV with this 32-bit number, at most 255. J0 is number 1, and the data
+ * begins with number 2. */
+TR_INLINE struct part tr_gcm_counter_block(const uint8_t iv[TR_GCM_IV], unsigned number)
 {
-    struct part j0 = part_load(iv, TR_GCM_IV);
-    j0.high |= (uint64_t)1 << 56;
-    return j0;
+    struct part block = part_load_nonce(iv);
+    block.high |= (uint64_t)number << 56;
+    return block;
 }
 
 #endif

@@ -75,7 +75,7 @@ static void short_crypt(const struct tr_gcm_key *key, struct short_message *m, c
     uint8_t counter[TR_BLOCK];
     part_store_block(m->text, (struct part){0, 0});
     size_t blocks = (size_t)(tr_append_padded(m->text + TR_BLOCK, in, len) - m->text) / TR_BLOCK;
-    part_store_block(counter, tr_gcm_j0(iv));
+    part_store_block(counter, tr_gcm_counter_block(iv, 1));
     tr_bulk(&key->aes, TR_OP_CTR, m->text, m->text, blocks, counter);
 }
 

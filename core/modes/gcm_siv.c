@@ -39,7 +39,7 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_ke
     if (!tr_is_set(&key->aes))
         return TR_ERR_STATE;
     size_t key_len = 4 * ((size_t)key->aes.rounds - 6); /* FIPS-197 section 5 */
-    struct part block = part_up(part_load(nonce, 12), 4);
+    struct part block = part_up(part_load_nonce(nonce), 4);
     const size_t n = key_len == 16 ? 4 : 6;
     for (size_t i = 0; i < n; i++)
         part_store_vector(blocks[i], (struct part){block.low | i, block.high});
@@ -147,7 +147,7 @@ static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t 
 static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len, uint8_t tag[16])
 {
     hash_message(g, plaintext, len);
-    struct part hash = part_load_block(g->ghash.hash), nonce = part_load(g->nonce, 12);
+    struct part hash = part_load_block(g->ghash.hash), nonce = part_load_nonce(g->nonce);
     hash =
         part_xor((struct part){__builtin_bswap64(hash.high), __builtin_bswap64(hash.low)}, nonce);
     hash.high &= UINT64_MAX >> 1;
