@@ -13,7 +13,15 @@
 TR_INLINE void tr_cleanse_inline(void *memory, size_t len)
 {
     typedef uint64_t two __attribute__((vector_size(16), aligned(1), may_alias));
+    struct eight {
+        two words[4];
+    } __attribute__((may_alias));
     uint8_t *p = memory;
+    for (; len >= 64; p += 64, len -= 64) {
+        struct eight *to = (struct eight *)p;
+        to->words[0] = to->words[1] = to->words[2] = to->words[3] = (two){0};
+        __asm__ volatile("" : "+m"(*to));
+    }
     for (; len >= 16; p += 16, len -= 16) {
         *(two *)p = (two){0};
         __asm__ volatile("" : "+m"(*(two *)p));

@@ -34,8 +34,7 @@
 #include "util.h"
 
 /* TR_GHASH_FIRST_POWERS is the least number of powers that the ghash_key of a backend with
- * carry-less multiplication computes. Backends with four blocks in a vector compute 8.
- * TR_GHASH_STAGES is the number of stages that add powers. */
+ * carry-less multiplication computes. TR_GHASH_STAGES is the number of stages that add powers. */
 #define TR_GHASH_FIRST_POWERS 4u
 #define TR_GHASH_STAGES       7u
 

@@ -255,6 +255,23 @@ TR_INLINE size_t message_powers(const struct tr_gcm_message *m)
     return data > aad ? data : aad;
 }
 
+/* Needs the powers of message_powers(). */
+static TR_TARGET void seal_with_powers(const struct tr_aes_key *key, uint8_t *out,
+                                       const uint8_t *in, size_t blocks, void *state)
+{
+    struct tr_gcm_message *m = state;
+#if GCM_CHUNKS
+    if (takes_chunks(m, blocks, 0)) {
+        chunks_seal(key, out, in, m);
+        return;
+    }
+#endif
+    if (blocks <= SHORT_VECTORS * VBLOCKS && m->aad_len <= TR_BLOCK)
+        short_seal(key, out, in, m);
+    else
+        long_seal(key, out, in, m);
+}
+
 static TR_TARGET void gcm_seal(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                size_t blocks, void *state)
 {
@@ -266,19 +283,28 @@ static TR_TARGET void gcm_seal(const struct tr_aes_key *key, uint8_t *out, const
     }
 #endif
     if (__builtin_expect(!have_powers(m->hash, message_powers(m)), 0)) {
-        with_powers(gcm_seal, key, out, in, blocks, m, &m->hash, message_powers(m));
+        with_powers(seal_with_powers, key, out, in, blocks, m, &m->hash,
+                    stage_for(message_powers(m)));
         return;
     }
+    seal_with_powers(key, out, in, blocks, m);
+}
+
+/* Needs the powers of message_powers(). */
+static TR_TARGET void open_with_powers(const struct tr_aes_key *key, uint8_t *out,
+                                       const uint8_t *in, size_t blocks, void *state)
+{
+    struct tr_gcm_message *m = state;
 #if GCM_CHUNKS
-    if (takes_chunks(m, blocks, 0)) {
-        chunks_seal(key, out, in, m);
+    if (takes_chunks(m, blocks, 1)) {
+        chunks_open(key, out, in, m);
         return;
     }
 #endif
     if (blocks <= SHORT_VECTORS * VBLOCKS && m->aad_len <= TR_BLOCK)
-        short_seal(key, out, in, m);
+        short_open(key, out, in, m);
     else
-        long_seal(key, out, in, m);
+        long_open(key, out, in, m);
 }
 
 static TR_TARGET void gcm_open(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -292,19 +318,11 @@ static TR_TARGET void gcm_open(const struct tr_aes_key *key, uint8_t *out, const
     }
 #endif
     if (__builtin_expect(!have_powers(m->hash, message_powers(m)), 0)) {
-        with_powers(gcm_open, key, out, in, blocks, m, &m->hash, message_powers(m));
+        with_powers(open_with_powers, key, out, in, blocks, m, &m->hash,
+                    stage_for(message_powers(m)));
         return;
     }
-#if GCM_CHUNKS
-    if (takes_chunks(m, blocks, 1)) {
-        chunks_open(key, out, in, m);
-        return;
-    }
-#endif
-    if (blocks <= SHORT_VECTORS * VBLOCKS && m->aad_len <= TR_BLOCK)
-        short_open(key, out, in, m);
-    else
-        long_open(key, out, in, m);
+    open_with_powers(key, out, in, blocks, m);
 }
 
 #endif

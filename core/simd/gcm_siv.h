@@ -31,7 +31,7 @@ static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const 
     else if (have_powers(g->key, blocks))
         hash_blocks(g, in, blocks, 1);
     else
-        with_powers(polyval, key, out, in, blocks, g, &g->key, blocks);
+        with_powers(polyval, key, out, in, blocks, g, &g->key, stage_for(blocks));
 }
 
 /* Encrypts u vectors with counters from r->chain. If `part` is not 0, u must be 1, and the vector

@@ -340,7 +340,7 @@ static TR_TARGET void gcm_encrypt(const struct tr_aes_key *key, uint8_t *out, co
     if (have_powers(g->ghash.key, blocks + 1))
         gcm(key, out, in, blocks, g, 0);
     else
-        with_powers(gcm_encrypt, key, out, in, blocks, g, &g->ghash.key, blocks + 1);
+        with_powers(gcm_encrypt, key, out, in, blocks, g, &g->ghash.key, stage_for(blocks + 1));
 }
 
 static TR_TARGET void gcm_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -350,7 +350,7 @@ static TR_TARGET void gcm_decrypt(const struct tr_aes_key *key, uint8_t *out, co
     if (have_powers(g->ghash.key, blocks + 1))
         gcm(key, out, in, blocks, g, 1);
     else
-        with_powers(gcm_decrypt, key, out, in, blocks, g, &g->ghash.key, blocks + 1);
+        with_powers(gcm_decrypt, key, out, in, blocks, g, &g->ghash.key, stage_for(blocks + 1));
 }
 
 /* Computes the tag of a message to `out`, from the length block at `in`. */

@@ -119,8 +119,9 @@ TR_INLINE int have_powers(const struct tr_ghash_key *k, size_t n)
  * products of H^ready and H^1 to H^ready are the next `ready` powers. The first powers are read
  * from `first`, because a load of the copy in `power` could cause a store-forwarding stall.
  */
-TR_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK], const uint8_t (*first)[TR_BLOCK],
-                                     unsigned ready, unsigned wanted)
+static NOT_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK],
+                                             const uint8_t (*first)[TR_BLOCK], unsigned ready,
+                                             unsigned wanted)
 {
     const size_t least = TR_GHASH_FIRST_POWERS * TR_BLOCK;
     uint8_t *end = (uint8_t *)(power + TR_GHASH_POWERS);
@@ -135,35 +136,50 @@ TR_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK], const uint8_t (
     }
 }
 
+/* Appends powers in a key that tr_ghash_claim() has reserved. */
+static NOT_INLINE TR_TARGET void append_powers(const struct tr_ghash_key *k, uintptr_t before,
+                                               unsigned stage)
+{
+    const unsigned ready = tr_ghash_powers_at((unsigned)(before - (uintptr_t)k) / 2),
+                   wanted = tr_ghash_powers_at(stage);
+    /* The cast is safe: the key object itself is not const, because it was set at run time. */
+    more_powers((uint8_t(*)[TR_BLOCK])(uintptr_t)k->power, k->power, ready, wanted);
+    tr_ghash_publish(k, ready > wanted ? tr_ghash_stage(ready) : stage);
+}
+
 /*
- * Computes the powers up to H^n, in the key or in a copy of it on the stack, and restarts the
+ * Computes the powers of a stage, in the key or in a copy of it on the stack, and then calls the
  * operation. The parameter `hash` is the address of the field in the operation's state that points
  * to the key.
  */
 static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct tr_aes_key *key,
                                              uint8_t *out, const uint8_t *in, size_t blocks,
                                              void *state, const struct tr_ghash_key **hash,
-                                             size_t n)
+                                             unsigned stage)
 {
     const struct tr_ghash_key *k = *hash;
-    const unsigned stage = stage_for(n), wanted = tr_ghash_powers_at(stage);
     uintptr_t before;
     if (tr_ghash_keeps(k) && tr_ghash_claim(k, &before)) {
-        unsigned ready = tr_ghash_powers_at((unsigned)(before - (uintptr_t)k) / 2);
-        /* The cast is safe: the key object itself is not const, because it was set at run time. */
-        more_powers((uint8_t(*)[TR_BLOCK])(uintptr_t)k->power, k->power, ready, wanted);
-        tr_ghash_publish(k, ready > wanted ? tr_ghash_stage(ready) : stage);
+        append_powers(k, before, stage);
         operation(key, out, in, blocks, state);
         return;
     }
     struct tr_ghash_key own TR_ALIGNED(64);
     uint8_t *end = (uint8_t *)(own.power + TR_GHASH_POWERS);
     const uint8_t *first = (const uint8_t *)(k->power + TR_GHASH_POWERS);
-    /* These loads and stores are as wide as the earlier stores and the later loads, so that no load
-     * stalls. */
-    for (size_t i = VBYTES; i <= TR_GHASH_FIRST_POWERS * TR_BLOCK; i += VBYTES)
-        v_store(end - i, v_load(first - i));
-    more_powers(own.power, k->power, TR_GHASH_FIRST_POWERS, wanted);
+    /* Copies the first powers, and computes as many more. These loads and stores are as wide as the
+     * earlier stores and the later loads, so that no load stalls. */
+    const size_t four = TR_GHASH_FIRST_POWERS * TR_BLOCK;
+    const V h4 = v_load_all(first - four);
+    UNROLL
+    for (size_t i = VBYTES; i <= four; i += VBYTES) {
+        const V h = v_load(first - i);
+        v_store(end - i, h);
+        v_store(end - four - i, multiply(h, h4));
+    }
+    const unsigned wanted = tr_ghash_powers_at(stage);
+    if (stage > 1)
+        more_powers(own.power, k->power, 2 * TR_GHASH_FIRST_POWERS, wanted);
     tr_ghash_publish(&own, stage);
     *hash = &own;
     operation(key, out, in, blocks, state);
@@ -171,8 +187,8 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
     cleanse_vectors(end - wanted * (size_t)TR_BLOCK, wanted * (size_t)TR_BLOCK);
 }
 
-/* Computes the first powers in registers and stores them in the key: eight if a vector holds four
- * blocks, else four. */
+/* Computes the first powers in registers and stores them in the key: four, or eight if a vector holds
+ * four blocks and the key is for one message of GCM-SIV, which nearly always needs more than four. */
 TR_INLINE TR_TARGET void first_powers(struct tr_ghash_key *k, B h)
 {
     uint8_t *end = (uint8_t *)(k->power + TR_GHASH_POWERS);
@@ -192,8 +208,10 @@ TR_INLINE TR_TARGET void first_powers(struct tr_ghash_key *k, B h)
 #    else
     V four = v_join_low_halves(high, low);
     v_store(end - VBYTES, four);
-    v_store(end - 2 * VBYTES, multiply(four, v_broadcast(v_block_0(high))));
-    stage = 1;
+    if (k->unshared) {
+        v_store(end - 2 * VBYTES, multiply(four, v_broadcast(v_block_0(high))));
+        stage = 1;
+    }
 #    endif
 #endif
     k->powers_state = (uintptr_t)k + 2 * stage;
@@ -308,7 +326,7 @@ static TR_TARGET void ghash(const struct tr_aes_key *key, uint8_t *out, const ui
     else if (have_powers(g->key, blocks))
         hash_blocks(g, in, blocks, 0);
     else
-        with_powers(ghash, key, out, in, blocks, g, &g->key, blocks);
+        with_powers(ghash, key, out, in, blocks, g, &g->key, stage_for(blocks));
 }
 
 #endif
