@@ -218,8 +218,8 @@ static inline size_t tap_below(struct tap_random *r, size_t limit)
     return (size_t)(tap_next(r) % limit);
 }
 
-/* The step to the next length of a series: 1, or random from 1 to TENROUNDS_STRIDE. scripts/arm
- * sets this variable, because an emulator runs the core 30 times as slowly. */
+/* The step to the next length or case of a series: 1, or random from 1 to TENROUNDS_STRIDE. Scripts
+ * set this variable where the core is slow: in an emulator, and with sanitizers. */
 static inline size_t tap_stride(struct tap_random *r)
 {
     const char *text = getenv("TENROUNDS_STRIDE");

@@ -432,22 +432,29 @@ static bool run_case(const struct algorithm *a, const struct tr_backend *b,
 
 /* ---- A file --------------------------------------------------------------------------------- */
 
-static void run_file(const struct vector_file *f, FILE *in, const struct tr_backend *b)
+/* Runs each case with every backend that this processor has. */
+static void run_file(const struct vector_file *f, FILE *in)
 {
     static struct test_case c;
+    const struct tr_backend *backends[TR_MAX_BACKENDS];
+    unsigned count = 0, n[3] = {0}, failed[TR_MAX_BACKENDS] = {0};
+    for (unsigned k = 0; k < backend_count(); k++)
+        if (!backend_skip(tr_backend_at(k), 1))
+            backends[count++] = tr_backend_at(k);
     char error[160];
-    unsigned n[3] = {0}, failed = 0;
-    rewind(in);
-    while (failed < 5 && case_read(in, &c, error)) {
+    while (case_read(in, &c, error)) {
         n[c.verdict]++;
-        failed += !run_case(f->algorithm, b, &c);
+        for (unsigned k = 0; k < count; k++)
+            if (failed[k] < 5)
+                failed[k] += !run_case(f->algorithm, backends[k], &c);
     }
     if (*error != '\0')
         tap_diag("%s", error);
-    tap_ok(failed == 0 && *error == '\0' && memcmp(n, f->expected, sizeof(n)) == 0,
-           "%s: %s, %s: ran %u valid, %u invalid, skipped %u (part bytes); expected %u, %u, %u",
-           tr_backend_name(b), f->algorithm->name, f->path, n[0], n[1], n[2], f->expected[0],
-           f->expected[1], f->expected[2]);
+    for (unsigned k = 0; k < count; k++)
+        tap_ok(failed[k] == 0 && *error == '\0' && memcmp(n, f->expected, sizeof(n)) == 0,
+               "%s: %s, %s: ran %u valid, %u invalid, skipped %u (part bytes); expected %u, %u, %u",
+               tr_backend_name(backends[k]), f->algorithm->name, f->path, n[0], n[1], n[2],
+               f->expected[0], f->expected[1], f->expected[2]);
 }
 
 /* ---- The reader itself ---------------------------------------------------------------------- */
@@ -504,14 +511,12 @@ int main(int argc, char **argv)
         char path[4096];
         snprintf(path, sizeof(path), "%s/%s", argv[1], files[i].path);
         FILE *in = fopen(path, "r");
-        const struct tr_backend *b;
-        for (unsigned k = 0; (b = tr_backend_at(k)) != NULL; k++)
-            if (in == NULL)
-                tap_ok(false, "%s cannot be opened", path);
-            else if (!backend_skip(b, 1))
-                run_file(&files[i], in, b);
-        if (in != NULL)
-            fclose(in);
+        for (unsigned k = 0; in == NULL && k < backend_count(); k++)
+            tap_ok(false, "%s cannot be opened", path);
+        if (in == NULL)
+            continue;
+        run_file(&files[i], in);
+        fclose(in);
     }
     tap_diag("%zu files, %lu calls", FILES, operations);
     return tap_done();
