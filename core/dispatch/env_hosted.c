@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The core's environment (env.h) in a process, which has environment variables and a stderr. No
- * other file of the core calls a C library. */
+/* The core's environment (env.h) in a process, which has environment variables and a stderr. Other
+ * files of the core need only the memcpy(), memmove() and memset() that the compiler calls. */
 #define _GNU_SOURCE
 #include "dispatch/env.h"
 

@@ -223,7 +223,7 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
     g->len += len;
     if (first) {
         /* Hashes the last block of AAD here if the call has no whole blocks. Otherwise
-         * whole_blocks() hashes it in one pass with the first whole blocks of data. */
+         * whole_blocks() hashes it, with a fused operation in one pass with the first blocks. */
         if (whole == 0)
             tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
     } else if (g->used != 0) {

@@ -44,8 +44,8 @@
  *   causes a store-forwarding stall.
  * - Pass no structure by value, for the same reason.
  * - Run the longest job first.
- * - Use fewer lanes when the longest job is the bound. A step is then shorter, so that job ends
- *   sooner.
+ * - Use fewer lanes when the longest job is the bound. A step is then shorter, so the longest
+ *   job ends sooner.
  */
 #ifndef TR_SIMD_MULTIBUFFER_H
 #define TR_SIMD_MULTIBUFFER_H
@@ -56,9 +56,9 @@
 
 #if MULTIBUFFER
 /*
- * Compiles mb_segment() as a separate function for each operation, number of rounds and width. If
- * jobs share a key, the widths are MB_WIDTHS, else MB_OWN_WIDTHS. So no variant saves registers
- * that only another variant uses.
+ * Compiles mb_segment() as a separate function for each operation, number of rounds and width. So
+ * no variant pushes callee-saved registers that only another variant uses. The widths are MB_WIDTHS
+ * if jobs share a key, else MB_OWN_WIDTHS.
  */
 #    define MB_SEGMENT(vectors, width, name, op, n, own)                                           \
         static TR_TARGET __attribute__((__noinline__)) void name##_##width(struct multibuffer *m,  \
@@ -272,17 +272,18 @@ static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
 
 /*
  * Chooses the width. A step of more lanes takes longer, so more lanes pay only if the jobs keep
- * them busy. The cost of a width is an estimate in cycles, for AES-128:
+ * them busy. Vectors of 4 blocks follow the rule in the function. For narrower vectors, the width
+ * with the lowest cost is best. The cost is an estimate in cycles, for AES-128:
  *
  * - A step takes the larger of two times: its vectors' issue slots (MB_VECTOR_CYCLES), and the
  *   latency of 10 rounds. On Zen 3, steps of vaes256 take 77, 55 and 44 cycles with 8, 6 and 4
  *   vectors.
- * - The number of steps is estimated as the largest of the lower bounds below. The first is the
- *   number of blocks of the longest job. The second is the number of all blocks, divided by the
- *   number of lanes. The third holds for each k from 1, as long as a job number k * lanes exists.
- *   It is k + 1 times the blocks of that job. Jobs are sorted longest first, except that lengths in
- *   one class may have any order (modes/multibuffer.c). So jobs 0 to k * lanes are all about that
- *   long, or longer. They are k * lanes + 1 jobs, so some lane runs k + 1 of them.
+ * - The number of steps is estimated as the largest of three lower bounds. The first is the number
+ *   of blocks of the longest job. The second is the number of all blocks, divided by the number of
+ *   lanes. The third is k + 1 times the blocks of job k * lanes, for each k >= 1 for which this job
+ *   exists. Jobs are numbered from 0, so jobs 0 to k * lanes are k * lanes + 1 jobs. Some lane
+ *   therefore runs at least k + 1 of them. All are about as long as job k * lanes, or longer: jobs
+ *   are sorted longest first, except within a length class (modes/multibuffer.c).
  * - The estimate counts one segment, 150 cycles, for each group of `lanes` jobs. The last group may
  *   be smaller.
  *

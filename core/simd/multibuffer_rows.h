@@ -35,8 +35,8 @@
  *
  * 16 rows of 16 lanes fill exactly 4096 bytes, so input and output rows do not alias. When input
  * rows and output rows were 4096 bytes apart, 4K aliasing reduced throughput from 78 % to 58 % of
- * the AES rate (Zen 4). With 16 lanes, the row of round key r aliases row r. Shared round keys and
- * pointers behind the rows, where they alias only input rows, gained nothing on Zen 3
+ * the AES rate (Zen 4). With 16 lanes, the row of round key r aliases row r. A layout in which the
+ * shared round keys and the pointers alias only input rows was not faster on Zen 3
  * (docs/tuning/multibuffer.md).
  */
 TR_INLINE unsigned mb_input_row(unsigned lanes, size_t batch)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parallel modes over AES by vector permutation, for vectors of several blocks and any number
- * of blocks. This is a template. The file that includes it first defines these names:
+ * The parallel modes over AES by vector permutation. Vectors hold 2 or 4 blocks, and a call
+ * processes any number of blocks. This is a template. The file that includes it first defines these
+ * names:
  *
  *   V, x64               the vector type, of bytes and of 64-bit words
  *   VBLOCKS              the number of blocks in a vector

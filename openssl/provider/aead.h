@@ -59,7 +59,7 @@ struct trp_aead_mode {
     /* Writes the tag. The array `get` also contains this function, but a fast path calls it
      * directly. */
     int (*get_tag)(void *ctx, OSSL_PARAM *p);
-    /* Each of the following members may be NULL. */
+    /* Each of the next three members may be NULL. */
     void (*restart)(void *ctx); /* called by each init function */
     /* Makes a copied context independent of the original. Returns 0 if memory is exhausted. */
     int (*copied)(void *copy);

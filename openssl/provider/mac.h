@@ -9,7 +9,7 @@
 
 #include "provider.h"
 
-/* The provider that implements a cipher: none, this provider or another. */
+/* The provider that implements the named cipher: this one or another. NONE: no cipher is named. */
 enum trp_whose { TRP_OWNER_NONE, TRP_OWNER_SELF, TRP_OWNER_OTHER };
 
 /* The cipher named in the parameters of a MAC. */
@@ -28,7 +28,8 @@ int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], con
  * no other provider has this MAC. */
 EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *mac);
 
-/* Sets the key of another provider's context. Passes a NULL key as a parameter without data. */
+/* Sets the key of another provider's context by EVP_MAC_init(). If `key` is NULL, instead sets the
+ * parameter OSSL_MAC_PARAM_KEY with a NULL data pointer. */
 int trp_mac_other_set_key(const struct trp_provider *provider, EVP_MAC_CTX *other, const void *key,
                           size_t key_len);
 int trp_mac_other_set_octets(const struct trp_provider *provider, EVP_MAC_CTX *other,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that one-shot GCM-SIV calls leave no key on the stack that they derive from the nonce: the
- * round keys, the round keys of the inverse cipher, and the hash subkey. Each call runs on a
- * separate stack, which the test then searches. To check the search itself, one function leaves
- * keys there on purpose, and the search must find them. The search looks for whole round-key
- * schedules, because the compiler may spill single round keys.
+ * Tests that one-shot GCM-SIV calls do not leave the keys of a nonce on the stack: the round keys,
+ * the round keys of the inverse cipher, and the hash subkey. Each call runs on a separate stack,
+ * which the test then searches. To check the search itself, one function leaves keys there on
+ * purpose, and the search must find them. The search looks for whole round-key schedules, because
+ * the compiler may spill single round keys.
  */
 #define _GNU_SOURCE /* memmem() */
 #include "common.h"
@@ -61,8 +61,8 @@ static const char *left_by(void (*f)(void))
     makecontext(&call_context, f, 0);
     if (swapcontext(&test_context, &call_context) != 0)
         return "no context";
-    /* The search omits the first and the last round key of `dec`, because `enc` contains them,
-     * too. */
+    /* Searches for `dec` without its first and last round key. These are the last and the first
+     * round key of `enc`, so a call may store the others without them. */
     const size_t between = (derived.rounds - 1) * TR_BLOCK;
     return has(derived.enc, between + 2 * TR_BLOCK) ? "the round keys"
            : has(derived.dec[1], between)           ? "the inverse cipher's round keys"

@@ -40,14 +40,14 @@ static bool is_fast(const struct tr_backend *b)
 }
 
 /* Whether to test this backend less: software AES takes most of the time under the tracker. The
- * AEAD modes then have fewer lengths, and the other modes only one key size. */
+ * AEAD modes then have fewer lengths, and watch_messages() uses only one key size. */
 static bool is_sparse(const struct tr_backend *b)
 {
     return by_tracker() && !is_fast(b) && !whole;
 }
 
-/* Encrypts or decrypts a message. The test repeats the call without secrets and compares the
- * results, which shows that the watched code computes AES. */
+/* Encrypts or decrypts a message. watch_message() repeats the call without secrets and compares the
+ * outputs, so that it notices a call whose output changes under the checker. */
 static bool message(const struct tr_backend *b, enum tr_mode mode, bool decrypt, size_t key_len,
                     size_t len, bool is_secret, uint8_t out[LONGEST])
 {
@@ -101,10 +101,11 @@ static bool padded(const struct tr_backend *b, size_t len, bool is_secret, uint8
  * Functions that call the backend `behind`, and mark public values as defined for memcheck. SIV and
  * GCM-SIV derive their counter from the tag. The tag is public once computed, so a branch on the
  * counter is allowed. For SIV, publishing_ctr() marks the counter. For GCM-SIV, publishing_ecb()
- * marks the tag, which is one block encrypted by ECB. Both mark values only while the test seals.
+ * marks the tag: the first single block that is encrypted after the message's keys are derived from
+ * 4 or 6 blocks. Both mark values only while the test seals.
  */
 static const struct tr_backend *behind;
-static bool sealing;
+static bool sealing, tag_due;
 
 static void publishing_ctr(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                            size_t blocks, void *state)
@@ -119,8 +120,9 @@ static void publishing_ecb(const struct tr_aes_key *key, uint8_t *out, const uin
 {
     const enum tr_op op = TR_OP_ECB_ENCRYPT;
     tr_backend_doing(behind, op)->bulk[op](key, out, in, blocks, state);
-    if (sealing && blocks == 1)
+    if (sealing && tag_due && blocks == 1)
         published(out, TR_BLOCK);
+    tag_due = blocks > 1;
 }
 
 static struct tr_backend publishing(const struct tr_backend *b, const struct aead *a)
@@ -154,8 +156,8 @@ static struct sealed sealed_of(size_t key_len, size_t iv_len, size_t len)
     return m;
 }
 
-/* Seals in two pieces and one-shot. In modes that stream, also decrypts, and computes the tag
- * without a check. */
+/* Seals streaming and one-shot. Modes that stream seal a text of at least 32 bytes in two pieces.
+ * They also decrypt, and compute the tag without a check. */
 static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sealed *m)
 {
     const size_t half = a->unit == 0 ? 0 : m->n.text / 32 * 16;
@@ -216,8 +218,9 @@ __attribute__((noinline)) static uint64_t path_of_wrong_tag(const struct aead *a
 }
 
 /* Whether a call takes the same path for a tag with a wrong first byte as for one with a wrong last
- * byte. In SIV and GCM-SIV the tag is the first counter, and a branch on a counter wrap is allowed.
- * SIV's last byte is in the part of the counter that wraps, so byte 8 replaces it. */
+ * byte. In SIV and GCM-SIV the first counter comes from the tag, and code may branch on a counter
+ * wrap. For SIV, CTR branches on whether the counter's last byte, byte 15, wraps (simd/ctr.h). The
+ * test therefore changes byte 8 of SIV's tag instead of byte 15. */
 static bool same_path_for_wrong_tags(const struct aead *a, struct aead_state *s, struct sealed *m)
 {
     bool refused = true;
@@ -410,9 +413,11 @@ static bool watch_unit(const struct tr_backend *b, size_t key_len, size_t len)
     return right;
 }
 
-/* Returns the backend without its functions for whole data units, CTS and CFB of any length. These
- * calls then use the bulk operations and the functions for few blocks. Counting tables
- * (dispatch/counting.c) and runs of data units use the same operations. */
+/* Returns the backend without these functions: whole data units of XTS, CTS decryption, and CFB
+ * decryption of any length. Such calls then use bulk operations and the functions for few blocks.
+ * The test watches this code because hosts use it, too: tables that count calls
+ * (dispatch/counting.c) have no such functions, and calls for several data units use bulk
+ * operations. */
 static struct tr_backend by_operations(const struct tr_backend *b)
 {
     struct tr_backend table = *b;

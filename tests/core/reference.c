@@ -86,8 +86,8 @@ static void substitute_and_shift(uint8_t s[16], bool inverse)
     memcpy(s, t, 16);
 }
 
-/* MixColumns or its inverse: multiplies each column by the polynomial over GF(2^8) with these
- * coefficients (sections 5.1.3, 5.3.3). */
+/* MixColumns or its inverse: multiplies each column by the circulant matrix over GF(2^8) whose
+ * first row is `m` (sections 5.1.3, 5.3.3). */
 static void mix_columns(uint8_t s[16], const uint8_t m[4])
 {
     for (int c = 0; c < 4; c++) {

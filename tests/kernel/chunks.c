@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Makes a known number of AF_ALG operations, for tests that count system calls and the module's
- * steps:
+ * Makes a known number of AF_ALG operations. The test paths.sh then counts the system calls, and
+ * the steps of at most a page in which the module processes the data (kernel/steps.h):
  *
  *     chunks send|splice DRIVER OPERATIONS BYTES OFFSET
  *

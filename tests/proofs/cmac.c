@@ -2,8 +2,8 @@
 /*
  * Proves CMAC's streaming calls (core/modes/cmac.c) by the method of gcm.c.
  *
- * These mutations were seen to fail: `len > room + 1` for `len > room` (proof_update), and the
- * padding byte after a full last block (proof_tag).
+ * The proofs detect these mutations: `len > room + 1` for `len > room` (proof_update), and writing
+ * the padding byte 0x80 even if the last block is full (proof_tag).
  *
  * CBMC: --no-array-field-sensitivity --unwind 4 --unwindset memcmp.0:130,tr_equal.0:18
  * CBMC: --unwindset tr_cleanse_inline.0:18,tr_cleanse_inline.1:18
@@ -75,7 +75,8 @@ static void end(bool check)
     begin();
     size_t len = nondet_size();
     bool open = key.aes.backend != NULL && c.phase == DATA;
-    uint8_t *at = tag + (len <= TR_BLOCK ? TR_BLOCK - len : 0); /* ends where its object ends */
+    /* The tag ends where the array ends, so CBMC finds any access beyond its `len` bytes. */
+    uint8_t *at = tag + (len <= TR_BLOCK ? TR_BLOCK - len : 0);
     enum tr_status status = check ? tr_cmac_check(&c, at, len) : tr_cmac_tag(&c, at, len);
     enum tr_status expected = !open                        ? TR_ERR_STATE
                               : len == 0 || len > TR_BLOCK ? TR_ERR_TAG_LENGTH

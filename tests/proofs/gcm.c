@@ -5,7 +5,7 @@
  * So the proofs cover calls in any order and number. The IV and the AAD of one call have at most
  * LONGEST bytes. Lengths in the message and the limits have their full range.
  *
- * These mutations were seen to fail: TR_BLOCK + 1 as the largest tag length, and no cleansing of
+ * The proofs detect these mutations: TR_BLOCK + 1 as the largest tag length, and no cleansing of
  * the keystream (proof_tag).
  *
  * CBMC: --no-array-field-sensitivity --unwind 4 --unwindset memcmp.0:130,tr_equal.0:18
