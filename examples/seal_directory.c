@@ -292,21 +292,27 @@ static int seal(struct file *files, size_t count, double *ratio)
     return good;
 }
 
+/* Whether this program sealed the file, by its header, and in the same way as the first file. */
+static int is_sealed(const struct file *file)
+{
+    static int first = 1;
+    const struct header *h = (const struct header *)file->data;
+    if (file->len < sizeof(*h) + TAG || memcmp(h->magic, magic, sizeof(magic)) != 0 ||
+        h->own_key > 1)
+        return fail("cannot open", file->name, "the file was not sealed by this program");
+    if (first)
+        job.own_keys = h->own_key;
+    first = 0;
+    if (h->own_key != job.own_keys)
+        return fail("cannot open", file->name, "only some files were sealed with --own-keys");
+    return 1;
+}
+
 static int open_all(struct file *files, size_t count)
 {
     int good = 1;
-    for (size_t i = 0; i < count; i++) {
-        const struct header *h = (const struct header *)files[i].data;
-        if (files[i].len < sizeof(*h) + TAG || memcmp(h->magic, magic, sizeof(magic)) != 0 ||
-            h->own_key > 1)
-            return fail("cannot open", files[i].name, "the file was not sealed by this program");
-        if (i == 0)
-            job.own_keys = h->own_key;
-        if (h->own_key != job.own_keys)
-            return fail("cannot open", files[i].name,
-                        "only some files were sealed with --own-keys");
-        files[i].len -= sizeof(*h) + TAG;
-    }
+    for (size_t i = 0; i < count; i++)
+        files[i].len -= sizeof(struct header) + TAG;
     if (!prepare(files, count))
         return 0;
     /* Each job has its own status. Writes nothing for a file that is not authentic. */
@@ -346,12 +352,21 @@ static int is_wanted(char *name, int *good)
     return 1;
 }
 
+/* Whether both are one directory. The program would then read what it has just written. */
+static int is_same(const char *from, const char *to)
+{
+    struct stat a, b;
+    return stat(from, &a) == 0 && stat(to, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 static int run(void)
 {
     static struct file files[BATCH];
     size_t count = 0, bytes = 0, all = 0, all_bytes = 0;
     double ratio = 0;
     int good = 1, more = 1;
+    if (is_same(job.from, job.to))
+        return fail("cannot write to", job.to, "it is also the directory to read");
     DIR *directory = opendir(job.from);
     if (directory == NULL)
         return fail("cannot read", job.from, strerror(errno));
@@ -366,7 +381,7 @@ static int run(void)
             good = fail("cannot read", entry->d_name, strerror(errno));
         if (name != NULL && is_wanted(name, &good)) {
             files[count].name = name;
-            if (read_file(&files[count]))
+            if (read_file(&files[count]) && (!job.opening || is_sealed(&files[count])))
                 bytes += files[count++].len;
             else
                 good = (forget(&files[count]), 0);
@@ -396,16 +411,17 @@ static int read_key(const char *path)
     uint8_t bytes[33];
     const int fd = open(path, O_RDONLY);
     const ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+    const int error = errno, good = n == 16 || n == 24 || n == 32;
     if (fd >= 0)
         close(fd);
-    if (n < 0)
-        return fail("cannot read", path, strerror(errno));
-    if (n != 16 && n != 24 && n != 32)
-        return fail("key", path, "must be 16, 24 or 32 bytes long");
-    job.key_len = (size_t)n;
-    memcpy(job.key, bytes, job.key_len);
+    if (good) {
+        job.key_len = (size_t)n;
+        memcpy(job.key, bytes, job.key_len);
+    }
     tr_cleanse(bytes, sizeof(bytes));
-    return 1;
+    if (n < 0)
+        return fail("cannot read", path, strerror(error));
+    return good || fail("key", path, "must be 16, 24 or 32 bytes long");
 }
 
 int main(int argc, char **argv)

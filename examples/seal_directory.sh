@@ -32,7 +32,7 @@ refused_saying() { # TEXT ARGUMENTS...
 directory() { rm -rf "${work:?}/$1" && mkdir "$work/$1"; }
 random() { head -c "$1" /dev/urandom; }
 
-echo 1..17
+echo 1..19
 mkdir "$work/clear"
 for len in 0 1 15 16 17 31 32 63 64 65 100 1000 4096 16384 100000 1000000; do
     random "$len" >"$work/clear/$len"
@@ -91,6 +91,15 @@ ok 'open refuses only the changed, renamed and truncated files' changed
 mkdir "$work/strange"
 random 10 >"$work/strange/short.sealed"
 ok 'open refuses a file that was never sealed' refused_saying 'not sealed' open "$work/key32" "$work/strange" "$work/opened"
+cp "$work/sealed/100.sealed" "$work/sealed/1000.sealed" "$work/strange/"
+directory opened
+strange() {
+    refused_saying 'cannot open short: .*not sealed' open "$work/key32" "$work/strange" "$work/opened" &&
+        cmp "$work/opened/100" "$work/clear/100" && cmp "$work/opened/1000" "$work/clear/1000"
+}
+ok 'open opens the files beside it' strange
+ok 'seal refuses to write into the directory that it reads' \
+    refused_saying 'also the directory to read' seal "$work/key32" "$work/clear" "$work/clear"
 ok 'seal refuses a key of 20 bytes' \
     refused_saying '16, 24 or 32' seal "$work/key20" "$work/clear" "$work/opened"
 usage() {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The core's environment in the Linux kernel, included by core/dispatch/env.h. This file includes
- * only the kernel's headers for types, so that the kernel's names cannot collide with the core's.
+ * no header, and the core includes only the kernel's headers for types (kernel/include). So the
+ * kernel's names cannot collide with the core's.
  *
  * Vector registers belong to the task until kernel_fpu_begin(). From then until kernel_fpu_end(),
  * no other task runs on that processor, and interrupts may not use the registers. The module
@@ -37,7 +38,8 @@ static inline const char *tr_env_tuning(void)
 int tr_kernel_vector_begin(void);
 void tr_kernel_vector_end(void);
 
-/* A backend that needs no processor features needs no vector registers. */
+/* Returns 0 for bitslice as well: it is the only backend without features, and it needs no vector
+ * registers. */
 static inline int tr_env_vector_begin(tr_features features)
 {
     return features != 0 && tr_kernel_vector_begin();

@@ -22,7 +22,8 @@
 #include <linux/percpu.h>
 
 /* Marks a local variable that is written before it is read. Kernels that initialize all variables
- * (CONFIG_INIT_STACK_ALL_ZERO) then do not initialize this one. */
+ * (CONFIG_INIT_STACK_ALL_ZERO) then do not initialize this one. In kernels without this macro, the
+ * mark has no effect. */
 #ifndef __uninitialized
 #    define __uninitialized
 #endif
@@ -50,7 +51,8 @@ enum tr_kernel_alg {
         TR_KERNEL_ALG_COUNT
 };
 
-/* Per-CPU counters. A reader adds up the counters of all processors. */
+/* Per-CPU counters. A reader adds up the counters of all processors, but takes the largest
+ * longest_hold_ns. */
 struct tr_kernel_counters {
     struct {
         u64 calls, bytes, steps;

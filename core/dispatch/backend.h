@@ -194,7 +194,7 @@ extern const struct tr_backend tr_vperm512, tr_bitslice512, tr_bitslice256, tr_v
     tr_bitslice128;
 extern const struct tr_backend tr_armce_eor3, tr_armce, tr_armce_noclmul;
 
-/* As tr_aes_set_key(), for modes that only encrypt: leaves `dec` unchanged. */
+/* As tr_aes_set_key(), for modes that only encrypt: may leave `dec` unchanged. */
 enum tr_status tr_aes_set_encryption_key(struct tr_aes_key *key, const struct tr_backend *backend,
                                          const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
@@ -241,9 +241,12 @@ static inline const struct tr_backend *tr_backend_with_multibuffer(const struct 
 
 /*
  * Runs a bulk operation. The modes call bulk operations through tr_bulk() only, with three
- * exceptions: calls of at most TR_FEW blocks (modes/modes.h), calls for which a backend has a whole
- * function (xts_unit and the fields after it), and whole messages of GCM, which must not be split
- * (modes/gcm_message.c).
+ * exceptions:
+ * - Calls of at most TR_FEW blocks go straight to the function in few[] (modes/modes.h).
+ * - Calls that xts_unit, cts_decrypt or cfb_decrypt can process go straight to that function.
+ * - Whole messages of GCM must not be split (modes/gcm_message.c).
+ *
+ * What tr_bulk() does:
  * - If the environment refuses the vector registers, bitslice runs on the same key.
  * - If the environment limits the time of a hold, tr_bulk() calls the operation several times with
  *   one `state`.

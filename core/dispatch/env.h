@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The core's environment, which each host defines. It consists of the features that are never
- * usable, access to the vector registers, the modes that exist, the user's mask, and a fatal
- * handler. This file is the environment of a process, where the registers are always available. The
- * kernel module uses kernel/env_kernel.h instead, because the kernel may refuse access to the
- * registers, and limits how long a call may use them.
+ * The core's environment: what the core needs from its host. It includes the features that are
+ * never usable, access to the vector registers, the modes that exist, the user's mask, and a fatal
+ * handler. This file and env_hosted.c are the environment of a process, where the registers are
+ * always available. The kernel module uses kernel/env_kernel.h instead, because the kernel may
+ * refuse access to the registers, and limits how long a call may use them.
  */
 #ifndef TR_ENV_H
 #define TR_ENV_H
@@ -56,7 +56,7 @@ const char *tr_env_mask(void);
  * tests. */
 const char *tr_env_sabotage(void);
 
-/* The name of the tuning row to use instead of the processor's row (tuning.h), or NULL. */
+/* The name of the row of tuning.c to use instead of the processor's row, or NULL. */
 const char *tr_env_tuning(void);
 
 /* The operating system's report of an Arm processor's features (AT_HWCAP); 0 elsewhere. */

@@ -11,8 +11,8 @@
 /*
  * The inputs of the tests, and the digest of outputs. The test suite also uses them, to recompute
  * the digests with another implementation. The tests run on the stack of the thread that makes the
- * first call. To save stack, they encrypt and decrypt one buffer in place. The deepest test needs
- * 14 KiB of stack, 6 KiB of which are precomputed values for long messages.
+ * first call. To save stack, they encrypt and decrypt one buffer in place. The tests that selection
+ * runs need 14 KiB of stack, 6 KiB of which are precomputed values for long messages.
  */
 #define TR_KNOWN_MAX   8791u /* longest message, in bytes */
 #define TR_KNOWN_SHORT 1440u /* buffer of the short tests, in bytes: one message, or two in GCM */
@@ -90,9 +90,9 @@ enum tr_status tr_kat_short(const struct tr_backend *backend, int falsify,
 enum tr_status tr_kat_long(const struct tr_backend *backend, struct tr_known_long_work *work);
 enum tr_status tr_kat_ctr(const struct tr_backend *backend); /* needs a large stack */
 
-/* The known-answer tests of a backend's multi-buffer code, which the backend must have. These tests
- * need more stack than the other tests. Selection therefore does not run them: the first
- * multi-buffer call does. */
+/* The known-answer tests of multi-buffer code. The backend or a weaker one must have such code.
+ * These tests need more stack than the other tests. Selection therefore does not run them: the
+ * first multi-buffer call does. */
 enum tr_status tr_kat_multibuffer(const struct tr_backend *backend);
 
 /* As tr_select(), but tests each candidate with known(backend, falsify, memory), until one

@@ -3,11 +3,11 @@
  * Bitsliced AES without tables. Eight words hold the bits of several blocks, one word for each bit
  * of a byte. The S-box is a circuit of logic gates. No branch and no memory index depends on data.
  *
- * In memory, word b holds bit b of every byte. A lane has 64 bits in this file, and holds bits of
- * four blocks. In each lane, bit 16 r + 4 c + k belongs to the byte in row r and column c (FIPS-197
- * section 3.4) of block k. ShiftRows therefore rotates within 16 bits, and MixColumns rotates the
- * lane by multiples of 16 bits. A word may be a compiler vector of several lanes, each with its own
- * four blocks. No operation moves bits between lanes.
+ * In sliced form, word b holds bit b of every byte. A lane has 64 bits in this file, and holds bits
+ * of four blocks. In each lane, bit 16 r + 4 c + k belongs to the byte in row r and column c
+ * (FIPS-197 section 3.4) of block k. ShiftRows therefore rotates within 16 bits, and MixColumns
+ * rotates the lane by multiples of 16 bits. A word may be a compiler vector of several lanes, each
+ * with its own four blocks. No operation moves bits between lanes.
  *
  * Sources: bitsliced AES is by Matsui, and by Käsper and Schwabe ("Faster and Timing-Attack
  * Resistant AES-GCM", CHES 2009). The layout with rows of 16 bits is Pornin's (BearSSL,

@@ -18,9 +18,9 @@
 #    define TR_CFB_DECRYPT_ANY cfb_decrypt_any_length
 
 /*
- * Decrypts n bytes from offset `used` of the current block on. The parameter `shift` is the output
- * block, in which ciphertext has replaced the bytes before `used`. Returns this block with the n
- * bytes replaced as well.
+ * Decrypts n bytes from offset `used` of the current block on. The block `shift` holds ciphertext
+ * before this offset, and keystream from there on. Returns this block with the next n bytes
+ * replaced by ciphertext.
  */
 TR_INLINE TR_TARGET B cfb_head(B shift, unsigned used, uint8_t *out, const uint8_t *in, size_t n)
 {

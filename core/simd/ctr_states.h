@@ -124,8 +124,8 @@ TR_INLINE TR_TARGET uint64_t ctr_stage(enum ctr_stage stage, struct bulk *b, uin
 }
 
 /*
- * Encrypts all full groups with the table. The call has at least CTR_LONG_FROM - GROUP blocks, and
- * `low` is a multiple of GROUP. Returns the number of blocks that remain, fewer than GROUP.
+ * Encrypts all full groups with the table. The number `blocks` is at least CTR_LONG_FROM - GROUP,
+ * and `low` is a multiple of GROUP. Returns the number of blocks that remain, fewer than GROUP.
  */
 TR_INLINE TR_TARGET size_t ctr_by_states(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
 {

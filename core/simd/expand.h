@@ -7,7 +7,7 @@
  * changes nothing. The round-key operand of AESENCLAST is Rcon. So sub_word() returns
  * SubWord(w) ^ rcon in all columns.
  *
- * The bound is the latency of one shuffle and one AESENCLAST for each round key
+ * The bound is the latency of one shuffle, one AESENCLAST and one XOR for each round key
  * (docs/tuning/serial.md).
  */
 #ifndef TR_SIMD_EXPAND_H

@@ -81,7 +81,9 @@ struct gcm_long {
     struct product product;
     V y; /* the XOR of all lanes is the hash */
     V delta[GCM_LONG_STEADY];
-    V period; /* the XOR of any state of the current period and the state's table entry */
+    /* The XOR of a state of the current period and its table entry. The last vectors of a period
+     * need another value (from_table()). */
+    V period;
 };
 
 /* Returns in each lane: the low halves of two blocks (`low`), their high halves (`high`), and

@@ -109,8 +109,8 @@ TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HAL
 {
     struct bulk *r = &g->bulk;
     /*
-     * Makes gcc load the round keys again. Otherwise gcc reuses the keys that encrypted the tag's
-     * mask, and broadcasts each from a register with a shuffle.
+     * Makes gcc load the round keys again. Otherwise gcc reuses the keys that it loaded for the
+     * tag's mask, and broadcasts each from a register with a shuffle.
      */
     __asm__("" : "+r"(r->keys));
     V x[IN_FLIGHT], k = first_key(r->keys);

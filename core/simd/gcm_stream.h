@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM for streaming calls: counter mode interleaved with GHASH of the ciphertext. After each AES
- * round over a group, the code hashes one vector. Decryption hashes the same group. Encryption
- * hashes the previous group, because this group's ciphertext does not exist yet.
+ * GCM for streaming calls: counter mode interleaved with GHASH of the ciphertext. After each of the
+ * first IN_FLIGHT AES rounds over a group, the code hashes one vector. Decryption hashes the same
+ * group. Encryption hashes the previous group, because this group's ciphertext does not exist yet.
  *
  * On Zen 4, one bound for AES-128 is 10 AES operations and 4 carry-less multiplications a vector,
  * which share two ports. From 1024 bytes on, another bound is mostly tighter: the number of all
@@ -16,9 +16,9 @@
 #include "simd/gcm_parts.h"
 
 /*
- * The number of vectors that steady_counters() prepares. If the first counter of a group is at most
- * 2 * VBLOCKS modulo GROUP, the counters of these vectors differ only in their low bits (modulo
- * GROUP). This follows from (2 + STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
+ * The number of vectors that steady_counters() prepares. Let c be a group's first counter modulo
+ * GROUP. If c <= 2 * VBLOCKS, the counters of these vectors differ only in the low bits, which hold
+ * the counter modulo GROUP. This follows from (2 + STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
  */
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 
@@ -48,8 +48,8 @@ TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
  * If V_EQUAL_HALVES, the halves of each data block are exchanged in x. The two products of a low
  * and a high half then come from instructions that multiply halves in the same place. The other two
  * products need the low half of the power in the place of its high half, or the reverse. Loads from
- * 8 bytes before and after the power put the halves there. So no instruction is needed only to
- * exchange halves (docs/tuning/arm.md).
+ * 8 bytes before and after the power put the halves there. So only the first and the last vector
+ * need an instruction that exchanges halves (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
 {

@@ -6,7 +6,8 @@
  * The layout avoids 4K aliasing: Zen 4 delays a load whose address equals an earlier store's
  * address modulo 4096. A step stores its output only after its rounds. Later loads that the
  * processor executes during these rounds would wait for the store. So these loads must not alias
- * the step's output. The comment above each layout says how the layout ensures this.
+ * the step's output. The comments on the two layouts, below and in multibuffer_rows.h, say how far
+ * they ensure this.
  */
 #ifndef TR_SIMD_MULTIBUFFER_STATE_H
 #define TR_SIMD_MULTIBUFFER_STATE_H

@@ -107,8 +107,8 @@ TR_INLINE TR_TARGET void do_group(struct group g, struct bulk *b)
     UNROLL
     for (unsigned j = 0; j < u; j++)
         store_vector(b->out + (size_t)j * VBYTES, x[j], part_of(j, u, g.part));
-    /* Advances past a partial vector by its blocks only. CTR continues after such a group when its
-     * counter becomes aligned or wraps. */
+    /* Advances past a partial vector by its blocks only. In CTR, more groups can follow a partial
+     * vector, which ends where the counter becomes aligned or wraps. */
     bulk_advance(b, (size_t)u * VBYTES - (g.part ? VBYTES - g.part * TR_BLOCK : 0));
 }
 
@@ -159,9 +159,10 @@ TR_INLINE TR_TARGET void any_number(struct tr_shape shape, const struct tr_aes_k
 
 /*
  * The functions in the backend's struct tr_backend. They recognize a short call before they save
- * any register, and jump to the code for narrower registers. For a short call, narrower registers
- * are as fast. The processor can also forward their stores to the next call's loads. For few
- * blocks, the modes bypass these functions and call V_FEW_NAME(mode).
+ * any register, and jump to V_SHORT_NAME(mode). In ZMM and YMM backends, that function uses
+ * narrower registers. For a short call, narrower registers are as fast. The processor can also
+ * forward their stores to the next call's loads. For few blocks, the modes bypass these functions
+ * and call V_FEW_NAME(mode).
  */
 #define BULK_ARGUMENTS                                                                             \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, void *iv

@@ -12,7 +12,7 @@
  * is 64 bits of a lane; the low half is first in memory. Pointers need no alignment unless the
  * contract says so.
  *
- * Each operation has a cost class: the port that executes it. [aes] is an AES port, [alu] any
+ * Most operations have a cost class: the port that executes them. [aes] is an AES port, [alu] any
  * vector port, and [shuffle] a shuffle port, of which a core has one or two. [clmul] is the port of
  * carry-less multiplication; on Zen 4 it is an AES port. [load] and [store] are memory ports.
  * [slow] operations take several instructions and are not for inner loops. [free] operations take
@@ -48,7 +48,7 @@
  *   V_NAME(mode)
  *       the name of this backend's function for a parallel mode
  *   V_FEW_NAME(mode)
- *       the name of this backend's function for at most TR_FEW blocks of a parallel mode (x86)
+ *       the name of this backend's function for at most TR_FEW blocks of a parallel mode, if V_FEW
  *   V_SHORT_CALL
  *       the most blocks for which a parallel mode's function calls V_SHORT_NAME(mode); 0 if none
  *   V_SHORT_NAME(mode)
@@ -104,7 +104,9 @@
  *       if VBLOCKS is 4: lanes 0 and 2 (1 and 3) of a, then of b [shuffle]
  *
  * Logic and shifts
- *   v_xor(a, b), v_and(a, b), b_xor(a, b), b_and(a, b) [alu]
+ *   v_xor(a, b), b_xor(a, b), b_and(a, b) [alu]
+ *   v_and(a, b)
+ *       if V_MASKED is 0 [alu]
  *   v_xor3(a, b, c)
  *       [alu]; two operations where no single instruction does it
  *   v_shift_left64(x, n), v_shift_right64(x, n)

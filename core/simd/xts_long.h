@@ -39,7 +39,7 @@
 /*
  * After each use, a place moves down by SLIDE bytes, and the code stores new low halves in it. The
  * place then has the tweaks of the group PLACES groups later: the old tweaks times x^(8 SLIDE).
- * After TURNS moves it restarts at the top. XTS_LONG_FROM is the shortest call, in blocks.
+ * It restarts at the top after at most TURNS moves. XTS_LONG_FROM is the shortest call, in blocks.
  */
 #    define SLIDE         (PLACES * GROUP / 8)
 #    define TURNS         (STAY ? 8u : 16u)
@@ -194,9 +194,10 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, i
 }
 
 /*
- * Stores the tweaks of the first PLACES groups. Returns the third group's first tweak, because each
- * turn begins by storing the low halves of its third group's tweaks (xts_turn()). The first turn
- * stores the same bytes again, so the third place starts one SLIDE below the top.
+ * Stores the tweaks of the first PLACES groups. The third place starts one SLIDE below the top,
+ * where xts_turn() first stores the low halves of the third group's tweaks. In the first turn these
+ * are the same bytes again. They begin with the third group's first tweak, which this function
+ * returns.
  */
 TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 {

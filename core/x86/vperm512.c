@@ -3,8 +3,8 @@
  * AES by byte permutation in ZMM registers (AVX-512 VBMI). VPERMI2B looks up bytes in a table of
  * 128 bytes in two registers. The S-box is therefore two look-ups, and a blend by each byte's
  * highest bit. Unlike in vperm.h, the round keys need no conversion. No address depends on data,
- * because the S-box tables are loaded whole. Valgrind does not support AVX-512: `make constant-time`
- * checks this backend with crates/taint.
+ * because the S-box tables are loaded whole. Valgrind does not support AVX-512: `make
+ * constant-time` checks this backend with crates/taint.
  *
  * The bound on Zen 4 is 7.2 cycles for a round of 64 bytes. With eight vectors in flight, the round
  * takes 8.2 cycles. One or two blocks, and the serial modes, are latency-bound: a round takes at
@@ -258,11 +258,13 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /* ---- The serial modes ---- */
 
 /*
- * As in simd/serial.h, the chain carries the state of the next block after its first XOR, and f is
- * the operand of that XOR. In OFB, f is the first round key. In CBC it is the first round key XOR
- * the next input block, in CFB the first round key XOR the current one. The code XORs f into the
- * last round key outside the chain. The output is therefore the state XOR f, and in CFB the state
- * XOR the first round key.
+ * As in simd/serial.h, the last round of a block also does the first XOR of the next block, with
+ * the operand f. The code XORs f into the last round key outside the chain. After the last round, x
+ * is therefore the state of the next block. K[0] is the first round key:
+ *
+ *     OFB   f = K[0]                        output = x ^ f
+ *     CBC   f = K[0] ^ next input block     output = x ^ f
+ *     CFB   f = K[0] ^ current input block  output = x ^ K[0]
  */
 TR_INLINE TR_TARGET void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t blocks, uint8_t *iv, enum tr_op op)

@@ -49,9 +49,9 @@ static int is_suitable(int fd, enum trossl_host host)
             memcmp(begin, TROSSL_COUNTERS_MAGIC, sizeof(begin)) == 0);
 }
 
-/* Writes the numbers and names of the backends and operations into the section. Processes that
- * start together write the same bytes, so no lock is needed. Writes the magic last, so that a
- * process that sees the magic also sees the names. */
+/* Writes the table sizes (TR_MAX_BACKENDS, TR_OPS) and the names of the backends and operations
+ * into the section. Processes that start together write the same bytes, so no lock is needed.
+ * Writes the magic last, so that a process that sees the magic also sees the names. */
 static void describe(struct trossl_counters_file *file)
 {
     file->backends = TR_MAX_BACKENDS;

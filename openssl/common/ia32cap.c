@@ -5,8 +5,8 @@
  * tenrounds uses.
  *
  * A word after "~" hides the CPUID bits that are set in it. A word without "~" replaces the CPUID
- * bits. An empty first word changes nothing. Since 3.5, an empty later word also changes nothing if
- * another word follows.
+ * bits. An empty first word changes nothing if another word follows. Since 3.5, the same holds for
+ * an empty later word.
  *
  * If the list ends before word 1, every version of libcrypto takes word 1 as zero (crypto/cpuid.c
  * of 3.0 to 4.0). OPENSSL_ia32cap=~0x200000000000000 therefore also hides AVX2, AVX-512 and VAES.

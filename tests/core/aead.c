@@ -139,7 +139,7 @@ static void crosscheck(const struct tr_backend *b, const struct aead *a)
     tap_ok(good == n, "%s: %s equals bitslice at %u text lengths", tr_backend_name(b), a->name, n);
 }
 
-/* Tests every length of IV that the mode accepts. */
+/* Tests every IV length from a->iv.min to a->iv.max. GCM accepts longer IVs, too. */
 static void every_iv(const struct tr_backend *b, const struct aead *a)
 {
     static struct message m;

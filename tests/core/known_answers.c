@@ -127,9 +127,10 @@ static void plant(const char *what, const char *where)
     copy = *real;
 }
 
-/* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS. With
- * xts_unit, only counting tables and runs of data units use the bulk operations for short data
- * units. Short calls therefore have a fault of their own. */
+/* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS. If a
+ * backend has xts_unit, only hosts that count (counting.h) and runs of data units use bulk
+ * operations for short data units. The self-test must therefore notice a fault in short calls
+ * alone. */
 static void test_operation(unsigned op)
 {
     if (real->bulk[op] == NULL)

@@ -5,9 +5,10 @@
  * sequences use AES and other ciphers. A failing sequence is shortened before it is printed. The
  * argument is the duration in seconds (default 5).
  *
- * The sequences leave out calls after which the default provider's state is undefined:
- * - data or a final after CMAC's final, which tenrounds refuses;
- * - a new GMAC key during a message, without a new IV;
+ * The sequences leave out calls for which the default provider's state is undefined:
+ * - data or a final after a final; in CMAC, tenrounds refuses these calls;
+ * - data or a final after a new GMAC key during a message, without a new IV;
+ * - data or a final after a failed call with parameters or a key;
  * - a key after a cipher was refused.
  * The sequences also leave out a copy of a CMAC context while a new cipher has no key. tenrounds
  * refuses that copy if an AES key is set and the new cipher is not AES.
@@ -50,7 +51,8 @@ struct state {
     const struct cipher *now, *next;
     bool key_set, iv_set;
     bool refused; /* the last cipher was refused */
-    /* The test skips data and final. CMAC: after final. GMAC: after a new key during a message. */
+    /* The test skips data and final: after a final, and after a failed call with parameters or a
+     * key. For GMAC, also after a new key during a message. */
     bool spent;
     bool begun;
     EVP_MAC_CTX *ctx[SIDES];
@@ -81,7 +83,7 @@ struct values {
 
 /* The parameters of a call, and flags for the values that they contain. */
 struct asked {
-    const struct cipher *cipher; /* NULL: no cipher, or a cipher that does not exist */
+    const struct cipher *cipher; /* NULL: no cipher, or one that the MAC must refuse */
     bool cipher_given, key_given, iv_given;
     size_t key_len;
     OSSL_PARAM params[6];
@@ -446,8 +448,8 @@ static bool vectors(const struct evp_side *alone, const struct file *f)
     return good && *error == '\0' && valid == f->valid && invalid == f->invalid;
 }
 
-/* Whether tenrounds computes a CMAC whose caller prefers or demands tenrounds in any form. No other
- * provider is loaded that could compute the CMAC instead. */
+/* Whether CMAC's init succeeds with each form of a property query that prefers or demands
+ * tenrounds. No other provider is loaded that could compute the CMAC instead. */
 static bool alone(const struct evp_side *side)
 {
     static const char *const queries[] = {"",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares CBC records of SSL 3.0, TLS 1.0 to 1.2 and DTLS, as libssl passes them to a provider
- * (RFC 5246 section 6.2.3.2). The default provider and tenrounds seal and open valid and invalid
- * records with every MAC length that libssl uses. If the padding is wrong, the provider must return
- * a random MAC, which differs between calls and from the MAC in the record.
+ * (RFC 5246 section 6.2.3.2). The default provider and tenrounds seal records, and open valid and
+ * invalid records with every MAC length that libssl uses. If the padding is wrong, the provider
+ * must return a random MAC, which differs between calls and from the MAC in the record.
  */
 #include "sides.h"
 
@@ -74,8 +74,7 @@ static void open_record(EVP_CIPHER_CTX *ctx, const uint8_t *record, size_t len, 
         memcpy(o->mac, mac, o->mac_len);
 }
 
-/* Writes a random record before encryption, with MAC and padding. Returns the length of the
- * record. */
+/* Writes the plaintext of a random record, with MAC and padding. Returns its length. */
 static size_t compose(struct tap_random *random, unsigned v, size_t mac_size, uint8_t *plain)
 {
     const size_t payload =
@@ -292,8 +291,8 @@ static bool one_after_the_other(void)
     for (unsigned n = 0; good && n < 400; n++) {
         size_t len = compose(&random, 3, 32, record);
         len = spoil(&random, n % 2 ? NONE : TOO_SHORT_RECORD, record, len, 16);
-        /* The explicit IV is the first block. Only the plaintext of this block depends on the
-         * chaining value. */
+        /* Encrypts every record from the same IV, although the contexts chain records. This changes
+         * only the plaintext of the first block, which is the explicit IV. */
         encrypt_raw("AES-192-CBC", key, iv, record, len);
         for (int i = 0; i < SIDES; i++)
             open_record(ctx[i], record, len, &o[i]);

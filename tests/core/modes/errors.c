@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the errors of the modes outside struct tr_cipher, except GCM. Each error has its own
- * status, and the call leaves the output unchanged. ../aead.c tests the order of AEAD calls. */
+/* Tests the errors of the modes outside struct tr_cipher. For GCM, tests only the key lengths. Each
+ * error has its own status, and the call leaves the output unchanged. ../aead.c tests the order of
+ * AEAD calls. */
 #include "../common.h"
 
 #define ROOM 256

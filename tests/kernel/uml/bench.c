@@ -434,9 +434,10 @@ static int open_all(struct work *w, const struct operation *op, unsigned int byt
     w->out = op->aead && op->decrypt ? page_address(w->out_pages) : w->in;
     for (i = 0; i < sizeof(raw); i++)
         raw[i] = i * 7 + 1;
+    /* The first byte of an IV for the kernel's CCM is the size of the length field, less one. All
+     * other bytes of the IVs are zeros. */
     memset(w->iv, 0, sizeof(w->iv));
     w->iv[0] = strncmp(op->name, "ccm", 3) == 0 ? 2 : 0;
-    /* CCM's kernel IV begins with the size of its length field less one. All nonces are zeros. */
     memset(w->core_iv, 0, sizeof(w->core_iv));
     entries(w->src, w, w->in_pages);
     entries(w->dst, w, w->out_pages);
