@@ -211,8 +211,9 @@ pub const TRACE_RATE: u32 = 499;
 #[command(
     override_usage = "tenrounds trace [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
                             tenrounds trace [OPTIONS] -p PID[,PID...]\n       \
-                            tenrounds trace [OPTIONS] --all",
-    group = clap::ArgGroup::new("whom").required(true).args(["command", "pid", "all"])
+                            tenrounds trace [OPTIONS] --all\n       \
+                            tenrounds trace --print-bpftrace [--output FILE]",
+    group = clap::ArgGroup::new("whom").required(true).args(["command", "pid", "all", "print_bpftrace"])
 )]
 pub struct TraceArgs {
     /// Trace these processes, and what they start
@@ -260,6 +261,13 @@ pub struct TraceArgs {
     /// meanwhile. `tenrounds run --count` has no such cost, and counts what tenrounds executes.
     #[arg(long)]
     pub count: bool,
+
+    /// Print a script for bpftrace that counts the same calls, and trace nothing
+    ///
+    /// The script has a probe for each function that --count counts in the libraries that are
+    /// installed here, and for what tenrounds executes.
+    #[arg(long, conflicts_with_all = ["seconds", "evidence", "count", "json"])]
+    pub print_bpftrace: bool,
 
     /// Write JSON instead of text
     #[arg(long)]

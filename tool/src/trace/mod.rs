@@ -42,6 +42,9 @@ struct Body {
 pub fn run(args: &TraceArgs) -> Result<()> {
     // A file that cannot be written is an error before anything is traced.
     args.output.as_deref().map_or(Ok(()), terminal::writable)?;
+    if args.print_bpftrace {
+        return write(args, count::script()?, false);
+    }
     match args.command.is_empty() {
         true => processes(args),
         false => command(args),
@@ -62,6 +65,7 @@ pub fn everybody(seconds: f64) -> Result<Trace> {
         rate: crate::cli::TRACE_RATE,
         evidence: false,
         count: false,
+        print_bpftrace: false,
         json: false,
         output: None,
         command: Vec::new(),
@@ -327,6 +331,12 @@ fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
         }
         false => text::render(&trace, args.evidence),
     };
+    write(args, text, has_command)
+}
+
+/// Writes to the file of --output, or to standard output, which belongs to the command if there is
+/// one.
+fn write(args: &TraceArgs, text: String, has_command: bool) -> Result<()> {
     match (&args.output, has_command) {
         (Some(path), _) => {
             let plain = anstream::adapter::strip_str(&text).to_string();

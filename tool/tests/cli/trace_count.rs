@@ -192,3 +192,52 @@ fn data_below_the_stack_pointer_survives() {
         &["libcrypto.so: EVP_EncryptUpdate not counted"],
     );
 }
+
+/// The script has each counted function of the system's libcrypto, and our probe.
+#[test]
+fn a_script_for_bpftrace() {
+    let place = Place::new();
+    let script = place.tool(["trace", "--print-bpftrace"]).done().ok().out;
+    for function in ["EVP_EncryptUpdate", "EVP_DecryptUpdate", "EVP_Cipher"] {
+        let probes = script
+            .lines()
+            .filter(|line| line.starts_with("uprobe:/") && line.ends_with(&format!(":{function}")));
+        assert!(probes.count() > 0, "{function}: {script}");
+    }
+    contains(
+        &script,
+        &["= \"aes-128-gcm\";", ":tenrounds:bulk\n", "END {"],
+    );
+    let file = place.path("aes.bt");
+    let mut tool = place.tool(["trace", "--print-bpftrace", "--output"]);
+    assert_eq!(tool.arg(&file).done().ok().out, "");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), script);
+    for with in [&["--all"][..], &["--json"], &["--count"], &["--", "true"]] {
+        let all = ["trace", "--print-bpftrace"].iter().chain(with);
+        contains(&place.tool(all).done().failed(2), &["--print-bpftrace"]);
+    }
+}
+
+/// bpftrace reads the script, and finds no wrong name or type. Whether it can count here depends on
+/// the kernel.
+#[test]
+#[ignore = "needs bpftrace: scripts/check-full runs it"]
+fn bpftrace_reads_the_script() {
+    if crate::support::emulated() {
+        return;
+    }
+    let place = Place::new();
+    let script = place.tool(["trace", "--print-bpftrace"]).done().ok().out;
+    let read = |name: &str, script: &str| {
+        let file = place.file(name, script);
+        let done = Command::new("bpftrace").arg("-d").arg(file).output();
+        let done = done.expect("this needs bpftrace");
+        String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr)
+    };
+    let said = read("aes.bt", &script);
+    assert!(said.contains("AST after: ResourceAnalyser"), "{said}");
+    // What it says of a wrong script, so that the check above can fail.
+    let wrong = script.replacen("$bytes = ", "$bytes = $missing + ", 1);
+    let said = read("wrong.bt", &wrong);
+    assert!(!said.contains("AST after: ResourceAnalyser"), "{said}");
+}

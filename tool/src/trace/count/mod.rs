@@ -6,6 +6,7 @@ mod files;
 mod functions;
 mod kernel;
 mod program;
+mod script;
 
 use super::result::{Counted, Counts, SizeClass};
 use super::target::maps::{Mapping, Maps};
@@ -18,6 +19,7 @@ use files::{Entry, Files};
 use functions::{Algorithm, FUNCTIONS};
 use kernel::{Probe, Sums, Whose};
 use program::{Key, Namespace, Placement, Sum};
+pub use script::script;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
