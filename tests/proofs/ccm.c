@@ -6,7 +6,7 @@
  * the nonce length allows.
  *
  * CBMC: --no-array-field-sensitivity --unwind 4 --unwindset memcmp.0:130,tr_equal.0:18
- * CBMC: --unwindset tr_cleanse_inline.0:18,tr_cleanse_inline.1:18
+ * CBMC: --unwindset tr_cleanse_inline.0:4,tr_cleanse_inline.1:18,tr_cleanse_inline.2:18
  */
 #define LONGEST 20u
 #include "proof.h"

@@ -226,6 +226,22 @@ fn bpftrace_reads_the_script() {
     if crate::support::emulated() {
         return;
     }
+    let version = Command::new("bpftrace").arg("--version").output();
+    let version = version.map_or(String::new(), |done| {
+        String::from_utf8_lossy(&done.stdout).trim().to_owned()
+    });
+    let minor = version
+        .strip_prefix("bpftrace v0.")
+        .and_then(|rest| rest.split('.').next());
+    // Newer ones have another option -d, which prints nothing after types were checked.
+    if !minor
+        .and_then(|minor| minor.parse().ok())
+        .is_some_and(|minor: u32| (11..=20).contains(&minor))
+    {
+        return skip(&format!(
+            "this needs bpftrace 0.11 to 0.20, and finds '{version}'"
+        ));
+    }
     let place = Place::new();
     let script = place.tool(["trace", "--print-bpftrace"]).done().ok().out;
     let read = |name: &str, script: &str| {

@@ -143,7 +143,8 @@ fn probe(file: &Path, function: &Function) -> String {
 fn ours(libcrypto: Option<&LibCrypto>) -> String {
     match module::find(libcrypto) {
         Ok(module) if is_plain(&module) => format!(
-            "// The operation's number is in core/dispatch/backend.h (enum tr_op).\n\
+            "// What tenrounds executes. The operation's number is in core/dispatch/backend.h (enum\n\
+             // tr_op). With -p, remove this for a process that does not load tenrounds.\n\
              usdt:{}:tenrounds:bulk\n{{\n    @executed[comm, str(arg1), arg0] = sum(arg2);\n}}\n",
             module.display()
         ),
