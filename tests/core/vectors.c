@@ -299,8 +299,8 @@ static void run_file(const struct tr_backend *b, const struct vector_file *f,
     }
     cases += n[0] + n[1];
     tap_ok(failed == 0 && n[0] == f->encrypt && n[1] == f->decrypt,
-           "%s: %s, %u encryption and %u decryption cases, expected %u and %u",
-           tr_backend_name(b), f->path, n[0], n[1], f->encrypt, f->decrypt);
+           "%s: %s, %u encryption and %u decryption cases, expected %u and %u", tr_backend_name(b),
+           f->path, n[0], n[1], f->encrypt, f->decrypt);
 }
 
 static bool read_file(const struct vector_file *f, struct rsp_file *rsp)

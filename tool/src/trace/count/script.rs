@@ -52,12 +52,12 @@ pub fn script() -> Result<String> {
 fn head() -> String {
     format!(
         "#!/usr/bin/env bpftrace\n\
-         // Calls that encrypt or decrypt, with their bytes: what `tenrounds trace --count` counts,\n\
-         // for the libraries of this machine. Written by tenrounds {}.\n\
+         // Calls that encrypt or decrypt, with their bytes, in the libraries of this machine, as\n\
+         // `tenrounds trace --count` counts them. Written by tenrounds {}.\n\
          // Start it as root: `bpftrace FILE`, or `bpftrace -p PID FILE` for one process. Ctrl-C\n\
          // ends it and prints the counts. Each call takes about 1 to 3 us more meanwhile.\n\
-         // @calls, @bytes, @in_place: the process, the function, and in OpenSSL the algorithm with\n\
-         // its number. @sizes: bytes of a call.\n",
+         // @calls, @bytes, @in_place: by process, function, and in OpenSSL algorithm and its\n\
+         // number. @sizes: bytes of a call.\n",
         env!("CARGO_PKG_VERSION")
     )
 }
