@@ -37,7 +37,7 @@ struct tr_jobs {
  * Adds a job to the totals. The caller has stored the job at list[count].
  *
  * The cycles are those of CBC with AES-128 on Zen 4. A block of a chain takes 41 cycles: one for
- * the XOR, and 4 for each of 10 rounds. The first five blocks take only 17 cycles each, because
+ * the XOR, and 4 for each of 10 rounds. The first five blocks take only 27 cycles each, because
  * successive chains overlap in the reorder window.
  */
 static inline void tr_jobs_add(struct tr_jobs *jobs, const struct tr_job *job)
@@ -46,7 +46,7 @@ static inline void tr_jobs_add(struct tr_jobs *jobs, const struct tr_job *job)
     jobs->count++;
     jobs->blocks += blocks;
     jobs->longest = blocks > jobs->longest ? blocks : jobs->longest;
-    jobs->serial += blocks <= 4 ? 17 * (uint64_t)blocks : 41 * (uint64_t)blocks - 120;
+    jobs->serial += blocks <= 5 ? 27 * (uint64_t)blocks : 41 * (uint64_t)blocks - 75;
     jobs->own |= job->key != jobs->list->key;
     jobs->tails |= blocks % 4 != 0;
 }

@@ -25,9 +25,9 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
  * cycles on Zen 4:
  *
  * - Jobs one after the other take `serial` cycles (struct tr_jobs).
- * - Multi-buffer code takes 400, plus 22 for each job, plus 45 for each step of all lanes. With
- *   different keys it takes 700 plus 30 for each job, plus 45 for each step, because it copies the
- *   round-key schedules of all lanes.
+ * - Multi-buffer code takes 500, plus 28 for each job, plus 48 for each step of all lanes. Different
+ *   keys add 350 and 10 for each job, because it copies the round-key schedules of all lanes.
+ *   Partial batches add 30 for each job, because it copies their input and output.
  *
  * Multi-buffer code has 8 lanes without VAES, and at least 16 with VAES. 32-bit code has half as
  * many lanes. The estimate does not distinguish 32-bit code, so there it may choose multi-buffer
@@ -39,7 +39,8 @@ static int is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
     const unsigned lanes = b->features & TR_FEATURE_VAES ? 16 : 8;
     const uint64_t steps =
         jobs->blocks / lanes > jobs->longest ? jobs->blocks / lanes : jobs->longest;
-    return jobs->serial > (jobs->own ? 700 + 30 * count : 400 + 22 * count) + 45 * steps;
+    return jobs->serial > 500 + 28 * count + 48 * steps + (jobs->own ? 350 + 10 * count : 0) +
+                              (jobs->tails ? 30 * count : 0);
 }
 
 /* Whether a backend's multi-buffer code passes its known-answer tests. Runs them before the first
