@@ -21,6 +21,36 @@
  * one by one, so a wider load would cause a store-forwarding stall. */
 #    define POLYVAL_NARROW 4u
 
+/*
+ * The powers of H that first_powers() computes for a message, and the most blocks that are hashed
+ * with these powers alone. No other message would use more powers, and each costs a multiplication
+ * and a reduction. A reduction for each group of ALONE_POWERS blocks costs less: messages of 64 to
+ * 750 bytes take 4 to 25 % less time (Zen 4).
+ */
+#    define ALONE_POWERS (VBLOCKS == 4 ? 8u : 4u)
+#    define ALONE_BLOCKS 48u
+
+/* Hashes a short message in groups of ALONE_POWERS blocks. The first group may be smaller. */
+TR_INLINE TR_TARGET void hash_in_groups(struct tr_ghash *g, const uint8_t *in, size_t blocks)
+{
+    const unsigned n = (unsigned)(blocks - 1) % ALONE_POWERS + 1;
+    B y = polynomial(g->hash);
+    y = hash_rest(g->key, y, in, n, 1);
+    for (in += (size_t)n * TR_BLOCK, blocks -= n; blocks != 0; blocks -= ALONE_POWERS) {
+        y = hash_rest(g->key, y, in, ALONE_POWERS, 1);
+        in += ALONE_POWERS * TR_BLOCK;
+    }
+    store_polynomial(g->hash, y);
+}
+
+/* Hashes a longer message, with more powers in its key, which no other message shares. */
+static NOT_INLINE TR_TARGET void hash_alone(struct tr_ghash *g, const uint8_t *in, size_t blocks)
+{
+    const struct tr_ghash_key *k = g->key;
+    append_powers(k, (uintptr_t)k + 2 * tr_ghash_published(k), stage_for(blocks));
+    hash_blocks(g, in, blocks, 1);
+}
+
 static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                               size_t blocks, void *state)
 {
@@ -30,6 +60,10 @@ static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const 
         narrower->bulk[TR_OP_POLYVAL](key, out, in, blocks, state);
     else if (have_powers(g->key, blocks))
         hash_blocks(g, in, blocks, 1);
+    else if (blocks <= ALONE_BLOCKS && g->key->unshared)
+        hash_in_groups(g, in, blocks);
+    else if (g->key->unshared)
+        hash_alone(g, in, blocks);
     else
         with_powers(polyval, key, out, in, blocks, g, &g->key, stage_for(blocks));
 }
