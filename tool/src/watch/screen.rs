@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The terminal: drawn on while `watch` runs, and afterwards as it was before, however `watch` ends.
+
+use super::keys::{View, Wish};
+use super::result::Watch;
+use super::{draw, is_drawable, machine, terminal_failed, Watching};
+use crate::cli::WatchArgs;
+use crate::error::{Error, Result};
+use crate::trace;
+use anstream::{AutoStream, ColorChoice};
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::{cursor, execute, style, terminal};
+use ratatui::Terminal;
+use std::io::{self, stdout, Stdout};
+use std::time::Duration;
+
+/// Refuses to draw where nobody would see it.
+pub fn available() -> Result<()> {
+    is_drawable().map_err(|why| {
+        Error::failure(format!(
+            "{why}: use 'tenrounds watch --batch' for tables, or 'tenrounds trace' for one report"
+        ))
+    })
+}
+
+/// A terminal that is drawn on. It is restored when this is dropped.
+struct Screen(Terminal<CrosstermBackend<Stdout>>);
+
+impl Screen {
+    fn open() -> io::Result<Screen> {
+        restore_on_panic();
+        let opened = terminal::enable_raw_mode()
+            .and_then(|()| execute!(stdout(), terminal::EnterAlternateScreen, cursor::Hide))
+            .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        if opened.is_err() {
+            restore();
+        }
+        opened.map(Screen)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Errors mean that the terminal is gone.
+fn restore() {
+    let _ = terminal::disable_raw_mode();
+    let _ = execute!(stdout(), terminal::LeaveAlternateScreen, cursor::Show);
+}
+
+/// The message of a panic would be lost with the alternate screen.
+fn restore_on_panic() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        restore();
+        usual(panic);
+    }));
+}
+
+/// Draws until a key or a signal ends it.
+pub fn show(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
+    let colour = AutoStream::choice(&stdout()) != ColorChoice::Never;
+    // crossterm has an opinion of its own on NO_COLOR, which --color=always overrides.
+    style::force_color_output(colour);
+    let mut view = View::new(Duration::from_secs_f64(args.interval), colour);
+    let title = machine(&watching.host, watching.processors);
+    let mut screen = Screen::open().map_err(terminal_failed)?;
+    let mut shown: Option<Watch> = None;
+    let mut updates = 0;
+    loop {
+        let mut draw = |view: &View, shown: Option<&Watch>| {
+            let drawn = screen
+                .0
+                .draw(|frame| draw::page(frame, view, shown, &title));
+            drawn.map(drop).map_err(terminal_failed)
+        };
+        draw(&view, shown.as_ref())?;
+        match next(watching, &view).map_err(terminal_failed)? {
+            Next::Quit => return Ok(()),
+            Next::Key(key) => match view.press(key, shown.as_ref()) {
+                Wish::Quit => return Ok(()),
+                Wish::Redraw => screen.0.clear().map_err(terminal_failed)?,
+                Wish::Nothing => {}
+            },
+            Next::Resized => {}
+            Next::Due => {
+                let watch = watching.update();
+                updates += 1;
+                assert_ne!(args.panic_at, Some(updates), "as --panic-at asks");
+                if args.updates == Some(updates) {
+                    return Ok(());
+                }
+                if !view.is_paused {
+                    view.settle(&watch);
+                    view.notes = watching.ended().into_iter().collect();
+                    view.notes.extend(watching.limits(&watch));
+                    shown = Some(watch);
+                }
+            }
+        }
+    }
+}
+
+enum Next {
+    Quit,
+    Key(event::KeyEvent),
+    Resized,
+    /// The interval is over.
+    Due,
+}
+
+/// Handles samples until there is something to draw.
+fn next(watching: &mut Watching, view: &View) -> io::Result<Next> {
+    loop {
+        watching.live.take();
+        if trace::interrupted() {
+            return Ok(Next::Quit);
+        }
+        if watching.live.age() >= view.interval {
+            return Ok(Next::Due);
+        }
+        if !event::poll(trace::PAUSE)? {
+            continue;
+        }
+        match event::read()? {
+            Event::Key(key) if key.kind != KeyEventKind::Release => return Ok(Next::Key(key)),
+            Event::Resize(..) => return Ok(Next::Resized),
+            _ => {}
+        }
+    }
+}
