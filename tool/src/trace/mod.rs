@@ -26,6 +26,8 @@ use count::Counter;
 use indicatif::ProgressBar;
 pub use live::Live;
 use report::{Circumstances, Files};
+#[cfg(test)]
+pub use result::Evidence;
 pub use result::{Finding, Module, ModuleKind, Place, Process, Trace};
 pub use sampler::Target;
 use sampler::{Event, Sampler};

@@ -249,11 +249,11 @@ fn about(view: &View, watch: &Watch) -> Vec<String> {
         return vec!["The process has no more samples in this time. Esc leads back.".to_owned()];
     };
     let mut lines = vec![format!(
-        "{} ({}): AES {} of its time, which is {} of the machine; threads: {}",
+        "{} ({}): uses {} of the machine, {} of that in AES code; threads: {}",
         process.name,
         process.pid,
-        percent(process.aes_share),
         percent(watch.of_machine(process.samples)),
+        percent(process.aes_share),
         process.threads
     )];
     lines.extend(watch.rate(process).map(|rate| {
@@ -316,4 +316,280 @@ fn help() -> Vec<String> {
         "q        quit",
     ];
     lines.map(str::to_owned).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Evidence, Module, ModuleKind, Place, Trace};
+    use crate::watch::result::Rate;
+    use classify::hot::Confidence;
+    use ratatui::backend::TestBackend;
+    use ratatui::buffer::Buffer;
+    use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use ratatui::Terminal;
+    use std::time::Duration;
+
+    fn finding(work: Work, samples: u64) -> Finding {
+        Finding {
+            work,
+            confidence: Confidence::Certain,
+            mode: Some("gcm"),
+            module: Module {
+                kind: ModuleKind::File,
+                path: Some("/usr/lib/libexample.so.1".to_owned()),
+                build_id: None,
+                library: None,
+                package: None,
+            },
+            samples,
+            share: samples as f64 / 100.0,
+            threads: 2,
+            places: vec![Place {
+                function: Some("encrypt".to_owned()),
+                address: 0x1000,
+                samples,
+            }],
+            evidence: Evidence {
+                address: 0x1010,
+                start: 0x1000,
+                end: 0x1020,
+                table: None,
+                code: Vec::new(),
+            },
+            reach: crate::scan::Reach::Unknown,
+            with_tenrounds: None,
+        }
+    }
+
+    fn process(pid: u32, name: &str, findings: Vec<Finding>) -> Process {
+        let aes = findings.iter().filter(|it| it.work.is_aes());
+        let aes_samples: u64 = aes.map(|it| it.samples).sum();
+        Process {
+            pid,
+            serial: u64::from(pid),
+            name: name.to_owned(),
+            samples: 100,
+            kernel_samples: 0,
+            threads: 2,
+            aes_share: aes_samples as f64 / 100.0,
+            aes_samples,
+            findings,
+        }
+    }
+
+    fn watch(processes: Vec<Process>) -> Watch {
+        let trace = Trace {
+            verdict: Vec::new(),
+            seconds: 2.0,
+            rate: 100,
+            samples: 100 * processes.len() as u64,
+            kernel_samples: None,
+            kernel_copies: None,
+            lost: 0,
+            aes_share: 0.25,
+            unseen_below: None,
+            processes,
+            troubles: Vec::new(),
+            counts: None,
+        };
+        let rate = Rate {
+            pid: 7,
+            serial: 7,
+            bytes_per_second: 1.5e9,
+            processes: 3,
+        };
+        Watch::new(trace, 2, vec![rate])
+    }
+
+    fn example() -> Watch {
+        let both = vec![finding(Work::Vaes512, 50), finding(Work::AesNi, 20)];
+        watch(vec![
+            process(7, "server", both),
+            process(8, "old", vec![finding(Work::Tables, 10)]),
+            process(9, "idle", Vec::new()),
+        ])
+    }
+
+    fn view(colour: bool) -> View {
+        let mut view = View::new(Duration::from_secs(1), colour);
+        view.notes = vec!["A note that is somewhat longer than a narrow screen.".to_owned()];
+        view
+    }
+
+    fn press(view: &mut View, code: KeyCode, watch: &Watch) {
+        view.press(KeyEvent::new(code, KeyModifiers::NONE), Some(watch));
+    }
+
+    fn drawn(view: &View, watch: Option<&Watch>, columns: u16, rows: u16) -> Buffer {
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        terminal
+            .draw(|frame| page(frame, view, watch, "A processor, 2 processors"))
+            .unwrap();
+        terminal.backend().buffer().clone()
+    }
+
+    fn lines(buffer: &Buffer) -> Vec<String> {
+        let width = usize::from(buffer.area.width).max(1);
+        let rows = buffer.content.chunks(width);
+        let text = |row: &[ratatui::buffer::Cell]| row.iter().map(|it| it.symbol()).collect();
+        rows.map(|row| -> String { text(row) })
+            .map(|row| row.trim_end().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn a_row_has_what_is_known_of_a_process() {
+        let example = example();
+        let lines = lines(&drawn(&view(false), Some(&example), 100, 14));
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let rows: Vec<String> = lines.iter().map(|line| words(line)).collect();
+        // 80 of 400 possible samples are AES.
+        let head = "AES 20 % of the machine, 25 % of the time used; 300 samples, 0 lost, in the last 2.0 s";
+        assert_eq!(rows[0], head);
+        assert_eq!(rows[4], "PID COMMAND AES CPU MB/s CLASS MODE LIBRARY");
+        assert_eq!(
+            rows[5],
+            "7 server 70 % 25 % 1,500 VAES 512 +1 GCM libexample.so.1"
+        );
+        assert_eq!(
+            rows[6],
+            "8 old 10 % 25 % tables (cache-timing!) GCM libexample.so.1"
+        );
+        assert_eq!(rows[7], "9 idle 0.00 % 25 % -");
+    }
+
+    #[test]
+    fn narrow_screens_keep_command_share_and_class() {
+        let example = example();
+        let at = |columns, rows| lines(&drawn(&view(false), Some(&example), columns, rows));
+        let narrow = at(40, 24).join("\n");
+        for part in [
+            "COMMAND",
+            "AES",
+            "server",
+            "70 %",
+            "VAES 512 +1",
+            "tables (cache-timing!)",
+        ] {
+            assert!(narrow.contains(part), "no {part} in\n{narrow}");
+        }
+        assert!(
+            !narrow.contains("LIBRARY") && !narrow.contains("PID"),
+            "{narrow}"
+        );
+        let short = at(80, 5);
+        assert!(short[0].contains("AES 20 % of the machine"), "{short:?}");
+        assert!(short.join("\n").contains("server"), "{short:?}");
+        assert!(short[4].starts_with("q quit"), "{short:?}");
+    }
+
+    #[test]
+    fn no_size_is_a_panic_and_no_name_draws_outside_of_its_cells() {
+        let long = "x".repeat(400);
+        let names = [
+            "\u{202e}evil\u{200b}",
+            "\x1b[2J\x07",
+            "wide \u{5b57}\u{5b57}",
+            "e\u{301}",
+            "",
+            &long,
+        ];
+        let hostile = names.iter().zip(7..).map(|(name, pid)| {
+            process(
+                pid,
+                &crate::style::clean(name),
+                vec![finding(Work::Tables, 10)],
+            )
+        });
+        let hostile = watch(hostile.collect());
+        for code in [KeyCode::Null, KeyCode::Enter, KeyCode::Char('?')] {
+            let mut view = view(true);
+            view.settle(&hostile);
+            press(&mut view, code, &hostile);
+            press(&mut view, KeyCode::End, &hostile);
+            for columns in (0..60).chain([200]) {
+                for rows in (0..14).chain([60]) {
+                    drawn(&view, None, columns, rows);
+                    let buffer = drawn(&view, Some(&hostile), columns, rows);
+                    for line in lines(&buffer) {
+                        let is_steering =
+                            |c: char| c.is_control() || c == '\u{202e}' || c == '\u{200b}';
+                        assert!(!line.contains(is_steering), "{line:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tables_stand_out() {
+        let example = example();
+        let cell = |colour| {
+            let buffer = drawn(&view(colour), Some(&example), 100, 14);
+            let at = buffer.content.iter().position(|it| it.symbol() == "(");
+            (buffer.content[at.unwrap()].clone(), buffer)
+        };
+        let (coloured, _) = cell(true);
+        assert_eq!(coloured.fg, Color::Red);
+        let (plain, all) = cell(false);
+        assert!(plain
+            .modifier
+            .contains(Modifier::BOLD | Modifier::UNDERLINED));
+        assert!(all
+            .content
+            .iter()
+            .all(|it| it.fg == Color::Reset && it.bg == Color::Reset));
+    }
+
+    #[test]
+    fn the_selection_follows_its_process() {
+        let before = example();
+        let mut view = view(false);
+        view.settle(&before);
+        press(&mut view, KeyCode::Down, &before);
+        assert_eq!((view.row, view.selected), (1, Some(8)));
+        let mut after = example();
+        after.trace.processes.swap(0, 1);
+        view.settle(&after);
+        assert_eq!((view.row, view.selected), (0, Some(8)));
+        // The detail page stays when the process has no samples any more.
+        press(&mut view, KeyCode::Enter, &after);
+        let text = lines(&drawn(&view, Some(&after), 80, 24)).join("\n");
+        assert!(
+            text.contains("old (8): uses 25 % of the machine, 10 % of that in AES code")
+                && text.contains("encrypt: 10 samples"),
+            "{text}"
+        );
+        after.trace.processes.remove(0);
+        view.settle(&after);
+        let text = lines(&drawn(&view, Some(&after), 80, 24)).join("\n");
+        assert!(text.contains("The process has no more samples"), "{text}");
+        press(&mut view, KeyCode::Esc, &after);
+        assert_eq!(view.selected, Some(7));
+        press(&mut view, KeyCode::End, &after);
+        assert_eq!((view.row, view.selected), (1, Some(9)));
+        for expected in [Sort::Cpu, Sort::Pid, Sort::Name, Sort::Aes] {
+            press(&mut view, KeyCode::Char('s'), &after);
+            assert_eq!((view.sort, view.selected), (expected, Some(9)));
+        }
+    }
+
+    #[test]
+    fn a_process_that_counts_with_others_says_so() {
+        let example = example();
+        let mut view = view(false);
+        view.settle(&example);
+        press(&mut view, KeyCode::Enter, &example);
+        let text = lines(&drawn(&view, Some(&example), 100, 30)).join("\n");
+        let rate =
+            "tenrounds encrypts and decrypts 1,500 MB/s, as it counts itself, in 3 processes";
+        assert!(text.contains(rate), "{text}");
+        for work in [
+            "VAES 512, mode GCM: 50 % of the time",
+            "AES-NI 128, mode GCM",
+        ] {
+            assert!(text.contains(work), "{text}");
+        }
+    }
 }
