@@ -2,8 +2,8 @@
 //! The pages of the screen: the table of processes, the details of one, and help. All signs are
 //! ASCII, for terminals of every kind. Names of processes and files were cleaned by `trace`.
 
-use super::keys::{Page, Sort, View};
 use super::result::{class, library, main_finding, megabytes, mode, Watch};
+use super::view::{Page, Sort, View};
 use crate::style::{grouped, wrapped};
 use crate::trace::text::details;
 use crate::trace::verdict::percent;
@@ -322,11 +322,11 @@ fn help() -> Vec<String> {
 mod tests {
     use super::*;
     use crate::trace::{Evidence, Module, ModuleKind, Place, Trace};
+    use crate::watch::input::Key;
     use crate::watch::result::Rate;
     use classify::hot::Confidence;
     use ratatui::backend::TestBackend;
     use ratatui::buffer::Buffer;
-    use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
     use ratatui::Terminal;
     use std::time::Duration;
 
@@ -417,8 +417,8 @@ mod tests {
         view
     }
 
-    fn press(view: &mut View, code: KeyCode, watch: &Watch) {
-        view.press(KeyEvent::new(code, KeyModifiers::NONE), Some(watch));
+    fn press(view: &mut View, key: Key, watch: &Watch) {
+        view.press(key, Some(watch));
     }
 
     fn drawn(view: &View, watch: Option<&Watch>, columns: u16, rows: u16) -> Buffer {
@@ -503,11 +503,11 @@ mod tests {
             )
         });
         let hostile = watch(hostile.collect());
-        for code in [KeyCode::Null, KeyCode::Enter, KeyCode::Char('?')] {
+        for key in [Key::Up, Key::Enter, Key::Char('?')] {
             let mut view = view(true);
             view.settle(&hostile);
-            press(&mut view, code, &hostile);
-            press(&mut view, KeyCode::End, &hostile);
+            press(&mut view, key, &hostile);
+            press(&mut view, Key::End, &hostile);
             for columns in (0..60).chain([200]) {
                 for rows in (0..14).chain([60]) {
                     drawn(&view, None, columns, rows);
@@ -547,14 +547,14 @@ mod tests {
         let before = example();
         let mut view = view(false);
         view.settle(&before);
-        press(&mut view, KeyCode::Down, &before);
+        press(&mut view, Key::Down, &before);
         assert_eq!((view.row, view.selected), (1, Some(8)));
         let mut after = example();
         after.trace.processes.swap(0, 1);
         view.settle(&after);
         assert_eq!((view.row, view.selected), (0, Some(8)));
         // The detail page stays when the process has no samples any more.
-        press(&mut view, KeyCode::Enter, &after);
+        press(&mut view, Key::Enter, &after);
         let text = lines(&drawn(&view, Some(&after), 80, 24)).join("\n");
         assert!(
             text.contains("old (8): uses 25 % of the machine, 10 % of that in AES code")
@@ -565,12 +565,12 @@ mod tests {
         view.settle(&after);
         let text = lines(&drawn(&view, Some(&after), 80, 24)).join("\n");
         assert!(text.contains("The process has no more samples"), "{text}");
-        press(&mut view, KeyCode::Esc, &after);
+        press(&mut view, Key::Escape, &after);
         assert_eq!(view.selected, Some(7));
-        press(&mut view, KeyCode::End, &after);
+        press(&mut view, Key::End, &after);
         assert_eq!((view.row, view.selected), (1, Some(9)));
         for expected in [Sort::Cpu, Sort::Pid, Sort::Name, Sort::Aes] {
-            press(&mut view, KeyCode::Char('s'), &after);
+            press(&mut view, Key::Char('s'), &after);
             assert_eq!((view.sort, view.selected), (expected, Some(9)));
         }
     }
@@ -580,7 +580,7 @@ mod tests {
         let example = example();
         let mut view = view(false);
         view.settle(&example);
-        press(&mut view, KeyCode::Enter, &example);
+        press(&mut view, Key::Enter, &example);
         let text = lines(&drawn(&view, Some(&example), 100, 30)).join("\n");
         let rate =
             "tenrounds encrypts and decrypts 1,500 MB/s, as it counts itself, in 3 processes";

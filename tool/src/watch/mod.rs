@@ -5,10 +5,11 @@
 mod batch;
 mod command;
 mod draw;
-mod keys;
+mod input;
 mod rates;
 mod result;
 mod screen;
+mod view;
 
 use crate::cli::WatchArgs;
 use crate::error::{Error, Result};

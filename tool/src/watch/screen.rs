@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The terminal: drawn on while `watch` runs, and afterwards as it was before, however `watch` ends.
 
-use super::keys::{View, Wish};
+use super::input::{Input, Key};
 use super::result::Watch;
+use super::view::{View, Wish};
 use super::{draw, is_drawable, machine, terminal_failed, Watching};
 use crate::cli::WatchArgs;
 use crate::error::{Error, Result};
 use crate::trace;
 use anstream::{AutoStream, ColorChoice};
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::{cursor, execute, style, terminal};
-use ratatui::Terminal;
+use ratatui::{Frame, Terminal};
 use std::io::{self, stdout, Stdout};
 use std::time::Duration;
 
@@ -68,18 +68,17 @@ pub fn show(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
     style::force_color_output(colour);
     let mut view = View::new(Duration::from_secs_f64(args.interval), colour);
     let title = machine(&watching.host, watching.processors);
+    let mut input = Input::open().map_err(terminal_failed)?;
     let mut screen = Screen::open().map_err(terminal_failed)?;
     let mut shown: Option<Watch> = None;
     let mut updates = 0;
     loop {
-        let mut draw = |view: &View, shown: Option<&Watch>| {
-            let drawn = screen
-                .0
-                .draw(|frame| draw::page(frame, view, shown, &title));
-            drawn.map(drop).map_err(terminal_failed)
+        let page = |frame: &mut Frame| draw::page(frame, &view, shown.as_ref(), &title);
+        let next = match screen.0.draw(page) {
+            Ok(_) => next(watching, &view, &mut screen, &mut input),
+            Err(error) => Err(error),
         };
-        draw(&view, shown.as_ref())?;
-        match next(watching, &view).map_err(terminal_failed)? {
+        match next.map_err(terminal_failed)? {
             Next::Quit => return Ok(()),
             Next::Key(key) => match view.press(key, shown.as_ref()) {
                 Wish::Quit => return Ok(()),
@@ -107,14 +106,20 @@ pub fn show(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
 
 enum Next {
     Quit,
-    Key(event::KeyEvent),
+    Key(Key),
     Resized,
     /// The interval is over.
     Due,
 }
 
 /// Handles samples until there is something to draw.
-fn next(watching: &mut Watching, view: &View) -> io::Result<Next> {
+fn next(
+    watching: &mut Watching,
+    view: &View,
+    screen: &mut Screen,
+    input: &mut Input,
+) -> io::Result<Next> {
+    let drawn = screen.0.get_frame().area().as_size();
     loop {
         watching.live.take();
         if trace::interrupted() {
@@ -123,13 +128,11 @@ fn next(watching: &mut Watching, view: &View) -> io::Result<Next> {
         if watching.live.age() >= view.interval {
             return Ok(Next::Due);
         }
-        if !event::poll(trace::PAUSE)? {
-            continue;
+        if let Some(key) = input.key(trace::PAUSE)? {
+            return Ok(Next::Key(key));
         }
-        match event::read()? {
-            Event::Key(key) if key.kind != KeyEventKind::Release => return Ok(Next::Key(key)),
-            Event::Resize(..) => return Ok(Next::Resized),
-            _ => {}
+        if screen.0.size()? != drawn {
+            return Ok(Next::Resized);
         }
     }
 }

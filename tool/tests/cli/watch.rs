@@ -194,6 +194,12 @@ fn the_terminal_is_restored_however_it_ends() {
         terminal.child.signal(signal);
         assert_eq!(terminal.ends_restored().code(), Some(0), "signal {signal}");
     }
+    // Half a sequence does not keep it from hearing signals.
+    let mut terminal = started(&[]);
+    terminal.press("\x1b[");
+    std::thread::sleep(Duration::from_millis(100));
+    terminal.child.signal(libc::SIGTERM);
+    assert_eq!(terminal.ends_restored().code(), Some(0), "SIGTERM");
     let mut terminal = started(&["-n", "2"]);
     assert_eq!(terminal.ends_restored().code(), Some(0), "-n");
     let mut terminal = started(&["--panic-at", "2"]);

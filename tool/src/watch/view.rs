@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What the screen shows of a result, and how keys change that.
 
+use super::input::Key;
 use super::result::Watch;
 use crate::trace::Process;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cmp::Reverse;
 use std::time::Duration;
 
@@ -118,26 +118,22 @@ impl View {
         self.selected = rows.get(self.row).map(|process| process.serial);
     }
 
-    pub fn press(&mut self, key: KeyEvent, watch: Option<&Watch>) -> Wish {
-        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Char('c') if is_control => return Wish::Quit,
-            KeyCode::Char('l') if is_control => return Wish::Redraw,
-            KeyCode::Char(_) if is_control => {}
-            KeyCode::Char('q') => return Wish::Quit,
-            KeyCode::Esc if self.page == Page::Table => return Wish::Quit,
-            KeyCode::Esc | KeyCode::Backspace => self.open(Page::Table),
-            KeyCode::Enter if self.page == Page::Table && self.selected.is_some() => {
+    pub fn press(&mut self, key: Key, watch: Option<&Watch>) -> Wish {
+        match key {
+            Key::Char('q') | Key::Control('c') => return Wish::Quit,
+            Key::Escape if self.page == Page::Table => return Wish::Quit,
+            Key::Control('l') => return Wish::Redraw,
+            Key::Enter if self.page == Page::Table && self.selected.is_some() => {
                 self.open(Page::Detail);
             }
-            KeyCode::Enter => self.open(Page::Table),
-            KeyCode::Char('?' | 'h') if self.page != Page::Help => self.open(Page::Help),
-            KeyCode::Char('?' | 'h') => self.open(Page::Table),
-            KeyCode::Char('s') => self.sort = self.sort.next(),
-            KeyCode::Char(' ') => self.is_paused = !self.is_paused,
-            KeyCode::Char('+' | '=') => self.interval = longer(self.interval),
-            KeyCode::Char('-') => self.interval = shorter(self.interval),
-            code => self.step(code, watch),
+            Key::Escape | Key::Backspace | Key::Enter => self.open(Page::Table),
+            Key::Char('?' | 'h') if self.page != Page::Help => self.open(Page::Help),
+            Key::Char('?' | 'h') => self.open(Page::Table),
+            Key::Char('s') => self.sort = self.sort.next(),
+            Key::Char(' ') => self.is_paused = !self.is_paused,
+            Key::Char('+' | '=') => self.interval = longer(self.interval),
+            Key::Char('-') => self.interval = shorter(self.interval),
+            key => self.step(key, watch),
         }
         if let Some(watch) = watch {
             self.settle(watch);
@@ -150,18 +146,18 @@ impl View {
         self.scroll = 0;
     }
 
-    fn step(&mut self, code: KeyCode, watch: Option<&Watch>) {
+    fn step(&mut self, key: Key, watch: Option<&Watch>) {
         let at = match self.page {
             Page::Table => self.row,
             Page::Detail | Page::Help => usize::from(self.scroll),
         };
-        let to = match code {
-            KeyCode::Up | KeyCode::Char('k') => at.saturating_sub(1),
-            KeyCode::Down | KeyCode::Char('j') => at + 1,
-            KeyCode::PageUp => at.saturating_sub(PAGE),
-            KeyCode::PageDown => at + PAGE,
-            KeyCode::Home => 0,
-            KeyCode::End => usize::MAX,
+        let to = match key {
+            Key::Up | Key::Char('k') => at.saturating_sub(1),
+            Key::Down | Key::Char('j') => at + 1,
+            Key::PageUp => at.saturating_sub(PAGE),
+            Key::PageDown => at + PAGE,
+            Key::Home => 0,
+            Key::End => usize::MAX,
             _ => return,
         };
         match (self.page, watch) {
