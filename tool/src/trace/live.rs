@@ -15,6 +15,8 @@ pub struct Live {
     state: State,
     files: Files,
     rate: u32,
+    /// Whether the evidence has the code.
+    evidence: bool,
     /// What is not sampled, and why.
     pub refused: Vec<String>,
     /// The last seconds, the oldest part first.
@@ -25,13 +27,14 @@ pub struct Live {
 
 impl Live {
     /// Begins to sample. A command must not have been started yet.
-    pub fn open(target: &Target, rate: u32) -> Result<Live> {
+    pub fn open(target: &Target, rate: u32, evidence: bool) -> Result<Live> {
         let (sampler, refused) = super::opened(target, rate)?;
         Ok(Live {
             sampler,
-            state: State::new(true),
+            state: State::new(evidence),
             files: Files::new(false),
             rate,
+            evidence,
             refused,
             parts: VecDeque::new(),
             since: Instant::now(),
@@ -80,10 +83,15 @@ impl Live {
             rate: self.rate,
             kernel: self.sampler.kernel,
             troubles: self.refused.clone(),
-            evidence: true,
+            evidence: self.evidence,
             counts: None,
         };
         report::trace(&tally, &self.state, &mut self.files, circumstances)
+    }
+
+    /// Why the kernel's code is not classified; None if it is, or had no samples.
+    pub fn kernel_refusal(&self) -> Option<&str> {
+        self.state.kernel_refusal()
     }
 
     /// The processors that are sampled.

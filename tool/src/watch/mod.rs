@@ -12,15 +12,14 @@ mod screen;
 mod view;
 
 use crate::cli::WatchArgs;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::host;
 use crate::libcrypto::LibCrypto;
 use crate::schema::Host;
 use crate::trace::{self, Live, Target};
-use crate::{host, style};
 use command::Running;
 use rates::Rates;
 use result::Watch;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 /// Watches what the arguments name. With a command, ends as the command ended.
@@ -29,7 +28,7 @@ pub fn run(args: &WatchArgs) -> Result<()> {
     if !batch {
         screen::available()?;
     }
-    let mut watching = Watching::begin(args)?;
+    let mut watching = Watching::begin(args, !batch)?;
     trace::catch(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP]);
     match batch {
         true => batch::write(&mut watching, args)?,
@@ -52,14 +51,15 @@ struct Watching {
 }
 
 impl Watching {
-    fn begin(args: &WatchArgs) -> Result<Watching> {
+    /// With `evidence`, the results have the code around samples.
+    fn begin(args: &WatchArgs, evidence: bool) -> Result<Watching> {
         let host = host::read(LibCrypto::open().as_ref().ok());
         let target = match (args.command.is_empty(), args.pid.is_empty()) {
             (false, _) => Target::Children,
             (true, false) => Target::Processes(args.pid.clone()),
             (true, true) => Target::Everybody,
         };
-        let live = Live::open(&target, args.rate)?;
+        let live = Live::open(&target, args.rate, evidence)?;
         let command = match target {
             Target::Children => Some(Running::start(&args.command)?),
             _ => None,
@@ -99,35 +99,11 @@ impl Watching {
     fn limits(&self, watch: &Watch) -> Vec<String> {
         let mut limits = self.live.refused.clone();
         if watch.trace.kernel_samples.is_none() {
-            limits.push(
-                "Code in the kernel is not sampled: this needs root, or CAP_PERFMON.".to_owned(),
-            );
+            let text = "Code in the kernel is not sampled: this needs root, or CAP_PERFMON.";
+            limits.push(text.to_owned());
         }
+        let unknown = self.live.kernel_refusal();
+        limits.extend(unknown.map(|why| format!("The kernel's code is not classified: {why}.")));
         limits
-    }
-}
-
-/// The processor, in words.
-fn machine(host: &Host, processors: usize) -> String {
-    let brand = style::clean(&host.cpu.brand);
-    match processors {
-        1 => format!("{brand}, 1 processor"),
-        many => format!("{brand}, {many} processors"),
-    }
-}
-
-/// An error of the terminal.
-fn terminal_failed(error: std::io::Error) -> Error {
-    Error::failure(format!("the terminal cannot be used: {error}"))
-}
-
-/// Whether standard output is a terminal that can be drawn on.
-fn is_drawable() -> std::result::Result<(), &'static str> {
-    if !std::io::stdout().is_terminal() {
-        return Err("standard output is not a terminal");
-    }
-    match std::env::var_os("TERM") {
-        Some(term) if term == "dumb" => Err("TERM says that the terminal is dumb"),
-        _ => Ok(()),
     }
 }

@@ -1,27 +1,46 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The terminal: drawn on while `watch` runs, and afterwards as it was before, however `watch` ends.
+//! The terminal: drawn on while `watch` runs, and afterwards as it was before, however that ends.
 
 use super::input::{Input, Key};
 use super::result::Watch;
 use super::view::{View, Wish};
-use super::{draw, is_drawable, machine, terminal_failed, Watching};
+use super::{draw, Watching};
 use crate::cli::WatchArgs;
 use crate::error::{Error, Result};
+use crate::schema::Host;
+use crate::style::clean;
 use crate::trace;
 use anstream::{AutoStream, ColorChoice};
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::{cursor, execute, style, terminal};
 use ratatui::{Frame, Terminal};
-use std::io::{self, stdout, Stdout};
+use std::io::{self, stdout, IsTerminal, Stdout};
 use std::time::Duration;
 
 /// Refuses to draw where nobody would see it.
 pub fn available() -> Result<()> {
-    is_drawable().map_err(|why| {
-        Error::failure(format!(
-            "{why}: use 'tenrounds watch --batch' for tables, or 'tenrounds trace' for one report"
-        ))
-    })
+    let why = match std::env::var_os("TERM") {
+        _ if !stdout().is_terminal() => "standard output is not a terminal",
+        Some(term) if term == "dumb" => "TERM says that the terminal is dumb",
+        _ => return Ok(()),
+    };
+    Err(Error::failure(format!(
+        "{why}: use 'tenrounds watch --batch' for tables, or 'tenrounds trace' for one report"
+    )))
+}
+
+/// An error of the terminal.
+fn failed(error: io::Error) -> Error {
+    Error::failure(format!("the terminal cannot be used: {error}"))
+}
+
+/// The processor, in words.
+fn machine(host: &Host, processors: usize) -> String {
+    let brand = clean(&host.cpu.brand);
+    match processors {
+        1 => format!("{brand}, 1 processor"),
+        many => format!("{brand}, {many} processors"),
+    }
 }
 
 /// A terminal that is drawn on. It is restored when this is dropped.
@@ -68,8 +87,8 @@ pub fn show(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
     style::force_color_output(colour);
     let mut view = View::new(Duration::from_secs_f64(args.interval), colour);
     let title = machine(&watching.host, watching.processors);
-    let mut input = Input::open().map_err(terminal_failed)?;
-    let mut screen = Screen::open().map_err(terminal_failed)?;
+    let mut input = Input::open().map_err(failed)?;
+    let mut screen = Screen::open().map_err(failed)?;
     let mut shown: Option<Watch> = None;
     let mut updates = 0;
     loop {
@@ -78,11 +97,11 @@ pub fn show(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
             Ok(_) => next(watching, &view, &mut screen, &mut input),
             Err(error) => Err(error),
         };
-        match next.map_err(terminal_failed)? {
+        match next.map_err(failed)? {
             Next::Quit => return Ok(()),
             Next::Key(key) => match view.press(key, shown.as_ref()) {
                 Wish::Quit => return Ok(()),
-                Wish::Redraw => screen.0.clear().map_err(terminal_failed)?,
+                Wish::Redraw => screen.0.clear().map_err(failed)?,
                 Wish::Nothing => {}
             },
             Next::Resized => {}

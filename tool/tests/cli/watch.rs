@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `watch` on a terminal of its own, and its tables and JSON, with programs whose AES code is known.
+//! `watch` on a terminal of its own, and its tables and JSON, with programs whose AES code is
+//! known.
 
 use crate::json::valid;
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::support::{contains, skip, Finish, Guarded, Place, TOOL};
 use crate::trace::{can_sample, openssl, work, working};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -350,18 +352,18 @@ fn a_command_has_no_part_of_the_output_and_gives_its_status() {
 /// The rate agrees with the bytes that `run --count` reports at the end.
 #[test]
 fn counted_bytes_are_shown_as_a_rate() {
+    const INTERVAL: f64 = 0.3;
     let place = Place::new();
     if !can_sample(&place) {
         return;
     }
     let counts = place.path("counts.json");
+    let interval = INTERVAL.to_string();
     let mut tool = place.tool([
         "watch",
         "--json",
         "--interval",
-        "0.5",
-        "-n",
-        "5",
+        &interval,
         "--",
         TOOL,
         "run",
@@ -371,22 +373,30 @@ fn counted_bytes_are_shown_as_a_rate() {
         "--", "openssl", "speed", "-seconds", "60", "-bytes", "16384",
     ]);
     let begun = Instant::now();
-    let done = tool.args(["-evp", "aes-128-ctr"]).done().ok();
+    let tool = tool.args(["-evp", "aes-128-ctr"]).stdout(Stdio::piped());
+    let mut child = Guarded(tool.spawn().unwrap());
+    let lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+    let documents = lines.map(|line| valid(&line.unwrap()));
+    let mut counted = documents.filter(|document| !document.list("/watch/rates").is_empty());
+    let third = counted.nth(2).expect("it counts before it ends");
+    child.signal(libc::SIGINT);
+    assert!(counted.count() < 3, "it ends soon");
+    assert_eq!(child.0.wait().unwrap().code(), Some(0));
     let time = begun.elapsed().as_secs_f64();
-    let last = valid(done.out.lines().last().unwrap());
-    let rate = last.at("/watch/rates/0/bytes_per_second").as_f64().unwrap();
-    assert_eq!(last.at("/watch/rates/0/processes"), 1);
-    assert_eq!(
-        last.at("/watch/rates/0/pid"),
-        last.at("/watch/trace/processes/0/pid")
-    );
+    let rate = third.at("/watch/rates/0");
+    assert_eq!(rate["processes"], 1);
+    assert_eq!(&rate["pid"], third.at("/watch/trace/processes/0/pid"));
+    let rate = rate["bytes_per_second"].as_f64().unwrap();
     let counts = valid(&std::fs::read_to_string(&counts).unwrap());
     let executed = counts.list("/run/executed");
     let bytes = executed.iter().filter(|one| one["operation"] == "ctr");
     let bytes: f64 = bytes.map(|one| one["bytes"].as_f64().unwrap()).sum();
-    let mean = bytes / time;
-    // The start of the command takes a part of the time.
-    assert!(mean > 0.3 * rate && mean < 1.3 * rate, "{mean} of {rate}");
+    // It was the rate of three intervals, and the program worked a part of the time.
+    let (least, most) = (0.8 * 3.0 * INTERVAL * rate, 1.5 * time * rate);
+    assert!(
+        bytes > least && bytes < most,
+        "{bytes}, {rate} a second, {time} s"
+    );
 }
 
 #[test]
