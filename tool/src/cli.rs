@@ -87,6 +87,12 @@ pub enum Command {
     /// time, its mode, file and function. `trace` looks at programs of every kind, and writes
     /// nothing into them.
     Trace(TraceArgs),
+    /// Watch which AES code runs in processes, on a screen like that of top(1)
+    ///
+    /// The screen shows the processes with the most AES time in the last seconds: the share of AES
+    /// code, its class, mode and library. Enter shows the details of a process, and ? the keys. The
+    /// samples and their meaning are those of `trace`.
+    Watch(WatchArgs),
     /// Write a report on AES on this machine, as a page or as JSON
     ///
     /// The page needs no network and no script: what is selected, how fast it is, what runs now,
@@ -281,6 +287,101 @@ pub struct TraceArgs {
     pub output: Option<PathBuf>,
 
     /// The command to start and trace, with its arguments
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "tenrounds watch [OPTIONS] [--all]\n       \
+                            tenrounds watch [OPTIONS] -p PID[,PID...]\n       \
+                            tenrounds watch [OPTIONS] -- COMMAND [ARGUMENT]...",
+    group = clap::ArgGroup::new("whom").args(["command", "pid", "all"])
+)]
+pub struct WatchArgs {
+    /// Watch these processes, and what they start
+    ///
+    /// Processes of other users need root, or CAP_PERFMON and CAP_SYS_PTRACE.
+    #[arg(
+        long,
+        short,
+        value_name = "PID[,PID...]",
+        value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub pid: Vec<u32>,
+
+    /// Watch all processes; this is the default
+    ///
+    /// Without root, or CAP_PERFMON and CAP_SYS_PTRACE, only your own are watched: those that run
+    /// when `watch` starts, and what they start.
+    #[arg(long, short)]
+    pub all: bool,
+
+    /// Seconds between updates, 0.1 to 60; the keys + and - change it
+    #[arg(
+        long,
+        short,
+        allow_negative_numbers = true,
+        value_name = "SECONDS",
+        default_value = "1",
+        value_parser = Checked(parse_interval),
+        value_hint = ValueHint::Other
+    )]
+    pub interval: f64,
+
+    /// The last seconds that the figures are about, 0.1 to 3600
+    ///
+    /// A longer window sees code that takes less time; a shorter one shows changes sooner. It
+    /// covers at least one interval.
+    #[arg(
+        long,
+        short,
+        allow_negative_numbers = true,
+        value_name = "SECONDS",
+        default_value = "5",
+        value_parser = Checked(parse_window),
+        value_hint = ValueHint::Other
+    )]
+    pub window: f64,
+
+    /// Samples a second of processor time
+    #[arg(
+        long,
+        value_name = "HERTZ",
+        default_value_t = TRACE_RATE,
+        value_parser = clap::value_parser!(u32).range(1..=10_000),
+        value_hint = ValueHint::Other
+    )]
+    pub rate: u32,
+
+    /// Write a table for each interval to standard output, which need not be a terminal
+    #[arg(long, short)]
+    pub batch: bool,
+
+    /// End after so many updates
+    #[arg(
+        long,
+        short = 'n',
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..),
+        value_hint = ValueHint::Other
+    )]
+    pub updates: Option<u64>,
+
+    /// Write a JSON document for each interval, each on one line
+    #[arg(long)]
+    pub json: bool,
+
+    /// Panic at this update (for tests)
+    #[arg(long, value_name = "N", hide = true)]
+    pub panic_at: Option<u64>,
+
+    /// The command to start and watch, with its arguments
+    ///
+    /// Its standard output is discarded, because the screen belongs to `watch`. So is its standard
+    /// error, unless that goes elsewhere than to a terminal. When `watch` ends, it ends the command
+    /// (SIGTERM).
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }
@@ -847,6 +948,20 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.01..=3600.0).contains(&seconds) => Ok(seconds),
         _ => Err("say a number of seconds from 0.01 to 3600".into()),
+    }
+}
+
+fn parse_interval(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.1..=60.0).contains(&seconds) => Ok(seconds),
+        _ => Err("say a number of seconds from 0.1 to 60".into()),
+    }
+}
+
+fn parse_window(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("say a number of seconds from 0.1 to 3600".into()),
     }
 }
 

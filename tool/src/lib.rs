@@ -28,6 +28,7 @@ mod subject;
 mod token;
 mod trace;
 mod trust;
+mod watch;
 
 use ::libcrypto;
 use ::libcrypto::{elf, module as provider};
@@ -53,6 +54,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Enable(args) => enable::enable(&args),
         Command::Disable(args) => enable::disable(&args),
         Command::Trace(args) => trace::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Token(args) => token::run(&args),
         Command::Speed(args) => speed::speed(&args),

@@ -32,6 +32,7 @@ pub const VARIABLES: Lines = &[
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "The directories for a user's configuration and for the state that disable needs, instead of ~/.config and ~/.local/state."),
     ("TENROUNDS_TOKEN", "The token's file, instead of the configured one."),
     ("XDG_CONFIG_HOME, XDG_DATA_HOME", "The directories of pkcs11.conf and of the token's file, instead of ~/.config and ~/.local/share."),
+    ("TERM", "If it is dumb, the terminal cannot be drawn on."),
     ("COLUMNS", "The width to which text is wrapped if the output is not a terminal."),
     ("NO_COLOR", "If set, no colours, unless --color=always is given."),
 ];
@@ -219,7 +220,24 @@ const PAGES: &[(&str, Page)] = &[
             ("other", "With a command, its exit status; 126 and 127 as of tenrounds-run(1)."),
         ],
         environment: &[],
-        see_also: &["tenrounds-scan(1)", "tenrounds-run(1)"],
+        see_also: &["tenrounds-watch(1)", "tenrounds-scan(1)", "tenrounds-run(1)"],
+    }),
+    ("watch", Page {
+        examples: &[
+            ("sudo tenrounds watch", "Which processes run AES code now, and which code?"),
+            ("tenrounds watch -- openssl speed -evp aes-128-gcm", "Watch a command and what it starts."),
+            ("sudo tenrounds watch -p 1234 --window 60", "Watch process 1234, by the samples of the last minute."),
+            ("sudo tenrounds watch --batch -n 10 --interval 5 >aes.txt", "Write ten tables to a file, one every 5 seconds."),
+            ("sudo tenrounds watch --json | jq -r '.watch.machine_share'", "The share of the machine in AES code, each second."),
+        ],
+        exit: &[
+            ("0", "Success, also after a signal."),
+            ("1", "The kernel refuses to sample, the processes cannot be watched, standard output is not a terminal (without --batch and --json), or the output cannot be written."),
+            ("2", "The command line is wrong."),
+            ("other", "With a command that ended by itself, its exit status; 126 and 127 as of tenrounds-run(1)."),
+        ],
+        environment: &["TERM"],
+        see_also: &["tenrounds-trace(1)", "tenrounds-run(1)", "top(1)"],
     }),
     ("report", Page {
         examples: &[

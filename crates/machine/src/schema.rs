@@ -40,6 +40,13 @@ impl<B: Serialize> Document<B> {
         json.push('\n');
         json
     }
+
+    /// The document as one line.
+    pub fn to_line(&self) -> String {
+        let mut json = serde_json::to_string(self).expect("plain data serialises");
+        json.push('\n');
+        json
+    }
 }
 
 /// The machine a document comes from. null: could not be read.

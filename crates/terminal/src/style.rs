@@ -107,12 +107,23 @@ pub fn clean(text: impl Display) -> String {
     let mut out: String = text
         .chars()
         .take(LONGEST)
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .map(|c| if steers(c) { '\u{fffd}' } else { c })
         .collect();
     if text.chars().nth(LONGEST).is_some() {
         out.push_str("...");
     }
     out
+}
+
+/// Whether a sign moves others or is not seen: control characters, marks of the direction of text,
+/// and spaces without a width.
+fn steers(c: char) -> bool {
+    let formats = [
+        '\u{200b}'..='\u{200f}',
+        '\u{2028}'..='\u{202e}',
+        '\u{2060}'..='\u{206f}',
+    ];
+    c.is_control() || c == '\u{feff}' || formats.iter().any(|range| range.contains(&c))
 }
 
 #[cfg(test)]
@@ -145,6 +156,10 @@ mod tests {
     #[test]
     fn escape_sequences_do_not_pass() {
         assert_eq!(clean("a\x1b[31m\nb"), "a\u{fffd}[31m\u{fffd}b");
+        assert_eq!(
+            clean("a\u{202e}b\u{200b}\u{feff}"),
+            "a\u{fffd}b\u{fffd}\u{fffd}"
+        );
         assert_eq!(clean("x".repeat(500)).len(), 403);
     }
 }

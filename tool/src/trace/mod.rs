@@ -4,13 +4,15 @@
 
 mod count;
 mod event;
+mod live;
 mod report;
 mod result;
 mod sampler;
 mod spots;
 mod state;
+mod tally;
 mod target;
-mod text;
+pub mod text;
 pub mod verdict;
 
 use crate::cli::TraceArgs;
@@ -22,11 +24,16 @@ use crate::schema::Document;
 use crate::{host, output};
 use count::Counter;
 use indicatif::ProgressBar;
-use report::Circumstances;
-pub use result::{Finding, ModuleKind, Place, Process, Trace};
-use sampler::{Event, Sampler, Target};
+pub use live::Live;
+use report::{Circumstances, Files};
+#[cfg(test)]
+pub use result::Evidence;
+pub use result::{Finding, Module, ModuleKind, Place, Process, Trace};
+pub use sampler::Target;
+use sampler::{Event, Sampler};
 use serde::Serialize;
 use state::State;
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -52,7 +59,7 @@ pub fn run(args: &TraceArgs) -> Result<()> {
 }
 
 fn processes(args: &TraceArgs) -> Result<()> {
-    catch_interrupts();
+    catch(&[libc::SIGINT, libc::SIGTERM]);
     report(args, traced(args)?, false)
 }
 
@@ -77,16 +84,7 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
         true => Target::Everybody,
         false => Target::Processes(args.pid.clone()),
     };
-    let sampler = Sampler::open(&target, args.rate)?;
-    let mut refused = refusals(&sampler);
-    if let (Target::Processes(pids), Some(first)) = (&target, refused.first()) {
-        if refused.len() == pids.len() {
-            return Err(Error::failure(first.clone()));
-        }
-    }
-    if sampler.only_own {
-        refused.push("Only your own processes are traced: those of others need root, or CAP_PERFMON and CAP_SYS_PTRACE.".to_owned());
-    }
+    let (sampler, refused) = opened(&target, args.rate)?;
     let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
     let pids = match target {
         Target::Processes(pids) => pids,
@@ -100,6 +98,21 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
     }
     tracing.follow(Some(seconds), ended);
     Ok(tracing.finish(refused))
+}
+
+/// A sampler that runs, and what it leaves out.
+fn opened(target: &Target, rate: u32) -> Result<(Sampler, Vec<String>)> {
+    let sampler = Sampler::open(target, rate)?;
+    let mut refused = refusals(&sampler);
+    if let (Target::Processes(pids), Some(first)) = (target, refused.first()) {
+        if refused.len() == pids.len() {
+            return Err(Error::failure(first.clone()));
+        }
+    }
+    if sampler.only_own {
+        refused.push("Only your own processes are traced: those of others need root, or CAP_PERFMON and CAP_SYS_PTRACE.".to_owned());
+    }
+    Ok((sampler, refused))
 }
 
 /// The processes that are not sampled, and why.
@@ -118,8 +131,7 @@ fn refusals(sampler: &Sampler) -> Vec<String> {
 }
 
 fn command(args: &TraceArgs) -> Result<()> {
-    let mut command = child::command(&args.command, &[]);
-    keep_limit(&mut command);
+    let command = prepared(&args.command);
     let sampler = Sampler::open(&Target::Children, args.rate)?;
     let counter = match args.count {
         true => {
@@ -168,7 +180,14 @@ fn announced(counter: Counter) -> Counter {
 /// Without --seconds, processes are traced for so long.
 const DEFAULT_SECONDS: f64 = 5.0;
 /// Code is copied at most so long after its first sample.
-const PAUSE: Duration = Duration::from_millis(10);
+pub const PAUSE: Duration = Duration::from_millis(10);
+
+/// A command to be traced. The sampler may be opened before it starts.
+pub fn prepared(line: &[OsString]) -> Command {
+    let mut command = child::command(line, &[]);
+    keep_limit(&mut command);
+    command
+}
 
 /// Starts the command with this process' present limit of open files, which the sampler raises.
 fn keep_limit(command: &mut Command) {
@@ -182,7 +201,7 @@ fn keep_limit(command: &mut Command) {
     }
 }
 
-fn is_alive(pid: u32) -> bool {
+pub fn is_alive(pid: u32) -> bool {
     // A zombie has no memory any more.
     let maps = std::fs::read_link(format!("/proc/{pid}/exe"));
     maps.is_ok() || maps.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
@@ -190,12 +209,17 @@ fn is_alive(pid: u32) -> bool {
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Ctrl-C ends the trace and not the report.
-fn catch_interrupts() {
+/// Whether a signal asked for the end.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// These signals end the trace and not the report.
+pub fn catch(signals: &[libc::c_int]) {
     extern "C" fn remember(_: libc::c_int) {
         INTERRUPTED.store(true, Ordering::Relaxed);
     }
-    for signal in [libc::SIGINT, libc::SIGTERM] {
+    for &signal in signals {
         // SAFETY: the handler only stores to an atomic.
         unsafe { libc::signal(signal, remember as *const () as libc::sighandler_t) };
     }
@@ -250,7 +274,7 @@ impl Tracing {
     }
 
     fn is_due(&self, seconds: Option<f64>) -> bool {
-        INTERRUPTED.load(Ordering::Relaxed)
+        interrupted()
             || seconds.is_some_and(|seconds| self.begun.elapsed().as_secs_f64() >= seconds)
     }
 
@@ -284,11 +308,12 @@ impl Tracing {
 
     /// The present state in one line.
     fn live(&self) -> String {
-        let aes = match self.state.samples {
+        let tally = &self.state.tally;
+        let aes = match tally.samples {
             0 => 0.0,
-            samples => self.state.aes as f64 / samples as f64,
+            samples => tally.aes as f64 / samples as f64,
         };
-        let samples = crate::style::grouped(self.state.samples);
+        let samples = crate::style::grouped(tally.samples);
         let strongest = self
             .state
             .strongest()
@@ -299,12 +324,13 @@ impl Tracing {
         )
     }
 
-    fn finish(self, troubles: Vec<String>) -> Trace {
+    fn finish(mut self, troubles: Vec<String>) -> Trace {
         let seconds = self.begun.elapsed().as_secs_f64();
         let kernel = self.sampler.kernel;
         // Its counters must not follow the programs that are asked for packages.
         drop(self.sampler);
-        let lost = self.state.lost > 0;
+        let tally = self.state.take_tally();
+        let lost = tally.lost > 0;
         let counts = self
             .counter
             .map(|counter| counter.finish(self.of_command, lost));
@@ -317,7 +343,7 @@ impl Tracing {
             evidence: self.evidence,
             counts,
         };
-        report::trace(&self.state, circumstances)
+        report::trace(&tally, &self.state, &mut Files::new(true), circumstances)
     }
 }
 

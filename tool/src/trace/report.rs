@@ -2,7 +2,8 @@
 //! The result of a trace, from what was seen.
 
 use super::result::{Counts, Evidence, Finding, Line, Module, ModuleKind, Place, Process, Trace};
-use super::state::{Found, Key, State, Subject};
+use super::state::State;
+use super::tally::{Activity, Found, Key, Tally};
 use super::target::{module, package};
 use super::verdict;
 use crate::scan::{Holds, Reach};
@@ -23,26 +24,29 @@ pub struct Circumstances {
     pub counts: Option<Counts>,
 }
 
-pub fn trace(state: &State, circumstances: Circumstances) -> Trace {
-    let mut modules = Modules {
-        state,
-        known: HashMap::new(),
-    };
+/// The result of what a tally of the state shows.
+pub fn trace(
+    tally: &Tally,
+    state: &State,
+    files: &mut Files,
+    circumstances: Circumstances,
+) -> Trace {
     let mut troubles = circumstances.troubles;
-    troubles.extend(unexamined(state));
+    troubles.extend(unexamined(tally));
     troubles.extend(unreadable(state));
-    troubles.extend((state.unexamined_in_kernel > 0).then(|| {
+    troubles.extend((tally.unexamined_in_kernel > 0).then(|| {
         format!(
             "{} samples in the kernel could not be examined: no function of /proc/kallsyms has their addresses, or /proc/kcore lacks them.",
-            crate::style::grouped(state.unexamined_in_kernel)
+            crate::style::grouped(tally.unexamined_in_kernel)
         )
     }));
     troubles.extend(state.kernel_refusal().map(|why| {
         format!("What the kernel's code does is not known, because it cannot be read: {why}.")
     }));
-    let seen = state.subjects().filter(|subject| subject.samples > 0);
+    let mut about = About { state, files };
+    let seen = tally.processes.iter();
     let mut processes: Vec<Process> = seen
-        .map(|subject| process(subject, &mut modules, circumstances.evidence))
+        .map(|activity| process(activity, &mut about, circumstances.evidence))
         .collect();
     processes.sort_by_key(|process| std::cmp::Reverse((process.aes_samples, process.samples)));
     let aes = processes.iter().map(|process| process.aes_samples).sum();
@@ -50,13 +54,13 @@ pub fn trace(state: &State, circumstances: Circumstances) -> Trace {
         verdict: Vec::new(),
         seconds: circumstances.seconds,
         rate: circumstances.rate,
-        samples: state.samples,
-        kernel_samples: circumstances.kernel.then_some(state.kernel),
+        samples: tally.samples,
+        kernel_samples: circumstances.kernel.then_some(tally.kernel),
         kernel_copies: (circumstances.kernel && state.kernel_refusal().is_none())
-            .then_some(state.copies),
-        lost: state.lost,
-        aes_share: share(aes, state.samples),
-        unseen_below: unseen_below(state),
+            .then_some(tally.copies),
+        lost: tally.lost,
+        aes_share: share(aes, tally.samples),
+        unseen_below: unseen_below(tally),
         processes,
         troubles,
         counts: circumstances.counts,
@@ -73,18 +77,18 @@ fn share(part: u64, whole: u64) -> f64 {
 }
 
 /// By the rule of three for the samples that were examined. All others may be AES.
-fn unseen_below(state: &State) -> Option<f64> {
-    let unexamined = state.unexamined + state.unexamined_in_kernel;
-    let below = (3 + unexamined) as f64 / state.samples as f64;
-    (state.samples > 0).then(|| below.min(1.0))
+fn unseen_below(tally: &Tally) -> Option<f64> {
+    let unexamined = tally.unexamined + tally.unexamined_in_kernel;
+    let below = (3 + unexamined) as f64 / tally.samples as f64;
+    (tally.samples > 0).then(|| below.min(1.0))
 }
 
-fn unexamined(state: &State) -> Option<String> {
-    (state.unexamined > 0).then(|| {
+fn unexamined(tally: &Tally) -> Option<String> {
+    (tally.unexamined > 0).then(|| {
         format!(
             "{} of {} samples could not be examined: their process had ended, or it cannot be read. To read it, this user needs CAP_SYS_PTRACE or kernel.yama.ptrace_scope=0.",
-            crate::style::grouped(state.unexamined),
-            crate::style::grouped(state.samples)
+            crate::style::grouped(tally.unexamined),
+            crate::style::grouped(tally.samples)
         )
     })
 }
@@ -102,42 +106,43 @@ fn unreadable(state: &State) -> Vec<String> {
     failed.collect()
 }
 
-fn process(subject: &Subject, modules: &mut Modules, evidence: bool) -> Process {
-    let merged = merged(subject, modules.state);
+fn process(activity: &Activity, about: &mut About, evidence: bool) -> Process {
+    let merged = merged(activity, about.state);
     let findings = merged
         .iter()
-        .map(|(key, found)| finding(subject, *key, found, modules, evidence));
+        .map(|(key, found)| finding(activity, *key, found, about, evidence));
     let mut findings: Vec<Finding> = findings.collect();
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.samples), finding.work));
-    let encrypting = encrypting(subject);
+    let encrypting = encrypting(activity);
     let aes = merged.iter().filter(|(key, _)| {
         key.work.is_aes() || key.work.is_ghash() && encrypting.contains(&key.module)
     });
     let aes_samples = aes.map(|(_, found)| found.samples).sum();
     Process {
-        pid: subject.pid,
-        name: subject.name.clone(),
-        samples: subject.samples,
-        kernel_samples: subject.kernel,
-        threads: subject.threads.len(),
-        aes_share: share(aes_samples, subject.samples),
+        pid: activity.pid,
+        serial: activity.serial,
+        name: activity.name.clone(),
+        samples: activity.samples,
+        kernel_samples: activity.kernel,
+        threads: activity.threads.len(),
+        aes_share: share(aes_samples, activity.samples),
         aes_samples,
         findings,
     }
 }
 
 /// The files whose AES code ran.
-fn encrypting(subject: &Subject) -> HashSet<Option<usize>> {
-    let aes = subject.found.keys().filter(|key| key.work.is_aes());
+fn encrypting(activity: &Activity) -> HashSet<Option<usize>> {
+    let aes = activity.found.keys().filter(|key| key.work.is_aes());
     aes.map(|key| key.module).collect()
 }
 
 /// What was found. Multiplications in a file whose AES code ran are those of GHASH. The kernel
 /// itself also has checksums by multiplication, so that there their functions have to say so.
-fn merged(subject: &Subject, state: &State) -> HashMap<Key, Found> {
-    let encrypting = encrypting(subject);
+fn merged(activity: &Activity, state: &State) -> HashMap<Key, Found> {
+    let encrypting = encrypting(activity);
     let mut merged: HashMap<Key, Found> = HashMap::new();
-    for (key, found) in &subject.found {
+    for (key, found) in &activity.found {
         let is_kernel = key.module.is_some_and(|index| {
             let module = &state.modules.list[index];
             module.of_kernel && module.path == "kernel"
@@ -162,13 +167,13 @@ fn merged(subject: &Subject, state: &State) -> HashMap<Key, Found> {
 }
 
 fn finding(
-    subject: &Subject,
+    activity: &Activity,
     key: Key,
     found: &Found,
-    modules: &mut Modules,
+    about: &mut About,
     evidence: bool,
 ) -> Finding {
-    let (module, reach) = modules.of(subject, key);
+    let (module, reach) = about.of(activity, key);
     let first = &found.first;
     let mut places: Vec<Place> = found
         .places
@@ -181,7 +186,7 @@ fn finding(
         .collect();
     places.sort_by_key(|place| (std::cmp::Reverse(place.samples), place.address));
     places.truncate(MOST_PLACES);
-    let mode = mode(subject, key, found);
+    let mode = mode(activity, key, found);
     let decrypts = found.decrypts.len() == 1 && found.decrypts.contains(&Some(true));
     let code = first.listing.iter().filter(|_| evidence);
     Finding {
@@ -194,7 +199,7 @@ fn finding(
         with_tenrounds: verdict::with_tenrounds(key.work, reach, mode, decrypts),
         module,
         samples: found.samples,
-        share: share(found.samples, subject.samples),
+        share: share(found.samples, activity.samples),
         threads: found.threads.len(),
         places,
         evidence: Evidence {
@@ -218,7 +223,7 @@ const MOST_PLACES: usize = 50;
 
 /// The mode, by the names of the functions; by AES and GHASH in one function; or by GHASH in the
 /// same file. A function for ECB tells nothing: XTS and others call it for their blocks.
-fn mode(subject: &Subject, key: Key, found: &Found) -> Option<&'static str> {
+fn mode(activity: &Activity, key: Key, found: &Found) -> Option<&'static str> {
     const WORDS: [&str; 10] = [
         "gcm", "ghash", "ctr32", "ctr", "cbc", "xts", "ocb", "ccm", "cfb", "ofb",
     ];
@@ -242,7 +247,7 @@ fn mode(subject: &Subject, key: Key, found: &Found) -> Option<&'static str> {
     modes.sort_unstable();
     modes.dedup();
     let hashes = |work: Work| matches!(work, Work::GhashClmul | Work::GhashTables | Work::Clmul);
-    let in_file = subject
+    let in_file = activity
         .found
         .keys()
         .filter(|other| other.module == key.module);
@@ -259,13 +264,29 @@ fn mode(subject: &Subject, key: Key, found: &Found) -> Option<&'static str> {
 }
 
 /// What is said about files, found out once for each.
-struct Modules<'s> {
-    state: &'s State,
+pub struct Files {
+    /// Whether packages are asked for, by programs that take a moment.
+    packages: bool,
     known: HashMap<usize, (Module, Option<classify::Module>)>,
 }
 
-impl Modules<'_> {
-    fn of(&mut self, subject: &Subject, key: Key) -> (Module, Reach) {
+impl Files {
+    pub fn new(packages: bool) -> Files {
+        Files {
+            packages,
+            known: HashMap::new(),
+        }
+    }
+}
+
+/// What is known about files.
+struct About<'s> {
+    state: &'s State,
+    files: &'s mut Files,
+}
+
+impl About<'_> {
+    fn of(&mut self, activity: &Activity, key: Key) -> (Module, Reach) {
         let Some(index) = key.module else {
             let module = Module {
                 kind: ModuleKind::WrittenAtRunTime,
@@ -276,7 +297,7 @@ impl Modules<'_> {
             };
             let reach = match key.work.is_aes() || key.work.is_ghash() {
                 false => Reach::NotNeeded,
-                true if subject.runs_java() => Reach::Java,
+                true if activity.runs_java => Reach::Java,
                 true => Reach::Unknown,
             };
             return (module, reach);
@@ -285,8 +306,9 @@ impl Modules<'_> {
         if read.of_kernel {
             return of_kernel(read, key.work);
         }
-        let known = self.known.entry(index);
-        let (module, examined) = known.or_insert_with(|| described(read));
+        let Files { packages, known } = &mut *self.files;
+        let known = known.entry(index);
+        let (module, examined) = known.or_insert_with(|| described(read, *packages));
         let reach = examined
             .as_ref()
             .map(|examined| Reach::of(&read.path, examined, holds(key.work)));
@@ -319,7 +341,7 @@ fn of_kernel(read: &module::Module, work: Work) -> (Module, Reach) {
     (module, reach)
 }
 
-fn described(read: &module::Module) -> (Module, Option<classify::Module>) {
+fn described(read: &module::Module, packages: bool) -> (Module, Option<classify::Module>) {
     let path = crate::style::clean(&read.path);
     let kind = match read.deleted {
         true if path.starts_with("/memfd:") => ModuleKind::Memory,
@@ -336,7 +358,7 @@ fn described(read: &module::Module) -> (Module, Option<classify::Module>) {
         library: examined
             .as_ref()
             .and_then(|examined| examined.library.clone()),
-        package: is_installed
+        package: (is_installed && packages)
             .then(|| package::of(Path::new(&read.path)))
             .flatten(),
         path: Some(path),

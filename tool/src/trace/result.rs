@@ -81,6 +81,9 @@ pub struct SizeClass {
 #[derive(Debug, Serialize)]
 pub struct Process {
     pub pid: u32,
+    /// Tells processes with the same ID apart.
+    #[serde(skip)]
+    pub serial: u64,
     pub name: String,
     pub samples: u64,
     pub kernel_samples: u64,

@@ -2,7 +2,8 @@
 //! Follows the traced processes through their events, and classifies each sampled address once.
 
 use super::sampler::{Event, Mapped, Sample};
-use super::spots::{Place, Seen, Spot, Where};
+use super::spots::{Seen, Spot, Where};
+use super::tally::{Activity, Found, Key, Tally};
 use super::target::kernel::{self, Kernel};
 use super::target::maps::{File, Mapping, Maps};
 use super::target::memory::{Space, Tables};
@@ -10,43 +11,21 @@ use super::target::module::Modules;
 use crate::root::Root;
 use classify::hot::{Registers, Work};
 use classify::{Around, Bounds};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A process, from its start or exec to its end or next exec.
-pub struct Subject {
-    pub pid: u32,
-    pub name: String,
+/// A process that runs.
+struct Subject {
+    activity: Activity,
     maps: Maps,
     /// When /proc/PID/maps was read last.
     read: Option<Instant>,
     tables: Tables,
     /// Classified addresses of memory without a file.
     anonymous: HashMap<(usize, u64), Spot>,
-    pub samples: u64,
-    pub kernel: u64,
-    pub aes: u64,
-    pub threads: HashSet<u32>,
-    pub found: HashMap<Key, Found>,
-}
-
-/// The file, if there is one, and what its code does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key {
-    pub module: Option<usize>,
-    pub work: Work,
-}
-
-/// Samples of one kind of work in one file.
-#[derive(Clone)]
-pub struct Found {
-    pub samples: u64,
-    pub threads: HashSet<u32>,
-    pub places: HashMap<Place, u64>,
-    /// Of the first sample.
-    pub first: Seen,
-    pub stitched: bool,
-    pub decrypts: HashSet<Option<bool>>,
+    /// Its first thread has ended. Others may still run.
+    has_ended: bool,
 }
 
 #[derive(Default)]
@@ -54,23 +33,12 @@ pub struct State {
     /// Whether instructions around samples are listed.
     evidence: bool,
     current: BTreeMap<u32, Subject>,
-    /// Those that have ended or executed another program, with samples.
-    past: Vec<Subject>,
     pub modules: Modules,
     /// Classified addresses of files.
     spots: HashMap<(usize, u64), Spot>,
-    pub samples: u64,
-    pub kernel: u64,
-    /// Of the samples in the kernel, those in functions that copy between user space and the
-    /// kernel.
-    pub copies: u64,
-    pub lost: u64,
-    pub aes: u64,
-    /// Samples in user space whose mapping or code could not be read.
-    pub unexamined: u64,
-    /// Samples in a kernel whose code can be read, but in no known function, or in code that cannot
-    /// be read.
-    pub unexamined_in_kernel: u64,
+    /// Since the last one was taken; its processes are those that have ended or executed another
+    /// program.
+    pub tally: Tally,
     system: System,
 }
 
@@ -83,6 +51,8 @@ struct System {
 
 /// /proc/PID/maps is read again for an unknown address, but not more often.
 const PATIENCE: Duration = Duration::from_millis(200);
+/// So many classified addresses of files are kept from one tally to the next.
+const MOST_SPOTS: usize = 20_000;
 
 impl State {
     pub fn new(evidence: bool) -> State {
@@ -94,7 +64,7 @@ impl State {
 
     pub fn take(&mut self, event: Event) {
         match event {
-            Event::Lost(count) => self.lost += count,
+            Event::Lost(count) => self.tally.lost += count,
             Event::Forked { pid, parent } if pid != parent => self.forked(pid, parent),
             Event::Forked { .. } => {}
             Event::Ended { pid, tid } if pid == tid => self.ended(pid),
@@ -113,10 +83,10 @@ impl State {
     /// Counts an event that there is no time to handle.
     pub fn skip(&mut self, event: &Event) {
         match event {
-            Event::Lost(count) => self.lost += count,
+            Event::Lost(count) => self.tally.lost += count,
             Event::Sample(sample) if !is_ignored(sample) => {
-                self.samples += 1;
-                self.unexamined += 1;
+                self.tally.samples += 1;
+                self.tally.unexamined += 1;
             }
             _ => {}
         }
@@ -124,40 +94,62 @@ impl State {
 
     /// The work of AES with the most samples.
     pub fn strongest(&self) -> Option<Work> {
-        let found = self.subjects().flat_map(|subject| &subject.found);
+        let found = self.activities().flat_map(|activity| &activity.found);
         let aes = found.filter(|(key, _)| key.work.is_aes());
         aes.max_by_key(|(_, found)| found.samples)
             .map(|(key, _)| key.work)
     }
 
-    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
-        self.past.iter().chain(self.current.values())
+    fn activities(&self) -> impl Iterator<Item = &Activity> {
+        let current = self.current.values().map(|subject| &subject.activity);
+        self.tally.processes.iter().chain(current)
     }
 
-    fn add(&mut self, subject: Subject) {
-        self.retire(subject.pid);
-        self.current.insert(subject.pid, subject);
+    /// Takes what was seen since the last call. The state goes on with what it knows of processes
+    /// and files.
+    pub fn take_tally(&mut self) -> Tally {
+        let mut tally = std::mem::take(&mut self.tally);
+        let taken = self.current.values_mut().map(Subject::take);
+        tally.processes.extend(taken.filter(|it| it.samples > 0));
+        self.current.retain(|pid, subject| {
+            !subject.has_ended || Root::machine().exists(format!("/proc/{pid}"))
+        });
+        if self.spots.len() > MOST_SPOTS {
+            self.spots.clear();
+        }
+        tally
     }
 
-    /// Keeps a subject that gets no more samples, if it has any.
+    fn add(&mut self, pid: u32, subject: Subject) {
+        self.retire(pid);
+        self.current.insert(pid, subject);
+    }
+
+    /// Keeps the samples of a subject that gets no more, if it has any.
     fn retire(&mut self, pid: u32) {
-        let ended = self.current.remove(&pid);
-        self.past.extend(ended.filter(|ended| ended.samples > 0));
+        if let Some(mut ended) = self.current.remove(&pid) {
+            let taken = ended.take();
+            self.tally
+                .processes
+                .extend((taken.samples > 0).then_some(taken));
+        }
     }
 
     fn forked(&mut self, pid: u32, parent: u32) {
         // The process ID may have belonged to a process that has ended.
         self.retire(pid);
         if let Some(parent) = self.current.get(&parent) {
-            let child = Subject::new(pid, parent.name.clone(), parent.maps.clone());
-            self.add(child);
+            let name = parent.activity.name.clone();
+            let child = Subject::new(pid, name, parent.maps.clone());
+            self.add(pid, child);
         }
     }
 
     /// Forgets a process without samples. One with samples may get more, from its other threads.
     fn ended(&mut self, pid: u32) {
-        if self.current.get(&pid).is_some_and(|it| it.samples == 0) {
-            self.retire(pid);
+        match self.current.get_mut(&pid) {
+            Some(subject) if subject.activity.samples > 0 => subject.has_ended = true,
+            _ => self.retire(pid),
         }
     }
 
@@ -165,10 +157,10 @@ impl State {
         let name = crate::style::clean(name);
         match executed {
             true => {
-                self.add(Subject::new(pid, name, Maps::default()));
+                self.add(pid, Subject::new(pid, name, Maps::default()));
             }
             false if pid == tid => {
-                subject(&mut self.current, pid).name = name;
+                subject(&mut self.current, pid).activity.name = name;
             }
             false => {}
         }
@@ -189,16 +181,16 @@ impl State {
             return;
         }
         let subject = subject(&mut self.current, sample.pid);
-        self.samples += 1;
-        subject.samples += 1;
-        subject.threads.insert(sample.tid);
+        self.tally.samples += 1;
+        subject.activity.samples += 1;
+        subject.activity.threads.insert(sample.tid);
         if sample.kernel {
-            self.kernel += 1;
-            subject.kernel += 1;
+            self.tally.kernel += 1;
+            subject.activity.kernel += 1;
             return self.sampled_in_kernel(sample);
         }
         let Some(mapping) = subject.mapping(sample.address) else {
-            self.unexamined += 1;
+            self.tally.unexamined += 1;
             return;
         };
         let module = mapping
@@ -220,12 +212,12 @@ impl State {
         };
         let spot = spot.or_insert_with(|| Spot::new(&at));
         let Some(seen) = spot.seen(&at, &sample.numbered(), &mut subject.tables) else {
-            self.unexamined += 1;
+            self.tally.unexamined += 1;
             return;
         };
-        if count(&mut subject.found, sample, module, seen) {
-            self.aes += 1;
-            subject.aes += 1;
+        if count(&mut subject.activity.found, sample, module, seen) {
+            self.tally.aes += 1;
+            subject.activity.aes += 1;
         }
     }
 
@@ -235,10 +227,10 @@ impl State {
             return;
         };
         let Some(known) = kernel.function(sample.address) else {
-            self.unexamined_in_kernel += 1;
+            self.tally.unexamined_in_kernel += 1;
             return;
         };
-        self.copies += u64::from(kernel::copies(known.name));
+        self.tally.copies += u64::from(kernel::copies(known.name));
         let module = self.modules.of_kernel(known.module);
         let function = Around {
             range: known.range.clone(),
@@ -264,13 +256,13 @@ impl State {
         let spot = spot.or_insert_with(|| Spot::new(&at));
         // The registers of the sample are those of user space.
         let Some(seen) = spot.seen(&at, &Registers::default(), tables) else {
-            self.unexamined_in_kernel += 1;
+            self.tally.unexamined_in_kernel += 1;
             return;
         };
         let subject = subject(&mut self.current, sample.pid);
-        if count(&mut subject.found, sample, Some(module), seen) {
-            self.aes += 1;
-            subject.aes += 1;
+        if count(&mut subject.activity.found, sample, Some(module), seen) {
+            self.tally.aes += 1;
+            subject.activity.aes += 1;
         }
     }
 
@@ -313,29 +305,6 @@ fn is_ignored(sample: &Sample) -> bool {
     sample.pid == 0 || sample.pid == std::process::id()
 }
 
-impl Found {
-    pub fn merge(&mut self, other: &Found) {
-        self.samples += other.samples;
-        self.threads.extend(&other.threads);
-        for (place, samples) in &other.places {
-            *self.places.entry(place.clone()).or_default() += samples;
-        }
-        self.stitched |= other.stitched;
-        self.decrypts.extend(&other.decrypts);
-    }
-
-    fn new(seen: &Seen) -> Found {
-        Found {
-            samples: 0,
-            threads: HashSet::new(),
-            places: HashMap::new(),
-            first: seen.clone(),
-            stitched: false,
-            decrypts: HashSet::new(),
-        }
-    }
-}
-
 impl Subject {
     /// A process whose start was not seen.
     fn of(pid: u32) -> Subject {
@@ -344,24 +313,27 @@ impl Subject {
     }
 
     fn new(pid: u32, name: String, maps: Maps) -> Subject {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         Subject {
-            pid,
-            name,
+            activity: Activity::new(pid, serial, name),
             maps,
             read: None,
             tables: Tables::default(),
             anonymous: HashMap::new(),
-            samples: 0,
-            kernel: 0,
-            aes: 0,
-            threads: HashSet::new(),
-            found: HashMap::new(),
+            has_ended: false,
         }
     }
 
-    /// Whether it has mapped a Java virtual machine, so that code without a file is Java's.
-    pub fn runs_java(&self) -> bool {
-        self.maps.paths().any(|path| path.ends_with("/libjvm.so"))
+    /// What it did since the last call.
+    fn take(&mut self) -> Activity {
+        let Activity {
+            pid, serial, name, ..
+        } = &self.activity;
+        let next = Activity::new(*pid, *serial, name.clone());
+        let mut taken = std::mem::replace(&mut self.activity, next);
+        taken.runs_java = self.maps.paths().any(|path| path.ends_with("/libjvm.so"));
+        taken
     }
 
     /// The mapping of an address. One that is not known was made before the trace began, or by
@@ -375,7 +347,7 @@ impl Subject {
         }
         self.read = Some(Instant::now());
         let text = Root::machine()
-            .text(format!("/proc/{}/maps", self.pid))
+            .text(format!("/proc/{}/maps", self.activity.pid))
             .ok()?;
         self.maps = Maps::parse(&text);
         self.maps.at(address).cloned()
@@ -385,7 +357,7 @@ impl Subject {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::report::{self, Circumstances};
+    use crate::trace::report::{self, Circumstances, Files};
     use crate::trace::target::maps::File;
     use crate::trace::Trace;
 
@@ -416,7 +388,7 @@ mod tests {
         })
     }
 
-    fn trace(state: &State) -> Trace {
+    fn trace(state: &mut State) -> Trace {
         let circumstances = Circumstances {
             seconds: 1.0,
             rate: 1,
@@ -425,7 +397,12 @@ mod tests {
             evidence: false,
             counts: None,
         };
-        report::trace(state, circumstances)
+        report::trace(
+            &state.take_tally(),
+            state,
+            &mut Files::new(false),
+            circumstances,
+        )
     }
 
     #[test]
@@ -437,15 +414,15 @@ mod tests {
             state.take(sample(address));
         }
         state.skip(&sample(0x1800));
-        assert_eq!((state.samples, state.unexamined), (3, 3));
-        let all = trace(&state);
+        assert_eq!((state.tally.samples, state.tally.unexamined), (3, 3));
+        let all = trace(&mut state);
         assert_eq!(all.unseen_below, Some(1.0));
         assert!(all.verdict[0].contains("cannot tell"), "{all:?}");
         assert!(all.troubles[0].starts_with("3 of 3 samples"), "{all:?}");
-        state.samples = 1000;
-        assert_eq!(trace(&state).unseen_below, Some(0.006));
-        state.unexamined = 0;
-        let none = trace(&state);
+        (state.tally.samples, state.tally.unexamined) = (1000, 3);
+        assert_eq!(trace(&mut state).unseen_below, Some(0.006));
+        state.tally.samples = 1000;
+        let none = trace(&mut state);
         assert_eq!(none.unseen_below, Some(0.003));
         assert!(none.troubles.is_empty(), "{none:?}");
     }
@@ -453,9 +430,8 @@ mod tests {
     #[test]
     fn a_process_id_that_is_used_again() {
         let mut state = State::default();
-        let samples = |state: &State| -> Vec<u64> {
-            state.subjects().map(|subject| subject.samples).collect()
-        };
+        let samples =
+            |state: &State| -> Vec<u64> { state.activities().map(|it| it.samples).collect() };
         let ended = Event::Ended {
             pid: NOBODY,
             tid: NOBODY,

@@ -173,7 +173,7 @@ fn code(work: Work) -> String {
     }
 }
 
-fn confidence(confidence: Confidence) -> &'static str {
+pub fn confidence(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Certain => "certain",
         Confidence::Likely => "likely",
@@ -190,7 +190,7 @@ fn function(place: &Place) -> String {
 }
 
 /// A finding with its evidence.
-fn details(process: &Process, finding: &Finding) -> String {
+pub fn details(process: &Process, finding: &Finding) -> String {
     let title = format!(
         "{} ({}): {}",
         process.name,

@@ -3,7 +3,7 @@
 
 use crate::support::{contains, Done, Finish, Place};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "detect",
     "doctor",
     "run",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 13] = [
     "compare-paths",
     "diff",
     "selftest",
+    "watch",
     "completions",
 ];
 
@@ -32,7 +33,7 @@ fn every_command_explains_itself() {
         let long = place.tool([command, "--help"]).done().ok().out;
         let usage = format!("Usage: tenrounds {command}");
         contains(&long, &[&usage, "Examples:", "Exit status:", "--color"]);
-        for hidden in ["--root", "--die-at", "--module"] {
+        for hidden in ["--root", "--die-at", "--module", "--panic-at"] {
             assert!(!long.contains(hidden), "{command}: {hidden}");
         }
         let short = place.tool([command, "-h"]).done().ok().out;

@@ -38,7 +38,7 @@ fn the_staged_tree_has_pages_for_all_and_completions_for_three_shells() {
             contains(&page, &[&format!("\n.SH {section}\n")]);
         }
         contains(&page, &[".TH TENROUNDS", "SPDX-License-Identifier"]);
-        for hidden in ["die\\-at", "\\-\\-root", "worker"] {
+        for hidden in ["die\\-at", "panic\\-at", "\\-\\-root", "worker"] {
             assert!(!page.contains(hidden), "{hidden} in {name}");
         }
     }

@@ -186,7 +186,7 @@ fn own_processes() -> Vec<u32> {
 }
 
 /// The processors that run: "0-3,6" in a file of /sys.
-fn processors() -> Vec<u32> {
+pub fn processors() -> Vec<u32> {
     let online = Root::machine().line("/sys/devices/system/cpu/online");
     let found = online.map(|line| ranges(&line)).unwrap_or_default();
     match found.is_empty() {

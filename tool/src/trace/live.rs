@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! A trace without an end, whose result is about the last seconds: for `watch`.
+
+use super::report::{self, Circumstances, Files};
+use super::result::Trace;
+use super::sampler::{self, Sampler, Target};
+use super::state::State;
+use super::tally::Tally;
+use crate::error::Result;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+pub struct Live {
+    sampler: Sampler,
+    state: State,
+    files: Files,
+    rate: u32,
+    /// Whether the evidence has the code.
+    evidence: bool,
+    /// What is not sampled, and why.
+    pub refused: Vec<String>,
+    /// The last seconds, the oldest part first.
+    parts: VecDeque<(Duration, Tally)>,
+    /// When the part that is not complete began.
+    since: Instant,
+}
+
+impl Live {
+    /// Begins to sample. A command must not have been started yet.
+    pub fn open(target: &Target, rate: u32, evidence: bool) -> Result<Live> {
+        let (sampler, refused) = super::opened(target, rate)?;
+        Ok(Live {
+            sampler,
+            state: State::new(evidence),
+            files: Files::new(false),
+            rate,
+            evidence,
+            refused,
+            parts: VecDeque::new(),
+            since: Instant::now(),
+        })
+    }
+
+    /// Handles the events so far. Code is copied at most `PAUSE` after its first sample if this is
+    /// called so often.
+    pub fn take(&mut self) {
+        for event in self.sampler.events() {
+            self.state.take(event);
+        }
+    }
+
+    /// How long the part lasts that is not complete.
+    pub fn age(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    /// Completes a part, and forgets those that are older than the window.
+    pub fn step(&mut self, window: Duration) {
+        let now = Instant::now();
+        let part = (now - self.since, self.state.take_tally());
+        self.since = now;
+        self.parts.push_back(part);
+        let mut all: Duration = self.parts.iter().map(|(length, _)| *length).sum();
+        while let Some((oldest, _)) = self.parts.front() {
+            all -= *oldest;
+            if self.parts.len() == 1 || all < window.mul_f64(1.0 - SLACK) {
+                break;
+            }
+            self.parts.pop_front();
+        }
+    }
+
+    /// What the complete parts of the window show.
+    pub fn trace(&mut self) -> Trace {
+        let mut tally = Tally::default();
+        let mut length = Duration::ZERO;
+        for (part, seen) in &self.parts {
+            length += *part;
+            tally.merge(seen);
+        }
+        let circumstances = Circumstances {
+            seconds: length.as_secs_f64(),
+            rate: self.rate,
+            kernel: self.sampler.kernel,
+            troubles: self.refused.clone(),
+            evidence: self.evidence,
+            counts: None,
+        };
+        report::trace(&tally, &self.state, &mut self.files, circumstances)
+    }
+
+    /// Why the kernel's code is not classified; None if it is, or had no samples.
+    pub fn kernel_refusal(&self) -> Option<&str> {
+        self.state.kernel_refusal()
+    }
+
+    /// The processors that are sampled.
+    pub fn processors() -> usize {
+        sampler::processors().len()
+    }
+}
+
+/// Parts that together are shorter than the window by so much are a whole window: a part begins
+/// some milliseconds late.
+const SLACK: f64 = 0.05;

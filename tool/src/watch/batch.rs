@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `watch --batch` and `--json`: a table or a document for each interval.
+
+use super::result::{class, library, megabytes, mode, Watch};
+use super::{draw, Watching};
+use crate::cli::WatchArgs;
+use crate::error::Result;
+use crate::schema::Document;
+use crate::style::{item, paint, BOLD, DIM};
+use crate::table::Table;
+use crate::trace::verdict::percent;
+use crate::{output, trace};
+use serde::Serialize;
+use std::time::Duration;
+
+#[derive(Serialize)]
+struct Body {
+    watch: Watch,
+}
+
+/// A table has no more rows.
+const MOST: usize = 30;
+
+/// Writes until a signal comes, what is watched ends, or there were so many updates.
+pub fn write(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
+    let interval = Duration::from_secs_f64(args.interval);
+    let mut updates = 0;
+    loop {
+        let is_over = wait(watching, interval);
+        let watch = watching.update();
+        let text = match args.json {
+            true => {
+                let host = watching.host.clone();
+                Document::new("watch", host, Vec::new(), Body { watch }).to_line()
+            }
+            false => text(watching, &watch, updates == 0),
+        };
+        output::out(text)?;
+        updates += 1;
+        if is_over || args.updates == Some(updates) {
+            return Ok(());
+        }
+    }
+}
+
+/// Handles the events of an interval. Returns whether it is the last one.
+fn wait(watching: &mut Watching, interval: Duration) -> bool {
+    loop {
+        let is_over = trace::interrupted() || watching.ended().is_some();
+        watching.live.take();
+        if is_over || watching.live.age() >= interval {
+            return is_over;
+        }
+        std::thread::sleep(trace::PAUSE);
+    }
+}
+
+fn text(watching: &Watching, watch: &Watch, is_first: bool) -> String {
+    let mut out = match is_first {
+        true => String::new(),
+        false => "\n".to_owned(),
+    };
+    out += &item("", paint(BOLD, draw::headline(watch)));
+    let mut table = Table::new(&[
+        ">PID", "Command", ">AES", ">CPU", ">MB/s", "Class", "Mode", "Library",
+    ]);
+    for process in watch.trace.processes.iter().take(MOST) {
+        let rate = watch.rate(process);
+        table.row(vec![
+            process.pid.to_string(),
+            process.name.clone(),
+            percent(process.aes_share),
+            percent(watch.of_machine(process.samples)),
+            rate.map_or(String::new(), |rate| megabytes(rate.bytes_per_second)),
+            class(process),
+            mode(process),
+            library(process),
+        ]);
+    }
+    out += &table.to_string();
+    if is_first {
+        for limit in watching.limits(watch) {
+            out += &item("", paint(DIM, limit));
+        }
+    }
+    out
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `watch`: which AES code runs in which process, in the last seconds: on a screen like that of
+//! top(1), or as tables or JSON. The samples and what they mean are those of `trace`.
+
+mod batch;
+mod command;
+mod draw;
+mod input;
+mod rates;
+mod result;
+mod screen;
+mod view;
+
+use crate::cli::WatchArgs;
+use crate::error::Result;
+use crate::host;
+use crate::libcrypto::LibCrypto;
+use crate::schema::Host;
+use crate::trace::{self, Live, Target};
+use command::Running;
+use rates::Rates;
+use result::Watch;
+use std::time::Duration;
+
+/// Watches what the arguments name. With a command, ends as the command ended.
+pub fn run(args: &WatchArgs) -> Result<()> {
+    let batch = args.batch || args.json;
+    if !batch {
+        screen::available()?;
+    }
+    let mut watching = Watching::begin(args, !batch)?;
+    trace::catch(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP]);
+    match batch {
+        true => batch::write(&mut watching, args)?,
+        false => screen::show(&mut watching, args)?,
+    }
+    watching.command.map_or(Ok(()), Running::finish)
+}
+
+/// What both forms of output have in common.
+struct Watching {
+    live: Live,
+    rates: Rates,
+    host: Host,
+    /// What the results are about, before the present moment.
+    window: Duration,
+    processors: usize,
+    command: Option<Running>,
+    /// The processes that were named.
+    pids: Vec<u32>,
+}
+
+impl Watching {
+    /// With `evidence`, the results have the code around samples.
+    fn begin(args: &WatchArgs, evidence: bool) -> Result<Watching> {
+        let host = host::read(LibCrypto::open().as_ref().ok());
+        let target = match (args.command.is_empty(), args.pid.is_empty()) {
+            (false, _) => Target::Children,
+            (true, false) => Target::Processes(args.pid.clone()),
+            (true, true) => Target::Everybody,
+        };
+        let live = Live::open(&target, args.rate, evidence)?;
+        let command = match target {
+            Target::Children => Some(Running::start(&args.command)?),
+            _ => None,
+        };
+        Ok(Watching {
+            live,
+            rates: Rates::default(),
+            host,
+            window: Duration::from_secs_f64(args.window),
+            processors: Live::processors(),
+            command,
+            pids: args.pid.clone(),
+        })
+    }
+
+    /// Completes a part of the time, and shows the window that ends with it.
+    fn update(&mut self) -> Watch {
+        self.live.step(self.window);
+        let trace = self.live.trace();
+        let rates = self.rates.read(&trace.processes, self.window);
+        Watch::new(trace, self.processors, rates)
+    }
+
+    /// What ended, in words: the command, or all processes that were named.
+    fn ended(&mut self) -> Option<String> {
+        if let Some(command) = &mut self.command {
+            return command.ended();
+        }
+        let is_over = !self.pids.is_empty() && !self.pids.iter().any(|pid| trace::is_alive(*pid));
+        is_over.then(|| match self.pids.len() {
+            1 => "The process has ended.".to_owned(),
+            _ => "All processes have ended.".to_owned(),
+        })
+    }
+
+    /// What this user does not see, and which capability would show it.
+    fn limits(&self, watch: &Watch) -> Vec<String> {
+        let mut limits = self.live.refused.clone();
+        if watch.trace.kernel_samples.is_none() {
+            let text = "Code in the kernel is not sampled: this needs root, or CAP_PERFMON.";
+            limits.push(text.to_owned());
+        }
+        let unknown = self.live.kernel_refusal();
+        limits.extend(unknown.map(|why| format!("The kernel's code is not classified: {why}.")));
+        limits
+    }
+}

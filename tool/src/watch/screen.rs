@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The terminal: drawn on while `watch` runs, and afterwards as it was before, however that ends.
+
+use super::input::{Input, Key};
+use super::result::Watch;
+use super::view::{View, Wish};
+use super::{draw, Watching};
+use crate::cli::WatchArgs;
+use crate::error::{Error, Result};
+use crate::schema::Host;
+use crate::style::clean;
+use crate::trace;
+use anstream::{AutoStream, ColorChoice};
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::{cursor, execute, style, terminal};
+use ratatui::{Frame, Terminal};
+use std::io::{self, stdout, IsTerminal, Stdout};
+use std::time::Duration;
+
+/// Refuses to draw where nobody would see it.
+pub fn available() -> Result<()> {
+    let why = match std::env::var_os("TERM") {
+        _ if !stdout().is_terminal() => "standard output is not a terminal",
+        Some(term) if term == "dumb" => "TERM says that the terminal is dumb",
+        _ => return Ok(()),
+    };
+    Err(Error::failure(format!(
+        "{why}: use 'tenrounds watch --batch' for tables, or 'tenrounds trace' for one report"
+    )))
+}
+
+/// An error of the terminal.
+fn failed(error: io::Error) -> Error {
+    Error::failure(format!("the terminal cannot be used: {error}"))
+}
+
+/// The processor, in words.
+fn machine(host: &Host, processors: usize) -> String {
+    let brand = clean(&host.cpu.brand);
+    match processors {
+        1 => format!("{brand}, 1 processor"),
+        many => format!("{brand}, {many} processors"),
+    }
+}
+
+/// A terminal that is drawn on. It is restored when this is dropped.
+struct Screen(Terminal<CrosstermBackend<Stdout>>);
+
+impl Screen {
+    fn open() -> io::Result<Screen> {
+        restore_on_panic();
+        let opened = terminal::enable_raw_mode()
+            .and_then(|()| execute!(stdout(), terminal::EnterAlternateScreen, cursor::Hide))
+            .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        if opened.is_err() {
+            restore();
+        }
+        opened.map(Screen)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Errors mean that the terminal is gone.
+fn restore() {
+    let _ = terminal::disable_raw_mode();
+    let _ = execute!(stdout(), terminal::LeaveAlternateScreen, cursor::Show);
+}
+
+/// The message of a panic would be lost with the alternate screen.
+fn restore_on_panic() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        restore();
+        usual(panic);
+    }));
+}
+
+/// Draws until a key or a signal ends it.
+pub fn show(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
+    let colour = AutoStream::choice(&stdout()) != ColorChoice::Never;
+    // crossterm has an opinion of its own on NO_COLOR, which --color=always overrides.
+    style::force_color_output(colour);
+    let mut view = View::new(Duration::from_secs_f64(args.interval), colour);
+    let title = machine(&watching.host, watching.processors);
+    let mut input = Input::open().map_err(failed)?;
+    let mut screen = Screen::open().map_err(failed)?;
+    let mut shown: Option<Watch> = None;
+    let mut updates = 0;
+    loop {
+        let page = |frame: &mut Frame| draw::page(frame, &view, shown.as_ref(), &title);
+        let next = match screen.0.draw(page) {
+            Ok(_) => next(watching, &view, &mut screen, &mut input),
+            Err(error) => Err(error),
+        };
+        match next.map_err(failed)? {
+            Next::Quit => return Ok(()),
+            Next::Key(key) => match view.press(key, shown.as_ref()) {
+                Wish::Quit => return Ok(()),
+                Wish::Redraw => screen.0.clear().map_err(failed)?,
+                Wish::Nothing => {}
+            },
+            Next::Resized => {}
+            Next::Due => {
+                let watch = watching.update();
+                updates += 1;
+                assert_ne!(args.panic_at, Some(updates), "as --panic-at asks");
+                if args.updates == Some(updates) {
+                    return Ok(());
+                }
+                if !view.is_paused {
+                    view.settle(&watch);
+                    view.notes = watching.ended().into_iter().collect();
+                    view.notes.extend(watching.limits(&watch));
+                    shown = Some(watch);
+                }
+            }
+        }
+    }
+}
+
+enum Next {
+    Quit,
+    Key(Key),
+    Resized,
+    /// The interval is over.
+    Due,
+}
+
+/// Handles samples until there is something to draw.
+fn next(
+    watching: &mut Watching,
+    view: &View,
+    screen: &mut Screen,
+    input: &mut Input,
+) -> io::Result<Next> {
+    let drawn = screen.0.get_frame().area().as_size();
+    loop {
+        watching.live.take();
+        if trace::interrupted() {
+            return Ok(Next::Quit);
+        }
+        if watching.live.age() >= view.interval {
+            return Ok(Next::Due);
+        }
+        if let Some(key) = input.key(trace::PAUSE)? {
+            return Ok(Next::Key(key));
+        }
+        if screen.0.size()? != drawn {
+            return Ok(Next::Resized);
+        }
+    }
+}

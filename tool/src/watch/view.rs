@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What the screen shows of a result, and how keys change that.
+
+use super::input::Key;
+use super::result::Watch;
+use crate::trace::Process;
+use std::cmp::Reverse;
+use std::time::Duration;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    Table,
+    Detail,
+    Help,
+}
+
+/// The order of the table. Ties are in the order of AES time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    Aes,
+    Cpu,
+    Pid,
+    Name,
+}
+
+impl Sort {
+    pub fn name(self) -> &'static str {
+        match self {
+            Sort::Aes => "AES time",
+            Sort::Cpu => "CPU",
+            Sort::Pid => "PID",
+            Sort::Name => "command",
+        }
+    }
+
+    fn next(self) -> Sort {
+        match self {
+            Sort::Aes => Sort::Cpu,
+            Sort::Cpu => Sort::Pid,
+            Sort::Pid => Sort::Name,
+            Sort::Name => Sort::Aes,
+        }
+    }
+}
+
+/// What a key asks for beyond a change of the view.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Wish {
+    Nothing,
+    Quit,
+    /// Draw everything again, because something else has written to the terminal.
+    Redraw,
+}
+
+/// The state of the screen.
+pub struct View {
+    pub page: Page,
+    pub sort: Sort,
+    pub is_paused: bool,
+    pub interval: Duration,
+    /// The selected process, by its serial number.
+    pub selected: Option<u64>,
+    /// Its row, where the selection stays if the process has no samples any more.
+    pub row: usize,
+    /// The first line of a page of text.
+    pub scroll: u16,
+    pub colour: bool,
+    /// What the line below the headline says.
+    pub notes: Vec<String>,
+}
+
+/// The intervals that + and - choose from, in milliseconds.
+const INTERVALS: [u64; 9] = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
+/// The rows of a page up or down.
+const PAGE: usize = 10;
+
+impl View {
+    pub fn new(interval: Duration, colour: bool) -> View {
+        View {
+            page: Page::Table,
+            sort: Sort::Aes,
+            is_paused: false,
+            interval,
+            selected: None,
+            row: 0,
+            scroll: 0,
+            colour,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The processes in the order of the table.
+    pub fn rows<'w>(&self, watch: &'w Watch) -> Vec<&'w Process> {
+        let mut rows: Vec<&Process> = watch.trace.processes.iter().collect();
+        match self.sort {
+            Sort::Aes => {}
+            Sort::Cpu => rows.sort_by_key(|process| Reverse(process.samples)),
+            Sort::Pid => rows.sort_by_key(|process| process.pid),
+            Sort::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
+        }
+        rows
+    }
+
+    /// Follows the selected process to its new row. On the table, another process in the same row
+    /// is selected if it is gone; the page about a process stays.
+    pub fn settle(&mut self, watch: &Watch) {
+        let rows = self.rows(watch);
+        let found = rows.iter().position(|it| Some(it.serial) == self.selected);
+        match found {
+            Some(row) => self.row = row,
+            None if self.page == Page::Detail => {}
+            None => self.select(self.row, &rows),
+        }
+    }
+
+    fn select(&mut self, row: usize, rows: &[&Process]) {
+        self.row = row.min(rows.len().saturating_sub(1));
+        self.selected = rows.get(self.row).map(|process| process.serial);
+    }
+
+    pub fn press(&mut self, key: Key, watch: Option<&Watch>) -> Wish {
+        match key {
+            Key::Char('q') | Key::Control('c') => return Wish::Quit,
+            Key::Escape if self.page == Page::Table => return Wish::Quit,
+            Key::Control('l') => return Wish::Redraw,
+            Key::Enter if self.page == Page::Table && self.selected.is_some() => {
+                self.open(Page::Detail);
+            }
+            Key::Escape | Key::Backspace | Key::Enter => self.open(Page::Table),
+            Key::Char('?' | 'h') if self.page != Page::Help => self.open(Page::Help),
+            Key::Char('?' | 'h') => self.open(Page::Table),
+            Key::Char('s') => self.sort = self.sort.next(),
+            Key::Char(' ') => self.is_paused = !self.is_paused,
+            Key::Char('+' | '=') => self.interval = longer(self.interval),
+            Key::Char('-') => self.interval = shorter(self.interval),
+            key => self.step(key, watch),
+        }
+        if let Some(watch) = watch {
+            self.settle(watch);
+        }
+        Wish::Nothing
+    }
+
+    fn open(&mut self, page: Page) {
+        self.page = page;
+        self.scroll = 0;
+    }
+
+    fn step(&mut self, key: Key, watch: Option<&Watch>) {
+        let at = match self.page {
+            Page::Table => self.row,
+            Page::Detail | Page::Help => usize::from(self.scroll),
+        };
+        let to = match key {
+            Key::Up | Key::Char('k') => at.saturating_sub(1),
+            Key::Down | Key::Char('j') => at + 1,
+            Key::PageUp => at.saturating_sub(PAGE),
+            Key::PageDown => at + PAGE,
+            Key::Home => 0,
+            Key::End => usize::MAX,
+            _ => return,
+        };
+        match (self.page, watch) {
+            (Page::Table, Some(watch)) => {
+                let rows = self.rows(watch);
+                self.select(to, &rows);
+            }
+            (Page::Table, None) => {}
+            // Drawing stops at the last line.
+            (Page::Detail | Page::Help, _) => self.scroll = u16::try_from(to).unwrap_or(u16::MAX),
+        }
+    }
+}
+
+fn longer(interval: Duration) -> Duration {
+    let mut steps = INTERVALS.into_iter().map(Duration::from_millis);
+    steps.find(|step| *step > interval).unwrap_or(interval)
+}
+
+fn shorter(interval: Duration) -> Duration {
+    let mut steps = INTERVALS.into_iter().rev().map(Duration::from_millis);
+    steps.find(|step| *step < interval).unwrap_or(interval)
+}

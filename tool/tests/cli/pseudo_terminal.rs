@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! A program on a terminal of its own: what it draws is read back from a terminal in memory.
+
+use crate::support::{within, Guarded};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+pub struct PseudoTerminal {
+    master: File,
+    /// Keeps the terminal, and so its settings, when the program has ended.
+    slave: OwnedFd,
+    before: libc::termios,
+    pub child: Guarded,
+    screen: vt100::Parser,
+    /// All that the program wrote.
+    pub written: Vec<u8>,
+}
+
+/// What a terminal shows must be there within this time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn size(rows: u16, columns: u16) -> libc::winsize {
+    libc::winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    }
+}
+
+impl PseudoTerminal {
+    pub fn start(command: &mut Command, rows: u16, columns: u16) -> PseudoTerminal {
+        let (mut master, mut slave) = (0, 0);
+        let null = std::ptr::null_mut();
+        // SAFETY: the pointers are valid or null where that is allowed.
+        let opened = unsafe {
+            let size = size(rows, columns);
+            libc::openpty(&mut master, &mut slave, null, std::ptr::null(), &size)
+        };
+        assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
+        // SAFETY: both descriptors are new, and nobody else has them.
+        let (master, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
+        // Children of other tests must not keep the terminal.
+        for descriptor in [master.as_raw_fd(), slave.as_raw_fd()] {
+            // SAFETY: a plain system call on an open descriptor.
+            unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+        let stdio = || Stdio::from(slave.try_clone().unwrap());
+        command.stdin(stdio()).stdout(stdio()).stderr(stdio());
+        command.env("TERM", "xterm-256color");
+        // SAFETY: both calls are async-signal-safe.
+        unsafe {
+            command.pre_exec(|| {
+                libc::setsid();
+                libc::ioctl(0, libc::TIOCSCTTY, 0);
+                Ok(())
+            });
+        }
+        let before = settings(&slave);
+        let child = Guarded(command.spawn().unwrap());
+        PseudoTerminal {
+            master,
+            slave,
+            before,
+            child,
+            screen: vt100::Parser::new(rows, columns, 0),
+            written: Vec::new(),
+        }
+    }
+
+    /// Reads what the program writes within this time.
+    fn read(&mut self, time: Duration) -> bool {
+        let mut ready = libc::pollfd {
+            fd: self.master.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let milliseconds = i32::try_from(time.as_millis()).unwrap();
+        // SAFETY: the pointer is valid for one element.
+        if unsafe { libc::poll(&mut ready, 1, milliseconds) } <= 0 {
+            return false;
+        }
+        let mut bytes = [0; 4096];
+        let count = self.master.read(&mut bytes).unwrap();
+        self.screen.process(&bytes[..count]);
+        self.written.extend_from_slice(&bytes[..count]);
+        true
+    }
+
+    /// Waits until the screen is as wanted, and returns its text.
+    pub fn wait(&mut self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) -> String {
+        let begun = Instant::now();
+        while !wanted(self.screen.screen()) {
+            assert!(
+                begun.elapsed() < within(PATIENCE),
+                "no {what} on the screen:\n{}",
+                self.text()
+            );
+            self.read(Duration::from_millis(50));
+        }
+        self.text()
+    }
+
+    /// Waits until the screen contains all of these.
+    pub fn shows(&mut self, parts: &[&str]) -> String {
+        self.wait(&format!("{parts:?}"), |screen| {
+            let text = screen.contents();
+            parts.iter().all(|part| text.contains(part))
+        })
+    }
+
+    pub fn text(&self) -> String {
+        self.screen.screen().contents()
+    }
+
+    /// The line that contains these.
+    pub fn line(&self, part: &str) -> Option<String> {
+        let text = self.text();
+        let mut lines = text.lines();
+        lines.find(|line| line.contains(part)).map(str::to_owned)
+    }
+
+    pub fn screen(&self) -> &vt100::Screen {
+        self.screen.screen()
+    }
+
+    pub fn press(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).unwrap();
+    }
+
+    pub fn resize(&mut self, rows: u16, columns: u16) {
+        // What was written for the old size is not for the new one.
+        while self.read(Duration::ZERO) {}
+        self.screen.set_size(rows, columns);
+        // SAFETY: the pointer is valid.
+        let set = unsafe {
+            libc::ioctl(
+                self.master.as_raw_fd(),
+                libc::TIOCSWINSZ,
+                &size(rows, columns),
+            )
+        };
+        assert_eq!(set, 0);
+    }
+
+    /// Waits for the end, and checks that the terminal is as it was.
+    pub fn ends_restored(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        let status = loop {
+            self.read(Duration::from_millis(20));
+            if let Some(status) = self.child.0.try_wait().unwrap() {
+                break status;
+            }
+            assert!(
+                begun.elapsed() < within(PATIENCE),
+                "it goes on:\n{}",
+                self.text()
+            );
+        };
+        while self.read(Duration::ZERO) {}
+        assert!(!self.screen.screen().alternate_screen(), "{}", self.text());
+        assert!(!self.screen.screen().hide_cursor());
+        let written = String::from_utf8_lossy(&self.written).into_owned();
+        assert!(
+            written.contains("\x1b[?1049h"),
+            "it drew nothing: {written:?}"
+        );
+        let after = settings(&self.slave);
+        let flags = |it: &libc::termios| (it.c_iflag, it.c_oflag, it.c_cflag, it.c_lflag, it.c_cc);
+        assert_eq!(flags(&after), flags(&self.before));
+        status
+    }
+
+    /// Closes the terminal, and returns the program.
+    pub fn hang_up(self) -> Guarded {
+        self.child
+    }
+
+    /// Whether the program has changed the settings, so that keys arrive at once.
+    pub fn is_raw(&self) -> bool {
+        settings(&self.slave).c_lflag & libc::ICANON == 0
+    }
+}
+
+fn settings(terminal: &OwnedFd) -> libc::termios {
+    // SAFETY: all zeros is a valid termios, and the pointer is valid.
+    unsafe {
+        let mut settings = std::mem::zeroed();
+        assert_eq!(libc::tcgetattr(terminal.as_raw_fd(), &mut settings), 0);
+        settings
+    }
+}

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `watch` on a terminal of its own, and its tables and JSON, with programs whose AES code is
+//! known.
+
+use crate::json::valid;
+use crate::pseudo_terminal::PseudoTerminal;
+use crate::support::{contains, skip, Finish, Guarded, Place, TOOL};
+use crate::trace::{can_sample, openssl, work, working};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Updates that come fast, about a window that is over soon.
+const FAST: [&str; 4] = ["--interval", "0.2", "--window", "1"];
+
+/// The class of a backend's CTR; None for those whose class is not certain.
+fn class(backend: &str) -> Option<&'static str> {
+    Some(match backend {
+        "vaes512" => "VAES 512",
+        "vaes256" => "VAES 256",
+        "aesni" => "AES-NI 128",
+        "armce" | "armce-eor3" => "Arm CE",
+        other => {
+            skip(&format!("this processor's strongest backend is {other}"));
+            return None;
+        }
+    })
+}
+
+/// `watch` on a terminal.
+fn watch(place: &Place, options: &[&str], rows: u16, columns: u16) -> PseudoTerminal {
+    let mut tool = place.tool(["watch"]);
+    PseudoTerminal::start(tool.args(FAST).args(options), rows, columns)
+}
+
+/// `watch` of one process.
+fn watch_one(place: &Place, child: &Guarded, options: &[&str]) -> PseudoTerminal {
+    let pid = child.0.id().to_string();
+    watch(place, &[&["-p", &pid], options].concat(), 24, 100)
+}
+
+#[test]
+fn the_row_shows_the_class_fits_the_terminal_and_goes_with_the_work() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let program = work(&place);
+    let (child, backend) = working(&place, &program, "ctr", "");
+    let Some(class) = class(&backend) else { return };
+    let mut terminal = watch_one(&place, &child, &[]);
+    terminal.shows(&[
+        "AES",
+        " of the machine",
+        "nginx",
+        class,
+        "LIBRARY",
+        "tenrounds 0.",
+        "q quit",
+    ]);
+    let row = terminal.line("nginx").unwrap();
+    let fields: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(fields[..2], [&child.0.id().to_string(), "nginx"]);
+    // The program does nothing else.
+    let share: f64 = fields[2].parse().unwrap();
+    assert!(share > 80.0 && share <= 100.0, "{row}");
+
+    terminal.resize(10, 40);
+    let narrow = terminal.wait("narrow table", |screen| {
+        let text = screen.contents();
+        text.contains(class) && text.contains("COMMAND") && !text.contains("LIBRARY")
+    });
+    assert!(
+        narrow.lines().all(|line| line.chars().count() <= 40),
+        "{narrow}"
+    );
+    for (rows, columns) in [(5, 40), (2, 20), (1, 1), (3, 300)] {
+        terminal.resize(rows, columns);
+        terminal.wait("AES", |screen| !screen.contents().trim().is_empty());
+    }
+    terminal.resize(24, 160);
+    terminal.shows(&["nginx", class, "LIBRARY"]);
+
+    drop(child);
+    terminal.wait("end of the row", |screen| {
+        let text = screen.contents();
+        text.contains("The process has ended.") && !text.contains("nginx")
+    });
+    terminal.press("q");
+    assert_eq!(terminal.ends_restored().code(), Some(0));
+}
+
+/// A shell that runs one program after another: the first is killed by the PID in its row.
+#[test]
+fn the_row_changes_with_the_code() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let program = work(&place);
+    let (_, backend) = working(&place, &program, "ctr", "");
+    let Some(first) = class(&backend) else { return };
+    let (_, backend) = working(&place, &program, "ctr", "novaes");
+    let Some(second) = class(&backend) else {
+        return;
+    };
+    let script = "\"$0\" ctr '' first; \"$0\" ctr novaes second";
+    let command = ["--", "sh", "-c", script, program.to_str().unwrap()];
+    let mut terminal = watch(&place, &command, 24, 100);
+    terminal.shows(&["first", first]);
+    let row = terminal.line("first").unwrap();
+    let pid: i32 = row.split_whitespace().next().unwrap().parse().unwrap();
+    // SAFETY: kill() takes any numbers.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
+    terminal.wait("second row alone", |screen| {
+        let text = screen.contents();
+        let row = text.lines().find(|line| line.contains("second"));
+        !text.contains("first") && row.is_some_and(|row| row.contains(second))
+    });
+    // The command ends with the screen.
+    let row = terminal.line("second").unwrap();
+    let pid = row.split_whitespace().next().unwrap().to_owned();
+    terminal.press("q");
+    assert_eq!(terminal.ends_restored().code(), Some(0));
+    let begun = Instant::now();
+    while Path::new("/proc").join(&pid).join("exe").exists() {
+        // Its shell was ended. The program itself belongs to nobody now.
+        // SAFETY: kill() takes any numbers.
+        unsafe { libc::kill(pid.parse().unwrap(), libc::SIGKILL) };
+        assert!(begun.elapsed() < Duration::from_secs(5));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn keys_lead_to_details_help_and_another_order() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let program = work(&place);
+    let (child, backend) = working(&place, &program, "ctr", "");
+    let Some(class) = class(&backend) else { return };
+    let mut terminal = watch_one(&place, &child, &[]);
+    terminal.shows(&["nginx", class, "every 0.2 s", "s sort (AES time)"]);
+    terminal.press("\r");
+    terminal.shows(&[
+        "nginx (",
+        class,
+        "decided by the code from",
+        "certain",
+        "Esc back",
+    ]);
+    terminal.press("\x1b");
+    terminal.shows(&["COMMAND"]);
+    terminal.press("?");
+    terminal.shows(&["this help, and back"]);
+    terminal.press("h");
+    terminal.shows(&["COMMAND"]);
+    terminal.press("s+");
+    terminal.shows(&["s sort (CPU)", "every 0.5 s"]);
+    terminal.press("-- ");
+    terminal.shows(&["PAUSED", "every 0.1 s", "Space go on"]);
+    // While it is paused, an ended process stays.
+    drop(child);
+    std::thread::sleep(Duration::from_millis(1500));
+    terminal.press("j");
+    terminal.shows(&["PAUSED", "nginx"]);
+    terminal.press(" ");
+    terminal.shows(&["The process has ended."]);
+    terminal.press("\x1b");
+    assert_eq!(terminal.ends_restored().code(), Some(0));
+}
+
+#[test]
+fn the_terminal_is_restored_however_it_ends() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let own = std::process::id().to_string();
+    let started = |options: &[&str]| {
+        let mut terminal = watch(&place, &[&["-p", &own], options].concat(), 24, 80);
+        terminal.wait("drawing", vt100::Screen::alternate_screen);
+        assert!(terminal.is_raw());
+        terminal
+    };
+    let mut terminal = started(&[]);
+    terminal.press("\x03");
+    assert_eq!(terminal.ends_restored().code(), Some(0), "Ctrl-C");
+    for signal in [libc::SIGTERM, libc::SIGINT] {
+        let mut terminal = started(&[]);
+        terminal.child.signal(signal);
+        assert_eq!(terminal.ends_restored().code(), Some(0), "signal {signal}");
+    }
+    // Half a sequence does not keep it from hearing signals.
+    let mut terminal = started(&[]);
+    terminal.press("\x1b[");
+    std::thread::sleep(Duration::from_millis(100));
+    terminal.child.signal(libc::SIGTERM);
+    assert_eq!(terminal.ends_restored().code(), Some(0), "SIGTERM");
+    let mut terminal = started(&["-n", "2"]);
+    assert_eq!(terminal.ends_restored().code(), Some(0), "-n");
+    let mut terminal = started(&["--panic-at", "2"]);
+    assert_eq!(terminal.ends_restored().code(), Some(101), "panic");
+    // The message is on the screen that stays.
+    contains(&terminal.text(), &["panicked", "as --panic-at asks"]);
+}
+
+/// The terminal is closed, as by a broken connection.
+#[test]
+fn it_ends_with_its_terminal() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let own = std::process::id().to_string();
+    let mut terminal = watch(&place, &["-p", &own], 24, 80);
+    terminal.wait("drawing", vt100::Screen::alternate_screen);
+    let mut child = terminal.hang_up();
+    let begun = Instant::now();
+    while child.0.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it goes on");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Colours of a screen.
+fn coloured(screen: &vt100::Screen) -> Vec<(u16, u16)> {
+    let (rows, columns) = screen.size();
+    let all = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    all.filter(|(row, column)| {
+        let cell = screen.cell(*row, *column).unwrap();
+        cell.fgcolor() != vt100::Color::Default || cell.bgcolor() != vt100::Color::Default
+    })
+    .collect()
+}
+
+/// The cell in which a text begins.
+fn cell(screen: &vt100::Screen, text: &str) -> Option<vt100::Cell> {
+    let (_, columns) = screen.size();
+    let mut rows = screen.rows(0, columns).enumerate();
+    rows.find_map(|(row, line)| {
+        let column = line.find(text)?;
+        screen
+            .cell(u16::try_from(row).ok()?, u16::try_from(column).ok()?)
+            .cloned()
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn tables_stand_out_in_colour_and_without() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    const TABLES: &str = "tables (cache-timing!)";
+    let child = openssl(&place, "aes-128-cbc", Some("0:0"), &[]);
+    let pid = child.0.id().to_string();
+    let terminal = |variable: (&str, &str), options: &[&str]| {
+        let mut tool = place.tool(["watch", "-p", &pid]);
+        let tool = tool.args(FAST).args(options).env(variable.0, variable.1);
+        PseudoTerminal::start(tool, 24, 100)
+    };
+    let none = ("UNUSED", "");
+    let no_color = ("NO_COLOR", "1");
+    for (variable, options, has_colour) in [
+        (none, &[][..], true),
+        (no_color, &["--color", "always"], true),
+        (no_color, &[], false),
+        (none, &["--color", "never"], false),
+    ] {
+        let mut terminal = terminal(variable, options);
+        terminal.shows(&["openssl", TABLES, "OpenSSL 3."]);
+        let cell = cell(terminal.screen(), TABLES).unwrap();
+        assert!(cell.bold(), "{options:?}");
+        match has_colour {
+            true => assert_eq!(cell.fgcolor(), vt100::Color::Idx(1), "{options:?}"),
+            false => {
+                assert!(cell.underline());
+                assert_eq!(coloured(terminal.screen()), [], "{variable:?} {options:?}");
+            }
+        }
+        terminal.press("q");
+        terminal.ends_restored();
+        if !has_colour {
+            let written = String::from_utf8_lossy(&terminal.written).into_owned();
+            let sets_colour = |sequence: &str| {
+                let codes = sequence.split('m').next().unwrap_or_default();
+                let mut codes = codes.split(';').filter_map(|code| code.parse::<u32>().ok());
+                codes.any(|code| matches!(code, 30..=38 | 40..=48 | 90..=107))
+            };
+            let mut sequences = written.split("\x1b[").skip(1);
+            assert_eq!(
+                sequences.find(|it| sets_colour(it)),
+                None,
+                "{variable:?} {options:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn tables_and_json_for_scripts() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let program = work(&place);
+    let (child, backend) = working(&place, &program, "ctr", "");
+    let Some(class) = class(&backend) else { return };
+    let pid = child.0.id().to_string();
+    let two = ["--interval", "0.3", "-n", "2", "-p", &pid];
+    let done = place.tool(["watch", "--json"]).args(two).done().ok();
+    assert_eq!(done.out.lines().count(), 2);
+    for line in done.out.lines() {
+        let document = valid(line);
+        assert_eq!(document.text("/command"), "watch");
+        assert_eq!(document.at("/watch/trace/processes/0/name"), "nginx");
+        let share = document.at("/watch/machine_share").as_f64().unwrap();
+        let processors = document.at("/watch/processors").as_f64().unwrap();
+        // The program has one thread.
+        assert!(share > 0.0 && share <= 1.1 / processors, "{document:#?}");
+        let seconds = document.at("/watch/trace/seconds").as_f64().unwrap();
+        assert!((0.3..2.0).contains(&seconds), "{seconds}");
+    }
+    let done = place.tool(["watch", "--batch"]).args(two).done().ok();
+    contains(&done.out, &["AES", "of the machine", "nginx", class, &pid]);
+    assert_eq!(done.out.matches("Command").count(), 2, "{}", done.out);
+}
+
+#[test]
+fn a_command_has_no_part_of_the_output_and_gives_its_status() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let script = "echo output; exit 7";
+    let done = place
+        .tool(["watch", "--batch", "--", "sh", "-c", script])
+        .done();
+    assert_eq!(done.status, Some(7), "{done:?}");
+    assert!(!done.out.contains("output"), "{done:?}");
+    let said = place.tool(["watch", "-b", "--", "no-such-command"]).done();
+    contains(&said.failed(127), &["no-such-command: command not found"]);
+}
+
+/// The rate agrees with the bytes that `run --count` reports at the end.
+#[test]
+fn counted_bytes_are_shown_as_a_rate() {
+    const INTERVAL: f64 = 0.3;
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let counts = place.path("counts.json");
+    let interval = INTERVAL.to_string();
+    let mut tool = place.tool([
+        "watch",
+        "--json",
+        "--interval",
+        &interval,
+        "--",
+        TOOL,
+        "run",
+    ]);
+    tool.arg(format!("--count={}", counts.display()));
+    tool.args([
+        "--", "openssl", "speed", "-seconds", "60", "-bytes", "16384",
+    ]);
+    let begun = Instant::now();
+    let tool = tool.args(["-evp", "aes-128-ctr"]).stdout(Stdio::piped());
+    let mut child = Guarded(tool.spawn().unwrap());
+    let lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+    let documents = lines.map(|line| valid(&line.unwrap()));
+    let mut counted = documents.filter(|document| !document.list("/watch/rates").is_empty());
+    let third = counted.nth(2).expect("it counts before it ends");
+    child.signal(libc::SIGINT);
+    assert!(counted.count() < 3, "it ends soon");
+    assert_eq!(child.0.wait().unwrap().code(), Some(0));
+    let time = begun.elapsed().as_secs_f64();
+    let rate = third.at("/watch/rates/0");
+    assert_eq!(rate["processes"], 1);
+    assert_eq!(&rate["pid"], third.at("/watch/trace/processes/0/pid"));
+    let rate = rate["bytes_per_second"].as_f64().unwrap();
+    let counts = valid(&std::fs::read_to_string(&counts).unwrap());
+    let executed = counts.list("/run/executed");
+    let bytes = executed.iter().filter(|one| one["operation"] == "ctr");
+    let bytes: f64 = bytes.map(|one| one["bytes"].as_f64().unwrap()).sum();
+    // It was the rate of three intervals, and the program worked a part of the time.
+    let (least, most) = (0.8 * 3.0 * INTERVAL * rate, 1.5 * time * rate);
+    assert!(
+        bytes > least && bytes < most,
+        "{bytes}, {rate} a second, {time} s"
+    );
+}
+
+#[test]
+fn what_cannot_be_watched_is_said() {
+    let place = Place::new();
+    // Without a terminal, before the kernel is asked.
+    let said = place.tool(["watch"]).done().failed(1);
+    contains(&said, &["not a terminal", "--batch", "tenrounds trace"]);
+    for wrong in [
+        &["watch", "--all", "-p", "1"][..],
+        &["watch", "-p", "0"],
+        &["watch", "--interval", "0"],
+        &["watch", "--window", "-1"],
+        &["watch", "-n", "0"],
+    ] {
+        place.tool(wrong).done().failed(2);
+    }
+    if !can_sample(&place) {
+        return;
+    }
+    let said = place
+        .tool(["watch", "-b", "-p", "4194305"])
+        .done()
+        .failed(1);
+    contains(
+        &said,
+        &["4194305", "there is no such process, or it has ended"],
+    );
+    let own = std::process::id().to_string();
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let mut tool = place.tool(["watch", "-b", "-n", "1", "--interval", "0.1", "-p", &own]);
+    let said = tool.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let said = crate::support::Done::from(said.wait_with_output().unwrap());
+    contains(&said.failed(1), &["cannot write to standard output"]);
+}
+
+/// Without privileges, the screen says what is missing.
+#[test]
+fn another_user_sees_own_processes_and_which_capability_shows_more() {
+    // SAFETY: it has no arguments and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip("only root can be another user");
+    }
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
+    if level.trim().parse::<i32>().unwrap() != 2 {
+        return skip("kernel.perf_event_paranoid is not 2, its default");
+    }
+    // The tool's directory may be closed to others.
+    let dir = std::env::temp_dir().join(format!("tenrounds-watch-{}", std::process::id()));
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::set_permissions(&dir, PermissionsExt::from_mode(0o755)).unwrap();
+    let tool = dir.join("tenrounds");
+    std::fs::copy(TOOL, &tool).unwrap();
+    let mut own = place.program("sleep");
+    let own = Guarded(own.arg("60").uid(65534).current_dir("/").spawn().unwrap());
+    let mut command = place.program(&tool);
+    command.current_dir("/").uid(65534).gid(65534);
+    let mut terminal = PseudoTerminal::start(command.arg("watch").args(FAST), 24, 100);
+    terminal.shows(&["Only your own processes", "CAP_PERFMON", "CAP_SYS_PTRACE"]);
+    terminal.press("q");
+    assert_eq!(terminal.ends_restored().code(), Some(0));
+    drop(own);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
