@@ -30,15 +30,20 @@ impl Live {
     pub fn open(target: &Target, rate: u32, evidence: bool) -> Result<Live> {
         let (sampler, refused) = super::opened(target, rate)?;
         Ok(Live {
+            rate: sampler.rate(rate),
             sampler,
             state: State::new(evidence),
             files: Files::new(false),
-            rate,
             evidence,
             refused,
             parts: VecDeque::new(),
             since: Instant::now(),
         })
+    }
+
+    /// Watches this command, which has just been started.
+    pub fn started(&mut self, pid: u32) {
+        self.sampler.started(pid);
     }
 
     /// Handles the events so far. Code is copied at most `PAUSE` after its first sample if this is

@@ -112,6 +112,7 @@ fn opened(target: &Target, rate: u32) -> Result<(Sampler, Vec<String>)> {
     if sampler.only_own {
         refused.push("Only your own processes are traced: those of others need root, or CAP_PERFMON and CAP_SYS_PTRACE.".to_owned());
     }
+    refused.extend(sampler.note());
     Ok((sampler, refused))
 }
 
@@ -132,7 +133,7 @@ fn refusals(sampler: &Sampler) -> Vec<String> {
 
 fn command(args: &TraceArgs) -> Result<()> {
     let command = prepared(&args.command);
-    let sampler = Sampler::open(&Target::Children, args.rate)?;
+    let (mut sampler, troubles) = opened(&Target::Children, args.rate)?;
     let counter = match args.count {
         true => {
             let name = PathBuf::from(&args.command[0]);
@@ -142,6 +143,7 @@ fn command(args: &TraceArgs) -> Result<()> {
         false => None,
     };
     let mut child = child::start(command)?;
+    sampler.started(child.id());
     let mut tracing = Tracing::new(sampler, args);
     tracing.counter = counter;
     tracing.of_command = true;
@@ -153,7 +155,7 @@ fn command(args: &TraceArgs) -> Result<()> {
         status.is_some()
     });
     // The report does not make the command wait for its end.
-    let reported = report(args, tracing.finish(Vec::new()), true);
+    let reported = report(args, tracing.finish(troubles), true);
     reported.unwrap_or_else(output::complain);
     let status = match status {
         Some(status) => status,
@@ -240,11 +242,11 @@ struct Tracing {
 impl Tracing {
     fn new(sampler: Sampler, args: &TraceArgs) -> Tracing {
         Tracing {
+            rate: sampler.rate(args.rate),
             sampler,
             state: State::new(args.evidence),
             begun: Instant::now(),
             bar: ProgressBar::new_spinner(),
-            rate: args.rate,
             evidence: args.evidence,
             counter: None,
             of_command: false,

@@ -59,11 +59,14 @@ impl Watching {
             (true, false) => Target::Processes(args.pid.clone()),
             (true, true) => Target::Everybody,
         };
-        let live = Live::open(&target, args.rate, evidence)?;
+        let mut live = Live::open(&target, args.rate, evidence)?;
         let command = match target {
             Target::Children => Some(Running::start(&args.command)?),
             _ => None,
         };
+        if let Some(pid) = command.as_ref().and_then(Running::id) {
+            live.started(pid);
+        }
         Ok(Watching {
             live,
             rates: Rates::default(),

@@ -4,12 +4,14 @@
 
 mod perf;
 mod records;
+mod stops;
 
 use crate::error::{Error, Result};
 use crate::root::Root;
 use perf::{Ring, Wanted, Whom};
 pub use records::{Event, Mapped, Sample};
 use std::io;
+use stops::Stops;
 
 /// What is sampled.
 pub enum Target {
@@ -23,6 +25,8 @@ pub enum Target {
 /// Counters that run, or wait for the program to start.
 pub struct Sampler {
     rings: Vec<Ring>,
+    /// Takes the samples instead, where perf_event_open is refused.
+    stops: Option<Stops>,
     /// Whether kernel code is sampled, too.
     pub kernel: bool,
     /// Processes of which no thread could be opened, and why.
@@ -32,44 +36,107 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Opens the counters. If the kernel's own code may not be sampled, samples only user code.
+    /// Opens the counters. If the kernel's own code may not be sampled, samples only user code. If
+    /// perf_event_open is refused, samples a command or named processes by ptrace.
     pub fn open(target: &Target, rate: u32) -> Result<Sampler> {
         raise_limit();
-        let mut kernel = true;
-        loop {
-            let wanted = Wanted { rate, kernel };
-            match Sampler::with(target, wanted) {
-                Err(error) if kernel && is_refusal(&error) => kernel = false,
-                Err(error) if is_refusal(&error) && matches!(target, Target::Everybody) => {
-                    return Sampler::own(&error, rate)
-                }
-                Err(error) => return Err(refusal(&error, target)),
-                Ok(sampler) => return Ok(sampler),
+        match (Sampler::counting(target, rate), target) {
+            (Ok(sampler), Target::Processes(pids))
+                if sampler.rings.is_empty() && is_hidden(rate) =>
+            {
+                Ok(Sampler::stopping(pids, rate))
             }
+            (Err(error), Target::Children) if is_unavailable(&error) => {
+                Ok(Sampler::stopping(&[], rate))
+            }
+            (Err(error), Target::Everybody) if is_refusal(&error) => Sampler::own(&error, rate),
+            (sampler, _) => sampler.map_err(|error| refusal(&error, target)),
         }
     }
 
-    /// This user's processes, because all are refused.
+    fn counting(target: &Target, rate: u32) -> io::Result<Sampler> {
+        let with_kernel = Sampler::with(target, Wanted { rate, kernel: true });
+        match with_kernel {
+            Err(error) if is_refusal(&error) => Sampler::with(
+                target,
+                Wanted {
+                    rate,
+                    kernel: false,
+                },
+            ),
+            sampler => sampler,
+        }
+    }
+
+    /// This user's processes, because all are refused. They are not stopped where perf_event_open is
+    /// refused even for this process: nobody named them.
     fn own(error: &io::Error, rate: u32) -> Result<Sampler> {
+        let wanted = Wanted {
+            rate,
+            kernel: false,
+        };
         let pids = own_processes();
-        if pids.is_empty() {
+        if pids.is_empty() || is_hidden(rate) {
             return Err(refusal(error, &Target::Everybody));
         }
-        let mut sampler = Sampler::open(&Target::Processes(pids), rate)?;
+        let target = Target::Processes(pids);
+        let mut sampler =
+            Sampler::with(&target, wanted).map_err(|error| refusal(&error, &target))?;
         sampler.only_own = true;
         // They end and change their user all the time. Other refusals are worth a word.
         sampler.refused.retain(|(_, why)| why == TOO_MANY);
         Ok(sampler)
     }
 
-    fn with(target: &Target, wanted: Wanted) -> io::Result<Sampler> {
-        let processors = processors();
-        let mut sampler = Sampler {
+    fn empty(kernel: bool) -> Sampler {
+        Sampler {
             rings: Vec::new(),
-            kernel: wanted.kernel,
+            stops: None,
+            kernel,
             refused: Vec::new(),
             only_own: false,
-        };
+        }
+    }
+
+    fn stopping(pids: &[u32], rate: u32) -> Sampler {
+        let mut stops = Stops::new(rate);
+        let mut sampler = Sampler::empty(false);
+        for pid in pids {
+            if let Err(error) = stops.add(*pid) {
+                sampler.refused.push((*pid, stopping_refused(error, *pid)));
+            }
+        }
+        sampler.stops = Some(stops);
+        sampler
+    }
+
+    /// Samples this command, which has just been started. Counters have begun with it.
+    pub fn started(&mut self, pid: u32) {
+        if let Some(stops) = &mut self.stops {
+            // It may have ended.
+            let _ = stops.add(pid);
+        }
+    }
+
+    /// The samples a second of processor time.
+    pub fn rate(&self, wanted: u32) -> u32 {
+        match self.stops {
+            Some(_) => wanted.min(stops::MOST),
+            None => wanted,
+        }
+    }
+
+    /// What is to be said of the way in which the samples are taken.
+    pub fn note(&self) -> Option<String> {
+        self.stops.as_ref().map(|_| {
+            let most = stops::MOST;
+            format!("The kernel refuses perf_event_open, as many containers do. So ptrace takes the samples: it stops each thread at most {most} times a second of its processor time. Time in system calls is not sampled, and programs of 32 bits are not.")
+        })
+    }
+
+    fn with(target: &Target, wanted: Wanted) -> io::Result<Sampler> {
+        let processors = processors();
+        let mut sampler = Sampler::empty(wanted.kernel);
         match target {
             Target::Children | Target::Everybody => {
                 let whom = match target {
@@ -155,8 +222,12 @@ impl Sampler {
         self.rings.iter().for_each(Ring::stop);
     }
 
-    /// All that happened since the last call, in order.
-    pub fn events(&self) -> Vec<Event> {
+    /// All that happened since the last call, in order. Must be called by the thread that opened the
+    /// sampler, because ptrace knows a tracer by its thread.
+    pub fn events(&mut self) -> Vec<Event> {
+        if let Some(stops) = &mut self.stops {
+            return stops.samples();
+        }
         let mut events = Vec::new();
         for ring in &self.rings {
             ring.drain(&mut events);
@@ -169,6 +240,20 @@ impl Sampler {
 /// Whether the kernel says that this is not allowed.
 fn is_refusal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM))
+}
+
+/// Whether perf_event_open cannot be had: it is refused, or hidden by a filter of system calls.
+fn is_unavailable(error: &io::Error) -> bool {
+    is_refusal(error) || error.raw_os_error() == Some(libc::ENOSYS)
+}
+
+/// Whether perf_event_open is unavailable even for this process.
+fn is_hidden(rate: u32) -> bool {
+    let wanted = Wanted {
+        rate,
+        kernel: false,
+    };
+    Sampler::with(&Target::Children, wanted).is_err_and(|error| is_unavailable(&error))
 }
 
 /// The processes of this user but this one.
@@ -230,6 +315,14 @@ fn explained(error: &io::Error, pid: u32) -> String {
         }
         Some(libc::EMFILE) => TOO_MANY.to_owned(),
         _ => error.to_string(),
+    }
+}
+
+/// Why a process is not sampled by ptrace either.
+fn stopping_refused(error: nix::Error, pid: u32) -> String {
+    match error {
+        nix::Error::EPERM => "the kernel refuses perf_event_open and ptrace: it belongs to another user, another program traces it, or kernel.yama.ptrace_scope allows child processes alone; run the command as root, with CAP_SYS_PTRACE, or outside the container".to_owned(),
+        other => explained(&other.into(), pid),
     }
 }
 
