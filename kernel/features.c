@@ -45,7 +45,7 @@ tr_features tr_env_unusable(void)
     return ~may;
 }
 
-/* X86_FEATURE_PREFER_YMM, since 6.15. The kernel's list of processors may be newer than the core's. */
+/* X86_FEATURE_PREFER_YMM, since 6.15. The kernel may know processors that the core does not. */
 int tr_env_clock_drops(void)
 {
 #ifdef X86_FEATURE_PREFER_YMM

@@ -4,8 +4,8 @@
  * cmac, IPsec authenticates with xcbc. They differ only in how they derive the chaining key and the
  * two subkeys, so xcbc uses CMAC's key object.
  *
- * The kernel's templates call the cipher once per block, and aes-aesni acquires the vector registers
- * in each call. These drivers acquire the registers once per step of at most TR_KERNEL_HOLD bytes.
+ * The kernel's templates call the cipher once per block, and aes-aesni acquires the vector
+ * registers in each call. These drivers acquire them once per step of at most TR_KERNEL_HOLD bytes.
  *
  * Any number of requests can use the key in a transform's context at the same time. A request's
  * context has no pointers and no alignment, so the kernel can copy it to export a request's state.
