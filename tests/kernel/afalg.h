@@ -20,6 +20,18 @@
 #    define SOL_ALG 279
 #endif
 
+/* Allows all algorithms, and drivers by their names. Since 7.3, AF_ALG by default opens only some
+ * algorithms. Other kernels do not have the file. */
+static inline void alg_unrestrict(void)
+{
+    FILE *file = fopen("/proc/sys/crypto/af_alg_restrict", "w");
+
+    if (file != NULL) {
+        fputs("0", file);
+        fclose(file);
+    }
+}
+
 /* Opens a socket for the algorithm. The type is "skcipher", "aead" or "hash". */
 static inline int alg_open(const char *type, const char *driver)
 {
@@ -28,6 +40,7 @@ static inline int alg_open(const char *type, const char *driver)
 
     if (fd < 0)
         return -errno;
+    alg_unrestrict();
     snprintf((char *)address.salg_type, sizeof(address.salg_type), "%s", type);
     snprintf((char *)address.salg_name, sizeof(address.salg_name), "%s", driver);
     if (bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {

@@ -6,7 +6,7 @@
  *
  * Loading succeeds if both drivers computed the same tag for every message. The seed determines:
  *
- * - keys of 16, 24 and 32 bytes at any address
+ * - keys of 16, 24 and 32 bytes at any address (xcbc: 16, because newer kernels refuse others)
  * - lengths from 0 to 5 pages, at any address, in pieces of 0 bytes to the whole message
  * - the calls: digest(), or init() with update(), then final() or finup()
  * - exports of the state of our driver, which another request with another alignment imports
@@ -138,7 +138,7 @@ static int set_keys(void)
 {
     static const u32 lens[] = {16, 24, 32};
     u8 raw[48];
-    u32 at = below(16), len = lens[below(3)];
+    u32 at = below(16), len = lens[below(strncmp(ours, "xcbc", 4) == 0 ? 1 : 3)];
     int err;
 
     prandom_bytes_state(&rnd, raw, sizeof(raw));
