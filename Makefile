@@ -14,7 +14,7 @@
 #   make constant-time   follow secrets through every backend on this processor;
 #                     CONSTANT_TIME=--whole runs all lengths, for hours
 #   make check-uml    the kernel module in user-mode Linux, on the real processor: the kernel's
-#                     fuzzing, speed
+#                     fuzzing, speed; DEBUG=yes: in a debugging kernel
 #   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in
 #                     build/kernel/RELEASE
 #   make prove        proofs about the C code with CBMC (minutes): docs/assurance.md
@@ -138,7 +138,7 @@ prove:
 # Not in check-full: it builds a kernel the first time.
 check-uml:
 	@scripts/dependencies check-uml
-	@scripts/check-uml $(BUILD)
+	@scripts/check-uml $(if $(filter yes,$(DEBUG)),debug) $(BUILD)
 
 # Builds the packages, with a distribution's flags.
 DEB_ARCH ?=

@@ -71,5 +71,5 @@ void tr_kernel_counters_show(void)
 
 void tr_kernel_counters_hide(void)
 {
-    debugfs_remove(directory);
+    debugfs_remove_recursive(directory); /* before 5.6, debugfs_remove() leaves the files */
 }

@@ -26,6 +26,7 @@
 #define TR_KERNEL_HOLD_VPERM 1024u
 
 tr_features tr_env_unusable(void);
+int tr_env_clock_drops(void);
 
 /* The kernel module ignores TENROUNDS_TUNE. Tests in user space cover the code that the variable
  * selects. */

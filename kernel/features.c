@@ -44,3 +44,13 @@ tr_features tr_env_unusable(void)
         may |= TR_FEATURE_AVX512;
     return ~may;
 }
+
+/* X86_FEATURE_PREFER_YMM, since 6.15. The kernel may know processors that the core does not. */
+int tr_env_clock_drops(void)
+{
+#ifdef X86_FEATURE_PREFER_YMM
+    return boot_cpu_has(X86_FEATURE_PREFER_YMM);
+#else
+    return 0;
+#endif
+}

@@ -105,6 +105,25 @@ static int __init check_fips(void)
     return 0;
 }
 
+/* Registers all algorithms, or none on an error. */
+static int __init register_all(const char *backend, int priority)
+{
+    int err = tr_kernel_register_skciphers(backend, priority);
+
+    if (err != 0)
+        return err;
+    err = tr_kernel_register_aeads(backend, priority);
+    if (err != 0)
+        goto no_aeads;
+    err = tr_kernel_register_hashes(backend, priority);
+    if (err == 0)
+        return 0;
+    tr_kernel_unregister_aeads();
+no_aeads:
+    tr_kernel_unregister_skciphers();
+    return err;
+}
+
 static int __init tenrounds_init(void)
 {
     union known_work *work;
@@ -123,12 +142,7 @@ static int __init tenrounds_init(void)
     tr_kernel_backend = selection.backend;
     tr_kernel_vector_loaded();
     priority = tr_kernel_priority != 0 ? tr_kernel_priority : default_priority(selection.backend);
-    err = tr_kernel_register_skciphers(tr_kernel_backend->name, priority);
-    if (err == 0) {
-        err = tr_kernel_register_aeads(tr_kernel_backend->name, priority);
-        if (err != 0)
-            tr_kernel_unregister_skciphers();
-    }
+    err = register_all(tr_kernel_backend->name, priority);
     if (err != 0) {
         pr_err("not loaded: the kernel refused to register the algorithms of %s (error %d)\n",
                tr_kernel_backend->name, -err);
@@ -143,6 +157,7 @@ module_init(tenrounds_init);
 static void __exit tenrounds_exit(void)
 {
     tr_kernel_counters_hide();
+    tr_kernel_unregister_hashes();
     tr_kernel_unregister_aeads();
     tr_kernel_unregister_skciphers();
 }

@@ -9,6 +9,7 @@
  *   vector.c      acquires and releases the vector registers
  *   skcipher.c    ecb, cbc, cts(cbc), ctr, xctr and xts
  *   aead.c        gcm, rfc4106(gcm) and ccm
+ *   hash.c        cmac and xcbc
  *   steps.h       iterates over a request's data in steps of at most a page
  *   counters.c    counters in debugfs
  *   env_kernel.h  the core's environment; include/ has two C library headers for the core
@@ -42,7 +43,9 @@
     X(XTS, "xts(aes)")                                                                             \
     X(GCM, "gcm(aes)")                                                                             \
     X(RFC4106, "rfc4106(gcm(aes))")                                                                \
-    X(CCM, "ccm(aes)")
+    X(CCM, "ccm(aes)")                                                                             \
+    X(CMAC, "cmac(aes)")                                                                           \
+    X(XCBC, "xcbc(aes)")
 
 enum tr_kernel_alg {
 #define TR_KERNEL_ALG(constant, name) TR_KERNEL_##constant,
@@ -107,6 +110,8 @@ int tr_kernel_register_skciphers(const char *backend, int priority);
 void tr_kernel_unregister_skciphers(void);
 int tr_kernel_register_aeads(const char *backend, int priority);
 void tr_kernel_unregister_aeads(void);
+int tr_kernel_register_hashes(const char *backend, int priority);
+void tr_kernel_unregister_hashes(void);
 
 void tr_kernel_counters_show(void);
 void tr_kernel_counters_hide(void);

@@ -50,10 +50,12 @@ quietly() {
 rust_version() { sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' "$root/$1/Cargo.toml"; }
 
 # own_apt ARCHITECTURE TOOL ARGUMENT...: runs a tool of apt with package lists in $work, because the
-# user may not be allowed to update the system's. It sees no package as installed.
+# user may not be allowed to update the system's. It sees no package as installed. If there is a file
+# $work/sources.list, apt uses only the package sources there.
 own_apt() {
     apt_arch=$1 apt_tool=$2
     shift 2
+    [ ! -e "$work/sources.list" ] || set -- -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=- "$@"
     "$apt_tool" -qq -o APT::Architecture="$apt_arch" -o APT::Architectures="$apt_arch" \
         -o APT::Sandbox::User="$(id -un)" -o Dir::State::lists="$work/lists" \
         -o Dir::State::status=/dev/null -o Dir::Cache="$work" "$@"

@@ -89,7 +89,7 @@ static unsigned strongest(tr_features usable)
  * change the choice of a backend. Otherwise returns 0. */
 static tr_features avoid(tr_features usable, const char *sabotage)
 {
-    if (!tr_tuning()->clock_drops && !tr_is_listed(sabotage, "clock"))
+    if (!tr_tuning()->clock_drops && !tr_env_clock_drops() && !tr_is_listed(sabotage, "clock"))
         return 0;
     return strongest(usable) != strongest(usable & ~TR_FEATURE_AVX512) ? TR_FEATURE_AVX512 : 0;
 }

@@ -16,7 +16,7 @@
 #else
 
 /* TR_ENV_ALL_MODES is 1 if the build has all modes. If it is 0, the build omits CFB, OFB, key wrap,
- * CMAC, OCB, SIV and GCM-SIV. It also omits the calls for many messages or many XTS data units. */
+ * OCB, SIV and GCM-SIV. It also omits the calls for many messages or many XTS data units. */
 #    define TR_ENV_ALL_MODES     1
 
 /* Whether a function may have some KiB of local variables. */
@@ -24,6 +24,13 @@
 
 /* Features that are never used in this environment, whatever CPUID says. */
 static inline tr_features tr_env_unusable(void)
+{
+    return 0;
+}
+
+/* Whether the operating system says that 512-bit registers lower this processor's clock. The rows of
+ * tuning.c say so, too. */
+static inline int tr_env_clock_drops(void)
 {
     return 0;
 }

@@ -169,6 +169,7 @@ enum tr_status tr_cmac_verify(const struct tr_cmac_key *key, const uint8_t *data
     return good ? TR_OK : TR_ERR_TAG;
 }
 
+#if TR_ENV_ALL_MODES
 /* ---- Multi-buffer: the blocks before the last block of each message, then the last blocks ---- */
 
 static void list_first_blocks(struct tr_job *list, const void *jobs, size_t first, size_t count)
@@ -204,3 +205,4 @@ enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count)
         tr_cleanse_inline(jobs[i].working, TR_BLOCK);
     return TR_OK;
 }
+#endif

@@ -245,6 +245,13 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     return status;
 }
 
+/* cleanse_message() rounds up to 64 bytes beyond the last round key of `enc`. */
+_Static_assert(__builtin_offsetof(struct tr_aes_key, dec) ==
+                       __builtin_offsetof(struct tr_aes_key, enc) +
+                           sizeof(((struct tr_aes_key *)0)->enc) &&
+                   sizeof(((struct tr_aes_key *)0)->dec) >= 63,
+               "only `dec` may follow `enc`");
+
 /* Cleanses the message of a one-shot call. Does nothing if g->aes has no backend, because such a
  * message was never started. The secrets of the message are ghash.hash, and the memory from the
  * highest computed power of H to the last round key for encryption. */

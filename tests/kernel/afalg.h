@@ -20,7 +20,19 @@
 #    define SOL_ALG 279
 #endif
 
-/* Opens a socket for the algorithm. The type is "skcipher" or "aead". */
+/* Allows all algorithms, and drivers by their names. Since 7.3, AF_ALG by default opens only some
+ * algorithms. Other kernels do not have the file. */
+static inline void alg_unrestrict(void)
+{
+    FILE *file = fopen("/proc/sys/crypto/af_alg_restrict", "w");
+
+    if (file != NULL) {
+        fputs("0", file);
+        fclose(file);
+    }
+}
+
+/* Opens a socket for the algorithm. The type is "skcipher", "aead" or "hash". */
 static inline int alg_open(const char *type, const char *driver)
 {
     struct sockaddr_alg address = {.salg_family = AF_ALG};
@@ -28,6 +40,7 @@ static inline int alg_open(const char *type, const char *driver)
 
     if (fd < 0)
         return -errno;
+    alg_unrestrict();
     snprintf((char *)address.salg_type, sizeof(address.salg_type), "%s", type);
     snprintf((char *)address.salg_name, sizeof(address.salg_name), "%s", driver);
     if (bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
@@ -88,6 +101,17 @@ static inline ssize_t alg_crypt(int op, int decrypt, const uint8_t *iv, size_t i
     used += CMSG_SPACE(4);
     message.msg_controllen = used;
     if (sendmsg(op, &message, 0) != (ssize_t)in_len)
+        return -errno;
+    n = read(op, out, room);
+    return n < 0 ? -errno : n;
+}
+
+/* Hashes `in` on a socket that accept() returned. Returns the number of output bytes. */
+static inline ssize_t alg_hash(int op, const void *in, size_t in_len, void *out, size_t room)
+{
+    ssize_t n;
+
+    if (send(op, in, in_len, 0) != (ssize_t)in_len)
         return -errno;
     n = read(op, out, room);
     return n < 0 ? -errno : n;

@@ -11,7 +11,8 @@
  *   alg traffic TYPE:NAME...         until SIGTERM, opens each algorithm that exists, encrypts and
  *                                    decrypts messages, and compares them; then prints counts
  *
- * TYPE is skcipher or aead. NAME is the name of a driver or of an algorithm.
+ * TYPE is skcipher, aead or hash. A hash only encrypts: its ciphertext is the tag. NAME is the name
+ * of a driver or of an algorithm.
  */
 #include "afalg.h"
 
@@ -23,6 +24,7 @@
 #define ROOM  (65536u + 4096)
 #define AAD   16u /* bytes; rfc4106 accepts 16 or 20 */
 #define NONCE 16u
+#define TAG   16u
 
 static volatile sig_atomic_t stop;
 static uint8_t *in, *out, *back;
@@ -44,7 +46,7 @@ static uint8_t *pages(void)
 }
 
 struct algorithm {
-    int aead, fd;
+    int aead, hash, fd;
     int whole_blocks; /* whether the algorithm takes whole blocks only */
     size_t iv_len;
 };
@@ -58,6 +60,7 @@ static int open_algorithm(struct algorithm *a, const char *type, const char *nam
     int err;
 
     a->aead = strcmp(type, "aead") == 0;
+    a->hash = strcmp(type, "hash") == 0;
     a->whole_blocks = strncmp(name, "ecb", 3) == 0 || strncmp(name, "cbc", 3) == 0;
     a->iv_len = strncmp(name, "ecb", 3) == 0       ? 0
                 : strncmp(name, "gcm", 3) == 0     ? 12
@@ -68,10 +71,16 @@ static int open_algorithm(struct algorithm *a, const char *type, const char *nam
         return a->fd;
     err = alg_set_key(a->fd, key, key_len);
     if (err == 0 && a->aead)
-        err = alg_set_tag_size(a->fd, 16);
+        err = alg_set_tag_size(a->fd, TAG);
     if (err != 0)
         close(a->fd);
     return err;
+}
+
+/* The number of output bytes when `plain` bytes, AAD included, are encrypted. */
+static size_t sealed_len(const struct algorithm *a, size_t plain)
+{
+    return a->hash ? TAG : plain + (a->aead ? TAG : 0);
 }
 
 static ssize_t request(const struct algorithm *a, int decrypt, const uint8_t *from, size_t len,
@@ -84,7 +93,8 @@ static ssize_t request(const struct algorithm *a, int decrypt, const uint8_t *fr
 
     if (op < 0)
         return -errno;
-    n = alg_crypt(op, decrypt, iv, a->iv_len, a->aead ? AAD : 0, from, len, to, room);
+    n = a->hash ? alg_hash(op, from, len, to, room)
+                : alg_crypt(op, decrypt, iv, a->iv_len, a->aead ? AAD : 0, from, len, to, room);
     close(op);
     return n;
 }
@@ -93,7 +103,7 @@ static int encrypt(const char *type, const char *name, size_t len, unsigned time
 {
     struct algorithm a;
     int err = open_algorithm(&a, type, name);
-    size_t total = len + (a.aead ? AAD : 0), room = total + (a.aead ? 16 : 0);
+    size_t total = len + (a.aead ? AAD : 0), room = sealed_len(&a, total);
 
     if (err != 0 || room > ROOM) {
         printf("%s: %s\n", name, strerror(-err));
@@ -111,12 +121,16 @@ static int encrypt(const char *type, const char *name, size_t len, unsigned time
     return 0;
 }
 
+/* Encrypts, decrypts and compares. A hash, which cannot be decrypted, is computed twice. */
 static int round_trip(const struct algorithm *a, const char *name, size_t len)
 {
-    size_t plain = len + (a->aead ? AAD : 0), room = plain + (a->aead ? 16 : 0);
+    size_t plain = len + (a->aead ? AAD : 0), room = sealed_len(a, plain);
     ssize_t n = request(a, 0, in, plain, out, room);
 
-    if (n == (ssize_t)room)
+    if (n == (ssize_t)room && a->hash) {
+        if (request(a, 0, in, plain, back, room) == n && memcmp(out, back, room) == 0)
+            return 0;
+    } else if (n == (ssize_t)room)
         n = request(a, 1, out, room, back, plain);
     if (n == (ssize_t)plain && memcmp(in, back, plain) == 0)
         return 0;
@@ -200,7 +214,7 @@ static int late(const char *type, const char *name, size_t len)
     struct algorithm keys[2];
     unsigned long before;
     int err = open_algorithm(&keys[0], type, name);
-    size_t plain = len + (keys[0].aead ? AAD : 0), room = plain + (keys[0].aead ? 16 : 0);
+    size_t plain = len + (keys[0].aead ? AAD : 0), room = sealed_len(&keys[0], plain);
 
     before = counter("refused");
     refuse(1);
@@ -216,7 +230,7 @@ static int late(const char *type, const char *name, size_t len)
         return 1;
     }
     return compare_keys(keys, name, 0, in, plain, NULL, room) ||
-           compare_keys(keys, name, 1, out, room, in, plain);
+           (!keys[0].hash && compare_keys(keys, name, 1, out, room, in, plain));
 }
 
 #define PROCESSES 4
@@ -235,7 +249,7 @@ static int one_of_many(const struct algorithm *a, unsigned first, uint8_t *const
 {
     for (unsigned i = 0; i < SIZES; i++) {
         unsigned which = (first + i) % SIZES;
-        size_t plain = plain_len(a, which), room = plain + (a->aead ? 16 : 0);
+        size_t plain = plain_len(a, which), room = sealed_len(a, plain);
 
         if (request(a, 0, in, plain, out, room) != (ssize_t)room ||
             memcmp(out, want[which], room) != 0)
@@ -255,7 +269,7 @@ static int shared(const char *type, const char *name, unsigned keys)
     for (unsigned i = 0; i < SIZES; i++)
         want[i] = pages();
     for (unsigned i = 0; i < SIZES && err == 0; i++) {
-        size_t plain = plain_len(&a, i), room = plain + (a.aead ? 16 : 0);
+        size_t plain = plain_len(&a, i), room = sealed_len(&a, plain);
 
         if (request(&a, 0, in, plain, want[i], room) != (ssize_t)room)
             err = -EIO;
@@ -274,6 +288,12 @@ static int shared(const char *type, const char *name, unsigned keys)
     return err != 0 || wrong != 0;
 }
 
+/* The type before the name in "TYPE:NAME". */
+static const char *type_of(const char *name)
+{
+    return name[-2] == 'd' ? "aead" : name[-2] == 'h' ? "hash" : "skcipher";
+}
+
 static int traffic(char **names, int count)
 {
     unsigned done = 0, opened = 0, wrong = 0;
@@ -283,7 +303,7 @@ static int traffic(char **names, int count)
         char *name = strchr(names[i % (unsigned)count], ':') + 1;
         struct algorithm a;
 
-        if (open_algorithm(&a, name[-2] == 'd' ? "aead" : "skcipher", name) == 0) {
+        if (open_algorithm(&a, type_of(name), name) == 0) {
             opened++;
             for (unsigned j = 1; j <= 2 && !stop; j++, done++)
                 wrong += (unsigned)round_trip(&a, name, j * j * 16 * (1 + i % 50));

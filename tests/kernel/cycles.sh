@@ -4,9 +4,9 @@
 # later kernels take longer per cycle and do 250. CYCLES limits both numbers, as in CI. The kernel's
 # self-tests are off here to save time; selftest.sh covers them.
 # guest: cycles
-# modules: algif_skcipher algif_aead
+# modules: algif_skcipher algif_aead algif_hash
 
-modprobe -a algif_skcipher algif_aead
+modprobe -a algif_skcipher algif_aead algif_hash
 # Disables the kernel's modprobe, which it would start for each name that is not registered.
 echo >/proc/sys/kernel/modprobe
 
@@ -30,8 +30,7 @@ percpu() { sed -n 's/^Percpu: *\([0-9]*\).*/\1/p' /proc/meminfo; }
 
 cycles() { # HOW MANY
     # shellcheck disable=SC2046 # a list of words
-    $bin/alg traffic $(for a in ecb cbc cts-cbc ctr xctr xts; do echo "skcipher:$(driver $a)"; done) \
-        $(for a in gcm rfc4106-gcm ccm; do echo "aead:$(driver $a)"; done) >/tmp/traffic 2>&1 &
+    $bin/alg traffic $(for a in $algorithms; do echo "$(type_of "$a"):$(driver "$a")"; done) >/tmp/traffic 2>&1 &
     traffic=$!
     check "$1 cycles: the module loads and unloads each time" \
         $bin/cycle /tests/tenrounds.ko tenrounds "$1"

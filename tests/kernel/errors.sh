@@ -2,11 +2,11 @@
 # Bad input gives the same errno as the kernel's own driver, writes only the output and leaks no
 # memory (errors/).
 # guest: plain
-# modules: aesni-intel gcm ccm ctr algif_skcipher algif_aead
+# modules: aesni-intel gcm ccm ctr cmac xcbc algif_skcipher algif_aead
 
 check 'the module loads' load
 check 'modprobe aesni-intel' modprobe aesni-intel
-for module in ccm algif_skcipher algif_aead; do
+for module in ccm cmac xcbc algif_skcipher algif_aead; do
     check "modprobe $module" modprobe $module
 done
 check 'errors.ko runs with bad input and failing allocations' \

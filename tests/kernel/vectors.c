@@ -2,7 +2,7 @@
 /*
  * Runs published vectors on one driver through AF_ALG:
  *
- *   vectors MODE DRIVER EVERY FILE...     MODE: ecb cbc ctr xts gcm rfc4106 ccm
+ *   vectors MODE DRIVER EVERY FILE...     MODE: ecb cbc ctr xts gcm rfc4106 ccm cmac
  *
  * The program runs one of every EVERY cases of the files. It prints the number of requests and of
  * failures, and the first failures. The files come from tests/vectors. CAVP's response files
@@ -11,7 +11,8 @@
  *
  * The program omits cases that the kernel's interface cannot express. In GCM, the IV must have 12
  * bytes, and the tag 4, 8 or 12 to 16 bytes. In XTS, a data unit must be whole bytes. For rfc4106,
- * the program uses the GCM cases with 8 or 12 bytes of AAD.
+ * the program uses the GCM cases with 8 or 12 bytes of AAD. In CMAC, the tag must have 16 bytes.
+ * An invalid case of CMAC must give another tag, because the kernel compares none.
  */
 #include "afalg.h"
 
@@ -24,7 +25,7 @@ struct bytes {
 };
 
 static const char *mode, *file;
-static int alg, is_aead;
+static int alg, is_aead, is_mac;
 static unsigned every, seen, run, wrong;
 
 static int from_hex(struct bytes *b, const char *text)
@@ -211,6 +212,29 @@ static void aead_case(const char *id, int valid, struct bytes *key, struct bytes
         request(id, 0, 1, iv, aad->len, &want, &in);
 }
 
+/* Sends a message in two parts, so that the driver has to keep its state in between. */
+static void mac_case(const char *id, int valid, const struct bytes *key, const struct bytes *plain,
+                     const struct bytes *tag)
+{
+    uint8_t out[16];
+    size_t first = plain->len / 2;
+    int op;
+    ssize_t n;
+
+    if (tag->len != sizeof(out) || !turn() || !set_key(id, key))
+        return;
+    op = accept(alg, NULL, 0);
+    n = op < 0 ? -errno : send(op, plain->data, first, MSG_MORE);
+    if (n == (ssize_t)first)
+        n = alg_hash(op, plain->data + first, plain->len - first, out, sizeof(out));
+    close(op);
+    run++;
+    if (n != sizeof(out))
+        report(id, "there is no tag", n);
+    else if ((memcmp(out, tag->data, sizeof(out)) == 0) != valid)
+        report(id, valid ? "wrong tag" : "the invalid tag", n);
+}
+
 static void read_lines(FILE *f)
 {
     static struct bytes key, iv, aad, plain, cipher, tag;
@@ -237,7 +261,9 @@ static void read_lines(FILE *f)
             report(word[0], "cannot be read", 0);
             continue;
         }
-        if (is_aead)
+        if (is_mac)
+            mac_case(word[0], strcmp(word[1], "valid") == 0, &key, &plain, &tag);
+        else if (is_aead)
             aead_case(word[0], strcmp(word[1], "valid") == 0, &key, &iv, &aad,
                       unknown ? NULL : &plain, &cipher, &tag);
         else
@@ -252,7 +278,8 @@ int main(int argc, char **argv)
     mode = argv[1];
     every = (unsigned)atoi(argv[3]);
     is_aead = strcmp(mode, "gcm") == 0 || strcmp(mode, "rfc4106") == 0 || strcmp(mode, "ccm") == 0;
-    alg = alg_open(is_aead ? "aead" : "skcipher", argv[2]);
+    is_mac = strcmp(mode, "cmac") == 0;
+    alg = alg_open(is_aead ? "aead" : is_mac ? "hash" : "skcipher", argv[2]);
     if (alg < 0) {
         printf("%s: %s\n", argv[2], strerror(-alg));
         return 1;
@@ -265,7 +292,7 @@ int main(int argc, char **argv)
             perror(file);
             return 1;
         }
-        if (is_aead || strcmp(mode, "xts") == 0)
+        if (is_aead || is_mac || strcmp(mode, "xts") == 0)
             read_lines(f);
         else
             read_rsp(f);

@@ -337,6 +337,7 @@ pub static ROWS: [Row; 19] = [
         shortest: 0,
         hosts: Hosts {
             mac: true,
+            kernel: Some("cmac(aes)"),
             ..provider(&[&["CMAC"]])
         },
         ..STREAM

@@ -35,6 +35,7 @@ __printf(4, 5) void same_error(const struct pair *pair, int ours, int theirs, co
 
 void test_ciphers(void);
 void test_aeads(void);
+void test_hashes(void);
 
 /* ---- scene.c: buffers and scatterlists of a request ---- */
 

@@ -61,6 +61,7 @@ static int __init errors_init(void)
     if (backend != NULL) {
         test_ciphers();
         test_aeads();
+        test_hashes();
     }
     err = load_register();
     if (err != 0)

@@ -8,7 +8,11 @@
 #   afalg PROGRAM ARGUMENTS...  runs a program that measures; appends its lines to `results`
 #   holds FILE PARAMETERS...    runs the bench as load while the module measures its longest hold of
 #                               the vector registers, 15 times; appends each to `holds`
+#   compare FILE PARAMETERS...  loads and unloads a module that tests while it loads
+#   starve PROGRAM ARGUMENTS... runs a program that tests; appends its lines to `results`
 #   unload                      unloads the module under test
+#   forget                      makes kmemleak forget what it has found so far
+#   leaks                       searches for leaked memory; a leak is an error
 #
 # Errors go to the file `errors`. At the end it writes the kernel's log to `messages`, then `ended`.
 folder=$1
@@ -16,6 +20,15 @@ cd "$folder" || exit 1
 exec 2>errors
 counters=/sys/kernel/debug/tenrounds/counters
 measure=/sys/module/tenrounds/parameters/measure
+
+leaks=/sys/kernel/debug/kmemleak
+# Searches twice: an object that changes its list meanwhile can look lost once. kmemleak ignores
+# objects that are younger than 5 seconds.
+scan() {
+    sleep 6
+    echo scan >$leaks
+    echo scan >$leaks
+}
 
 bench() {
     insmod "$@" || return
@@ -28,6 +41,10 @@ while read -r what file arguments; do
     case $what in
     load)
         insmod "$file" $arguments
+        # Newer kernels run the self-tests in the background.
+        while grep -q 'selftest *: unknown' /proc/crypto; do
+            sleep 0.2
+        done
         cat /proc/crypto >crypto
         cat "$counters" >counted
         cat /sys/kernel/debug/tenrounds/backend >backend
@@ -44,7 +61,17 @@ while read -r what file arguments; do
             echo 0 >$measure
         done
         ;;
+    compare) insmod "$file" $arguments && rmmod "$(basename "$file" .ko)" ;;
+    starve) "$file" $arguments >>results ;;
     unload) rmmod tenrounds ;;
+    forget)
+        scan
+        echo clear >$leaks
+        ;;
+    leaks)
+        scan
+        cat $leaks >&2
+        ;;
     *) echo "inside.sh: no such step: $what" >&2 ;;
     esac
 done <plan
