@@ -22,6 +22,14 @@
 static const char *const names[] = {"AES-128-CBC", "AES-256-CTR", "AES-128-GCM", "AES-256-CFB"};
 #define NAMES 4
 
+/* Whether the address space can be limited. AddressSanitizer reserves more than a limit would leave,
+ * and the emulator of the cross build ignores the limit. */
+#if defined(__SANITIZE_ADDRESS__) || defined(EMULATED)
+#    define LIMIT_WORKS false
+#else
+#    define LIMIT_WORKS true
+#endif
+
 static struct evp_side ours, theirs;
 static EVP_CIPHER *ciphers[NAMES];
 static uint8_t key[32], iv[16], data[BYTES], expected[NAMES][BYTES + 16];
@@ -275,8 +283,8 @@ static bool dlclose_with_live_contexts(void)
 
 int main(void)
 {
+    tap_plan(LIMIT_WORKS ? 6 : 5);
     struct tap_random random = tap_random(0);
-    tap_plan(6);
     tap_fill(&random, key, sizeof(key));
     tap_fill(&random, iv, sizeof(iv));
     tap_fill(&random, data, sizeof(data));
@@ -286,12 +294,9 @@ int main(void)
         ciphers[i] = evp_fetch(&ours, names[i]);
     if (!expect())
         return 2;
-    /* First, because freed memory would not count. */
-#if defined(__SANITIZE_ADDRESS__)
-    tap_ok(true, "the sanitizer reserves more address space than a limit would leave");
-#else
-    tap_ok(in_child(within_limit), "messages begin until memory ends; those that began are right");
-#endif
+    if (LIMIT_WORKS) /* first, because freed memory would not count */
+        tap_ok(in_child(within_limit),
+               "messages begin until memory ends; those that began are right");
     tap_ok(many_contexts(), "%d messages at once", CONTEXTS);
     tap_ok(threads_end(), "messages go on after the thread that began them has ended");
     tap_ok(signals_interrupt(), "a signal handler may encrypt with contexts of its own");
