@@ -99,8 +99,8 @@ fn within_limit(expected: &[u8]) {
 }
 
 /// The session of the signal handler, its key, and what it saw.
-static HANDLERS: AtomicU64 = AtomicU64::new(0);
-static HANDLERS_KEY: AtomicU64 = AtomicU64::new(0);
+static HANDLERS: AtomicUsize = AtomicUsize::new(0);
+static HANDLERS_KEY: AtomicUsize = AtomicUsize::new(0);
 static SIGNALS: AtomicUsize = AtomicUsize::new(0);
 static WRONG: AtomicUsize = AtomicUsize::new(0);
 static FIRST_BYTES: AtomicU64 = AtomicU64::new(0);
@@ -126,8 +126,8 @@ fn signals_interrupt(session: &Session, key: CK_ULONG, expected: &[u8]) {
     let own = Session::open();
     let m = mechanism(CKM_AES_CBC, &IV);
     own.crypt(Way::Encrypt, &m, key, &TEXT).unwrap();
-    HANDLERS.store(own.0 as u64, Relaxed);
-    HANDLERS_KEY.store(key as u64, Relaxed);
+    HANDLERS.store(own.0 as usize, Relaxed);
+    HANDLERS_KEY.store(key as usize, Relaxed);
     FIRST_BYTES.store(first_bytes(expected), Relaxed);
     let timer = |micros| {
         let every = libc::timeval {
@@ -139,10 +139,8 @@ fn signals_interrupt(session: &Session, key: CK_ULONG, expected: &[u8]) {
             it_value: every,
         };
         // SAFETY: the pointers are valid or NULL.
-        assert_eq!(
-            unsafe { libc::setitimer(libc::ITIMER_PROF, &timer, null_mut()) },
-            0
-        );
+        let set = unsafe { libc::setitimer(libc::ITIMER_PROF, &timer, null_mut()) };
+        assert_eq!(set, 0);
     };
     // SAFETY: the handler only calls the module, and changes atomic numbers.
     unsafe {
