@@ -101,15 +101,15 @@ fn objects(session: &Session) {
         attribute(CKA_VALUE, &value),
     ];
     let (s, at, count) = (session.0, template.as_mut_ptr(), template.len() as CK_ULONG);
-    let mut create = || {
+    let create = || {
         let mut object = 0;
         result(ck!(C_CreateObject(s, at, count, &mut object))).map(|()| object)
     };
     let mut created = Vec::with_capacity(10_000);
-    while let Ok(object) = without_memory(&mut create) {
+    while let Ok(object) = without_memory(create) {
         created.push(object);
     }
-    assert_eq!(without_memory(&mut create), Err(CKR_HOST_MEMORY));
+    assert_eq!(without_memory(create), Err(CKR_HOST_MEMORY));
     for _ in 0..LARGE / size_of::<usize>() {
         created.push(create().unwrap());
     }
