@@ -18,6 +18,7 @@
 #   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in
 #                     build/kernel/RELEASE
 #   make prove        proofs about the C code with CBMC (minutes): docs/assurance.md
+#   make soak         all hosts under random load for an hour; SOAK_SECONDS=120 for two minutes
 #   make bench        compare with the processor's limit and other libraries, into docs/benchmarks
 #                     (minutes)
 #   make bench-quick  the same in less than 2 minutes
@@ -38,6 +39,7 @@
 PREFIX  ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 3600
 CHECK_STEPS ?= first tool c sanitized
 BUILD   := build
 DIST    := $(BUILD)/dist
@@ -134,6 +136,13 @@ check-kernel:
 prove:
 	@scripts/dependencies $@
 	@scripts/prove
+
+# check-full runs it for 5 seconds.
+.PHONY: soak
+soak:
+	@scripts/dependencies check
+	@$(MAKE) --no-print-directory stage c-tests
+	@scripts/soak $(BUILD) $(SOAK_SECONDS)
 
 # Not in check-full: it builds a kernel the first time.
 check-uml:

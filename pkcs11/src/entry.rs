@@ -314,11 +314,12 @@ functions! {
         let right = !count.is_null() && (!objects.is_null() || most == 0);
         let most = ensure(right, CKR_ARGUMENTS_BAD)
             .and_then(|()| count_of(most, size_of::<CK_OBJECT_HANDLE>()));
-        let found = session.found(most)?;
-        for (i, handle) in found.iter().enumerate() {
-            unsafe { objects.add(i).write(*handle as CK_OBJECT_HANDLE) };
+        let mut n = 0;
+        for handle in session.found(most)? {
+            unsafe { objects.add(n).write(handle as CK_OBJECT_HANDLE) };
+            n += 1;
         }
-        unsafe { put(count, found.len() as CK_ULONG) }
+        unsafe { put(count, n as CK_ULONG) }
     }
 
     C_FindObjectsFinal(session: CK_SESSION_HANDLE) {

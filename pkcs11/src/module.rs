@@ -152,7 +152,7 @@ impl Module {
         let slot = self.slot(id)?;
         slot.admit(writes)?;
         let handle = self.sessions.insert(Session::new(id as usize, writes));
-        let handle = handle.ok_or(Error(CKR_SESSION_COUNT))?;
+        let handle = handle.ok_or(Error(CKR_HOST_MEMORY))?;
         slot.count_opened(writes);
         Ok(handle as CK_SESSION_HANDLE)
     }

@@ -53,8 +53,8 @@ pub struct Attributes {
     object_id: Box<[u8]>,
     start_date: Option<[u8; 8]>,
     end_date: Option<[u8; 8]>,
-    /// Empty: all.
-    allowed_mechanisms: Box<[CK_MECHANISM_TYPE]>,
+    /// Numbers of the type CK_MECHANISM_TYPE. Empty: all.
+    allowed_mechanisms: Box<[u8]>,
 }
 
 /// A value, and what the core made of it: one key object for each kind of mode that was used.
@@ -253,11 +253,7 @@ impl Attributes {
             (CKA_START_DATE, Value::Bytes(bytes)) => self.start_date = date_of(bytes).flatten(),
             (CKA_END_DATE, Value::Bytes(bytes)) => self.end_date = date_of(bytes).flatten(),
             (CKA_ALLOWED_MECHANISMS, Value::Bytes(bytes)) => {
-                let size = std::mem::size_of::<CK_MECHANISM_TYPE>();
-                let number = |b: &[u8]| {
-                    CK_MECHANISM_TYPE::from_ne_bytes(b.try_into().expect("chunks of this size"))
-                };
-                self.allowed_mechanisms = bytes.chunks_exact(size).map(number).collect();
+                self.allowed_mechanisms = copy_of(bytes)?.into();
             }
             // Class, type, value, its length and its check value: those who make the object use
             // them.
@@ -291,7 +287,9 @@ impl Attributes {
     }
 
     pub fn allows(&self, mechanism: CK_MECHANISM_TYPE) -> bool {
-        self.allowed_mechanisms.is_empty() || self.allowed_mechanisms.contains(&mechanism)
+        let size = std::mem::size_of::<CK_MECHANISM_TYPE>();
+        let mut listed = self.allowed_mechanisms.chunks_exact(size);
+        self.allowed_mechanisms.is_empty() || listed.any(|m| *m == mechanism.to_ne_bytes())
     }
 
     pub fn has_dates(&self) -> bool {
@@ -348,10 +346,13 @@ impl Object {
         !self.keepers.lock().is_empty()
     }
 
-    /// Registers a session that keeps this key. Returns false for an object that is stale: retire()
-    /// may not have seen the session.
+    /// Registers a session that keeps this key. Returns false without memory, and for an object that
+    /// is stale: retire() may not have seen the session.
     pub fn keep(&self, session: CK_SESSION_HANDLE) -> bool {
         let mut keepers = self.keepers.lock();
+        if keepers.try_reserve(1).is_err() {
+            return false;
+        }
         keepers.push(session);
         !self.is_stale()
     }
@@ -458,10 +459,7 @@ impl Object {
             CKA_KEY_GEN_MECHANISM => number(a.key_gen_mechanism),
             CKA_START_DATE => date(a.start_date),
             CKA_END_DATE => date(a.end_date),
-            CKA_ALLOWED_MECHANISMS => {
-                let list = a.allowed_mechanisms.iter();
-                own(&list.flat_map(|m| m.to_ne_bytes()).collect::<Vec<u8>>())
-            }
+            CKA_ALLOWED_MECHANISMS => Some(a.allowed_mechanisms[..].into()),
             CKA_VALUE => Some(self.secret.value().into()),
             CKA_VALUE_LEN => number(self.secret.value().len() as CK_ULONG),
             CKA_CHECK_VALUE => own(&self.check_value().ok()?),

@@ -54,15 +54,18 @@ impl Objects {
 
     fn retired(&self, object: Arc<Object>) {
         if object.retire() {
-            self.removed.lock().push(object);
-            UNSETTLED.store(true, Ordering::SeqCst);
+            self.put_back(object);
         }
     }
 
-    /// For settle(): a session that keeps this object is busy.
+    /// For settle(): a session that keeps this object is busy. Without memory for that, the session
+    /// keeps the key until its next message or its end.
     pub fn put_back(&self, object: Arc<Object>) {
-        self.removed.lock().push(object);
-        UNSETTLED.store(true, Ordering::SeqCst);
+        let mut removed = self.removed.lock();
+        if removed.try_reserve(1).is_ok() {
+            removed.push(object);
+            UNSETTLED.store(true, Ordering::SeqCst);
+        }
     }
 
     /// The objects that were removed while sessions kept them.

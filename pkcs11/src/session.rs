@@ -414,12 +414,11 @@ impl Session {
     }
 
     /// C_FindObjects: the next handles. Wrong arguments end the search.
-    pub fn found(&mut self, most: Result<usize>) -> Result<Vec<usize>> {
-        let find = active(&mut self.find)?;
-        let found = most.map(|most| find.take(most).collect());
-        if found.is_err() {
+    pub fn found(&mut self, most: Result<usize>) -> Result<impl Iterator<Item = usize> + '_> {
+        active(&mut self.find)?;
+        if most.is_err() {
             self.find = None;
         }
-        found
+        Ok(self.find.iter_mut().flatten().take(most?))
     }
 }

@@ -113,30 +113,37 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Stores a value, and returns its handle. None if the table is full.
+    /// Stores a value, and returns its handle. None without memory, or if the table is full.
     pub fn insert(&self, value: T) -> Option<usize> {
-        let index = {
-            let mut free = self.free.lock();
-            match free.list.pop() {
-                Some(index) => index,
-                None if free.used == INDEX_MASK => return None,
-                None => {
-                    free.used += 1;
-                    free.used - 1
-                }
-            }
-        };
-        let mut slot = self.slot(index, true)?;
-        let handle = slot.generation << INDEX_BITS | (index + 1);
+        let mut slot = self.slot(self.free_index()?)?;
+        let handle = slot.generation << INDEX_BITS | (slot.index + 1);
         slot.value = Some(value);
         Some(handle)
+    }
+
+    /// The index of an entry without a value. There is memory for the entry, and to give it back.
+    fn free_index(&self) -> Option<usize> {
+        let mut free = self.free.lock();
+        if let Some(index) = free.list.pop() {
+            return Some(index);
+        }
+        let used = free.used;
+        let (chunk, place) = place_of(used);
+        if used == INDEX_MASK || free.list.try_reserve(used + 1).is_err() {
+            return None;
+        }
+        if place == 0 {
+            self.chunks.get(chunk)?.set(empty_chunk(chunk)?).ok()?;
+        }
+        free.used += 1;
+        Some(used)
     }
 
     /// Locks a value.
     #[inline]
     pub fn get(&self, handle: usize) -> Option<Guard<'_, T>> {
         let index = (handle & INDEX_MASK).checked_sub(1)?;
-        let slot = self.slot(index, false)?;
+        let slot = self.slot(index)?;
         let current = slot.generation == handle >> INDEX_BITS && slot.value.is_some();
         current.then_some(Guard { slot, slab: self })
     }
@@ -144,7 +151,7 @@ impl<T> Slab<T> {
     /// Locks a value, unless somebody else has locked it.
     pub fn try_get(&self, handle: usize) -> Result<Option<Guard<'_, T>>, Busy> {
         let index = (handle & INDEX_MASK).checked_sub(1);
-        let Some(entry) = index.and_then(|index| self.entry(index, false)) else {
+        let Some(entry) = index.and_then(|index| self.entry(index)) else {
             return Ok(None);
         };
         let slot = entry.value.try_lock().ok_or(Busy)?;
@@ -167,51 +174,44 @@ impl<T> Slab<T> {
     }
 
     /// The handles of the values that a condition on handle and value selects, in the order of
-    /// their entries.
-    pub fn select(&self, mut condition: impl FnMut(usize, &T) -> bool) -> Vec<usize> {
+    /// their entries. Looks at an entry when the caller asks for the next handle.
+    pub fn select<'a>(
+        &'a self,
+        mut condition: impl FnMut(usize, &T) -> bool + 'a,
+    ) -> impl Iterator<Item = usize> + 'a {
         let used = self.free.lock().used;
-        let mut handles = Vec::new();
-        for index in 0..used {
-            let Some(slot) = self.slot(index, false) else {
-                continue;
-            };
+        (0..used).filter_map(move |index| {
+            let slot = self.slot(index)?;
             let handle = slot.generation << INDEX_BITS | (index + 1);
-            if slot
-                .value
-                .as_ref()
-                .is_some_and(|value| condition(handle, value))
-            {
-                handles.push(handle);
-            }
-        }
-        handles
+            let value = slot.value.as_ref()?;
+            condition(handle, value).then_some(handle)
+        })
     }
 
     #[inline]
-    fn slot(&self, index: usize, create: bool) -> Option<Locked<'_, Slot<T>>> {
-        Some(self.entry(index, create)?.value.lock())
+    fn slot(&self, index: usize) -> Option<Locked<'_, Slot<T>>> {
+        Some(self.entry(index)?.value.lock())
     }
 
     #[inline]
-    fn entry(&self, index: usize, create: bool) -> Option<&Entry<T>> {
+    fn entry(&self, index: usize) -> Option<&Entry<T>> {
         let (chunk, place) = place_of(index);
-        let cell = self.chunks.get(chunk)?;
-        let entries = match cell.get() {
-            Some(entries) => entries,
-            None if create => cell.get_or_init(|| {
-                let empty = |place| Entry {
-                    value: Lock::new(Slot {
-                        index: index_of(chunk, place),
-                        generation: 0,
-                        value: None,
-                    }),
-                };
-                (0..FIRST << chunk).map(empty).collect()
-            }),
-            None => return None,
-        };
-        entries.get(place)
+        self.chunks.get(chunk)?.get()?.get(place)
     }
+}
+
+/// A chunk of entries without values; None without memory for it.
+fn empty_chunk<T>(chunk: usize) -> Option<Box<[Entry<T>]>> {
+    let mut entries = Vec::new();
+    entries.try_reserve_exact(FIRST << chunk).ok()?;
+    entries.extend((0..FIRST << chunk).map(|place| Entry {
+        value: Lock::new(Slot {
+            index: index_of(chunk, place),
+            generation: 0,
+            value: None,
+        }),
+    }));
+    Some(entries.into())
 }
 
 #[cfg(test)]
@@ -242,8 +242,8 @@ mod tests {
             assert!(slab.get(a).is_none() && slab.remove(a).is_none());
             assert_eq!(*slab.get(b).unwrap(), -i);
         }
-        assert_eq!(slab.select(|_, _| true).len(), 1000);
-        assert_eq!(slab.select(|_, v| v % 2 == 0).len(), 500);
+        assert_eq!(slab.select(|_, _| true).count(), 1000);
+        assert_eq!(slab.select(|_, v| v % 2 == 0).count(), 500);
         assert!(slab.get(0).is_none() && slab.get(usize::MAX).is_none());
     }
 
@@ -257,7 +257,7 @@ mod tests {
         }));
         assert!(panicked.is_err() && slab.get(a).is_none());
         assert_eq!(*slab.get(b).unwrap(), 2);
-        assert_eq!(slab.select(|_, _| true), [b]);
+        assert!(slab.select(|_, _| true).eq([b]));
         // Its entry serves again.
         let c = slab.insert(3).unwrap();
         assert_eq!((c & INDEX_MASK, *slab.get(c).unwrap()), (a & INDEX_MASK, 3));

@@ -148,7 +148,7 @@ impl Slot {
     fn insert(&self, session: &mut Session, object: Object) -> Result<CK_OBJECT_HANDLE> {
         session.has_created = true;
         let handle = self.objects.insert(Arc::new(object));
-        handle.map(|h| h as _).ok_or(Error(CKR_DEVICE_MEMORY))
+        handle.map(|h| h as _).ok_or(Error(CKR_HOST_MEMORY))
     }
 
     /// C_CopyObject.
@@ -222,6 +222,12 @@ impl Slot {
     pub fn find(&self, template: &Template<'_>) -> Result<Vec<usize>> {
         self.refresh()?;
         let matches = |handle: usize, object: &Arc<Object>| object.matches(template, handle as _);
-        Ok(self.objects.select(matches))
+        let mut found = Vec::new();
+        for handle in self.objects.select(matches) {
+            let room = found.try_reserve(1);
+            room.map_err(|_| Error(CKR_HOST_MEMORY))?;
+            found.push(handle);
+        }
+        Ok(found)
     }
 }

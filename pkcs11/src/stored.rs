@@ -65,6 +65,7 @@ fn of_file(error: token::Error) -> Error {
         WrongPin(_) => CKR_PIN_INCORRECT,
         PinLength(_) => CKR_PIN_LEN_RANGE,
         NoPin => CKR_USER_PIN_NOT_INITIALIZED,
+        NoMemory => CKR_HOST_MEMORY,
         Machine(_) => CKR_FUNCTION_FAILED,
         Full => CKR_DEVICE_MEMORY,
     })
@@ -165,7 +166,7 @@ impl State {
                     objects.replace(&mut place, object);
                     handle
                 }
-                None => objects.insert(object).ok_or(Error(CKR_DEVICE_MEMORY))?,
+                None => objects.insert(object).ok_or(Error(CKR_HOST_MEMORY))?,
             };
             self.loaded.insert(id, (nonce, handle));
         }
@@ -432,7 +433,7 @@ mod tests {
         let master = stored.file.login(Role::User, PIN).unwrap();
         let (_, right) = stored.file.read().unwrap().unwrap();
 
-        let all = || objects.select(|_, _| true);
+        let all = || objects.select(|_, _| true).collect::<Vec<_>>();
         let (mut taken, mut refused) = (0, 0);
         for _ in 0..2000 {
             let mut contents = right.clone();

@@ -1,43 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests pipelines, EVP_CipherPipelineEncryptInit(3). The output of each pipe must equal the output
- * of the default provider, which encrypts the same message without a pipeline. OpenSSL has these
- * functions since 3.5. The test looks them up, so a program built with older headers can test a
- * newer libcrypto.
+ * of the default provider, which encrypts the same message without a pipeline. OpenSSL has them
+ * since 3.5.
  */
 #define _GNU_SOURCE
 #include "sides.h"
 
 #include "counted.h"
+#include "pipeline_api.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #define MAX_PIPES 32
 #define MAX_DATA  700
 #define ROUNDS    60
-
-typedef int pipeline_init_fn(EVP_CIPHER_CTX *, const EVP_CIPHER *, const unsigned char *, size_t,
-                             size_t, const unsigned char **, size_t);
-static struct {
-    int (*can)(const EVP_CIPHER *, int);
-    pipeline_init_fn *encrypt_init, *decrypt_init;
-    int (*update)(EVP_CIPHER_CTX *, unsigned char **, size_t *, const size_t *,
-                  const unsigned char **, const size_t *);
-    int (*final)(EVP_CIPHER_CTX *, unsigned char **, size_t *, const size_t *);
-} api;
-
-static bool find_api(void)
-{
-    *(void **)&api.can = dlsym(RTLD_DEFAULT, "EVP_CIPHER_can_pipeline");
-    *(void **)&api.encrypt_init = dlsym(RTLD_DEFAULT, "EVP_CipherPipelineEncryptInit");
-    *(void **)&api.decrypt_init = dlsym(RTLD_DEFAULT, "EVP_CipherPipelineDecryptInit");
-    *(void **)&api.update = dlsym(RTLD_DEFAULT, "EVP_CipherPipelineUpdate");
-    *(void **)&api.final = dlsym(RTLD_DEFAULT, "EVP_CipherPipelineFinal");
-    return api.can != NULL && api.encrypt_init != NULL && api.decrypt_init != NULL &&
-           api.update != NULL && api.final != NULL;
-}
 
 static struct evp_side ours, theirs;
 static const char *const names[] = {"AES-128-CBC", "AES-192-CBC", "AES-256-CBC"};
@@ -101,7 +79,7 @@ static int start(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b,
     const unsigned char *iv[MAX_PIPES];
     for (size_t i = 0; i < b->n; i++)
         iv[i] = b->iv[i];
-    return (encrypt ? api.encrypt_init : api.decrypt_init)(
+    return (encrypt ? pipeline_api.encrypt_init : pipeline_api.decrypt_init)(
         ctx, EVP_CIPHER_CTX_get0_cipher(ctx) == NULL ? cipher : NULL, with_key ? b->key : NULL,
         with_key ? (size_t)EVP_CIPHER_get_key_length(cipher) : 0, b->n, with_iv ? iv : NULL, 16);
 }
@@ -132,7 +110,7 @@ static bool feed(EVP_CIPHER_CTX **ctx, struct batch *b, uint8_t in[][MAX_DATA + 
             to[i] = out[i] + out_len[i];
             room[i] = MAX_DATA + 32 - out_len[i];
         }
-        good = api.update(*ctx, to, got, room, from, part) > 0;
+        good = pipeline_api.update(*ctx, to, got, room, from, part) > 0;
         for (size_t i = 0; i < b->n; i++) {
             done[i] += part[i];
             out_len[i] += got[i];
@@ -156,7 +134,7 @@ static bool finish(EVP_CIPHER_CTX *ctx, struct batch *b, uint8_t out[][MAX_DATA 
         to[i] = out[i] + out_len[i];
         room[i] = MAX_DATA + 32 - out_len[i];
     }
-    const bool good = api.final(ctx, to, got, room) > 0;
+    const bool good = pipeline_api.final(ctx, to, got, room) > 0;
     for (size_t i = 0; i < b->n; i++)
         out_len[i] += got[i];
     return good;
@@ -252,16 +230,16 @@ static bool wrong_calls(EVP_CIPHER *cipher, struct tap_random *random)
     for (unsigned i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         EVP_CIPHER_CTX_reset(ctx);
         refused = refused &&
-                  api.encrypt_init(ctx, cipher, b.key, calls[i].key_len, calls[i].n, calls[i].iv,
-                                   calls[i].iv_len) <= 0 &&
+                  pipeline_api.encrypt_init(ctx, cipher, b.key, calls[i].key_len, calls[i].n,
+                                            calls[i].iv, calls[i].iv_len) <= 0 &&
                   (calls[i].n != 3 || (!feed(&ctx, &b, in, b.len, out, lengths, random) &&
                                        !finish(ctx, &b, out, lengths)));
     }
     /* Checks that final fails after an init without a key, and after an init without IVs. */
     EVP_CIPHER_CTX_reset(ctx);
-    refused = refused && api.encrypt_init(ctx, cipher, NULL, 0, 3, iv, 16) > 0 &&
+    refused = refused && pipeline_api.encrypt_init(ctx, cipher, NULL, 0, 3, iv, 16) > 0 &&
               !finish(ctx, &b, out, lengths) &&
-              api.encrypt_init(ctx, NULL, b.key, key_len, 3, NULL, 0) > 0 &&
+              pipeline_api.encrypt_init(ctx, NULL, b.key, key_len, 3, NULL, 0) > 0 &&
               !finish(ctx, &b, out, lengths);
     memset(lengths, 0, sizeof(lengths));
     ERR_clear_error();
@@ -348,7 +326,7 @@ static bool shares_memory(EVP_CIPHER *cipher, int way, struct tap_random *random
     }
     EVP_CIPHER_free(other);
     good = good && begin(ctx, cipher, &b, true, random) &&
-           api.update(ctx, to, got, room, from, len) > 0 &&
+           pipeline_api.update(ctx, to, got, room, from, len) > 0 &&
            memcmp(memory, expected, sizeof(memory)) == 0;
     EVP_CIPHER_CTX_free(ctx);
     return good;
@@ -362,7 +340,7 @@ static bool others_cannot(void)
     bool good = true;
     for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         EVP_CIPHER *cipher = evp_fetch(&ours, others[i]);
-        good = good && !api.can(cipher, 0) && !api.can(cipher, 1);
+        good = good && !pipeline_api.can(cipher, 0) && !pipeline_api.can(cipher, 1);
         EVP_CIPHER_free(cipher);
     }
     return good;
@@ -370,7 +348,7 @@ static bool others_cannot(void)
 
 int main(void)
 {
-    if (!find_api()) {
+    if (!find_pipeline_api()) {
         tap_plan(1);
         tap_ok(OPENSSL_VERSION_NUMBER < 0x30500000 && OpenSSL_version_num() < 0x30500000,
                "%s has no pipelines, which came with 3.5: nothing to test",
@@ -385,7 +363,8 @@ int main(void)
     struct tap_random random = tap_random(0);
     for (unsigned i = 0; i < NAMES; i++) {
         EVP_CIPHER *cipher = evp_fetch(&ours, names[i]);
-        tap_ok(api.can(cipher, 0) && api.can(cipher, 1), "%s can pipeline", names[i]);
+        tap_ok(pipeline_api.can(cipher, 0) && pipeline_api.can(cipher, 1), "%s can pipeline",
+               names[i]);
         tap_ok(each_is_its_own(names[i], cipher, &random),
                "%s: each pipe gives the output of a separate message", names[i]);
         tap_ok(one_is_wrong(names[i], cipher, &random),

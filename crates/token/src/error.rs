@@ -38,7 +38,8 @@ pub enum Error {
     PinLength(usize),
     /// The user has no PIN yet.
     NoPin,
-    /// Random bytes, memory, or the core's known-answer tests.
+    NoMemory,
+    /// Random bytes, or the core's known-answer tests.
     Machine(String),
     /// Too many or too long objects for one file.
     Full,
@@ -101,6 +102,7 @@ impl fmt::Display for Error {
                 f,
                 "the user's PIN is not set. The security officer sets it by 'tenrounds token pin'"
             ),
+            Error::NoMemory => write!(f, "there is not enough memory for the token"),
             Error::Machine(what) => write!(f, "{what}"),
             Error::Full => write!(f, "the token file would become too large"),
         }

@@ -79,7 +79,9 @@ pub fn read(path: &Path) -> Result<Option<(Identity, Contents)>> {
         let what = format!("it has {} bytes, and {MOST} are allowed", metadata.len());
         return Err(Error::Damaged(path.to_owned(), what));
     }
-    let mut bytes = Vec::with_capacity(metadata.len() as usize);
+    let mut bytes = Vec::new();
+    let room = bytes.try_reserve_exact(metadata.len() as usize);
+    room.map_err(|_| Error::NoMemory)?;
     let read = (&file).take(MOST).read_to_end(&mut bytes);
     read.map_err(Error::io("read", path))?;
     let contents = Contents::decode(&bytes, path)?;

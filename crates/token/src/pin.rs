@@ -7,7 +7,7 @@
 use crate::error::{Error, Result};
 use crate::format::{Contents, Costs, Nonce, Record, Role, Wrapped, SERIAL_LEN};
 use crate::PIN_LEN;
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use catalogue::Mode;
 use tenrounds_sys::{Backend, Key, Parameters};
 use zeroize::Zeroizing;
@@ -64,9 +64,13 @@ fn key_of_pin(pin: &[u8], salt: &[u8; 16], costs: Costs, backend: Backend) -> Re
         )));
     }
     let params = Params::new(costs.memory, costs.passes, costs.lanes, Some(32)).map_err(wrong)?;
+    let mut blocks = Vec::new();
+    let room = blocks.try_reserve_exact(params.block_count());
+    room.map_err(|_| Error::NoMemory)?;
+    blocks.resize(params.block_count(), Block::new());
     let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
     let mut key = Zeroizing::new([0; 32]);
-    let done = argon2.hash_password_into(pin, salt, &mut key[..]);
+    let done = argon2.hash_password_into_with_memory(pin, salt, &mut key[..], &mut blocks);
     done.map_err(wrong)?;
     key_of(&key, backend)
 }
