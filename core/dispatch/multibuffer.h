@@ -46,7 +46,7 @@ static inline void tr_jobs_add(struct tr_jobs *jobs, const struct tr_job *job)
     jobs->count++;
     jobs->blocks += blocks;
     jobs->longest = blocks > jobs->longest ? blocks : jobs->longest;
-    jobs->serial += blocks <= 5 ? 27 * (uint64_t)blocks : 41 * (uint64_t)blocks - 75;
+    jobs->serial += blocks <= 5 ? 27 * (uint64_t)blocks : 41 * (uint64_t)blocks - 70;
     jobs->own |= job->key != jobs->list->key;
     jobs->tails |= blocks % 4 != 0;
 }

@@ -60,12 +60,10 @@ static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const 
         narrower->bulk[TR_OP_POLYVAL](key, out, in, blocks, state);
     else if (have_powers(g->key, blocks))
         hash_blocks(g, in, blocks, 1);
-    else if (blocks <= ALONE_BLOCKS && g->key->unshared)
+    else if (blocks <= ALONE_BLOCKS && have_powers(g->key, ALONE_POWERS))
         hash_in_groups(g, in, blocks);
-    else if (g->key->unshared)
-        hash_alone(g, in, blocks);
     else
-        with_powers(polyval, key, out, in, blocks, g, &g->key, stage_for(blocks));
+        hash_alone(g, in, blocks);
 }
 
 /* Encrypts u vectors with counters from r->chain. If `part` is not 0, u must be 1, and the vector
