@@ -32,6 +32,10 @@ static inline const char *tr_env_tuning(void)
 {
     return NULL;
 }
+static inline int tr_env_clock_drops(void)
+{
+    return 0;
+}
 unsigned long tr_env_hwcap(void);
 
 /* Replaces the nop of the tracing probe. The test adds up the bytes that a tracer would see. */
