@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GCM, SP 800-38D section 7: the streaming calls. They use a backend's fused operations or, if it
- * has none, its CTR and GHASH. gcm_message.c has the one-shot calls. */
+/* GCM, SP 800-38D section 7: the streaming calls. They use a backend's fused operations. If it has
+ * none, they use its GHASH and its CTR, or ECB if the counter is derived from H. gcm_message.c has
+ * the one-shot calls. */
 #include "modes/gcm.h"
 
 #include "modes/aead.h"
@@ -222,8 +223,8 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
     g->phase = DATA;
     g->len += len;
     if (first) {
-        /* Hashes the last block of AAD here if the call has no whole blocks. Otherwise
-         * whole_blocks() hashes it, with a fused operation in one pass with the first blocks. */
+        /* If the call has no whole blocks, hashes the last block of AAD here. Otherwise
+         * whole_blocks() hashes it. A fused operation does that in the pass of the first blocks. */
         if (whole == 0)
             tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
     } else if (g->used != 0) {

@@ -18,7 +18,7 @@
  * cycles. The code does not reach it, because 16 registers are too few for the S-box
  * (docs/tuning/software.md).
  *
- * This is a template. The file that includes it first defines these names:
+ * This is a template. Define these names before you include it:
  *
  *   V                    the vector type, of 64-bit words
  *   VBLOCKS              the number of 128-bit lanes in a vector

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CTR (SP 800-38A section 6.5) for one vector type, over the driver of parallel.h.
+ * CTR (SP 800-38A section 6.5) for one vector type, with the loop over groups of parallel.h.
  *
  * The bound is AES throughput, as in parallel.h. Each vector also needs an addition, a byte swap
  * and two XORs. Three methods reduce this work (figures: docs/tuning/parallel.md):

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The parallel modes over AES by vector permutation. Vectors hold 2 or 4 blocks, and a call
- * processes any number of blocks. This is a template. The file that includes it first defines these
- * names:
+ * processes any number of blocks. This is a template. Define these names before you include it:
  *
  *   V, x64               the vector type, of bytes and of 64-bit words
+ *   TR_TARGET            the target attribute of every function over V
  *   VBLOCKS              the number of blocks in a vector
  *   GROUP_VECTORS        vectors that go through the rounds together and so hide the latency of a
  *                        round: 4 or 8
@@ -114,8 +114,8 @@ TR_INLINE TR_TARGET void group(const struct schedule *s, struct bulk *r, unsigne
 #    define BY_VECTORS(CASE) CASE(1) CASE(2) CASE(3) CASE(4)
 #endif
 
-/* Processes all blocks. If the blocks fill more than one group and less than two, processes them as
- * two groups of about equal size. */
+/* Processes all blocks. Once more than one group and less than two remain, processes these as two
+ * groups of about equal size. */
 TR_INLINE TR_TARGET void groups(const struct schedule *s, struct bulk *r, size_t blocks,
                                 struct tr_shape shape)
 {

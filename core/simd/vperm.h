@@ -15,7 +15,7 @@
  * then take four permutations. The S-box's constant 0x63 passes MixColumns unchanged and is part of
  * the round keys. The script scripts/vperm-tables writes the tables.
  *
- * This is a template. The file that includes it first defines these names:
+ * This is a template. Define these names before you include it:
  *
  *   V                    the vector type, of bytes
  *   TR_TARGET            the target attribute of every function over V

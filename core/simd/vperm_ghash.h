@@ -10,7 +10,7 @@
  * of several blocks, and then moves the bytes into place with 32 more shuffles. The tables are read
  * in order, so no address depends on a secret.
  *
- * This is a template. The file that includes it first defines these names:
+ * This is a template. Define these names before you include it:
  *
  * - V, TR_TARGET, v_lanes(), v_shuffle(): as for vperm.h
  * - x64: the vector type, of 64-bit words

@@ -2,7 +2,7 @@
 /*
  * Tests that no branch and no memory index depends on a key or on data (secrets.h). Under valgrind,
  * the test runs the backends whose instructions valgrind knows. Under the tracker (crates/taint),
- * the test runs all backends that this processor can run. It also opens a message with two
+ * the test runs all backends that this processor can run. There it also opens each message with two
  * different wrong tags, and checks that both calls execute the same instructions and access the
  * same addresses.
  *
@@ -17,8 +17,11 @@
 #include "secrets.h"
 
 #define LONGEST   16500
-#define LONG_RUN  1843 /* long enough for aesni's long GCM messages (core/simd/gcm_long.h) */
-/* Long enough for the XTS code for long data units (core/simd/xts_long.h). */
+/* Long enough for aesni's code for long GCM messages, and for the table of every backend
+ * (core/simd/gcm_long.h). */
+#define LONG_RUN  1843
+#define TABLE_RUN 6211
+/* Long enough for xts_long.h with 128 and 512 bits. watch_long_messages() has longer units. */
 #define LONG_UNIT 1600
 
 /* Whether to run all lengths up to 600 (--whole) instead of some below 400. */
@@ -46,8 +49,8 @@ static bool is_sparse(const struct tr_backend *b)
     return by_tracker() && !is_fast(b) && !whole;
 }
 
-/* Encrypts or decrypts a message. watch_message() repeats the call without secrets and compares the
- * outputs, so that it notices a call whose output changes under the checker. */
+/* Encrypts or decrypts a message. watch_message() makes each call twice, and compares the outputs.
+ * The second call has no secrets, and the tracker does not follow it (aside_begin()). */
 static bool message(const struct tr_backend *b, enum tr_mode mode, bool decrypt, size_t key_len,
                     size_t len, bool is_secret, uint8_t out[LONGEST])
 {
@@ -101,8 +104,8 @@ static bool padded(const struct tr_backend *b, size_t len, bool is_secret, uint8
  * Functions that call the backend `behind`, and mark public values as defined for memcheck. SIV and
  * GCM-SIV derive their counter from the tag. The tag is public once computed, so a branch on the
  * counter is allowed. For SIV, publishing_ctr() marks the counter. For GCM-SIV, publishing_ecb()
- * marks the tag: the first single block that is encrypted after the message's keys are derived from
- * 4 or 6 blocks. Both mark values only while the test seals.
+ * marks the tag. The tag is the first block that is encrypted alone after the call of 4 or 6 blocks
+ * that derives the message's keys. Both mark values only while the test seals.
  */
 static const struct tr_backend *behind;
 static bool sealing, tag_due;
@@ -140,7 +143,7 @@ static struct tr_backend publishing(const struct tr_backend *b, const struct aea
 
 struct sealed {
     uint8_t key[64], iv[16], aad[40];
-    uint8_t text[LONG_RUN], ciphertext[LONG_RUN], plaintext[LONG_RUN];
+    uint8_t text[TABLE_RUN], ciphertext[TABLE_RUN], plaintext[TABLE_RUN];
     uint8_t tag[16];
     struct aead_lengths n;
 };
@@ -156,8 +159,9 @@ static struct sealed sealed_of(size_t key_len, size_t iv_len, size_t len)
     return m;
 }
 
-/* Seals streaming and one-shot. Modes that stream seal a text of at least 32 bytes in two pieces.
- * They also decrypt, and compute the tag without a check. */
+/* Seals streaming and one-shot. In modes that stream, seals a text of at least 32 bytes in two
+ * pieces. For these modes, also decrypts with streaming calls, and computes the tag without checking
+ * it. */
 static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sealed *m)
 {
     const size_t half = a->unit == 0 ? 0 : m->n.text / 32 * 16;
@@ -253,8 +257,9 @@ static unsigned watch_aead(const struct tr_backend *b, const struct aead *a, siz
     return all + (same_path_for_wrong_tags(a, &s, &m) ? 0 : 1);
 }
 
-/* Returns the step between text lengths. It is small for GCM with AES instructions, which has
- * separate code for each number of blocks and each tail. */
+/* Returns the step between text lengths. Under the tracker, it is small for GCM with AES
+ * instructions, which has separate code for each number of blocks and each tail. The caller asks for
+ * it with 128-bit keys only. */
 static size_t aead_stride(const struct tr_backend *b, bool gcm)
 {
     if (is_sparse(b))
@@ -275,9 +280,10 @@ static unsigned watch_aeads(const struct tr_backend *b, bool *right)
                 /* GCM derives J0 by GHASH from an IV of any length other than 12 bytes. */
                 if (gcm)
                     more += watch_aead(b, a, key, 16, len, right);
+                const size_t run = key == 16 && is_fast(b) ? TABLE_RUN : LONG_RUN;
                 if (gcm && len == 0)
-                    more += watch_aead(b, a, key, a->iv.usual, LONG_RUN, right) +
-                            watch_aead(b, a, key, 16, LONG_RUN, right);
+                    more += watch_aead(b, a, key, a->iv.usual, run, right) +
+                            watch_aead(b, a, key, 16, run, right);
                 if (more > 0)
                     tap_diag("%s, key of %zu bytes, text of %zu bytes: %u uses of secrets",
                              all_aeads[i].name, key, len, more);
@@ -332,8 +338,8 @@ static unsigned watch_cmac(const struct tr_backend *b, bool *right)
     return uses + (all > uses + VERDICT ? all - uses - VERDICT : 0);
 }
 
-/* The number of messages in each multi-buffer call, more than aesni's 8 lanes. Only the test many.c
- * checks the results. */
+/* The number of messages in each multi-buffer call, more than aesni's 8 lanes. This test does not
+ * check the results; many.c does. */
 #define MANY 20
 
 /* Makes a multi-buffer call without secrets: the first such call runs known-answer tests, whose
@@ -415,9 +421,8 @@ static bool watch_unit(const struct tr_backend *b, size_t key_len, size_t len)
 
 /* Returns the backend without these functions: whole data units of XTS, CTS decryption, and CFB
  * decryption of any length. Such calls then use bulk operations and the functions for few blocks.
- * The test watches this code because hosts use it, too: tables that count calls
- * (dispatch/counting.c) have no such functions, and calls for several data units use bulk
- * operations. */
+ * Hosts also run this code. Counting tables (dispatch/counting.c) do not have the three functions.
+ * Calls for several data units use bulk operations. */
 static struct tr_backend by_operations(const struct tr_backend *b)
 {
     struct tr_backend table = *b;
@@ -458,12 +463,17 @@ static void watch_message(const struct tr_backend *b, enum tr_mode mode, bool de
     aside_end();
 }
 
-/* Watches messages long enough for every loop over groups of blocks. The longest is for
- * core/simd/ctr_states.h. Only the tracker runs them, because valgrind would take minutes. */
+/* Watches messages long enough for every loop over groups of blocks. message() makes two calls, and
+ * aesni's longest groups need 256 blocks in a call of ECB or CFB (LONG_GROUP_FROM). The longest
+ * message is for core/simd/ctr_states.h. Only the tracker runs them, because valgrind would take
+ * minutes. */
 static void watch_long_messages(const struct tr_backend *b, enum tr_mode mode, bool *right)
 {
-    static const size_t lengths[] = {688, 1040, 2096, 4176, 16400};
-    const size_t n = !is_fast(b) ? 2 : mode == TR_CTR ? 5 : 4;
+    static const size_t lengths[] = {688, 1040, 2096, 4176, 8416, 16400};
+    const size_t n = !is_fast(b)                           ? 2
+                     : mode == TR_CTR                      ? 6
+                     : mode == TR_ECB || mode == TR_CFB128 ? 5
+                                                           : 4;
     for (int way = 0; way < 2; way++)
         for (size_t i = 0; i < n; i++)
             if (lengths[i] < mode_longest(mode, LONGEST))

@@ -145,8 +145,7 @@ static void *macs_in_own_context(void *result)
     return NULL;
 }
 
-/* Checks that the MACs of a library context that was opened before a fork work in parent and
- * child. */
+/* Checks MACs after a fork, in parent and child. The library context was opened before the fork. */
 static bool macs_across_fork(void)
 {
     int status = -1;
