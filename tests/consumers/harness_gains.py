@@ -174,7 +174,7 @@ class Command:
     def counted(self):
         if self.before:
             self.before("ours")
-        self.gain.consumer.run("ours", self.argv, limit=600, env={**self.gain.consumer.environment, **self.env})
+        self.gain.consumer.run(self.gain.ours, self.argv, limit=600, env={**self.gain.consumer.environment, **self.env})
 
     def close(self):
         pass
@@ -214,6 +214,9 @@ class Server:
 
 class Gain:
     """One row: a program, its workload, and the cipher that the workload uses."""
+
+    ours = "ours"  # the side that counts
+    sampler = Sampler
 
     def __init__(self, consumer, program, workload, cipher, package, *, direction="encrypt", call=16384, least=0.9):
         self.consumer, self.program, self.workload, self.cipher = consumer, program, workload, cipher
@@ -258,7 +261,7 @@ class Gain:
                 total += size if side == "ours" else 0
             if sys.stderr.isatty():
                 print(f"\r{at} of {ROUNDS}", end="\r", file=sys.stderr)
-        sampler = Sampler(self.consumer)
+        sampler = self.sampler(self.consumer)
         subject.sampled(sampler)
         share, samples = sampler.share()
         subject.counted()
@@ -270,9 +273,10 @@ class Gain:
             with open(ROWS, "a") as file:
                 file.write(json.dumps(row) + "\n")
         ratio = row["ratio"]
+        allowed = f"; allowed {row['allowed']:.2f}" if row["allowed"] else ""
         self.consumer.say(f"CPU s/GB {row['stock']['median']:.3f} -> {row['ours']['median']:.3f}; ratio "
                           f"{ratio['median']:.3f} [{ratio['quartiles'][0]:.3f} to {ratio['quartiles'][1]:.3f}]; AES "
-                          f"{100 * share:.1f} % of {samples} samples; allowed {row['allowed']:.2f}")
+                          f"{100 * share:.1f} % of {samples} samples{allowed}")
         return f"{ratio['median']:.3f} times"
 
     def row(self, costs, share, samples, executed, size):
@@ -283,10 +287,11 @@ class Gain:
                 "stock": median_and_quartiles(costs["plain"]), "ours": median_and_quartiles(costs["ours"]),
                 "ratio": median_and_quartiles(pairs), "rounds": len(pairs), "bytes": size,
                 "share": share, "samples": samples, "isolated": isolated,
-                "allowed": 1 / (1 - share + share / isolated), "executed": executed}
+                "allowed": 1 / (1 - share + share / isolated) if isolated else None, "executed": executed}
 
     def isolated(self):
-        """The gain of the cipher alone at the size of the program's calls."""
+        """The gain of the cipher alone at the size of the program's calls. None if the program's stock
+        AES is not OpenSSL's."""
         name = self.cipher.lower()
         said = self.consumer.run("plain", [os.path.join(self.consumer.dist, "bin", "tenrounds"), "speed", name, "--bytes",
                                            self.call, "--seconds", "0.5", "--json",

@@ -2,17 +2,20 @@
 """Tests Java's SunPKCS11 over the module, in each JDK below /usr/lib/jvm and in that of `java`: it
 computes what SunJCE does, and each opens what the other sealed. An HTTPS server and its client use it
 under 'tenrounds run --java', without a change of their code. A KeyStore lists and uses a key of a
-token."""
+token. With --measure instead: the CPU seconds of a new JVM for each GB, with SunJCE and with the
+module."""
 
 import glob
 import json
 import os
 import re
 
+from harness_gains import MEASURING, Command, Gain
 from harness_pkcs11 import KEY, MESSAGE, NONCE, PIN, TokenConsumer, check
 
-consumer = TokenConsumer("java", limit=400, needs={"java": "openjdk-17-jdk-headless", "javac": "openjdk-17-jdk-headless"})
+consumer = TokenConsumer("java", limit=1500 if MEASURING else 400, needs={"java": "openjdk-17-jdk-headless", "javac": "openjdk-17-jdk-headless"})
 WHOLE = len(MESSAGE) // 16 * 16
+SIZE = 1 << 30  # the bytes that a JVM encrypts to be measured
 # The operations in which the module does each mode; key wrap is ECB of single blocks.
 OPERATIONS = {"GCM": ("gcm_seal", "gcm_open", "gcm_encrypt", "gcm_decrypt"), "CBC": ("cbc_encrypt", "cbc_decrypt"),
               "CTR": ("ctr",), "ECB": ("ecb_encrypt", "ecb_decrypt"), "KW": ("ecb_encrypt", "ecb_decrypt"),
@@ -185,6 +188,69 @@ public class Store {
     }
 }
 """
+# No line names a provider.
+BULK = """
+import java.nio.ByteBuffer;
+import java.security.spec.AlgorithmParameterSpec;
+import javax.crypto.*;
+import javax.crypto.spec.*;
+
+public class Bulk {
+    public static void main(String[] words) throws Exception {
+        boolean gcm = words[0].equals("GCM");
+        int bytes = Integer.parseInt(words[1]);
+        long size = Long.parseLong(words[2]);
+        Cipher cipher = Cipher.getInstance("AES/" + words[0] + "/NoPadding");
+        SecretKey key = new SecretKeySpec(new byte[32], "AES");
+        byte[] in = new byte[bytes], out = new byte[bytes + 16], iv = new byte[gcm ? 12 : 16];
+        for (long done = 0; done < size; done += bytes) {
+            ByteBuffer.wrap(iv).putLong(done);
+            AlgorithmParameterSpec spec = gcm ? new GCMParameterSpec(128, iv) : new IvParameterSpec(iv);
+            cipher.init(Cipher.ENCRYPT_MODE, key, spec);
+            cipher.doFinal(in, 0, bytes, out, 0);
+        }
+    }
+}
+"""
+
+
+class Tracer:
+    """Samples with `tenrounds trace`, because the JVM writes its AES code at run time."""
+
+    def __init__(self, consumer):
+        self.tool, self.report = os.path.join(consumer.dist, "bin", "tenrounds"), consumer.path("trace.json")
+
+    def command(self, argv):
+        return [self.tool, "trace", "--rate", 1999, "--json", "--output", self.report, "--", *argv]
+
+    def share(self):
+        with open(self.report) as file:
+            trace = json.load(file)["trace"]
+        check(trace["samples"] > 200, f"only {trace['samples']} samples")
+        return trace["aes_share"], trace["samples"]
+
+
+class JavaGain(Gain):
+    ours = "java"
+    sampler = Tracer
+
+    def preferring(self):
+        said = consumer.tool("run", "--java", "--", "env").decode()
+        return {"JAVA_TOOL_OPTIONS": re.search(r"^JAVA_TOOL_OPTIONS=(.*)$", said, re.M)[1]}
+
+    def isolated(self):
+        return None
+
+
+def measure():
+    consumer.write("Bulk.java", BULK)
+    consumer.run("plain", ["javac", "--release", "17", "-nowarn", "Bulk.java"], limit=100)
+    for mode in ("GCM", "CTR"):
+        for label, length in (("64 KiB", 1 << 16), ("1 MiB", 1 << 20)):
+            JavaGain(consumer, "Java", f"Cipher, AES-256-{mode}, encrypt, {label} messages", f"AES-256-{mode}",
+                     "openjdk-17-jre-headless", call=length).result(
+                Command(["java", "-cp", ".", "Bulk", mode, length, SIZE], SIZE))
+    consumer.end()
 
 
 def https(jdk, protocol):
@@ -225,6 +291,8 @@ def jdks():
     return sorted(homes, key=lambda home: (version(home), home))
 
 
+if MEASURING:
+    measure()
 consumer.write("Peers.java", PROGRAM)
 consumer.write("Https.java", HTTPS)
 consumer.write("Store.java", STORE)
