@@ -174,7 +174,7 @@ class Command:
     def counted(self):
         if self.before:
             self.before("ours")
-        self.gain.consumer.run(self.gain.ours, self.argv, limit=600, env={**self.gain.consumer.environment, **self.env})
+        self.gain.consumer.run("ours", self.argv, limit=600, env={**self.gain.consumer.environment, **self.env})
 
     def close(self):
         pass
@@ -215,7 +215,6 @@ class Server:
 class Gain:
     """One row: a program, its workload, and the cipher that the workload uses."""
 
-    ours = "ours"  # the side that counts
     sampler = Sampler
 
     def __init__(self, consumer, program, workload, cipher, package, *, direction="encrypt", call=16384, least=0.9):

@@ -10,7 +10,7 @@ from harness_gains import MEASURING, Command, Gain, Server
 
 consumer = Consumer("nodejs", limit=1500 if MEASURING else 120, by_hand=True, needs={
     "node": "nodejs", "h2load": "nghttp2-client", "openssl": "openssl"})
-SIZE = (1 << 30) if MEASURING else (8 << 20)
+SIZE = (2 << 30) if MEASURING else (8 << 20)
 MIB = 1 << 20
 NODE = ["node", "--openssl-shared-config"]
 

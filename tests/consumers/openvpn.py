@@ -2,37 +2,16 @@
 """Runs OpenVPN's self-test (--test-crypto), which encrypts and decrypts packets of every length. With
 --measure instead: the CPU seconds of one end of a tunnel for each GB of a TCP stream (root only)."""
 
-import atexit
-import os
 import re
-import subprocess
 from subprocess import DEVNULL
 
 from harness import Consumer, check
 from harness_gains import MEASURING, Gain, Server
+from harness_netns import HERE, OUTER, THERE, namespaces, send, within
 
 consumer = Consumer("openvpn", limit=900 if MEASURING else 300, needs={"openvpn": "openvpn", **(
     {"ip": "iproute2", "openssl": "openssl"} if MEASURING else {})})
 SIZE = 100 << 20
-# Tunnels have the interface tun0 in both of their network namespaces.
-HERE, THERE = "10.9.0.1", "10.9.0.2"
-RECEIVER = """
-import socket, sys
-listener = socket.create_server((sys.argv[1], 9), backlog=1)
-print("listening", flush=True)
-connection, _ = listener.accept()
-received = 0
-while piece := connection.recv(1 << 20):
-    received += len(piece)
-print(received)
-"""
-SENDER = """
-import socket, sys
-connection = socket.create_connection((sys.argv[1], 9))
-piece = bytes(1 << 20)
-for _ in range(int(sys.argv[2]) >> 20):
-    connection.sendall(piece)
-"""
 
 
 def self_test(cipher):
@@ -48,24 +27,6 @@ def self_test(cipher):
     return f"{len(tried['ours'])} packets; " + consumer.demand(cipher, sum(map(int, tried["ours"])), 2)
 
 
-def within(namespace, *argv):
-    return ["ip", "netns", "exec", namespace, *argv]
-
-
-def namespaces(side):
-    """Two namespaces, joined by a pair of virtual interfaces."""
-    pair = [f"tenrounds-{os.getpid()}-{side}-{end}" for end in (1, 2)]
-    for namespace in pair:
-        consumer.run("plain", ["ip", "netns", "add", namespace])
-        atexit.register(subprocess.run, ["ip", "netns", "del", namespace])
-    consumer.run("plain", ["ip", "-n", pair[0], "link", "add", "veth0", "type", "veth", "peer", "name", "veth0", "netns",
-                           pair[1]])
-    for namespace, address in zip(pair, ("10.8.0.1", "10.8.0.2")):
-        consumer.run("plain", ["ip", "-n", namespace, "address", "add", f"{address}/24", "dev", "veth0"])
-        consumer.run("plain", ["ip", "-n", namespace, "link", "set", "veth0", "up"])
-    return pair
-
-
 def endpoint(side, namespace, addresses, role, cipher):
     log = f"{namespace}.log"
     process = consumer.start(side, within(
@@ -78,34 +39,22 @@ def endpoint(side, namespace, addresses, role, cipher):
 
 def tunnel(side, cipher):
     """The first end is measured. The second runs without tenrounds."""
-    pair = namespaces(side)
-    ends = [endpoint(side, pair[0], ("10.8.0.1", "10.8.0.2", HERE, THERE), ["--tls-server", "--dh", "none"], cipher),
-            endpoint("plain", pair[1], ("10.8.0.2", "10.8.0.1", THERE, HERE), ["--tls-client"], cipher)]
+    pair = namespaces(consumer, side)
+    ends = [endpoint(side, pair[0], (*OUTER, HERE, THERE), ["--tls-server", "--dh", "none"], cipher),
+            endpoint("plain", pair[1], (*OUTER[::-1], THERE, HERE), ["--tls-client"], cipher)]
     for process, log in ends:
         consumer.until(lambda: b"Initialization Sequence Completed" in consumer.read(log), "the tunnel", of=process)
         check(f"Data Channel: cipher '{cipher}'".encode() in consumer.read(log), f"another cipher than {cipher}")
     return ends[0][0], pair
 
 
-def send(pair):
-    """One TCP stream from the first end to the second."""
-    receiver = consumer.start("plain", within(pair[1], "python3", "-c", RECEIVER, THERE), stdout=subprocess.PIPE)
-    receiver.stdout.readline()
-    consumer.run("plain", within(pair[0], "python3", "-c", SENDER, THERE, SIZE), limit=120)
-    received = int(receiver.communicate(timeout=60)[0])
-    check(received == SIZE, f"{received} bytes arrived")
-    return received
-
-
 if MEASURING:
-    if os.geteuid() != 0:
-        consumer.skip_all("a tunnel needs root")
     consumer.certificates()
     said = consumer.run("plain", ["openssl", "x509", "-in", "rsa.pem", "-noout", "-fingerprint", "-sha256"]).decode()
     FINGERPRINT = said.strip().split("=")[1]
     for cipher in ("AES-128-GCM", "AES-256-GCM"):
         Gain(consumer, "OpenVPN", f"one end sends a TCP stream, {cipher}", cipher, "openvpn", call=1400).result(
-            Server(lambda side: tunnel(side, cipher), send))
+            Server(lambda side: tunnel(side, cipher), lambda pair: send(consumer, pair, SIZE)))
     consumer.end()
 consumer.run("plain", ["openvpn", "--genkey", "secret", "static.key"])
 listed = consumer.run("plain", ["openvpn", "--show-ciphers"]).decode()

@@ -33,7 +33,8 @@ struct Row {
     program: String,
     workload: String,
     ratio: Spread,
-    allowed: f64,
+    /// None if the program's stock AES is not OpenSSL's.
+    allowed: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -106,7 +107,11 @@ impl Gains {
 
     /// The x of a ratio: 1 is where the bars begin.
     fn pixel(&self, ratio: f64) -> i32 {
-        let ends = self.rows.iter().flat_map(|r| [r.ratio.median, r.allowed]);
+        let ends = self
+            .rows
+            .iter()
+            .flat_map(|row| [Some(row.ratio.median), row.allowed])
+            .flatten();
         let most = ends.fold(1.1, f64::max) - 1.0;
         BARS + ((ratio - 1.0) / most * f64::from(END - BARS)).round() as i32
     }
@@ -132,14 +137,17 @@ impl Gains {
         let name = format!("{}: {}", row.program, row.workload);
         let style = anchored(SIZE - 1.0, &theme.ink, HPos::Right, VPos::Center);
         area.draw(&Text::new(name, (BARS - 10, middle), style))?;
-        let (end, allowed) = (self.pixel(row.ratio.median), self.pixel(row.allowed));
+        let end = self.pixel(row.ratio.median);
         let edge = (middle - BAR / 2, middle + BAR / 2);
         let corners = [(BARS.min(end), edge.0), (BARS.max(end), edge.1)];
         area.draw(&Rectangle::new(corners, theme.tenrounds.filled()))?;
-        let mark = vec![(allowed, edge.0 - 3), (allowed, edge.1 + 3)];
-        area.draw(&PathElement::new(mark, theme.limit.stroke_width(2)))?;
+        let allowed = row.allowed.map(|allowed| self.pixel(allowed));
+        if let Some(x) = allowed {
+            let mark = vec![(x, edge.0 - 3), (x, edge.1 + 3)];
+            area.draw(&PathElement::new(mark, theme.limit.stroke_width(2)))?;
+        }
         let style = text(SIZE, &theme.ink);
-        let after = end.max(allowed) + 8;
+        let after = end.max(allowed.unwrap_or(end)).max(BARS) + 8;
         let style = style.pos(plotters::style::text_anchor::Pos::new(
             HPos::Left,
             VPos::Center,
@@ -186,6 +194,20 @@ mod tests {
         assert!(picture.contains("Some CPU · Debian · OpenSSL 9 · 2026-11-25"));
         assert!(gains.pixel(1.0) == BARS && gains.pixel(0.97) < BARS);
         assert_eq!(gains.pixel(1.62), END);
+    }
+
+    #[test]
+    fn a_row_without_a_limit_has_no_mark() {
+        let row = |allowed: &str| {
+            let row = format!(
+                r#"{{"program": "p", "workload": "w", "ratio": {{"median": 1.5}}, "allowed": {allowed}}}"#
+            );
+            of(&row).unwrap().draw(&THEMES[0])
+        };
+        assert_eq!(
+            row("1.4").matches("<polyline").count(),
+            row("null").matches("<polyline").count() + 1
+        );
     }
 
     #[test]
