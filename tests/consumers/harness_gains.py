@@ -215,6 +215,8 @@ class Server:
 class Gain:
     """One row: a program, its workload, and the cipher that the workload uses."""
 
+    sampler = Sampler
+
     def __init__(self, consumer, program, workload, cipher, package, *, direction="encrypt", call=16384, least=0.9):
         self.consumer, self.program, self.workload, self.cipher = consumer, program, workload, cipher
         self.package, self.direction, self.call, self.least = package, direction, call, least
@@ -258,7 +260,7 @@ class Gain:
                 total += size if side == "ours" else 0
             if sys.stderr.isatty():
                 print(f"\r{at} of {ROUNDS}", end="\r", file=sys.stderr)
-        sampler = Sampler(self.consumer)
+        sampler = self.sampler(self.consumer)
         subject.sampled(sampler)
         share, samples = sampler.share()
         subject.counted()
@@ -270,9 +272,10 @@ class Gain:
             with open(ROWS, "a") as file:
                 file.write(json.dumps(row) + "\n")
         ratio = row["ratio"]
+        allowed = f"; allowed {row['allowed']:.2f}" if row["allowed"] else ""
         self.consumer.say(f"CPU s/GB {row['stock']['median']:.3f} -> {row['ours']['median']:.3f}; ratio "
                           f"{ratio['median']:.3f} [{ratio['quartiles'][0]:.3f} to {ratio['quartiles'][1]:.3f}]; AES "
-                          f"{100 * share:.1f} % of {samples} samples; allowed {row['allowed']:.2f}")
+                          f"{100 * share:.1f} % of {samples} samples{allowed}")
         return f"{ratio['median']:.3f} times"
 
     def row(self, costs, share, samples, executed, size):
@@ -283,10 +286,11 @@ class Gain:
                 "stock": median_and_quartiles(costs["plain"]), "ours": median_and_quartiles(costs["ours"]),
                 "ratio": median_and_quartiles(pairs), "rounds": len(pairs), "bytes": size,
                 "share": share, "samples": samples, "isolated": isolated,
-                "allowed": 1 / (1 - share + share / isolated), "executed": executed}
+                "allowed": 1 / (1 - share + share / isolated) if isolated else None, "executed": executed}
 
     def isolated(self):
-        """The gain of the cipher alone at the size of the program's calls."""
+        """The gain of the cipher alone at the size of the program's calls. None if the program's stock
+        AES is not OpenSSL's."""
         name = self.cipher.lower()
         said = self.consumer.run("plain", [os.path.join(self.consumer.dist, "bin", "tenrounds"), "speed", name, "--bytes",
                                            self.call, "--seconds", "0.5", "--json",

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs OpenVPN's self-test (--test-crypto), which encrypts and decrypts packets of every length."""
+"""Runs OpenVPN's self-test (--test-crypto), which encrypts and decrypts packets of every length. With
+--measure instead: the CPU seconds of one end of a tunnel for each GB of a TCP stream (root only)."""
 
 import re
+from subprocess import DEVNULL
 
 from harness import Consumer, check
+from harness_gains import MEASURING, Gain, Server
+from harness_netns import HERE, OUTER, THERE, namespaces, send, within
 
-consumer = Consumer("openvpn", limit=300, needs={"openvpn": "openvpn"})
+consumer = Consumer("openvpn", limit=900 if MEASURING else 300, needs={"openvpn": "openvpn", **(
+    {"ip": "iproute2", "openssl": "openssl"} if MEASURING else {})})
+SIZE = 100 << 20
 
 
 def self_test(cipher):
@@ -21,6 +27,35 @@ def self_test(cipher):
     return f"{len(tried['ours'])} packets; " + consumer.demand(cipher, sum(map(int, tried["ours"])), 2)
 
 
+def endpoint(side, namespace, addresses, role, cipher):
+    log = f"{namespace}.log"
+    process = consumer.start(side, within(
+        namespace, consumer.program["openvpn"], "--dev", "tun0", "--dev-type", "tun", "--disable-dco", "--proto", "udp",
+        "--local", addresses[0], "--remote", addresses[1], "--ifconfig", *addresses[2:], *role, "--cert", "rsa.pem",
+        "--key", "rsa.key", "--peer-fingerprint", FINGERPRINT, "--data-ciphers", cipher, "--ping", "10", "--verb", "4"),
+        stdin=DEVNULL, stdout=open(consumer.path(log), "wb"), stderr=DEVNULL)
+    return process, log
+
+
+def tunnel(side, cipher):
+    """The first end is measured. The second runs without tenrounds."""
+    pair = namespaces(consumer, side)
+    ends = [endpoint(side, pair[0], (*OUTER, HERE, THERE), ["--tls-server", "--dh", "none"], cipher),
+            endpoint("plain", pair[1], (*OUTER[::-1], THERE, HERE), ["--tls-client"], cipher)]
+    for process, log in ends:
+        consumer.until(lambda: b"Initialization Sequence Completed" in consumer.read(log), "the tunnel", of=process)
+        check(f"Data Channel: cipher '{cipher}'".encode() in consumer.read(log), f"another cipher than {cipher}")
+    return ends[0][0], pair
+
+
+if MEASURING:
+    consumer.certificates()
+    said = consumer.run("plain", ["openssl", "x509", "-in", "rsa.pem", "-noout", "-fingerprint", "-sha256"]).decode()
+    FINGERPRINT = said.strip().split("=")[1]
+    for cipher in ("AES-128-GCM", "AES-256-GCM"):
+        Gain(consumer, "OpenVPN", f"one end sends a TCP stream, {cipher}", cipher, "openvpn", call=1400).result(
+            Server(lambda side: tunnel(side, cipher), lambda pair: send(consumer, pair, SIZE)))
+    consumer.end()
 consumer.run("plain", ["openvpn", "--genkey", "secret", "static.key"])
 listed = consumer.run("plain", ["openvpn", "--show-ciphers"]).decode()
 for cipher in re.findall(r"^(AES-\d+-(?:CBC|CFB|OFB))\b", listed, re.M):

@@ -2,17 +2,23 @@
 """Tests Java's SunPKCS11 over the module, in each JDK below /usr/lib/jvm and in that of `java`: it
 computes what SunJCE does, and each opens what the other sealed. An HTTPS server and its client use it
 under 'tenrounds run --java', without a change of their code. A KeyStore lists and uses a key of a
-token."""
+token. With --measure instead: the CPU seconds of a warm JVM for each GB, with SunJCE and with the
+module."""
 
 import glob
 import json
 import os
 import re
+import signal
+import subprocess
+import time
 
+from harness_gains import MEASURING, Gain, Server
 from harness_pkcs11 import KEY, MESSAGE, NONCE, PIN, TokenConsumer, check
 
-consumer = TokenConsumer("java", limit=400, needs={"java": "openjdk-17-jdk-headless", "javac": "openjdk-17-jdk-headless"})
+consumer = TokenConsumer("java", limit=1500 if MEASURING else 400, needs={"java": "openjdk-17-jdk-headless", "javac": "openjdk-17-jdk-headless"})
 WHOLE = len(MESSAGE) // 16 * 16
+SIZE = 1 << 30  # the bytes of a measured load
 # The operations in which the module does each mode; key wrap is ECB of single blocks.
 OPERATIONS = {"GCM": ("gcm_seal", "gcm_open", "gcm_encrypt", "gcm_decrypt"), "CBC": ("cbc_encrypt", "cbc_decrypt"),
               "CTR": ("ctr",), "ECB": ("ecb_encrypt", "ecb_decrypt"), "KW": ("ecb_encrypt", "ecb_decrypt"),
@@ -185,6 +191,103 @@ public class Store {
     }
 }
 """
+# No line names a provider. Many short messages first let the JVM compile its own AES.
+BULK = """
+import java.nio.ByteBuffer;
+import java.security.spec.AlgorithmParameterSpec;
+import java.util.Scanner;
+import javax.crypto.*;
+import javax.crypto.spec.*;
+
+public class Bulk {
+    static boolean gcm;
+    static Cipher cipher;
+    static SecretKey key = new SecretKeySpec(new byte[32], "AES");
+    static byte[] in, out, iv;
+    static long count;
+
+    static void messages(int bytes, long size) throws Exception {
+        for (long done = 0; done < size; done += bytes) {
+            ByteBuffer.wrap(iv).putLong(++count);
+            AlgorithmParameterSpec spec = gcm ? new GCMParameterSpec(128, iv) : new IvParameterSpec(iv);
+            cipher.init(Cipher.ENCRYPT_MODE, key, spec);
+            cipher.doFinal(in, 0, bytes, out, 0);
+        }
+    }
+
+    public static void main(String[] words) throws Exception {
+        gcm = words[0].equals("GCM");
+        int bytes = Integer.parseInt(words[1]);
+        cipher = Cipher.getInstance("AES/" + words[0] + "/NoPadding");
+        in = new byte[bytes];
+        out = new byte[bytes + 16];
+        iv = new byte[gcm ? 12 : 16];
+        for (int round = 0; round < 4; round++)
+            for (int length = 1024; length <= bytes; length *= 4)
+                messages(length, 1 << 27);
+        System.out.println("ready");
+        for (Scanner sizes = new Scanner(System.in); sizes.hasNextLong();) {
+            messages(bytes, sizes.nextLong());
+            System.out.println("done");
+        }
+    }
+}
+"""
+
+
+class Tracer:
+    """Samples with `tenrounds trace`, because the JVM writes its AES code at run time."""
+
+    def __init__(self, consumer):
+        self.tool, self.report = os.path.join(consumer.dist, "bin", "tenrounds"), consumer.path("trace.json")
+
+    def attach(self, pid):
+        self.process = subprocess.Popen([self.tool, "trace", "--rate", "1999", "--seconds", "600", "--json", "--output",
+                                         self.report, "-p", str(pid)])
+        time.sleep(1)
+
+    def detach(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(60)
+
+    def share(self):
+        with open(self.report) as file:
+            trace = json.load(file)["trace"]
+        check(trace["samples"] > 200, f"only {trace['samples']} samples")
+        return trace["aes_share"], trace["samples"]
+
+
+class JavaGain(Gain):
+    sampler = Tracer
+
+    def isolated(self):
+        return None
+
+
+def serve(side, mode, length):
+    """A JVM that has compiled its AES."""
+    process = consumer.start("java" if side == "ours" else side, ["java", "-cp", ".", "Bulk", mode, length],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    check(process.stdout.readline() == b"ready\n", "Java is not ready")
+    return process, process
+
+
+def messages(process):
+    process.stdin.write(b"%d\n" % SIZE)
+    process.stdin.flush()
+    check(process.stdout.readline() == b"done\n", "Java is not done")
+    return SIZE
+
+
+def measure():
+    consumer.write("Bulk.java", BULK)
+    consumer.run("plain", ["javac", "--release", "17", "-nowarn", "Bulk.java"], limit=100)
+    for mode in ("GCM", "CTR"):
+        for label, length in (("64 KiB", 1 << 16), ("1 MiB", 1 << 20)):
+            JavaGain(consumer, "Java", f"warm, Cipher, AES-256-{mode}, {label} messages", f"AES-256-{mode}",
+                     "openjdk-17-jre-headless", call=length).result(
+                Server(lambda side: serve(side, mode, length), messages))
+    consumer.end()
 
 
 def https(jdk, protocol):
@@ -225,6 +328,8 @@ def jdks():
     return sorted(homes, key=lambda home: (version(home), home))
 
 
+if MEASURING:
+    measure()
 consumer.write("Peers.java", PROGRAM)
 consumer.write("Https.java", HTTPS)
 consumer.write("Store.java", STORE)

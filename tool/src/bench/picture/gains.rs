@@ -33,7 +33,8 @@ struct Row {
     program: String,
     workload: String,
     ratio: Spread,
-    allowed: f64,
+    /// None if the program's stock AES is not OpenSSL's.
+    allowed: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -48,7 +49,7 @@ pub struct Gains {
     rows: Vec<Row>,
 }
 
-/// The bars begin here; names end before.
+/// The axis begins here; names end before.
 const BARS: i32 = 450;
 /// The bars end here at the largest ratio; figures follow.
 const END: i32 = WIDTH - 70;
@@ -104,17 +105,27 @@ impl Gains {
         })
     }
 
-    /// The x of a ratio: 1 is where the bars begin.
+    /// The smallest ratio, at most 1, and the largest end of a bar or mark.
+    fn range(&self) -> (f64, f64) {
+        let ratios = self.rows.iter().map(|row| row.ratio.median);
+        let limits = self.rows.iter().filter_map(|row| row.allowed);
+        (
+            ratios.clone().fold(1.0, f64::min),
+            ratios.chain(limits).fold(1.1, f64::max),
+        )
+    }
+
+    /// The x of a ratio. All bars begin at 1; that of a slower program ends left of it.
     fn pixel(&self, ratio: f64) -> i32 {
-        let ends = self.rows.iter().flat_map(|r| [r.ratio.median, r.allowed]);
-        let most = ends.fold(1.1, f64::max) - 1.0;
-        BARS + ((ratio - 1.0) / most * f64::from(END - BARS)).round() as i32
+        let (least, most) = self.range();
+        BARS + ((ratio - least) / (most - least) * f64::from(END - BARS)).round() as i32
     }
 
     fn grid<'a>(&self, area: &Area<'a>, theme: &Theme, top: i32) -> Drawn<'a> {
         let bottom = top + ROW * self.rows.len() as i32;
-        let tenths = (10..).take_while(|tenth| self.pixel(f64::from(*tenth) / 10.0) <= END);
-        for tenth in tenths.filter(|tenth| tenth % 2 == 0) {
+        let tenths = (0..).take_while(|tenth| self.pixel(f64::from(*tenth) / 10.0) <= END);
+        let seen = tenths.filter(|tenth| self.pixel(f64::from(*tenth) / 10.0) >= BARS);
+        for tenth in seen.filter(|tenth| tenth % 2 == 0) {
             let ratio = f64::from(tenth) / 10.0;
             let x = self.pixel(ratio);
             area.draw(&PathElement::new(
@@ -132,14 +143,17 @@ impl Gains {
         let name = format!("{}: {}", row.program, row.workload);
         let style = anchored(SIZE - 1.0, &theme.ink, HPos::Right, VPos::Center);
         area.draw(&Text::new(name, (BARS - 10, middle), style))?;
-        let (end, allowed) = (self.pixel(row.ratio.median), self.pixel(row.allowed));
+        let (one, end) = (self.pixel(1.0), self.pixel(row.ratio.median));
         let edge = (middle - BAR / 2, middle + BAR / 2);
-        let corners = [(BARS.min(end), edge.0), (BARS.max(end), edge.1)];
+        let corners = [(one.min(end), edge.0), (one.max(end), edge.1)];
         area.draw(&Rectangle::new(corners, theme.tenrounds.filled()))?;
-        let mark = vec![(allowed, edge.0 - 3), (allowed, edge.1 + 3)];
-        area.draw(&PathElement::new(mark, theme.limit.stroke_width(2)))?;
+        let allowed = row.allowed.map(|allowed| self.pixel(allowed));
+        if let Some(x) = allowed {
+            let mark = vec![(x, edge.0 - 3), (x, edge.1 + 3)];
+            area.draw(&PathElement::new(mark, theme.limit.stroke_width(2)))?;
+        }
         let style = text(SIZE, &theme.ink);
-        let after = end.max(allowed) + 8;
+        let after = end.max(allowed.unwrap_or(end)).max(one) + 8;
         let style = style.pos(plotters::style::text_anchor::Pos::new(
             HPos::Left,
             VPos::Center,
@@ -184,8 +198,22 @@ mod tests {
         assert!(large < picture.find("small: w").unwrap());
         assert!(picture.contains("1.62") && picture.contains("0.97"));
         assert!(picture.contains("Some CPU · Debian · OpenSSL 9 · 2026-11-25"));
-        assert!(gains.pixel(1.0) == BARS && gains.pixel(0.97) < BARS);
+        assert!(gains.pixel(0.97) == BARS && gains.pixel(1.0) > BARS);
         assert_eq!(gains.pixel(1.62), END);
+    }
+
+    #[test]
+    fn a_row_without_a_limit_has_no_mark() {
+        let row = |allowed: &str| {
+            let row = format!(
+                r#"{{"program": "p", "workload": "w", "ratio": {{"median": 1.5}}, "allowed": {allowed}}}"#
+            );
+            of(&row).unwrap().draw(&THEMES[0])
+        };
+        assert_eq!(
+            row("1.4").matches("<polyline").count(),
+            row("null").matches("<polyline").count() + 1
+        );
     }
 
     #[test]
