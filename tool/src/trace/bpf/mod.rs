@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! BPF programs at probes, which count in the kernel.
+
+pub mod assembler;
+pub mod system;
