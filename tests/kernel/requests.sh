@@ -31,7 +31,8 @@ rows() {
         $1 == "calls" && in_size { sizes = sizes ":" value }
         $1 == "calls" && !in_size { calls = value }
         $1 == "bytes" && in_size { sizes = sizes ":" value }
-        $1 == "bytes" && !in_size { bytes = value }' /tmp/trace.json
+        $1 == "bytes" && !in_size { bytes = value }
+        END { flush() }' /tmp/trace.json
 }
 # row PATTERN: prints what follows the first 5 words of a row.
 row() { rows | sed -n "s/^$1 //p"; }
@@ -56,6 +57,7 @@ compare() {
 
 # ---- AF_ALG. Its modules are loaded by the program's first call ----
 
+echo /bin/modprobe >/proc/sys/kernel/modprobe
 modprobe aes_generic 2>/dev/null # some kernels have it built in
 modprobe cbc 2>/dev/null
 check 'cbc(aes) by tables is counted' counted skcipher 'cbc(aes-generic)' 100
@@ -69,7 +71,6 @@ check 'cbc(aes) by our driver is counted' counted skcipher 'cbc(aes)' 200
 compare 'our cbc(aes)' "$(driver cbc)"
 check 'gcm(aes) by our driver is counted' counted aead 'gcm(aes)' 200
 compare 'our gcm(aes)' "$(driver gcm)"
-cp /tmp/trace.json /tmp/gcm.json
 
 # ---- The text ----
 
@@ -97,13 +98,13 @@ check 'the module unloads' unload
 
 # ---- Nothing stays ----
 
-probes() { grep -c -E 'crypto_|iter|security_socket' /sys/kernel/debug/kprobes/list; }
+probes() { grep -c -E 'crypto_|__check_object_size|security_socket' /sys/kernel/debug/kprobes/list; }
 tenrounds trace --kernel --all --seconds 60 >/tmp/killed 2>&1 &
 for _ in $(seq 100); do
-    [ "$(probes)" = 8 ] && break
+    [ "$(probes)" = 7 ] && break
     sleep 0.1
 done
-same 'there are 8 probes' "$(probes)" 8
+same 'there are 7 probes' "$(probes)" 7
 kill -9 $!
 wait $!
 for _ in $(seq 50); do

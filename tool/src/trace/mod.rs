@@ -193,7 +193,7 @@ fn announced(counter: Counter) -> Counter {
 
 /// Says what counting in the kernel costs.
 fn announced_in_kernel(counter: crypto::Counter) -> crypto::Counter {
-    let text = "Counting requests to the kernel's ciphers. Until the trace ends, each request, each message of a socket and each copy for one takes longer, in all processes.";
+    let text = "Counting requests to the kernel's ciphers. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
     output::err(crate::style::item("", text));
     counter
 }

@@ -74,6 +74,21 @@ pub const STORE32_IMMEDIATE: u8 = 0x62;
 pub const STORE64_IMMEDIATE: u8 = 0x7a;
 const ATOMIC_ADD64: u8 = 0xdb;
 
+#[cfg(test)]
+impl Instruction {
+    /// The operation, the destination, the source, the offset and the immediate.
+    pub fn fields(self) -> (u8, usize, usize, i16, i32) {
+        let (to, from) = (self.registers & 15, self.registers >> 4);
+        (
+            self.code,
+            to.into(),
+            from.into(),
+            self.offset,
+            self.immediate,
+        )
+    }
+}
+
 #[derive(Default)]
 pub struct Assembler {
     code: Vec<Instruction>,

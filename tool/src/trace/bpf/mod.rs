@@ -2,4 +2,6 @@
 //! BPF programs at probes, which count in the kernel.
 
 pub mod assembler;
+#[cfg(test)]
+pub mod machine;
 pub mod system;

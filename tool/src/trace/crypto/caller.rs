@@ -48,6 +48,16 @@ const ENTRIES: [(Entry, &[&str], &[&str]); 4] = [
     (Entry::Ktls, &["tls"], &["tls_"]),
 ];
 
+/// Whether a copy is one of data that a program sends to AF_ALG or receives from it, and not a copy
+/// of keys.
+pub fn transfers(caller: Option<&Caller>) -> bool {
+    let is_message = |caller: &Caller| {
+        let name = &caller.function;
+        name.contains("sendmsg") || name.contains("recvmsg")
+    };
+    entry(caller) == Entry::AfAlg && caller.is_some_and(is_message)
+}
+
 pub fn entry(caller: Option<&Caller>) -> Entry {
     let Some(caller) = caller else {
         return Entry::Other;
@@ -87,5 +97,19 @@ mod tests {
             assert_eq!(entry(function, module), wanted, "{function} [{module}]");
         }
         assert_eq!(super::entry(None), Entry::Other);
+    }
+
+    #[test]
+    fn copies_of_keys_are_no_transfers() {
+        let transfers = |function: &str, module: &str| {
+            transfers(Some(&Caller {
+                function: function.to_owned(),
+                module: module.to_owned(),
+            }))
+        };
+        assert!(transfers("af_alg_sendmsg", "af_alg"));
+        assert!(transfers("hash_recvmsg", "algif_hash"));
+        assert!(!transfers("alg_setkey.isra.0", "af_alg"));
+        assert!(!transfers("unix_stream_sendmsg", "kernel"));
     }
 }

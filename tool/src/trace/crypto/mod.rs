@@ -169,10 +169,13 @@ impl Rows {
                 let row = self.request(on_behalf, caller, key, encrypts);
                 count(&mut row.calls, &mut row.bytes, &mut row.sizes, key, sum);
             }
-            // Other parts of the kernel copy with these functions, too.
-            Kind::Copy { .. } if caller::entry(caller.as_ref()) != Entry::AfAlg => {}
-            Kind::Copy { is_in } => {
-                let kind = if is_in { Copied::In } else { Copied::Out };
+            // Other parts of the kernel copy, too.
+            Kind::Copy if !caller::transfers(caller.as_ref()) => {}
+            Kind::Copy => {
+                let kind = match key.mark {
+                    0 => Copied::In,
+                    _ => Copied::Out,
+                };
                 let row = self.copies.entry((on_behalf.clone(), kind));
                 transfer(row.or_insert_with(|| empty(on_behalf, kind)), key, sum);
             }

@@ -19,7 +19,8 @@ pub struct Key {
     pub probe: u32,
     /// `PROCESS`, `KERNEL_THREAD` or `INTERRUPT`.
     pub context: u32,
-    /// 1: a request that the driver of another request makes, or a message by splice(2).
+    /// 1: a request that the driver of another request makes, a message by splice(2), or a copy to
+    /// a program's memory.
     pub mark: u32,
     /// The driver of a request, filled up with zeros (CRYPTO_MAX_ALG_NAME).
     pub driver: [[u8; 32]; 4],
@@ -56,17 +57,16 @@ pub enum Kind {
     Aead {
         encrypts: bool,
     },
-    /// Between a program's memory and the kernel's.
-    Copy {
-        is_in: bool,
-    },
+    /// Between a program's memory and the kernel's: the check before it (CONFIG_HARDENED_USERCOPY).
+    /// The functions that copy may have no probes in many kernels.
+    Copy,
     Message {
         is_sent: bool,
     },
 }
 
 /// The functions of the kernel that are counted.
-pub const PROBES: [(&str, Kind); 8] = [
+pub const PROBES: [(&str, Kind); 7] = [
     ("crypto_skcipher_encrypt", Kind::Skcipher { encrypts: true }),
     (
         "crypto_skcipher_decrypt",
@@ -74,8 +74,7 @@ pub const PROBES: [(&str, Kind); 8] = [
     ),
     ("crypto_aead_encrypt", Kind::Aead { encrypts: true }),
     ("crypto_aead_decrypt", Kind::Aead { encrypts: false }),
-    ("_copy_from_iter", Kind::Copy { is_in: true }),
-    ("_copy_to_iter", Kind::Copy { is_in: false }),
+    ("__check_object_size", Kind::Copy),
     ("security_socket_sendmsg", Kind::Message { is_sent: true }),
     ("security_socket_recvmsg", Kind::Message { is_sent: false }),
 ];
@@ -240,6 +239,17 @@ impl Assembler {
         self.jump_to_end(UNEQUAL, 1, libc::AF_ALG);
     }
 
+    fn copy(&mut self) {
+        self.argument_of_kernel(LENGTH, 1);
+        self.argument_of_kernel(1, 2);
+        // Of a bool, the other bits of the register may have any value.
+        let is_out = self.jump(HAS_BITS, 1, 0xff);
+        let is_in = self.jump(ALWAYS, 0, 0);
+        self.here(is_out);
+        self.put(STORE32_IMMEDIATE, FRAME, 0, MARK, 1);
+        self.here(is_in);
+    }
+
     fn message(&mut self, layout: &Layout, is_sent: bool, extents: i32) {
         self.argument_of_kernel(LENGTH, 2);
         self.immediate(LEFT, LENGTH, 32);
@@ -275,7 +285,7 @@ pub fn program(index: usize, setting: &Setting) -> Vec<Instruction> {
         a.only_af_alg(layout);
     }
     a.owner(layout);
-    if matches!(kind, Kind::Copy { .. }) {
+    if matches!(kind, Kind::Copy) {
         // Threads without requests and messages are not slowed down further.
         a.look_up(*extents, THREAD);
         a.jump_to_end(EQUAL, 0, 0);
@@ -287,7 +297,7 @@ pub fn program(index: usize, setting: &Setting) -> Vec<Instruction> {
     match kind {
         Kind::Skcipher { .. } => a.request(layout, layout.skcipher, *extents),
         Kind::Aead { .. } => a.request(layout, layout.aead, *extents),
-        Kind::Copy { .. } => a.argument_of_kernel(LENGTH, 1),
+        Kind::Copy => a.copy(),
         Kind::Message { is_sent } => a.message(layout, is_sent, *extents),
     }
     a.bits();
@@ -298,4 +308,218 @@ pub fn program(index: usize, setting: &Setting) -> Vec<Instruction> {
         a.call(CURRENT_NAME);
     });
     a.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::bpf::machine::Machine;
+
+    const LAYOUT: Layout = Layout {
+        skcipher: Request {
+            length: 0,
+            transform: 64,
+            size: 80,
+            more: -8,
+        },
+        aead: Request {
+            length: 52,
+            transform: 32,
+            size: 80,
+            more: -4,
+        },
+        algorithm: 32,
+        driver: 188,
+        stack: 32,
+        flags: 44,
+        operations: 32,
+        family: 0,
+        message_flags: 68,
+    };
+    const SUMS: i32 = 3;
+    const EXTENTS: i32 = 4;
+    const TASK: u64 = 0x10_0000;
+    const STACK: u64 = 0x20_0000;
+    const POINTER: u64 = STACK + 0x3000;
+    const REQUEST: u64 = 0x30_0000;
+    const TRANSFORM: u64 = 0x40_0000;
+    const ALGORITHM: u64 = 0x50_0000;
+
+    /// A kernel in which process 7 calls a function from 0x1234.
+    fn kernel() -> Machine {
+        let mut kernel = Machine::new(7, TASK, &[SUMS, EXTENTS]);
+        kernel.store(TASK + 32, &STACK.to_le_bytes());
+        kernel.store(TASK + 44, &0u32.to_le_bytes());
+        kernel.store(POINTER, &0x1234u64.to_le_bytes());
+        kernel.store(TRANSFORM - 8, &500u32.to_le_bytes());
+        kernel.store(TRANSFORM + 32, &ALGORITHM.to_le_bytes());
+        kernel.store(ALGORITHM + 188, b"cbc-driver\0rest");
+        kernel
+    }
+
+    fn call(kernel: &mut Machine, function: &str, arguments: [u64; 3]) {
+        let index = PROBES.iter().position(|(name, _)| *name == function);
+        let index = index.unwrap();
+        let setting = Setting {
+            layout: LAYOUT,
+            sums: SUMS,
+            extents: EXTENTS,
+            namespace: None,
+        };
+        kernel.call(&program(index, &setting), arguments, POINTER, 0x1234);
+    }
+
+    fn request(kernel: &mut Machine, at: u64, length: u32) {
+        kernel.store(at, &length.to_le_bytes());
+        kernel.store(at + 64, &TRANSFORM.to_le_bytes());
+        call(kernel, "crypto_skcipher_encrypt", [at, 0, 0]);
+    }
+
+    /// The entries, in the order of their keys: caller, bits, PID, probe, context, mark; calls,
+    /// bytes.
+    fn entries(kernel: &Machine) -> Vec<([u64; 6], [u64; 2])> {
+        let entries = kernel.entries(SUMS);
+        let numbers = entries.map(|(key, value)| {
+            let wide = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
+            let narrow =
+                |at: usize| u64::from(u32::from_le_bytes(key[at..at + 4].try_into().unwrap()));
+            assert_eq!((key.len(), value.len()), (160, 32));
+            let of_key = [
+                wide(&key[..8]),
+                wide(&key[8..16]),
+                narrow(16),
+                narrow(20),
+                narrow(24),
+                narrow(28),
+            ];
+            (of_key, [wide(&value[..8]), wide(&value[8..16])])
+        });
+        numbers.collect()
+    }
+
+    #[test]
+    fn the_structures_are_as_the_program_writes_them() {
+        assert_eq!(std::mem::size_of::<Key>(), 160);
+        assert_eq!(std::mem::size_of::<Sum>(), 32);
+        assert_eq!(std::mem::size_of::<Extent>(), 16);
+    }
+
+    #[test]
+    fn requests_are_summed_by_size_class() {
+        let mut kernel = kernel();
+        for length in [0, 16, 31, 32, 17] {
+            request(&mut kernel, REQUEST, length);
+        }
+        assert_eq!(
+            entries(&kernel),
+            [
+                ([0x1234, 0, 7, 0, 0, 0], [1, 0]),
+                ([0x1234, 5, 7, 0, 0, 0], [3, 64]),
+                ([0x1234, 6, 7, 0, 0, 0], [1, 32]),
+            ]
+        );
+        let (key, value) = kernel.entries(SUMS).next().unwrap();
+        assert_eq!(key[32..43], *b"cbc-driver\0");
+        assert!(key[43..].iter().all(|byte| *byte == 0));
+        assert_eq!(value[16..], *b"test\0\0\0\0\0\0\0\0\0\0\0\0");
+    }
+
+    /// Behind a request lie 500 bytes that its driver uses.
+    #[test]
+    fn requests_inside_of_another_one_are_marked() {
+        let mark = |inner: u64| {
+            let mut kernel = kernel();
+            request(&mut kernel, REQUEST, 1);
+            request(&mut kernel, inner, 1);
+            let marks = entries(&kernel).into_iter();
+            marks
+                .map(|(key, [calls, _])| (key[5], calls))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(mark(REQUEST + 80), [(0, 1), (1, 1)]);
+        assert_eq!(mark(REQUEST + 579), [(0, 1), (1, 1)]);
+        assert_eq!(mark(REQUEST + 580), [(0, 2)]);
+        assert_eq!(mark(REQUEST), [(0, 2)]);
+        assert_eq!(mark(REQUEST - 100), [(0, 2)]);
+    }
+
+    /// A request on the stack does not hide the one in whose service it is made.
+    #[test]
+    fn a_request_on_the_stack_is_not_the_latest() {
+        let mut kernel = kernel();
+        request(&mut kernel, REQUEST, 1);
+        request(&mut kernel, POINTER + 64, 1);
+        request(&mut kernel, REQUEST + 80, 1);
+        let marks: Vec<u64> = entries(&kernel).iter().map(|(key, _)| key[5]).collect();
+        assert_eq!(marks, [0, 1]);
+    }
+
+    #[test]
+    fn kernel_threads_and_interrupts_are_told_apart() {
+        let mut kernel = kernel();
+        kernel.store(TASK + 44, &0x0020_0040u32.to_le_bytes());
+        request(&mut kernel, REQUEST, 1);
+        // The task that is interrupted has its stack elsewhere.
+        kernel.store(TASK + 32, &(STACK + 0x8000).to_le_bytes());
+        request(&mut kernel, REQUEST, 1);
+        let owners: Vec<(u64, u64)> = entries(&kernel)
+            .iter()
+            .map(|(key, _)| (key[2], key[4]))
+            .collect();
+        assert_eq!(owners, [(0, 2), (7, 1)]);
+    }
+
+    #[test]
+    fn requests_of_aeads() {
+        let mut kernel = kernel();
+        kernel.store(REQUEST + 32, &TRANSFORM.to_le_bytes());
+        kernel.store(REQUEST + 52, &100u32.to_le_bytes());
+        call(&mut kernel, "crypto_aead_decrypt", [REQUEST, 0, 0]);
+        assert_eq!(entries(&kernel), [([0x1234, 7, 7, 3, 0, 0], [1, 100])]);
+    }
+
+    /// Copies count in threads that have sent a message to a socket of AF_ALG.
+    #[test]
+    fn messages_and_copies() {
+        const SOCKET: u64 = 0x60_0000;
+        const MESSAGE: u64 = 0x70_0000;
+        let mut kernel = kernel();
+        kernel.store(SOCKET + 32, &(SOCKET + 0x100).to_le_bytes());
+        kernel.store(SOCKET + 0x100, &libc::AF_INET.to_le_bytes());
+        kernel.store(MESSAGE + 68, &0u32.to_le_bytes());
+        let message = [SOCKET, MESSAGE, 48];
+        call(&mut kernel, "security_socket_sendmsg", message);
+        call(&mut kernel, "__check_object_size", [0, 48, 0]);
+        assert_eq!(entries(&kernel), []);
+        kernel.store(SOCKET + 0x100, &libc::AF_ALG.to_le_bytes());
+        call(&mut kernel, "security_socket_sendmsg", message);
+        call(&mut kernel, "__check_object_size", [0, 48, 0xff00]);
+        call(&mut kernel, "__check_object_size", [0, 48, 0xff01]);
+        kernel.store(MESSAGE + 68, &0x0800_0000u32.to_le_bytes());
+        call(&mut kernel, "security_socket_sendmsg", message);
+        // The size is an int, whose register may have more bits.
+        call(
+            &mut kernel,
+            "security_socket_recvmsg",
+            [SOCKET, 0, 1 << 40 | 64],
+        );
+        assert_eq!(
+            entries(&kernel),
+            [
+                ([0, 6, 7, 5, 0, 0], [1, 48]),
+                ([0, 6, 7, 5, 0, 1], [1, 48]),
+                ([0, 7, 7, 6, 0, 0], [1, 64]),
+                ([0x1234, 6, 7, 4, 0, 0], [1, 48]),
+                ([0x1234, 6, 7, 4, 0, 1], [1, 48]),
+            ]
+        );
+    }
+
+    /// Memory that cannot be read counts as zeros.
+    #[test]
+    fn unreadable_memory() {
+        let mut kernel = Machine::new(7, TASK, &[SUMS, EXTENTS]);
+        call(&mut kernel, "crypto_aead_encrypt", [REQUEST, 0, 0]);
+        assert_eq!(entries(&kernel), [([0, 0, 0, 2, 2, 0], [1, 0])]);
+    }
 }
