@@ -166,7 +166,7 @@ fn requests(counts: &KernelCounts) -> Table {
         "Process",
         "Through",
         "Driver",
-        "",
+        "-",
         "Requests",
         "Bytes",
         "Sizes",
