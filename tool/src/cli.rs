@@ -268,11 +268,20 @@ pub struct TraceArgs {
     #[arg(long)]
     pub count: bool,
 
+    /// Also count each request to the kernel's ciphers, with its bytes (needs root)
+    ///
+    /// Probes in the kernel count requests, bytes and sizes by driver, by process, and by the part
+    /// of the kernel that makes them: AF_ALG, dm-crypt, IPsec, kernel TLS. They also count what
+    /// AF_ALG costs: messages, and the bytes that are copied. Requests take longer meanwhile, in
+    /// all processes.
+    #[arg(long)]
+    pub kernel: bool,
+
     /// Print a script for bpftrace that counts the same calls, and trace nothing
     ///
     /// The script has a probe for each function that --count counts in the libraries that are
     /// installed here, and for what tenrounds executes.
-    #[arg(long, conflicts_with_all = ["seconds", "evidence", "count", "json"])]
+    #[arg(long, conflicts_with_all = ["seconds", "evidence", "count", "kernel", "json"])]
     pub print_bpftrace: bool,
 
     /// Write JSON instead of text

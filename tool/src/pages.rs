@@ -210,6 +210,7 @@ const PAGES: &[(&str, Page)] = &[
             ("sudo tenrounds trace -p 1234 --evidence", "Which one does process 1234 run, and by what evidence?"),
             ("sudo tenrounds trace --all --seconds 10", "Which processes run AES code at all?"),
             ("sudo tenrounds trace --count -- nginx -g 'daemon off;'", "How many calls does a server make, of which algorithms and sizes?"),
+            ("sudo tenrounds trace --kernel --all", "Which drivers of the kernel do disks, tunnels and programs use, and how much?"),
             ("tenrounds trace --print-bpftrace >aes.bt; sudo bpftrace -p 1234 aes.bt", "The same counts by bpftrace, for one process."),
             ("tenrounds trace --json --output t.json -- ./program; jq -r '.trace.verdict[]' t.json", "The verdict, for a script."),
         ],

@@ -90,6 +90,7 @@ impl Live {
             troubles: self.refused.clone(),
             evidence: self.evidence,
             counts: None,
+            requests: None,
         };
         report::trace(&tally, &self.state, &mut self.files, circumstances)
     }

@@ -2,8 +2,11 @@
 //! `trace`: which AES code runs in processes, by samples. The code under each sample is copied and
 //! classified; nothing is written into a traced process but the probes of --count.
 
+mod bpf;
 mod count;
+mod crypto;
 mod event;
+mod flow;
 mod live;
 mod report;
 mod result;
@@ -72,6 +75,7 @@ pub fn everybody(seconds: f64) -> Result<Trace> {
         rate: crate::cli::TRACE_RATE,
         evidence: false,
         count: false,
+        kernel: false,
         print_bpftrace: false,
         json: false,
         output: None,
@@ -94,6 +98,11 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
     let mut tracing = Tracing::new(sampler, args);
     if args.count {
         tracing.counter = Some(announced(Counter::of_processes(&args.pid)?));
+        tracing.begun = Instant::now();
+    }
+    if args.kernel {
+        let pids = (!args.all).then_some(&args.pid[..]);
+        tracing.requests = Some(announced_in_kernel(crypto::Counter::new(pids)?));
         tracing.begun = Instant::now();
     }
     tracing.follow(Some(seconds), ended);
@@ -142,10 +151,15 @@ fn command(args: &TraceArgs) -> Result<()> {
         }
         false => None,
     };
+    let requests = match args.kernel {
+        true => Some(announced_in_kernel(crypto::Counter::new(Some(&[]))?)),
+        false => None,
+    };
     let mut child = child::start(command)?;
     sampler.started(child.id());
     let mut tracing = Tracing::new(sampler, args);
     tracing.counter = counter;
+    tracing.requests = requests;
     tracing.of_command = true;
     // The terminal is the command's.
     tracing.bar = ProgressBar::hidden();
@@ -175,6 +189,13 @@ fn announced(counter: Counter) -> Counter {
         0 => "No library with counted functions was found yet.".to_owned(),
         _ => format!("Counting {functions} functions in {files} files. Until the trace ends, each of their calls takes about 1 to 3 µs longer{whose}: calls of 16 bytes become 20 to 30 times as slow."),
     };
+    output::err(crate::style::item("", text));
+    counter
+}
+
+/// Says what counting in the kernel costs.
+fn announced_in_kernel(counter: crypto::Counter) -> crypto::Counter {
+    let text = "Counting requests to the kernel's ciphers. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
     output::err(crate::style::item("", text));
     counter
 }
@@ -235,6 +256,7 @@ struct Tracing {
     rate: u32,
     evidence: bool,
     counter: Option<Counter>,
+    requests: Option<crypto::Counter>,
     /// Only the command and what it starts are traced.
     of_command: bool,
 }
@@ -249,6 +271,7 @@ impl Tracing {
             bar: ProgressBar::new_spinner(),
             evidence: args.evidence,
             counter: None,
+            requests: None,
             of_command: false,
         }
     }
@@ -261,6 +284,7 @@ impl Tracing {
             if is_last {
                 self.sampler.stop();
                 self.counter.iter_mut().for_each(Counter::stop);
+                self.requests.iter_mut().for_each(crypto::Counter::stop);
             }
             self.take_events(seconds);
             if is_last {
@@ -288,7 +312,7 @@ impl Tracing {
             if due.is_none() && self.is_due(seconds) {
                 due = Some(Instant::now());
             }
-            self.tell_counter(&event);
+            self.tell_counters(&event);
             match due.is_some_and(|due| due.elapsed() > GRACE) {
                 true => self.state.skip(&event),
                 false => self.state.take(event),
@@ -296,15 +320,21 @@ impl Tracing {
         }
     }
 
-    fn tell_counter(&mut self, event: &Event) {
-        let Some(counter) = &mut self.counter else {
-            return;
-        };
-        match event {
-            Event::Mapped(mapped) => counter.mapped(mapped.pid, &mapped.mapping()),
-            Event::Named { pid, tid, name, .. } if pid == tid => counter.named(*pid, name),
-            Event::Forked { pid, parent } if pid != parent => counter.forked(*pid, *parent),
-            _ => {}
+    fn tell_counters(&mut self, event: &Event) {
+        if let Some(counter) = &mut self.counter {
+            match event {
+                Event::Mapped(mapped) => counter.mapped(mapped.pid, &mapped.mapping()),
+                Event::Named { pid, tid, name, .. } if pid == tid => counter.named(*pid, name),
+                Event::Forked { pid, parent } if pid != parent => counter.forked(*pid, *parent),
+                _ => {}
+            }
+        }
+        if let Some(requests) = &mut self.requests {
+            match event {
+                Event::Named { pid, tid, name, .. } if pid == tid => requests.named(*pid, name),
+                Event::Forked { pid, parent } if pid != parent => requests.forked(*pid, *parent),
+                _ => {}
+            }
         }
     }
 
@@ -344,6 +374,7 @@ impl Tracing {
             troubles,
             evidence: self.evidence,
             counts,
+            requests: self.requests.map(crypto::Counter::finish),
         };
         report::trace(&tally, &self.state, &mut Files::new(true), circumstances)
     }

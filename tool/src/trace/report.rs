@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The result of a trace, from what was seen.
 
-use super::result::{Counts, Evidence, Finding, Line, Module, ModuleKind, Place, Process, Trace};
+use super::result::{
+    Counts, Evidence, Finding, KernelCounts, Line, Module, ModuleKind, Place, Process, Trace,
+};
 use super::state::State;
 use super::tally::{Activity, Found, Key, Tally};
 use super::target::{module, package};
@@ -22,6 +24,7 @@ pub struct Circumstances {
     /// Whether the evidence has the code.
     pub evidence: bool,
     pub counts: Option<Counts>,
+    pub requests: Option<KernelCounts>,
 }
 
 /// The result of what a tally of the state shows.
@@ -64,6 +67,7 @@ pub fn trace(
         processes,
         troubles,
         counts: circumstances.counts,
+        kernel: circumstances.requests,
     };
     trace.verdict = verdict::lines(&trace);
     trace

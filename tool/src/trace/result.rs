@@ -34,6 +34,110 @@ pub struct Trace {
     pub troubles: Vec<String>,
     /// null without --count.
     pub counts: Option<Counts>,
+    /// null without --kernel.
+    pub kernel: Option<KernelCounts>,
+}
+
+/// Exact counts of what the kernel's ciphers do, and of what AF_ALG costs.
+#[derive(Debug, Serialize)]
+pub struct KernelCounts {
+    /// The most bytes first.
+    pub requests: Vec<Requests>,
+    /// Messages to and from sockets of AF_ALG.
+    pub messages: Vec<Transfers<Message>>,
+    /// Copies between a program's memory and the kernel's for AF_ALG.
+    pub copies: Vec<Transfers<Copied>>,
+    /// What was not counted, or is not known.
+    pub troubles: Vec<String>,
+}
+
+/// Requests to one driver, through one function of the kernel.
+#[derive(Debug, Serialize)]
+pub struct Requests {
+    #[serde(flatten)]
+    pub on_behalf: OnBehalf,
+    pub entry: Entry,
+    /// The function that made the requests, and its module; null if it is not known.
+    pub caller: Option<Caller>,
+    pub driver: String,
+    pub operation: Operation,
+    /// Whether the driver of another request made them, to serve that one.
+    pub inside: bool,
+    pub calls: u64,
+    /// Without additional data; of decryption, with the tag.
+    pub bytes: u64,
+    /// The smallest first.
+    pub sizes: Vec<SizeClass>,
+}
+
+/// Messages, or copies.
+#[derive(Debug, Serialize)]
+pub struct Transfers<Kind: Serialize> {
+    #[serde(flatten)]
+    pub on_behalf: OnBehalf,
+    pub kind: Kind,
+    pub calls: u64,
+    pub bytes: u64,
+    /// The smallest first.
+    pub sizes: Vec<SizeClass>,
+}
+
+/// Who runs the kernel's code.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct OnBehalf {
+    pub context: Context,
+    /// null for interrupts.
+    pub pid: Option<u32>,
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Context {
+    Process,
+    KernelThread,
+    Interrupt,
+}
+
+/// The part of the kernel that makes requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Entry {
+    AfAlg,
+    DmCrypt,
+    Ipsec,
+    Ktls,
+    Other,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Caller {
+    pub function: String,
+    /// "kernel", or the name of a module.
+    pub module: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    Encrypt,
+    Decrypt,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    Sent,
+    /// Sent with references to pages (splice(2) since Linux 6.5).
+    Spliced,
+    Received,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Copied {
+    In,
+    Out,
 }
 
 /// Exact calls and bytes of the functions that encrypt and decrypt.
@@ -75,6 +179,33 @@ pub struct SizeClass {
     pub to: u64,
     pub calls: u64,
     pub bytes: u64,
+}
+
+impl SizeClass {
+    /// Adds calls whose lengths have so many bits.
+    pub fn add(classes: &mut Vec<SizeClass>, bits: u64, calls: u64, bytes: u64) {
+        let (from, to) = match bits {
+            0 => (0, 0),
+            bits @ 1..=63 => (1 << (bits - 1), (1 << bits) - 1),
+            _ => (1 << 63, u64::MAX),
+        };
+        let at = classes.partition_point(|class| class.from < from);
+        match classes.get_mut(at).filter(|class| class.from == from) {
+            Some(class) => {
+                class.calls = class.calls.saturating_add(calls);
+                class.bytes = class.bytes.saturating_add(bytes);
+            }
+            None => classes.insert(
+                at,
+                SizeClass {
+                    from,
+                    to,
+                    calls,
+                    bytes,
+                },
+            ),
+        }
+    }
 }
 
 /// A process, from its start or exec to its end or next exec.

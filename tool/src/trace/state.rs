@@ -396,6 +396,7 @@ mod tests {
             troubles: Vec::new(),
             evidence: false,
             counts: None,
+            requests: None,
         };
         report::trace(
             &state.take_tally(),

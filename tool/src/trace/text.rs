@@ -2,8 +2,10 @@
 //! The text of `trace`: the verdict, a table of the code that was seen, and how much the trace can
 //! tell.
 
+use super::flow;
 use super::result::{
-    Counted, Counts, Evidence, Finding, Module, ModuleKind, Place, Process, SizeClass, Trace,
+    Counted, Counts, Evidence, Finding, KernelCounts, Module, ModuleKind, Operation, Place,
+    Process, SizeClass, Trace,
 };
 use super::verdict::{bound, percent};
 use crate::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
@@ -30,6 +32,10 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
     if let Some(counts) = &trace.counts {
         out += "\n";
         out += &counted(counts);
+    }
+    if let Some(counts) = &trace.kernel {
+        out += "\n";
+        out += &counted_in_kernel(counts);
     }
     if evidence {
         for process in &trace.processes {
@@ -130,9 +136,60 @@ fn calls(counts: &Counts) -> Table {
             grouped(row.calls),
             grouped(row.bytes),
             placement(row),
-            sizes(row),
+            sizes(&row.sizes, row.calls),
             row.function.to_owned(),
             row.file.clone(),
+        ]);
+    }
+    table
+}
+
+/// Exact counts in the kernel: a table, and how the data flows.
+fn counted_in_kernel(counts: &KernelCounts) -> String {
+    const MOST_FLOWS: usize = 5;
+    let mut out = match counts.requests.is_empty() {
+        true => item("", "No request was made to a cipher of the kernel."),
+        false => requests(counts).to_string(),
+    };
+    for flow in flow::flows(counts).iter().take(MOST_FLOWS) {
+        out += "\n";
+        out += &flow::text(flow);
+    }
+    for trouble in &counts.troubles {
+        out += &item("", paint(DIM, trouble));
+    }
+    out
+}
+
+fn requests(counts: &KernelCounts) -> Table {
+    let mut table = Table::new(&[
+        "Process",
+        "Through",
+        "Driver",
+        "-",
+        "Requests",
+        "Bytes",
+        "Sizes",
+        "Called by",
+    ]);
+    for row in counts.requests.iter().take(MOST) {
+        table.row(vec![
+            flow::name(&row.on_behalf),
+            match row.inside {
+                true => "another driver".to_owned(),
+                false => flow::entry_name(row.entry).to_owned(),
+            },
+            row.driver.clone(),
+            match row.operation {
+                Operation::Encrypt => "encrypts".to_owned(),
+                Operation::Decrypt => "decrypts".to_owned(),
+            },
+            grouped(row.calls),
+            grouped(row.bytes),
+            sizes(&row.sizes, row.calls),
+            row.caller.as_ref().map_or("?".to_owned(), |caller| {
+                format!("{} [{}]", caller.function, caller.module)
+            }),
         ]);
     }
     table
@@ -149,12 +206,12 @@ fn placement(row: &Counted) -> String {
 }
 
 /// The most frequent sizes.
-fn sizes(row: &Counted) -> String {
+fn sizes(classes: &[SizeClass], calls: u64) -> String {
     const SHOWN: usize = 3;
-    let mut classes: Vec<&SizeClass> = row.sizes.iter().collect();
+    let mut classes: Vec<&SizeClass> = classes.iter().collect();
     classes.sort_by_key(|class| std::cmp::Reverse(class.calls));
     let shown = classes.iter().take(SHOWN).map(|class| {
-        let share = class.calls as f64 / row.calls as f64;
+        let share = class.calls as f64 / calls as f64;
         let size = usize::try_from(class.from).unwrap_or(usize::MAX);
         format!("{} {}", size_name(size), percent(share))
     });
@@ -297,6 +354,9 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
     }
     if trace.counts.is_some() {
         notes.push("Bytes are those of the input. \"16 B 90 %\" means that 90 % of the calls had at least 16 bytes and less than 32. In place: the output goes over the input; additional data, which has no output, is left out. A call that passes through two libraries is counted in both.".to_owned());
+    }
+    if trace.kernel.is_some() {
+        notes.push("Requests to the kernel's ciphers are those that are begun, also if they fail. Kernel threads and interrupts work for all processes. \"Another driver\": a driver made the request to serve another one, which has a row of its own.".to_owned());
     }
     notes.extend(trace.troubles.iter().cloned());
     if !evidence

@@ -392,6 +392,7 @@ mod tests {
             processes,
             troubles: Vec::new(),
             counts: None,
+            kernel: None,
         };
         let rate = Rate {
             pid: 7,

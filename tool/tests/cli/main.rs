@@ -43,5 +43,6 @@ mod token;
 mod trace;
 mod trace_corpus;
 mod trace_count;
+mod trace_kernel;
 mod watch;
 mod width;

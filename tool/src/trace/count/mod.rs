@@ -4,10 +4,11 @@
 
 mod files;
 mod functions;
-mod kernel;
 mod program;
 mod script;
 
+use super::bpf::assembler::Namespace;
+use super::bpf::system::{is_general, namespace, Kind, Map, Probe, Whose};
 use super::result::{Counted, Counts, SizeClass};
 use super::target::maps::{Mapping, Maps};
 use super::target::module;
@@ -17,13 +18,11 @@ use crate::root::Root;
 use crate::style::clean;
 use files::{Entry, Files};
 use functions::{Algorithm, FUNCTIONS};
-use kernel::{Probe, Sums, Whose};
-use program::{Key, Namespace, Placement, Sum};
+use program::{Key, Placement, Sum};
 pub use script::script;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Entries of the kernel's map: a process, function, algorithm, size class and placement each.
@@ -41,7 +40,7 @@ struct Target {
 
 /// Probes that count.
 pub struct Counter {
-    sums: Sums,
+    sums: Map<Key, Sum>,
     namespace: Option<Namespace>,
     whose: Vec<Whose>,
     files: Files,
@@ -88,9 +87,9 @@ impl Counter {
     }
 
     fn new(whose: Vec<Whose>) -> Result<Counter> {
-        kernel::uprobes().map_err(|error| refusal(&error))?;
+        Kind::User.number().map_err(|error| refusal(&error))?;
         Ok(Counter {
-            sums: Sums::new(MOST_ENTRIES).map_err(|error| refusal(&error))?,
+            sums: Map::new(MOST_ENTRIES).map_err(|error| refusal(&error))?,
             namespace: namespace(),
             whose,
             files: Files::default(),
@@ -207,7 +206,7 @@ impl Counter {
         let code = program::program(function, index, self.sums.descriptor(), self.namespace);
         let before = self.probes.len();
         for whose in self.whose.clone() {
-            match Probe::new(whose, file, entry.offset, &code) {
+            match Probe::in_file(whose, file, entry.offset, &code) {
                 Ok(probe) => self.probes.push(probe),
                 Err(error) if is_general(&error) => return Err(refusal(&error)),
                 Err(error) => self.trouble(format!(
@@ -261,9 +260,6 @@ impl Counter {
             count(row, key, sum);
         }
         let mut calls: Vec<Counted> = rows.into_values().collect();
-        for row in &mut calls {
-            row.sizes.sort_by_key(|class| class.from);
-        }
         calls.sort_by_key(|row| std::cmp::Reverse((row.bytes, row.calls)));
         Counts {
             functions: self.targets.len(),
@@ -309,23 +305,7 @@ fn count(row: &mut Counted, key: Key, sum: Sum) {
         p if p == Placement::None as u16 => add(&mut row.without_output, sum.calls),
         _ => {}
     }
-    let (from, to) = match key.bits {
-        0 => (0, 0),
-        bits @ 1..=63 => (1 << (bits - 1), (1 << bits) - 1),
-        _ => (1 << 63, u64::MAX),
-    };
-    match row.sizes.iter_mut().find(|class| class.from == from) {
-        Some(class) => {
-            add(&mut class.calls, sum.calls);
-            add(&mut class.bytes, sum.bytes);
-        }
-        None => row.sizes.push(SizeClass {
-            from,
-            to,
-            calls: sum.calls,
-            bytes: sum.bytes,
-        }),
-    }
+    SizeClass::add(&mut row.sizes, key.bits.into(), sum.calls, sum.bytes);
 }
 
 /// The name of an algorithm by its number in OpenSSL, which stays the same in all versions.
@@ -344,28 +324,6 @@ fn process_of(id: u32) -> u32 {
     let status = status.unwrap_or_default();
     let tgid = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
     tgid.and_then(|tgid| tgid.trim().parse().ok()).unwrap_or(id)
-}
-
-/// The namespace of process IDs that this process is in; None if it is the first one, which has
-/// all.
-fn namespace() -> Option<Namespace> {
-    /// PROC_PID_INIT_INO (linux/proc_ns.h).
-    const FIRST: u64 = 0xefff_fffc;
-    let meta = std::fs::metadata("/proc/self/ns/pid").ok()?;
-    // The kernel's own form of a device number (linux/kdev_t.h).
-    let (major, minor) = (libc::major(meta.dev()), libc::minor(meta.dev()));
-    (meta.ino() != FIRST).then_some(Namespace {
-        device: u64::from(major) << 20 | u64::from(minor),
-        inode: meta.ino(),
-    })
-}
-
-/// Whether it fails for every function, and not for what one file or process is.
-fn is_general(error: &io::Error) -> bool {
-    let numbers = [libc::EPERM, libc::EACCES, libc::ENOSYS, libc::EOPNOTSUPP];
-    error
-        .raw_os_error()
-        .is_some_and(|number| numbers.contains(&number))
 }
 
 fn explained(error: &io::Error) -> String {

@@ -10,11 +10,16 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 pub struct Kernel {
+    symbols: Symbols,
+    memory: Memory,
+}
+
+/// The kernel's functions.
+pub struct Symbols {
     /// Sorted by address.
     functions: Vec<Function>,
     /// The kernel itself first, then its modules.
     modules: Vec<String>,
-    memory: Memory,
     /// When /proc/kallsyms was read, and how long it is not read again.
     read: Instant,
     patience: Duration,
@@ -51,20 +56,37 @@ impl Kernel {
     /// Fails with a reason if the kernel's code cannot be read.
     pub fn read() -> Result<Kernel, String> {
         let memory = Memory::open()?;
-        let mut kernel = Kernel {
+        let symbols = Symbols::read()?;
+        Ok(Kernel { symbols, memory })
+    }
+
+    /// The function at an address.
+    pub fn function(&mut self, address: u64) -> Option<Known<'_>> {
+        self.symbols.function(address)
+    }
+
+    /// Bytes of the kernel's memory, up to the first that cannot be read.
+    pub fn bytes(&self, range: Range<u64>) -> Option<Vec<u8>> {
+        self.memory.bytes(range)
+    }
+}
+
+impl Symbols {
+    /// Fails with a reason if the kernel's addresses are hidden.
+    pub fn read() -> Result<Symbols, String> {
+        let mut symbols = Symbols {
             functions: Vec::new(),
             modules: Vec::new(),
-            memory,
             read: Instant::now(),
             patience: PATIENCE,
         };
-        kernel.list()?;
-        match kernel.functions.is_empty() {
+        symbols.list()?;
+        match symbols.functions.is_empty() {
             true => Err(
                 "/proc/kallsyms hides addresses; it shows them to root if kernel.kptr_restrict is 0 or 1"
                     .to_owned(),
             ),
-            false => Ok(kernel),
+            false => Ok(symbols),
         }
     }
 
@@ -110,11 +132,6 @@ impl Kernel {
             Some(next) => next.start.min(longest),
             None => longest,
         }
-    }
-
-    /// Bytes of the kernel's memory, up to the first that cannot be read.
-    pub fn bytes(&self, range: Range<u64>) -> Option<Vec<u8>> {
-        self.memory.bytes(range)
     }
 }
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! bpf(2) and uprobes: a map of sums in the kernel, and probes that add to it. The kernel removes
-//! all of it when this process ends, however it ends.
+//! bpf(2) and probes: maps in the kernel, and programs that write to them. The kernel removes all
+//! of it when this process ends, however it ends.
 
-use super::program::{Instruction, Key, Sum};
+use super::assembler::{Instruction, Namespace};
 use crate::root::Root;
 use crate::trace::event::{control, Attributes};
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 
 const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP: libc::c_int = 1;
@@ -36,8 +38,9 @@ fn owned(fd: libc::c_long) -> OwnedFd {
     unsafe { OwnedFd::from_raw_fd(fd as i32) }
 }
 
-/// Sums of calls by key.
-pub struct Sums(OwnedFd);
+/// A hash map in the kernel. Both types must be structures without padding of which any bytes are
+/// valid.
+pub struct Map<K, V>(OwnedFd, PhantomData<(K, V)>);
 
 #[repr(C)]
 struct MapEntry {
@@ -48,8 +51,8 @@ struct MapEntry {
     flags: u64,
 }
 
-impl Sums {
-    pub fn new(most: u32) -> io::Result<Sums> {
+impl<K: Copy + Default, V: Copy + Default> Map<K, V> {
+    pub fn new(most: u32) -> io::Result<Map<K, V>> {
         #[repr(C)]
         struct Create {
             kind: u32,
@@ -61,40 +64,43 @@ impl Sums {
         raise_limit();
         let mut create = Create {
             kind: HASH,
-            key_size: std::mem::size_of::<Key>() as u32,
-            value_size: std::mem::size_of::<Sum>() as u32,
+            key_size: std::mem::size_of::<K>() as u32,
+            value_size: std::mem::size_of::<V>() as u32,
             most,
             flags: 0,
         };
-        Ok(Sums(owned(bpf(MAP_CREATE, &mut create)?)))
+        Ok(Map(owned(bpf(MAP_CREATE, &mut create)?), PhantomData))
     }
 
     pub fn descriptor(&self) -> i32 {
         self.0.as_raw_fd()
     }
 
-    fn entry<K, V>(&self, command: libc::c_int, key: &K, value: &mut V) -> io::Result<()> {
+    /// Passes a key, or none, and the place for the answer.
+    fn entry<T>(&self, command: libc::c_int, key: Option<&K>, answer: &mut T) -> io::Result<()> {
         let mut entry = MapEntry {
             map: self.descriptor() as u32,
             pad: 0,
-            key: key as *const K as u64,
-            value: value as *mut V as u64,
+            key: key.map_or(0, |key| key as *const K as u64),
+            value: answer as *mut T as u64,
             flags: 0,
         };
         bpf(command, &mut entry).map(drop)
     }
 
     /// All entries, once nothing adds to them any more.
-    pub fn all(&self) -> Vec<(Key, Sum)> {
+    pub fn all(&self) -> Vec<(K, V)> {
         let mut all = Vec::new();
-        // A PID of 0 is in no entry, so that the walk begins at the first.
-        let mut key = Key::default();
-        let mut next = Key::default();
-        while self.entry(MAP_GET_NEXT_KEY, &key, &mut next).is_ok() {
-            key = next;
-            let mut sum = Sum::default();
-            if self.entry(MAP_LOOKUP, &key, &mut sum).is_ok() {
-                all.push((key, sum));
+        let mut key: Option<K> = None;
+        let mut next = K::default();
+        while self
+            .entry(MAP_GET_NEXT_KEY, key.as_ref(), &mut next)
+            .is_ok()
+        {
+            key = Some(next);
+            let mut value = V::default();
+            if self.entry(MAP_LOOKUP, key.as_ref(), &mut value).is_ok() {
+                all.push((next, value));
             }
         }
         all
@@ -110,7 +116,7 @@ fn raise_limit() {
     }
 }
 
-fn load(code: &[Instruction]) -> io::Result<OwnedFd> {
+pub fn load(code: &[Instruction]) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Load {
         kind: u32,
@@ -163,17 +169,39 @@ pub enum Whose {
     Everybody,
 }
 
-/// A probe at a place of a file. The event holds the program.
+/// A probe. The event holds the program.
 pub struct Probe(#[allow(dead_code)] OwnedFd);
 
 impl Probe {
-    pub fn new(whose: Whose, file: &File, offset: u64, code: &[Instruction]) -> io::Result<Probe> {
-        let program = load(code)?;
+    /// A probe at a place of a file.
+    pub fn in_file(
+        whose: Whose,
+        file: &File,
+        offset: u64,
+        code: &[Instruction],
+    ) -> io::Result<Probe> {
         // Not by its name, which may mean another file by now.
         let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        Probe::new(whose, Kind::User, &path, offset, code)
+    }
+
+    /// A probe at the beginning of a function of the kernel.
+    pub fn in_kernel(function: &str, code: &[Instruction]) -> io::Result<Probe> {
+        let name = CString::new(function)?;
+        Probe::new(Whose::Everybody, Kind::Kernel, &name, 0, code)
+    }
+
+    fn new(
+        whose: Whose,
+        kind: Kind,
+        name: &CString,
+        offset: u64,
+        code: &[Instruction],
+    ) -> io::Result<Probe> {
+        let program = load(code)?;
         let attributes = Attributes {
-            kind: uprobes()?,
-            config1: path.as_ptr() as u64,
+            kind: kind.number()?,
+            config1: name.as_ptr() as u64,
             config2: offset,
             ..Attributes::default()
         };
@@ -188,15 +216,53 @@ impl Probe {
     }
 }
 
-/// The kernel's number for events of this kind.
-pub fn uprobes() -> io::Result<u32> {
-    let line = Root::machine().line("/sys/bus/event_source/devices/uprobe/type");
-    let number = line.and_then(|line| line.trim().parse().ok());
-    number.ok_or_else(|| io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+/// Whether probes are in programs or in the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    User,
+    Kernel,
+}
+
+impl Kind {
+    /// The file that has the kernel's number for such events.
+    pub fn file(self) -> &'static str {
+        match self {
+            Kind::User => "/sys/bus/event_source/devices/uprobe/type",
+            Kind::Kernel => "/sys/bus/event_source/devices/kprobe/type",
+        }
+    }
+
+    pub fn number(self) -> io::Result<u32> {
+        let line = Root::machine().line(self.file());
+        let number = line.and_then(|line| line.trim().parse().ok());
+        number.ok_or_else(|| io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+    }
 }
 
 fn first_processor() -> i32 {
     let online = Root::machine().line("/sys/devices/system/cpu/online");
     let digits = |line: String| line.split(['-', ',']).next()?.trim().parse().ok();
     online.and_then(digits).unwrap_or(0)
+}
+
+/// The namespace of process IDs that this process is in; None if it is the first one, which has
+/// all.
+pub fn namespace() -> Option<Namespace> {
+    /// PROC_PID_INIT_INO (linux/proc_ns.h).
+    const FIRST: u64 = 0xefff_fffc;
+    let meta = std::fs::metadata("/proc/self/ns/pid").ok()?;
+    // The kernel's own form of a device number (linux/kdev_t.h).
+    let (major, minor) = (libc::major(meta.dev()), libc::minor(meta.dev()));
+    (meta.ino() != FIRST).then_some(Namespace {
+        device: u64::from(major) << 20 | u64::from(minor),
+        inode: meta.ino(),
+    })
+}
+
+/// Whether it fails for every function, and not for what one file or process is.
+pub fn is_general(error: &io::Error) -> bool {
+    let numbers = [libc::EPERM, libc::EACCES, libc::ENOSYS, libc::EOPNOTSUPP];
+    error
+        .raw_os_error()
+        .is_some_and(|number| numbers.contains(&number))
 }

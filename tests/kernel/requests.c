@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Makes requests of random sizes through AF_ALG, and prints what a count of them has to find:
+ *
+ *   requests SEED skcipher|aead ALGORITHM N
+ *
+ * One of two requests decrypts what the one before encrypted. The output has a line for each row of
+ * `trace --kernel`:
+ *
+ *   encrypt CALLS BYTES FROM:CALLS:BYTES...     requests to encrypt, then by powers of two
+ *   decrypt CALLS BYTES FROM:CALLS:BYTES...
+ *   sent CALLS BYTES FROM:CALLS:BYTES...        messages to the socket
+ *   received CALLS
+ *   in BYTES                                    bytes that are copied into the kernel
+ */
+#include "afalg.h"
+
+#include <stdlib.h>
+
+#define MOST 20000u
+#define AAD  16u
+#define TAG  16u
+
+struct sums {
+    uint64_t calls, bytes;
+    uint64_t class_calls[32], class_bytes[32];
+};
+
+static uint64_t state;
+
+static uint32_t random32(void)
+{
+    /* xorshift64* */
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return (uint32_t)((state * 0x2545f4914f6cdd1du) >> 32);
+}
+
+static void add(struct sums *s, size_t len)
+{
+    int class = len == 0 ? 0 : 32 - __builtin_clz((unsigned)len);
+
+    s->calls++;
+    s->bytes += len;
+    s->class_calls[class]++;
+    s->class_bytes[class] += len;
+}
+
+static void print(const char *what, const struct sums *s)
+{
+    printf("%s %llu %llu", what, (unsigned long long)s->calls, (unsigned long long)s->bytes);
+    for (int i = 0; i < 32; i++) {
+        if (s->class_calls[i] != 0)
+            printf(" %lu:%llu:%llu", i == 0 ? 0 : 1ul << (i - 1),
+                   (unsigned long long)s->class_calls[i], (unsigned long long)s->class_bytes[i]);
+    }
+    printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+    static uint8_t in[MOST + AAD + TAG], out[MOST + AAD + TAG], back[MOST + AAD + TAG];
+    static const uint8_t key[16] = {1, 2, 3}, iv[16] = {4, 5, 6};
+    struct sums encrypted = {0}, decrypted = {0}, sent = {0};
+    int aead = argc > 2 && strcmp(argv[2], "aead") == 0, alg, op;
+    size_t aad = aead ? AAD : 0, tag = aead ? TAG : 0, iv_len = aead ? 12 : 16;
+
+    if (argc != 5)
+        return 2;
+    state = strtoull(argv[1], NULL, 10) * 2 + 1;
+    alg = alg_open(argv[2], argv[3]);
+    if (alg < 0 || alg_set_key(alg, key, sizeof(key)) != 0 ||
+        (aead && alg_set_tag_size(alg, TAG) != 0) || (op = accept(alg, NULL, NULL)) < 0) {
+        fprintf(stderr, "%s cannot be opened\n", argv[3]);
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof(in); i++)
+        in[i] = (uint8_t)random32();
+    for (long n = strtol(argv[4], NULL, 10); n > 0; n--) {
+        /* All size classes are as likely. Other modes than GCM need whole blocks. */
+        size_t len = random32() % (MOST >> random32() % 14), total;
+
+        len = aead ? len + 1 : (len / 16 + 1) * 16;
+        total = aad + len;
+        if (alg_crypt(op, 0, iv, iv_len, aad, in, total, out, total + tag) !=
+                (ssize_t)(total + tag) ||
+            alg_crypt(op, 1, iv, iv_len, aad, out, total + tag, back, total) != (ssize_t)total ||
+            memcmp(in + aad, back + aad, len) != 0) {
+            fprintf(stderr, "%s: a request of %zu bytes fails\n", argv[3], len);
+            return 1;
+        }
+        add(&encrypted, len);
+        add(&decrypted, len + tag);
+        add(&sent, total);
+        add(&sent, total + tag);
+    }
+    print("encrypt", &encrypted);
+    print("decrypt", &decrypted);
+    print("sent", &sent);
+    printf("received %llu\nin %llu\n", (unsigned long long)sent.calls,
+           (unsigned long long)sent.bytes);
+    return 0;
+}

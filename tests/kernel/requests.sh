@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+# Compares what `tenrounds trace --kernel` counts with what a program says that made random requests,
+# while the driver changes, and with the sectors that dm-crypt reads.
+# guest: plain
+# modules: aesni-intel algif_skcipher algif_aead aes_generic cbc gcm ctr ghash-generic brd dm-crypt xts
+# programs: BUILD/dist/bin/tenrounds dmsetup
+# shellcheck disable=SC2154 # $bin, $backend and $output come from run
+export XDG_CACHE_HOME=/tmp DM_DISABLE_UDEV=1
+seed=$(sed -n 's/.*seed=\([0-9]*\).*/\1/p' /proc/cmdline)
+echo "# seed $seed"
+
+# rows: prints the rows of trace.kernel in /tmp/trace.json: the list, entry, driver or kind,
+# operation, whether it is inside of another request, calls, bytes, and FROM:CALLS:BYTES of the
+# size classes. "-" stands for what a list does not have.
+rows() {
+    awk '
+        function flush() {
+            if (list != "" && calls != "") print list, entry, driver, operation, inside, calls, bytes sizes
+            entry = driver = operation = inside = "-"; calls = bytes = sizes = ""; in_size = 0
+        }
+        /^    "kernel": \{/ { on = 1 }
+        !on { next }
+        { sub(/,$/, ""); sub(/^ *"?/, ""); sub(/": /, " "); gsub(/"/, ""); value = substr($0, length($1) + 2) }
+        value == "[" && $1 != "sizes" { flush(); list = $1 }
+        $1 == "context" { flush(); entry = value }
+        $1 == "entry" { entry = value }
+        $1 == "driver" || $1 == "kind" { driver = value }
+        $1 == "operation" { operation = value }
+        $1 == "inside" { inside = value }
+        $1 == "from" { in_size = 1; sizes = sizes " " value }
+        $1 == "calls" && in_size { sizes = sizes ":" value }
+        $1 == "calls" && !in_size { calls = value }
+        $1 == "bytes" && in_size { sizes = sizes ":" value }
+        $1 == "bytes" && !in_size { bytes = value }
+        END { flush() }' /tmp/trace.json
+}
+# row PATTERN: prints what follows the first 5 words of a row.
+row() { rows | sed -n "s/^$1 //p"; }
+# wanted WORD: prints what the program says.
+wanted() { sed -n "s/^$1 //p" /tmp/wanted; }
+
+counted() { # type algorithm calls
+    rm -f /tmp/trace.json
+    tenrounds trace --kernel --json --output /tmp/trace.json -- \
+        "$bin/requests" "$seed" "$1" "$2" "$3" >/tmp/wanted
+}
+# compare WHAT DRIVER: requests, messages and copies have to be those of the program.
+compare() {
+    for operation in encrypt decrypt; do
+        same "$1: requests to $operation" "$(row "requests af-alg $2 $operation false")" "$(wanted $operation)"
+    done
+    same "$1: messages sent" "$(row 'messages process sent - -')" "$(wanted sent)"
+    same "$1: messages received" "$(row 'messages process received - -' | cut -d ' ' -f 1)" "$(wanted received)"
+    same "$1: bytes copied into the kernel" "$(row 'copies process in - -' | cut -d ' ' -f 2)" "$(wanted in)"
+    same "$1: nothing is copied out" "$(row 'copies process out - -')" ''
+}
+
+# ---- AF_ALG. Its modules are loaded by the program's first call ----
+
+echo /bin/modprobe >/proc/sys/kernel/modprobe
+modprobe aes_generic 2>/dev/null # some kernels have it built in
+modprobe cbc 2>/dev/null
+check 'cbc(aes) by tables is counted' counted skcipher 'cbc(aes-generic)' 100
+compare 'cbc(aes-generic)' 'cbc(aes-generic)'
+check "the kernel's driver for AES-NI loads" modprobe aesni-intel
+check "cbc(aes) by the kernel's driver is counted" counted skcipher 'cbc(aes)' 200
+compare 'cbc-aes-aesni' cbc-aes-aesni
+same "the driver's own requests" "$(row 'requests af-alg __cbc-aes-aesni encrypt true')" "$(wanted encrypt)"
+check 'the module loads' load priority=1000
+check 'cbc(aes) by our driver is counted' counted skcipher 'cbc(aes)' 200
+compare 'our cbc(aes)' "$(driver cbc)"
+check 'gcm(aes) by our driver is counted' counted aead 'gcm(aes)' 200
+compare 'our gcm(aes)' "$(driver gcm)"
+
+# ---- The text ----
+
+check 'the text is written' tenrounds trace --kernel --output /tmp/text -- "$bin/requests" "$seed" skcipher 'cbc(aes)' 7
+for what in 'messages received' 'copies in, ' "$(driver cbc) encrypts 7 requests" 'no copy out'; do
+    check "the chart has '$what'" grep -q "$what" /tmp/text
+done
+
+# ---- dm-crypt ----
+
+kilobytes=128
+disk=/dev/ram0
+check 'dm-crypt loads' modprobe dm-crypt
+check 'a disk in memory is created' modprobe brd rd_nr=1 rd_size=4096
+check 'an encrypted device is created' dmsetup create plain --table \
+    "0 $((kilobytes * 2)) crypt capi:$(driver xts)-plain64 $(printf '%064d' 0)$(printf '%064d' 1) 0 $disk 0 1 sector_size:4096"
+rm -f /tmp/trace.json
+check 'reading it is counted' tenrounds trace --kernel --json --output /tmp/trace.json -- \
+    dd if=/dev/mapper/plain of=/dev/null bs=64k
+same 'each sector was decrypted once' \
+    "$(row "requests dm-crypt $(driver xts) decrypt false" | awk '{ calls += $1; bytes += $2 } END { print calls, bytes }')" \
+    "$((kilobytes / 4)) $((kilobytes * 1024))"
+check 'the encrypted device is removed' dmsetup remove plain
+check 'the module unloads' unload
+
+# ---- Nothing stays ----
+
+probes() { grep -c -E 'crypto_|__check_object_size|security_socket' /sys/kernel/debug/kprobes/list; }
+tenrounds trace --kernel --all --seconds 60 >/tmp/killed 2>&1 &
+for _ in $(seq 100); do
+    [ "$(probes)" = 7 ] && break
+    sleep 0.1
+done
+same 'there are 7 probes' "$(probes)" 7
+kill -9 $!
+wait $!
+for _ in $(seq 50); do
+    [ "$(probes)" = 0 ] && break
+    sleep 0.1
+done
+same 'no probe stays when the trace is killed' "$(probes)" 0

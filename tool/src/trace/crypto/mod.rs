@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `trace --kernel`: exact counts of the requests to the kernel's ciphers, and of the messages and
+//! copies that AF_ALG costs, by probes at functions of the kernel.
+
+mod btf;
+mod caller;
+mod layout;
+mod program;
+
+use super::bpf::system::{is_general, namespace, Kind as Probes, Map, Probe};
+use super::result::{
+    Caller, Context, Copied, Entry, KernelCounts, Message, OnBehalf, Operation, Requests,
+    SizeClass, Transfers,
+};
+use super::target::kernel::Symbols;
+use crate::error::{Error, Result};
+use crate::style::clean;
+use layout::Layout;
+use program::{Extent, Key, Kind, Setting, Sum, INTERRUPT, KERNEL_THREAD, PROBES};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+
+/// Entries of the kernel's map: a process, function, caller, driver and size class each.
+const MOST_ENTRIES: u32 = 1 << 14;
+/// Threads that make requests.
+const MOST_THREADS: u32 = 1 << 16;
+
+/// Probes that count.
+pub struct Counter {
+    sums: Map<Key, Sum>,
+    _extents: Map<u64, Extent>,
+    probes: Vec<Probe>,
+    /// The processes whose requests are reported; None for all.
+    traced: Option<HashSet<u32>>,
+    /// Names of the processes that the trace has seen, the latest of each.
+    names: HashMap<u32, String>,
+    troubles: Vec<String>,
+}
+
+impl Counter {
+    /// Counts in the whole kernel. Reports these processes and those that `named` and `forked`
+    /// tell, or all.
+    pub fn new(traced: Option<&[u32]>) -> Result<Counter> {
+        let layout = able()?;
+        let sums = Map::new(MOST_ENTRIES).map_err(|error| refusal(&error))?;
+        let extents = Map::new(MOST_THREADS).map_err(|error| refusal(&error))?;
+        let setting = Setting {
+            layout,
+            sums: sums.descriptor(),
+            extents: extents.descriptor(),
+            namespace: namespace(),
+        };
+        let mut counter = Counter {
+            sums,
+            _extents: extents,
+            probes: Vec::new(),
+            traced: traced.map(|pids| pids.iter().copied().collect()),
+            names: HashMap::new(),
+            troubles: Vec::new(),
+        };
+        for index in 0..PROBES.len() {
+            counter.probe(index, &setting)?;
+        }
+        Ok(counter)
+    }
+
+    /// Probes a function. A function that this kernel lacks is a trouble.
+    fn probe(&mut self, index: usize, setting: &Setting) -> Result<()> {
+        let name = PROBES[index].0;
+        match Probe::in_kernel(name, &program::program(index, setting)) {
+            Ok(probe) => self.probes.push(probe),
+            Err(error) if is_general(&error) => return Err(refusal(&error)),
+            Err(error) => self.troubles.push(match error.raw_os_error() {
+                Some(libc::ENOENT) => {
+                    format!("{name} not counted: this kernel has no such function")
+                }
+                _ => format!("{name} not counted: {error}"),
+            }),
+        }
+        Ok(())
+    }
+
+    /// A process has this name from now on.
+    pub fn named(&mut self, pid: u32, name: &str) {
+        self.names.insert(pid, clean(name));
+        if let Some(traced) = &mut self.traced {
+            traced.insert(pid);
+        }
+    }
+
+    /// A process that is traced has started another one.
+    pub fn forked(&mut self, pid: u32, parent: u32) {
+        if let Some(name) = self.names.get(&parent) {
+            self.names.insert(pid, name.clone());
+        }
+        if let Some(traced) = self.traced.as_mut().filter(|all| all.contains(&parent)) {
+            traced.insert(pid);
+        }
+    }
+
+    /// Ends counting.
+    pub fn stop(&mut self) {
+        self.probes.clear();
+    }
+
+    pub fn finish(mut self) -> KernelCounts {
+        self.stop();
+        let mut all = self.sums.all();
+        if all.len() as u32 >= MOST_ENTRIES {
+            let full = "The table of counts was full: some requests are not counted.";
+            self.troubles.push(full.to_owned());
+        }
+        if let Some(traced) = &self.traced {
+            all.retain(|(key, _)| key.context != program::PROCESS || traced.contains(&key.pid));
+        }
+        for (key, sum) in all.iter().filter(|(key, _)| key.context != INTERRUPT) {
+            self.names.entry(key.pid).or_insert_with(|| text(&sum.name));
+        }
+        let mut symbols = Symbols::read();
+        if let Err(why) = &symbols {
+            let trouble =
+                format!("Who made requests is not known, and copies are not counted: {why}.");
+            self.troubles.push(trouble);
+        }
+        let mut rows = Rows::default();
+        for (key, sum) in all {
+            let caller = symbols.as_mut().ok();
+            let caller = caller.and_then(|symbols| caller::of(symbols, key.caller));
+            rows.add(self.on_behalf(&key), caller, &key, &sum);
+        }
+        rows.counts(self.troubles)
+    }
+
+    fn on_behalf(&self, key: &Key) -> OnBehalf {
+        let context = match key.context {
+            INTERRUPT => Context::Interrupt,
+            KERNEL_THREAD => Context::KernelThread,
+            _ => Context::Process,
+        };
+        let is_interrupt = context == Context::Interrupt;
+        OnBehalf {
+            context,
+            pid: (!is_interrupt).then_some(key.pid),
+            name: match is_interrupt {
+                true => None,
+                false => self.names.get(&key.pid).cloned(),
+            },
+        }
+    }
+}
+
+type RequestsKey = (OnBehalf, Entry, Option<Caller>, String, Operation, bool);
+
+/// Rows of the result, from entries that have one size class each.
+#[derive(Default)]
+struct Rows {
+    requests: BTreeMap<RequestsKey, Requests>,
+    messages: BTreeMap<(OnBehalf, Message), Transfers<Message>>,
+    copies: BTreeMap<(OnBehalf, Copied), Transfers<Copied>>,
+}
+
+impl Rows {
+    fn add(&mut self, on_behalf: OnBehalf, caller: Option<Caller>, key: &Key, sum: &Sum) {
+        let Some((_, kind)) = PROBES.get(key.probe as usize) else {
+            return;
+        };
+        match *kind {
+            Kind::Skcipher { encrypts } | Kind::Aead { encrypts } => {
+                let row = self.request(on_behalf, caller, key, encrypts);
+                count(&mut row.calls, &mut row.bytes, &mut row.sizes, key, sum);
+            }
+            // Other parts of the kernel copy, too.
+            Kind::Copy if !caller::transfers(caller.as_ref()) => {}
+            Kind::Copy => {
+                let kind = match key.mark {
+                    0 => Copied::In,
+                    _ => Copied::Out,
+                };
+                let row = self.copies.entry((on_behalf.clone(), kind));
+                transfer(row.or_insert_with(|| empty(on_behalf, kind)), key, sum);
+            }
+            Kind::Message { is_sent } => {
+                let kind = match (is_sent, key.mark) {
+                    (false, _) => Message::Received,
+                    (true, 0) => Message::Sent,
+                    (true, _) => Message::Spliced,
+                };
+                let row = self.messages.entry((on_behalf.clone(), kind));
+                transfer(row.or_insert_with(|| empty(on_behalf, kind)), key, sum);
+            }
+        }
+    }
+
+    fn request(
+        &mut self,
+        on_behalf: OnBehalf,
+        caller: Option<Caller>,
+        key: &Key,
+        encrypts: bool,
+    ) -> &mut Requests {
+        let operation = match encrypts {
+            true => Operation::Encrypt,
+            false => Operation::Decrypt,
+        };
+        let (driver, inside) = (text(&key.driver.concat()), key.mark != 0);
+        let entry = caller::entry(caller.as_ref());
+        let of = (on_behalf, entry, caller, driver, operation, inside);
+        self.requests.entry(of.clone()).or_insert_with(|| Requests {
+            on_behalf: of.0,
+            entry: of.1,
+            caller: of.2,
+            driver: of.3,
+            operation: of.4,
+            inside: of.5,
+            calls: 0,
+            bytes: 0,
+            sizes: Vec::new(),
+        })
+    }
+
+    fn counts(self, troubles: Vec<String>) -> KernelCounts {
+        let mut requests: Vec<Requests> = self.requests.into_values().collect();
+        requests.sort_by_key(|row| std::cmp::Reverse((row.bytes, row.calls)));
+        KernelCounts {
+            requests,
+            messages: self.messages.into_values().collect(),
+            copies: self.copies.into_values().collect(),
+            troubles,
+        }
+    }
+}
+
+fn empty<Kind: serde::Serialize>(on_behalf: OnBehalf, kind: Kind) -> Transfers<Kind> {
+    Transfers {
+        on_behalf,
+        kind,
+        calls: 0,
+        bytes: 0,
+        sizes: Vec::new(),
+    }
+}
+
+fn transfer<Kind: serde::Serialize>(row: &mut Transfers<Kind>, key: &Key, sum: &Sum) {
+    count(&mut row.calls, &mut row.bytes, &mut row.sizes, key, sum);
+}
+
+fn count(calls: &mut u64, bytes: &mut u64, sizes: &mut Vec<SizeClass>, key: &Key, sum: &Sum) {
+    *calls = calls.saturating_add(sum.calls);
+    *bytes = bytes.saturating_add(sum.bytes);
+    SizeClass::add(sizes, key.bits, sum.calls, sum.bytes);
+}
+
+/// A text that zeros follow.
+fn text(bytes: &[u8]) -> String {
+    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    clean(String::from_utf8_lossy(text))
+}
+
+/// The layout of the kernel's structures. Fails with all that this kernel lacks.
+fn able() -> Result<Layout> {
+    let probes = Probes::Kernel.number().map_err(|_| {
+        format!(
+            "{} is missing: it has no kprobes (CONFIG_KPROBE_EVENTS)",
+            Probes::Kernel.file()
+        )
+    });
+    match (probes, Layout::read()) {
+        (Ok(_), Ok(layout)) => Ok(layout),
+        (probes, layout) => {
+            let why: Vec<String> = probes.err().into_iter().chain(layout.err()).collect();
+            Err(Error::failure(format!(
+                "cannot count in this kernel: {}",
+                why.join("; ")
+            )))
+        }
+    }
+}
+
+fn refusal(error: &io::Error) -> Error {
+    let why = match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            "this needs root (CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN)".to_owned()
+        }
+        Some(libc::EOPNOTSUPP | libc::ENOSYS) => {
+            "it has no BPF for kprobes (CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS)".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    Error::failure(format!("cannot count in this kernel: {why}"))
+}
