@@ -91,7 +91,7 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// Whether signs beyond ASCII may be written to standard output: a terminal in a UTF-8 locale.
+/// Whether characters beyond ASCII may be written to standard output: a terminal in a UTF-8 locale.
 pub fn unicode() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
@@ -115,13 +115,18 @@ pub fn clean(text: impl Display) -> String {
     out
 }
 
-/// Whether a sign moves others or is not seen: control characters, marks of the direction of text,
-/// and spaces without a width.
+/// Whether a character moves others or is invisible: control characters, marks of the direction of
+/// text, spaces without a width, hyphens that show only at the end of a line, and tags.
 fn steers(c: char) -> bool {
     let formats = [
+        '\u{ad}'..='\u{ad}',
+        '\u{61c}'..='\u{61c}',
+        '\u{180e}'..='\u{180e}',
         '\u{200b}'..='\u{200f}',
         '\u{2028}'..='\u{202e}',
         '\u{2060}'..='\u{206f}',
+        '\u{fff9}'..='\u{fffb}',
+        '\u{e0000}'..='\u{e007f}',
     ];
     c.is_control() || c == '\u{feff}' || formats.iter().any(|range| range.contains(&c))
 }
@@ -160,6 +165,9 @@ mod tests {
             clean("a\u{202e}b\u{200b}\u{feff}"),
             "a\u{fffd}b\u{fffd}\u{fffd}"
         );
+        for hidden in ['\u{ad}', '\u{61c}', '\u{180e}', '\u{fff9}', '\u{e0041}'] {
+            assert_eq!(clean(hidden), "\u{fffd}", "{}", hidden.escape_unicode());
+        }
         assert_eq!(clean("x".repeat(500)).len(), 403);
     }
 }

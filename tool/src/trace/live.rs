@@ -23,6 +23,8 @@ pub struct Live {
     parts: VecDeque<(Duration, Tally)>,
     /// When the part that is not complete began.
     since: Instant,
+    /// When code without a file was forgotten last.
+    classified: Instant,
 }
 
 impl Live {
@@ -38,6 +40,7 @@ impl Live {
             refused,
             parts: VecDeque::new(),
             since: Instant::now(),
+            classified: Instant::now(),
         })
     }
 
@@ -52,6 +55,10 @@ impl Live {
         for event in self.sampler.events() {
             self.state.take(event);
         }
+        if self.classified.elapsed() >= FRESH {
+            self.classified = Instant::now();
+            self.state.forget_anonymous();
+        }
     }
 
     /// How long the part lasts that is not complete.
@@ -64,7 +71,7 @@ impl Live {
         let now = Instant::now();
         let part = (now - self.since, self.state.take_tally());
         self.since = now;
-        self.parts.push_back(part);
+        self.add(part, window);
         let mut all: Duration = self.parts.iter().map(|(length, _)| *length).sum();
         while let Some((oldest, _)) = self.parts.front() {
             all -= *oldest;
@@ -72,6 +79,17 @@ impl Live {
                 break;
             }
             self.parts.pop_front();
+        }
+    }
+
+    /// Adds a part, to the last one while both are short.
+    fn add(&mut self, (length, tally): (Duration, Tally), window: Duration) {
+        match self.parts.back_mut() {
+            Some((last, known)) if *last + length <= window / MOST_PARTS => {
+                *last += length;
+                known.merge(&tally);
+            }
+            _ => self.parts.push_back((length, tally)),
         }
     }
 
@@ -106,6 +124,11 @@ impl Live {
     }
 }
 
+/// A window has at most about twice so many parts, because each result adds all of them up.
+const MOST_PARTS: u32 = 60;
+/// Code without a file is classified again after this time: a just-in-time compiler may have replaced
+/// it.
+const FRESH: Duration = Duration::from_secs(2);
 /// Parts that together are shorter than the window by so much are a whole window: a part begins
 /// some milliseconds late.
 const SLACK: f64 = 0.05;

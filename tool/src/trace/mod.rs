@@ -237,14 +237,20 @@ pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// These signals end the trace and not the report.
+/// These signals end the trace and not the report. Those that are ignored, as by nohup(1), stay
+/// ignored.
 pub fn catch(signals: &[libc::c_int]) {
     extern "C" fn remember(_: libc::c_int) {
         INTERRUPTED.store(true, Ordering::Relaxed);
     }
     for &signal in signals {
         // SAFETY: the handler only stores to an atomic.
-        unsafe { libc::signal(signal, remember as *const () as libc::sighandler_t) };
+        unsafe {
+            let before = libc::signal(signal, remember as *const () as libc::sighandler_t);
+            if before == libc::SIG_IGN {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+        }
     }
 }
 

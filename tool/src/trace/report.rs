@@ -36,7 +36,7 @@ pub fn trace(
 ) -> Trace {
     let mut troubles = circumstances.troubles;
     troubles.extend(unexamined(tally));
-    troubles.extend(unreadable(state));
+    troubles.extend(unreadable(tally, state));
     troubles.extend((tally.unexamined_in_kernel > 0).then(|| {
         format!(
             "{} samples in the kernel could not be examined: no function of /proc/kallsyms has their addresses, or /proc/kcore lacks them.",
@@ -98,9 +98,10 @@ fn unexamined(tally: &Tally) -> Option<String> {
 }
 
 /// Files with samples that could not be read.
-fn unreadable(state: &State) -> Vec<String> {
-    let files = state.modules.list.iter().filter(|module| !module.of_kernel);
-    let failed = files.filter_map(|module| {
+fn unreadable(tally: &Tally, state: &State) -> Vec<String> {
+    let files = tally.unreadable.iter();
+    let failed = files.filter_map(|index| {
+        let module = &state.modules.list[*index];
         let why = module.program.as_ref().err()?;
         Some(format!(
             "{}: {why}; its code was read from memory alone",

@@ -24,6 +24,8 @@ struct Subject {
     tables: Tables,
     /// Classified addresses of memory without a file.
     anonymous: HashMap<(usize, u64), Spot>,
+    /// Whether an earlier tally has samples of it.
+    has_samples: bool,
     /// Its first thread has ended. Others may still run.
     has_ended: bool,
 }
@@ -109,8 +111,8 @@ impl State {
     /// and files.
     pub fn take_tally(&mut self) -> Tally {
         let mut tally = std::mem::take(&mut self.tally);
-        let taken = self.current.values_mut().map(Subject::take);
-        tally.processes.extend(taken.filter(|it| it.samples > 0));
+        let taken = self.current.values_mut().filter_map(Subject::take);
+        tally.processes.extend(taken);
         self.current.retain(|pid, subject| {
             !subject.has_ended || Root::machine().exists(format!("/proc/{pid}"))
         });
@@ -118,6 +120,14 @@ impl State {
             self.spots.clear();
         }
         tally
+    }
+
+    /// Classifies code without a file anew when its next samples come.
+    pub fn forget_anonymous(&mut self) {
+        for subject in self.current.values_mut() {
+            subject.anonymous.clear();
+            subject.tables = Tables::default();
+        }
     }
 
     fn add(&mut self, pid: u32, subject: Subject) {
@@ -128,10 +138,7 @@ impl State {
     /// Keeps the samples of a subject that gets no more, if it has any.
     fn retire(&mut self, pid: u32) {
         if let Some(mut ended) = self.current.remove(&pid) {
-            let taken = ended.take();
-            self.tally
-                .processes
-                .extend((taken.samples > 0).then_some(taken));
+            self.tally.processes.extend(ended.take());
         }
     }
 
@@ -148,7 +155,9 @@ impl State {
     /// Forgets a process without samples. One with samples may get more, from its other threads.
     fn ended(&mut self, pid: u32) {
         match self.current.get_mut(&pid) {
-            Some(subject) if subject.activity.samples > 0 => subject.has_ended = true,
+            Some(subject) if subject.has_samples || subject.activity.samples > 0 => {
+                subject.has_ended = true;
+            }
             _ => self.retire(pid),
         }
     }
@@ -196,6 +205,8 @@ impl State {
         let module = mapping
             .has_file()
             .then(|| self.modules.of(sample.pid, &mapping));
+        let unreadable = module.filter(|module| self.modules.list[*module].program.is_err());
+        self.tally.unreadable.extend(unreadable);
         let offset = mapping.offset_of(sample.address);
         let at = Where {
             space: Space::Process(sample.pid),
@@ -321,19 +332,24 @@ impl Subject {
             read: None,
             tables: Tables::default(),
             anonymous: HashMap::new(),
+            has_samples: false,
             has_ended: false,
         }
     }
 
-    /// What it did since the last call.
-    fn take(&mut self) -> Activity {
+    /// What it did since the last call; None if it has no samples.
+    fn take(&mut self) -> Option<Activity> {
+        if self.activity.samples == 0 {
+            return None;
+        }
+        self.has_samples = true;
         let Activity {
             pid, serial, name, ..
         } = &self.activity;
         let next = Activity::new(*pid, *serial, name.clone());
         let mut taken = std::mem::replace(&mut self.activity, next);
         taken.runs_java = self.maps.paths().any(|path| path.ends_with("/libjvm.so"));
-        taken
+        Some(taken)
     }
 
     /// The mapping of an address. One that is not known was made before the trace began, or by
@@ -455,7 +471,16 @@ mod tests {
         });
         state.take(mapped(NOBODY, 0, "//anon"));
         assert_eq!(samples(&state), [1, 2, 0]);
-        state.take(ended);
+        state.take(ended.clone());
         assert_eq!(samples(&state), [1, 2]);
+        // Samples of an earlier tally count, too: another thread must not appear as a new process.
+        state.take(sample(0x1800));
+        let serial = |state: &mut State| state.take_tally().processes.last().map(|it| it.serial);
+        let first = state.current[&NOBODY].activity.serial;
+        let taken = state.current.get_mut(&NOBODY).unwrap().take();
+        assert_eq!(taken.map(|it| it.serial), Some(first));
+        state.take(ended);
+        state.take(sample(0x1800));
+        assert_eq!(serial(&mut state), Some(first));
     }
 }

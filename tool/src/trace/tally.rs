@@ -4,7 +4,7 @@
 use super::spots::{Place, Seen};
 use classify::hot::Work;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Samples, and the processes that have them.
 #[derive(Default)]
@@ -21,7 +21,9 @@ pub struct Tally {
     /// Samples in a kernel whose code can be read, but in no known function, or in code that cannot
     /// be read.
     pub unexamined_in_kernel: u64,
-    /// Those with samples.
+    /// Files with samples that could not be read.
+    pub unreadable: BTreeSet<usize>,
+    /// Only processes with samples.
     pub processes: Vec<Activity>,
 }
 
@@ -69,11 +71,16 @@ impl Tally {
         self.aes += other.aes;
         self.unexamined += other.unexamined;
         self.unexamined_in_kernel += other.unexamined_in_kernel;
+        self.unreadable.extend(&other.unreadable);
+        let known = self.processes.iter().map(|known| known.serial);
+        let mut places: HashMap<u64, usize> = known.zip(0..).collect();
         for process in &other.processes {
-            let mut known = self.processes.iter_mut();
-            match known.find(|known| known.serial == process.serial) {
-                Some(known) => known.merge(process),
-                None => self.processes.push(process.clone()),
+            match places.entry(process.serial) {
+                Entry::Occupied(place) => self.processes[*place.get()].merge(process),
+                Entry::Vacant(place) => {
+                    place.insert(self.processes.len());
+                    self.processes.push(process.clone());
+                }
             }
         }
     }

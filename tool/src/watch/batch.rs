@@ -78,6 +78,13 @@ fn text(watching: &Watching, watch: &Watch, is_first: bool) -> String {
         ]);
     }
     out += &table.to_string();
+    let hidden = watch.trace.processes.len().saturating_sub(MOST);
+    if hidden > 0 {
+        out += &item(
+            "",
+            paint(DIM, format!("{hidden} more processes are not shown.")),
+        );
+    }
     if is_first {
         for limit in watching.limits(watch) {
             out += &item("", paint(DIM, limit));

@@ -6,8 +6,12 @@ use crate::run::child;
 use crate::trace;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// The command has so long to end after SIGTERM, before SIGKILL.
+const GRACE: Duration = Duration::from_secs(3);
 
 pub struct Running {
     child: Option<Child>,
@@ -23,6 +27,14 @@ impl Running {
         }
         if std::io::stderr().is_terminal() {
             command.stderr(Stdio::null());
+        }
+        // A session of its own: it has no terminal, and its process group can be signalled as a whole.
+        // SAFETY: the closure only calls setsid(), which is async-signal-safe.
+        unsafe {
+            command.pre_exec(|| {
+                libc::setsid();
+                Ok(())
+            });
         }
         Ok(Running {
             child: Some(child::start(command)?),
@@ -57,16 +69,32 @@ impl Running {
         Ok(())
     }
 
-    /// Asks the command to end, and waits for it.
+    /// Asks the command and what it has started to end, and after some seconds ends them.
     fn stop(&mut self) {
-        let Some(child) = self.child.take().filter(|_| self.status.is_none()) else {
+        let Some(mut child) = self.child.take().filter(|_| self.status.is_none()) else {
             return;
         };
-        if let Ok(pid) = i32::try_from(child.id()) {
-            // SAFETY: kill() takes any numbers, and the child has not been waited for.
-            unsafe { libc::kill(pid, libc::SIGTERM) };
+        let Ok(group) = i32::try_from(child.id()) else {
+            return;
+        };
+        // SAFETY: kill() takes any numbers. The ID stays that of the group while it has members.
+        let signal = |signal| unsafe { libc::kill(-group, signal) } == 0;
+        signal(libc::SIGTERM);
+        // A stopped process gets it only when it goes on.
+        signal(libc::SIGCONT);
+        let begun = Instant::now();
+        let mut is_running = true;
+        while begun.elapsed() < GRACE {
+            is_running = is_running && child::ended(&mut child).is_none();
+            if !is_running && !signal(0) {
+                return;
+            }
+            std::thread::sleep(trace::PAUSE);
         }
-        let _ = child::end(child);
+        signal(libc::SIGKILL);
+        if is_running {
+            let _ = child::end(child);
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The pages of the screen: the table of processes, the details of one, and help. All signs are
+//! The pages of the screen: the table of processes, the details of one, and help. All characters are
 //! ASCII, for terminals of every kind. Names of processes and files were cleaned by `trace`.
 
 use super::result::{class, library, main_finding, megabytes, mode, Watch};
@@ -80,7 +80,7 @@ fn head(view: &View, watch: Option<&Watch>, machine: &str, area: Rect) -> Text<'
     Text::from(head)
 }
 
-/// Dimmed text is hard to read on some terminals, so only what repeats itself is.
+/// Dimmed text is hard to read on some terminals, so only repeated text is dimmed.
 fn dim() -> Style {
     Modifier::DIM.into()
 }
@@ -223,11 +223,13 @@ fn style(process: &Process, colour: bool) -> Style {
     let Some(finding) = main_finding(process) else {
         return Style::new();
     };
+    let is_tables = |work| matches!(work, Work::Tables | Work::GhashTables);
     match finding.work {
-        Work::Tables | Work::GhashTables if colour => {
-            Style::new().fg(Color::Red).add_modifier(Modifier::BOLD)
-        }
-        Work::Tables | Work::GhashTables => (Modifier::BOLD | Modifier::UNDERLINED).into(),
+        // Even if other code has more samples.
+        _ if process.findings.iter().any(|it| is_tables(it.work)) => match colour {
+            true => Style::new().fg(Color::Red).add_modifier(Modifier::BOLD),
+            false => (Modifier::BOLD | Modifier::UNDERLINED).into(),
+        },
         Work::Vaes512 | Work::Vaes256 if colour => Style::new().fg(Color::Green),
         work if work.is_aes() => Style::new(),
         _ => dim(),

@@ -169,7 +169,7 @@ mod tests {
             [Up, Down, PageUp, PageDown]
         );
         assert_eq!(keys(b"\x1b[H\x1b[4~\x1b"), [Home, End, Escape]);
-        // Others are no keys: Alt, Shift with an arrow, a focus event, signs beyond ASCII.
+        // Others are no keys: Alt, Shift with an arrow, a focus event, characters beyond ASCII.
         assert_eq!(keys(b"\x1bx\x1b[1;2A\x1b[I\xc3\xa4j"), [Char('j')]);
         assert_eq!(keys(b"\x1b\x1b"), [Escape, Escape]);
         assert_eq!(keys(b"\x1b[1;"), []);

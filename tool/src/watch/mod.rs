@@ -29,7 +29,12 @@ pub fn run(args: &WatchArgs) -> Result<()> {
         screen::available()?;
     }
     let mut watching = Watching::begin(args, !batch)?;
-    trace::catch(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP]);
+    trace::catch(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT]);
+    if watching.command.is_some() {
+        // A closed pipe must not end this process before it has ended the command.
+        // SAFETY: the arguments are valid.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    }
     match batch {
         true => batch::write(&mut watching, args)?,
         false => screen::show(&mut watching, args)?,
@@ -37,12 +42,12 @@ pub fn run(args: &WatchArgs) -> Result<()> {
     watching.command.map_or(Ok(()), Running::finish)
 }
 
-/// What both forms of output have in common.
+/// The samples and everything else that each form of output shows.
 struct Watching {
     live: Live,
     rates: Rates,
     host: Host,
-    /// What the results are about, before the present moment.
+    /// Results cover this time, up to now.
     window: Duration,
     processors: usize,
     command: Option<Running>,
@@ -86,7 +91,7 @@ impl Watching {
         Watch::new(trace, self.processors, rates)
     }
 
-    /// What ended, in words: the command, or all processes that were named.
+    /// Says that the command, or all named processes, have ended; None while one runs.
     fn ended(&mut self) -> Option<String> {
         if let Some(command) = &mut self.command {
             return command.ended();
@@ -98,7 +103,7 @@ impl Watching {
         })
     }
 
-    /// What this user does not see, and which capability would show it.
+    /// Lists hidden processes and code, and the capability that would show them.
     fn limits(&self, watch: &Watch) -> Vec<String> {
         let mut limits = self.live.refused.clone();
         if watch.trace.kernel_samples.is_none() {

@@ -15,6 +15,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::{cursor, execute, style, terminal};
 use ratatui::{Frame, Terminal};
 use std::io::{self, stdout, IsTerminal, Stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Refuses to draw where nobody would see it.
@@ -55,13 +56,36 @@ impl Screen {
         if opened.is_err() {
             restore();
         }
+        remember_continue();
         opened.map(Screen)
     }
+
+    /// Takes the terminal again after SIGSTOP and SIGCONT: the shell has set it for itself.
+    fn continued(&mut self) -> io::Result<()> {
+        // crossterm does nothing if it believes the terminal to be raw.
+        terminal::disable_raw_mode()?;
+        terminal::enable_raw_mode()?;
+        execute!(stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
+        self.0.clear()
+    }
+}
+
+static CONTINUED: AtomicBool = AtomicBool::new(false);
+
+fn remember_continue() {
+    extern "C" fn remember(_: libc::c_int) {
+        CONTINUED.store(true, Ordering::Relaxed);
+    }
+    // SAFETY: the handler only stores to an atomic.
+    unsafe { libc::signal(libc::SIGCONT, remember as *const () as libc::sighandler_t) };
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        restore();
+        // In a panic, the hook has restored it before the message.
+        if !std::thread::panicking() {
+            restore();
+        }
     }
 }
 
@@ -126,6 +150,7 @@ pub fn show(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
 enum Next {
     Quit,
     Key(Key),
+    /// The terminal has another size, or something else has used it meanwhile.
     Resized,
     /// The interval is over.
     Due,
@@ -144,11 +169,18 @@ fn next(
         if trace::interrupted() {
             return Ok(Next::Quit);
         }
-        if watching.live.age() >= view.interval {
+        // Keys come first, because an update may take longer than the interval.
+        let is_due = watching.live.age() >= view.interval;
+        let pause = if is_due { Duration::ZERO } else { trace::PAUSE };
+        if let Some(key) = input.key(pause)? {
+            return Ok(Next::Key(key));
+        }
+        if is_due {
             return Ok(Next::Due);
         }
-        if let Some(key) = input.key(trace::PAUSE)? {
-            return Ok(Next::Key(key));
+        if CONTINUED.swap(false, Ordering::Relaxed) {
+            screen.continued()?;
+            return Ok(Next::Resized);
         }
         if screen.0.size()? != drawn {
             return Ok(Next::Resized);
