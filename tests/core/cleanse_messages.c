@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that one-shot GCM-SIV calls leave no keys derived from the nonce on the stack: no round keys,
- * no round keys of the inverse cipher, and no hash subkey. Each call runs on a separate stack, which
- * the test then searches. To check the search itself, one function leaves keys there on purpose, and
- * the search must find them. The search ignores single round keys, because the compiler may spill
- * them.
+ * Tests that one-shot GCM-SIV calls leave no keys derived from the nonce on the stack: no round
+ * keys, no round keys of the inverse cipher, and no hash subkey. Each call runs on a separate
+ * stack, which the test then searches. To check the search itself, one function leaves keys there
+ * on purpose, and the search must find them. The search ignores single round keys, because the
+ * compiler may spill them.
  */
 #define _GNU_SOURCE /* memmem() */
 #include "common.h"

@@ -160,8 +160,8 @@ static struct sealed sealed_of(size_t key_len, size_t iv_len, size_t len)
 }
 
 /* Seals streaming and one-shot. In modes that stream, seals a text of at least 32 bytes in two
- * pieces. For these modes, also decrypts with streaming calls, and computes the tag without checking
- * it. */
+ * pieces. For these modes, also decrypts with streaming calls, and computes the tag without
+ * checking it. */
 static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sealed *m)
 {
     const size_t half = a->unit == 0 ? 0 : m->n.text / 32 * 16;
@@ -258,8 +258,8 @@ static unsigned watch_aead(const struct tr_backend *b, const struct aead *a, siz
 }
 
 /* Returns the step between text lengths. Under the tracker, it is small for GCM with AES
- * instructions, which has separate code for each number of blocks and each tail. The caller asks for
- * it with 128-bit keys only. */
+ * instructions, which has separate code for each number of blocks and each tail. The caller asks
+ * for it with 128-bit keys only. */
 static size_t aead_stride(const struct tr_backend *b, bool gcm)
 {
     if (is_sparse(b))
