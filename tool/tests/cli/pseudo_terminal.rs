@@ -91,9 +91,23 @@ impl PseudoTerminal {
         true
     }
 
+    /// Waits until the program writes something that it has not written yet.
+    pub fn writes(&mut self) {
+        let begun = Instant::now();
+        while !self.read(Duration::from_millis(50)) {
+            assert!(begun.elapsed() < within(PATIENCE), "{}", self.text());
+        }
+    }
+
+    /// Reads what was written so far.
+    pub fn drain(&mut self) {
+        while self.read(Duration::ZERO) {}
+    }
+
     /// Waits until the screen is as wanted, and returns its text.
     pub fn wait(&mut self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) -> String {
         let begun = Instant::now();
+        self.drain();
         while !wanted(self.screen.screen()) {
             assert!(
                 begun.elapsed() < within(PATIENCE),
@@ -134,8 +148,10 @@ impl PseudoTerminal {
 
     pub fn resize(&mut self, rows: u16, columns: u16) {
         // What was written for the old size is not for the new one.
-        while self.read(Duration::ZERO) {}
+        self.drain();
         self.screen.set_size(rows, columns);
+        // Only a redraw fills it again.
+        self.screen.process(b"\x1b[2J");
         // SAFETY: the pointer is valid.
         let set = unsafe {
             libc::ioctl(
@@ -161,7 +177,7 @@ impl PseudoTerminal {
                 self.text()
             );
         };
-        while self.read(Duration::ZERO) {}
+        self.drain();
         assert!(!self.screen.screen().alternate_screen(), "{}", self.text());
         assert!(!self.screen.screen().hide_cursor());
         let written = String::from_utf8_lossy(&self.written).into_owned();

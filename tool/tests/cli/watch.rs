@@ -4,7 +4,7 @@
 
 use crate::json::valid;
 use crate::pseudo_terminal::PseudoTerminal;
-use crate::support::{contains, skip, Finish, Guarded, Place, TOOL};
+use crate::support::{contains, skip, within, Finish, Guarded, Place, TOOL};
 use crate::trace::{can_sample, openssl, work, working};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -79,7 +79,8 @@ fn the_row_shows_the_class_fits_the_terminal_and_goes_with_the_work() {
     );
     for (rows, columns) in [(5, 40), (2, 20), (1, 1), (3, 300)] {
         terminal.resize(rows, columns);
-        terminal.wait("AES", |screen| !screen.contents().trim().is_empty());
+        let expected = &"AES"[..usize::from(columns).min(3)];
+        terminal.wait("AES", |screen| screen.contents().starts_with(expected));
     }
     terminal.resize(24, 160);
     terminal.shows(&["nginx", class, "LIBRARY"]);
@@ -120,17 +121,14 @@ fn the_row_changes_with_the_code() {
         let row = text.lines().find(|line| line.contains("second"));
         !text.contains("first") && row.is_some_and(|row| row.contains(second))
     });
-    // The command ends with the screen.
+    // The command ends with the screen, and so do the programs of its shell.
     let row = terminal.line("second").unwrap();
     let pid = row.split_whitespace().next().unwrap().to_owned();
     terminal.press("q");
     assert_eq!(terminal.ends_restored().code(), Some(0));
     let begun = Instant::now();
     while Path::new("/proc").join(&pid).join("exe").exists() {
-        // Its shell was ended. The program itself belongs to nobody now.
-        // SAFETY: kill() takes any numbers.
-        unsafe { libc::kill(pid.parse().unwrap(), libc::SIGKILL) };
-        assert!(begun.elapsed() < Duration::from_secs(5));
+        assert!(begun.elapsed() < within(Duration::from_secs(10)));
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -167,7 +165,9 @@ fn keys_lead_to_details_help_and_another_order() {
     // While it is paused, an ended process stays.
     drop(child);
     std::thread::sleep(Duration::from_millis(1500));
+    terminal.drain();
     terminal.press("j");
+    terminal.writes();
     terminal.shows(&["PAUSED", "nginx"]);
     terminal.press(" ");
     terminal.shows(&["The process has ended."]);
@@ -202,9 +202,11 @@ fn the_terminal_is_restored_however_it_ends() {
     std::thread::sleep(Duration::from_millis(100));
     terminal.child.signal(libc::SIGTERM);
     assert_eq!(terminal.ends_restored().code(), Some(0), "SIGTERM");
-    let mut terminal = started(&["-n", "2"]);
+    // These may end before anybody looks.
+    let short = |options: &[&str]| watch(&place, &[&["-p", &own], options].concat(), 24, 80);
+    let mut terminal = short(&["-n", "2"]);
     assert_eq!(terminal.ends_restored().code(), Some(0), "-n");
-    let mut terminal = started(&["--panic-at", "2"]);
+    let mut terminal = short(&["--panic-at", "2"]);
     assert_eq!(terminal.ends_restored().code(), Some(101), "panic");
     // The message is on the screen that stays.
     contains(&terminal.text(), &["panicked", "as --panic-at asks"]);
@@ -223,7 +225,10 @@ fn it_ends_with_its_terminal() {
     let mut child = terminal.hang_up();
     let begun = Instant::now();
     while child.0.try_wait().unwrap().is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(10), "it goes on");
+        assert!(
+            begun.elapsed() < within(Duration::from_secs(20)),
+            "it goes on"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -349,6 +354,30 @@ fn a_command_has_no_part_of_the_output_and_gives_its_status() {
     contains(&said.failed(127), &["no-such-command: command not found"]);
 }
 
+/// The reader of the tables goes away, and the command and its child ignore SIGTERM.
+#[test]
+fn a_command_ends_with_watch() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let pids = place.path("pids");
+    let script = "trap '' TERM; sleep 600 & echo $! $$ >\"$0\"; wait";
+    let mut tool = place.tool(["watch", "--batch", "--interval", "0.1", "--", "sh", "-c"]);
+    let tool = tool.args([script, pids.to_str().unwrap()]);
+    let mut child = Guarded(tool.stdout(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+    lines.nth(4).unwrap().unwrap();
+    drop(lines);
+    assert_eq!(child.0.wait().unwrap().code(), Some(1));
+    let pids = std::fs::read_to_string(&pids).unwrap();
+    assert_eq!(pids.split_whitespace().count(), 2);
+    for pid in pids.split_whitespace() {
+        // The one whose parent has ended may be a zombie until somebody waits for it.
+        assert!(!Path::new("/proc").join(pid).join("exe").exists(), "{pid}");
+    }
+}
+
 /// The rate agrees with the bytes that `run --count` reports at the end.
 #[test]
 fn counted_bytes_are_shown_as_a_rate() {
@@ -391,8 +420,8 @@ fn counted_bytes_are_shown_as_a_rate() {
     let executed = counts.list("/run/executed");
     let bytes = executed.iter().filter(|one| one["operation"] == "ctr");
     let bytes: f64 = bytes.map(|one| one["bytes"].as_f64().unwrap()).sum();
-    // It was the rate of three intervals, and the program worked a part of the time.
-    let (least, most) = (0.8 * 3.0 * INTERVAL * rate, 1.5 * time * rate);
+    // The rate is that of at least two intervals. The processor may have been busy meanwhile.
+    let (least, most) = (0.8 * 2.0 * INTERVAL * rate, 4.0 * time * rate);
     assert!(
         bytes > least && bytes < most,
         "{bytes}, {rate} a second, {time} s"
@@ -436,6 +465,15 @@ fn what_cannot_be_watched_is_said() {
     contains(&said.failed(1), &["cannot write to standard output"]);
 }
 
+/// A directory that is removed at the end, also that of a test that fails.
+struct Removed(std::path::PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// Without privileges, the screen says what is missing.
 #[test]
 fn another_user_sees_own_processes_and_which_capability_shows_more() {
@@ -454,6 +492,7 @@ fn another_user_sees_own_processes_and_which_capability_shows_more() {
     // The tool's directory may be closed to others.
     let dir = std::env::temp_dir().join(format!("tenrounds-watch-{}", std::process::id()));
     std::fs::create_dir(&dir).unwrap();
+    let _removed = Removed(dir.clone());
     std::fs::set_permissions(&dir, PermissionsExt::from_mode(0o755)).unwrap();
     let tool = dir.join("tenrounds");
     std::fs::copy(TOOL, &tool).unwrap();
@@ -466,5 +505,4 @@ fn another_user_sees_own_processes_and_which_capability_shows_more() {
     terminal.press("q");
     assert_eq!(terminal.ends_restored().code(), Some(0));
     drop(own);
-    std::fs::remove_dir_all(&dir).unwrap();
 }
