@@ -15,7 +15,6 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::{cursor, execute, style, terminal};
 use ratatui::{Frame, Terminal};
 use std::io::{self, stdout, IsTerminal, Stdout};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Refuses to draw where nobody would see it.
@@ -56,28 +55,8 @@ impl Screen {
         if opened.is_err() {
             restore();
         }
-        remember_continue();
         opened.map(Screen)
     }
-
-    /// Takes the terminal again after SIGSTOP and SIGCONT: the shell has set it for itself.
-    fn continued(&mut self) -> io::Result<()> {
-        // crossterm does nothing if it believes the terminal to be raw.
-        terminal::disable_raw_mode()?;
-        terminal::enable_raw_mode()?;
-        execute!(stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
-        self.0.clear()
-    }
-}
-
-static CONTINUED: AtomicBool = AtomicBool::new(false);
-
-fn remember_continue() {
-    extern "C" fn remember(_: libc::c_int) {
-        CONTINUED.store(true, Ordering::Relaxed);
-    }
-    // SAFETY: the handler only stores to an atomic.
-    unsafe { libc::signal(libc::SIGCONT, remember as *const () as libc::sighandler_t) };
 }
 
 impl Drop for Screen {
@@ -177,10 +156,6 @@ fn next(
         }
         if is_due {
             return Ok(Next::Due);
-        }
-        if CONTINUED.swap(false, Ordering::Relaxed) {
-            screen.continued()?;
-            return Ok(Next::Resized);
         }
         if screen.0.size()? != drawn {
             return Ok(Next::Resized);

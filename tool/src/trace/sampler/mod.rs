@@ -226,7 +226,7 @@ impl Sampler {
     /// sampler, because ptrace knows a tracer by its thread.
     pub fn events(&mut self) -> Vec<Event> {
         if let Some(stops) = &mut self.stops {
-            return stops.samples();
+            return stops.events();
         }
         let mut events = Vec::new();
         for ring in &self.rings {

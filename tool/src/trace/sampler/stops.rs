@@ -24,6 +24,8 @@ const LATE: u64 = 3;
 /// The processes that are sampled, with all that they start.
 pub struct Stops {
     processes: BTreeSet<u32>,
+    /// The name of each process. A new name is a new program.
+    names: HashMap<u32, String>,
     threads: HashMap<u32, Clock>,
     /// Ticks of processor time between two samples of a thread.
     period: u64,
@@ -42,6 +44,7 @@ impl Stops {
     pub fn new(rate: u32) -> Stops {
         Stops {
             processes: BTreeSet::new(),
+            names: HashMap::new(),
             threads: HashMap::new(),
             period: u64::from(MOST / rate.clamp(1, MOST)),
             attached: Vec::new(),
@@ -59,25 +62,31 @@ impl Stops {
         Ok(())
     }
 
-    /// One sample of each thread that has run for a period since its last one.
-    pub fn samples(&mut self) -> Vec<Event> {
+    /// What happened since the last call, with one sample of each thread that has run for a period
+    /// since its last one.
+    pub fn events(&mut self) -> Vec<Event> {
         let mut samples = Vec::new();
-        self.find_children();
-        for (pid, tid) in self.due() {
+        let mut events = self.find_children();
+        for (pid, tid) in self.due(&mut events) {
             let is_attached = ptrace::seize(raw(tid), ptrace::Options::empty()).is_ok();
             if is_attached && ptrace::interrupt(raw(tid)).is_ok() {
                 self.attached.push((pid, tid));
             }
         }
         self.collect(&mut samples);
-        samples.into_iter().map(Event::Sample).collect()
+        events.extend(samples.into_iter().map(Event::Sample));
+        events
     }
 
-    /// Adds what the processes have started, and removes those that have ended.
-    fn find_children(&mut self) {
+    /// Adds what the processes have started. Removes those that have ended, and returns their ends.
+    fn find_children(&mut self) -> Vec<Event> {
         let root = Root::machine();
-        self.processes
-            .retain(|pid| root.exists(format!("/proc/{pid}")));
+        let has_ended = |pid: &u32| !root.exists(format!("/proc/{pid}"));
+        let ended: Vec<u32> = self.processes.iter().copied().filter(has_ended).collect();
+        for pid in &ended {
+            self.processes.remove(pid);
+            self.names.remove(pid);
+        }
         let mut new: Vec<u32> = self.processes.iter().copied().collect();
         while let Some(pid) = new.pop() {
             for tid in tasks(pid) {
@@ -87,17 +96,30 @@ impl Stops {
                 new.extend(children.filter(|child| self.processes.insert(*child)));
             }
         }
+        let ended = ended.into_iter();
+        ended.map(|pid| Event::Ended { pid, tid: pid }).collect()
     }
 
-    /// The threads that run and have a sample due.
-    fn due(&mut self) -> Vec<(u32, u32)> {
+    /// The threads that run and have a sample due. Adds an event for each process with a new name.
+    fn due(&mut self, events: &mut Vec<Event>) -> Vec<(u32, u32)> {
         let mut before = std::mem::take(&mut self.threads);
         let mut due = Vec::new();
         for pid in &self.processes {
             for tid in tasks(*pid) {
-                let Some((runs, total)) = status(*pid, tid) else {
+                let Some(Status { name, runs, total }) = status(*pid, tid) else {
                     continue;
                 };
+                if tid == *pid {
+                    let before = self.names.insert(*pid, name.clone());
+                    if before.is_some_and(|before| before != name) {
+                        events.push(Event::Named {
+                            pid: *pid,
+                            tid,
+                            name,
+                            executed: true,
+                        });
+                    }
+                }
                 let known = before.remove(&tid).filter(|clock| clock.total <= total);
                 let mut clock = known.unwrap_or(Clock {
                     total,
@@ -153,8 +175,16 @@ fn tasks(pid: u32) -> Vec<u32> {
     names.iter().filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Whether a thread runs, and its processor time (proc_pid_stat(5)).
-fn status(pid: u32, tid: u32) -> Option<(bool, u64)> {
+/// The status of a thread (proc_pid_stat(5)).
+#[derive(Debug, PartialEq, Eq)]
+struct Status {
+    name: String,
+    runs: bool,
+    /// Its processor time, in ticks.
+    total: u64,
+}
+
+fn status(pid: u32, tid: u32) -> Option<Status> {
     parsed(
         &Root::machine()
             .text(format!("/proc/{pid}/task/{tid}/stat"))
@@ -162,12 +192,17 @@ fn status(pid: u32, tid: u32) -> Option<(bool, u64)> {
     )
 }
 
-fn parsed(stat: &str) -> Option<(bool, u64)> {
-    // The name before may contain anything.
-    let (_, rest) = stat.rsplit_once(") ")?;
+fn parsed(stat: &str) -> Option<Status> {
+    // The name may contain anything.
+    let (before, rest) = stat.rsplit_once(") ")?;
+    let (_, name) = before.split_once(" (")?;
     let fields: Vec<&str> = rest.split(' ').collect();
     let ticks = |index: usize| fields.get(index)?.parse::<u64>().ok();
-    Some((fields[0] == "R", ticks(11)? + ticks(12)?))
+    Some(Status {
+        name: name.to_owned(),
+        runs: fields[0] == "R",
+        total: ticks(11)? + ticks(12)?,
+    })
 }
 
 enum Stop {
@@ -328,8 +363,15 @@ mod tests {
         let stat = |name: &str, state: &str| {
             format!("7 ({name}) {state} 1 7 7 0 -1 4194304 1 0 0 0 12 30 0 0 20 0 1 0 5 1 1\n")
         };
-        assert_eq!(parsed(&stat("nginx", "R")), Some((true, 42)));
-        assert_eq!(parsed(&stat("a) R 9 (b", "S")), Some((false, 42)));
+        let seen = |name: &str, runs| {
+            Some(Status {
+                name: name.to_owned(),
+                runs,
+                total: 42,
+            })
+        };
+        assert_eq!(parsed(&stat("nginx", "R")), seen("nginx", true));
+        assert_eq!(parsed(&stat("a) R 9 (b", "S")), seen("a) R 9 (b", false));
         for wrong in [
             "",
             "7 (x)",
