@@ -65,7 +65,7 @@ pub fn entry(caller: Option<&Caller>) -> Entry {
     let found = ENTRIES.iter().find(|(_, modules, functions)| {
         let begins = |start: &&str| caller.function.starts_with(*start);
         modules.contains(&caller.module.as_str())
-            || caller.module == "kernel" && functions.iter().any(|start| begins(start))
+            || caller.module == "kernel" && functions.iter().any(begins)
     });
     found.map_or(Entry::Other, |(entry, _, _)| *entry)
 }
