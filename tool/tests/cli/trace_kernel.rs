@@ -3,7 +3,7 @@
 //! program, in guests.
 
 use crate::json::valid;
-use crate::support::{contains, Place};
+use crate::support::{contains, Finish, Place};
 use std::path::Path;
 
 /// A kernel that can count does so; another one, or another user, is told what is missing.
