@@ -170,18 +170,20 @@ impl Gains {
 mod tests {
     use super::super::THEMES;
     use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     fn of(rows: &str) -> Result<Gains> {
-        let place = std::env::temp_dir().join(format!("tenrounds-gains-{}", std::process::id()));
-        std::fs::create_dir_all(&place).unwrap();
-        let file = place.join(format!("{}.json", rows.len()));
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tenrounds-gains-{}-{serial}.json", std::process::id());
+        let file = std::env::temp_dir().join(name);
         let document = format!(
             r#"{{"date": "2026-11-25", "processor": "Some CPU", "system": "Debian", "openssl": "OpenSSL 9",
             "rounds": 9, "rows": [{rows}]}}"#
         );
         std::fs::write(&file, document).unwrap();
-        let gains = Gains::of(&Chart { rows: file }, Path::new("/"));
-        std::fs::remove_dir_all(&place).unwrap();
+        let gains = Gains::of(&Chart { rows: file.clone() }, Path::new("/"));
+        std::fs::remove_file(&file).unwrap();
         gains
     }
 
