@@ -80,8 +80,8 @@ impl Gains {
         let room = f64::from(WIDTH - 2 * MARGIN);
         let about = format!("{processor} · {system} · {openssl} · {date}");
         let notes = format!(
-            "CPU time for each byte, stock OpenSSL divided by tenrounds; medians of {rounds} alternated pairs. \
-             Red line: the ratio that the share of AES in the stock program's CPU time allows."
+            "CPU time for each byte, stock AES (OpenSSL's, Java's own) divided by tenrounds; \
+             medians of {rounds} alternated pairs. Red line: the ratio that the share of AES in the stock program's CPU time allows."
         );
         Ok(Gains {
             about: wrap(&about, 14.0, room),
