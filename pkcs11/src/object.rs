@@ -346,8 +346,8 @@ impl Object {
         !self.keepers.lock().is_empty()
     }
 
-    /// Registers a session that keeps this key. Returns false without memory, and for an object that
-    /// is stale: retire() may not have seen the session.
+    /// Registers a session that keeps this key. Returns false without memory, and for a stale
+    /// object: retire() may not have seen the session.
     pub fn keep(&self, session: CK_SESSION_HANDLE) -> bool {
         let mut keepers = self.keepers.lock();
         if keepers.try_reserve(1).is_err() {

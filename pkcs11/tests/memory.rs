@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Failing allocations. Rust ends the process when a small one fails, which stable Rust cannot
 //! prevent. Messages with a key that the session keeps therefore allocate nothing. If an allocation
-//! fails whose size depends on the caller, or on the number of sessions or objects, the call returns
-//! CKR_HOST_MEMORY. One test, because the allocator is the process's.
+//! fails whose size depends on the caller, or on the number of sessions or objects, the call
+//! returns CKR_HOST_MEMORY. One test, because the allocator is the process's.
 
 // The arguments of ck! may be unsafe.
 #![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]

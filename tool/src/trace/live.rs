@@ -126,8 +126,8 @@ impl Live {
 
 /// A window has at most about twice so many parts, because each result adds all of them up.
 const MOST_PARTS: u32 = 60;
-/// Code without a file is classified again after this time: a just-in-time compiler may have replaced
-/// it.
+/// Code without a file is classified again after this time: a just-in-time compiler may have
+/// replaced it.
 const FRESH: Duration = Duration::from_secs(2);
 /// Parts that together are shorter than the window by so much are a whole window: a part begins
 /// some milliseconds late.

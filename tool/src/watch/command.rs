@@ -28,7 +28,7 @@ impl Running {
         if std::io::stderr().is_terminal() {
             command.stderr(Stdio::null());
         }
-        // A session of its own: it has no terminal, and its process group can be signalled as a whole.
+        // A session of its own: no terminal, and a process group that is signalled as a whole.
         // SAFETY: the closure only calls setsid(), which is async-signal-safe.
         unsafe {
             command.pre_exec(|| {

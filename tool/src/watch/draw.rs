@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The pages of the screen: the table of processes, the details of one, and help. All characters are
-//! ASCII, for terminals of every kind. Names of processes and files were cleaned by `trace`.
+//! The pages of the screen: the table of processes, the details of one, and help. All characters
+//! are ASCII, for terminals of every kind. Names of processes and files were cleaned by `trace`.
 
 use super::result::{class, library, main_finding, megabytes, mode, Watch};
 use super::view::{Page, Sort, View};

@@ -68,8 +68,8 @@ impl Sampler {
         }
     }
 
-    /// This user's processes, because all are refused. They are not stopped where perf_event_open is
-    /// refused even for this process: nobody named them.
+    /// This user's processes, because all are refused. They are not stopped where perf_event_open
+    /// is refused even for this process: nobody named them.
     fn own(error: &io::Error, rate: u32) -> Result<Sampler> {
         let wanted = Wanted {
             rate,
@@ -222,8 +222,8 @@ impl Sampler {
         self.rings.iter().for_each(Ring::stop);
     }
 
-    /// All that happened since the last call, in order. Must be called by the thread that opened the
-    /// sampler, because ptrace knows a tracer by its thread.
+    /// All that happened since the last call, in order. Must be called by the thread that opened
+    /// the sampler, because ptrace knows a tracer by its thread.
     pub fn events(&mut self) -> Vec<Event> {
         if let Some(stops) = &mut self.stops {
             return stops.events();

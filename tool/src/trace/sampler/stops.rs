@@ -287,8 +287,8 @@ fn sample(pid: u32, tid: u32) -> Option<Sample> {
     })
 }
 
-/// The general registers of a stopped thread (NT_PRSTATUS), as words; None for a 32-bit program on a
-/// 64-bit kernel.
+/// The general registers of a stopped thread (NT_PRSTATUS), as words; None for a 32-bit program
+/// on a 64-bit kernel.
 fn general(tid: u32) -> Option<Vec<usize>> {
     const NT_PRSTATUS: usize = 1;
     let mut words = vec![0usize; WORDS];
