@@ -12,7 +12,7 @@ use classify::hot::Work;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Text};
-use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
+use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 use ratatui::Frame;
 
 pub fn page(frame: &mut Frame, view: &View, watch: Option<&Watch>, machine: &str) {
@@ -238,10 +238,13 @@ fn style(process: &Process, colour: bool) -> Style {
 
 /// Lines that are scrolled.
 fn text(frame: &mut Frame, area: Rect, view: &View, lines: Vec<String>) {
-    let last = lines.len().saturating_sub(usize::from(area.height));
-    let first = usize::from(view.scroll).min(last);
-    let lines: Vec<Line> = lines.into_iter().skip(first).map(Line::from).collect();
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), area);
+    let columns = Some(usize::from(area.width));
+    let folded = crate::style::folded(&lines.join("\n"), columns);
+    let last = folded.lines().count().saturating_sub(area.height.into());
+    let first = view.scroll.get().min(last);
+    view.scroll.set(first);
+    let lines: Vec<Line> = folded.lines().skip(first).map(Line::from).collect();
+    frame.render_widget(Paragraph::new(lines), area);
 }
 
 /// What is known about the selected process.
@@ -430,6 +433,25 @@ mod tests {
             .draw(|frame| page(frame, view, watch, "A processor, 2 processors"))
             .unwrap();
         terminal.backend().buffer().clone()
+    }
+
+    #[test]
+    fn the_last_line_is_reached_and_left_again() {
+        let processes = vec![process(7, "nginx", vec![finding(Work::Vaes512, 60)])];
+        let watch = watch(processes);
+        let mut view = view(false);
+        view.settle(&watch);
+        press(&mut view, Key::Enter, &watch);
+        let first = lines(&drawn(&view, Some(&watch), 30, 8));
+        press(&mut view, Key::End, &watch);
+        let end = lines(&drawn(&view, Some(&watch), 30, 8));
+        assert!(end.iter().any(|line| line.contains("0x1020")), "{end:#?}");
+        press(&mut view, Key::PageDown, &watch);
+        assert_eq!(lines(&drawn(&view, Some(&watch), 30, 8)), end);
+        press(&mut view, Key::Up, &watch);
+        assert_ne!(lines(&drawn(&view, Some(&watch), 30, 8)), end);
+        press(&mut view, Key::Home, &watch);
+        assert_eq!(lines(&drawn(&view, Some(&watch), 30, 8)), first);
     }
 
     fn lines(buffer: &Buffer) -> Vec<String> {

@@ -4,6 +4,7 @@
 use super::input::Key;
 use super::result::Watch;
 use crate::trace::Process;
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::time::Duration;
 
@@ -62,8 +63,8 @@ pub struct View {
     pub selected: Option<u64>,
     /// Its row, where the selection stays if the process has no samples any more.
     pub row: usize,
-    /// The first line of a page of text.
-    pub scroll: u16,
+    /// The first line of a page of text. Drawing limits it to the lines that there are.
+    pub scroll: Cell<usize>,
     pub colour: bool,
     /// What the line below the headline says.
     pub notes: Vec<String>,
@@ -83,7 +84,7 @@ impl View {
             interval,
             selected: None,
             row: 0,
-            scroll: 0,
+            scroll: Cell::new(0),
             colour,
             notes: Vec::new(),
         }
@@ -143,13 +144,13 @@ impl View {
 
     fn open(&mut self, page: Page) {
         self.page = page;
-        self.scroll = 0;
+        self.scroll.set(0);
     }
 
     fn step(&mut self, key: Key, watch: Option<&Watch>) {
         let at = match self.page {
             Page::Table => self.row,
-            Page::Detail | Page::Help => usize::from(self.scroll),
+            Page::Detail | Page::Help => self.scroll.get(),
         };
         let to = match key {
             Key::Up | Key::Char('k') => at.saturating_sub(1),
@@ -166,8 +167,7 @@ impl View {
                 self.select(to, &rows);
             }
             (Page::Table, None) => {}
-            // Drawing stops at the last line.
-            (Page::Detail | Page::Help, _) => self.scroll = u16::try_from(to).unwrap_or(u16::MAX),
+            (Page::Detail | Page::Help, _) => self.scroll.set(to),
         }
     }
 }
