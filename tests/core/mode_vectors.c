@@ -445,7 +445,7 @@ static void run_file(const struct vector_file *f, FILE *in)
             backends[count++] = tr_backend_at(k);
     char error[160];
     size_t left = 0; /* the cases to skip */
-    while (case_read(in, &c, error)) {
+    while ((left == 0 ? case_read : case_skip)(in, &c, error)) {
         n[c.verdict]++;
         if (left-- != 0)
             continue;

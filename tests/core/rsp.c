@@ -30,11 +30,10 @@ __attribute__((format(printf, 2, 3))) static bool wrong(struct reader *r, const 
 
 static int hex_digit(char c)
 {
-    static const char digits[] = "0123456789abcdefABCDEF";
-    const char *p = c == '\0' ? NULL : strchr(digits, c);
-    if (p == NULL)
-        return -1;
-    return (int)(p - digits) < 16 ? (int)(p - digits) : (int)(p - digits) - 6;
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20; /* lower case */
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static bool hex(struct reader *r, const char *text, struct rsp_bytes *out)
