@@ -3,7 +3,7 @@
  * Seals all files of a directory with multi-buffer calls, or opens them again:
  *
  *     seal_directory seal [--own-keys] KEY FROM TO   makes TO/NAME.sealed from each file FROM/NAME
- *     seal_directory open KEY FROM TO                opens them again
+ *     seal_directory open KEY FROM TO                makes TO/NAME from each file FROM/NAME.sealed
  *
  * KEY is a file of 16, 24 or 32 random bytes. The program uses tenrounds.h alone. README.md
  * describes the file format and says why the mode is CCM.
@@ -40,7 +40,7 @@ struct file {
     char *name;    /* without SUFFIX */
     uint8_t *data; /* of `room` bytes: header, data, tag */
     size_t room;
-    size_t len;   /* of the data */
+    size_t len;   /* of the data; of the whole file until open_all() */
     uint8_t *aad; /* header and name */
     struct tr_ccm_key own_key;
     const struct tr_ccm_key *key; /* points to own_key, or to the key of all files */
@@ -292,7 +292,8 @@ static int seal(struct file *files, size_t count, double *ratio)
     return good;
 }
 
-/* Whether this program sealed the file, by its header, and in the same way as the first file. */
+/* Whether the file has this program's header, and was sealed with --own-keys if and only if the
+ * first file was. */
 static int is_sealed(const struct file *file)
 {
     static int first = 1;

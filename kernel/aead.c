@@ -113,8 +113,8 @@ static bool hold(const struct message *m, unsigned int len)
 }
 
 /* Processes the data and computes the tag. The core can continue in mid-block, so each step takes
- * all bytes of its piece. The last step also computes the tag, so a one-step message, such as a
- * packet, acquires the registers only once. */
+ * all its bytes and leaves no partial block to the next step. The last step also computes the tag,
+ * so a one-step message, such as a packet, acquires the registers only once. */
 static noinline int crypt_data(struct message *m, const struct short_aad *aad, u8 tag[TR_BLOCK])
 {
     struct tr_steps steps __uninitialized;

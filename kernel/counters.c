@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Counters in debugfs. tenrounds/counters has one line per algorithm, "NAME calls N bytes N steps
- * N", for encryption and decryption together. A step is one contiguous piece of a scatterlist, at
- * most a page. Two more lines, "holds N" and "refused N", count the requests for the vector
+ * N", for encryption and decryption together. A step is one contiguous piece of a request's data,
+ * at most a page. Two more lines, "holds N" and "refused N", count the requests for the vector
  * registers that succeeded and failed. While the parameter "measure" is set, the line
  * "longest_hold_ns N" follows. tenrounds/backend has the name of the backend.
  */

@@ -33,8 +33,8 @@ static int cmac_set_key(struct crypto_shash *tfm, const u8 *raw, unsigned int le
 }
 
 /* Encrypts the three constants of RFC 3566 section 4. The results are the chaining key and the
- * subkeys. Like the kernel's template, it accepts all sizes of AES keys, not only RFC 3566's 128
- * bits. */
+ * subkeys. As in the kernel's template, the raw key may have any size of AES keys, not only RFC
+ * 3566's 128 bits. */
 static int xcbc_set_key(struct crypto_shash *tfm, const u8 *raw, unsigned int len)
 {
     struct tr_cmac_key *key = key_of(tfm);
@@ -55,8 +55,8 @@ static int xcbc_set_key(struct crypto_shash *tfm, const u8 *raw, unsigned int le
 
 static enum tr_kernel_alg alg_of(struct shash_desc *desc);
 
-/* Adds data to a message. Unless `tag` is NULL, also ends the message and writes its tag: both then
- * need the registers only once. */
+/* Adds data to a message. Unless `tag` is NULL, also ends the message and writes its tag. The last
+ * step and the tag are computed in one hold. */
 static int add(struct shash_desc *desc, const u8 *data, unsigned int len, u8 *tag)
 {
     const struct tr_cmac_key *key = key_of(desc->tfm);

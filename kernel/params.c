@@ -28,7 +28,7 @@ MODULE_PARM_DESC(refuse,
 
 bool tr_kernel_measure;
 
-/* Setting the parameter restarts the measurement. */
+/* Setting the parameter to true restarts the measurement. */
 static int set_measure(const char *value, const struct kernel_param *parameter)
 {
     int cpu, err = param_set_bool(value, parameter);

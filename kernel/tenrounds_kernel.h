@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Declarations that the module's files share. The module consists of the core (../core, the same
- * files as in user space) and
+ * Declarations that the module's files share. The module consists of files of the core (../core;
+ * Kbuild lists them) and
  *
  *   module.c      loading and unloading: tests and selects a backend, registers algorithms
  *   params.c      the module's parameters

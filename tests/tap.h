@@ -83,7 +83,8 @@ static inline bool tap_same(const void *got, const void *expected, size_t len)
     return false;
 }
 
-/* Ends the report. Returns non-zero, for main(), if a result failed or the plan was not met. */
+/* Ends the report. Returns non-zero, for main(), if a result failed, if there was no result, or if
+ * the plan was not met. */
 static inline int tap_done(void)
 {
     if (tap.run != tap.planned)

@@ -141,8 +141,8 @@ TR_INLINE TR_TARGET V v_swap_halves(V x)
 }
 
 /*
- * PMULL multiplies the low halves, and PMULL2 the high halves. A product of a low and a high half
- * exchanges the halves of b first. Such products come in pairs with the same b, so the compiler
+ * PMULL multiplies the low halves, and PMULL2 the high halves. So v_clmul_lh() and v_clmul_hl()
+ * first exchange the halves of b. Callers use both functions with the same b, so the compiler
  * exchanges the halves only once.
  */
 TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)

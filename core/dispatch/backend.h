@@ -109,8 +109,8 @@ struct tr_xts_run {
     unsigned full_done;
 };
 
-/* Consecutive data units of XTS, all of the same length: the first tweak of each, and the blocks of
- * a data unit, a multiple of TR_XTS_UNIT_STEP. */
+/* Consecutive data units of XTS, all of the same length: the first tweak of each, and the number of
+ * blocks in a data unit, a multiple of TR_XTS_UNIT_STEP. */
 #define TR_XTS_UNIT_STEP 32u
 struct tr_xts_units {
     const uint8_t (*tweak)[TR_BLOCK];
@@ -133,7 +133,8 @@ typedef enum tr_status tr_xts_unit_fn(const struct tr_xts_key *x, const uint8_t 
 
 /*
  * Decrypts the last two blocks of a message of CBC with ciphertext stealing, 16 + `last` bytes,
- * where `last` is 1 to 16. Updates `iv`. If `cut_first` is set, the cut block comes first (CS1),
+ * where `last` is 1 to 16. Updates `iv`. The message has only the first `last` bytes of one of the
+ * two ciphertext blocks, the cut block. If `cut_first` is set, the cut block comes first (CS1),
  * else the full block (CS2, CS3).
  */
 typedef void tr_cts_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK], uint8_t *out,
@@ -153,8 +154,9 @@ struct tr_backend {
     void (*expand_key)(struct tr_aes_key *key, const uint8_t *raw);
     /* Sets only `enc`, for modes that only encrypt. NULL if that is not faster. */
     void (*expand_encryption_key)(struct tr_aes_key *key, const uint8_t *raw);
-    /* Computes, from the hash subkey `h`, the powers that every message needs. GHASH operations
-     * compute more powers on demand. */
+    /* Computes, from the hash subkey `h`, the first powers of H, or vperm's multiplication tables.
+     * GHASH operations compute more powers on demand (modes/ghash.h). If NULL, the function of a
+     * weaker backend runs. */
     void (*ghash_key)(struct tr_ghash_key *key);
     /* As ghash_key, but without vector registers: for use when the environment refuses the
      * registers. */
@@ -211,9 +213,9 @@ tr_bulk_fn tr_vperm256_ghash;
 /* The features whose registers the operating system saves if XCR0 has this value. */
 tr_features tr_features_saved(uint64_t xcr0);
 
-/* As tr_mask_parse(). Also sets *wanted to AVX512 if the text has the word "avx512", else to 0.
- * Where 512-bit registers lower the clock, selection does not use AVX512 unless it is in *wanted.
- * The pointer `bad` must not be NULL. */
+/* As tr_mask_parse(). Also sets *wanted to TR_FEATURE_AVX512 if the text has the word "avx512",
+ * else to 0. Where 512-bit registers lower the clock, selection does not use TR_FEATURE_AVX512
+ * unless it is in *wanted. The pointer `bad` must not be NULL. */
 enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
                             const char **bad);
 

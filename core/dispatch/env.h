@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The core's environment: what the core needs from its host. It includes the features that are
- * never usable, access to the vector registers, the modes that exist, the user's mask, and a fatal
- * handler. This file and env_hosted.c are the environment of a process, where the registers are
- * always available. The kernel module uses kernel/env_kernel.h instead, because the kernel may
+ * The core's environment: what the core needs from its host. The environment defines the features
+ * that are never usable, access to the vector registers, the modes that exist, the user's mask, and
+ * a fatal handler. This file and env_hosted.c are the environment of a process, where the registers
+ * are always available. The kernel module uses kernel/env_kernel.h instead, because the kernel may
  * refuse access to the registers, and limits how long a call may use them.
  */
 #ifndef TR_ENV_H
@@ -16,7 +16,8 @@
 #else
 
 /* TR_ENV_ALL_MODES is 1 if the build has all modes. If it is 0, the build omits CFB, OFB, key wrap,
- * OCB, SIV and GCM-SIV. It also omits the calls for many messages or many XTS data units. */
+ * OCB, SIV and GCM-SIV. It also omits the calls with struct tr_cipher, and the calls for many
+ * messages or many XTS data units. */
 #    define TR_ENV_ALL_MODES     1
 
 /* Whether a function may have some KiB of local variables. */
@@ -28,15 +29,15 @@ static inline tr_features tr_env_unusable(void)
     return 0;
 }
 
-/* Whether the operating system says that 512-bit registers lower this processor's clock. The rows of
- * tuning.c say so, too. */
+/* Whether the operating system says that 512-bit registers lower this processor's clock. Selection
+ * avoids these registers if either this function or this processor's row of tuning.c says so. */
 static inline int tr_env_clock_drops(void)
 {
     return 0;
 }
 
-/* The vector registers are always available, so the core may jump straight to a backend's function
- * for few blocks (tr_backend.few). */
+/* The vector registers are always available, so the core may call some functions of a backend
+ * without tr_bulk(): few, xts_unit, cts_decrypt and cfb_decrypt of struct tr_backend. */
 #    define TR_ENV_ALWAYS_VECTOR 1
 
 /* Non-zero if a backend that needs these features may use the vector registers until

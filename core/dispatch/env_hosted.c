@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The core's environment (env.h) in a process, which has environment variables and a stderr. Other
- * files of the core need only the memcpy(), memmove() and memset() that the compiler calls. */
+/* The core's environment (env.h) in a process, which has environment variables and a stderr. The
+ * other files of the core call no function of the C library, but the compiler generates calls of
+ * memcpy(), memmove(), memset(), memcmp() and strlen(). */
 #define _GNU_SOURCE
 #include "dispatch/env.h"
 

@@ -2,8 +2,9 @@
 /*
  * Known-answer tests for every operation, direction and key size of a backend. They call the modes,
  * at lengths that reach each loop and tail. The expected answers are 64-bit digests of the
- * ciphertexts, because whole ciphertexts would make the library slower to load. Decryption must
- * give the plaintext. The test suite recomputes the digests with another implementation of AES.
+ * ciphertexts and tags, because whole ciphertexts would make the library slower to load. Decryption
+ * must give the plaintext. The test suite recomputes the digests with another implementation of
+ * AES.
  */
 #include "dispatch/selftest.h"
 
@@ -37,9 +38,9 @@ uint8_t tr_known_key(size_t i)
     return (uint8_t)(0x10 + 7 * i);
 }
 
-/* Computes FNV-1a over little-endian 64-bit words. The last word is padded with zeros. The shift
- * mixes high bits into low ones. The digest is not cryptographic: it detects faults, not
- * attacks. */
+/* Continues a digest: a variant of FNV-1a over little-endian 64-bit words. The last word is padded
+ * with zeros. The shift mixes high bits into low ones. The digest is not cryptographic: it detects
+ * faults, not attacks. */
 uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len; i += 8) {

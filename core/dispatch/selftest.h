@@ -24,8 +24,9 @@ extern const uint8_t tr_known_iv[16];
 uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
 
 /*
- * The modes that backends have fused operations for.
- * - The AAD of the AEAD modes is the plaintext. The digest covers the ciphertext, then the tag.
+ * The tests of the modes that backends have fused operations for.
+ * - The AAD of an AEAD mode is the whole plaintext, or the first 13 bytes of plaintext (see
+ *   GCM_SHORT). The digest covers the ciphertext, then the tag.
  * - GCM_WRAP has IVs for which the 32-bit counter wraps after 17 blocks.
  * - XTS-AES-192 does not exist, so its digest is 0.
  * - GCM_LONG and XTS_LONG test the loops that only long messages reach. They run only for backends

@@ -13,9 +13,9 @@
  *   arch/x86/kernel/cpu/intel.c).
  *
  * Where 512-bit registers lower the clock, the core does not use them. AES should lose no speed by
- * that. Cascade Lake has no VAES. Ice Lake and Tiger Lake start one 512-bit round or two 256-bit
- * rounds per cycle; both are 64 bytes per cycle. This rate was measured on their successor Emerald
- * Rapids, not on these processors.
+ * that. Cascade Lake has no VAES, so no AES instructions for these registers. Ice Lake and Tiger
+ * Lake start one 512-bit round or two 256-bit rounds per cycle; both are 64 bytes per cycle. This
+ * rate was measured on their successor Emerald Rapids, not on these processors.
  */
 #include "dispatch/tuning.h"
 

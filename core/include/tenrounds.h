@@ -29,7 +29,7 @@
  * Rules that hold everywhere
  *
  *   Units      Lengths are in bytes, except that CFB1 counts bits. A block is TR_BLOCK = 16 bytes.
- *              A key is 16, 24 or 32 bytes.
+ *              An AES key is 16, 24 or 32 bytes. XTS and SIV take two AES keys in one buffer.
  *   Overlap    Input and output must be the same pointer, or must not overlap. A partial overlap
  *              gives TR_ERR_OVERLAP. Key wrap allows any overlap.
  *   Alignment  Buffers of data need no alignment.
@@ -40,21 +40,22 @@
  *   Keys       A key object (struct tr_*_key) is set once. Every later call takes it as const. Any
  *              number of threads may use one key at the same time, in any calls, without a lock.
  *              Key objects must stay in writable memory, because a GCM call may add powers of the
- *              hash subkey to the key. It does so atomically.
+ *              hash subkey to its key. GCM calls publish these powers atomically.
  *   Messages   A message object (struct tr_gcm, tr_ccm, tr_ocb, tr_siv, tr_gcm_siv, tr_cmac,
  *              tr_cipher) belongs to one thread at a time. The message refers to its key, and the
  *              key must outlive the message. Modes without a message object keep their position in
  *              the caller's variables `iv`, `counter`, `keystream` and `*used`. These variables
  *              belong to one thread, too.
- *   Unset keys An object whose bytes are all zero (initialized with zeros, or cleansed) gives
- *              TR_ERR_STATE in every call. Calls with any other uninitialized object are undefined
- *              behaviour.
+ *   Unset keys Calls that need a set key or a started message return TR_ERR_STATE if all bytes of
+ *              that object are zero (initialized with zeros, or cleansed). Such a call with any
+ *              other uninitialized object is undefined behaviour.
  *   Errors     Every function that can fail returns enum tr_status. An error other than TR_ERR_TAG
- *              leaves the output and all objects unchanged, but sets *out_len to 0. If several
- *              errors apply, the function may return any of them.
+ *              leaves the output and all objects unchanged, but sets *out_len to 0. (The results of
+ *              tr_mask_parse() and tr_select() are valid after an error, too.) If several errors
+ *              apply, the function may return any of them.
  *              After TR_ERR_TAG from a call that also decrypts (tr_*_open, tr_*_unwrap,
  *              tr_siv_decrypt, tr_gcm_siv_decrypt) the whole output holds zeros. TR_ERR_TAG from
- *              tr_*_check and tr_*_verify ends the message, and the caller must discard its
+ *              tr_*_check and tr_*_verify ends the message, and the caller must discard the
  *              plaintext.
  *   Threads    Functions share only three writable words, which they store atomically: the selected
  *              backend, the selected row of struct tr_tuning, and the results of the multi-buffer
@@ -196,7 +197,8 @@ struct tr_selection {
  * Selects the strongest backend that passes its known-answer tests, and whose features are usable
  * and not masked. If 512-bit registers lower the clock (as on Intel's Ice Lake and Tiger Lake),
  * selection prefers a 256-bit backend, unless the mask has "avx512". Stores the reasons in
- * *selection. The choice depends only on the arguments, the processor and TENROUNDS_TUNE.
+ * *selection. The choice depends only on the arguments, the usable features, the microarchitecture
+ * and TENROUNDS_TUNE.
  */
 TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
                                 struct tr_selection *selection) TR_MUST_CHECK;
@@ -213,7 +215,7 @@ TR_API const struct tr_backend *tr_backend_selected(void);
  * names no row has no effect.
  */
 struct tr_tuning {
-    const char *name;         /* the name that compilers use, or "generic" */
+    const char *name;         /* as in the compilers' option -march, if it has a name for the row */
     uint8_t aes_latency;      /* latency of an AES round, in cycles */
     uint8_t aes512_per_cycle; /* 512-bit AES rounds started per cycle; 0 without 512-bit VAES */
     uint8_t separate_clmul;   /* 1: one carry-less multiplication per cycle does not delay AES */
@@ -636,13 +638,14 @@ TR_API enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *gcm_siv, uint8_t *ou
 enum tr_mode { TR_MODE_NONE = 0, TR_ECB, TR_CBC, TR_CFB128, TR_OFB, TR_CTR };
 
 /* One message. Hosts may read its fields. Between calls they may write `iv`, `buffer` and `used`
- * (libcrypto's "num" and "updated-iv" parameters), and point `key` at a copy of the same key. */
+ * (for libcrypto's parameters "num" and "updated-iv"), and point `key` at a copy of the same
+ * key. */
 struct tr_cipher {
     const struct tr_aes_key *key;
     uint8_t iv[TR_BLOCK];     /* as in the functions of the mode */
     uint8_t buffer[TR_BLOCK]; /* CTR: the keystream block; ECB, CBC: a partial block of input */
-    /* The number of used bytes of `iv` or `buffer`: 0 to 15, and up to 16 in decryption with
-     * padding. */
+    /* CFB128, OFB, CTR: the bytes already used of the current block, 0 to 15. ECB, CBC: the bytes
+     * in `buffer`, 0 to 15, or up to 16 in decryption with padding. */
     unsigned used;
     uint8_t mode; /* enum tr_mode */
     uint8_t decrypt;
@@ -666,10 +669,12 @@ TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, s
 TR_API size_t tr_cipher_room(const struct tr_cipher *cipher, size_t len);
 
 /*
- * Ends a message: writes the last block, 0 to 16 bytes. With padding, encryption always writes one
- * block. Decryption checks the padding (else TR_ERR_PADDING) and writes the bytes before the
- * padding. Only the status and outputs reveal whether the padding was right. Without padding, a
- * partial block in the buffer gives TR_ERR_LENGTH. On success the buffer is empty.
+ * Ends a message. In CFB128, OFB and CTR, only sets *out_len to 0. In ECB and CBC, writes the last
+ * block, 0 to 16 bytes. With padding, encryption always writes one block. Decryption checks the
+ * padding (else TR_ERR_PADDING) and writes the bytes before the padding. Only the status and
+ * outputs reveal whether the padding was right. If the message is not whole blocks, the call
+ * returns TR_ERR_LENGTH, except in encryption with padding. An empty message also gives
+ * TR_ERR_LENGTH in decryption with padding. On success the buffer is empty.
  */
 TR_API enum tr_status tr_cipher_final(struct tr_cipher *cipher, uint8_t out[16],
                                       size_t *out_len) TR_MUST_CHECK;

@@ -29,9 +29,10 @@ static enum tr_status verify(uint8_t expected[TR_BLOCK], const uint8_t *tag, siz
     return TR_ERR_TAG;
 }
 
-/* Acquires the vector registers, and returns the backend that can process the whole message.
- * Returns NULL if there is no such backend, or if the environment refuses the registers. The caller
- * does not use tr_bulk(), because tr_bulk() may split the message. */
+/* Acquires the vector registers, and returns the backend that can process the whole message in one
+ * call. Returns NULL if there is no such backend, if the IV does not have 96 bits, if the message
+ * is too long for one call, or if the environment refuses the registers. The caller does not use
+ * tr_bulk(), because tr_bulk() may split the message. */
 TR_INLINE const struct tr_backend *begin_whole(const struct tr_gcm_key *key, enum tr_op op,
                                                size_t iv_len, size_t aad_len, size_t len)
 {

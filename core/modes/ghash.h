@@ -24,7 +24,8 @@
  * - If the first message also stored its powers in the key, a new key with one message of 1350
  *   bytes would take 10 % longer (Zen 4). The locked instruction that sets the lowest bit would
  *   serialize key setup and message.
- * - If the powers were always on the stack, every message of 100 bytes or more would compute them.
+ * - If the powers were always on the stack, every one-shot message of more than 2 blocks would
+ *   compute them.
  */
 #ifndef TR_GHASH_H
 #define TR_GHASH_H
@@ -112,7 +113,7 @@ void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned
 struct tr_gcm_message {
     const struct tr_ghash_key *hash;
     const uint8_t *iv, *aad;
-    /* Lengths in bytes. The fields stay in this order, because gcm_lengths() loads both. */
+    /* Lengths in bytes. They stay in this order, because gcm_lengths() loads both from &len. */
     uint64_t len, aad_len;
     uint8_t *tag; /* the operation writes 16 bytes */
 };

@@ -25,13 +25,14 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
  * cycles on Zen 4:
  *
  * - Jobs one after the other take `serial` cycles (struct tr_jobs).
- * - Multi-buffer code takes 500, plus 28 for each job, plus 48 for each step of all lanes. Different
- *   keys add 350 and 10 for each job, because it copies the round-key schedules of all lanes.
- *   Partial batches add 30 for each job, because it copies their input and output.
+ * - Multi-buffer code takes 500, plus 28 for each job, plus 48 for each step of all lanes. If the
+ *   keys differ, 350 and 10 for each job are added, because the code copies the round-key schedules
+ *   of all lanes. If a job ends in a partial batch, 30 for each job are added, because the code
+ *   copies the input and output of such batches.
  *
- * Multi-buffer code has 8 lanes without VAES, and at least 16 with VAES. 32-bit code has half as
- * many lanes. The estimate does not distinguish 32-bit code, so there it may choose multi-buffer
- * code where serial code is a little faster.
+ * Multi-buffer code has 8 lanes without VAES, and at least 16 with VAES. 32-bit code for XMM and
+ * YMM registers has half as many lanes. The estimate does not distinguish 32-bit code, so there it
+ * may choose multi-buffer code where running the jobs one after the other is a little faster.
  */
 static int is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
 {

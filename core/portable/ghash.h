@@ -5,8 +5,7 @@
 
 #include "dispatch/backend.h"
 
-/* Marks the key as having no powers: GHASH without vector registers needs only the hash subkey `h`,
- * which is already set. */
+/* Computes no powers: tr_portable_ghash() needs only the hash subkey `h`, which is already set. */
 void tr_portable_ghash_key(struct tr_ghash_key *key);
 
 /* Key setup for GHASH with vector registers, computed from `h` without vector registers. The first

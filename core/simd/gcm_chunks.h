@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One-shot GCM messages of some hundred bytes to 2 KiB, in chunks of half a group. With full
- * groups, the first group of a message would have nothing to hash during its AES rounds. The last
- * group would be hashed without AES. With chunks, more of AES and GHASH overlaps. Sealing hashes a
- * chunk during the AES rounds of the next chunk. Opening hashes a chunk during the AES rounds of
- * that chunk.
+ * One-shot GCM messages of some hundred bytes to 2 KiB, in chunks of half a group. In full groups,
+ * sealing would have nothing to hash during the AES rounds of the first group, and would hash the
+ * last group without AES. With chunks, more of AES and GHASH overlaps. Sealing hashes a chunk
+ * during the AES rounds of the next chunk. Opening hashes a chunk during the AES rounds of that
+ * chunk.
  *
  * The bound is the number of carry-less multiplications: four for each vector and two for each
  * reduction. Zen 5 starts one multiplication every second cycle, and Emerald Rapids one every cycle
@@ -16,8 +16,8 @@
 #include "dispatch/tuning.h"
 #include "simd/gcm_parts.h"
 
-/* Whether this code is compiled. With only eight vector registers, half a group is too short for a
- * gain. */
+/* Whether this code is compiled. It needs masked instructions. With only eight vector registers,
+ * half a group is too short for a gain. */
 #define GCM_CHUNKS MASKED_GROUP
 
 #if GCM_CHUNKS
@@ -36,7 +36,8 @@ _Static_assert(SEAL_CHUNKS_MAX <= 254 && OPEN_CHUNKS_MAX <= 254,
  * to 1.23 times as fast (docs/tuning/gcm.md). On the same processors, chunks seal messages of 400
  * to 512 bytes up to 6 % slower, and open them up to 10 % slower. On Emerald Rapids, carry-less
  * multiplications have a separate port. A prototype of the chunks sealed 512 bytes 1.25 times as
- * fast there.
+ * fast there. Up to 512 bytes, the code therefore uses chunks only to seal, and only on processors
+ * with such a port.
  */
 TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int decrypt)
 {

@@ -55,7 +55,8 @@
  * counter must also be even. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
 /* If a call's first counter modulo GROUP is at most GCM_MAX_FIRST_COUNT, the counters of each
- * group's first GCM_LONG_STEADY vectors differ only in their low bits (modulo GROUP). */
+ * group's first GCM_LONG_STEADY vectors differ only in the low bits, which hold the counter modulo
+ * GROUP. */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
 /* The shortest call, in blocks, that is faster with gcm_long(), and the shortest that is faster
  * with the table of states. */

@@ -255,7 +255,7 @@ TR_INLINE size_t message_powers(const struct tr_gcm_message *m)
     return data > aad ? data : aad;
 }
 
-/* Needs the powers of message_powers(). */
+/* Seals a message. The hash key *m->hash must have the powers that message_powers() counts. */
 static TR_TARGET void seal_with_powers(const struct tr_aes_key *key, uint8_t *out,
                                        const uint8_t *in, size_t blocks, void *state)
 {
@@ -290,7 +290,7 @@ static TR_TARGET void gcm_seal(const struct tr_aes_key *key, uint8_t *out, const
     seal_with_powers(key, out, in, blocks, m);
 }
 
-/* Needs the powers of message_powers(). */
+/* Opens a message. The hash key *m->hash must have the powers that message_powers() counts. */
 static TR_TARGET void open_with_powers(const struct tr_aes_key *key, uint8_t *out,
                                        const uint8_t *in, size_t blocks, void *state)
 {

@@ -23,9 +23,9 @@
 
 /*
  * The powers of H that first_powers() computes for a message, and the most blocks that are hashed
- * with these powers alone. No other message would use more powers, and each costs a multiplication
- * and a reduction. A reduction for each group of ALONE_POWERS blocks costs less: a message of 256
- * bytes takes 9 to 19 % less time (Zen 4; docs/tuning/gcm.md).
+ * with these powers alone. More powers would serve only this message, and each costs a
+ * multiplication and a reduction. A reduction for each group of ALONE_POWERS blocks costs less: a
+ * message of 256 bytes takes 9 to 19 % less time (Zen 4; docs/tuning/gcm.md).
  */
 #    define ALONE_POWERS (VBLOCKS == 4 ? 8u : 4u)
 #    define ALONE_BLOCKS 48u

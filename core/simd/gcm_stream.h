@@ -26,10 +26,10 @@
  * Prepares counters that need no additions. Sets delta and returns 1, or returns 0 if the counter
  * is not suitable.
  *
- * If adding j * VBLOCKS to the counter changes only its low bits (modulo GROUP), vector j differs
- * from vector 0 by the same bits in every group. One XOR with delta[j] then replaces an addition, a
- * byte swap and an XOR. A message with a 96-bit IV starts with counter 2, so this holds for all
- * vectors but the last two.
+ * If adding j * VBLOCKS to the counter changes only these low bits, vector j differs from vector 0
+ * by the same bits in every group. One XOR with delta[j] then replaces an addition, a byte swap and
+ * an XOR. A message with a 96-bit IV starts with counter 2, so this holds for all vectors but the
+ * last two.
  */
 TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
                                         V delta[STEADY_VECTORS])
@@ -60,7 +60,7 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
         x = v_xor(x, v_swap_halves(g->y));
     /* The high half of `low` is the low half of h. The low half of `high` is the high half of h.
      * For the first and the last power of the group, one of these loads would read beyond the
-     * powers. There, the code swaps the halves instead. */
+     * group's powers. There, the code swaps the halves instead. */
     V low = j == 0 ? v_swap_halves(h) : v_load(power - TR_BLOCK / 2);
     V high = j == IN_FLIGHT - 1 ? v_swap_halves(h) : v_load(power + TR_BLOCK / 2);
     struct product *p = &g->product;
@@ -353,7 +353,7 @@ static TR_TARGET void gcm_decrypt(const struct tr_aes_key *key, uint8_t *out, co
         with_powers(gcm_decrypt, key, out, in, blocks, g, &g->ghash.key, stage_for(blocks + 1));
 }
 
-/* Computes the tag of a message to `out`, from the length block at `in`. */
+/* Stores the 16-byte tag of a message at `out`. The length block is at `in`. */
 static TR_TARGET void gcm_tag(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                               size_t blocks, void *state)
 {

@@ -91,8 +91,8 @@ TR_INLINE TR_TARGET V h_times_x_inverse(B h)
 
 _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes at least 4 powers");
 
-/* The number of vectors in a group. hash_groups() keeps one vector of `sums` for each, and loads
- * data and powers one by one. */
+/* In this file, a group is HASHED vectors. hash_groups() hashes them with one reduction, keeps one
+ * vector of `sums` for each of them, and loads data and powers one by one. */
 #define HASHED 8u
 
 /* The most powers that one reduction uses: one for each block of a group. If MASKED_GROUP is 1,
@@ -149,9 +149,9 @@ static NOT_INLINE TR_TARGET void append_powers(const struct tr_ghash_key *k, uin
 }
 
 /*
- * Computes the powers of a stage, in the key or in a copy of it on the stack, and then calls the
- * operation. The parameter `hash` is the address of the field in the operation's state that points
- * to the key.
+ * Computes the powers of a stage and then calls the operation. The powers go to the key if it keeps
+ * them (tr_ghash_keeps()) and no other thread is adding powers, else to an object on the stack.
+ * The parameter `hash` is the address of the field in the operation's state that points to the key.
  */
 static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct tr_aes_key *key,
                                              uint8_t *out, const uint8_t *in, size_t blocks,
@@ -188,10 +188,10 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
     cleanse_vectors(end - wanted * (size_t)TR_BLOCK, wanted * (size_t)TR_BLOCK);
 }
 
-/* Computes the first powers in registers and stores them in the key: four, or eight if a vector
- * holds four blocks and the key is for one message of GCM-SIV. Such a message nearly always needs
- * more than four. With a new GCM key and a message of 16 bytes, eight would take 14 % longer
- * (Zen 4). */
+/* Computes the first powers in registers and stores them in the key. These are four powers, or
+ * eight if a vector holds four blocks and the key is for one message of GCM-SIV (`unshared`). Such
+ * a message nearly always needs more than four. With a new GCM key and a message of 16 bytes, eight
+ * would take 14 % longer (Zen 4). */
 TR_INLINE TR_TARGET void first_powers(struct tr_ghash_key *k, B h)
 {
     uint8_t *end = (uint8_t *)(k->power + TR_GHASH_POWERS);

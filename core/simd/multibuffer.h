@@ -9,7 +9,7 @@
  *   lane      the 128 bits of a vector in which one job runs; lanes are numbered across all vectors
  *   step      one block of each lane goes through all rounds, all vectors interleaved
  *   batch     MB_STEPS steps: 64 bytes of each lane, one cache line if aligned
- *   segment   the batches between two refills: it ends as soon as a job ends
+ *   segment   the batches between two refills; its last batch is the first one in which a job ends
  *   idle      a lane without a job; it repeats the job of another lane
  *   width     the number of vectors of a step, stored as an index of MB_WIDTHS
  *
@@ -42,7 +42,7 @@
  *
  * - Load chaining values from where they were stored. A wide load of a copy made by narrow stores
  *   causes a store-forwarding stall.
- * - Pass no structure by value, for the same reason.
+ * - Pass no structure by value to a function that is not inline, for the same reason.
  * - Run the longest job first.
  * - Use fewer lanes when the longest job is the bound. A step is then shorter, so the longest
  *   job ends sooner.
@@ -191,7 +191,8 @@ static TR_TARGET void mb_fill(struct multibuffer *m, size_t count)
     m->first_end = first_end;
 }
 
-/* Switches to a narrower width: moves the jobs of the lanes beyond it to idle lanes within it. */
+/* Switches to a narrower width. Moves the jobs of the lanes that this width lacks to idle lanes of
+ * this width. */
 static TR_TARGET void mb_narrow(struct multibuffer *m, unsigned width)
 {
     const unsigned lanes = mb_lanes(width);
@@ -215,8 +216,9 @@ static TR_TARGET void mb_narrow(struct multibuffer *m, unsigned width)
 }
 
 /*
- * Prepares the last batch before `end`. A job that ends within this batch reads a padded copy of
- * its input and stores to m->nowhere. Then mb_end() stores the job's last blocks.
+ * Prepares the last batch before `end`. A segment accesses whole batches, and the last batch of a
+ * job can be shorter. Such a job therefore reads a copy of its last blocks, in m->tail, and stores
+ * to m->nowhere. After the segment, mb_end() stores the job's last blocks.
  */
 static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
 {

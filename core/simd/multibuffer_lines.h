@@ -12,8 +12,9 @@
  *        job d     d0 d1 d2 d3                           step 3    a3 b3 c3 d3
  *
  * The bound is AES throughput. In addition to its rounds, each vector of a step needs a load, two
- * shuffles and a store in each direction, three XORs and one more store. Other ports can execute
- * these operations. However, Zen 4 assigns operations to ports when they enter the schedulers.
+ * shuffles and a store in each direction, three XORs and one more store. Ports without AES can
+ * execute these operations. However, Zen 4 assigns operations to ports when they enter the
+ * schedulers.
  * Sixteen chains (4 vectors) fill the AES issue slots exactly, so a delayed round is never made up.
  * A test loop with single operations between rounds reaches 91 % of the AES rate. With pairs of
  * operations, it reaches 100 %. The code therefore issues moves and XORs in pairs

@@ -8,9 +8,10 @@
  *
  * The bound is AES throughput together with the loads and insertions. On Zen 3, a step of vaes256
  * takes 77 cycles with 8 vectors and 55 cycles with 6. So 12 lanes have more throughput than 16;
- * the cause is not known. For messages a multiple of 4096 bytes apart, vaes256 reaches 56 % of the
- * AES rate of VAES. The backend aesni reaches 37 % of that rate. Its limit is 50 %, because AESENC
- * processes one block where VAES processes two (Zen 4; docs/tuning/multibuffer.md).
+ * the cause is not known. For messages of 16 KiB that are a multiple of 4096 bytes apart, vaes256
+ * reaches 56 % of the AES rate of VAES. The backend aesni reaches 37 % of that rate. Its limit is
+ * 50 %, because AESENC processes one block where VAES processes two (Zen 4;
+ * docs/tuning/multibuffer.md).
  *
  * Transposed lines, as in multibuffer_lines.h, are slower here, because there are fewer registers,
  * and more round keys come from memory.
@@ -33,11 +34,10 @@
  *   rows 16 on     one row for each round key, if jobs have keys of their own; these rows always
  *                  have room for MB_LANES_NARROW blocks
  *
- * 16 rows of 16 lanes fill exactly 4096 bytes, so input and output rows do not alias. When input
- * rows and output rows were 4096 bytes apart, 4K aliasing reduced throughput from 78 % to 58 % of
- * the AES rate (Zen 4). With 16 lanes, the row of round key r aliases row r. A layout in which the
- * shared round keys and the pointers alias only input rows was not faster on Zen 3
- * (docs/tuning/multibuffer.md).
+ * 16 rows of 16 lanes fill exactly 4096 bytes, so input and output rows do not alias. If they did,
+ * throughput would fall by a quarter (Zen 4; docs/tuning/multibuffer.md). With 16 lanes, the row of
+ * round key r aliases row r. The shared round keys (m->shared) and the jobs' pointers may alias
+ * output rows; a layout in which they alias only input rows was not faster on Zen 3.
  */
 TR_INLINE unsigned mb_input_row(unsigned lanes, size_t batch)
 {

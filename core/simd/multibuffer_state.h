@@ -17,7 +17,7 @@
 #include "simd/vector.h"
 #include "util.h"
 
-/* Whether multi-buffer code is compiled: its state needs up to 17 KiB of stack. */
+/* Whether multi-buffer code is compiled: its state needs up to 16 KiB of stack. */
 #if V_MULTIBUFFER && TR_ENV_LARGE_STACK
 #    define MULTIBUFFER 1
 #else
@@ -127,7 +127,7 @@ struct multibuffer {
     mb_base in[MB_LANES], out[MB_LANES], none[MB_LANES];
     const uint8_t *from[MB_LANES]; /* chaining values */
 #    endif
-    uint8_t tail[MB_LANES][MB_BATCH_BYTES]; /* padded input of a lane's last batch */
+    uint8_t tail[MB_LANES][MB_BATCH_BYTES]; /* copies of partial last batches: see mb_cut() */
     uint8_t nowhere[MB_BATCH_BYTES];        /* takes output that no job receives */
     /* The bases for the last batch of a segment, if a job ends within that batch: see mb_cut(). */
     mb_base cut_in[MB_LANES], cut_out[MB_LANES];
@@ -148,7 +148,7 @@ struct multibuffer {
     unsigned width;         /* the index in MB_WIDTHS for these lanes */
     /* Whether the jobs' keys differ, and whether some jobs end with a partial batch. */
     int own, tails;
-    int deep; /* a segment had more than one batch */
+    int deep; /* whether any segment had more than one batch */
 } TR_ALIGNED(64);
 
 #    define MB_PAGE 4096u /* bytes from out_batch to in_batch */

@@ -4,9 +4,9 @@
  * (ctr.h).
  *
  * The bound is AES throughput, with one operation for each round of a vector. On Zen 4 with VAES,
- * this is 10 cycles for 64 bytes of AES-128. Calls of 16 KiB reach at least 99 % of that rate
- * (docs/tuning/parallel.md). Eight vectors in flight hide the latency of a round. The code for
- * calls of few blocks is in few.h.
+ * this is 10 cycles for 64 bytes of AES-128. Calls of 16 KiB reach at least 99 % of that rate on
+ * ZMM and 97 % on YMM (docs/tuning/parallel.md). Eight vectors in flight hide the latency of a
+ * round. The code for calls of few blocks is in few.h.
  *
  * The code XORs a mode's addend (modes/shape.h) into the last round key instead of into the
  * cipher's output. This XOR runs in parallel with the rounds.
@@ -49,8 +49,8 @@ struct group {
 };
 
 /*
- * Returns vector j's state after the XOR of the first round key, k. The argument `first` is for
- * vector 0: in CFB its input, shifted by a block, and in CTR its state. In an aligned group, adding
+ * Returns vector j's state after the XOR of the first round key, k. For vector 0, `first` is the
+ * input shifted by one block (CFB) or the state itself (CTR). In an aligned group of CTR, adding
  * j * VBLOCKS to the counters only sets bits that were 0. The other vectors' states are therefore
  * `first` with an XOR into byte 15, which replaces an addition, a byte swap and an XOR.
  */
@@ -158,11 +158,11 @@ TR_INLINE TR_TARGET void any_number(struct tr_shape shape, const struct tr_aes_k
 }
 
 /*
- * The functions in the backend's struct tr_backend. They recognize a short call before they save
- * any register, and jump to V_SHORT_NAME(mode). In ZMM and YMM backends, that function uses
- * narrower registers. For a short call, narrower registers are as fast. The processor can also
- * forward their stores to the next call's loads. For few blocks, the modes bypass these functions
- * and call V_FEW_NAME(mode).
+ * V_NAME(mode) is the function in the backend's table, struct tr_backend. It recognizes a short
+ * call before it saves any register, and jumps to V_SHORT_NAME(mode). In ZMM and YMM backends, the
+ * function for short calls uses narrower registers. For a short call, narrower registers are as
+ * fast. The processor can also forward their stores to the next call's loads. For few blocks, the
+ * modes bypass V_NAME(mode) and call V_FEW_NAME(mode).
  */
 #define BULK_ARGUMENTS                                                                             \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, void *iv

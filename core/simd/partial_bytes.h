@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Loads and stores of a partial vector's bytes, for vector types without masks. The functions
- * v_load_bytes(), v_store_bytes() and v_first_bytes() take 1 to VBYTES - 1 bytes. The function
- * b_load_bytes() takes 0 to 16 bytes. These functions have the contract of simd/vector.h, and
- * access no memory beyond these bytes.
+ * v_load_bytes(), v_store_bytes() and v_first_bytes() take 1 to VBYTES - 1 bytes. The functions
+ * b_load_bytes() and b_store_bytes() take 0 to 16 bytes. These functions have the contract of
+ * simd/vector.h, and access no memory of the caller beyond these bytes.
  */
 #ifndef TR_SIMD_PARTIAL_BYTES_H
 #define TR_SIMD_PARTIAL_BYTES_H

@@ -5,7 +5,8 @@
  *
  * A backend is one translation unit. It defines TR_VECTOR, for example as "x86/vec512.h", and
  * includes the bodies it wants. Each body includes this header. So each body compiles alone once
- * TR_VECTOR is defined; scripts/lint checks this.
+ * TR_VECTOR is defined; scripts/lint checks this. Headers in simd/ that call themselves a template,
+ * such as bitslice.h, do not use this type.
  *
  * V is a vector of VBLOCKS AES blocks, and B is a single block. If VBLOCKS is 1, V and B are the
  * same type. The 128 bits of a V that hold one block are a lane; lane 0 is first in memory. A half
@@ -15,8 +16,7 @@
  * Most operations have a cost class: the port that executes them. [aes] is an AES port, [alu] any
  * vector port, and [shuffle] a shuffle port, of which a core has one or two. [clmul] is the port of
  * carry-less multiplication; on Zen 4 it is an AES port. [load] and [store] are memory ports.
- * [slow] operations take several instructions and are not for inner loops. [free] operations take
- * no instruction.
+ * [slow] operations take several instructions. [free] operations take no instruction.
  *
  * Each vector type defines these macros. Flags are 0 or 1.
  *
@@ -236,7 +236,8 @@
 #endif
 /* The number of blocks in a group. */
 #define GROUP        (IN_FLIGHT * VBLOCKS)
-/* Whether a one-shot message of up to a group stays in registers, with a masked tail. */
+/* Whether there are masked vectors and more than eight registers. The code for short one-shot GCM
+ * messages, CFB decryption of any length and whole data units of XTS needs both. */
 #define MASKED_GROUP (V_MASKED && V_REGISTERS > 8)
 
 /* Keeps a function out of line, so that it has its own stack frame and register allocation. */

@@ -5,8 +5,8 @@
  * The round is in vperm.h. This file has the 128-bit backend, and the key expansion, serial modes
  * and GHASH that the wider software backends share.
  *
- * The bound is the number of operations. A round of one block has 13 shuffles and 16 other
- * operations. Four blocks in flight hide the latency of a round. The serial modes are
+ * The bound is the number of operations. An encryption round of one block has 13 shuffles and 16
+ * other operations. Four blocks in flight hide the latency of a round. The serial modes are
  * latency-bound: the latencies in a round add up to 17 cycles, and a round takes 19.3 cycles (Zen
  * 4; docs/tuning/software.md).
  */

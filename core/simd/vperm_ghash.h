@@ -89,7 +89,8 @@ TR_INLINE TR_TARGET V ghash_low_nibbles(V x)
     return x & (V)((x64){0} + 0x0f0f0f0f0f0f0f0fu);
 }
 
-/* Returns the XOR of n products, each of a vector and its tables' factor, modulo the polynomial. */
+/* Multiplies vector x[i] by the factor of tables[i], for n vectors, 1 to 4. Returns the XOR of the
+ * products, modulo the polynomial. */
 TR_INLINE TR_TARGET V ghash_multiply(const struct ghash_tables *tables, const V x[], unsigned n)
 {
     V high[4], low[4], first = {0}, second = {0};

@@ -87,7 +87,7 @@ XTS_WAY(xts_long, xts_long_decrypt, 1)
 XTS_WAY(xts_ring, xts_ring_encrypt, 0)
 XTS_WAY(xts_ring, xts_ring_decrypt, 1)
 
-/* Chooses the method for a call of this many blocks. Call this before the tweak is computed. This
+/* Chooses the way for a call of this many blocks. Call this before the tweak is computed. This
  * function calls tr_tuning(), and during that call the compiler would keep the tweak on the
  * stack. */
 TR_INLINE enum xts_way xts_way(size_t blocks)

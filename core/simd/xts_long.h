@@ -195,9 +195,9 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, i
 
 /*
  * Stores the tweaks of the first PLACES groups. The third place starts one SLIDE below the top,
- * where xts_turn() first stores the low halves of the third group's tweaks. In the first turn these
- * are the same bytes again. They begin with the third group's first tweak, which this function
- * returns.
+ * where xts_turn() first stores the low halves of the third group's tweaks. In the first turn, the
+ * same bytes are already there. Returns the third group's first tweak, the first one that
+ * xts_turn() stores.
  */
 TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 {

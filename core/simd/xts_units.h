@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XTS for runs of data units of whole groups, such as disk sectors of 512 bytes. Processed alone,
- * each data unit would pay the latency of its tweaks before its rounds, and the latency of its last
- * rounds. Here the rounds of each group overlap the tweaks of the next group, which may belong to
- * the next data unit.
+ * XTS for several data units of whole groups each, such as disk sectors of 512 bytes. Processed
+ * alone, each data unit would pay the latency of its tweaks before its rounds, and the latency of
+ * its last rounds. Here the rounds of each group overlap the tweaks of the next group, which may
+ * belong to the next data unit.
  *
  * Bound: AES throughput, and for each vector two shifts and a carry-less multiplication. On Zen 4,
  * the multiplication takes an AES issue slot, so AES-128 can reach 91 % of the AES rate. Sixteen

@@ -7,8 +7,8 @@
  * constant-time` checks this backend with crates/taint.
  *
  * The bound on Zen 4 is 7.2 cycles for a round of 64 bytes. With eight vectors in flight, the round
- * takes 8.2 cycles. One or two blocks, and the serial modes, are latency-bound: a round takes at
- * least 12 cycles, and takes 12.6 here (docs/tuning/software.md).
+ * takes 8.2 cycles. Encryption of one or two blocks, and the serial modes, are latency-bound: a
+ * round takes at least 12 cycles, and takes 12.6 here (docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "util.h"
@@ -150,7 +150,7 @@ TR_INLINE TR_TARGET V substitute(const struct table *t, V x, V shift)
     return v_shuffle(look_up(t, x), shift);
 }
 
-/* ---- One block or two ---- */
+/* ---- Encryption of one block or two ---- */
 
 /*
  * This code is latency-bound. A second S-box table includes the factor 2 of MixColumns. ShiftRows

@@ -19,9 +19,9 @@ void trossl_ccm_rebind(struct trossl_ccm *copy)
 
 static enum tr_status begin(struct trossl_ccm *c, const struct trossl_ccm_settings *now, size_t len)
 {
-    /* The nonce length is the IV length at the time when the key was set. Encryption refuses a
-     * longer IV. Otherwise the nonce would be a prefix of the IV, so two IVs could give the same
-     * nonce. */
+    /* The nonce length is the IV length at the time when the key was set. A shorter IV cannot fill
+     * the nonce. Encryption refuses a longer IV, too. Otherwise the nonce would be a prefix of the
+     * IV, so two IVs could give the same nonce. */
     if (now->iv_len < c->key_iv_len || (now->encrypt && now->iv_len != c->key_iv_len))
         return TR_ERR_IV_LENGTH;
     memcpy(c->nonce, now->iv, sizeof(c->nonce));

@@ -48,8 +48,8 @@ void trossl_ccm_rebind(struct trossl_ccm *copy);
  * - If only `out` is NULL, `in` is the AAD.
  * - If neither is NULL, `in` is all of the data. The update then computes or checks the tag.
  *
- * On tag mismatch, `out` holds zeros. TR_ERR_OVERLAP leaves the message unchanged, but for its
- * length: a first update with data sets it.
+ * On tag mismatch, `out` holds zeros. TR_ERR_OVERLAP leaves the message unchanged, except that the
+ * update may have set the IV and the length of the data.
  */
 enum tr_status trossl_ccm_update(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now,
                                  uint8_t *out, const uint8_t *in, size_t len);

@@ -54,7 +54,7 @@ enum trossl_host { TROSSL_HOST_PROVIDER, TROSSL_HOST_ENGINE, TROSSL_HOST_PKCS11,
 /* A section. */
 struct trossl_counters_file {
     char magic[8];
-    /* TR_MAX_BACKENDS. An unused backend has an empty name. */
+    /* TR_MAX_BACKENDS. An unused entry of backend_name is empty. */
     uint32_t backends;
     uint32_t ops; /* TR_OPS */
     /* The number of times that the host was loaded. Each library context that loads the provider

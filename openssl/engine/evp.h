@@ -8,7 +8,8 @@
 #include <openssl/evp.h>
 
 struct tre_evp {
-    /* Return or set parts of a cipher context. iv() and buffer() return 16 bytes each. */
+    /* Return or set parts of a cipher context. iv() and buffer() each return the address of at
+     * least 16 bytes, which the engine may change. */
     void *(*data)(const EVP_CIPHER_CTX *ctx);
     unsigned char *(*iv)(EVP_CIPHER_CTX *ctx);
     unsigned char *(*buffer)(EVP_CIPHER_CTX *ctx);

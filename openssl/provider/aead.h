@@ -64,8 +64,7 @@ struct trp_aead_mode {
     /* Makes a copied context independent of the original. Returns 0 if memory is exhausted. */
     int (*copied)(void *copy);
     void (*release)(void *ctx); /* frees the memory that the context points to */
-    /* The parameters to get and to set. The functions are called in the order of these arrays, up
-     * to the first failure, as in the default provider. */
+    /* The parameters to get and to set; see trp_aead_act(). */
     const struct trp_aead_param *get, *set;
 };
 
@@ -80,8 +79,9 @@ OSSL_FUNC_cipher_decrypt_init_fn trp_aead_decrypt_init;
 OSSL_FUNC_cipher_get_ctx_params_fn trp_aead_get_ctx_params;
 OSSL_FUNC_cipher_set_ctx_params_fn trp_aead_set_ctx_params;
 
-/* Call the function of each parameter. trp_aead_act() uses the order of `table`, and
- * trp_aead_act_as_called() the order of `params`. */
+/* Call the function of each parameter, up to the first that fails or returns TRP_IGNORE_REST.
+ * trp_aead_act() uses the order of `table`, and trp_aead_act_as_called() the order of `params`, as
+ * the default provider does for the modes that use it. */
 int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[]);
 int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table,
                            const OSSL_PARAM params[]);

@@ -18,8 +18,8 @@ static struct trossl_ccm_settings settings(const struct trp_ccm *c)
                                         c->a.encrypt};
 }
 
-/* Processes AAD or data. When decrypting, the data invalidates the IV. When encrypting, get_tag()
- * invalidates the IV. */
+/* Processes AAD or data. An IV is valid for one message. When decrypting, the update with the data
+ * invalidates the IV. When encrypting, get_tag() does. */
 static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
 {
     const struct trossl_ccm_settings now = settings(c);

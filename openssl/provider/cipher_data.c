@@ -122,7 +122,8 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
 {
     struct tr_cipher *c = &cipher->core;
     if (in == NULL || in != out || out_size < len || !c->padding)
-        return record_failed(cipher, "the update is not in place, or padding is off");
+        return record_failed(cipher, "the update is not in place, padding is off, or the output "
+                                     "buffer is too small");
     if (!c->decrypt) {
         if (out_size < len + TR_BLOCK - len % TR_BLOCK)
             return record_failed(cipher, "the output buffer has no room for the padding");

@@ -40,10 +40,10 @@ static void cmac_free(void *ctx)
     trp_context_free(c->provider, c, sizeof(*c));
 }
 
-/* Copies a context. Like the default provider, returns NULL for a context without a key. Suppose
- * that this provider's cipher is in use, and a new cipher belongs to another provider. That
- * provider's context has no key yet, and that provider also refuses to copy it. So this function
- * fails until the caller sets the new cipher's key. */
+/* Copies a context. Like the default provider, returns NULL for a context without a key. Also
+ * returns NULL if this provider's cipher is in use, but a new cipher belongs to another provider.
+ * That provider's context has no key until the caller sets one, so that provider does not copy the
+ * context. */
 static void *cmac_dup(void *ctx)
 {
     const struct cmac *from = ctx;

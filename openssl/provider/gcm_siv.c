@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * AES-GCM-SIV as EVP defines it since OpenSSL 3.2. This provider offers it with every version. An
- * update with output processes the whole message, and each init allows one message. An init without
- * a nonce keeps the last nonce, which is zero at first. The AAD also applies to the following
- * messages, which can extend it. An update of 0 bytes without output removes the AAD.
+ * update with output processes the whole message. Each init allows one message, unless the
+ * parameter "speed" is set. An init without a nonce keeps the last nonce, which is zero at first.
+ * The AAD also applies to the following messages, which can extend it. An update of 0 bytes without
+ * output removes the AAD.
  *
  * When opening, update succeeds even on tag mismatch; final reports the mismatch. The output is
  * then zeros, whereas the default provider returns the unauthenticated plaintext.

@@ -244,7 +244,8 @@ static int copied(void *ctx)
 static void restart(void *ctx)
 {
     struct trp_ocb *o = ctx;
-    /* An init without an IV drops the buffered bytes, so the message cannot continue. */
+    /* Every init drops the buffered data and the count of AAD bytes. Without a new IV, the state is
+     * still TRP_IV_IN_USE, but the old message cannot continue without them. */
     if (o->a.iv_state == TRP_IV_IN_USE && (o->used != 0 || o->aad_used != 0))
         o->a.iv_state = TRP_IV_SPENT;
     o->used = 0;

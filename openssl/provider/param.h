@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads and writes OSSL_PARAM(3). Converts between integers of any size and sign, like libcrypto's
- * helper functions. These are not available, because this module is not linked with libcrypto.
+ * Reads and writes OSSL_PARAM(3). Converts between signed and unsigned integers of any size, like
+ * libcrypto's helper functions. These are not available, because this module is not linked with
+ * libcrypto.
  *
  * The functions that read or write return 1 on success. They return 0 if the value does not fit or
  * the parameter has another type. If the data pointer is NULL, a write stores only return_size,

@@ -4,8 +4,9 @@
  *
  * Generated IVs come from the library context's generator, RAND_bytes_ex(3), as in the default
  * provider. A program or policy can set another generator for the context, such as the generator of
- * a FIPS provider, or a deterministic generator for tests. The calls cannot recurse. Up to OpenSSL
- * 3.3, the generator calls this provider for AES-CTR, but AES-CTR does not call the generator.
+ * a FIPS provider, or a deterministic generator for tests. Calls of the generator cannot recurse.
+ * Up to OpenSSL 3.3, the generator calls this provider for AES-CTR, but AES-CTR does not call the
+ * generator.
  *
  * The kernel supplies the random MAC for a TLS record with wrong padding (tls_record.h). libssl
  * only compares and discards that MAC. Every opened record draws a random MAC, and getrandom(2) is

@@ -12,7 +12,8 @@
 
 #define HEADER           5u
 #define MAX_PADDING      256u
-/* Bytes of explicit IV before the payload. */
+/* The length of the explicit IV with which a record's data begins. When sealing, payload_len
+ * includes it. */
 #define EXPLICIT_IV(aad) (((aad)[9] << 8 | (aad)[10]) >= TLS1_1_VERSION ? TR_BLOCK : 0)
 
 /* ---- HMAC ------------------------------------------------------------------------------------ */
@@ -48,7 +49,8 @@ void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len
 /*
  * A record that is being sealed. The buffer `out` holds the ciphertext of the first `done` bytes of
  * `in`. The pointer `hashed` points to the next bytes to hash, and `left` is their number. Hashing
- * runs ahead of encryption, so in-place encryption overwrites only bytes that are already hashed.
+ * is at least 51 bytes ahead of encryption, and interleaved code loads each hash block before it
+ * stores ciphertext. So in-place encryption overwrites only bytes that the hash has loaded.
  */
 struct sealing {
     struct trp_stitched *c;
@@ -143,7 +145,7 @@ static void end_hash(struct sealing *s, uint8_t *digest)
 }
 
 /* Hashes and encrypts the remaining payload, then appends and encrypts MAC and padding. Returns the
- * length of the record. */
+ * number of bytes in `out`. */
 static size_t seal_rest(struct sealing *s)
 {
     const struct trossl_sha_code *sha = s->c->sha;
@@ -263,8 +265,8 @@ static int open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
     struct tr_cipher *core = &c->base.cipher.core;
     size_t skip = EXPLICIT_IV(c->aad);
     int fits = len >= skip + c->sha->digest_len + 1;
-    /* As in the default provider, the explicit IV is the IV of CBC with SHA-1. With SHA-256, the
-     * explicit IV is decrypted as data. */
+    /* The two hashes differ, as in the default provider. With SHA-1, the explicit IV becomes the IV
+     * of CBC, and is not decrypted. With SHA-256, it is decrypted like data. */
     int is_sha1 = c->sha->digest_len == 20;
     size_t from = is_sha1 ? skip : 0;
     if (!fits && is_sha1)

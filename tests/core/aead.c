@@ -287,7 +287,8 @@ static bool aad_first(const struct aead *a)
     return strcmp(a->name, "OCB") != 0;
 }
 
-/* Whether every call before start() is refused and writes nothing. */
+/* Whether every call but start() is refused and writes nothing, because no message has started or
+ * the last message has ended. */
 static bool not_started(const struct message *m, struct aead_state *s)
 {
     const struct aead *a = m->aead;

@@ -2,9 +2,9 @@
 /*
  * Tests that no branch and no memory index depends on a key or on data (secrets.h). Under valgrind,
  * the test runs the backends whose instructions valgrind knows. Under the tracker (crates/taint),
- * the test runs all backends that this processor can run. There it also opens each message with two
- * different wrong tags, and checks that both calls execute the same instructions and access the
- * same addresses.
+ * the test runs all backends that this processor can run. There it also opens each AEAD message
+ * with two different wrong tags, and checks that both calls execute the same instructions and
+ * access the same addresses.
  *
  *   test-constant-time [--whole] [BACKEND...]
  *
@@ -17,11 +17,12 @@
 #include "secrets.h"
 
 #define LONGEST   16500
-/* Long enough for aesni's code for long GCM messages, and for the table of every backend
- * (core/simd/gcm_long.h). */
+/* GCM texts for core/simd/gcm_long.h. LONG_RUN is long enough for aesni's code for long messages.
+ * TABLE_RUN is long enough for the table of states of every backend. */
 #define LONG_RUN  1843
 #define TABLE_RUN 6211
-/* Long enough for xts_long.h with 128 and 512 bits. watch_long_messages() has longer units. */
+/* Long enough for core/simd/xts_long.h with vectors of 128 and 512 bits. watch_long_messages() has
+ * longer data units. */
 #define LONG_UNIT 1600
 
 /* Whether to run all lengths up to 600 (--whole) instead of some below 400. */
@@ -101,11 +102,11 @@ static bool padded(const struct tr_backend *b, size_t len, bool is_secret, uint8
 #define VERDICT 2 /* branches that a tag check may make on its result */
 
 /*
- * Functions that call the backend `behind`, and mark public values as defined for memcheck. SIV and
+ * Functions that call the backend `behind`, and mark public values with published(). SIV and
  * GCM-SIV derive their counter from the tag. The tag is public once computed, so a branch on the
  * counter is allowed. For SIV, publishing_ctr() marks the counter. For GCM-SIV, publishing_ecb()
  * marks the tag. The tag is the first block that is encrypted alone after the call of 4 or 6 blocks
- * that derives the message's keys. Both mark values only while the test seals.
+ * that derives the message's keys. Both functions mark values only while the test seals.
  */
 static const struct tr_backend *behind;
 static bool sealing, tag_due;
@@ -257,9 +258,9 @@ static unsigned watch_aead(const struct tr_backend *b, const struct aead *a, siz
     return all + (same_path_for_wrong_tags(a, &s, &m) ? 0 : 1);
 }
 
-/* Returns the step between text lengths. Under the tracker, it is small for GCM with AES
- * instructions, which has separate code for each number of blocks and each tail. The caller asks
- * for it with 128-bit keys only. */
+/* Returns the step between text lengths. Under the tracker, the step is small for GCM with AES
+ * instructions, which has separate code for each number of blocks and each tail. The caller sets
+ * `gcm` for 128-bit keys only. */
 static size_t aead_stride(const struct tr_backend *b, bool gcm)
 {
     if (is_sparse(b))
@@ -419,10 +420,10 @@ static bool watch_unit(const struct tr_backend *b, size_t key_len, size_t len)
     return right;
 }
 
-/* Returns the backend without these functions: whole data units of XTS, CTS decryption, and CFB
- * decryption of any length. Such calls then use bulk operations and the functions for few blocks.
- * Hosts also run this code. Counting tables (dispatch/counting.c) do not have the three functions.
- * Calls for several data units use bulk operations. */
+/* Returns a copy of the backend without xts_unit, cts_decrypt and cfb_decrypt (dispatch/backend.h).
+ * XTS, CTS and CFB then use bulk operations and the functions for few blocks. Hosts run that code,
+ * too, because counting tables (dispatch/counting.c) lack the three functions, and because calls
+ * for several data units do not use xts_unit. */
 static struct tr_backend by_operations(const struct tr_backend *b)
 {
     struct tr_backend table = *b;
@@ -505,7 +506,7 @@ static void watch_padded(const struct tr_backend *b, bool *right)
     }
 }
 
-/* Watches the code that runs without the functions for whole calls (by_operations()). */
+/* Watches the code that runs without the functions that by_operations() removes. */
 static unsigned watch_without_whole_calls(const struct tr_backend *b, bool *right)
 {
     static const enum tr_mode modes[] = {TR_CFB128, TEST_CS1, TEST_CS2, TEST_CS3};

@@ -161,10 +161,10 @@ CALL(gcm_siv_decrypt, tr_gcm_siv_decrypt(&w.gcm_siv, out, in, len, w.tag))
 
 enum {
     OVERLAP = 1,
-    USED = 2,  /* test a value of *used above 15 */
-    TAG = 4,   /* test that a forged tag leaves zeros */
-    CHECK = 8, /* test a forged tag in a call that decrypts nothing */
-    MESSAGE = 16,
+    USED = 2,      /* test a value of *used above 15 */
+    TAG = 4,       /* test that a forged tag leaves zeros */
+    CHECK = 8,     /* test a forged tag in a call that decrypts nothing */
+    MESSAGE = 16,  /* the call needs a message that begin() has started */
     DECRYPTS = 32, /* no test of a correct call, which would need valid input */
 };
 

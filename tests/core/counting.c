@@ -196,8 +196,8 @@ static bool fused_message(const struct tr_backend *front, size_t which, uint8_t 
     return false;
 }
 
-/* Tests that the expected backend does all whole blocks of a message, and that no other backend
- * does a block. */
+/* Tests that the expected backend does all whole blocks of a message with this operation, and that
+ * no other backend does a block with it. */
 static void test_fused(const struct tr_backend *b, size_t which)
 {
     struct tr_counters got = {0};

@@ -81,8 +81,8 @@ static void test_used(void)
     tap_ok(good == n, "the modes refuse %u of %u values of *used above 15", good, n);
 }
 
-/* Tests every partial overlap at lengths up to 130 bytes, with the output ahead and behind. In
- * modes that accept any length, the call also starts in the middle of a block. */
+/* Tests every partial overlap at many lengths up to 130 bytes, with the output before and after the
+ * input. In CFB128, OFB and CTR, most calls start in the middle of a block. */
 static void test_overlap(enum tr_mode mode)
 {
     unsigned n = 0, good = 0;

@@ -2,20 +2,22 @@
 /*
  * Tests all inputs, or a basis of all inputs, which comes close to a proof:
  *
- * - S-boxes: each of the 256 values of a byte, at each of the 16 positions of a block, in each of
- *   64 lanes of a call, and in calls of few blocks, compared with the textbook cipher. The S-box of
- *   the first round then gets every input at every position. A wrong output there changes the
- *   state, and the later rounds do not undo that.
+ * - S-boxes: each of the 256 values of a byte, at each of the 16 positions of a block. The test
+ *   compares the results with the textbook cipher (reference.h), in calls of few blocks and in long
+ *   calls. With 128-bit keys, each block goes through each of 64 lanes. The S-box of the first
+ *   round then gets every input at every position. A wrong output there changes the state, and the
+ *   later rounds do not undo that.
  * - Key expansion: each value of each key byte. The first SubWord and, with 256-bit keys, the
  *   second one then get every input. The later ones are the same code.
  * - GHASH: a proof by linearity. The hash of n blocks is an XOR of products of a block and a power
  *   of H. The code consists of XOR, shifts, shuffles and carry-less products of a block and a power
- *   of H. Both are bilinear. Two bilinear maps are equal if they agree on a basis of each space.
- *   For each power, the test takes the 128 unit vectors as the block, and subkeys H whose powers
- *   span GF(2)^128 (it checks this by elimination). Messages of 1 to 36 blocks use all powers that
- *   a key stores, and reduce single products as well as XORs of several. Backends without
- *   carry-less multiplication use tables, with the same code for each power, so they only hash
- *   messages of 1 to 5 blocks. Under some subkeys, every backend also hashes 100 blocks.
+ *   of H. So the hash and the code's result are both bilinear in the block and the power. Two
+ *   bilinear maps are equal if they agree on a basis of each space. For each power, the test takes
+ *   the 128 unit vectors as the block, and subkeys H whose powers span GF(2)^128 (it checks this by
+ *   elimination). Messages of 1 to 36 blocks use all powers that a key stores, and reduce single
+ *   products as well as XORs of several. Backends without carry-less multiplication use tables,
+ *   with the same code for each power, so they only hash messages of 1 to 5 blocks. Under some
+ *   subkeys, every backend also hashes 100 blocks.
  * - GCM's fused code contains a separate GHASH. The change of the tag is linear in the change of
  *   the ciphertext. The test changes the ciphertext by each unit vector, in each block of a
  *   message, under one key of each size.
@@ -47,7 +49,7 @@ static void make_blocks(const struct reference_key *key)
         plain[i][i / 256 % 16] = (uint8_t)i;
         memcpy(sealed[i], plain[i], 16);
         reference_encrypt_block(key, sealed[i]);
-        /* For decryption, the blocks are ciphertext. */
+        /* For decryption, `plain` serves as the ciphertext, and `blocks` gets the result. */
         memcpy(blocks[i], plain[i], 16);
         reference_decrypt_block(key, blocks[i]);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that the known-answer tests at load notice a wrong answer of each operation. The test
- * copies a backend and replaces one operation. The replacement flips a bit of the result, always or
- * only in calls of some lengths. The copy must fail tr_backend_self_test().
+ * Tests that tr_backend_self_test() notices a fault in each operation. The test copies a backend
+ * and replaces one operation of the copy. The replacement flips a bit of the result, always or only
+ * in some calls, such as long ones. The copy must then fail tr_backend_self_test().
  */
 #include "common.h"
 #include "modes/ghash.h"
@@ -54,8 +54,8 @@ FEW_OPS(FEW)
 #define FEW_ENTRY(constant, name) [TR_OP_##constant] = wrong_few_##name,
 static tr_few_fn *const wrong_few[TR_OP_CTR + 1] = {FEW_OPS(FEW_ENTRY)};
 
-/* Chooses the wrong calls of cfb_decrypt and xts_unit: calls with a length in this range, in bytes.
- * If `within_block`, only the calls that begin within a block. */
+/* Chooses which calls of cfb_decrypt and xts_unit are wrong: those with a length in this range, in
+ * bytes. If `within_block`, they must also begin within a block. */
 static const struct range {
     size_t from, until;
     bool within_block;
@@ -128,9 +128,9 @@ static void plant(const char *what, const char *where)
 }
 
 /* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS. If a
- * backend has xts_unit, only hosts that count (counting.h) and runs of data units use bulk
- * operations for short data units. The self-test must therefore notice a fault in short calls
- * alone. */
+ * backend has xts_unit, bulk operations get short data units only from hosts that count
+ * (counting.h) and from runs of data units. The self-test must reach this use, too, and notice a
+ * fault in short calls alone. */
 static void test_operation(unsigned op)
 {
     if (real->bulk[op] == NULL)

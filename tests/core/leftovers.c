@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that calls leave no key schedule and no key-dependent table on the stack. Each call runs
- * twice on a cleared stack, with keys that differ in every byte, and with the same text and IV. The
- * bytes of the stack that then differ depend on the key. Two findings fail the test:
+ * Tests that calls leave no key schedule and no key-dependent table on the stack. Each call runs on
+ * a cleared stack under one key, then under another that differs in every byte, with the same text
+ * and IV. The bytes of the stack that then differ depend on the key. Two findings fail the test:
  *
  * - nearly all round keys of the AES key, each as 16 bytes in a row;
  * - more key-dependent bytes than the call's limit `most`, where ciphertext does not count. The
- *   compiler may spill registers: the wide software backends spill most, up to 950 bytes, with GHASH
- *   up to 1700, and with GCM-SIV, which also expands keys, up to 2000. A table of AES states (4 KiB),
- *   of products of H (2 KiB) or of bitsliced round keys (2 KiB) exceeds the limit.
+ *   limit is not 0, because the compiler may spill registers. The wide software backends spill the
+ *   most: up to 950 bytes, with GHASH up to 1700, and with GCM-SIV, which also expands keys, up to
+ *   2000. In 64-bit code, every limit is below the size of a table of AES states (4 KiB), of
+ *   products of H (2 KiB) or of bitsliced round keys (2 KiB).
  */
 #define _GNU_SOURCE
 #include "common.h"
@@ -78,8 +79,9 @@ static void own_keys(void)
     many(true);
 }
 
+/* The limits `most`, in bytes. */
 #define PLAIN 1500u
-#define HASH  1700u /* bytes for GCM, whose GHASH spills */
+#define HASH  1700u /* for GCM, whose GHASH spills */
 /* For GCM-SIV, which also expands keys. 32-bit code has 8 vector registers, and spills more. */
 #define SIV   (sizeof(void *) == 8 ? 2000u : 2300u)
 
@@ -125,8 +127,8 @@ static bool set_keys(const struct tr_backend *b, unsigned run, size_t key_len)
     return set;
 }
 
-/* Runs a call twice, the second time on a cleared stack. The first run does not count, because the
- * first multi-buffer call runs known-answer tests. */
+/* Runs a call on the cleared `stack`. Before that, runs it once on the normal stack, because the
+ * first multi-buffer call also runs known-answer tests. */
 static bool run(void (*call)(void))
 {
     call();

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the modes at their limits, and just below and above them: largest lengths, counter carries,
- * long runs, and positions that a message reaches after gigabytes. For positions that calls cannot
+ * Tests the modes at their limits, and just below and above them: largest lengths, counter wraps,
+ * long calls, and positions that a message reaches after gigabytes. For positions that calls cannot
  * reach in time, the test sets the message's state by hand.
  */
 #include "common.h"
 
-#define LONG 24576u /* bytes; above each period of long calls: 256 blocks, XTS on YMM 768 blocks */
+/* The length of the buffers in bytes: 1536 blocks. The code for long calls repeats its steps every
+ * 256 blocks in GCM and CTR, and every 768 blocks in XTS on YMM. The length is above both. */
+#define LONG 24576u
 
 static struct tap_random rng;
 static uint8_t text[LONG], expected[LONG], got[LONG], raw[64];
@@ -143,7 +145,7 @@ static bool cfb1_overlap(const struct tr_backend *b)
     return good;
 }
 
-/* Whether both directions leave the same IV, which is the last full ciphertext block. */
+/* Whether encryption and decryption leave the same IV. */
 static bool stealing_iv(const struct tr_backend *b)
 {
     const struct tr_aes_key key = key_for(b, raw, 16);
@@ -204,7 +206,7 @@ static bool all_overlaps(const struct tr_backend *b)
     return good;
 }
 
-/* Whether, after final(), the object begins a new message with the last IV. */
+/* Whether, after final(), the object begins a new message whose IV is the last ciphertext block. */
 static bool after_final(const struct tr_backend *b)
 {
     const struct tr_aes_key key = key_for(b, raw, 16);
@@ -224,7 +226,7 @@ static bool after_final(const struct tr_backend *b)
     return good;
 }
 
-/* ---- Counters, and long runs, against bitslice ---- */
+/* ---- Counters, and long calls, against bitslice ---- */
 
 /* Whether CTR equals bitslice if the low 32, 40, 48, 56 or 64 bits of the counter wrap within a
  * long call, or at the end of a short one. */
@@ -251,7 +253,7 @@ static bool counters(const struct tr_backend *b)
     return good;
 }
 
-/* Whether a long GCM call is right if it begins at any multiple of 8 blocks of the message. */
+/* Whether a long GCM call is right if it begins at a multiple of 8 blocks, up to block 320. */
 static bool gcm_after(const struct tr_backend *b)
 {
     struct tr_gcm_key key, plain;
@@ -269,7 +271,8 @@ static bool gcm_after(const struct tr_backend *b)
     return good;
 }
 
-/* Whether ragged XTS data units of 700 to 1500 blocks equal bitslice's, in both directions. */
+/* Whether XTS data units of 700 to 1533 blocks, most of them ragged, equal bitslice's in both
+ * directions. */
 static bool long_units(const struct tr_backend *b)
 {
     struct tr_xts_key key, plain;
@@ -292,8 +295,9 @@ static void doubled(uint8_t x[16])
     x[15] = (uint8_t)(x[15] << 1 ^ (carry ? 0x87 : 0));
 }
 
-/* Whether OCB is right around block `middle`, a multiple of a large power of two. Computes the
- * offsets by the definition (RFC 7253 section 4.2): L_0 is E(0) doubled twice. */
+/* Whether OCB is right around block `middle`, a multiple of a large power of two. The test sets the
+ * block index in the message, and computes the offsets by the definition (RFC 7253 section 4.2).
+ * There, L_0 is E(0) doubled twice. */
 static bool ocb_around(const struct tr_backend *b, uint64_t middle, bool decrypt)
 {
     enum { BLOCKS = 160 };

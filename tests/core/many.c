@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares the multi-buffer calls with single calls. The number of jobs, their lengths and keys are
- * random. Jobs are in place or out of place, and some keys belong to bitslice instead of the tested
- * backend. No byte outside an output may change. Guard pages detect accesses outside the buffers.
- * Also tests the errors.
+ * random. Jobs are in place or out of place, and some keys of CBC and CFB belong to bitslice
+ * instead of the tested backend. No byte outside an output may change. Guard pages detect accesses
+ * outside the buffers. Also tests the errors.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "common.h"
@@ -258,8 +258,8 @@ static uint8_t *guarded(size_t page)
     return p + page;
 }
 
-/* Processes jobs of 1 to 24 blocks, or jobs of equal length, in one call. Inputs and outputs lie
- * next to guard pages: an access to a guard page ends the test. */
+/* Processes 24 jobs of 1 to 24 blocks, or of 23 blocks each, in one call of each mode. Inputs and
+ * outputs lie next to guard pages: an access to a guard page ends the test. */
 #define AGAINST 24
 static bool against_guards(const struct tr_backend *b)
 {
@@ -314,7 +314,7 @@ static void test_backend(const struct tr_backend *b)
     tap_ok(against_guards(b), "%s: multi-buffer calls access no guard page", name);
 }
 
-/* Tests one bad job among good ones: the call must write no output for any job. */
+/* Tests the errors. A call with one bad job among good ones must write no output for any job. */
 static void errors(void)
 {
     uint8_t raw[16] = {2}, ivs[3][16] = {{0}}, nonce[13] = {0}, tag[3][16] = {{0}};

@@ -289,7 +289,9 @@ static const struct algorithm kw = {"KW", kw_seal, kw_open},
 static const struct vector_file {
     const struct algorithm *algorithm;
     const char *path;
-    unsigned expected[3]; /* number of cases per verdict */
+    /* The numbers of valid, invalid and skipped cases. Skipped are those whose length is not a
+     * whole number of bytes. */
+    unsigned expected[3];
 } files[] = {
     {&gcm, "cavp/gcm/gcmDecrypt128.txt", {3864, 4011}},
     {&gcm, "cavp/gcm/gcmDecrypt192.txt", {3897, 3978}},
@@ -458,7 +460,8 @@ static void run_file(const struct vector_file *f, FILE *in)
         tap_diag("%s", error);
     for (unsigned k = 0; k < count; k++)
         tap_ok(failed[k] == 0 && *error == '\0' && memcmp(n, f->expected, sizeof(n)) == 0,
-               "%s: %s, %s: %u valid, %u invalid, %u skipped (part bytes); expected %u, %u, %u",
+               "%s: %s, %s: %u valid, %u invalid, %u skipped (no whole number of bytes); expected "
+               "%u, %u, %u",
                tr_backend_name(backends[k]), f->algorithm->name, f->path, n[0], n[1], n[2],
                f->expected[0], f->expected[1], f->expected[2]);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests features, masks, the selection of a backend, and the known-answer tests, with and without
- * failures. The expected results do not come from the core: the test reads CPUID or auxv, and has a
- * separate table of backends.
+ * failures. The test reads CPUID or auxv itself, and has a separate table of backends. Only one
+ * fact for the expected results comes from the core: whether 512-bit registers lower the clock.
  */
 #define _GNU_SOURCE /* setenv, fork */
 #include "common.h"
@@ -158,7 +158,8 @@ static void test_cpu(void)
 
 #define XMM_ALONE (TR_FEATURE_CLMUL | TR_FEATURE_SHA)
 
-/* Tests XCR0 values of operating systems that save less register state than the processor has. */
+/* Tests tr_features_saved() with values of XCR0. All but the last are of operating systems that
+ * save less register state than AVX-512 needs. */
 static void test_saved(void)
 {
     static const struct {

@@ -102,7 +102,8 @@ static bool one_key(struct tap_random *rng, const struct tr_backend *b, size_t m
     return good;
 }
 
-/* Tests several messages in one thread, with copies of the key made between them. */
+/* Tests GCM in one thread. Copies the key after every three messages, because messages may add
+ * powers of H to the key. Each copy must give right results, too. */
 static bool copies(struct tap_random *rng, const struct tr_backend *b)
 {
     uint8_t raw[16];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measures the stack that two calls need: selection, which runs the known-answer tests, and a
- * backend's multi-buffer call. Each call runs on a stack of the size that tenrounds.h states, with
- * a guard page below it. The test prints how many bytes of stack each call used.
+ * Measures the stack that two calls need: selection, which runs known-answer tests, and a backend's
+ * multi-buffer call. Each call runs on a stack of the size that tenrounds.h states, with a guard
+ * page below it. The test prints how many bytes of stack each call used.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_STACK */
 #include "common.h"
@@ -25,8 +25,8 @@ static void selection(void)
     good = tr_select(NULL, backend != NULL ? ~tr_backend_features(backend) : 0, &s) == TR_OK;
 }
 
-/* Runs jobs of two key sizes and of 1 to 64 blocks, because the call separates key sizes and sorts
- * by length. */
+/* Runs the self-test, then jobs of two key sizes and of 1 to 64 blocks. The lengths and key sizes
+ * vary because the multi-buffer call separates key sizes and sorts by length. */
 static void multi_buffer(void)
 {
     static struct tr_aes_key keys[2];
@@ -41,7 +41,7 @@ static void multi_buffer(void)
 }
 
 /* Runs a function on a stack of `size` bytes, filled with a pattern. Returns the number of bytes
- * from the lowest byte that the function overwrote to the top. */
+ * from the lowest overwritten byte to the top of the stack. */
 static size_t touched(void (*run)(void), size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

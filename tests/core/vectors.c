@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests every backend that runs here with the published vectors. Gives one result per file and
- * backend. Checks the number of cases, so that an empty file cannot pass. Usage: vectors DIRECTORY
+ * Tests every backend that runs here with the published vectors in NIST's format (rsp.h); the test
+ * mode_vectors.c reads the other files. Gives one result per file and backend. Checks the number of
+ * cases, so that an empty file cannot pass. Usage: vectors DIRECTORY
  */
 #include "common.h"
 #include "rsp.h"
@@ -197,8 +198,8 @@ static void chain_begin(struct chain *c, const struct rsp_record *r)
     memcpy(c->input, input_of(r)->data, 16);
 }
 
-/* Whether the record begins where the previous step ended. After skipped steps, begins at the
- * record. */
+/* Whether the record begins where the previous step ended. If `begins` is set, because the chain is
+ * new or steps were skipped, first starts the chain at the record. */
 static bool continues(struct chain *c, const struct rsp_record *r, bool begins)
 {
     if (begins)
@@ -284,7 +285,7 @@ static void run_file(const struct tr_backend *b, const struct vector_file *f,
 {
     struct chain chain;
     unsigned n[2] = {0, 0}, failed = 0;
-    size_t next = 0; /* the next record to run: with TENROUNDS_STRIDE, not each step of a chain */
+    size_t next = 0; /* the next record to run; TENROUNDS_STRIDE makes MCT skip records */
     bool ran_last = false;
     for (size_t i = 0; i < rsp->n && failed < 3; i++) {
         const struct rsp_record *r = &rsp->records[i];

@@ -143,7 +143,8 @@ static bool set_keys(const struct tr_backend *b, const uint8_t *raw, size_t len)
     return good;
 }
 
-/* Whether both keys belong to the backend and have the same round keys in the common format. */
+/* Whether both keys belong to the backend and have the same round keys. The backend that needs
+ * no processor feature has no decryption keys to compare. */
 static bool same_key(const struct tr_backend *b)
 {
     const struct tr_aes_key *a = &keys[EARLY].aes, *late = &keys[NO_REGISTERS].aes;
@@ -153,7 +154,8 @@ static bool same_key(const struct tr_backend *b)
            (b->features == 0 || memcmp(a->dec, late->dec, bytes) == 0);
 }
 
-/* Processes one message in several modes with key i. Stores LATE_LEN bytes per mode in `out`. */
+/* Processes one message in several modes with key i. Each operation writes at most LATE_LEN bytes
+ * to a row of `out` of its own. There is no XTS with keys of 24 bytes. */
 static bool late_message(unsigned i, size_t key_len, const uint8_t in[LATE_LEN],
                          uint8_t out[5][LATE_LEN], uint8_t tag[2][TR_BLOCK])
 {
@@ -193,7 +195,8 @@ static void late_registers(const struct tr_backend *b)
         right &= memcmp(tag[EARLY], tag[NO_REGISTERS], sizeof(tag[EARLY])) == 0;
         right &= used[EARLY] == used[NO_REGISTERS] && (used[EARLY] == 0) == (b->features == 0);
     }
-    tap_ok(same, "%s: a key set without registers is the same key", b->name);
+    tap_ok(same, "%s: a key that is set without registers equals one that is set with them",
+           b->name);
     tap_ok(right, "%s: messages under such a key use the registers, with equal results", b->name);
 }
 

@@ -23,7 +23,7 @@ static void add_one(uint8_t number[16])
 
 static bool one_run(const struct tr_xts_key *key, size_t len, size_t units, bool decrypt)
 {
-    static const unsigned ones[] = {0, 1, 4, 8, 16}; /* low bytes that are 0xff, to carry */
+    static const unsigned ones[] = {0, 1, 4, 8, 16}; /* how many low bytes are 0xff */
     uint8_t number[16], first[16];
     tap_fill(&rng, number, sizeof(number));
     memset(number, 0xff, ones[tap_below(&rng, 5)]);

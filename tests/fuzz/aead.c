@@ -14,7 +14,8 @@
 static const struct aead *const a = &all_aeads[FUZZ_AEAD];
 
 /* The current message: its lengths, key and IV, and the AAD and data of all calls that returned
- * TR_OK so far. */
+ * TR_OK so far. With OCB, part_seen is set after data that ends in a partial block, because no data
+ * may follow. The field `pieces` counts calls with AAD. */
 static struct message {
     bool started, decrypt, in_data, part_seen;
     struct aead_lengths n; /* in CCM also the AAD and text lengths that start() got */
@@ -112,7 +113,7 @@ static void crypt(struct input *in)
     m.part_seen = is("OCB") && m.len % 16 != 0;
 }
 
-/* Compares the accepted message with bitslice's one-shot call. */
+/* Compares the completed message with the result of bitslice's one-shot call. */
 static void compare(const uint8_t *tag)
 {
     static uint8_t out[ROOM];

@@ -5,8 +5,8 @@
  *     afalg-errors skcipher|aead OURS THEIRS KEY-BYTES IV-BYTES
  *
  * The program makes the same calls to both drivers. It compares every return value, every errno and
- * a hash of every output. It tries keys, tags and IVs of any length, data that is too short,
- * operations that do not exist, and modified messages.
+ * a hash of every output. It tries keys, tags and IVs of many lengths, data that is too short,
+ * operations that do not exist, and messages with wrong tags.
  */
 #include "afalg.h"
 

@@ -20,8 +20,8 @@
 #    define SOL_ALG 279
 #endif
 
-/* Allows all algorithms, and drivers by their names. Since 7.3, AF_ALG by default opens only some
- * algorithms. Other kernels do not have the file. */
+/* Allows all algorithms, and drivers by their names. Since Linux 7.3, AF_ALG by default opens only
+ * some algorithms. Kernels without this restriction do not have the file. */
 static inline void alg_unrestrict(void)
 {
     FILE *file = fopen("/proc/sys/crypto/af_alg_restrict", "w");

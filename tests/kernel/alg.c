@@ -3,7 +3,7 @@
  * Makes requests through AF_ALG, for tests that read the module's counters, or load and unload the
  * module:
  *
- *   alg hold TYPE NAME               keeps a transform open until it is killed; prints "open"
+ *   alg hold TYPE NAME               prints "open", and keeps a transform open until killed
  *   alg encrypt TYPE NAME BYTES N    makes N requests of BYTES bytes in page-aligned buffers
  *   alg late TYPE NAME BYTES         sets one key while the vector registers are refused and one
  *                                    while they are granted, and compares requests under both

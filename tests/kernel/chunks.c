@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Makes a known number of AF_ALG operations. Meanwhile the test paths.sh counts the system calls
- * and the module's steps (kernel/steps.h). Usage:
+ * Makes a known number of AF_ALG operations. Meanwhile the test paths.sh counts the kernel
+ * functions behind the system calls, and the module's steps (kernel/steps.h). Usage:
  *
  *     chunks send|splice DRIVER OPERATIONS BYTES OFFSET
  *
  * Each operation sends BYTES bytes of one long message and receives the result into the same
  * buffer, which begins at OFFSET in its first page. With "send", the kernel copies the data. With
- * "splice", the program passes the pages themselves. Some kernels copy them all the same
+ * "splice", the program passes the pages themselves, but some kernels copy them anyway
  * (paths.sh).
  */
 #define _GNU_SOURCE /* splice, vmsplice */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Creates an instance of a template algorithm, such as seqiv(...), by opening it through AF_ALG.
- * Usage: instance TYPE NAME. The instance stays registered. */
+ * Usage: instance TYPE NAME. The instance stays registered afterwards. */
 #include "afalg.h"
 
 int main(int argc, char **argv)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Makes requests of random sizes through AF_ALG, and prints what a count of them has to find:
+ * Makes requests of random sizes through AF_ALG, and prints the counts that a trace of them must
+ * show:
  *
  *   requests SEED skcipher|aead ALGORITHM N
  *
- * One of two requests decrypts what the one before encrypted. The output has a line for each row of
- * `trace --kernel`:
+ * Every second request decrypts what the request before it encrypted. The output has a line for
+ * each row of `trace --kernel`. The first CALLS and BYTES of a line are totals. Those after FROM
+ * are for one size class, from FROM (0 or a power of two) to below the next power of two:
  *
- *   encrypt CALLS BYTES FROM:CALLS:BYTES...     requests to encrypt, then by powers of two
- *   decrypt CALLS BYTES FROM:CALLS:BYTES...
+ *   encrypt CALLS BYTES FROM:CALLS:BYTES...     requests to encrypt
+ *   decrypt CALLS BYTES FROM:CALLS:BYTES...     requests to decrypt
  *   sent CALLS BYTES FROM:CALLS:BYTES...        messages to the socket
  *   received CALLS
  *   in BYTES                                    bytes that are copied into the kernel
@@ -78,7 +80,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(in); i++)
         in[i] = (uint8_t)random32();
     for (long n = strtol(argv[4], NULL, 10); n > 0; n--) {
-        /* All size classes are as likely. Other modes than GCM need whole blocks. */
+        /* The random shift makes small sizes about as likely as large ones. The skcipher (CBC)
+         * needs whole blocks. */
         size_t len = random32() % (MOST >> random32() % 14), total;
 
         len = aead ? len + 1 : (len / 16 + 1) * 16;

@@ -12,7 +12,7 @@
  * The program omits cases that the kernel's interface cannot express. In GCM, the IV must have 12
  * bytes, and the tag 4, 8 or 12 to 16 bytes. In XTS, a data unit must be whole bytes. For rfc4106,
  * the program uses the GCM cases with 8 or 12 bytes of AAD. In CMAC, the tag must have 16 bytes.
- * An invalid case of CMAC must give another tag, because the kernel compares none.
+ * An invalid case of CMAC must give another tag, because the kernel does not compare tags.
  */
 #include "afalg.h"
 

@@ -17,7 +17,8 @@ struct counting {
     char path[64]; /* the value of TENROUNDS_COUNTERS */
 };
 
-/* Makes a sealed memfd of this size that begins like a new counters file. Exits on failure. */
+/* Makes a memfd of this size, with these seals, that begins like a new counters file. Exits on
+ * failure. */
 static inline struct counting counting_with(size_t size, int seals)
 {
     struct counting c = {memfd_create("tenrounds-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING), ""};

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Uses the counters to check which backend ran, for each mask and for backends whose known-answer
- * tests fail. Each case runs in a new process, which is this program with the argument "work".
+ * Uses the counters to check which backend ran, for several masks and for backends whose
+ * known-answer tests fail. Also checks that counting harms no program, whatever file
+ * TENROUNDS_COUNTERS names. Each case runs in a new process, which is this program with the
+ * argument "work".
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -23,7 +25,7 @@
 
 static const char *self;
 static struct counting counts;
-static char file[] = "/tmp/tenrounds-counters-XXXXXX"; /* on a disk, so unfit for counting */
+static char file[] = "/tmp/tenrounds-counters-XXXXXX"; /* not sealed, so unfit for counting */
 
 /* ---- The work, in the child ------------------------------------------------------------------ */
 

@@ -9,8 +9,10 @@
  * - data without a key; a "num" of 16 and more; partially overlapping buffers;
  * - ECB and CBC after a change of direction without a new key;
  * - partial blocks in EVP_Cipher() with ECB and CBC.
- * The sequences also leave out calls after a failed final. A failed final changes the chaining
- * value of the default provider, but not the chaining value of tenrounds.
+ *
+ * After a failed final, the sequences also leave out data, final and reading parameters until the
+ * next init. A failed final changes the chaining value of the default provider, but not the
+ * chaining value of tenrounds.
  */
 #define MAX_DATA 1200
 #include "sequences.h"
@@ -40,7 +42,7 @@ struct state {
     unsigned key_len;
     bool num_works; /* the default provider accepts a "num" of 1 to 15 for this mode */
     bool started, key_set, iv_set;
-    bool stuck; /* a final has failed */
+    bool stuck; /* a final has failed, and no init has succeeded since */
     int encrypt, key_encrypt;
     unsigned buffered;
     EVP_CIPHER *cipher[SIDES];
@@ -159,7 +161,7 @@ static bool do_set_padding(struct state *s, struct tap_random *random)
     return same_padding(s->ctx, padding);
 }
 
-/* Sends a control of AEAD ciphers, which must have no effect on these ciphers. */
+/* Sends a control that is meant for other ciphers, most of them AEADs. */
 static bool do_control(struct state *s, struct tap_random *random)
 {
     static const int types[] = {EVP_CTRL_AEAD_SET_IVLEN, EVP_CTRL_AEAD_SET_TAG,

@@ -21,9 +21,9 @@
 /* Traits of a cipher, which select the calls that the test makes. */
 enum {
     AEAD = 1,
-    LONG_IV = 2,
-    TLS = 4,
-    IV_GEN = 8,
+    LONG_IV = 2,      /* takes IVs of more than 16 bytes */
+    TLS = 4,          /* processes TLS 1.2 records (do_record()) */
+    IV_GEN = 8,       /* draws random IVs, and has controls that increment the IV (do_iv_gen()) */
     LENGTHS = 16,     /* CCM: the caller announces the length of the message */
     KEYED = 32,       /* data without a key crashes the default provider */
     ONE_WAY = 64,     /* a change of direction needs the key again */
@@ -92,7 +92,8 @@ struct state {
      * direction changes; a new key comes while `spent` is set. */
     bool dead;
     bool record; /* the provider may treat the next data as a TLS record */
-    /* Whether a tag was set or computed. OCB always has GIVEN. */
+    /* Whether a tag was set or computed. MAYBE: a call that can set a tag was made. OCB always has
+     * GIVEN. */
     enum { NONE, MAYBE, GIVEN } tag;
     /* OCB: EVP_Cipher() ended the data with a partial block, so the test skips data. */
     bool partial;
@@ -409,7 +410,7 @@ static bool do_final(struct state *s, struct tap_random *random)
     for (int i = 0; i < SIDES; i++) {
         r[i].len = -1;
         if (once && has(s, HOLDS) && !ocb_ends && i == THEIRS) {
-            /* Only tenrounds ends the message in EVP_Cipher(). The default provider needs final. */
+            /* With this OpenSSL, only tenrounds ends the message in EVP_Cipher(). */
             if (EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len) <= 0)
                 r[i].len = -1;
             end_call(&r[i], r[i].len >= 0 ? 1 : r[i].len);
@@ -690,7 +691,8 @@ static bool do_set_params(struct state *s, struct tap_random *random)
 }
 
 /* Continues with a copy, or with the original after a copy was used and freed. tenrounds can copy
- * in some states in which the default provider cannot. */
+ * in some states in which the default provider cannot, so only the copy of tenrounds must
+ * succeed. */
 static bool do_copy(struct state *s, struct tap_random *random)
 {
     struct result r[SIDES] = {0};

@@ -2,14 +2,15 @@
 /*
  * Compares random sequences of EVP calls on AES-SIV and AES-GCM-SIV in the default provider and in
  * tenrounds, like differential.c. The default provider has GCM-SIV since OpenSSL 3.2. With earlier
- * versions, the test compares only SIV. Then the test checks the deliberate differences of
- * tenrounds. The argument is the duration in seconds (default 5).
+ * versions, the test compares only SIV. After the sequences, the test checks the deliberate
+ * differences of tenrounds. The argument is the duration in seconds (default 5).
  *
- * The sequences leave out three cases:
- * - data without a key, because the default provider crashes (SIV) or uses a key of zeros
- *   (GCM-SIV);
- * - a NULL tag of 16 bytes for decryption, because the default provider crashes;
- * - a final of GCM-SIV that reports an earlier message, as in OpenSSL before 4.0.
+ * The sequences leave out what the default provider does wrong:
+ * - data, final, AAD (SIV) or a copy (SIV) without a key: it crashes, or uses a key of zeros;
+ * - a NULL tag of 16 bytes for decryption: it crashes;
+ * - reading the tag after a failed init: it may return the tag that was set;
+ * - before OpenSSL 4.0, final of GCM-SIV, or reading its tag, without a message since the init: it
+ *   may report an earlier message.
  */
 #define MAX_DATA 600
 #include "sequences.h"
@@ -27,16 +28,18 @@ static const struct family {
                 {"AES-128-GCM-SIV", false}, {"AES-192-GCM-SIV", false}, {"AES-256-GCM-SIV", false}};
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* The state in which both providers must be after the calls so far. */
+/* What the test expects of both providers after the calls so far. */
 struct state {
     const struct family *family;
     bool started, key_set;
     /* An init failed half way. The test then does not read the tag, because the default provider
      * may return the tag that was set. */
     bool half;
-    bool done; /* the last message succeeded, and final must report this */
-    /* SIV: only tenrounds still reports this success, because a parameter has reset the result of
-     * the default provider. */
+    /* The last call with data succeeded. SIV: final must report this. GCM-SIV: final may still
+     * fail, because of a wrong tag. */
+    bool done;
+    /* SIV: the last message succeeded, but then a parameter reset the result of the default
+     * provider. Only tenrounds still reports the success. `done` is then false. */
     bool reset;
     /* SIV: a message succeeded with this key. Old default providers may still report this
      * success. */
@@ -99,16 +102,17 @@ static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
         return;
     const OSSL_PARAM *tag = OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_TAG);
     if (tag != NULL && s->encrypt)
-        return; /* the provider ignores the whole list */
-    /* The provider reads the tag first. Parameters before an invalid parameter take effect. */
+        return; /* both providers ignore the whole list */
+    /* Both providers read the tag before all other parameters. So a valid tag takes effect even if
+     * another parameter makes the call fail. */
     const bool new_tag = tag != NULL && tag->data_type == OSSL_PARAM_OCTET_STRING &&
                          tag->data_size == 16 && tag->data != NULL;
     if (new_tag)
         s->done = s->reset = false;
     else if (good && (params->key == NULL ? none_reset : params_reset))
         reset_by_parameter(s);
-    /* In OpenSSL 4.0, the call can fail although the default provider succeeded and reset the
-     * result. A final call in a copy of the context shows whether the result was reset. */
+    /* In OpenSSL 4.0, the call can fail after the default provider has reset the result. A final
+     * call in a copy of the context shows whether the result was reset. */
     if (!good && s->done) {
         uint8_t out[16];
         int n;
@@ -593,7 +597,7 @@ static bool no_plaintext(const struct family *family, struct tap_random *random)
     return good;
 }
 
-static const uint8_t key[64] = {1}, nonce[12] = {3}; /* RFC 8452 appendix C.1, first vector */
+static const uint8_t key[64] = {1}, nonce[12] = {3}; /* RFC 8452 appendix C.1, the first vectors */
 
 static EVP_CIPHER_CTX *ours(const char *name, const uint8_t *raw, int encrypt)
 {
@@ -643,7 +647,8 @@ static bool refuses_without_key(const struct family *f)
     return good;
 }
 
-/* Checks that tenrounds refuses partial overlap without output, and that a message can follow. */
+/* Checks that tenrounds refuses partial overlap and writes nothing, and that a message can
+ * follow. */
 static bool refuses_overlap(const struct family *f)
 {
     bool good = true;
@@ -664,8 +669,8 @@ static bool refuses_overlap(const struct family *f)
     return good;
 }
 
-/* Checks that after a new tag or an init, final no longer reports the last message. Final must fail
- * as for an empty message with a wrong tag. */
+/* Checks that after a new tag or an init, final no longer reports the last message. Final then
+ * checks an empty message, for which both tags are wrong. */
 static bool forgets_the_last_message(const struct family *f)
 {
     uint8_t data[40] = {0}, tag[16], other[16] = {7};
@@ -689,31 +694,33 @@ static bool forgets_the_last_message(const struct family *f)
 }
 
 /* Checks the GCM-SIV of tenrounds without the default provider, also with OpenSSL before 3.2. The
- * messages are the first vector of RFC 8452 appendix C.1, and an empty message whose only call is
- * final. */
+ * messages are the second vector of RFC 8452 appendix C.1, and the first: an empty message whose
+ * only call is final. */
 static bool gcm_siv_is_right(void)
 {
     static const uint8_t text[8] = {1},
                          sealed[8] = {0xb5, 0xd8, 0x39, 0x33, 0x0a, 0xc7, 0xb7, 0x86},
                          expected[16] = {0x57, 0x87, 0x82, 0xff, 0xf6, 0x01, 0x3b, 0x81,
-                                         0x5b, 0x28, 0x7c, 0x22, 0x49, 0x3a, 0x36, 0x4c};
+                                         0x5b, 0x28, 0x7c, 0x22, 0x49, 0x3a, 0x36, 0x4c},
+                         of_empty[16] = {0xdc, 0x20, 0xe2, 0xd8, 0x3f, 0x25, 0x70, 0x5b,
+                                         0xb4, 0x9e, 0x43, 0x9e, 0xca, 0x56, 0xde, 0x25};
     uint8_t out[8], tag[16];
     int n;
     EVP_CIPHER_CTX *ctx = ours("AES-128-GCM-SIV", key, 1);
     /* When encrypting, programs set the tag length with a NULL tag. */
-    bool good = EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, NULL) > 0 &&
-                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 12, NULL) <= 0 &&
-                EVP_CipherUpdate(ctx, out, &n, text, 8) > 0 && n == 8 &&
-                EVP_CipherFinal_ex(ctx, out, &n) > 0 && n == 0 && tap_same(out, sealed, 8) &&
-                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) > 0 &&
-                tap_same(tag, expected, 16) &&
-                EVP_CipherInit_ex2(ctx, NULL, NULL, nonce, 1, NULL) > 0 &&
-                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) <= 0 &&
-                EVP_CipherFinal_ex(ctx, out, &n) > 0 &&
-                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) > 0 &&
-                EVP_CipherInit_ex2(ctx, NULL, NULL, nonce, 0, NULL) > 0 &&
-                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) > 0 &&
-                EVP_CipherFinal_ex(ctx, out, &n) > 0;
+    bool good =
+        EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, NULL) > 0 &&
+        EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 12, NULL) <= 0 &&
+        EVP_CipherUpdate(ctx, out, &n, text, 8) > 0 && n == 8 &&
+        EVP_CipherFinal_ex(ctx, out, &n) > 0 && n == 0 && tap_same(out, sealed, 8) &&
+        EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) > 0 &&
+        tap_same(tag, expected, 16) && EVP_CipherInit_ex2(ctx, NULL, NULL, nonce, 1, NULL) > 0 &&
+        EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) <= 0 &&
+        EVP_CipherFinal_ex(ctx, out, &n) > 0 &&
+        EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) > 0 &&
+        tap_same(tag, of_empty, 16) && EVP_CipherInit_ex2(ctx, NULL, NULL, nonce, 0, NULL) > 0 &&
+        EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) > 0 &&
+        EVP_CipherFinal_ex(ctx, out, &n) > 0;
     EVP_CIPHER_CTX_free(ctx);
     return good;
 }

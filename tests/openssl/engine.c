@@ -5,8 +5,8 @@
  * tests copies, threads, fork, loading, unloading, and the engine as the default. The argument is
  * the duration of the comparison in seconds (default 3).
  *
- * The test resets every context before it sets another cipher. If a program sets the same cipher
- * again, libcrypto keeps the state of an engine's cipher, but discards the state of libcrypto's
+ * The test resets every context before it sets a cipher. If the same cipher is set again without a
+ * reset, libcrypto keeps the state of an engine's cipher, but discards the state of libcrypto's
  * ciphers.
  */
 #define _GNU_SOURCE
@@ -300,7 +300,7 @@ static bool aead_message(struct both *b, struct message *m, struct tap_random *r
                 : tap_below(random, 3) ? 12
                                        : 1 + tap_below(random, 60);
     m->enc = 1;
-    m->len += ccm && m->len == 0; /* CCM needs at least 1 byte */
+    m->len += ccm && m->len == 0; /* leaves out empty CCM messages, which final processes */
     if (!(ccm ? ccm_crypt : gcm_crypt)(b, m, random))
         return false;
     EVP_EncryptInit_ex(ctx, EVP_get_cipherbynid(b->cipher->nid), NULL, NULL, NULL);
@@ -462,7 +462,7 @@ static bool iv_of_another_length(const struct cipher *c, struct tap_random *rand
                (!new_key || EVP_CipherInit_ex(ctx, NULL, NULL, key, NULL, -1) > 0) &&
                EVP_CipherUpdate(ctx, NULL, &n, ccm ? NULL : text, 32) <= 0 &&
                EVP_CipherUpdate(ctx, text, &n, text, 32) <= 0 &&
-               /* With a new IV, data is accepted again. */
+               /* With the IV set again, AAD (GCM) or the length (CCM) is accepted again. */
                EVP_CipherInit_ex(ctx, NULL, NULL, key, iv, -1) > 0 &&
                EVP_CipherUpdate(ctx, NULL, &n, ccm ? NULL : text, 32) > 0;
         EVP_CIPHER_CTX_free(ctx);
@@ -475,8 +475,8 @@ static bool iv_of_another_length(const struct cipher *c, struct tap_random *rand
     return good;
 }
 
-/* Checks that CCM encryption refuses an IV that is longer than the nonce. The nonce length was
- * fixed with the key. */
+/* Checks that CCM encryption refuses an IV that is longer than the nonce. The key fixes the nonce
+ * length: here 7 bytes, the default, because the key is set before the IV length. */
 static bool cut_nonce(const struct cipher *c)
 {
     static const uint8_t key[32], iv[13];
@@ -534,7 +534,8 @@ static bool forgery_leaves_nothing(const struct cipher *c)
     return good;
 }
 
-/* Encrypts or decrypts a test case with the engine. The output replaces the text and tag in `c`. */
+/* Encrypts or decrypts a test case with the engine. The output replaces the text in `c`. When
+ * encrypting, the computed tag also replaces the tag. */
 static bool crypt_case(const char *mode, struct test_case *c, int enc)
 {
     struct case_bytes *text = enc ? &c->pt : &c->ct;
@@ -751,7 +752,7 @@ static int ready(void)
 }
 
 /* Checks that generated IVs come from libcrypto's generator. If the generator fails, the control
- * must also fail. */
+ * that sets the IV's fixed part must also fail. */
 static bool ivs_from_generator(void)
 {
     static const RAND_METHOD fills = {NULL, fill_with_55, NULL, NULL, fill_with_55, ready};
@@ -842,7 +843,8 @@ static bool by_default(const struct trossl_counters_file *file)
     return right && ran > before;
 }
 
-/* Loads and unloads the engine while a context uses it. The context must keep the code mapped. */
+/* Loads the engine, and unloads it while a context uses it, 20 times. The context must keep the
+ * engine's code mapped. */
 static bool again_and_again(void)
 {
     static const uint8_t key[16], iv[16];

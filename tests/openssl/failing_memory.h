@@ -26,12 +26,12 @@ enum memory_failure { MEMORY_ONE, MEMORY_ALL_AFTER, MEMORY_FAILURES };
 
 static struct {
     struct memory_block live; /* the head of a ring */
-    long until_failure;       /* 0: nothing fails */
+    long until_failure;       /* counts down to the allocation that fails; 0: nothing fails */
     enum memory_failure kind;
     long failed;
     const char *file; /* the source file and line of the last failed allocation */
     int line;
-    bool libcrypto_may_leak; /* only the leaks of our sources count */
+    bool libcrypto_may_leak; /* only the leaks of openssl/provider/ count */
     size_t stride;           /* the longest distance from one failure to the next */
 } memory = {.live = {.previous = &memory.live, .next = &memory.live}, .stride = 1};
 
@@ -109,7 +109,8 @@ static void memory_begin(void)
     exit(2);
 }
 
-/* Whether a block counts. The error queue keeps the memory of its texts for later texts. */
+/* Whether a block that is alive counts as a leak. Blocks of the error queue (/err/) do not, because
+ * the queue keeps the memory of its texts for later texts. */
 static bool memory_counts(const struct memory_block *block)
 {
     return memory.libcrypto_may_leak ? strstr(block->file, "openssl/provider/") != NULL
@@ -170,7 +171,8 @@ static bool memory_run(memory_scenario *scenario, const void *arg, struct memory
     return good;
 }
 
-/* Fails one allocation, or all allocations from that one on. */
+/* Fails allocation n of a scenario, or all allocations from n on. Sets *ended if the scenario makes
+ * fewer than n allocations. */
 static bool memory_fail_at(long n, enum memory_failure kind, memory_scenario *scenario,
                            const void *arg, const struct memory_trace *expected, bool *ended)
 {
@@ -199,9 +201,9 @@ static bool memory_fail_at(long n, enum memory_failure kind, memory_scenario *sc
 }
 
 /*
- * Fails the allocations of a scenario in turn, which must then return an error, or the expected
- * results if the failure does not matter. Each time, the scenario must work again without
- * failures, and free all memory. The first two runs fill libcrypto's caches.
+ * Fails the allocations of a scenario in turn. The scenario must then return an error, or the
+ * expected results if the failure does not matter. After each failure, the scenario must work again
+ * without failures, and free all memory. The first two runs fill libcrypto's caches.
  */
 static void memory_test(const char *what, memory_scenario *scenario, const void *arg,
                         const struct memory_trace *expected)

@@ -22,8 +22,8 @@
 static const char *const names[] = {"AES-128-CBC", "AES-256-CTR", "AES-128-GCM", "AES-256-CFB"};
 #define NAMES 4
 
-/* Whether the address space can be limited. AddressSanitizer reserves more than a limit would leave,
- * and the emulator of the cross build ignores the limit. */
+/* Whether the address space can be limited. AddressSanitizer reserves more than a limit would
+ * leave, and the emulator of the cross build ignores the limit. */
 #if defined(__SANITIZE_ADDRESS__) || defined(EMULATED)
 #    define LIMIT_WORKS false
 #else
@@ -102,7 +102,7 @@ static bool many_contexts(void)
                first_half(many[i].ctx, ciphers[i % NAMES], many[i].out, &many[i].len);
     }
     for (unsigned n = 0; n < CONTEXTS; n++) {
-        const unsigned i = (unsigned)(n * 7919ul % CONTEXTS); /* 7919 is prime */
+        const unsigned i = (unsigned)(n * 7919ul % CONTEXTS); /* each once: 7919 is prime */
         good = good && second_half(many[i].ctx, many[i].out, &many[i].len) &&
                is_expected(i % NAMES, many[i].out, many[i].len);
         EVP_CIPHER_CTX_free(many[i].ctx);
@@ -113,8 +113,8 @@ static bool many_contexts(void)
 
 /* ---- Little memory -------------------------------------------------------------------------- */
 
-/* Begins messages until the limit of the address space (ulimit -v) leaves no room, then ends all of
- * them, and begins new ones. Runs in a child, because the limit cannot be undone. */
+/* Begins messages until the limit of the address space (ulimit -v) leaves no room. Then ends all of
+ * them, and encrypts new ones. Runs in a child, because the limit cannot be undone. */
 static bool within_limit(void)
 {
     struct rlimit limit = {0, 0};
@@ -186,7 +186,8 @@ static bool in_thread(void *(*work)(void *))
            result == &yes;
 }
 
-/* A thread begins messages and ends; another one ends the messages, and frees what is not its. */
+/* One thread begins messages and exits. Another thread ends the messages and frees the contexts
+ * that the first thread made. */
 static bool threads_end(void)
 {
     bool good = true;
@@ -200,7 +201,8 @@ static bool threads_end(void)
 static EVP_CIPHER_CTX *of_handler[NAMES];
 static volatile sig_atomic_t signals, wrong_in_handler;
 
-/* Encrypts with contexts of its own, which were made before: memory must not be allocated here. */
+/* Encrypts with contexts that signals_interrupt() has made, because a signal handler must not
+ * allocate memory. */
 static void handle(int number)
 {
     static uint8_t out[BYTES + 32];
@@ -217,8 +219,8 @@ static void handle(int number)
     errno = error;
 }
 
-/* Interrupts messages at random by a timer of CPU time. The registers that the handler uses, and
- * what they held, must not get into the interrupted message. */
+/* Interrupts messages at random with a timer of CPU time. The handler encrypts with the same vector
+ * registers. The interrupted messages and the handler's messages must both be right. */
 static bool signals_interrupt(void)
 {
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART}, old;
@@ -242,8 +244,9 @@ static bool signals_interrupt(void)
 
 /* ---- Unloading ------------------------------------------------------------------------------ */
 
-/* Unloads the provider and frees its library context in the middle of a message. A context holds
- * its cipher, and a cipher holds its provider, so the module stays until the context is freed. */
+/* Unloads the provider and frees its library context in the middle of a message. A cipher context
+ * holds a reference to its cipher, and a cipher to its provider. So the module stays loaded until
+ * the cipher context is freed. */
 static bool unload_with_live_contexts(void)
 {
     uint8_t out[NAMES][BYTES + 32];
@@ -265,7 +268,8 @@ static bool unload_with_live_contexts(void)
     return good;
 }
 
-/* The module may be opened and closed beside libcrypto, which holds a reference of its own. */
+/* Opens the module and closes it in the middle of a message. The module must stay loaded, because
+ * libcrypto holds a reference of its own. */
 static bool dlclose_with_live_contexts(void)
 {
     char path[4096];
@@ -294,7 +298,9 @@ int main(void)
         ciphers[i] = evp_fetch(&ours, names[i]);
     if (!expect())
         return 2;
-    if (LIMIT_WORKS) /* first, because freed memory would not count */
+    /* Must be the first test: memory that another test has freed can be used again within the
+     * limit. */
+    if (LIMIT_WORKS)
         tap_ok(in_child(within_limit),
                "messages begin until memory ends; those that began are right");
     tap_ok(many_contexts(), "%d messages at once", CONTEXTS);

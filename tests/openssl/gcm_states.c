@@ -74,7 +74,8 @@ static EVP_CIPHER_CTX *context(enum state state, int encrypt, bool fixed)
     return ctx;
 }
 
-/* Returns the state of an encrypting context. For the state SPENT, returns REFUSED. */
+/* Returns the state of an encrypting context. Returns REFUSED if final fails in a copy, as in the
+ * state SPENT and after an abandoned message. */
 static enum state state_of(const EVP_CIPHER_CTX *ctx)
 {
     EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
@@ -141,7 +142,8 @@ static const struct {
     const char *name;
     bool (*call)(EVP_CIPHER_CTX *);
     bool fixed; /* needs a fixed part of the IV, so there is no state NONE */
-    /* The state that state_of() returns: REFUSED for SPENT and for abandoned messages. */
+    /* The state that state_of() returns: REFUSED for SPENT and for abandoned messages (note 1 of
+     * the table). */
     enum state after[STATES];
     unsigned fails; /* bit i: the call fails in state i */
 } calls[] = {
@@ -209,8 +211,8 @@ static bool decryption_needs_tag(void)
     return good;
 }
 
-/* Checks that the explicit part of the IV starts a message in every state, but only for
- * decryption. */
+/* Checks that the explicit part of the IV starts a message in every state but NONE, and only for
+ * decryption. In the state NONE there is no fixed part. */
 static bool explicit_part(void)
 {
     bool good = true;

@@ -2,8 +2,8 @@
 /*
  * Tests bad input on which the default provider crashes or returns garbage. tenrounds must return
  * an error that names the fault, leave the output unchanged, and keep the context usable. Also
- * tests positions in a block (the parameter "num") for CFB, OFB and CTR. OpenSSL 3.0.8 accepts such
- * positions, but OpenSSL 3.0.22 does not.
+ * tests positions in a block (the parameter "num") for CFB, OFB and CTR. tenrounds accepts 0 to 15.
+ * The default provider of OpenSSL 3.0.8 accepts any number, that of OpenSSL 3.0.22 only 0.
  */
 #include "sides.h"
 
@@ -175,8 +175,8 @@ static bool ahead_in_place(unsigned i)
 }
 
 /* Checks overlap after decryption has held back a block, which the next call writes first. The next
- * call must succeed if the output trails the input by one block or does not overlap the input. Any
- * other overlap must either give the right output or be refused. */
+ * call must succeed if the output begins one block before the input or does not overlap the input.
+ * Any other overlap must either give the right output or be refused. */
 static bool overlap_after_held_block(unsigned i)
 {
     uint8_t memory[512] = {0}, expected[128];

@@ -14,7 +14,7 @@ static const struct {
     tr_features masked;
 } cases[] = {
     {NULL, 0},
-    {"", WORD_0 | WORD_1}, /* an empty word is zero */
+    {"", WORD_0 | WORD_1}, /* an empty last word is zero */
     {":", WORD_1},         /* an empty word before a colon masks nothing */
     {"0", WORD_0 | WORD_1},
     {"~0", WORD_1}, /* a missing second word is zero */
@@ -28,7 +28,7 @@ static const struct {
     {"~0x200000200000000", TR_FEATURE_AES | TR_FEATURE_CLMUL | WORD_1},
     {"~0x20000000000:~0", TR_FEATURE_SSSE3},
     {"~0x1000000000000000:~0", TR_FEATURE_AVX},
-    {"~0x1000000:~0", TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_AVX}, /* FXSR */
+    {"~0x1000000:~0", TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_AVX}, /* hides FXSR */
     {"0x200000200000000:~0", TR_FEATURE_SSSE3 | TR_FEATURE_AVX},
     {":~0x20", TR_FEATURE_AVX2},
     {":~0x10000", TR_FEATURE_AVX512},

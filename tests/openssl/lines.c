@@ -94,7 +94,7 @@ static bool message(EVP_CIPHER_CTX *ctx)
            EVP_EncryptFinal_ex(ctx, out + n, &n) == 1;
 }
 
-/* A context, and the range of its provider's part in the arena. */
+/* A context. The provider's part of the context lies in the arena from `begin` to `end`. */
 struct context {
     EVP_CIPHER_CTX *ctx;
     size_t begin, end;

@@ -3,8 +3,9 @@
  * Tests that tenrounds finds the libcrypto that loaded it. The CMAC of tenrounds calls functions of
  * that libcrypto for ciphers other than AES. The program may have opened libcrypto with RTLD_LOCAL,
  * as language runtimes do (LIBCRYPTO_OPENED), or may contain and export libcrypto
- * (LIBCRYPTO_EXPORTED). If a program contains libcrypto without exporting it, the CMAC of tenrounds
- * must be absent, even if the process has another libcrypto.
+ * (LIBCRYPTO_EXPORTED). If a program contains libcrypto without exporting it (LIBCRYPTO_CONTAINED),
+ * tenrounds cannot find the functions. Its CMAC must then be absent, even if the process has
+ * another libcrypto.
  */
 #define _GNU_SOURCE
 #include "tap.h"

@@ -50,7 +50,7 @@ struct state {
     /* `next` is the cipher that CMAC uses after the next key. */
     const struct cipher *now, *next;
     bool key_set, iv_set;
-    bool refused; /* the last cipher was refused */
+    bool refused; /* the last cipher was refused, or a call with parameters or a key failed since */
     /* The test skips data and final: after a final, and after a failed call with parameters or a
      * key. For GMAC, also after a new key during a message. */
     bool spent;
@@ -58,14 +58,14 @@ struct state {
     EVP_MAC_CTX *ctx[SIDES];
 };
 
-static bool same_errors_expected;
+static bool same_errors_expected; /* true with OpenSSL 3.0 */
 
 /* How many tags each family computed: with ciphers other than AES (index 0) and with AES (index
  * 1). */
 static unsigned long tags[FAMILIES][2];
 
-/* Whether the results match. Without a cipher, GMAC's error depends on libcrypto's cipher context,
- * so any two errors match. */
+/* Whether the results match. The kind of error counts only if same_errors_expected is true. Without
+ * a cipher, GMAC's error depends on libcrypto's cipher context, so any two errors match. */
 static bool alike(const struct state *s, struct result r[SIDES])
 {
     const bool vague = s->gmac && s->now == NULL && r[OURS].error != 0 && r[THEIRS].error != 0;
@@ -156,7 +156,8 @@ static void ask(struct asked *a, struct values *v, const struct state *s, struct
              p->data == v->cipher || p->data == v->query ? (char *)p->data : "");
 }
 
-/* Updates the state after a key was set. In CMAC, a new cipher takes effect with its key. */
+/* Updates the state after a call with a key, which succeeded if `good`. In CMAC, a new cipher takes
+ * effect with its key. */
 static void key_set(struct state *s, bool good)
 {
     if (s->next != NULL)
@@ -308,7 +309,8 @@ static bool do_get(struct state *s, struct tap_random *random)
            EVP_MAC_CTX_get_block_size(s->ctx[OURS]) == EVP_MAC_CTX_get_block_size(s->ctx[THEIRS]);
 }
 
-/* Continues with a copy, or with the original after a copy was used and freed. */
+/* Copies the contexts. Uses and frees either the originals or the copies, and continues with the
+ * others. */
 static bool do_copy(struct state *s, struct tap_random *random)
 {
     EVP_MAC_CTX *copy[SIDES];
@@ -448,8 +450,8 @@ static bool vectors(const struct evp_side *alone, const struct file *f)
     return good && *error == '\0' && valid == f->valid && invalid == f->invalid;
 }
 
-/* Whether CMAC's init succeeds with each form of a property query that prefers or demands
- * tenrounds. No other provider is loaded that could compute the CMAC instead. */
+/* Whether CMAC's init succeeds with an empty property query, and with each form of query that
+ * prefers or demands tenrounds. No other provider is loaded that could compute the CMAC instead. */
 static bool alone(const struct evp_side *side)
 {
     static const char *const queries[] = {"",

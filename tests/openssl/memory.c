@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fails each allocation of the provider, and of libcrypto when it calls the provider: at load, and
- * in messages and TLS records of every cipher and MAC. The expected results come from the default
- * provider. For algorithms that it lacks, they come from tenrounds without failures.
+ * Fails each allocation of the provider, and of libcrypto when it calls the provider, in messages
+ * of every cipher, and in TLS records, MACs, pipelines and key objects. At load, fails only some
+ * allocations. These have random distances, and the argument is the longest distance (default 8).
+ * The expected results come from the default provider. For algorithms that the default provider
+ * lacks, they come from tenrounds without failures.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -45,7 +47,7 @@ static bool fetch(struct cipher *c, const struct algorithm *a)
     if (c->evp == NULL)
         return false;
     const int mode = EVP_CIPHER_get_mode(c->evp);
-    c->is_aead = mode != EVP_CIPH_CBC_MODE && /* unlike a cipher with a MAC for TLS */
+    c->is_aead = mode != EVP_CIPH_CBC_MODE && /* AES-CBC-HMAC also has the flag below */
                  (EVP_CIPHER_get_flags(c->evp) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0;
     c->is_ccm = mode == EVP_CIPH_CCM_MODE;
     c->iv_len = mode == EVP_CIPH_GCM_MODE ? 32 : EVP_CIPHER_get_iv_length(c->evp);
@@ -131,8 +133,8 @@ static bool cipher_scenario(const void *arg, struct memory_trace *trace)
 
 #define RECORD 64 /* bytes of a record, with the explicit IV, padding and tag or MAC */
 
-/* Announces a record of TLS 1.2 to a cipher that processes it whole: RFC 5288 and 6655, or CBC and
- * a MAC. */
+/* Announces a TLS 1.2 record to a cipher that processes a whole record: GCM (RFC 5288), CCM (RFC
+ * 6655) or AES-CBC-HMAC. */
 static bool announce(EVP_CIPHER_CTX *ctx, bool is_cbc, int len)
 {
     const int fixed_len = EVP_CIPHER_CTX_get_mode(ctx) == EVP_CIPH_GCM_MODE ? -1 : 4;
@@ -173,7 +175,8 @@ static bool record_scenario(const void *arg, struct memory_trace *trace)
     return good;
 }
 
-/* A record of CBC, whose padding libssl leaves to the provider and whose MAC it checks itself. */
+/* Seals and opens a record of plain CBC. libssl computes and checks the MAC itself, and leaves the
+ * padding to the provider. */
 static bool cbc_record_scenario(const void *arg, struct memory_trace *trace)
 {
     const struct algorithm *a = arg;
@@ -208,7 +211,7 @@ static bool cbc_record_scenario(const void *arg, struct memory_trace *trace)
 
 /* ---- MACs ----------------------------------------------------------------------------------- */
 
-/* Ciphers that tenrounds lacks make it call the default provider's MAC. */
+/* For ciphers that tenrounds lacks, its MACs call the default provider's MACs. */
 static const struct mac {
     const char *name, *cipher;
     size_t key_len;
@@ -251,7 +254,7 @@ static bool mac_scenario(const void *arg, struct memory_trace *trace)
     return good;
 }
 
-/* ---- Pipelines and key objects, of OpenSSL 3.5 and later --------------------------------------- */
+/* ---- Pipelines and key objects, of OpenSSL 3.5 and later ------------------------------------- */
 
 #define PIPES 3
 
@@ -338,8 +341,9 @@ static bool skey_scenario(const void *arg, struct memory_trace *trace)
 
 /* ---- Loading -------------------------------------------------------------------------------- */
 
-/* Loads the provider into a new library context and fetches algorithms. OSSL_LIB_CTX_new() and
- * OSSL_LIB_CTX_free() leak memory if an allocation fails, OSSL_LIB_CTX_free() even providers. */
+/* Loads the provider into a new library context and fetches algorithms. No allocation fails in
+ * OSSL_LIB_CTX_new() and OSSL_LIB_CTX_free(), because these functions would leak memory.
+ * OSSL_LIB_CTX_free() would even leak providers. */
 static bool load_scenario(const void *arg, struct memory_trace *trace)
 {
     (void)arg;
@@ -377,7 +381,8 @@ static void add_name(EVP_CIPHER *cipher, void *arg)
         names[ciphers++] = EVP_CIPHER_get0_name(cipher);
 }
 
-/* Finds the expected results, by the default provider if it has the algorithm. */
+/* Tests a scenario with a cipher of tenrounds. The expected results come from the default provider,
+ * or from tenrounds if the default provider lacks the cipher. */
 static void test(const char *what, memory_scenario *scenario, const char *name)
 {
     static struct memory_trace expected;
@@ -429,7 +434,8 @@ static void test_macs(void)
     evp_close(&both);
 }
 
-/* The functions of OpenSSL 3.5. Debian 12 has 3.0, so their absence is no skip. */
+/* Tests functions that OpenSSL has since 3.5. Their absence is a success and not a skip, because
+ * Debian 12 has OpenSSL 3.0. */
 static void test_later(void)
 {
     static struct memory_trace expected;
@@ -460,7 +466,7 @@ int main(int argc, char **argv)
     EVP_CIPHER_do_all_provided(ours.libctx, add_name, NULL);
     tap_plan(1 + ciphers + 5 + MACS + 2);
     memory_record(&expected, "AES-128-GCM", strlen("AES-128-GCM"));
-    memory.libcrypto_may_leak = true; /* when it stores algorithms */
+    memory.libcrypto_may_leak = true; /* libcrypto can leak when it stores algorithms */
     memory.stride = argc > 1 ? strtoul(argv[1], NULL, 10) : 8;
     memory_test("loading", load_scenario, NULL, &expected);
     memory.libcrypto_may_leak = false;

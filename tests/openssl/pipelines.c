@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests pipelines, EVP_CipherPipelineEncryptInit(3). The output of each pipe must equal the output
- * of the default provider, which encrypts the same message without a pipeline. OpenSSL has them
- * since 3.5.
+ * of the default provider, which encrypts the same message without a pipeline. OpenSSL has
+ * pipelines since 3.5.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -288,12 +288,12 @@ static bool counters_show(EVP_CIPHER *cipher, struct tap_random *random)
 }
 
 /*
- * Checks that pipes with shared memory give the same result as one pipe after the other. Each pipe
- * is in place and has SHARED bytes, so that all pipes together are worth a multi-buffer call
- * (WORTH_IT in openssl/provider/pipeline.c). The argument `way` selects the layout:
- * - 1: each pipe begins one block after the previous pipe.
- * - 2: the pipes do not overlap.
- * - 3: the pipes do not overlap, but the first pipe writes to the input of the last pipe.
+ * Checks that pipes in one buffer give the same result as one pipe after the other. Each pipe has
+ * SHARED bytes, so that all pipes together are worth a multi-buffer call (WORTH_IT in
+ * openssl/provider/pipeline.c). The argument `way` selects the layout:
+ * - 1: each pipe is in place, and begins one block after the previous pipe.
+ * - 2: each pipe is in place, and the pipes do not overlap.
+ * - 3: as 2, but the first pipe writes to the input of the last pipe.
  */
 #define SHARED 112u
 static bool shares_memory(EVP_CIPHER *cipher, int way, struct tap_random *random)

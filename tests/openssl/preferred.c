@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests algorithms that use AES, in a program that prefers tenrounds ("?provider=tenrounds"). The
- * algorithms are CMAC and GMAC with AES and with other ciphers, algorithms of the default provider
- * that use CMAC, and key objects (EVP_SKEY). The results must equal the results without
- * tenrounds. The counters must show which provider's code ran.
+ * Tests a program that prefers tenrounds ("?provider=tenrounds"). The program uses CMAC and GMAC
+ * with AES and with other ciphers, algorithms of the default provider that use CMAC, and key
+ * objects (EVP_SKEY). The results must equal the results without tenrounds. The counters must show
+ * which provider's code ran.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -222,7 +222,8 @@ static bool user_is_the_same(unsigned i, struct tap_random *random)
 
 /* ---- Key objects ---------------------------------------------------------------------------- */
 
-/* OSSL_OP_SKEYMGMT and its functions, which the headers of OpenSSL 3.0 lack. */
+/* OSSL_OP_SKEYMGMT, its functions, and the selection of the secret key. The headers of OpenSSL 3.0
+ * lack these. */
 #define SKEYMGMT    15
 #define SKEY_FREE   1
 #define SKEY_IMPORT 2
@@ -258,8 +259,8 @@ static bool takes(const char *type, size_t len)
 }
 
 /* Tests a key manager of tenrounds with direct calls, because libcrypto calls key managers only
- * since 3.5. The key manager must export keys of valid lengths unchanged, and refuse other lengths
- * and other selections. */
+ * since 3.5. The key manager must export keys of valid lengths unchanged. It must refuse other
+ * lengths, and selections without the secret key. */
 static bool manager_keeps_keys(const struct evp_side *us, const OSSL_ALGORITHM *manager)
 {
     const OSSL_DISPATCH *const table = manager->implementation;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests which provider serves each form of property query that programs use, if the configuration
- * prefers tenrounds: by its own property, or by its name as older configurations do.
+ * Tests which provider serves each form of property query that programs use. The configuration
+ * prefers tenrounds by its property (?tenrounds.aes=yes), or by its name (?provider=tenrounds) as
+ * older configurations do.
  *
  * A query that names a property replaces the default query's clause of the same property. So
  * "provider!=fips" cancels "?provider=tenrounds", but not "?tenrounds.aes=yes". Distributions may
@@ -108,7 +109,8 @@ static const struct {
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
 /* Queries whose provider does not depend on the order of activation. A configuration should not
- * activate tenrounds first, but tenrounds must never serve a program that demands FIPS. */
+ * activate tenrounds first. Even if it does, tenrounds must not serve a program that demands
+ * FIPS. */
 static const char *const of_any_order[] = {"fips=yes",
                                            "fips",
                                            "fips=yes,?tenrounds.aes=yes",

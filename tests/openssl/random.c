@@ -348,7 +348,8 @@ static bool ivs_from_generator(void)
     return good;
 }
 
-/* Checks that without a generator, IVs come from the kernel and no error remains in the queue. */
+/* Checks that two generated IVs differ, and that no error remains in the queue, if the library
+ * context has no generator. The IVs then come from the kernel. */
 static bool ivs_without_generator(void)
 {
     uint8_t iv[2][12] = {{0}, {0}};
@@ -365,7 +366,7 @@ static bool ivs_without_generator(void)
 static const struct {
     const char *name, *what;
     bool (*run)(void);
-    bool draws; /* beneath() checks the counters of AES */
+    bool draws; /* uses the generator: beneath() checks the bytes counted for CTR */
 } cases[] = {
     {"start", "16 threads draw the first random numbers of a process at once", at_start, true},
     {"reseed", "16 threads draw random numbers while the generators reseed", reseeding, true},

@@ -43,7 +43,7 @@ static void add_region(const char *of, uintptr_t from, uintptr_t to)
         regions[n_regions++] = (struct region){of, (uint8_t *)from, to - from};
 }
 
-/* Adds the writable segments of the library with this file name. */
+/* Adds the writable segments of the library whose file name begins with `data`. */
 static int add_segments(struct dl_phdr_info *info, size_t size, void *data)
 {
     const char *file = data, *slash = strrchr(info->dlpi_name, '/');
@@ -59,8 +59,8 @@ static int add_segments(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Whether take(), the allocator that this test gives libcrypto, puts the provider's allocations
- * into separate pages. */
+/* Whether take(), the allocator that this test gives libcrypto, puts the allocations of
+ * openssl/provider/provider.c into separate pages. */
 static bool loading;
 
 static bool is_region(const void *p)
@@ -272,8 +272,8 @@ static int length_for(const EVP_CIPHER *cipher)
     return 8976; /* whole blocks */
 }
 
-/* Seals or opens a TLS 1.2 record in place with an HMAC cipher. The buffer `data` must have room
- * for MAC and padding. Returns the number of bytes processed, or -1 on failure. */
+/* Seals or opens a TLS 1.2 record in place with an AES-CBC-HMAC cipher. The buffer `data` must have
+ * room for MAC and padding. Returns the number of bytes processed, or -1 on failure. */
 static int tls_record(EVP_CIPHER_CTX *ctx, uint8_t *data, bool encrypt, int len)
 {
     uint8_t aad[13] = {0, 0, 0, 0, 0, 0, 0, 1, 23, 3, 3};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Calls the core and the provider with a stack aligned to only 4 bytes. On i386, code from gcc
- * before 4.5 and some assembly code make calls with such a stack. The results must equal the
- * results with a stack aligned to 16 bytes. A function that assumes an aligned vector on the stack
- * fails with SIGSEGV.
+ * before 4.5 and some assembly code make calls with such a stack. The core's results must equal the
+ * results of ordinary calls, and the provider's results those of the default provider. A function
+ * that assumes an aligned vector on the stack fails with SIGSEGV.
  */
 #include "tap.h"
 #include "tenrounds.h"

@@ -461,8 +461,8 @@ static void any_keys(struct state *s, struct tap_random *random)
     s->mac_key_len = mac_len(s);
 }
 
-/* Checks that a record of tenrounds is AES-CBC of payload, HMAC and padding, and that tenrounds
- * opens the record. */
+/* Checks that a record of tenrounds equals the AES-CBC encryption of payload, HMAC and padding, and
+ * that tenrounds opens the record. */
 static bool is_composition(struct state *s, struct tap_random *random, unsigned version, size_t len)
 {
     static uint8_t text[MAX_DATA], ours[MAX_DATA], expected[MAX_DATA];

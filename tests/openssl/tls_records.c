@@ -305,7 +305,8 @@ static bool one_after_the_other(void)
 }
 
 /* Opens a record for each combination of padding length and MAC length. If `wrong`, the first byte
- * of the padding has a wrong bit; padding of one byte is left out. */
+ * of the padding has a wrong bit. Padding of one byte is then left out, because its first byte is
+ * the padding length. */
 static bool every_padding(bool wrong)
 {
     static uint8_t record[MAX_RECORD + 64];

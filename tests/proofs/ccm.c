@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proves CCM's streaming calls (core/modes/ccm.c) by the method of tests/proofs/gcm.c.
+ * Proves CCM's streaming calls except decryption (core/modes/ccm.c) by the method of
+ * tests/proofs/gcm.c.
  *
  * proof_start detects this mutation: tr_ccm_start() accepts texts of up to twice the length that
  * the nonce length allows.
@@ -106,7 +107,8 @@ static void end(bool check)
 {
     begin();
     bool open = key.aes.backend != NULL && c.phase == DATA && c.left == 0;
-    uint8_t *at = tag + TR_BLOCK - c.tag_len; /* ends where its object ends */
+    /* The tag ends where its array ends, so CBMC finds any access beyond the tag. */
+    uint8_t *at = tag + TR_BLOCK - c.tag_len;
     enum tr_status status = check ? tr_ccm_check(&c, at) : tr_ccm_tag(&c, at);
     ends(status, !open ? TR_ERR_STATE : check && status == TR_ERR_TAG ? TR_ERR_TAG : TR_OK, false);
     size_t i = any_up_to(TR_BLOCK - 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proves CMAC's streaming calls (core/modes/cmac.c) by the method of gcm.c.
+ * Proves CMAC's streaming calls (core/modes/cmac.c). Each proof begins with any message that
+ * fulfils the invariant, and shows that the invariant holds after the call.
  *
  * The proofs detect these mutations: `len > room + 1` for `len > room` (proof_update), and writing
  * the padding byte 0x80 even if the last block is full (proof_tag).

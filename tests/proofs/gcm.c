@@ -3,7 +3,7 @@
  * Proves GCM's streaming calls except those for data (core/modes/gcm.c, ghash.c). Each proof begins
  * with any message that fulfils the invariant, and shows that the invariant holds after the call.
  * So the proofs cover calls in any order and number. The IV and the AAD of one call have at most
- * LONGEST bytes. Lengths in the message and the limits have their full range.
+ * LONGEST bytes. The AAD and data before the call have any length up to their limits.
  *
  * The proofs detect these mutations: TR_BLOCK + 1 as the largest tag length, and no cleansing of
  * the keystream (proof_tag).
@@ -103,7 +103,7 @@ static void end(bool check)
 {
     begin();
     size_t len = nondet_size();
-    /* The tag ends where its object ends. */
+    /* The tag ends where its array ends, so CBMC finds any access beyond the tag. */
     uint8_t *at = tag + (len <= TR_BLOCK ? TR_BLOCK - len : 0);
     enum tr_status status = check ? tr_gcm_check(&g, at, len) : tr_gcm_tag(&g, at, len);
     enum tr_status expected = !was(AAD, DATA)              ? TR_ERR_STATE

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Proves functions for partial blocks (core/part.h), and the overlap check and arithmetic of
  * core/util.h. Each proof compares a function with a simpler definition: byte by byte, in 128-bit
- * integers, or by repeated doubling. It covers all values within the assumed bounds.
+ * integers, or by repeated doubling. The proof covers all values within the assumed bounds.
  *
  * The proofs detect these mutations. In part_first(), `n <= 8` for `n < 8` (proof_shifts). In
  * tr_counter_add(), `low <= n` for `low < n` (proof_counters).
@@ -122,7 +122,7 @@ void proof_doubling(void)
     assert(w == (v << 1 ^ (v >> 127 != 0 ? 0x87 : 0)));
 }
 
-/* Proves that multiplying an XTS tweak by x^n equals n doublings. */
+/* Proves that multiplying an XTS tweak by x^n, for n up to 56, equals n doublings. */
 void proof_xts_multiply(void)
 {
     uint8_t x[16], y[16];

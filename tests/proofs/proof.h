@@ -17,7 +17,8 @@
 
 #include <assert.h>
 #include <stdbool.h>
-#include <string.h> /* before the core, whose __builtin_memcpy() is memcpy() here */
+/* Must come before the core: CBMC takes the core's __builtin_memcpy() as a call of memcpy(). */
+#include <string.h>
 
 #include "dispatch/backend.h"
 #include "util.h"
@@ -49,7 +50,7 @@ static uint8_t in_object[LONGEST], out_object[LONGEST], in_before[LONGEST], out_
 static struct {
     uint8_t *in, *out;
     size_t len;
-    bool overlap; /* the result of stub_overlap() */
+    bool overlap; /* what stub_overlap() returns, unless its len is 0 */
 } d;
 
 static void data_begin(void)
@@ -74,8 +75,9 @@ static void data_unchanged(bool done)
     assert((done && d.out != d.in && q >= d.out && q < d.out + d.len) || *q == out_before[i]);
 }
 
-/* Replaces tr_partial_overlap(), which part.c proves. Returns d.overlap, which can have either
- * value, so that the proofs cover a mode's code for both. */
+/* Replaces tr_partial_overlap(), which part.c proves. Returns 0 if `len` is 0, as that does, and
+ * otherwise d.overlap. CBMC gives d.overlap either value, so that the proofs cover a mode's code
+ * for both. */
 static int stub_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 {
     return d.overlap && len != 0;
@@ -92,10 +94,11 @@ void tr_cleanse(void *memory, size_t len)
 static const struct tr_backend stub = {.name = "stub"};
 
 /*
- * Replaces tr_bulk() in the modes' files, which a harness includes after this file. The stub
- * asserts what backend.h promises to the backends: `in` and `out` are whole blocks that may be
- * accessed, and are identical or disjoint. The output and the mode's state then have any value. The
- * stub either does a fused operation or leaves it to the mode; the proofs cover both cases.
+ * Replaces tr_bulk() in the mode's file, which a harness includes after this file. Each harness
+ * defines stub_bulk() with stub_does() or stub_plain(). These assert what backend.h promises to the
+ * backends: `in` and `out` are whole blocks that may be accessed, and are identical or disjoint.
+ * The output and the mode's state then have any value. The stub either does a fused operation or
+ * leaves it to the mode; the proofs cover both cases.
  */
 static size_t stub_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                         const uint8_t *in, size_t blocks, void *state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The core's own functions. */
+/* The core as a host of the soak test: calls its functions directly. */
 #include "soak.h"
 #include "tenrounds.h"
 

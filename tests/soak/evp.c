@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The provider and the engine, by EVP, and the default provider that they are compared with. */
+/* Two hosts of the soak test that EVP calls, the provider and the engine, and the default provider,
+ * with which all hosts are compared. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "soak.h"
 
@@ -43,7 +44,8 @@ static bool get_tag(EVP_CIPHER_CTX *ctx, const struct soak_case *c, struct soak_
            EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, TAG, m->tag) > 0;
 }
 
-/* The context is copied in the middle of the message, and the copy ends it. */
+/* Processes a message. Copies the context in the middle of the message, and ends the message in the
+ * copy. */
 static bool crypt_with(const struct ciphers *ciphers, const struct soak_case *c,
                        struct soak_message *m)
 {
@@ -91,7 +93,7 @@ static void open_provider(void)
     fetch(&of_host, &side);
 }
 
-/* Another library context loads the provider and unloads it. */
+/* Loads the provider into another library context and unloads it. */
 static bool load_again(void)
 {
     struct evp_side side = evp_open("tenrounds");

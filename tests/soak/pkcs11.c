@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The PKCS#11 module, by its exported functions. The file of the module is in TENROUNDS_PKCS11. */
+/* The PKCS#11 module as a host of the soak test: calls its exported functions. The environment
+ * variable TENROUNDS_PKCS11 is the path of the module. */
 #define _GNU_SOURCE
 #include "soak.h"
 
 #include <dlfcn.h>
 
-/* What Cryptoki's header declares (PKCS#11 2.40); Debian has no package of the header alone. */
+/* Declarations of Cryptoki's header (PKCS#11 2.40), repeated here because Debian has no package of
+ * the header alone. */
 typedef unsigned long ulong_t;
 struct attribute {
     ulong_t type;
@@ -106,7 +108,7 @@ static bool message(ulong_t session, ulong_t key, const struct soak_case *c, str
     return true;
 }
 
-/* Each message has a session and a key of its own. */
+/* Processes a message with a session and a key object of its own. */
 static bool crypt_module(unsigned thread, const struct soak_case *c, struct soak_message *m)
 {
     const ulong_t class = SECRET_KEY, type = AES;

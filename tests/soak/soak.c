@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Puts one host under random load: soak HOST SECONDS [THREADS]. Each message is compared with the
- * default provider's. At the end, the counters must be exactly what the messages add up to, and
- * memory, descriptors and threads must be what they were after a warm-up. scripts/soak runs it.
+ * default provider's. At the end, the counters must be exactly what the messages add up to. Since a
+ * warm-up of a fifth of the time, resident memory may have grown by at most MAX_GROWTH. The numbers
+ * of descriptors and threads must not have changed. scripts/soak runs this program.
  */
 #define _GNU_SOURCE
 #include "soak.h"
@@ -86,8 +87,9 @@ static void draw_cases(struct tap_random *random)
     }
 }
 
-/* Encrypts or decrypts a random message with the host and with the default provider. Half of the
- * messages are processed in place. */
+/* Encrypts or decrypts a random message with the host, and compares the result with the default
+ * provider's. For GCM decryption, the default provider encrypts the message that the host then
+ * decrypts. The host processes half of the messages in place. */
 static bool run(unsigned thread, const struct soak_case *c, struct tap_random *random)
 {
     static _Thread_local uint8_t in[MAX_DATA + 64], out[MAX_DATA + 64], expected[MAX_DATA + 64];
@@ -117,7 +119,8 @@ static bool run(unsigned thread, const struct soak_case *c, struct tap_random *r
            (c->mode != GCM || memcmp(m.tag, theirs.tag, TAG) == 0);
 }
 
-/* Whether whole blocks of ECB, CBC, CFB, OFB and CTR are counted as what they are. */
+/* Whether whole blocks of ECB, CBC, CFB, OFB and CTR are counted under the operation of their mode.
+ * Also true for other messages, which are not checked. */
 static bool counts_blocks(const struct soak_case *c, const struct counts *n)
 {
     static const unsigned ops[GCM][2] = {{TR_OP_ECB_DECRYPT, TR_OP_ECB_ENCRYPT},
@@ -129,7 +132,8 @@ static bool counts_blocks(const struct soak_case *c, const struct counts *n)
            n->bytes[ops[c->mode][c->encrypt]] == c->len;
 }
 
-/* Finds what one message of each case adds to the counters, and that two add twice as much. */
+/* Finds out what one message of each case adds to the counters. Checks that a second message adds
+ * the same. */
 static bool calibrate(struct tap_random *random)
 {
     for (unsigned i = 0; i < CASES; i++) {
@@ -177,12 +181,14 @@ static void *work(void *arg)
 }
 
 struct usage {
-    long resident, descriptors, threads; /* KiB, and numbers */
+    long resident, descriptors, threads; /* `resident` is in KiB, the others are numbers */
 };
 
+/* Counts the entries of a directory, without "." and "..", and without one more: in /proc/self/fd,
+ * the descriptor of the directory itself. */
 static long entries(const char *path)
 {
-    long n = -3; /* "." and "..", and the descriptor of the directory or nothing */
+    long n = -3;
     DIR *dir = opendir(path);
     while (dir != NULL && readdir(dir) != NULL)
         n++;

@@ -11,7 +11,8 @@
 
 enum mode { ECB, CBC, CFB, OFB, CTR, GCM, MODES };
 
-/* What all messages of a case have in common, so that each changes the counters by as much. */
+/* The properties that all messages of a case share, so that each of them adds the same to the
+ * counters. */
 struct soak_case {
     enum mode mode;
     size_t key_len, len, first; /* the first call processes `first` bytes, the second the rest */
@@ -19,7 +20,7 @@ struct soak_case {
 };
 
 struct soak_message {
-    uint8_t key[32], iv[16], aad[20], tag[TAG]; /* the tag of GCM is input when decrypting */
+    uint8_t key[32], iv[16], aad[20], tag[TAG]; /* the tag is for GCM: input when decrypting */
     uint8_t *in, *out;                          /* may be the same */
 };
 
@@ -29,7 +30,8 @@ struct soak_host {
     void (*open)(void);
     /* Processes a message. Each thread has its own number. Returns whether all calls succeeded. */
     bool (*crypt)(unsigned thread, const struct soak_case *c, struct soak_message *m);
-    /* Something that a long-lived program does now and then, or NULL. */
+    /* An action that a long-lived program repeats at times, such as loading and unloading the
+     * provider. NULL if the host has none. */
     bool (*churn)(void);
     /* The counters of this process. */
     const struct tr_counters *(*counters)(void);
@@ -37,12 +39,13 @@ struct soak_host {
 
 extern const struct soak_host soak_core, soak_provider, soak_engine, soak_pkcs11;
 
-/* libcrypto's own provider, the independent implementation. */
+/* The default provider of libcrypto, from which the expected results come. */
 void soak_open_reference(void);
 bool soak_reference(const struct soak_case *c, struct soak_message *m);
 
-/* The counters in the section of a host that was loaded after soak_count(). */
+/* Makes a counters file and sets TENROUNDS_COUNTERS to it, for the host that is loaded next. */
 void soak_count(void);
+/* Returns the counters in a host's section of that file. */
 const struct tr_counters *soak_counters(enum trossl_host host);
 
 #endif

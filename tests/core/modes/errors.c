@@ -128,8 +128,8 @@ static void test_key_wrap(void)
     report("key wrap");
 }
 
-/* Unwraps 24 bytes with each length field up to 40, and at most one byte that is not zero. KWP must
- * accept only a correct length with padding of zeros (RFC 5649 section 3). */
+/* Unwraps 24 plaintext bytes with each length field from 0 to 40. The bytes are all zero, or one of
+ * them is not. KWP must accept only a correct length with padding of zeros (RFC 5649 section 3). */
 static void test_kwp_contents(void)
 {
     unsigned n = 0, good = 0;

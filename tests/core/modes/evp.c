@@ -2,9 +2,10 @@
 /*
  * Compares the modes outside struct tr_cipher, except GCM, with libcrypto's default provider, for
  * each backend and key size. OpenSSL 3.0 lacks GCM-SIV, so gcm_siv_reference.h computes it.
- * Messages have random lengths and are processed in place, out of place, and in pieces. The test
- * also decrypts each message. In modes with a tag or a check value, it then flips a bit and
- * decrypts again. The mode must detect the change and leave zeros in the output.
+ * Messages have random lengths and are processed in place, out of place, and in pieces where the
+ * mode streams. The test also decrypts each message. In modes with a tag or a check value, the test
+ * then flips a bit and decrypts again. The mode must detect the change and leave zeros in the
+ * output.
  */
 #include "../common.h"
 #include "gcm_siv_reference.h"

@@ -143,8 +143,8 @@ static void test_lengths(const struct pair *pair)
     }
 }
 
-/* Decrypts len bytes, tag included. First changes byte number `wrong`, counted from 1, or none if
- * `wrong` is 0. */
+/* Decrypts len bytes, tag included. First changes byte number `wrong` of the message, counted from
+ * 1 at the start of the AAD, or no byte if `wrong` is 0. */
 static int open(const struct pair *pair, int whose, const u8 *sealed, unsigned int aad,
                 unsigned int len, unsigned int wrong)
 {
@@ -176,7 +176,7 @@ static void test_wrong(const struct pair *pair, unsigned int size)
         ours = open(pair, OURS, sealed, aad, len + size, i);
         theirs = open(pair, THEIRS, sealed, aad, len + size, i);
         same_error(pair, ours, theirs, "byte %u wrong, tag of %u bytes", i, size);
-        /* In rfc4106, the AAD ends with a copy of the IV, which is not authenticated. */
+        /* In rfc4106, the last 8 bytes of AAD are for the IV, and are not authenticated. */
         if ((ours == -EBADMSG) == (i == 0 || (pair == &rfc4106 && i > 8 && i <= aad)))
             differ(pair->prefix, "byte %u wrong, tag of %u bytes: our driver returned %d", i, size,
                    ours);
@@ -216,8 +216,8 @@ static void test_ccm_iv(void)
     }
 }
 
-/* Encrypts len bytes in place. All scatterlist entries are the same page, because only the length
- * matters. */
+/* Encrypts len bytes of CCM in place, with a length field of 2 bytes. All scatterlist entries are
+ * the same page, because the contents do not matter. */
 static int run_long(int whose, unsigned int len)
 {
     DECLARE_CRYPTO_WAIT(wait);

@@ -18,7 +18,7 @@ enum { OURS, THEIRS };
 
 struct pair {
     const char *prefix; /* start of our driver's name */
-    const char *theirs; /* the other driver's name, which every tested kernel has */
+    const char *theirs; /* the name of a driver that every tested kernel has */
 };
 
 extern char *backend;
@@ -68,8 +68,8 @@ void starve_unregister(void);
 /* Makes the nth allocation of this task fail, or none if nth is 0. Records the other
  * allocations. */
 void starve_begin(unsigned int nth);
-/* Ends the failures and the recording. Returns whether an allocation failed. Sets *kept to the
- * number of allocations that were not freed. */
+/* Ends the failures and the recording. Returns whether an allocation was made to fail. Sets
+ * *kept to the number of allocations that were not freed. */
 bool starve_end(unsigned int *kept);
 
 /* ---- load.c: allocations that fail while our module loads ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Makes an allocation fail while our module loads. Counting starts after all other notifiers of
- * MODULE_STATE_COMING have run. It ends after all other notifiers of MODULE_STATE_LIVE or
- * MODULE_STATE_GOING have run. */
+/* Makes an allocation fail while our module loads. The counting of allocations starts after all
+ * other notifiers of MODULE_STATE_COMING have run. The counting ends after all other notifiers of
+ * MODULE_STATE_LIVE or MODULE_STATE_GOING have run. */
 #include "errors.h"
 
 #include <linux/limits.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Usage: insmod errors.ko backend=aesni. With a backend, this module runs all tests while it loads.
  * It writes counts to its parameters, and the first 20 differences to the kernel's log. With or
- * without a backend, it then waits for our module to load (load.c). */
+ * without a backend, it then stays loaded, so that load.c can make an allocation fail while
+ * tenrounds.ko loads. */
 #include "errors.h"
 
 #include <linux/module.h>

@@ -9,11 +9,11 @@
  * - keys of 16, 24 and 32 bytes at any address (xcbc: 16, because newer kernels refuse others)
  * - lengths from 0 to 5 pages, at any address, in pieces of 0 bytes to the whole message
  * - the calls: digest(), or init() with update(), then final() or finup()
- * - exports of the state of our driver, which another request with another alignment imports
+ * - exports of the state, which another request with another alignment imports
  *
- * Each call of our driver runs in one of three contexts: a plain task, with softirqs disabled, and
- * after kernel_fpu_begin(), where the kernel refuses it the vector registers. Keys are set there,
- * too. Around the tag, memory must stay unwritten.
+ * Each call of our driver, except export and import, runs in one of three contexts: a plain task,
+ * with softirqs disabled, or after kernel_fpu_begin(), where the kernel refuses it the vector
+ * registers. Around the tag, memory must stay unwritten.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -172,8 +172,8 @@ static u32 piece_length(u32 left)
     }
 }
 
-/* Computes the tag of one message. The random pieces come from the seed, so each driver can have
- * its own. */
+/* Computes the tag of one message in random pieces. The two drivers get different pieces, because
+ * the tag must not depend on them. */
 static int one_tag(struct side *s, const u8 *from, u32 len)
 {
     bool is_ours = s == &side[0];

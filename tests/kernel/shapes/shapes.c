@@ -6,8 +6,8 @@
  *                    seed=1 cases=1000
  *
  * Loading succeeds if both drivers gave the same result for every request. Both drivers get the
- * same request and the same memory contents. The return value, the IV afterwards and all memory,
- * even outside the pieces, must agree.
+ * same request and the same memory contents. The return values must agree. After a success, the IV
+ * (in CBC and CTR) and all memory, even outside the pieces, must agree, too.
  *
  * The seed determines:
  *
@@ -404,7 +404,7 @@ static int make_valid(struct request *r, u32 plain)
     if (err == 0 && r->wrong_tag) {
         u32 at = below(r->aad + plain + r->tag);
 
-        /* The last 8 bytes of rfc4106's AAD are a copy of the IV, which is not authenticated. */
+        /* The last 8 bytes of rfc4106's AAD are for the IV, and are not authenticated. */
         if (k == RFC4106 && at < r->aad && at >= r->aad - 8)
             at = r->aad + plain;
         message[at] ^= (u8)(1u << below(8));

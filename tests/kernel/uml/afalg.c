@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Measures requests through AF_ALG, each one sendmsg() and one read(), as programs make them:
+ * Measures requests through AF_ALG as programs make them: one sendmsg(), then read() until all
+ * output has arrived:
  *
  *     afalg ALGORITHM DRIVER KEY_BITS encrypt|decrypt BYTES
  *
- * Prints one line of JSON with the median time per request, over windows of 32 requests. KEY_BITS
- * is the size of an AES key, of which XTS gets two.
+ * Prints one line of JSON with the median time per request, over 41 windows of 32 requests each.
+ * KEY_BITS is the size of an AES key, of which XTS gets two.
  */
 #include "../afalg.h"
 

@@ -6,8 +6,8 @@
  * Afterwards /sys/kernel/debug/tenrounds_bench has one line of JSON per algorithm, direction and
  * size.
  *
- * The data is in whole pages, with one scatterlist entry per page. AAD and tag have separate
- * entries. Requests are in place, except AEAD decryption, which decrypts the same message
+ * The data begins at a page boundary and has one scatterlist entry per page. AAD and tag have
+ * separate entries. Requests are in place, except AEAD decryption, which decrypts the same message
  * repeatedly.
  */
 #include <linux/debugfs.h>

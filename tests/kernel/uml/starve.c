@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Makes each allocation of loading a module fail, by the kernel's fault injection:
+ * Loads a module repeatedly, and makes each allocation of the load fail in turn, by the kernel's
+ * fault injection:
  *
  *     starve FILE NAME PARAMETERS
  *
@@ -10,8 +11,9 @@
  *
  * Also ends if the failed allocation was the kernel's own, for the self-test of an algorithm that
  * it has just registered. The kernel then warns, never ends that test, and keeps the module loaded
- * (crypto_schedule_test() in crypto/api.c). That happens in the first registration. So each
- * allocation of ours before it has failed once, and later registrations are not tested.
+ * (crypto_schedule_test() in crypto/api.c). That happens while the first algorithm is registered.
+ * By then, each earlier allocation of our module has failed once; later registrations are not
+ * tested.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +69,8 @@ static int unload(const char *name)
     return 1;
 }
 
-/* The end: `nth` allocations failed, in loads that failed or succeeded. */
+/* Prints how many allocations failed, and how many of these loads failed or succeeded. Returns 1 if
+ * no load failed, else 0. */
 static int report(unsigned nth, unsigned failed, unsigned tolerated, const char *more)
 {
     printf("%u allocations failed: %u loads failed, %u succeeded%s\n", nth, failed, tolerated,
@@ -114,7 +117,7 @@ int main(int argc, char **argv)
             printf("allocation %u fails: drivers are left\n", nth);
             return 1;
         }
-        if (atoi(text) != 0) /* not reached */
+        if (atoi(text) != 0) /* the load made fewer than `nth` allocations */
             return err != 0 || report(nth - 1, failed, tolerated, "");
         failed += err != 0;
         tolerated += err == 0;
