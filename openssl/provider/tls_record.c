@@ -154,6 +154,8 @@ int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *m
     opened->reason = "the record is too short for its padding and MAC";
     if (skip < 0)
         opened->reason = "the TLS version is unknown";
+    if (mac_size > MAX_MAC)
+        opened->reason = "the MAC is too long";
     if (skip < 0 || mac_size > MAX_MAC || len < (size_t)skip + mac_size + 1)
         return 0;
     record += skip;

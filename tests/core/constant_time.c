@@ -517,7 +517,8 @@ static unsigned watch_without_whole_calls(const struct tr_backend *b, bool *righ
     for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++)
         for (size_t len = 16; len < longest(); len += stride(45, 1))
             watch_message(&table, modes[m], true, 16, len, right);
-    return watch_xts(&table, right) + uses_of_secrets() - before;
+    const unsigned uses = uses_of_secrets() - before;
+    return uses + watch_xts(&table, right);
 }
 
 static unsigned watch(const struct tr_backend *b, bool *right)

@@ -157,12 +157,14 @@ static struct told start(const struct environment *e, const char *counters, cons
 
 /* ---- Expected results ------------------------------------------------------------------------ */
 
-/* Returns the strongest usable backend that needs no masked feature and is not sabotaged. */
+/* Returns the strongest usable backend that needs no masked feature and is not sabotaged. Selection
+ * avoids 512 bits where they lower the clock. */
 static const struct tr_backend *strongest(tr_features masked, const char *sabotage)
 {
     struct tr_cpu cpu;
     const struct tr_backend *b = NULL;
     tr_cpu_detect(&cpu);
+    masked |= tr_tuning_selected()->clock_drops ? TR_FEATURE_AVX512 : 0;
     for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++) {
         const char *name = tr_backend_name(b);
         if ((tr_backend_features(b) & ~(cpu.usable & ~masked)) == 0 &&

@@ -580,7 +580,7 @@ static void close_side(struct side *s)
 
 static int all_cases(void)
 {
-    struct request *r = kmalloc(sizeof(*r), GFP_KERNEL);
+    struct request *r = kzalloc(sizeof(*r), GFP_KERNEL); /* one_case() may fail at once */
     u32 i, contexts[CONTEXTS] = {0};
     int err = r != NULL ? 0 : -ENOMEM;
 
