@@ -44,9 +44,9 @@ static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t 
  * Processes full groups from an aligned counter. Within a group, the counter of vector j is the
  * counter of vector 0 with j XORed into the last byte. AESE XORs its two operands. Here the first
  * operand is the first round key with j XORed in, from the array `keys`. The second operand is the
- * counter of vector 0. So no vector needs an XOR for its counter. With EOR3, a block of AES-128
- * then takes 12 vector operations instead of 13: 10 for AES (AESE and AESMC fused), an EOR3 and a
- * store.
+ * counter of vector 0. So no vector needs an XOR for its counter, one of 13 operations in the
+ * vector units. The other 12 for a block of AES-128 are 10 for AES (AESE and AESMC fused), an EOR3,
+ * and the store, which needs a vector unit, too.
  */
 TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 {

@@ -9,13 +9,14 @@
  * the code stores the hash subkey as H x^-1 (h_times_x_inverse()).
  *
  * The reduction works as follows. The low half of a 256-bit product holds the high powers, x^128
- * and up. Modulo GHASH's polynomial, x^128 is x^7 + x^2 + x + 1. In this bit order, multiplication
- * by 0xc200000000000000 gives the terms x^7, x^2 and x, and a swap of halves gives the term 1.
+ * and up. Modulo GHASH's polynomial, x^128 is x^7 + x^2 + x + 1. In this bit order, the constant
+ * 0xc200000000000000 is x^6 + x + 1. The product is one bit too low again, so multiplication by the
+ * constant gives the terms x^7, x^2 and x. A swap of halves gives the term 1.
  * Together they fold 64 bits of the low half into the 128 bits above them. Two such folds reduce
  * the product.
  *
- * Hashing n blocks X0 to Xn-1 after the hash Y gives (Y ^ X0) H^n ^ X1 H^(n-1) ^ .. ^ Xn-1 H. The
- * unreduced products are XORed, and the result is reduced once.
+ * Hashing n blocks X1 to Xn after the hash Y gives (Y + X1) H^n + X2 H^(n-1) + .. + Xn H, where +
+ * is XOR. The unreduced products are XORed, and the result is reduced once.
  *
  * In GCM, the bound is four carry-less multiplications a vector, in addition to 10 to 14 AES
  * rounds. On Intel processors, the multiplications have a separate port. On Zen 4, each
@@ -42,7 +43,7 @@ TR_INLINE TR_TARGET void multiply_add(struct product *p, V a, V b)
     p->high = v_xor(p->high, v_clmul_hh(a, b));
 }
 
-/* Returns high ^ middle x^64 ^ low x^128 modulo the polynomial, in each lane. */
+/* Returns high + middle x^64 + low x^128 modulo the polynomial, in each lane. */
 TR_INLINE TR_TARGET V reduce(const struct product *p)
 {
     const V poly = v_low_halves(0xc200000000000000);
@@ -91,8 +92,9 @@ TR_INLINE TR_TARGET V h_times_x_inverse(B h)
 
 _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes at least 4 powers");
 
-/* In this file, a group is HASHED vectors. hash_groups() hashes them with one reduction, keeps one
- * vector of `sums` for each of them, and loads data and powers one by one. */
+/* In this file, a group is HASHED vectors, which hash_groups() hashes with one reduction. It keeps
+ * a vector of `sums` for each of them in a register, and loads data and powers when it needs
+ * them. */
 #define HASHED 8u
 
 /* The most powers that one reduction uses: one for each block of a group. If MASKED_GROUP is 1,
@@ -256,9 +258,9 @@ TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
 
 /*
  * Hashes full groups, and returns the new hash. The first vector of a group depends on the hash so
- * far, so the code multiplies this vector last. Without AES in parallel, a carry-less
- * multiplication takes two cycles at any width (Zen 4). Three multiplications a vector are
- * therefore faster than four, despite the additional XORs.
+ * far, so the code multiplies this vector last. On Zen 4, a carry-less multiplication can start
+ * only every two cycles, at any width. In GCM, AES rounds fill the cycles between; here nothing
+ * does. Three multiplications a vector are therefore faster than four, despite the additional XORs.
  */
 TR_INLINE TR_TARGET B hash_groups(const struct tr_ghash_key *g, B y, const uint8_t *in,
                                   size_t groups, int polyval)

@@ -23,7 +23,7 @@ struct trossl_interleaved {
     uint8_t *out;
     const uint8_t *in; /* equal to `out`, or disjoint from it */
     /* The input of the hash starts at `in` or a later address, or is disjoint from `in` and `out`.
-     * Each byte is hashed before ciphertext overwrites it. */
+     * The loop hashes each byte before it overwrites it with ciphertext. */
     const uint8_t *hashed;
 };
 

@@ -12,8 +12,10 @@ struct gcm {
     int iv_len;
     int tag_len; /* -1 if there is no tag */
     uint8_t key_set, iv_set;
-    uint8_t iv_gen; /* the engine increments the IV for each message */
-    uint8_t tls;    /* `buffer` holds the AAD of a record */
+    /* The fixed part of the IV is set. When encrypting, the engine increments the IV for each
+     * message; when decrypting, the record has the rest of it. */
+    uint8_t iv_gen;
+    uint8_t tls; /* `buffer` holds the AAD of a record */
     uint8_t buffer[TROSSL_TAG];
 };
 
@@ -59,8 +61,8 @@ static int start(EVP_CIPHER_CTX *ctx, struct gcm *g)
 }
 
 /* Sets the fixed part of the IV. When encrypting, draws the other bytes of the IV at random (SP
- * 800-38D section 8.2.1). These bytes are the start value of the counter. A `len` of -1 sets the
- * whole IV. */
+ * 800-38D section 8.2.1). These bytes are the first value of the invocation field, which next_iv()
+ * increments. A `len` of -1 sets the whole IV. */
 static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed, int len)
 {
     uint8_t *iv = iv_of(ctx, g);

@@ -18,8 +18,9 @@ static struct trossl_ccm_settings settings(const struct trp_ccm *c)
                                         c->a.encrypt};
 }
 
-/* Processes AAD or data. An IV is valid for one message. When decrypting, the update with the data
- * invalidates the IV. When encrypting, get_tag() does. */
+/* Processes AAD, data, or a TLS record. An IV is valid for one message. When decrypting, a
+ * successful update with the data invalidates the IV, or ccm_final() if there was none. When
+ * encrypting, get_tag() does. */
 static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
 {
     const struct trossl_ccm_settings now = settings(c);
@@ -30,7 +31,7 @@ static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t
         return in != NULL && out == in &&
                trossl_ccm_record(&c->ccm, &now, c->a.iv, c->a.buffer, out, len, out_len);
     if (in == NULL && out != NULL)
-        return 1; /* the end of the message needs no work */
+        return 1; /* an update without input; ccm_final() ends the message */
     if (c->a.iv_state == TRP_IV_NONE)
         return 0;
     const enum tr_status status = trossl_ccm_update(&c->ccm, &now, out, in, len);

@@ -244,8 +244,9 @@ static int copied(void *ctx)
 static void restart(void *ctx)
 {
     struct trp_ocb *o = ctx;
-    /* Every init drops the buffered data and the count of AAD bytes. Without a new IV, the state is
-     * still TRP_IV_IN_USE, but the old message cannot continue without them. */
+    /* Every init drops the buffered data and the count of AAD bytes. Without a new IV, the message
+     * could go on; but not without the buffered data. With a partial block of AAD it ends, too,
+     * because the default provider loses that block. */
     if (o->a.iv_state == TRP_IV_IN_USE && (o->used != 0 || o->aad_used != 0))
         o->a.iv_state = TRP_IV_SPENT;
     o->used = 0;

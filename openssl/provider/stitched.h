@@ -22,8 +22,10 @@ struct trp_stitched {
      * 0. TRP_NO_PAYLOAD means that the next update is plain CBC. */
     size_t payload_len;
     uint8_t aad[TRP_AAD];
-    size_t tls_pad;     /* bytes that MAC and padding add to the next record */
-    size_t tls_removed; /* bytes of MAC and explicit IV, which update subtracts when opening */
+    size_t tls_pad; /* bytes that MAC and padding add to the next record */
+    /* Bytes of MAC and explicit IV: when opening, update returns a length that is smaller by
+     * them. */
+    size_t tls_removed;
     /* For sealing several records in one call. */
     size_t max_fragment, sealed_len;
     unsigned interleave, packed_len;
@@ -50,8 +52,8 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
 
 /*
  * Checks padding and MAC of a decrypted record without its explicit IV. The record must be longer
- * than the MAC. Returns 0 if padding and MAC are right. Constant time: the time does not depend on
- * the payload length, or on whether padding or MAC is wrong.
+ * than the MAC. Returns 0 if padding and MAC are right, else another value. Constant time: the time
+ * does not depend on the payload length, or on whether padding and MAC are right.
  */
 size_t trp_stitched_verify(struct trp_stitched *c, const uint8_t *record, size_t len);
 

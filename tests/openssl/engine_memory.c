@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fails each allocation of the engine, and of libcrypto when it calls the engine: at load, in
- * messages of every cipher, and in TLS records of AES-128-GCM. The expected results come from
- * libcrypto's ciphers.
+ * Runs each scenario again and again, and in each run lets one allocation fail, the engine's or
+ * libcrypto's. The scenarios are the load of the engine, messages of every cipher, and TLS records
+ * of AES-128-GCM. The expected results come from libcrypto's ciphers.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "failing_memory.h"

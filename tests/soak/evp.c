@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two hosts of the soak test that EVP calls, the provider and the engine, and the default provider,
- * with which all hosts are compared. */
+/* The two hosts of the soak test that EVP calls: the provider and the engine. Also the default
+ * provider, with which all hosts are compared. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "soak.h"
 

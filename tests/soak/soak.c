@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Puts one host under random load: soak HOST SECONDS [THREADS]. Each message is compared with the
- * default provider's. At the end, the counters must be exactly what the messages add up to. Since a
- * warm-up of a fifth of the time, resident memory may have grown by at most MAX_GROWTH. The numbers
- * of descriptors and threads must not have changed. scripts/soak runs this program.
+ * default provider's. At the end, the counters must be exactly what the messages add up to. The
+ * first fifth of SECONDS is a warm-up. From then to the end, resident memory must not grow by more
+ * than MAX_GROWTH, and the numbers of descriptors and threads must not change. scripts/soak runs
+ * this program.
  */
 #define _GNU_SOURCE
 #include "soak.h"
@@ -181,11 +182,11 @@ static void *work(void *arg)
 }
 
 struct usage {
-    long resident, descriptors, threads; /* `resident` is in KiB, the others are numbers */
+    long resident, descriptors, threads; /* `resident` is in KiB, the others are counts */
 };
 
-/* Counts the entries of a directory, without "." and "..", and without one more: in /proc/self/fd,
- * the descriptor of the directory itself. */
+/* Counts the entries of /proc/self/fd without ".", ".." and the descriptor that opendir() adds. For
+ * any other directory, the result is 1 too low. */
 static long entries(const char *path)
 {
     long n = -3;
@@ -255,7 +256,7 @@ int main(int argc, char **argv)
     soak_open_reference();
     host->open();
     if (!calibrate(&random)) {
-        printf("%s: a message is wrong, or is not counted\n", host->name);
+        printf("%s: a message is wrong, or is counted wrongly\n", host->name);
         return 1;
     }
     const struct counts before = counts_now();
