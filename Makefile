@@ -18,6 +18,7 @@
 #   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in
 #                     build/kernel/RELEASE
 #   make prove        proofs about the C code with CBMC (minutes): docs/assurance.md
+#   make check-rust-sanitized   the PKCS#11 module with AddressSanitizer (minutes)
 #   make soak         all hosts under random load for an hour; SOAK_SECONDS=120 for two minutes
 #   make bench        compare with the processor's limit and other libraries, into docs/benchmarks
 #                     (minutes)
@@ -136,6 +137,13 @@ check-kernel:
 prove:
 	@scripts/dependencies $@
 	@scripts/prove
+
+# Not in check-full: it compiles for minutes.
+.PHONY: check-rust-sanitized
+check-rust-sanitized:
+	@scripts/dependencies check
+	@scripts/dependencies check-full
+	@scripts/rust-sanitized $(BUILD)
 
 # check-full runs it for 5 seconds.
 .PHONY: soak
