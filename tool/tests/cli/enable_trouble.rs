@@ -352,6 +352,8 @@ fn named_by_doctor(machine: &Machine, step: u32, before: &[u8]) -> bool {
 #[test]
 fn killed_in_the_middle_of_enable() {
     let machine = Machine::debian(DEBIAN);
+    // doctor does nothing without it.
+    fs::create_dir(machine.at("/proc")).unwrap();
     let before = machine.tree();
     let (old, new) = (DEBIAN.as_bytes().to_vec(), {
         machine.enable().ok();
@@ -386,6 +388,8 @@ fn killed_in_the_middle_of_enable() {
 #[test]
 fn killed_in_the_middle_of_disable() {
     let machine = Machine::debian(DEBIAN);
+    // doctor does nothing without it.
+    fs::create_dir(machine.at("/proc")).unwrap();
     let before = machine.tree();
     let prepare = || {
         machine.enable().ok();
