@@ -32,7 +32,7 @@
 #                 in build/deb-arm64
 #   make check-packages   install, enable and remove them in a chroot
 #   make check-guest  boot a full Debian 12 in QEMU with them enabled, as root: upgrades of OpenSSL,
-#                     removal, POWER_CUTS=8 in the middle of enable and disable; ACCEL=kvm with KVM
+#                     removal, POWER_CUTS=8 in the middle of enable and disable (half an hour)
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
 #   INSTALL_DEPS=no    only name missing dependencies and the apt-get line that installs them.
 #                      Without it, make installs them, and asks on a terminal before it uses sudo;
@@ -166,7 +166,7 @@ check-packages:
 	@$(MAKE) --no-print-directory deb
 	@scripts/check-packages $(BUILD)
 
-# Not in check-full: with emulation it takes half an hour of a processor.
+# Not in check-full: it takes half an hour.
 .PHONY: check-guest
 check-guest:
 	@scripts/dependencies check-guest
