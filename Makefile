@@ -32,6 +32,8 @@
 #   make deb      Debian packages, in build/deb; DEB_ARCH=arm64 for 64-bit Arm from another machine,
 #                 in build/deb-arm64
 #   make check-packages   install, enable and remove them in a chroot
+#   make check-guest  boot a full Debian 12 in QEMU with them enabled, as root: upgrades of OpenSSL,
+#                     removal, POWER_CUTS=8 in the middle of enable and disable (half an hour)
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
 #   INSTALL_DEPS=no    only name missing dependencies and the apt-get line that installs them.
 #                      Without it, make installs them, and asks on a terminal before it uses sudo;
@@ -171,6 +173,13 @@ check-packages:
 	@scripts/dependencies check-packages
 	@$(MAKE) --no-print-directory deb
 	@scripts/check-packages $(BUILD)
+
+# Not in check-full: it takes half an hour.
+.PHONY: check-guest
+check-guest:
+	@scripts/dependencies check-guest
+	@$(MAKE) --no-print-directory deb
+	@scripts/check-guest $(BUILD)
 
 check-arm:
 	@scripts/dependencies $@

@@ -46,6 +46,23 @@ quietly() {
     }
 }
 
+# step NAME COMMAND...: runs a test, and prints the result, and the time if it took long. Counts
+# failures in $failed. $work/log has the output.
+failed=0
+step() {
+    step_name=$1 step_begin=$(date +%s) step_time=''
+    shift
+    if "$@" >"$work/log" 2>&1; then
+        step_seconds=$(($(date +%s) - step_begin))
+        [ $step_seconds -lt 10 ] || step_time=", $step_seconds s"
+        echo "ok: $step_name$step_time"
+    else
+        echo "FAILED: $step_name"
+        sed 's/^/    /' "$work/log"
+        failed=$((failed + 1))
+    fi
+}
+
 # rust_version FOLDER: the minimum version of Rust of the workspace (.) or of bench.
 rust_version() { sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' "$root/$1/Cargo.toml"; }
 

@@ -61,6 +61,7 @@ impl Doctor {
         let mut findings = of_configurations(&sources, &effects);
         findings.extend(tried(root, &sources, &effects));
         findings.extend(system::fips(root, preferred));
+        findings.extend(system::interrupted(root));
         findings.extend(environment::check(root, &here, &processes.list));
         findings.extend(processor::check(root));
         findings.extend(processes::check(&processes, preferred));

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! FIPS mode of the whole system, and whether this environment's OpenSSL works at all.
+//! The whole system: FIPS mode, interrupted runs of enable and disable, and whether this
+//! environment's OpenSSL works at all.
 
 use super::finding::{Finding, Group};
+use crate::enable;
 use crate::libcrypto::LibCrypto;
 use crate::openssl::probe;
 use crate::root::Root;
+use std::path::PathBuf;
 
 const GROUP: Group = Group::Configuration;
 const FIPS: &str = "/proc/sys/crypto/fips_enabled";
@@ -32,6 +35,19 @@ pub fn fips(root: &Root, tenrounds_preferred: bool) -> Option<Finding> {
         ),
     };
     Some(finding.seen(FIPS, value))
+}
+
+/// Runs of `enable --system` and `disable --system` that were killed or lost their power.
+pub fn interrupted(root: &Root) -> Vec<Finding> {
+    let found = enable::interrupted(root.top()).into_iter();
+    let finding = |(file, what): (PathBuf, &str)| {
+        let says = format!("{what}; OpenSSL works, with tenrounds or without");
+        Finding::warning(GROUP, "enable-interrupted", says)
+            .seen("the configuration", file.display())
+            .cure("shell", "tenrounds enable --system   (completes it)")
+            .cure("shell", "tenrounds disable --system   (undoes it)")
+    };
+    found.map(finding).collect()
 }
 
 /// Runs a child process with this environment. libcrypto reads its configuration there, fetches a

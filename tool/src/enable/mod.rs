@@ -21,10 +21,12 @@ mod user;
 
 use crate::cli::{DisableArgs, EnableArgs, StatusArgs};
 use crate::error::{Error, Result};
+use crate::openssl::programs::below;
 use crate::root::Root;
 use fleet::Fleet;
 use report::{InForce, Report};
 use site::Site;
+use state::{Entry, State};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -89,6 +91,19 @@ pub fn status(args: &StatusArgs) -> Result<u8> {
     };
     end("status", report, begin, form)?;
     Ok(u8::from(args.check && !in_force))
+}
+
+/// The configurations of the system in which a run was interrupted, and what was.
+pub fn interrupted(root: &Path) -> Vec<(PathBuf, &'static str)> {
+    // 'status' says what is wrong with a state that cannot be read.
+    let state = State::look(&state::system_dir(root)).unwrap_or_else(|_| State::none());
+    let look = |entry: &Entry| {
+        let inside = entry.file.strip_prefix(root).unwrap_or(&entry.file);
+        let file = below(root, &Path::new("/").join(inside));
+        let what = entry.interrupted(files::read(&file).ok()?.as_deref())?;
+        Some((file, what))
+    };
+    state.files.iter().filter_map(look).collect()
 }
 
 /// How a report is written.

@@ -77,6 +77,18 @@ impl Entry {
             folders: Vec::new(),
         }
     }
+
+    /// What a run that was interrupted has left, given the file's present content. None if the run
+    /// that wrote this entry came to its end, and the file is no longer as before it.
+    pub fn interrupted(&self, now: Option<&[u8]>) -> Option<&'static str> {
+        match (self.done, now.map(checksum) == self.before) {
+            (false, _) => Some("'tenrounds enable' was interrupted"),
+            (true, true) => {
+                Some("'tenrounds disable' was interrupted, or somebody removed our lines")
+            }
+            (true, false) => None,
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]

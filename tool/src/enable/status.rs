@@ -100,6 +100,7 @@ fn system(site: &programs::Site, state: &State, shown: &mut Site) {
     };
     let own = file.with_file_name(OWN);
     let entry = state.entry(&file);
+    let left = entry.and_then(|entry| entry.interrupted(Some(&text)));
     let own_text = files::read(&own).ok().flatten();
     let ours = own_text
         .as_ref()
@@ -108,7 +109,8 @@ fn system(site: &programs::Site, state: &State, shown: &mut Site) {
         Found::Damaged(why) => is(Outcome::Damaged, Some(why)),
         Found::Nothing if entry.is_some_and(|entry| entry.done) => is(
             Outcome::NotEnabled,
-            Some("somebody removed our lines; 'tenrounds enable --system' puts them back, 'tenrounds disable --system' forgets them".into()),
+            Some(format!("{}; 'tenrounds enable --system' puts them back, 'tenrounds disable --system' forgets them",
+                left.unwrap_or("somebody removed our lines"))),
         ),
         Found::Nothing if entry.is_some() || ours => is(
             Outcome::HalfDone,
@@ -121,7 +123,12 @@ fn system(site: &programs::Site, state: &State, shown: &mut Site) {
         ),
         Found::Ours(_) => {
             let changed = entry.is_some_and(|entry| entry.after != checksum(&text));
-            is(Outcome::Enabled, changed.then(|| "changed since 'tenrounds enable': 'tenrounds disable --system' will remove only our lines".into()));
+            let reason = match (changed, left) {
+                (true, _) => Some("changed since 'tenrounds enable': 'tenrounds disable --system' will remove only our lines".into()),
+                (false, Some(left)) => Some(format!("{left}; 'tenrounds enable --system' or 'tenrounds disable --system' completes it")),
+                (false, None) => None,
+            };
+            is(Outcome::Enabled, reason);
             shown.module = module(&site.conf);
         }
     }

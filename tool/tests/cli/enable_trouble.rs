@@ -312,7 +312,7 @@ fn killed_everywhere(
     args: &[&str],
     stride: usize,
     prepare: &dyn Fn(),
-    after: &dyn Fn(u32),
+    after: &mut dyn FnMut(u32),
 ) -> u32 {
     for step in (0..200).step_by(stride) {
         prepare();
@@ -331,9 +331,29 @@ fn killed_everywhere(
     panic!("it never came to an end");
 }
 
+/// Whether doctor names an interrupted run. It has to if the state says that there is something to
+/// undo, and openssl.cnf is as before or the run did not verify it.
+fn named_by_doctor(machine: &Machine, step: u32, before: &[u8]) -> bool {
+    let state = machine.at("/var/lib/tenrounds/enabled.json");
+    let left = fs::read_to_string(state)
+        .is_ok_and(|json| json.contains("\"done\": false") || machine.read(CONF) == before);
+    let named = machine.tool(&["doctor", "--json"]).done().out;
+    let named = named.contains("\"enable-interrupted\"");
+    assert_eq!(named, left, "step {step}");
+    let status = machine.status().ok().out;
+    assert_eq!(
+        status.contains("interrupted"),
+        left,
+        "step {step}: {status}"
+    );
+    named
+}
+
 #[test]
 fn killed_in_the_middle_of_enable() {
     let machine = Machine::debian(DEBIAN);
+    // doctor does nothing without it.
+    fs::create_dir(machine.at("/proc")).unwrap();
     let before = machine.tree();
     let (old, new) = (DEBIAN.as_bytes().to_vec(), {
         machine.enable().ok();
@@ -341,12 +361,13 @@ fn killed_in_the_middle_of_enable() {
         machine.disable().ok();
         new
     });
-    let steps = killed_everywhere(&machine, &["enable", "--system"], 1, &|| {}, &|step| {
+    let mut named = 0;
+    let steps = killed_everywhere(&machine, &["enable", "--system"], 1, &|| {}, &mut |step| {
         let now = machine.read(CONF);
         assert!(now == old || now == new, "step {step}: half");
         assert!(machine.works(CONF), "step {step}");
-        if step % 5 == 0 {
-            machine.status().ok();
+        if step % 3 == 0 {
+            named += u32::from(named_by_doctor(&machine, step, &old));
         }
         if now == new {
             contains(&machine.providers(CONF), &["default", "tenrounds"]);
@@ -359,7 +380,7 @@ fn killed_in_the_middle_of_enable() {
         machine.disable().ok();
         assert_eq!(machine.tree(), before, "step {step}");
     });
-    assert!(steps > 20, "{steps} steps");
+    assert!(steps > 20 && named > 2, "{steps} steps, {named} named");
     machine.disable().ok();
     assert_eq!(machine.tree(), before);
 }
@@ -367,23 +388,28 @@ fn killed_in_the_middle_of_enable() {
 #[test]
 fn killed_in_the_middle_of_disable() {
     let machine = Machine::debian(DEBIAN);
+    // doctor does nothing without it.
+    fs::create_dir(machine.at("/proc")).unwrap();
     let before = machine.tree();
     let prepare = || {
         machine.enable().ok();
     };
     prepare();
     let enabled = machine.read(CONF);
-    let steps = killed_everywhere(&machine, &["disable", "--system"], 1, &prepare, &|step| {
+    let mut named = 0;
+    let command = ["disable", "--system"];
+    let steps = killed_everywhere(&machine, &command, 1, &prepare, &mut |step| {
         assert!(machine.works(CONF), "step {step}");
         let now = machine.read(CONF);
         assert!(
             now == DEBIAN.as_bytes() || now == enabled,
             "step {step}: half"
         );
+        named += u32::from(named_by_doctor(&machine, step, DEBIAN.as_bytes()));
         machine.disable().ok();
         assert_eq!(machine.tree(), before, "step {step}");
     });
-    assert!(steps > 8, "{steps} steps");
+    assert!(steps > 8 && named > 2, "{steps} steps, {named} named");
     assert_eq!(machine.tree(), before);
 }
 
@@ -397,10 +423,16 @@ fn killed_while_the_module_moves() {
         let mut tool = machine.tool(&["enable", "--system"]);
         tool.env("TENROUNDS_MODULE", &other).done().ok();
     };
-    killed_everywhere(&machine, &["enable", "--system"], 3, &prepare, &|step| {
-        contains(&machine.providers(CONF), &["default", "tenrounds"]);
-        assert!(machine.works(CONF), "step {step}");
-    });
+    killed_everywhere(
+        &machine,
+        &["enable", "--system"],
+        3,
+        &prepare,
+        &mut |step| {
+            contains(&machine.providers(CONF), &["default", "tenrounds"]);
+            assert!(machine.works(CONF), "step {step}");
+        },
+    );
     machine.disable().ok();
     assert_eq!(machine.tree(), before);
 }
