@@ -46,7 +46,7 @@ impl Live {
 
     /// Watches this command, which has just been started.
     pub fn started(&mut self, pid: u32) {
-        self.sampler.started(pid);
+        self.refused.extend(self.sampler.started(pid));
     }
 
     /// Handles the events so far. Code is copied at most `PAUSE` after its first sample if this is

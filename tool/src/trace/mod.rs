@@ -142,7 +142,7 @@ fn refusals(sampler: &Sampler) -> Vec<String> {
 
 fn command(args: &TraceArgs) -> Result<()> {
     let command = prepared(&args.command);
-    let (mut sampler, troubles) = opened(&Target::Children, args.rate)?;
+    let (mut sampler, mut troubles) = opened(&Target::Children, args.rate)?;
     let counter = match args.count {
         true => {
             let name = PathBuf::from(&args.command[0]);
@@ -156,7 +156,7 @@ fn command(args: &TraceArgs) -> Result<()> {
         false => None,
     };
     let mut child = child::start(command)?;
-    sampler.started(child.id());
+    troubles.extend(sampler.started(child.id()));
     let mut tracing = Tracing::new(sampler, args);
     tracing.counter = counter;
     tracing.requests = requests;

@@ -44,5 +44,6 @@ mod trace;
 mod trace_corpus;
 mod trace_count;
 mod trace_kernel;
+mod trace_stops;
 mod watch;
 mod width;

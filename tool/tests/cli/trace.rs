@@ -95,7 +95,7 @@ pub fn first(document: &Document) -> Value {
 }
 
 /// All works of a document that are AES.
-fn aes_works(document: &Document) -> Vec<String> {
+pub fn aes_works(document: &Document) -> Vec<String> {
     const OTHERS: [&str; 6] = [
         "bitslice",
         "clmul",
@@ -253,7 +253,7 @@ fn other_ciphers_are_no_aes() {
 }
 
 /// A command that encrypts some data for about a tenth of a second.
-const ENCRYPT: &str = "head -c 200000000 /dev/zero | openssl enc -aes-128-ctr -K 00000000000000000000000000000000 -iv 00000000000000000000000000000000 >/dev/null";
+pub const ENCRYPT: &str = "head -c 200000000 /dev/zero | openssl enc -aes-128-ctr -K 00000000000000000000000000000000 -iv 00000000000000000000000000000000 >/dev/null";
 
 #[test]
 fn a_command_with_its_children_and_its_status() {
@@ -282,90 +282,6 @@ fn a_command_with_its_children_and_its_status() {
     assert!(
         processes.iter().any(|process| process["name"] == "openssl"),
         "{processes:#?}"
-    );
-}
-
-/// Lets perf_event_open fail in this command, as the filters of many containers do.
-fn without_perf(command: &mut Command) -> &mut Command {
-    const LOAD_NUMBER: u16 = 0x20;
-    const JUMP_IF_EQUAL: u16 = 0x15;
-    const RETURN: u16 = 0x06;
-    let instruction = |code, jf, k| libc::sock_filter { code, jt: 0, jf, k };
-    let filter = [
-        instruction(LOAD_NUMBER, 0, 0),
-        instruction(JUMP_IF_EQUAL, 1, libc::SYS_perf_event_open as u32),
-        instruction(RETURN, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
-        instruction(RETURN, 0, libc::SECCOMP_RET_ALLOW),
-    ];
-    let refuse = move || {
-        let program = libc::sock_fprog {
-            len: filter.len() as u16,
-            filter: filter.as_ptr().cast_mut(),
-        };
-        // SAFETY: the program is valid, and the kernel only reads it.
-        let result = unsafe {
-            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-                | libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program)
-        };
-        match result {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    };
-    // SAFETY: the closure only calls prctl(), which is async-signal-safe.
-    unsafe { command.pre_exec(refuse) }
-}
-
-#[test]
-fn ptrace_takes_the_samples_where_perf_event_open_is_refused() {
-    let place = Place::new();
-    let script = format!("{}; echo output; exit 7", ENCRYPT.replace("-c 2", "-c 20"));
-    let mut tool = place.tool(["trace", "--", "sh", "-c", &script]);
-    let done = without_perf(&mut tool).done();
-    assert_eq!(done.status, Some(7), "{done:?}");
-    assert_eq!(done.out, "output\n");
-    let first = done.err.lines().next().unwrap();
-    contains(first, &["openssl (", "AES", "libcrypto.so"]);
-    contains(&done.err, &["ptrace takes the samples"]);
-    // A program that runs, and goes on afterwards.
-    let mut work = place.program("openssl");
-    work.args([
-        "speed",
-        "-seconds",
-        "60",
-        "-bytes",
-        "16384",
-        "-evp",
-        "aes-128-ctr",
-    ]);
-    let work = Guarded(
-        work.stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
-    let pid = work.0.id().to_string();
-    let mut tool = place.tool(["trace", "--json", "--seconds", "1.5", "-p", &pid]);
-    let document = valid(&without_perf(&mut tool).done().ok().out);
-    assert!(!aes_works(&document).is_empty(), "{document:?}");
-    assert_eq!(document.text("/trace/processes/0/name"), "openssl");
-    let samples = document.at("/trace/samples");
-    assert!(
-        samples.as_u64().is_some_and(|count| count <= 160),
-        "{samples}"
-    );
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    contains(&status, &["TracerPid:\t0\n"]);
-    let state = status
-        .lines()
-        .find(|line| line.starts_with("State:"))
-        .unwrap();
-    assert!(state.contains("R ("), "{state}");
-    // Nobody asked to stop all processes.
-    let said = without_perf(&mut place.tool(["trace", "--seconds", "0.1", "--all"])).done();
-    contains(
-        &said.failed(1),
-        &["does not let this user sample all processes"],
     );
 }
 

@@ -5,6 +5,7 @@
 mod perf;
 mod records;
 mod stops;
+mod tracer;
 
 use crate::error::{Error, Result};
 use crate::root::Root;
@@ -12,6 +13,7 @@ use perf::{Ring, Wanted, Whom};
 pub use records::{Event, Mapped, Sample};
 use std::io;
 use stops::Stops;
+use tracer::Tracer;
 
 /// What is sampled.
 pub enum Target {
@@ -26,7 +28,7 @@ pub enum Target {
 pub struct Sampler {
     rings: Vec<Ring>,
     /// Takes the samples instead, where perf_event_open is refused.
-    stops: Option<Stops>,
+    stops: Option<Tracer>,
     /// Whether kernel code is sampled, too.
     pub kernel: bool,
     /// Processes of which no thread could be opened, and why.
@@ -99,23 +101,32 @@ impl Sampler {
     }
 
     fn stopping(pids: &[u32], rate: u32) -> Sampler {
-        let mut stops = Stops::new(rate);
         let mut sampler = Sampler::empty(false);
+        let mut allowed = Vec::new();
         for pid in pids {
-            if let Err(error) = stops.add(*pid) {
-                sampler.refused.push((*pid, stopping_refused(error, *pid)));
+            match stops::allowed(*pid) {
+                Ok(()) => allowed.push(*pid),
+                Err(error) => sampler.refused.push((*pid, stopping_refused(error, *pid))),
             }
         }
-        sampler.stops = Some(stops);
+        sampler.stops = Some(Tracer::start(Stops::new(rate, allowed)));
         sampler
     }
 
-    /// Samples this command, which has just been started. Counters have begun with it.
-    pub fn started(&mut self, pid: u32) {
-        if let Some(stops) = &mut self.stops {
-            // It may have ended.
-            let _ = stops.add(pid);
+    /// Samples this command, which has just been started. Counters have begun with it. Returns why
+    /// it is not sampled.
+    pub fn started(&mut self, pid: u32) -> Option<String> {
+        let tracer = self.stops.as_ref()?;
+        match stops::allowed(pid) {
+            Ok(()) => tracer.add(pid),
+            // It has ended.
+            Err(nix::Error::ESRCH) => {}
+            Err(error) => {
+                let why = stopping_refused(error, pid);
+                return Some(format!("the command is not traced: {why}"));
+            }
         }
+        None
     }
 
     /// The samples a second of processor time.
@@ -222,11 +233,10 @@ impl Sampler {
         self.rings.iter().for_each(Ring::stop);
     }
 
-    /// All that happened since the last call, in order. Must be called by the thread that opened
-    /// the sampler, because ptrace knows a tracer by its thread.
-    pub fn events(&mut self) -> Vec<Event> {
-        if let Some(stops) = &mut self.stops {
-            return stops.events();
+    /// All that happened since the last call, in order.
+    pub fn events(&self) -> Vec<Event> {
+        if let Some(tracer) = &self.stops {
+            return tracer.events();
         }
         let mut events = Vec::new();
         for ring in &self.rings {
