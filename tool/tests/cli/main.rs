@@ -41,6 +41,7 @@ mod support;
 mod system;
 mod token;
 mod trace;
+mod trace_callers;
 mod trace_corpus;
 mod trace_count;
 mod trace_kernel;

@@ -11,8 +11,10 @@
 //! until the tracer has released the others, and lets nobody attach to it meanwhile: a tracer of
 //! two threads could wait for the first while the kernel waits for the second.
 
+use super::perf::{Wanted, STACK};
 use super::records::{Event, Sample};
 use crate::root::Root;
+use crate::trace::target::memory::Space;
 use nix::errno::Errno;
 use nix::sys::ptrace;
 use nix::unistd::Pid;
@@ -44,6 +46,8 @@ pub struct Stops {
     threads: HashMap<u32, Clock>,
     /// Ticks of processor time between two samples of a thread.
     period: u64,
+    /// Whether the stack is copied.
+    stack: bool,
     /// Threads that are attached and were told to stop, with their processes.
     attached: Vec<(u32, u32)>,
     /// Processes whose first thread ended while it was attached, and others still run. The kernel
@@ -60,12 +64,13 @@ struct Clock {
 
 impl Stops {
     /// Samples these processes, which this one may trace.
-    pub fn new(rate: u32, pids: impl IntoIterator<Item = u32>) -> Stops {
+    pub fn new(wanted: Wanted, pids: impl IntoIterator<Item = u32>) -> Stops {
         Stops {
             processes: pids.into_iter().collect(),
             programs: HashMap::new(),
             threads: HashMap::new(),
-            period: u64::from(MOST / rate.clamp(1, MOST)),
+            period: u64::from(MOST / wanted.rate.clamp(1, MOST)),
+            stack: wanted.stack,
             attached: Vec::new(),
             headless: Vec::new(),
         }
@@ -111,7 +116,8 @@ impl Stops {
             match stop(tid) {
                 Stop::Pending => self.attached.push((pid, tid)),
                 Stop::Stopped { signal } => {
-                    events.extend(sample(pid, tid).map(Event::Sample));
+                    let taken = sample(pid, tid, self.stack);
+                    events.extend(taken.map(Event::Sample));
                     detach(tid, signal);
                 }
                 Stop::Ended { parent } if pid == tid && parent == std::process::id() => {
@@ -326,9 +332,15 @@ fn detach(tid: u32, signal: i32) {
 }
 
 /// The sample of a stopped thread; None if it is in a system call.
-fn sample(pid: u32, tid: u32) -> Option<Sample> {
-    let (address, registers) = registers(&general(tid)?)?;
+fn sample(pid: u32, tid: u32, with_stack: bool) -> Option<Sample> {
+    let words = general(tid)?;
+    let (address, registers) = registers(&words)?;
+    let top = words[STACK_POINTER] as u64;
+    let stack = with_stack
+        .then(|| Space::Process(pid).read(top..top.saturating_add(STACK.into())))
+        .flatten();
     Some(Sample {
+        stack,
         pid,
         tid,
         address,
@@ -367,6 +379,8 @@ const PLACES: [usize; 16] = [10, 5, 11, 12, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 
 #[cfg(target_arch = "x86_64")]
 const POINTER: usize = 16;
 #[cfg(target_arch = "x86_64")]
+const STACK_POINTER: usize = 19;
+#[cfg(target_arch = "x86_64")]
 const CALL: Option<usize> = Some(15);
 
 #[cfg(target_arch = "aarch64")]
@@ -384,6 +398,8 @@ const PLACES: [usize; 31] = {
 #[cfg(target_arch = "aarch64")]
 const POINTER: usize = 32;
 #[cfg(target_arch = "aarch64")]
+const STACK_POINTER: usize = 31;
+#[cfg(target_arch = "aarch64")]
 const CALL: Option<usize> = None;
 
 #[cfg(target_arch = "x86")]
@@ -392,6 +408,8 @@ const WORDS: usize = 17;
 const PLACES: [usize; 0] = [];
 #[cfg(target_arch = "x86")]
 const POINTER: usize = 12;
+#[cfg(target_arch = "x86")]
+const STACK_POINTER: usize = 15;
 #[cfg(target_arch = "x86")]
 const CALL: Option<usize> = Some(11);
 
@@ -408,6 +426,14 @@ fn registers(words: &[usize]) -> Option<(u64, Vec<u64>)> {
 mod tests {
     use super::*;
     use std::io::{BufRead, BufReader, Write};
+
+    fn at(rate: u32) -> Wanted {
+        Wanted {
+            rate,
+            kernel: false,
+            stack: false,
+        }
+    }
 
     #[test]
     fn the_status_of_a_thread() {
@@ -451,6 +477,7 @@ mod tests {
             address: pointer,
             kernel: false,
             registers: Some(registers),
+            stack: None,
         };
         // RAX, RCX, RBX, RSP and R15 by their numbers in machine code.
         let numbered = [0, 1, 3, 4, 15].map(|number| sample.numbered().0[number]);
@@ -478,7 +505,7 @@ mod tests {
             .unwrap();
         let mut lines = BufReader::new(shell.stdout.take().unwrap()).lines();
         let pid: u32 = lines.next().unwrap().unwrap().parse().unwrap();
-        let mut stops = Stops::new(100, [pid]);
+        let mut stops = Stops::new(at(100), [pid]);
         // Without an order to stop, which would come first.
         ptrace::seize(raw(pid), ptrace::Options::empty()).unwrap();
         stops.attached.push((pid, pid));
@@ -500,7 +527,7 @@ mod tests {
     #[test]
     fn the_rate() {
         assert_eq!(
-            [1, 50, 99, 100, 499].map(|rate| Stops::new(rate, []).period),
+            [1, 50, 99, 100, 499].map(|rate| Stops::new(at(rate), []).period),
             [100, 2, 1, 1, 1]
         );
     }
