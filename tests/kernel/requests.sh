@@ -74,9 +74,11 @@ compare 'our gcm(aes)' "$(driver gcm)"
 
 # ---- The text ----
 
-check 'the text is written' tenrounds trace --kernel --output /tmp/text -- "$bin/requests" "$seed" skcipher 'cbc(aes)' 7
+check 'the text and the picture are written' tenrounds trace --kernel --svg /tmp/flow.svg \
+    --output /tmp/text -- "$bin/requests" "$seed" skcipher 'cbc(aes)' 7
 for what in 'messages received' 'copies in, ' "$(driver cbc) encrypts 7 requests" 'no copy out'; do
     check "the chart has '$what'" grep -q "$what" /tmp/text
+    check "the picture has '$what'" grep -q "$what" /tmp/flow.svg
 done
 
 # ---- dm-crypt ----

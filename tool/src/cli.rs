@@ -213,16 +213,10 @@ pub struct ScanArgs {
 /// Without `--rate`, `trace` takes so many samples a second.
 pub const TRACE_RATE: u32 = 499;
 
+/// What `trace` and `watch` sample, and how often.
 #[derive(Args, Debug)]
-#[command(
-    override_usage = "tenrounds trace [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
-                            tenrounds trace [OPTIONS] -p PID[,PID...]\n       \
-                            tenrounds trace [OPTIONS] --all\n       \
-                            tenrounds trace --print-bpftrace [--output FILE]",
-    group = clap::ArgGroup::new("whom").required(true).args(["command", "pid", "all", "print_bpftrace"])
-)]
-pub struct TraceArgs {
-    /// Trace these processes, and what they start
+pub struct SampledArgs {
+    /// Sample these processes, and what they start
     ///
     /// Processes of other users need root, or CAP_PERFMON and CAP_SYS_PTRACE.
     #[arg(
@@ -234,17 +228,12 @@ pub struct TraceArgs {
     )]
     pub pid: Vec<u32>,
 
-    /// Trace all processes
+    /// Sample all processes, as `watch` does by default
     ///
-    /// Without root, or CAP_PERFMON and CAP_SYS_PTRACE, only your own are traced.
+    /// Without root, or CAP_PERFMON and CAP_SYS_PTRACE, only your own are sampled: those that run
+    /// at the beginning, and what they start.
     #[arg(long, short)]
     pub all: bool,
-
-    /// Trace for so long [default: 5 for processes, else until the command ends]
-    ///
-    /// Ctrl-C ends the trace of processes earlier. A command is not ended.
-    #[arg(long, value_name = "SECONDS", value_parser = Checked(parse_seconds), value_hint = ValueHint::Other)]
-    pub seconds: Option<f64>,
 
     /// Samples a second of processor time
     #[arg(
@@ -255,10 +244,36 @@ pub struct TraceArgs {
         value_hint = ValueHint::Other
     )]
     pub rate: u32,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "tenrounds trace [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
+                            tenrounds trace [OPTIONS] -p PID[,PID...]\n       \
+                            tenrounds trace [OPTIONS] --all\n       \
+                            tenrounds trace --print-bpftrace [--output FILE]",
+    group = clap::ArgGroup::new("whom").required(true).args(["command", "pid", "all", "print_bpftrace"])
+)]
+pub struct TraceArgs {
+    #[command(flatten)]
+    pub sampled: SampledArgs,
+
+    /// Trace for so long [default: 5 for processes, else until the command ends]
+    ///
+    /// Ctrl-C ends the trace of processes earlier. A command is not ended.
+    #[arg(long, value_name = "SECONDS", value_parser = Checked(parse_seconds), value_hint = ValueHint::Other)]
+    pub seconds: Option<f64>,
 
     /// Show the evidence: instructions around a sample, and tables that they use
     #[arg(long)]
     pub evidence: bool,
+
+    /// Show who called the AES code: the functions up to the first one of the program
+    ///
+    /// The kernel copies 16 KiB of the stack with each sample, and `trace` follows it by the tables
+    /// for exceptions (.eh_frame), so that programs without frame pointers work. Only on x86-64.
+    #[arg(long)]
+    pub callers: bool,
 
     /// Also count each call that encrypts or decrypts, with its bytes (needs root)
     ///
@@ -277,11 +292,15 @@ pub struct TraceArgs {
     #[arg(long)]
     pub kernel: bool,
 
+    /// Also draw the chart of --kernel into an SVG file
+    #[arg(long, value_name = "FILE", requires = "kernel", value_hint = ValueHint::FilePath)]
+    pub svg: Option<PathBuf>,
+
     /// Print a script for bpftrace that counts the same calls, and trace nothing
     ///
     /// The script has a probe for each function that --count counts in the libraries that are
     /// installed here, and for what tenrounds executes.
-    #[arg(long, conflicts_with_all = ["seconds", "evidence", "count", "kernel", "json"])]
+    #[arg(long, conflicts_with_all = ["seconds", "evidence", "callers", "count", "kernel", "json"])]
     pub print_bpftrace: bool,
 
     /// Write JSON instead of text
@@ -308,24 +327,8 @@ pub struct TraceArgs {
     group = clap::ArgGroup::new("whom").args(["command", "pid", "all"])
 )]
 pub struct WatchArgs {
-    /// Watch these processes, and what they start
-    ///
-    /// Processes of other users need root, or CAP_PERFMON and CAP_SYS_PTRACE.
-    #[arg(
-        long,
-        short,
-        value_name = "PID[,PID...]",
-        value_delimiter = ',',
-        value_parser = clap::value_parser!(u32).range(1..)
-    )]
-    pub pid: Vec<u32>,
-
-    /// Watch all processes; this is the default
-    ///
-    /// Without root, or CAP_PERFMON and CAP_SYS_PTRACE, only your own are watched: those that run
-    /// when `watch` starts, and what they start.
-    #[arg(long, short)]
-    pub all: bool,
+    #[command(flatten)]
+    pub sampled: SampledArgs,
 
     /// Seconds between updates, 0.1 to 60; the keys + and - change it
     #[arg(
@@ -353,16 +356,6 @@ pub struct WatchArgs {
         value_hint = ValueHint::Other
     )]
     pub window: f64,
-
-    /// Samples a second of processor time
-    #[arg(
-        long,
-        value_name = "HERTZ",
-        default_value_t = TRACE_RATE,
-        value_parser = clap::value_parser!(u32).range(1..=10_000),
-        value_hint = ValueHint::Other
-    )]
-    pub rate: u32,
 
     /// Write a table for each interval to standard output, which need not be a terminal
     #[arg(long, short)]

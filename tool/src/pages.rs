@@ -208,9 +208,11 @@ const PAGES: &[(&str, Page)] = &[
         examples: &[
             ("tenrounds trace -- openssl speed -evp aes-128-gcm", "Which AES code does a command run?"),
             ("sudo tenrounds trace -p 1234 --evidence", "Which one does process 1234 run, and by what evidence?"),
+            ("sudo tenrounds trace -p 1234 --callers", "Which functions of the program use the AES code?"),
             ("sudo tenrounds trace --all --seconds 10", "Which processes run AES code at all?"),
             ("sudo tenrounds trace --count -- nginx -g 'daemon off;'", "How many calls does a server make, of which algorithms and sizes?"),
             ("sudo tenrounds trace --kernel --all", "Which drivers of the kernel do disks, tunnels and programs use, and how much?"),
+            ("sudo tenrounds trace --kernel --svg flow.svg -- ./program", "How does the data of a program flow through the kernel's ciphers, as a picture?"),
             ("tenrounds trace --print-bpftrace >aes.bt; sudo bpftrace -p 1234 aes.bt", "The same counts by bpftrace, for one process."),
             ("tenrounds trace --json --output t.json -- ./program; jq -r '.trace.verdict[]' t.json", "The verdict, for a script."),
         ],

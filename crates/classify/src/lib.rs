@@ -5,6 +5,7 @@
 
 mod arm;
 mod chunk;
+pub mod frames;
 pub mod hot;
 mod image;
 mod library;

@@ -2,6 +2,7 @@
 //! What every command says and how: errors with their exit status, output, styles, tables.
 
 pub mod error;
+pub mod markup;
 pub mod output;
 pub mod progress;
 pub mod style;

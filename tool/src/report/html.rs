@@ -8,6 +8,7 @@ use crate::trace::verdict::{bound, percent};
 use serde::Serialize;
 use std::fmt::Display;
 use terminal::gigabytes;
+use terminal::markup::escape;
 
 #[derive(Default)]
 pub struct Html(String);
@@ -202,25 +203,6 @@ impl Table<'_> {
 
 /// Nothing is loaded, and no script is executed.
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n";
-
-/// Characters that change the direction of the text around them can make a name look like another.
-fn turns_text(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
-}
-
-fn escape(out: &mut String, text: &str) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c if c.is_control() || turns_text(c) => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {

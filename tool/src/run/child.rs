@@ -9,6 +9,7 @@ use std::io::ErrorKind;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Duration;
 
 /// Whether SIGPIPE was ignored when this process began. Rust's runtime ignores it always, so it has
 /// to be seen before, in order to hand the command what this process was given.
@@ -109,6 +110,9 @@ pub fn wait(command: Command) -> Result<ExitStatus> {
 
 /// Waits for the end of a command that `start` started.
 pub fn end(mut child: Child) -> Result<ExitStatus> {
+    while !has_ended(&child, 0) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let status = child
         .wait()
         .map_err(|e| Error::failure(format!("waiting for the command: {e}")));
@@ -118,10 +122,27 @@ pub fn end(mut child: Child) -> Result<ExitStatus> {
 
 /// How a command that `start` started has ended; None while it runs.
 pub fn ended(child: &mut Child) -> Option<ExitStatus> {
+    if !has_ended(child, libc::WNOHANG) {
+        return None;
+    }
     let status = child.try_wait().ok().flatten()?;
     // Its process ID may belong to another process from now on.
     CHILD.store(0, Ordering::Relaxed);
     Some(status)
+}
+
+/// Whether a child has ended. Unless `WNOHANG` is given, waits until something happens. If this
+/// process traces the child, wait(2) also returns when it is stopped, which `Child` takes for the
+/// end.
+fn has_ended(child: &Child, options: libc::c_int) -> bool {
+    // SAFETY: all zeros is a valid siginfo_t.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let options = options | libc::WEXITED | libc::WNOWAIT;
+    // SAFETY: the structure is valid.
+    if unsafe { libc::waitid(libc::P_PID, child.id(), &mut info, options) } != 0 {
+        return std::io::Error::last_os_error().kind() != ErrorKind::Interrupted;
+    }
+    [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED].contains(&info.si_code)
 }
 
 /// Starts the command. Signals that reach this process from then on reach the command.

@@ -2,6 +2,10 @@
 //! How data flows through the kernel's ciphers: from a program through system calls and copies to a
 //! driver and back, with counts on the arrows.
 
+mod svg;
+
+pub use svg::svg;
+
 use super::result::{
     Context, Copied, Entry, KernelCounts, Message, OnBehalf, Operation, Requests, Transfers,
 };
@@ -231,6 +235,85 @@ mod tests {
                 "name (7)",
             ]
         );
+    }
+
+    /// Every count of the result is in the picture, once for each that the text has, and a hostile
+    /// name stays text.
+    #[test]
+    fn the_picture_has_the_numbers_of_the_result() {
+        let program = || OnBehalf {
+            name: Some("<script>&\u{1b}".to_owned()),
+            ..who(Context::Process, 7)
+        };
+        let row = |driver: &str, calls, bytes| Requests {
+            calls,
+            bytes,
+            ..request(program(), Entry::AfAlg, driver, false)
+        };
+        let counts = KernelCounts {
+            requests: vec![
+                row("cbc-one", 1234, 5_678_901),
+                row("cbc-two", 77, 1_000_003),
+            ],
+            messages: vec![Transfers {
+                calls: 4321,
+                bytes: 7_000_001,
+                ..transfer(program(), Message::Sent)
+            }],
+            copies: vec![Transfers {
+                calls: 99,
+                bytes: 7_000_002,
+                ..transfer(program(), Copied::In)
+            }],
+            troubles: Vec::new(),
+        };
+        let picture = svg(&flows(&counts));
+        let document = roxmltree::Document::parse(&picture).unwrap();
+        let texts = document
+            .descendants()
+            .filter(|node| node.has_tag_name("text"));
+        let texts: Vec<&str> = texts.filter_map(|node| node.text()).collect();
+        let name = "<script>&\u{fffd} (7)";
+        assert!(
+            texts[0].starts_with("<script>&") && texts[0].ends_with(" (7)"),
+            "{name}: {texts:?}"
+        );
+        let has = |number: u64, word: &str| {
+            let number = grouped(number);
+            let has = |text: &&&str| text.split([' ', ',']).any(|part| part == word);
+            let with = texts.iter().filter(|text| text.contains(&number));
+            with.filter(has).count() == 1
+        };
+        for row in &counts.requests {
+            assert!(
+                has(row.calls, &row.driver) && has(row.bytes, &row.driver),
+                "{texts:?}"
+            );
+        }
+        for (row, word) in [
+            (&counts.messages[0].bytes, "sent"),
+            (&counts.messages[0].calls, "sent"),
+        ] {
+            assert!(has(*row, word), "{texts:?}");
+        }
+        assert!(has(counts.copies[0].calls, "copies") && has(counts.copies[0].bytes, "copies"));
+        // Nothing sticks out of the picture, and nothing overlaps.
+        let number = |node: roxmltree::Node, name: &str| -> i32 {
+            node.attribute(name).unwrap().parse().unwrap()
+        };
+        let root = document.root_element();
+        let (wide, high) = (number(root, "width"), number(root, "height"));
+        let mut places = BTreeMap::new();
+        for node in document
+            .descendants()
+            .filter(|node| node.has_tag_name("text"))
+        {
+            let (x, y) = (number(node, "x"), number(node, "y"));
+            let end = x + drawing::width(node.text().unwrap(), 14.0) as i32;
+            assert!(x > 0 && end < wide && y < high, "{picture}");
+            assert!(places.insert((x, y), ()).is_none(), "{picture}");
+        }
+        assert!(svg(&[]).contains("No request was made"));
     }
 
     #[test]

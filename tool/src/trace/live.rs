@@ -3,7 +3,7 @@
 
 use super::report::{self, Circumstances, Files};
 use super::result::Trace;
-use super::sampler::{self, Sampler, Target};
+use super::sampler::{self, Sampler, Target, Wanted};
 use super::state::State;
 use super::tally::Tally;
 use crate::error::Result;
@@ -30,7 +30,12 @@ pub struct Live {
 impl Live {
     /// Begins to sample. A command must not have been started yet.
     pub fn open(target: &Target, rate: u32, evidence: bool) -> Result<Live> {
-        let (sampler, refused) = super::opened(target, rate)?;
+        let wanted = Wanted {
+            rate,
+            kernel: true,
+            stack: false,
+        };
+        let (sampler, refused) = super::opened(target, wanted)?;
         Ok(Live {
             rate: sampler.rate(rate),
             sampler,
@@ -46,7 +51,7 @@ impl Live {
 
     /// Watches this command, which has just been started.
     pub fn started(&mut self, pid: u32) {
-        self.sampler.started(pid);
+        self.refused.extend(self.sampler.started(pid));
     }
 
     /// Handles the events so far. Code is copied at most `PAUSE` after its first sample if this is
@@ -69,6 +74,12 @@ impl Live {
     /// Completes a part, and forgets those that are older than the window.
     pub fn step(&mut self, window: Duration) {
         let now = Instant::now();
+        if self.state.is_full() {
+            // A new window begins.
+            self.state.forget_files();
+            self.files = Files::new(false);
+            self.parts.clear();
+        }
         let part = (now - self.since, self.state.take_tally());
         self.since = now;
         self.add(part, window);
@@ -107,6 +118,7 @@ impl Live {
             kernel: self.sampler.kernel,
             troubles: self.refused.clone(),
             evidence: self.evidence,
+            callers: false,
             counts: None,
             requests: None,
         };

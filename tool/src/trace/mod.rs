@@ -3,6 +3,7 @@
 //! classified; nothing is written into a traced process but the probes of --count.
 
 mod bpf;
+mod callers;
 mod count;
 mod crypto;
 mod event;
@@ -33,12 +34,12 @@ use report::{Circumstances, Files};
 pub use result::Evidence;
 pub use result::{Finding, Module, ModuleKind, Place, Process, Trace};
 pub use sampler::Target;
-use sampler::{Event, Sampler};
+use sampler::{Event, Sampler, Wanted};
 use serde::Serialize;
 use state::State;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -51,7 +52,9 @@ struct Body {
 /// Traces what the arguments name. With a command, ends as the command ends.
 pub fn run(args: &TraceArgs) -> Result<()> {
     // A file that cannot be written is an error before anything is traced.
-    args.output.as_deref().map_or(Ok(()), terminal::writable)?;
+    for file in args.output.iter().chain(&args.svg) {
+        terminal::writable(file)?;
+    }
     if args.print_bpftrace {
         return write(args, count::script()?, false);
     }
@@ -69,13 +72,17 @@ fn processes(args: &TraceArgs) -> Result<()> {
 /// Traces all processes that this user may see for so many seconds.
 pub fn everybody(seconds: f64) -> Result<Trace> {
     traced(&TraceArgs {
-        pid: Vec::new(),
-        all: true,
+        sampled: crate::cli::SampledArgs {
+            pid: Vec::new(),
+            all: true,
+            rate: crate::cli::TRACE_RATE,
+        },
         seconds: Some(seconds),
-        rate: crate::cli::TRACE_RATE,
         evidence: false,
+        callers: false,
         count: false,
         kernel: false,
+        svg: None,
         print_bpftrace: false,
         json: false,
         output: None,
@@ -84,11 +91,11 @@ pub fn everybody(seconds: f64) -> Result<Trace> {
 }
 
 fn traced(args: &TraceArgs) -> Result<Trace> {
-    let target = match args.all {
+    let target = match args.sampled.all {
         true => Target::Everybody,
-        false => Target::Processes(args.pid.clone()),
+        false => Target::Processes(args.sampled.pid.clone()),
     };
-    let (sampler, refused) = opened(&target, args.rate)?;
+    let (sampler, refused) = opened(&target, wanted(args)?)?;
     let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
     let pids = match target {
         Target::Processes(pids) => pids,
@@ -97,21 +104,36 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
     let ended = move || !pids.is_empty() && pids.iter().all(|pid| !is_alive(*pid));
     let mut tracing = Tracing::new(sampler, args);
     if args.count {
-        tracing.counter = Some(announced(Counter::of_processes(&args.pid)?));
+        tracing.counter = Some(announced(Counter::of_processes(&args.sampled.pid)?));
         tracing.begun = Instant::now();
     }
     if args.kernel {
-        let pids = (!args.all).then_some(&args.pid[..]);
+        let pids = (!args.sampled.all).then_some(&args.sampled.pid[..]);
         tracing.requests = Some(announced_in_kernel(crypto::Counter::new(pids)?));
         tracing.begun = Instant::now();
     }
     tracing.follow(Some(seconds), ended);
+    // What comes now ends the report.
+    release(&[libc::SIGINT, libc::SIGTERM]);
     Ok(tracing.finish(refused))
 }
 
+/// The samples that the arguments ask for.
+fn wanted(args: &TraceArgs) -> Result<Wanted> {
+    if args.callers && !cfg!(target_arch = "x86_64") {
+        let text = "--callers is for x86-64: other processors' stacks are not followed";
+        return Err(Error::failure(text.to_owned()));
+    }
+    Ok(Wanted {
+        rate: args.sampled.rate,
+        kernel: true,
+        stack: args.callers,
+    })
+}
+
 /// A sampler that runs, and what it leaves out.
-fn opened(target: &Target, rate: u32) -> Result<(Sampler, Vec<String>)> {
-    let sampler = Sampler::open(target, rate)?;
+fn opened(target: &Target, wanted: Wanted) -> Result<(Sampler, Vec<String>)> {
+    let sampler = Sampler::open(target, wanted)?;
     let mut refused = refusals(&sampler);
     if let (Target::Processes(pids), Some(first)) = (target, refused.first()) {
         if refused.len() == pids.len() {
@@ -142,7 +164,7 @@ fn refusals(sampler: &Sampler) -> Vec<String> {
 
 fn command(args: &TraceArgs) -> Result<()> {
     let command = prepared(&args.command);
-    let (mut sampler, troubles) = opened(&Target::Children, args.rate)?;
+    let (mut sampler, mut troubles) = opened(&Target::Children, wanted(args)?)?;
     let counter = match args.count {
         true => {
             let name = PathBuf::from(&args.command[0]);
@@ -156,7 +178,7 @@ fn command(args: &TraceArgs) -> Result<()> {
         false => None,
     };
     let mut child = child::start(command)?;
-    sampler.started(child.id());
+    troubles.extend(sampler.started(child.id()));
     let mut tracing = Tracing::new(sampler, args);
     tracing.counter = counter;
     tracing.requests = requests;
@@ -237,18 +259,33 @@ pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
+extern "C" fn remember(_: libc::c_int) {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
 /// These signals end the trace and not the report. Those that are ignored, as by nohup(1), stay
 /// ignored.
 pub fn catch(signals: &[libc::c_int]) {
-    extern "C" fn remember(_: libc::c_int) {
-        INTERRUPTED.store(true, Ordering::Relaxed);
-    }
     for &signal in signals {
         // SAFETY: the handler only stores to an atomic.
         unsafe {
             let before = libc::signal(signal, remember as *const () as libc::sighandler_t);
             if before == libc::SIG_IGN {
                 libc::signal(signal, libc::SIG_IGN);
+            }
+        }
+    }
+}
+
+/// Gives signals that `catch` caught their meaning back.
+fn release(signals: &[libc::c_int]) {
+    for &signal in signals {
+        // SAFETY: all zeros is a valid sigaction, and the pointers are valid or null.
+        unsafe {
+            let mut now: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut now);
+            if now.sa_sigaction == remember as *const () as libc::sighandler_t {
+                libc::signal(signal, libc::SIG_DFL);
             }
         }
     }
@@ -261,6 +298,7 @@ struct Tracing {
     bar: ProgressBar,
     rate: u32,
     evidence: bool,
+    callers: bool,
     counter: Option<Counter>,
     requests: Option<crypto::Counter>,
     /// Only the command and what it starts are traced.
@@ -270,12 +308,13 @@ struct Tracing {
 impl Tracing {
     fn new(sampler: Sampler, args: &TraceArgs) -> Tracing {
         Tracing {
-            rate: sampler.rate(args.rate),
+            rate: sampler.rate(args.sampled.rate),
             sampler,
             state: State::new(args.evidence),
             begun: Instant::now(),
             bar: ProgressBar::new_spinner(),
             evidence: args.evidence,
+            callers: args.callers,
             counter: None,
             requests: None,
             of_command: false,
@@ -379,6 +418,7 @@ impl Tracing {
             kernel,
             troubles,
             evidence: self.evidence,
+            callers: self.callers,
             counts,
             requests: self.requests.map(crypto::Counter::finish),
         };
@@ -389,6 +429,9 @@ impl Tracing {
 /// Writes the report: to a file; else to standard error with a command, whose output standard
 /// output is.
 fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
+    if let (Some(path), Some(counts)) = (&args.svg, &trace.kernel) {
+        written(path, &flow::svg(&flow::flows(counts)))?;
+    }
     let text = match args.json {
         true => {
             let host = host::read(LibCrypto::open().as_ref().ok());
@@ -399,16 +442,16 @@ fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
     write(args, text, has_command)
 }
 
+fn written(path: &Path, text: &str) -> Result<()> {
+    let failed = |error| Error::failure(format!("cannot write {}: {error}", path.display()));
+    std::fs::write(path, text).map_err(failed)
+}
+
 /// Writes to the file of --output, or to standard output, which belongs to the command if there is
 /// one.
 fn write(args: &TraceArgs, text: String, has_command: bool) -> Result<()> {
     match (&args.output, has_command) {
-        (Some(path), _) => {
-            let plain = anstream::adapter::strip_str(&text).to_string();
-            std::fs::write(path, plain).map_err(|error| {
-                Error::failure(format!("cannot write {}: {error}", path.display()))
-            })
-        }
+        (Some(path), _) => written(path, &anstream::adapter::strip_str(&text).to_string()),
         (None, true) => {
             output::err(text);
             Ok(())

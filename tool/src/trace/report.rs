@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The result of a trace, from what was seen.
 
+use super::callers;
 use super::result::{
-    Counts, Evidence, Finding, KernelCounts, Line, Module, ModuleKind, Place, Process, Trace,
+    Call, Callers, Counts, Evidence, Finding, KernelCounts, Line, Module, ModuleKind, Place,
+    Process, Trace,
 };
+use super::spots;
 use super::state::State;
 use super::tally::{Activity, Found, Key, Tally};
 use super::target::{module, package};
@@ -23,6 +26,8 @@ pub struct Circumstances {
     pub troubles: Vec<String>,
     /// Whether the evidence has the code.
     pub evidence: bool,
+    /// Whether chains of calls were asked for.
+    pub callers: bool,
     pub counts: Option<Counts>,
     pub requests: Option<KernelCounts>,
 }
@@ -34,7 +39,7 @@ pub fn trace(
     files: &mut Files,
     circumstances: Circumstances,
 ) -> Trace {
-    let mut troubles = circumstances.troubles;
+    let mut troubles = circumstances.troubles.clone();
     troubles.extend(unexamined(tally));
     troubles.extend(unreadable(tally, state));
     troubles.extend((tally.unexamined_in_kernel > 0).then(|| {
@@ -49,7 +54,7 @@ pub fn trace(
     let mut about = About { state, files };
     let seen = tally.processes.iter();
     let mut processes: Vec<Process> = seen
-        .map(|activity| process(activity, &mut about, circumstances.evidence))
+        .map(|activity| process(activity, &mut about, &circumstances))
         .collect();
     processes.sort_by_key(|process| std::cmp::Reverse((process.aes_samples, process.samples)));
     let aes = processes.iter().map(|process| process.aes_samples).sum();
@@ -111,11 +116,11 @@ fn unreadable(tally: &Tally, state: &State) -> Vec<String> {
     failed.collect()
 }
 
-fn process(activity: &Activity, about: &mut About, evidence: bool) -> Process {
+fn process(activity: &Activity, about: &mut About, of: &Circumstances) -> Process {
     let merged = merged(activity, about.state);
     let findings = merged
         .iter()
-        .map(|(key, found)| finding(activity, *key, found, about, evidence));
+        .map(|(key, found)| finding(activity, *key, found, about, of));
     let mut findings: Vec<Finding> = findings.collect();
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.samples), finding.work));
     let encrypting = encrypting(activity);
@@ -176,7 +181,7 @@ fn finding(
     key: Key,
     found: &Found,
     about: &mut About,
-    evidence: bool,
+    of: &Circumstances,
 ) -> Finding {
     let (module, reach) = about.of(activity, key);
     let first = &found.first;
@@ -187,13 +192,14 @@ fn finding(
             function: place.function.clone(),
             address: place.address,
             samples: *samples,
+            callers: of.callers.then(|| callers(found, place, about.state)),
         })
         .collect();
     places.sort_by_key(|place| (std::cmp::Reverse(place.samples), place.address));
     places.truncate(MOST_PLACES);
     let mode = mode(activity, key, found);
     let decrypts = found.decrypts.len() == 1 && found.decrypts.contains(&Some(true));
-    let code = first.listing.iter().filter(|_| evidence);
+    let code = first.listing.iter().filter(|_| of.evidence);
     Finding {
         work: key.work,
         confidence: match key.work {
@@ -223,8 +229,35 @@ fn finding(
     }
 }
 
-/// More functions are not listed.
+/// More functions, and more chains of calls to one of them, are not listed.
 const MOST_PLACES: usize = 50;
+
+/// Who called a function.
+fn callers(found: &Found, place: &spots::Place, state: &State) -> Vec<Callers> {
+    let chains = found.callers.iter().filter(|((of, _), _)| of == place);
+    let mut all: Vec<Callers> = chains
+        .map(|((_, chain), samples)| Callers {
+            calls: chain.calls.iter().map(|call| called(call, state)).collect(),
+            complete: chain.complete,
+            samples: *samples,
+        })
+        .collect();
+    all.sort_by(|a, b| {
+        let addresses = |chain: &Callers| chain.calls.iter().map(|call| call.address).collect();
+        let (left, right): (Vec<u64>, Vec<u64>) = (addresses(a), addresses(b));
+        b.samples.cmp(&a.samples).then(left.cmp(&right))
+    });
+    all.truncate(MOST_PLACES);
+    all
+}
+
+fn called(call: &callers::Call, state: &State) -> Call {
+    Call {
+        function: call.place.function.as_deref().map(crate::style::clean),
+        address: call.place.address,
+        file: crate::style::clean(&state.modules.list[call.module].path),
+    }
+}
 
 /// The mode, by the names of the functions; by AES and GHASH in one function; or by GHASH in the
 /// same file. A function for ECB tells nothing: XTS and others call it for their blocks.

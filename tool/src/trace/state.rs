@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Follows the traced processes through their events, and classifies each sampled address once.
 
+use super::callers::{Callers, Chain};
 use super::sampler::{Event, Mapped, Sample};
-use super::spots::{Seen, Spot, Where};
+use super::spots::{Place, Seen, Spot, Where};
 use super::tally::{Activity, Found, Key, Tally};
 use super::target::kernel::{self, Kernel};
 use super::target::maps::{File, Mapping, Maps};
@@ -19,6 +20,10 @@ use std::time::{Duration, Instant};
 struct Subject {
     activity: Activity,
     maps: Maps,
+    /// The modules of its mappings.
+    modules: HashMap<(File, String), usize>,
+    /// The path of the program, once it was asked for.
+    program: Option<Option<String>>,
     /// When /proc/PID/maps was read last.
     read: Option<Instant>,
     tables: Tables,
@@ -38,6 +43,7 @@ pub struct State {
     pub modules: Modules,
     /// Classified addresses of files.
     spots: HashMap<(usize, u64), Spot>,
+    callers: Callers,
     /// Since the last one was taken; its processes are those that have ended or executed another
     /// program.
     pub tally: Tally,
@@ -122,6 +128,24 @@ impl State {
         tally
     }
 
+    /// Whether so many files are known that they should be forgotten.
+    pub fn is_full(&self) -> bool {
+        const MOST_FILES: usize = 2000;
+        self.modules.list.len() > MOST_FILES
+    }
+
+    /// Forgets all files. Tallies that were taken do not fit to the state any more.
+    pub fn forget_files(&mut self) {
+        self.modules = Modules::default();
+        self.spots.clear();
+        self.callers = Callers::default();
+        self.tally = Tally::default();
+        for subject in self.current.values_mut() {
+            subject.modules.clear();
+            subject.take();
+        }
+    }
+
     /// Classifies code without a file anew when its next samples come.
     pub fn forget_anonymous(&mut self) {
         for subject in self.current.values_mut() {
@@ -204,7 +228,7 @@ impl State {
         };
         let module = mapping
             .has_file()
-            .then(|| self.modules.of(sample.pid, &mapping));
+            .then(|| subject.module(&mut self.modules, &mapping));
         let unreadable = module.filter(|module| self.modules.list[*module].program.is_err());
         self.tally.unreadable.extend(unreadable);
         let offset = mapping.offset_of(sample.address);
@@ -229,6 +253,33 @@ impl State {
         if count(&mut subject.activity.found, sample, module, seen) {
             self.tally.aes += 1;
             subject.activity.aes += 1;
+        }
+        let work = seen.running.work;
+        if sample.stack.is_some() && (work.is_aes() || work.is_ghash()) {
+            let place = seen.place.clone();
+            self.called(sample, Key { module, work }, place);
+        }
+    }
+
+    /// Counts who called the code of a sample, which has been counted.
+    fn called(&mut self, sample: &Sample, key: Key, place: Place) {
+        /// Further chains of one kind of work in one file are not told apart.
+        const MOST_CHAINS: usize = 1000;
+        let subject = subject(&mut self.current, sample.pid);
+        let program = subject.program();
+        let mapped = &mut |modules: &mut Modules, address| {
+            let mapping = subject.mapping(address).filter(Mapping::has_file)?;
+            Some((subject.module(modules, &mapping), mapping))
+        };
+        let program = program.as_deref();
+        let mut chain = self
+            .callers
+            .chain(sample, &mut self.modules, program, mapped);
+        if let Some(found) = subject.activity.found.get_mut(&key) {
+            if found.callers.len() >= MOST_CHAINS {
+                chain = Chain::default();
+            }
+            *found.callers.entry((place, chain)).or_default() += 1;
         }
     }
 
@@ -329,6 +380,8 @@ impl Subject {
         Subject {
             activity: Activity::new(pid, serial, name),
             maps,
+            modules: HashMap::new(),
+            program: None,
             read: None,
             tables: Tables::default(),
             anonymous: HashMap::new(),
@@ -350,6 +403,22 @@ impl Subject {
         let mut taken = std::mem::replace(&mut self.activity, next);
         taken.runs_java = self.maps.paths().any(|path| path.ends_with("/libjvm.so"));
         Some(taken)
+    }
+
+    fn module(&mut self, modules: &mut Modules, mapping: &Mapping) -> usize {
+        let key = (mapping.file, mapping.path.clone());
+        let find = || modules.of(self.activity.pid, mapping);
+        *self.modules.entry(key).or_insert_with(find)
+    }
+
+    /// The file that it executes, as its mappings name it.
+    fn program(&mut self) -> Option<String> {
+        let read = || {
+            let link = std::fs::read_link(format!("/proc/{}/exe", self.activity.pid)).ok()?;
+            let path = link.to_str()?;
+            Some(path.strip_suffix(" (deleted)").unwrap_or(path).to_owned())
+        };
+        self.program.get_or_insert_with(read).clone()
     }
 
     /// The mapping of an address. One that is not known was made before the trace began, or by
@@ -387,6 +456,7 @@ mod tests {
             address,
             kernel: false,
             registers: None,
+            stack: None,
         })
     }
 
@@ -411,6 +481,7 @@ mod tests {
             kernel: true,
             troubles: Vec::new(),
             evidence: false,
+            callers: false,
             counts: None,
             requests: None,
         };

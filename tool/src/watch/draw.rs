@@ -351,6 +351,7 @@ mod tests {
             share: samples as f64 / 100.0,
             threads: 2,
             places: vec![Place {
+                callers: None,
                 function: Some("encrypt".to_owned()),
                 address: 0x1000,
                 samples,

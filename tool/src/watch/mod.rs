@@ -59,12 +59,12 @@ impl Watching {
     /// With `evidence`, the results have the code around samples.
     fn begin(args: &WatchArgs, evidence: bool) -> Result<Watching> {
         let host = host::read(LibCrypto::open().as_ref().ok());
-        let target = match (args.command.is_empty(), args.pid.is_empty()) {
+        let target = match (args.command.is_empty(), args.sampled.pid.is_empty()) {
             (false, _) => Target::Children,
-            (true, false) => Target::Processes(args.pid.clone()),
+            (true, false) => Target::Processes(args.sampled.pid.clone()),
             (true, true) => Target::Everybody,
         };
-        let mut live = Live::open(&target, args.rate, evidence)?;
+        let mut live = Live::open(&target, args.sampled.rate, evidence)?;
         let command = match target {
             Target::Children => Some(Running::start(&args.command)?),
             _ => None,
@@ -79,7 +79,7 @@ impl Watching {
             window: Duration::from_secs_f64(args.window),
             processors: Live::processors(),
             command,
-            pids: args.pid.clone(),
+            pids: args.sampled.pid.clone(),
         })
     }
 

@@ -15,6 +15,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::{cursor, execute, style, terminal};
 use ratatui::{Frame, Terminal};
 use std::io::{self, stdout, IsTerminal, Stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Refuses to draw where nobody would see it.
@@ -49,9 +50,8 @@ struct Screen(Terminal<CrosstermBackend<Stdout>>);
 impl Screen {
     fn open() -> io::Result<Screen> {
         restore_on_panic();
-        let opened = terminal::enable_raw_mode()
-            .and_then(|()| execute!(stdout(), terminal::EnterAlternateScreen, cursor::Hide))
-            .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        remember_stops();
+        let opened = take().and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
         if opened.is_err() {
             restore();
         }
@@ -66,6 +66,23 @@ impl Drop for Screen {
             restore();
         }
     }
+}
+
+/// Takes the terminal.
+fn take() -> io::Result<()> {
+    terminal::enable_raw_mode()?;
+    execute!(stdout(), terminal::EnterAlternateScreen, cursor::Hide)
+}
+
+/// Whether this process was stopped, and goes on. Meanwhile the terminal was another's.
+static CONTINUED: AtomicBool = AtomicBool::new(false);
+
+fn remember_stops() {
+    extern "C" fn remember(_: libc::c_int) {
+        CONTINUED.store(true, Ordering::Relaxed);
+    }
+    // SAFETY: the handler only stores to an atomic.
+    unsafe { libc::signal(libc::SIGCONT, remember as *const () as libc::sighandler_t) };
 }
 
 /// Errors mean that the terminal is gone.
@@ -108,6 +125,11 @@ pub fn show(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
                 Wish::Nothing => {}
             },
             Next::Resized => {}
+            Next::Continued => {
+                // crossterm takes a terminal that it has for one in raw mode.
+                let _ = terminal::disable_raw_mode();
+                take().and_then(|()| screen.0.clear()).map_err(failed)?;
+            }
             Next::Due => {
                 let watch = watching.update();
                 updates += 1;
@@ -131,6 +153,8 @@ enum Next {
     Key(Key),
     /// The terminal has another size, or something else has used it meanwhile.
     Resized,
+    /// The terminal has to be taken again.
+    Continued,
     /// The interval is over.
     Due,
 }
@@ -147,6 +171,9 @@ fn next(
         watching.live.take();
         if trace::interrupted() {
             return Ok(Next::Quit);
+        }
+        if CONTINUED.swap(false, Ordering::Relaxed) {
+            return Ok(Next::Continued);
         }
         // Keys come first, because an update may take longer than the interval.
         let is_due = watching.live.age() >= view.interval;

@@ -191,6 +191,18 @@ impl PseudoTerminal {
         status
     }
 
+    /// Stops the program, uses the terminal as a shell does meanwhile, and lets the program go on.
+    pub fn stop_for(&mut self, text: &str) {
+        self.child.signal(libc::SIGSTOP);
+        // SAFETY: the settings are valid.
+        unsafe { libc::tcsetattr(self.slave.as_raw_fd(), libc::TCSANOW, &self.before) };
+        let mut terminal = File::from(self.slave.try_clone().unwrap());
+        write!(terminal, "\x1b[?1049l\x1b[2J{text}").unwrap();
+        self.shows(&[text]);
+        assert!(!self.screen().alternate_screen() && !self.is_raw());
+        self.child.signal(libc::SIGCONT);
+    }
+
     /// Closes the terminal, and returns the program.
     pub fn hang_up(self) -> Guarded {
         self.child

@@ -4,6 +4,8 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -297,5 +299,63 @@ pub fn without_aes() -> &'static str {
 pub fn contains(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "no {part:?} in:\n{text}");
+    }
+}
+
+/// A user without privileges, who runs a copy of the tool: its own directory may be closed to
+/// others.
+pub struct Nobody(PathBuf);
+
+impl Nobody {
+    /// None, with the reason reported, if this test cannot be another user, or if others may not
+    /// sample their own processes.
+    pub fn new() -> Option<Nobody> {
+        // SAFETY: it has no arguments and cannot fail.
+        if unsafe { libc::geteuid() } != 0 {
+            skip("only root can be another user; the other tests run as this one");
+            return None;
+        }
+        let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
+        if level.trim().parse::<i32>().unwrap() != 2 {
+            skip("kernel.perf_event_paranoid is not 2, its default");
+            return None;
+        }
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tenrounds-nobody-{}-{number}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        std::fs::create_dir(&dir).unwrap();
+        std::fs::set_permissions(&dir, PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::copy(TOOL, dir.join("tenrounds")).unwrap();
+        Some(Nobody(dir))
+    }
+
+    /// Any program, as this user.
+    pub fn program(&self, place: &Place, program: impl AsRef<OsStr>) -> Command {
+        let mut command = place.program(program);
+        command
+            .current_dir("/")
+            .env("TMPDIR", "/tmp")
+            .env("XDG_CACHE_HOME", "/nonexistent")
+            .gid(65534)
+            .uid(65534);
+        command
+    }
+
+    /// The tool with arguments.
+    pub fn tool<S: AsRef<OsStr>>(
+        &self,
+        place: &Place,
+        line: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let mut tool = self.program(place, self.0.join("tenrounds"));
+        tool.args(line);
+        tool
+    }
+}
+
+impl Drop for Nobody {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

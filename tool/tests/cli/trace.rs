@@ -3,18 +3,18 @@
 //! false name, and the system's openssl under masks. trace_corpus.rs has the longer list.
 
 use crate::json::{valid, Document};
-use crate::support::{contains, module, skip, Done, Finish, Guarded, Place, TOOL};
+use crate::support::{contains, module, skip, within, Done, Finish, Guarded, Nobody, Place, TOOL};
 use serde_json::Value;
-use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 #[cfg(target_arch = "x86_64")]
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 #[cfg(target_arch = "x86_64")]
 use std::os::unix::fs::FileExt;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/work.c");
 
@@ -95,7 +95,7 @@ pub fn first(document: &Document) -> Value {
 }
 
 /// All works of a document that are AES.
-fn aes_works(document: &Document) -> Vec<String> {
+pub fn aes_works(document: &Document) -> Vec<String> {
     const OTHERS: [&str; 6] = [
         "bitslice",
         "clmul",
@@ -253,7 +253,7 @@ fn other_ciphers_are_no_aes() {
 }
 
 /// A command that encrypts some data for about a tenth of a second.
-const ENCRYPT: &str = "head -c 200000000 /dev/zero | openssl enc -aes-128-ctr -K 00000000000000000000000000000000 -iv 00000000000000000000000000000000 >/dev/null";
+pub const ENCRYPT: &str = "head -c 200000000 /dev/zero | openssl enc -aes-128-ctr -K 00000000000000000000000000000000 -iv 00000000000000000000000000000000 >/dev/null";
 
 #[test]
 fn a_command_with_its_children_and_its_status() {
@@ -282,90 +282,6 @@ fn a_command_with_its_children_and_its_status() {
     assert!(
         processes.iter().any(|process| process["name"] == "openssl"),
         "{processes:#?}"
-    );
-}
-
-/// Lets perf_event_open fail in this command, as the filters of many containers do.
-fn without_perf(command: &mut Command) -> &mut Command {
-    const LOAD_NUMBER: u16 = 0x20;
-    const JUMP_IF_EQUAL: u16 = 0x15;
-    const RETURN: u16 = 0x06;
-    let instruction = |code, jf, k| libc::sock_filter { code, jt: 0, jf, k };
-    let filter = [
-        instruction(LOAD_NUMBER, 0, 0),
-        instruction(JUMP_IF_EQUAL, 1, libc::SYS_perf_event_open as u32),
-        instruction(RETURN, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
-        instruction(RETURN, 0, libc::SECCOMP_RET_ALLOW),
-    ];
-    let refuse = move || {
-        let program = libc::sock_fprog {
-            len: filter.len() as u16,
-            filter: filter.as_ptr().cast_mut(),
-        };
-        // SAFETY: the program is valid, and the kernel only reads it.
-        let result = unsafe {
-            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-                | libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program)
-        };
-        match result {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    };
-    // SAFETY: the closure only calls prctl(), which is async-signal-safe.
-    unsafe { command.pre_exec(refuse) }
-}
-
-#[test]
-fn ptrace_takes_the_samples_where_perf_event_open_is_refused() {
-    let place = Place::new();
-    let script = format!("{}; echo output; exit 7", ENCRYPT.replace("-c 2", "-c 20"));
-    let mut tool = place.tool(["trace", "--", "sh", "-c", &script]);
-    let done = without_perf(&mut tool).done();
-    assert_eq!(done.status, Some(7), "{done:?}");
-    assert_eq!(done.out, "output\n");
-    let first = done.err.lines().next().unwrap();
-    contains(first, &["openssl (", "AES", "libcrypto.so"]);
-    contains(&done.err, &["ptrace takes the samples"]);
-    // A program that runs, and goes on afterwards.
-    let mut work = place.program("openssl");
-    work.args([
-        "speed",
-        "-seconds",
-        "60",
-        "-bytes",
-        "16384",
-        "-evp",
-        "aes-128-ctr",
-    ]);
-    let work = Guarded(
-        work.stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
-    let pid = work.0.id().to_string();
-    let mut tool = place.tool(["trace", "--json", "--seconds", "1.5", "-p", &pid]);
-    let document = valid(&without_perf(&mut tool).done().ok().out);
-    assert!(!aes_works(&document).is_empty(), "{document:?}");
-    assert_eq!(document.text("/trace/processes/0/name"), "openssl");
-    let samples = document.at("/trace/samples");
-    assert!(
-        samples.as_u64().is_some_and(|count| count <= 160),
-        "{samples}"
-    );
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    contains(&status, &["TracerPid:\t0\n"]);
-    let state = status
-        .lines()
-        .find(|line| line.starts_with("State:"))
-        .unwrap();
-    assert!(state.contains("R ("), "{state}");
-    // Nobody asked to stop all processes.
-    let said = without_perf(&mut place.tool(["trace", "--seconds", "0.1", "--all"])).done();
-    contains(
-        &said.failed(1),
-        &["does not let this user sample all processes"],
     );
 }
 
@@ -418,6 +334,35 @@ fn what_cannot_be_traced_is_said() {
     contains(&said.failed(1), &["cannot write to standard output"]);
 }
 
+/// A signal during the report, when the samples have been taken, ends it.
+#[test]
+fn a_signal_ends_the_report() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let child = openssl(&place, "aes-128-ctr", None, &[]);
+    let pid = child.0.id().to_string();
+    let asked = place.path("asked");
+    let script = format!("#!/bin/sh\n: >{}\nexec sleep 60\n", asked.display());
+    let slow = place.file("dpkg-query", &script);
+    std::fs::set_permissions(&slow, PermissionsExt::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let mut tool = place.tool(["trace", "--seconds", "0.3", "-p", &pid]);
+    tool.env(
+        "PATH",
+        format!("{}:{path}", slow.parent().unwrap().display()),
+    );
+    let mut tool = Guarded(tool.stdout(Stdio::null()).spawn().unwrap());
+    let begun = Instant::now();
+    while !asked.exists() {
+        assert!(begun.elapsed() < within(Duration::from_secs(20)));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    tool.signal(libc::SIGTERM);
+    assert_eq!(tool.0.wait().unwrap().signal(), Some(libc::SIGTERM));
+}
+
 #[test]
 fn a_process_with_many_threads() {
     let place = Place::new();
@@ -460,46 +405,19 @@ fn a_process_with_many_threads() {
 /// The same class is found without privileges, and the kernel's part is said to be invisible.
 #[test]
 fn another_user_sees_the_same_class_and_not_the_kernel() {
-    // SAFETY: it has no arguments and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
-        return skip("only root can be another user; the other tests run as this one");
-    }
     let place = Place::new();
     if !can_sample(&place) {
         return;
     }
-    let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
-    if level.trim().parse::<i32>().unwrap() != 2 {
-        return skip("kernel.perf_event_paranoid is not 2, its default");
-    }
-    // The tool's directory may be closed to others.
-    let dir = std::env::temp_dir().join(format!("tenrounds-nobody-{}", std::process::id()));
-    std::fs::create_dir(&dir).unwrap();
-    std::fs::set_permissions(&dir, PermissionsExt::from_mode(0o755)).unwrap();
-    let tool = dir.join("tenrounds");
-    std::fs::copy(TOOL, &tool).unwrap();
-    let as_nobody = |program: &OsStr| {
-        let mut command = place.program(program);
-        command
-            .current_dir("/")
-            .env("TMPDIR", "/tmp")
-            .env("XDG_CACHE_HOME", "/nonexistent");
-        command.gid(65534).uid(65534);
-        command
-    };
-    let mut own = as_nobody(tool.as_os_str());
-    own.args(["trace", "--json", "--", "sh", "-c", ENCRYPT])
-        .stdout(Stdio::null());
-    let own = own.done();
+    let Some(nobody) = Nobody::new() else { return };
+    let tool = |line: &[&str]| nobody.tool(&place, line);
+    let mut own = tool(&["trace", "--json", "--", "sh", "-c", ENCRYPT]);
+    let own = own.stdout(Stdio::null()).done();
     // Root's process is another user's.
-    let mut others = as_nobody(tool.as_os_str());
-    let refused = others
-        .args(["trace", "-p", &std::process::id().to_string()])
-        .done();
-    let mut counting = as_nobody(tool.as_os_str());
-    let counting = counting.args(["trace", "--count", "--", "true"]).done();
+    let refused = tool(&["trace", "-p", &std::process::id().to_string()]).done();
+    let counting = tool(&["trace", "--count", "--", "true"]).done();
     // Of all processes, this user sees its own.
-    let mut speed = as_nobody(OsStr::new("openssl"));
+    let mut speed = nobody.program(&place, "openssl");
     speed.args([
         "speed",
         "-seconds",
@@ -509,18 +427,10 @@ fn another_user_sees_the_same_class_and_not_the_kernel() {
         "-evp",
         "aes-128-ctr",
     ]);
-    let speed = speed
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let speed = Guarded(speed);
-    let mut all = as_nobody(tool.as_os_str());
-    let all = all
-        .args(["trace", "--json", "--all", "--seconds", "0.4"])
-        .done();
+    let speed = speed.stdout(Stdio::null()).stderr(Stdio::null());
+    let speed = Guarded(speed.spawn().unwrap());
+    let all = tool(&["trace", "--json", "--all", "--seconds", "0.4"]).done();
     drop(speed);
-    std::fs::remove_dir_all(&dir).unwrap();
     assert_eq!(counting.status, Some(1));
     contains(&counting.err, &["cannot count calls: this needs root"]);
     let document = valid(&own.ok().err);

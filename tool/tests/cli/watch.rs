@@ -4,11 +4,9 @@
 
 use crate::json::valid;
 use crate::pseudo_terminal::PseudoTerminal;
-use crate::support::{contains, skip, within, Finish, Guarded, Place, TOOL};
+use crate::support::{contains, skip, within, Finish, Guarded, Nobody, Place, TOOL};
 use crate::trace::{can_sample, openssl, work, working};
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -467,42 +465,37 @@ fn what_cannot_be_watched_is_said() {
     contains(&said.failed(1), &["cannot write to standard output"]);
 }
 
-/// A directory that is removed at the end, also that of a test that fails.
-struct Removed(std::path::PathBuf);
-
-impl Drop for Removed {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+/// After a stop, another program may have used the terminal: the screen is taken again.
+#[test]
+fn the_screen_is_taken_again_after_a_stop() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
     }
+    let idle = Guarded(place.program("sleep").arg("60").spawn().unwrap());
+    let mut terminal = watch_one(&place, &idle, &[]);
+    terminal.shows(&[" of the machine", "q quit"]);
+    terminal.stop_for("shell");
+    terminal.wait("screen", |screen| {
+        let text = screen.contents();
+        screen.alternate_screen() && text.contains("q quit") && !text.contains("shell")
+    });
+    assert!(terminal.is_raw());
+    terminal.press("q");
+    assert_eq!(terminal.ends_restored().code(), Some(0));
 }
 
 /// Without privileges, the screen says what is missing.
 #[test]
 fn another_user_sees_own_processes_and_which_capability_shows_more() {
-    // SAFETY: it has no arguments and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
-        return skip("only root can be another user");
-    }
     let place = Place::new();
     if !can_sample(&place) {
         return;
     }
-    let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
-    if level.trim().parse::<i32>().unwrap() != 2 {
-        return skip("kernel.perf_event_paranoid is not 2, its default");
-    }
-    // The tool's directory may be closed to others.
-    let dir = std::env::temp_dir().join(format!("tenrounds-watch-{}", std::process::id()));
-    std::fs::create_dir(&dir).unwrap();
-    let _removed = Removed(dir.clone());
-    std::fs::set_permissions(&dir, PermissionsExt::from_mode(0o755)).unwrap();
-    let tool = dir.join("tenrounds");
-    std::fs::copy(TOOL, &tool).unwrap();
-    let mut own = place.program("sleep");
-    let own = Guarded(own.arg("60").uid(65534).current_dir("/").spawn().unwrap());
-    let mut command = place.program(&tool);
-    command.current_dir("/").uid(65534).gid(65534);
-    let mut terminal = PseudoTerminal::start(command.arg("watch").args(FAST), 24, 100);
+    let Some(nobody) = Nobody::new() else { return };
+    let own = Guarded(nobody.program(&place, "sleep").arg("60").spawn().unwrap());
+    let mut command = nobody.tool(&place, ["watch"]);
+    let mut terminal = PseudoTerminal::start(command.args(FAST), 24, 100);
     terminal.shows(&["Only your own processes", "CAP_PERFMON", "CAP_SYS_PTRACE"]);
     terminal.press("q");
     assert_eq!(terminal.ends_restored().code(), Some(0));

@@ -25,6 +25,9 @@ const UNION: u32 = 5;
 const MEMBER: usize = 12;
 /// Members without a name are structures or unions. They are not nested deeper than this.
 const DEEPEST: usize = 8;
+/// Members that are looked at for one field, those of nested structures included: damaged
+/// information may nest the same structure many times. struct task_struct has about 300.
+const MOST_MEMBERS: usize = 1 << 16;
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     let bytes = bytes.get(at..at.checked_add(4)?)?;
@@ -116,8 +119,9 @@ impl Types<'_> {
 
     /// The offset of a field in bytes.
     pub fn offset(&self, structure: &str, field: &str) -> Result<i16, String> {
+        let mut rest = MOST_MEMBERS;
         self.structures(structure)
-            .find_map(|known| self.bits(known, field, DEEPEST))
+            .find_map(|known| self.bits(known, field, DEEPEST, &mut rest))
             .filter(|bits| bits % 8 == 0)
             .and_then(|bits| i16::try_from(bits / 8).ok())
             .ok_or_else(|| format!("it has no field {field} of struct {structure}"))
@@ -131,10 +135,11 @@ impl Types<'_> {
     }
 
     /// The offset of a field in bits, also of one in a member without a name.
-    fn bits(&self, structure: &Type, field: &str, depth: usize) -> Option<u32> {
+    fn bits(&self, structure: &Type, field: &str, depth: usize, rest: &mut usize) -> Option<u32> {
         let members = structure.rest.chunks_exact(MEMBER);
         members
             .filter_map(|member| {
+                *rest = rest.checked_sub(1)?;
                 let name = number(member, 0)?;
                 let offset = number(member, 8)?;
                 let (offset, width) = match structure.has_bit_fields {
@@ -150,7 +155,7 @@ impl Types<'_> {
                 let index = (number(member, 4)? as usize).checked_sub(1)?;
                 let inner = self.types.get(index)?;
                 let is_structure = matches!(inner.kind, STRUCT | UNION);
-                let inner = is_structure.then(|| self.bits(inner, field, depth - 1))??;
+                let inner = is_structure.then(|| self.bits(inner, field, depth - 1, rest))??;
                 offset.checked_add(inner)
             })
             .next()
@@ -272,6 +277,16 @@ mod tests {
         let bytes = made.bytes();
         let types = Types::parse(&bytes).unwrap();
         assert!(types.offset("circle", "absent").is_err());
+        // 1000 members, each of them with 1000 members, and so on.
+        let mut made = Builder::new();
+        made.structure(STRUCT, "wide", 8, &[("", 1, 0); 1000]);
+        let bytes = made.bytes();
+        let begun = std::time::Instant::now();
+        assert!(Types::parse(&bytes)
+            .unwrap()
+            .offset("wide", "absent")
+            .is_err());
+        assert!(begun.elapsed() < std::time::Duration::from_secs(10));
     }
 
     /// Every shortened file, and every file with one wrong byte, is read or refused.

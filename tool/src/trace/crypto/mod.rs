@@ -28,7 +28,7 @@ const MOST_THREADS: u32 = 1 << 16;
 /// Probes that count.
 pub struct Counter {
     sums: Map<Key, Sum>,
-    _extents: Map<u64, Extent>,
+    extents: Map<u64, Extent>,
     probes: Vec<Probe>,
     /// The processes whose requests are reported; None for all.
     traced: Option<HashSet<u32>>,
@@ -52,7 +52,7 @@ impl Counter {
         };
         let mut counter = Counter {
             sums,
-            _extents: extents,
+            extents,
             probes: Vec::new(),
             traced: traced.map(|pids| pids.iter().copied().collect()),
             names: HashMap::new(),
@@ -108,6 +108,10 @@ impl Counter {
         let mut all = self.sums.all();
         if all.len() as u32 >= MOST_ENTRIES {
             let full = "The table of counts was full: some requests are not counted.";
+            self.troubles.push(full.to_owned());
+        }
+        if self.extents.all().len() as u32 >= MOST_THREADS {
+            let full = "The table of threads was full: some copies are not counted, and some requests that drivers make to serve another one count like others.";
             self.troubles.push(full.to_owned());
         }
         if let Some(traced) = &self.traced {
@@ -279,7 +283,7 @@ fn able() -> Result<Layout> {
 fn refusal(error: &io::Error) -> Error {
     let why = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
-            "this needs root (CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN)".to_owned()
+            "this needs root (CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN), and a kernel that is not locked down (/sys/kernel/security/lockdown)".to_owned()
         }
         Some(libc::EOPNOTSUPP | libc::ENOSYS) => {
             "it has no BPF for kprobes (CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS)".to_owned()

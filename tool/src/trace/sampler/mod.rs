@@ -5,13 +5,16 @@
 mod perf;
 mod records;
 mod stops;
+mod tracer;
 
 use crate::error::{Error, Result};
 use crate::root::Root;
-use perf::{Ring, Wanted, Whom};
+pub use perf::Wanted;
+use perf::{Ring, Whom};
 pub use records::{Event, Mapped, Sample};
 use std::io;
 use stops::Stops;
+use tracer::Tracer;
 
 /// What is sampled.
 pub enum Target {
@@ -26,7 +29,7 @@ pub enum Target {
 pub struct Sampler {
     rings: Vec<Ring>,
     /// Takes the samples instead, where perf_event_open is refused.
-    stops: Option<Stops>,
+    stops: Option<Tracer>,
     /// Whether kernel code is sampled, too.
     pub kernel: bool,
     /// Processes of which no thread could be opened, and why.
@@ -38,45 +41,35 @@ pub struct Sampler {
 impl Sampler {
     /// Opens the counters. If the kernel's own code may not be sampled, samples only user code. If
     /// perf_event_open is refused, samples a command or named processes by ptrace.
-    pub fn open(target: &Target, rate: u32) -> Result<Sampler> {
+    pub fn open(target: &Target, wanted: Wanted) -> Result<Sampler> {
         raise_limit();
-        match (Sampler::counting(target, rate), target) {
+        match (Sampler::counting(target, wanted), target) {
             (Ok(sampler), Target::Processes(pids))
-                if sampler.rings.is_empty() && is_hidden(rate) =>
+                if sampler.rings.is_empty() && is_hidden(wanted) =>
             {
-                Ok(Sampler::stopping(pids, rate))
+                Ok(Sampler::stopping(pids, wanted))
             }
             (Err(error), Target::Children) if is_unavailable(&error) => {
-                Ok(Sampler::stopping(&[], rate))
+                Ok(Sampler::stopping(&[], wanted))
             }
-            (Err(error), Target::Everybody) if is_refusal(&error) => Sampler::own(&error, rate),
+            (Err(error), Target::Everybody) if is_refusal(&error) => Sampler::own(&error, wanted),
             (sampler, _) => sampler.map_err(|error| refusal(&error, target)),
         }
     }
 
-    fn counting(target: &Target, rate: u32) -> io::Result<Sampler> {
-        let with_kernel = Sampler::with(target, Wanted { rate, kernel: true });
-        match with_kernel {
-            Err(error) if is_refusal(&error) => Sampler::with(
-                target,
-                Wanted {
-                    rate,
-                    kernel: false,
-                },
-            ),
+    fn counting(target: &Target, wanted: Wanted) -> io::Result<Sampler> {
+        match Sampler::with(target, wanted) {
+            Err(error) if is_refusal(&error) => Sampler::with(target, wanted.in_user_space()),
             sampler => sampler,
         }
     }
 
     /// This user's processes, because all are refused. They are not stopped where perf_event_open
     /// is refused even for this process: nobody named them.
-    fn own(error: &io::Error, rate: u32) -> Result<Sampler> {
-        let wanted = Wanted {
-            rate,
-            kernel: false,
-        };
+    fn own(error: &io::Error, wanted: Wanted) -> Result<Sampler> {
+        let wanted = wanted.in_user_space();
         let pids = own_processes();
-        if pids.is_empty() || is_hidden(rate) {
+        if pids.is_empty() || is_hidden(wanted) {
             return Err(refusal(error, &Target::Everybody));
         }
         let target = Target::Processes(pids);
@@ -98,24 +91,33 @@ impl Sampler {
         }
     }
 
-    fn stopping(pids: &[u32], rate: u32) -> Sampler {
-        let mut stops = Stops::new(rate);
+    fn stopping(pids: &[u32], wanted: Wanted) -> Sampler {
         let mut sampler = Sampler::empty(false);
+        let mut allowed = Vec::new();
         for pid in pids {
-            if let Err(error) = stops.add(*pid) {
-                sampler.refused.push((*pid, stopping_refused(error, *pid)));
+            match stops::allowed(*pid) {
+                Ok(()) => allowed.push(*pid),
+                Err(error) => sampler.refused.push((*pid, stopping_refused(error, *pid))),
             }
         }
-        sampler.stops = Some(stops);
+        sampler.stops = Some(Tracer::start(Stops::new(wanted, allowed)));
         sampler
     }
 
-    /// Samples this command, which has just been started. Counters have begun with it.
-    pub fn started(&mut self, pid: u32) {
-        if let Some(stops) = &mut self.stops {
-            // It may have ended.
-            let _ = stops.add(pid);
+    /// Samples this command, which has just been started. Counters have begun with it. Returns why
+    /// it is not sampled.
+    pub fn started(&mut self, pid: u32) -> Option<String> {
+        let tracer = self.stops.as_ref()?;
+        match stops::allowed(pid) {
+            Ok(()) => tracer.add(pid),
+            // It has ended.
+            Err(nix::Error::ESRCH) => {}
+            Err(error) => {
+                let why = stopping_refused(error, pid);
+                return Some(format!("the command is not traced: {why}"));
+            }
         }
+        None
     }
 
     /// The samples a second of processor time.
@@ -222,11 +224,10 @@ impl Sampler {
         self.rings.iter().for_each(Ring::stop);
     }
 
-    /// All that happened since the last call, in order. Must be called by the thread that opened
-    /// the sampler, because ptrace knows a tracer by its thread.
-    pub fn events(&mut self) -> Vec<Event> {
-        if let Some(stops) = &mut self.stops {
-            return stops.events();
+    /// All that happened since the last call, in order.
+    pub fn events(&self) -> Vec<Event> {
+        if let Some(tracer) = &self.stops {
+            return tracer.events();
         }
         let mut events = Vec::new();
         for ring in &self.rings {
@@ -248,12 +249,9 @@ fn is_unavailable(error: &io::Error) -> bool {
 }
 
 /// Whether perf_event_open is unavailable even for this process.
-fn is_hidden(rate: u32) -> bool {
-    let wanted = Wanted {
-        rate,
-        kernel: false,
-    };
-    Sampler::with(&Target::Children, wanted).is_err_and(|error| is_unavailable(&error))
+fn is_hidden(wanted: Wanted) -> bool {
+    Sampler::with(&Target::Children, wanted.in_user_space())
+        .is_err_and(|error| is_unavailable(&error))
 }
 
 /// The processes of this user but this one.

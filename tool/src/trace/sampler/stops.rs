@@ -6,9 +6,16 @@
 //! A thread is attached for one sample only (PTRACE_SEIZE), so signals, debuggers and the status of
 //! a child stay what they are otherwise. Only threads that run are stopped: a stop can end a system
 //! call that waits with EINTR (signal(7)).
+//!
+//! At most one thread of a process is attached. When a thread calls execve(2), the kernel waits
+//! until the tracer has released the others, and lets nobody attach to it meanwhile: a tracer of
+//! two threads could wait for the first while the kernel waits for the second.
 
+use super::perf::{Wanted, STACK};
 use super::records::{Event, Sample};
 use crate::root::Root;
+use crate::trace::target::memory::Space;
+use nix::errno::Errno;
 use nix::sys::ptrace;
 use nix::unistd::Pid;
 use std::collections::{BTreeSet, HashMap};
@@ -16,21 +23,36 @@ use std::time::{Duration, Instant};
 
 /// Samples a second of processor time, at most: /proc counts processor time in ticks of 10 ms.
 pub const MOST: u32 = 100;
-/// How long a call waits for threads to stop. Those that stop later count with the next call.
+/// How long a call waits for threads to stop. Those that stop later count with a later call.
 const PATIENCE: Duration = Duration::from_millis(5);
 /// A thread that was not sampled for so many periods does not catch up.
 const LATE: u64 = 3;
 
-/// The processes that are sampled, with all that they start.
+/// Whether this process may trace another one. The thread that asks ends at once, and so the kernel
+/// lets go of the process without a stop.
+pub fn allowed(pid: u32) -> nix::Result<()> {
+    let seize = move || ptrace::seize(raw(pid), ptrace::Options::empty());
+    std::thread::spawn(seize)
+        .join()
+        .unwrap_or(Err(Errno::EPERM))
+}
+
+/// The processes that are sampled, with all that they start. All calls come from one thread, because
+/// the kernel knows a tracer by its thread.
 pub struct Stops {
     processes: BTreeSet<u32>,
-    /// The name of each process. A new name is a new program.
-    names: HashMap<u32, String>,
+    /// The program of each process.
+    programs: HashMap<u32, Program>,
     threads: HashMap<u32, Clock>,
     /// Ticks of processor time between two samples of a thread.
     period: u64,
-    /// Threads that are attached and were told to stop.
+    /// Whether the stack is copied.
+    stack: bool,
+    /// Threads that are attached and were told to stop, with their processes.
     attached: Vec<(u32, u32)>,
+    /// Processes whose first thread ended while it was attached, and others still run. The kernel
+    /// tells the parent of their end only when the tracer has waited for it.
+    headless: Vec<u32>,
 }
 
 /// The processor time of a thread, in ticks.
@@ -41,40 +63,72 @@ struct Clock {
 }
 
 impl Stops {
-    pub fn new(rate: u32) -> Stops {
+    /// Samples these processes, which this one may trace.
+    pub fn new(wanted: Wanted, pids: impl IntoIterator<Item = u32>) -> Stops {
         Stops {
-            processes: BTreeSet::new(),
-            names: HashMap::new(),
+            processes: pids.into_iter().collect(),
+            programs: HashMap::new(),
             threads: HashMap::new(),
-            period: u64::from(MOST / rate.clamp(1, MOST)),
+            period: u64::from(MOST / wanted.rate.clamp(1, MOST)),
+            stack: wanted.stack,
             attached: Vec::new(),
+            headless: Vec::new(),
         }
     }
 
-    /// Adds a process, if this process may trace it.
-    pub fn add(&mut self, pid: u32) -> nix::Result<()> {
-        let id = raw(pid);
-        ptrace::seize(id, ptrace::Options::empty())?;
-        ptrace::interrupt(id)?;
-        self.attached.push((pid, pid));
+    pub fn add(&mut self, pid: u32) {
         self.processes.insert(pid);
-        self.collect(&mut Vec::new());
-        Ok(())
+    }
+
+    /// Whether a thread is attached that has not stopped yet.
+    pub fn is_waiting(&self) -> bool {
+        !self.attached.is_empty()
     }
 
     /// What happened since the last call, with one sample of each thread that has run for a period
     /// since its last one.
     pub fn events(&mut self) -> Vec<Event> {
-        let mut samples = Vec::new();
         let mut events = self.find_children();
-        for (pid, tid) in self.due(&mut events) {
-            let is_attached = ptrace::seize(raw(tid), ptrace::Options::empty()).is_ok();
-            if is_attached && ptrace::interrupt(raw(tid)).is_ok() {
-                self.attached.push((pid, tid));
+        let mut due = self.due(&mut events);
+        // There may be no time for all.
+        fastrand::shuffle(&mut due);
+        let begun = Instant::now();
+        loop {
+            due.retain(|(pid, tid)| {
+                let is_busy = self.attached.iter().any(|(other, _)| other == pid);
+                if !is_busy {
+                    self.attach(*pid, *tid);
+                }
+                is_busy
+            });
+            events.extend(self.stopped());
+            if due.is_empty() && !self.is_waiting() || begun.elapsed() > PATIENCE {
+                return events;
+            }
+            std::thread::sleep(Duration::from_micros(20));
+        }
+    }
+
+    /// The samples of attached threads that have stopped. Lets them go on.
+    pub fn stopped(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        for (pid, tid) in std::mem::take(&mut self.attached) {
+            match stop(tid) {
+                Stop::Pending => self.attached.push((pid, tid)),
+                Stop::Stopped { signal } => {
+                    let taken = sample(pid, tid, self.stack);
+                    events.extend(taken.map(Event::Sample));
+                    detach(tid, signal);
+                }
+                Stop::Ended { parent } if pid == tid && parent == std::process::id() => {
+                    // Those who started this child wait for it.
+                }
+                Stop::Ended { .. } if pid == tid => self.headless.push(pid),
+                Stop::Ended { .. } => drop(released(tid)),
+                Stop::Gone => {}
             }
         }
-        self.collect(&mut samples);
-        events.extend(samples.into_iter().map(Event::Sample));
+        self.headless.retain(|pid| !released(*pid));
         events
     }
 
@@ -85,7 +139,7 @@ impl Stops {
         let ended: Vec<u32> = self.processes.iter().copied().filter(has_ended).collect();
         for pid in &ended {
             self.processes.remove(pid);
-            self.names.remove(pid);
+            self.programs.remove(pid);
         }
         let mut new: Vec<u32> = self.processes.iter().copied().collect();
         while let Some(pid) = new.pop() {
@@ -100,37 +154,31 @@ impl Stops {
         ended.map(|pid| Event::Ended { pid, tid: pid }).collect()
     }
 
-    /// The threads that run and have a sample due. Adds an event for each process with a new name.
+    /// The threads that run and have a sample due. Adds an event for each process with a new
+    /// program or name.
     fn due(&mut self, events: &mut Vec<Event>) -> Vec<(u32, u32)> {
         let mut before = std::mem::take(&mut self.threads);
         let mut due = Vec::new();
         for pid in &self.processes {
             for tid in tasks(*pid) {
-                let Some(Status { name, runs, total }) = status(*pid, tid) else {
+                let Some(status) = status(*pid, tid) else {
                     continue;
                 };
                 if tid == *pid {
-                    let before = self.names.insert(*pid, name.clone());
-                    if before.is_some_and(|before| before != name) {
-                        events.push(Event::Named {
-                            pid: *pid,
-                            tid,
-                            name,
-                            executed: true,
-                        });
-                    }
+                    let before = self.programs.insert(*pid, status.program.clone());
+                    events.extend(before.and_then(|before| renamed(*pid, before, status.program)));
                 }
-                let known = before.remove(&tid).filter(|clock| clock.total <= total);
+                let known = before.remove(&tid);
+                let known = known.filter(|clock| clock.total <= status.total);
                 let mut clock = known.unwrap_or(Clock {
-                    total,
+                    total: status.total,
                     since_sample: 0,
                 });
-                clock.since_sample += total - clock.total;
+                clock.since_sample += status.total - clock.total;
                 clock.since_sample = clock.since_sample.min(LATE * self.period);
-                clock.total = total;
+                clock.total = status.total;
                 let is_attached = self.attached.iter().any(|(_, attached)| *attached == tid);
-                if runs && clock.since_sample >= self.period && !is_attached {
-                    clock.since_sample -= self.period;
+                if status.runs && clock.since_sample >= self.period && !is_attached {
                     due.push((*pid, tid));
                 }
                 self.threads.insert(tid, clock);
@@ -139,31 +187,28 @@ impl Stops {
         due
     }
 
-    /// Takes the samples of the threads that have stopped, and lets them go on.
-    fn collect(&mut self, samples: &mut Vec<Sample>) {
-        let begun = Instant::now();
-        loop {
-            self.attached.retain(|(pid, tid)| match stop(*pid, *tid) {
-                Stop::Pending => true,
-                Stop::Gone => false,
-                Stop::Stopped { signal } => {
-                    samples.extend(sample(*pid, *tid));
-                    detach(*tid, signal);
-                    false
-                }
-            });
-            if self.attached.is_empty() || begun.elapsed() > PATIENCE {
-                return;
-            }
-            std::thread::sleep(Duration::from_micros(20));
+    /// Attaches to a thread and tells it to stop, unless it has ended or is traced.
+    fn attach(&mut self, pid: u32, tid: u32) {
+        if let Some(clock) = self.threads.get_mut(&tid) {
+            clock.since_sample = clock.since_sample.saturating_sub(self.period);
+        }
+        if ptrace::seize(raw(tid), ptrace::Options::empty()).is_ok() {
+            // It may have been killed; then it is attached all the same.
+            let _ = ptrace::interrupt(raw(tid));
+            self.attached.push((pid, tid));
         }
     }
 }
 
-impl Drop for Stops {
-    fn drop(&mut self) {
-        self.collect(&mut Vec::new());
-    }
+/// The event that a process executed another program, or has another name.
+fn renamed(pid: u32, before: Program, now: Program) -> Option<Event> {
+    let executed = before.place != now.place && now.place != (0, 0);
+    (executed || before.name != now.name).then_some(Event::Named {
+        pid,
+        tid: pid,
+        name: now.name,
+        executed,
+    })
 }
 
 fn raw(id: u32) -> Pid {
@@ -178,10 +223,18 @@ fn tasks(pid: u32) -> Vec<u32> {
 /// The status of a thread (proc_pid_stat(5)).
 #[derive(Debug, PartialEq, Eq)]
 struct Status {
-    name: String,
+    program: Program,
     runs: bool,
     /// Its processor time, in ticks.
     total: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Program {
+    name: String,
+    /// Where its code and its stack begin, which differs from one execve(2) to the next; 0 of a
+    /// process that is ending.
+    place: (u64, u64),
 }
 
 fn status(pid: u32, tid: u32) -> Option<Status> {
@@ -197,11 +250,14 @@ fn parsed(stat: &str) -> Option<Status> {
     let (before, rest) = stat.rsplit_once(") ")?;
     let (_, name) = before.split_once(" (")?;
     let fields: Vec<&str> = rest.split(' ').collect();
-    let ticks = |index: usize| fields.get(index)?.parse::<u64>().ok();
+    let number = |index: usize| fields.get(index)?.trim_end().parse::<u64>().ok();
     Some(Status {
-        name: name.to_owned(),
+        program: Program {
+            name: name.to_owned(),
+            place: (number(23)?, number(25)?),
+        },
         runs: fields[0] == "R",
-        total: ticks(11)? + ticks(12)?,
+        total: number(11)?.saturating_add(number(12)?),
     })
 }
 
@@ -211,33 +267,40 @@ enum Stop {
     Stopped {
         signal: i32,
     },
+    /// It has ended, and the kernel keeps it until somebody waits for it.
+    Ended {
+        parent: u32,
+    },
     Gone,
 }
 
 /// Whether an attached thread has stopped. Leaves the end of a child to those who wait for it.
-fn stop(group: u32, tid: u32) -> Stop {
+fn stop(tid: u32) -> Stop {
+    let stopped = waited(tid, libc::WSTOPPED);
+    match stopped {
+        // An event of ptrace is in the second byte. Otherwise the thread is about to get a signal.
+        Some((1.., status)) => Stop::Stopped {
+            signal: if status >> 8 == 0 { status } else { 0 },
+        },
+        // A thread that has ended cannot stop any more, and waitid(2) may not tell it from none.
+        _ => match state(tid) {
+            Some(('Z' | 'X', parent)) => Stop::Ended { parent },
+            Some(_) if stopped.is_some() => Stop::Pending,
+            _ => Stop::Gone,
+        },
+    }
+}
+
+/// What waitid(2) says of a thread, without waiting: its ID, or 0 if nothing happened, and the
+/// status; None if this process has no such child and traces no such thread.
+fn waited(tid: u32, what: libc::c_int) -> Option<(i32, i32)> {
     // SAFETY: all zeros is a valid siginfo_t.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let flags = libc::WSTOPPED | libc::WNOHANG | libc::__WALL;
+    let flags = what | libc::WNOHANG | libc::__WALL;
     // SAFETY: the structure is valid.
     let result = unsafe { libc::waitid(libc::P_PID, tid, &mut info, flags) };
     // SAFETY: waitid() has filled in these fields, or left them 0.
-    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
-    match (result, pid) {
-        (0, 0) => match state(tid) {
-            Some(('Z' | 'X', parent)) => {
-                release(group, tid, parent);
-                Stop::Gone
-            }
-            Some(_) => Stop::Pending,
-            None => Stop::Gone,
-        },
-        // An event of ptrace is in the second byte. Otherwise the thread is about to get a signal.
-        (0, _) => Stop::Stopped {
-            signal: if status >> 8 == 0 { status } else { 0 },
-        },
-        _ => Stop::Gone,
-    }
+    (result == 0).then(|| unsafe { (info.si_pid(), info.si_status()) })
 }
 
 /// The state of a thread, and the process that its process is a child of.
@@ -249,16 +312,9 @@ fn state(tid: u32) -> Option<(char, u32)> {
 }
 
 /// A thread that ended while it was attached is kept by the kernel until its tracer waits for it.
-/// The status of a child of this process is for those who started it.
-fn release(pid: u32, tid: u32, parent: u32) {
-    if pid == tid && parent == std::process::id() {
-        return;
-    }
-    // SAFETY: all zeros is a valid siginfo_t.
-    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let flags = libc::WEXITED | libc::WNOHANG | libc::__WALL;
-    // SAFETY: the structure is valid.
-    unsafe { libc::waitid(libc::P_PID, tid, &mut info, flags) };
+/// Whether it is released. The first thread of a process is not while others run.
+fn released(tid: u32) -> bool {
+    waited(tid, libc::WEXITED).map_or(true, |(pid, _)| pid != 0)
 }
 
 /// Lets a stopped thread go on. It may have been killed meanwhile.
@@ -276,9 +332,15 @@ fn detach(tid: u32, signal: i32) {
 }
 
 /// The sample of a stopped thread; None if it is in a system call.
-fn sample(pid: u32, tid: u32) -> Option<Sample> {
-    let (address, registers) = registers(&general(tid)?)?;
+fn sample(pid: u32, tid: u32, with_stack: bool) -> Option<Sample> {
+    let words = general(tid)?;
+    let (address, registers) = registers(&words)?;
+    let top = words[STACK_POINTER] as u64;
+    let stack = with_stack
+        .then(|| Space::Process(pid).read(top..top.saturating_add(STACK.into())))
+        .flatten();
     Some(Sample {
+        stack,
         pid,
         tid,
         address,
@@ -317,6 +379,8 @@ const PLACES: [usize; 16] = [10, 5, 11, 12, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 
 #[cfg(target_arch = "x86_64")]
 const POINTER: usize = 16;
 #[cfg(target_arch = "x86_64")]
+const STACK_POINTER: usize = 19;
+#[cfg(target_arch = "x86_64")]
 const CALL: Option<usize> = Some(15);
 
 #[cfg(target_arch = "aarch64")]
@@ -334,6 +398,8 @@ const PLACES: [usize; 31] = {
 #[cfg(target_arch = "aarch64")]
 const POINTER: usize = 32;
 #[cfg(target_arch = "aarch64")]
+const STACK_POINTER: usize = 31;
+#[cfg(target_arch = "aarch64")]
 const CALL: Option<usize> = None;
 
 #[cfg(target_arch = "x86")]
@@ -342,6 +408,8 @@ const WORDS: usize = 17;
 const PLACES: [usize; 0] = [];
 #[cfg(target_arch = "x86")]
 const POINTER: usize = 12;
+#[cfg(target_arch = "x86")]
+const STACK_POINTER: usize = 15;
 #[cfg(target_arch = "x86")]
 const CALL: Option<usize> = Some(11);
 
@@ -357,15 +425,27 @@ fn registers(words: &[usize]) -> Option<(u64, Vec<u64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader, Write};
+
+    fn at(rate: u32) -> Wanted {
+        Wanted {
+            rate,
+            kernel: false,
+            stack: false,
+        }
+    }
 
     #[test]
     fn the_status_of_a_thread() {
         let stat = |name: &str, state: &str| {
-            format!("7 ({name}) {state} 1 7 7 0 -1 4194304 1 0 0 0 12 30 0 0 20 0 1 0 5 1 1\n")
+            format!("7 ({name}) {state} 1 7 7 0 -1 4194304 1 0 0 0 12 30 0 0 20 0 1 0 5 1 1 9 40 41 50 0\n")
         };
         let seen = |name: &str, runs| {
             Some(Status {
-                name: name.to_owned(),
+                program: Program {
+                    name: name.to_owned(),
+                    place: (40, 50),
+                },
                 runs,
                 total: 42,
             })
@@ -397,16 +477,57 @@ mod tests {
             address: pointer,
             kernel: false,
             registers: Some(registers),
+            stack: None,
         };
         // RAX, RCX, RBX, RSP and R15 by their numbers in machine code.
         let numbered = [0, 1, 3, 4, 15].map(|number| sample.numbered().0[number]);
         assert_eq!(numbered, [10, 11, 5, 19, 0]);
     }
 
+    /// The first thread of a process may end before the others, and while it is attached. Its parent
+    /// is told when the others have ended, too.
+    #[test]
+    fn the_parent_is_told_of_an_end_that_the_tracer_sees_first() {
+        let exit = libc::SYS_exit;
+        let program = format!(
+            "import ctypes, os, threading, time\n\
+             threading.Thread(target=time.sleep, args=(1,)).start()\n\
+             print(os.getpid(), flush=True)\n\
+             input()\n\
+             ctypes.CDLL(None).syscall({exit}, 0)"
+        );
+        // A grandchild: the end of a child is for those who started it.
+        let mut shell = std::process::Command::new("sh")
+            .args(["-c", "python3 -c \"$0\"; echo ended", &program])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(shell.stdout.take().unwrap()).lines();
+        let pid: u32 = lines.next().unwrap().unwrap().parse().unwrap();
+        let mut stops = Stops::new(at(100), [pid]);
+        // Without an order to stop, which would come first.
+        ptrace::seize(raw(pid), ptrace::Options::empty()).unwrap();
+        stops.attached.push((pid, pid));
+        shell.stdin.take().unwrap().write_all(b"\n").unwrap();
+        let mut was_headless = false;
+        let told = std::thread::spawn(move || lines.next().unwrap().unwrap());
+        let begun = Instant::now();
+        while !told.is_finished() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "nobody is told");
+            stops.stopped();
+            was_headless |= !stops.headless.is_empty();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(told.join().unwrap(), "ended");
+        assert!(was_headless && stops.headless.is_empty() && !stops.is_waiting());
+        shell.wait().unwrap();
+    }
+
     #[test]
     fn the_rate() {
         assert_eq!(
-            [1, 50, 99, 100, 499].map(|rate| Stops::new(rate).period),
+            [1, 50, 99, 100, 499].map(|rate| Stops::new(at(rate), []).period),
             [100, 2, 1, 1, 1]
         );
     }

@@ -21,6 +21,26 @@ pub struct Module {
     /// Whether it is the kernel or a module of it, in memory.
     pub of_kernel: bool,
     source: Source,
+    stamp: Option<Stamp>,
+}
+
+/// The state of a file: a program may be built again under the same name and inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(file: &File) -> Option<Stamp> {
+        let meta = file.metadata().ok()?;
+        Some(Stamp {
+            size: meta.size(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        })
+    }
 }
 
 /// Where the bytes of a module come from later.
@@ -48,8 +68,12 @@ impl Source {
 impl Module {
     /// What the file holds.
     pub fn examined(&self) -> Option<classify::Module> {
-        let bytes = self.source.with(|file| bytes(file).ok())?;
-        classify::examine(&bytes).ok()
+        classify::examine(&self.bytes()?).ok()
+    }
+
+    /// The whole file.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        self.source.with(|file| bytes(file).ok())
     }
 
     /// Bytes of the file, for a process that has ended.
@@ -74,13 +98,18 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// The file of a mapping.
+    /// The file of a mapping. Looks whether it has changed, so ask once for each process.
     pub fn of(&mut self, pid: u32, mapping: &Mapping) -> usize {
         let key = (mapping.file, mapping.path.clone());
+        let opened = open(pid, mapping);
+        let stamp = opened.as_ref().and_then(|(file, _)| Stamp::of(file));
         if let Some(known) = self.by_file.get(&key) {
-            return *known;
+            // Of a process that has ended, it cannot be told.
+            if stamp.is_none() || self.list[*known].stamp == stamp {
+                return *known;
+            }
         }
-        let module = read(pid, mapping, self.open < MOST_OPEN);
+        let module = read(opened, stamp, mapping, self.open < MOST_OPEN);
         self.open += usize::from(matches!(module.source, Source::Open(_)));
         self.list.push(module);
         self.by_file.insert(key, self.list.len() - 1);
@@ -100,6 +129,7 @@ impl Modules {
             program: Err(String::new()),
             of_machine: false,
             of_kernel: true,
+            stamp: None,
             source: Source::None,
         });
         self.of_kernel.insert(name.to_owned(), self.list.len() - 1);
@@ -112,8 +142,13 @@ const MOST_OPEN: usize = 32;
 /// A larger file is not read, because samples wait meanwhile: the largest browsers have 300 MB.
 const LARGEST: u64 = 320 << 20;
 
-fn read(pid: u32, mapping: &Mapping, may_keep: bool) -> Module {
-    let (file, of_machine) = match open(pid, mapping) {
+fn read(
+    opened: Option<(File, bool)>,
+    stamp: Option<Stamp>,
+    mapping: &Mapping,
+    may_keep: bool,
+) -> Module {
+    let (file, of_machine) = match opened {
         Some((file, of_machine)) => (Some(file), of_machine),
         None => (None, false),
     };
@@ -127,6 +162,7 @@ fn read(pid: u32, mapping: &Mapping, may_keep: bool) -> Module {
         program,
         of_machine,
         of_kernel: false,
+        stamp,
         source: match file {
             Some(_) if of_machine => Source::Path(PathBuf::from(&mapping.path), mapping.file.inode),
             Some(file) if may_keep => Source::Open(file),
@@ -180,4 +216,38 @@ pub fn open(pid: u32, mapping: &Mapping) -> Option<(File, bool)> {
         let is_it = file.metadata().ok()?.ino() == mapping.file.inode;
         is_it.then_some((file, of_machine && !mapping.deleted))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that is built again under the same inode is read again, and only then.
+    #[test]
+    fn a_file_that_changes_is_another_module() {
+        let own = std::env::current_exe().unwrap();
+        let path = std::env::temp_dir().join(format!("tenrounds-module-{}", std::process::id()));
+        std::fs::copy(&own, &path).unwrap();
+        let meta = std::fs::metadata(&path).unwrap();
+        let file = maps::File {
+            device: (0, 0),
+            inode: meta.ino(),
+        };
+        let mapping = Mapping::new(0..4096, 0, file, path.to_str().unwrap());
+        let mut modules = Modules::default();
+        let of = |modules: &mut Modules| modules.of(std::process::id(), &mapping);
+        let first = of(&mut modules);
+        assert!(modules.list[first].program.is_ok());
+        assert_eq!(of(&mut modules), first);
+        // Into the same file.
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.truncate(100);
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().ino(), meta.ino());
+        let second = of(&mut modules);
+        assert!(second != first && modules.list[second].program.is_err());
+        assert_eq!(of(&mut modules), second);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(of(&mut modules), second);
+    }
 }

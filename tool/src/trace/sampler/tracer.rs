@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The thread that takes samples by ptrace(2). It has nothing else to do, so that a thread that
+//! stops late goes on soon. When it ends, the kernel lets all threads go on that are still attached.
+
+use super::records::Event;
+use super::stops::Stops;
+use crate::trace::PAUSE;
+use nix::sys::signal::SigSet;
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How soon a thread that stops late goes on.
+const SOON: Duration = Duration::from_millis(1);
+
+pub struct Tracer {
+    /// Processes to be sampled, too. None when the thread is to end.
+    new: Option<Sender<u32>>,
+    events: Receiver<Vec<Event>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Tracer {
+    pub fn start(stops: Stops) -> Tracer {
+        let (new, added) = channel();
+        let (sender, events) = channel();
+        let thread = std::thread::spawn(move || {
+            // Signals are for the thread that waits for them.
+            let _ = SigSet::all().thread_block();
+            trace(stops, &added, &sender);
+        });
+        Tracer {
+            new: Some(new),
+            events,
+            thread: Some(thread),
+        }
+    }
+
+    pub fn add(&self, pid: u32) {
+        if let Some(new) = &self.new {
+            // It fails if the thread has panicked, which `drop` tells.
+            let _ = new.send(pid);
+        }
+    }
+
+    /// What happened since the last call.
+    pub fn events(&self) -> Vec<Event> {
+        self.events.try_iter().flatten().collect()
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        self.new = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn trace(mut stops: Stops, added: &Receiver<u32>, events: &Sender<Vec<Event>>) {
+    let mut looked = Instant::now();
+    loop {
+        let is_waiting = stops.is_waiting();
+        match added.recv_timeout(if is_waiting { SOON } else { PAUSE }) {
+            Ok(pid) => stops.add(pid),
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {
+                let happened = match is_waiting && looked.elapsed() < PAUSE {
+                    true => stops.stopped(),
+                    false => {
+                        looked = Instant::now();
+                        stops.events()
+                    }
+                };
+                if events.send(happened).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}

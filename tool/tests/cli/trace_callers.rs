@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `trace --callers` on a program whose chain of calls to AES code is known.
+
+use crate::json::valid;
+use crate::support::{contains, module, Finish, Guarded, Place};
+use crate::trace::can_sample;
+use crate::trace_stops::without_perf;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/chain.c");
+
+/// The program, with its two libraries and that of the core. It has no frame pointers.
+fn chain(place: &Place) -> PathBuf {
+    let core = module().ancestors().find_map(|dir| {
+        let file = dir.join("libtenrounds.so.2");
+        file.exists().then_some(file)
+    });
+    let core = core.expect("libtenrounds.so.2 is staged with the module");
+    let cc = |part: &[&str], needed: &[&Path], output: &str| {
+        let output = place.path(output);
+        let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+        cc.args(["-O2", "-fomit-frame-pointer", "-I"]);
+        cc.arg(core.with_file_name("../include")).args(part);
+        cc.arg(SOURCE).args(needed).arg("-o").arg(&output);
+        cc.arg(format!("-Wl,-rpath,{}", core.parent().unwrap().display()));
+        assert!(cc.status().unwrap().success(), "{cc:?}");
+        output
+    };
+    let library = |part, needed: &Path, name| cc(&["-shared", "-fPIC", part], &[needed], name);
+    let inner = library("-DINNER", &core, "libinner.so");
+    let outer = library("-DOUTER", &inner, "libouter.so");
+    cc(&[], &[&outer, &inner], "program")
+}
+
+/// The functions and files of a chain.
+fn calls(chain: &Value) -> Vec<(&str, &str)> {
+    let calls = chain["calls"].as_array().unwrap().iter();
+    calls
+        .map(|call| {
+            let file = call["file"].as_str().unwrap();
+            let file = file.rsplit('/').next().unwrap();
+            (call["function"].as_str().unwrap_or_default(), file)
+        })
+        .collect()
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_chain_through_two_libraries() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let program = chain(&place);
+    let child = Guarded(place.program(&program).spawn().unwrap());
+    let pid = child.0.id().to_string();
+    let line = ["trace", "--callers", "--json", "--seconds", "1", "-p", &pid];
+    for perf in [true, false] {
+        let mut tool = place.tool(line);
+        let done = match perf {
+            true => tool.done(),
+            false => without_perf(&mut tool).done(),
+        };
+        let document = valid(&done.ok().out);
+        let findings = &document.at("/trace/processes/0/findings");
+        let places = findings[0]["places"].as_array().unwrap();
+        let mut samples = [0, 0];
+        for chain in places
+            .iter()
+            .flat_map(|place| place["callers"].as_array().unwrap())
+        {
+            let calls = calls(chain);
+            let known = [
+                ("inner_encrypt", "libinner.so"),
+                ("outer_write", "libouter.so"),
+                ("send_chain", "program"),
+            ];
+            let is_known = calls.ends_with(&known) && chain["complete"] == true;
+            // Before them come only functions of the core.
+            let core = &calls[..calls.len().saturating_sub(known.len())];
+            let is_known = is_known
+                && core
+                    .iter()
+                    .all(|(_, file)| file.starts_with("libtenrounds.so"));
+            samples[usize::from(is_known)] += chain["samples"].as_u64().unwrap();
+        }
+        let [others, known] = samples;
+        assert!(
+            known > 10 && others * 50 <= known,
+            "{samples:?}: {document:#?}"
+        );
+        assert_eq!(Some(others + known), findings[0]["samples"].as_u64());
+        assert_eq!(document.at("/trace/lost"), 0);
+    }
+    let line = ["trace", "--callers", "--seconds", "0.3", "-p", &pid];
+    let text = place.tool(line).done().ok().out;
+    contains(
+        &text,
+        &[
+            ": callers of ",
+            "inner_encrypt <- outer_write <- program send_chain",
+        ],
+    );
+    // Without the option, nothing is said of callers.
+    let line = ["trace", "--json", "--seconds", "0.3", "-p", &pid];
+    let document = valid(&place.tool(line).done().ok().out);
+    let callers = document.at("/trace/processes/0/findings/0/places/0/callers");
+    assert_eq!(callers, &Value::Null);
+}
