@@ -30,19 +30,21 @@ pub struct Call {
 /// A chain is not followed further.
 const LONGEST: usize = 32;
 
+/// Finds the file that is mapped at an address, and its mapping.
+type Mapped<'m> = dyn FnMut(&mut Modules, u64) -> Option<(usize, Mapping)> + 'm;
+
 /// The frames of files, each read once.
 #[derive(Default)]
 pub struct Callers(HashMap<usize, Option<Frames>>);
 
 impl Callers {
-    /// The chain of a sample. `mapped` finds the file that is mapped at an address, and its
-    /// mapping; `program` is the path of the file that the process executes.
+    /// The chain of a sample. `program` is the path of the file that the process executes.
     pub fn chain(
         &mut self,
         sample: &Sample,
         modules: &mut Modules,
         program: Option<&str>,
-        mapped: &mut dyn FnMut(&mut Modules, u64) -> Option<(usize, Mapping)>,
+        mapped: &mut Mapped,
     ) -> Chain {
         let mut chain = Chain::default();
         let mut follow = || {
@@ -58,7 +60,7 @@ impl Callers {
                 match (depth, is_program) {
                     (0, _) => is_within = is_program,
                     // Code of the program itself was called by its functions up to here.
-                    (_, false) if is_within => break,
+                    (_, false) if is_within => return Some(()),
                     _ => {}
                 }
                 let (place, shift) = place(modules, module, &mapping, &frame)?;
@@ -66,7 +68,7 @@ impl Callers {
                     chain.calls.push(Call { module, place });
                 }
                 if is_program && !is_within {
-                    break;
+                    return Some(());
                 }
                 let frames = self.0.entry(module).or_insert_with(|| {
                     let bytes = modules.list[module].bytes()?;
@@ -74,11 +76,11 @@ impl Callers {
                 });
                 match frames.as_ref()?.caller(&frame, shift, &read) {
                     Ok(Some(caller)) => frame = caller,
-                    Ok(None) => break,
+                    Ok(None) => return Some(()),
                     Err(Unknown) => return None,
                 }
             }
-            Some(())
+            None
         };
         let complete = follow().is_some();
         chain.complete = complete;

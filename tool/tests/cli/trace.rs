@@ -399,7 +399,13 @@ fn a_process_with_many_threads() {
         thread.join().unwrap();
     }
     let document = valid(&done.out);
-    assert_eq!(document.list("/trace/troubles").len(), 0, "{document:#?}");
+    // The kernel's code may not be readable; that is another trouble.
+    let troubles = document.list("/trace/troubles");
+    let mut threads = troubles.iter().filter_map(|trouble| trouble.as_str());
+    assert!(
+        !threads.any(|it| it.contains("not traced")),
+        "{document:#?}"
+    );
 }
 
 /// The same class is found without privileges, and the kernel's part is said to be invisible.
