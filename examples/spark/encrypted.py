@@ -96,7 +96,8 @@ def number_of_rows(mib):
 
 def rows(spark, mib):
     """Rows of 96 random bytes."""
-    return spark.range(number_of_rows(mib)).selectExpr(*(f"xxhash64(id, {at}) as {name}" for at, name in enumerate(COLUMNS)))
+    columns = (f"xxhash64(id, {at}) as {name}" for at, name in enumerate(COLUMNS))
+    return spark.range(number_of_rows(mib)).selectExpr(*columns)
 
 
 def digest():

@@ -95,8 +95,8 @@ class Cluster(Server):
         self.work = work
 
     def begin(self, side):
-        process = consumer.start("java" if side == "ours" else side, ["python3", "driver.py", MIB], stdin=subprocess.PIPE,
-                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+        process = consumer.start("java" if side == "ours" else side, ["python3", "driver.py", MIB], env=environment,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         for _ in range(4):
             self.do(process)
         return process, process
