@@ -41,7 +41,8 @@ PARTS = (("the JVM's compilers", r"^C[12] "), ("garbage collection", r"^(GC |G1 
          ("Parquet", r";(shaded\.)?(org\.apache\.)?parquet|;org\.apache\.spark\.sql\.execution\.datasources\.parquet"),
          ("Netty and Spark's network code", r";(io\.netty|org\.apache\.spark\.network)"),
          ("generated code and Spark", r";(org\.apache\.spark|scala)"), ("interpreted code", r";Interpreter"),
-         ("other Java code", r";(java|jdk|sun|org|com)\."), ("the JVM", r"libjvm"))
+         ("other Java code", r";(java|jdk|sun|org|com)\."), ("the JVM", r"libjvm"),
+         ("code without a name", r";\[unknown\];"))
 
 
 class ClusterSampler(Tracer):
@@ -84,7 +85,7 @@ class SparkGain(JavaGain):
 
     def version(self):
         with open(os.path.join(spark, "pyspark", "version.py")) as file:
-            return re.search(r'"(.*)"', file.read())[1]
+            return re.search(r"^__version__.*'(.*)'", file.read(), re.M)[1]
 
 
 class Cluster(Server):
