@@ -140,6 +140,29 @@ class Sampler:
         return inside / all_samples, all_samples
 
 
+class Tracer:
+    """Samples with `tenrounds trace`, because a JVM writes its AES code at run time."""
+
+    def __init__(self, consumer):
+        self.tool, self.report = os.path.join(consumer.dist, "bin", "tenrounds"), consumer.path("trace.json")
+
+    def attach(self, pid):
+        pids = ",".join(map(str, tree(pid)))
+        self.process = subprocess.Popen([self.tool, "trace", "--rate", "1999", "--seconds", "600", "--json", "--output",
+                                         self.report, "-p", pids])
+        time.sleep(1)
+
+    def detach(self):
+        self.process.send_signal(2)
+        self.process.wait(60)
+
+    def share(self):
+        with open(self.report) as file:
+            trace = json.load(file)["trace"]
+        check(trace["samples"] > 200, f"only {trace['samples']} samples")
+        return trace["aes_share"], trace["samples"]
+
+
 # ---- Subjects --------------------------------------------------------------------------------------
 
 
@@ -297,3 +320,12 @@ class Gain:
                                            *(["--decrypt"] if self.direction == "decrypt" else [])], limit=120)
         rates = {m["implementation"]: m["bytes_per_second"] for m in json.loads(said)["results"]}
         return rates["tenrounds"] / rates["openssl"]
+
+
+class JavaGain(Gain):
+    """A row of a program whose stock AES is the JVM's."""
+
+    sampler = Tracer
+
+    def isolated(self):
+        return None

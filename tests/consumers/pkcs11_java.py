@@ -9,11 +9,9 @@ import glob
 import json
 import os
 import re
-import signal
 import subprocess
-import time
 
-from harness_gains import MEASURING, Gain, Server
+from harness_gains import MEASURING, JavaGain, Server
 from harness_pkcs11 import KEY, MESSAGE, NONCE, PIN, TokenConsumer, check
 
 consumer = TokenConsumer("java", limit=1500 if MEASURING else 400, needs={"java": "openjdk-17-jdk-headless", "javac": "openjdk-17-jdk-headless"})
@@ -233,35 +231,6 @@ public class Bulk {
     }
 }
 """
-
-
-class Tracer:
-    """Samples with `tenrounds trace`, because the JVM writes its AES code at run time."""
-
-    def __init__(self, consumer):
-        self.tool, self.report = os.path.join(consumer.dist, "bin", "tenrounds"), consumer.path("trace.json")
-
-    def attach(self, pid):
-        self.process = subprocess.Popen([self.tool, "trace", "--rate", "1999", "--seconds", "600", "--json", "--output",
-                                         self.report, "-p", str(pid)])
-        time.sleep(1)
-
-    def detach(self):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(60)
-
-    def share(self):
-        with open(self.report) as file:
-            trace = json.load(file)["trace"]
-        check(trace["samples"] > 200, f"only {trace['samples']} samples")
-        return trace["aes_share"], trace["samples"]
-
-
-class JavaGain(Gain):
-    sampler = Tracer
-
-    def isolated(self):
-        return None
 
 
 def serve(side, mode, length):
