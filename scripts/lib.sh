@@ -77,6 +77,18 @@ own_apt() {
         -o APT::Sandbox::User="$(id -un)" -o Dir::State::lists="$work/lists" \
         -o Dir::State::status=/dev/null -o Dir::Cache="$work" "$@"
 }
+# own_sources SUITE...: makes own_apt use these suites of Debian, from the mirror of Debian 12.
+own_sources() {
+    # Reads the system's configuration, so it comes before $work/sources.list exists.
+    # shellcheck disable=SC2016 # expanded by apt-get
+    apt-get indextargets --format '$(CODENAME) $(REPO_URI)' | sort -u >"$work/mirrors"
+    for suite; do
+        mirror=$(sed -n "s/^bookworm$(expr "$suite" : '.*\(-security\)$') //p" "$work/mirrors" | head -n 1)
+        [ -n "$mirror" ] || fail "apt has no source of Debian 12 whose mirror could have $suite"
+        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
+    done >"$work/sources"
+    mv "$work/sources" "$work/sources.list"
+}
 # own_lists ARCHITECTURE: fetches these lists.
 own_lists() {
     command -v apt-get >/dev/null 2>&1 || fail "there is no apt here to download packages of Debian or Ubuntu"
