@@ -3,8 +3,8 @@
 //! so, and what locks people out. config(5) and property(7) say what holds; sections of one name
 //! are merged, and the last assignment counts.
 
-use super::finding::{Finding, Group};
 use super::module;
+use crate::finding::{Finding, Group};
 use crate::inventory::install::Install;
 use crate::openssl::cnf::{plain_name, Assignment, Cnf, Place, Trouble};
 use crate::openssl::configuration::{clauses, is_fips, prefers_ours, BY_NAME, OWN_HEAD, PROPERTY};

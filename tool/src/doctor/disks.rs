@@ -2,8 +2,8 @@
 //! Encrypted disks (dm-crypt), read only: cipher, sector size, and whether requests wait in queues.
 //! What stands for the key in dmsetup's answer is measured and thrown away.
 
-use super::finding::{Finding, Group};
 use super::means::Means;
+use crate::finding::{Finding, Group};
 use crate::kernel::drivers::{is_software, Driver};
 use crate::root::Root;
 use serde::Serialize;

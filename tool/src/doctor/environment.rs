@@ -2,8 +2,8 @@
 //! Variables that override what is configured: of this shell, of running processes, and in the
 //! files that set them for everybody.
 
-use super::finding::{Finding, Group};
 use crate::core::{names_of, Features, Mask};
+use crate::finding::{Finding, Group};
 use crate::inventory::processes::Process;
 use crate::inventory::VARIABLES;
 use crate::masks;

@@ -2,17 +2,16 @@
 //! The examination: every part of the machine in turn, then the verdict.
 
 use super::config::{self, Effect, Source};
-use super::finding::{Finding, Severity};
 use super::means::Means;
 use super::pkcs11::{self, Pkcs11};
 use super::verdict::{self, InForce};
-use super::{
-    disks, environment, hazards, kernel, kernel_module, processes, processor, starts, system,
-};
+use super::{disks, environment, hazards, kernel, kernel_module, processes, starts, system};
+use crate::finding::{Finding, Severity};
 use crate::inventory;
 use crate::inventory::install::{self, Install};
 use crate::inventory::processes::Processes;
 use crate::inventory::scan::Scanner;
+use crate::processor;
 use crate::root::Root;
 use serde::Serialize;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Faults of the processor that reach keys or slow vector code down, and its clock.
 
-use super::finding::{Finding, Group};
 use super::means::Means;
+use crate::finding::{Finding, Group};
 use crate::root::Root;
 
 const DIR: &str = "/sys/devices/system/cpu/vulnerabilities";

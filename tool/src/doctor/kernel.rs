@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The kernel's own AES: which driver it takes for each algorithm.
 
-use super::finding::{Finding, Group};
 use super::means::Means;
+use crate::finding::{Finding, Group};
 use crate::kernel::drivers::{is_software, selected, Driver, FILE};
 use crate::root::Root;
 

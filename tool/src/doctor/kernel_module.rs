@@ -3,8 +3,8 @@
 //! is.
 
 use super::disks::Disk;
-use super::finding::{Finding, Group};
 use super::means::Means;
+use crate::finding::{Finding, Group};
 use crate::kernel::drivers::{self, Driver, FILE};
 use crate::kernel::module::{Module, DKMS};
 use crate::kernel::signatures::Signatures;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Whether the module of a provider can be loaded by the OpenSSL that is to load it.
 
-use super::finding::{Finding, Group};
 use crate::elf::{self, Elf};
+use crate::finding::{Finding, Group};
 use crate::inventory::install::Install;
 use crate::openssl::cnf::Assignment;
 use crate::root::Root;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The PKCS#11 module: whether it works, whether the files that name it are right, and its tokens.
 
-use super::finding::{Finding, Group};
+use crate::finding::{Finding, Group};
 use crate::pkcs11::look::{self, Seen};
 use crate::pkcs11::registered::{self, Registered};
 use crate::pkcs11::{self, MODULE};

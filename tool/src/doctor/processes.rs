@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Findings about running processes: replaced libraries, and cryptography that is not reached.
 
-use super::finding::{Finding, Group};
+use crate::finding::{Finding, Group};
 use crate::inventory::is_old;
 use crate::inventory::processes::{count, Library, Process, Processes};
 use crate::inventory::scan::BUDGET;

@@ -3,8 +3,8 @@
 //! `enable` does, because parsing the file does not show everything that OpenSSL refuses.
 
 use super::config::{Effect, Source};
-use super::finding::{Finding, Group};
 use super::module;
+use crate::finding::{Finding, Group};
 use crate::libcrypto::LibCrypto;
 use crate::openssl::cnf::{plain_name, Assignment, Cnf};
 use crate::openssl::configuration::OWN;

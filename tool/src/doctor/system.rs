@@ -2,8 +2,8 @@
 //! The whole system: FIPS mode, interrupted runs of enable and disable, and whether this
 //! environment's OpenSSL works at all.
 
-use super::finding::{Finding, Group};
 use crate::enable;
+use crate::finding::{Finding, Group};
 use crate::libcrypto::LibCrypto;
 use crate::openssl::probe;
 use crate::root::Root;

@@ -2,8 +2,8 @@
 //! What `doctor` shows to people. The first line is the one that monitoring shows.
 
 use super::examination::Doctor;
-use super::finding::{Finding, Severity};
 use super::pkcs11::Pkcs11;
+use crate::finding::{Finding, Severity};
 use crate::inventory::processes::{count, Process};
 use crate::kernel::drivers::is_software;
 use crate::kernel::text;

@@ -2,7 +2,7 @@
 //! The verdict of the doctor: whether tenrounds is in force, and what to do first.
 
 use super::config::{Effect, Source};
-use super::finding::{Finding, Group, Severity};
+use crate::finding::{Finding, Group, Severity};
 use crate::inventory::processes::{Process, Processes};
 use crate::openssl::enabling;
 use serde::Serialize;

@@ -4,8 +4,8 @@
 //! that run counted.
 
 use crate::counters::{memory, running, Counters};
-use crate::doctor::processor;
 use crate::inventory::processes;
+use crate::processor;
 use crate::root::Root;
 use crate::selection;
 use serde::Serialize;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What the doctor says: a finding, what it rests on, and what to do.
+//! What the doctor and `status` say of a machine: a finding, what it rests on, and what to do.
 
 use crate::style::clean;
 use serde::Serialize;

@@ -2,9 +2,9 @@
 //! What hypervisor, kernel and firmware leave of the processor's instructions. The advice is that
 //! of `detect`; here it gets its evidence.
 
-use super::finding::{Finding, Group};
 use crate::advice::{advise, known_features, Advice, Facts};
 use crate::core::{self, avoided_on, feature, names_of, Cpu, Features};
+use crate::finding::{Finding, Group};
 use crate::root::Root;
 
 const CPUINFO: &str = "/proc/cpuinfo";
