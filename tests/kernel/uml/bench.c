@@ -32,7 +32,7 @@ static unsigned int key_bits = 128;
 module_param(key_bits, uint, 0444);
 static unsigned int sizes[8] = {512, 1420, 4096, 16384, 65536}, sizes_count = 5;
 module_param_array(sizes, uint, &sizes_count, 0444);
-MODULE_PARM_DESC(sizes, "bytes per request, at most 65536; modes of whole blocks round down");
+MODULE_PARM_DESC(sizes, "bytes per request, 16 to 65536; modes of whole blocks round down");
 static unsigned int rounds = 41;
 module_param(rounds, uint, 0444);
 MODULE_PARM_DESC(rounds, "windows of each implementation, at most 201");
@@ -507,7 +507,7 @@ static int measure_all(struct work *w, struct samples *s)
         if (!operations[i].main && !everything)
             continue;
         for (size = 0; size < sizes_count && err == 0; size++) {
-            err = open_all(w, &operations[i], min(sizes[size], MOST_BYTES));
+            err = open_all(w, &operations[i], clamp_t(unsigned int, sizes[size], 16, MOST_BYTES));
             if (err == 0)
                 err = measure(w, s);
             if (err == 0)
