@@ -92,7 +92,8 @@ impl Callers {
                     Err(Unknown) => return None,
                 }
             }
-            None
+            // All these functions are the program's.
+            is_within.then_some(())
         };
         let complete = follow().is_some();
         chain.complete = complete;
