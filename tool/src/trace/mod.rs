@@ -401,8 +401,9 @@ impl Tracing {
         )
     }
 
-    fn finish(mut self, troubles: Vec<String>) -> Trace {
+    fn finish(mut self, mut troubles: Vec<String>) -> Trace {
         let seconds = self.begun.elapsed().as_secs_f64();
+        troubles.extend(self.sampler.trouble());
         let kernel = self.sampler.kernel;
         // Its counters must not follow the programs that are asked for packages.
         drop(self.sampler);

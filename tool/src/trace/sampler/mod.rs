@@ -120,6 +120,14 @@ impl Sampler {
         None
     }
 
+    /// What went wrong while samples were taken.
+    pub fn trouble(&self) -> Option<String> {
+        let tracer = self.stops.as_ref()?;
+        tracer.has_panicked().then(|| {
+            "The thread that takes the samples by ptrace has failed, so later samples are missing: please report this.".to_owned()
+        })
+    }
+
     /// The samples a second of processor time.
     pub fn rate(&self, wanted: u32) -> u32 {
         match self.stops {

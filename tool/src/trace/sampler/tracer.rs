@@ -38,7 +38,7 @@ impl Tracer {
 
     pub fn add(&self, pid: u32) {
         if let Some(new) = &self.new {
-            // It fails if the thread has panicked, which `drop` tells.
+            // It fails if the thread has panicked, which `has_panicked` tells.
             let _ = new.send(pid);
         }
     }
@@ -46,6 +46,13 @@ impl Tracer {
     /// What happened since the last call.
     pub fn events(&self) -> Vec<Event> {
         self.events.try_iter().flatten().collect()
+    }
+}
+
+impl Tracer {
+    /// Whether the thread has panicked: it ends only then by itself.
+    pub fn has_panicked(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
     }
 }
 
@@ -78,5 +85,37 @@ fn trace(mut stops: Stops, added: &Receiver<u32>, events: &Sender<Vec<Event>>) {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tracer(run: impl FnOnce() + Send + 'static) -> Tracer {
+        let (new, added) = channel();
+        let (sender, events) = channel();
+        let thread = std::thread::spawn(move || {
+            run();
+            // As `trace` does.
+            while added.recv().is_ok() {}
+            drop(sender);
+        });
+        Tracer {
+            new: Some(new),
+            events,
+            thread: Some(thread),
+        }
+    }
+
+    #[test]
+    fn a_panic_is_told() {
+        assert!(!tracer(|| {}).has_panicked());
+        let broken = tracer(|| panic!("a test of panics"));
+        while !broken.has_panicked() {
+            std::thread::yield_now();
+        }
+        broken.add(1);
+        assert!(broken.events().is_empty());
     }
 }
