@@ -176,7 +176,7 @@ fn the_end_of_a_process_reaches_its_parent() {
     }
 }
 
-/// execve(2) in a thread that is not the first changes the ID of that thread, which may be attached.
+/// A thread that is not the first gets another ID in execve(2), when it may be attached.
 #[test]
 fn a_thread_that_executes_another_program_goes_on() {
     let place = Place::new();
