@@ -48,8 +48,8 @@ pub fn allowed(pid: u32) -> nix::Result<()> {
     Ok(())
 }
 
-/// The processes that are sampled, with all that they start. All calls come from one thread, because
-/// the kernel knows a tracer by its thread.
+/// The processes that are sampled, with all that they start. All calls come from one thread,
+/// because the kernel knows a tracer by its thread.
 pub struct Stops {
     processes: BTreeSet<u32>,
     /// The program of each process.
@@ -530,8 +530,8 @@ mod tests {
         assert_eq!(numbered, [10, 11, 5, 19, 0]);
     }
 
-    /// The first thread of a process may end before the others, and while it is attached. Its parent
-    /// is told when the others have ended, too.
+    /// The first thread of a process may end before the others, and while it is attached. Its
+    /// parent is told when the others have ended, too.
     #[test]
     fn the_parent_is_told_of_an_end_that_the_tracer_sees_first() {
         let exit = libc::SYS_exit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The thread that takes samples by ptrace(2). It has nothing else to do, so that a thread that
-//! stops late goes on soon. When it ends, the kernel lets all threads go on that are still attached.
+//! stops late goes on soon. When it ends, the kernel lets all threads go on that are attached.
 
 use super::records::Event;
 use super::stops::Stops;
