@@ -102,7 +102,8 @@ impl Frames {
             .filter(|_| image.machine == Machine::X86_64)
             .unwrap_or_default();
         let data = if data.len() > LARGEST { &[] } else { data };
-        Ok(Frames::of_section(address, data, &mut MOST.clone()))
+        let mut left = MOST;
+        Ok(Frames::of_section(address, data, &mut left))
     }
 
     fn of_section(address: u64, data: &[u8], left: &mut Budget) -> Frames {
