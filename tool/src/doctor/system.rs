@@ -3,7 +3,11 @@
 //! environment's OpenSSL works at all.
 
 use crate::enable;
+<<<<<<< HEAD
 use crate::finding::{Finding, Group};
+=======
+use crate::error::Error;
+>>>>>>> mend
 use crate::libcrypto::LibCrypto;
 use crate::openssl::probe;
 use crate::root::Root;
@@ -39,7 +43,10 @@ pub fn fips(root: &Root, tenrounds_preferred: bool) -> Option<Finding> {
 
 /// Runs of `enable --system` and `disable --system` that were killed or lost their power.
 pub fn interrupted(root: &Root) -> Vec<Finding> {
-    let found = enable::interrupted(root.top()).into_iter();
+    let found = match enable::interrupted(root.top()) {
+        Ok(found) => found.into_iter(),
+        Err(error) => return vec![unreadable(&error)],
+    };
     let finding = |(file, what): (PathBuf, &str)| {
         let says = format!("{what}; OpenSSL works, with tenrounds or without");
         Finding::warning(GROUP, "enable-interrupted", says)
@@ -48,6 +55,17 @@ pub fn interrupted(root: &Root) -> Vec<Finding> {
             .cure("shell", "tenrounds disable --system   (undoes it)")
     };
     found.map(finding).collect()
+}
+
+/// What `enable --system` has noted cannot be read, so nothing can be completed or undone.
+fn unreadable(error: &Error) -> Finding {
+    let says = "what 'tenrounds enable --system' has changed cannot be read";
+    Finding::warning(GROUP, "enable-state", says)
+        .seen("the error, and the way out", error)
+        .cure(
+            "shell",
+            "tenrounds status   (shows which configurations prefer tenrounds)",
+        )
 }
 
 /// Runs a child process with this environment. libcrypto reads its configuration there, fetches a

@@ -93,17 +93,17 @@ pub fn status(args: &StatusArgs) -> Result<u8> {
     Ok(u8::from(args.check && !in_force))
 }
 
-/// The configurations of the system in which a run was interrupted, and what was.
-pub fn interrupted(root: &Path) -> Vec<(PathBuf, &'static str)> {
-    // 'status' says what is wrong with a state that cannot be read.
-    let state = State::look(&state::system_dir(root)).unwrap_or_else(|_| State::none());
+/// The configurations of the system in which a run was interrupted, and what was. The error is that
+/// of a state that cannot be read.
+pub fn interrupted(root: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
+    let state = State::look(&state::system_dir(root))?;
     let look = |entry: &Entry| {
         let inside = entry.file.strip_prefix(root).unwrap_or(&entry.file);
         let file = below(root, &Path::new("/").join(inside));
         let what = entry.interrupted(files::read(&file).ok()?.as_deref())?;
         Some((file, what))
     };
-    state.files.iter().filter_map(look).collect()
+    Ok(state.files.iter().filter_map(look).collect())
 }
 
 /// How a report is written.

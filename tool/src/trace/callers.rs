@@ -33,9 +33,16 @@ const LONGEST: usize = 32;
 /// Finds the file that is mapped at an address, and its mapping.
 type Mapped<'m> = dyn FnMut(&mut Modules, u64) -> Option<(usize, Mapping)> + 'm;
 
+/// The frames of all files may take so much memory; further files are not followed.
+const MOST_MEMORY: usize = 512 << 20;
+
 /// The frames of files, each read once.
 #[derive(Default)]
-pub struct Callers(HashMap<usize, Option<Frames>>);
+pub struct Callers {
+    frames: HashMap<usize, Option<Frames>>,
+    /// The memory that they take.
+    size: usize,
+}
 
 impl Callers {
     /// The chain of a sample. `program` is the path of the file that the process executes.
@@ -70,9 +77,14 @@ impl Callers {
                 if is_program && !is_within {
                     return Some(());
                 }
-                let frames = self.0.entry(module).or_insert_with(|| {
+                let frames = self.frames.entry(module).or_insert_with(|| {
                     let bytes = modules.list[module].bytes()?;
-                    Frames::read(&bytes).ok()
+                    let frames = Frames::read(&bytes).ok()?;
+                    let size = self.size + frames.size();
+                    (size <= MOST_MEMORY).then(|| {
+                        self.size = size;
+                        frames
+                    })
                 });
                 match frames.as_ref()?.caller(&frame, shift, &read) {
                     Ok(Some(caller)) => frame = caller,
@@ -80,7 +92,8 @@ impl Callers {
                     Err(Unknown) => return None,
                 }
             }
-            None
+            // All these functions are the program's.
+            is_within.then_some(())
         };
         let complete = follow().is_some();
         chain.complete = complete;

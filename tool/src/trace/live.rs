@@ -112,11 +112,13 @@ impl Live {
             length += *part;
             tally.merge(seen);
         }
+        let mut troubles = self.refused.clone();
+        troubles.extend(self.sampler.trouble());
         let circumstances = Circumstances {
             seconds: length.as_secs_f64(),
             rate: self.rate,
             kernel: self.sampler.kernel,
-            troubles: self.refused.clone(),
+            troubles,
             evidence: self.evidence,
             callers: false,
             counts: None,

@@ -401,8 +401,9 @@ impl Tracing {
         )
     }
 
-    fn finish(mut self, troubles: Vec<String>) -> Trace {
+    fn finish(mut self, mut troubles: Vec<String>) -> Trace {
         let seconds = self.begun.elapsed().as_secs_f64();
+        troubles.extend(self.sampler.trouble());
         let kernel = self.sampler.kernel;
         // Its counters must not follow the programs that are asked for packages.
         drop(self.sampler);
@@ -429,9 +430,8 @@ impl Tracing {
 /// Writes the report: to a file; else to standard error with a command, whose output standard
 /// output is.
 fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
-    if let (Some(path), Some(counts)) = (&args.svg, &trace.kernel) {
-        written(path, &flow::svg(&flow::flows(counts)))?;
-    }
+    let drawing = args.svg.as_ref().zip(trace.kernel.as_ref());
+    let drawing = drawing.map(|(path, counts)| (path, flow::svg(&flow::flows(counts))));
     let text = match args.json {
         true => {
             let host = host::read(LibCrypto::open().as_ref().ok());
@@ -439,7 +439,10 @@ fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
         }
         false => text::render(&trace, args.evidence),
     };
-    write(args, text, has_command)
+    // A drawing that cannot be written does not cost the text.
+    let said = write(args, text, has_command);
+    let drawn = drawing.map_or(Ok(()), |(path, svg)| written(path, &svg));
+    said.and(drawn)
 }
 
 fn written(path: &Path, text: &str) -> Result<()> {

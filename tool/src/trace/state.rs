@@ -263,8 +263,6 @@ impl State {
 
     /// Counts who called the code of a sample, which has been counted.
     fn called(&mut self, sample: &Sample, key: Key, place: Place) {
-        /// Further chains of one kind of work in one file are not told apart.
-        const MOST_CHAINS: usize = 1000;
         let subject = subject(&mut self.current, sample.pid);
         let program = subject.program();
         let mapped = &mut |modules: &mut Modules, address| {
@@ -272,14 +270,11 @@ impl State {
             Some((subject.module(modules, &mapping), mapping))
         };
         let program = program.as_deref();
-        let mut chain = self
+        let chain = self
             .callers
             .chain(sample, &mut self.modules, program, mapped);
         if let Some(found) = subject.activity.found.get_mut(&key) {
-            if found.callers.len() >= MOST_CHAINS {
-                chain = Chain::default();
-            }
-            *found.callers.entry((place, chain)).or_default() += 1;
+            count_chain(&mut found.callers, (place, chain));
         }
     }
 
@@ -355,6 +350,16 @@ fn count(
     found.decrypts.insert(seen.running.decrypts);
     *found.places.entry(seen.place.clone()).or_default() += 1;
     work.is_aes()
+}
+
+/// Counts a chain that leads to a place.
+fn count_chain(callers: &mut HashMap<(Place, Chain), u64>, mut key: (Place, Chain)) {
+    /// Further chains of one kind of work in one file are not told apart.
+    const MOST: usize = 1000;
+    if callers.len() >= MOST && !callers.contains_key(&key) {
+        key.1 = Chain::default();
+    }
+    *callers.entry(key).or_default() += 1;
 }
 
 /// The subject of a process, which is new if the process was not seen before.
@@ -513,6 +518,27 @@ mod tests {
         let none = trace(&mut state);
         assert_eq!(none.unseen_below, Some(0.003));
         assert!(none.troubles.is_empty(), "{none:?}");
+    }
+
+    #[test]
+    fn known_chains_are_counted_after_a_thousand() {
+        let key = |complete: bool, address| {
+            let function = None;
+            let place = Place { address, function };
+            let calls = Vec::new();
+            (place, Chain { calls, complete })
+        };
+        let mut callers = HashMap::new();
+        for address in 0..1200 {
+            count_chain(&mut callers, key(true, address));
+        }
+        count_chain(&mut callers, key(true, 3));
+        count_chain(&mut callers, key(true, 1199));
+        let count = |key| callers.get(&key).copied();
+        assert_eq!(count(key(true, 3)), Some(2));
+        assert_eq!(count(key(true, 1199)), None);
+        // Without its calls.
+        assert_eq!(count(key(false, 1199)), Some(2));
     }
 
     #[test]

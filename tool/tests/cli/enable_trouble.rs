@@ -386,6 +386,29 @@ fn killed_in_the_middle_of_enable() {
 }
 
 #[test]
+fn doctor_names_a_state_that_cannot_be_read() {
+    let machine = Machine::debian(DEBIAN);
+    // doctor does nothing without it.
+    fs::create_dir(machine.at("/proc")).unwrap();
+    machine.enable().ok();
+    let doctor = || machine.tool(&["doctor", "--json"]).done().out;
+    assert!(!doctor().contains("\"enable-state\""));
+    let state = machine.at("/var/lib/tenrounds/enabled.json");
+    let whole = fs::read(&state).unwrap();
+    fs::write(&state, &whole[..whole.len() / 2]).unwrap();
+    contains(
+        &doctor(),
+        &[
+            "\"enable-state\"",
+            "enabled.json",
+            "restore it, or remove it",
+        ],
+    );
+    fs::write(&state, whole).unwrap();
+    assert!(!doctor().contains("\"enable-state\""));
+}
+
+#[test]
 fn killed_in_the_middle_of_disable() {
     let machine = Machine::debian(DEBIAN);
     // doctor does nothing without it.

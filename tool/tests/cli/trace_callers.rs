@@ -2,26 +2,28 @@
 //! `trace --callers` on a program whose chain of calls to AES code is known.
 
 use crate::json::valid;
-use crate::support::{contains, module, Finish, Guarded, Place};
-use crate::trace::can_sample;
+use crate::support::{contains, module, Finish, Guarded, Nobody, Place};
+use crate::trace::{aes_works, can_sample, ENCRYPT};
 use crate::trace_stops::without_perf;
 use serde_json::Value;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/chain.c");
 
 /// The program, with its two libraries and that of the core. It has no frame pointers.
-fn chain(place: &Place) -> PathBuf {
+fn chain(place: &Place, depth: u32) -> PathBuf {
     let core = module().ancestors().find_map(|dir| {
         let file = dir.join("libtenrounds.so.2");
         file.exists().then_some(file)
     });
     let core = core.expect("libtenrounds.so.2 is staged with the module");
+    let depth = format!("-DDEPTH={depth}");
     let cc = |part: &[&str], needed: &[&Path], output: &str| {
         let output = place.path(output);
         let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
-        cc.args(["-O2", "-fomit-frame-pointer", "-I"]);
+        cc.args(["-O2", "-fomit-frame-pointer", &depth, "-I"]);
         cc.arg(core.with_file_name("../include")).args(part);
         cc.arg(SOURCE).args(needed).arg("-o").arg(&output);
         cc.arg(format!("-Wl,-rpath,{}", core.parent().unwrap().display()));
@@ -53,7 +55,7 @@ fn a_chain_through_two_libraries() {
     if !can_sample(&place) {
         return;
     }
-    let program = chain(&place);
+    let program = chain(&place, 0);
     let child = Guarded(place.program(&program).spawn().unwrap());
     let pid = child.0.id().to_string();
     let line = ["trace", "--callers", "--json", "--seconds", "1", "-p", &pid];
@@ -108,4 +110,74 @@ fn a_chain_through_two_libraries() {
     let document = valid(&place.tool(line).done().ok().out);
     let callers = document.at("/trace/processes/0/findings/0/places/0/callers");
     assert_eq!(callers, &Value::Null);
+}
+
+/// A chain is followed through 32 functions. Who called the last one is then unknown.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_chain_that_is_too_long_is_not_complete() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let child = Guarded(place.program(chain(&place, 40)).spawn().unwrap());
+    let pid = child.0.id().to_string();
+    let line = [
+        "trace",
+        "--callers",
+        "--json",
+        "--seconds",
+        "0.5",
+        "-p",
+        &pid,
+    ];
+    let document = valid(&place.tool(line).done().ok().out);
+    let places = document.at("/trace/processes/0/findings/0/places");
+    let mut samples = 0;
+    for chain in places
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|place| place["callers"].as_array().unwrap())
+    {
+        assert_eq!(chain["complete"], false, "{document:#?}");
+        // Without the function that was sampled.
+        if calls(chain).len() == 31 {
+            samples += chain["samples"].as_u64().unwrap();
+        }
+    }
+    assert!(samples > 10, "{document:#?}");
+}
+
+/// The first of 2 ring buffers could take all the memory that this user may lock.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_user_with_little_locked_memory() {
+    const LIMIT: libc::rlim_t = 1040 << 10;
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let Some(nobody) = Nobody::new() else { return };
+    let mut tool = nobody.tool(
+        &place,
+        ["trace", "--callers", "--json", "--", "sh", "-c", ENCRYPT],
+    );
+    let limit = || {
+        let limit = libc::rlimit {
+            rlim_cur: LIMIT,
+            rlim_max: LIMIT,
+        };
+        // SAFETY: the structure is valid.
+        match unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &limit) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: the closure only calls setrlimit(), which is async-signal-safe.
+    unsafe { tool.pre_exec(limit) };
+    let document = valid(&tool.stdout(Stdio::null()).done().ok().err);
+    assert_eq!(aes_works(&document), ["aes-ni"], "{document:#?}");
+    let troubles = document.at("/trace/troubles").to_string();
+    assert!(!troubles.contains("ptrace"), "{troubles}");
 }

@@ -7,20 +7,25 @@ use crate::support::{contains, within, Finish, Guarded, Place};
 use crate::trace::{aes_works, ENCRYPT};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/signals.c");
+/// A program of tests/trace.
+fn compiled(place: &Place, name: &str) -> PathBuf {
+    let program = place.path(name);
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace");
+    let source = Path::new(source).join(name).with_extension("c");
+    let cc = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let mut cc = Command::new(cc);
+    cc.args(["-O1", "-pthread", "-o"]).args([&program, &source]);
+    assert!(cc.status().unwrap().success(), "{cc:?}");
+    program
+}
 
 /// The program signals.c.
 fn signals(place: &Place) -> PathBuf {
-    let program = place.path("signals");
-    let cc = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let mut cc = Command::new(cc);
-    cc.args(["-O1", SOURCE, "-pthread", "-o"]).arg(&program);
-    assert!(cc.status().unwrap().success(), "{cc:?}");
-    program
+    compiled(place, "signals")
 }
 
 /// The program at work in its own time.
@@ -169,6 +174,28 @@ fn the_end_of_a_process_reaches_its_parent() {
         assert!(begun.elapsed() < within(Duration::from_secs(20)));
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// A thread that is not the first gets another ID in execve(2), when it may be attached.
+#[test]
+fn a_thread_that_executes_another_program_goes_on() {
+    let place = Place::new();
+    let program = compiled(&place, "executes");
+    let mut tool = place.tool(["trace", "--"]);
+    let tool = tool.arg(program).arg("12").stderr(Stdio::null());
+    let mut tool = Guarded(without_perf(tool).spawn().unwrap());
+    let begun = Instant::now();
+    let status = loop {
+        match tool.0.try_wait().unwrap() {
+            Some(status) => break status,
+            None => std::thread::sleep(Duration::from_millis(10)),
+        }
+        assert!(
+            begun.elapsed() < within(Duration::from_secs(20)),
+            "the program does not end"
+        );
+    };
+    assert_eq!(status.code(), Some(7));
 }
 
 /// Keeps the first processor busy.

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A program and two libraries with a known chain of calls to AES code, in one source: INNER and OUTER
- * select a library. For tests of `tenrounds trace --callers`. */
+ * select a library, whose outer function calls itself DEPTH times. For tests of `tenrounds trace
+ * --callers`. */
 #include "tenrounds.h"
 #include <stdint.h>
 #include <unistd.h>
+
+#ifndef DEPTH
+#    define DEPTH 0
+#endif
 
 int inner_encrypt(uint8_t *data, size_t length);
 int outer_write(uint8_t *data, size_t length);
@@ -27,11 +32,19 @@ int inner_encrypt(uint8_t *data, size_t length)
     return tr_ctr(&key, iv, keystream, &used, data, data, length) == TR_OK ? (int)used + 1 : -1;
 }
 #elif defined(OUTER)
+__attribute__((noinline)) static int deeper(uint8_t *data, size_t length, int depth)
+{
+    volatile uint8_t frame[40];
+    frame[0] = 1;
+    return (depth > 1 ? deeper(data, length, depth - 1) : inner_encrypt(data, length)) + frame[0];
+}
+
 int outer_write(uint8_t *data, size_t length)
 {
     volatile uint8_t frame[300];
     frame[0] = 1;
-    return inner_encrypt(data, length) + frame[0];
+    return (DEPTH > 0 ? deeper(data, length, DEPTH) - DEPTH : inner_encrypt(data, length)) +
+           frame[0];
 }
 #else
 static uint8_t buffer[16384];

@@ -120,6 +120,14 @@ impl Sampler {
         None
     }
 
+    /// What went wrong while samples were taken.
+    pub fn trouble(&self) -> Option<String> {
+        let tracer = self.stops.as_ref()?;
+        tracer.has_panicked().then(|| {
+            "The thread that takes the samples by ptrace has failed, so later samples are missing: please report this.".to_owned()
+        })
+    }
+
     /// The samples a second of processor time.
     pub fn rate(&self, wanted: u32) -> u32 {
         match self.stops {
@@ -136,7 +144,20 @@ impl Sampler {
         })
     }
 
+    /// With the largest ring buffers that all processors can have. If the first ones took all the
+    /// memory that they may have, nothing would be left for the last.
     fn with(target: &Target, wanted: Wanted) -> io::Result<Sampler> {
+        let mut result = Err(io::Error::from_raw_os_error(libc::ENOMEM));
+        for pages in perf::sizes(wanted) {
+            result = Sampler::with_rings(target, wanted, *pages);
+            if !result.as_ref().is_err_and(is_full) {
+                break;
+            }
+        }
+        result
+    }
+
+    fn with_rings(target: &Target, wanted: Wanted, pages: usize) -> io::Result<Sampler> {
         let processors = processors();
         let mut sampler = Sampler::empty(wanted.kernel);
         match target {
@@ -146,7 +167,8 @@ impl Sampler {
                     _ => Whom::Everybody,
                 };
                 for processor in processors {
-                    sampler.rings.push(Ring::new(whom, processor, wanted)?);
+                    let ring = Ring::new(whom, processor, wanted, pages)?;
+                    sampler.rings.push(ring);
                 }
                 if matches!(target, Target::Everybody) {
                     sampler.start()?;
@@ -155,9 +177,11 @@ impl Sampler {
             Target::Processes(pids) => {
                 for pid in pids {
                     let before = sampler.counters();
-                    if let Err(error) = sampler.add_process(*pid, &processors, wanted) {
+                    if let Err(error) = sampler.add_process(*pid, &processors, wanted, pages) {
                         sampler.keep(&before);
-                        if is_refusal(&error) && wanted.kernel {
+                        let is_fatal = is_refusal(&error) && wanted.kernel
+                            || is_full(&error) && before.is_empty();
+                        if is_fatal {
                             return Err(error);
                         }
                         sampler.refused.push((*pid, explained(&error, *pid)));
@@ -173,7 +197,13 @@ impl Sampler {
     }
 
     /// Opens a counter for each thread on each processor.
-    fn add_process(&mut self, pid: u32, processors: &[u32], wanted: Wanted) -> io::Result<()> {
+    fn add_process(
+        &mut self,
+        pid: u32,
+        processors: &[u32],
+        wanted: Wanted,
+        pages: usize,
+    ) -> io::Result<()> {
         let threads = Root::machine().names(format!("/proc/{pid}/task"));
         let mut threads = threads
             .iter()
@@ -183,7 +213,7 @@ impl Sampler {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         for tid in threads {
-            match self.add_thread(tid, processors, wanted) {
+            match self.add_thread(tid, processors, wanted, pages) {
                 // It has ended since.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) && tid != pid => {}
                 other => other?,
@@ -192,12 +222,21 @@ impl Sampler {
         Ok(())
     }
 
-    fn add_thread(&mut self, tid: u32, processors: &[u32], wanted: Wanted) -> io::Result<()> {
+    fn add_thread(
+        &mut self,
+        tid: u32,
+        processors: &[u32],
+        wanted: Wanted,
+        pages: usize,
+    ) -> io::Result<()> {
         let whom = Whom::Thread(tid);
         for (index, processor) in processors.iter().enumerate() {
             match self.rings.get_mut(index) {
                 Some(ring) => ring.add(whom, wanted)?,
-                None => self.rings.push(Ring::new(whom, *processor, wanted)?),
+                None => {
+                    let ring = Ring::new(whom, *processor, wanted, pages)?;
+                    self.rings.push(ring);
+                }
             }
         }
         Ok(())
@@ -241,6 +280,11 @@ impl Sampler {
 /// Whether the kernel says that this is not allowed.
 fn is_refusal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM))
+}
+
+/// Whether there is no memory for ring buffers of this size.
+fn is_full(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOMEM)
 }
 
 /// Whether perf_event_open cannot be had: it is refused, or hidden by a filter of system calls.
@@ -344,7 +388,7 @@ fn refusal(error: &io::Error, target: &Target) -> Error {
             format!("there is no process {}, or it has ended", pids.join(", "))
         }
         (Some(libc::ENOMEM), _) => {
-            "there is no memory for the ring buffers; end other tracers, or raise kernel.perf_event_mlock_kb".to_owned()
+            "there is no memory for the ring buffers; end other tracers, or raise kernel.perf_event_mlock_kb or the limit of locked memory (ulimit -l)".to_owned()
         }
         _ => format!("perf_event_open: {error}"),
     };

@@ -92,49 +92,57 @@ pub struct Ring {
     mapped: usize,
 }
 
-/// Pages of a buffer. 256 KiB hold the samples of 2 seconds at 499 Hz; without CAP_IPC_LOCK the
-/// kernel allows 516 KiB a processor, unless others of this user trace, too.
+/// Pages of a buffer, the first size that all processors can have. 256 KiB hold the samples of 2
+/// seconds at 499 Hz. Without CAP_IPC_LOCK the kernel allows 516 KiB a processor, unless others of
+/// this user trace, too; RLIMIT_MEMLOCK adds to the sum.
 const PAGES: [usize; 3] = [64, 16, 4];
-/// The same with copies of stacks.
-const PAGES_WITH_STACKS: [usize; 3] = [512, 64, 16];
+/// The same with copies of stacks, of which a smaller buffer would hold none.
+const PAGES_WITH_STACKS: [usize; 4] = [512, 128, 64, 16];
+
+/// The sizes of a buffer that are worth a try, in pages.
+pub fn sizes(wanted: Wanted) -> &'static [usize] {
+    match wanted.stack {
+        true => &PAGES_WITH_STACKS,
+        false => &PAGES,
+    }
+}
+
 /// Offsets in the first page (struct perf_event_mmap_page).
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
 impl Ring {
-    pub fn new(whom: Whom, processor: u32, wanted: Wanted) -> io::Result<Ring> {
+    /// The error is ENOMEM if this user cannot have so many pages.
+    pub fn new(whom: Whom, processor: u32, wanted: Wanted, pages: usize) -> io::Result<Ring> {
         let counter = open(whom, processor, wanted)?;
         // SAFETY: sysconf() has no preconditions.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-        let mut error = None;
-        let sizes = match wanted.stack {
-            true => PAGES_WITH_STACKS,
-            false => PAGES,
+        let mapped = (1 + pages) * page;
+        // SAFETY: a new mapping, of a descriptor that is open.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                mapped,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                counter.as_raw_fd(),
+                0,
+            )
         };
-        for pages in sizes {
-            let mapped = (1 + pages) * page;
-            // SAFETY: a new mapping, of a descriptor that is open.
-            let base = unsafe {
-                libc::mmap(
-                    std::ptr::null_mut(),
-                    mapped,
-                    libc::PROT_READ | libc::PROT_WRITE,
-                    libc::MAP_SHARED,
-                    counter.as_raw_fd(),
-                    0,
-                )
-            };
-            if base != libc::MAP_FAILED {
-                return Ok(Ring {
-                    counters: vec![counter],
-                    processor,
-                    base: base.cast(),
-                    mapped,
-                });
-            }
-            error = Some(io::Error::last_os_error());
+        if base == libc::MAP_FAILED {
+            let error = io::Error::last_os_error();
+            return Err(match error.raw_os_error() {
+                // Too much locked memory (perf_event_open(2)), which is no refusal to sample.
+                Some(libc::EPERM) => io::Error::from_raw_os_error(libc::ENOMEM),
+                _ => error,
+            });
         }
-        Err(error.expect("at least one size was tried"))
+        Ok(Ring {
+            counters: vec![counter],
+            processor,
+            base: base.cast(),
+            mapped,
+        })
     }
 
     /// Adds a counter whose samples come into the same buffer.

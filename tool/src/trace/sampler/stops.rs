@@ -10,6 +10,8 @@
 //! At most one thread of a process is attached. When a thread calls execve(2), the kernel waits
 //! until the tracer has released the others, and lets nobody attach to it meanwhile: a tracer of
 //! two threads could wait for the first while the kernel waits for the second.
+//!
+//! The thread that calls execve takes the ID of its process, and stays attached.
 
 use super::perf::{Wanted, STACK};
 use super::records::{Event, Sample};
@@ -17,7 +19,7 @@ use crate::root::Root;
 use crate::trace::target::memory::Space;
 use nix::errno::Errno;
 use nix::sys::ptrace;
-use nix::unistd::Pid;
+use nix::unistd::{gettid, Pid};
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
@@ -31,10 +33,19 @@ const LATE: u64 = 3;
 /// Whether this process may trace another one. The thread that asks ends at once, and so the kernel
 /// lets go of the process without a stop.
 pub fn allowed(pid: u32) -> nix::Result<()> {
-    let seize = move || ptrace::seize(raw(pid), ptrace::Options::empty());
-    std::thread::spawn(seize)
-        .join()
-        .unwrap_or(Err(Errno::EPERM))
+    let seize = move || {
+        ptrace::seize(raw(pid), ptrace::Options::empty())?;
+        Ok(gettid())
+    };
+    let asked = std::thread::spawn(seize).join();
+    let tracer = asked.unwrap_or(Err(Errno::EPERM))?;
+    // The kernel detaches a little after join() returns. Until then nobody else can attach.
+    let begun = Instant::now();
+    let is_attached = || state(pid).is_some_and(|state| state.tracer == tracer);
+    while is_attached() && begun.elapsed() < Duration::from_secs(1) {
+        std::thread::sleep(Duration::from_micros(20));
+    }
+    Ok(())
 }
 
 /// The processes that are sampled, with all that they start. All calls come from one thread,
@@ -124,12 +135,26 @@ impl Stops {
                     // Those who started this child wait for it.
                 }
                 Stop::Ended { .. } if pid == tid => self.headless.push(pid),
-                Stop::Ended { .. } => drop(released(tid)),
-                Stop::Gone => {}
+                Stop::Ended { .. } => {
+                    released(tid);
+                    self.follow(pid);
+                }
+                Stop::Gone if pid == tid => {}
+                Stop::Gone => self.follow(pid),
             }
         }
         self.headless.retain(|pid| !released(*pid));
         events
+    }
+
+    /// Waits for the first thread of a process if this tracer is attached to it. An attached thread
+    /// that has called execve(2) has become the first one.
+    fn follow(&mut self, pid: u32) {
+        if state(pid).is_some_and(|state| state.tracer == gettid()) {
+            // An order from before execve may have been by an ID that was no longer its own.
+            let _ = ptrace::interrupt(raw(pid));
+            self.attached.push((pid, pid));
+        }
     }
 
     /// Adds what the processes have started. Removes those that have ended, and returns their ends.
@@ -193,7 +218,7 @@ impl Stops {
             clock.since_sample = clock.since_sample.saturating_sub(self.period);
         }
         if ptrace::seize(raw(tid), ptrace::Options::empty()).is_ok() {
-            // It may have been killed; then it is attached all the same.
+            // This fails if it was killed, or has another ID after execve. `stopped` finds out.
             let _ = ptrace::interrupt(raw(tid));
             self.attached.push((pid, tid));
         }
@@ -284,8 +309,14 @@ fn stop(tid: u32) -> Stop {
         },
         // A thread that has ended cannot stop any more, and waitid(2) may not tell it from none.
         _ => match state(tid) {
-            Some(('Z' | 'X', parent)) => Stop::Ended { parent },
-            Some(_) if stopped.is_some() => Stop::Pending,
+            Some(State {
+                has_ended: true,
+                parent,
+                ..
+            }) => Stop::Ended { parent },
+            // After execve in another thread, that one has this ID, and is not attached. waitid(2)
+            // knows it all the same if it is a child.
+            Some(state) if stopped.is_some() && state.tracer == gettid() => Stop::Pending,
             _ => Stop::Gone,
         },
     }
@@ -303,12 +334,27 @@ fn waited(tid: u32, what: libc::c_int) -> Option<(i32, i32)> {
     (result == 0).then(|| unsafe { (info.si_pid(), info.si_status()) })
 }
 
-/// The state of a thread, and the process that its process is a child of.
-fn state(tid: u32) -> Option<(char, u32)> {
-    let stat = Root::machine().text(format!("/proc/{tid}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(") ")?;
-    let mut fields = rest.split(' ');
-    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+/// What /proc/TID/status says of a thread (proc_pid_status(5)).
+struct State {
+    /// Whether it has ended, and somebody has yet to wait for it.
+    has_ended: bool,
+    /// The process that its process is a child of.
+    parent: u32,
+    /// The thread that is attached to it, or 0.
+    tracer: Pid,
+}
+
+fn state(tid: u32) -> Option<State> {
+    let status = Root::machine().text(format!("/proc/{tid}/status")).ok()?;
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.trim_start())
+    };
+    Some(State {
+        has_ended: field("State:")?.starts_with(['Z', 'X']),
+        parent: field("PPid:")?.parse().ok()?,
+        tracer: Pid::from_raw(field("TracerPid:")?.parse().ok()?),
+    })
 }
 
 /// A thread that ended while it was attached is kept by the kernel until its tracer waits for it.

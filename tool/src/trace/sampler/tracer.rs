@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The thread that takes samples by ptrace(2). It has nothing else to do, so that a thread that
-//! stops late goes on soon. When it ends, the kernel lets all threads go on that are still
-//! attached.
+//! stops late goes on soon. When it ends, the kernel lets all threads go on that are attached.
 
 use super::records::Event;
 use super::stops::Stops;
@@ -39,7 +38,7 @@ impl Tracer {
 
     pub fn add(&self, pid: u32) {
         if let Some(new) = &self.new {
-            // It fails if the thread has panicked, which `drop` tells.
+            // It fails if the thread has panicked, which `has_panicked` tells.
             let _ = new.send(pid);
         }
     }
@@ -47,6 +46,13 @@ impl Tracer {
     /// What happened since the last call.
     pub fn events(&self) -> Vec<Event> {
         self.events.try_iter().flatten().collect()
+    }
+}
+
+impl Tracer {
+    /// Whether the thread has panicked: it ends only then by itself.
+    pub fn has_panicked(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
     }
 }
 
@@ -79,5 +85,37 @@ fn trace(mut stops: Stops, added: &Receiver<u32>, events: &Sender<Vec<Event>>) {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tracer(run: impl FnOnce() + Send + 'static) -> Tracer {
+        let (new, added) = channel();
+        let (sender, events) = channel();
+        let thread = std::thread::spawn(move || {
+            run();
+            // As `trace` does.
+            while added.recv().is_ok() {}
+            drop(sender);
+        });
+        Tracer {
+            new: Some(new),
+            events,
+            thread: Some(thread),
+        }
+    }
+
+    #[test]
+    fn a_panic_is_told() {
+        assert!(!tracer(|| {}).has_panicked());
+        let broken = tracer(|| panic!("a test of panics"));
+        while !broken.has_panicked() {
+            std::thread::yield_now();
+        }
+        broken.add(1);
+        assert!(broken.events().is_empty());
     }
 }

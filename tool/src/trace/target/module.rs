@@ -27,6 +27,7 @@ pub struct Module {
 /// The state of a file: a program may be built again under the same name and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
+    inode: u64,
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
@@ -36,6 +37,7 @@ impl Stamp {
     fn of(file: &File) -> Option<Stamp> {
         let meta = file.metadata().ok()?;
         Some(Stamp {
+            inode: meta.ino(),
             size: meta.size(),
             modified: (meta.mtime(), meta.mtime_nsec()),
             changed: (meta.ctime(), meta.ctime_nsec()),
@@ -45,8 +47,9 @@ impl Stamp {
 
 /// Where the bytes of a module come from later.
 enum Source {
-    /// A file of this machine is opened again, so that it costs no descriptor.
-    Path(PathBuf, u64),
+    /// A file of this machine is opened again, so that it costs no descriptor. It must not have
+    /// changed.
+    Path(PathBuf, Stamp),
     /// A file of a container, or one without a name, may vanish with its process.
     Open(File),
     None,
@@ -55,9 +58,9 @@ enum Source {
 impl Source {
     fn with<T>(&self, read: impl FnOnce(&File) -> Option<T>) -> Option<T> {
         match self {
-            Source::Path(path, inode) => {
+            Source::Path(path, stamp) => {
                 let file = Root::machine().open(path).ok()?;
-                (file.metadata().ok()?.ino() == *inode).then(|| read(&file))?
+                (Stamp::of(&file)? == *stamp).then(|| read(&file))?
             }
             Source::Open(file) => read(file),
             Source::None => None,
@@ -163,9 +166,11 @@ fn read(
         of_machine,
         of_kernel: false,
         stamp,
-        source: match file {
-            Some(_) if of_machine => Source::Path(PathBuf::from(&mapping.path), mapping.file.inode),
-            Some(file) if may_keep => Source::Open(file),
+        source: match (file, stamp) {
+            (Some(_), Some(stamp)) if of_machine => {
+                Source::Path(PathBuf::from(&mapping.path), stamp)
+            }
+            (Some(file), _) if may_keep => Source::Open(file),
             _ => Source::None,
         },
     }
@@ -239,6 +244,7 @@ mod tests {
         let first = of(&mut modules);
         assert!(modules.list[first].program.is_ok());
         assert_eq!(of(&mut modules), first);
+        assert!(modules.list[first].bytes().is_some());
         // Into the same file.
         let mut bytes = std::fs::read(&path).unwrap();
         bytes.truncate(100);
@@ -246,6 +252,8 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().ino(), meta.ino());
         let second = of(&mut modules);
         assert!(second != first && modules.list[second].program.is_err());
+        assert!(modules.list[first].bytes().is_none());
+        assert_eq!(modules.list[second].bytes().map(|it| it.len()), Some(100));
         assert_eq!(of(&mut modules), second);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(of(&mut modules), second);
