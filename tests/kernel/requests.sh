@@ -76,9 +76,9 @@ compare 'our gcm(aes)' "$(driver gcm)"
 
 check 'the text and the picture are written' tenrounds trace --kernel --svg /tmp/flow.svg \
     --output /tmp/text -- "$bin/requests" "$seed" skcipher 'cbc(aes)' 7
-for what in 'messages received' 'copies in, ' "$(driver cbc) encrypts 7 requests" 'no copy out'; do
-    check "the chart has '$what'" grep -q "$what" /tmp/text
-    check "the picture has '$what'" grep -q "$what" /tmp/flow.svg
+for words in 'messages received' 'copies in, ' "$(driver cbc) encrypts 7 requests" 'no copy out'; do
+    check "the chart has '$words'" grep -q "$words" /tmp/text
+    check "the picture has '$words'" grep -q "$words" /tmp/flow.svg
 done
 
 # ---- dm-crypt ----

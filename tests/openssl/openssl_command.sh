@@ -137,16 +137,24 @@ result "plain openssl opens a private key that we encrypted" encrypted_key
 # encrypt and decrypt at least BYTES with CBC.
 awk 'BEGIN { for (i = 1000; i < 3000; i++) { s = i; for (j = 4; j > 0; j--) s = s substr(i, j, 1)
              print s } }' >"$dir/lines"
+# Waits until the server has returned all lines.
+echoed() {
+    tries=0
+    until cmp -s "$dir/lines" "$dir/echo" || [ $((tries += 1)) -gt 200 ]; do
+        sleep 0.1
+    done
+}
 handshake() {
     server_side=$1 client_side=$2 least=$3 suite=$4
     shift 4
     : >"$dir/server"
+    : >"$dir/echo"
     fresh_counters
     "$server_side" s_server -accept localhost:0 -naccept 1 -rev -tls1_2 -cert "$dir/cert.pem" \
         -key "$dir/key.pem" -cipher "$suite:@SECLEVEL=0" "$@" >"$dir/server" 2>&1 &
     servers=$!
     port=$(port_of "$dir/server")
-    { cat "$dir/lines" && sleep 1; } | "$client_side" s_client -connect "localhost:$port" -quiet \
+    { cat "$dir/lines" && echoed; } | "$client_side" s_client -connect "localhost:$port" -quiet \
         -no_ign_eof -tls1_2 -cipher "$suite:@SECLEVEL=0" -CAfile "$dir/cert.pem" \
         -verify_return_error "$@" >"$dir/echo" 2>"$dir/client" || :
     wait "$servers" || :

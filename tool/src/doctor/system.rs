@@ -3,11 +3,8 @@
 //! environment's OpenSSL works at all.
 
 use crate::enable;
-<<<<<<< HEAD
-use crate::finding::{Finding, Group};
-=======
 use crate::error::Error;
->>>>>>> mend
+use crate::finding::{Finding, Group};
 use crate::libcrypto::LibCrypto;
 use crate::openssl::probe;
 use crate::root::Root;
