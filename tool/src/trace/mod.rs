@@ -331,7 +331,7 @@ impl Tracing {
                 self.counter.iter_mut().for_each(Counter::stop);
                 self.requests.iter_mut().for_each(crypto::Counter::stop);
             }
-            self.take_events(seconds);
+            self.take_events(seconds, is_last);
             if is_last {
                 break;
             }
@@ -350,9 +350,9 @@ impl Tracing {
     }
 
     /// Handles the events so far. When the end is due, only those that a second suffices for.
-    fn take_events(&mut self, seconds: Option<f64>) {
+    fn take_events(&mut self, seconds: Option<f64>, is_last: bool) {
         const GRACE: Duration = Duration::from_secs(1);
-        let mut due: Option<Instant> = None;
+        let mut due = is_last.then(Instant::now);
         for event in self.sampler.events() {
             if due.is_none() && self.is_due(seconds) {
                 due = Some(Instant::now());

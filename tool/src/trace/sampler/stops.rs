@@ -150,7 +150,8 @@ impl Stops {
     /// Waits for the first thread of a process if this tracer is attached to it. An attached thread
     /// that has called execve(2) has become the first one.
     fn follow(&mut self, pid: u32) {
-        if state(pid).is_some_and(|state| state.tracer == gettid()) {
+        let is_ours = |state: State| state.tracer == gettid() && !state.has_ended;
+        if state(pid).is_some_and(is_ours) {
             // An order from before execve may have been by an ID that was no longer its own.
             let _ = ptrace::interrupt(raw(pid));
             self.attached.push((pid, pid));
@@ -301,10 +302,14 @@ enum Stop {
 
 /// Whether an attached thread has stopped. Leaves the end of a child to those who wait for it.
 fn stop(tid: u32) -> Stop {
-    let stopped = waited(tid, libc::WSTOPPED);
+    // The stop is left where it is: should this thread end before it detaches, the kernel delivers
+    // the signal.
+    let stopped = waited(tid, libc::WSTOPPED | libc::WNOWAIT);
     match stopped {
         // An event of ptrace is in the second byte. Otherwise the thread is about to get a signal.
-        Some((1.., status)) => Stop::Stopped {
+        Some(Wait {
+            pid: 1.., status, ..
+        }) => Stop::Stopped {
             signal: if status >> 8 == 0 { status } else { 0 },
         },
         // A thread that has ended cannot stop any more, and waitid(2) may not tell it from none.
@@ -317,21 +322,40 @@ fn stop(tid: u32) -> Stop {
             // After execve in another thread, that one has this ID, and is not attached. waitid(2)
             // knows it all the same if it is a child.
             Some(state) if stopped.is_some() && state.tracer == gettid() => Stop::Pending,
+            // It is there, but this process has no descriptor or memory left to read of it.
+            None if stopped.is_some() && Root::machine().exists(format!("/proc/{tid}")) => {
+                Stop::Pending
+            }
             _ => Stop::Gone,
         },
     }
 }
 
-/// What waitid(2) says of a thread, without waiting: its ID, or 0 if nothing happened, and the
-/// status; None if this process has no such child and traces no such thread.
-fn waited(tid: u32, what: libc::c_int) -> Option<(i32, i32)> {
+/// What waitid(2) says of a thread.
+struct Wait {
+    /// Its ID, or 0 if nothing happened.
+    pid: i32,
+    /// What happened: CLD_EXITED and so on.
+    code: i32,
+    status: i32,
+}
+
+/// What waitid(2) says, without waiting; None if this process has no such child and traces no such
+/// thread.
+fn waited(tid: u32, what: libc::c_int) -> Option<Wait> {
     // SAFETY: all zeros is a valid siginfo_t.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     let flags = what | libc::WNOHANG | libc::__WALL;
     // SAFETY: the structure is valid.
     let result = unsafe { libc::waitid(libc::P_PID, tid, &mut info, flags) };
     // SAFETY: waitid() has filled in these fields, or left them 0.
-    (result == 0).then(|| unsafe { (info.si_pid(), info.si_status()) })
+    (result == 0).then(|| unsafe {
+        Wait {
+            pid: info.si_pid(),
+            code: info.si_code,
+            status: info.si_status(),
+        }
+    })
 }
 
 /// What /proc/TID/status says of a thread (proc_pid_status(5)).
@@ -358,9 +382,20 @@ fn state(tid: u32) -> Option<State> {
 }
 
 /// A thread that ended while it was attached is kept by the kernel until its tracer waits for it.
-/// Whether it is released. The first thread of a process is not while others run.
+/// Whether it is released, or lives: another thread has its ID after execve. The first thread of a
+/// process is not released while others run.
 fn released(tid: u32) -> bool {
-    waited(tid, libc::WEXITED).map_or(true, |(pid, _)| pid != 0)
+    // waitid(2) may say that it is stopped, although that was not asked for.
+    match waited(tid, libc::WEXITED | libc::WNOWAIT) {
+        Some(Wait { pid: 0, .. }) => false,
+        Some(Wait { code, .. }) => {
+            if [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED].contains(&code) {
+                waited(tid, libc::WEXITED);
+            }
+            true
+        }
+        None => true,
+    }
 }
 
 /// Lets a stopped thread go on. It may have been killed meanwhile.

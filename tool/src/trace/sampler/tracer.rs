@@ -6,12 +6,17 @@ use super::records::Event;
 use super::stops::Stops;
 use crate::trace::PAUSE;
 use nix::sys::signal::SigSet;
-use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{channel, sync_channel, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{SyncSender, TrySendError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How soon a thread that stops late goes on.
 const SOON: Duration = Duration::from_millis(1);
+
+/// What waits to be read is bounded, because a sample may have a stack. After that, samples are
+/// lost.
+const MOST_WAITING: usize = 256;
 
 pub struct Tracer {
     /// Processes to be sampled, too. None when the thread is to end.
@@ -23,7 +28,7 @@ pub struct Tracer {
 impl Tracer {
     pub fn start(stops: Stops) -> Tracer {
         let (new, added) = channel();
-        let (sender, events) = channel();
+        let (sender, events) = sync_channel(MOST_WAITING);
         let thread = std::thread::spawn(move || {
             // Signals are for the thread that waits for them.
             let _ = SigSet::all().thread_block();
@@ -65,32 +70,57 @@ impl Drop for Tracer {
     }
 }
 
-fn trace(mut stops: Stops, added: &Receiver<u32>, events: &Sender<Vec<Event>>) {
+fn trace(mut stops: Stops, added: &Receiver<u32>, events: &SyncSender<Vec<Event>>) {
     let mut looked = Instant::now();
+    let mut happened = Vec::new();
     loop {
         let is_waiting = stops.is_waiting();
         match added.recv_timeout(if is_waiting { SOON } else { PAUSE }) {
             Ok(pid) => stops.add(pid),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                let happened = match is_waiting && looked.elapsed() < PAUSE {
+                happened.extend(match is_waiting && looked.elapsed() < PAUSE {
                     true => stops.stopped(),
                     false => {
                         looked = Instant::now();
                         stops.events()
                     }
-                };
-                if events.send(happened).is_err() {
-                    return;
+                });
+                match events.try_send(std::mem::take(&mut happened)) {
+                    Ok(()) => {}
+                    Err(TrySendError::Full(rest)) => happened = without_samples(rest),
+                    Err(TrySendError::Disconnected(_)) => return,
                 }
             }
         }
     }
 }
 
+/// Events with the number of their samples in place of the samples.
+fn without_samples(mut events: Vec<Event>) -> Vec<Event> {
+    let mut lost = 0;
+    events.retain(|event| {
+        lost += match event {
+            Event::Sample(_) => 1,
+            Event::Lost(count) => *count,
+            _ => return true,
+        };
+        false
+    });
+    events.push(Event::Lost(lost));
+    events
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn samples_without_room_are_counted() {
+        let ended = || Event::Ended { pid: 1, tid: 1 };
+        let events = vec![Event::Lost(2), ended(), Event::Lost(3)];
+        assert_eq!(without_samples(events), [ended(), Event::Lost(5)]);
+    }
 
     fn tracer(run: impl FnOnce() + Send + 'static) -> Tracer {
         let (new, added) = channel();
