@@ -142,7 +142,12 @@ fn has_ended(child: &Child, options: libc::c_int) -> bool {
     if unsafe { libc::waitid(libc::P_PID, child.id(), &mut info, options) } != 0 {
         return std::io::Error::last_os_error().kind() != ErrorKind::Interrupted;
     }
-    [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED].contains(&info.si_code)
+    is_end(info.si_code)
+}
+
+/// Whether waitid(2) tells an end, and not a stop.
+pub fn is_end(code: libc::c_int) -> bool {
+    [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED].contains(&code)
 }
 
 /// Starts the command. Signals that reach this process from then on reach the command.

@@ -4,7 +4,7 @@
 
 use crate::json::valid;
 use crate::support::{contains, within, Finish, Guarded, Place};
-use crate::trace::{aes_works, ENCRYPT};
+use crate::trace::{aes_works, openssl, ENCRYPT};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -248,22 +248,7 @@ fn ptrace_takes_the_samples_where_perf_event_open_is_refused() {
     contains(first, &["openssl (", "AES", "libcrypto.so"]);
     contains(&done.err, &["ptrace takes the samples"]);
     // A program that runs, and goes on afterwards.
-    let mut work = place.program("openssl");
-    work.args([
-        "speed",
-        "-seconds",
-        "60",
-        "-bytes",
-        "16384",
-        "-evp",
-        "aes-128-ctr",
-    ]);
-    let work = Guarded(
-        work.stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
+    let work = openssl(&place, "aes-128-ctr", None, &[]);
     let pid = work.0.id().to_string();
     let mut tool = place.tool(["trace", "--json", "--seconds", "1.5", "-p", &pid]);
     let document = valid(&without_perf(&mut tool).done().ok().out);

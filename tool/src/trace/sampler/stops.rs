@@ -16,6 +16,7 @@
 use super::perf::{Wanted, STACK};
 use super::records::{Event, Sample};
 use crate::root::Root;
+use crate::run::child::is_end;
 use crate::trace::target::memory::Space;
 use nix::errno::Errno;
 use nix::sys::ptrace;
@@ -389,7 +390,7 @@ fn released(tid: u32) -> bool {
     match waited(tid, libc::WEXITED | libc::WNOWAIT) {
         Some(Wait { pid: 0, .. }) => false,
         Some(Wait { code, .. }) => {
-            if [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED].contains(&code) {
+            if is_end(code) {
                 waited(tid, libc::WEXITED);
             }
             true
