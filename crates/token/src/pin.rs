@@ -23,6 +23,8 @@ pub const COSTS: Costs = Costs {
 /// A file cannot ask for more memory than this, in KiB, nor for more passes.
 const MOST_MEMORY: u32 = 1 << 20;
 const MOST_PASSES: u32 = 1000;
+/// Each lane needs 8 KiB (RFC 9106 section 3.1).
+const MOST_LANES: u32 = MOST_MEMORY / 8;
 
 const TAG_LEN: usize = 16;
 
@@ -55,15 +57,20 @@ fn parameters(nonce: &Nonce, aad: Vec<u8>) -> Parameters {
 /// The key that a PIN leads to.
 fn key_of_pin(pin: &[u8], salt: &[u8; 16], costs: Costs, backend: Backend) -> Result<Key<'static>> {
     let wrong = |error: argon2::Error| Error::Machine(format!("Argon2id: {error}"));
-    let too_much = costs.memory > MOST_MEMORY || costs.passes > MOST_PASSES;
-    if too_much {
+    let Costs {
+        memory,
+        passes,
+        lanes,
+    } = costs;
+    // argon2 0.5.3 multiplies the lanes by 8 in 32 bits without looking for an overflow.
+    if memory > MOST_MEMORY || passes > MOST_PASSES || lanes > MOST_LANES {
         return Err(Error::Machine(format!(
-            "the token asks for {} KiB of memory and {} passes to check a PIN, which is more than \
-             the {MOST_MEMORY} KiB and {MOST_PASSES} passes that are allowed",
-            costs.memory, costs.passes
+            "the token asks for {memory} KiB of memory, {passes} passes and {lanes} lanes to check \
+             a PIN, which is more than the {MOST_MEMORY} KiB, {MOST_PASSES} passes and \
+             {MOST_LANES} lanes that are allowed"
         )));
     }
-    let params = Params::new(costs.memory, costs.passes, costs.lanes, Some(32)).map_err(wrong)?;
+    let params = Params::new(memory, passes, lanes, Some(32)).map_err(wrong)?;
     let mut blocks = Vec::new();
     let room = blocks.try_reserve_exact(params.block_count());
     room.map_err(|_| Error::NoMemory)?;
@@ -190,4 +197,45 @@ impl MasterKey {
 /// What a sealed record is bound to: the token and the object's number.
 fn record_of(serial: &[u8; SERIAL_LEN], id: u64) -> Vec<u8> {
     [b"object of ", &serial[..], &id.to_le_bytes()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each number of a damaged file is an error, never a panic, an endless wait or all the memory.
+    #[test]
+    fn costs_without_sense_are_refused() {
+        let numbers = [
+            0,
+            1,
+            7,
+            8,
+            u32::MAX / 8,
+            u32::MAX / 8 + 1,
+            u32::MAX - 1,
+            u32::MAX,
+        ];
+        let backend = tenrounds_sys::select(None, 0).backend.expect("a backend");
+        let mut taken = Vec::new();
+        for memory in numbers {
+            for passes in numbers {
+                for lanes in numbers {
+                    let costs = Costs {
+                        memory,
+                        passes,
+                        lanes,
+                    };
+                    match key_of_pin(b"1234", &[0; 16], costs, backend) {
+                        Ok(_) => taken.push((memory, passes, lanes)),
+                        Err(error) => {
+                            let ours = memory.max(passes).max(lanes) > MOST_MEMORY;
+                            assert_eq!(error.to_string().contains("allowed"), ours, "{error}");
+                        }
+                    }
+                }
+            }
+        }
+        assert_eq!(taken, [(8, 1, 1), (8, 7, 1), (8, 8, 1)]);
+    }
 }
