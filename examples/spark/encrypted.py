@@ -34,7 +34,7 @@ def home(directory):
     path = os.path.join(directory, "home")
     os.mkdir(path)
     for part in ("bin", "jars"):
-        os.symlink(os.path.join(os.path.dirname(pyspark.__file__), part), os.path.join(path, part))
+        os.symlink(os.path.join(os.path.dirname(os.path.abspath(pyspark.__file__)), part), os.path.join(path, part))
     return path
 
 

@@ -24,7 +24,7 @@ import encrypted
 
 mib = int(sys.argv[1])
 with tempfile.TemporaryDirectory() as directory:
-    spark = encrypted.cluster(directory, "00" * 16, mib)
+    spark = encrypted.cluster(directory, "13" * 16, mib)  # Parquet refuses a key of zeros
     for line in sys.stdin:
         if line.strip() == "sort":
             encrypted.sort(spark, mib)
