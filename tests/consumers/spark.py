@@ -55,9 +55,9 @@ class ClusterSampler(Tracer):
 
     def detach(self):
         self.perf.detach()
-        for pid in tree(self.pid):
-            # The names of compiled methods, in /tmp/perf-PID.map.
-            subprocess.run(["jcmd", str(pid), "Compiler.perfmap"], capture_output=True)
+        for pid in filter(is_jvm, tree(self.pid)):
+            # The names of compiled methods, in /tmp/perf-PID.map. jcmd sends SIGQUIT, which ends others.
+            subprocess.run(["jcmd", str(pid), "Compiler.perfmap"], capture_output=True, check=True)
         super().detach()
 
     def share(self):
@@ -70,6 +70,11 @@ class ClusterSampler(Tracer):
         for name, samples in parts.most_common():
             consumer.say(f"{100 * samples / parts.total():5.1f} %  {name}")
         return super().share()
+
+
+def is_jvm(pid):
+    with open(f"/proc/{pid}/comm") as file:
+        return file.read() == "java\n"
 
 
 def part(line):
