@@ -119,7 +119,7 @@ class Sampler:
         maps, inside, all_samples = {}, 0, 0
         for line in said.splitlines():
             mapped = re.search(r"PERF_RECORD_MMAP2? (-?\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+)"
-                               r".* (\S*libcrypto\.so\.3)$", line)
+                               r".* (\S*libcrypto\.so\.[34])$", line)
             if mapped:
                 pid, begin, size, offset = (int(mapped.group(i), 10 if i == 1 else 16) for i in (1, 2, 3, 4))
                 maps.setdefault(pid, []).append((begin, begin + size, offset, os.path.realpath(mapped.group(5))))

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests nginx with curl and h2load: files arrive intact, by every AES suite, over HTTP/1.1 and 2.
-With --measure instead: its CPU seconds for each GB."""
+With --measure instead: its CPU seconds for each GB. With TENROUNDS_OPENSSL=3.5 or 4.0: a newer nginx
+that scripts/nginx builds with that OpenSSL."""
 
+import glob
 import os
 import re
+import subprocess
+import tempfile
 from subprocess import DEVNULL
 
-from harness import Consumer, check, free_port
+from harness import ROOT, Consumer, check, free_port
 from harness_gains import MEASURING, Gain, Server
 
 consumer = Consumer("nginx", limit=1500 if MEASURING else 300,
                     needs={"nginx": "nginx", "curl": "curl", "h2load": "nghttp2-client", "openssl": "openssl"})
+OPENSSL = os.environ.get("TENROUNDS_OPENSSL", "")
 MIB = 1 << 20
 CONFIGURATION = """
 daemon off;
@@ -80,20 +85,50 @@ def suite(protocol, name, cipher):
     return consumer.demand(cipher, (4 + 4 + (requests if used else 0)) * MIB)
 
 
+class NginxGain(Gain):
+    """A row, also of an nginx that was built with another OpenSSL."""
+
+    def version(self):
+        if not OPENSSL:
+            return super().version()
+        said = subprocess.run([consumer.program["nginx"], "-V"], stderr=subprocess.PIPE, text=True, check=True).stderr
+        found = re.search(r"nginx/(\S+).*built with OpenSSL (\S+)", said, re.S)
+        check(found, f"nginx -V says {said}")
+        return f"{found[1]}, OpenSSL {found[2]}"
+
+    def isolated(self):
+        if not OPENSSL:
+            return super().isolated()
+        said = subprocess.run(["readelf", "-d", consumer.program["nginx"]], stdout=subprocess.PIPE, text=True, check=True)
+        [library] = glob.glob(re.search(r"PATH.*\[(.*)\]", said.stdout)[1] + "/libcrypto.so.[34]")
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(library, f"{folder}/libcrypto.so.3")  # the name for which the tool looks first
+            consumer.environment["LD_LIBRARY_PATH"] = folder
+            try:
+                return super().isolated()
+            finally:
+                del consumer.environment["LD_LIBRARY_PATH"]
+
+
 def measure(size, protocol, name, cipher, requests):
     """A row: responses of one size, with one worker."""
     def load_all(port):
         check(load(port, requests) == name, "another suite")
         return requests * size
     label = f"{size >> 20} MiB" if size >= MIB else f"{size >> 10} KiB"
+    with_openssl = f", OpenSSL {OPENSSL}" if OPENSSL else ""
     consumer.write("www/page", os.urandom(size))
-    Gain(consumer, "nginx", f"{label} responses, {protocol.replace('TLSv', 'TLS ')}, {cipher}, HTTP/2", cipher,
-         "nginx").result(Server(lambda side: serve(side, protocol, name), load_all))
+    workload = f"{label} responses, {protocol.replace('TLSv', 'TLS ')}, {cipher}, HTTP/2{with_openssl}"
+    NginxGain(consumer, "nginx", workload, cipher, "nginx").result(
+        Server(lambda side: serve(side, protocol, name), load_all))
 
 
 os.mkdir(consumer.path("www"))
 consumer.write("www/page", os.urandom(MIB))
 consumer.certificates()
+if OPENSSL:
+    consumer.program["nginx"] = subprocess.run([f"{ROOT}/scripts/nginx", OPENSSL], stdout=subprocess.PIPE, text=True,
+                                               check=True).stdout.strip()
 if MEASURING:
     for size, requests in ((MIB, 400), (16384, 8000), (1024, 16000)):
         measure(size, "TLSv1.3", "TLS_AES_128_GCM_SHA256", "AES-128-GCM", requests)

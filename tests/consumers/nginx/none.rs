@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Nothing: this crate is fetched for its dependencies.
