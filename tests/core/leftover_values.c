@@ -260,18 +260,18 @@ static bool encrypted(const struct tr_aes_key *key, uint8_t block[16])
 
 /* What a call must not leave. */
 enum {
-    STREAM = 1,    /* keystream: text XOR ciphertext */
-    PLAIN = 2,     /* the plaintext */
-    GCM = 4,       /* the hash subkey, the encrypted J0, the whole tag */
-    CCM = 8,       /* the encrypted counter block 0, the whole tag, the MAC */
-    OCB = 16,      /* L_*, L_$, L_0, Ktop, the offsets, and the keystream of the last bytes */
-    CMAC = 32,     /* E(0), the subkeys, the whole tag */
-    TWEAK = 64,    /* the tweaks */
-    SMALL = 1024,  /* keystream of CFB8, and of CFB1 at whole bytes */
-    CFB = 2048,    /* the last block of keystream */
-    SIV = 512,     /* the CMAC of the AAD, and the variable D of S2V */
-    CTR = 128,     /* the last block of keystream */
-    DECRYPTS = 256 /* the call reads `sealed`, which the call before it wrote */
+    STREAM = 1,  /* keystream: text XOR ciphertext */
+    PLAIN = 2,   /* the plaintext */
+    GCM = 4,     /* the hash subkey, the encrypted J0, the whole tag, the last keystream block */
+    CCM = 8,     /* the encrypted counter block 0, the last keystream block */
+    OCB = 16,    /* L_*, L_$, L_0, Ktop, the offsets, and the keystream of the last bytes */
+    CMAC = 32,   /* E(0), the subkeys, the whole tag */
+    SIV = 64,    /* the CMAC of the AAD, and the variable D of S2V */
+    TWEAK = 128, /* the tweaks */
+    SMALL = 256, /* keystream of CFB8, and of CFB1 at whole bytes */
+    CFB = 512,   /* the last keystream block */
+    CTR = 1024,  /* the last keystream block */
+    DECRYPTS = 2048, /* the call reads `sealed`, which the call before it wrote */
 };
 
 static bool add_secrets(unsigned kinds)
@@ -306,8 +306,7 @@ static bool add_secrets(unsigned kinds)
         memcpy(last + 1, first_iv, 12);
         last[14] = (uint8_t)((1 + len / 16) >> 8);
         last[15] = (uint8_t)(1 + len / 16);
-        right &= encrypted(&aes, mask) &&
-                 tr_ccm_seal(&ccm, first_iv, 12, aad, AAD, out, text, len, whole, 16) == TR_OK;
+        right &= encrypted(&aes, mask);
         add("tag mask", mask, 16);
     }
     if (kinds & CTR) {
