@@ -102,6 +102,7 @@ static int cts(struct skcipher_request *req, int decrypt)
     unsigned int len = req->cryptlen, last;
     struct skcipher_request whole;
     u8 end[2 * TR_BLOCK];
+    enum tr_status status;
     bool held;
     int err;
 
@@ -117,15 +118,14 @@ static int cts(struct skcipher_request *req, int decrypt)
     }
     tr_copy_few(end, req->src, len - last, last, 0);
     held = tr_kernel_hold(key, last);
-    if (decrypt)
-        tr_cbc_cts_decrypt(key, TR_CS3, req->iv, end, end, last);
-    else
-        tr_cbc_cts_encrypt(key, TR_CS3, req->iv, end, end, last);
+    status = decrypt ? tr_cbc_cts_decrypt(key, TR_CS3, req->iv, end, end, last)
+                     : tr_cbc_cts_encrypt(key, TR_CS3, req->iv, end, end, last);
     tr_kernel_release(held);
-    tr_copy_few(end, req->dst, len - last, last, 1);
+    if (status == TR_OK)
+        tr_copy_few(end, req->dst, len - last, last, 1);
     tr_kernel_count_step(TR_KERNEL_CTS, last);
     memzero_explicit(end, sizeof(end));
-    return 0;
+    return status == TR_OK ? 0 : -EINVAL;
 }
 
 static int cts_encrypt(struct skcipher_request *req)

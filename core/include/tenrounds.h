@@ -252,13 +252,13 @@ TR_API enum tr_status tr_aes_set_key(struct tr_aes_key *key, const struct tr_bac
  * TR_ERR_LENGTH) and may be 0. In CBC, `iv` is the 16-byte chaining value. Each call updates `iv`,
  * so that the next call can continue the message. The buffer `iv` may not overlap the data. */
 TR_API enum tr_status tr_ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                     size_t len);
+                                     size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_ecb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                     size_t len);
+                                     size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_cbc_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
-                                     const uint8_t *in, size_t len);
+                                     const uint8_t *in, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_cbc_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
-                                     const uint8_t *in, size_t len);
+                                     const uint8_t *in, size_t len) TR_MUST_CHECK;
 
 /*
  * CFB128 (section 6.3) and OFB (section 6.4), for data of any length. The variable *used counts the
@@ -272,12 +272,12 @@ TR_API enum tr_status tr_cbc_decrypt(const struct tr_aes_key *key, uint8_t iv[16
  */
 TR_API enum tr_status tr_cfb128_encrypt(const struct tr_aes_key *key, uint8_t iv[16],
                                         unsigned *used, uint8_t *out, const uint8_t *in,
-                                        size_t len);
+                                        size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_cfb128_decrypt(const struct tr_aes_key *key, uint8_t iv[16],
                                         unsigned *used, uint8_t *out, const uint8_t *in,
-                                        size_t len);
+                                        size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
-                             uint8_t *out, const uint8_t *in, size_t len);
+                             uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 
 /*
  * CTR (section 6.5, appendix B.1 with m = 128), for data of any length. Encryption and decryption
@@ -288,7 +288,7 @@ TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsig
  */
 TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
                              uint8_t keystream[16], unsigned *used, uint8_t *out, const uint8_t *in,
-                             size_t len);
+                             size_t len) TR_MUST_CHECK;
 
 /*
  * CFB with segments of 8 bits or 1 bit (section 6.3), for any number of segments. Each call updates
@@ -298,13 +298,13 @@ TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
  * parallel.
  */
 TR_API enum tr_status tr_cfb8_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
-                                      const uint8_t *in, size_t len);
+                                      const uint8_t *in, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_cfb8_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
-                                      const uint8_t *in, size_t len);
+                                      const uint8_t *in, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_cfb1_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
-                                      const uint8_t *in, size_t bits);
+                                      const uint8_t *in, size_t bits) TR_MUST_CHECK;
 TR_API enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
-                                      const uint8_t *in, size_t bits);
+                                      const uint8_t *in, size_t bits) TR_MUST_CHECK;
 
 /*
  * CBC with ciphertext stealing (SP 800-38A addendum), for a whole message of at least 16 bytes
@@ -316,10 +316,10 @@ TR_API enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[1
 enum tr_cts { TR_CS1 = 1, TR_CS2, TR_CS3 };
 TR_API enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form,
                                          uint8_t iv[16], uint8_t *out, const uint8_t *in,
-                                         size_t len);
+                                         size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_cts form,
                                          uint8_t iv[16], uint8_t *out, const uint8_t *in,
-                                         size_t len);
+                                         size_t len) TR_MUST_CHECK;
 
 /* ---- Key wrap (NIST SP 800-38F, RFC 3394 and 5649) ------------------------------------------ */
 
@@ -339,11 +339,11 @@ TR_API enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_c
  * 5.1). The buffers `in` and `out` may overlap in any way.
  */
 TR_API enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
-                                 uint8_t *out, const uint8_t *in, size_t len);
+                                 uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_kw_unwrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
                                    uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_kwp_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *icv,
-                                  uint8_t *out, const uint8_t *in, size_t len);
+                                  uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_kwp_unwrap(const struct tr_aes_key *key, int inverse, const uint8_t *icv,
                                     uint8_t *out, size_t *out_len, const uint8_t *in,
                                     size_t len) TR_MUST_CHECK;
@@ -425,7 +425,8 @@ TR_API enum tr_status tr_cmac_verify(const struct tr_cmac_key *key, const uint8_
  * TR_ERR_STATE. */
 TR_API enum tr_status tr_cmac_start(struct tr_cmac *cmac,
                                     const struct tr_cmac_key *key) TR_MUST_CHECK;
-TR_API enum tr_status tr_cmac_update(struct tr_cmac *cmac, const uint8_t *data, size_t len);
+TR_API enum tr_status tr_cmac_update(struct tr_cmac *cmac, const uint8_t *data,
+                                     size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_cmac_tag(struct tr_cmac *cmac, uint8_t *tag, size_t tag_len) TR_MUST_CHECK;
 TR_API enum tr_status tr_cmac_check(struct tr_cmac *cmac, const uint8_t *tag,
                                     size_t tag_len) TR_MUST_CHECK;
@@ -470,11 +471,11 @@ TR_API enum tr_status tr_gcm_open(const struct tr_gcm_key *key, const uint8_t *i
  * tr_gcm_open(). Do not use the plaintext before tr_gcm_check() has returned TR_OK. */
 TR_API enum tr_status tr_gcm_start(struct tr_gcm *gcm, const struct tr_gcm_key *key,
                                    const uint8_t *iv, size_t iv_len) TR_MUST_CHECK;
-TR_API enum tr_status tr_gcm_aad(struct tr_gcm *gcm, const uint8_t *aad, size_t len);
+TR_API enum tr_status tr_gcm_aad(struct tr_gcm *gcm, const uint8_t *aad, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_gcm_encrypt(struct tr_gcm *gcm, uint8_t *out, const uint8_t *in,
-                                     size_t len);
+                                     size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_gcm_decrypt(struct tr_gcm *gcm, uint8_t *out, const uint8_t *in,
-                                     size_t len);
+                                     size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_gcm_tag(struct tr_gcm *gcm, uint8_t *tag, size_t tag_len) TR_MUST_CHECK;
 TR_API enum tr_status tr_gcm_check(struct tr_gcm *gcm, const uint8_t *tag,
                                    size_t tag_len) TR_MUST_CHECK;
@@ -507,11 +508,11 @@ TR_API enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *n
 TR_API enum tr_status tr_ccm_start(struct tr_ccm *ccm, const struct tr_ccm_key *key,
                                    const uint8_t *nonce, size_t nonce_len, size_t tag_len,
                                    uint64_t aad_len, uint64_t len) TR_MUST_CHECK;
-TR_API enum tr_status tr_ccm_aad(struct tr_ccm *ccm, const uint8_t *aad, size_t len);
+TR_API enum tr_status tr_ccm_aad(struct tr_ccm *ccm, const uint8_t *aad, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_ccm_encrypt(struct tr_ccm *ccm, uint8_t *out, const uint8_t *in,
-                                     size_t len);
+                                     size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_ccm_decrypt(struct tr_ccm *ccm, uint8_t *out, const uint8_t *in,
-                                     size_t len);
+                                     size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_ccm_tag(struct tr_ccm *ccm, uint8_t *tag) TR_MUST_CHECK;
 TR_API enum tr_status tr_ccm_check(struct tr_ccm *ccm, const uint8_t *tag) TR_MUST_CHECK;
 TR_API void tr_ccm_rebind(struct tr_ccm *ccm, const struct tr_ccm_key *key);
@@ -561,11 +562,11 @@ TR_API enum tr_status tr_ocb_open(const struct tr_ocb_key *key, const uint8_t *n
 TR_API enum tr_status tr_ocb_start(struct tr_ocb *ocb, const struct tr_ocb_key *key,
                                    const uint8_t *nonce, size_t nonce_len,
                                    size_t tag_len) TR_MUST_CHECK;
-TR_API enum tr_status tr_ocb_aad(struct tr_ocb *ocb, const uint8_t *aad, size_t len);
+TR_API enum tr_status tr_ocb_aad(struct tr_ocb *ocb, const uint8_t *aad, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_ocb_encrypt(struct tr_ocb *ocb, uint8_t *out, const uint8_t *in,
-                                     size_t len);
+                                     size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_ocb_decrypt(struct tr_ocb *ocb, uint8_t *out, const uint8_t *in,
-                                     size_t len);
+                                     size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_ocb_tag(struct tr_ocb *ocb, uint8_t *tag) TR_MUST_CHECK;
 TR_API enum tr_status tr_ocb_check(struct tr_ocb *ocb, const uint8_t *tag) TR_MUST_CHECK;
 TR_API void tr_ocb_rebind(struct tr_ocb *ocb, const struct tr_ocb_key *key);
@@ -593,8 +594,8 @@ TR_API enum tr_status tr_siv_open(const struct tr_siv_key *key, const uint8_t *a
  * tr_siv_aad() can then add components.
  */
 TR_API enum tr_status tr_siv_start(struct tr_siv *siv, const struct tr_siv_key *key) TR_MUST_CHECK;
-TR_API enum tr_status tr_siv_again(struct tr_siv *siv);
-TR_API enum tr_status tr_siv_aad(struct tr_siv *siv, const uint8_t *aad, size_t len);
+TR_API enum tr_status tr_siv_again(struct tr_siv *siv) TR_MUST_CHECK;
+TR_API enum tr_status tr_siv_aad(struct tr_siv *siv, const uint8_t *aad, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_siv_encrypt(struct tr_siv *siv, uint8_t *out, const uint8_t *in,
                                      size_t len, uint8_t tag[16]) TR_MUST_CHECK;
 TR_API enum tr_status tr_siv_decrypt(struct tr_siv *siv, uint8_t *out, const uint8_t *in,
@@ -625,7 +626,8 @@ TR_API enum tr_status tr_gcm_siv_open(const struct tr_gcm_siv_key *key, const ui
  * tr_gcm_siv_start(). */
 TR_API enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *gcm_siv, const struct tr_gcm_siv_key *key,
                                        const uint8_t nonce[12]) TR_MUST_CHECK;
-TR_API enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *gcm_siv, const uint8_t *aad, size_t len);
+TR_API enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *gcm_siv, const uint8_t *aad,
+                                     size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_gcm_siv_encrypt(struct tr_gcm_siv *gcm_siv, uint8_t *out,
                                          const uint8_t *in, size_t len,
                                          uint8_t tag[16]) TR_MUST_CHECK;
@@ -663,7 +665,7 @@ TR_API enum tr_status tr_cipher_start(struct tr_cipher *cipher, const struct tr_
  * output runs ahead of the input. A call that would overwrite a byte before reading it returns
  * TR_ERR_OVERLAP. */
 TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, size_t *out_len,
-                                       const uint8_t *in, size_t len);
+                                       const uint8_t *in, size_t len) TR_MUST_CHECK;
 
 /* The number of bytes that tr_cipher_update() would now write for `len` bytes of input. */
 TR_API size_t tr_cipher_room(const struct tr_cipher *cipher, size_t len);

@@ -54,7 +54,8 @@ static enum tr_status whole_blocks(struct tr_cipher *c, uint8_t *out, const uint
 
 /* Processes the buffered partial block first (if any), then whole blocks directly from `in`. Copies
  * the tail before it writes any output. An overlap is therefore an error in only two cases: the
- * first block would overwrite unread input, or the whole blocks overlap partially. */
+ * first block would overwrite unread input, or the whole blocks overlap partially. After this check,
+ * neither call of whole_blocks() can fail. */
 static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const uint8_t *in,
                                       size_t len, size_t out_len)
 {
@@ -138,13 +139,16 @@ static enum tr_status final_padded_decrypt(struct tr_cipher *c, uint8_t out[16],
     if (c->used != TR_BLOCK)
         return TR_ERR_LENGTH;
     uint8_t block[TR_BLOCK], iv[TR_BLOCK];
+    enum tr_status status;
     __builtin_memcpy(iv, c->buffer, TR_BLOCK);
     if (c->mode == TR_ECB) {
-        (void)tr_ecb_decrypt(c->key, block, c->buffer, TR_BLOCK);
+        status = tr_ecb_decrypt(c->key, block, c->buffer, TR_BLOCK);
     } else {
         __builtin_memcpy(iv, c->iv, TR_BLOCK);
-        (void)tr_cbc_decrypt(c->key, iv, block, c->buffer, TR_BLOCK);
+        status = tr_cbc_decrypt(c->key, iv, block, c->buffer, TR_BLOCK);
     }
+    if (status != TR_OK)
+        return status;
     unsigned pad = padding_of(block);
     if (pad != 0) {
         if (c->mode == TR_CBC)
@@ -174,7 +178,9 @@ enum tr_status tr_cipher_final(struct tr_cipher *c, uint8_t out[16], size_t *out
         return TR_ERR_LENGTH;
     uint8_t pad = (uint8_t)(TR_BLOCK - c->used);
     __builtin_memset(c->buffer + c->used, pad, pad);
-    (void)whole_blocks(c, out, c->buffer, TR_BLOCK);
+    const enum tr_status status = whole_blocks(c, out, c->buffer, TR_BLOCK);
+    if (status != TR_OK)
+        return status;
     tr_cleanse(c->buffer, TR_BLOCK);
     *out_len = TR_BLOCK;
     c->used = 0;

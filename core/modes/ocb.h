@@ -19,9 +19,15 @@ TR_INLINE void tr_ocb_l(const struct tr_ocb_run *r, unsigned n, uint8_t l[TR_BLO
  * number of trailing zero bits of i. */
 TR_INLINE void tr_ocb_next_offset(struct tr_ocb_run *r)
 {
+    const unsigned n = (unsigned)__builtin_ctzll(++r->index);
     uint8_t l[TR_BLOCK];
-    tr_ocb_l(r, (unsigned)__builtin_ctzll(++r->index), l);
+    if (n < TR_OCB_POWERS) {
+        tr_xor_block(r->offset, r->offset, r->key->l[n]);
+        return;
+    }
+    tr_ocb_l(r, n, l);
     tr_xor_block(r->offset, r->offset, l);
+    tr_cleanse_inline(l, sizeof(l));
 }
 
 #endif

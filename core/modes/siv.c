@@ -94,16 +94,17 @@ static enum tr_status s2v_last(struct tr_siv *s, const uint8_t *data, size_t len
 }
 
 /* Counter mode (section 2.5). The first counter is V with two bits cleared. */
-static void counter_mode(struct tr_siv *s, const uint8_t v[16], uint8_t *out, const uint8_t *in,
-                         size_t len)
+static enum tr_status counter_mode(struct tr_siv *s, const uint8_t v[16], uint8_t *out,
+                                   const uint8_t *in, size_t len)
 {
     uint8_t counter[TR_BLOCK], keystream[TR_BLOCK];
     unsigned used = 0;
     __builtin_memcpy(counter, v, TR_BLOCK);
     counter[8] &= 0x7f;
     counter[12] &= 0x7f;
-    (void)tr_ctr(&s->key->ctr, counter, keystream, &used, out, in, len);
+    enum tr_status status = tr_ctr(&s->key->ctr, counter, keystream, &used, out, in, len);
     tr_cleanse(keystream, sizeof(keystream));
+    return status;
 }
 
 static enum tr_status check(const struct tr_siv *s, const uint8_t *out, const uint8_t *in,
@@ -122,9 +123,10 @@ enum tr_status tr_siv_encrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in,
         return status;
     uint8_t v[TR_BLOCK];
     status = s2v_last(s, in, len, v);
+    if (status == TR_OK)
+        status = counter_mode(s, v, out, in, len);
     if (status != TR_OK)
         return status;
-    counter_mode(s, v, out, in, len);
     __builtin_memcpy(tag, v, TR_BLOCK);
     s->phase = DONE;
     return TR_OK;
@@ -137,8 +139,9 @@ enum tr_status tr_siv_decrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in,
     if (status != TR_OK)
         return status;
     uint8_t expected[TR_BLOCK];
-    counter_mode(s, tag, out, in, len);
-    status = s2v_last(s, out, len, expected);
+    status = counter_mode(s, tag, out, in, len);
+    if (status == TR_OK)
+        status = s2v_last(s, out, len, expected);
     s->phase = DONE;
     if (status != TR_OK || !tr_equal(expected, tag, TR_BLOCK)) {
         tr_cleanse(out, len);

@@ -112,6 +112,7 @@ static void slice(word q[8], const uint8_t in[TR_BLOCK * BLOCKS])
         load_lane(lane, in + 4 * TR_BLOCK * l);
         for (unsigned i = 0; i < 8; i++)
             __builtin_memcpy((uint8_t *)&q[i] + 8 * l, &lane[i], 8);
+        tr_cleanse_inline(lane, sizeof(lane));
     }
     transpose(q);
 }
@@ -124,6 +125,7 @@ static void unslice(uint8_t out[TR_BLOCK * BLOCKS], word q[8])
         for (unsigned i = 0; i < 8; i++)
             __builtin_memcpy(&lane[i], (uint8_t *)&q[i] + 8 * l, 8);
         store_lane(out + 4 * TR_BLOCK * l, lane);
+        tr_cleanse_inline(lane, sizeof(lane));
     }
 }
 

@@ -89,6 +89,7 @@ static void multiply(uint64_t y[2], const struct factor *h)
     }
     y[0] = v[2];
     y[1] = v[3];
+    tr_cleanse_inline(&f, sizeof(f));
 }
 
 void tr_portable_ghash_key(struct tr_ghash_key *key)
@@ -163,5 +164,6 @@ void tr_portable_ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t
     }
     tr_store64_be(ghash->hash + 8, y[0]);
     tr_store64_be(ghash->hash, y[1]);
+    tr_cleanse(y, sizeof(y));
     tr_cleanse(&h, sizeof(h));
 }

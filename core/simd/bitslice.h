@@ -27,8 +27,9 @@
  *   v_shuffle(x, index)  shuffles the bytes of x within lanes
  *   MIN_BLOCKS           the fewest blocks for which bitslicing is faster
  *   SMALL_BACKEND        the backend for fewer blocks
- *   TERNARY(a, b, c, f)  optional: a Boolean function of three inputs in one instruction. Its truth
- *                        table is the byte f, as in VPTERNLOG
+ *   TERNARY_GATES        1 if TERNARY is defined, else 0
+ *   TERNARY(a, b, c, f)  a Boolean function of three inputs in one instruction. Its truth table is
+ *                        the byte f, as in VPTERNLOG
  */
 #ifndef TR_SIMD_BITSLICE_H
 #define TR_SIMD_BITSLICE_H
@@ -38,7 +39,8 @@
 
 #include <tmmintrin.h>
 
-#ifdef TERNARY
+_Static_assert(TERNARY_GATES == 0 || TERNARY_GATES == 1, "0 or 1");
+#if TERNARY_GATES
 #    define XOR3(a, b, c)      TERNARY(a, b, c, 0x96)
 #    define SELECT(mask, a, b) TERNARY(mask, a, b, 0xca)
 #else
@@ -90,7 +92,7 @@ static const uint8_t shift_rows[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 0, 0), ROW
 TR_INLINE TR_TARGET void swap(V *x, V *y, uint64_t mask, unsigned shift)
 {
     const V m = (V){0} + mask;
-#ifdef TERNARY
+#if TERNARY_GATES
     V up = *y << shift;
     *y = SELECT(m, *x >> shift, *y);
     *x = SELECT(m, *x, up);

@@ -6,13 +6,16 @@
  * q[i] holds bit i of each byte (7: the most significant).
  *
  * This is a template. The file that includes it defines TR_TARGET and V, a vector of 64-bit words.
- * It may also define TERNARY (bitslice.h).
+ * It also defines TERNARY_GATES and, if that is 1, TERNARY (bitslice.h).
  */
 /* clang-format off */
 #ifndef TR_SBOX_CIRCUITS_H
 #define TR_SBOX_CIRCUITS_H
 
-#ifdef TERNARY
+#include "util.h"
+
+_Static_assert(TERNARY_GATES == 0 || TERNARY_GATES == 1, "0 or 1");
+#if TERNARY_GATES
 /* 74 gates. */
 TR_INLINE TR_TARGET void sub(V q[8])
 {

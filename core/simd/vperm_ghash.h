@@ -24,6 +24,9 @@
 #ifndef TR_SIMD_VPERM_GHASH_H
 #define TR_SIMD_VPERM_GHASH_H
 
+#include "dispatch/env.h"
+#include "util.h"
+
 /*
  * The tables of a factor, for the high nibble (the lower powers of x) and the low one. They fit
  * into the array for powers in struct tr_ghash_key.

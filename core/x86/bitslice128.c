@@ -5,6 +5,7 @@
 #    include <tmmintrin.h>
 #    define TR_TARGET     __attribute__((target("ssse3")))
 #    define VBLOCKS       1
+#    define TERNARY_GATES 0
 #    define MIN_BLOCKS    5
 #    define SMALL_BACKEND tr_vperm
 typedef uint64_t V __attribute__((vector_size(16)));

@@ -5,6 +5,7 @@
 #    include <immintrin.h>
 #    define TR_TARGET     __attribute__((target("avx2")))
 #    define VBLOCKS       2
+#    define TERNARY_GATES 0
 #    define MIN_BLOCKS    16
 #    define SMALL_BACKEND tr_vperm256
 typedef uint64_t V __attribute__((vector_size(32)));

@@ -5,6 +5,7 @@
 #    include <immintrin.h>
 #    define TR_TARGET     __attribute__((target("avx2,avx512f,avx512bw,avx512vl")))
 #    define VBLOCKS       4
+#    define TERNARY_GATES 1
 #    define MIN_BLOCKS    25
 #    define SMALL_BACKEND tr_vperm256
 typedef uint64_t V __attribute__((vector_size(64)));

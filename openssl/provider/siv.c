@@ -54,8 +54,7 @@ static int message(struct trp_siv *s, uint8_t *out, const uint8_t *in, size_t le
      * 5297 section 2.4). */
     if (len < TR_BLOCK)
         tr_double(s->core.sum, s->core.sum);
-    (void)tr_siv_again(&s->core);
-    return s->done;
+    return tr_siv_again(&s->core) == TR_OK && s->done;
 }
 
 static int no_key(const struct trp_siv *s)

@@ -144,9 +144,9 @@ static void end_hash(struct sealing *s, uint8_t *digest)
     tr_cleanse(last, sizeof(last));
 }
 
-/* Hashes and encrypts the remaining payload, then appends and encrypts MAC and padding. Returns the
- * number of bytes in `out`. */
-static size_t seal_rest(struct sealing *s)
+/* Hashes and encrypts the remaining payload, then appends and encrypts MAC and padding. Returns
+ * whether that succeeded. */
+static int seal_rest(struct sealing *s)
 {
     const struct trossl_sha_code *sha = s->c->sha;
     uint8_t *mac = s->out + s->len, inner[TROSSL_SHA_MAX];
@@ -158,11 +158,11 @@ static size_t seal_rest(struct sealing *s)
     trossl_sha_update(sha, &s->md, inner, sha->digest_len);
     end_hash(s, mac);
     size_t len = trp_tls_pad(TLS1_VERSION, s->out, s->len + sha->digest_len);
-    /* This call cannot fail, because the blocks are whole and in place. */
-    (void)tr_cbc_encrypt(&s->c->base.key, s->iv, s->out + s->done, s->out + s->done, len - s->done);
+    uint8_t *rest = s->out + s->done;
+    const int good = tr_cbc_encrypt(&s->c->base.key, s->iv, rest, rest, len - s->done) == TR_OK;
     tr_cleanse(&s->md, sizeof(s->md));
     tr_cleanse(inner, sizeof(inner));
-    return len;
+    return good;
 }
 
 static size_t sealed_len(const struct trp_stitched *c, size_t len)
@@ -178,8 +178,7 @@ static int seal_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
         return 0;
     struct sealing s = sealing(c, c->aad, c->base.cipher.core.iv, out, in, payload_len, skip);
     seal_interleaved(&s, 1);
-    (void)seal_rest(&s);
-    return 1;
+    return seal_rest(&s);
 }
 
 /* ---- Several records ------------------------------------------------------------------------- */
@@ -228,8 +227,8 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
             out += HEADER + TR_BLOCK + sealed_len(c, n);
         }
         seal_interleaved(s, 2);
-        (void)seal_rest(&s[0]);
-        (void)seal_rest(&s[1]);
+        if (!seal_rest(&s[0]) || !seal_rest(&s[1]))
+            return 0;
     }
     return cut.packed;
 }
@@ -273,8 +272,9 @@ static int open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
         return 0;
     if (from != 0)
         memcpy(core->iv, in, TR_BLOCK);
-    (void)tr_cbc_decrypt(core->key, core->iv, out + from, in + from, len - from);
-    if (fits && trp_stitched_verify(c, out + skip, len - skip) == 0)
+    const enum tr_status status =
+        tr_cbc_decrypt(core->key, core->iv, out + from, in + from, len - from);
+    if (status == TR_OK && fits && trp_stitched_verify(c, out + skip, len - skip) == 0)
         return 1;
     tr_cleanse(out, len);
     return 0;

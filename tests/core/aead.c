@@ -430,7 +430,8 @@ static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decryp
         return false;
     memcpy(g.counter, counter, 16);
     for (size_t i = 0; i < LEN; i += 16) {
-        (void)tr_ecb_encrypt(&key, expected + i, counter, 16);
+        if (tr_ecb_encrypt(&key, expected + i, counter, 16) != TR_OK)
+            return false;
         for (size_t j = 0; j < 16; j++)
             expected[i + j] ^= in[i + j];
         for (int j = 15; j >= 12 && ++counter[j] == 0; j--)

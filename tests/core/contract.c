@@ -3,8 +3,7 @@
  * Tests the errors that tenrounds.h promises, for the functions that take a key or a message
  * object. Covers objects that were never set or were cleansed, partial overlap, forged tags, and
  * wrong lengths of data, IV and tag. An error must leave the output and all objects unchanged.
- * Exception: on tag mismatch, a call that decrypts must leave zeros in the output. The tests aead.c
- * and modes/errors.c cover tr_ccm_tag(), tr_ccm_check() and tr_siv_again().
+ * Exception: on tag mismatch, a call that decrypts must leave zeros in the output.
  */
 #include "common.h"
 
@@ -142,6 +141,8 @@ CALL(ccm_start, tr_ccm_start(&w.ccm, &k.ccm, w.iv, iv_len, tag_len, 0, len))
 CALL(ccm_aad, tr_ccm_aad(&w.ccm, in, 0))
 CALL(ccm_encrypt, tr_ccm_encrypt(&w.ccm, out, in, len))
 CALL(ccm_decrypt, tr_ccm_decrypt(&w.ccm, out, in, len))
+CALL(ccm_tag, tr_ccm_tag(&w.ccm, w.tag))
+CALL(ccm_check, tr_ccm_check(&w.ccm, w.tag))
 CALL(ocb_start, tr_ocb_start(&w.ocb, &k.ocb, w.iv, iv_len, tag_len))
 CALL(ocb_aad, tr_ocb_aad(&w.ocb, in, len))
 CALL(ocb_encrypt, tr_ocb_encrypt(&w.ocb, out, in, len))
@@ -149,6 +150,7 @@ CALL(ocb_decrypt, tr_ocb_decrypt(&w.ocb, out, in, len))
 CALL(ocb_tag, tr_ocb_tag(&w.ocb, w.tag))
 CALL(ocb_check, tr_ocb_check(&w.ocb, w.tag))
 CALL(siv_start, tr_siv_start(&w.siv, &k.siv))
+CALL(siv_again, tr_siv_again(&w.siv))
 CALL(siv_aad, tr_siv_aad(&w.siv, in, len))
 CALL(siv_encrypt, tr_siv_encrypt(&w.siv, out, in, len, w.tag))
 CALL(siv_decrypt, tr_siv_decrypt(&w.siv, out, in, len, w.tag))
@@ -166,6 +168,7 @@ enum {
     CHECK = 8,     /* test a forged tag in a call that decrypts nothing */
     MESSAGE = 16,  /* the call needs a message that begin() has started */
     DECRYPTS = 32, /* no test of a correct call, which would need valid input */
+    ENDED = 64,    /* the call needs a SIV message that has ended */
 };
 
 #if SIZE_MAX > 0xffffffff
@@ -233,24 +236,28 @@ static const struct {
     ROW(cmac_start, 0, 48, 0, 0, 0),
     ROW(cmac_update, MESSAGE, 48, 0, 0, 0),
     ROW(cmac_tag, MESSAGE, 48, 0, 0, 17),
-    ROW(cmac_check, MESSAGE | DECRYPTS, 48, 0, 0, SIZE_MAX),
+    ROW(cmac_check, MESSAGE | CHECK | DECRYPTS, 48, 0, 0, SIZE_MAX),
     ROW(gcm_start, 0, 48, 0, SIZE_MAX, 0),
     ROW(gcm_aad, MESSAGE, 48, 0, 0, 0),
     ROW(gcm_encrypt, MESSAGE | OVERLAP, 48, GCM_TOO_LONG, 0, 0),
     ROW(gcm_decrypt, MESSAGE | OVERLAP, 47, GCM_TOO_LONG, 0, 0),
     ROW(gcm_tag, MESSAGE, 48, 0, 0, 17),
-    ROW(gcm_check, MESSAGE | DECRYPTS, 48, 0, 0, SIZE_MAX),
+    ROW(gcm_check, MESSAGE | CHECK | DECRYPTS, 48, 0, 0, SIZE_MAX),
     ROW(ccm_start, 0, 48, 0, 14, 7),
     ROW(ccm_aad, MESSAGE, 48, 0, 0, 0),
     ROW(ccm_encrypt, MESSAGE | OVERLAP, 48, 49, 0, 0),
     ROW(ccm_decrypt, MESSAGE | OVERLAP, 48, 49, 0, 0),
+    /* The message has no data, so the tag may follow at once. */
+    ROW(ccm_tag, MESSAGE, 0, 0, 0, 0),
+    ROW(ccm_check, MESSAGE | CHECK | DECRYPTS, 0, 0, 0, 0),
     ROW(ocb_start, 0, 48, 0, 16, 17),
     ROW(ocb_aad, MESSAGE, 48, 0, 0, 0),
     ROW(ocb_encrypt, MESSAGE | OVERLAP, 48, 0, 0, 0),
     ROW(ocb_decrypt, MESSAGE | OVERLAP, 47, 0, 0, 0),
     ROW(ocb_tag, MESSAGE, 48, 0, 0, 0),
-    ROW(ocb_check, MESSAGE | DECRYPTS, 48, 0, 0, 0),
+    ROW(ocb_check, MESSAGE | CHECK | DECRYPTS, 48, 0, 0, 0),
     ROW(siv_start, 0, 48, 0, 0, 0),
+    ROW(siv_again, MESSAGE | ENDED, 48, 0, 0, 0),
     ROW(siv_aad, MESSAGE, 48, 0, 0, 0),
     ROW(siv_encrypt, MESSAGE | OVERLAP, 48, 0, 0, 0),
     ROW(siv_decrypt, MESSAGE | OVERLAP | TAG | DECRYPTS, 48, 0, 0, 0),
@@ -291,7 +298,8 @@ static bool begin(size_t i, bool messages)
     return !messages ||
            (call_cipher_start() == TR_OK && call_cmac_start() == TR_OK &&
             call_gcm_start() == TR_OK && call_ccm_start() == TR_OK && call_ocb_start() == TR_OK &&
-            call_siv_start() == TR_OK && call_gcm_siv_start() == TR_OK);
+            call_siv_start() == TR_OK && call_gcm_siv_start() == TR_OK &&
+            (!(calls[i].flags & ENDED) || call_siv_encrypt() == TR_OK));
 }
 
 /* Fills the stack that the next call will use with invalid pointers, to expose a use of

@@ -100,6 +100,22 @@ static void test_overlap(enum tr_mode mode)
     tap_ok(good == n, "%s refuses %u of %u partial overlaps", mode_name(mode), good, n);
 }
 
+/* Tests partial overlaps of more than 2 GiB, whose doubled length has more than 32 bits. In 32-bit
+ * code, tr_partial_overlap() must not compute that. Nothing is accessed. */
+static void test_long_overlap(void)
+{
+    unsigned n = 0, good = 0;
+    for (int m = 0; m < ALL_MODES; m++)
+        for (size_t len = 0x80000010; len <= 0x80000020;
+             len += mode_is_blocks(all_modes[m]) ? 16 : 1)
+            /* XTS refuses the length, and CFB1 takes it in bits. */
+            for (int way = 0; way < 4 && all_modes[m] != TEST_XTS && all_modes[m] != TEST_CFB1;
+                 way++, n++)
+                good += refused(all_modes[m], way & 1, 0, way & 2 ? 16 : 0, way & 2 ? 0 : 16, len,
+                                TR_ERR_OVERLAP);
+    tap_ok(good == n, "the modes refuse %u of %u partial overlaps of more than 2 GiB", good, n);
+}
+
 /* Tests that adjacent, identical and empty buffers do not count as partial overlap. */
 static void test_no_overlap(void)
 {
@@ -362,6 +378,11 @@ static void test_wrap_lengths(void)
         }
         good &= tr_kw_wrap(&key, inverse, NULL, out, in, (size_t)1 << 31) == TR_ERR_LENGTH;
         good &= tr_kwp_wrap(&key, inverse, NULL, out, in, (size_t)1 << 31) == TR_ERR_LENGTH;
+        /* The shortest ciphertexts that are too long: the longest ones unwrap to 2^31 - 8 bytes in
+         * KW, and to 2^31 - 1 bytes and one byte of padding in KWP. */
+        const size_t kw = ((size_t)1 << 31) + 8, kwp = ((size_t)1 << 31) + 16;
+        good &= tr_kw_unwrap(&key, inverse, NULL, out, in, kw) == TR_ERR_LENGTH;
+        good &= tr_kwp_unwrap(&key, inverse, NULL, out, &out_len, in, kwp) == TR_ERR_LENGTH;
     }
     tap_ok(good && tap_same(out, before, sizeof(out)), "key wrap refuses wrong lengths");
 }
@@ -430,13 +451,14 @@ static void test_wrap_forgeries(void)
 int main(void)
 {
     static const uint8_t raw[16] = {42};
-    tap_plan(1 + 2 + MODES + ALL_MODES + 5 + 1 + 4 + 2 + 6);
+    tap_plan(1 + 2 + MODES + ALL_MODES + 5 + 1 + 4 + 2 + 7);
     rng = tap_random(0);
     backend = tr_backend_selected();
     key = key_for(backend, raw, sizeof(raw));
     test_keys();
     test_lengths();
     test_used();
+    test_long_overlap();
     test_no_overlap();
     for (int m = MODES; m < ALL_MODES; m++)
         test_overlap(all_modes[m]);

@@ -3,7 +3,7 @@
 # Tests the installed core: library.sh HEADER LIBRARY STATIC-LIBRARY C-COMPILER [C++-COMPILER]
 # The header compiles alone in C and C++, and a C++ program links with the shared library. The
 # shared library exports exactly what the header declares. The static library has no other global
-# symbols, and has the tracing probe. A key of one mode does not compile as the key of another.
+# symbols, and has the tracing probe. No function compiles with a key of another mode.
 set -u
 header=$1 library=$2 static=$3 cc=$4 cxx=${5:-}
 here=$(dirname "$0")
@@ -79,21 +79,57 @@ nm --defined-only -g "$static" | awk 'NF == 3 && $3 !~ /^(tr_|_\.stapsdt|__x86\.
 [ ! -s "$work/log" ]
 result $? 'all global symbols of the static library begin with tr_'
 
-# compiles KEY: whether tr_gcm_start() accepts a pointer to struct KEY.
-compiles() {
-    printf '#include "tenrounds.h"\nint f(struct tr_gcm *m, struct %s *k);\n' "$1" >"$work/key.c"
-    printf 'int f(struct tr_gcm *m, struct %s *k) { return tr_gcm_start(m, k, 0, 0); }\n' "$1" >>"$work/key.c"
-    # shellcheck disable=SC2086
-    $cc -std=c11 $strict -I "$include" "$work/key.c" >/dev/null 2>&1
+# Prints C code with one call in each line: every function that takes a key, with a pointer to every
+# key type. Adds "// own" to the lines where function and key match. The other arguments are 0. A
+# parameter is a key if that is its name.
+calls() {
+    $cc -E -P "$header" | tr '\n' ' ' | tr ';' '\n' |
+        sed -n 's/.*visibility("default"))) *//p' | sed -n -e 's/ *__attribute__.*//' -e '/[ *]key[,)]/p' |
+        awk 'BEGIN {
+            print "#include \"tenrounds.h\""
+            count = split("aes xts cmac gcm ccm ocb siv gcm_siv", modes, " ")
+            for (i = 1; i <= count; i++) keys["tr_" modes[i] "_key"]
+        }
+        { name = params = $0
+          sub(/\(.*/, "", name); sub(/.*[ *]/, "", name)
+          sub(/^[^(]*\(/, "", params); sub(/\)[^)]*$/, "", params)
+          names[NR] = name; gives[NR] = $1 != "void"; count = split(params, p, ",")
+          for (i = 1; i <= count; i++) {
+              own = p[i]
+              if (own ~ /[ *]key$/) {
+                  sub(/.*struct /, "", own); sub(/ .*/, "", own)
+                  of[NR] = own; p[i] = "k"
+              } else
+                  p[i] = "0"
+              arguments[NR] = arguments[NR] (i > 1 ? ", " : "") p[i]
+          } }
+        END {
+            for (n = 1; n <= NR; n++)
+                for (key in keys)
+                    printf "%s f%d_%s(struct %s *k) { %s%s(%s); } // %s %s\n", gives[n] ? "int" : "void", n, key, key,
+                        gives[n] ? "return (int)" : "", names[n], arguments[n], names[n], key == of[n] ? "own" : key
+        }'
 }
-compiles tr_gcm_key
-result $? 'a key of the mode is taken'
-: >"$work/log"
-for other in tr_aes_key tr_ccm_key tr_ocb_key tr_siv_key tr_gcm_siv_key tr_xts_key tr_cmac_key; do
-    if compiles "$other"; then
-        echo "GCM takes a struct $other" >>"$work/log"
-    fi
-done
+calls >"$work/calls.c"
+# gcc and clang report each wrong line; clang would stop after 20 errors.
+all_errors=-ferror-limit=0
+echo 'int unused;' | $cc $all_errors -fsyntax-only -x c - 2>/dev/null || all_errors=''
+# shellcheck disable=SC2086
+$cc -std=c11 -Wall -Wextra -Werror -fsyntax-only $all_errors -I "$include" "$work/calls.c" >"$work/errors" 2>&1
+sed -n 's/^.*calls\.c:\([0-9]*\):[0-9]*: error: .*/\1/p' "$work/errors" | sort -un >"$work/refused"
+grep -n '// .* own$' "$work/calls.c" | sed 's/:.*//' >"$work/own"
+sed -n "$(sed 's/$/p;/' "$work/own")" "$work/calls.c" | sed 's/.*\/\/ \(.*\) own/\1/' | sort -u >"$work/taking"
+{
+    grep -xFf "$work/own" "$work/refused" | while read -r line; do grep ":$line:" "$work/errors"; done
+    # The list has every function that sets a key or starts a message.
+    grep -E '_(set_key|start)$' "$work/declared" | grep -vxFf "$work/taking" | sed 's/$/() takes no key/'
+    grep -qx tr_gcm_start "$work/taking" || echo 'no function takes a key'
+} >"$work/log"
 [ ! -s "$work/log" ]
-result $? 'a key of another mode does not compile'
+result $? "$(wc -l <"$work/taking") functions accept a key of their mode"
+grep -n '// tr_.* tr_' "$work/calls.c" | while IFS=: read -r line call; do
+    grep -qx "$line" "$work/refused" || echo "compiles: ${call##*// }"
+done >"$work/log"
+[ ! -s "$work/log" ]
+result $? "$(grep -c '// tr_.* tr_' "$work/calls.c") calls with a key of another mode do not compile"
 exit $failed

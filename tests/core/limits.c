@@ -6,6 +6,10 @@
  */
 #include "common.h"
 
+#include "modes/xts.h"
+
+#include <limits.h>
+
 /* The length of the buffers in bytes: 1536 blocks. The code for long calls repeats its steps every
  * 256 blocks in GCM and CTR, and every 768 blocks in XTS on YMM. The length is above both. */
 #define LONG 24576u
@@ -159,6 +163,58 @@ static bool stealing_iv(const struct tr_backend *b)
                    tr_cbc_cts_decrypt(&key, (enum tr_cts)form, other, got, got, len) == TR_OK &&
                    tap_same(got, text, len) && tap_same(one, other, 16);
         }
+    }
+    return good;
+}
+
+/* ---- Flags ---- */
+
+/* Values of an int that mean "true". The last one has a low byte of 0. */
+static const int truths[] = {1, 2, -1, INT_MIN, 256};
+
+/* Whether a data unit of XTS is right if it is decrypted with this value of `decrypt`. */
+static bool xts_decrypts(const struct tr_xts_key *x, int decrypt, size_t len)
+{
+    const size_t rest = len % 16, whole = len / 16 - (rest != 0);
+    struct tr_xts_run run = {.key = &x->tweak, .unit = iv};
+    if (tr_xts_encrypt(x, iv, expected, text, len) != TR_OK)
+        return false;
+    tr_xts_blocks(&x->data, decrypt, got, expected, whole, &run);
+    if (rest != 0)
+        tr_xts_steal(&x->data, decrypt, got + 16 * whole, expected + 16 * whole, rest, &run);
+    return tap_same(got, text, len);
+}
+
+/* Whether key wrap uses the same direction of the cipher with this value of `inverse` as with 1. */
+static bool wraps_inversely(const struct tr_aes_key *key, int inverse)
+{
+    size_t n = 0;
+    return tr_kw_wrap(key, 1, NULL, expected, text, 32) == TR_OK &&
+           tr_kw_wrap(key, inverse, NULL, got, text, 32) == TR_OK && tap_same(got, expected, 40) &&
+           tr_kw_unwrap(key, inverse, NULL, got, expected, 40) == TR_OK &&
+           tap_same(got, text, 32) && tr_kwp_wrap(key, 1, NULL, expected, text, 30) == TR_OK &&
+           tr_kwp_wrap(key, inverse, NULL, got, text, 30) == TR_OK && tap_same(got, expected, 40) &&
+           tr_kwp_unwrap(key, inverse, NULL, got, &n, expected, 40) == TR_OK && n == 30 &&
+           tap_same(got, text, 30);
+}
+
+/* Whether each non-zero flag has the effect of 1. */
+static bool flags(const struct tr_backend *b)
+{
+    const struct tr_aes_key key = key_for(b, raw, 16);
+    struct tr_xts_key x;
+    bool good = tr_xts_set_key(&x, b, raw, 32) == TR_OK;
+    for (size_t i = 0; good && i < sizeof(truths) / sizeof(*truths); i++) {
+        struct tr_cipher one, other;
+        memset(&one, 0, sizeof(one)); /* with the bytes between the fields */
+        memset(&other, 0, sizeof(other));
+        good = tr_cipher_start(&one, &key, TR_CBC, 1, 1, iv) == TR_OK &&
+               tr_cipher_start(&other, &key, TR_CBC, truths[i], truths[i], iv) == TR_OK &&
+               tap_same(&one, &other, sizeof(one)) && wraps_inversely(&key, truths[i]);
+        for (size_t len = 16; good && len < 100; len++)
+            good = xts_decrypts(&x, truths[i], len);
+        if (!good)
+            tap_diag("a flag of %d does not work as 1", truths[i]);
     }
     return good;
 }
@@ -396,6 +452,7 @@ static const struct {
     {"CFB8: one call equals calls of one byte each", bytes},
     {"CFB1: one call equals calls of one bit each; refuses an overlap in the last byte", bits},
     {"ciphertext stealing leaves the same IV in both directions", stealing_iv},
+    {"the flags `decrypt`, `padding` and `inverse` are true if they are not 0", flags},
     {"struct tr_cipher is right for any overlap with bytes in the buffer", all_overlaps},
     {"struct tr_cipher begins a new message after final()", after_final},
     {"CTR carries beyond the low 32 to 64 bits", counters},

@@ -94,10 +94,9 @@ static bool streams(const struct tr_backend *b, bool cfb)
         uint8_t *to = place(i, len);
         tap_fill(&rng, ivs[i], 16);
         memcpy(ends[i], ivs[i], 16);
-        if (cfb)
-            (void)tr_cfb128_encrypt(key, ends[i], &used, expected[i].bytes, in[i].bytes, len);
-        else
-            (void)tr_cbc_encrypt(key, ends[i], expected[i].bytes, in[i].bytes, len);
+        if ((cfb ? tr_cfb128_encrypt(key, ends[i], &used, expected[i].bytes, in[i].bytes, len)
+                 : tr_cbc_encrypt(key, ends[i], expected[i].bytes, in[i].bytes, len)) != TR_OK)
+            return false;
         jobs[i] = (struct tr_stream){key, ivs[i], to, in[i].bytes, len};
     }
     if ((cfb ? tr_cfb128_encrypt_many : tr_cbc_encrypt_many)(jobs, s.jobs) != TR_OK)

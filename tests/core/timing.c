@@ -106,7 +106,8 @@ static void padding_inputs(struct subject *s)
         uint8_t iv[16] = {0}, plaintext[TEXT];
         memset(plaintext, 16, sizeof(plaintext));
         plaintext[TEXT - (i == 0 ? 16 : 2)] = 0;
-        (void)tr_cbc_encrypt(&cbc_key, iv, s->input[i], plaintext, TEXT);
+        if (tr_cbc_encrypt(&cbc_key, iv, s->input[i], plaintext, TEXT) != TR_OK)
+            abort();
     }
 }
 

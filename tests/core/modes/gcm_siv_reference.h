@@ -36,6 +36,13 @@ static inline void polyval_bytes(uint8_t s[16], const uint8_t *data, size_t len,
     }
 }
 
+static inline void encrypt_block(const struct tr_aes_key *key, uint8_t out[16],
+                                 const uint8_t in[16])
+{
+    if (tr_ecb_encrypt(key, out, in, 16) != TR_OK)
+        abort();
+}
+
 static inline void gcm_siv_reference(const uint8_t *raw_key, size_t key_len,
                                      const uint8_t nonce[12], const uint8_t *aad, size_t aad_len,
                                      uint8_t *out, const uint8_t *in, size_t len, uint8_t tag[16])
@@ -46,7 +53,7 @@ static inline void gcm_siv_reference(const uint8_t *raw_key, size_t key_len,
         memset(block, 0, 4);
         block[0] = (uint8_t)i;
         memcpy(block + 4, nonce, 12);
-        tr_ecb_encrypt(&generator, block, block, 16);
+        encrypt_block(&generator, block, block);
         memcpy(raw + 8 * (size_t)i, block, 8);
     }
     key = key_for(&tr_bitslice, raw + 16, key_len);
@@ -60,12 +67,12 @@ static inline void gcm_siv_reference(const uint8_t *raw_key, size_t key_len,
     for (unsigned i = 0; i < 12; i++)
         s[i] ^= nonce[i];
     s[15] &= 0x7f;
-    tr_ecb_encrypt(&key, tag, s, 16);
+    encrypt_block(&key, tag, s);
     memcpy(s, tag, 16);
     s[15] |= 0x80;
     for (size_t i = 0; i < len; i++) {
         if (i % 16 == 0) {
-            tr_ecb_encrypt(&key, block, s, 16);
+            encrypt_block(&key, block, s);
             for (unsigned j = 0; j < 4 && ++s[j] == 0; j++)
                 continue;
         }

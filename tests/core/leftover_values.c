@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tests that calls leave no secret value on the stack. Where leftovers.c counts the bytes that
+ * depend on the key, this test computes the secrets of a call, and searches the stack of the call
+ * for them: keystream, plaintext of a decryption, the hash subkey, tag masks, whole tags of calls
+ * that return less, tweaks, and round keys. The search looks for each half of a block, in both
+ * orders of its bytes, at every address. It also looks for the form that bitslice.c gives half a
+ * block before it transposes bits.
+ *
+ * A call may leave only what the compiler spills from registers, because no code can cleanse that:
+ *
+ * - round keys, as in leftovers.c: fewer than the cipher has rounds, less 2;
+ * - XTS with AES instructions: the tweaks of a group of blocks, which are more than the registers
+ *   hold, and in OCB the offsets;
+ * - GCM with carry-less multiplication: the encrypted J0, which waits in a register for the end of
+ *   the message;
+ * - elsewhere blocks of plaintext from the end of an unrolled loop, or half a block that a
+ *   callee pushes.
+ */
+#define _GNU_SOURCE
+#include "common.h"
+
+#include "util.h"
+
+#include <ucontext.h>
+
+#define LEN  (700 * 16u + 9)
+#define JOBS 24u
+#define AAD  20u
+
+static uint8_t text[LEN], sealed[LEN + 16], out[LEN + 16], raw[64], aad[AAD];
+/* Messages and buffers that hold secrets as long as the caller wants. They are not on the stack. */
+static uint8_t iv[16], keystream[16], tag[16], forged[16], ivs[JOBS][16];
+static unsigned used;
+static size_t len, out_len;
+static struct tr_aes_key aes, others[JOBS];
+static struct tr_gcm_key gcm;
+static struct tr_xts_key xts;
+static struct tr_ccm_key ccm;
+static struct tr_ocb_key ocb;
+static struct tr_siv_key siv;
+static struct tr_gcm_siv_key gcm_siv;
+static struct tr_cmac_key cmac;
+static struct tr_cipher cipher;
+static struct tr_gcm gcm_message;
+static struct tr_ccm ccm_message;
+static struct tr_ocb ocb_message;
+static struct tr_siv siv_message;
+static struct tr_gcm_siv gcm_siv_message;
+static struct tr_cmac cmac_message;
+static bool good;
+
+/* ---- Calls ---- */
+
+static const uint8_t first_iv[16] = {1};
+/* The length of most tags here. The rest of the tag must not stay on the stack. */
+#define CUT 6u
+
+#define CALL(name, ...)                                                                            \
+    static void name(void)                                                                         \
+    {                                                                                              \
+        memcpy(iv, first_iv, sizeof(iv));                                                          \
+        used = 0;                                                                                  \
+        good = (__VA_ARGS__) == TR_OK;                                                             \
+    }
+#define WHOLE (len / 16 * 16)
+
+CALL(ecb_encrypt, tr_ecb_encrypt(&aes, out, text, WHOLE))
+CALL(ecb_decrypt, tr_ecb_decrypt(&aes, out, sealed, WHOLE))
+CALL(cbc_encrypt, tr_cbc_encrypt(&aes, iv, out, text, WHOLE))
+CALL(cbc_decrypt, tr_cbc_decrypt(&aes, iv, out, sealed, WHOLE))
+CALL(cs1_encrypt, tr_cbc_cts_encrypt(&aes, TR_CS1, iv, out, text, len))
+CALL(cs1_decrypt, tr_cbc_cts_decrypt(&aes, TR_CS1, iv, out, sealed, len))
+CALL(cs3_encrypt, tr_cbc_cts_encrypt(&aes, TR_CS3, iv, out, text, len))
+CALL(cs3_decrypt, tr_cbc_cts_decrypt(&aes, TR_CS3, iv, out, sealed, len))
+CALL(cfb_encrypt, tr_cfb128_encrypt(&aes, iv, &used, out, text, len))
+CALL(cfb_decrypt, tr_cfb128_decrypt(&aes, iv, &used, out, sealed, len))
+CALL(ofb, tr_ofb(&aes, iv, &used, out, text, len))
+CALL(ctr, tr_ctr(&aes, iv, keystream, &used, out, text, len))
+CALL(cfb8_encrypt, tr_cfb8_encrypt(&aes, iv, out, text, len))
+CALL(cfb8_decrypt, tr_cfb8_decrypt(&aes, iv, out, sealed, len))
+CALL(cfb1_encrypt, tr_cfb1_encrypt(&aes, iv, out, text, len))
+CALL(cfb1_decrypt, tr_cfb1_decrypt(&aes, iv, out, sealed, len))
+CALL(kw_wrap, tr_kw_wrap(&aes, 0, NULL, out, text, len / 8 * 8))
+CALL(kw_unwrap, tr_kw_unwrap(&aes, 0, NULL, out, sealed, len / 8 * 8 + 8))
+CALL(kwp_wrap, tr_kwp_wrap(&aes, 0, NULL, out, text, len))
+CALL(kwp_unwrap, tr_kwp_unwrap(&aes, 0, NULL, out, &out_len, sealed, (len + 7) / 8 * 8 + 8))
+CALL(xts_encrypt, tr_xts_encrypt(&xts, iv, out, text, len))
+CALL(xts_decrypt, tr_xts_decrypt(&xts, iv, out, sealed, len))
+CALL(xts_units, tr_xts_encrypt_units(&xts, iv, out, text, len / 2, 2))
+CALL(gcm_seal, tr_gcm_seal(&gcm, iv, 12, aad, AAD, out, text, len, tag, CUT))
+CALL(gcm_open, tr_gcm_open(&gcm, iv, 12, aad, AAD, out, sealed, len, tag, CUT))
+CALL(gcm_refuse, tr_gcm_open(&gcm, iv, 12, aad, AAD, out, sealed, len, forged, CUT) != TR_ERR_TAG)
+CALL(ccm_seal, tr_ccm_seal(&ccm, iv, 12, aad, AAD, out, text, len, tag, CUT))
+CALL(ccm_open, tr_ccm_open(&ccm, iv, 12, aad, AAD, out, sealed, len, tag, CUT))
+CALL(ccm_refuse, tr_ccm_open(&ccm, iv, 12, aad, AAD, out, sealed, len, forged, CUT) != TR_ERR_TAG)
+CALL(ocb_seal, tr_ocb_seal(&ocb, iv, 12, aad, AAD, out, text, len, tag, CUT))
+CALL(ocb_open, tr_ocb_open(&ocb, iv, 12, aad, AAD, out, sealed, len, tag, CUT))
+CALL(ocb_refuse, tr_ocb_open(&ocb, iv, 12, aad, AAD, out, sealed, len, forged, CUT) != TR_ERR_TAG)
+CALL(siv_seal, tr_siv_seal(&siv, aad, AAD, out, text, len, tag))
+CALL(siv_open, tr_siv_open(&siv, aad, AAD, out, sealed, len, tag))
+CALL(siv_refuse, tr_siv_open(&siv, aad, AAD, out, sealed, len, forged) != TR_ERR_TAG)
+CALL(gcm_siv_seal, tr_gcm_siv_seal(&gcm_siv, iv, aad, AAD, out, text, len, tag))
+CALL(gcm_siv_open, tr_gcm_siv_open(&gcm_siv, iv, aad, AAD, out, sealed, len, tag))
+CALL(gcm_siv_refuse,
+     tr_gcm_siv_open(&gcm_siv, iv, aad, AAD, out, sealed, len, forged) != TR_ERR_TAG)
+CALL(cmac_sign, tr_cmac_sign(&cmac, text, len, tag, CUT))
+CALL(cmac_verify, tr_cmac_verify(&cmac, text, len, forged, CUT) != TR_ERR_TAG)
+CALL(set_key, tr_aes_set_key(&aes, aes.backend, raw, aes.rounds * 4 - 24))
+CALL(set_gcm_key, tr_gcm_set_key(&gcm, aes.backend, raw, aes.rounds * 4 - 24))
+
+/* Messages in two pieces, the first of which ends in mid-block where the mode allows it. */
+#define FIRST (len / 2 | 1)
+static enum tr_status by_cipher(enum tr_mode mode, int decrypt, const uint8_t *in)
+{
+    size_t n = 0, more = 0, last = 0;
+    const size_t total = decrypt && mode <= TR_CBC ? len / 16 * 16 + 16 : len;
+    if (tr_cipher_start(&cipher, &aes, mode, decrypt, 1, iv) != TR_OK ||
+        tr_cipher_update(&cipher, out, &n, in, FIRST) != TR_OK ||
+        tr_cipher_update(&cipher, out + n, &more, in + FIRST, total - FIRST) != TR_OK)
+        return TR_ERR_STATE;
+    return tr_cipher_final(&cipher, out + n + more, &last);
+}
+CALL(cipher_ctr, by_cipher(TR_CTR, 0, text))
+CALL(cipher_ofb, by_cipher(TR_OFB, 0, text))
+CALL(cipher_cfb, by_cipher(TR_CFB128, 0, text))
+CALL(cipher_cbc, by_cipher(TR_CBC, 0, text))
+CALL(cipher_cbc_decrypt, by_cipher(TR_CBC, 1, sealed))
+
+#define PIECES(mode, start, first, crypt, from, end)                                               \
+    (((start) == TR_OK && tr_##mode##_aad(&mode##_message, aad, AAD) == TR_OK &&                   \
+      crypt(&mode##_message, out, from, first) == TR_OK &&                                         \
+      crypt(&mode##_message, out + (first), from + (first), len - (first)) == TR_OK)               \
+         ? (end)                                                                                   \
+         : TR_ERR_STATE)
+CALL(gcm_pieces, PIECES(gcm, tr_gcm_start(&gcm_message, &gcm, iv, 12), FIRST, tr_gcm_encrypt, text,
+                        tr_gcm_tag(&gcm_message, tag, CUT)))
+CALL(gcm_check, PIECES(gcm, tr_gcm_start(&gcm_message, &gcm, iv, 12), FIRST, tr_gcm_decrypt, sealed,
+                       tr_gcm_check(&gcm_message, forged, CUT)) != TR_ERR_TAG)
+CALL(ccm_pieces, PIECES(ccm, tr_ccm_start(&ccm_message, &ccm, iv, 12, CUT, AAD, len), FIRST,
+                        tr_ccm_encrypt, text, tr_ccm_tag(&ccm_message, tag)))
+CALL(ccm_check, PIECES(ccm, tr_ccm_start(&ccm_message, &ccm, iv, 12, CUT, AAD, len), FIRST,
+                       tr_ccm_decrypt, sealed, tr_ccm_check(&ccm_message, forged)) != TR_ERR_TAG)
+CALL(ocb_pieces, PIECES(ocb, tr_ocb_start(&ocb_message, &ocb, iv, 12, CUT), 16, tr_ocb_encrypt,
+                        text, tr_ocb_tag(&ocb_message, tag)))
+CALL(ocb_check, PIECES(ocb, tr_ocb_start(&ocb_message, &ocb, iv, 12, CUT), 16, tr_ocb_decrypt,
+                       sealed, tr_ocb_check(&ocb_message, forged)) != TR_ERR_TAG)
+CALL(siv_pieces,
+     tr_siv_start(&siv_message, &siv) == TR_OK && tr_siv_aad(&siv_message, aad, AAD) == TR_OK
+         ? tr_siv_encrypt(&siv_message, out, text, len, tag)
+         : TR_ERR_STATE)
+CALL(gcm_siv_pieces, tr_gcm_siv_start(&gcm_siv_message, &gcm_siv, iv) == TR_OK &&
+                             tr_gcm_siv_aad(&gcm_siv_message, aad, AAD) == TR_OK
+                         ? tr_gcm_siv_encrypt(&gcm_siv_message, out, text, len, tag)
+                         : TR_ERR_STATE)
+CALL(cmac_pieces, tr_cmac_start(&cmac_message, &cmac) == TR_OK &&
+                          tr_cmac_update(&cmac_message, text, FIRST) == TR_OK &&
+                          tr_cmac_update(&cmac_message, text + FIRST, len - FIRST) == TR_OK
+                      ? tr_cmac_tag(&cmac_message, tag, CUT)
+                      : TR_ERR_STATE)
+
+static enum tr_status many(bool own)
+{
+    static struct tr_stream jobs[JOBS];
+    memset(ivs, 7, sizeof(ivs));
+    const size_t n = len / JOBS / 16 * 16;
+    for (unsigned i = 0; i < JOBS; i++)
+        jobs[i] = (struct tr_stream){own ? &others[i] : &aes, ivs[i], out + i * n, text + i * n,
+                                     n - 16 * (i % 3)};
+    return tr_cbc_encrypt_many(jobs, JOBS);
+}
+CALL(one_key, many(false))
+CALL(own_keys, many(true))
+
+/* ---- The search ---- */
+
+static uint8_t stack[128 * 1024] __attribute__((aligned(4096)));
+static ucontext_t test_context, call_context;
+
+/* The halves of the secrets, in a hash table. Each has the index of its secret and a kind. */
+#define SLOTS 32768u
+static struct slot {
+    uint64_t half;
+    unsigned secret;
+} slots[SLOTS];
+static struct secret {
+    const char *what;
+    bool found;
+} secrets[4096];
+static unsigned count;
+
+static struct slot *slot_of(uint64_t half)
+{
+    unsigned i = (unsigned)(half * 0x9e3779b97f4a7c15u >> 40) % SLOTS;
+    while (slots[i].half != 0 && slots[i].half != half)
+        i = (i + 1) % SLOTS;
+    return &slots[i];
+}
+
+static void add_half(const uint8_t bytes[8])
+{
+    uint64_t half;
+    memcpy(&half, bytes, 8);
+    for (unsigned i = 0; i < 2; i++, half = __builtin_bswap64(half))
+        if (half != 0)
+            *slot_of(half) = (struct slot){half, count};
+}
+
+/* Adds a secret of 8 to 16 bytes. */
+static void add(const char *what, const uint8_t *bytes, size_t n)
+{
+    add_half(bytes);
+    add_half(bytes + n - 8);
+    if (n == 16) {
+        uint8_t lane[2][8]; /* as load_lane() in bitslice.c spreads a block */
+        for (unsigned i = 0; i < 4; i++) {
+            lane[0][2 * i] = bytes[i];
+            lane[0][2 * i + 1] = bytes[8 + i];
+            lane[1][2 * i] = bytes[4 + i];
+            lane[1][2 * i + 1] = bytes[12 + i];
+        }
+        add_half(lane[0]);
+        add_half(lane[1]);
+    }
+    secrets[count++] = (struct secret){what, false};
+}
+
+static void add_all(const char *what, const uint8_t *bytes, size_t n)
+{
+    for (; n >= 8; n -= n < 16 ? n : 16, bytes += 16)
+        add(what, bytes, n < 16 ? n : 16);
+}
+
+static void add_round_keys(const struct tr_aes_key *key)
+{
+    for (unsigned i = 0; i <= key->rounds; i++)
+        add("round key", key->enc[i], 16);
+    for (unsigned i = 1; i < key->rounds; i++)
+        add("round key", key->dec[i], 16);
+}
+
+static void add_xor(const char *what, const uint8_t *a, const uint8_t *b, size_t n)
+{
+    static uint8_t both[LEN];
+    for (size_t i = 0; i < n; i++)
+        both[i] = a[i] ^ b[i];
+    add_all(what, both, n);
+}
+
+static void store_be(uint8_t p[4], size_t v)
+{
+    for (unsigned i = 0; i < 4; i++)
+        p[i] = (uint8_t)(v >> (24 - 8 * i));
+}
+
+static bool encrypted(const struct tr_aes_key *key, uint8_t block[16])
+{
+    return tr_ecb_encrypt(key, block, block, 16) == TR_OK;
+}
+
+/* What a call must not leave. */
+enum {
+    STREAM = 1,  /* keystream: text XOR ciphertext */
+    PLAIN = 2,   /* the plaintext */
+    GCM = 4,     /* the hash subkey, the encrypted J0, the whole tag, the last keystream block */
+    CCM = 8,     /* the encrypted counter block 0, the last keystream block */
+    OCB = 16,    /* L_*, L_$, L_0, Ktop, the offsets, and the keystream of the last bytes */
+    CMAC = 32,   /* E(0), the subkeys, the whole tag */
+    SIV = 64,    /* the CMAC of the AAD, and the variable D of S2V */
+    TWEAK = 128, /* the tweaks */
+    SMALL = 256, /* keystream of CFB8, and of CFB1 at whole bytes */
+    CFB = 512,   /* the last keystream block */
+    CTR = 1024,  /* the last keystream block */
+    DECRYPTS = 2048, /* the call reads `sealed`, which the call before it wrote */
+};
+
+static bool add_secrets(unsigned kinds)
+{
+    uint8_t block[16] = {0}, whole[16], mask[16] = {0}, last[16] = {0};
+    bool right = true;
+    memset(slots, 0, sizeof(slots));
+    count = 0;
+    add_round_keys(&aes);
+    add_round_keys(&xts.tweak);
+    for (unsigned i = 0; i < JOBS; i++)
+        add_round_keys(&others[i]);
+    if (kinds & PLAIN)
+        add_all("plaintext", text, len);
+    if (kinds & STREAM)
+        add_xor("keystream", text, sealed, len);
+    if (kinds & GCM) {
+        memcpy(last, first_iv, 12);
+        store_be(last + 12, 2 + len / 16);
+        memcpy(mask, first_iv, 12);
+        mask[15] = 1;
+        right &= encrypted(&aes, block) && encrypted(&aes, mask) &&
+                 tr_gcm_seal(&gcm, first_iv, 12, aad, AAD, out, text, len, whole, 16) == TR_OK;
+        add("H", block, 16);
+        add("tag mask", mask, 16);
+        add("tag", whole + CUT, 10);
+        add_xor("GHASH", whole, mask, 16);
+    }
+    if (kinds & CCM) {
+        mask[0] = last[0] = 2;
+        memcpy(mask + 1, first_iv, 12);
+        memcpy(last + 1, first_iv, 12);
+        last[14] = (uint8_t)((1 + len / 16) >> 8);
+        last[15] = (uint8_t)(1 + len / 16);
+        right &= encrypted(&aes, mask);
+        add("tag mask", mask, 16);
+    }
+    if (kinds & CTR) {
+        memcpy(last, first_iv, 12);
+        store_be(last + 12, len / 16);
+    }
+    if (kinds & (GCM | CCM | CTR)) { /* also of the bytes after the end of the text */
+        right &= encrypted(&aes, last);
+        add("keystream", last, 16);
+    }
+    if (kinds & OCB) {
+        uint8_t offset[16], top[16] = {CUT * 8 << 1, 0, 0, 1};
+        memcpy(top + 4, first_iv, 12);
+        top[15] &= 0xc0;
+        right &=
+            encrypted(&aes, top) && tr_ocb_start(&ocb_message, &ocb, first_iv, 12, CUT) == TR_OK;
+        add("Ktop", top, 16);
+        memcpy(offset, ocb_message.run.offset, 16);
+        for (size_t i = 1; i <= len / 16; i++) {
+            add("offset", offset, 16);
+            for (unsigned j = 0; j < 16; j++)
+                offset[j] ^= ocb.l[__builtin_ctzll(i)][j];
+        }
+        add("offset", offset, 16);
+        add_xor("keystream", text + WHOLE, sealed + WHOLE, len % 16);
+        add("L_*", ocb.l_star, 16);
+        add("L_$", ocb.l_dollar, 16);
+        add("L_0", ocb.l[0], 16);
+    }
+    if (kinds & CMAC) {
+        right &= encrypted(&aes, block) && tr_cmac_sign(&cmac, text, len, whole, 16) == TR_OK;
+        add("E(0)", block, 16);
+        add("subkey", cmac.subkey[0], 16);
+        add("subkey", cmac.subkey[1], 16);
+        add("tag", whole + CUT, 10);
+    }
+    for (size_t i = 0; kinds & SMALL && i <= len; i++) {
+        uint8_t string[16 + sizeof(sealed)];
+        memcpy(string, first_iv, 16);
+        memcpy(string + 16, sealed, len);
+        memcpy(block, string + i, 16);
+        right &= encrypted(&aes, block);
+        add("keystream", block, 16);
+    }
+    if (kinds & CFB) {
+        memcpy(last, sealed + WHOLE - 16, 16);
+        right &= encrypted(&aes, last);
+        add("keystream", last, 16);
+    }
+    if (kinds & SIV) {
+        uint8_t d[16];
+        right &= tr_cmac_sign(&siv.mac, aad, AAD, whole, 16) == TR_OK;
+        tr_double(d, siv.zero);
+        tr_xor_block(d, d, whole);
+        add("CMAC of the AAD", whole, 16);
+        add("D of S2V", d, 16);
+        tr_double(d, d);
+        add("D of S2V", d, 16);
+    }
+    if (kinds & TWEAK) {
+        memcpy(block, first_iv, 16);
+        right &= encrypted(&xts.tweak, block);
+        for (size_t i = 0; i <= len; i += 16, tr_xts_double(block, block))
+            add("tweak", block, 16);
+    }
+    return right;
+}
+
+static bool run(void (*call)(void))
+{
+    memset(stack, 0, sizeof(stack));
+    if (getcontext(&call_context) != 0)
+        return false;
+    call_context.uc_stack.ss_sp = stack;
+    call_context.uc_stack.ss_size = sizeof(stack);
+    call_context.uc_link = &test_context;
+    makecontext(&call_context, call, 0);
+    return swapcontext(&test_context, &call_context) == 0 && good;
+}
+
+/* Sets `found` of each secret on the stack. Returns their number. */
+static unsigned search(void)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i + 8 <= sizeof(stack); i++) {
+        uint64_t half;
+        memcpy(&half, stack + i, 8);
+        if (half == 0)
+            continue;
+        const struct slot *s = slot_of(half);
+        if (s->half == half && !secrets[s->secret].found) {
+            secrets[s->secret].found = true;
+            n++;
+        }
+    }
+    return n;
+}
+
+static const struct {
+    const char *name;
+    void (*call)(void);
+    unsigned kinds;
+    const char *spills;  /* the values that the call may leave, */
+    tr_features feature; /* and how many: with this feature of the backend, and without */
+    unsigned with, without;
+    size_t shortest, longest;
+} calls[] = {
+#define NONE                                  "", 0, 0, 0
+#define SPILL(values, feature, with, without) #values, TR_FEATURE_##feature, with, without
+#define ROW(name, kinds, spill, ...)                                                               \
+    {                                                                                              \
+#        name, name, kinds, spill, __VA_ARGS__                                                     \
+    }
+    ROW(ecb_encrypt, PLAIN, NONE, 16, LEN),
+    ROW(ecb_decrypt, PLAIN | DECRYPTS, NONE, 16, LEN),
+    ROW(cbc_encrypt, PLAIN, NONE, 16, LEN),
+    ROW(cbc_decrypt, PLAIN | DECRYPTS, SPILL(plaintext, AES, 1, 1), 16, LEN),
+    ROW(cs1_encrypt, PLAIN, NONE, 16, LEN),
+    ROW(cs1_decrypt, PLAIN | DECRYPTS, SPILL(plaintext, AES, 1, 1), 16, LEN),
+    ROW(cs3_encrypt, PLAIN, NONE, 16, LEN),
+    ROW(cs3_decrypt, PLAIN | DECRYPTS, SPILL(plaintext, AES, 1, 1), 16, LEN),
+    ROW(cfb_encrypt, PLAIN | STREAM, SPILL(plaintext, AES, 1, 1), 0, LEN),
+    ROW(cfb_decrypt, PLAIN | CFB | STREAM | DECRYPTS, NONE, 0, LEN),
+    ROW(ofb, PLAIN | STREAM, NONE, 0, LEN),
+    ROW(ctr, PLAIN | STREAM | CTR, NONE, 0, LEN),
+    ROW(cfb8_encrypt, PLAIN | SMALL, NONE, 0, 407),
+    ROW(cfb8_decrypt, PLAIN | SMALL | DECRYPTS, NONE, 0, 407),
+    ROW(cfb1_encrypt, PLAIN | SMALL, NONE, 0, 407),
+    ROW(cfb1_decrypt, PLAIN | SMALL | DECRYPTS, NONE, 0, 407),
+    ROW(kw_wrap, PLAIN, NONE, 0, 407),
+    ROW(kw_unwrap, PLAIN | DECRYPTS, NONE, 0, 407),
+    ROW(kwp_wrap, PLAIN, NONE, 0, 407),
+    ROW(kwp_unwrap, PLAIN | DECRYPTS, NONE, 0, 407),
+    ROW(xts_encrypt, PLAIN | TWEAK, SPILL(tweak, AES, 32, 1), 16, LEN),
+    ROW(xts_decrypt, PLAIN | TWEAK | DECRYPTS, SPILL(tweak, AES, 32, 1), 16, LEN),
+    ROW(xts_units, PLAIN | TWEAK, NONE, 16, LEN),
+    ROW(gcm_seal, PLAIN | STREAM | GCM, SPILL(tag mask, CLMUL, 1, 0), 0, LEN),
+    ROW(gcm_open, PLAIN | STREAM | GCM | DECRYPTS, SPILL(tag mask, CLMUL, 1, 0), 0, LEN),
+    ROW(gcm_refuse, PLAIN | STREAM | GCM | DECRYPTS, SPILL(tag mask, CLMUL, 1, 0), 0, LEN),
+    ROW(gcm_pieces, PLAIN | STREAM | GCM, NONE, 0, LEN),
+    ROW(gcm_check, PLAIN | STREAM | GCM | DECRYPTS, NONE, 0, LEN),
+    ROW(ccm_seal, PLAIN | STREAM | CCM, NONE, 0, LEN),
+    ROW(ccm_open, PLAIN | STREAM | CCM | DECRYPTS, NONE, 0, LEN),
+    ROW(ccm_refuse, PLAIN | STREAM | CCM | DECRYPTS, NONE, 0, LEN),
+    ROW(ccm_pieces, PLAIN | STREAM | CCM, SPILL(plaintext, AES, 1, 1), 0, LEN),
+    ROW(ccm_check, PLAIN | STREAM | CCM | DECRYPTS, SPILL(plaintext, AES, 1, 1), 0, LEN),
+    ROW(ocb_seal, PLAIN | OCB, SPILL(plaintext or offset, AES, 5, 0), 0, LEN),
+    ROW(ocb_open, PLAIN | OCB | DECRYPTS, SPILL(plaintext or offset, AES, 5, 0), 0, LEN),
+    ROW(ocb_refuse, PLAIN | OCB | DECRYPTS, SPILL(plaintext or offset, AES, 5, 0), 0, LEN),
+    ROW(ocb_pieces, PLAIN | OCB, SPILL(plaintext or offset, AES, 5, 0), 0, LEN),
+    ROW(ocb_check, PLAIN | OCB | DECRYPTS, SPILL(plaintext or offset, AES, 5, 0), 0, LEN),
+    ROW(siv_seal, PLAIN | STREAM | CMAC | SIV, NONE, 0, LEN),
+    ROW(siv_open, PLAIN | STREAM | CMAC | SIV | DECRYPTS, NONE, 0, LEN),
+    ROW(siv_refuse, PLAIN | STREAM | CMAC | SIV | DECRYPTS, NONE, 0, LEN),
+    ROW(siv_pieces, PLAIN | STREAM | CMAC | SIV, NONE, 0, LEN),
+    ROW(gcm_siv_seal, PLAIN | STREAM, NONE, 0, LEN),
+    ROW(gcm_siv_open, PLAIN | STREAM | DECRYPTS, NONE, 0, LEN),
+    ROW(gcm_siv_refuse, PLAIN | STREAM | DECRYPTS, NONE, 0, LEN),
+    ROW(gcm_siv_pieces, PLAIN | STREAM, NONE, 0, LEN),
+    ROW(cmac_sign, CMAC, NONE, 0, LEN),
+    ROW(cmac_verify, CMAC, NONE, 0, LEN),
+    ROW(cmac_pieces, CMAC, NONE, 0, LEN),
+    ROW(cipher_ctr, PLAIN | STREAM | CTR, NONE, 0, LEN),
+    ROW(cipher_ofb, PLAIN | STREAM, NONE, 0, LEN),
+    ROW(cipher_cfb, PLAIN | STREAM, SPILL(plaintext, AES, 1, 1), 0, LEN),
+    ROW(cipher_cbc, PLAIN, NONE, 0, LEN),
+    ROW(cipher_cbc_decrypt, PLAIN | DECRYPTS, SPILL(plaintext, AES, 1, 1), 0, LEN),
+    ROW(set_key, 0, NONE, 0, 40),
+    ROW(set_gcm_key, GCM, NONE, 0, 40),
+    ROW(one_key, PLAIN, NONE, 4000, LEN),
+    ROW(own_keys, PLAIN, NONE, 4000, LEN),
+};
+#define CALLS (sizeof(calls) / sizeof(*calls))
+
+/* ---- The test ---- */
+
+static bool set_keys(const struct tr_backend *b, size_t key_len)
+{
+    bool set = tr_aes_set_key(&aes, b, raw, key_len) == TR_OK &&
+               tr_gcm_set_key(&gcm, b, raw, key_len) == TR_OK &&
+               tr_xts_set_key(&xts, b, raw, key_len == 24 ? 32 : 2 * key_len) == TR_OK &&
+               tr_ccm_set_key(&ccm, b, raw, key_len) == TR_OK &&
+               tr_ocb_set_key(&ocb, b, raw, key_len) == TR_OK &&
+               tr_siv_set_key(&siv, b, raw, 2 * key_len) == TR_OK &&
+               tr_gcm_siv_set_key(&gcm_siv, b, raw, key_len) == TR_OK &&
+               tr_cmac_set_key(&cmac, b, raw, key_len) == TR_OK;
+    for (unsigned i = 0; set && i < JOBS; i++) {
+        uint8_t other[32];
+        memcpy(other, raw + 7, 32);
+        other[0] ^= (uint8_t)i;
+        set = tr_aes_set_key(&others[i], b, other, key_len) == TR_OK;
+    }
+    return set;
+}
+
+static bool leaves_nothing(size_t key_len, size_t c)
+{
+    /* The call first runs on the normal stack, because the first multi-buffer call also runs
+     * known-answer tests, and a GCM call may compute powers of H. */
+    calls[c].call();
+    if (!(calls[c].kinds & DECRYPTS) && good)
+        memcpy(sealed, out, sizeof(sealed));
+    if (!good || !add_secrets(calls[c].kinds) || !run(calls[c].call)) {
+        tap_diag("%s, %zu bytes: the call fails", calls[c].name, len);
+        return false;
+    }
+    search();
+    bool right = true;
+    for (unsigned i = 0; i < count; i++) {
+        const char *what = secrets[i].what;
+        unsigned n = 0, most = 0;
+        if (!secrets[i].found)
+            continue;
+        for (unsigned j = 0; j < count; j++) /* all of one kind at once */
+            if (secrets[j].found && strcmp(secrets[j].what, what) == 0) {
+                n++;
+                secrets[j].found = false;
+            }
+        if (strcmp(what, "round key") == 0)
+            most = aes.rounds - 3;
+        else if (strstr(calls[c].spills, what) != NULL)
+            most = aes.backend->features & calls[c].feature ? calls[c].with : calls[c].without;
+        if (n <= most)
+            continue;
+        right = false;
+        tap_diag("%s, %zu-bit key, %zu bytes: leaves %u times: %s", calls[c].name, 8 * key_len, len,
+                 n, what);
+    }
+    return right;
+}
+
+static void test_backend(const struct tr_backend *b)
+{
+    static const size_t lengths[] = {40, 407, 4077, LEN};
+    unsigned n = 0, right = 0;
+    for (size_t k = 0; k < 3; k++) {
+        if (!set_keys(b, key_lengths[k]))
+            continue;
+        for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+            len = lengths[i];
+            for (size_t c = 0; c < CALLS; c++)
+                if (len >= calls[c].shortest && len <= calls[c].longest)
+                    right += leaves_nothing(key_lengths[k], c), n++;
+        }
+    }
+    tap_ok(n != 0 && right == n, "%s: %u of %u calls leave no secret on the stack",
+           tr_backend_name(b), right, n);
+}
+
+/* Leaves keystream, to test the search. */
+static void leave_half_a_block(void)
+{
+    uint8_t local[1024];
+    memcpy(local + 3, text + 24, 8);
+    __asm__ volatile("" : : "r"(local) : "memory");
+    good = true;
+}
+
+int main(void)
+{
+    const struct tr_backend *b;
+    struct tap_random rng = tap_random(0);
+    tap_plan(1 + backend_count());
+    tap_fill(&rng, text, sizeof(text));
+    tap_fill(&rng, aad, sizeof(aad));
+    tap_fill(&rng, raw, sizeof(raw));
+    tap_fill(&rng, forged, sizeof(forged));
+    len = 40;
+    tap_ok(set_keys(&tr_bitslice, 16) && add_secrets(PLAIN) && run(leave_half_a_block) &&
+               search() == 1,
+           "the search finds half a block on the stack");
+    for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++)
+        if (!backend_skip(b, 1))
+            test_backend(b);
+    return tap_done();
+}

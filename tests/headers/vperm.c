@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The parameters of simd/vperm.h, for 128 bits. */
+#include <stdint.h>
+#include <tmmintrin.h>
+
+#define TR_TARGET __attribute__((target("ssse3")))
+#define KEEP(x)   __asm__("" : "+x"(x))
+typedef uint8_t V __attribute__((vector_size(16)));
+typedef uint32_t words __attribute__((vector_size(16)));
+#define v_lanes(p)          ((V)_mm_load_si128((const __m128i *)(p)))
+#define v_shuffle(x, index) ((V)_mm_shuffle_epi8((__m128i)(x), (__m128i)(index)))
+#define high_nibbles(x)     ((V)((words)(x) >> 4) & 0x0f)
+#define low_nibbles(x)      ((x)&0x0f)
+#include "simd/vperm.h"
