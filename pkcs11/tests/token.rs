@@ -11,7 +11,7 @@ use cryptoki_sys::*;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
-use support::{attribute, mechanism, result, Session, Way};
+use support::{attribute, init_pin, login, logout, mechanism, result, set_pin, Session, Way};
 use tenrounds_pkcs11::keyring::{self, Keyring};
 
 const SLOT: CK_SLOT_ID = 1;
@@ -26,30 +26,6 @@ fn init_token(slot: CK_SLOT_ID, pin: &[u8]) -> Result<(), CK_RV> {
     let len = pin.len() as CK_ULONG;
     let pin = pin.as_ptr().cast_mut();
     result(ck!(C_InitToken(slot, pin, len, label.as_mut_ptr())))
-}
-
-fn login(session: &Session, user: CK_USER_TYPE, pin: &[u8]) -> Result<(), CK_RV> {
-    let (at, len) = (pin.as_ptr().cast_mut(), pin.len() as CK_ULONG);
-    result(ck!(C_Login(session.0, user, at, len)))
-}
-
-fn logout(session: &Session) -> Result<(), CK_RV> {
-    result(ck!(C_Logout(session.0)))
-}
-
-fn init_pin(session: &Session, pin: &[u8]) -> Result<(), CK_RV> {
-    let (at, len) = (pin.as_ptr().cast_mut(), pin.len() as CK_ULONG);
-    result(ck!(C_InitPIN(session.0, at, len)))
-}
-
-fn set_pin(session: &Session, old: &[u8], new: &[u8]) -> Result<(), CK_RV> {
-    result(ck!(C_SetPIN(
-        session.0,
-        old.as_ptr().cast_mut(),
-        old.len() as CK_ULONG,
-        new.as_ptr().cast_mut(),
-        new.len() as CK_ULONG
-    )))
 }
 
 fn token_info() -> Result<CK_TOKEN_INFO, CK_RV> {
