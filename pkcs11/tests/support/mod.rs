@@ -139,6 +139,32 @@ pub fn cheap_token(path: &Path, officer: &[u8], user: Option<&[u8]>) {
     std::fs::rename(new, path).unwrap();
 }
 
+/// Starts a child, which has to pass. It ends after a minute if a call hangs.
+pub fn child(run: impl FnOnce()) -> libc::pid_t {
+    // SAFETY: the child calls the module alone, and leaves by _exit().
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: the signal ends the child.
+        unsafe { libc::alarm(60) };
+        let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_ok();
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(i32::from(!passed)) };
+    }
+    child
+}
+
+pub fn passed(what: &str, child: libc::pid_t) {
+    let mut status = 0;
+    // SAFETY: the pointer is valid.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert_eq!(status, 0, "the child failed: {what}");
+}
+
+/// Runs something in a child, which has to pass.
+pub fn forked(what: &str, run: impl FnOnce()) {
+    passed(what, child(run));
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     Encrypt,
