@@ -607,7 +607,7 @@ mod tests {
         assert!(seen[0] >= 5 && seen[1] >= 3, "{what}: {seen:?}");
     }
 
-    /// Gives the token another PIN, whose check costs little.
+    /// Gives the token PINs whose check costs little.
     fn cheapen(token: &Token, master: &MasterKey) {
         let mut contents = contents(token);
         let (memory, passes, lanes) = (8, 1, 1);
@@ -624,6 +624,7 @@ mod tests {
         };
         contents.security_officer = wrap(b"officer", Role::SecurityOfficer);
         contents.user = Some(wrap(b"1234", Role::User));
+        contents.wrong_pins = [0; 2];
         let lock = file::lock(token.path()).unwrap();
         token.write(&lock, master, &mut contents).unwrap();
     }
@@ -632,7 +633,9 @@ mod tests {
     fn killed_at_each_step_objects_are_whole() {
         let folder = Folder::new("killed");
         let (token, user) = folder.initialized();
-        token.add(&user, true, b"before").unwrap();
+        cheapen(&token, &user);
+        // A child has no master key of its parent's.
+        let again = || token.login(Role::User, b"1234").unwrap();
         let objects = || {
             let opened = opened(&token, &user);
             let texts = opened.into_iter().map(|(_, text)| text);
@@ -656,7 +659,7 @@ mod tests {
         killed_at_each_step(
             "add",
             prepare,
-            || token.add(&user, true, b"three").is_ok(),
+            || token.add(&again(), true, b"three").is_ok(),
             || changed_to(&[b"one", b"two", b"three"]),
         );
         let second = || contents(&token).records[1].clone();
@@ -665,14 +668,14 @@ mod tests {
             prepare,
             || {
                 let of = (second().id, second().nonce);
-                matches!(token.replace(&user, of, false, b"2"), Ok((true, ..)))
+                matches!(token.replace(&again(), of, false, b"2"), Ok((true, ..)))
             },
             || changed_to(&[b"one", b"2"]),
         );
         killed_at_each_step(
             "remove",
             prepare,
-            || matches!(token.remove(&user, second().id), Ok((true, ..))),
+            || matches!(token.remove(&again(), second().id), Ok((true, ..))),
             || changed_to(&[b"one"]),
         );
     }
@@ -694,7 +697,10 @@ mod tests {
             killed_at_each_step(
                 "set_pin",
                 || cheapen(&token, &user),
-                || token.set_pin(&user, role, b"new pin").is_ok(),
+                || {
+                    let master = token.login(role, old).unwrap();
+                    token.set_pin(&master, role, b"new pin").is_ok()
+                },
                 || {
                     let (old, new) = (opens(role, old), opens(role, b"new pin"));
                     assert!(old != new, "{role:?}: {old} {new}");
@@ -760,8 +766,13 @@ mod tests {
     fn processes_add_at_the_same_time() {
         let folder = Folder::new("processes");
         let (token, user) = folder.initialized();
+        cheapen(&token, &user);
         const EACH: usize = 8;
-        let add = |name: u8| (0..EACH).all(|_| token.add(&user, true, &[name]).is_ok());
+        let add = |name: u8| {
+            killed::AFTER.store(i32::MAX, Ordering::Relaxed); // never, and a login notes no wait
+            let master = token.login(Role::User, b"1234").unwrap();
+            (0..EACH).all(|_| token.add(&master, true, &[name]).is_ok())
+        };
         let children: Vec<_> = (0..16)
             // SAFETY: the child uses only what this thread has, and no lock is held.
             .map(|name| match unsafe { libc::fork() } {
