@@ -429,10 +429,8 @@ impl Logins {
 
     fn unlock(&self) {
         // SAFETY: the descriptor is open.
-        assert_eq!(
-            unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) },
-            0
-        );
+        let unlocked = unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
+        assert_eq!(unlocked, 0);
     }
 
     /// Whether a login waits for the lock, which this holds, or is over.
@@ -509,10 +507,8 @@ fn fork_beside_a_login_that_has_the_lock(path: &Path) {
     let (logins, session) = (Logins::of(path), Session::on(SLOT, true).unwrap());
     let mut ends = [0; 2];
     // SAFETY: the pointer is to two numbers.
-    assert_eq!(
-        unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) },
-        0
-    );
+    let made = unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) };
+    assert_eq!(made, 0);
     // SAFETY: the descriptors are open, and nobody else has them.
     let [mut reads, writes] = ends.map(|end| unsafe { std::fs::File::from_raw_fd(end) });
     let child = std::thread::scope(|scope| {

@@ -532,7 +532,8 @@ impl Model {
         let seen = self.objects.iter().filter(|o| self.sees(o));
         let mut expected: Vec<&str> = seen.filter(of_label).map(|o| &o.label[..]).collect();
         let mut labels: Vec<&str> = found.iter().map(|(label, _)| &label[..]).collect();
-        (expected.sort_unstable(), labels.sort_unstable());
+        expected.sort_unstable();
+        labels.sort_unstable();
         assert_eq!(labels, expected, "logged in: {:?}", self.logged_in);
         for (label, handle) in found {
             assert!(!self.dead.contains(&handle), "{label}: {handle} comes back");

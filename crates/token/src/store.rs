@@ -582,9 +582,9 @@ mod tests {
         }
     }
 
-    /// Kills a child at each step of what it runs. Before each, `prepare` makes the token as it was;
-    /// afterwards, `happened` looks whether the change is there, and panics if half of it is. If
-    /// the call has returned, the change has to be there.
+    /// Kills a child at each step of what it runs. Before that, `prepare` makes the token as it
+    /// was; afterwards, `happened` looks whether the change is there, and panics if half of it is.
+    /// If the call has returned, the change has to be there.
     fn killed_at_each_step(
         what: &str,
         mut prepare: impl FnMut(),
