@@ -313,7 +313,11 @@ impl Stored {
         };
         let fits = token::PIN_LEN.contains(&new.len());
         ensure(fits, CKR_PIN_LEN_RANGE)?;
-        let master = self.file.login(role, old).map_err(of_file)?;
+        // CKR_USER_PIN_NOT_INITIALIZED is C_Login's alone (PKCS#11 2.40 section 5.1.6).
+        let master = self.file.login(role, old).map_err(|error| match error {
+            token::Error::NoPin => Error(CKR_PIN_INCORRECT),
+            error => of_file(error),
+        })?;
         let set = self.file.set_pin(&master, role, new);
         set.map_err(of_file)?;
         self.refresh(objects).map(|_| ())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A token with thousands of objects: each is found by its label, and none else. The time is
-//! printed, not tested. TENROUNDS_OBJECTS=10000 for the number that docs/pkcs11.md speaks of.
+//! printed, not tested. TENROUNDS_OBJECTS=10000 makes more of them.
 
 // The time is printed, and the arguments of ck! may be unsafe.
 #![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]
@@ -9,7 +9,7 @@ mod support;
 
 use cryptoki_sys::*;
 use std::time::Instant;
-use support::{attribute, result, Session};
+use support::{attribute, login, result, Session};
 use tenrounds_pkcs11::keyring::{self, KeyType, Keyring, NewKey, Use};
 use token::LABEL_LEN;
 
@@ -59,9 +59,8 @@ fn each_is_found_by_its_label() {
 
     support::initialized();
     let session = Session::on(1, false).unwrap();
-    let (at, len) = (PIN.as_ptr().cast_mut(), PIN.len() as CK_ULONG);
     let begin = Instant::now();
-    result(ck!(C_Login(session.0, CKU_USER, at, len))).unwrap();
+    login(&session, CKU_USER, PIN).unwrap();
     println!("login with {many} objects: {:?}", begin.elapsed());
     let mut seen = std::collections::HashSet::new();
     for n in (0..many).step_by(many / 50) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The module in a process: C_Initialize and C_Finalize, fork() in the middle of operations, and
-//! threads. One test, because it ends the module for the whole process.
+//! The module in a process: C_Initialize and C_Finalize, threads, and fork() in the middle of
+//! operations and of other threads' calls. One test, because it ends the module for the whole process.
 
 // The seed is printed, and the arguments of ck! may be unsafe.
 #![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]
@@ -9,7 +9,8 @@ mod support;
 
 use cryptoki_sys::*;
 use std::ptr::null_mut;
-use support::{mechanism, Session, Way};
+use std::sync::atomic::{AtomicBool, Ordering};
+use support::{forked, mechanism, Session, Way};
 
 fn round_trip(session: &Session, key: CK_ULONG, fill: u8) {
     let iv = [fill; 16];
@@ -60,21 +61,6 @@ fn in_child(parents: CK_SESSION_HANDLE) {
     let key = session.key(CKK_AES, &[1; 16]);
     round_trip(&session, key, 5);
     assert_eq!(ck!(C_Finalize(null_mut())), CKR_OK);
-}
-
-/// Runs something in a child, which has to pass.
-fn forked(what: &str, run: impl FnOnce()) {
-    // SAFETY: the child only calls the module, and leaves by _exit().
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_ok();
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(i32::from(!passed)) };
-    }
-    let mut status = 0;
-    // SAFETY: the pointer is valid.
-    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-    assert_eq!(status, 0, "the child failed: {what}");
 }
 
 /// Forks while every operation of a session is active, and goes on with all in the parent.
@@ -131,6 +117,45 @@ fn in_the_middle_of_operations() {
     assert_eq!(ck!(C_FindObjectsFinal(s)), CKR_OK);
 }
 
+/// Ends threads, also after a panic.
+struct AtEnd<'a>(&'a AtomicBool);
+
+impl Drop for AtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Forks while other threads are inside calls, so that the child's copy has locks that are held.
+fn in_the_middle_of_calls() {
+    let shared = Session::open();
+    let key = shared.key(CKK_AES, &[9; 32]);
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for thread in 0..4u8 {
+            let (ends, shared) = (&ends, &shared);
+            scope.spawn(move || {
+                while !ends.load(Ordering::Relaxed) {
+                    let session = Session::open();
+                    let own = session.key(CKK_AES, &[thread; 16]);
+                    round_trip(&session, own, thread);
+                    round_trip(&session, key, thread);
+                    assert_eq!(ck!(C_FindObjectsInit(session.0, null_mut(), 0)), CKR_OK);
+                    // A call on the session that the main thread forks with.
+                    let unknown = ck!(C_DestroyObject(shared.0, 12345));
+                    assert_eq!(unknown, CKR_OBJECT_HANDLE_INVALID);
+                    assert_eq!(ck!(C_DestroyObject(session.0, own)), CKR_OK);
+                }
+            });
+        }
+        let _ends = AtEnd(&ends);
+        for _ in 0..100 {
+            forked("other threads in calls", || in_child(shared.0));
+        }
+        round_trip(&shared, key, 1);
+    });
+}
+
 #[test]
 fn in_a_process() {
     // SAFETY: the struct is of numbers and bytes.
@@ -141,6 +166,7 @@ fn in_a_process() {
     in_the_middle_of_operations();
     let session = Session::open();
     threads();
+    in_the_middle_of_calls();
     assert_eq!(ck!(C_Finalize(null_mut())), CKR_OK);
     forked("after C_Finalize", || in_child(session.0));
     assert_eq!(ck!(C_CloseSession(session.0)), CKR_CRYPTOKI_NOT_INITIALIZED);

@@ -8,7 +8,7 @@
 mod support;
 
 use cryptoki_sys::*;
-use support::{attribute, result, Session};
+use support::{attribute, login, result, Session};
 use tenrounds_pkcs11::keyring::{self, Keyring};
 use token::LABEL_LEN;
 
@@ -20,8 +20,7 @@ const PIN: &[u8] = b"1234";
 /// What a child does: its exit status is 0 if every call succeeded.
 fn work(number: usize) -> Result<(), CK_RV> {
     let session = Session::on(1, true)?;
-    let (at, len) = (PIN.as_ptr().cast_mut(), PIN.len() as CK_ULONG);
-    result(ck!(C_Login(session.0, CKU_USER, at, len)))?;
+    login(&session, CKU_USER, PIN)?;
     for i in 0..EACH {
         let label = format!("process {number}, key {i}");
         let stored = [(CKA_TOKEN, &[CK_TRUE][..]), (CKA_LABEL, label.as_bytes())];

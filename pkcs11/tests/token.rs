@@ -8,10 +8,13 @@
 mod support;
 
 use cryptoki_sys::*;
-use std::os::fd::AsRawFd;
+use std::io::Read;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
-use support::{attribute, mechanism, result, Session, Way};
+use std::thread::ScopedJoinHandle;
+use support::{attribute, child, forked, init_pin, login, logout, mechanism, passed, result};
+use support::{set_pin, Session, Way};
 use tenrounds_pkcs11::keyring::{self, Keyring};
 
 const SLOT: CK_SLOT_ID = 1;
@@ -26,30 +29,6 @@ fn init_token(slot: CK_SLOT_ID, pin: &[u8]) -> Result<(), CK_RV> {
     let len = pin.len() as CK_ULONG;
     let pin = pin.as_ptr().cast_mut();
     result(ck!(C_InitToken(slot, pin, len, label.as_mut_ptr())))
-}
-
-fn login(session: &Session, user: CK_USER_TYPE, pin: &[u8]) -> Result<(), CK_RV> {
-    let (at, len) = (pin.as_ptr().cast_mut(), pin.len() as CK_ULONG);
-    result(ck!(C_Login(session.0, user, at, len)))
-}
-
-fn logout(session: &Session) -> Result<(), CK_RV> {
-    result(ck!(C_Logout(session.0)))
-}
-
-fn init_pin(session: &Session, pin: &[u8]) -> Result<(), CK_RV> {
-    let (at, len) = (pin.as_ptr().cast_mut(), pin.len() as CK_ULONG);
-    result(ck!(C_InitPIN(session.0, at, len)))
-}
-
-fn set_pin(session: &Session, old: &[u8], new: &[u8]) -> Result<(), CK_RV> {
-    result(ck!(C_SetPIN(
-        session.0,
-        old.as_ptr().cast_mut(),
-        old.len() as CK_ULONG,
-        new.as_ptr().cast_mut(),
-        new.len() as CK_ULONG
-    )))
 }
 
 fn token_info() -> Result<CK_TOKEN_INFO, CK_RV> {
@@ -428,25 +407,49 @@ fn trust(path: &Path) {
     assert_eq!(destroy(&session, wrapper), Ok(()));
 }
 
-/// A login that waits holds up neither C_CloseSession nor C_Finalize.
-fn a_login_that_waits(path: &Path) {
-    let name = path.with_extension("login");
-    let lock = std::fs::File::open(&name).unwrap();
-    let flock = |operation| {
+/// The lock of logins.
+struct Logins {
+    name: PathBuf,
+    file: std::fs::File,
+}
+
+impl Logins {
+    fn of(token: &Path) -> Logins {
+        let name = token.with_extension("login");
+        let file = std::fs::File::open(&name).unwrap();
+        Logins { name, file }
+    }
+
+    /// Returns whether the lock was free.
+    fn lock(&self) -> bool {
         // SAFETY: the descriptor is open.
-        assert_eq!(unsafe { libc::flock(lock.as_raw_fd(), operation) }, 0);
-    };
-    let opened = || {
+        let locked = unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+        locked == 0
+    }
+
+    fn unlock(&self) {
+        // SAFETY: the descriptor is open.
+        let unlocked = unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
+        assert_eq!(unlocked, 0);
+    }
+
+    /// Whether a login waits for the lock, which this holds, or is over.
+    fn is_waited_for(&self, login: &ScopedJoinHandle<'_, Result<(), CK_RV>>) -> bool {
         let links = std::fs::read_dir("/proc/self/fd").unwrap();
         let links = links.filter_map(|link| std::fs::read_link(link.ok()?.path()).ok());
-        links.filter(|link| *link == name).count()
-    };
+        login.is_finished() || links.filter(|link| *link == self.name).count() == 2
+    }
+}
+
+/// A login that waits holds up neither C_CloseSession nor C_Finalize.
+fn a_login_that_waits(path: &Path) {
+    let logins = Logins::of(path);
     for finalizes in [false, true] {
         let session = Session::on(SLOT, true).unwrap();
-        flock(libc::LOCK_EX);
+        assert!(logins.lock());
         let waits = std::thread::scope(|scope| {
             let waits = scope.spawn(|| login(&session, CKU_USER, PIN));
-            while opened() < 2 && !waits.is_finished() {
+            while !logins.is_waited_for(&waits) {
                 std::thread::yield_now();
             }
             let ended = match finalizes {
@@ -455,7 +458,7 @@ fn a_login_that_waits(path: &Path) {
             };
             assert_eq!(ended, CKR_OK);
             assert!(!waits.is_finished());
-            flock(libc::LOCK_UN);
+            logins.unlock();
             waits.join().unwrap()
         });
         if finalizes {
@@ -467,6 +470,73 @@ fn a_login_that_waits(path: &Path) {
         let session = Session::on(SLOT, true).unwrap();
         assert_eq!(state(&session), CKS_RW_PUBLIC_SESSION);
     }
+}
+
+/// A child of fork() has a token of its own, whatever another thread of the parent did.
+fn in_child() {
+    // SAFETY: the struct is of numbers and bytes.
+    let mut info = unsafe { std::mem::zeroed() };
+    assert_eq!(ck!(C_GetInfo(&mut info)), CKR_CRYPTOKI_NOT_INITIALIZED);
+    assert_eq!(ck!(C_Initialize(null_mut())), CKR_OK);
+    let session = Session::on(SLOT, true).unwrap();
+    assert_eq!(state(&session), CKS_RW_PUBLIC_SESSION);
+    assert_eq!(found(&session, b"kept"), Ok(vec![]));
+}
+
+/// Forks while another thread waits in C_Login.
+fn fork_beside_a_login_that_waits(path: &Path) {
+    let (logins, session) = (Logins::of(path), Session::on(SLOT, true).unwrap());
+    assert!(logins.lock());
+    let waits = std::thread::scope(|scope| {
+        let waits = scope.spawn(|| login(&session, CKU_USER, PIN));
+        while !logins.is_waited_for(&waits) {
+            std::thread::yield_now();
+        }
+        forked("a thread waits in C_Login", in_child);
+        assert!(!waits.is_finished());
+        logins.unlock();
+        waits.join().unwrap()
+    });
+    assert_eq!(waits, Ok(()));
+    assert_eq!(found(&session, b"kept").unwrap().len(), 1);
+}
+
+/// Forks while another thread checks a PIN: the child's copy of the lock's descriptor holds up
+/// nobody, although the child lives on.
+fn fork_beside_a_login_that_has_the_lock(path: &Path) {
+    let (logins, session) = (Logins::of(path), Session::on(SLOT, true).unwrap());
+    let mut ends = [0; 2];
+    // SAFETY: the pointer is to two numbers.
+    let made = unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) };
+    assert_eq!(made, 0);
+    // SAFETY: the descriptors are open, and nobody else has them.
+    let [mut reads, writes] = ends.map(|end| unsafe { std::fs::File::from_raw_fd(end) });
+    let child = std::thread::scope(|scope| {
+        let login = scope.spawn(|| login(&session, CKU_USER, PIN));
+        while logins.lock() {
+            logins.unlock();
+            assert!(!login.is_finished(), "the login took no lock");
+            std::thread::yield_now();
+        }
+        let child = child(|| {
+            let writes = writes.as_raw_fd();
+            // SAFETY: the child does not use it.
+            unsafe { libc::close(writes) };
+            reads.read_to_end(&mut Vec::new()).unwrap(); // until the parent closes its end
+            in_child();
+            let session = Session::on(SLOT, true).unwrap();
+            assert_eq!(support::login(&session, CKU_USER, PIN), Ok(()));
+            assert_eq!(found(&session, b"kept").unwrap().len(), 1);
+        });
+        assert_eq!(login.join().unwrap(), Ok(()));
+        child
+    });
+    assert!(logins.lock(), "the child holds the lock of logins");
+    logins.unlock();
+    assert_eq!(logout(&session), Ok(()));
+    drop(writes);
+    passed("a thread checks a PIN", child);
+    assert_eq!(login(&session, CKU_USER, PIN), Ok(()));
 }
 
 /// A damaged file and one of a later version are refused, and stay as they are.
@@ -500,9 +570,7 @@ fn another_process() {
     let session = Session::on(SLOT, true).unwrap();
     assert_eq!(login(&session, CKU_USER, PIN), Ok(()));
     let key = found(&session, b"kept").unwrap()[0];
-    // SAFETY: no other thread holds a lock.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
+    forked("another process", || {
         let changes = || -> Result<(), CK_RV> {
             result(ck!(C_Initialize(null_mut())))?;
             let session = Session::on(SLOT, true)?;
@@ -511,13 +579,8 @@ fn another_process() {
             let kept = found(&session, b"kept")?;
             change(&session, kept[0], CKA_LABEL, b"renamed")
         };
-        // SAFETY: the child ends here.
-        unsafe { libc::_exit(changes().is_err().into()) };
-    }
-    let mut status = 0;
-    // SAFETY: the pointer is valid.
-    unsafe { libc::waitpid(child, &mut status, 0) };
-    assert_eq!(status, 0);
+        assert_eq!(changes(), Ok(()));
+    });
     assert_eq!(found(&session, b"of the child").unwrap().len(), 1);
     // The same object under another label.
     assert_eq!(found(&session, b"renamed"), Ok(vec![key]));
@@ -539,6 +602,8 @@ fn a_token() {
     user_by_name();
     trust(&path);
     a_login_that_waits(&path);
+    fork_beside_a_login_that_waits(&path);
+    fork_beside_a_login_that_has_the_lock(&path);
     profile();
     damaged(&path);
     another_process();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The NIST's and Wycheproof's vectors (tests/vectors/README.md) through Cryptoki: whole and in
-//! random pieces, in place and apart, with the exact room and with a byte too little. A message
-//! that is not valid gives the standard's code and no byte of plaintext.
+//! The vectors of NIST, Wycheproof and, for HMAC, of two RFCs (tests/vectors/README.md) through
+//! Cryptoki: whole and in random pieces, in place and apart, with the exact room and with a byte
+//! too little. A message that is not valid gives the standard's code and no byte of plaintext.
 //!
 //! Left out: Monte Carlo chains (the core's tests have them), CFB1, which Cryptoki lacks, and key
 //! wrap with the inverse cipher, for which it has no mechanism.
@@ -422,12 +422,12 @@ fn key_wrap_with_padding() {
 }
 
 impl Runner {
-    /// A MAC: signed and verified, whole and in two pieces.
-    fn mac(&mut self, case: &Case, m: &CK_MECHANISM) {
+    /// A MAC: signed and verified, whole and in random pieces.
+    fn mac(&mut self, case: &Case, key_type: CK_KEY_TYPE, m: &CK_MECHANISM) {
         let shown = Shown(&case.name);
         self.ran[usize::from(!case.valid)] += 1;
         let message = case.plain.clone().unwrap_or_default();
-        let key = match self.key(CKK_AES, &case.key) {
+        let key = match self.key(key_type, &case.key) {
             Ok(key) => key,
             Err(code) => {
                 assert_eq!((code, case.valid), (CKR_ATTRIBUTE_VALUE_INVALID, false));
@@ -436,18 +436,22 @@ impl Runner {
         };
         let session = self.session.0;
         let m = (m as *const CK_MECHANISM).cast_mut();
-        let at = self.random.usize(0..=message.len());
-        let (one, two) = message.split_at(at);
+        let (mut cut, mut rest) = (Vec::new(), &message[..]);
+        while !rest.is_empty() {
+            let (piece, more) = rest.split_at(self.random.usize(0..=rest.len()));
+            cut.push(piece);
+            rest = more;
+        }
         let pointer = |bytes: &[u8]| (bytes.as_ptr().cast_mut(), bytes.len() as CK_ULONG);
         let (data, len) = pointer(&message);
         if case.valid {
-            let mut tag = [0xaa; 16];
+            let mut tag = [0xaa; 64];
             let mut n = tag.len() as CK_ULONG;
             result(ck!(C_SignInit(session, m, key))).unwrap();
             result(ck!(C_Sign(session, data, len, tag.as_mut_ptr(), &mut n))).unwrap();
             assert_eq!(tag[..n as usize], case.tag);
             result(ck!(C_SignInit(session, m, key))).unwrap();
-            for (piece, len) in [pointer(one), pointer(two)] {
+            for (piece, len) in cut.iter().map(|piece| pointer(piece)) {
                 result(ck!(C_SignUpdate(session, piece, len))).unwrap();
             }
             result(ck!(C_SignFinal(session, null_mut(), &mut n))).unwrap();
@@ -458,13 +462,21 @@ impl Runner {
         result(ck!(C_VerifyInit(session, m, key))).unwrap();
         let whole = result(ck!(C_Verify(session, data, len, tag, tag_len)));
         result(ck!(C_VerifyInit(session, m, key))).unwrap();
-        for (piece, len) in [pointer(one), pointer(two)] {
+        for (piece, len) in cut.iter().map(|piece| pointer(piece)) {
             result(ck!(C_VerifyUpdate(session, piece, len))).unwrap();
         }
         let pieces = result(ck!(C_VerifyFinal(session, tag, tag_len)));
         assert_eq!(whole, pieces);
         match case.valid {
-            true => assert_eq!(whole, Ok(())),
+            true => {
+                assert_eq!(whole, Ok(()));
+                let mut wrong = case.tag.clone();
+                wrong[self.random.usize(0..case.tag.len())] ^= 1 << self.random.u8(0..8);
+                let (tag, tag_len) = pointer(&wrong);
+                result(ck!(C_VerifyInit(session, m, key))).unwrap();
+                let refused = ck!(C_Verify(session, data, len, tag, tag_len));
+                assert_eq!(refused, CKR_SIGNATURE_INVALID);
+            }
             false => assert!(matches!(
                 whole,
                 Err(CKR_SIGNATURE_INVALID | CKR_SIGNATURE_LEN_RANGE)
@@ -486,8 +498,12 @@ fn cmac() {
     for case in files.iter().flat_map(|file| lines(file)) {
         let len = case.tag.len() as CK_ULONG;
         match case.tag.len() {
-            16 => runner.mac(&case, &mechanism(CKM_AES_CMAC, &[])),
-            1..=15 => runner.mac(&case, &mechanism(CKM_AES_CMAC_GENERAL, bytes_of(&len))),
+            16 => runner.mac(&case, CKK_AES, &mechanism(CKM_AES_CMAC, &[])),
+            1..=15 => runner.mac(
+                &case,
+                CKK_AES,
+                &mechanism(CKM_AES_CMAC_GENERAL, bytes_of(&len)),
+            ),
             _ => assert!(!case.valid, "{}", case.name),
         }
     }
@@ -502,7 +518,7 @@ fn gmac() {
     for case in lines("wycheproof/aes_gmac.txt") {
         let m = mechanism(CKM_AES_GMAC, &case.iv);
         if case.iv.len() == 12 && case.tag.len() == 16 {
-            runner.mac(&case, &m);
+            runner.mac(&case, CKK_AES, &m);
             continue;
         }
         others += 1;
@@ -515,4 +531,44 @@ fn gmac() {
     }
     println!("{others} cases with other IVs");
     runner.done(45, 100);
+}
+
+#[test]
+fn hmac() {
+    let mut runner = Runner::new();
+    let secret = CKK_GENERIC_SECRET;
+    let kinds = [
+        ("rfc2202", "sha1", CKM_SHA_1_HMAC, CKM_SHA_1_HMAC_GENERAL),
+        (
+            "rfc4231",
+            "sha256",
+            CKM_SHA256_HMAC,
+            CKM_SHA256_HMAC_GENERAL,
+        ),
+        (
+            "rfc4231",
+            "sha384",
+            CKM_SHA384_HMAC,
+            CKM_SHA384_HMAC_GENERAL,
+        ),
+        (
+            "rfc4231",
+            "sha512",
+            CKM_SHA512_HMAC,
+            CKM_SHA512_HMAC_GENERAL,
+        ),
+    ];
+    for (folder, hash, whole, general) in kinds {
+        for case in lines(&format!("{folder}/hmac-{hash}.txt")) {
+            runner.mac(&case, secret, &mechanism(whole, &[]));
+            let len = case.tag.len() as CK_ULONG;
+            runner.mac(&case, secret, &mechanism(general, bytes_of(&len)));
+        }
+        let mut truncated = lines("rfc4231/truncated.txt").into_iter();
+        let case = truncated.find(|case| case.name.ends_with(&format!(", {hash}")));
+        let case = case.expect("a case of each hash");
+        let len = case.tag.len() as CK_ULONG;
+        runner.mac(&case, secret, &mechanism(general, bytes_of(&len)));
+    }
+    runner.done(2 * (7 + 3 * 6) + 4, 0);
 }

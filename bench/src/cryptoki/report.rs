@@ -248,7 +248,9 @@ impl Report {
                 process, in turn, in windows of 50 µs.\nTimes are medians; ratios are medians of the \
                 ratios within rounds. Every module's output was\ncompared with the core's. The \
                 core's calls, one directly after the other, overlap in the\nprocessor: most in short \
-                CBC messages, whose blocks wait for each other. Calls of a module hardly\noverlap.\n";
+                CBC messages, whose blocks wait for each other. Calls of a module hardly\noverlap.\n\n\
+                kryoptic is not measured: Debian 12 does not have it. It would have to be built from \
+                its crate,\nwith bindgen, SQLite and OpenSSL.\n";
         for sheet in self.sheets() {
             let _ = writeln!(out, "\n## {}\n\n{}", sheet.title, sheet.remark);
             if !sheet.rows.is_empty() {

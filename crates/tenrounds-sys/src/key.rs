@@ -14,8 +14,33 @@ use std::mem::size_of;
 pub struct Key<'table> {
     mode: Mode,
     object: *mut c_void,
-    layout: Layout,
+    memory: Memory,
     _table: PhantomData<&'table ()>,
+}
+
+/// Memory for a key object: zeros, and how to give it back. Who releases it cleanses it before.
+pub struct Memory {
+    pub at: *mut u8,
+    pub layout: Layout,
+    /// Its argument is a memory that this made.
+    pub release: unsafe fn(&Memory),
+}
+
+impl Memory {
+    /// Of the heap.
+    fn new(layout: Layout) -> Memory {
+        // SAFETY: the size is not zero.
+        let at = unsafe { alloc_zeroed(layout) };
+        if at.is_null() {
+            handle_alloc_error(layout);
+        }
+        Memory {
+            at,
+            layout,
+            // SAFETY: the memory came from alloc_zeroed() with this layout.
+            release: |memory| unsafe { dealloc(memory.at, memory.layout) },
+        }
+    }
 }
 
 // SAFETY: the core shares key objects between threads, and counting tables count atomically.
@@ -45,6 +70,26 @@ impl Key<'static> {
         // SAFETY: the core's tables live as long as the program.
         unsafe { Key::with_table(mode, backend.as_ptr(), raw) }
     }
+
+    /// The size of a mode's key object.
+    pub fn layout(mode: Mode) -> Layout {
+        let (size, _) = object_of(mode).expect("a mode of AES");
+        Layout::from_size_align(size, 64).expect("a small power of two")
+    }
+
+    /// Expands a key into memory of the caller.
+    ///
+    /// # Safety
+    /// The memory has the mode's layout, holds zeros, and is the key's until its release.
+    pub unsafe fn in_memory(
+        mode: Mode,
+        backend: Backend,
+        raw: &[u8],
+        memory: Memory,
+    ) -> Result<Key<'static>> {
+        // SAFETY: the caller's; the core's tables live as long as the program.
+        unsafe { Key::expand(mode, backend.as_ptr(), raw, memory) }
+    }
 }
 
 impl<'table> Key<'table> {
@@ -55,17 +100,23 @@ impl<'table> Key<'table> {
         table: *const tr_backend,
         raw: &[u8],
     ) -> Result<Key<'table>> {
-        let (size, set_key) = object_of(mode).expect("a mode of AES");
-        let layout = Layout::from_size_align(size, 64).expect("a small power of two");
-        // SAFETY: the size is not zero.
-        let object = unsafe { alloc_zeroed(layout) };
-        if object.is_null() {
-            handle_alloc_error(layout);
-        }
+        // SAFETY: the caller's, and the memory is new.
+        unsafe { Key::expand(mode, table, raw, Memory::new(Key::layout(mode))) }
+    }
+
+    /// # Safety
+    /// The table lives for 'table. The memory has the mode's layout, holds zeros, and is the key's.
+    unsafe fn expand(
+        mode: Mode,
+        table: *const tr_backend,
+        raw: &[u8],
+        memory: Memory,
+    ) -> Result<Key<'table>> {
+        let (_, set_key) = object_of(mode).expect("a mode of AES");
         let key = Key {
             mode,
-            object: object.cast(),
-            layout,
+            object: memory.at.cast(),
+            memory,
             _table: PhantomData,
         };
         // SAFETY: the object has the size of the mode's type.
@@ -88,10 +139,10 @@ impl<'table> Key<'table> {
 
 impl Drop for Key<'_> {
     fn drop(&mut self) {
-        // SAFETY: the object came from alloc_zeroed() with this layout.
+        // SAFETY: the memory has this size, and is the key's.
         unsafe {
-            raw::tr_cleanse(self.object, self.layout.size());
-            dealloc(self.object.cast(), self.layout);
+            raw::tr_cleanse(self.object, self.memory.layout.size());
+            (self.memory.release)(&self.memory);
         }
     }
 }

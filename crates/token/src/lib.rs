@@ -2,9 +2,9 @@
 //! Token files of the PKCS#11 module: objects, encrypted under a PIN, in one file.
 //!
 //! [`place`] says where a token lies, [`format`] what its bytes mean, [`pin`] how a PIN leads to
-//! the key of the objects, [`file`] how the file is read and replaced, and [`store`] joins them:
-//! log in, change, read again what another process has written. docs/token-file.md describes the
-//! format.
+//! the key of the objects, [`pages`] where this key is in memory, [`file`] how the file is read and
+//! replaced, and [`store`] joins them: log in, change, read again what another process has written.
+//! docs/token-file.md describes the format.
 //!
 //! A file is never changed in place. Whoever changes it holds a lock, writes a new file beside it,
 //! and renames that. So readers need no lock and see either the old or the new file, whole.
@@ -12,6 +12,7 @@
 mod error;
 mod file;
 pub mod format;
+mod pages;
 mod pin;
 pub mod place;
 mod store;

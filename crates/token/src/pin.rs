@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::format::{Contents, Costs, Nonce, Record, Role, Wrapped, SERIAL_LEN};
+use crate::pages::{pages, Hidden};
 use crate::PIN_LEN;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use catalogue::Mode;
@@ -28,9 +29,10 @@ const MOST_LANES: u32 = MOST_MEMORY / 8;
 
 const TAG_LEN: usize = 16;
 
-/// The key of the objects. It is cleared when it is dropped.
+/// The key of the objects, as it is and expanded, in pages of its own. It is cleared when it is
+/// dropped. A child of fork() has zeros in its place, which open no object and verify no file.
 pub struct MasterKey {
-    raw: Zeroizing<[u8; 32]>,
+    raw: Hidden<32>,
     key: Key<'static>,
 }
 
@@ -96,9 +98,17 @@ pub fn check_len(pin: &[u8]) -> Result<()> {
 
 impl MasterKey {
     pub fn generate(backend: Backend) -> Result<MasterKey> {
-        let raw = Zeroizing::new(random()?);
-        let key = key_of(&raw, backend)?;
-        Ok(MasterKey { raw, key })
+        MasterKey::of(&Zeroizing::new(random()?), backend)
+    }
+
+    fn of(raw: &[u8; 32], backend: Backend) -> Result<MasterKey> {
+        let memory = pages(Key::layout(Mode::GcmSiv)).ok_or(Error::NoMemory)?;
+        // SAFETY: new pages hold zeros, and are the key's alone.
+        let key = unsafe { Key::in_memory(Mode::GcmSiv, backend, raw, memory) };
+        Ok(MasterKey {
+            key: key.map_err(|error| Error::Machine(error.to_string()))?,
+            raw: Hidden::new(raw).ok_or(Error::NoMemory)?,
+        })
     }
 
     /// Seals the master key under a PIN.
@@ -114,7 +124,7 @@ impl MasterKey {
         let (salt, nonce) = (random()?, random()?);
         let key = key_of_pin(pin, &salt, costs, backend)?;
         let p = parameters(&nonce, bound_to(serial, role));
-        let sealed = key.encrypt(&p, &self.raw[..]);
+        let sealed = key.encrypt(&p, &self.raw.bytes()[..]);
         let sealed = sealed.map_err(|error| Error::Machine(error.to_string()))?;
         Ok(Wrapped {
             salt,
@@ -138,8 +148,7 @@ impl MasterKey {
         };
         let opened = Zeroizing::new(opened);
         let raw = Zeroizing::new(opened[..].try_into().expect("32 bytes were wrapped"));
-        let key = key_of(&raw, backend)?;
-        Ok(Some(MasterKey { raw, key }))
+        MasterKey::of(&raw, backend).map(Some)
     }
 
     /// A record of an object, sealed if it is private.

@@ -271,6 +271,9 @@ mod tests {
     static WAITS: Mutex<Vec<(PathBuf, Duration)>> = Mutex::new(Vec::new());
 
     pub fn wait(token: &Path, time: Duration) {
+        if killed::AFTER.load(Ordering::Relaxed) >= 0 {
+            return; // in a child, where the lock may be held for ever
+        }
         WAITS.lock().unwrap().push((token.to_owned(), time));
     }
 
@@ -579,41 +582,197 @@ mod tests {
         }
     }
 
-    #[test]
-    fn killed_at_each_step_nothing_is_lost() {
-        let folder = Folder::new("killed");
-        let (token, user) = folder.initialized();
-        token.add(&user, true, b"before").unwrap();
-        let (mut steps, mut there) = (0, 1);
+    /// Kills a child at each step of what it runs. Before that, `prepare` makes the token as it
+    /// was; afterwards, `happened` looks whether the change is there, and panics if half of it is.
+    /// If the call has returned, the change has to be there.
+    fn killed_at_each_step(
+        what: &str,
+        mut prepare: impl FnMut(),
+        run: impl Fn() -> bool,
+        happened: impl Fn() -> bool,
+    ) {
+        let mut seen = [0; 2]; // by whether the change was there
         loop {
-            let killed = killed_at(steps, || token.add(&user, true, b"after").is_ok());
-            let objects = opened(&token, &user);
-            assert_eq!(objects[0].1, b"before");
-            // The whole change or none of it; all of it, if the call has returned.
-            let added = objects.len() - there;
-            assert!(
-                added <= 1 && (killed || added == 1),
-                "step {steps}: {added}"
-            );
-            assert!(objects[1..].iter().all(|(_, text)| text == b"after"));
-            there = objects.len();
-            // Nothing that the child left holds up the next one.
-            token.add(&user, true, b"after").unwrap();
-            there += 1;
+            prepare();
+            let steps = seen[0] + seen[1];
+            let killed = killed_at(steps, &run);
+            let there = happened();
+            seen[usize::from(there)] += 1;
             if !killed {
+                assert!(there, "{what}: acknowledged and lost");
                 break;
             }
-            steps += 1;
         }
-        assert!(steps >= 6, "{steps} steps");
+        // Before the rename and after it.
+        assert!(seen[0] >= 5 && seen[1] >= 3, "{what}: {seen:?}");
+    }
+
+    /// Gives the token PINs whose check costs little.
+    fn cheapen(token: &Token, master: &MasterKey) {
+        let mut contents = contents(token);
+        let (memory, passes, lanes) = (8, 1, 1);
+        contents.costs = crate::format::Costs {
+            memory,
+            passes,
+            lanes,
+        };
+        let wrap = |pin, role| {
+            let (serial, costs) = (&contents.serial, contents.costs);
+            master
+                .wrap(pin, serial, role, costs, token.backend)
+                .unwrap()
+        };
+        contents.security_officer = wrap(b"officer", Role::SecurityOfficer);
+        contents.user = Some(wrap(b"1234", Role::User));
+        contents.wrong_pins = [0; 2];
+        let lock = file::lock(token.path()).unwrap();
+        token.write(&lock, master, &mut contents).unwrap();
+    }
+
+    #[test]
+    fn killed_at_each_step_objects_are_whole() {
+        let folder = Folder::new("killed");
+        let (token, user) = folder.initialized();
+        cheapen(&token, &user);
+        // A child has no master key of its parent's.
+        let again = || token.login(Role::User, b"1234").unwrap();
+        let objects = || {
+            let opened = opened(&token, &user);
+            let texts = opened.into_iter().map(|(_, text)| text);
+            texts.collect::<Vec<_>>()
+        };
+        // Each time the token has these two: what the child left holds up nobody.
+        let prepare = || {
+            let rest: Vec<u64> = contents(&token).records.iter().map(|r| r.id).collect();
+            for id in rest {
+                token.remove(&user, id).unwrap();
+            }
+            token.add(&user, true, b"one").unwrap();
+            token.add(&user, false, b"two").unwrap();
+        };
+        let is = |expected: &[&[u8]]| objects() == expected;
+        let changed_to = |expected: &[&[u8]]| {
+            let before: [&[u8]; 2] = [b"one", b"two"];
+            assert!(is(&before) || is(expected), "{:?}", objects());
+            is(expected)
+        };
+        killed_at_each_step(
+            "add",
+            prepare,
+            || token.add(&again(), true, b"three").is_ok(),
+            || changed_to(&[b"one", b"two", b"three"]),
+        );
+        let second = || contents(&token).records[1].clone();
+        killed_at_each_step(
+            "replace",
+            prepare,
+            || {
+                let of = (second().id, second().nonce);
+                matches!(token.replace(&again(), of, false, b"2"), Ok((true, ..)))
+            },
+            || changed_to(&[b"one", b"2"]),
+        );
+        killed_at_each_step(
+            "remove",
+            prepare,
+            || matches!(token.remove(&again(), second().id), Ok((true, ..))),
+            || changed_to(&[b"one"]),
+        );
+    }
+
+    #[test]
+    fn killed_at_each_step_a_pin_is_the_old_or_the_new_one() {
+        let folder = Folder::new("killed-pins");
+        let (token, user) = folder.initialized();
+        token.add(&user, true, b"kept").unwrap();
+        let opens = |role, pin: &[u8]| match token.login(role, pin) {
+            Ok(master) => opened(&token, &master)[0].1 == b"kept",
+            Err(Error::WrongPin(_)) => false,
+            Err(error) => panic!("{error}"),
+        };
+        for (role, old) in [
+            (Role::User, &b"1234"[..]),
+            (Role::SecurityOfficer, b"officer"),
+        ] {
+            killed_at_each_step(
+                "set_pin",
+                || cheapen(&token, &user),
+                || {
+                    let master = token.login(role, old).unwrap();
+                    token.set_pin(&master, role, b"new pin").is_ok()
+                },
+                || {
+                    let (old, new) = (opens(role, old), opens(role, b"new pin"));
+                    assert!(old != new, "{role:?}: {old} {new}");
+                    new
+                },
+            );
+        }
+        let count = || contents(&token).wrong_pins[Role::User as usize];
+        let kept = || opened(&token, &user)[0].1 == b"kept";
+        cheapen(&token, &user);
+        let before = std::cell::Cell::new(0);
+        killed_at_each_step(
+            "a wrong PIN",
+            || before.set(count()),
+            || matches!(token.login(Role::User, b"4321"), Err(Error::WrongPin(_))),
+            || {
+                assert!(kept() && (0..=1).contains(&(count() - before.get())));
+                count() > before.get()
+            },
+        );
+        killed_at_each_step(
+            "a right PIN after wrong ones",
+            || assert!(count() > 0 || !opens(Role::User, b"4321")),
+            || token.login(Role::User, b"1234").is_ok(),
+            || {
+                assert!(kept());
+                count() == 0
+            },
+        );
+    }
+
+    #[test]
+    fn killed_at_each_step_a_token_is_whole() {
+        let folder = Folder::new("killed-new");
+        let token = folder.token();
+        let officer = Role::SecurityOfficer;
+        killed_at_each_step(
+            "create",
+            || {
+                let _ = std::fs::remove_file(token.path());
+            },
+            || token.create(&LABEL, b"officer", None).is_ok(),
+            || token.read().unwrap().is_some() && token.login(officer, b"officer").is_ok(),
+        );
+        let master = token.login(officer, b"officer").unwrap();
+        token.add(&master, true, b"old").unwrap();
+        let old = contents(&token);
+        killed_at_each_step(
+            "recreate",
+            || std::fs::write(token.path(), old.encode().unwrap()).unwrap(),
+            || token.recreate(&[b'n'; LABEL_LEN], b"officer", None).is_ok(),
+            || {
+                let now = contents(&token);
+                let master = token.login(officer, b"officer").unwrap();
+                token.verify(&now, &master).unwrap();
+                assert!(now == old || now.records.is_empty() && now.label == [b'n'; LABEL_LEN]);
+                now != old
+            },
+        );
     }
 
     #[test]
     fn processes_add_at_the_same_time() {
         let folder = Folder::new("processes");
         let (token, user) = folder.initialized();
+        cheapen(&token, &user);
         const EACH: usize = 8;
-        let add = |name: u8| (0..EACH).all(|_| token.add(&user, true, &[name]).is_ok());
+        let add = |name: u8| {
+            killed::AFTER.store(i32::MAX, Ordering::Relaxed); // never, and a login notes no wait
+            let master = token.login(Role::User, b"1234").unwrap();
+            (0..EACH).all(|_| token.add(&master, true, &[name]).is_ok())
+        };
         let children: Vec<_> = (0..16)
             // SAFETY: the child uses only what this thread has, and no lock is held.
             .map(|name| match unsafe { libc::fork() } {

@@ -5,8 +5,11 @@
 
 use cryptoki_sys::*;
 use std::ffi::c_void;
+use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
+use token::format::{Costs, Role};
+use token::{Contents, MasterKey, LABEL_LEN};
 
 pub type Rv = std::result::Result<Vec<u8>, CK_RV>;
 
@@ -78,6 +81,88 @@ pub fn result(rv: CK_RV) -> Result<(), CK_RV> {
         CKR_OK => Ok(()),
         rv => Err(rv),
     }
+}
+
+pub fn login(session: &Session, user: CK_USER_TYPE, pin: &[u8]) -> Result<(), CK_RV> {
+    let (at, len) = (pin.as_ptr().cast_mut(), pin.len() as CK_ULONG);
+    result(ck!(C_Login(session.0, user, at, len)))
+}
+
+pub fn logout(session: &Session) -> Result<(), CK_RV> {
+    result(ck!(C_Logout(session.0)))
+}
+
+pub fn init_pin(session: &Session, pin: &[u8]) -> Result<(), CK_RV> {
+    let (at, len) = (pin.as_ptr().cast_mut(), pin.len() as CK_ULONG);
+    result(ck!(C_InitPIN(session.0, at, len)))
+}
+
+pub fn set_pin(session: &Session, old: &[u8], new: &[u8]) -> Result<(), CK_RV> {
+    result(ck!(C_SetPIN(
+        session.0,
+        old.as_ptr().cast_mut(),
+        old.len() as CK_ULONG,
+        new.as_ptr().cast_mut(),
+        new.len() as CK_ULONG
+    )))
+}
+
+/// Writes a token file whose PINs take microseconds to check.
+pub fn cheap_token(path: &Path, officer: &[u8], user: Option<&[u8]>) {
+    const CHEAP: Costs = Costs {
+        memory: 8,
+        passes: 1,
+        lanes: 1,
+    };
+    let backend = tenrounds_sys::select(None, 0).backend.unwrap();
+    let master = MasterKey::generate(backend).unwrap();
+    let serial = format!("{:016x}", fastrand::u64(..)).into_bytes();
+    let serial = serial.try_into().unwrap();
+    let wrap = |pin, role| master.wrap(pin, &serial, role, CHEAP, backend).unwrap();
+    let mut contents = Contents {
+        label: [b' '; LABEL_LEN],
+        serial,
+        costs: CHEAP,
+        wrong_pins: [0; 2],
+        security_officer: wrap(officer, Role::SecurityOfficer),
+        user: user.map(|pin| wrap(pin, Role::User)),
+        next_id: 1,
+        written: 1,
+        records: Vec::new(),
+        seal: Default::default(),
+    };
+    contents.seal = master.sign(&contents).unwrap();
+    let new = path.with_extension("test");
+    std::fs::write(&new, contents.encode().unwrap()).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&new, mode).unwrap();
+    std::fs::rename(new, path).unwrap();
+}
+
+/// Starts a child, which has to pass. It ends after a minute if a call hangs.
+pub fn child(run: impl FnOnce()) -> libc::pid_t {
+    // SAFETY: the child calls the module alone, and leaves by _exit().
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: the signal ends the child.
+        unsafe { libc::alarm(60) };
+        let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_ok();
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(i32::from(!passed)) };
+    }
+    child
+}
+
+pub fn passed(what: &str, child: libc::pid_t) {
+    let mut status = 0;
+    // SAFETY: the pointer is valid.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert_eq!(status, 0, "the child failed: {what}");
+}
+
+/// Runs something in a child, which has to pass.
+pub fn forked(what: &str, run: impl FnOnce()) {
+    passed(what, child(run));
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
