@@ -5,9 +5,9 @@
  */
 #define _GNU_SOURCE
 #define OPENSSL_SUPPRESS_DEPRECATED
-#include "unfinished.h"
-
 #include <openssl/engine.h>
+/* After engine.h, because arguments there have names that are global here. */
+#include "unfinished.h"
 
 int main(void)
 {
