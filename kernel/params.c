@@ -21,6 +21,10 @@ MODULE_PARM_DESC(sabotage,
                  "for tests: backends whose known-answer tests fail, separated by commas");
 #endif
 
+/* Users' builds have this parameter, too. Unlike "sabotage" it gives no wrong results: it only
+ * forces the fallback that every interrupt can force. So the tests can run the installed module and
+ * change the parameter while it is loaded, and root can measure what refused registers cost. Only
+ * root can set it, and `tenrounds doctor` warns if it is set. */
 unsigned int tr_kernel_refuse;
 module_param_named(refuse, tr_kernel_refuse, uint, 0600);
 MODULE_PARM_DESC(refuse,

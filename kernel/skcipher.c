@@ -17,18 +17,14 @@
 #include <crypto/algapi.h>
 #include <crypto/xts.h>
 
-struct xts_keys {
-    struct tr_aes_key data, tweak;
-};
-
 static struct tr_aes_key *key_of(struct crypto_skcipher *tfm)
 {
     return PTR_ALIGN(crypto_skcipher_ctx(tfm), __alignof__(struct tr_aes_key));
 }
 
-static struct xts_keys *xts_keys_of(struct crypto_skcipher *tfm)
+static struct tr_xts_key *xts_keys_of(struct crypto_skcipher *tfm)
 {
-    return PTR_ALIGN(crypto_skcipher_ctx(tfm), __alignof__(struct xts_keys));
+    return PTR_ALIGN(crypto_skcipher_ctx(tfm), __alignof__(struct tr_xts_key));
 }
 
 static int set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
@@ -36,11 +32,11 @@ static int set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
     return tr_aes_set_key(key_of(tfm), tr_kernel_backend, raw, len) == TR_OK ? 0 : -EINVAL;
 }
 
-/* Sets both keys. The kernel allows XTS-AES-192, which IEEE 1619 and tr_xts_set_key() do not
- * allow. */
+/* Sets both keys, but not with tr_xts_set_key(): the kernel allows XTS-AES-192, which IEEE 1619
+ * does not, and has rules of its own for equal halves (xts_verify_key()). */
 static int xts_set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
 {
-    struct xts_keys *keys = xts_keys_of(tfm);
+    struct tr_xts_key *keys = xts_keys_of(tfm);
     int err = xts_verify_key(tfm, raw, len);
 
     if (err != 0)
@@ -229,7 +225,7 @@ static int xctr(struct skcipher_request *req)
 
 /* One data unit of XTS. */
 struct xts_unit {
-    const struct xts_keys *keys;
+    const struct tr_xts_key *keys;
     struct tr_xts_run run; /* the first tweak is computed together with the first blocks */
 };
 
@@ -269,7 +265,7 @@ static void xts_end(struct skcipher_request *req, struct xts_unit *x, int decryp
 
 static int xts(struct skcipher_request *req, int decrypt)
 {
-    const struct xts_keys *keys = xts_keys_of(crypto_skcipher_reqtfm(req));
+    const struct tr_xts_key *keys = xts_keys_of(crypto_skcipher_reqtfm(req));
     struct xts_unit x = {.keys = keys, .run = {.key = &keys->tweak, .unit = req->iv}};
     unsigned int rest = req->cryptlen % TR_BLOCK;
     unsigned int whole = req->cryptlen - (rest != 0 ? TR_BLOCK + rest : 0);
@@ -343,7 +339,7 @@ static struct skcipher_alg algs[] = {
         .chunksize = TR_BLOCK,
     },
     {
-        BASE("xts(aes)", "xts-aes", TR_BLOCK, struct xts_keys),
+        BASE("xts(aes)", "xts-aes", TR_BLOCK, struct tr_xts_key),
         .min_keysize = 2 * AES_MIN_KEY_SIZE,
         .max_keysize = 2 * AES_MAX_KEY_SIZE,
         .setkey = xts_set_key,

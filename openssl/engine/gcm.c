@@ -26,11 +26,29 @@ static uint8_t *iv_of(EVP_CIPHER_CTX *ctx, const struct gcm *g)
     return g->long_iv != NULL ? g->long_iv : tre_evp.iv(ctx);
 }
 
+/* Goes back to the default length. The program's own free() and malloc() may leave this function and
+ * new_long_iv() by longjmp(), so the context must be valid before each call. */
 static void drop_long_iv(struct gcm *g)
 {
-    if (g->long_iv != NULL)
-        tre_evp.clear_free(g->long_iv, (size_t)g->iv_len, __FILE__, __LINE__);
+    uint8_t *const iv = g->long_iv;
+    const int len = g->iv_len;
     g->long_iv = NULL;
+    g->iv_len = DEFAULT_IV;
+    if (iv != NULL)
+        tre_evp.clear_free(iv, (size_t)len, __FILE__, __LINE__);
+}
+
+/* Makes room for an IV that is longer than libcrypto's. */
+static int new_long_iv(struct gcm *g, int len)
+{
+    g->long_iv = NULL;
+    g->iv_len = DEFAULT_IV;
+    g->long_iv = tre_evp.malloc((size_t)len, __FILE__, __LINE__);
+    if (g->long_iv == NULL)
+        return 0;
+    memset(g->long_iv, 0, (size_t)len);
+    g->iv_len = len;
+    return 1;
 }
 
 static int set_iv_len(struct gcm *g, int len)
@@ -39,18 +57,12 @@ static int set_iv_len(struct gcm *g, int len)
         return 0;
     if (len == g->iv_len)
         return 1;
-    drop_long_iv(g);
-    g->iv_len = len;
     /* A new length invalidates the IV. Otherwise, two IVs could be cut to the same nonce. */
     g->iv_set = 0;
-    if (len <= EVP_MAX_IV_LENGTH)
-        return 1;
-    g->long_iv = tre_evp.malloc((size_t)len, __FILE__, __LINE__);
-    if (g->long_iv == NULL) {
-        g->iv_len = DEFAULT_IV;
-        return 0;
-    }
-    memset(g->long_iv, 0, (size_t)len);
+    drop_long_iv(g);
+    if (len > EVP_MAX_IV_LENGTH)
+        return new_long_iv(g, len);
+    g->iv_len = len;
     return 1;
 }
 
@@ -138,10 +150,12 @@ static int copy(const struct gcm *from, EVP_CIPHER_CTX *to)
     tr_gcm_rebind(&g->core, &g->key);
     if (from->long_iv == NULL)
         return 1;
-    g->long_iv = tre_evp.malloc((size_t)from->iv_len, __FILE__, __LINE__);
-    if (g->long_iv == NULL)
+    g->iv_set = g->iv_gen = 0;
+    if (!new_long_iv(g, from->iv_len))
         return 0;
     memcpy(g->long_iv, from->long_iv, (size_t)from->iv_len);
+    g->iv_set = from->iv_set;
+    g->iv_gen = from->iv_gen;
     return 1;
 }
 

@@ -51,12 +51,10 @@ struct trp_gcm {
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
 
-/* Starts a message in the state STREAMING (gcm_message.h). In the state HELD, the message would
- * read the IV later, after next_iv() has incremented it. */
+/* Starts a message that reads the IV now, and not after next_iv() has incremented it. */
 static int start(struct trp_gcm *g)
 {
-    if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len) != TR_OK ||
-        trp_gcm_stream(&g->message) != TR_OK)
+    if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len, 0) != TR_OK)
         return 0;
     g->a.iv_state = TRP_IV_IN_USE;
     return 1;
@@ -150,7 +148,7 @@ static __attribute__((noinline)) int begin(struct trp_gcm *g)
         return 0;
     if (g->a.iv_state == TRP_IV_NONE && (!g->a.encrypt || !generate_iv(g)))
         return 0;
-    if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len) != TR_OK)
+    if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len, 1) != TR_OK)
         return 0;
     g->a.iv_state = TRP_IV_IN_USE;
     return 1;
@@ -228,7 +226,7 @@ static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
                    trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
         if (out == NULL && g->a.iv_state == TRP_IV_GIVEN && g->a.key_set &&
             g->a.iv_len == TRP_GCM_IV && len <= TRP_GCM_HELD_AAD &&
-            trp_gcm_start(&g->message, &g->key, g->a.iv, TRP_GCM_IV) == TR_OK &&
+            trp_gcm_start(&g->message, &g->key, g->a.iv, TRP_GCM_IV, 1) == TR_OK &&
             trp_gcm_aad(&g->message, in, len) == TR_OK) {
             g->a.iv_state = TRP_IV_IN_USE;
             *out_len = len;
@@ -445,7 +443,7 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
 {
     struct trp_gcm *g = ctx;
     g->tls_records = 0;
-    g->message.state = TRP_GCM_IDLE; /* so that no message continues under another key */
+    trp_gcm_abandon(&g->message); /* no message continues under another key */
     return tr_gcm_set_key(&g->key, backend, key, key_len);
 }
 

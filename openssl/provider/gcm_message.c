@@ -29,6 +29,7 @@ static enum tr_status repeat_data(struct trp_gcm_message *m)
     return status;
 }
 
+/* Switches a message to streaming calls. Returns TR_ERR_STATE if no message has started. */
 __attribute__((noinline)) enum tr_status trp_gcm_stream(struct trp_gcm_message *m)
 {
     const int done = m->state == TRP_GCM_DONE;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One GCM message as EVP passes it: start, AAD, data, end.
+ * One GCM message as EVP passes it: trp_gcm_start(), trp_gcm_aad(), trp_gcm_data() and
+ * trp_gcm_end(). A new key abandons it, and a copied context corrects its pointers; no other call
+ * reads or writes its state.
  *
  * The core's one-shot calls take half the time of its streaming calls, and nearly all short
  * messages pass their data in one update. This code therefore holds the IV and the AAD until data
@@ -23,8 +25,9 @@
  *   1) If the data exceeds 1536 bytes, or if the streaming state was restored in one of the 7
  *      messages before. Decryption also needs streaming if the tag is not known or does not match.
  *
- * A message starts in the state HELD, or in STREAMING if its IV length is not 12 bytes. In the
- * state IDLE, no message has started under the current key. The core refuses AAD after data.
+ * A message starts in the state HELD. It starts in STREAMING if its IV length is not 12 bytes, or
+ * if the caller will change the IV at once. In the state IDLE, no message has started under the
+ * current key. The core refuses AAD after data.
  *
  * The usual paths of trp_gcm_start(), trp_gcm_aad(), trp_gcm_data() and trp_gcm_end() are inline,
  * because a function call takes 1 % of the time of a short message.
@@ -69,10 +72,14 @@ struct trp_gcm_message {
 void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *from,
                     const struct tr_gcm_key *key, const uint8_t *iv);
 
-/* Switches a message to streaming calls. Returns TR_ERR_STATE if no message has started. */
-enum tr_status trp_gcm_stream(struct trp_gcm_message *m);
+/* Abandons the message, if there is one: AAD, data and end fail until the next start. */
+static inline void trp_gcm_abandon(struct trp_gcm_message *m)
+{
+    m->state = TRP_GCM_IDLE;
+}
 
 /* The non-inline parts of the functions below. */
+enum tr_status trp_gcm_stream(struct trp_gcm_message *m);
 enum tr_status trp_gcm_more_aad(struct trp_gcm_message *m, const uint8_t *in, size_t len);
 enum tr_status trp_gcm_encrypt(struct trp_gcm_message *m, uint8_t *out, const uint8_t *in,
                                size_t len);
@@ -95,15 +102,16 @@ static inline void trp_gcm_keep(uint8_t *to, const uint8_t *from, size_t len)
     }
 }
 
+/* Starts a message. If `may_hold` is 0, reads the IV now, and otherwise perhaps later. */
 static inline enum tr_status trp_gcm_start(struct trp_gcm_message *m, const struct tr_gcm_key *key,
-                                           const uint8_t *iv, size_t iv_len)
+                                           const uint8_t *iv, size_t iv_len, int may_hold)
 {
     m->key = key;
     m->iv = iv;
     m->iv_len = iv_len;
     m->aad_len = 0;
     m->state = TRP_GCM_HELD;
-    return iv_len == TRP_GCM_IV ? TR_OK : trp_gcm_stream(m);
+    return may_hold && iv_len == TRP_GCM_IV ? TR_OK : trp_gcm_stream(m);
 }
 
 static inline enum tr_status trp_gcm_aad(struct trp_gcm_message *m, const uint8_t *in, size_t len)

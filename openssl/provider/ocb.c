@@ -2,6 +2,7 @@
 /* AES-OCB as EVP defines it. EVP's block size is 16, so update buffers a partial block, and final
  * writes it. The caller sets the tag length before the message; the default is 16. */
 #include "aead.h"
+#include "util.h"
 
 #define MAX_IV 15
 
@@ -41,50 +42,52 @@ static int crypt_failed(const struct trp_ocb *o, enum tr_status status)
                                     : trp_aead_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
+/* Whether this update can be done: `whole` bytes of blocks directly from `in`, to `out` or, if
+ * `before` is TR_BLOCK, behind the buffered block. That block must not overwrite input that has not
+ * been read yet. */
+static int fits(const uint8_t *out, size_t before, const uint8_t *in, size_t whole)
+{
+    if (whole == 0)
+        return 1;
+    return !tr_partial_overlap(out + before, in, whole) &&
+           (before == 0 || out >= in + whole || in >= out + TR_BLOCK);
+}
+
+/* An update that fails changes nothing, so that the caller can repeat it with another buffer. */
 static int data(struct trp_ocb *o, uint8_t *out, size_t *out_len, size_t out_size,
                 const uint8_t *in, size_t len)
 {
-    enum tr_status status = TR_OK;
-    size_t done = 0;
-    if (o->used != 0) {
-        size_t n = TR_BLOCK - o->used < len ? TR_BLOCK - o->used : len;
-        memcpy(o->a.buffer + o->used, in, n);
-        o->used += (unsigned)n;
-        in += n;
-        len -= n;
-        if (o->used < TR_BLOCK) {
-            *out_len = 0;
-            return 1;
-        }
-        if (out_size < TR_BLOCK)
-            return trp_aead_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-        done = TR_BLOCK;
+    const size_t total = o->used + len, before = o->used != 0 ? TR_BLOCK : 0;
+    if (total < TR_BLOCK) {
+        memcpy(o->a.buffer + o->used, in, len);
+        o->used = (unsigned)total;
+        *out_len = 0;
+        return 1;
     }
-    size_t whole = len - len % TR_BLOCK;
-    if (out_size < done + whole)
+    const size_t tail = total % TR_BLOCK, fill = before != 0 ? TR_BLOCK - o->used : 0;
+    const size_t whole = len - fill - tail;
+    if (out_size < total - tail)
         return trp_aead_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    if (done != 0) {
-        uint8_t block[TR_BLOCK];
-        status = crypt(o, block, o->a.buffer, TR_BLOCK);
-        /* The block must not overwrite input that has not been read yet. */
-        if (status == TR_OK && whole != 0 && out < in + whole && in < out + TR_BLOCK)
-            status = TR_ERR_OVERLAP;
-        if (status == TR_OK) {
-            memcpy(o->a.buffer, in + whole, len % TR_BLOCK);
-            memcpy(out, block, TR_BLOCK);
-        }
-        tr_cleanse(block, sizeof(block));
-        if (status != TR_OK)
-            return crypt_failed(o, status);
-    } else if (len != whole) {
-        memcpy(o->a.buffer, in + whole, len - whole);
+    if (!fits(out, before, in + fill, whole))
+        return crypt_failed(o, TR_ERR_OVERLAP);
+    enum tr_status status = TR_OK;
+    uint8_t last[TR_BLOCK];
+    if (tail != 0)
+        memcpy(last, in + len - tail, tail);
+    if (before != 0) {
+        memcpy(o->a.buffer + o->used, in, fill);
+        status = crypt(o, out, o->a.buffer, TR_BLOCK);
     }
-    o->used = len % TR_BLOCK;
-    if (whole != 0)
-        status = crypt(o, out + done, in, whole);
+    if (status == TR_OK && whole != 0)
+        status = crypt(o, out + before, in + fill, whole);
+    if (tail != 0) {
+        memcpy(o->a.buffer, last, tail);
+        tr_cleanse(last, sizeof(last));
+    }
+    o->used = (unsigned)tail;
     if (status != TR_OK)
         return crypt_failed(o, status);
-    *out_len = done + whole;
+    *out_len = total - tail;
     return 1;
 }
 

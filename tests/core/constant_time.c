@@ -8,10 +8,10 @@
  *
  *   test-constant-time [--whole] [BACKEND...]
  *
- * --whole runs all lengths up to 600, which takes hours. The test does not watch the removal of
- * padding, because the caller learns its result and the length anyway. For the same reason a tag
- * check may branch on its result once or twice, to report it and to cleanse the output. A
- * comparison that stops at the first difference would branch more often.
+ * --whole runs all lengths up to 600, which takes hours. A tag check may branch on its result once or
+ * twice, to report it and to cleanse the output, because the caller learns the result anyway. A
+ * comparison that stops at the first difference would branch more often. The same holds for wrong
+ * padding. The test does not watch the removal of right padding, whose length the caller learns.
  */
 #include "aead.h"
 #include "secrets.h"
@@ -24,6 +24,8 @@
 /* Long enough for core/simd/xts_long.h with vectors of 128 and 512 bits. watch_long_messages() has
  * longer data units. */
 #define LONG_UNIT 1600
+
+#define VERDICT 2 /* branches that a check of a tag or of padding may make on its result */
 
 /* Whether to run all lengths up to 600 (--whole) instead of some below 400. */
 static bool whole;
@@ -98,8 +100,6 @@ static bool padded(const struct tr_backend *b, size_t len, bool is_secret, uint8
 }
 
 /* ---- Authenticated modes: key, AAD and text are secret, IV and tag are not ---------------- */
-
-#define VERDICT 2 /* branches that a tag check may make on its result */
 
 /*
  * Functions that call the backend `behind`, and mark public values with published(). SIV and
@@ -506,6 +506,60 @@ static void watch_padded(const struct tr_backend *b, bool *right)
     }
 }
 
+/* Decrypts a block of 16 padding bytes, of which byte `at` has the value `value`, so that the padding
+ * is wrong. Returns the number of uses of secrets, less the VERDICT branches that are allowed. Adds
+ * to *path the hash of the path (path_so_far()). */
+__attribute__((noinline)) static unsigned remove_wrong(const struct tr_backend *b, unsigned at,
+                                                       uint8_t value, uint64_t *path, bool *refused)
+{
+    uint8_t raw[16], block[16], out[16], iv[16] = {0};
+    struct tr_aes_key key;
+    struct tr_cipher c;
+    size_t n = 0;
+    memset(raw, 0x11, sizeof(raw));
+    memset(block, 16, sizeof(block));
+    block[at] = value;
+    aside_begin();
+    *refused &= tr_aes_set_key(&key, b, raw, sizeof(raw)) == TR_OK &&
+                tr_ecb_encrypt(&key, block, block, sizeof(block)) == TR_OK;
+    aside_end();
+    secret(raw, sizeof(raw));
+    *refused &= tr_aes_set_key(&key, b, raw, sizeof(raw)) == TR_OK &&
+                tr_cipher_start(&c, &key, TR_CBC, 1, 1, iv) == TR_OK &&
+                tr_cipher_update(&c, out, &n, block, sizeof(block)) == TR_OK && n == 0;
+    const unsigned before = uses_of_secrets();
+    (void)path_so_far();
+    enum tr_status status = tr_cipher_final(&c, out, &n);
+    *path = path_so_far();
+    const unsigned uses = uses_of_secrets() - before;
+    published(&status, sizeof(status));
+    published(&n, sizeof(n));
+    *refused &= status == TR_ERR_PADDING && n == 0;
+    return uses > VERDICT ? uses - VERDICT : 0;
+}
+
+/* Whether the removal of padding reveals nothing but that the padding is wrong: not which byte is
+ * wrong, nor the number of padding bytes. A byte at the front of the block shows that the loop runs
+ * to the end. */
+static unsigned watch_wrong_padding(const struct tr_backend *b, bool *right)
+{
+    static const struct {
+        unsigned at;
+        uint8_t value;
+    } wrong[] = {{14, 0}, {0, 0}, {7, 17}, {15, 0}, {15, 17}, {15, 15}, {15, 255}};
+    unsigned uses = 0;
+    uint64_t first = 0, path;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        uses += remove_wrong(b, wrong[i].at, wrong[i].value, i == 0 ? &first : &path, right);
+        if (i > 0 && path != first) {
+            tap_diag("the path shows why padding is wrong: byte %u is %u", wrong[i].at,
+                     wrong[i].value);
+            uses++;
+        }
+    }
+    return uses;
+}
+
 /* Watches the code that runs without the functions that by_operations() removes. */
 static unsigned watch_without_whole_calls(const struct tr_backend *b, bool *right)
 {
@@ -527,9 +581,10 @@ static unsigned watch(const struct tr_backend *b, bool *right)
     watch_messages(b, right);
     watch_padded(b, right);
     const unsigned uses = uses_of_secrets() - before;
-    return uses + watch_aeads(b, right) + watch_wrap(b, false, right) + watch_wrap(b, true, right) +
-           watch_cmac(b, right) + watch_many(b, 16, right) + watch_many(b, 24, right) +
-           watch_many(b, 32, right) + watch_xts(b, right) + watch_without_whole_calls(b, right);
+    return uses + watch_wrong_padding(b, right) + watch_aeads(b, right) +
+           watch_wrap(b, false, right) + watch_wrap(b, true, right) + watch_cmac(b, right) +
+           watch_many(b, 16, right) + watch_many(b, 24, right) + watch_many(b, 32, right) +
+           watch_xts(b, right) + watch_without_whole_calls(b, right);
 }
 
 /* Shows that the checker reports a branch and an index on a secret. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Checks that no update, cipher or final function of the provider writes beyond the output size
- * that its caller passes, except in padded key wrap (see beyond()). EVP functions compute that size
+ * that its caller passes, except in padded key wrap (see beyond()). Also checks that an update that
+ * was refused, because its output was too small or overlapped the input, can be repeated. EVP functions compute that size
  * themselves, so the test calls the provider's functions directly. To get these functions, the test
  * registers the module as a built-in provider.
  */
@@ -146,6 +147,82 @@ static bool bounded(const char *name, const struct functions *f)
     return good;
 }
 
+/* ---- Refused updates ------------------------------------------------------------------------- */
+
+static void *begun(const char *name, const struct functions *f, int encrypt)
+{
+    static const uint8_t iv[16] = {4, 5, 6};
+    uint8_t key[64] = {1, 2, 3};
+    const size_t key_len = number(f, OSSL_CIPHER_PARAM_KEYLEN);
+    const size_t iv_len = strstr(name, "CCM") != NULL ? 7 : number(f, OSSL_CIPHER_PARAM_IVLEN);
+    void *ctx = f->newctx(provider_context);
+    key[key_len / 2] = 99; /* XTS refuses equal halves */
+    if (ctx == NULL || !f->init[encrypt](ctx, key, key_len, iv_len != 0 ? iv : NULL, iv_len, NULL))
+        exit(2);
+    return ctx;
+}
+
+/* What an update, another one and final give. */
+struct result {
+    int good[3];
+    size_t n[3];
+    uint8_t out[3][ROOM];
+};
+
+/* Makes an update of `first` bytes, one of `len` bytes, and a final call. Before the second update,
+ * tries the same update with the output size `size`, unless that is ROOM, or with an output that
+ * begins `shift` bytes after the input, unless that is 0. Returns false if this succeeds. */
+static bool refused(const char *name, const struct functions *f, int encrypt, size_t first,
+                    size_t len, size_t size, size_t shift, struct result *r)
+{
+    uint8_t in[2 * ROOM] = {7, 8, 9}, text[MAX_LEN] = {7, 8, 9};
+    size_t n = 0;
+    void *ctx = begun(name, f, encrypt);
+    bool all = true;
+    memset(r, 0, sizeof(*r));
+    if (first != 0)
+        r->good[0] = f->update(ctx, r->out[0], &r->n[0], ROOM, text, first);
+    if (size < ROOM)
+        all = !f->update(ctx, r->out[1], &n, size, text, len);
+    if (shift != 0)
+        all = all && !f->update(ctx, in + shift, &n, ROOM, in, len);
+    r->good[1] = f->update(ctx, r->out[1], &r->n[1], ROOM, text, len);
+    r->good[2] = f->final(ctx, r->out[2], &r->n[2], ROOM);
+    f->freectx(ctx);
+    ERR_clear_error();
+    return all;
+}
+
+static bool repeats_as(const char *name, const struct result *a, const struct result *b,
+                       const char *what, size_t first, size_t len)
+{
+    if (memcmp(a, b, sizeof(*a)) == 0)
+        return true;
+    tap_diag("%s: a repeated update differs, %zu then %zu bytes, first %s", name, first, len, what);
+    return false;
+}
+
+static bool repeatable(const char *name, const struct functions *f)
+{
+    static const size_t lens[] = {1, 11, 16, 24, 27, 32, 40, 64, 80};
+    static struct result plain, again;
+    bool good = true;
+    for (int encrypt = 0; encrypt < 2; encrypt++) {
+        for (size_t first = 0; first < 10; first += 5) {
+            for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+                (void)refused(name, f, encrypt, first, lens[i], ROOM, 0, &plain);
+                for (size_t size = 0; size < lens[i]; size += 5)
+                    if (refused(name, f, encrypt, first, lens[i], size, 0, &again))
+                        good &= repeats_as(name, &plain, &again, "too small", first, lens[i]);
+                for (size_t shift = 1; shift < lens[i]; shift += 5)
+                    if (refused(name, f, encrypt, first, lens[i], ROOM, shift, &again))
+                        good &= repeats_as(name, &plain, &again, "overlapping", first, lens[i]);
+            }
+        }
+    }
+    return good;
+}
+
 int main(void)
 {
     char path[512];
@@ -172,13 +249,14 @@ int main(void)
     unsigned ciphers = 0;
     while (list[ciphers].algorithm_names != NULL)
         ciphers++;
-    tap_plan(ciphers);
+    tap_plan(2 * ciphers);
     for (unsigned i = 0; i < ciphers; i++) {
         char name[64];
         const int len = (int)strcspn(list[i].algorithm_names, ":");
         snprintf(name, sizeof(name), "%.*s", len, list[i].algorithm_names);
         const struct functions f = functions_of(list[i].implementation);
         tap_ok(bounded(name, &f), "%s never writes beyond the output size", name);
+        tap_ok(repeatable(name, &f), "%s: an update that was refused can be repeated", name);
     }
     OSSL_PROVIDER_unload(provider);
     OSSL_LIB_CTX_free(libctx);

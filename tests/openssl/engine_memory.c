@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Runs each scenario again and again, and in each run lets one allocation fail, the engine's or
- * libcrypto's. The scenarios are the load of the engine, messages of every cipher, and TLS records
+ * libcrypto's, or leaves one of the engine's by longjmp(). The scenarios are the load of the engine, messages of every cipher, and TLS records
  * of AES-128-GCM. The expected results come from libcrypto's ciphers.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -119,6 +119,50 @@ static bool record_scenario(const void *arg, struct memory_trace *trace)
     return good;
 }
 
+/* ---- longjmp() ------------------------------------------------------------------------------ */
+
+/* Two contexts that outlive a jump, of which the second becomes a copy of the first. */
+static EVP_CIPHER_CTX *contexts[2];
+
+/* Sets an IV longer than the 16 bytes of libcrypto's contexts, for which the engine allocates. */
+static bool set_and_copy(const void *arg, struct memory_trace *trace)
+{
+    const struct algorithm *a = arg;
+    uint8_t out[DATA + 16];
+    int len;
+    const bool good = begin(contexts[0], a, 1, NULL) &&
+                      GOOD(EVP_CIPHER_CTX_copy(contexts[1], contexts[0])) &&
+                      end(contexts[1], data, DATA, out, &len);
+    if (good)
+        memory_record(trace, out, (size_t)len);
+    return good;
+}
+
+/* Leaves the allocation of a long IV by longjmp(): in the context that gets the IV, or in a copy.
+ * Afterwards both contexts take another key and IV, are right, and can be freed. */
+static bool long_iv_is_left(const struct algorithm *a)
+{
+    static struct memory_trace expected, trace;
+    bool good = true;
+    for (long n = 1; n <= 2; n++) {
+        for (unsigned i = 0; i < 2; i++)
+            contexts[i] = EVP_CIPHER_CTX_new();
+        good = good && memory_leave_at(n, "openssl/engine/", set_and_copy, a);
+        for (unsigned i = 0; i < 2; i++)
+            good = good && GOOD(EVP_CipherInit_ex(contexts[i], EVP_get_cipherbynid(a->nid),
+                                                  a->engine, key, iv, 1));
+        good = good && memory_run(set_and_copy, a, &trace);
+        for (unsigned i = 0; i < 2; i++) {
+            EVP_CIPHER_CTX_free(contexts[i]);
+            contexts[i] = EVP_CIPHER_CTX_new();
+        }
+        good = good && memory_run(set_and_copy, a, &expected) && memory_same(&trace, &expected);
+        for (unsigned i = 0; i < 2; i++)
+            EVP_CIPHER_CTX_free(contexts[i]);
+    }
+    return good;
+}
+
 /* ---- Loading -------------------------------------------------------------------------------- */
 
 /* Loads the engine, but does not put it into libcrypto's list, where it would stay. */
@@ -147,7 +191,7 @@ int main(void)
     for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t)(7 * i + 3);
     OPENSSL_init_crypto(OPENSSL_INIT_ENGINE_ALL_BUILTIN | OPENSSL_INIT_ADD_ALL_CIPHERS, NULL);
-    tap_plan(1 + CIPHERS + 1);
+    tap_plan(1 + CIPHERS + 2);
     memory_record(&expected, "tenrounds", strlen("tenrounds"));
     const char *const folder = getenv("OPENSSL_ENGINES");
     snprintf(path, sizeof(path), "%s/tenrounds.so", folder != NULL ? folder : ".");
@@ -168,6 +212,7 @@ int main(void)
     ours.nid = theirs.nid = NID_aes_128_gcm;
     if (memory_run(record_scenario, &theirs, &expected))
         memory_test("records of GCM", record_scenario, &ours, &expected);
+    tap_ok(long_iv_is_left(&ours), "contexts are usable after longjmp() out of an allocation");
     ENGINE_finish(ours.engine);
     ENGINE_free(ours.engine);
     return tap_done();

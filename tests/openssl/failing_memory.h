@@ -2,7 +2,7 @@
 /*
  * An allocator for libcrypto whose allocations can be made to fail, and the loop that fails each
  * allocation of a scenario in turn. The provider and the engine allocate through libcrypto, so
- * this allocator sees all their allocations.
+ * this allocator sees all their allocations. It can also leave one by longjmp().
  */
 #ifndef TENROUNDS_TESTS_FAILING_MEMORY_H
 #define TENROUNDS_TESTS_FAILING_MEMORY_H
@@ -11,6 +11,7 @@
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>
+#include <setjmp.h>
 
 /* ---- The allocator -------------------------------------------------------------------------- */
 
@@ -33,6 +34,9 @@ static struct {
     int line;
     bool libcrypto_may_leak; /* only the leaks of openssl/provider/ count */
     size_t stride;           /* the longest distance from one failure to the next */
+    const char *jumps_in;    /* NULL, or the folder whose allocations count for until_jump */
+    long until_jump;         /* counts down to the allocation that is left by longjmp() */
+    jmp_buf out;
 } memory = {.live = {.previous = &memory.live, .next = &memory.live}, .stride = 1};
 
 static bool memory_fails(const char *file, int line)
@@ -75,6 +79,9 @@ static void memory_free(void *p, const char *file, int line)
 static void *memory_malloc(size_t size, const char *file, int line)
 {
     struct memory_block *block;
+    if (memory.jumps_in != NULL && file != NULL && strstr(file, memory.jumps_in) != NULL &&
+        --memory.until_jump == 0)
+        longjmp(memory.out, 1);
     if (memory_fails(file, line) || (block = malloc(sizeof(*block) + size)) == NULL)
         return NULL;
     if (file == NULL) /* a libcrypto that was built without the names of its files */
@@ -222,6 +229,39 @@ static void memory_test(const char *what, memory_scenario *scenario, const void 
         }
     }
     tap_ok(good && failures != 0, "%s: an allocation fails (%ld times)", what, failures);
+}
+
+/* ---- longjmp() ------------------------------------------------------------------------------ */
+
+/* Runs a scenario and leaves its allocation n in this folder by longjmp(). Returns whether there
+ * was one. */
+static inline bool memory_leave_at(long n, const char *folder, memory_scenario *scenario,
+                                   const void *arg)
+{
+    static struct memory_trace trace;
+    memory.until_jump = n;
+    if (setjmp(memory.out) != 0) {
+        memory.jumps_in = NULL;
+        return true;
+    }
+    memory.jumps_in = folder;
+    (void)memory_run(scenario, arg, &trace);
+    memory.jumps_in = NULL;
+    return false;
+}
+
+/* Leaves each allocation of a scenario that is in this folder by longjmp(). The scenario must then
+ * work again with other objects. Those of the run that was left stay allocated. Adds to *jumps. */
+static inline bool memory_jumps(const char *folder, memory_scenario *scenario, const void *arg,
+                                const struct memory_trace *expected, long *jumps)
+{
+    static struct memory_trace trace;
+    bool good = true;
+    for (long n = 1; good && memory_leave_at(n, folder, scenario, arg); n++) {
+        good = memory_run(scenario, arg, &trace) && memory_same(&trace, expected);
+        ++*jumps;
+    }
+    return good;
 }
 
 #endif

@@ -231,6 +231,45 @@ static bool explicit_part(void)
     return good;
 }
 
+/* Checks that each message increments the IV's last 8 bytes as one number, which wraps without a
+ * carry into the fixed part: "next IV", and the explicit part of TLS records. */
+static bool counter_carries(void)
+{
+    static const uint8_t starts[][8] = {{0, 0, 0, 0, 0, 0, 0, 0xff},
+                                        {1, 2, 3, 4, 5, 0xff, 0xff, 0xff},
+                                        {1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+                                        {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+    static const uint8_t nexts[][8] = {{0, 0, 0, 0, 0, 0, 1, 0},
+                                       {1, 2, 3, 4, 6, 0, 0, 0},
+                                       {2, 0, 0, 0, 0, 0, 0, 0},
+                                       {0, 0, 0, 0, 0, 0, 0, 0}};
+    bool good = true;
+    for (unsigned i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+        for (unsigned records = 0; records < 2; records++) {
+            EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+            uint8_t whole[12], now[2][44] = {{0}};
+            memset(whole, 0xff, 4);
+            memcpy(whole + 4, starts[i], 8);
+            good = good && EVP_CipherInit_ex2(ctx, cipher, key, NULL, 1, NULL) > 0 &&
+                   EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_IV_FIXED, -1, whole) > 0;
+            for (unsigned n = 0; n < 2; n++) {
+                uint8_t header[13] = {[8] = 23, 3, 3, 0, 28};
+                int len;
+                good = good &&
+                       (records ? EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_TLS1_AAD, sizeof(header),
+                                                      header) == 16 &&
+                                      EVP_CipherUpdate(ctx, now[n], &len, now[n], 44) > 0
+                                : EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_IV_GEN, 8, now[n]) > 0);
+            }
+            good = good && tap_same(now[0], starts[i], 8) && tap_same(now[1], nexts[i], 8) &&
+                   EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_IV_GEN, 12, whole) > 0 &&
+                   whole[0] == 0xff && whole[3] == 0xff;
+            EVP_CIPHER_CTX_free(ctx);
+        }
+    }
+    return good;
+}
+
 /* Checks that final compares with a tag that was set after the data, although the provider has
  * processed the short message in the update. */
 static bool tag_after_data(void)
@@ -274,7 +313,7 @@ static bool more_data(void)
 
 int main(void)
 {
-    tap_plan(CALLS + 5);
+    tap_plan(CALLS + 6);
     us = evp_open("tenrounds");
     cipher = evp_fetch(&us, "AES-128-GCM");
     EVP_CIPHER_CTX *ctx = context(GIVEN, 1, false);
@@ -287,6 +326,7 @@ int main(void)
     tap_ok(decryption_needs_tag(),
            "decryption continues after a final without a tag, and ends after a wrong tag");
     tap_ok(explicit_part(), "the explicit part of an IV starts a message, but only for decryption");
+    tap_ok(counter_carries(), "the counter of the IV has 8 bytes, and wraps in them");
     tap_ok(tag_after_data(), "final compares with a tag that was set after the data");
     tap_ok(more_data(), "the tag is right if data follows a short update, also in a copy");
     EVP_CIPHER_free(cipher);

@@ -369,6 +369,8 @@ static bool load_scenario(const void *arg, struct memory_trace *trace)
 /* ---- The tests ------------------------------------------------------------------------------ */
 
 static struct evp_side ours, theirs;
+static bool usable_after_jumps = true;
+static long jumps;
 
 #define MAX_CIPHERS 80
 static const char *names[MAX_CIPHERS];
@@ -379,6 +381,14 @@ static void add_name(EVP_CIPHER *cipher, void *arg)
     (void)arg;
     if (EVP_CIPHER_get0_provider(cipher) == ours.provider && ciphers < MAX_CIPHERS)
         names[ciphers++] = EVP_CIPHER_get0_name(cipher);
+}
+
+/* Fails the provider's allocations in a scenario, and leaves them by longjmp(). */
+static void test_scenario(const char *title, memory_scenario *scenario, const void *arg,
+                          const struct memory_trace *expected)
+{
+    memory_test(title, scenario, arg, expected);
+    usable_after_jumps &= memory_jumps("openssl/provider/", scenario, arg, expected, &jumps);
 }
 
 /* Tests a scenario with a cipher of tenrounds. The expected results come from the default provider,
@@ -394,7 +404,7 @@ static void test(const char *what, memory_scenario *scenario, const char *name)
     if (!memory_run(scenario, cipher != NULL ? &other : &mine, &expected))
         tap_ok(false, "%s: the expected results", title);
     else
-        memory_test(title, scenario, &mine, &expected);
+        test_scenario(title, scenario, &mine, &expected);
 }
 
 static void test_ciphers(void)
@@ -426,7 +436,7 @@ static void test_macs(void)
         const struct mac_of mine = {both.libctx, &macs[i]}, other = {theirs.libctx, &macs[i]};
         snprintf(title, sizeof(title), "%s with %s", macs[i].name, macs[i].cipher);
         if (memory_run(mac_scenario, &other, &expected))
-            memory_test(title, mac_scenario, &mine, &expected);
+            test_scenario(title, mac_scenario, &mine, &expected);
         else
             tap_ok(false, "%s: the expected results", title);
     }
@@ -447,7 +457,7 @@ static void test_later(void)
     }
     expected.len = 0;
     if (expect_pipeline(&theirs, mine.name, &expected))
-        memory_test("a pipeline", pipeline_scenario, &mine, &expected);
+        test_scenario("a pipeline", pipeline_scenario, &mine, &expected);
     test("a key object", skey_scenario, "AES-128-CTR");
 }
 
@@ -464,7 +474,7 @@ int main(int argc, char **argv)
     ours = evp_open("tenrounds");
     theirs = evp_open("default");
     EVP_CIPHER_do_all_provided(ours.libctx, add_name, NULL);
-    tap_plan(1 + ciphers + 5 + MACS + 2);
+    tap_plan(1 + ciphers + 5 + MACS + 2 + 1);
     memory_record(&expected, "AES-128-GCM", strlen("AES-128-GCM"));
     memory.libcrypto_may_leak = true; /* libcrypto can leak when it stores algorithms */
     memory.stride = argc > 1 ? strtoul(argv[1], NULL, 10) : 8;
@@ -474,6 +484,8 @@ int main(int argc, char **argv)
     test_ciphers();
     test_macs();
     test_later();
+    tap_ok(usable_after_jumps && jumps > 0,
+           "everything works after longjmp() out of an allocation (%ld times)", jumps);
     evp_close(&theirs);
     evp_close(&ours);
     return tap_done();
