@@ -147,6 +147,23 @@ TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
     tr_store64_be(out + 8, low << 1 ^ (carry & 0x87));
 }
 
+/*
+ * TR_PUBLIC(x) is x, an int that depends on secrets and is not secret itself, so code may branch on
+ * it: whether a tag is right, or whether two keys are equal. With TR_TEST_PUBLIC, it tells the
+ * checker of a constant-time test (tests/core/secrets.h). Without, it is nothing but x.
+ */
+#ifdef TR_TEST_PUBLIC
+#    include <valgrind/memcheck.h>
+TR_INLINE int tr_public(int value)
+{
+    VALGRIND_MAKE_MEM_DEFINED(&value, sizeof(value));
+    return value;
+}
+#    define TR_PUBLIC(x) tr_public(x)
+#else
+#    define TR_PUBLIC(x) (x)
+#endif
+
 /* Whether n bytes are equal. The time does not depend on which bytes differ. */
 TR_INLINE int tr_equal(const uint8_t *a, const uint8_t *b, size_t n)
 {

@@ -246,7 +246,7 @@ enum tr_status tr_ccm_check(struct tr_ccm *c, const uint8_t *tag)
     enum tr_status status = finish(c);
     if (status != TR_OK)
         return status;
-    int good = tr_equal(c->run.mac, tag, c->tag_len);
+    int good = TR_PUBLIC(tr_equal(c->run.mac, tag, c->tag_len));
     tr_cleanse_inline(c->run.mac, TR_BLOCK);
     return good ? TR_OK : TR_ERR_TAG;
 }

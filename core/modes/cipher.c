@@ -149,7 +149,7 @@ static enum tr_status final_padded_decrypt(struct tr_cipher *c, uint8_t out[16],
     }
     if (status != TR_OK)
         return status;
-    unsigned pad = padding_of(block);
+    const unsigned pad = (unsigned)TR_PUBLIC((int)padding_of(block));
     if (pad != 0) {
         if (c->mode == TR_CBC)
             __builtin_memcpy(c->iv, iv, TR_BLOCK);

@@ -94,7 +94,7 @@ enum tr_status tr_cmac_check(struct tr_cmac *c, const uint8_t *tag, size_t tag_l
     enum tr_status status = finish(c, tag_len);
     if (status != TR_OK)
         return status;
-    int good = tr_equal(c->chain, tag, tag_len);
+    int good = TR_PUBLIC(tr_equal(c->chain, tag, tag_len));
     tr_cleanse_inline(c->chain, TR_BLOCK);
     return good ? TR_OK : TR_ERR_TAG;
 }
@@ -164,7 +164,7 @@ enum tr_status tr_cmac_verify(const struct tr_cmac_key *key, const uint8_t *data
         return TR_ERR_TAG_LENGTH;
     uint8_t whole[TR_BLOCK];
     whole_tag(key, data, len, whole);
-    int good = tr_equal(whole, tag, tag_len);
+    int good = TR_PUBLIC(tr_equal(whole, tag, tag_len));
     tr_cleanse_inline(whole, sizeof(whole));
     return good ? TR_OK : TR_ERR_TAG;
 }

@@ -303,7 +303,7 @@ enum tr_status tr_gcm_check(struct tr_gcm *g, const uint8_t *tag, size_t tag_len
     enum tr_status status = finish(g, tag_len);
     if (status != TR_OK)
         return status;
-    int good = tr_same_tag(g->mask, tag, tag_len);
+    int good = TR_PUBLIC(tr_same_tag(g->mask, tag, tag_len));
     cleanse_message(g);
     return good ? TR_OK : TR_ERR_TAG;
 }

@@ -21,7 +21,7 @@
 static enum tr_status verify(uint8_t expected[TR_BLOCK], const uint8_t *tag, size_t tag_len,
                              uint8_t *out, size_t len)
 {
-    int good = tr_same_tag(expected, tag, tag_len);
+    int good = TR_PUBLIC(tr_same_tag(expected, tag, tag_len));
     tr_cleanse_inline(expected, TR_BLOCK);
     if (good)
         return TR_OK;
@@ -126,7 +126,7 @@ static enum tr_status short_open(const struct tr_gcm_key *key, const uint8_t *iv
     struct short_message m;
     short_crypt(key, &m, iv, in, len);
     short_tag(key, &m, aad, aad_len, in, len);
-    int good = tr_equal(m.ghash.hash, tag, tag_len);
+    int good = TR_PUBLIC(tr_equal(m.ghash.hash, tag, tag_len));
     if (good)
         copy_out(out, m.text + TR_BLOCK, len);
     else

@@ -237,7 +237,7 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     counter_mode(g, tag, out, in, len);
     make_tag(g, out, len, expected);
     g->phase = IDLE;
-    if (!tr_same_tag(expected, tag, TR_BLOCK)) {
+    if (!TR_PUBLIC(tr_same_tag(expected, tag, TR_BLOCK))) {
         tr_cleanse(out, len);
         status = TR_ERR_TAG;
     }

@@ -79,7 +79,7 @@ enum tr_status tr_kw_unwrap(const struct tr_aes_key *key, int inverse, const uin
     __builtin_memcpy(a, in, SEMI);
     __builtin_memmove(out, in + SEMI, len - SEMI);
     w_inverse(key, cipher(1, inverse), a, out, len / SEMI - 1);
-    int good = tr_equal(a, iv != NULL ? iv : kw_iv, SEMI);
+    int good = TR_PUBLIC(tr_equal(a, iv != NULL ? iv : kw_iv, SEMI));
     tr_cleanse(a, sizeof(a));
     if (!good)
         tr_cleanse(out, len - SEMI);
@@ -140,7 +140,7 @@ enum tr_status tr_kwp_unwrap(const struct tr_aes_key *key, int inverse, const ui
         __builtin_memmove(out, in + SEMI, room);
         w_inverse(key, cipher(1, inverse), block, out, room / SEMI);
     }
-    int good = kwp_is_right(block, icv, out, room, &plaintext);
+    int good = TR_PUBLIC(kwp_is_right(block, icv, out, room, &plaintext));
     tr_cleanse(block, sizeof(block));
     if (good)
         *out_len = plaintext;

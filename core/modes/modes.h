@@ -84,7 +84,7 @@ static inline const struct tr_aes_key *tr_shared_key(const struct tr_aes_key *fi
                                                      const struct tr_aes_key *key)
 {
     return key != first && key->backend == first->backend && key->rounds == first->rounds &&
-                   tr_equal(key->enc[0], first->enc[0], 2 * TR_BLOCK)
+                   TR_PUBLIC(tr_equal(key->enc[0], first->enc[0], 2 * TR_BLOCK))
                ? first
                : key;
 }

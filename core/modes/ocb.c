@@ -262,7 +262,7 @@ enum tr_status tr_ocb_check(struct tr_ocb *o, const uint8_t *tag)
     enum tr_status status = finish(o);
     if (status != TR_OK)
         return status;
-    int good = tr_same_tag(o->run.checksum, tag, o->tag_len);
+    int good = TR_PUBLIC(tr_same_tag(o->run.checksum, tag, o->tag_len));
     cleanse_message(o);
     return good ? TR_OK : TR_ERR_TAG;
 }

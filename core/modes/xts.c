@@ -17,7 +17,7 @@ enum tr_status tr_xts_set_key(struct tr_xts_key *x, const struct tr_backend *bac
     enum tr_status status = tr_aes_set_key(&x->data, backend, raw, half);
     if (status == TR_OK)
         status = tr_aes_set_encryption_key(&x->tweak, backend, raw + half, half);
-    x->equal = (uint8_t)tr_equal(raw, raw + half, half);
+    x->equal = (uint8_t)TR_PUBLIC(tr_equal(raw, raw + half, half));
     return status;
 }
 

@@ -159,7 +159,8 @@ static inline enum tr_status trp_gcm_end(struct trp_gcm_message *m, int encrypt,
         memcpy(tag, m->tag, TROSSL_TAG);
         return TR_OK;
     }
-    if (done && tag_len == TROSSL_TAG && m->tag_len == TROSSL_TAG && trp_gcm_same_tag(m->tag, tag))
+    if (done && tag_len == TROSSL_TAG && m->tag_len == TROSSL_TAG &&
+        TR_PUBLIC(trp_gcm_same_tag(m->tag, tag)))
         return TR_OK;
     return trp_gcm_stream_check(m, tag, tag_len);
 }

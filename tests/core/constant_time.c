@@ -2,16 +2,20 @@
 /*
  * Tests that no branch and no memory index depends on a key or on data (secrets.h). Under valgrind,
  * the test runs the backends whose instructions valgrind knows. Under the tracker (crates/taint),
- * the test runs all backends that this processor can run. There it also opens each AEAD message
- * with two different wrong tags, and checks that both calls execute the same instructions and
- * access the same addresses.
+ * the test runs all backends that this processor can run. There it also makes each tag check with
+ * two different wrong tags, and checks that both calls execute the same instructions and access the
+ * same addresses.
  *
  *   test-constant-time [--whole] [BACKEND...]
+ *   test-constant-time --leak
  *
- * --whole runs all lengths up to 600, which takes hours. A tag check may branch on its result once or
- * twice, to report it and to cleanse the output, because the caller learns the result anyway. A
- * comparison that stops at the first difference would branch more often. The same holds for wrong
- * padding. The test does not watch the removal of right padding, whose length the caller learns.
+ * --whole runs all lengths up to 600, which takes hours. --leak only branches on a secret, and uses
+ * one as an index, to show that the checker reports both. Otherwise the checkers must report
+ * nothing: the modes are compiled with TR_TEST_PUBLIC (core/util.h), which marks the result of a
+ * tag check as public at the place where it is made.
+ *
+ * The test does not watch the removal of right padding, whose length the caller learns. Two kinds
+ * of wrong padding must execute the same instructions.
  */
 #include "aead.h"
 #include "secrets.h"
@@ -24,8 +28,6 @@
 /* Long enough for core/simd/xts_long.h with vectors of 128 and 512 bits. watch_long_messages() has
  * longer data units. */
 #define LONG_UNIT 1600
-
-#define VERDICT 2 /* branches that a check of a tag or of padding may make on its result */
 
 /* Whether to run all lengths up to 600 (--whole) instead of some below 400. */
 static bool whole;
@@ -40,9 +42,12 @@ static size_t stride(size_t otherwise, size_t unit)
     return whole ? unit : otherwise;
 }
 
+/* Whether the backend has AES instructions, and its own code for all modes. A backend without
+ * carry-less multiplication shares the code of one that has it, except for GHASH. */
 static bool is_fast(const struct tr_backend *b)
 {
-    return (tr_backend_features(b) & TR_FEATURE_AES) != 0;
+    const tr_features needed = TR_FEATURE_AES | TR_FEATURE_CLMUL;
+    return (tr_backend_features(b) & needed) == needed;
 }
 
 /* Whether to test this backend less: software AES takes most of the time under the tracker. The
@@ -190,8 +195,7 @@ static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sea
     return good && memcmp(tag, m->tag, 16) == 0;
 }
 
-/* Opens a valid message. Returns the number of uses of secrets, less the VERDICT branches that are
- * allowed. */
+/* Opens a valid message. Returns the number of uses of secrets. */
 static unsigned check(const struct aead *a, struct aead_state *s, struct sealed *m, bool *right)
 {
     const unsigned before = uses_of_secrets();
@@ -200,8 +204,7 @@ static unsigned check(const struct aead *a, struct aead_state *s, struct sealed 
     published(&status, sizeof(status));
     published(m->plaintext, m->n.text);
     *right &= status == TR_OK && memcmp(m->plaintext, m->text, m->n.text) == 0;
-    const unsigned uses = uses_of_secrets() - before;
-    return uses > VERDICT ? uses - VERDICT : 0;
+    return uses_of_secrets() - before;
 }
 
 /* Opens a message whose tag has a flipped bit in byte `at`. Returns a hash of the addresses of all
@@ -294,50 +297,153 @@ static unsigned watch_aeads(const struct tr_backend *b, bool *right)
     return uses;
 }
 
-/* ---- CMAC and key wrap ---------------------------------------------------------------------- */
+/* ---- Key wrap and CMAC ---------------------------------------------------------------------- */
 
-static unsigned watch_wrap(const struct tr_backend *b, bool inverse, bool *right)
-{
-    uint8_t raw[32], in[24], wrapped[32], unwrapped[24];
+/* A key or a text to wrap, its wrapped form, and the result of unwrapping. */
+struct wrapping {
     struct tr_aes_key key;
-    memset(raw, 0x11, sizeof(raw));
-    memset(in, 0x22, sizeof(in));
-    secret(raw, sizeof(raw));
-    secret(in, sizeof(in));
-    const unsigned before = uses_of_secrets();
-    *right &= tr_aes_set_key(&key, b, raw, 32) == TR_OK &&
-              tr_kw_wrap(&key, inverse, NULL, wrapped, in, 24) == TR_OK;
-    const unsigned uses = uses_of_secrets() - before;
-    published(wrapped, sizeof(wrapped));
-    enum tr_status status = tr_kw_unwrap(&key, inverse, NULL, unwrapped, wrapped, 32);
-    published(&status, sizeof(status));
-    const unsigned all = uses_of_secrets() - before;
-    *right &= status == TR_OK;
-    return uses + (all > uses + VERDICT ? all - uses - VERDICT : 0);
+    uint8_t in[40], wrapped[48], out[40];
+    size_t len, wrapped_len, out_len;
+    bool inverse, padded; /* padded: KWP */
+};
+
+/* Unwraps with the given integrity check value. Returns a hash of the path. */
+__attribute__((noinline)) static uint64_t unwrap(struct wrapping *w, const uint8_t *icv,
+                                                 enum tr_status *status)
+{
+    (void)path_so_far();
+    *status = w->padded
+                  ? tr_kwp_unwrap(&w->key, w->inverse, icv, w->out, &w->out_len, w->wrapped,
+                                  w->wrapped_len)
+                  : tr_kw_unwrap(&w->key, w->inverse, icv, w->out, w->wrapped, w->wrapped_len);
+    const uint64_t path = path_so_far();
+    published(status, sizeof(*status));
+    published(&w->out_len, sizeof(w->out_len));
+    published(w->out, sizeof(w->out));
+    return path;
 }
 
-static unsigned watch_cmac(const struct tr_backend *b, bool *right)
+/* The integrity check value of KW, or the one of KWP for a text of 20 bytes (SP 800-38F section
+ * 6). The length is the last 4 bytes. */
+static const uint8_t kw_icv[8] = {0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6},
+                     kwp_icv[8] = {0xa6, 0x59, 0x59, 0xa6, 0, 0, 0, 20};
+
+/* Whether unwrapping takes the same path for each wrong integrity check value: a wrong first or
+ * last byte, and in KWP also a length that is too short or too long, or padding that is not zero.
+ * KW wraps what KWP would not, because it takes any integrity check value. */
+static bool same_path_for_wrong_wraps(struct wrapping *w)
 {
-    uint8_t raw[32], in[LONGEST], tag[16];
+    uint64_t path[5];
+    const unsigned n = w->padded ? 5 : 2;
+    bool refused = true;
+    for (unsigned i = 0; i < n; i++) {
+        uint8_t icv[8];
+        enum tr_status status;
+        memcpy(icv, w->padded ? kwp_icv : kw_icv, 8);
+        if (i < 2)
+            icv[i == 0 ? 0 : w->padded ? 3 : 7] ^= 0x40;
+        else if (i < 4)
+            icv[7] = i == 2 ? 16 : 25;
+        /* With the length of KWP's value, the last 4 of 24 bytes are padding, and not zero. */
+        refused &= tr_kw_wrap(&w->key, w->inverse, icv, w->wrapped, w->in, 24) == TR_OK;
+        published(w->wrapped, sizeof(w->wrapped));
+        w->wrapped_len = 32;
+        path[i] = unwrap(w, NULL, &status);
+        refused &= status == TR_ERR_TAG;
+    }
+    for (unsigned i = 1; i < n; i++)
+        if (path[i] != path[0]) {
+            tap_diag("%s: the path shows why unwrapping fails (%u)", w->padded ? "KWP" : "KW", i);
+            return false;
+        }
+    return refused;
+}
+
+/* Wraps and unwraps texts of some lengths, and counts the uses of secrets. */
+static unsigned watch_wrap(const struct tr_backend *b, size_t key_len, bool inverse, bool padded,
+                           bool *right)
+{
+    struct wrapping w = {.inverse = inverse, .padded = padded};
+    uint8_t raw[32], plain[40];
+    const size_t step = stride(padded ? 11 : 8, padded ? 1 : 8);
+    memset(raw, 0x11, sizeof(raw));
+    memset(plain, 0x22, sizeof(plain));
+    secret(raw, sizeof(raw));
+    const unsigned before = uses_of_secrets();
+    *right &= tr_aes_set_key(&w.key, b, raw, key_len) == TR_OK;
+    for (w.len = padded ? 8 : 16; w.len <= (whole ? 40 : 24); w.len += step) {
+        enum tr_status status;
+        memcpy(w.in, plain, sizeof(w.in));
+        secret(w.in, sizeof(w.in));
+        *right &= (padded ? tr_kwp_wrap : tr_kw_wrap)(&w.key, inverse, NULL, w.wrapped, w.in,
+                                                      w.len) == TR_OK;
+        published(w.wrapped, sizeof(w.wrapped));
+        w.wrapped_len = (w.len + 7) / 8 * 8 + 8;
+        (void)unwrap(&w, NULL, &status);
+        *right &=
+            status == TR_OK && memcmp(w.out, plain, w.len) == 0 && (!padded || w.out_len == w.len);
+    }
+    return uses_of_secrets() - before + (same_path_for_wrong_wraps(&w) ? 0 : 1);
+}
+
+/* Checks a tag with a one-shot or streaming call. Returns a hash of the path. */
+__attribute__((noinline)) static uint64_t path_of_cmac(const struct tr_cmac_key *m, bool streaming,
+                                                       const uint8_t *in, size_t len,
+                                                       const uint8_t tag[16],
+                                                       enum tr_status *status)
+{
+    struct tr_cmac c;
+    (void)path_so_far();
+    if (streaming) {
+        *status = tr_cmac_start(&c, m);
+        if (*status == TR_OK)
+            *status = tr_cmac_update(&c, in, len / 2);
+        if (*status == TR_OK)
+            *status = tr_cmac_update(&c, in + len / 2, len - len / 2);
+        if (*status == TR_OK)
+            *status = tr_cmac_check(&c, tag, 16);
+    } else {
+        *status = tr_cmac_verify(m, in, len, tag, 16);
+    }
+    const uint64_t path = path_so_far();
+    published(status, sizeof(*status));
+    return path;
+}
+
+static unsigned watch_cmac(const struct tr_backend *b, size_t key_len, bool *right)
+{
+    uint8_t raw[32], in[600], tag[16];
     struct tr_cmac_key m;
     memset(raw, 0x11, sizeof(raw));
     memset(in, 0x22, sizeof(in));
     secret(raw, sizeof(raw));
     secret(in, sizeof(in));
     const unsigned before = uses_of_secrets();
-    *right &= tr_cmac_set_key(&m, b, raw, 32) == TR_OK;
-    for (size_t len = 0; len < longest(); len += stride(33, 1))
+    unsigned differing = 0;
+    *right &= tr_cmac_set_key(&m, b, raw, key_len) == TR_OK;
+    for (size_t len = 0; len < longest(); len += stride(is_sparse(b) ? 99 : 33, 1)) {
         *right &= tr_cmac_sign(&m, in, len, tag, 16) == TR_OK;
-    const unsigned uses = uses_of_secrets() - before;
-    published(tag, sizeof(tag));
-    *right &= tr_cmac_sign(&m, in, 16, tag, 16) == TR_OK;
-    published(tag, sizeof(tag));
-    enum tr_status status = tr_cmac_verify(&m, in, 16, tag, 16);
-    published(&status, sizeof(status));
-    *right &= status == TR_OK;
-    const unsigned all = uses_of_secrets() - before;
-    return uses + (all > uses + VERDICT ? all - uses - VERDICT : 0);
+        published(tag, sizeof(tag));
+        for (unsigned way = 0; way < 2; way++) {
+            enum tr_status status;
+            (void)path_of_cmac(&m, way, in, len, tag, &status);
+            *right &= status == TR_OK;
+            tag[0] ^= 1;
+            const uint64_t path = path_of_cmac(&m, way, in, len, tag, &status);
+            *right &= status == TR_ERR_TAG;
+            tag[0] ^= 1;
+            tag[15] ^= 0x80;
+            differing += path_of_cmac(&m, way, in, len, tag, &status) != path;
+            *right &= status == TR_ERR_TAG;
+            tag[15] ^= 0x80;
+        }
+    }
+    if (differing != 0)
+        tap_diag("CMAC: the path shows which byte of a tag is wrong");
+    return uses_of_secrets() - before + differing;
 }
+
+/* ---- Calls for many messages and data units ------------------------------------------------- */
 
 /* The number of messages in each multi-buffer call, more than aesni's 8 lanes. This test does not
  * check the results; many.c does. */
@@ -358,31 +464,122 @@ __attribute__((noinline)) static bool many_without_secrets(const struct tr_backe
     return tr_cbc_encrypt_many(streams, MANY) == TR_OK;
 }
 
-/* Returns the number of uses of secrets in multi-buffer calls. All messages share one key, because
- * code may branch on whether keys are equal (tr_shared_key()). */
+/* Returns the number of uses of secrets in multi-buffer calls. The messages have two key objects
+ * with one key, and one with another: code may branch on whether keys are equal
+ * (tr_shared_key()). */
 static unsigned watch_many(const struct tr_backend *b, size_t key_len, bool *right)
 {
     static uint8_t data[MANY][400];
-    uint8_t raw[32], ivs[MANY][16];
+    uint8_t raw[2][32], ivs[MANY][16];
     struct tr_stream streams[MANY];
     struct tr_cmac_job macs[MANY];
-    struct tr_aes_key key;
-    struct tr_cmac_key m;
-    memset(raw, 0x11, sizeof(raw));
+    struct tr_aes_key key[3];
+    struct tr_cmac_key m[3];
+    memset(raw[0], 0x11, sizeof(raw[0]));
+    memset(raw[1], 0x12, sizeof(raw[1]));
     memset(data, 0x22, sizeof(data));
     memset(ivs, 0x33, sizeof(ivs));
     secret(raw, sizeof(raw));
     secret(data, sizeof(data));
     const unsigned before = uses_of_secrets();
-    *right &= tr_aes_set_key(&key, b, raw, key_len) == TR_OK &&
-              tr_cmac_set_key(&m, b, raw, key_len) == TR_OK;
+    for (unsigned k = 0; k < 3; k++)
+        *right &= tr_aes_set_key(&key[k], b, raw[k == 2], key_len) == TR_OK &&
+                  tr_cmac_set_key(&m[k], b, raw[k == 2], key_len) == TR_OK;
     for (size_t i = 0; i < MANY; i++) {
-        streams[i] = (struct tr_stream){&key, ivs[i], data[i], data[i], 16 * i};
-        macs[i] = (struct tr_cmac_job){.key = &m, .data = data[i], .len = 13 * i};
+        streams[i] = (struct tr_stream){&key[i % 3], ivs[i], data[i], data[i], 16 * i};
+        macs[i] = (struct tr_cmac_job){.key = &m[i % 3], .data = data[i], .len = 13 * i};
     }
     *right &= tr_cbc_encrypt_many(streams, MANY) == TR_OK &&
               tr_cfb128_encrypt_many(streams, MANY) == TR_OK &&
               tr_cmac_sign_many(macs, MANY) == TR_OK;
+    return uses_of_secrets() - before;
+}
+
+/* Opens the messages. Returns a hash of the path. */
+__attribute__((noinline)) static uint64_t open_many(struct tr_ccm_job *jobs, enum tr_status *status)
+{
+    (void)path_so_far();
+    *status = tr_ccm_open_many(jobs, MANY);
+    const uint64_t path = path_so_far();
+    published(status, sizeof(*status));
+    return path;
+}
+
+/* Seals and opens many CCM messages, also with a wrong tag among them. */
+static unsigned watch_ccm_many(const struct tr_backend *b, size_t key_len, bool *right)
+{
+    static uint8_t data[MANY][300], sealed[MANY][300], opened[MANY][300], tags[MANY][16];
+    static const uint8_t nonce[12] = {7};
+    static struct tr_ccm_job jobs[MANY];
+    uint8_t raw[32];
+    struct tr_ccm_key key;
+    enum tr_status status;
+    memset(raw, 0x11, sizeof(raw));
+    memset(data, 0x22, sizeof(data));
+    secret(raw, sizeof(raw));
+    secret(data, sizeof(data));
+    const unsigned before = uses_of_secrets();
+    *right &= tr_ccm_set_key(&key, b, raw, key_len) == TR_OK;
+    for (size_t i = 0; i < MANY; i++)
+        jobs[i] = (struct tr_ccm_job){.key = &key,
+                                      .nonce = nonce,
+                                      .nonce_len = 12,
+                                      .aad = data[0],
+                                      .aad_len = i,
+                                      .out = sealed[i],
+                                      .in = data[i],
+                                      .len = 15 * i,
+                                      .tag = tags[i],
+                                      .tag_len = 16};
+    *right &= tr_ccm_seal_many(jobs, MANY) == TR_OK;
+    published(sealed, sizeof(sealed));
+    published(tags, sizeof(tags));
+    for (size_t i = 0; i < MANY; i++) {
+        jobs[i].in = sealed[i];
+        jobs[i].out = opened[i];
+    }
+    (void)open_many(jobs, &status);
+    *right &= status == TR_OK;
+    published(data, sizeof(data));
+    published(opened, sizeof(opened));
+    for (size_t i = 0; i < MANY; i++)
+        *right &= memcmp(opened[i], data[i], 15 * i) == 0;
+    tags[MANY / 2][0] ^= 1;
+    const uint64_t path = open_many(jobs, &status);
+    *right &= status == TR_ERR_TAG;
+    tags[MANY / 2][0] ^= 1;
+    tags[MANY / 2][15] ^= 1;
+    const bool same = open_many(jobs, &status) == path;
+    *right &= status == TR_ERR_TAG;
+    if (!same)
+        tap_diag("CCM, many messages: the path shows which byte of a tag is wrong");
+    return uses_of_secrets() - before + (same ? 0 : 1);
+}
+
+/* Encrypts and decrypts several data units in one call. */
+static unsigned watch_units(const struct tr_backend *b, size_t key_len, bool *right)
+{
+    static const size_t lengths[] = {16, 33, 64, 512}, counts[] = {1, 3, 9};
+    static uint8_t in[9 * 512], out[9 * 512], back[9 * 512];
+    const size_t n = is_sparse(b) ? 2 : 4;
+    uint8_t raw[64], number[16] = {0xff};
+    struct tr_xts_key x;
+    for (size_t i = 0; i < sizeof(raw); i++)
+        raw[i] = (uint8_t)(7 * i);
+    memset(in, 0x33, sizeof(in));
+    secret(raw, sizeof(raw));
+    const unsigned before = uses_of_secrets();
+    *right &= tr_xts_set_key(&x, b, raw, key_len) == TR_OK;
+    for (size_t i = 0; i < n * 3; i++) {
+        const size_t len = lengths[i / 3], units = counts[i % 3];
+        secret(in, sizeof(in));
+        *right &= tr_xts_encrypt_units(&x, number, out, in, len, units) == TR_OK &&
+                  tr_xts_decrypt_units(&x, number, back, out, len, units) == TR_OK;
+        published(in, sizeof(in));
+        published(back, sizeof(back));
+        *right &= memcmp(back, in, len * units) == 0;
+    }
+    published(out, sizeof(out));
     return uses_of_secrets() - before;
 }
 
@@ -399,10 +596,9 @@ static bool xts(const struct tr_backend *b, size_t key_len, size_t len, bool is_
         secret(raw, sizeof(raw));
         secret(in, sizeof(in));
     }
-    bool good = tr_xts_set_key(&x, b, raw, key_len) == TR_OK;
-    published(&x.equal, sizeof(x.equal));
-    good = good && tr_xts_encrypt(&x, number, out, in, len) == TR_OK &&
-           tr_xts_decrypt(&x, number, back, out, len) == TR_OK;
+    bool good = tr_xts_set_key(&x, b, raw, key_len) == TR_OK &&
+                tr_xts_encrypt(&x, number, out, in, len) == TR_OK &&
+                tr_xts_decrypt(&x, number, back, out, len) == TR_OK;
     /* Marks whole buffers, because memcmp() may also read bytes after the first `len`. */
     published(out, LONG_UNIT);
     published(back, sizeof(back));
@@ -449,6 +645,8 @@ static unsigned watch_xts(const struct tr_backend *b, bool *right)
             *right &= watch_unit(b, key_len, lengths[i]);
         for (size_t len = 16; whole && len < longest(); len++)
             *right &= watch_unit(b, key_len, len);
+        for (size_t n = 1; by_tracker() && is_fast(b) && n <= 40; n++)
+            *right &= watch_unit(b, key_len, 16 * n) && watch_unit(b, key_len, 16 * n + n % 15 + 1);
     }
     return uses_of_secrets() - before;
 }
@@ -481,17 +679,40 @@ static void watch_long_messages(const struct tr_backend *b, enum tr_mode mode, b
                 watch_message(b, mode, way, 16, lengths[i], right);
 }
 
+/* Watches calls of each number of blocks up to 40, with and without a tail, because code for wide
+ * vectors differs in the number of blocks that are left after its loops. message() makes two calls
+ * in most modes. */
+static void watch_block_counts(const struct tr_backend *b, enum tr_mode mode, bool *right)
+{
+    const size_t calls = mode_is_whole(mode) ? 1 : 2;
+    for (int way = 0; way < 2; way++)
+        for (size_t k = 0; k < 3; k++)
+            for (size_t n = 1; n <= 40; n += k == 0 ? 1 : 3)
+                for (size_t tail = 0; tail < (mode_is_blocks(mode) ? 1 : 2); tail++) {
+                    const size_t len = calls * 16 * n + tail * (n % 15 + 1);
+                    if (len < mode_longest(mode, LONGEST))
+                        watch_message(b, mode, way, key_lengths[k], len, right);
+                }
+}
+
 static void watch_messages(const struct tr_backend *b, bool *right)
 {
     for (int m = 0; m < ALL_MODES; m++) {
         const enum tr_mode mode = all_modes[m];
         const size_t step = mode_is_blocks(mode) ? stride(48, 16) : stride(45, 1);
         for (int way = 0; way < 2; way++)
-            for (size_t k = 0; k < (is_sparse(b) ? 1 : 3); k++)
+            for (size_t k = 0; k < (is_sparse(b) ? 1 : 3); k++) {
+                /* Few of the lengths below a block, for the first key size, and all if `whole`. */
+                const size_t first = mode_is_whole(mode) || mode_is_blocks(mode) ? 16 : 0;
+                for (size_t len = first; len < 16 && (whole || k == 0); len += stride(7, 1))
+                    watch_message(b, mode, way, key_lengths[k], len, right);
                 for (size_t len = 16; len < mode_longest(mode, longest()); len += step)
                     watch_message(b, mode, way, key_lengths[k], len, right);
+            }
         if (by_tracker())
             watch_long_messages(b, mode, right);
+        if (by_tracker() && is_fast(b))
+            watch_block_counts(b, mode, right);
     }
 }
 
@@ -507,8 +728,8 @@ static void watch_padded(const struct tr_backend *b, bool *right)
 }
 
 /* Decrypts a block of 16 padding bytes, of which byte `at` has the value `value`, so that the padding
- * is wrong. Returns the number of uses of secrets, less the VERDICT branches that are allowed. Adds
- * to *path the hash of the path (path_so_far()). */
+ * is wrong. Returns the number of uses of secrets, and sets *path to the hash of the path
+ * (path_so_far()). */
 __attribute__((noinline)) static unsigned remove_wrong(const struct tr_backend *b, unsigned at,
                                                        uint8_t value, uint64_t *path, bool *refused)
 {
@@ -535,7 +756,7 @@ __attribute__((noinline)) static unsigned remove_wrong(const struct tr_backend *
     published(&status, sizeof(status));
     published(&n, sizeof(n));
     *refused &= status == TR_ERR_PADDING && n == 0;
-    return uses > VERDICT ? uses - VERDICT : 0;
+    return uses;
 }
 
 /* Whether the removal of padding reveals nothing but that the padding is wrong: not which byte is
@@ -575,15 +796,31 @@ static unsigned watch_without_whole_calls(const struct tr_backend *b, bool *righ
     return uses + watch_xts(&table, right);
 }
 
+/* Watches key wrap, CMAC and the calls for many messages or data units. */
+static unsigned watch_others(const struct tr_backend *b, bool *right)
+{
+    unsigned uses = 0;
+    for (size_t k = 0; k < 3; k++) {
+        const size_t key_len = key_lengths[k];
+        for (unsigned form = 0; form < 4; form++) /* half of the forms, where AES is slow */
+            if (!is_sparse(b) || form == k || form == k + 1)
+                uses += watch_wrap(b, key_len, form & 1, form & 2, right);
+        uses += watch_cmac(b, key_len, right) + watch_many(b, key_len, right);
+        if (!is_sparse(b) || k == 0)
+            uses += watch_ccm_many(b, key_len, right);
+        if (key_len != 24)
+            uses += watch_units(b, 2 * key_len, right);
+    }
+    return uses;
+}
+
 static unsigned watch(const struct tr_backend *b, bool *right)
 {
     const unsigned before = uses_of_secrets();
     watch_messages(b, right);
     watch_padded(b, right);
     const unsigned uses = uses_of_secrets() - before;
-    return uses + watch_wrong_padding(b, right) + watch_aeads(b, right) +
-           watch_wrap(b, false, right) + watch_wrap(b, true, right) + watch_cmac(b, right) +
-           watch_many(b, 16, right) + watch_many(b, 24, right) + watch_many(b, 32, right) +
+    return uses + watch_wrong_padding(b, right) + watch_aeads(b, right) + watch_others(b, right) +
            watch_xts(b, right) + watch_without_whole_calls(b, right);
 }
 
@@ -642,25 +879,28 @@ static void test_backend(const struct tr_backend *b)
     right &= many_without_secrets(b);
     aside_end();
     const unsigned uses = watch(b, &right);
+    published(&right, sizeof(right)); /* it may lie where secrets were before an aside_begin() */
     tap_ok(uses == 0 && right, "%s: %u branches or addresses that depend on a secret",
            tr_backend_name(b), uses);
 }
 
 int main(int argc, char **argv)
 {
+    const bool leak = argc > 1 && strcmp(argv[1], "--leak") == 0;
     whole = argc > 1 && strcmp(argv[1], "--whole") == 0;
     char *const *names = argv + 1 + whole;
     const struct tr_backend *b;
     unsigned n = 0;
-    for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++)
+    for (unsigned i = 0; !leak && (b = tr_backend_at(i)) != NULL; i++)
         n += asked_for(tr_backend_name(b), names);
-    tap_plan(2 + n);
+    tap_plan(leak ? 2 : n);
     if (RUNNING_ON_VALGRIND == 0) {
-        tap_skip(2 + n, NULL, "this test runs only under valgrind or crates/taint");
+        tap_skip(leak ? 2 : n, NULL, "this test runs only under valgrind or crates/taint");
         return tap_done();
     }
-    test_watcher();
-    for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++)
+    if (leak)
+        test_watcher();
+    for (unsigned i = 0; !leak && (b = tr_backend_at(i)) != NULL; i++)
         if (asked_for(tr_backend_name(b), names))
             test_backend(b);
     return tap_done();

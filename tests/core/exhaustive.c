@@ -15,12 +15,16 @@
  *   bilinear maps are equal if they agree on a basis of each space. For each power, the test takes
  *   the 128 unit vectors as the block, and subkeys H whose powers span GF(2)^128 (it checks this by
  *   elimination). Messages of 1 to 36 blocks use all powers that a key stores, and reduce single
- *   products as well as XORs of several. Backends without carry-less multiplication use tables,
- *   with the same code for each power, so they only hash messages of 1 to 5 blocks. Under some
- *   subkeys, every backend also hashes 100 blocks.
- * - GCM's fused code contains a separate GHASH. The change of the tag is linear in the change of
- *   the ciphertext. The test changes the ciphertext by each unit vector, in each block of a
- *   message, under one key of each size.
+ *   products as well as XORs of several. POLYVAL is tested in the same way, with the byte-reversed
+ *   blocks (RFC 8452 appendix A). Under some subkeys, every backend also hashes 100 blocks.
+ * - The portable GHASH uses integer multiplication and masks the carries, so its steps are not
+ *   linear. Most carries occur where all bits of both factors are set. The test takes such factors
+ *   and random ones, too.
+ * - GCM's fused code contains a separate GHASH. The change of the tag is bilinear in the change of
+ *   the ciphertext and the power of H. The test changes the ciphertext by each unit vector, in each
+ *   block of a message, under the subkeys whose powers span the field: in streaming and one-shot
+ *   calls, with some message lengths of 1 to 36 blocks. Under the AES key's own subkey, it takes
+ *   all lengths up to 40 blocks, and some up to 150.
  * - part_up() of core/part.h is linear, too, so unit vectors suffice for each distance.
  */
 #include "common.h"
@@ -187,57 +191,131 @@ static bool make_subkeys(void)
 }
 
 /* Whether the hash of n blocks is right for each unit vector as the first block, followed by zeros.
- * `expected` is H^n, the hash for the first unit vector. If `kept`, the first call that needs more
- * powers of H stores them in the key. Otherwise each call computes them on its stack. */
-static bool basis_is_right(struct tr_gcm_key *key, struct element expected, unsigned n, bool kept)
+ * `op` is GHASH or POLYVAL, whose blocks are byte-reversed. `expected` is H^n, the hash for the
+ * first unit vector. If `kept`, the first call that needs more powers of H stores them in the key.
+ * Otherwise each call computes them on its stack. */
+static bool basis_is_right(struct tr_gcm_key *key, enum tr_op op, struct element expected,
+                           unsigned n, bool kept)
 {
     static uint8_t data[FAR][16];
     bool good = true;
     for (unsigned i = 0; good && i < 128; i++, expected = times_x(expected)) {
         struct tr_ghash g = {.key = &key->hash};
-        data[0][i / 8] = (uint8_t)(0x80 >> i % 8);
+        const unsigned at = op == TR_OP_POLYVAL ? 15 - i / 8 : i / 8;
+        data[0][at] = (uint8_t)(0x80 >> i % 8);
         key->hash.powers_wanted = kept;
-        tr_bulk(&key->aes, TR_OP_GHASH, NULL, data[0], n, &g);
-        data[0][i / 8] = 0;
+        good = tr_bulk(&key->aes, op, NULL, data[0], n, &g) == n;
+        data[0][at] = 0;
         const struct element result = element_of(g.hash);
-        good = result.high == expected.high && result.low == expected.low;
+        good &= result.high == expected.high && result.low == expected.low;
     }
     return good;
 }
 
-/* Whether GHASH is right under all subkeys, with the powers of H in the key or on the stack. */
-static bool ghash_is_right(const struct tr_backend *b, bool kept)
+/* Gives the key another hash subkey than its AES key has. */
+static void set_subkey(struct tr_gcm_key *key, const struct tr_backend *b, struct element h)
 {
-    const unsigned most = (b->features & TR_FEATURE_CLMUL) != 0 ? POWERS : 5;
+    memset(&key->hash, 0, sizeof(key->hash));
+    tr_store64_be(key->hash.h, h.high);
+    tr_store64_be(key->hash.h + 8, h.low);
+    tr_ghash_expand(&key->hash, b);
+}
+
+static bool has_clmul(const struct tr_backend *b)
+{
+    return (b->features & TR_FEATURE_CLMUL) != 0;
+}
+
+/* The longest message to hash under all subkeys. A backend whose code an earlier one shares needs
+ * no more than a few blocks. */
+static unsigned most_blocks(const struct tr_backend *b)
+{
+    static tr_bulk_fn *seen[16];
+    static unsigned n;
+    tr_bulk_fn *const own = tr_backend_doing(b, TR_OP_GHASH)->bulk[TR_OP_GHASH];
+    if (has_clmul(b))
+        return POWERS;
+    for (unsigned i = 0; i < n; i++)
+        if (seen[i] == own)
+            return 5;
+    seen[n++ % 16] = own;
+    return POWERS;
+}
+
+/* Whether the operation is right under all subkeys, with the powers of H in the key or on the
+ * stack. */
+static bool ghash_is_right(const struct tr_backend *b, enum tr_op op, unsigned most, bool kept)
+{
     bool good = true;
     for (unsigned h = 0; good && h < SUBKEYS; h++) {
         struct tr_gcm_key key;
         memset(&key, 0, sizeof(key));
         key.aes.backend = b;
         key.aes.rounds = 10;
-        tr_store64_be(key.hash.h, powers[h][1].high);
-        tr_store64_be(key.hash.h + 8, powers[h][1].low);
-        tr_ghash_expand(&key.hash, b);
+        set_subkey(&key, b, powers[h][1]);
         for (unsigned n = 1; good && n <= most; n++) {
-            good = basis_is_right(&key, powers[h][n], n, kept);
+            good = basis_is_right(&key, op, powers[h][n], n, kept);
             if (!good)
-                tap_diag("%s: wrong hash of %u blocks, powers of H %s", tr_backend_name(b), n,
+                tap_diag("%s: wrong %s of %u blocks, powers of H %s", tr_backend_name(b),
+                         op == TR_OP_GHASH ? "GHASH" : "POLYVAL", n,
                          kept ? "in the key" : "on the stack");
         }
         struct element far = powers[h][1];
         for (unsigned n = 1; n < FAR; n++)
             far = product(far, powers[h][1]);
-        good = good && (h % 32 != 0 || basis_is_right(&key, far, FAR, kept));
+        good = good && (h % 32 != 0 || basis_is_right(&key, op, far, FAR, kept));
     }
     return good;
 }
 
-/* Returns the tag of a ciphertext under `key`, or 0 on an error. */
-static struct element tag_of(const struct tr_gcm_key *key, const uint8_t *data, size_t len)
+static bool hashes_are_right(const struct tr_backend *b)
+{
+    const unsigned most = most_blocks(b);
+    if (!has_clmul(b)) /* such a backend stores no more powers on demand, and has no POLYVAL */
+        return ghash_is_right(b, TR_OP_GHASH, most, false);
+    return ghash_is_right(b, TR_OP_GHASH, most, false) &&
+           ghash_is_right(b, TR_OP_GHASH, most, true) &&
+           ghash_is_right(b, TR_OP_POLYVAL, most, false) &&
+           ghash_is_right(b, TR_OP_POLYVAL, most, true);
+}
+
+/* Whether GHASH of one block is right for factors that cause the most carries in integer
+ * multiplication, and for random ones. Factors without every fourth bit occur, too. */
+static bool dense_is_right(const struct tr_backend *b)
+{
+    bool good = true;
+    for (unsigned i = 0; good && i < 4096; i++) {
+        struct tr_gcm_key key;
+        struct tr_ghash g = {.key = &key.hash};
+        uint8_t bytes[2][16];
+        tap_fill(&rng, bytes[0], sizeof(bytes));
+        for (unsigned k = 0; k < 2; k++)
+            if ((i >> k & 1) != 0)
+                memset(bytes[k], i >> 2 & 1 ? 0xff : 0x11 << (i >> 3 & 3), 16);
+        memset(&key, 0, sizeof(key));
+        key.aes.backend = b;
+        key.aes.rounds = 10;
+        set_subkey(&key, b, element_of(bytes[0]));
+        tr_bulk(&key.aes, TR_OP_GHASH, NULL, bytes[1], 1, &g);
+        const struct element expected = product(element_of(bytes[0]), element_of(bytes[1])),
+                             result = element_of(g.hash);
+        good = result.high == expected.high && result.low == expected.low;
+    }
+    return good;
+}
+
+/* Returns the tag of a ciphertext in streaming calls, or of a plaintext in a one-shot call, or 0 on
+ * an error. The difference of two tags is the same for both. */
+static struct element tag_of(const struct tr_gcm_key *key, const uint8_t *data, size_t len,
+                             bool streaming)
 {
     static uint8_t out[160 * 16];
     uint8_t tag[16] = {0};
     struct tr_gcm g;
+    if (!streaming) {
+        const enum tr_status status = tr_gcm_seal(key, raw, 12, NULL, 0, out, data, len, tag, 16);
+        return status == TR_OK ? element_of(tag) : (struct element){0, 0};
+    }
     if (tr_gcm_start(&g, key, raw, 12) != TR_OK || tr_gcm_decrypt(&g, out, data, len) != TR_OK ||
         tr_gcm_tag(&g, tag, 16) != TR_OK)
         return (struct element){0, 0};
@@ -246,17 +324,17 @@ static struct element tag_of(const struct tr_gcm_key *key, const uint8_t *data, 
 
 /* Whether the tag of n blocks of ciphertext changes by x^i * H^(n + 1 - place) if bit i of block
  * `place` changes. The exponent includes 1 for the length block, which follows the ciphertext. */
-static bool gcm_is_linear(const struct tr_gcm_key *key, size_t n)
+static bool gcm_is_linear(const struct tr_gcm_key *key, struct element h, size_t n, bool streaming)
 {
     static uint8_t data[160][16];
     bool good = true;
-    const struct element h = element_of(key->hash.h), zero = tag_of(key, data[0], 16 * n);
+    const struct element zero = tag_of(key, data[0], 16 * n, streaming);
     struct element power = h;
     for (size_t place = n; good && place-- > 0;) {
         struct element expected = power = product(power, h);
         for (unsigned i = 0; good && i < 128; i++, expected = times_x(expected)) {
             data[place][i / 8] = (uint8_t)(0x80 >> i % 8);
-            const struct element tag = tag_of(key, data[0], 16 * n);
+            const struct element tag = tag_of(key, data[0], 16 * n, streaming);
             data[place][i / 8] = 0;
             good = (tag.high ^ zero.high) == expected.high && (tag.low ^ zero.low) == expected.low;
         }
@@ -266,18 +344,33 @@ static bool gcm_is_linear(const struct tr_gcm_key *key, size_t n)
     return good;
 }
 
+/* Under all subkeys. Each key size has its own code, which differs in the number of rounds. */
+static bool fused_is_bilinear(const struct tr_backend *b, struct tr_gcm_key *key, size_t key_len)
+{
+    static const uint8_t lengths[] = {1, 4, 9, 17, 36, 2, 3, 5, 8, 16, 24, 32, 33};
+    const size_t count = key_len == 16 ? sizeof(lengths) : 5;
+    bool good = true;
+    for (unsigned h = 0; good && h < SUBKEYS; h++) {
+        set_subkey(key, b, powers[h][1]);
+        for (size_t i = 0; good && i < count; i++)
+            good = gcm_is_linear(key, powers[h][1], lengths[i], true) &&
+                   gcm_is_linear(key, powers[h][1], lengths[i], false);
+    }
+    return good;
+}
+
 static bool fused_is_right(const struct tr_backend *b)
 {
-    const bool fused = (b->features & TR_FEATURE_CLMUL) != 0;
     bool good = true;
     for (size_t k = 0; good && k < 3; k++) {
         struct tr_gcm_key key;
         uint8_t zero[16] = {0};
         good = tr_gcm_set_key(&key, b, raw, key_lengths[k]) == TR_OK &&
-               tr_ecb_encrypt(&key.aes, zero, zero, 16) == TR_OK &&
-               memcpy(key.hash.h, zero, 16) != NULL;
-        for (size_t n = 1; good && n <= (fused ? 150 : 3); n += n < 40 ? 1 : 37)
-            good = gcm_is_linear(&key, n);
+               tr_ecb_encrypt(&key.aes, zero, zero, 16) == TR_OK;
+        for (size_t n = 1; good && n <= (has_clmul(b) ? 150 : 3); n += n < 40 ? 1 : 37)
+            good = gcm_is_linear(&key, element_of(zero), n, true) &&
+                   gcm_is_linear(&key, element_of(zero), n, false);
+        good = good && (!has_clmul(b) || fused_is_bilinear(b, &key, key_lengths[k]));
     }
     return good;
 }
@@ -316,8 +409,8 @@ int main(void)
                "%s: the cipher is right for every byte value, position and lane", name);
         tap_ok(every_key_byte(b), "%s: key expansion is right for every value of every key byte",
                name);
-        tap_ok(ghash_is_right(b, false) && ghash_is_right(b, true),
-               "%s: GHASH is right for a basis of blocks and subkeys", name);
+        tap_ok(hashes_are_right(b) && dense_is_right(b),
+               "%s: GHASH and POLYVAL are right for a basis of blocks and subkeys", name);
         tap_ok(fused_is_right(b), "%s: GCM's tag is right for a basis of ciphertexts", name);
     }
     return tap_done();

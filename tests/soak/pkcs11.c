@@ -4,74 +4,16 @@
 #define _GNU_SOURCE
 #include "soak.h"
 
-#include <dlfcn.h>
+#include "cryptoki.h"
 
-/* Declarations of Cryptoki's header (PKCS#11 2.40), repeated here because Debian has no package of
- * the header alone. */
-typedef unsigned long ulong_t;
-struct attribute {
-    ulong_t type;
-    const void *value;
-    ulong_t len;
-};
-struct mechanism {
-    ulong_t type;
-    const void *parameter;
-    ulong_t len;
-};
-struct ctr_params {
-    ulong_t bits;
-    uint8_t counter[16];
-};
-struct gcm_params {
-    const uint8_t *iv;
-    ulong_t iv_len, iv_bits;
-    const uint8_t *aad;
-    ulong_t aad_len, tag_bits;
-};
-enum { CLASS = 0, VALUE = 0x11, KEY_TYPE = 0x100, SECRET_KEY = 4, AES = 0x1f, SERIAL = 4 };
 static const ulong_t mechanisms[MODES] = {0x1081, 0x1082, 0x2107, 0x2104, 0x1086, 0x1087};
 
-static struct {
-    ulong_t (*initialize)(void *);
-    ulong_t (*open)(ulong_t, ulong_t, void *, void *, ulong_t *);
-    ulong_t (*close)(ulong_t);
-    ulong_t (*create)(ulong_t, struct attribute *, ulong_t, ulong_t *);
-    ulong_t (*destroy)(ulong_t, ulong_t);
-    struct {
-        ulong_t (*init)(ulong_t, struct mechanism *, ulong_t);
-        ulong_t (*update)(ulong_t, const uint8_t *, ulong_t, uint8_t *, ulong_t *);
-        ulong_t (*final)(ulong_t, uint8_t *, ulong_t *);
-    } way[2]; /* decrypt, encrypt */
-} p11;
-
-static void find(void *module, void *function, const char *name)
-{
-    *(void **)function = module == NULL ? NULL : dlsym(module, name);
-    if (*(void **)function != NULL)
-        return;
-    fprintf(stderr, "TENROUNDS_PKCS11 is no PKCS#11 module: no %s\n", name);
-    exit(2);
-}
+static struct cryptoki p11;
 
 static void open_module(void)
 {
     soak_count();
-    const char *const path = getenv("TENROUNDS_PKCS11");
-    void *const module = path == NULL ? NULL : dlopen(path, RTLD_NOW);
-    find(module, &p11.initialize, "C_Initialize");
-    find(module, &p11.open, "C_OpenSession");
-    find(module, &p11.close, "C_CloseSession");
-    find(module, &p11.create, "C_CreateObject");
-    find(module, &p11.destroy, "C_DestroyObject");
-    find(module, &p11.way[0].init, "C_DecryptInit");
-    find(module, &p11.way[0].update, "C_DecryptUpdate");
-    find(module, &p11.way[0].final, "C_DecryptFinal");
-    find(module, &p11.way[1].init, "C_EncryptInit");
-    find(module, &p11.way[1].update, "C_EncryptUpdate");
-    find(module, &p11.way[1].final, "C_EncryptFinal");
-    if (p11.initialize(NULL) != 0)
-        exit(2);
+    cryptoki_load(&p11);
 }
 
 /* Processes the message in a session, with a key. With GCM, the tag follows the ciphertext. */

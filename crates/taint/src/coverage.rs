@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Which basic blocks of the program's static functions were followed, by source file.
+//! Which basic blocks of the program's functions were followed, by source file.
 
 use crate::decoded::Decoded;
 use crate::symbols::{Function, Image};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
-use object::{Object, ObjectSection};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
 
@@ -17,19 +17,61 @@ pub struct Coverage {
     pub missed: Vec<String>,
 }
 
+/// A source file, and its global functions: the program's symbols do not say where these are from.
+struct Source {
+    name: String,
+    globals: HashSet<String>,
+}
+
+/// A source file by its name, or by the path of its object file, which names its global functions.
+fn source(argument: &str) -> io::Result<Source> {
+    let mut source = Source {
+        name: argument.to_string(),
+        globals: HashSet::new(),
+    };
+    if !argument.ends_with(".o") {
+        return Ok(source);
+    }
+    let data =
+        fs::read(argument).map_err(|e| io::Error::new(e.kind(), format!("{argument}: {e}")))?;
+    let elf = object::File::parse(&*data).map_err(io::Error::other)?;
+    for symbol in elf.symbols() {
+        let name = symbol.name().unwrap_or_default().to_string();
+        match symbol.kind() {
+            SymbolKind::File => source.name = name,
+            SymbolKind::Text if symbol.is_global() && symbol.is_definition() => {
+                source.globals.insert(name);
+            }
+            _ => (),
+        }
+    }
+    Ok(source)
+}
+
 /// The coverage of each source file among `sources`.
 pub fn coverage(
     image: &Image,
     sources: &[String],
     code: &HashMap<u64, Decoded>,
 ) -> io::Result<BTreeMap<String, Coverage>> {
+    if sources.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let sources: Vec<Source> = sources
+        .iter()
+        .map(|s| source(s))
+        .collect::<Result<_, _>>()?;
     let data = fs::read(&image.path)?;
     let elf = object::File::parse(&*data).map_err(io::Error::other)?;
     let mut all: BTreeMap<String, Coverage> = BTreeMap::new();
     let mut last = u64::MAX;
     for function in &image.functions {
+        let of = |s: &&Source| s.name == function.source || s.globals.contains(&function.name);
+        let Some(source) = sources.iter().find(of) else {
+            continue;
+        };
         // An alias begins at the same address.
-        if !sources.contains(&function.source) || function.start == last {
+        if function.start == last {
             continue;
         }
         last = function.start;
@@ -38,7 +80,7 @@ pub fn coverage(
             .sections()
             .find_map(|section| section.data_range(at, function.size).ok().flatten())
             .ok_or_else(|| io::Error::other(format!("{} has no code", function.name)))?;
-        let coverage = all.entry(function.source.clone()).or_default();
+        let coverage = all.entry(source.name.clone()).or_default();
         for block in blocks(function, bytes) {
             coverage.blocks += 1;
             if code.get(&block).is_some_and(|decoded| decoded.runs > 0) {

@@ -4,7 +4,7 @@
 //! an instruction sequence that does nothing on a processor (valgrind.h, amd64).
 
 use crate::process::Process;
-use crate::symbols;
+use crate::symbols::{self, Code};
 use std::collections::HashSet;
 use std::io;
 
@@ -30,10 +30,11 @@ pub const TAINT: u64 = 0x5441_0000;
 /// request.
 pub const TRACE: u64 = 0x5441_0001;
 
-/// Writes breakpoints over all requests in the program's own code, and returns their addresses.
-pub fn plant(process: &Process) -> io::Result<HashSet<u64>> {
+/// Writes breakpoints over the requests in the program's own code, or in that of all files that are
+/// mapped. Returns their addresses.
+pub fn plant(process: &Process, whose: Code) -> io::Result<HashSet<u64>> {
     let mut sites = HashSet::new();
-    for (start, end) in symbols::program_code(process.pid()) {
+    for (start, end) in symbols::code(process.pid(), whose) {
         let mut code = vec![0u8; (end - start) as usize];
         let read = process.read(start, &mut code)?;
         for (index, window) in code[..read].windows(SEQUENCE.len()).enumerate() {

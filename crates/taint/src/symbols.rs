@@ -53,13 +53,23 @@ fn maps(pid: i32) -> String {
     fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default()
 }
 
-/// The executable ranges of the program's own file.
-pub fn program_code(pid: i32) -> Vec<(u64, u64)> {
+/// Which mapped files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// The program's own.
+    Program,
+    /// The program and its libraries.
+    All,
+}
+
+/// The executable ranges of these files.
+pub fn code(pid: i32, whose: Code) -> Vec<(u64, u64)> {
     let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     let maps = maps(pid);
     maps.lines()
         .filter_map(mapping)
-        .filter(|m| m.executable && program.as_os_str() == m.path)
+        .filter(|m| m.executable && m.path.starts_with('/'))
+        .filter(|m| whose == Code::All || program.as_os_str() == m.path)
         .map(|m| (m.start, m.end))
         .collect()
 }

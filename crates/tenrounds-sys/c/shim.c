@@ -8,6 +8,7 @@
 #include "dispatch/backend.h"
 #include "dispatch/counting.h"
 #include "dispatch/tuning.h"
+#include "util.h"
 
 #include <stdlib.h>
 
@@ -20,6 +21,7 @@ void shim_counted_read(const struct shim_counted *counted, unsigned backend, uns
                        uint64_t *calls, uint64_t *bytes);
 unsigned shim_ops(void);
 int shim_clock_drops(const char *vendor, unsigned family, unsigned model);
+int shim_equal(const uint8_t *a, const uint8_t *b, size_t n);
 
 struct shim_counted {
     struct tr_counting counting;
@@ -80,4 +82,9 @@ unsigned shim_ops(void)
 int shim_clock_drops(const char *vendor, unsigned family, unsigned model)
 {
     return tr_tuning_of(vendor, family, model)->clock_drops;
+}
+
+int shim_equal(const uint8_t *a, const uint8_t *b, size_t n)
+{
+    return TR_PUBLIC(tr_equal(a, b, n));
 }
