@@ -7,6 +7,8 @@ mod callers;
 mod count;
 mod crypto;
 mod event;
+#[cfg(test)]
+pub mod example;
 mod flow;
 mod live;
 mod report;
@@ -30,8 +32,6 @@ use count::Counter;
 use indicatif::ProgressBar;
 pub use live::Live;
 use report::{Circumstances, Files};
-#[cfg(test)]
-pub use result::Evidence;
 pub use result::{Finding, Module, ModuleKind, Place, Process, Trace};
 pub use sampler::Target;
 use sampler::{Event, Sampler, Wanted};

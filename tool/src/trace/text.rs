@@ -23,6 +23,9 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
             _ => item("", line),
         };
     }
+    if let Some(line) = share(trace) {
+        out += &item("", line);
+    }
     if trace
         .processes
         .iter()
@@ -30,6 +33,11 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
     {
         out += "\n";
         out += &table(trace).to_string();
+    }
+    let files = files(trace);
+    if !files.is_empty() {
+        out += "\n";
+        out += &files;
     }
     if let Some(counts) = &trace.counts {
         out += "\n";
@@ -57,6 +65,43 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
         out += &item("", paint(DIM, note));
     }
     out
+}
+
+/// How much of the time AES takes, in all processes together. Without AES, the verdict says it.
+fn share(trace: &Trace) -> Option<String> {
+    let all = trace.processes.len();
+    let with = trace.processes.iter().filter(|it| it.aes_share > 0.0);
+    let with = with.count();
+    (with > 0).then(|| {
+        let share = percent(trace.aes_share);
+        match all {
+            1 => format!("AES takes {share} of the sampled time."),
+            _ => format!("AES takes {share} of the sampled time, in {with} of {all} processes."),
+        }
+    })
+}
+
+/// What is known of the files in the table, a line for each.
+fn files(trace: &Trace) -> String {
+    const MOST_FILES: usize = 10;
+    let findings = trace.processes.iter().flat_map(|it| &it.findings);
+    let mut lines: Vec<String> = Vec::new();
+    for finding in findings.take(MOST) {
+        let it = &finding.module;
+        if it.build_id.is_none() && it.library.is_none() && it.package.is_none() {
+            continue;
+        }
+        let line = module(it);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let more = lines.len().saturating_sub(MOST_FILES);
+    lines.truncate(MOST_FILES);
+    if more > 0 {
+        lines.push(format!("{more} more files; --json has all"));
+    }
+    lines.iter().map(|line| item("  ", line)).collect()
 }
 
 /// The table has no more rows.
@@ -431,4 +476,48 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
         notes.push("--evidence shows the code that was seen, and tables that it uses.".to_owned());
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::example::{finding, process, trace};
+
+    fn plain(trace: &Trace) -> String {
+        let text = render(trace, false);
+        anstream::adapter::strip_str(&text).to_string()
+    }
+
+    #[test]
+    fn the_share_of_aes_and_a_line_for_each_file() {
+        let known = || {
+            let mut known = finding(Work::AesNi, 30);
+            known.module.build_id = Some("0123abcd".to_owned());
+            known.module.package = Some("libexample1:amd64 1.2-3".to_owned());
+            known
+        };
+        let processes = vec![
+            process(7, "one", vec![known(), known()]),
+            process(8, "two", vec![known()]),
+            process(9, "idle", vec![finding(Work::Hash, 3)]),
+        ];
+        let text = plain(&trace(processes));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "A verdict.");
+        let share = "AES takes 25 % of the sampled time, in 2 of 3 processes.";
+        assert_eq!(lines[1], share);
+        let file = "/usr/lib/libexample.so.1, package libexample1:amd64 1.2-3, build ID 0123abcd";
+        let found = lines.iter().filter(|line| line.trim_start() == file);
+        assert_eq!(found.count(), 1, "{text}");
+        // Nothing is known of this one's file, and there is no AES.
+        let hash = plain(&trace(vec![process(
+            9,
+            "idle",
+            vec![finding(Work::Hash, 3)],
+        )]));
+        assert!(!hash.contains("AES takes"), "{hash}");
+        assert!(!hash
+            .lines()
+            .any(|line| line == "  /usr/lib/libexample.so.1"));
+    }
 }
