@@ -29,7 +29,7 @@ use crate::run::child;
 use crate::schema::Document;
 use crate::{host, output};
 use count::Counter;
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 pub use live::Live;
 use report::{Circumstances, Files};
 pub use result::{Finding, Module, ModuleKind, Place, Process, Trace};
@@ -291,6 +291,12 @@ fn release(signals: &[libc::c_int]) {
     }
 }
 
+/// A line that is redrawn on a terminal, and cut off at its right edge.
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {wide_msg}").expect("a valid template");
+    ProgressBar::new_spinner().with_style(style)
+}
+
 struct Tracing {
     sampler: Sampler,
     state: State,
@@ -312,7 +318,7 @@ impl Tracing {
             sampler,
             state: State::new(args.evidence),
             begun: Instant::now(),
-            bar: ProgressBar::new_spinner(),
+            bar: bar(),
             evidence: args.evidence,
             callers: args.callers,
             counter: None,
@@ -383,22 +389,20 @@ impl Tracing {
         }
     }
 
-    /// The present state in one line.
+    /// The present state in one line: the share of AES, and the code that takes most of it.
     fn live(&self) -> String {
+        const SHOWN: usize = 3;
         let tally = &self.state.tally;
-        let aes = match tally.samples {
-            0 => 0.0,
-            samples => tally.aes as f64 / samples as f64,
-        };
-        let samples = crate::style::grouped(tally.samples);
-        let strongest = self
-            .state
-            .strongest()
-            .map_or(String::new(), |work| format!(", {}", work.name()));
-        format!(
-            "{samples} samples, AES {}{strongest}",
-            verdict::percent(aes)
-        )
+        let part = |samples: u64| verdict::percent(samples as f64 / tally.samples.max(1) as f64);
+        let all = crate::style::grouped(tally.samples);
+        let mut line = format!("{all} samples, AES {}", part(tally.aes));
+        let strongest = self.state.strongest();
+        for (index, found) in strongest.iter().take(SHOWN).enumerate() {
+            let before = if index == 0 { ": " } else { ", " };
+            let (name, pid, work) = (found.name, found.pid, found.work.name());
+            line += &format!("{before}{name} ({pid}) {work} {}", part(found.samples));
+        }
+        line
     }
 
     fn finish(mut self, mut troubles: Vec<String>) -> Trace {

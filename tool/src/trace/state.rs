@@ -12,6 +12,7 @@ use super::target::module::Modules;
 use crate::root::Root;
 use classify::hot::{Registers, Work};
 use classify::{Around, Bounds};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -48,6 +49,14 @@ pub struct State {
     /// program.
     pub tally: Tally,
     system: System,
+}
+
+/// AES code of a process in one file.
+pub struct Strong<'s> {
+    pub name: &'s str,
+    pub pid: u32,
+    pub work: Work,
+    pub samples: u64,
 }
 
 /// The kernel's code, which is read when its first sample comes.
@@ -100,12 +109,21 @@ impl State {
         }
     }
 
-    /// The work of AES with the most samples.
-    pub fn strongest(&self) -> Option<Work> {
-        let found = self.activities().flat_map(|activity| &activity.found);
-        let aes = found.filter(|(key, _)| key.work.is_aes());
-        aes.max_by_key(|(_, found)| found.samples)
-            .map(|(key, _)| key.work)
+    /// AES code by process and file, that with the most samples first.
+    pub fn strongest(&self) -> Vec<Strong<'_>> {
+        let found = self.activities().flat_map(|activity| {
+            let found = activity.found.iter();
+            let aes = found.filter(|(key, _)| key.work.is_aes());
+            aes.map(move |(key, found)| Strong {
+                name: &activity.name,
+                pid: activity.pid,
+                work: key.work,
+                samples: found.samples,
+            })
+        });
+        let mut all: Vec<Strong> = found.collect();
+        all.sort_by_key(|it| (Reverse(it.samples), it.pid, it.work));
+        all
     }
 
     fn activities(&self) -> impl Iterator<Item = &Activity> {

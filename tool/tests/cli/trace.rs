@@ -3,6 +3,7 @@
 //! false name, and the system's openssl under masks. trace_corpus.rs has the longer list.
 
 use crate::json::{valid, Document};
+use crate::pseudo_terminal::PseudoTerminal;
 use crate::support::{contains, module, skip, within, Done, Finish, Guarded, Nobody, Place, TOOL};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -332,6 +333,27 @@ fn what_cannot_be_traced_is_said() {
             .unwrap(),
     );
     contains(&said.failed(1), &["cannot write to standard output"]);
+}
+
+/// On a terminal, the code that takes the most time is shown soon.
+#[test]
+fn a_terminal_shows_the_first_answer_within_two_seconds() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let child = openssl(&place, "aes-128-ctr", None, &[]);
+    let pid = child.0.id().to_string();
+    let begun = Instant::now();
+    let mut tool = place.tool(["trace", "--seconds", "60", "-p", &pid]);
+    let mut terminal = PseudoTerminal::start(&mut tool, 24, 100);
+    let wanted = format!("openssl ({pid}) ");
+    let text = terminal.wait("live line", |screen| screen.contents().contains(&wanted));
+    let elapsed = begun.elapsed();
+    assert!(elapsed < within(Duration::from_secs(2)), "{elapsed:?}");
+    let line = text.lines().find(|line| line.contains(&wanted)).unwrap();
+    contains(line, &[" samples, AES ", "AES", " %"]);
+    assert_eq!(text.matches(&wanted).count(), 1, "{text}");
 }
 
 /// A signal during the report, when the samples have been taken, ends it.
