@@ -352,6 +352,7 @@ impl Tracing {
 
     fn is_due(&self, seconds: Option<f64>) -> bool {
         interrupted()
+            self.state.refresh();
             || seconds.is_some_and(|seconds| self.begun.elapsed().as_secs_f64() >= seconds)
     }
 

@@ -49,6 +49,8 @@ pub struct State {
     /// program.
     pub tally: Tally,
     system: System,
+    /// When code without a file was forgotten last.
+    refreshed: Option<Instant>,
 }
 
 /// AES code of a process in one file.
@@ -68,6 +70,9 @@ struct System {
 
 /// /proc/PID/maps is read again for an unknown address, but not more often.
 const PATIENCE: Duration = Duration::from_millis(200);
+/// Code without a file is classified again after this time: a just-in-time compiler may have
+/// replaced it.
+const FRESH: Duration = Duration::from_secs(2);
 /// So many classified addresses of files are kept from one tally to the next.
 const MOST_SPOTS: usize = 20_000;
 
@@ -164,8 +169,17 @@ impl State {
         }
     }
 
+    /// Forgets code without a file from time to time. To be called often.
+    pub fn refresh(&mut self) {
+        let begun = *self.refreshed.get_or_insert_with(Instant::now);
+        if begun.elapsed() >= FRESH {
+            self.refreshed = Some(Instant::now());
+            self.forget_anonymous();
+        }
+    }
+
     /// Classifies code without a file anew when its next samples come.
-    pub fn forget_anonymous(&mut self) {
+    fn forget_anonymous(&mut self) {
         for subject in self.current.values_mut() {
             subject.anonymous.clear();
             subject.tables = Tables::default();

@@ -335,6 +335,57 @@ fn what_cannot_be_traced_is_said() {
     contains(&said.failed(1), &["cannot write to standard output"]);
 }
 
+/// A program of the source folder.
+#[cfg(target_arch = "x86_64")]
+fn compiled(place: &Place, source: &str) -> PathBuf {
+    let program = place.path("program");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace");
+    let cc = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let mut cc = Command::new(cc);
+    cc.args(["-O1", "-Wall", "-Werror"]);
+    cc.arg(Path::new(folder).join(source))
+        .arg("-o")
+        .arg(&program);
+    assert!(cc.status().unwrap().success(), "{cc:?}");
+    program
+}
+
+/// Waits for the first line of a program that says when it is ready.
+#[cfg(target_arch = "x86_64")]
+fn ready(child: &mut Guarded) {
+    let mut line = String::new();
+    let out = child.0.stdout.as_mut().unwrap();
+    BufReader::new(out).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+}
+
+/// Code at an address whose other code was classified before, as a just-in-time compiler may put it
+/// there.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn code_that_is_rewritten_is_classified_again() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let program = compiled(&place, "rewrites.c");
+    let mut work = place.program(&program);
+    let mut child = Guarded(work.stdout(Stdio::piped()).spawn().unwrap());
+    ready(&mut child);
+    let pid = child.0.id().to_string();
+    let mut tool = place.tool(["trace", "--json", "--seconds", "4", "-p", &pid]);
+    let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    std::thread::sleep(Duration::from_secs(1));
+    child.signal(libc::SIGUSR1);
+    let done = Done::from(tool.unwrap().wait_with_output().unwrap());
+    let document = valid(&done.ok().out);
+    assert_eq!(aes_works(&document), ["aes-ni"], "{document:#?}");
+    assert_eq!(first(&document)["module"]["kind"], "written-at-run-time");
+    // AES runs for 3 of 4 seconds, and is seen for at least 1 of them.
+    let share = document.at("/trace/aes_share").as_f64().unwrap();
+    assert!((0.15..0.97).contains(&share), "{document:#?}");
+}
+
 /// On a terminal, the code that takes the most time is shown soon.
 #[test]
 fn a_terminal_shows_the_first_answer_within_two_seconds() {
