@@ -104,12 +104,12 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
     let ended = move || !pids.is_empty() && pids.iter().all(|pid| !is_alive(*pid));
     let mut tracing = Tracing::new(sampler, args);
     if args.count {
-        tracing.counter = Some(announced(Counter::of_processes(&args.sampled.pid)?));
+        tracing.counter = Some(enabled(Counter::of_processes(&args.sampled.pid)?)?);
         tracing.begun = Instant::now();
     }
     if args.kernel {
         let pids = (!args.sampled.all).then_some(&args.sampled.pid[..]);
-        tracing.requests = Some(announced_in_kernel(crypto::Counter::new(pids)?));
+        tracing.requests = Some(enabled_in_kernel(crypto::Counter::new(pids)?)?);
         tracing.begun = Instant::now();
     }
     tracing.follow(Some(seconds), ended);
@@ -169,12 +169,12 @@ fn command(args: &TraceArgs) -> Result<()> {
         true => {
             let name = PathBuf::from(&args.command[0]);
             let program = name.to_str().and_then(on_path).unwrap_or(name);
-            Some(announced(Counter::of_command(&program)?))
+            Some(enabled(Counter::of_command(&program)?)?)
         }
         false => None,
     };
     let requests = match args.kernel {
-        true => Some(announced_in_kernel(crypto::Counter::new(Some(&[]))?)),
+        true => Some(enabled_in_kernel(crypto::Counter::new(Some(&[]))?)?),
         false => None,
     };
     let mut child = child::start(command)?;
@@ -200,26 +200,31 @@ fn command(args: &TraceArgs) -> Result<()> {
     child::end_like(status)
 }
 
-/// Says what counting costs.
-fn announced(counter: Counter) -> Counter {
+/// Says what counting costs, and begins.
+fn enabled(mut counter: Counter) -> Result<Counter> {
     let (functions, files) = counter.extent();
     let whose = match counter.is_everywhere() {
         true => ", in all processes",
         false => "",
     };
     let text = match functions {
+        _ if counter.is_refused() => {
+            "Counting what tenrounds executes, which costs nothing more.".to_owned()
+        }
         0 => "No library with counted functions was found yet.".to_owned(),
         _ => format!("Counting {functions} functions in {files} files. Until the trace ends, each of their calls takes about 1 to 3 µs longer{whose}: calls of 16 bytes become 20 to 30 times as slow."),
     };
     output::err(crate::style::item("", text));
-    counter
+    counter.enable()?;
+    Ok(counter)
 }
 
-/// Says what counting in the kernel costs.
-fn announced_in_kernel(counter: crypto::Counter) -> crypto::Counter {
+/// Says what counting in the kernel costs, and begins.
+fn enabled_in_kernel(mut counter: crypto::Counter) -> Result<crypto::Counter> {
     let text = "Counting requests to the kernel's ciphers. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
     output::err(crate::style::item("", text));
-    counter
+    counter.enable()?;
+    Ok(counter)
 }
 
 /// Without --seconds, processes are traced for so long.
@@ -341,6 +346,7 @@ impl Tracing {
             if is_last {
                 break;
             }
+            self.state.refresh();
             if shown.elapsed() > Duration::from_millis(500) {
                 shown = Instant::now();
                 self.bar.set_message(self.live());
@@ -352,7 +358,6 @@ impl Tracing {
 
     fn is_due(&self, seconds: Option<f64>) -> bool {
         interrupted()
-            self.state.refresh();
             || seconds.is_some_and(|seconds| self.begun.elapsed().as_secs_f64() >= seconds)
     }
 

@@ -147,8 +147,27 @@ pub struct Counts {
     pub functions: usize,
     /// The most bytes first.
     pub calls: Vec<Counted>,
+    /// What tenrounds executed under `run --count`, the most bytes first.
+    pub executed: Vec<Executed>,
     /// What was not counted, or not from the start.
     pub troubles: Vec<String>,
+}
+
+/// What a backend of tenrounds did for an operation, in the processes of one command under
+/// `run --count`.
+#[derive(Debug, Serialize)]
+pub struct Executed {
+    /// The first of the traced processes.
+    pub pid: u32,
+    /// null if the process has ended and was not seen.
+    pub name: Option<String>,
+    /// The traced processes that share these counts.
+    pub processes: usize,
+    pub host: &'static str,
+    pub backend: String,
+    pub operation: String,
+    pub calls: u64,
+    pub bytes: u64,
 }
 
 /// The calls of one function in one file by one process, with one algorithm.

@@ -4,8 +4,8 @@
 
 use super::flow;
 use super::result::{
-    Call, Callers, Counted, Counts, Evidence, Finding, KernelCounts, Module, ModuleKind, Operation,
-    Place, Process, SizeClass, Trace,
+    Call, Callers, Counted, Counts, Evidence, Executed, Finding, KernelCounts, Module, ModuleKind,
+    Operation, Place, Process, SizeClass, Trace,
 };
 use super::verdict::{bound, percent};
 use crate::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
@@ -207,6 +207,7 @@ fn way(chain: &Callers) -> String {
 /// Exact counts.
 fn counted(counts: &Counts) -> String {
     let mut out = match counts.calls.is_empty() {
+        true if !counts.executed.is_empty() => String::new(),
         true if counts.functions == 0 => item(
             "",
             "Nothing was counted: no library with counted functions was found.",
@@ -220,6 +221,12 @@ fn counted(counts: &Counts) -> String {
         ),
         false => calls(counts).to_string(),
     };
+    if !counts.executed.is_empty() {
+        if !out.is_empty() {
+            out += "\n";
+        }
+        out += &executed(&counts.executed).to_string();
+    }
     for trouble in &counts.troubles {
         out += &item("", paint(DIM, trouble));
     }
@@ -247,6 +254,33 @@ fn calls(counts: &Counts) -> Table {
             sizes(&row.sizes, row.calls),
             row.function.to_owned(),
             row.file.clone(),
+        ]);
+    }
+    table
+}
+
+/// What tenrounds executed.
+fn executed(rows: &[Executed]) -> Table {
+    let mut table = Table::new(&[
+        "Process",
+        "tenrounds executed",
+        "Calls",
+        "Bytes",
+        "Backend",
+        "In the",
+    ]);
+    for row in rows.iter().take(MOST) {
+        let more = match row.processes {
+            0 | 1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        table.row(vec![
+            format!("{} ({}){more}", row.name.as_deref().unwrap_or("?"), row.pid),
+            row.operation.clone(),
+            grouped(row.calls),
+            grouped(row.bytes),
+            row.backend.clone(),
+            row.host.to_owned(),
         ]);
     }
     table
@@ -460,7 +494,11 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
             grouped(trace.lost)
         ));
     }
-    if trace.counts.is_some() {
+    let counts = trace.counts.as_ref();
+    if counts.is_some_and(|counts| !counts.executed.is_empty()) {
+        notes.push("What tenrounds executed is counted by `run --count`, for all processes of its command, by bulk operations of the core.".to_owned());
+    }
+    if counts.is_some_and(|counts| !counts.calls.is_empty()) {
         notes.push("Bytes are those of the input. \"16 B 90 %\" means that 90 % of the calls had at least 16 bytes and less than 32. In place: the output goes over the input; additional data, which has no output, is left out. A call that passes through two libraries is counted in both.".to_owned());
     }
     if trace.kernel.is_some() {

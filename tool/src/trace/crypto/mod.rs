@@ -25,8 +25,9 @@ const MOST_ENTRIES: u32 = 1 << 14;
 /// Threads that make requests.
 const MOST_THREADS: u32 = 1 << 16;
 
-/// Probes that count.
+/// Counts requests, once `enable` was called.
 pub struct Counter {
+    layout: Layout,
     sums: Map<Key, Sum>,
     extents: Map<u64, Extent>,
     probes: Vec<Probe>,
@@ -44,24 +45,26 @@ impl Counter {
         let layout = able()?;
         let sums = Map::new(MOST_ENTRIES).map_err(|error| refusal(&error))?;
         let extents = Map::new(MOST_THREADS).map_err(|error| refusal(&error))?;
-        let setting = Setting {
+        Ok(Counter {
             layout,
-            sums: sums.descriptor(),
-            extents: extents.descriptor(),
-            namespace: namespace(),
-        };
-        let mut counter = Counter {
             sums,
             extents,
             probes: Vec::new(),
             traced: traced.map(|pids| pids.iter().copied().collect()),
             names: HashMap::new(),
             troubles: Vec::new(),
+        })
+    }
+
+    /// Puts the probes, which all requests pay for.
+    pub fn enable(&mut self) -> Result<()> {
+        let setting = Setting {
+            layout: self.layout,
+            sums: self.sums.descriptor(),
+            extents: self.extents.descriptor(),
+            namespace: namespace(),
         };
-        for index in 0..PROBES.len() {
-            counter.probe(index, &setting)?;
-        }
-        Ok(counter)
+        (0..PROBES.len()).try_for_each(|index| self.probe(index, &setting))
     }
 
     /// Probes a function. A function that this kernel lacks is a trouble.
