@@ -440,8 +440,8 @@ impl Tracing {
 /// Writes the report: to a file; else to standard error with a command, whose output standard
 /// output is.
 fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
-    let drawing = args.svg.as_ref().zip(trace.kernel.as_ref());
-    let drawing = drawing.map(|(path, counts)| (path, flow::svg(&flow::flows(counts))));
+    let drawing = args.svg.as_ref();
+    let drawing = drawing.map(|path| (path, flow::svg(&flow::flows(&trace))));
     let text = match args.json {
         true => {
             let host = host::read(LibCrypto::open().as_ref().ok());
@@ -470,5 +470,60 @@ fn write(args: &TraceArgs, text: String, has_command: bool) -> Result<()> {
             Ok(())
         }
         (None, false) => output::out(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use classify::hot::Work;
+
+    const SCHEMA: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../docs/schema/tenrounds-1.schema.json"
+    );
+
+    /// Counts of the kernel and of user space are as the schema has them. Few machines that run the
+    /// other tests have such counts.
+    #[test]
+    fn exact_counts_fit_the_schema() {
+        let mut trace = example::trace(vec![example::process(
+            7,
+            "one",
+            vec![example::finding(Work::AesNi, 30)],
+        )]);
+        trace.counts = Some(example::counts());
+        trace.kernel = Some(example::kernel_counts());
+        let host = host::read(None);
+        let text = Document::new("trace", host, Vec::new(), Body { trace }).to_json();
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut schemas = boon::Schemas::new();
+        let schema = boon::Compiler::new().compile(SCHEMA, &mut schemas).unwrap();
+        let wrong = |document: &serde_json::Value| {
+            let result = schemas.validate(document, schema);
+            result
+                .err()
+                .map(|error| format!("{error:#}\nin {document:#}"))
+        };
+        assert_eq!(wrong(&document), None);
+        // The schema notices what is missing.
+        for pointer in [
+            "/trace/kernel",
+            "/trace/kernel/drivers/0",
+            "/trace/kernel/requests/0",
+            "/trace/kernel/messages/0",
+            "/trace/kernel/copies/0",
+            "/trace/counts/executed/0",
+        ] {
+            let mut changed = document.clone();
+            let object = changed
+                .pointer_mut(pointer)
+                .unwrap()
+                .as_object_mut()
+                .unwrap();
+            let name = object.keys().next().unwrap().clone();
+            object.remove(&name);
+            assert!(wrong(&changed).is_some(), "{pointer} without {name}");
+        }
     }
 }

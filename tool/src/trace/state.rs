@@ -319,7 +319,9 @@ impl State {
             self.tally.unexamined_in_kernel += 1;
             return;
         };
-        self.tally.copies += u64::from(kernel::copies(known.name));
+        let copies = u64::from(kernel::copies(known.name));
+        self.tally.copies += copies;
+        subject(&mut self.current, sample.pid).activity.copies += copies;
         let module = self.modules.of_kernel(known.module);
         let function = Around {
             range: known.range.clone(),

@@ -45,7 +45,7 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
     }
     if let Some(counts) = &trace.kernel {
         out += "\n";
-        out += &counted_in_kernel(counts);
+        out += &counted_in_kernel(trace, counts);
     }
     for process in &trace.processes {
         for finding in &process.findings {
@@ -286,19 +286,48 @@ fn executed(rows: &[Executed]) -> Table {
     table
 }
 
-/// Exact counts in the kernel: a table, and how the data flows.
-fn counted_in_kernel(counts: &KernelCounts) -> String {
+/// Exact counts in the kernel: tables, and how the data flows.
+fn counted_in_kernel(trace: &Trace, counts: &KernelCounts) -> String {
     const MOST_FLOWS: usize = 5;
     let mut out = match counts.requests.is_empty() {
         true => item("", "No request was made to a cipher of the kernel."),
         false => requests(counts).to_string(),
     };
-    for flow in flow::flows(counts).iter().take(MOST_FLOWS) {
+    out += &drivers(counts);
+    for flow in flow::flows(trace).iter().take(MOST_FLOWS) {
         out += "\n";
         out += &flow::text(flow);
     }
     for trouble in &counts.troubles {
         out += &item("", paint(DIM, trouble));
+    }
+    out
+}
+
+/// The selected drivers beside those that were executed; the others in one line.
+fn drivers(counts: &KernelCounts) -> String {
+    let all = counts.drivers.as_deref().unwrap_or_default();
+    let mut table = Table::new(&["Algorithm", "Selected", "Executed"]);
+    let mut rest = Vec::new();
+    for one in all {
+        let selected = one.selected.as_deref().unwrap_or("none");
+        match one.executed.is_empty() {
+            true if one.selected.is_some() => rest.push(selected),
+            true => {}
+            false => table.row(vec![
+                one.algorithm.clone(),
+                selected.to_owned(),
+                one.executed.join(", "),
+            ]),
+        }
+    }
+    let mut out = String::new();
+    if all.iter().any(|one| !one.executed.is_empty()) {
+        out += &format!("\n{table}");
+    }
+    if !rest.is_empty() {
+        let text = format!("Selected, without requests: {}", rest.join(", "));
+        out += &item("  ", paint(DIM, text));
     }
     out
 }
@@ -480,12 +509,13 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
         ));
     }
     notes.push(match (trace.kernel_samples, trace.kernel_copies) {
-        (Some(kernel), Some(copies)) => format!(
-            "{} of the samples are in the kernel, {} of them in functions that copy between user space and the kernel.",
+        (Some(kernel), Some(copies)) if kernel > 0 => format!(
+            "{} of the samples are in the kernel, {} of them ({}) in functions that copy between user space and the kernel.",
             grouped(kernel),
-            grouped(copies)
+            grouped(copies),
+            percent(copies as f64 / kernel as f64)
         ),
-        (Some(kernel), None) => format!("{} of the samples are in the kernel.", grouped(kernel)),
+        (Some(kernel), _) => format!("{} of the samples are in the kernel.", grouped(kernel)),
         (None, _) => "The kernel's part is not visible to this user: it needs root or CAP_PERFMON. Times are parts of the time in user space.".to_owned(),
     });
     if trace.lost > 0 {
@@ -519,7 +549,31 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::example::{finding, process, trace};
+    use crate::trace::example::{self, finding, process, trace};
+
+    #[test]
+    fn the_share_of_copying_and_the_drivers() {
+        let mut one = trace(vec![process(7, "one", Vec::new())]);
+        (one.kernel_samples, one.kernel_copies) = (Some(400), Some(52));
+        one.kernel = Some(example::kernel_counts());
+        let text = plain(&one);
+        let share = "400 of the samples are in the kernel, 52 of them (13 %) in functions";
+        assert!(text.contains(share), "{text}");
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        assert!(
+            lines.contains(&vec!["cbc(aes)", "cbc-wide", "cbc-old"]),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n  Selected, without requests: xts-wide\n"),
+            "{text}"
+        );
+        one.kernel_samples = Some(0);
+        assert!(plain(&one).contains("\n0 of the samples are in the kernel.\n"));
+    }
 
     fn plain(trace: &Trace) -> String {
         let text = render(trace, false);
