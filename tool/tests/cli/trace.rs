@@ -386,6 +386,78 @@ fn code_that_is_rewritten_is_classified_again() {
     assert!((0.15..0.97).contains(&share), "{document:#?}");
 }
 
+/// The class, with the file that it is found in.
+#[cfg(target_arch = "x86_64")]
+fn class_and_module(place: &Place, child: &Guarded) -> (Value, Value) {
+    let document = traced(place, child, "0.5");
+    let mut found = first(&document);
+    let module = found["module"].take();
+    (found["work"].take(), module)
+}
+
+/// A program that only its own mount namespace has. Under the same name, others see another file.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_program_in_another_mount_namespace() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let Some(mut unshare) = crate::enable_support::namespace() else {
+        return;
+    };
+    let program = work(&place);
+    let (child, _) = working(&place, &program, "ctr", "");
+    let (work, module) = class_and_module(&place, &child);
+    drop(child);
+    let folder = place.path("folder");
+    std::fs::create_dir(&folder).unwrap();
+    let hidden = folder.join("hidden");
+    std::fs::write(&hidden, "not a program").unwrap();
+    // The first line of the program follows those of the shell.
+    let script = "mount -t tmpfs none \"$1\"; cp \"$2\" \"$1/hidden\"; echo $$; exec \"$1/hidden\" ctr '' nginx";
+    unshare.args(["sh", "-eu", "-c", script, "sh"]);
+    unshare.arg(&folder).arg(&program).stdout(Stdio::piped());
+    let mut outer = Guarded(unshare.spawn().unwrap());
+    let mut lines = BufReader::new(outer.0.stdout.take().unwrap()).lines();
+    let pid = lines.next().unwrap().unwrap();
+    lines.next().unwrap().unwrap();
+    let line = ["trace", "--json", "--seconds", "0.5", "-p", &pid];
+    let document = valid(&place.tool(line).done().ok().out);
+    outer.signal(libc::SIGTERM);
+    let found = first(&document);
+    assert_eq!(found["work"], work, "{document:#?}");
+    assert_eq!(found["module"]["path"], hidden.to_str().unwrap());
+    assert_eq!(found["module"]["kind"], "file");
+    assert!(module["build_id"].is_string(), "{module}");
+    assert_eq!(found["module"]["build_id"], module["build_id"]);
+}
+
+/// A program whose file was deleted, and then replaced by another one.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_program_that_was_deleted() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let program = work(&place);
+    let (child, _) = working(&place, &program, "ctr", "");
+    let (work, module) = class_and_module(&place, &child);
+    assert_eq!(module["kind"], "file");
+    std::fs::remove_file(&program).unwrap();
+    let deleted = class_and_module(&place, &child);
+    std::fs::write(&program, "not a program").unwrap();
+    let replaced = class_and_module(&place, &child);
+    for (class, found) in [deleted, replaced] {
+        assert_eq!(class, work);
+        assert_eq!(found["kind"], "deleted", "{found}");
+        assert_eq!(found["path"], program.to_str().unwrap());
+        assert!(found["build_id"].is_string(), "{found}");
+        assert_eq!(found["build_id"], module["build_id"]);
+    }
+}
+
 /// On a terminal, the code that takes the most time is shown soon.
 #[test]
 fn a_terminal_shows_the_first_answer_within_two_seconds() {
@@ -492,6 +564,8 @@ fn another_user_sees_the_same_class_and_not_the_kernel() {
     let tool = |line: &[&str]| nobody.tool(&place, line);
     let mut own = tool(&["trace", "--json", "--", "sh", "-c", ENCRYPT]);
     let own = own.stdout(Stdio::null()).done();
+    let mut text = tool(&["trace", "--", "sh", "-c", ENCRYPT]);
+    let text = text.stdout(Stdio::null()).done();
     // Root's process is another user's.
     let refused = tool(&["trace", "-p", &std::process::id().to_string()]).done();
     let counting = tool(&["trace", "--count", "--", "true"]).done();
@@ -512,6 +586,17 @@ fn another_user_sees_the_same_class_and_not_the_kernel() {
     drop(speed);
     assert_eq!(counting.status, Some(1));
     contains(&counting.err, &["cannot count calls: this needs root"]);
+    let words = text
+        .ok()
+        .err
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    contains(
+        &words,
+        &["The kernel's part is not visible to this user: it needs root or CAP_PERFMON."],
+    );
+    assert!(!words.contains("samples are in the kernel"), "{words}");
     let document = valid(&own.ok().err);
     assert_eq!(document.at("/trace/kernel_samples"), &Value::Null);
     let works = aes_works(&document);
