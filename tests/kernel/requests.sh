@@ -80,6 +80,8 @@ for words in 'messages received' 'copies in, ' "$(driver cbc) encrypts 7 request
     check "the chart has '$words'" grep -q "$words" /tmp/text
     check "the picture has '$words'" grep -q "$words" /tmp/flow.svg
 done
+check 'the selected driver stands beside the executed one' \
+    grep -Eq "cbc\(aes\) +$(driver cbc) +$(driver cbc)\$" /tmp/text
 
 # ---- dm-crypt ----
 

@@ -279,7 +279,8 @@ pub struct TraceArgs {
     ///
     /// Probes at functions of OpenSSL, Libgcrypt, GnuTLS, Nettle and Mbed TLS count calls, bytes,
     /// sizes, and whether the output goes over the input. Each call takes about 1 to 3 µs more
-    /// meanwhile. `tenrounds run --count` has no such cost, and counts what tenrounds executes.
+    /// meanwhile. `tenrounds run --count` has no such cost, and counts what tenrounds executes; the
+    /// counters of traced processes that run under it are shown, too.
     #[arg(long)]
     pub count: bool,
 

@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! How data flows through the kernel's ciphers: from a program through system calls and copies to a
-//! driver and back, with counts on the arrows.
+//! driver and back, with counts on the arrows. The way of the same process in user space is beside
+//! it.
 
 mod svg;
 
 pub use svg::svg;
 
 use super::result::{
-    Context, Copied, Entry, KernelCounts, Message, OnBehalf, Operation, Requests, Transfers,
+    Context, Copied, Counted, Entry, Executed, Finding, KernelCounts, Message, ModuleKind,
+    OnBehalf, Operation, Process, Requests, Trace, Transfers,
 };
-use crate::style::{clean, grouped, item, paint, BOLD, DIM};
-use std::collections::BTreeMap;
+use super::verdict::percent;
+use crate::style::{clean, grouped, paint, width, wrapped, BOLD, DIM};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A flow: boxes, and what is on the arrow from each to the next one.
+/// The way of a process' data through the kernel, and in user space if AES runs there, too.
 pub struct Flow {
+    pub kernel: Chain,
+    pub user: Option<Chain>,
+}
+
+/// Boxes, and what is on the arrow from each to the next one.
+pub struct Chain {
     pub first: String,
     pub steps: Vec<Step>,
 }
@@ -24,8 +34,11 @@ pub struct Step {
     pub to: Vec<String>,
 }
 
-/// The flows of all processes through all entries, the most bytes first.
-pub fn flows(counts: &KernelCounts) -> Vec<Flow> {
+/// The flows of all processes through all parts of the kernel, the most bytes first.
+pub fn flows(trace: &Trace) -> Vec<Flow> {
+    let Some(counts) = &trace.kernel else {
+        return Vec::new();
+    };
     let mut of: BTreeMap<(&OnBehalf, Entry), (u64, Vec<&Requests>)> = BTreeMap::new();
     for message in &counts.messages {
         of.entry((&message.on_behalf, Entry::AfAlg)).or_default();
@@ -36,13 +49,26 @@ pub fn flows(counts: &KernelCounts) -> Vec<Flow> {
         flow.1.push(row);
     }
     let mut all: Vec<_> = of.into_iter().collect();
-    all.sort_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
+    all.sort_by_key(|(_, (bytes, _))| Reverse(*bytes));
+    // A process that uses several parts of the kernel has one way in user space.
+    let mut shown = BTreeSet::new();
     let all = all.into_iter();
-    all.map(|((who, entry), (_, rows))| flow(counts, who, entry, &rows))
-        .collect()
+    all.map(|((who, entry), (_, rows))| Flow {
+        kernel: through_kernel(trace, counts, (who, entry), &rows),
+        user: shown
+            .insert(who)
+            .then(|| in_user_space(trace, who))
+            .flatten(),
+    })
+    .collect()
 }
 
-fn flow(counts: &KernelCounts, who: &OnBehalf, entry: Entry, rows: &[&Requests]) -> Flow {
+fn through_kernel(
+    trace: &Trace,
+    counts: &KernelCounts,
+    (who, entry): (&OnBehalf, Entry),
+    rows: &[&Requests],
+) -> Chain {
     let is_af_alg = entry == Entry::AfAlg;
     let of = |kind| transfers(&counts.copies, who, kind);
     let mut steps = vec![Step {
@@ -54,13 +80,12 @@ fn flow(counts: &KernelCounts, who: &OnBehalf, entry: Entry, rows: &[&Requests])
     }];
     let drivers: Vec<String> = rows.iter().map(|row| driver(row)).collect();
     if !drivers.is_empty() {
-        steps.push(Step {
-            arrow: match is_af_alg {
-                true => vec![copies("in", of(Copied::In))],
-                false => Vec::new(),
-            },
-            to: drivers,
-        });
+        let mut arrow = Vec::new();
+        if is_af_alg {
+            arrow.push(copies("in", of(Copied::In)));
+            arrow.extend(copying(trace, who));
+        }
+        steps.push(Step { arrow, to: drivers });
     }
     if is_af_alg {
         steps.push(Step {
@@ -68,10 +93,113 @@ fn flow(counts: &KernelCounts, who: &OnBehalf, entry: Entry, rows: &[&Requests])
             to: vec![name(who)],
         });
     }
-    Flow {
+    Chain {
         first: name(who),
         steps,
     }
+}
+
+/// A process may have several entries, one for each program that it executed.
+fn entries<'t>(trace: &'t Trace, who: &OnBehalf) -> impl Iterator<Item = &'t Process> {
+    let pid = match who.context {
+        Context::Process => who.pid,
+        _ => None,
+    };
+    let all = trace.processes.iter();
+    all.filter(move |process| Some(process.pid) == pid)
+}
+
+/// How much of its time in the kernel a process copies.
+fn copying(trace: &Trace, who: &OnBehalf) -> Option<String> {
+    let (mut kernel, mut copies) = (0, 0);
+    for process in entries(trace, who) {
+        kernel += process.kernel_samples;
+        copies += process.kernel_copies?;
+    }
+    (kernel > 0).then(|| {
+        format!(
+            "copying: {} of its kernel time ({} of {} samples)",
+            percent(copies as f64 / kernel as f64),
+            grouped(copies),
+            grouped(kernel)
+        )
+    })
+}
+
+/// The way of the same process in user space: exact counts, where there are any, and the AES code
+/// of samples. None if nothing shows AES there.
+fn in_user_space(trace: &Trace, who: &OnBehalf) -> Option<Chain> {
+    const MOST: usize = 4;
+    let pid = who.pid.filter(|_| who.context == Context::Process)?;
+    let counts = trace.counts.as_ref();
+    let is_aes = |name: &str| name.to_ascii_lowercase().contains("aes");
+    let calls = counts.map_or(&[][..], |counts| &counts.calls).iter();
+    let calls: Vec<&Counted> = calls
+        .filter(|row| row.pid == pid && row.algorithm.as_deref().map_or(true, is_aes))
+        .take(MOST)
+        .collect();
+    let mut steps = Vec::new();
+    if !calls.is_empty() {
+        let mut files: Vec<String> = calls.iter().map(|row| short(&row.file)).collect();
+        files.sort();
+        files.dedup();
+        steps.push(Step {
+            arrow: calls.iter().map(|row| call(row)).collect(),
+            to: files,
+        });
+    }
+    let executed = counts.map_or(&[][..], |counts| &counts.executed).iter();
+    let executed = executed.filter(|row| row.pid == pid).take(MOST);
+    let mut arrow: Vec<String> = executed.map(one_executed).collect();
+    let findings = entries(trace, who).flat_map(|process| &process.findings);
+    let findings: Vec<&Finding> = findings
+        .filter(|it| it.work.is_aes() && it.module.kind != ModuleKind::Kernel)
+        .take(MOST)
+        .collect();
+    arrow.extend(findings.iter().map(|it| {
+        let share = percent(it.share);
+        format!("{share} of its time ({} samples)", grouped(it.samples))
+    }));
+    let mut code: Vec<String> = findings.iter().map(|it| code(it)).collect();
+    if code.is_empty() && !arrow.is_empty() {
+        code.push("tenrounds".to_owned());
+    }
+    if !code.is_empty() {
+        steps.push(Step { arrow, to: code });
+    }
+    (!steps.is_empty()).then(|| Chain {
+        first: format!("{}, in user space", name(who)),
+        steps,
+    })
+}
+
+fn call(row: &Counted) -> String {
+    let algorithm = row.algorithm.as_deref().map_or(String::new(), clean);
+    let what = format!("{} {algorithm}", row.function);
+    let (calls, bytes) = (grouped(row.calls), grouped(row.bytes));
+    format!("{}: {calls} calls, {bytes} bytes", what.trim_end())
+}
+
+fn one_executed(row: &Executed) -> String {
+    let (calls, bytes) = (grouped(row.calls), grouped(row.bytes));
+    let (operation, backend) = (&row.operation, &row.backend);
+    format!("{operation} on {backend}: {calls} calls, {bytes} bytes")
+}
+
+/// "VAES 512 GCM in libcrypto.so.3".
+fn code(finding: &Finding) -> String {
+    let mode = finding.mode.map_or(String::new(), |mode| {
+        format!(" {}", mode.to_ascii_uppercase())
+    });
+    let place = match finding.module.path.as_deref() {
+        Some(path) => format!("in {}", short(path)),
+        None => "written at run time".to_owned(),
+    };
+    format!("{}{mode} {place}", finding.work.name())
+}
+
+fn short(path: &str) -> String {
+    clean(path.rsplit('/').next().unwrap_or_default())
 }
 
 fn transfers<Kind: Copy + PartialEq + serde::Serialize>(
@@ -142,29 +270,68 @@ pub fn name(who: &OnBehalf) -> String {
     }
 }
 
-/// The flow as text, from top to bottom.
+/// The flow as text, from top to bottom. The way in user space is beside the other one if the
+/// terminal is wide enough, else below it.
 pub fn text(flow: &Flow) -> String {
-    let mut out = item("", paint(BOLD, &flow.first));
-    for step in &flow.steps {
-        match step.arrow.is_empty() {
-            true => out += &item("   │", ""),
-            false => {
-                for line in &step.arrow {
-                    out += &item("   │  ", paint(DIM, line));
-                }
-            }
-        }
-        out += &item("   ▼", "");
-        for line in &step.to {
-            out += &item("", line);
-        }
+    text_for(flow, crate::style::columns())
+}
+
+fn text_for(flow: &Flow, columns: Option<usize>) -> String {
+    const GAP: usize = 4;
+    let left = lines(&flow.kernel);
+    let fold = |lines: &[(&str, String)]| -> String {
+        let lines = lines.iter();
+        lines
+            .map(|(label, text)| wrapped(label, text, columns))
+            .collect()
+    };
+    let Some(user) = &flow.user else {
+        return fold(&left);
+    };
+    let right = lines(user);
+    let joined = |lines: &[(&str, String)]| -> Vec<String> {
+        let joined = lines.iter().map(|(label, text)| format!("{label}{text}"));
+        joined.collect()
+    };
+    let widest = |lines: &[String]| lines.iter().map(|line| width(line)).max().unwrap_or(0);
+    let (plain, beside) = (joined(&left), joined(&right));
+    let room = widest(&plain) + GAP;
+    if columns.is_some_and(|columns| room + widest(&beside) > columns) {
+        return fold(&left) + "\n" + &fold(&right);
+    }
+    let mut out = String::new();
+    for index in 0..plain.len().max(beside.len()) {
+        let line = plain.get(index).map_or("", String::as_str);
+        let padding = " ".repeat(room - width(line));
+        let other = beside.get(index).map_or("", String::as_str);
+        out += format!("{line}{padding}{other}").trim_end();
+        out += "\n";
     }
     out
+}
+
+/// The lines of a chain, each with what stands before it.
+fn lines(chain: &Chain) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("", paint(BOLD, &chain.first))];
+    for step in &chain.steps {
+        match step.arrow.is_empty() {
+            true => lines.push(("   │", String::new())),
+            false => {
+                let arrow = step.arrow.iter();
+                lines.extend(arrow.map(|line| ("   │  ", paint(DIM, line))));
+            }
+        }
+        lines.push(("   ▼", String::new()));
+        lines.extend(step.to.iter().map(|line| ("", line.clone())));
+    }
+    lines
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::example;
+    use classify::hot::Work;
 
     fn who(context: Context, pid: u32) -> OnBehalf {
         OnBehalf {
@@ -198,10 +365,97 @@ mod tests {
         }
     }
 
+    fn traced(counts: KernelCounts) -> Trace {
+        let mut trace = example::trace(Vec::new());
+        trace.kernel = Some(counts);
+        trace
+    }
+
+    /// A process that encrypts by AF_ALG and by a library.
+    fn both() -> Trace {
+        let mut kernel = Finding {
+            share: 0.07,
+            ..example::finding(Work::AesNi, 7)
+        };
+        kernel.module.kind = ModuleKind::Kernel;
+        let user = example::finding(Work::Vaes512, 31);
+        let mut trace = example::trace(vec![example::process(7, "one", vec![user, kernel])]);
+        trace.kernel = Some(example::kernel_counts());
+        trace.counts = Some(example::counts());
+        trace
+    }
+
+    #[test]
+    fn the_way_in_user_space_is_beside_the_other_one() {
+        let trace = both();
+        let flows = flows(&trace);
+        let with = flows.iter().filter(|flow| flow.user.is_some());
+        assert_eq!(with.count(), 1);
+        let flow = flows.iter().find(|flow| flow.user.is_some()).unwrap();
+        let plain = |columns| {
+            let text = text_for(flow, columns);
+            anstream::adapter::strip_str(&text).to_string()
+        };
+        let beside = [
+            "one (7), in user space",
+            "   │  EVP_EncryptUpdate aes-128-gcm: 51,403 calls, 842,186,752 bytes",
+            "   ▼",
+            "libexample.so.1",
+            "   │  gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes",
+            "   │  31 % of its time (31 samples)",
+            "   ▼",
+            "VAES 512 GCM in libexample.so.1",
+        ];
+        let wide = plain(None);
+        let lines: Vec<&str> = wide.lines().collect();
+        let column = lines[0].find(beside[0]).unwrap();
+        assert!(lines[0].starts_with("one (7) "), "{wide}");
+        for (line, other) in lines.iter().zip(beside) {
+            let right: String = line.chars().skip(column).collect();
+            assert_eq!(right, other, "{wide}");
+        }
+        // A narrow terminal has one below the other.
+        let narrow = plain(Some(80));
+        let below = narrow.split_once("\n\n").unwrap().1;
+        assert_eq!(below.lines().collect::<Vec<_>>(), beside);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80));
+        // Samples alone, and no AES in user space.
+        let mut trace = both();
+        trace.counts = None;
+        let user = in_user_space(&trace, &who(Context::Process, 7)).unwrap();
+        assert_eq!(user.steps.len(), 1);
+        assert_eq!(user.steps[0].arrow, ["31 % of its time (31 samples)"]);
+        trace.processes[0].findings.remove(0);
+        assert!(in_user_space(&trace, &who(Context::Process, 7)).is_none());
+    }
+
+    /// The picture has both ways, and all that is on their arrows.
+    #[test]
+    fn the_picture_has_a_column_for_user_space() {
+        let trace = both();
+        let picture = svg(&flows(&trace));
+        let document = roxmltree::Document::parse(&picture).unwrap();
+        let text = |part: &str| {
+            let all = document.descendants();
+            let with = all.filter(|node| node.text().is_some_and(|text| text == part));
+            let with: Vec<_> = with.filter(|node| node.has_tag_name("text")).collect();
+            assert_eq!(with.len(), 1, "{part} in {picture}");
+            let number = |name| with[0].attribute(name).unwrap().parse::<i32>().unwrap();
+            (number("x"), number("y"))
+        };
+        let call = text("EVP_EncryptUpdate aes-128-gcm: 51,403 calls, 842,186,752 bytes");
+        let code = text("VAES 512 GCM in libexample.so.1");
+        text("gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes");
+        let sent = text("10 messages sent, 160 bytes");
+        assert!(call.0 > sent.0 && call.1 == sent.1, "{picture}");
+        assert!(code.1 > call.1);
+    }
+
     #[test]
     fn the_flow_of_a_program_through_af_alg() {
         let program = || who(Context::Process, 7);
         let counts = KernelCounts {
+            drivers: None,
             requests: vec![
                 request(program(), Entry::AfAlg, "outer", false),
                 request(program(), Entry::AfAlg, "inner", true),
@@ -214,8 +468,15 @@ mod tests {
             copies: vec![transfer(program(), Copied::In)],
             troubles: Vec::new(),
         };
-        let flows = flows(&counts);
+        let mut trace = traced(counts);
+        trace.processes = vec![example::process(7, "name", Vec::new())];
+        (
+            trace.processes[0].kernel_samples,
+            trace.processes[0].kernel_copies,
+        ) = (430, Some(60));
+        let flows = flows(&trace);
         assert_eq!(flows.len(), 2);
+        assert!(flows.iter().all(|flow| flow.user.is_none()));
         let text = text(&flows[0]);
         let text = anstream::adapter::strip_str(&text).to_string();
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -228,6 +489,7 @@ mod tests {
                 "▼",
                 "AF_ALG",
                 "│  11 copies in, 1,600 bytes",
+                "│  copying: 14 % of its kernel time (60 of 430 samples)",
                 "▼",
                 "outer encrypts 10 requests, 1,600 bytes",
                 "│  no copy out",
@@ -251,6 +513,7 @@ mod tests {
             ..request(program(), Entry::AfAlg, driver, false)
         };
         let counts = KernelCounts {
+            drivers: None,
             requests: vec![
                 row("cbc-one", 1234, 5_678_901),
                 row("cbc-two", 77, 1_000_003),
@@ -267,7 +530,9 @@ mod tests {
             }],
             troubles: Vec::new(),
         };
-        let picture = svg(&flows(&counts));
+        let trace = traced(counts);
+        let counts = trace.kernel.as_ref().unwrap();
+        let picture = svg(&flows(&trace));
         let document = roxmltree::Document::parse(&picture).unwrap();
         let texts = document
             .descendants()
@@ -320,15 +585,20 @@ mod tests {
     fn the_flow_of_a_kernel_thread() {
         let thread = who(Context::KernelThread, 9);
         let counts = KernelCounts {
+            drivers: None,
             requests: vec![request(thread, Entry::DmCrypt, "xts", false)],
             messages: Vec::new(),
             copies: Vec::new(),
             troubles: Vec::new(),
         };
-        let flows = flows(&counts);
-        assert_eq!(flows[0].first, "[name] (9)");
-        assert_eq!(flows[0].steps.len(), 2);
-        assert_eq!(flows[0].steps[0].to, ["dm-crypt"]);
-        assert!(flows[0].steps.iter().all(|step| step.arrow.is_empty()));
+        let flows = flows(&traced(counts));
+        assert_eq!(flows[0].kernel.first, "[name] (9)");
+        assert_eq!(flows[0].kernel.steps.len(), 2);
+        assert_eq!(flows[0].kernel.steps[0].to, ["dm-crypt"]);
+        assert!(flows[0]
+            .kernel
+            .steps
+            .iter()
+            .all(|step| step.arrow.is_empty()));
     }
 }

@@ -23,8 +23,6 @@ pub struct Live {
     parts: VecDeque<(Duration, Tally)>,
     /// When the part that is not complete began.
     since: Instant,
-    /// When code without a file was forgotten last.
-    classified: Instant,
 }
 
 impl Live {
@@ -45,7 +43,6 @@ impl Live {
             refused,
             parts: VecDeque::new(),
             since: Instant::now(),
-            classified: Instant::now(),
         })
     }
 
@@ -60,10 +57,7 @@ impl Live {
         for event in self.sampler.events() {
             self.state.take(event);
         }
-        if self.classified.elapsed() >= FRESH {
-            self.classified = Instant::now();
-            self.state.forget_anonymous();
-        }
+        self.state.refresh();
     }
 
     /// How long the part lasts that is not complete.
@@ -140,9 +134,6 @@ impl Live {
 
 /// A window has at most about twice so many parts, because each result adds all of them up.
 const MOST_PARTS: u32 = 60;
-/// Code without a file is classified again after this time: a just-in-time compiler may have
-/// replaced it.
-const FRESH: Duration = Duration::from_secs(2);
 /// Parts that together are shorter than the window by so much are a whole window: a part begins
 /// some milliseconds late.
 const SLACK: f64 = 0.05;

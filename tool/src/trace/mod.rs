@@ -7,6 +7,8 @@ mod callers;
 mod count;
 mod crypto;
 mod event;
+#[cfg(test)]
+pub mod example;
 mod flow;
 mod live;
 mod report;
@@ -27,11 +29,9 @@ use crate::run::child;
 use crate::schema::Document;
 use crate::{host, output};
 use count::Counter;
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 pub use live::Live;
 use report::{Circumstances, Files};
-#[cfg(test)]
-pub use result::Evidence;
 pub use result::{Finding, Module, ModuleKind, Place, Process, Trace};
 pub use sampler::Target;
 use sampler::{Event, Sampler, Wanted};
@@ -104,12 +104,12 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
     let ended = move || !pids.is_empty() && pids.iter().all(|pid| !is_alive(*pid));
     let mut tracing = Tracing::new(sampler, args);
     if args.count {
-        tracing.counter = Some(announced(Counter::of_processes(&args.sampled.pid)?));
+        tracing.counter = Some(enabled(Counter::of_processes(&args.sampled.pid)?)?);
         tracing.begun = Instant::now();
     }
     if args.kernel {
         let pids = (!args.sampled.all).then_some(&args.sampled.pid[..]);
-        tracing.requests = Some(announced_in_kernel(crypto::Counter::new(pids)?));
+        tracing.requests = Some(enabled_in_kernel(crypto::Counter::new(pids)?)?);
         tracing.begun = Instant::now();
     }
     tracing.follow(Some(seconds), ended);
@@ -169,12 +169,12 @@ fn command(args: &TraceArgs) -> Result<()> {
         true => {
             let name = PathBuf::from(&args.command[0]);
             let program = name.to_str().and_then(on_path).unwrap_or(name);
-            Some(announced(Counter::of_command(&program)?))
+            Some(enabled(Counter::of_command(&program)?)?)
         }
         false => None,
     };
     let requests = match args.kernel {
-        true => Some(announced_in_kernel(crypto::Counter::new(Some(&[]))?)),
+        true => Some(enabled_in_kernel(crypto::Counter::new(Some(&[]))?)?),
         false => None,
     };
     let mut child = child::start(command)?;
@@ -200,26 +200,31 @@ fn command(args: &TraceArgs) -> Result<()> {
     child::end_like(status)
 }
 
-/// Says what counting costs.
-fn announced(counter: Counter) -> Counter {
+/// Says what counting costs, and begins.
+fn enabled(mut counter: Counter) -> Result<Counter> {
     let (functions, files) = counter.extent();
     let whose = match counter.is_everywhere() {
         true => ", in all processes",
         false => "",
     };
     let text = match functions {
+        _ if counter.is_refused() => {
+            "Counting what tenrounds executes, which costs nothing more.".to_owned()
+        }
         0 => "No library with counted functions was found yet.".to_owned(),
         _ => format!("Counting {functions} functions in {files} files. Until the trace ends, each of their calls takes about 1 to 3 µs longer{whose}: calls of 16 bytes become 20 to 30 times as slow."),
     };
     output::err(crate::style::item("", text));
-    counter
+    counter.enable()?;
+    Ok(counter)
 }
 
-/// Says what counting in the kernel costs.
-fn announced_in_kernel(counter: crypto::Counter) -> crypto::Counter {
+/// Says what counting in the kernel costs, and begins.
+fn enabled_in_kernel(mut counter: crypto::Counter) -> Result<crypto::Counter> {
     let text = "Counting requests to the kernel's ciphers. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
     output::err(crate::style::item("", text));
-    counter
+    counter.enable()?;
+    Ok(counter)
 }
 
 /// Without --seconds, processes are traced for so long.
@@ -291,6 +296,12 @@ fn release(signals: &[libc::c_int]) {
     }
 }
 
+/// A line that is redrawn on a terminal, and cut off at its right edge.
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {wide_msg}").expect("a valid template");
+    ProgressBar::new_spinner().with_style(style)
+}
+
 struct Tracing {
     sampler: Sampler,
     state: State,
@@ -312,7 +323,7 @@ impl Tracing {
             sampler,
             state: State::new(args.evidence),
             begun: Instant::now(),
-            bar: ProgressBar::new_spinner(),
+            bar: bar(),
             evidence: args.evidence,
             callers: args.callers,
             counter: None,
@@ -335,6 +346,7 @@ impl Tracing {
             if is_last {
                 break;
             }
+            self.state.refresh();
             if shown.elapsed() > Duration::from_millis(500) {
                 shown = Instant::now();
                 self.bar.set_message(self.live());
@@ -383,22 +395,20 @@ impl Tracing {
         }
     }
 
-    /// The present state in one line.
+    /// The present state in one line: the share of AES, and the code that takes most of it.
     fn live(&self) -> String {
+        const SHOWN: usize = 3;
         let tally = &self.state.tally;
-        let aes = match tally.samples {
-            0 => 0.0,
-            samples => tally.aes as f64 / samples as f64,
-        };
-        let samples = crate::style::grouped(tally.samples);
-        let strongest = self
-            .state
-            .strongest()
-            .map_or(String::new(), |work| format!(", {}", work.name()));
-        format!(
-            "{samples} samples, AES {}{strongest}",
-            verdict::percent(aes)
-        )
+        let part = |samples: u64| verdict::percent(samples as f64 / tally.samples.max(1) as f64);
+        let all = crate::style::grouped(tally.samples);
+        let mut line = format!("{all} samples, AES {}", part(tally.aes));
+        let strongest = self.state.strongest();
+        for (index, found) in strongest.iter().take(SHOWN).enumerate() {
+            let before = if index == 0 { ": " } else { ", " };
+            let (name, pid, work) = (found.name, found.pid, found.work.name());
+            line += &format!("{before}{name} ({pid}) {work} {}", part(found.samples));
+        }
+        line
     }
 
     fn finish(mut self, mut troubles: Vec<String>) -> Trace {
@@ -430,8 +440,8 @@ impl Tracing {
 /// Writes the report: to a file; else to standard error with a command, whose output standard
 /// output is.
 fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
-    let drawing = args.svg.as_ref().zip(trace.kernel.as_ref());
-    let drawing = drawing.map(|(path, counts)| (path, flow::svg(&flow::flows(counts))));
+    let drawing = args.svg.as_ref();
+    let drawing = drawing.map(|path| (path, flow::svg(&flow::flows(&trace))));
     let text = match args.json {
         true => {
             let host = host::read(LibCrypto::open().as_ref().ok());
@@ -460,5 +470,60 @@ fn write(args: &TraceArgs, text: String, has_command: bool) -> Result<()> {
             Ok(())
         }
         (None, false) => output::out(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use classify::hot::Work;
+
+    const SCHEMA: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../docs/schema/tenrounds-1.schema.json"
+    );
+
+    /// Counts of the kernel and of user space are as the schema has them. Few machines that run the
+    /// other tests have such counts.
+    #[test]
+    fn exact_counts_fit_the_schema() {
+        let mut trace = example::trace(vec![example::process(
+            7,
+            "one",
+            vec![example::finding(Work::AesNi, 30)],
+        )]);
+        trace.counts = Some(example::counts());
+        trace.kernel = Some(example::kernel_counts());
+        let host = host::read(None);
+        let text = Document::new("trace", host, Vec::new(), Body { trace }).to_json();
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut schemas = boon::Schemas::new();
+        let schema = boon::Compiler::new().compile(SCHEMA, &mut schemas).unwrap();
+        let wrong = |document: &serde_json::Value| {
+            let result = schemas.validate(document, schema);
+            result
+                .err()
+                .map(|error| format!("{error:#}\nin {document:#}"))
+        };
+        assert_eq!(wrong(&document), None);
+        // The schema notices what is missing.
+        for pointer in [
+            "/trace/kernel",
+            "/trace/kernel/drivers/0",
+            "/trace/kernel/requests/0",
+            "/trace/kernel/messages/0",
+            "/trace/kernel/copies/0",
+            "/trace/counts/executed/0",
+        ] {
+            let mut changed = document.clone();
+            let object = changed
+                .pointer_mut(pointer)
+                .unwrap()
+                .as_object_mut()
+                .unwrap();
+            let name = object.keys().next().unwrap().clone();
+            object.remove(&name);
+            assert!(wrong(&changed).is_some(), "{pointer} without {name}");
+        }
     }
 }

@@ -64,8 +64,7 @@ pub fn trace(
         rate: circumstances.rate,
         samples: tally.samples,
         kernel_samples: circumstances.kernel.then_some(tally.kernel),
-        kernel_copies: (circumstances.kernel && state.kernel_refusal().is_none())
-            .then_some(tally.copies),
+        kernel_copies: copies_are_known(state, &circumstances).then_some(tally.copies),
         lost: tally.lost,
         aes_share: share(aes, tally.samples),
         unseen_below: unseen_below(tally),
@@ -76,6 +75,10 @@ pub fn trace(
     };
     trace.verdict = verdict::lines(&trace);
     trace
+}
+
+fn copies_are_known(state: &State, circumstances: &Circumstances) -> bool {
+    circumstances.kernel && state.kernel_refusal().is_none()
 }
 
 fn share(part: u64, whole: u64) -> f64 {
@@ -134,6 +137,7 @@ fn process(activity: &Activity, about: &mut About, of: &Circumstances) -> Proces
         name: activity.name.clone(),
         samples: activity.samples,
         kernel_samples: activity.kernel,
+        kernel_copies: copies_are_known(about.state, of).then_some(activity.copies),
         threads: activity.threads.len(),
         aes_share: share(aes_samples, activity.samples),
         aes_samples,

@@ -41,6 +41,8 @@ pub struct Trace {
 /// Exact counts of what the kernel's ciphers do, and of what AF_ALG costs.
 #[derive(Debug, Serialize)]
 pub struct KernelCounts {
+    /// The algorithms with AES, in order; null if the kernel does not tell.
+    pub drivers: Option<Vec<Chosen>>,
     /// The most bytes first.
     pub requests: Vec<Requests>,
     /// Messages to and from sockets of AF_ALG.
@@ -49,6 +51,17 @@ pub struct KernelCounts {
     pub copies: Vec<Transfers<Copied>>,
     /// What was not counted, or is not known.
     pub troubles: Vec<String>,
+}
+
+/// The drivers of an algorithm.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Chosen {
+    /// "xts(aes)".
+    pub algorithm: String,
+    /// The driver that the kernel takes for new users, at the end of the trace.
+    pub selected: Option<String>,
+    /// The drivers that served requests.
+    pub executed: Vec<String>,
 }
 
 /// Requests to one driver, through one function of the kernel.
@@ -147,8 +160,27 @@ pub struct Counts {
     pub functions: usize,
     /// The most bytes first.
     pub calls: Vec<Counted>,
+    /// What tenrounds executed under `run --count`, the most bytes first.
+    pub executed: Vec<Executed>,
     /// What was not counted, or not from the start.
     pub troubles: Vec<String>,
+}
+
+/// What a backend of tenrounds did for an operation, in the processes of one command under
+/// `run --count`.
+#[derive(Debug, Serialize)]
+pub struct Executed {
+    /// The first of the traced processes.
+    pub pid: u32,
+    /// null if the process has ended and was not seen.
+    pub name: Option<String>,
+    /// The traced processes that share these counts.
+    pub processes: usize,
+    pub host: &'static str,
+    pub backend: String,
+    pub operation: String,
+    pub calls: u64,
+    pub bytes: u64,
 }
 
 /// The calls of one function in one file by one process, with one algorithm.
@@ -218,6 +250,9 @@ pub struct Process {
     pub name: String,
     pub samples: u64,
     pub kernel_samples: u64,
+    /// Those in functions of the kernel that copy between user space and the kernel; null if the
+    /// kernel's code cannot be read.
+    pub kernel_copies: Option<u64>,
     /// Threads with samples.
     pub threads: usize,
     /// The fraction of its samples in AES code, with GHASH in files whose AES code was seen.

@@ -12,6 +12,7 @@ use super::target::module::Modules;
 use crate::root::Root;
 use classify::hot::{Registers, Work};
 use classify::{Around, Bounds};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -48,6 +49,16 @@ pub struct State {
     /// program.
     pub tally: Tally,
     system: System,
+    /// When code without a file was forgotten last.
+    refreshed: Option<Instant>,
+}
+
+/// AES code of a process in one file.
+pub struct Strong<'s> {
+    pub name: &'s str,
+    pub pid: u32,
+    pub work: Work,
+    pub samples: u64,
 }
 
 /// The kernel's code, which is read when its first sample comes.
@@ -59,6 +70,9 @@ struct System {
 
 /// /proc/PID/maps is read again for an unknown address, but not more often.
 const PATIENCE: Duration = Duration::from_millis(200);
+/// Code without a file is classified again after this time: a just-in-time compiler may have
+/// replaced it.
+const FRESH: Duration = Duration::from_secs(2);
 /// So many classified addresses of files are kept from one tally to the next.
 const MOST_SPOTS: usize = 20_000;
 
@@ -100,12 +114,21 @@ impl State {
         }
     }
 
-    /// The work of AES with the most samples.
-    pub fn strongest(&self) -> Option<Work> {
-        let found = self.activities().flat_map(|activity| &activity.found);
-        let aes = found.filter(|(key, _)| key.work.is_aes());
-        aes.max_by_key(|(_, found)| found.samples)
-            .map(|(key, _)| key.work)
+    /// AES code by process and file, that with the most samples first.
+    pub fn strongest(&self) -> Vec<Strong<'_>> {
+        let found = self.activities().flat_map(|activity| {
+            let found = activity.found.iter();
+            let aes = found.filter(|(key, _)| key.work.is_aes());
+            aes.map(move |(key, found)| Strong {
+                name: &activity.name,
+                pid: activity.pid,
+                work: key.work,
+                samples: found.samples,
+            })
+        });
+        let mut all: Vec<Strong> = found.collect();
+        all.sort_by_key(|it| (Reverse(it.samples), it.pid, it.work));
+        all
     }
 
     fn activities(&self) -> impl Iterator<Item = &Activity> {
@@ -146,8 +169,17 @@ impl State {
         }
     }
 
+    /// Forgets code without a file from time to time. To be called often.
+    pub fn refresh(&mut self) {
+        let begun = *self.refreshed.get_or_insert_with(Instant::now);
+        if begun.elapsed() >= FRESH {
+            self.refreshed = Some(Instant::now());
+            self.forget_anonymous();
+        }
+    }
+
     /// Classifies code without a file anew when its next samples come.
-    pub fn forget_anonymous(&mut self) {
+    fn forget_anonymous(&mut self) {
         for subject in self.current.values_mut() {
             subject.anonymous.clear();
             subject.tables = Tables::default();
@@ -287,7 +319,9 @@ impl State {
             self.tally.unexamined_in_kernel += 1;
             return;
         };
-        self.tally.copies += u64::from(kernel::copies(known.name));
+        let copies = u64::from(kernel::copies(known.name));
+        self.tally.copies += copies;
+        subject(&mut self.current, sample.pid).activity.copies += copies;
         let module = self.modules.of_kernel(known.module);
         let function = Around {
             range: known.range.clone(),

@@ -39,6 +39,8 @@ pub struct Activity {
     pub runs_java: bool,
     pub samples: u64,
     pub kernel: u64,
+    /// Those in functions of the kernel that copy.
+    pub copies: u64,
     pub aes: u64,
     pub threads: HashSet<u32>,
     pub found: HashMap<Key, Found>,
@@ -98,6 +100,7 @@ impl Activity {
             runs_java: false,
             samples: 0,
             kernel: 0,
+            copies: 0,
             aes: 0,
             threads: HashSet::new(),
             found: HashMap::new(),
@@ -110,6 +113,7 @@ impl Activity {
         self.runs_java |= later.runs_java;
         self.samples += later.samples;
         self.kernel += later.kernel;
+        self.copies += later.copies;
         self.aes += later.aes;
         self.threads.extend(&later.threads);
         for (key, found) in &later.found {

@@ -4,8 +4,8 @@
 
 use super::flow;
 use super::result::{
-    Call, Callers, Counted, Counts, Evidence, Finding, KernelCounts, Module, ModuleKind, Operation,
-    Place, Process, SizeClass, Trace,
+    Call, Callers, Counted, Counts, Evidence, Executed, Finding, KernelCounts, Module, ModuleKind,
+    Operation, Place, Process, SizeClass, Trace,
 };
 use super::verdict::{bound, percent};
 use crate::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
@@ -23,6 +23,9 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
             _ => item("", line),
         };
     }
+    if let Some(line) = share(trace) {
+        out += &item("", line);
+    }
     if trace
         .processes
         .iter()
@@ -31,13 +34,18 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
         out += "\n";
         out += &table(trace).to_string();
     }
+    let files = files(trace);
+    if !files.is_empty() {
+        out += "\n";
+        out += &files;
+    }
     if let Some(counts) = &trace.counts {
         out += "\n";
         out += &counted(counts);
     }
     if let Some(counts) = &trace.kernel {
         out += "\n";
-        out += &counted_in_kernel(counts);
+        out += &counted_in_kernel(trace, counts);
     }
     for process in &trace.processes {
         for finding in &process.findings {
@@ -57,6 +65,43 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
         out += &item("", paint(DIM, note));
     }
     out
+}
+
+/// How much of the time AES takes, in all processes together. Without AES, the verdict says it.
+fn share(trace: &Trace) -> Option<String> {
+    let all = trace.processes.len();
+    let with = trace.processes.iter().filter(|it| it.aes_share > 0.0);
+    let with = with.count();
+    (with > 0).then(|| {
+        let share = percent(trace.aes_share);
+        match all {
+            1 => format!("AES takes {share} of the sampled time."),
+            _ => format!("AES takes {share} of the sampled time, in {with} of {all} processes."),
+        }
+    })
+}
+
+/// What is known of the files in the table, a line for each.
+fn files(trace: &Trace) -> String {
+    const MOST_FILES: usize = 10;
+    let findings = trace.processes.iter().flat_map(|it| &it.findings);
+    let mut lines: Vec<String> = Vec::new();
+    for finding in findings.take(MOST) {
+        let it = &finding.module;
+        if it.build_id.is_none() && it.library.is_none() && it.package.is_none() {
+            continue;
+        }
+        let line = module(it);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let more = lines.len().saturating_sub(MOST_FILES);
+    lines.truncate(MOST_FILES);
+    if more > 0 {
+        lines.push(format!("{more} more files; --json has all"));
+    }
+    lines.iter().map(|line| item("  ", line)).collect()
 }
 
 /// The table has no more rows.
@@ -162,6 +207,7 @@ fn way(chain: &Callers) -> String {
 /// Exact counts.
 fn counted(counts: &Counts) -> String {
     let mut out = match counts.calls.is_empty() {
+        true if !counts.executed.is_empty() => String::new(),
         true if counts.functions == 0 => item(
             "",
             "Nothing was counted: no library with counted functions was found.",
@@ -175,6 +221,12 @@ fn counted(counts: &Counts) -> String {
         ),
         false => calls(counts).to_string(),
     };
+    if !counts.executed.is_empty() {
+        if !out.is_empty() {
+            out += "\n";
+        }
+        out += &executed(&counts.executed).to_string();
+    }
     for trouble in &counts.troubles {
         out += &item("", paint(DIM, trouble));
     }
@@ -207,19 +259,75 @@ fn calls(counts: &Counts) -> Table {
     table
 }
 
-/// Exact counts in the kernel: a table, and how the data flows.
-fn counted_in_kernel(counts: &KernelCounts) -> String {
+/// What tenrounds executed.
+fn executed(rows: &[Executed]) -> Table {
+    let mut table = Table::new(&[
+        "Process",
+        "tenrounds executed",
+        "Calls",
+        "Bytes",
+        "Backend",
+        "In the",
+    ]);
+    for row in rows.iter().take(MOST) {
+        let more = match row.processes {
+            0 | 1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        table.row(vec![
+            format!("{} ({}){more}", row.name.as_deref().unwrap_or("?"), row.pid),
+            row.operation.clone(),
+            grouped(row.calls),
+            grouped(row.bytes),
+            row.backend.clone(),
+            row.host.to_owned(),
+        ]);
+    }
+    table
+}
+
+/// Exact counts in the kernel: tables, and how the data flows.
+fn counted_in_kernel(trace: &Trace, counts: &KernelCounts) -> String {
     const MOST_FLOWS: usize = 5;
     let mut out = match counts.requests.is_empty() {
         true => item("", "No request was made to a cipher of the kernel."),
         false => requests(counts).to_string(),
     };
-    for flow in flow::flows(counts).iter().take(MOST_FLOWS) {
+    out += &drivers(counts);
+    for flow in flow::flows(trace).iter().take(MOST_FLOWS) {
         out += "\n";
         out += &flow::text(flow);
     }
     for trouble in &counts.troubles {
         out += &item("", paint(DIM, trouble));
+    }
+    out
+}
+
+/// The selected drivers beside those that were executed; the others in one line.
+fn drivers(counts: &KernelCounts) -> String {
+    let all = counts.drivers.as_deref().unwrap_or_default();
+    let mut table = Table::new(&["Algorithm", "Selected", "Executed"]);
+    let mut rest = Vec::new();
+    for one in all {
+        let selected = one.selected.as_deref().unwrap_or("none");
+        match one.executed.is_empty() {
+            true if one.selected.is_some() => rest.push(selected),
+            true => {}
+            false => table.row(vec![
+                one.algorithm.clone(),
+                selected.to_owned(),
+                one.executed.join(", "),
+            ]),
+        }
+    }
+    let mut out = String::new();
+    if all.iter().any(|one| !one.executed.is_empty()) {
+        out += &format!("\n{table}");
+    }
+    if !rest.is_empty() {
+        let text = format!("Selected, without requests: {}", rest.join(", "));
+        out += &item("  ", paint(DIM, text));
     }
     out
 }
@@ -401,12 +509,13 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
         ));
     }
     notes.push(match (trace.kernel_samples, trace.kernel_copies) {
-        (Some(kernel), Some(copies)) => format!(
-            "{} of the samples are in the kernel, {} of them in functions that copy between user space and the kernel.",
+        (Some(kernel), Some(copies)) if kernel > 0 => format!(
+            "{} of the samples are in the kernel, {} of them ({}) in functions that copy between user space and the kernel.",
             grouped(kernel),
-            grouped(copies)
+            grouped(copies),
+            percent(copies as f64 / kernel as f64)
         ),
-        (Some(kernel), None) => format!("{} of the samples are in the kernel.", grouped(kernel)),
+        (Some(kernel), _) => format!("{} of the samples are in the kernel.", grouped(kernel)),
         (None, _) => "The kernel's part is not visible to this user: it needs root or CAP_PERFMON. Times are parts of the time in user space.".to_owned(),
     });
     if trace.lost > 0 {
@@ -415,7 +524,11 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
             grouped(trace.lost)
         ));
     }
-    if trace.counts.is_some() {
+    let counts = trace.counts.as_ref();
+    if counts.is_some_and(|counts| !counts.executed.is_empty()) {
+        notes.push("What tenrounds executed is counted by `run --count`, for all processes of its command, by bulk operations of the core.".to_owned());
+    }
+    if counts.is_some_and(|counts| !counts.calls.is_empty()) {
         notes.push("Bytes are those of the input. \"16 B 90 %\" means that 90 % of the calls had at least 16 bytes and less than 32. In place: the output goes over the input; additional data, which has no output, is left out. A call that passes through two libraries is counted in both.".to_owned());
     }
     if trace.kernel.is_some() {
@@ -431,4 +544,72 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
         notes.push("--evidence shows the code that was seen, and tables that it uses.".to_owned());
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::example::{self, finding, process, trace};
+
+    #[test]
+    fn the_share_of_copying_and_the_drivers() {
+        let mut one = trace(vec![process(7, "one", Vec::new())]);
+        (one.kernel_samples, one.kernel_copies) = (Some(400), Some(52));
+        one.kernel = Some(example::kernel_counts());
+        let text = plain(&one);
+        let share = "400 of the samples are in the kernel, 52 of them (13 %) in functions";
+        assert!(text.contains(share), "{text}");
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        assert!(
+            lines.contains(&vec!["cbc(aes)", "cbc-wide", "cbc-old"]),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n  Selected, without requests: xts-wide\n"),
+            "{text}"
+        );
+        one.kernel_samples = Some(0);
+        assert!(plain(&one).contains("\n0 of the samples are in the kernel.\n"));
+    }
+
+    fn plain(trace: &Trace) -> String {
+        let text = render(trace, false);
+        anstream::adapter::strip_str(&text).to_string()
+    }
+
+    #[test]
+    fn the_share_of_aes_and_a_line_for_each_file() {
+        let known = || {
+            let mut known = finding(Work::AesNi, 30);
+            known.module.build_id = Some("0123abcd".to_owned());
+            known.module.package = Some("libexample1:amd64 1.2-3".to_owned());
+            known
+        };
+        let processes = vec![
+            process(7, "one", vec![known(), known()]),
+            process(8, "two", vec![known()]),
+            process(9, "idle", vec![finding(Work::Hash, 3)]),
+        ];
+        let text = plain(&trace(processes));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "A verdict.");
+        let share = "AES takes 25 % of the sampled time, in 2 of 3 processes.";
+        assert_eq!(lines[1], share);
+        let file = "/usr/lib/libexample.so.1, package libexample1:amd64 1.2-3, build ID 0123abcd";
+        let found = lines.iter().filter(|line| line.trim_start() == file);
+        assert_eq!(found.count(), 1, "{text}");
+        // Nothing is known of this one's file, and there is no AES.
+        let hash = plain(&trace(vec![process(
+            9,
+            "idle",
+            vec![finding(Work::Hash, 3)],
+        )]));
+        assert!(!hash.contains("AES takes"), "{hash}");
+        assert!(!hash
+            .lines()
+            .any(|line| line == "  /usr/lib/libexample.so.1"));
+    }
 }

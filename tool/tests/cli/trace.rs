@@ -3,6 +3,7 @@
 //! false name, and the system's openssl under masks. trace_corpus.rs has the longer list.
 
 use crate::json::{valid, Document};
+use crate::pseudo_terminal::PseudoTerminal;
 use crate::support::{contains, module, skip, within, Done, Finish, Guarded, Nobody, Place, TOOL};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -334,6 +335,150 @@ fn what_cannot_be_traced_is_said() {
     contains(&said.failed(1), &["cannot write to standard output"]);
 }
 
+/// A program of the source folder.
+#[cfg(target_arch = "x86_64")]
+fn compiled(place: &Place, source: &str) -> PathBuf {
+    let program = place.path("program");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace");
+    let cc = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let mut cc = Command::new(cc);
+    cc.args(["-O1", "-Wall", "-Werror"]);
+    cc.arg(Path::new(folder).join(source))
+        .arg("-o")
+        .arg(&program);
+    assert!(cc.status().unwrap().success(), "{cc:?}");
+    program
+}
+
+/// Waits for the first line of a program that says when it is ready.
+#[cfg(target_arch = "x86_64")]
+fn ready(child: &mut Guarded) {
+    let mut line = String::new();
+    let out = child.0.stdout.as_mut().unwrap();
+    BufReader::new(out).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+}
+
+/// Code at an address whose other code was classified before, as a just-in-time compiler may put it
+/// there.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn code_that_is_rewritten_is_classified_again() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let program = compiled(&place, "rewrites.c");
+    let mut work = place.program(&program);
+    let mut child = Guarded(work.stdout(Stdio::piped()).spawn().unwrap());
+    ready(&mut child);
+    let pid = child.0.id().to_string();
+    let mut tool = place.tool(["trace", "--json", "--seconds", "4", "-p", &pid]);
+    let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    std::thread::sleep(Duration::from_secs(1));
+    child.signal(libc::SIGUSR1);
+    let done = Done::from(tool.unwrap().wait_with_output().unwrap());
+    let document = valid(&done.ok().out);
+    assert_eq!(aes_works(&document), ["aes-ni"], "{document:#?}");
+    assert_eq!(first(&document)["module"]["kind"], "written-at-run-time");
+    // AES runs for 3 of 4 seconds, and is seen for at least 1 of them.
+    let share = document.at("/trace/aes_share").as_f64().unwrap();
+    assert!((0.15..0.97).contains(&share), "{document:#?}");
+}
+
+/// The class, with the file that it is found in.
+#[cfg(target_arch = "x86_64")]
+fn class_and_module(place: &Place, child: &Guarded) -> (Value, Value) {
+    let document = traced(place, child, "0.5");
+    let mut found = first(&document);
+    let module = found["module"].take();
+    (found["work"].take(), module)
+}
+
+/// A program that only its own mount namespace has. Under the same name, others see another file.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_program_in_another_mount_namespace() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let Some(mut unshare) = crate::enable_support::namespace() else {
+        return;
+    };
+    let program = work(&place);
+    let (child, _) = working(&place, &program, "ctr", "");
+    let (work, module) = class_and_module(&place, &child);
+    drop(child);
+    let folder = place.path("folder");
+    std::fs::create_dir(&folder).unwrap();
+    let hidden = folder.join("hidden");
+    std::fs::write(&hidden, "not a program").unwrap();
+    // The first line of the program follows those of the shell.
+    let script = "mount -t tmpfs none \"$1\"; cp \"$2\" \"$1/hidden\"; echo $$; exec \"$1/hidden\" ctr '' nginx";
+    unshare.args(["sh", "-eu", "-c", script, "sh"]);
+    unshare.arg(&folder).arg(&program).stdout(Stdio::piped());
+    let mut outer = Guarded(unshare.spawn().unwrap());
+    let mut lines = BufReader::new(outer.0.stdout.take().unwrap()).lines();
+    let pid = lines.next().unwrap().unwrap();
+    lines.next().unwrap().unwrap();
+    let line = ["trace", "--json", "--seconds", "0.5", "-p", &pid];
+    let document = valid(&place.tool(line).done().ok().out);
+    outer.signal(libc::SIGTERM);
+    let found = first(&document);
+    assert_eq!(found["work"], work, "{document:#?}");
+    assert_eq!(found["module"]["path"], hidden.to_str().unwrap());
+    assert_eq!(found["module"]["kind"], "file");
+    assert!(module["build_id"].is_string(), "{module}");
+    assert_eq!(found["module"]["build_id"], module["build_id"]);
+}
+
+/// A program whose file was deleted, and then replaced by another one.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_program_that_was_deleted() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let program = work(&place);
+    let (child, _) = working(&place, &program, "ctr", "");
+    let (work, module) = class_and_module(&place, &child);
+    assert_eq!(module["kind"], "file");
+    std::fs::remove_file(&program).unwrap();
+    let deleted = class_and_module(&place, &child);
+    std::fs::write(&program, "not a program").unwrap();
+    let replaced = class_and_module(&place, &child);
+    for (class, found) in [deleted, replaced] {
+        assert_eq!(class, work);
+        assert_eq!(found["kind"], "deleted", "{found}");
+        assert_eq!(found["path"], program.to_str().unwrap());
+        assert!(found["build_id"].is_string(), "{found}");
+        assert_eq!(found["build_id"], module["build_id"]);
+    }
+}
+
+/// On a terminal, the code that takes the most time is shown soon.
+#[test]
+fn a_terminal_shows_the_first_answer_within_two_seconds() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let child = openssl(&place, "aes-128-ctr", None, &[]);
+    let pid = child.0.id().to_string();
+    let begun = Instant::now();
+    let mut tool = place.tool(["trace", "--seconds", "60", "-p", &pid]);
+    let mut terminal = PseudoTerminal::start(&mut tool, 24, 100);
+    let wanted = format!("openssl ({pid}) ");
+    let text = terminal.wait("live line", |screen| screen.contents().contains(&wanted));
+    let elapsed = begun.elapsed();
+    assert!(elapsed < within(Duration::from_secs(2)), "{elapsed:?}");
+    let line = text.lines().find(|line| line.contains(&wanted)).unwrap();
+    contains(line, &[" samples, AES ", "AES", " %"]);
+    assert_eq!(text.matches(&wanted).count(), 1, "{text}");
+}
+
 /// A signal during the report, when the samples have been taken, ends it.
 #[test]
 fn a_signal_ends_the_report() {
@@ -419,6 +564,8 @@ fn another_user_sees_the_same_class_and_not_the_kernel() {
     let tool = |line: &[&str]| nobody.tool(&place, line);
     let mut own = tool(&["trace", "--json", "--", "sh", "-c", ENCRYPT]);
     let own = own.stdout(Stdio::null()).done();
+    let mut text = tool(&["trace", "--", "sh", "-c", ENCRYPT]);
+    let text = text.stdout(Stdio::null()).done();
     // Root's process is another user's.
     let refused = tool(&["trace", "-p", &std::process::id().to_string()]).done();
     let counting = tool(&["trace", "--count", "--", "true"]).done();
@@ -439,6 +586,17 @@ fn another_user_sees_the_same_class_and_not_the_kernel() {
     drop(speed);
     assert_eq!(counting.status, Some(1));
     contains(&counting.err, &["cannot count calls: this needs root"]);
+    let words = text
+        .ok()
+        .err
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    contains(
+        &words,
+        &["The kernel's part is not visible to this user: it needs root or CAP_PERFMON."],
+    );
+    assert!(!words.contains("samples are in the kernel"), "{words}");
     let document = valid(&own.ok().err);
     assert_eq!(document.at("/trace/kernel_samples"), &Value::Null);
     let works = aes_works(&document);

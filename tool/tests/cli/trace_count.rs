@@ -5,9 +5,12 @@ use crate::json::{valid, Document};
 use crate::support::{contains, skip, Finish, Guarded, Place};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 const CALLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/calls.c");
 #[cfg(target_arch = "x86_64")]
@@ -107,32 +110,191 @@ fn random_calls_are_counted_exactly() {
     }
 }
 
+/// Arguments of openssl.
+fn speed<'a>(bytes: &'a str, cipher: &'a str) -> [&'a str; 7] {
+    ["speed", "-seconds", "60", "-bytes", bytes, "-evp", cipher]
+}
+
+/// `openssl speed`, once it encrypts.
+fn at_work(command: &mut Command) -> Guarded {
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = Guarded(command.spawn().unwrap());
+    // It says when it begins, and ends the line later.
+    let mut begun = [0; 6];
+    let err = child.0.stderr.as_mut().unwrap();
+    err.read_exact(&mut begun).unwrap();
+    assert_eq!(&begun, b"Doing ");
+    child
+}
+
+/// Under `run --count`, what tenrounds executes is counted as the report of `run` has it.
+#[test]
+fn what_tenrounds_executes_is_counted() {
+    const SCRIPT: &str = "for length in 16 5000 3000000; do head -c $length /dev/zero | openssl enc -aes-128-ctr -K 000102030405060708090a0b0c0d0e0f -iv f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff >/dev/null; done";
+    let place = Place::new();
+    if !can_count(&place) {
+        return;
+    }
+    let file = place.path("run.json");
+    let count = format!("--count={}", file.display());
+    let line = ["run", &count, "--", "sh", "-c", SCRIPT];
+    let (document, _) = counted(&place, &[Path::new(crate::support::TOOL)], &line);
+    let run = valid(&std::fs::read_to_string(file).unwrap());
+    let mut rows = document.list("/trace/counts/executed");
+    for row in &mut rows {
+        let row = row.as_object_mut().unwrap();
+        assert_eq!(row.remove("name").unwrap(), "sh", "{row:?}");
+        row.remove("pid").unwrap();
+        // sh, and 3 times head and openssl, which may end before they are seen.
+        let processes = row.remove("processes").unwrap().as_u64().unwrap();
+        assert!((1..=7).contains(&processes), "{processes}");
+    }
+    let mut expected = run.list("/run/executed");
+    assert!(
+        expected.iter().any(|row| row["operation"] == "ctr"),
+        "{expected:?}"
+    );
+    for list in [&mut rows, &mut expected] {
+        list.sort_by_key(Value::to_string);
+    }
+    assert_eq!(rows, expected);
+}
+
+/// Of a process that has counted before, the calls since the trace began. Who may not put probes
+/// gets these alone.
+#[test]
+fn counts_begin_with_the_trace() {
+    let place = Place::new();
+    if !can_count(&place) {
+        return;
+    }
+    let mut run = place.tool(["run", "--count", "--", "openssl"]);
+    let run = at_work(run.args(speed("16384", "aes-128-ctr")));
+    let children = format!("/proc/{0}/task/{0}/children", run.0.id());
+    let pid = std::fs::read_to_string(children).unwrap().trim().to_owned();
+    // Encrypts so much that it cannot belong to the trace.
+    std::thread::sleep(Duration::from_millis(1500));
+    let line = ["trace", "--count", "--json", "--seconds", "0.7", "-p", &pid];
+    let document = valid(&place.tool(line).done().ok().out);
+    let bytes = |list: &str, name: &str, value: &str| -> u64 {
+        let rows = document.list(&format!("/trace/counts/{list}"));
+        let rows = rows.iter().filter(|row| row[name] == value);
+        rows.map(|row| row["bytes"].as_u64().unwrap()).sum()
+    };
+    let called = bytes("calls", "algorithm", "aes-128-ctr");
+    let executed = bytes("executed", "operation", "ctr");
+    assert!(called > 0, "{document:#?}");
+    // The probes count some milliseconds longer.
+    assert!(
+        (called / 4..called + called / 10).contains(&executed),
+        "{document:#?}"
+    );
+    // Without the privileges, as root.
+    let mut tool = place.program("setpriv");
+    tool.args(["--bounding-set", "-sys_admin,-bpf,-perfmon"]);
+    let done = tool.arg(crate::support::TOOL).args(line).done().ok();
+    contains(&done.err, &["Counting what tenrounds executes"]);
+    let document = valid(&done.out);
+    assert!(document.list("/trace/counts/calls").is_empty());
+    let executed = document.list("/trace/counts/executed");
+    assert_eq!(executed[0]["operation"], "ctr", "{executed:?}");
+    assert_eq!(executed[0]["host"], "provider");
+    let troubles = document.list("/trace/counts/troubles");
+    contains(
+        &format!("{troubles:?}"),
+        &["Only what tenrounds executes is counted"],
+    );
+}
+
+/// Where a process has a function of libcrypto.
+fn address_of(pid: u32, name: &str) -> u64 {
+    let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    let mapping = maps.lines().find(|line| line.contains("/libcrypto.so"));
+    let words: Vec<&str> = mapping.unwrap().split_whitespace().collect();
+    assert_eq!(words[2], "00000000", "{maps}");
+    let mut readelf = Command::new("readelf");
+    let symbols = readelf.args(["--dyn-syms", "-W", words[5]]).done().ok().out;
+    let symbol = symbols
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .find(|line| line.len() > 7 && line[7].split('@').next() == Some(name));
+    number(words[0].split_once('-').unwrap().0) + number(symbol.unwrap()[1])
+}
+
+/// A pipe without room.
+fn full_pipe() -> (std::fs::File, OwnedFd) {
+    let mut ends = [0; 2];
+    // SAFETY: the pointer is valid for two descriptors, which belong to nobody else.
+    let (read, write) = unsafe {
+        assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), 0);
+        (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
+    };
+    let mut writer = std::fs::File::from(write.try_clone().unwrap());
+    // SAFETY: a plain system call on an open descriptor.
+    let set = |flags: i32| unsafe { libc::fcntl(ends[1], libc::F_SETFL, flags) };
+    assert_eq!(set(libc::O_NONBLOCK), 0);
+    while writer.write(&[b' '; 4096]).is_ok() {}
+    assert_eq!(set(0), 0);
+    (read.into(), write)
+}
+
+/// The cost is said before the first probe, and a tracer that is killed leaves none behind.
+#[test]
+fn probes_come_after_their_cost_was_said_and_go_with_the_tracer() {
+    let place = Place::new();
+    if !can_count(&place) {
+        return;
+    }
+    let child = at_work(place.program("openssl").args(speed("4096", "aes-128-cbc")));
+    let pid = child.0.id();
+    let address = address_of(pid, "EVP_EncryptUpdate");
+    let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();
+    let code = || {
+        let mut code = [0; 16];
+        memory.read_exact_at(&mut code, address).unwrap();
+        code
+    };
+    let wait = |what: &str, is_there: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !is_there() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "no {what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let before = code();
+    let named = pid.to_string();
+    let mut tool = place.tool(["trace", "--count", "--seconds", "60", "-p", &named]);
+    // The tool has to wait with its first words.
+    let (mut said, full) = full_pipe();
+    tool.stdout(Stdio::null()).stderr(full);
+    let mut tool = Guarded(tool.spawn().unwrap());
+    let call = format!("/proc/{}/syscall", tool.0.id());
+    let writing = format!("{} 0x2 ", libc::SYS_write);
+    wait("write to standard error", &|| {
+        std::fs::read_to_string(&call).is_ok_and(|call| call.starts_with(&writing))
+    });
+    assert_eq!(code(), before);
+    let mut bytes = [0; 8192];
+    let mut text = String::new();
+    while !text.contains("Counting ") {
+        let count = said.read(&mut bytes).unwrap();
+        text += &String::from_utf8_lossy(&bytes[..count]);
+    }
+    wait("probe", &|| code() != before);
+    tool.signal(libc::SIGKILL);
+    tool.0.wait().unwrap();
+    wait("end of the probe", &|| code() == before);
+    assert!(Path::new(&format!("/proc/{pid}/exe")).exists());
+}
+
 #[test]
 fn only_the_named_process_is_counted() {
     let place = Place::new();
     if !can_count(&place) {
         return;
     }
-    let speed = |bytes: &str| {
-        let mut speed = place.program("openssl");
-        speed.args([
-            "speed",
-            "-seconds",
-            "60",
-            "-bytes",
-            bytes,
-            "-evp",
-            "aes-128-cbc",
-        ]);
-        speed.stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = Guarded(speed.spawn().unwrap());
-        // It says when it begins, and ends the line later.
-        let mut begun = [0; 6];
-        let err = child.0.stderr.as_mut().unwrap();
-        err.read_exact(&mut begun).unwrap();
-        assert_eq!(&begun, b"Doing ");
-        child
-    };
+    let speed = |bytes| at_work(place.program("openssl").args(speed(bytes, "aes-128-cbc")));
     let (named, _other) = (speed("1024"), speed("4096"));
     let pid = named.0.id().to_string();
     let line = ["trace", "--count", "--json", "--seconds", "0.3", "-p", &pid];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `trace --count`: exact calls and bytes of the functions that encrypt and decrypt, by probes at
-//! their beginnings.
+//! their beginnings; and what tenrounds executes, by the counters of `run --count`.
 
 mod files;
 mod functions;
+mod ours;
 mod program;
 mod script;
 
@@ -18,6 +19,7 @@ use crate::root::Root;
 use crate::style::clean;
 use files::{Entry, Files};
 use functions::{Algorithm, FUNCTIONS};
+use ours::Ours;
 use program::{Key, Placement, Sum};
 pub use script::script;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -38,14 +40,30 @@ struct Target {
     function: usize,
 }
 
-/// Probes that count.
-pub struct Counter {
+/// A file with functions that are not probed yet.
+struct Waiting {
+    file: File,
+    /// The name for messages.
+    shown: PathBuf,
+    entries: Vec<Entry>,
+}
+
+/// What the kernel needs to count.
+struct Kernel {
     sums: Map<Key, Sum>,
     namespace: Option<Namespace>,
     whose: Vec<Whose>,
-    files: Files,
-    targets: Vec<Target>,
     probes: Vec<Probe>,
+}
+
+/// Counts calls, once `enable` was called.
+pub struct Counter {
+    /// None: the kernel refuses, and only what tenrounds executes is counted.
+    kernel: Option<Kernel>,
+    files: Files,
+    waiting: Vec<Waiting>,
+    targets: Vec<Target>,
+    ours: Ours,
     /// Names of the processes that the trace has seen, the latest of each.
     names: HashMap<u32, String>,
     troubles: Vec<String>,
@@ -55,18 +73,28 @@ impl Counter {
     /// Counts in processes, or in all if none is named. The files are those that they have mapped.
     pub fn of_processes(ids: &[u32]) -> Result<Counter> {
         // The ID of a thread stands for its process.
-        let pids: BTreeSet<u32> = ids.iter().map(|id| process_of(*id)).collect();
-        let whose = match pids.is_empty() {
+        let named: BTreeSet<u32> = ids.iter().map(|id| process_of(*id)).collect();
+        let whose = match named.is_empty() {
             true => vec![Whose::Everybody],
-            false => pids.iter().map(|pid| Whose::Process(*pid)).collect(),
+            false => named.iter().map(|pid| Whose::Process(*pid)).collect(),
         };
-        let mut counter = Counter::new(whose)?;
         let running = || {
             let names = Root::machine().names("/proc");
             names.iter().filter_map(|name| name.parse().ok()).collect()
         };
-        for pid in if pids.is_empty() { running() } else { pids } {
-            counter.add_files_of(pid)?;
+        let pids: BTreeSet<u32> = if named.is_empty() { running() } else { named };
+        let ours = Ours::of(pids.iter().copied());
+        let mut counter = match Kernel::new(whose) {
+            Ok(kernel) => Counter::new(Some(kernel), ours),
+            Err(error) if ours.is_empty() => return Err(error),
+            Err(error) => {
+                let mut counter = Counter::new(None, ours);
+                counter.trouble(only_ours(&error));
+                counter
+            }
+        };
+        for pid in pids {
+            counter.add_files_of(pid);
         }
         Ok(counter)
     }
@@ -74,41 +102,71 @@ impl Counter {
     /// Counts in a program that is about to start, and in what it starts. The files are those that
     /// are installed; others are added when they are mapped.
     pub fn of_command(program: &Path) -> Result<Counter> {
-        let mut counter = Counter::new(vec![Whose::Everybody])?;
+        let kernel = Kernel::new(vec![Whose::Everybody])?;
+        let mut counter = Counter::new(Some(kernel), Ours::of([]));
         let installed = files::installed();
         for file in installed.iter().map(PathBuf::as_path).chain([program]) {
             // The name that a process maps it by.
             let shown = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
             if let Ok(file) = Root::machine().open(&shown) {
-                counter.add(&file, &shown)?;
+                counter.add(file, &shown);
             }
         }
         Ok(counter)
     }
 
-    fn new(whose: Vec<Whose>) -> Result<Counter> {
-        Kind::User.number().map_err(|error| refusal(&error))?;
-        Ok(Counter {
-            sums: Map::new(MOST_ENTRIES).map_err(|error| refusal(&error))?,
-            namespace: namespace(),
-            whose,
+    fn new(kernel: Option<Kernel>, ours: Ours) -> Counter {
+        Counter {
+            kernel,
             files: Files::default(),
+            waiting: Vec::new(),
             targets: Vec::new(),
-            probes: Vec::new(),
+            ours,
             names: HashMap::new(),
             troubles: Vec::new(),
-        })
+        }
     }
 
-    /// The functions that are counted, and the files that have them.
+    /// The functions that `enable` will count, and the files that have them.
     pub fn extent(&self) -> (usize, usize) {
-        let files: BTreeSet<&Path> = self.targets.iter().map(|t| t.file.as_path()).collect();
-        (self.targets.len(), files.len())
+        let functions = self.waiting.iter().map(|file| file.entries.len());
+        (functions.sum(), self.waiting.len())
     }
 
     /// Whether processes are slowed down that are not traced.
     pub fn is_everywhere(&self) -> bool {
-        self.whose.contains(&Whose::Everybody)
+        let kernel = self.kernel.as_ref();
+        kernel.is_some_and(|kernel| kernel.whose.contains(&Whose::Everybody))
+    }
+
+    /// Whether the kernel counts nothing.
+    pub fn is_refused(&self) -> bool {
+        self.kernel.is_none()
+    }
+
+    /// Begins to count, by probes that the calls pay for. Only what concerns all functions is an
+    /// error.
+    pub fn enable(&mut self) -> Result<()> {
+        match self.put() {
+            Err(error) if !self.ours.is_empty() => {
+                self.kernel = None;
+                self.trouble(only_ours(&error));
+            }
+            other => other?,
+        }
+        // Probes take a while to be put.
+        self.ours.begin();
+        Ok(())
+    }
+
+    /// Puts the probes of the files that wait for them.
+    fn put(&mut self) -> Result<()> {
+        for file in std::mem::take(&mut self.waiting) {
+            for entry in &file.entries {
+                self.probe(&file.file, &file.shown, *entry)?;
+            }
+        }
+        Ok(())
     }
 
     fn trouble(&mut self, text: String) {
@@ -117,7 +175,7 @@ impl Counter {
         }
     }
 
-    fn add_files_of(&mut self, pid: u32) -> Result<()> {
+    fn add_files_of(&mut self, pid: u32) {
         if let Some(name) = Root::machine().line(format!("/proc/{pid}/comm")) {
             self.names.insert(pid, clean(name.trim_end()));
         }
@@ -127,10 +185,9 @@ impl Counter {
         for mapping in maps.all() {
             let path = Path::new(&mapping.path);
             if files::is_library(path) || program.as_deref() == Some(path) {
-                self.add_mapped(pid, mapping)?;
+                self.add_mapped(pid, mapping);
             }
         }
-        Ok(())
     }
 
     /// A process has mapped a file. What it called before the probes were there is not counted.
@@ -139,7 +196,8 @@ impl Counter {
             return;
         }
         let before = self.targets.len();
-        if let Err(error) = self.add_mapped(pid, mapping) {
+        self.add_mapped(pid, mapping);
+        if let Err(error) = self.put() {
             self.trouble(error.to_string());
         }
         if self.targets.len() > before {
@@ -150,9 +208,10 @@ impl Counter {
         }
     }
 
-    /// A process has this name from now on.
+    /// A process has this name from now on, and perhaps another environment.
     pub fn named(&mut self, pid: u32, name: &str) {
         self.names.insert(pid, clean(name));
+        self.ours.started(pid);
     }
 
     /// A process has the name of its parent until it executes a program.
@@ -160,33 +219,34 @@ impl Counter {
         if let Some(name) = self.names.get(&parent) {
             self.names.insert(pid, name.clone());
         }
+        self.ours.started(pid);
     }
 
-    fn add_mapped(&mut self, pid: u32, mapping: &Mapping) -> Result<()> {
+    fn add_mapped(&mut self, pid: u32, mapping: &Mapping) {
+        if self.kernel.is_none() {
+            return;
+        }
         match module::open(pid, mapping) {
-            Some((file, _)) => self.add(&file, Path::new(&mapping.path)),
-            None => {
-                self.trouble(format!(
-                    "{}: not counted, because the file that process {pid} has mapped cannot be opened",
-                    clean(&mapping.path)
-                ));
-                Ok(())
-            }
+            Some((file, _)) => self.add(file, Path::new(&mapping.path)),
+            None => self.trouble(format!(
+                "{}: not counted, because the file that process {pid} has mapped cannot be opened",
+                clean(&mapping.path)
+            )),
         }
     }
 
     /// Adds the functions of a file, which messages call `shown`.
-    fn add(&mut self, file: &File, shown: &Path) -> Result<()> {
+    fn add(&mut self, file: File, shown: &Path) {
         if self.files.count() >= MOST_FILES {
             self.trouble(format!(
                 "Files after the first {MOST_FILES} are not counted."
             ));
-            return Ok(());
+            return;
         }
-        if !self.files.is_new(file) {
-            return Ok(());
+        if !self.files.is_new(&file) {
+            return;
         }
-        let (entries, bad) = files::entries(file);
+        let (entries, bad) = files::entries(&file);
         if !bad.is_empty() {
             self.trouble(format!(
                 "{}: {} not counted, because a probe on its first instruction can hurt the program",
@@ -194,22 +254,31 @@ impl Counter {
                 bad.join(", ")
             ));
         }
-        entries
-            .into_iter()
-            .try_for_each(|entry| self.probe(file, shown, entry))
+        if !entries.is_empty() {
+            self.waiting.push(Waiting {
+                file,
+                shown: shown.to_owned(),
+                entries,
+            });
+        }
     }
 
-    /// Probes a function. Only what concerns all functions is an error.
+    /// Probes a function.
     fn probe(&mut self, file: &File, shown: &Path, entry: Entry) -> Result<()> {
+        let Some(kernel) = &mut self.kernel else {
+            return Ok(());
+        };
         let index = self.targets.len() as u32;
         let function = &FUNCTIONS[entry.function];
-        let code = program::program(function, index, self.sums.descriptor(), self.namespace);
-        let before = self.probes.len();
-        for whose in self.whose.clone() {
+        let sums = kernel.sums.descriptor();
+        let code = program::program(function, index, sums, kernel.namespace);
+        let before = kernel.probes.len();
+        let mut troubles = Vec::new();
+        for whose in kernel.whose.clone() {
             match Probe::in_file(whose, file, entry.offset, &code) {
-                Ok(probe) => self.probes.push(probe),
+                Ok(probe) => kernel.probes.push(probe),
                 Err(error) if is_general(&error) => return Err(refusal(&error)),
-                Err(error) => self.trouble(format!(
+                Err(error) => troubles.push(format!(
                     "{}: {} not counted{}: {}",
                     clean(shown.display()),
                     function.name,
@@ -221,25 +290,30 @@ impl Counter {
                 )),
             }
         }
-        if self.probes.len() > before {
+        if kernel.probes.len() > before {
             self.targets.push(Target {
                 file: shown.to_owned(),
                 function: entry.function,
             });
         }
+        troubles.into_iter().for_each(|text| self.trouble(text));
         Ok(())
     }
 
     /// Ends counting.
     pub fn stop(&mut self) {
-        self.probes.clear();
+        self.ours.stop();
+        if let Some(kernel) = &mut self.kernel {
+            kernel.probes.clear();
+        }
     }
 
     /// The counts. Of a command, the processes count that the trace has seen; if records of the
     /// trace were lost, some of them may be missing.
     pub fn finish(mut self, only_seen: bool, lost: bool) -> Counts {
         self.stop();
-        let all = self.sums.all();
+        let all = self.kernel.as_ref().map(|kernel| kernel.sums.all());
+        let all = all.unwrap_or_default();
         if all.len() as u32 >= MOST_ENTRIES {
             self.trouble("The table of counts was full: some calls are not counted.".to_owned());
         }
@@ -264,6 +338,7 @@ impl Counter {
         Counts {
             functions: self.targets.len(),
             calls,
+            executed: self.ours.rows(&self.names),
             troubles: self.troubles,
         }
     }
@@ -295,6 +370,18 @@ impl Counter {
     }
 }
 
+impl Kernel {
+    fn new(whose: Vec<Whose>) -> Result<Kernel> {
+        Kind::User.number().map_err(|error| refusal(&error))?;
+        Ok(Kernel {
+            sums: Map::new(MOST_ENTRIES).map_err(|error| refusal(&error))?,
+            namespace: namespace(),
+            whose,
+            probes: Vec::new(),
+        })
+    }
+}
+
 /// Adds an entry of the kernel's map to its row. The traced program chooses the lengths.
 fn count(row: &mut Counted, key: Key, sum: Sum) {
     let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
@@ -316,6 +403,10 @@ fn cipher(nid: u32, libcrypto: Option<&LibCrypto>) -> Option<String> {
         unsafe { string((libcrypto.functions.OBJ_nid2ln)(nid)) }
     });
     Some(known.unwrap_or_else(|| format!("NID {nid}")))
+}
+
+fn only_ours(error: &Error) -> String {
+    format!("Only what tenrounds executes is counted: {error}")
 }
 
 /// The process of a thread.

@@ -9,11 +9,13 @@ mod program;
 
 use super::bpf::system::{is_general, namespace, Kind as Probes, Map, Probe};
 use super::result::{
-    Caller, Context, Copied, Entry, KernelCounts, Message, OnBehalf, Operation, Requests,
+    Caller, Chosen, Context, Copied, Entry, KernelCounts, Message, OnBehalf, Operation, Requests,
     SizeClass, Transfers,
 };
 use super::target::kernel::Symbols;
 use crate::error::{Error, Result};
+use crate::kernel::drivers::{self, Driver};
+use crate::root::Root;
 use crate::style::clean;
 use layout::Layout;
 use program::{Extent, Key, Kind, Setting, Sum, INTERRUPT, KERNEL_THREAD, PROBES};
@@ -25,8 +27,9 @@ const MOST_ENTRIES: u32 = 1 << 14;
 /// Threads that make requests.
 const MOST_THREADS: u32 = 1 << 16;
 
-/// Probes that count.
+/// Counts requests, once `enable` was called.
 pub struct Counter {
+    layout: Layout,
     sums: Map<Key, Sum>,
     extents: Map<u64, Extent>,
     probes: Vec<Probe>,
@@ -44,24 +47,26 @@ impl Counter {
         let layout = able()?;
         let sums = Map::new(MOST_ENTRIES).map_err(|error| refusal(&error))?;
         let extents = Map::new(MOST_THREADS).map_err(|error| refusal(&error))?;
-        let setting = Setting {
+        Ok(Counter {
             layout,
-            sums: sums.descriptor(),
-            extents: extents.descriptor(),
-            namespace: namespace(),
-        };
-        let mut counter = Counter {
             sums,
             extents,
             probes: Vec::new(),
             traced: traced.map(|pids| pids.iter().copied().collect()),
             names: HashMap::new(),
             troubles: Vec::new(),
+        })
+    }
+
+    /// Puts the probes, which all requests pay for.
+    pub fn enable(&mut self) -> Result<()> {
+        let setting = Setting {
+            layout: self.layout,
+            sums: self.sums.descriptor(),
+            extents: self.extents.descriptor(),
+            namespace: namespace(),
         };
-        for index in 0..PROBES.len() {
-            counter.probe(index, &setting)?;
-        }
-        Ok(counter)
+        (0..PROBES.len()).try_for_each(|index| self.probe(index, &setting))
     }
 
     /// Probes a function. A function that this kernel lacks is a trouble.
@@ -132,7 +137,8 @@ impl Counter {
             let caller = caller.and_then(|symbols| caller::of(symbols, key.caller));
             rows.add(self.on_behalf(&key), caller, &key, &sum);
         }
-        rows.counts(self.troubles)
+        let drivers = drivers::read(&Root::machine());
+        rows.counts(drivers, self.troubles)
     }
 
     fn on_behalf(&self, key: &Key) -> OnBehalf {
@@ -222,16 +228,40 @@ impl Rows {
         })
     }
 
-    fn counts(self, troubles: Vec<String>) -> KernelCounts {
+    fn counts(self, drivers: Option<Vec<Driver>>, troubles: Vec<String>) -> KernelCounts {
         let mut requests: Vec<Requests> = self.requests.into_values().collect();
         requests.sort_by_key(|row| std::cmp::Reverse((row.bytes, row.calls)));
         KernelCounts {
+            drivers: drivers.map(|drivers| chosen(&drivers, &requests)),
             requests,
             messages: self.messages.into_values().collect(),
             copies: self.copies.into_values().collect(),
             troubles,
         }
     }
+}
+
+/// The drivers that the kernel has selected, and those that served requests. They come by
+/// algorithm, as `detect` has them.
+fn chosen(drivers: &[Driver], requests: &[Requests]) -> Vec<Chosen> {
+    let mut all: Vec<Chosen> = Vec::new();
+    for driver in drivers {
+        if all.last().map(|last| &last.algorithm) != Some(&driver.algorithm) {
+            all.push(Chosen {
+                algorithm: driver.algorithm.clone(),
+                selected: None,
+                executed: Vec::new(),
+            });
+        }
+        let Some(last) = all.last_mut() else { continue };
+        if driver.selected {
+            last.selected = Some(driver.driver.clone());
+        }
+        if requests.iter().any(|row| row.driver == driver.driver) {
+            last.executed.push(driver.driver.clone());
+        }
+    }
+    all
 }
 
 fn empty<Kind: serde::Serialize>(on_behalf: OnBehalf, kind: Kind) -> Transfers<Kind> {
@@ -291,4 +321,58 @@ fn refusal(error: &io::Error) -> Error {
         _ => error.to_string(),
     };
     Error::failure(format!("cannot count in this kernel: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drivers_that_are_selected_and_executed() {
+        let driver = |algorithm: &str, name: &str, selected| Driver {
+            algorithm: algorithm.to_owned(),
+            driver: name.to_owned(),
+            module: "kernel".to_owned(),
+            priority: 100,
+            selftest: "passed".to_owned(),
+            refcnt: 1,
+            selected,
+        };
+        let drivers = [
+            driver("cbc(aes)", "cbc-wide", true),
+            driver("cbc(aes)", "cbc-old", false),
+            driver("xts(aes)", "xts-wide", true),
+            driver("xts(aes)", "xts-old", false),
+            driver("ecb(aes)", "ecb-failed", false),
+        ];
+        let request = |driver: &str| Requests {
+            on_behalf: OnBehalf {
+                context: Context::Process,
+                pid: Some(7),
+                name: None,
+            },
+            entry: Entry::AfAlg,
+            caller: None,
+            driver: driver.to_owned(),
+            operation: Operation::Encrypt,
+            inside: false,
+            calls: 1,
+            bytes: 16,
+            sizes: Vec::new(),
+        };
+        // A user that asked before a better driver came keeps the old one.
+        let requests = [request("cbc-wide"), request("xts-old"), request("__inner")];
+        let all = chosen(&drivers, &requests);
+        let row = |algorithm: &str, selected: Option<&str>, executed: &[&str]| Chosen {
+            algorithm: algorithm.to_owned(),
+            selected: selected.map(str::to_owned),
+            executed: executed.iter().map(|&name| name.to_owned()).collect(),
+        };
+        let expected = [
+            row("cbc(aes)", Some("cbc-wide"), &["cbc-wide"]),
+            row("xts(aes)", Some("xts-wide"), &["xts-old"]),
+            row("ecb(aes)", None, &[]),
+        ];
+        assert_eq!(all, expected);
+    }
 }

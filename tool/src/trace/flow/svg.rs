@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The flows as a picture: a column for each, from top to bottom, with counts on the arrows. Its
-//! colours follow the viewer's preference for light or dark.
+//! The flows as a picture: a column for each, and one for the way in user space beside it, with
+//! counts on the arrows. Its colours follow the viewer's preference for light or dark.
 
-use super::Flow;
+use super::{Chain, Flow};
 use drawing::{width, MARGIN};
 use std::fmt::Write;
 use terminal::markup::escape;
@@ -37,15 +37,17 @@ pub fn svg(flows: &[Flow]) -> String {
     let mut left = MARGIN;
     let mut bottom = MARGIN;
     for flow in flows.iter().take(MOST) {
-        let mut column = Column {
-            out: &mut body,
-            left,
-            inside: inside(flow),
-            y: MARGIN,
-        };
-        column.draw(flow);
-        bottom = bottom.max(column.y);
-        left += column.width(flow) + MARGIN;
+        for chain in std::iter::once(&flow.kernel).chain(&flow.user) {
+            let mut column = Column {
+                out: &mut body,
+                left,
+                inside: inside(chain),
+                y: MARGIN,
+            };
+            column.draw(chain);
+            bottom = bottom.max(column.y);
+            left += column.width(chain) + MARGIN;
+        }
     }
     let note = match flows.len() {
         0 => Some("No request was made to a cipher of the kernel.".to_owned()),
@@ -70,9 +72,9 @@ fn measured(text: &str) -> i32 {
 }
 
 /// The room of the widest line in a box.
-fn inside(flow: &Flow) -> i32 {
-    let lines = flow.steps.iter().flat_map(|step| &step.to);
-    let widths = lines.chain([&flow.first]).map(|line| measured(line));
+fn inside(chain: &Chain) -> i32 {
+    let lines = chain.steps.iter().flat_map(|step| &step.to);
+    let widths = lines.chain([&chain.first]).map(|line| measured(line));
     widths.max().unwrap_or(0)
 }
 
@@ -85,8 +87,8 @@ struct Column<'o> {
 }
 
 impl Column<'_> {
-    fn width(&self, flow: &Flow) -> i32 {
-        let counts = flow.steps.iter().flat_map(|step| &step.arrow);
+    fn width(&self, chain: &Chain) -> i32 {
+        let counts = chain.steps.iter().flat_map(|step| &step.arrow);
         let counts = counts.map(|line| self.middle() - self.left + BESIDE + measured(line));
         counts.max().unwrap_or(0).max(self.inside + 2 * PADDING)
     }
@@ -95,11 +97,11 @@ impl Column<'_> {
         self.left + PADDING + self.inside / 2
     }
 
-    fn draw(&mut self, flow: &Flow) {
-        self.shape(std::slice::from_ref(&flow.first), "who");
-        for step in &flow.steps {
+    fn draw(&mut self, chain: &Chain) {
+        self.shape(std::slice::from_ref(&chain.first), "who");
+        for step in &chain.steps {
             self.arrow(&step.arrow);
-            let is_who = step.to == [flow.first.clone()];
+            let is_who = step.to == [chain.first.clone()];
             self.shape(&step.to, if is_who { "who" } else { "what" });
         }
     }

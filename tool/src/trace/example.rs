@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Traces for tests.
+
+use super::result::{
+    Caller, Chosen, Context, Copied, Counted, Counts, Entry, Evidence, Executed, Finding,
+    KernelCounts, Message, Module, ModuleKind, OnBehalf, Operation, Place, Process, Requests,
+    SizeClass, Trace, Transfers,
+};
+use classify::hot::{Confidence, Work};
+
+pub fn finding(work: Work, samples: u64) -> Finding {
+    Finding {
+        work,
+        confidence: Confidence::Certain,
+        mode: Some("gcm"),
+        module: Module {
+            kind: ModuleKind::File,
+            path: Some("/usr/lib/libexample.so.1".to_owned()),
+            build_id: None,
+            library: None,
+            package: None,
+        },
+        samples,
+        share: samples as f64 / 100.0,
+        threads: 2,
+        places: vec![Place {
+            callers: None,
+            function: Some("encrypt".to_owned()),
+            address: 0x1000,
+            samples,
+        }],
+        evidence: Evidence {
+            address: 0x1010,
+            start: 0x1000,
+            end: 0x1020,
+            table: None,
+            code: Vec::new(),
+        },
+        reach: crate::scan::Reach::Unknown,
+        with_tenrounds: None,
+    }
+}
+
+pub fn process(pid: u32, name: &str, findings: Vec<Finding>) -> Process {
+    let aes = findings.iter().filter(|it| it.work.is_aes());
+    let aes_samples: u64 = aes.map(|it| it.samples).sum();
+    Process {
+        pid,
+        serial: u64::from(pid),
+        name: name.to_owned(),
+        samples: 100,
+        kernel_samples: 0,
+        kernel_copies: None,
+        threads: 2,
+        aes_share: aes_samples as f64 / 100.0,
+        aes_samples,
+        findings,
+    }
+}
+
+pub fn trace(processes: Vec<Process>) -> Trace {
+    Trace {
+        verdict: vec!["A verdict.".to_owned()],
+        seconds: 2.0,
+        rate: 100,
+        samples: 100 * processes.len() as u64,
+        kernel_samples: None,
+        kernel_copies: None,
+        lost: 0,
+        aes_share: 0.25,
+        unseen_below: None,
+        processes,
+        troubles: Vec::new(),
+        counts: None,
+        kernel: None,
+    }
+}
+
+pub fn sizes() -> Vec<SizeClass> {
+    let mut sizes = Vec::new();
+    SizeClass::add(&mut sizes, 0, 1, 0);
+    SizeClass::add(&mut sizes, 5, 9, 160);
+    sizes
+}
+
+/// Counts in user space of process 7.
+pub fn counts() -> Counts {
+    Counts {
+        functions: 3,
+        calls: vec![Counted {
+            pid: 7,
+            name: Some("one".to_owned()),
+            file: "/usr/lib/libexample.so.1".to_owned(),
+            function: "EVP_EncryptUpdate",
+            algorithm: Some("aes-128-gcm".to_owned()),
+            calls: 51_403,
+            bytes: 842_186_752,
+            in_place: 5,
+            without_output: 0,
+            sizes: sizes(),
+        }],
+        executed: vec![Executed {
+            pid: 7,
+            name: None,
+            processes: 2,
+            host: "provider",
+            backend: "vaes512".to_owned(),
+            operation: "gcm_seal".to_owned(),
+            calls: 31_234,
+            bytes: 642_186_751,
+        }],
+        troubles: vec!["A trouble.".to_owned()],
+    }
+}
+
+/// Counts of all kinds, by process 7, a kernel thread and an interrupt.
+pub fn kernel_counts() -> KernelCounts {
+    let who = |context, pid| OnBehalf {
+        context,
+        pid,
+        name: pid.map(|_| "one".to_owned()),
+    };
+    let program = || who(Context::Process, Some(7));
+    let request = |on_behalf, entry, operation, inside| Requests {
+        on_behalf,
+        entry,
+        caller: Some(Caller {
+            function: "crypt".to_owned(),
+            module: "kernel".to_owned(),
+        }),
+        driver: "cbc-old".to_owned(),
+        operation,
+        inside,
+        calls: 10,
+        bytes: 1600,
+        sizes: sizes(),
+    };
+    let (thread, interrupt) = (
+        || who(Context::KernelThread, Some(2)),
+        || who(Context::Interrupt, None),
+    );
+    let mut requests = vec![
+        request(program(), Entry::AfAlg, Operation::Encrypt, false),
+        request(program(), Entry::Ktls, Operation::Decrypt, true),
+        request(thread(), Entry::DmCrypt, Operation::Encrypt, false),
+        request(interrupt(), Entry::Ipsec, Operation::Decrypt, false),
+        request(interrupt(), Entry::Other, Operation::Decrypt, false),
+    ];
+    requests[4].caller = None;
+    let chosen = |algorithm: &str, selected: Option<&str>, executed: &[&str]| Chosen {
+        algorithm: algorithm.to_owned(),
+        selected: selected.map(str::to_owned),
+        executed: executed.iter().map(|&name| name.to_owned()).collect(),
+    };
+    KernelCounts {
+        drivers: Some(vec![
+            chosen("cbc(aes)", Some("cbc-wide"), &["cbc-old"]),
+            chosen("ecb(aes)", None, &[]),
+            chosen("xts(aes)", Some("xts-wide"), &[]),
+        ]),
+        requests,
+        messages: [Message::Sent, Message::Spliced, Message::Received]
+            .map(|kind| transfers(program(), kind))
+            .into(),
+        copies: [Copied::In, Copied::Out]
+            .map(|kind| transfers(program(), kind))
+            .into(),
+        troubles: vec!["A trouble.".to_owned()],
+    }
+}
+
+fn transfers<Kind: serde::Serialize>(on_behalf: OnBehalf, kind: Kind) -> Transfers<Kind> {
+    Transfers {
+        on_behalf,
+        kind,
+        calls: 10,
+        bytes: 160,
+        sizes: sizes(),
+    }
+}
