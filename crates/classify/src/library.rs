@@ -38,30 +38,32 @@ enum Version {
     After(&'static [&'static str]),
     /// It is the only text of the form "1.2.3".
     Alone,
+    /// The one, or else the other.
+    AfterOrAlone(&'static [&'static str]),
     Unstated,
 }
-use Version::{After, Alone, Unstated};
+use Version::{After, AfterOrAlone, Alone, Unstated};
 
 /// Forks and users of a library stand before it, because they contain its symbols and texts.
 #[rustfmt::skip]
 const SIGNATURES: [Signature; 18] = [
     Signature { name: "tenrounds", symbols: &["tr_version"], texts: &["TENROUNDS_MASK\0"], version: Alone },
     Signature { name: "HotSpot", symbols: &["JNI_CreateJavaVM"], texts: &[], version: After(&["Server VM ("]) },
-    Signature { name: "AWS-LC", symbols: &["aws_lc_", "awslc_"], texts: &["(compatible; AWS-LC"], version: After(&["(compatible; AWS-LC ", "AWS-LC FIPS "]) },
+    Signature { name: "AWS-LC", symbols: &["aws_lc_", "awslc_"], texts: &["(compatible; AWS-LC"], version: After(&["(compatible; AWS-LC ", "AWS-LC FIPS ", "AWS-LC "]) },
     Signature { name: "BoringSSL", symbols: &["BORINGSSL_", "_goboringcrypto_"], texts: &["(compatible; BoringSSL)", "third_party/boringssl", "boringssl/src/crypto/"], version: Unstated },
     Signature { name: "ring", symbols: &["ring_core_"], texts: &["/ring-0."], version: After(&["/ring-"]) },
     Signature { name: "RustCrypto aes", symbols: &[], texts: &["/aes-0."], version: After(&["/aes-"]) },
-    Signature { name: "GnuTLS", symbols: &["gnutls_global_init"], texts: &[], version: Alone },
+    Signature { name: "GnuTLS", symbols: &["gnutls_global_init"], texts: &[], version: After(&["Enabled GnuTLS "]) },
     Signature { name: "libgcrypt", symbols: &["gcry_check_version"], texts: &["This is Libgcrypt "], version: After(&["This is Libgcrypt "]) },
     Signature { name: "Mbed TLS", symbols: &["mbedtls_aes_"], texts: &["mbed TLS ", "Mbed TLS "], version: After(&["mbed TLS ", "Mbed TLS "]) },
-    Signature { name: "wolfSSL", symbols: &["wolfSSL_", "wc_AesSetKey"], texts: &["wolfSSL Inc"], version: Alone },
+    Signature { name: "wolfSSL", symbols: &["wolfSSL_", "wc_AesSetKey"], texts: &["wolfSSL Inc"], version: AfterOrAlone(&["wolfSSL "]) },
     Signature { name: "libsodium", symbols: &["sodium_init"], texts: &[], version: Alone },
     Signature { name: "Botan", symbols: &["botan_version_string", "_ZN5Botan"], texts: &["N5Botan"], version: After(&["Botan "]) },
     Signature { name: "Crypto++", symbols: &["_ZN8CryptoPP"], texts: &["N8CryptoPP"], version: Unstated },
     Signature { name: "NSS", symbols: &["FREEBL_GetVector"], texts: &["$Header: NSS "], version: After(&["$Header: NSS ", "Version: NSS "]) },
     Signature { name: "nettle", symbols: &["nettle_aes", "_nettle_aes"], texts: &[], version: Unstated },
     Signature { name: "PyCryptodome", symbols: &["AESNI_start_operation", "AES_start_operation"], texts: &[], version: Unstated },
-    Signature { name: "Intel IPsec MB", symbols: &["imb_get_version"], texts: &[], version: Unstated },
+    Signature { name: "Intel IPsec MB", symbols: &["imb_get_version"], texts: &[], version: Alone },
     Signature { name: "OpenSSL", symbols: &["OPENSSL_init_crypto", "EVP_EncryptInit_ex"], texts: &["AES for Intel AES-NI, CRYPTOGAMS by"], version: After(&["OpenSSL "]) },
 ];
 
@@ -98,9 +100,11 @@ pub fn identify(evidence: &Evidence, texts: &[Chunk]) -> Option<Library> {
         .position(|s| s.texts.iter().any(|text| holds(text)));
     let first = evidence.symbol.into_iter().chain(by_text).min()?;
     let signature = &SIGNATURES[first];
+    let after = |starts: &[&str]| starts.iter().find_map(|start| version_after(texts, start));
     let version = match signature.version {
-        After(starts) => starts.iter().find_map(|start| version_after(texts, start)),
+        After(starts) => after(starts),
         Alone => alone(texts),
+        AfterOrAlone(starts) => after(starts).or_else(|| alone(texts)),
         Unstated => None,
     };
     Some(Library {
@@ -212,6 +216,96 @@ mod tests {
             assert_eq!(library(boring, symbol), Some(("BoringSSL", None)));
         }
         assert_eq!(library(b"", b""), None);
+    }
+
+    /// Texts and symbols as these libraries have them in Debian 12, and AWS-LC in a package for
+    /// Python. The linker stores a text that is the end of another one only once.
+    #[test]
+    fn every_signature_leads_to_its_library() {
+        for (name, symbol, texts, version) in [
+            (
+                "AWS-LC",
+                "aws_lc_0_38_0_aes_nohw_encrypt",
+                "AWS-LC FIPS\0AWS-LC 5.12.0\0",
+                "5.12.0",
+            ),
+            (
+                "AWS-LC",
+                "EVP_EncryptInit_ex",
+                "OpenSSL 1.1.1 (compatible; AWS-LC 1.36.0)\0",
+                "1.36.0",
+            ),
+            (
+                "AWS-LC",
+                "main",
+                "OpenSSL 1.1.1 (compatible; AWS-LC FIPS 2.0.17)\0AWS-LC FIPS 2.0.17\0",
+                "2.0.17",
+            ),
+            (
+                "libgcrypt",
+                "gcry_check_version",
+                "1.10.1\0This is Libgcrypt 1.10.1 - The GNU\0",
+                "1.10.1",
+            ),
+            ("nettle", "nettle_aes128_encrypt", "aes128\0", ""),
+            (
+                "NSS",
+                "FREEBL_GetVector",
+                "$Header: NSS 3.87.1 \0Version: NSS 3.87.1 Basic ECC\0",
+                "3.87.1",
+            ),
+            ("NSS", "main", "$Header: NSS 3.98 \0", "3.98"),
+            (
+                "wolfSSL",
+                "wolfSSL_new",
+                "2.5.29.37.0\0wolfSSL 5.5.4\0",
+                "5.5.4",
+            ),
+            ("wolfSSL", "wc_AesSetKey", "5.7.0\0", "5.7.0"),
+            (
+                "Mbed TLS",
+                "mbedtls_aes_init",
+                "2.28.3\0mbed TLS 2.28.3\0",
+                "2.28.3",
+            ),
+            ("Mbed TLS", "main", "Mbed TLS 3.6.0\0", "3.6.0"),
+            (
+                "Crypto++",
+                "_ZN8CryptoPP8RijndaelE",
+                "N8CryptoPP9AlgorithmE\0",
+                "",
+            ),
+            ("Crypto++", "main", "N8CryptoPP9AlgorithmE\0", ""),
+            (
+                "Botan",
+                "botan_version_string",
+                "1.2.13\0Botan 2.19.3 (unreleased, revision unknown)\0",
+                "2.19.3",
+            ),
+            (
+                "Botan",
+                "main",
+                "N5Botan7AES_128E\0Botan 3.5.0 (release)\0",
+                "3.5.0",
+            ),
+            (
+                "HotSpot",
+                "JNI_CreateJavaVM",
+                "OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1) for linux\0",
+                "17.0.15+6-Debian-1deb12u1",
+            ),
+            (
+                "GnuTLS",
+                "gnutls_global_init",
+                "0.3.4\x003.7.9\0Enabled GnuTLS 3.7.9 logging...\n\0",
+                "3.7.9",
+            ),
+            ("Intel IPsec MB", "imb_get_version_str", "1.3.0\0", "1.3.0"),
+        ] {
+            let version = (!version.is_empty()).then(|| version.to_owned());
+            let found = library(texts.as_bytes(), symbol.as_bytes());
+            assert_eq!(found, Some((name, version)), "{symbol} {texts}");
+        }
     }
 
     #[test]

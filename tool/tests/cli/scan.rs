@@ -3,7 +3,7 @@
 //! libcrypto. crates/classify/tests/elf.rs tests the instructions one by one.
 
 use crate::json::{valid, Document};
-use crate::support::{contains, module, skip, Done, Finish, Guarded, Place};
+use crate::support::{contains, emulated, module, skip, Done, Finish, Guarded, Place};
 use serde_json::{json, Value};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -363,4 +363,98 @@ fn our_own_code() {
             }
         }
     }
+}
+
+/// Loads a library, and prints the version that one of its functions returns, and the path of the
+/// file that the process then has mapped.
+const ASK: &str = "import ctypes, sys
+library, function, named = sys.argv[1:]
+call = getattr(ctypes.CDLL(library), function)
+call.restype = ctypes.c_char_p
+print(call(None).decode())
+ctypes.CDLL(named)
+print(next(line.split()[-1] for line in open('/proc/self/maps') if '/' + named in line))";
+
+/// Libraries of the distribution: `scan` names them, and the version that they say themselves.
+#[test]
+#[ignore = "needs libraries that only make check-full asks for"]
+fn installed_libraries_are_known() {
+    if emulated() {
+        return;
+    }
+    let place = Place::new();
+    let mut asked = vec![
+        (
+            "libgcrypt",
+            "libgcrypt.so.20",
+            "gcry_check_version",
+            "libgcrypt.so.20",
+        ),
+        (
+            "GnuTLS",
+            "libgnutls.so.30",
+            "gnutls_check_version",
+            "libgnutls.so.30",
+        ),
+        // The functions of nettle return numbers.
+        (
+            "nettle",
+            "libgnutls.so.30",
+            "gnutls_check_version",
+            "libnettle.so.8",
+        ),
+        ("NSS", "libnss3.so", "NSS_GetVersion", "libfreeblpriv3.so"),
+    ];
+    if cfg!(target_arch = "x86_64") {
+        asked.push((
+            "Intel IPsec MB",
+            "libIPSec_MB.so.1",
+            "imb_get_version_str",
+            "libIPSec_MB.so.1",
+        ));
+    }
+    for (name, library, function, named) in asked {
+        let mut python = place.program("/usr/bin/python3");
+        let done = python.args(["-c", ASK, library, function, named]).done();
+        if done.status != Some(0) {
+            skip(&format!("{name} is not installed: {}", done.err));
+            continue;
+        }
+        let (version, path) = done.out.trim().split_once('\n').unwrap();
+        let version = match name {
+            "nettle" => Value::Null,
+            _ => version.trim_start_matches('v').into(),
+        };
+        let file = file(&scanned(&place, path), path);
+        assert_eq!(
+            file["library"],
+            json!({ "name": name, "version": version }),
+            "{path}"
+        );
+    }
+    let mut java = place.program("java");
+    let Ok(output) = java
+        .args(["-XshowSettings:properties", "-version"])
+        .output()
+    else {
+        return skip("there is no java");
+    };
+    let said = Done::from(output).err;
+    let property = |name: &str| {
+        let mut lines = said
+            .lines()
+            .filter_map(|line| line.trim().split_once(" = "));
+        let found = lines.find(|(key, _)| *key == name);
+        found
+            .unwrap_or_else(|| panic!("no {name} in {said}"))
+            .1
+            .to_owned()
+    };
+    let machine = property("java.home") + "/lib/server/libjvm.so";
+    let file = file(&scanned(&place, &machine), "libjvm.so");
+    let known = json!({ "name": "HotSpot", "version": property("java.vm.version") });
+    assert_eq!(
+        (&file["library"], &file["holds"]),
+        (&known, &json!("writes-code"))
+    );
 }
