@@ -52,6 +52,9 @@ fn main() {
         .include(root.join("openssl/common"))
         .std("c11")
         .flag_if_supported("-Wno-psabi")
+        // The linker would drop unused functions, but not the notes of their probes (sys/sdt.h):
+        // tracers refuse a file with a note that points outside of code.
+        .flag_if_supported("-fno-function-sections")
         .opt_level(3)
         .compile("tenrounds_core");
 }

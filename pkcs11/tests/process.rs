@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The module in a process: C_Initialize and C_Finalize, threads, and fork() in the middle of
-//! operations and of other threads' calls. One test, because it ends the module for the whole process.
+//! operations and of other threads' calls. One test, because it ends the module for the whole
+//! process.
 
 // The seed is printed, and the arguments of ck! may be unsafe.
 #![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]

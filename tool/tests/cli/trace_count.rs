@@ -355,11 +355,17 @@ fn data_below_the_stack_pointer_survives() {
     );
 }
 
-/// The script has each counted function of the system's libcrypto, and our probe.
+/// The script has each counted function of the system's libcrypto, and our probe in both hosts.
 #[test]
 fn a_script_for_bpftrace() {
     let place = Place::new();
-    let script = place.tool(["trace", "--print-bpftrace"]).done().ok().out;
+    let pkcs11 = place.file("tenrounds-pkcs11.so", "");
+    let print = || {
+        let mut tool = place.tool(["trace", "--print-bpftrace"]);
+        tool.env("TENROUNDS_PKCS11", &pkcs11);
+        tool
+    };
+    let script = print().done().ok().out;
     for function in ["EVP_EncryptUpdate", "EVP_DecryptUpdate", "EVP_Cipher"] {
         let probes = script
             .lines()
@@ -368,11 +374,18 @@ fn a_script_for_bpftrace() {
     }
     contains(
         &script,
-        &["= \"aes-128-gcm\";", ":tenrounds:bulk\n", "END {"],
+        &[
+            "= \"aes-128-gcm\";",
+            "/tenrounds.so:tenrounds:bulk\n",
+            "@executed[comm, \"provider\", str(arg1), arg0] = sum(arg2);",
+            "/tenrounds-pkcs11.so:tenrounds:bulk\n",
+            "@executed[comm, \"pkcs11\", str(arg1), arg0] = sum(arg2);",
+            "END {",
+        ],
     );
     let file = place.path("aes.bt");
-    let mut tool = place.tool(["trace", "--print-bpftrace", "--output"]);
-    assert_eq!(tool.arg(&file).done().ok().out, "");
+    let mut tool = print();
+    assert_eq!(tool.arg("--output").arg(&file).done().ok().out, "");
     assert_eq!(std::fs::read_to_string(file).unwrap(), script);
     for with in [&["--all"][..], &["--json"], &["--count"], &["--", "true"]] {
         let all = ["trace", "--print-bpftrace"].iter().chain(with);

@@ -139,17 +139,29 @@ fn probe(file: &Path, function: &Function) -> String {
     )
 }
 
-/// What tenrounds executes, by backend and operation, where its module has the probe.
+/// What tenrounds executes, by host, backend and operation: the probe of the provider and of the
+/// PKCS#11 module.
 fn ours(libcrypto: Option<&LibCrypto>) -> String {
-    match module::find(libcrypto) {
-        Ok(module) if is_plain(&module) => format!(
-            "// What tenrounds executes. The operation's number is in core/dispatch/backend.h (enum\n\
-             // tr_op). With -p, remove this for a process that does not load tenrounds.\n\
-             usdt:{}:tenrounds:bulk\n{{\n    @executed[comm, str(arg1), arg0] = sum(arg2);\n}}\n",
-            module.display()
-        ),
-        _ => String::new(),
+    let hosts = [
+        ("provider", module::find(libcrypto).ok()),
+        ("pkcs11", crate::pkcs11::find().ok()),
+    ];
+    let mut probes = String::new();
+    for (host, file) in hosts {
+        let Some(file) = file.filter(|file| is_plain(file)) else {
+            continue;
+        };
+        if probes.is_empty() {
+            probes += "// What tenrounds executes. The operation's number is in core/dispatch/backend.h\n\
+                       // (enum tr_op). With -p, remove what the process does not load.\n";
+        }
+        let file = file.display();
+        probes += &format!(
+            "usdt:{file}:tenrounds:bulk\n{{\n    \
+             @executed[comm, \"{host}\", str(arg1), arg0] = sum(arg2);\n}}\n"
+        );
     }
+    probes
 }
 
 #[cfg(test)]
