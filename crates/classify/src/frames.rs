@@ -231,6 +231,10 @@ impl Frames {
             RegisterRule::Undefined => Some(end),
             _ => registers[STACK],
         };
+        // A rule of its own must not lead back, either.
+        if registers[STACK].is_some_and(|stack| Some(stack) <= frame.stack()) {
+            return None;
+        }
         Some(match value(RETURN)? {
             0 => None,
             address => Some(Frame {
@@ -377,6 +381,30 @@ mod tests {
         };
         let frames = Frames::of_section(0, &section, &mut left);
         assert_eq!((frames.entries.len(), left.entries), (10, 0));
+    }
+
+    /// An entry can say where the caller's RSP is saved. Found by fuzzing: it led in circles.
+    #[test]
+    fn a_stack_that_does_not_grow_is_not_followed() {
+        const STACK: u64 = 0x7000;
+        let mut section = Vec::new();
+        // The frame has 16 bytes: RSP, then the return address (DW_CFA_def_cfa, DW_CFA_offset).
+        let rules = [0x0c, 7, 16, 0x90, 1, 0x87, 2];
+        let head = [1, b'z', b'R', 0, 1, 0x78, 16, 1, 0x04];
+        record(&mut section, 0, &[&head[..], &rules].concat());
+        entry(&mut section, 0, 0x1000);
+        let mut left = MOST;
+        let frames = Frames::of_section(0, &section, &mut left);
+        let frame = Frame::sampled(0x1004, &[STACK; 16]);
+        for (saved, is_followed) in [(STACK - 8, false), (STACK, false), (STACK + 8, true)] {
+            let read = |address| match address - STACK {
+                0 => Some(saved),
+                _ => Some(0x1006),
+            };
+            let caller = frames.caller(&frame, 0, &read);
+            let stack = caller.map(|caller| caller.and_then(|caller| caller.stack()));
+            assert_eq!(stack.ok(), is_followed.then_some(Some(saved)), "{saved:#x}");
+        }
     }
 
     #[test]

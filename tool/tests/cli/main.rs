@@ -5,6 +5,7 @@
 // Tests may print: the lint is for the tool's own output.
 #![allow(clippy::disallowed_macros)]
 
+mod browser;
 mod catalogue;
 mod command_line;
 mod detect;
@@ -27,6 +28,7 @@ mod output;
 mod picture;
 mod pseudo_terminal;
 mod report;
+mod report_browser;
 mod run;
 mod run_config;
 mod run_count;

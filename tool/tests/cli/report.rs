@@ -119,7 +119,7 @@ fn bound(percent: f64) -> String {
 }
 
 /// What the page may show for a number of the document.
-fn shown(value: f64) -> Vec<String> {
+pub fn shown(value: f64) -> Vec<String> {
     let rounded = |value: f64, places: &[(f64, usize)], smallest: usize| {
         let found = places.iter().find(|(from, _)| value >= *from);
         format!("{value:.*}", found.map_or(smallest, |(_, places)| *places))

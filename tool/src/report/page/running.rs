@@ -189,8 +189,8 @@ fn openssl(html: &mut Html, doctor: &Doctor) {
     }
     html.tag("p", "note", |html| {
         html.count(processes.seen);
-        html.text(" processes were seen; ");
+        html.text(" processes were seen, ");
         html.count(processes.unreadable);
-        html.text(" of other users show only their names. Long tables are cut; the JSON has all.");
+        html.text(" of them by name only. Long tables are cut; the JSON has all.");
     });
 }
