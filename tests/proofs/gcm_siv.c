@@ -4,8 +4,7 @@
  * key and for a partial overlap, and then write neither output nor tag. AAD and data have up to
  * LONGEST bytes.
  *
- * The proof detects this mutation: TR_STEPS (core/modes/aead.h) starts although the buffers
- * overlap.
+ * The proof detects this mutation: tr_gcm_siv_start() does not check whether the key is set.
  *
  * CBMC: --no-array-field-sensitivity --unwind 8 --unwindset polyval.1:3,counter_mode.1:17
  * CBMC: --object-bits 11 --unwindset counter_mode.2:3,tr_append_padded.0:3,next_counters.1:3

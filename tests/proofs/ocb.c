@@ -4,7 +4,8 @@
  * arguments, and then write neither output nor tag: no key, partial overlap, and a nonce or a tag
  * that is empty or one byte too long. AAD and data have up to LONGEST bytes.
  *
- * The proof detects this mutation: a nonce of 16 bytes is accepted.
+ * The proof detects this mutation: tr_ocb_start() returns TR_ERR_LENGTH for a wrong nonce. If a
+ * call goes on after a wrong argument, the proof takes too long, which fails, too.
  *
  * CBMC: --no-array-field-sensitivity --unwind 3 --object-bits 11
  * CBMC: --unwindset tr_cleanse_inline.1:18,tr_cleanse_inline.2:18
