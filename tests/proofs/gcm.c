@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proves GCM's streaming calls except those for data (core/modes/gcm.c, ghash.c). Each proof begins
- * with any message that fulfils the invariant, and shows that the invariant holds after the call.
- * So the proofs cover calls in any order and number. The IV and the AAD of one call have at most
- * LONGEST bytes. The AAD and data before the call have any length up to their limits.
+ * Proves GCM's streaming calls (core/modes/gcm.c, ghash.c). Each proof begins with any message that
+ * fulfils the invariant, and shows that the invariant holds after the call. So the proofs cover
+ * calls in any order and number. The IV and the AAD of one call have at most LONGEST bytes. The
+ * data of one call have LONGEST bytes, after 0 or 5 bytes of a block, or after 7 bytes of AAD. The
+ * AAD and data before the call have any length up to their limits.
  *
- * The proofs detect these mutations: TR_BLOCK + 1 as the largest tag length, and no cleansing of
- * the keystream (proof_tag).
+ * The proofs detect these mutations: TR_BLOCK + 1 as the largest tag length, no cleansing of the
+ * keystream (proof_tag), and `len > TR_GCM_MAX_DATA` without the length so far (proof_encrypt_0).
  *
  * CBMC: --no-array-field-sensitivity --unwind 4 --unwindset memcmp.0:130,tr_equal.0:18
- * CBMC: --unwindset tr_cleanse_inline.0:4,tr_cleanse_inline.1:18,tr_cleanse_inline.2:18
+ * CBMC: --unwindset tr_cleanse_inline.0:6,tr_cleanse_inline.1:18,tr_cleanse_inline.2:18
+ * CBMC: --unwindset counter_mode.0:2,secret_counter_mode.0:2,secret_counter_mode.1:2
+ * CBMC: --unwindset secret_counter_mode.2:2
  */
 #define LONGEST 20u
 #include "proof.h"
@@ -97,6 +100,53 @@ void proof_aad(void)
     enum tr_status status = tr_gcm_aad(&g, d.in, len);
     assert(status != TR_OK || g.aad_len == before.aad_len + len);
     ends(status, !was(AAD, AAD) ? TR_ERR_STATE : too_long ? TR_ERR_LENGTH : TR_OK, false);
+}
+
+/* A call of `len` bytes after `used` bytes of a block, which are AAD if `first`. CBMC knows these
+ * as constants. */
+static void crypt(enum tr_status (*call)(struct tr_gcm *, uint8_t *, const uint8_t *, size_t),
+                  bool first, unsigned used, size_t len)
+{
+    begin();
+    ASSUME(g.used == used && (g.phase == AAD) == first);
+    g.used = before.used = used;
+    if (first)
+        g.phase = before.phase = AAD;
+    d.len = len;
+    d.in = in_object + LONGEST - len;
+    d.out = nondet_bool() ? d.in : out_object + LONGEST - len;
+    enum tr_status status = call(&g, d.out, d.in, d.len);
+    assert(status != TR_OK || (g.phase == DATA && g.len == before.len + d.len));
+    ends(status,
+         !was(AAD, DATA)                        ? TR_ERR_STATE
+         : d.len > TR_GCM_MAX_DATA - before.len ? TR_ERR_LENGTH
+         : d.overlap && d.len != 0              ? TR_ERR_OVERLAP
+                                                : TR_OK,
+         true);
+}
+void proof_encrypt_first(void)
+{
+    crypt(tr_gcm_encrypt, true, 7, 20);
+}
+void proof_encrypt_0(void)
+{
+    crypt(tr_gcm_encrypt, false, 0, 20);
+}
+void proof_encrypt_5(void)
+{
+    crypt(tr_gcm_encrypt, false, 5, 20);
+}
+void proof_decrypt_first(void)
+{
+    crypt(tr_gcm_decrypt, true, 7, 20);
+}
+void proof_decrypt_0(void)
+{
+    crypt(tr_gcm_decrypt, false, 0, 20);
+}
+void proof_decrypt_5(void)
+{
+    crypt(tr_gcm_decrypt, false, 5, 20);
 }
 
 static void end(bool check)

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Proves the padding and the MAC of TLS records (openssl/provider/tls_record.c): no access beyond
+ * the record and the MAC, and the payload length and MAC that a plain definition gives. The proofs
+ * cover all contents of records of 32 or 48 bytes with MACs of 0, 20 or 32 bytes, in SSL 3.0, TLS
+ * 1.0 and TLS 1.2. The errors are proved for all lengths and versions.
+ *
+ * proof_open_tls1 detects this mutation: `last + 2 + mac_size` for `last + 1 + mac_size` in
+ * padding_of().
+ *
+ * CBMC: --max-field-sensitivity-array-size 400 --unwind 82
+ */
+#include <string.h>
+
+#define LONGEST 48u
+#include "proof.h"
+
+static size_t stub_bulk(const struct tr_aes_key *aes, enum tr_op op, uint8_t *out,
+                        const uint8_t *in, size_t blocks, void *state)
+{
+    (void)op;
+    return stub_plain(aes, out, in, blocks, state);
+}
+
+static bool has_random;
+static uint8_t random_bytes[64];
+
+/* Replaces random.h. */
+#define TENROUNDS_PROVIDER_RANDOM_H
+static int trp_random_of_kernel(uint8_t *out, size_t n)
+{
+    assert(n <= sizeof(random_bytes) && __CPROVER_w_ok(out, n));
+    if (has_random)
+        memcpy(out, random_bytes, n);
+    return has_random;
+}
+
+#include "../../openssl/provider/tls_record.c"
+
+static uint8_t record_memory[LONGEST], before[LONGEST], mac_memory[MAX_MAC];
+
+/* Whether the padding of the n bytes at `p` is right. Its length includes the length byte. */
+static bool right_padding(unsigned version, const uint8_t *p, size_t n, size_t mac_size,
+                          size_t *padding)
+{
+    *padding = (size_t)p[n - 1] + 1;
+    if (*padding + mac_size > n || (version == SSL3_VERSION && *padding > TR_BLOCK))
+        return false;
+    for (size_t i = 0; version != SSL3_VERSION && i < n; i++)
+        if (i < *padding && p[n - 1 - i] != p[n - 1])
+            return false;
+    return true;
+}
+
+static size_t skipped(unsigned version)
+{
+    return version == SSL3_VERSION || version == TLS1_VERSION ? 0 : TR_BLOCK;
+}
+
+static void fill(void)
+{
+    has_random = nondet_bool();
+    __CPROVER_havoc_object(random_bytes);
+    __CPROVER_havoc_object(record_memory);
+    __CPROVER_havoc_object(mac_memory);
+    memcpy(before, record_memory, LONGEST);
+}
+
+/* Opens a record. CBMC knows the arguments as constants. Record and MAC end where their objects
+ * end. */
+static void open_one(unsigned version, size_t len, size_t mac_size)
+{
+    struct trp_tls_opened opened;
+    const size_t skip = skipped(version);
+    const uint8_t *record = record_memory + LONGEST - len;
+    uint8_t *mac = mac_memory + MAX_MAC - mac_size;
+    size_t padding = 0;
+    fill();
+    const bool possible = len >= skip + mac_size + 1;
+    const bool right =
+        possible && right_padding(version, record + skip, len - skip, mac_size, &padding);
+    const int ok = trp_tls_open(version, record, len, mac, mac_size, &opened);
+    assert(memcmp(record_memory, before, LONGEST) == 0);
+    assert(ok == (possible && (mac_size == 0 ? right : has_random)));
+    if (!ok)
+        return;
+    assert(opened.has_mac == (mac_size != 0));
+    assert(opened.len == len - skip - mac_size - (right ? padding : 0));
+    const size_t j = any_up_to(MAX_MAC - 1);
+    if (j < mac_size)
+        assert(mac[j] == (right ? record[skip + opened.len + j] : random_bytes[j]));
+}
+
+/* One proof for each of some lengths, because CBMC is faster with constants. */
+void proof_open_ssl3(void)
+{
+    open_one(SSL3_VERSION, 32, 20);
+}
+void proof_open_tls1(void)
+{
+    open_one(TLS1_VERSION, 32, 20);
+}
+void proof_open_tls1_long(void)
+{
+    open_one(TLS1_VERSION, 48, 32);
+}
+void proof_open_tls12(void)
+{
+    open_one(TLS1_2_VERSION, 48, 20);
+}
+void proof_open_without_mac(void)
+{
+    open_one(TLS1_2_VERSION, 48, 0);
+}
+
+/* Proves that lengths and versions that cannot be are refused, and nothing is written. */
+void proof_refused(void)
+{
+    struct trp_tls_opened opened;
+    const unsigned version = nondet_unsigned();
+    const size_t mac_size = nondet_size(), len = nondet_size();
+    const int iv = explicit_iv(version);
+    assert(iv == -1 || iv == (int)skipped(version));
+    ASSUME(iv == -1 || mac_size > MAX_MAC || len < (size_t)iv + mac_size + 1);
+    assert(trp_tls_open(version, NULL, len, NULL, mac_size, &opened) == 0 && !opened.has_mac);
+}
+
+void proof_pad(void)
+{
+    const unsigned version = nondet_bool() ? SSL3_VERSION : TLS1_2_VERSION;
+    const size_t len = any_up_to(LONGEST - TR_BLOCK);
+    const size_t padded = len / TR_BLOCK * TR_BLOCK + TR_BLOCK;
+    uint8_t *record = record_memory + LONGEST - padded;
+    ASSUME(padded <= LONGEST);
+    __CPROVER_havoc_object(record_memory);
+    memcpy(before, record_memory, LONGEST);
+    assert(trp_tls_pad(version, record, len) == padded);
+    const size_t i = any_up_to(LONGEST - 1);
+    const uint8_t *p = record_memory + i;
+    if (p >= record + len) /* RFC 5246 section 6.2.3.2; the content is free in SSL 3.0 */
+        assert(*p == padded - len - 1 || (version == SSL3_VERSION && p + 1 != record + padded));
+    else
+        assert(*p == before[i]);
+}
