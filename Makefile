@@ -103,8 +103,8 @@ check-i386:
 	@scripts/dependencies check-i386
 	@scripts/i386 test $(BUILD)
 
-# Follows secrets through every backend and host. CONSTANT_TIME=--whole runs all lengths, for hours;
-# backends after it divide that.
+# Follows secrets through every backend and host. CONSTANT_TIME=--whole runs all lengths, for hours.
+# Name backends after it to run only those.
 CONSTANT_TIME ?=
 .PHONY: constant-time
 constant-time:

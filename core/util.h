@@ -149,8 +149,9 @@ TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
 
 /*
  * TR_PUBLIC(x) is x, an int that depends on secrets and is not secret itself, so code may branch on
- * it: whether a tag is right, or whether two keys are equal. With TR_TEST_PUBLIC, it tells the
- * checker of a constant-time test (tests/core/secrets.h). Without, it is nothing but x.
+ * it: whether a tag is right, how many bytes of padding there are, or whether two keys are equal.
+ * With TR_TEST_PUBLIC, it tells the checker of a constant-time test (tests/core/secrets.h). Without,
+ * it is nothing but x.
  */
 #ifdef TR_TEST_PUBLIC
 #    include <valgrind/memcheck.h>

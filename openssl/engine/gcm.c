@@ -26,8 +26,8 @@ static uint8_t *iv_of(EVP_CIPHER_CTX *ctx, const struct gcm *g)
     return g->long_iv != NULL ? g->long_iv : tre_evp.iv(ctx);
 }
 
-/* Goes back to the default length. The program's own free() and malloc() may leave this function and
- * new_long_iv() by longjmp(), so the context must be valid before each call. */
+/* Goes back to the default length. The program's own free() and malloc() may leave this function
+ * and new_long_iv() by longjmp(), so the context must be valid before each call. */
 static void drop_long_iv(struct gcm *g)
 {
     uint8_t *const iv = g->long_iv;
@@ -58,7 +58,7 @@ static int set_iv_len(struct gcm *g, int len)
     if (len == g->iv_len)
         return 1;
     /* A new length invalidates the IV. Otherwise, two IVs could be cut to the same nonce. */
-    g->iv_set = 0;
+    g->iv_set = g->iv_gen = 0;
     drop_long_iv(g);
     if (len > EVP_MAX_IV_LENGTH)
         return new_long_iv(g, len);

@@ -53,20 +53,20 @@ static int fits(const uint8_t *out, size_t before, const uint8_t *in, size_t who
            (before == 0 || out >= in + whole || in >= out + TR_BLOCK);
 }
 
-/* An update that fails changes nothing, so that the caller can repeat it with another buffer. */
+/* An update that is refused for its room or an overlap changes nothing, so that the caller can
+ * repeat it with another buffer. */
 static int data(struct trp_ocb *o, uint8_t *out, size_t *out_len, size_t out_size,
                 const uint8_t *in, size_t len)
 {
-    const size_t total = o->used + len, before = o->used != 0 ? TR_BLOCK : 0;
-    if (total < TR_BLOCK) {
+    if (len < TR_BLOCK - o->used) {
         memcpy(o->a.buffer + o->used, in, len);
-        o->used = (unsigned)total;
+        o->used += (unsigned)len;
         *out_len = 0;
         return 1;
     }
-    const size_t tail = total % TR_BLOCK, fill = before != 0 ? TR_BLOCK - o->used : 0;
-    const size_t whole = len - fill - tail;
-    if (out_size < total - tail)
+    const size_t before = o->used != 0 ? TR_BLOCK : 0, fill = before != 0 ? TR_BLOCK - o->used : 0;
+    const size_t tail = (len - fill) % TR_BLOCK, whole = len - fill - tail;
+    if (out_size < before || out_size - before < whole)
         return trp_aead_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     if (!fits(out, before, in + fill, whole))
         return crypt_failed(o, TR_ERR_OVERLAP);
@@ -87,7 +87,7 @@ static int data(struct trp_ocb *o, uint8_t *out, size_t *out_len, size_t out_siz
     o->used = (unsigned)tail;
     if (status != TR_OK)
         return crypt_failed(o, status);
-    *out_len = total - tail;
+    *out_len = before + whole;
     return 1;
 }
 

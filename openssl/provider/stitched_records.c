@@ -227,7 +227,9 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
             out += HEADER + TR_BLOCK + sealed_len(c, n);
         }
         seal_interleaved(s, 2);
-        if (!seal_rest(&s[0]) || !seal_rest(&s[1]))
+        /* Both calls, because each cleanses its state. */
+        const int first = seal_rest(&s[0]), second = seal_rest(&s[1]);
+        if (!first || !second)
             return 0;
     }
     return cut.packed;

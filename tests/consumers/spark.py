@@ -73,8 +73,11 @@ class ClusterSampler(Tracer):
 
 
 def is_jvm(pid):
-    with open(f"/proc/{pid}/comm") as file:
-        return file.read() == "java\n"
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read() == "java\n"
+    except FileNotFoundError:  # it has ended
+        return False
 
 
 def part(line):

@@ -727,8 +727,8 @@ static void watch_padded(const struct tr_backend *b, bool *right)
     }
 }
 
-/* Decrypts a block of 16 padding bytes, of which byte `at` has the value `value`, so that the padding
- * is wrong. Returns the number of uses of secrets, and sets *path to the hash of the path
+/* Decrypts a block of 16 padding bytes, of which byte `at` has the value `value`, so that the
+ * padding is wrong. Returns the number of uses of secrets, and sets *path to the hash of the path
  * (path_so_far()). */
 __attribute__((noinline)) static unsigned remove_wrong(const struct tr_backend *b, unsigned at,
                                                        uint8_t value, uint64_t *path, bool *refused)

@@ -280,7 +280,7 @@ static bool hashes_are_right(const struct tr_backend *b)
 }
 
 /* Whether GHASH of one block is right for factors that cause the most carries in integer
- * multiplication, and for random ones. Factors without every fourth bit occur, too. */
+ * multiplication, and for random ones. Factors with only every fourth bit occur, too. */
 static bool dense_is_right(const struct tr_backend *b)
 {
     bool good = true;

@@ -11,7 +11,7 @@
  *
  * - round keys, as in leftovers.c: fewer than the cipher has rounds, less 2;
  * - XTS with AES instructions: the tweaks of a group of blocks, which are more than the registers
- *   hold, and in OCB the offsets;
+ *   hold, and in OCB the offsets; XTS without AES instructions: one tweak;
  * - GCM with carry-less multiplication: the encrypted J0, which waits in a register for the end of
  *   the message;
  * - elsewhere blocks of plaintext from the end of an unrolled loop, or half a block that a
@@ -300,7 +300,7 @@ static bool add_secrets(unsigned kinds)
                  tr_gcm_seal(&gcm, first_iv, 12, aad, AAD, out, text, len, whole, 16) == TR_OK;
         add("H", block, 16);
         add("tag mask", mask, 16);
-        add("tag", whole + CUT, 10);
+        add("uncut tag", whole + CUT, 10);
         add_xor("GHASH", whole, mask, 16);
     }
     if (kinds & CCM) {
@@ -344,7 +344,7 @@ static bool add_secrets(unsigned kinds)
         add("E(0)", block, 16);
         add("subkey", cmac.subkey[0], 16);
         add("subkey", cmac.subkey[1], 16);
-        add("tag", whole + CUT, 10);
+        add("uncut tag", whole + CUT, 10);
     }
     for (size_t i = 0; kinds & SMALL && i <= len; i++) {
         uint8_t string[16 + sizeof(sealed)];
@@ -548,8 +548,11 @@ static void test_backend(const struct tr_backend *b)
     static const size_t lengths[] = {40, 407, 4077, LEN};
     unsigned n = 0, right = 0;
     for (size_t k = 0; k < 3; k++) {
-        if (!set_keys(b, key_lengths[k]))
+        if (!set_keys(b, key_lengths[k])) {
+            tap_diag("a key of %zu bits cannot be set", 8 * key_lengths[k]);
+            n++;
             continue;
+        }
         for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
             len = lengths[i];
             for (size_t c = 0; c < CALLS; c++)

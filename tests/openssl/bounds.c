@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Checks that no update, cipher or final function of the provider writes beyond the output size
- * that its caller passes, except in padded key wrap (see beyond()). Also checks that an update that
- * was refused, because its output was too small or overlapped the input, can be repeated. EVP functions compute that size
- * themselves, so the test calls the provider's functions directly. To get these functions, the test
- * registers the module as a built-in provider.
+ * that its caller passes, except in padded key wrap (see beyond()). Also checks that a caller can
+ * repeat an update that was refused because its output was too small or overlapped the input. EVP
+ * functions compute that size themselves, so the test calls the provider's functions directly. To
+ * get these functions, the test registers the module as a built-in provider.
  */
 #include "sides.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Runs each scenario again and again, and in each run lets one allocation fail, the engine's or
- * libcrypto's, or leaves one of the engine's by longjmp(). The scenarios are the load of the engine, messages of every cipher, and TLS records
- * of AES-128-GCM. The expected results come from libcrypto's ciphers.
+ * libcrypto's, or leaves one of the engine's by longjmp(). The scenarios are the load of the
+ * engine, messages of every cipher, and TLS records of AES-128-GCM. The expected results come from
+ * libcrypto's ciphers.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "failing_memory.h"
