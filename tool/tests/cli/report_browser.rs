@@ -6,7 +6,7 @@
 use crate::browser::{Browser, View};
 use crate::json::{valid, Document};
 use crate::report::shown;
-use crate::support::{emulated, skip, Finish, Guarded, Place, TOOL};
+use crate::support::{emulated, is_crowded, skip, Finish, Guarded, Place, TOOL};
 use crate::trace::can_sample;
 use serde_json::Value;
 use std::fs;
@@ -237,13 +237,6 @@ fn a_planted_script_is_seen_and_refused(browser: &mut Browser, place: &Place, pa
     }
 }
 
-/// Whether other work leaves the report less than a third of a processor.
-fn is_crowded() -> bool {
-    let load = fs::read_to_string("/proc/loadavg").unwrap();
-    let load: f64 = load.split(' ').next().unwrap().parse().unwrap();
-    load > 3.0 * std::thread::available_parallelism().unwrap().get() as f64
-}
-
 #[test]
 #[ignore = "needs a browser: scripts/check-full runs it"]
 fn the_page_in_a_browser() {
@@ -273,7 +266,7 @@ fn the_page_in_a_browser() {
     names_are_texts(&seen, &json);
     the_page_says_what_the_json_says(&seen, &json);
 
-    // Paper is A4 without margins of 1 cm.
+    // 718 px are the width of A4 minus margins of 1 cm.
     let views = [
         (view(1280, "light", "screen"), "rgb(255, 255, 255)"),
         (view(1280, "dark", "screen"), "rgb(13, 17, 23)"),
