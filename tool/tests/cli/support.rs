@@ -309,8 +309,8 @@ pub fn contains(text: &str, parts: &[&str]) {
     }
 }
 
-/// Whether users without privileges may sample their own processes, and no more. Reports a test that
-/// is skipped for want of that.
+/// Whether users without privileges may sample their own processes, and no more. Reports a test
+/// that is skipped for want of that.
 pub fn others_may_sample() -> bool {
     let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
     let is_default = level.trim() == "2";

@@ -186,8 +186,8 @@ impl Drop for Inner {
     }
 }
 
-/// A trace shows the calls since it began, also of a process that has counted before. A user who may
-/// not put probes sees the counts of `run --count` alone.
+/// A trace shows the calls since it began, also of a process that has counted before. A user who
+/// may not put probes sees the counts of `run --count` alone.
 #[test]
 fn counts_begin_with_the_trace() {
     let place = Place::new();
