@@ -275,7 +275,8 @@ pub struct TraceArgs {
     #[arg(long)]
     pub callers: bool,
 
-    /// Also count each call that encrypts or decrypts, with its bytes (needs root)
+    /// Also count each call that encrypts or decrypts, with its bytes (needs root, except for what
+    /// `run --count` counts)
     ///
     /// Probes at functions of OpenSSL, Libgcrypt, GnuTLS, Nettle and Mbed TLS count calls, bytes,
     /// sizes, and whether the output goes over the input. Each call takes about 1 to 3 µs more

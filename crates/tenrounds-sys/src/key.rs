@@ -18,16 +18,17 @@ pub struct Key<'table> {
     _table: PhantomData<&'table ()>,
 }
 
-/// Memory for a key object: zeros, and how to give it back. Who releases it cleanses it before.
+/// Memory for a key object, with the function that releases it. It holds zeros at first. The owner
+/// cleanses it before it calls `release`.
 pub struct Memory {
     pub at: *mut u8,
     pub layout: Layout,
-    /// Its argument is a memory that this made.
+    /// Takes the `Memory` that it is a field of.
     pub release: unsafe fn(&Memory),
 }
 
 impl Memory {
-    /// Of the heap.
+    /// Allocates on the heap.
     fn new(layout: Layout) -> Memory {
         // SAFETY: the size is not zero.
         let at = unsafe { alloc_zeroed(layout) };

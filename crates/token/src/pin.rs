@@ -9,8 +9,8 @@ use crate::format::{Contents, Costs, Nonce, Record, Role, Wrapped, SERIAL_LEN};
 use crate::pages::{pages, Hidden};
 use crate::PIN_LEN;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
-use catalogue::Mode;
-use tenrounds_sys::{Backend, Key, Parameters};
+use catalogue::{Direction, Mode};
+use tenrounds_sys::{Backend, Key, Message, Parameters};
 use zeroize::Zeroizing;
 
 /// What RFC 9106 section 4 does not reach with this memory, but OWASP's cheat sheet on password
@@ -38,9 +38,13 @@ pub struct MasterKey {
 
 pub fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
-    let filled = getrandom::fill(&mut bytes);
-    filled.map_err(|error| Error::Machine(format!("no random bytes: {error}")))?;
+    fill(&mut bytes)?;
     Ok(bytes)
+}
+
+fn fill(bytes: &mut [u8]) -> Result<()> {
+    let filled = getrandom::fill(bytes);
+    filled.map_err(|error| Error::Machine(format!("no random bytes: {error}")))
 }
 
 fn key_of(raw: &[u8; 32], backend: Backend) -> Result<Key<'static>> {
@@ -98,20 +102,22 @@ pub fn check_len(pin: &[u8]) -> Result<()> {
 
 impl MasterKey {
     pub fn generate(backend: Backend) -> Result<MasterKey> {
-        MasterKey::of(&Zeroizing::new(random()?), backend)
+        let mut raw = Hidden::zeros().ok_or(Error::NoMemory)?;
+        fill(raw.bytes_mut())?;
+        MasterKey::of(raw, backend)
     }
 
-    fn of(raw: &[u8; 32], backend: Backend) -> Result<MasterKey> {
+    fn of(raw: Hidden<32>, backend: Backend) -> Result<MasterKey> {
         let memory = pages(Key::layout(Mode::GcmSiv)).ok_or(Error::NoMemory)?;
         // SAFETY: new pages hold zeros, and are the key's alone.
-        let key = unsafe { Key::in_memory(Mode::GcmSiv, backend, raw, memory) };
+        let key = unsafe { Key::in_memory(Mode::GcmSiv, backend, raw.bytes(), memory) };
         Ok(MasterKey {
             key: key.map_err(|error| Error::Machine(error.to_string()))?,
-            raw: Hidden::new(raw).ok_or(Error::NoMemory)?,
+            raw,
         })
     }
 
-    /// Seals the master key under a PIN.
+    /// Seals the master key under a PIN. Fails in a child of fork(), which has only zeros to seal.
     pub fn wrap(
         &self,
         pin: &[u8],
@@ -121,6 +127,11 @@ impl MasterKey {
         backend: Backend,
     ) -> Result<Wrapped> {
         check_len(pin)?;
+        if self.raw.bytes().iter().fold(0, |all, byte| all | byte) == 0 {
+            return Err(Error::Machine(
+                "a child of fork() does not have the token's key; log in again".to_owned(),
+            ));
+        }
         let (salt, nonce) = (random()?, random()?);
         let key = key_of_pin(pin, &salt, costs, backend)?;
         let p = parameters(&nonce, bound_to(serial, role));
@@ -142,13 +153,27 @@ impl MasterKey {
     ) -> Result<Option<MasterKey>> {
         let wrapped = contents.wrapped(role).ok_or(Error::NoPin)?;
         let key = key_of_pin(pin, &wrapped.salt, contents.costs, backend)?;
-        let p = parameters(&wrapped.nonce, bound_to(&contents.serial, role));
-        let Ok(opened) = key.decrypt(&p, &wrapped.key) else {
-            return Ok(None);
+        let aad = bound_to(&contents.serial, role);
+        let mut raw = Hidden::<32>::zeros().ok_or(Error::NoMemory)?;
+        let (sealed, tag) = wrapped.key.split_at(raw.bytes().len());
+        let message = Message {
+            iv: wrapped.nonce.as_ptr(),
+            iv_len: wrapped.nonce.len(),
+            aad: aad.as_ptr(),
+            aad_len: aad.len(),
+            // Key::decrypt() would leave the master key on the heap for a moment.
+            out: raw.bytes_mut().as_mut_ptr(),
+            input: sealed.as_ptr(),
+            len: sealed.len(),
+            tag: tag.as_ptr().cast_mut(),
+            tag_len: tag.len(),
         };
-        let opened = Zeroizing::new(opened);
-        let raw = Zeroizing::new(opened[..].try_into().expect("32 bytes were wrapped"));
-        MasterKey::of(&raw, backend).map(Some)
+        // SAFETY: the pointers are valid for the lengths, and the output is as long as the input.
+        // The types make the nonce 12 bytes and the tag 16 bytes long.
+        match unsafe { key.message(Direction::Decrypt, &message) } {
+            Ok(()) => MasterKey::of(raw, backend).map(Some),
+            Err(_) => Ok(None),
+        }
     }
 
     /// A record of an object, sealed if it is private.

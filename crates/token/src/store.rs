@@ -641,7 +641,7 @@ mod tests {
             let texts = opened.into_iter().map(|(_, text)| text);
             texts.collect::<Vec<_>>()
         };
-        // Each time the token has these two: what the child left holds up nobody.
+        // The token has these two objects before each step, whatever the killed child left.
         let prepare = || {
             let rest: Vec<u64> = contents(&token).records.iter().map(|r| r.id).collect();
             for id in rest {
@@ -760,6 +760,41 @@ mod tests {
                 now != old
             },
         );
+    }
+
+    /// A child of fork() has zeros in the place of the master key. It must not seal these under a
+    /// PIN.
+    #[test]
+    fn a_child_wraps_no_zeros() {
+        let folder = Folder::new("child");
+        let (token, user) = folder.initialized();
+        cheapen(&token, &user);
+        let before = contents(&token);
+        let wrap = || {
+            user.wrap(
+                b"1234",
+                &before.serial,
+                Role::User,
+                before.costs,
+                token.backend,
+            )
+        };
+        assert!(wrap().is_ok());
+        // SAFETY: the child uses only what this thread has, and no lock is held.
+        let child = match unsafe { libc::fork() } {
+            0 => {
+                let refused = matches!(wrap(), Err(Error::Machine(text)) if text.contains("fork"))
+                    && token.set_pin(&user, Role::User, b"new pin").is_err();
+                // SAFETY: the child ends here.
+                unsafe { libc::_exit(i32::from(!refused)) }
+            }
+            child => child,
+        };
+        let mut status = 0;
+        // SAFETY: the pointer is valid.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0, "the child has wrapped zeros");
+        assert_eq!(contents(&token), before);
     }
 
     #[test]

@@ -86,6 +86,7 @@ pub fn sizes() -> Vec<SizeClass> {
 /// Counts in user space of process 7.
 pub fn counts() -> Counts {
     Counts {
+        refused: false,
         functions: 3,
         calls: vec![Counted {
             pid: 7,

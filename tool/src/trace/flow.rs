@@ -183,7 +183,12 @@ fn call(row: &Counted) -> String {
 fn one_executed(row: &Executed) -> String {
     let (calls, bytes) = (grouped(row.calls), grouped(row.bytes));
     let (operation, backend) = (&row.operation, &row.backend);
-    format!("{operation} on {backend}: {calls} calls, {bytes} bytes")
+    // All processes of a command under `run --count` share its counters.
+    let shared = match row.processes {
+        0 | 1 => String::new(),
+        all => format!(" ({all} processes)"),
+    };
+    format!("{operation} on {backend}: {calls} calls, {bytes} bytes{shared}")
 }
 
 /// "VAES 512 GCM in libcrypto.so.3".
@@ -401,7 +406,7 @@ mod tests {
             "   │  EVP_EncryptUpdate aes-128-gcm: 51,403 calls, 842,186,752 bytes",
             "   ▼",
             "libexample.so.1",
-            "   │  gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes",
+            "   │  gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes (2 processes)",
             "   │  31 % of its time (31 samples)",
             "   ▼",
             "VAES 512 GCM in libexample.so.1",
@@ -445,7 +450,7 @@ mod tests {
         };
         let call = text("EVP_EncryptUpdate aes-128-gcm: 51,403 calls, 842,186,752 bytes");
         let code = text("VAES 512 GCM in libexample.so.1");
-        text("gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes");
+        text("gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes (2 processes)");
         let sent = text("10 messages sent, 160 bytes");
         assert!(call.0 > sent.0 && call.1 == sent.1, "{picture}");
         assert!(code.1 > call.1);

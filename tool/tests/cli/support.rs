@@ -115,6 +115,13 @@ pub fn within(time: Duration) -> Duration {
     }
 }
 
+/// Whether other work leaves a program less than a third of a processor.
+pub fn is_crowded() -> bool {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap();
+    let load: f64 = load.split(' ').next().unwrap().parse().unwrap();
+    load > 3.0 * std::thread::available_parallelism().unwrap().get() as f64
+}
+
 /// A directory of one test, removed at its end.
 pub struct Place(PathBuf);
 
@@ -302,6 +309,17 @@ pub fn contains(text: &str, parts: &[&str]) {
     }
 }
 
+/// Whether users without privileges may sample their own processes, and no more. Reports a test
+/// that is skipped for want of that.
+pub fn others_may_sample() -> bool {
+    let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
+    let is_default = level.trim() == "2";
+    if !is_default {
+        skip("kernel.perf_event_paranoid is not 2, its default");
+    }
+    is_default
+}
+
 /// A user without privileges, who runs a copy of the tool: its own directory may be closed to
 /// others.
 pub struct Nobody(PathBuf);
@@ -315,9 +333,7 @@ impl Nobody {
             skip("only root can be another user; the other tests run as this one");
             return None;
         }
-        let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
-        if level.trim().parse::<i32>().unwrap() != 2 {
-            skip("kernel.perf_event_paranoid is not 2, its default");
+        if !others_may_sample() {
             return None;
         }
         static NUMBER: AtomicU32 = AtomicU32::new(0);

@@ -150,6 +150,7 @@ impl Counter {
         match self.put() {
             Err(error) if !self.ours.is_empty() => {
                 self.kernel = None;
+                self.targets.clear(); // their probes went with the kernel's part
                 self.trouble(only_ours(&error));
             }
             other => other?,
@@ -323,6 +324,12 @@ impl Counter {
                     .to_owned(),
             );
         }
+        if self.ours.is_full() {
+            self.trouble(format!(
+                "What tenrounds executes is counted for the first {} commands under `run --count`.",
+                ours::MOST_MEMORIES
+            ));
+        }
         let libcrypto = LibCrypto::open().ok();
         let mut rows: BTreeMap<(u32, u32, u32), Counted> = BTreeMap::new();
         for (key, sum) in all {
@@ -336,6 +343,7 @@ impl Counter {
         let mut calls: Vec<Counted> = rows.into_values().collect();
         calls.sort_by_key(|row| std::cmp::Reverse((row.bytes, row.calls)));
         Counts {
+            refused: self.is_refused(),
             functions: self.targets.len(),
             calls,
             executed: self.ours.rows(&self.names),

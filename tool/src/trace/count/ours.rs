@@ -9,9 +9,15 @@ use crate::inventory::processes::variable;
 use crate::root::Root;
 use std::collections::{BTreeSet, HashMap};
 
+/// The counters of more commands are not read: each takes a file descriptor, and any user may start
+/// many.
+pub const MOST_MEMORIES: usize = 256;
+
 #[derive(Default)]
 pub struct Ours {
     memories: Vec<Memory>,
+    /// There are counters that are not read.
+    is_full: bool,
 }
 
 struct Memory {
@@ -45,6 +51,10 @@ impl Ours {
         }
     }
 
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
     pub fn is_empty(&self) -> bool {
         self.memories.iter().all(|memory| memory.pids.is_empty())
     }
@@ -70,6 +80,10 @@ impl Ours {
             return Some(index);
         }
         let now = found.read()?;
+        if self.memories.len() >= MOST_MEMORIES {
+            self.is_full = true;
+            return None;
+        }
         self.memories.push(Memory {
             found,
             before: if has_counted {

@@ -129,7 +129,8 @@ fn probe(file: &Path, function: &Function) -> String {
         }
     };
     format!(
-        "uprobe:{}:{name}\n{{\n{algorithm}    $out = {};\n    $in = {};\n    $bytes = {bytes};\n    \
+        "uprobe:{}:{name}\n{{\n{algorithm}    $out = {};\n    $in = {};\n    \
+         $bytes = {bytes};\n    \
          @calls[{key}] = count();\n    @bytes[{key}] = sum($bytes);\n    \
          @sizes[\"{name}\"] = hist($bytes);\n    \
          if ($out != 0 && {in_place}) {{ @in_place[{key}] = count(); }}\n}}\n",
@@ -152,7 +153,8 @@ fn ours(libcrypto: Option<&LibCrypto>) -> String {
             continue;
         };
         if probes.is_empty() {
-            probes += "// What tenrounds executes. The operation's number is in core/dispatch/backend.h\n\
+            probes += "// What tenrounds executes. The operation's number is in \
+                       core/dispatch/backend.h\n\
                        // (enum tr_op). With -p, remove what the process does not load.\n";
         }
         let file = file.display();
