@@ -21,7 +21,7 @@ pub struct PseudoTerminal {
 }
 
 /// What a terminal shows must be there within this time.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn size(rows: u16, columns: u16) -> libc::winsize {
     libc::winsize {

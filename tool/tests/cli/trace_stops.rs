@@ -62,7 +62,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(
-            begun.elapsed() < within(Duration::from_secs(20)),
+            begun.elapsed() < within(Duration::from_secs(60)),
             "no {what}"
         );
         std::thread::sleep(Duration::from_millis(1));
@@ -88,7 +88,8 @@ fn signals_arrive_once_and_a_stopped_process_stays_stopped() {
         child.signal(libc::SIGRTMIN());
         sent += 1;
         std::thread::sleep(Duration::from_millis(25));
-        assert!(status(&child, "State").starts_with("T (stopped)"));
+        // "t (tracing stop)" while the tracer looks at the signal.
+        assert!(status(&child, "State").starts_with(['T', 't']));
         child.signal(libc::SIGCONT);
         until("end of the stop", || {
             status(&child, "State").starts_with('R')
@@ -171,7 +172,7 @@ fn the_end_of_a_process_reaches_its_parent() {
     child.signal(libc::SIGKILL);
     let begun = Instant::now();
     while child.0.try_wait().unwrap().is_none() {
-        assert!(begun.elapsed() < within(Duration::from_secs(20)));
+        assert!(begun.elapsed() < within(Duration::from_secs(60)));
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -191,7 +192,7 @@ fn a_thread_that_executes_another_program_goes_on() {
             None => std::thread::sleep(Duration::from_millis(10)),
         }
         assert!(
-            begun.elapsed() < within(Duration::from_secs(20)),
+            begun.elapsed() < within(Duration::from_secs(60)),
             "the program does not end"
         );
     };

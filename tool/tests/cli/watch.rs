@@ -126,7 +126,7 @@ fn the_row_changes_with_the_code() {
     assert_eq!(terminal.ends_restored().code(), Some(0));
     let begun = Instant::now();
     while Path::new("/proc").join(&pid).join("exe").exists() {
-        assert!(begun.elapsed() < within(Duration::from_secs(10)));
+        assert!(begun.elapsed() < within(Duration::from_secs(60)));
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -224,7 +224,7 @@ fn it_ends_with_its_terminal() {
     let begun = Instant::now();
     while child.0.try_wait().unwrap().is_none() {
         assert!(
-            begun.elapsed() < within(Duration::from_secs(20)),
+            begun.elapsed() < within(Duration::from_secs(60)),
             "it goes on"
         );
         std::thread::sleep(Duration::from_millis(10));
@@ -410,7 +410,7 @@ fn counted_bytes_are_shown_as_a_rate() {
     child.signal(libc::SIGINT);
     counted.for_each(drop);
     assert_eq!(child.0.wait().unwrap().code(), Some(0));
-    assert!(asked.elapsed() < within(Duration::from_secs(10)));
+    assert!(asked.elapsed() < within(Duration::from_secs(30)));
     let time = begun.elapsed().as_secs_f64();
     let rate = third.at("/watch/rates/0");
     assert_eq!(rate["processes"], 1);
