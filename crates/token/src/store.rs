@@ -780,6 +780,9 @@ mod tests {
             )
         };
         assert!(wrap().is_ok());
+        if crate::pages::is_emulated() {
+            return;
+        }
         // SAFETY: the child uses only what this thread has, and no lock is held.
         let child = match unsafe { libc::fork() } {
             0 => {
