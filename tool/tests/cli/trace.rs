@@ -448,7 +448,10 @@ fn a_program_in_another_mount_namespace() {
     outer.signal(libc::SIGTERM);
     let found = first(&document);
     assert_eq!(found["work"], work, "{document:#?}");
-    assert_eq!(found["module"]["path"], hidden.to_str().unwrap());
+    // The kernel names a file of another namespace from that namespace's root, so that in a chroot
+    // more comes before the path.
+    let path = found["module"]["path"].as_str().unwrap();
+    assert!(path.ends_with(hidden.to_str().unwrap()), "{path}");
     assert_eq!(found["module"]["kind"], "file");
     assert!(module["build_id"].is_string(), "{module}");
     assert_eq!(found["module"]["build_id"], module["build_id"]);
