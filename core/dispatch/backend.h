@@ -12,7 +12,7 @@
 #define TR_BACKEND_H
 
 #include "dispatch/env.h"
-#include "dispatch/multibuffer.h"
+#include "dispatch/jobs.h"
 #include "dispatch/probe.h"
 #include "tenrounds.h"
 

@@ -2,8 +2,8 @@
 /* Multi-buffer interface: runs serial chains in lanes. One chain of CBC encryption is bound by the
  * latency of the rounds; several interleaved chains fill the AES units. A backend takes any number
  * of jobs of any lengths, and keeps its lanes full. */
-#ifndef TR_DISPATCH_MULTIBUFFER_H
-#define TR_DISPATCH_MULTIBUFFER_H
+#ifndef TR_DISPATCH_JOBS_H
+#define TR_DISPATCH_JOBS_H
 
 #include "tenrounds.h"
 
