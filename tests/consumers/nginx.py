@@ -116,11 +116,10 @@ def measure(size, protocol, name, cipher, requests):
         check(load(port, requests) == name, "another suite")
         return requests * size
     label = f"{size >> 20} MiB" if size >= MIB else f"{size >> 10} KiB"
-    with_openssl = f", OpenSSL {OPENSSL}" if OPENSSL else ""
     consumer.write("www/page", os.urandom(size))
-    workload = f"{label} responses, {protocol.replace('TLSv', 'TLS ')}, {cipher}, HTTP/2{with_openssl}"
+    workload = f"{label} responses, {protocol.replace('TLSv', 'TLS ')}, {cipher}, HTTP/2"
     NginxGain(consumer, "nginx", workload, cipher, "nginx").result(
-        Server(lambda side: serve(side, protocol, name), load_all))
+        Server(lambda side: serve(side, protocol, name), load_all, renewed=True))
 
 
 os.mkdir(consumer.path("www"))

@@ -31,10 +31,22 @@ struct Measured {
 #[derive(Deserialize)]
 struct Row {
     program: String,
+    /// With a comma and another OpenSSL than the system's, if the program uses one.
+    version: String,
     workload: String,
     ratio: Spread,
     /// None if the program's stock AES is not OpenSSL's.
     allowed: Option<f64>,
+}
+
+impl Row {
+    fn name(&self) -> String {
+        let (program, workload) = (&self.program, &self.workload);
+        match self.version.split_once(", ") {
+            Some((_, openssl)) => format!("{program}, {openssl}: {workload}"),
+            None => format!("{program}: {workload}"),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -140,7 +152,7 @@ impl Gains {
 
     fn row<'a>(&self, area: &Area<'a>, theme: &Theme, row: &Row, top: i32) -> Drawn<'a> {
         let middle = top + ROW / 2;
-        let name = format!("{}: {}", row.program, row.workload);
+        let name = row.name();
         let style = anchored(SIZE - 1.0, &theme.ink, HPos::Right, VPos::Center);
         area.draw(&Text::new(name, (BARS - 10, middle), style))?;
         let (one, end) = (self.pixel(1.0), self.pixel(row.ratio.median));
