@@ -3,6 +3,7 @@
  * Tests features, masks, the selection of a backend, and the known-answer tests, with and without
  * failures. The test reads CPUID or auxv itself, and has a separate table of backends. Only one
  * fact for the expected results comes from the core: whether 512-bit registers lower the clock.
+ * With TENROUNDS_STRIDE (tap.h), covers a random part of the masks and failures.
  */
 #define _GNU_SOURCE /* setenv, fork */
 #include "common.h"
@@ -16,6 +17,8 @@
 #if TR_X86
 #    include <cpuid.h>
 #endif
+
+static struct tap_random rng;
 
 /*
  * Reads this processor's features. On x86 they are in CPUID leaves 1 and 7 (Intel SDM) and in XCR0
@@ -263,9 +266,11 @@ static void test_select(void)
 {
     const tr_features usable = read_cpu().usable;
     unsigned right = 0, n = 0, seen = 0;
+    size_t left = 0; /* the sets before the next one */
     for (tr_features masked = 0; masked < 1u << TR_FEATURE_COUNT; masked++) {
-        if ((masked & ~KIND) != 0)
+        if ((masked & ~KIND) != 0 || left-- != 0)
             continue;
+        left = tap_stride(&rng) - 1;
         n++;
         char text[128] = "";
         for (unsigned i = 0; i < TR_FEATURE_COUNT; i++)
@@ -303,10 +308,12 @@ static void test_sabotage(void)
 {
     const tr_features usable = usual();
     unsigned right = 0, n = 0;
+    size_t left = 0; /* the sets before the next one */
     for (unsigned set = 0; set < 1u << BACKENDS; set++) {
         const unsigned expected = expected_index(usable, set);
-        if (set >> expected > 7)
+        if (set >> expected > 7 || left-- != 0)
             continue;
+        left = tap_stride(&rng) - 1;
         n++;
         char text[256] = "";
         for (unsigned i = 0; i < BACKENDS; i++)
@@ -542,6 +549,7 @@ static void test_threads(void)
 
 int main(void)
 {
+    rng = tap_random(0);
     tap_plan(1 + 5 + 7 + 2 + 1 + backend_count() + 1 + 2 + 1 + 2 + 3);
     test_tuning_named();
     test_cpu();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Tests the module's parameters, counters and log lines, and unloading while a driver is in use.
-# guest: plain
+# guest: values
 # modules: algif_skcipher algif_aead algif_hash aesni-intel xts ctr ccm
 # files: tests/vectors/cavp/xts tests/vectors/cavp/ccm tests/vectors/cavp/CBCMMT256.rsp
 

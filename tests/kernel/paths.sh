@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 # Counts what an AF_ALG operation costs, and tests compare-paths on a kernel that has AF_ALG.
-# guest: plain
+# guest: values
 # modules: aesni-intel algif_skcipher
 # programs: BUILD/dist/bin/tenrounds BUILD/dist/lib/ossl-modules/tenrounds.so
 # files: /usr/lib/x86_64-linux-gnu/libcrypto.so.3 /usr/lib/x86_64-linux-gnu/engines-3/afalg.so
