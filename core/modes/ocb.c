@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OCB3, RFC 7253 section 4. The mode uses a backend's fused operations. Without them it uses ECB,
- * and XORs the offsets of a chunk before and after ECB. */
+/* OCB3, RFC 7253 section 4. Whole blocks of data use a backend's fused operations. For AAD, and
+ * where no backend has these operations, the mode uses ECB, and XORs the offsets chunk by chunk. */
 #include "modes/ocb.h"
 #include "modes/aead.h"
 #include "part.h"
 
 /* IDLE: there is no message. MESSAGE: AAD and data are accepted. LAST: a partial block of data was
- * processed, so only AAD is accepted. */
+ * processed, so no more data are accepted. */
 enum phase { IDLE, MESSAGE, LAST };
 
 /* Expands the key, and computes L_*, L_$ and L_0, L_1, .. (section 4.1). */
@@ -44,7 +44,7 @@ static void restart(struct tr_ocb_run *r, const struct tr_ocb_key *key)
 }
 
 /* Computes the first offset (section 4.2, "Nonce-dependent and per-encryption variables"). The
- * shift depends only on the nonce, which is public. */
+ * branch on `bottom` and the shifts by it depend only on the nonce, which is public. */
 static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len)
 {
     uint8_t top[TR_BLOCK];

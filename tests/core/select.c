@@ -419,6 +419,7 @@ static void test_tuning_of(void)
         {"AuthenticAMD", 0x19, 0x11, "znver4"},     {"AuthenticAMD", 0x19, 0x50, "znver3"},
         {"AuthenticAMD", 0x19, 0x61, "znver4"},     {"AuthenticAMD", 0x1a, 0x02, "znver5"},
         {"AuthenticAMD", 0x1a, 0x24, "znver5-256"}, {"AuthenticAMD", 0x1a, 0x44, "znver5"},
+        {"AuthenticAMD", 0x1a, 0x60, "znver5-256"}, {"AuthenticAMD", 0x1a, 0x70, "znver5"},
         {"AuthenticAMD", 0x1a, 0x90, "generic"},    {"AuthenticAMD", 0x1b, 0x02, "generic"},
         {"AuthenticAMD", 6, 0x6a, "generic"},       {"HygonGenuine", 0x18, 0x01, "znver1"},
         {"CentaurHauls", 7, 0x3b, "zhaoxin"},       {"GenuineIntem", 6, 0x6a, "generic"},

@@ -4,9 +4,9 @@
  *
  *   registers DRIVER REQUESTS
  *
- * The parent fills all 16 registers of 256 bits, makes a request through AF_ALG in one assembler
- * statement, and compares the registers. Meanwhile a child repeatedly fills its registers, waits
- * and compares them.
+ * In one assembler statement, the parent fills all 16 registers of 256 bits, makes a request
+ * through AF_ALG and stores the registers. It then compares them. Meanwhile a child repeatedly
+ * fills its registers, waits and compares them.
  */
 #include "afalg.h"
 
@@ -109,7 +109,8 @@ int main(int argc, char **argv)
             child[1]++;
         }
     }
-    /* Continues until the child, too, has compared often enough. */
+    /* Continues until the child has compared more than LOOKS times, for at most 100 times as many
+     * requests. */
     for (; done < requests || (child[1] <= LOOKS && done < 100 * requests); done++) {
         if (request(op, &message, out, DATA) != DATA) {
             fprintf(stderr, "registers: request %d was not answered\n", done);

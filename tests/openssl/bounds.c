@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks that no update, cipher or final function of the provider writes beyond the output size
- * that its caller passes, except in padded key wrap (see beyond()). Also checks that a caller can
- * repeat an update that was refused because its output was too small or overlapped the input. EVP
- * functions compute that size themselves, so the test calls the provider's functions directly. To
- * get these functions, the test registers the module as a built-in provider.
+ * Checks that none of the provider's functions update, cipher (one-shot) and final writes beyond
+ * the output size that its caller passes, except in padded key wrap (see beyond()). Also checks
+ * that a caller can repeat an update that was refused because its output was too small or
+ * overlapped the input. EVP functions choose the output size themselves, so the test calls the
+ * provider's functions directly. To get these functions, the test registers the module as a
+ * built-in provider.
  */
 #include "sides.h"
 
@@ -162,7 +163,7 @@ static void *begun(const char *name, const struct functions *f, int encrypt)
     return ctx;
 }
 
-/* What an update, another one and final give. */
+/* The return values, lengths and outputs of two updates and a final call. */
 struct result {
     int good[3];
     size_t n[3];
@@ -170,8 +171,9 @@ struct result {
 };
 
 /* Makes an update of `first` bytes, one of `len` bytes, and a final call. Before the second update,
- * tries the same update with the output size `size`, unless that is ROOM, or with an output that
- * begins `shift` bytes after the input, unless that is 0. Returns false if this succeeds. */
+ * tries the same update in ways that should fail: if size < ROOM, with this output size; if shift
+ * is not 0, with an output that begins `shift` bytes after the input. Returns false if one
+ * succeeds. */
 static bool refused(const char *name, const struct functions *f, int encrypt, size_t first,
                     size_t len, size_t size, size_t shift, struct result *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions of pipelines, EVP_CipherPipelineEncryptInit(3). OpenSSL has them since 3.5.
+/* OpenSSL's functions for pipelines of ciphers, EVP_CipherPipelineEncryptInit(3), new in 3.5.
  * find_pipeline_api() looks them up by name, so that a program built with older headers can test a
- * newer libcrypto. The program defines _GNU_SOURCE, which RTLD_DEFAULT needs. */
+ * newer libcrypto. The program has to define _GNU_SOURCE, for RTLD_DEFAULT. */
 #ifndef TENROUNDS_TESTS_PIPELINE_API_H
 #define TENROUNDS_TESTS_PIPELINE_API_H
 
