@@ -70,9 +70,9 @@ struct trossl_counters_file {
  * Maps the host's section of the memfd at `path` and adds 1 to the section's process count. The
  * memfd must be sealed against shrinking, large enough, and owned by the effective user. It must
  * begin with TROSSL_COUNTERS_NEW or TROSSL_COUNTERS_MAGIC, and the section must be unused or of
- * this layout. The checks reject the program's own files and memfds, to which `path` could also
- * lead. Returns NULL and leaves the file unchanged if a check or the mapping fails, or if `path` is
- * NULL.
+ * this layout. If descriptor N or process ID PID has been reused, `path` can lead to the program's
+ * own file or memfd. The checks reject those. Returns NULL and leaves the file unchanged if a check
+ * or the mapping fails, or if `path` is NULL.
  */
 struct trossl_counters_file *trossl_counters_open(const char *path, enum trossl_host host);
 void trossl_counters_close(struct trossl_counters_file *file);

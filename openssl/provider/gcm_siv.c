@@ -3,8 +3,8 @@
  * AES-GCM-SIV as EVP defines it since OpenSSL 3.2. This provider offers it with every version. An
  * update with output processes the whole message. Each init allows one message, unless the
  * parameter "speed" is set. An init without a nonce keeps the last nonce, which is zero at first.
- * The AAD also applies to the following messages, which can extend it. An update of 0 bytes without
- * output removes the AAD.
+ * The AAD stays for later messages, even after an init, and further AAD updates append to it. An
+ * update of 0 bytes without output removes the AAD. An update with a NULL input acts as final.
  *
  * When opening, update succeeds even on tag mismatch; final reports the mismatch. The output is
  * then zeros, whereas the default provider returns the unauthenticated plaintext.

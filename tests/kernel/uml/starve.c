@@ -5,15 +5,16 @@
  *
  *     starve FILE NAME PARAMETERS
  *
- * In run n, the nth allocation of this process fails while it loads the module. Loading may then
- * fail with ENOMEM only, and must leave no driver behind; or it succeeds, and the module is
- * unloaded. Ends with the first run that makes fewer than n allocations.
+ * In run n, the nth allocation of this process fails while it loads the module. If loading fails,
+ * the error must be ENOMEM. If loading succeeds, this program unloads the module. In both cases,
+ * /proc/crypto must then list no driver of the module. Ends with the first run that makes fewer
+ * than n allocations.
  *
- * Also ends if the failed allocation was the kernel's own, for the self-test of an algorithm that
- * it has just registered. The kernel then warns, never ends that test, and keeps the module loaded
- * (crypto_schedule_test() in crypto/api.c). That happens while the first algorithm is registered.
- * By then, each earlier allocation of our module has failed once; later registrations are not
- * tested.
+ * Also ends when the kernel fails to allocate memory to start the self-test of an algorithm that
+ * the module has just registered. The kernel then warns, leaves the self-test pending, and keeps
+ * the module loaded (crypto_schedule_test() in crypto/api.c), so no further run is possible. The
+ * registration of the first algorithm already reaches this point. By then, each earlier allocation
+ * of our module has failed once; later registrations are not tested.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,8 +70,8 @@ static int unload(const char *name)
     return 1;
 }
 
-/* Prints how many allocations failed, and how many of these loads failed or succeeded. Returns 1 if
- * no load failed, else 0. */
+/* Prints the number of runs with a failed allocation, and in how many of them the load failed or
+ * succeeded. Returns the exit status: 1 if no load failed, else 0. */
 static int report(unsigned nth, unsigned failed, unsigned tolerated, const char *more)
 {
     printf("%u allocations failed: %u loads failed, %u succeeded%s\n", nth, failed, tolerated,
