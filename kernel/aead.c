@@ -81,7 +81,7 @@ static noinline int hash_aad(struct message *m, struct scatterlist *source, unsi
         len -= n;
     }
     sg_miter_stop(&piece);
-    return len == 0 ? error_of(status) : -EINVAL;
+    return len == 0 || status != TR_OK ? error_of(status) : -EINVAL;
 }
 
 /* A copy of short AAD, to authenticate it while the registers are held for the data. */
