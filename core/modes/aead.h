@@ -23,9 +23,9 @@
 
 /*
  * As TR_STEPS, for modes in which a separate last call, `end`, computes or checks the tag. The
- * argument `mode` is the mode's part of the function names, and `m` is the message object. The
- * macros also use the caller's variables `aad` and `aad_len`. On tag mismatch, opening cleanses the
- * plaintext.
+ * argument `mode` is the mode's name in function names, as gcm in tr_gcm_aad(). The argument `m`
+ * points to the message object. The macros also use the caller's variables `aad` and `aad_len`. On
+ * tag mismatch, opening cleanses the plaintext.
  */
 #define TR_SEAL_STEPS(mode, m, start, end)                                                         \
     ({                                                                                             \

@@ -112,7 +112,7 @@ static void short_seal(const struct tr_gcm_key *key, const uint8_t *iv, const ui
     copy_out(out, m.text + TR_BLOCK, len);
     part_store(tag, part_load_block(m.ghash.hash), tag_len);
     tr_cleanse_inline(m.ghash.hash, TR_BLOCK);
-    /* Cleanses the mask, and the last block, which has unused keystream bytes. */
+    /* Cleanses the mask, and a partial last block with its unused keystream bytes. */
     tr_cleanse_inline(m.text, TR_BLOCK);
     if (len % TR_BLOCK != 0)
         tr_cleanse_inline(m.text + TR_BLOCK + len - len % TR_BLOCK, TR_BLOCK);

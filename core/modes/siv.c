@@ -65,8 +65,8 @@ enum tr_status tr_siv_aad(struct tr_siv *s, const uint8_t *aad, size_t len)
 }
 
 /* Processes the plaintext, the last string of S2V (section 2.4), and stores the synthetic IV in v.
- * S2V's variable D is in s->sum. XORs D into the last 16 bytes of the plaintext. If the plaintext
- * is shorter than 16 bytes, XORs the doubled D into the padded plaintext. */
+ * S2V's variable D is in s->sum. If the plaintext has at least 16 bytes, XORs D into a copy of the
+ * last 16. Otherwise, XORs the doubled D into a padded copy of the plaintext. */
 static enum tr_status s2v_last(struct tr_siv *s, const uint8_t *data, size_t len, uint8_t v[16])
 {
     uint8_t block[TR_BLOCK] = {0}, doubled[TR_BLOCK] = {0};

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GHASH (SP 800-38D section 6.4) with integer multiplications, for processors without carry-less
- * multiplication. No branch or index depends on data. The 64-bit integer multiplication takes the
- * same time for all operands on the processors that run this code (x86-64, Armv8).
+ * GHASH (SP 800-38D section 6.4) with integer multiplications. It is for processors without
+ * carry-less multiplication, and for calls to which the environment refuses the vector registers.
+ * No branch or index depends on data. The 64-bit integer multiplication takes the same time for all
+ * operands on the processors that run this code (x86-64, Armv8).
  *
- * Integer multiplication is carry-less if the carries have room. So each factor is split into four
- * parts, each with every fourth bit. In the product of two parts, at most 15 terms fall on each bit
- * below bit 60. Their carries reach only the three bits above that bit, and the code masks these
- * bits. On bits 60 to 63, 16 terms can fall, but their carry leaves the 64-bit word. The XOR of the
- * 16 masked products is the low half of the carry-less product. For the high half, the code
- * multiplies the bit-reversed factors. It then reverses the low half of the product, and shifts
- * this half right by one bit. (Pornin, "BearSSL: GHASH, constant-time multiplications".)
+ * A bit of an integer product equals the bit of the carry-less product if no carry reaches it. So
+ * each factor is split into four parts, each with every fourth bit. In the product of two parts, at
+ * most 15 terms fall on each bit below bit 60. Their carries reach only the three bits above that
+ * bit, and the code masks these bits. Each of the bits 60 to 63 can get a 16th term, but the carry
+ * of 16 terms leaves the 64-bit word. The XOR of the 16 masked products is the low half of the
+ * carry-less product. For the high half, the code multiplies the bit-reversed factors. It then
+ * reverses the low half of the product, and shifts this half right by one bit. (Pornin, "BearSSL:
+ * GHASH, constant-time multiplications".)
  */
 #include "portable/ghash.h"
 
@@ -65,8 +67,8 @@ static void set_factor(struct factor *f, uint64_t low, uint64_t high)
  * v[3]. A left shift by one bit aligns the product, so that v[0] and v[1] hold x^128 and up. The
  * code then folds v[0] and v[1] into v[2] and v[3], because x^128 is x^7 + x^2 + x + 1.
  *
- * It is inline, because gcc would not inline it into two callers, and the calls took 8 % of the time
- * of a long message (Zen 4).
+ * TR_INLINE is necessary: gcc would not inline this function by itself, because it has two callers.
+ * The calls would take 8 % of the time of a long GCM message with bitsliced AES (Zen 4).
  */
 TR_INLINE void multiply(uint64_t y[2], const struct factor *h)
 {
@@ -100,8 +102,8 @@ void tr_portable_ghash_key(struct tr_ghash_key *key)
     key->powers_wanted = 0;
 }
 
-/* Cleanses the frame of the function that its caller has called before. Cleansing the variables in
- * that function would keep them in memory, and take longer. */
+/* Cleanses the stack frame of the function that the caller called just before. Cleansing inside
+ * that function would force its variables into memory, which is slower. */
 static __attribute__((__noinline__)) void cleanse_frame(void)
 {
     uint8_t frame[sizeof(void *) == 8 ? 512 : 1024];
@@ -163,7 +165,8 @@ void tr_portable_ghash_tables(struct tr_ghash_key *key)
     tr_cleanse(multiple, sizeof(multiple));
 }
 
-/* Hashes blocks, 1 or more. The values do not fit in registers, so most of them stay in its frame. */
+/* Hashes 1 or more blocks. Leaves most of its variables in its stack frame, because they do not fit
+ * in registers. The caller must cleanse this frame. */
 static __attribute__((__noinline__)) void hash_blocks(struct tr_ghash *ghash, const uint8_t *in,
                                                       size_t blocks)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One-shot GCM messages of some hundred bytes to 2 KiB, in chunks of half a group. In full groups,
- * sealing would have nothing to hash during the AES rounds of the first group, and would hash the
- * last group without AES. With chunks, more of AES and GHASH overlaps. Sealing hashes a chunk
- * during the AES rounds of the next chunk. Opening hashes a chunk during the AES rounds of that
- * chunk.
+ * One-shot GCM messages of 321 bytes to 2 KiB, in chunks of half a group (see takes_chunks()). In
+ * full groups, sealing would have nothing to hash during the AES rounds of the first group, and
+ * would hash the last group without AES. With chunks, more of AES and GHASH overlaps. Sealing
+ * hashes a chunk during the AES rounds of the next chunk. Opening hashes a chunk during the AES
+ * rounds of that chunk.
  *
  * The bound is the number of carry-less multiplications: four for each vector and two for each
  * reduction. Zen 5 starts one multiplication every second cycle, and Emerald Rapids one every cycle
@@ -52,7 +52,7 @@ TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int de
 /* A message in progress. */
 struct chunks {
     struct gcm g;
-    /* The XOR of `base` and `count` is the next counter blocks, XORed with the first round key. */
+    /* base ^ count gives the next counter blocks, already XORed with the first round key. */
     V base, count;
     B mask;      /* the tag's mask, encrypted together with the first chunk */
     size_t left; /* bytes still to process */
@@ -101,9 +101,9 @@ TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, u
 }
 
 /*
- * Processes u vectors, the last with `last` bytes, and sets c to their ciphertext. Between the
- * rounds, hashes hu vectors at `hashed` (0: none), the last with `hlast` bytes. Their first block
- * is multiplied by H^n. If `first`, also encrypts the tag's mask.
+ * Processes u vectors, the last with `last` bytes, and sets c to their ciphertext. If hu is not 0,
+ * hashes the hu vectors at `hashed` between the rounds. The last of them has `hlast` bytes, and
+ * their first block is multiplied by H^n. If `first`, also encrypts the tag's mask.
  */
 TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, const V *hashed,
                                unsigned hu, size_t hlast, size_t n, int first, int decrypt)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XTS for long calls on two kinds of processors (xts_prefers_ring()). On the first, the chain of
- * doublings in xts_long.h would be the bound. On the second, carry-less multiplication takes no AES
- * issue slot.
+ * XTS for long calls on two kinds of processors (xts_prefers_ring()). The first kind has AES
+ * throughput so high that the chain of doublings in xts_long.h would be the bound. On the second
+ * kind, carry-less multiplication takes no AES issue slot.
  *
  * A ring in memory holds the tweaks of the next 64 blocks. Each vector of tweaks, once used, is
  * replaced by the tweaks 64 blocks later. With the low half l and the high half h of a tweak t, and
