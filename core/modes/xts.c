@@ -195,7 +195,7 @@ decrypt_by_operations(const struct tr_xts_key *x, const uint8_t unit[16], uint8_
 }
 
 /* Encrypts or decrypts one data unit. A short data unit goes straight to the backend's function for
- * whole data units, as a call of few blocks does (modes.h). */
+ * whole data units, without tr_bulk(). Calls of few blocks avoid tr_bulk(), too (modes.h). */
 TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
                                const uint8_t *in, size_t len, int decrypt)
 {
@@ -233,8 +233,9 @@ enum tr_status tr_xts_decrypt(const struct tr_xts_key *x, const uint8_t tweak[16
 /* ---- Runs of data units ---- */
 
 #if TR_ENV_ALL_MODES
-/* Computing the first tweak of a data unit takes the latency of all rounds. Encrypting a 512-byte
- * sector takes about as long. So one call computes the first tweaks of this many data units. */
+/* The number of data units whose first tweaks one ECB call computes. A first tweak alone takes the
+ * latency of all rounds: 40 cycles for AES-128 on Zen 4. The rounds of a 512-byte sector need only
+ * 80 cycles on ZMM. */
 #    define UNITS           16u
 /* The longest data unit, in bytes, that is faster in TR_OP_XTS_ENC_UNITS or TR_OP_XTS_DEC_UNITS. */
 #    define WHOLE_UNITS_MAX 2048u

@@ -26,10 +26,10 @@
  * Prepares counters that need no additions. Sets delta and returns 1, or returns 0 if the counter
  * is not suitable.
  *
- * If adding j * VBLOCKS to the counter changes only these low bits, vector j differs from vector 0
- * by the same bits in every group. One XOR with delta[j] then replaces an addition, a byte swap and
- * an XOR. A message with a 96-bit IV starts with counter 2, so this holds for all vectors but the
- * last two.
+ * If adding j * VBLOCKS changes only the bits that hold the counter modulo GROUP, vector j differs
+ * from vector 0 by the same bits in every group. One XOR with delta[j] then replaces an addition, a
+ * byte swap and an XOR. A message with a 96-bit IV starts with counter 2, so this holds for all
+ * vectors but the last two.
  */
 TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
                                         V delta[STEADY_VECTORS])

@@ -12,16 +12,17 @@
  *        job d     d0 d1 d2 d3                           step 3    a3 b3 c3 d3
  *
  * The bound is AES throughput. In addition to its rounds, each vector of a step needs a load, two
- * shuffles and a store in each direction, three XORs and one more store. Ports without AES can
- * execute these operations. However, Zen 4 assigns operations to ports when they enter the
- * schedulers.
- * Sixteen chains (4 vectors) fill the AES issue slots exactly, so a delayed round is never made up.
+ * shuffles and a store in each direction, three XORs, and one more load and store. Ports without
+ * AES can execute these operations. However, Zen 4 assigns an operation to a port when it enters
+ * the schedulers. The operation can therefore take an AES issue slot and delay a round. Sixteen
+ * chains (4 vectors) fill the AES issue slots exactly, so a delayed round is never made up.
  * A test loop with single operations between rounds reaches 91 % of the AES rate. With pairs of
  * operations, it reaches 100 %. The code therefore issues moves and XORs in pairs
  * (docs/tuning/multibuffer.md).
  *
  * As in serial.h, no XOR lies on the chain, because the last round's key includes the operand of
  * the next block's first XOR. An XOR beside the chain removes this operand from the output again.
+ * In CFB it removes only the round key, because the output includes the rest, the plaintext.
  */
 #ifndef TR_SIMD_MULTIBUFFER_LINES_H
 #define TR_SIMD_MULTIBUFFER_LINES_H
@@ -92,7 +93,8 @@ TR_INLINE TR_TARGET void mb_move_all(struct mb_move move, unsigned lanes)
     }
 }
 
-/* Return the moves of a batch's input and output, for the vector that begins with this lane. */
+/* mb_move_in() returns the move of a batch's input, and mb_move_out() the move of its output. Each
+ * move is for one vector, whose first lane is `lane`. */
 TR_INLINE struct mb_move mb_move_in(struct multibuffer *m, unsigned lane, size_t batch,
                                     size_t batches)
 {

@@ -3,17 +3,18 @@
  * A round of AES by vector permutation, for all register widths. The idea is Hamburg's
  * ("Accelerating AES with Vector Permute Instructions", CHES 2009).
  *
- * The S-box is a linear map of the inverse in GF(256), XORed with a constant. The code splits a
- * byte into two nibbles, i and k, and computes in the subfield GF(16). Five table look-ups give two
- * nibbles, `io` and `jo`. Any linear function of the inverse is the XOR of two table entries, one
- * at `io` and one at `jo` (docs/tuning/software.md has the derivation). In the tables, a byte with
- * its high bit set represents 1/0. A look-up of such a byte gives zero, the inverse of 1/0.
+ * The S-box is a linear map of the inverse in GF(256), XORed with a constant. A change of basis
+ * turns a byte into two elements i and k of the subfield GF(16), one in each nibble. Five table
+ * look-ups give two nibbles, `io` and `jo`. Any linear function of the inverse is the XOR of two
+ * table entries, one at `io` and one at `jo` (docs/tuning/software.md has the derivation). In the
+ * tables, a byte with its high bit set represents 1/0. A look-up of such a byte gives zero, the
+ * inverse of 1/0.
  *
- * In a round, the state consists of the nibbles (i, k) of each byte. In decryption, the inverse
- * affine map has already been applied to the state, so no table is needed before the inverse. The
- * tables after the inverse include the factors of MixColumns. MixColumns and ShiftRows together
- * then take four permutations. The S-box's constant 0x63 passes MixColumns unchanged and is part of
- * the round keys. The script scripts/vperm-tables writes the tables.
+ * Between rounds, the state stays in this basis. In decryption, the inverse affine map has already
+ * been applied to the state, so no table is needed before the inverse. The tables after the inverse
+ * include the factors of MixColumns. MixColumns and ShiftRows together then take four permutations.
+ * The S-box's constant 0x63 passes MixColumns unchanged and is part of the round keys. The script
+ * scripts/vperm-tables writes the tables.
  *
  * This is a template. Define these names before you include it:
  *

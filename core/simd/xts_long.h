@@ -28,7 +28,7 @@
 #if XTS_LONG
 /*
  * A place is a buffer for the tweaks of one group. With 32 registers, the tweaks of two groups stay
- * in registers, and one place has the tweaks of a third group. With 16 registers, each group loads
+ * in registers, and one place receives the tweaks of a third. With 16 registers, each group loads
  * its tweaks twice from memory, and three places alternate. A turn then processes one group from
  * each place. In both cases tweaks are computed two groups ahead, because wide loads soon after the
  * narrow stores would be store-forwarding stalls.
@@ -194,10 +194,9 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, i
 }
 
 /*
- * Stores the tweaks of the first PLACES groups. The third place starts one SLIDE below the top,
- * where xts_turn() first stores the low halves of the third group's tweaks. In the first turn, the
- * same bytes are already there. Returns the third group's first tweak, the first one that
- * xts_turn() stores.
+ * Stores the tweaks of the first PLACES groups. The third place starts one SLIDE below the top. The
+ * first turn stores the low halves of the third group's tweaks there again, with the same values.
+ * Returns the third group's first tweak, the first one that xts_turn() stores.
  */
 TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 {
