@@ -209,8 +209,8 @@ class Command:
 class Server:
     """A server and its load. `serve(side)` starts it and returns (process, state); `load(state)` does
     the work from outside, with stock OpenSSL, and returns its bytes. With `renewed`, each pair of
-    windows has new servers: where a server's memory lies made nginx up to 12 % slower or faster, as
-    long as it ran."""
+    windows has new servers, which have done the work once: where its memory lay made a server up to
+    12 % slower or faster, until it ended."""
 
     def __init__(self, serve, load, renewed=False):
         self.serve, self.load, self.renewed = serve, load, renewed
@@ -223,6 +223,8 @@ class Server:
         if self.renewed:
             self.close()
             self.open(self.gain)
+            for _, state in self.running.values():
+                self.load(state)
 
     def window(self, side):
         process, state = self.running[side]
