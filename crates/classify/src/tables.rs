@@ -130,6 +130,9 @@ pub fn find(chunk: &Chunk, found: &mut Vec<Table>) {
             continue;
         }
         for (place, word) in block.chunks_exact(4).enumerate() {
+            if !may_be_first([word[0], word[1], word[2], word[3]]) {
+                continue;
+            }
             let at = BLOCK * index + 4 * place;
             let first = firsts.iter().find_map(|(kind, firsts)| {
                 let order = firsts.iter().position(|first| first == word)?;
@@ -148,20 +151,22 @@ pub fn find(chunk: &Chunk, found: &mut Vec<Table>) {
 /// Bytes that are searched together.
 const BLOCK: usize = 64;
 
-/// Whether a word of a block may be the first entry of a T-table, by the XOR of its bytes, which
-/// does not depend on their order. Without branches, so that the compiler uses vector instructions.
+/// Whether a word of a block may be the first entry of a T-table. Without branches, so that the
+/// compiler uses vector instructions.
 fn may_begin(block: &[u8; BLOCK]) -> bool {
-    const TE: u32 = 0xc6 ^ 0x63 ^ 0x63 ^ 0xa5;
-    const TD: u32 = 0x51 ^ 0xf4 ^ 0xa7 ^ 0x50;
-    let mut found = 0;
+    let mut found = false;
     for at in (0..BLOCK).step_by(4) {
-        let word = [block[at], block[at + 1], block[at + 2], block[at + 3]];
-        let word = u32::from_le_bytes(word);
-        let halves = word ^ word >> 16;
-        let xor = (halves ^ halves >> 8) & 0xff;
-        found |= u32::from(xor == TE) | u32::from(xor == TD);
+        found |= may_be_first([block[at], block[at + 1], block[at + 2], block[at + 3]]);
     }
-    found != 0
+    found
+}
+
+/// Whether the XOR of the bytes is that of Te0[0] or of Td0[0]. It does not depend on their order.
+fn may_be_first([a, b, c, d]: [u8; 4]) -> bool {
+    const TE: u8 = 0xc6 ^ 0x63 ^ 0x63 ^ 0xa5;
+    const TD: u8 = 0x51 ^ 0xf4 ^ 0xa7 ^ 0x50;
+    let xor = a ^ b ^ c ^ d;
+    (xor == TE) | (xor == TD)
 }
 
 /// The tables in a piece of a process' memory: those of `find`, and those that mean nothing unless
