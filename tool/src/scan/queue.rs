@@ -71,22 +71,24 @@ impl Queue {
 
     /// The next work; None if all is done, or the time is over.
     pub fn next(&self, end: Option<Instant>) -> Option<Work> {
-        /// Most of these files take a few microseconds each.
-        const MOST: usize = 64;
+        /// At once: few of the files that take long, and many of those that take microseconds.
+        const FEW: usize = 8;
+        const MANY: usize = 64;
         let mut waiting = self.waiting();
         loop {
             if end.is_some_and(|end| Instant::now() >= end) {
                 return None;
             }
-            if let Some(file) = waiting.first.pop() {
-                return Some(Work::Files(vec![file]));
+            if !waiting.first.is_empty() {
+                let from = waiting.first.len().saturating_sub(FEW);
+                return Some(Work::Files(waiting.first.drain(from..).rev().collect()));
             }
             if let Some(directory) = waiting.directories.pop() {
                 waiting.searching += 1;
                 return Some(Work::Directory(directory));
             }
             if waiting.searching == 0 {
-                return waiting.others(MOST).map(Work::Files);
+                return waiting.others(MANY).map(Work::Files);
             }
             waiting = self.searched.wait(waiting).expect("no thread panics");
         }
