@@ -176,3 +176,44 @@ pub fn text(bits: u32, address: u64, bytes: &[u8]) -> Vec<(u64, String)> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The search for opcode bytes misses no instruction, whatever its prefixes, registers and
+    /// addresses are.
+    #[test]
+    fn every_instruction_is_a_candidate() {
+        let mut random = fastrand::Rng::new();
+        let seed = random.get_seed();
+        let mut found = std::collections::BTreeMap::new();
+        for _ in 0..2_000_000 {
+            let mut code: Vec<u8> = match random.u8(..3) {
+                0 => {
+                    let all = [0x66, 0x66, 0x2e, 0x65, 0x67, 0xf2, 0xf3, 0x48, 0x4f, 0x41];
+                    let count = random.usize(..4);
+                    let mut code: Vec<u8> = (0..count).map(|_| all[random.usize(..10)]).collect();
+                    code.extend([0x0f, if random.bool() { 0x38 } else { 0x3a }]);
+                    code
+                }
+                1 => vec![0xc4, random.u8(..) & 0xe3, random.u8(..)],
+                _ => vec![0x62, random.u8(..) & 0xf3, random.u8(..), random.u8(..)],
+            };
+            let opcodes = [0x44, 0xc8, 0xcb, 0xcc, 0xcd, 0xdb, 0xdc, 0xdd, 0xde, 0xdf];
+            code.push(opcodes[random.usize(..10)]);
+            code.extend([random.u8(..), random.u8(..), 0, 0, 0, 0, 0]);
+            for bits in [32, 64] {
+                let instruction = Decoder::new(bits, &code, DecoderOptions::NONE).decode();
+                if let Some((kind, width)) = kind(&instruction) {
+                    *found.entry((kind as u8, width)).or_insert(0) += 1;
+                    let places = candidates(&code);
+                    let is_inside = places.iter().any(|at| *at < instruction.len());
+                    assert!(is_inside, "{code:02x?} in {bits} bits, seed {seed}");
+                }
+            }
+        }
+        // Rounds, last rounds and multiplications of each width, keys, and three digests.
+        assert!(found.len() >= 13, "{found:?}");
+    }
+}

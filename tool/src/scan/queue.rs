@@ -189,3 +189,72 @@ fn is_likely(name: &OsStr) -> bool {
     let has = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
     !name.contains(&b'.') || has(b".so") || name.ends_with(b".ko") || name.ends_with(b".o")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names of files, or "/" for a directory, in the order in which one thread takes them.
+    fn taken(queue: &Queue, most: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        while let Some(work) = queue.next((names.len() >= most).then(Instant::now)) {
+            match work {
+                Work::Directory(directory) => {
+                    names.push("/".to_owned());
+                    queue.search(directory);
+                }
+                Work::Files(files) => names.extend(files.iter().map(|target| {
+                    let name = target.path.file_name().unwrap();
+                    name.to_str().unwrap().to_owned()
+                })),
+            }
+        }
+        names
+    }
+
+    fn queue(top: &Path) -> Queue {
+        let named = Target {
+            path: "/named.txt".into(),
+            at: "/named.txt".into(),
+            origin: Origin::Named,
+        };
+        let device = top.metadata().map(|meta| meta.dev()).ok();
+        let path = top.to_owned();
+        Queue::new(vec![named], vec![Directory { path, device }])
+    }
+
+    #[test]
+    fn likely_files_come_first_and_none_is_lost() {
+        let top = std::env::temp_dir().join(format!("tenrounds-queue-{}", std::process::id()));
+        std::fs::create_dir_all(top.join("below")).unwrap();
+        for name in [
+            "page.html",
+            "below/libx.so.1",
+            "below/picture.png",
+            "program",
+        ] {
+            std::fs::write(top.join(name), "").unwrap();
+        }
+        let all = taken(&queue(&top), usize::MAX);
+        let short = queue(&top);
+        let some = taken(&short, 3);
+        let left = short.left().waiting;
+        std::fs::remove_dir_all(&top).unwrap();
+        assert_eq!(all[..5], ["named.txt", "/", "program", "/", "libx.so.1"]);
+        let mut others = all[5..].to_vec();
+        others.sort();
+        assert_eq!(others, ["page.html", "picture.png"]);
+        // A page and the directory below remain.
+        assert_eq!((some, left), (all[..3].to_vec(), 2));
+    }
+
+    #[test]
+    fn names() {
+        for name in ["bash", "libc.so.6", "x.so", "xfs.ko", "crt1.o", "python3"] {
+            assert!(is_likely(OsStr::new(name)), "{name}");
+        }
+        for name in ["a.py", "a.html", "so.txt", "a.h", "x.ko.xz"] {
+            assert!(!is_likely(OsStr::new(name)), "{name}");
+        }
+    }
+}

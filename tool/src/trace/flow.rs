@@ -250,6 +250,7 @@ fn driver(row: &Requests) -> String {
         match row.operation {
             Operation::Encrypt => "encrypts",
             Operation::Decrypt => "decrypts",
+            Operation::Hash => "hashes",
         },
         grouped(row.calls),
         grouped(row.bytes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `trace --kernel`: exact counts of the requests to the kernel's ciphers, and of the messages and
-//! copies that AF_ALG costs, by probes at functions of the kernel.
+//! `trace --kernel`: exact counts of the requests to the kernel's ciphers and hashes, and of the
+//! messages and copies that AF_ALG costs, by probes at functions of the kernel.
 
 mod btf;
 mod caller;
@@ -66,14 +66,31 @@ impl Counter {
             extents: self.extents.descriptor(),
             namespace: namespace(),
         };
+        if setting.layout.hashes.is_none() {
+            let unknown =
+                "Hashes are not counted: this kernel keeps their requests in another way.";
+            self.troubles.push(unknown.to_owned());
+        }
         (0..PROBES.len()).try_for_each(|index| self.probe(index, &setting))
     }
 
     /// Probes a function. A function that this kernel lacks is a trouble.
     fn probe(&mut self, index: usize, setting: &Setting) -> Result<()> {
         let name = PROBES[index].0;
-        match Probe::in_kernel(name, &program::program(index, setting)) {
+        let Some(program) = program::program(index, setting) else {
+            return Ok(());
+        };
+        let is_missing = |error: &io::Error| error.raw_os_error() == Some(libc::ENOENT);
+        let probe = match Probe::in_kernel(name, &program) {
+            Err(error) if is_missing(&error) => {
+                older(name).map_or(Err(error), |older| Probe::in_kernel(older, &program))
+            }
+            probe => probe,
+        };
+        match probe {
             Ok(probe) => self.probes.push(probe),
+            // Since Linux 6.16 it calls crypto_shash_finup(), in the headers.
+            Err(error) if is_missing(&error) && name == "crypto_shash_update" => {}
             Err(error) if is_general(&error) => return Err(refusal(&error)),
             Err(error) => self.troubles.push(match error.raw_os_error() {
                 Some(libc::ENOENT) => {
@@ -176,8 +193,18 @@ impl Rows {
         };
         match *kind {
             Kind::Skcipher { encrypts } | Kind::Aead { encrypts } => {
-                let row = self.request(on_behalf, caller, key, encrypts);
-                count(&mut row.calls, &mut row.bytes, &mut row.sizes, key, sum);
+                let operation = match encrypts {
+                    true => Operation::Encrypt,
+                    false => Operation::Decrypt,
+                };
+                self.request(on_behalf, caller, operation, key, sum);
+            }
+            Kind::Ahash | Kind::Shash => {
+                // The request that led to it has been counted.
+                let is_part = caller::is_unknown_or_hash(caller.as_ref());
+                if !(*kind == Kind::Shash && is_part) && belongs_to_aes(key) {
+                    self.request(on_behalf, caller, Operation::Hash, key, sum);
+                }
             }
             // Other parts of the kernel copy, too.
             Kind::Copy if !caller::transfers(caller.as_ref()) => {}
@@ -205,17 +232,14 @@ impl Rows {
         &mut self,
         on_behalf: OnBehalf,
         caller: Option<Caller>,
+        operation: Operation,
         key: &Key,
-        encrypts: bool,
-    ) -> &mut Requests {
-        let operation = match encrypts {
-            true => Operation::Encrypt,
-            false => Operation::Decrypt,
-        };
+        sum: &Sum,
+    ) {
         let (driver, inside) = (text(&key.driver.concat()), key.mark != 0);
         let entry = caller::entry(caller.as_ref());
         let of = (on_behalf, entry, caller, driver, operation, inside);
-        self.requests.entry(of.clone()).or_insert_with(|| Requests {
+        let row = self.requests.entry(of.clone()).or_insert_with(|| Requests {
             on_behalf: of.0,
             entry: of.1,
             caller: of.2,
@@ -225,7 +249,8 @@ impl Rows {
             calls: 0,
             bytes: 0,
             sizes: Vec::new(),
-        })
+        });
+        count(&mut row.calls, &mut row.bytes, &mut row.sizes, key, sum);
     }
 
     fn counts(self, drivers: Option<Vec<Driver>>, troubles: Vec<String>) -> KernelCounts {
@@ -239,6 +264,21 @@ impl Rows {
             troubles,
         }
     }
+}
+
+/// The function that is called in kernels that have another one in their headers: before Linux 6.7,
+/// the update of a hash called that of its driver. This one serves all drivers but those that
+/// answer later.
+fn older(name: &str) -> Option<&'static str> {
+    (name == "crypto_ahash_update").then_some("shash_async_update")
+}
+
+/// Whether a hash computes AES or belongs to a mode of AES, or is part of a request that may be one
+/// of AES: HMAC in a mode for IPsec.
+fn belongs_to_aes(key: &Key) -> bool {
+    let driver = text(&key.driver.concat());
+    let is_known = |name: &&str| driver.contains(*name);
+    key.mark != 0 || ["aes", "ghash", "polyval"].iter().any(is_known)
 }
 
 /// The drivers that the kernel has selected, and those that served requests. They come by
