@@ -139,6 +139,7 @@ impl Counter {
         if let Some(traced) = &self.traced {
             all.retain(|(key, _)| key.context != program::PROCESS || traced.contains(&key.pid));
         }
+        drop_wrapped(&mut all);
         for (key, sum) in all.iter().filter(|(key, _)| key.context != INTERRUPT) {
             self.names.entry(key.pid).or_insert_with(|| text(&sum.name));
         }
@@ -266,6 +267,19 @@ impl Rows {
     }
 }
 
+/// Drops the requests by which the asynchronous interface of hashes serves one of the same driver.
+/// The call may be the last of a function, whose caller then seems to make it.
+fn drop_wrapped(all: &mut Vec<(Key, Sum)>) {
+    let kind = |key: &Key| PROBES.get(key.probe as usize).map(|(_, kind)| *kind);
+    let of = |key: &Key| (key.context, key.pid, key.driver);
+    let outer = all.iter().map(|(key, _)| key);
+    let outer = outer.filter(|key| kind(key) == Some(Kind::Ahash));
+    let outer: HashSet<_> = outer.map(of).collect();
+    all.retain(|(key, _)| {
+        kind(key) != Some(Kind::Shash) || key.mark == 0 || !outer.contains(&of(key))
+    });
+}
+
 /// The function that is called in kernels that have another one in their headers: before Linux 6.7,
 /// the update of a hash called that of its driver. This one serves all drivers but those that
 /// answer later.
@@ -366,6 +380,30 @@ fn refusal(error: &io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hash_that_serves_one_of_the_same_driver_is_no_request() {
+        let entry = |function: &str, driver: u8, mark| {
+            let probe = PROBES.iter().position(|(name, _)| *name == function);
+            let key = Key {
+                probe: probe.unwrap() as u32,
+                pid: 7,
+                mark,
+                driver: [[driver; 32]; 4],
+                ..Key::default()
+            };
+            (key, Sum::default())
+        };
+        let outer = entry("crypto_ahash_digest", 1, 0);
+        let (wrapped, alone) = (
+            entry("crypto_shash_digest", 1, 1),
+            entry("crypto_shash_digest", 1, 0),
+        );
+        let other = entry("crypto_shash_update", 2, 1);
+        let mut all = vec![outer, wrapped, alone, other];
+        drop_wrapped(&mut all);
+        assert_eq!(all, [outer, alone, other]);
+    }
 
     #[test]
     fn drivers_that_are_selected_and_executed() {
