@@ -3,10 +3,10 @@
  * Makes requests of random sizes through AF_ALG, and prints the counts that a trace of them must
  * show:
  *
- *   requests SEED skcipher|aead ALGORITHM N
+ *   requests SEED skcipher|aead|hash ALGORITHM N
  *
- * Every second request decrypts what the request before it encrypted. The output has a line for
- * each row of `trace --kernel`. The first CALLS and BYTES of a line are totals. Those after FROM
+ * Every second request decrypts what the request before it encrypted; a hash has one for each
+ * message. The output has a line for each row of `trace --kernel`. The first CALLS and BYTES of a line are totals. Those after FROM
  * are for one size class, from FROM (0 or a power of two) to below the next power of two:
  *
  *   encrypt CALLS BYTES FROM:CALLS:BYTES...     requests to encrypt
@@ -14,6 +14,12 @@
  *   sent CALLS BYTES FROM:CALLS:BYTES...        messages to the socket
  *   received CALLS
  *   in BYTES                                    bytes that are copied into the kernel
+ *   ghash BYTES                                 bytes that GCM gives to GHASH
+ *
+ * and for a hash:
+ *
+ *   hash CALLS BYTES FROM:CALLS:BYTES...
+ *   out CALLS BYTES                             copies of the tags to the program
  */
 #include "afalg.h"
 
@@ -60,11 +66,32 @@ static void print(const char *what, const struct sums *s)
     printf("\n");
 }
 
+static int hash(int op, const uint8_t *in, long messages)
+{
+    struct sums hashed = {0};
+    uint8_t tag[16];
+
+    for (long n = messages; n > 0; n--) {
+        size_t len = 1 + random32() % (MOST >> random32() % 14);
+
+        if (alg_hash(op, in, len, tag, sizeof(tag)) != sizeof(tag)) {
+            fprintf(stderr, "a message of %zu bytes fails\n", len);
+            return 1;
+        }
+        add(&hashed, len);
+    }
+    print("hash", &hashed);
+    print("sent", &hashed);
+    printf("received %ld\nout %ld %zu\n", messages, messages, (size_t)messages * sizeof(tag));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static uint8_t in[MOST + AAD + TAG], out[MOST + AAD + TAG], back[MOST + AAD + TAG];
     static const uint8_t key[16] = {1, 2, 3}, iv[16] = {4, 5, 6};
     struct sums encrypted = {0}, decrypted = {0}, sent = {0};
+    uint64_t ghash = 0;
     int aead = argc > 2 && strcmp(argv[2], "aead") == 0, alg, op;
     size_t aad = aead ? AAD : 0, tag = aead ? TAG : 0, iv_len = aead ? 12 : 16;
 
@@ -79,6 +106,8 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof(in); i++)
         in[i] = (uint8_t)random32();
+    if (strcmp(argv[2], "hash") == 0)
+        return hash(op, in, strtol(argv[4], NULL, 10));
     for (long n = strtol(argv[4], NULL, 10); n > 0; n--) {
         /* The random shift makes small sizes about as likely as large ones. The skcipher (CBC)
          * needs whole blocks. */
@@ -93,6 +122,8 @@ int main(int argc, char **argv)
             fprintf(stderr, "%s: a request of %zu bytes fails\n", argv[3], len);
             return 1;
         }
+        /* In both directions: AAD, the ciphertext with its padding, and both lengths. */
+        ghash += 2 * (AAD + (len + 15) / 16 * 16 + 16);
         add(&encrypted, len);
         add(&decrypted, len + tag);
         add(&sent, total);
@@ -101,7 +132,7 @@ int main(int argc, char **argv)
     print("encrypt", &encrypted);
     print("decrypt", &decrypted);
     print("sent", &sent);
-    printf("received %llu\nin %llu\n", (unsigned long long)sent.calls,
-           (unsigned long long)sent.bytes);
+    printf("received %llu\nin %llu\nghash %llu\n", (unsigned long long)sent.calls,
+           (unsigned long long)sent.bytes, (unsigned long long)ghash);
     return 0;
 }

@@ -2,7 +2,7 @@
 # Compares what `tenrounds trace --kernel` counts with what a program says that made random requests,
 # while the driver changes, and with the sectors that dm-crypt reads.
 # guest: plain
-# modules: aesni-intel algif_skcipher algif_aead aes_generic cbc gcm ctr ghash-generic brd dm-crypt xts
+# modules: aesni-intel algif_skcipher algif_aead algif_hash aes_generic cbc gcm ctr ghash-generic cmac brd dm-crypt xts
 # programs: BUILD/dist/bin/tenrounds dmsetup
 # shellcheck disable=SC2154 # $bin, $backend and $output come from run
 export XDG_CACHE_HOME=/tmp DM_DISABLE_UDEV=1
@@ -72,6 +72,29 @@ compare 'our cbc(aes)' "$(driver cbc)"
 check 'gcm(aes) by our driver is counted' counted aead 'gcm(aes)' 200
 compare 'our gcm(aes)' "$(driver gcm)"
 
+# ---- Hashes ----
+
+# known TYPE ALGORITHM: makes a request, because the kernel tests a driver when it is first asked for.
+known() { "$bin/requests" 1 "$1" "$2" 1 >/dev/null; }
+hashed() { # driver
+    known hash "$1"
+    check "cmac(aes) by $1 is counted" counted hash "$1" 100
+    same "$1: requests to hash" "$(row "requests af-alg $1 hash false")" "$(wanted hash)"
+    same "$1: no other request" "$(rows | grep '^requests' | cut -d ' ' -f 2-5)" "af-alg $1 hash false"
+    same "$1: messages sent" "$(row 'messages process sent - -')" "$(wanted sent)"
+    same "$1: messages received" "$(row 'messages process received - -' | cut -d ' ' -f 1)" "$(wanted received)"
+    same "$1: nothing is copied in" "$(row 'copies process in - -')" ''
+    same "$1: the tags are copied out" "$(row 'copies process out - -' | cut -d ' ' -f 1,2)" "$(wanted out)"
+}
+hashed 'cmac(aes-generic)'
+hashed "$(driver cmac)"
+# GCM hands its data to GHASH, a hash that the kernel calls by both of its interfaces.
+known aead 'gcm_base(ctr(aes-generic),ghash-generic)'
+check 'GCM by a hash of its own is counted' counted aead 'gcm_base(ctr(aes-generic),ghash-generic)' 50
+same 'GHASH: the bytes of GCM' \
+    "$(row 'requests other ghash-generic hash true' | awk '{ bytes += $2 } END { print bytes }')" "$(wanted ghash)"
+same 'GHASH is part of requests alone' "$(row 'requests [a-z-]* ghash-generic hash false')" ''
+
 # ---- The text ----
 
 check 'the text and the picture are written' tenrounds trace --kernel --svg /tmp/flow.svg \
@@ -102,13 +125,13 @@ check 'the module unloads' unload
 
 # ---- Nothing stays ----
 
-probes() { grep -c -E 'crypto_|__check_object_size|security_socket' /sys/kernel/debug/kprobes/list; }
+probes() { grep -c -E 'crypto_|shash_|__check_object_size|security_socket' /sys/kernel/debug/kprobes/list; }
 tenrounds trace --kernel --all --seconds 60 >/tmp/killed 2>&1 &
 for _ in $(seq 100); do
-    [ "$(probes)" = 7 ] && break
+    [ "$(probes)" = 13 ] && break
     sleep 0.1
 done
-same 'there are 7 probes' "$(probes)" 7
+same 'there are 13 probes' "$(probes)" 13
 kill -9 $!
 wait $!
 for _ in $(seq 50); do

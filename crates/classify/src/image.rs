@@ -4,7 +4,7 @@
 
 use crate::chunk::{Bounds, Chunk, Known};
 use crate::library::{self, Evidence};
-use crate::{unwind, Refusal};
+use crate::{go, unwind, Refusal};
 use object::elf::{
     FileHeader32, FileHeader64, ET_REL, PF_W, PF_X, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS,
 };
@@ -92,7 +92,7 @@ fn look<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Image<'_>, Re
 
 /// A text in a table of strings. A table without ends of texts must not make every symbol's name as
 /// long as the table, so the longest names are dropped.
-fn text_at(strings: &[u8], offset: u32) -> Option<&[u8]> {
+pub fn text_at(strings: &[u8], offset: u32) -> Option<&[u8]> {
     const LONGEST: usize = 1024;
     let rest = strings.get(offset as usize..)?;
     let rest = &rest[..rest.len().min(LONGEST)];
@@ -149,6 +149,10 @@ fn take_sections<'d, H: FileHeader<Endian = Endianness>>(
         let bytes = section.data().map_err(outside)?;
         match name {
             Some(b".go.buildinfo") => image.evidence.go = Some(bytes),
+            // The second is that of position-independent programs.
+            Some(b".gopclntab" | b".data.rel.ro.gopclntab") => {
+                image.known.extend(go::functions(bytes));
+            }
             // Behind the note's header and its name, "GNU".
             Some(b".note.gnu.build-id") => image.build_id = bytes.get(16..),
             Some(b".eh_frame") if !relocatable => {

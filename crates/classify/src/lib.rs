@@ -6,6 +6,7 @@
 mod arm;
 mod chunk;
 pub mod frames;
+mod go;
 pub mod hot;
 mod image;
 mod library;

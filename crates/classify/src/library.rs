@@ -69,9 +69,11 @@ const SIGNATURES: [Signature; 18] = [
 
 /// The place in `SIGNATURES` of the library whose symbol this is.
 pub fn by_symbol(name: &[u8]) -> Option<usize> {
+    // Most names end at the first byte, without a call.
+    let first = name.first();
     let is_of = |s: &Signature| {
-        let mut starts = s.symbols.iter();
-        starts.any(|start| name.starts_with(start.as_bytes()))
+        let mut starts = s.symbols.iter().map(|start| start.as_bytes());
+        starts.any(|start| start.first() == first && name.starts_with(start))
     };
     SIGNATURES.iter().position(is_of)
 }

@@ -225,6 +225,35 @@ fn a_planted_function_is_found_at_its_offset_in_a_stripped_file() {
     }
 }
 
+/// A stripped program of Go has no .eh_frame either.
+#[test]
+fn functions_of_a_stripped_go_program_have_names() {
+    let table = ".section .gopclntab,\"a\"
+base: .long 0xfffffff1
+.byte 0,0,1,8
+.quad 2,0,first,names-base,0,0,0,entries-base
+names: .asciz \"aes.first\"
+.asciz \"aes.second\"
+entries: .long 0,d1-entries,second-first,d2-entries,end-first
+d1: .long 0,0
+d2: .long second-first,10
+";
+    let code = ".text\nnop\nfirst:\naesenc %xmm1,%xmm0\nret\nsecond:\nvaesenc %zmm1,%zmm0,%zmm0\nvaesenclast %zmm1,%zmm0,%zmm0\nret\nend:\n";
+    let place = Place::new();
+    let options = ["-static", "-no-pie", "-nostdlib", "-Wl,-e,0"];
+    let file = place.assembled(&format!("{code}{table}"), &options);
+    run(Command::new("strip").arg(&file));
+    let module = examine(&std::fs::read(&file).unwrap()).unwrap();
+    let found: Vec<_> = module
+        .functions
+        .iter()
+        .map(|f| (f.name.as_deref().unwrap(), f.size, f.bounds, f.class))
+        .collect();
+    let of = |name, size, class| (name, Some(size), Bounds::Symbol, Some(class));
+    let hash = of("aes.first", 6, Class::Hash);
+    assert_eq!(found, [hash, of("aes.second", 13, Class::Vaes512)]);
+}
+
 #[test]
 fn without_section_headers_the_segments_are_read() {
     let mut data = bytes(&every_class(), &SHARED);

@@ -3,6 +3,7 @@
 
 use crate::{columns_of, terminal_columns};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 const MOMENT: Duration = Duration::from_millis(500);
@@ -14,6 +15,8 @@ const WIDE: usize = 60;
 pub struct Progress {
     bar: ProgressBar,
     since: Instant,
+    /// Asked once: there may be 100,000 steps a second.
+    is_terminal: bool,
 }
 
 impl Progress {
@@ -25,11 +28,22 @@ impl Progress {
         };
         let bar = ProgressBar::hidden().with_style(style(&template));
         bar.set_length(steps as u64);
-        let since = Instant::now();
-        Progress { bar, since }
+        Progress {
+            bar,
+            since: Instant::now(),
+            is_terminal: std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// There are so many steps more.
+    pub fn more(&self, steps: usize) {
+        self.bar.inc_length(steps as u64);
     }
 
     pub fn step(&self) {
+        if !self.is_terminal {
+            return;
+        }
         if self.bar.is_hidden() && self.since.elapsed() > MOMENT {
             self.bar.set_draw_target(target());
         }

@@ -9,7 +9,7 @@ use std::io::Error as IoError;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The variable that names the memory.
@@ -17,6 +17,15 @@ pub const VARIABLE: &str = "TENROUNDS_COUNTERS";
 
 /// openssl/common/counters_file.h: TROSSL_COUNTERS_ROOM.
 pub const ROOM: usize = 64 << 10;
+
+/// Its name as a memfd.
+const NAME: &std::ffi::CStr = c"tenrounds-counters";
+
+/// Whether a descriptor, /proc/PID/fd/N, is of memory of this name.
+pub fn is_named(path: &Path) -> bool {
+    let name = format!("/memfd:{} (deleted)", NAME.to_string_lossy());
+    std::fs::read_link(path).is_ok_and(|target| target == Path::new(&name))
+}
 
 pub struct Memory {
     file: File,
@@ -89,9 +98,8 @@ fn create() -> std::io::Result<File> {
     // From linux/memfd.h, since Linux 6.3. The sysctl vm.memfd_noexec can require it.
     const MFD_NOEXEC_SEAL: u32 = 8;
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-    let name = c"tenrounds-counters".as_ptr();
     // SAFETY: the name ends in a zero byte.
-    let create = |flags| unsafe { libc::memfd_create(name, flags) };
+    let create = |flags| unsafe { libc::memfd_create(NAME.as_ptr(), flags) };
     let descriptor = match create(flags | MFD_NOEXEC_SEAL) {
         -1 => create(flags),
         descriptor => descriptor,

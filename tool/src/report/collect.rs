@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 const SIZES: [usize; 2] = [1024, 16384];
 /// The measurement takes about half of it on an idle machine.
 const MEASURING: Duration = Duration::from_millis(5500);
-/// All of /usr takes about half of it on an idle machine.
-const SCANNING: Duration = Duration::from_millis(4000);
+/// All of /usr takes about half of it on an idle machine that has the files in memory.
+const SCANNING: Duration = Duration::from_millis(6000);
 
 /// Says on a terminal which part is at work.
 struct Steps {

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Examines files in several threads.
 
+use super::queue::{Queue, Work};
 use super::reach::Reach;
-use super::targets::{Target, Targets};
+use super::targets::{Origin, Target, Targets};
 use super::{Entry, Holds, Scan, Trouble};
 use crate::root::Root;
 use crate::style::clean;
 use classify::{Module, Refusal};
 use std::collections::HashSet;
-use std::io::{ErrorKind, Read};
-use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Mutex;
+use std::fs::{File, OpenOptions};
+use std::io::{Error, ErrorKind, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::time::Instant;
 use terminal::progress::Progress;
 
 /// A larger file is not read: the largest browsers have 300 MB.
 const LARGEST: u64 = 2 << 30;
+
+/// What of a file tells whether it is an ELF file, in whole pages.
+const BEGINNING: i64 = 4096;
 
 /// What became of a file.
 enum Outcome {
@@ -27,23 +31,26 @@ enum Outcome {
     },
     Refused(Refusal),
     Unreadable(String),
-    /// The time was over.
-    NotReached,
 }
 
-/// Examines all targets, or in order those for which there is time. A named file that cannot be
-/// examined is a complaint, another one a trouble.
+/// Examines all targets, or those for which there is time: first the files that are known, then
+/// what directories have. A named file that cannot be examined is a complaint, another one a
+/// trouble.
 pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<String>) -> Scan {
-    let files = targets.files;
     let mut scan = Scan {
-        not_reached: end.map(|_| 0),
         troubles: targets.troubles,
-        not_entered: targets.not_entered,
         ..Scan::default()
     };
+    let queue = Queue::new(targets.files, targets.directories);
+    let outcomes = outcomes(&queue, end);
+    let left = queue.left();
+    scan.not_reached = end.map(|_| left.waiting);
+    scan.troubles.extend(left.troubles);
+    scan.not_entered = left.not_entered;
     let mut seen = HashSet::new();
-    for (target, outcome) in files.iter().zip(outcomes(&files, end)) {
+    for (target, outcome) in outcomes {
         let path = clean(target.path.display());
+        let is_named = target.origin == Origin::Named;
         let why = match outcome {
             Outcome::Examined { identity, module } => {
                 if seen.insert(identity) {
@@ -52,66 +59,66 @@ pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<Stri
                 }
                 continue;
             }
-            Outcome::Refused(refusal) if !target.named => match refusal {
-                Refusal::NoElf => continue,
-                Refusal::OtherProcessor(_) => {
-                    scan.other_processors += 1;
-                    continue;
-                }
-                damaged => damaged.to_string(),
-            },
-            Outcome::Refused(refusal) => refusal.to_string(),
-            Outcome::Unreadable(why) => why,
-            Outcome::NotReached => {
-                *scan.not_reached.get_or_insert(0) += 1;
+            Outcome::Refused(Refusal::OtherProcessor(_)) if !is_named => {
+                scan.other_processors += 1;
                 continue;
             }
+            Outcome::Refused(refusal) => refusal.to_string(),
+            Outcome::Unreadable(why) => why,
         };
-        match target.named {
+        match is_named {
             true => complaints.push(format!("cannot scan '{path}': {why}")),
             false => scan.troubles.push(Trouble { path, why }),
         }
     }
+    scan.troubles.sort_by(|a, b| a.path.cmp(&b.path));
     let strength = |entry: &Entry| (entry.holds, std::cmp::Reverse(entry.module.class));
     scan.files.sort_by_key(strength);
     scan
 }
 
-/// The outcome of each file, in the order of the files.
-fn outcomes(files: &[Target], end: Option<Instant>) -> Vec<Outcome> {
+/// The outcomes of files that were named or are ELF files, by origin and path.
+fn outcomes(queue: &Queue, end: Option<Instant>) -> Vec<(Target, Outcome)> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(files.len()));
-    let progress = Progress::new(files.len(), "files");
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(files.len()) {
-            scope.spawn(|| {
-                // Reused, because fresh memory costs more than reading into it.
-                let mut buffer = Vec::new();
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(target) = files.get(index) else {
-                        break;
-                    };
-                    let outcome = match end {
-                        Some(end) if Instant::now() >= end => Outcome::NotReached,
-                        _ => look(target, &mut buffer),
-                    };
-                    let mut done = done.lock().expect("no thread panics");
-                    done.push((index, outcome));
-                    progress.step();
+    let progress = Progress::new(queue.files(), "files");
+    let work = || {
+        let mut done = Vec::new();
+        // Reused, because fresh memory costs more than reading into it.
+        let mut buffer = Vec::new();
+        let mut opener = Opener::default();
+        while let Some(work) = queue.next(end) {
+            match work {
+                Work::Directory(directory) => progress.more(queue.search(directory)),
+                Work::Files(files) => {
+                    // All of them first, so that the disk has several reads to do at once.
+                    let opened: Vec<_> = files.iter().map(|target| opener.open(target)).collect();
+                    for (target, file) in files.into_iter().zip(opened) {
+                        let outcome = look(file, &mut buffer);
+                        let is_other = matches!(outcome, Outcome::Refused(Refusal::NoElf));
+                        if !is_other || target.origin == Origin::Named {
+                            done.push((target, outcome));
+                        }
+                        progress.step();
+                    }
                 }
-            });
+            }
         }
+        done
+    };
+    let mut done: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let done = threads
+            .into_iter()
+            .flat_map(|thread| thread.join().expect("no thread panics"));
+        done.collect()
     });
     progress.finish();
-    let mut done = done.into_inner().expect("no thread panics");
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, outcome)| outcome).collect()
+    done.sort_by(|(a, _), (b, _)| (a.origin, &a.path).cmp(&(b.origin, &b.path)));
+    done
 }
 
-fn look(target: &Target, buffer: &mut Vec<u8>) -> Outcome {
-    match read(target, buffer) {
+fn look(file: std::io::Result<File>, buffer: &mut Vec<u8>) -> Outcome {
+    match file.and_then(|file| read(file, buffer)) {
         Ok(identity) => match classify::examine(buffer) {
             Ok(module) => Outcome::Examined {
                 identity,
@@ -125,25 +132,64 @@ fn look(target: &Target, buffer: &mut Vec<u8>) -> Outcome {
 }
 
 /// Reads a file if it begins as an ELF file does.
-fn read(target: &Target, buffer: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
-    let mut file = Root::machine().open(&target.at)?;
+fn read(mut file: File, buffer: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
     let mut magic = [0; 4];
     file.read_exact(&mut magic)?;
     buffer.clear();
     buffer.extend(magic);
-    let meta = file.metadata()?;
-    if magic == *b"\x7fELF" {
-        if meta.len() > LARGEST {
-            let why = format!(
-                "is larger than {} GiB, which is not examined",
-                LARGEST >> 30
-            );
-            return Err(std::io::Error::new(ErrorKind::InvalidData, why));
-        }
-        buffer.reserve(usize::try_from(meta.len()).unwrap_or(0));
-        file.take(LARGEST).read_to_end(buffer)?;
+    // Most files end here, after four system calls.
+    if magic != *b"\x7fELF" {
+        return Ok((0, 0));
     }
+    let meta = file.metadata()?;
+    let refused = |why: String| Err(Error::new(ErrorKind::InvalidData, why));
+    if !meta.is_file() {
+        return refused("no regular file".to_owned());
+    }
+    if meta.len() > LARGEST {
+        let most = LARGEST >> 30;
+        return refused(format!("is larger than {most} GiB, which is not examined"));
+    }
+    buffer.reserve(usize::try_from(meta.len()).unwrap_or(0));
+    file.take(LARGEST).read_to_end(buffer)?;
     Ok((meta.dev(), meta.ino()))
+}
+
+/// Opens files, and asks for their beginnings.
+#[derive(Default)]
+struct Opener {
+    /// The kernel refuses O_NOATIME: the files belong to others.
+    is_refused: bool,
+}
+
+impl Opener {
+    fn open(&mut self, target: &Target) -> std::io::Result<File> {
+        let file = self.opened(target)?;
+        // SAFETY: a plain system call on an open descriptor. If it fails, reading takes longer.
+        unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, BEGINNING, libc::POSIX_FADV_WILLNEED) };
+        Ok(file)
+    }
+
+    /// Opens a target. A file that a directory names is opened at once, because its kind is known.
+    /// Should it have been replaced, a symbolic link is not followed, and a pipe does not block.
+    fn opened(&mut self, target: &Target) -> std::io::Result<File> {
+        if target.origin != Origin::Directory {
+            return Root::machine().open(&target.at);
+        }
+        let open = |flags| {
+            let flags = flags | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+            let mut options = OpenOptions::new();
+            options.read(true).custom_flags(flags).open(&target.at)
+        };
+        // Otherwise the first scan of a day would change the inodes of all files.
+        if !self.is_refused {
+            match open(libc::O_NOATIME) {
+                Err(error) if error.raw_os_error() == Some(libc::EPERM) => self.is_refused = true,
+                other => return other,
+            }
+        }
+        open(0)
+    }
 }
 
 /// The entry of a file; None if it holds nothing.

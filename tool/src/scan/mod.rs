@@ -3,6 +3,7 @@
 //! reaches it. Files are read, nothing is executed.
 
 mod files;
+mod queue;
 mod reach;
 mod targets;
 mod text;
@@ -56,7 +57,7 @@ pub struct Scan {
     pub examined: usize,
     /// ELF files for processors that are not examined.
     pub other_processors: usize,
-    /// Files that were not opened, because the time was over; only of `report`.
+    /// Files and directories that were not opened, because the time was over; only of `report`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_reached: Option<usize>,
     /// Files that hold something, the most AES first.
@@ -78,7 +79,7 @@ struct Body {
 pub fn run(args: &ScanArgs) -> Result<u8> {
     let begun = Instant::now();
     let mut complaints = Vec::new();
-    let targets = targets::find(&args.targets, &mut complaints).sorted();
+    let targets = targets::find(&args.targets, &mut complaints);
     let mut scan = files::examine(targets, None, &mut complaints);
     scan.seconds = begun.elapsed().as_secs_f64();
     for complaint in &complaints {
@@ -97,15 +98,15 @@ pub fn run(args: &ScanArgs) -> Result<u8> {
 /// Examines for so long: first what running processes have mapped, then all that is installed.
 pub fn everything(time: Duration) -> Scan {
     let begun = Instant::now();
-    let mut targets = targets::mapped().sorted();
-    targets.append(targets::find(&[], &mut Vec::new()).sorted());
+    let mut targets = targets::mapped();
+    targets.append(targets::find(&[], &mut Vec::new()));
     examined(targets, begun, begun + time)
 }
 
 /// Examines for so long what running processes have mapped.
 pub fn mapped(time: Duration) -> Scan {
     let begun = Instant::now();
-    examined(targets::mapped().sorted(), begun, begun + time)
+    examined(targets::mapped(), begun, begun + time)
 }
 
 fn examined(targets: targets::Targets, begun: Instant, end: Instant) -> Scan {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The files that the arguments of `scan` name: files themselves, all files below a directory, the
-//! files that a process has mapped, the files of a package.
+//! What the arguments of `scan` name: files themselves, directories, the files that a process has
+//! mapped, the files of a package.
 
 use crate::inventory::processes;
 use crate::root::Root;
@@ -22,15 +22,35 @@ pub struct Target {
     pub path: PathBuf,
     /// The path to open: for a process below its root.
     pub at: PathBuf,
+    pub origin: Origin,
+}
+
+/// Where a target comes from. Of several names of a file, that of the first origin is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// A running process, when all are asked.
+    Running,
     /// An argument names exactly this file, so that it has to be examined.
-    pub named: bool,
+    Named,
+    /// A process or a package that an argument names.
+    Listed,
+    /// A directory. The entry there says that it is a regular file.
+    Directory,
 }
 
 #[derive(Debug, Default)]
 pub struct Targets {
     pub files: Vec<Target>,
+    /// Their files are targets, too.
+    pub directories: Vec<Directory>,
     pub troubles: Vec<Trouble>,
-    pub not_entered: Vec<String>,
+}
+
+/// A directory, and the file system that its search stays on: /proc has no end.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    pub path: PathBuf,
+    pub device: Option<u64>,
 }
 
 /// Where programs and libraries are installed.
@@ -44,7 +64,7 @@ pub fn find(arguments: &[OsString], complaints: &mut Vec<String>) -> Targets {
         // On most systems /bin and /lib are symbolic links into /usr.
         let is_real = |dir: &&&str| Path::new(dir).symlink_metadata().is_ok_and(|m| m.is_dir());
         for dir in INSTALLED.iter().filter(is_real) {
-            targets.walk(Path::new(dir));
+            targets.add_directory(Path::new(dir));
         }
     }
     for argument in arguments {
@@ -66,7 +86,8 @@ pub fn mapped() -> Targets {
         let _ = all.process(pid);
     }
     let mut seen = HashSet::new();
-    all.files.retain(|target| {
+    all.files.retain_mut(|target| {
+        target.origin = Origin::Running;
         let meta = target.at.metadata();
         meta.is_ok_and(|meta| seen.insert((meta.dev(), meta.ino())))
     });
@@ -77,18 +98,11 @@ pub fn mapped() -> Targets {
 const NEITHER: &str = "it is neither a regular file nor a directory";
 
 impl Targets {
-    /// Files by path; of equal ones the named one first.
-    pub fn sorted(mut self) -> Targets {
-        let files = &mut self.files;
-        files.sort_by(|a, b| (&a.path, !a.named).cmp(&(&b.path, !b.named)));
-        self
-    }
-
-    /// Adds other targets behind these.
+    /// Adds other targets.
     pub fn append(&mut self, mut others: Targets) {
         self.files.append(&mut others.files);
+        self.directories.append(&mut others.directories);
         self.troubles.append(&mut others.troubles);
-        self.not_entered.append(&mut others.not_entered);
     }
 
     fn take(&mut self, argument: &OsStr) -> Result<(), String> {
@@ -96,11 +110,11 @@ impl Targets {
         match path.metadata() {
             Ok(meta) if meta.is_dir() => {
                 std::fs::read_dir(path).map_err(|error| error.to_string())?;
-                self.walk(path);
+                self.add_directory(path);
                 Ok(())
             }
             Ok(meta) if meta.is_file() => {
-                self.add(path, true);
+                self.add(path, Origin::Named);
                 Ok(())
             }
             Ok(_) => Err(NEITHER.to_owned()),
@@ -116,11 +130,18 @@ impl Targets {
         }
     }
 
-    fn add(&mut self, path: &Path, named: bool) {
+    fn add(&mut self, path: &Path, origin: Origin) {
         self.files.push(Target {
             path: path.to_owned(),
             at: path.to_owned(),
-            named,
+            origin,
+        });
+    }
+
+    fn add_directory(&mut self, path: &Path) {
+        self.directories.push(Directory {
+            path: path.to_owned(),
+            device: path.metadata().map(|meta| meta.dev()).ok(),
         });
     }
 
@@ -129,37 +150,6 @@ impl Targets {
             path: clean(path.display()),
             why: why.to_string(),
         });
-    }
-
-    /// Adds the regular files below a directory. Does not follow symbolic links, and stays on the
-    /// file system of the directory: /proc has no end.
-    fn walk(&mut self, top: &Path) {
-        let device = top.metadata().map(|meta| meta.dev()).ok();
-        let mut waiting = vec![top.to_owned()];
-        while let Some(dir) = waiting.pop() {
-            let entries = match std::fs::read_dir(&dir) {
-                Ok(entries) => entries,
-                Err(error) => {
-                    self.trouble(&dir, error);
-                    continue;
-                }
-            };
-            for entry in entries.flatten() {
-                let path = entry.path();
-                match entry.file_type() {
-                    Ok(kind) if kind.is_file() => self.add(&path, false),
-                    Ok(kind) if kind.is_dir() => {
-                        match path.symlink_metadata().map(|meta| meta.dev()).ok() {
-                            own if own == device => waiting.push(path),
-                            Some(_) => self.not_entered.push(clean(path.display())),
-                            // It was removed meanwhile.
-                            None => {}
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
     }
 
     /// Adds the files that a process has mapped for execution.
@@ -195,7 +185,7 @@ impl Targets {
             self.files.push(Target {
                 path,
                 at,
-                named: false,
+                origin: Origin::Listed,
             });
         }
         Ok(())
@@ -208,7 +198,7 @@ impl Targets {
         for line in list.split(|byte| *byte == b'\n') {
             let path = Path::new(OsStr::from_bytes(line));
             if path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
-                self.add(path, false);
+                self.add(path, Origin::Listed);
             }
         }
         Ok(())

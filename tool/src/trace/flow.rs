@@ -84,6 +84,7 @@ fn through_kernel(
         if is_af_alg {
             arrow.push(copies("in", of(Copied::In)));
             arrow.extend(copying(trace, who));
+            arrow.extend(encrypting(trace, who));
         }
         steps.push(Step { arrow, to: drivers });
     }
@@ -126,6 +127,17 @@ fn copying(trace: &Trace, who: &OnBehalf) -> Option<String> {
     })
 }
 
+/// How much of its time a process is in the kernel's AES code.
+fn encrypting(trace: &Trace, who: &OnBehalf) -> Option<String> {
+    let findings = entries(trace, who).flat_map(|process| &process.findings);
+    let inside = findings.filter(|it| it.work.is_aes() && it.module.kind == ModuleKind::Kernel);
+    let (share, samples) = inside.fold((0.0, 0), |(share, samples), it| {
+        (share + it.share, samples + it.samples)
+    });
+    let share = percent(share);
+    (samples > 0).then(|| format!("AES: {share} of its time ({} samples)", grouped(samples)))
+}
+
 /// The way of the same process in user space: exact counts, where there are any, and the AES code
 /// of samples. None if nothing shows AES there.
 fn in_user_space(trace: &Trace, who: &OnBehalf) -> Option<Chain> {
@@ -158,7 +170,7 @@ fn in_user_space(trace: &Trace, who: &OnBehalf) -> Option<Chain> {
         .collect();
     arrow.extend(findings.iter().map(|it| {
         let share = percent(it.share);
-        format!("{share} of its time ({} samples)", grouped(it.samples))
+        format!("AES: {share} of its time ({} samples)", grouped(it.samples))
     }));
     let mut code: Vec<String> = findings.iter().map(|it| code(it)).collect();
     if code.is_empty() && !arrow.is_empty() {
@@ -250,6 +262,7 @@ fn driver(row: &Requests) -> String {
         match row.operation {
             Operation::Encrypt => "encrypts",
             Operation::Decrypt => "decrypts",
+            Operation::Hash => "hashes",
         },
         grouped(row.calls),
         grouped(row.bytes)
@@ -278,7 +291,8 @@ pub fn name(who: &OnBehalf) -> String {
 /// The flow as text, from top to bottom. The way in user space is beside the other one if the
 /// terminal is wide enough, else below it.
 pub fn text(flow: &Flow) -> String {
-    text_for(flow, crate::style::columns())
+    // Wider than a paragraph may be.
+    text_for(flow, terminal::columns())
 }
 
 fn text_for(flow: &Flow, columns: Option<usize>) -> String {
@@ -407,7 +421,7 @@ mod tests {
             "   ▼",
             "libexample.so.1",
             "   │  gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes (2 processes)",
-            "   │  31 % of its time (31 samples)",
+            "   │  AES: 31 % of its time (31 samples)",
             "   ▼",
             "VAES 512 GCM in libexample.so.1",
         ];
@@ -415,6 +429,10 @@ mod tests {
         let lines: Vec<&str> = wide.lines().collect();
         let column = lines[0].find(beside[0]).unwrap();
         assert!(lines[0].starts_with("one (7) "), "{wide}");
+        assert!(
+            wide.contains("   │  AES: 7.0 % of its time (7 samples) "),
+            "{wide}"
+        );
         for (line, other) in lines.iter().zip(beside) {
             let right: String = line.chars().skip(column).collect();
             assert_eq!(right, other, "{wide}");
@@ -429,7 +447,7 @@ mod tests {
         trace.counts = None;
         let user = in_user_space(&trace, &who(Context::Process, 7)).unwrap();
         assert_eq!(user.steps.len(), 1);
-        assert_eq!(user.steps[0].arrow, ["31 % of its time (31 samples)"]);
+        assert_eq!(user.steps[0].arrow, ["AES: 31 % of its time (31 samples)"]);
         trace.processes[0].findings.remove(0);
         assert!(in_user_space(&trace, &who(Context::Process, 7)).is_none());
     }

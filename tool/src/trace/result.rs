@@ -135,6 +135,8 @@ pub struct Caller {
 pub enum Operation {
     Encrypt,
     Decrypt,
+    /// Also of a MAC, such as CMAC.
+    Hash,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -355,6 +355,7 @@ fn requests(counts: &KernelCounts) -> Table {
             match row.operation {
                 Operation::Encrypt => "encrypts".to_owned(),
                 Operation::Decrypt => "decrypts".to_owned(),
+                Operation::Hash => "hashes".to_owned(),
             },
             grouped(row.calls),
             grouped(row.bytes),

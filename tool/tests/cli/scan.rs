@@ -128,6 +128,36 @@ fn a_directory_is_scanned_and_the_verdict_comes_first() {
     assert_eq!(document.list("/scan/files").len(), 3);
 }
 
+/// The name of a file, its place and its mode say nothing, and no file is lost or counted twice.
+#[test]
+fn files_of_any_name_are_examined() {
+    let place = Place::new();
+    let aes = library(&place, "aes", BODIES[0]);
+    let mut names = Vec::new();
+    for number in 0..300 {
+        let dir = place.path(&format!("tree/{}/{}", number % 7, number % 60));
+        std::fs::create_dir_all(&dir).unwrap();
+        let name = ["a.png", "b.py", ".c", "d.so.1", "e", "f.html", "g.o"][number / 5 % 7];
+        let path = dir.join(format!("{number}{name}"));
+        match number % 3 {
+            0 => std::fs::write(&path, "text").unwrap(),
+            _ => {
+                std::fs::copy(&aes, &path).unwrap();
+                names.push(path.to_str().unwrap().to_owned());
+            }
+        }
+    }
+    names.sort();
+    let document = scanned(&place, place.path("tree"));
+    let files = document.list("/scan/files");
+    let found: Vec<&str> = files
+        .iter()
+        .map(|file| file["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(found, names);
+    assert_eq!(document.at("/scan/examined"), &json!(200));
+}
+
 #[test]
 fn nothing_found_is_no_failure() {
     let place = Place::new();

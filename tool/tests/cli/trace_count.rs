@@ -130,7 +130,7 @@ fn at_work(command: &mut Command) -> Guarded {
 /// Under `run --count`, what tenrounds executes is counted as the report of `run` has it.
 #[test]
 fn what_tenrounds_executes_is_counted() {
-    // The counters are found only while a process has them in its environment.
+    // The counters are found only while a process has them open.
     const SCRIPT: &str = "for length in 16 5000 3000000; do \
         head -c $length /dev/zero | openssl enc -aes-128-ctr \
         -K 000102030405060708090a0b0c0d0e0f -iv f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff >/dev/null; \
@@ -152,9 +152,10 @@ fn what_tenrounds_executes_is_counted() {
         let names = ["sh", "head", "openssl", "sleep"];
         assert!(names.iter().any(|known| name == *known), "{name}");
         row.remove("pid").unwrap();
-        // sh and sleep, and 3 times head and openssl, which may end before they are seen.
+        // sh and sleep, and 3 times head and openssl, also if they end before they are seen. A
+        // shell may become sleep.
         let processes = row.remove("processes").unwrap().as_u64().unwrap();
-        assert!((1..=8).contains(&processes), "{processes}");
+        assert!((7..=8).contains(&processes), "{processes}");
     }
     let mut expected = run.list("/run/executed");
     assert!(

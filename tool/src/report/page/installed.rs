@@ -77,7 +77,7 @@ fn notes(html: &mut Html, scan: &Scan) {
         if let Some(left) = scan.not_reached.filter(|left| *left > 0) {
             html.count(left);
             html.text(
-                " installed files were left out for lack of time: tenrounds scan examines all. ",
+                " installed files and directories were left out for lack of time: tenrounds scan examines all. ",
             );
         }
         html.text("Code that is present need not run.");

@@ -220,7 +220,7 @@ impl Counter {
         if let Some(name) = self.names.get(&parent) {
             self.names.insert(pid, name.clone());
         }
-        self.ours.started(pid);
+        self.ours.forked(pid, parent);
     }
 
     fn add_mapped(&mut self, pid: u32, mapping: &Mapping) {

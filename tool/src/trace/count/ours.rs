@@ -7,15 +7,21 @@ use crate::counters::running::{find, Found};
 use crate::counters::{memory, Counters};
 use crate::inventory::processes::variable;
 use crate::root::Root;
+use crate::trace::is_alive;
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 /// The counters of more commands are not read: each takes a file descriptor, and any user may start
 /// many.
 pub const MOST_MEMORIES: usize = 256;
+/// A process that starts is looked at within milliseconds, so that older ones may be forgotten.
+const MOST_PARENTS: usize = 1 << 14;
 
 #[derive(Default)]
 pub struct Ours {
     memories: Vec<Memory>,
+    /// Who started a process, of those that started since the trace began.
+    parents: HashMap<u32, u32>,
     /// There are counters that are not read.
     is_full: bool,
 }
@@ -28,6 +34,18 @@ struct Memory {
     executed: Option<Counters>,
     /// The traced processes that count here.
     pids: BTreeSet<u32>,
+    /// Those that may, if there are no others: children of `run --count`, which also tries what it
+    /// sets before it starts the command.
+    guessed: BTreeSet<u32>,
+}
+
+impl Memory {
+    fn sharing(&self) -> &BTreeSet<u32> {
+        match self.pids.is_empty() {
+            true => &self.guessed,
+            false => &self.pids,
+        }
+    }
 }
 
 impl Ours {
@@ -56,25 +74,71 @@ impl Ours {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.memories.iter().all(|memory| memory.pids.is_empty())
+        self.memories
+            .iter()
+            .all(|memory| memory.sharing().is_empty())
+    }
+
+    /// A process has started another one.
+    pub fn forked(&mut self, pid: u32, parent: u32) {
+        if self.parents.len() >= MOST_PARENTS {
+            self.parents.clear();
+        }
+        self.parents.insert(pid, parent);
+        self.started(pid);
     }
 
     /// A process has started, or has executed a program. Counters that were not known before were
     /// created since the trace began.
     pub fn started(&mut self, pid: u32) {
-        self.look(pid, false);
+        if !self.look(pid, false) && !is_alive(pid) {
+            self.inherit(pid);
+        }
     }
 
-    fn look(&mut self, pid: u32, has_counted: bool) {
-        if let Some(index) = self.known(pid, has_counted) {
+    /// A process ended before anybody saw its environment, as many do that live less than 10 ms.
+    /// It had that of its parent, or, if this is `run --count`, the counters that are open there.
+    fn inherit(&mut self, pid: u32) -> Option<()> {
+        let parent = *self.parents.get(&pid)?;
+        let mut memories = self.memories.iter_mut();
+        if let Some(memory) = memories.find(|memory| memory.pids.contains(&parent)) {
+            memory.pids.insert(pid);
+            return Some(());
+        }
+        let is_guessed = |memory: &Memory| memory.guessed.contains(&parent);
+        let index = match self.memories.iter().position(is_guessed) {
+            Some(index) => index,
+            None => {
+                let descriptors = format!("/proc/{parent}/fd");
+                let numbers = Root::machine().names(&descriptors);
+                let mut paths = numbers
+                    .iter()
+                    .map(|number| format!("{descriptors}/{number}"));
+                let path = paths.find(|path| memory::is_named(Path::new(path)))?;
+                self.at(&path, false)?
+            }
+        };
+        self.memories[index].guessed.insert(pid);
+        Some(())
+    }
+
+    fn look(&mut self, pid: u32, has_counted: bool) -> bool {
+        let index = self.known(pid, has_counted);
+        if let Some(index) = index {
             self.memories[index].pids.insert(pid);
         }
+        index.is_some()
     }
 
     /// The counters that a process names in its environment.
     fn known(&mut self, pid: u32, has_counted: bool) -> Option<usize> {
         let path = variable(&Root::machine(), pid, memory::VARIABLE)?;
-        let found = find(&path)?;
+        self.at(&path, has_counted)
+    }
+
+    /// The counters that a path leads to.
+    fn at(&mut self, path: &str, has_counted: bool) -> Option<usize> {
+        let found = find(path)?;
         let same = |memory: &Memory| memory.found.identity == found.identity;
         if let Some(index) = self.memories.iter().position(same) {
             return Some(index);
@@ -93,6 +157,7 @@ impl Ours {
             },
             executed: None,
             pids: BTreeSet::new(),
+            guessed: BTreeSet::new(),
         });
         Some(self.memories.len() - 1)
     }
@@ -111,14 +176,17 @@ impl Ours {
     pub fn rows(&self, names: &HashMap<u32, String>) -> Vec<Executed> {
         let mut rows = Vec::new();
         for memory in &self.memories {
-            let (Some(pid), Some(counters)) = (memory.pids.first(), &memory.executed) else {
+            let sharing = memory.sharing();
+            // The command is the last child of `run --count`.
+            let pid = memory.pids.first().or(sharing.last());
+            let (Some(pid), Some(counters)) = (pid, &memory.executed) else {
                 continue;
             };
             let executed = counters.executed.iter();
             rows.extend(executed.map(|one| Executed {
                 pid: *pid,
                 name: names.get(pid).cloned(),
-                processes: memory.pids.len(),
+                processes: sharing.len(),
                 host: one.host,
                 backend: one.backend.clone(),
                 operation: one.operation.clone(),
@@ -131,5 +199,54 @@ impl Ours {
             key(b).cmp(&key(a)).then(a.operation.cmp(&b.operation))
         });
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::memory::Memory;
+    use std::process::Command;
+
+    /// A process that has ended.
+    fn ended() -> u32 {
+        let mut child = Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        child.id()
+    }
+
+    #[test]
+    fn a_process_that_ended_at_once_shares_the_counters_of_its_parent() {
+        let _memory = Memory::new().unwrap();
+        let (first, second, stranger) = (ended(), ended(), ended());
+        let mut ours = Ours::default();
+        // This process has the counters open, as `run --count` has. The parent of the second one
+        // is known.
+        ours.forked(first, std::process::id());
+        ours.forked(second, first);
+        ours.started(stranger);
+        let pids: Vec<_> = ours.memories.iter().map(super::Memory::sharing).collect();
+        assert_eq!(pids, [&BTreeSet::from([first, second])]);
+        assert!(!ours.is_empty());
+        // One that was seen counts alone.
+        ours.memories[0].pids.insert(stranger);
+        let third = ended();
+        ours.forked(third, stranger);
+        assert_eq!(
+            *ours.memories[0].sharing(),
+            BTreeSet::from([stranger, third])
+        );
+    }
+
+    /// A child that lives has an environment of its own.
+    #[test]
+    fn a_process_without_the_variable_shares_nothing() {
+        let _memory = Memory::new().unwrap();
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let mut ours = Ours::default();
+        ours.forked(child.id(), std::process::id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(ours.is_empty());
     }
 }

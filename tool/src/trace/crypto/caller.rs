@@ -33,6 +33,9 @@ const ENTRIES: [(Entry, &[&str], &[&str]); 4] = [
             "_skcipher_recvmsg",
             "aead_recvmsg",
             "_aead_recvmsg",
+            "hash_sendmsg",
+            "hash_recvmsg",
+            "hash_accept",
         ],
     ),
     (
@@ -56,6 +59,16 @@ pub fn transfers(caller: Option<&Caller>) -> bool {
         name.contains("sendmsg") || name.contains("recvmsg")
     };
     entry(caller) == Entry::AfAlg && caller.is_some_and(is_message)
+}
+
+/// Whether the kernel's hash interface makes the call to serve another one, or nobody knows.
+pub fn is_unknown_or_hash(caller: Option<&Caller>) -> bool {
+    const STARTS: [&str; 4] = ["crypto_ahash_", "crypto_shash_", "ahash_", "shash_"];
+    caller.map_or(true, |caller| {
+        STARTS
+            .iter()
+            .any(|start| caller.function.starts_with(start))
+    })
 }
 
 pub fn entry(caller: Option<&Caller>) -> Entry {
@@ -89,6 +102,7 @@ mod tests {
             ("crypt_convert", "kernel", Entry::DmCrypt),
             ("esp_output_tail", "esp4", Entry::Ipsec),
             ("tls_push_record", "tls", Entry::Ktls),
+            ("hash_sendmsg", "kernel", Entry::AfAlg),
             ("fscrypt_crypt_block", "kernel", Entry::Other),
             ("seqiv_aead_encrypt", "seqiv", Entry::Other),
             // A function of this name in another module is not the kernel's.
@@ -97,6 +111,19 @@ mod tests {
             assert_eq!(entry(function, module), wanted, "{function} [{module}]");
         }
         assert_eq!(super::entry(None), Entry::Other);
+    }
+
+    #[test]
+    fn calls_within_the_hash_interface() {
+        let is_part = |function: &str| {
+            is_unknown_or_hash(Some(&Caller {
+                function: function.to_owned(),
+                module: "kernel".to_owned(),
+            }))
+        };
+        assert!(is_part("shash_ahash_update") && is_part("crypto_shash_digest"));
+        assert!(!is_part("hash_sendmsg") && !is_part("crypto_gcm_encrypt"));
+        assert!(is_unknown_or_hash(None));
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub const FILE: &str = "/sys/kernel/btf/vmlinux";
 pub struct Layout {
     pub skcipher: Request,
     pub aead: Request,
+    /// None: this kernel keeps them in another way.
+    pub hashes: Option<Hashes>,
     /// In struct crypto_tfm.
     pub algorithm: i16,
     /// In struct crypto_alg.
@@ -26,7 +28,7 @@ pub struct Layout {
     pub message_flags: i16,
 }
 
-/// A request to encrypt or decrypt.
+/// A request to encrypt, decrypt or hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     pub length: i16,
@@ -36,6 +38,16 @@ pub struct Request {
     pub size: i16,
     /// From struct crypto_tfm to the number of bytes that the driver keeps after a request.
     pub more: i16,
+}
+
+/// Requests to hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hashes {
+    pub ahash: Request,
+    /// In struct shash_desc, the pointer to struct crypto_shash.
+    pub handle: i16,
+    /// From struct crypto_shash to struct crypto_tfm.
+    pub base: i16,
 }
 
 impl Layout {
@@ -49,20 +61,28 @@ impl Layout {
     }
 
     fn of(types: &Types) -> Result<Layout, String> {
-        let request = |request: &str, handle: &str| {
+        let request = |request: &str, handle: &str, length: &str| {
             let base = types.offset(request, "base")?;
             let transform = types.offset("crypto_async_request", "tfm")?;
             let more = types.offset(handle, "reqsize")?;
             Ok::<Request, String>(Request {
-                length: types.offset(request, "cryptlen")?,
+                length: types.offset(request, length)?,
                 transform: base.saturating_add(transform),
                 size: types.size(request)?,
                 more: more.saturating_sub(types.offset(handle, "base")?),
             })
         };
+        let hashes = || {
+            Ok::<Hashes, String>(Hashes {
+                ahash: request("ahash_request", "crypto_ahash", "nbytes")?,
+                handle: types.offset("shash_desc", "tfm")?,
+                base: types.offset("crypto_shash", "base")?,
+            })
+        };
         Ok(Layout {
-            skcipher: request("skcipher_request", "crypto_skcipher")?,
-            aead: request("aead_request", "crypto_aead")?,
+            skcipher: request("skcipher_request", "crypto_skcipher", "cryptlen")?,
+            aead: request("aead_request", "crypto_aead", "cryptlen")?,
+            hashes: hashes().ok(),
             algorithm: types.offset("crypto_tfm", "__crt_alg")?,
             driver: types.offset("crypto_alg", "cra_driver_name")?,
             stack: types.offset("task_struct", "stack")?,

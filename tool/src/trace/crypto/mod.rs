@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `trace --kernel`: exact counts of the requests to the kernel's ciphers, and of the messages and
-//! copies that AF_ALG costs, by probes at functions of the kernel.
+//! `trace --kernel`: exact counts of the requests to the kernel's ciphers and hashes, and of the
+//! messages and copies that AF_ALG costs, by probes at functions of the kernel.
 
 mod btf;
 mod caller;
@@ -66,14 +66,31 @@ impl Counter {
             extents: self.extents.descriptor(),
             namespace: namespace(),
         };
+        if setting.layout.hashes.is_none() {
+            let unknown =
+                "Hashes are not counted: this kernel keeps their requests in another way.";
+            self.troubles.push(unknown.to_owned());
+        }
         (0..PROBES.len()).try_for_each(|index| self.probe(index, &setting))
     }
 
     /// Probes a function. A function that this kernel lacks is a trouble.
     fn probe(&mut self, index: usize, setting: &Setting) -> Result<()> {
         let name = PROBES[index].0;
-        match Probe::in_kernel(name, &program::program(index, setting)) {
+        let Some(program) = program::program(index, setting) else {
+            return Ok(());
+        };
+        let is_missing = |error: &io::Error| error.raw_os_error() == Some(libc::ENOENT);
+        let probe = match Probe::in_kernel(name, &program) {
+            Err(error) if is_missing(&error) => {
+                older(name).map_or(Err(error), |older| Probe::in_kernel(older, &program))
+            }
+            probe => probe,
+        };
+        match probe {
             Ok(probe) => self.probes.push(probe),
+            // Since Linux 6.16 it calls crypto_shash_finup(), in the headers.
+            Err(error) if is_missing(&error) && name == "crypto_shash_update" => {}
             Err(error) if is_general(&error) => return Err(refusal(&error)),
             Err(error) => self.troubles.push(match error.raw_os_error() {
                 Some(libc::ENOENT) => {
@@ -122,6 +139,7 @@ impl Counter {
         if let Some(traced) = &self.traced {
             all.retain(|(key, _)| key.context != program::PROCESS || traced.contains(&key.pid));
         }
+        drop_wrapped(&mut all);
         for (key, sum) in all.iter().filter(|(key, _)| key.context != INTERRUPT) {
             self.names.entry(key.pid).or_insert_with(|| text(&sum.name));
         }
@@ -176,8 +194,18 @@ impl Rows {
         };
         match *kind {
             Kind::Skcipher { encrypts } | Kind::Aead { encrypts } => {
-                let row = self.request(on_behalf, caller, key, encrypts);
-                count(&mut row.calls, &mut row.bytes, &mut row.sizes, key, sum);
+                let operation = match encrypts {
+                    true => Operation::Encrypt,
+                    false => Operation::Decrypt,
+                };
+                self.request(on_behalf, caller, operation, key, sum);
+            }
+            Kind::Ahash | Kind::Shash => {
+                // The request that led to it has been counted.
+                let is_part = caller::is_unknown_or_hash(caller.as_ref());
+                if !(*kind == Kind::Shash && is_part) && belongs_to_aes(key) {
+                    self.request(on_behalf, caller, Operation::Hash, key, sum);
+                }
             }
             // Other parts of the kernel copy, too.
             Kind::Copy if !caller::transfers(caller.as_ref()) => {}
@@ -205,17 +233,14 @@ impl Rows {
         &mut self,
         on_behalf: OnBehalf,
         caller: Option<Caller>,
+        operation: Operation,
         key: &Key,
-        encrypts: bool,
-    ) -> &mut Requests {
-        let operation = match encrypts {
-            true => Operation::Encrypt,
-            false => Operation::Decrypt,
-        };
+        sum: &Sum,
+    ) {
         let (driver, inside) = (text(&key.driver.concat()), key.mark != 0);
         let entry = caller::entry(caller.as_ref());
         let of = (on_behalf, entry, caller, driver, operation, inside);
-        self.requests.entry(of.clone()).or_insert_with(|| Requests {
+        let row = self.requests.entry(of.clone()).or_insert_with(|| Requests {
             on_behalf: of.0,
             entry: of.1,
             caller: of.2,
@@ -225,7 +250,8 @@ impl Rows {
             calls: 0,
             bytes: 0,
             sizes: Vec::new(),
-        })
+        });
+        count(&mut row.calls, &mut row.bytes, &mut row.sizes, key, sum);
     }
 
     fn counts(self, drivers: Option<Vec<Driver>>, troubles: Vec<String>) -> KernelCounts {
@@ -239,6 +265,34 @@ impl Rows {
             troubles,
         }
     }
+}
+
+/// Drops the requests by which the asynchronous interface of hashes serves one of the same driver.
+/// The call may be the last of a function, whose caller then seems to make it.
+fn drop_wrapped(all: &mut Vec<(Key, Sum)>) {
+    let kind = |key: &Key| PROBES.get(key.probe as usize).map(|(_, kind)| *kind);
+    let of = |key: &Key| (key.context, key.pid, key.driver);
+    let outer = all.iter().map(|(key, _)| key);
+    let outer = outer.filter(|key| kind(key) == Some(Kind::Ahash));
+    let outer: HashSet<_> = outer.map(of).collect();
+    all.retain(|(key, _)| {
+        kind(key) != Some(Kind::Shash) || key.mark == 0 || !outer.contains(&of(key))
+    });
+}
+
+/// The function that is called in kernels that have another one in their headers: before Linux 6.7,
+/// the update of a hash called that of its driver. This one serves all drivers but those that
+/// answer later.
+fn older(name: &str) -> Option<&'static str> {
+    (name == "crypto_ahash_update").then_some("shash_async_update")
+}
+
+/// Whether a hash computes AES or belongs to a mode of AES, or is part of a request that may be one
+/// of AES: HMAC in a mode for IPsec.
+fn belongs_to_aes(key: &Key) -> bool {
+    let driver = text(&key.driver.concat());
+    let is_known = |name: &&str| driver.contains(*name);
+    key.mark != 0 || ["aes", "ghash", "polyval"].iter().any(is_known)
 }
 
 /// The drivers that the kernel has selected, and those that served requests. They come by
@@ -326,6 +380,30 @@ fn refusal(error: &io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hash_that_serves_one_of_the_same_driver_is_no_request() {
+        let entry = |function: &str, driver: u8, mark| {
+            let probe = PROBES.iter().position(|(name, _)| *name == function);
+            let key = Key {
+                probe: probe.unwrap() as u32,
+                pid: 7,
+                mark,
+                driver: [[driver; 32]; 4],
+                ..Key::default()
+            };
+            (key, Sum::default())
+        };
+        let outer = entry("crypto_ahash_digest", 1, 0);
+        let (wrapped, alone) = (
+            entry("crypto_shash_digest", 1, 1),
+            entry("crypto_shash_digest", 1, 0),
+        );
+        let other = entry("crypto_shash_update", 2, 1);
+        let mut all = vec![outer, wrapped, alone, other];
+        drop_wrapped(&mut all);
+        assert_eq!(all, [outer, alone, other]);
+    }
 
     #[test]
     fn drivers_that_are_selected_and_executed() {

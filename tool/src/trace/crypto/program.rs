@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The BPF programs that the kernel runs at its own functions: at requests to encrypt or decrypt,
-//! at messages to and from sockets of AF_ALG, and where data is copied for them.
+//! The BPF programs that the kernel runs at its own functions: at requests to encrypt, decrypt or
+//! hash, at messages to and from sockets of AF_ALG, and where data is copied for them.
 
-use super::layout::{Layout, Request};
+use super::layout::{Hashes, Layout, Request};
 use crate::trace::bpf::assembler::*;
 
 /// An entry's key, as the program writes it.
@@ -57,6 +57,10 @@ pub enum Kind {
     Aead {
         encrypts: bool,
     },
+    /// Data for a hash, by the interface that may answer later.
+    Ahash,
+    /// Data for a hash, by the other interface. The functions of the first one call it, too.
+    Shash,
     /// Between a program's memory and the kernel's: the check before it (CONFIG_HARDENED_USERCOPY).
     /// The functions that copy may have no probes in many kernels.
     Copy,
@@ -66,7 +70,7 @@ pub enum Kind {
 }
 
 /// The functions of the kernel that are counted.
-pub const PROBES: [(&str, Kind); 7] = [
+pub const PROBES: [(&str, Kind); 13] = [
     ("crypto_skcipher_encrypt", Kind::Skcipher { encrypts: true }),
     (
         "crypto_skcipher_decrypt",
@@ -74,6 +78,12 @@ pub const PROBES: [(&str, Kind); 7] = [
     ),
     ("crypto_aead_encrypt", Kind::Aead { encrypts: true }),
     ("crypto_aead_decrypt", Kind::Aead { encrypts: false }),
+    ("crypto_ahash_update", Kind::Ahash),
+    ("crypto_ahash_finup", Kind::Ahash),
+    ("crypto_ahash_digest", Kind::Ahash),
+    ("crypto_shash_update", Kind::Shash),
+    ("crypto_shash_finup", Kind::Shash),
+    ("crypto_shash_digest", Kind::Shash),
     ("__check_object_size", Kind::Copy),
     ("security_socket_sendmsg", Kind::Message { is_sent: true }),
     ("security_socket_recvmsg", Kind::Message { is_sent: false }),
@@ -193,20 +203,45 @@ impl Assembler {
         self.argument_of_kernel(FIRST, 0);
         self.read(LENGTH, 4, FIRST, request.length);
         self.read(SECOND, 8, FIRST, request.transform);
+        self.driver(layout);
+        self.read(SECOND, 4, SECOND, request.more);
+        self.mark(extents);
+        self.latest(request, extents);
+    }
+
+    /// Writes the driver of the transform `SECOND` into the key.
+    fn driver(&mut self, layout: &Layout) {
         self.read(3, 8, SECOND, layout.algorithm);
         self.immediate(ADD, 3, layout.driver.into());
         self.address(1, DRIVER);
         self.immediate(MOVE, 2, DRIVER_SIZE);
         self.call(READ_KERNEL_TEXT);
-        self.read(SECOND, 4, SECOND, request.more);
-        self.nesting(request, extents);
+    }
+
+    /// Writes the driver of the hash into the key, and whether it is part of another request. Its
+    /// description is on the stack, or part of the memory of a driver.
+    fn hash(&mut self, layout: &Layout, hashes: Hashes, extents: i32) {
+        self.argument_of_kernel(LENGTH, 2);
+        self.immediate(LEFT, LENGTH, 32);
+        self.immediate(RIGHT, LENGTH, 32);
+        self.argument_of_kernel(FIRST, 0);
+        self.read(SECOND, 8, FIRST, hashes.handle);
+        self.immediate(ADD, SECOND, hashes.base.into());
+        self.driver(layout);
+        self.mark(extents);
+    }
+
+    /// Ends the program for checksums: file systems make many.
+    fn no_checksum(&mut self) {
+        self.load(LOAD32, 1, FRAME, DRIVER);
+        for name in [*b"crc3", *b"crct"] {
+            self.jump_to_end(EQUAL, 1, i32::from_le_bytes(name));
+        }
     }
 
     /// Marks a request that lies inside the latest one of this thread: a driver keeps the requests
-    /// that it makes itself behind the one that it serves. Any other is the latest from now on,
-    /// but for those that functions have on their stack for a moment. `FIRST` is the request,
-    /// `SECOND` the number of bytes behind it.
-    fn nesting(&mut self, request: Request, extents: i32) {
+    /// that it makes itself behind the one that it serves. `FIRST` is the request.
+    fn mark(&mut self, extents: i32) {
         self.look_up(extents, THREAD);
         let is_first = self.jump(EQUAL, 0, 0);
         self.load(LOAD64, 1, 0, 0);
@@ -214,10 +249,17 @@ impl Assembler {
         self.load(LOAD64, 1, 0, 8);
         let is_behind = self.jump_registers(AT_LEAST, FIRST, 1);
         self.put(STORE32_IMMEDIATE, FRAME, 0, MARK, 1);
-        let is_inside = self.jump(ALWAYS, 0, 0);
         self.here(is_first);
         self.here(is_before);
         self.here(is_behind);
+    }
+
+    /// A request that is not marked is the latest from now on, unless it is one of those that
+    /// functions have on their stack for a moment. `FIRST` is the request, `SECOND` the number of
+    /// bytes behind it.
+    fn latest(&mut self, request: Request, extents: i32) {
+        self.load(LOAD32, 1, FRAME, MARK);
+        let is_inside = self.jump(UNEQUAL, 1, 0);
         self.registers(MOVE, 1, FIRST);
         self.load(LOAD64, 2, CONTEXT, STACK_POINTER);
         self.registers(SUBTRACT, 1, 2);
@@ -270,8 +312,8 @@ impl Assembler {
     }
 }
 
-/// The program of the probe with this index.
-pub fn program(index: usize, setting: &Setting) -> Vec<Instruction> {
+/// The program of the probe with this index; None if the layout of its structures is not known.
+pub fn program(index: usize, setting: &Setting) -> Option<Vec<Instruction>> {
     let Setting {
         layout,
         sums,
@@ -297,6 +339,15 @@ pub fn program(index: usize, setting: &Setting) -> Vec<Instruction> {
     match kind {
         Kind::Skcipher { .. } => a.request(layout, layout.skcipher, *extents),
         Kind::Aead { .. } => a.request(layout, layout.aead, *extents),
+        Kind::Ahash => {
+            let hashes = layout.hashes?;
+            a.request(layout, hashes.ahash, *extents);
+            a.no_checksum();
+        }
+        Kind::Shash => {
+            a.hash(layout, layout.hashes?, *extents);
+            a.no_checksum();
+        }
         Kind::Copy => a.copy(),
         Kind::Message { is_sent } => a.message(layout, is_sent, *extents),
     }
@@ -307,7 +358,7 @@ pub fn program(index: usize, setting: &Setting) -> Vec<Instruction> {
         a.immediate(MOVE, 2, 16);
         a.call(CURRENT_NAME);
     });
-    a.finish()
+    Some(a.finish())
 }
 
 #[cfg(test)]
@@ -328,6 +379,16 @@ mod tests {
             size: 80,
             more: -4,
         },
+        hashes: Some(Hashes {
+            ahash: Request {
+                length: 48,
+                transform: 32,
+                size: 72,
+                more: -4,
+            },
+            handle: 0,
+            base: 8,
+        }),
         algorithm: 32,
         driver: 188,
         stack: 32,
@@ -366,7 +427,12 @@ mod tests {
             extents: EXTENTS,
             namespace: None,
         };
-        kernel.call(&program(index, &setting), arguments, POINTER, 0x1234);
+        kernel.call(
+            &program(index, &setting).unwrap(),
+            arguments,
+            POINTER,
+            0x1234,
+        );
     }
 
     fn request(kernel: &mut Machine, at: u64, length: u32) {
@@ -478,6 +544,38 @@ mod tests {
         assert_eq!(entries(&kernel), [([0x1234, 7, 7, 3, 0, 0], [1, 100])]);
     }
 
+    /// A hash whose description a driver keeps behind the request that it serves is marked, and
+    /// one on the stack is not. Checksums are not counted.
+    #[test]
+    fn requests_of_hashes() {
+        const HANDLE: u64 = TRANSFORM - 8;
+        let mut kernel = kernel();
+        kernel.store(REQUEST + 32, &TRANSFORM.to_le_bytes());
+        kernel.store(REQUEST + 48, &100u32.to_le_bytes());
+        kernel.store(TRANSFORM - 4, &50u32.to_le_bytes());
+        call(&mut kernel, "crypto_ahash_finup", [REQUEST, 0, 0]);
+        for descriptor in [REQUEST + 80, POINTER + 64] {
+            kernel.store(descriptor, &HANDLE.to_le_bytes());
+            // The length is an unsigned int, whose register may have more bits.
+            call(
+                &mut kernel,
+                "crypto_shash_update",
+                [descriptor, 0, 1 << 40 | 20],
+            );
+        }
+        kernel.store(ALGORITHM + 188, b"crc32c-intel\0");
+        call(&mut kernel, "crypto_shash_update", [POINTER + 64, 0, 20]);
+        call(&mut kernel, "crypto_ahash_finup", [REQUEST, 0, 0]);
+        assert_eq!(
+            entries(&kernel),
+            [
+                ([0x1234, 5, 7, 7, 0, 0], [1, 20]),
+                ([0x1234, 5, 7, 7, 0, 1], [1, 20]),
+                ([0x1234, 7, 7, 5, 0, 0], [1, 100]),
+            ]
+        );
+    }
+
     /// Copies count in threads that have sent a message to a socket of AF_ALG.
     #[test]
     fn messages_and_copies() {
@@ -506,11 +604,11 @@ mod tests {
         assert_eq!(
             entries(&kernel),
             [
-                ([0, 6, 7, 5, 0, 0], [1, 48]),
-                ([0, 6, 7, 5, 0, 1], [1, 48]),
-                ([0, 7, 7, 6, 0, 0], [1, 64]),
-                ([0x1234, 6, 7, 4, 0, 0], [1, 48]),
-                ([0x1234, 6, 7, 4, 0, 1], [1, 48]),
+                ([0, 6, 7, 11, 0, 0], [1, 48]),
+                ([0, 6, 7, 11, 0, 1], [1, 48]),
+                ([0, 7, 7, 12, 0, 0], [1, 64]),
+                ([0x1234, 6, 7, 10, 0, 0], [1, 48]),
+                ([0x1234, 6, 7, 10, 0, 1], [1, 48]),
             ]
         );
     }

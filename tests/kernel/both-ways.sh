@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+# The chart of `tenrounds trace --kernel` for a program that encrypts the same data in user space, by
+# our provider, and in the kernel, by AF_ALG: both ways stand beside each other, with the same bytes.
+# guest: plain
+# modules: aesni-intel algif_skcipher
+# programs: BUILD/dist/bin/tenrounds BUILD/dist/lib/ossl-modules/tenrounds.so
+# files: /usr/lib/x86_64-linux-gnu/libcrypto.so.3
+# shellcheck disable=SC2154 # $bin, $backend and $output come from run
+export TENROUNDS_MODULE=/bin/tenrounds.so XDG_CACHE_HOME=/tmp COLUMNS=200
+messages=600
+
+check 'the module loads' load
+check 'AF_ALG loads' modprobe algif_skcipher
+check 'both ways are traced' tenrounds trace --kernel --count --svg /tmp/flow.svg --output /tmp/text -- \
+    tenrounds run --count -- "$bin/both-ways" "$(driver cbc)" $messages
+quote /tmp/text
+sed 's/^/# svg /' /tmp/flow.svg
+
+# chart: prints the chart of the program.
+chart() { awk '/both-ways \([0-9]+\)  .*in user space/ { on = 1 } on && /^ *$/ { exit } on' /tmp/text; }
+bytes=$((messages * 16384))
+grouped=$(echo $bytes | sed -e ':a' -e 's/\([0-9]\)\([0-9][0-9][0-9]\)\($\|,\)/\1,\2\3/' -e 'ta')
+chart >/tmp/chart
+check 'the ways stand beside each other' grep -Eq '^ *both-ways \([0-9]+\) +both-ways \([0-9]+\), in user space$' /tmp/chart
+for words in \
+    "$messages messages sent, $grouped bytes" \
+    "$messages messages received" \
+    "copies in, $grouped bytes" \
+    "$(driver cbc) encrypts $messages requests, $grouped bytes" \
+    "no copy out" \
+    "EVP_EncryptUpdate aes-128-cbc: $messages calls, $grouped bytes" \
+    "libcrypto.so.3" \
+    "cbc_encrypt on aesni: $messages calls, $grouped bytes" \
+    "of its kernel time (" \
+    "AES: " \
+    "AES-NI 128"; do
+    check "the chart has '$words'" grep -qF "$words" /tmp/chart
+    check "the picture has '$words'" grep -qF "$words" /tmp/flow.svg
+done
+# Both ways have a share of the samples, and the box of the code is that of the provider.
+same 'both ways have a share of the time' "$(grep -o 'AES: [0-9.]* % of its time' /tmp/chart | wc -l)" 2
+check 'the provider ran' grep -Eq 'AES-NI 128.* in tenrounds\.so$' /tmp/chart
+# On a narrow terminal one stands below the other.
+check 'a narrow chart is written' env COLUMNS=100 tenrounds trace --kernel --output /tmp/text -- \
+    tenrounds run -- "$bin/both-ways" "$(driver cbc)" $messages
+check 'the first way stands alone' grep -Eq '^ *both-ways \([0-9]+\)$' /tmp/text
+check 'the module unloads' unload
