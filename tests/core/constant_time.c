@@ -106,46 +106,8 @@ static bool padded(const struct tr_backend *b, size_t len, bool is_secret, uint8
 
 /* ---- Authenticated modes: key, AAD and text are secret, IV and tag are not ---------------- */
 
-/*
- * Functions that call the backend `behind`, and mark public values with published(). SIV and
- * GCM-SIV derive their counter from the tag. The tag is public once computed, so a branch on the
- * counter is allowed. For SIV, publishing_ctr() marks the counter. For GCM-SIV, publishing_ecb()
- * marks the tag. The tag is the first block that is encrypted alone after the call of 4 or 6 blocks
- * that derives the message's keys. Both functions mark values only while the test seals.
- */
-static const struct tr_backend *behind;
-static bool sealing, tag_due;
-
-static void publishing_ctr(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                           size_t blocks, void *state)
-{
-    if (sealing)
-        published(state, TR_BLOCK);
-    tr_backend_doing(behind, TR_OP_CTR)->bulk[TR_OP_CTR](key, out, in, blocks, state);
-}
-
-static void publishing_ecb(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                           size_t blocks, void *state)
-{
-    const enum tr_op op = TR_OP_ECB_ENCRYPT;
-    tr_backend_doing(behind, op)->bulk[op](key, out, in, blocks, state);
-    if (sealing && tag_due && blocks == 1)
-        published(out, TR_BLOCK);
-    tag_due = blocks > 1;
-}
-
-static struct tr_backend publishing(const struct tr_backend *b, const struct aead *a)
-{
-    struct tr_backend front = *b;
-    behind = b;
-    /* Without functions for few blocks, every call goes through the bulk operations. */
-    memset(front.few, 0, sizeof(front.few));
-    if (strcmp(a->name, "SIV") == 0)
-        front.bulk[TR_OP_CTR] = publishing_ctr;
-    if (strcmp(a->name, "GCM-SIV") == 0)
-        front.bulk[TR_OP_ECB_ENCRYPT] = publishing_ecb;
-    return front;
-}
+/* SIV and GCM-SIV derive their first counter from the tag. The tag is public once it is computed
+ * (TR_PUBLISH in core/util.h), so a branch on the counter is allowed. */
 
 struct sealed {
     uint8_t key[64], iv[16], aad[40];
@@ -172,7 +134,6 @@ static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sea
 {
     const size_t half = a->unit == 0 ? 0 : m->n.text / 32 * 16;
     uint8_t tag[16];
-    sealing = true;
     bool good = a->start(s, m->iv, &m->n) == TR_OK && a->aad(s, m->aad, m->n.aad) == TR_OK &&
                 (half == 0 || a->crypt(s, false, m->ciphertext, m->text, half, m->tag) == TR_OK) &&
                 a->crypt(s, false, m->ciphertext + half, m->text + half, m->n.text - half,
@@ -180,7 +141,6 @@ static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sea
                 (a->end == NULL || a->end(s, false, m->tag, 16) == TR_OK);
     /* Also seals one-shot, which is separate code in GCM. */
     good &= a->whole(s, false, &m->n, m->iv, m->aad, m->plaintext, m->text, tag) == TR_OK;
-    sealing = false;
     published(m->tag, 16);
     published(m->ciphertext, m->n.text);
     published(tag, 16);
@@ -244,7 +204,6 @@ static unsigned watch_aead(const struct tr_backend *b, const struct aead *a, siz
                            size_t iv_len, size_t len, bool *right)
 {
     struct sealed m = sealed_of(key_len, iv_len, len), plain = m;
-    const struct tr_backend front = publishing(b, a);
     struct aead_state s;
     aside_begin();
     *right &= a->set_key(&s, b, plain.key, key_len) == TR_OK && seal_and_open(a, &s, &plain);
@@ -253,7 +212,7 @@ static unsigned watch_aead(const struct tr_backend *b, const struct aead *a, siz
     secret(m.key, sizeof(m.key));
     secret(m.aad, sizeof(m.aad));
     secret(m.text, sizeof(m.text));
-    *right &= a->set_key(&s, &front, m.key, key_len) == TR_OK && seal_and_open(a, &s, &m);
+    *right &= a->set_key(&s, b, m.key, key_len) == TR_OK && seal_and_open(a, &s, &m);
     const unsigned uses = uses_of_secrets() - before;
     published(m.text, sizeof(m.text));
     *right &= tap_same(m.ciphertext, plain.ciphertext, len) && tap_same(m.tag, plain.tag, 16);
@@ -318,7 +277,6 @@ __attribute__((noinline)) static uint64_t unwrap(struct wrapping *w, const uint8
                   : tr_kw_unwrap(&w->key, w->inverse, icv, w->out, w->wrapped, w->wrapped_len);
     const uint64_t path = path_so_far();
     published(status, sizeof(*status));
-    published(&w->out_len, sizeof(w->out_len));
     published(w->out, sizeof(w->out));
     return path;
 }
