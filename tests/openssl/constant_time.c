@@ -184,10 +184,10 @@ static void load_provider(void)
         ciphers[i] = EVP_CIPHER_fetch(library, kinds[i].name, "provider=tenrounds");
 }
 
+#ifdef WITH_ENGINE
 /* Loads the engine. The ciphers of the default provider only name the engine's. */
 static void load_engine(void)
 {
-#ifdef WITH_ENGINE
     const char *const file = getenv("TENROUNDS_ENGINE");
     ENGINE_load_dynamic();
     engine = ENGINE_by_id("dynamic");
@@ -199,8 +199,8 @@ static void load_engine(void)
     for (size_t i = 0; i < KINDS; i++)
         if (kinds[i].engine)
             ciphers[i] = EVP_CIPHER_fetch(NULL, kinds[i].name, NULL);
-#endif
 }
+#endif
 
 /* ---- MACs ----------------------------------------------------------------------------------- */
 
