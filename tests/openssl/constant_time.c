@@ -32,11 +32,16 @@
 #define AAD   21u
 #define SHORT 176u /* the length of messages in the modes that take whole blocks only */
 
-/* How a message is passed: in two parts of any length, in whole blocks, or at once. */
-enum shape { STREAM, BLOCKS, ONCE };
+/* How a message is passed: in two parts of any length, in whole blocks, at once, or as a record of
+ * TLS 1.2 (RFC 5288 and RFC 6655). */
+enum shape { STREAM, BLOCKS, ONCE, RECORD };
 
-/* What shows that a message is authentic: nothing, a tag, or its own redundancy (key wrap). */
-enum proof { NONE, TAGGED, WRAPPED, WRAPPED_PADDED };
+/* What shows that a message is authentic: nothing, a tag, its own redundancy (key wrap), or the tag
+ * at the end of a record. */
+enum proof { NONE, TAGGED, WRAPPED, WRAPPED_PADDED, IN_RECORD };
+
+#define EXPLICIT 8u /* bytes of the nonce that a record begins with */
+#define FIXED    4u /* bytes of the nonce before them */
 
 enum host { HOST_PROVIDER, HOST_ENGINE, HOST_PKCS11 };
 
@@ -64,6 +69,8 @@ static const struct kind kinds[] = {
     {"AES-256-GCM", 0x1087, 32, 12, STREAM, TAGGED, true, NULL},
     {"AES-128-CCM", 0x1088, 16, 12, ONCE, TAGGED, true, NULL},
     {"AES-256-CCM", 0x1088, 32, 12, ONCE, TAGGED, true, NULL},
+    {"AES-128-GCM", 0, 16, 12, RECORD, IN_RECORD, true, NULL},
+    {"AES-256-CCM", 0, 32, 12, RECORD, IN_RECORD, true, NULL},
     {"AES-128-CBC-CTS", 0, 16, 16, ONCE, NONE, false, "CS1"},
     {"AES-192-CBC-CTS", 0, 24, 16, ONCE, NONE, false, "CS2"},
     {"AES-256-CBC-CTS", 0x1089, 32, 16, ONCE, NONE, false, "CS3"},
@@ -140,10 +147,33 @@ static bool init_evp(EVP_CIPHER_CTX *ctx, const struct kind *k, bool encrypt, st
            EVP_CipherUpdate(ctx, NULL, &n, NULL, (int)m->len) == 1;
 }
 
+/* Seals or opens a record in place, in m->out. Its header is the AAD. */
+static bool record_evp(EVP_CIPHER_CTX *ctx, const struct kind *k, bool encrypt, struct message *m)
+{
+    uint8_t header[13] = {0, 0, 0, 0, 0, 0, 0, 1, 23, 3, 3, 0, (uint8_t)m->len};
+    const size_t whole = encrypt ? m->out_len : m->len;
+    bool good = set_evp(ctx, ciphers[k - kinds], NULL, NULL, encrypt);
+    if (is_ccm(k))
+        good = good && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, 12, NULL) == 1 &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, TAG, NULL) == 1 &&
+               set_evp(ctx, NULL, m->key, NULL, encrypt) &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_CCM_SET_IV_FIXED, FIXED, m->iv) == 1;
+    else
+        good = good && set_evp(ctx, NULL, m->key, NULL, encrypt) &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_IV_FIXED, -1, m->iv) == 1;
+    good = good && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_TLS1_AAD, sizeof(header), header) == TAG;
+    memcpy(m->out, m->in, m->len);
+    const int n = good ? EVP_Cipher(ctx, m->out, m->out, (unsigned)whole) : -1;
+    /* A provider returns the length of the record, and an engine that of the plaintext. */
+    return n >= 0 && ((size_t)n == whole || (!encrypt && (size_t)n == m->out_len - EXPLICIT));
+}
+
 static bool process_evp(EVP_CIPHER_CTX *ctx, const struct kind *k, bool encrypt, struct message *m)
 {
     const size_t first = k->shape == ONCE ? m->len : k->shape == BLOCKS ? 96 : 75;
     int n = 0, rest = 0, end = 0;
+    if (k->shape == RECORD)
+        return record_evp(ctx, k, encrypt, m);
     bool good = init_evp(ctx, k, encrypt, m);
     if (k->proof == TAGGED && !is_ccm(k) && !encrypt)
         good = good && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, TAG, m->tag) == 1;
@@ -333,14 +363,18 @@ static void load_p11(void)
 
 /* ---- The test ------------------------------------------------------------------------------- */
 
-static size_t wrapped(const struct kind *k, size_t len)
+/* The length of the output of encryption, without a tag that is passed apart. */
+static size_t sealed_len(const struct kind *k, size_t len)
 {
+    if (k->proof == IN_RECORD)
+        return len + TAG;
     return k->proof == WRAPPED || k->proof == WRAPPED_PADDED ? (len + 7) / 8 * 8 + 8 : len;
 }
 
 static void compose(struct message *m, size_t len)
 {
     memset(m, 0, sizeof(*m));
+    m->len = len;
     for (size_t i = 0; i < sizeof(m->key); i++)
         m->key[i] = (uint8_t)(3 * i + 1);
     for (size_t i = 0; i < sizeof(m->iv); i++)
@@ -349,7 +383,6 @@ static void compose(struct message *m, size_t len)
         m->in[i] = (uint8_t)(7 * i + 1);
     for (size_t i = 0; i < sizeof(m->aad); i++)
         m->aad[i] = (uint8_t)(11 * i + 1);
-    m->len = len;
 }
 
 static void hide(struct message *m, bool encrypt)
@@ -382,16 +415,21 @@ static size_t last_forged(const struct kind *k, const struct message *sealed)
     return k->proof != TAGGED ? sealed->len - 1 : strstr(k->name, "SIV") != NULL ? 8 : TAG - 1;
 }
 
+static size_t first_forged(const struct kind *k, const struct message *sealed)
+{
+    return k->proof == IN_RECORD ? sealed->len - TAG : 0;
+}
+
 static bool same_path_for_forgeries(const struct kind *k, crypt_fn *crypt,
                                     const struct message *sealed)
 {
     bool right = true;
     /* The first such calls may allocate memory that the next ones find. */
-    (void)forged(k, crypt, sealed, 7, &right);
+    (void)forged(k, crypt, sealed, first_forged(k, sealed), &right);
     again = true;
-    (void)forged(k, crypt, sealed, 7, &right);
-    (void)forged(k, crypt, sealed, 7, &right);
-    const uint64_t first = forged(k, crypt, sealed, 0, &right);
+    (void)forged(k, crypt, sealed, first_forged(k, sealed), &right);
+    (void)forged(k, crypt, sealed, first_forged(k, sealed), &right);
+    const uint64_t first = forged(k, crypt, sealed, first_forged(k, sealed), &right);
     const uint64_t last = forged(k, crypt, sealed, last_forged(k, sealed), &right);
     again = false;
     if (first != last)
@@ -406,7 +444,7 @@ static bool watched(const struct kind *k, crypt_fn *crypt)
     const size_t len = k->shape == BLOCKS || k->proof == WRAPPED ? SHORT : 203;
     compose(&plain, len);
     compose(&m, len);
-    plain.out_len = m.out_len = wrapped(k, len);
+    plain.out_len = m.out_len = sealed_len(k, len);
     /* Not between aside_begin() and aside_end(), because this call frees memory of the last one. */
     bool right = crypt(k, true, &plain);
     hide(&m, true);
@@ -421,7 +459,8 @@ static bool watched(const struct kind *k, crypt_fn *crypt)
     bool good = crypt(k, false, &m);
     published(&good, sizeof(good));
     published(&m, sizeof(m));
-    right &= good && memcmp(m.out, plain.in, plain.len) == 0;
+    const size_t begin = k->proof == IN_RECORD ? EXPLICIT : 0;
+    right &= good && memcmp(m.out + begin, plain.in + begin, plain.len - begin) == 0;
     return k->proof == NONE ? right : same_path_for_forgeries(k, crypt, &sealed) && right;
 }
 
