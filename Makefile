@@ -109,7 +109,7 @@ CONSTANT_TIME ?=
 .PHONY: constant-time
 constant-time:
 	@scripts/dependencies check
-	@scripts/compile $(BUILD)/c "tests/core/test-constant-time tests/openssl/openssl-tls-constant-time tests/openssl/openssl-constant-time tests/openssl/public/tenrounds.so" $(MESON_OPTIONS)
+	@scripts/compile $(BUILD)/c constant-time $(MESON_OPTIONS)
 	@scripts/constant-time $(BUILD) $(CONSTANT_TIME)
 
 # Needs an idle machine. The benchmark builds other libraries the first time. The quick one skips

@@ -49,7 +49,9 @@ __attribute__((format(printf, 1, 2))) static inline void tap_diag(const char *fo
 
 __attribute__((format(printf, 2, 3))) static inline bool tap_ok(bool good, const char *format, ...)
 {
-    char line[1024];
+    /* Zeros, because strlen() reads bytes after the text, where secrets may be that a checker
+     * follows (core/secrets.h). */
+    char line[1024] = "";
     va_list ap;
     va_start(ap, format);
     vsnprintf(line, sizeof(line), format, ap);

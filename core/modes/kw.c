@@ -142,9 +142,11 @@ enum tr_status tr_kwp_unwrap(const struct tr_aes_key *key, int inverse, const ui
     }
     int good = TR_PUBLIC(kwp_is_right(block, icv, out, room, &plaintext));
     tr_cleanse(block, sizeof(block));
-    if (good)
+    if (good) {
+        TR_PUBLISH(&plaintext, sizeof(plaintext)); /* the caller learns the length */
         *out_len = plaintext;
-    else
+    } else {
         tr_cleanse(out, room);
+    }
     return good ? TR_OK : TR_ERR_TAG;
 }

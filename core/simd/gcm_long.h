@@ -417,6 +417,11 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
     if (!decrypt) {
         struct factors f;
         prepare_powers(g, 1);
+        /* Keeps the powers in *g->prepared, which gcm_long() cleanses. Otherwise, gcc keeps them in
+         * registers, and spills some to stack that nobody cleanses. AVX-512 has registers for
+         * all. */
+        if (VBLOCKS < 4)
+            __asm__ volatile("" : : "r"(g->prepared) : "memory");
         UNROLL
         for (unsigned step = 0; step < GCM_STEPS; step++)
             hash_step(g, pending, step, &f);

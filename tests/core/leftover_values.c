@@ -2,8 +2,9 @@
 /*
  * Tests that calls leave no secret value on the stack. Where leftovers.c counts the bytes that
  * depend on the key, this test computes the secrets of a call, and searches the stack of the call
- * for them: keystream, plaintext of a decryption, the hash subkey, tag masks, whole tags of calls
- * that return less, tweaks, and round keys. The search looks for each half of a block, in both
+ * for them: keystream, plaintext of a decryption, the hash subkey and its powers, tag masks, whole
+ * tags of calls that return less, tweaks, the AES states that long calls keep in tables, and round
+ * keys. The search looks for each half of a block, in both
  * orders of its bytes, at every address. It also looks for the form that bitslice.c gives half a
  * block before it transposes bits.
  *
@@ -22,6 +23,8 @@
 #define _GNU_SOURCE
 #include "common.h"
 
+#include "modes/ghash.h"
+#include "reference.h"
 #include "util.h"
 
 #include <ucontext.h>
@@ -259,6 +262,34 @@ static void store_be(uint8_t p[4], size_t v)
         p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
+/* The states after two rounds of the first 256 counter blocks, which gcm_long.h keeps in a table,
+ * and what ctr_states.h keeps: their differences from the state of the first counter. */
+static void add_states(size_t key_len, unsigned counter)
+{
+    uint8_t block[16] = {0}, base[16];
+    struct reference_key key;
+    reference_expand(&key, raw, key_len);
+    memcpy(block, first_iv, 12);
+    memcpy(base, block, 16);
+    reference_two_rounds(&key, base);
+    for (unsigned i = 0; i < 256; i++, counter++) {
+        uint8_t state[16];
+        memcpy(state, block, 12);
+        store_be(state + 12, counter);
+        reference_two_rounds(&key, state);
+        add("AES state", state, 16);
+        tr_xor_block(state, state, base);
+        add("AES state", state, 16);
+    }
+}
+
+static void add_powers(void)
+{
+    const unsigned n = tr_ghash_powers_at(tr_ghash_published(&gcm.hash));
+    for (unsigned i = TR_GHASH_POWERS - n; i < TR_GHASH_POWERS; i++)
+        add("power of H", gcm.hash.power[i], 16);
+}
+
 static bool encrypted(const struct tr_aes_key *key, uint8_t block[16])
 {
     return tr_ecb_encrypt(key, block, block, 16) == TR_OK;
@@ -268,7 +299,8 @@ static bool encrypted(const struct tr_aes_key *key, uint8_t block[16])
 enum {
     STREAM = 1,  /* keystream: text XOR ciphertext */
     PLAIN = 2,   /* the plaintext */
-    GCM = 4,     /* the hash subkey, the encrypted J0, the whole tag, the last keystream block */
+    GCM = 4,     /* H and its powers, the encrypted J0, the whole tag, the last keystream block, and
+                  * the AES states of the first counters */
     CCM = 8,     /* the encrypted counter block 0, the last keystream block */
     OCB = 16,    /* L_*, L_$, L_0, Ktop, the offsets, and the keystream of the last bytes */
     CMAC = 32,   /* E(0), the subkeys, the whole tag */
@@ -276,7 +308,7 @@ enum {
     TWEAK = 128, /* the tweaks */
     SMALL = 256, /* keystream of CFB8, and of CFB1 at whole bytes */
     CFB = 512,   /* the last keystream block */
-    CTR = 1024,  /* the last keystream block */
+    CTR = 1024,  /* the last keystream block, and the AES states of the first counters */
     DECRYPTS = 2048, /* the call reads `sealed`, which the call before it wrote */
 };
 
@@ -305,6 +337,9 @@ static bool add_secrets(unsigned kinds)
         add("tag mask", mask, 16);
         add("uncut tag", whole + CUT, 10);
         add_xor("GHASH", whole, mask, 16);
+        add_states(4 * ((size_t)aes.rounds - 6), 2);
+        if (aes.backend->features & TR_FEATURE_CLMUL) /* others have tables there */
+            add_powers();
     }
     if (kinds & CCM) {
         mask[0] = last[0] = 2;
@@ -318,6 +353,7 @@ static bool add_secrets(unsigned kinds)
     if (kinds & CTR) {
         memcpy(last, first_iv, 12);
         store_be(last + 12, len / 16);
+        add_states(4 * ((size_t)aes.rounds - 6), 0);
     }
     if (kinds & (GCM | CCM | CTR)) { /* also of the bytes after the end of the text */
         right &= encrypted(&aes, last);

@@ -107,17 +107,27 @@ void reference_inv_mix_columns(uint8_t state[16])
     mix_columns(state, coefficients);
 }
 
-/* Cipher (section 5.1). */
-void reference_encrypt_block(const struct reference_key *key, uint8_t block[16])
+/* The first `rounds` rounds of Cipher (section 5.1). */
+static void encrypt_rounds(const struct reference_key *key, uint8_t block[16], unsigned rounds)
 {
     static const uint8_t coefficients[4] = {2, 3, 1, 1};
     add_round_key(key, 0, block);
-    for (unsigned round = 1; round <= key->rounds; round++) {
+    for (unsigned round = 1; round <= rounds; round++) {
         substitute_and_shift(block, false);
         if (round < key->rounds)
             mix_columns(block, coefficients);
         add_round_key(key, round, block);
     }
+}
+
+void reference_encrypt_block(const struct reference_key *key, uint8_t block[16])
+{
+    encrypt_rounds(key, block, key->rounds);
+}
+
+void reference_two_rounds(const struct reference_key *key, uint8_t block[16])
+{
+    encrypt_rounds(key, block, 2);
 }
 
 /* InvCipher (section 5.3). */

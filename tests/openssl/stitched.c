@@ -658,6 +658,28 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
     return good;
 }
 
+/* Whether tenrounds refuses to seal several records without output, input or bytes, with too small an
+ * output, and in another number of records. */
+static bool refuses_many(struct state *s, struct tap_random *random)
+{
+    static uint8_t text[4 * 4096], out[sizeof(text) + 4096];
+    bool good = true;
+    any_keys(s, random);
+    for (int i = 0; i < 5; i++) {
+        EVP_CIPHER_CTX *ctx = start(s, OURS, 1, 0);
+        EVP_CTRL_TLS1_1_MULTIBLOCK_PARAM param = {i == 0 ? NULL : out, i == 1 ? NULL : text,
+                                                  i == 2 ? 0 : sizeof(text), i == 3 ? 5 : 4};
+        const size_t room = i == 4 ? sizeof(text) - 1 : sizeof(out);
+        if (seal_many_by_params(ctx, &param, room) != 0) {
+            tap_diag("%s: several records were sealed with wrong parameters, case %d", s->name, i);
+            good = false;
+        }
+        EVP_CIPHER_CTX_free(ctx);
+        ERR_clear_error();
+    }
+    return good;
+}
+
 /* Compares the plans of both providers: the number of records and their total size. About
  * half of the AADs contain a length other than 0, which replaces `len`. Lengths below 4096 and
  * versions older than TLS 1.1 test the refusals of both providers. */
@@ -696,7 +718,7 @@ static bool all_many(const char *name, struct tap_random *random)
 {
     static const size_t fragments[] = {1024, 4096 - 512, 4096, 8192 - 1, 15872, 16384};
     struct state s = {.name = name};
-    bool good = true;
+    bool good = refuses_many(&s, random);
     for (unsigned i = 0; i < 6; i++)
         good = good && seals_many(&s, random, 4, fragments[i], false) &&
                seals_many(&s, random, 8, fragments[i], false) &&

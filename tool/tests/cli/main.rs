@@ -24,6 +24,7 @@ mod hints;
 mod json;
 mod kernel;
 mod machine;
+mod no_memory;
 mod output;
 mod picture;
 mod pseudo_terminal;
