@@ -150,9 +150,9 @@ TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
 /*
  * TR_PUBLIC(x) is x, an int that depends on secrets and is not secret itself, so code may branch on
  * it: whether a tag is right, how many bytes of padding there are, or whether two keys are equal.
- * With TR_TEST_PUBLIC, it tells the checker of a constant-time test (tests/core/secrets.h). Without,
- * it is nothing but x. TR_PUBLISH(p, len) does the same with the memory at p: a tag that is also the
- * message's first counter block, or the length of an unwrapped key.
+ * With TR_TEST_PUBLIC, it tells the checker of a constant-time test (tests/core/secrets.h).
+ * Without, it is nothing but x. TR_PUBLISH(p, len) does the same with the memory at p: a tag that
+ * is also the message's first counter block, or the length of an unwrapped key.
  */
 #ifdef TR_TEST_PUBLIC
 #    include <valgrind/memcheck.h>

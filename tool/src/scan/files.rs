@@ -9,17 +9,20 @@ use crate::root::Root;
 use crate::style::clean;
 use classify::{Module, Refusal};
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
+use nix::errno::Errno;
+use nix::fcntl::{openat2, OFlag, OpenHow, ResolveFlag, AT_FDCWD};
+use nix::sys::resource::{getrlimit, Resource};
+use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 use terminal::progress::Progress;
 
 /// A larger file is not read: the largest browsers have 300 MB.
 const LARGEST: u64 = 2 << 30;
 
-/// What of a file tells whether it is an ELF file, in whole pages.
+/// The bytes that tell whether a file is an ELF file, in whole pages.
 const BEGINNING: i64 = 4096;
 
 /// What became of a file.
@@ -81,6 +84,9 @@ pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<Stri
 fn outcomes(queue: &Queue, end: Option<Instant>) -> Vec<(Target, Outcome)> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let progress = Progress::new(queue.files(), "files");
+    // The files that a thread has open at once. Half of the descriptors are for everything else.
+    let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(256, |(soft, _)| soft);
+    let most = (usize::try_from(limit).unwrap_or(usize::MAX) / 2 / threads).max(1);
     let work = || {
         let mut done = Vec::new();
         // Reused, because fresh memory costs more than reading into it.
@@ -89,16 +95,21 @@ fn outcomes(queue: &Queue, end: Option<Instant>) -> Vec<(Target, Outcome)> {
         while let Some(work) = queue.next(end) {
             match work {
                 Work::Directory(directory) => progress.more(queue.search(directory)),
-                Work::Files(files) => {
-                    // All of them first, so that the disk has several reads to do at once.
-                    let opened: Vec<_> = files.iter().map(|target| opener.open(target)).collect();
-                    for (target, file) in files.into_iter().zip(opened) {
-                        let outcome = look(file, &mut buffer);
-                        let is_other = matches!(outcome, Outcome::Refused(Refusal::NoElf));
-                        if !is_other || target.origin == Origin::Named {
-                            done.push((target, outcome));
+                Work::Files(mut files) => {
+                    while !files.is_empty() {
+                        let rest = files.split_off(files.len().min(most));
+                        // All of them first, so that the disk has several reads to do at once.
+                        let opened: Vec<_> =
+                            files.iter().map(|target| opener.open(target)).collect();
+                        for (target, file) in files.into_iter().zip(opened) {
+                            let outcome = look(file, &mut buffer);
+                            let is_other = matches!(outcome, Outcome::Refused(Refusal::NoElf));
+                            if !is_other || target.origin == Origin::Named {
+                                done.push((target, outcome));
+                            }
+                            progress.step();
                         }
-                        progress.step();
+                        files = rest;
                     }
                 }
             }
@@ -144,7 +155,7 @@ fn read(mut file: File, buffer: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
     let meta = file.metadata()?;
     let refused = |why: String| Err(Error::new(ErrorKind::InvalidData, why));
     if !meta.is_file() {
-        return refused("no regular file".to_owned());
+        return refused("is not a regular file".to_owned());
     }
     if meta.len() > LARGEST {
         let most = LARGEST >> 30;
@@ -171,24 +182,27 @@ impl Opener {
     }
 
     /// Opens a target. A file that a directory names is opened at once, because its kind is known.
-    /// Should it have been replaced, a symbolic link is not followed, and a pipe does not block.
+    /// It may have been replaced: no symbolic link in its path is followed, for that could lead to a
+    /// device, and a pipe does not block. Where that is refused, the file's kind is looked at first.
     fn opened(&mut self, target: &Target) -> std::io::Result<File> {
+        let careful = || Root::machine().open(&target.at);
         if target.origin != Origin::Directory {
-            return Root::machine().open(&target.at);
+            return careful();
         }
         let open = |flags| {
-            let flags = flags | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-            let mut options = OpenOptions::new();
-            options.read(true).custom_flags(flags).open(&target.at)
+            let flags = flags | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+            let how = OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+            openat2(AT_FDCWD, &target.at, how).map(File::from)
         };
         // Otherwise the first scan of a day would change the inodes of all files.
         if !self.is_refused {
-            match open(libc::O_NOATIME) {
-                Err(error) if error.raw_os_error() == Some(libc::EPERM) => self.is_refused = true,
-                other => return other,
+            match open(OFlag::O_NOATIME) {
+                Err(Errno::EPERM) => self.is_refused = true,
+                Ok(file) => return Ok(file),
+                Err(_) => return careful(),
             }
         }
-        open(0)
+        open(OFlag::empty()).or_else(|_| careful())
     }
 }
 
