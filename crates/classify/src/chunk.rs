@@ -44,6 +44,15 @@ pub struct Stretch<'d> {
     pub bounds: Bounds,
 }
 
+/// A text in a table of strings. A table without ends of texts must not make every symbol's name as
+/// long as the table, so the longest names are dropped.
+pub fn text_at(strings: &[u8], offset: u32) -> Option<&[u8]> {
+    const LONGEST: usize = 1024;
+    let rest = strings.get(offset as usize..)?;
+    let rest = &rest[..rest.len().min(LONGEST)];
+    Some(&rest[..memchr::memchr(0, rest)?])
+}
+
 impl Stretch<'_> {
     /// The function that this stretch is. If its bounds are unknown, its address is that of its
     /// first cryptographic instruction.

@@ -2,8 +2,7 @@
 //! The functions of a Go program by its table for tracebacks, which stripped programs keep. The
 //! layout is that of `pcHeader` in Go's runtime/symtab.go, since Go 1.18.
 
-use crate::chunk::{Bounds, Known};
-use crate::image::text_at;
+use crate::chunk::{text_at, Bounds, Known};
 
 /// Go 1.18, and Go 1.20 to 1.26.
 const MAGIC: [u32; 2] = [0xffff_fff0, 0xffff_fff1];

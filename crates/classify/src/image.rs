@@ -2,7 +2,7 @@
 //! The parts of an ELF file that matter here: code, read-only data, and the bounds of functions.
 //! The file is untrusted: parts outside the file and parts that overlap are errors.
 
-use crate::chunk::{Bounds, Chunk, Known};
+use crate::chunk::{text_at, Bounds, Chunk, Known};
 use crate::library::{self, Evidence};
 use crate::{go, unwind, Refusal};
 use object::elf::{
@@ -88,15 +88,6 @@ fn look<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Image<'_>, Re
     });
     known.dedup_by_key(|known| known.range.start);
     Ok(image)
-}
-
-/// A text in a table of strings. A table without ends of texts must not make every symbol's name as
-/// long as the table, so the longest names are dropped.
-pub fn text_at(strings: &[u8], offset: u32) -> Option<&[u8]> {
-    const LONGEST: usize = 1024;
-    let rest = strings.get(offset as usize..)?;
-    let rest = &rest[..rest.len().min(LONGEST)];
-    Some(&rest[..memchr::memchr(0, rest)?])
 }
 
 fn outside<E>(_: E) -> Refusal {
