@@ -7,6 +7,10 @@
 
 #define TR_INLINE static inline __attribute__((always_inline))
 
+/* Places a function at the start of a cache line. A call of few blocks takes up to 7 % longer
+ * elsewhere, because fetching its instructions bounds it (Zen 4). */
+#define TR_AT_LINE __attribute__((aligned(64)))
+
 /* tr_cleanse(), inline, for buffers on the stack and in messages. It uses 16-byte stores, because a
  * libc's memset() or the compiler's REP STOS would take longer than encrypting a block. It clobbers
  * only the cleansed bytes, so that other values stay in registers. */
@@ -54,7 +58,10 @@ TR_INLINE int tr_partial_overlap(const uint8_t *out, const uint8_t *in, size_t l
     /* Tests -len < ahead < len. If size_t has 64 bits, 2 len cannot overflow, so one comparison
      * suffices. */
     int near = sizeof(len) == 8 ? ahead + len - 1 < 2 * len - 1 : ahead < len || 0 - ahead < len;
-    return len != 0 && __builtin_expect(near, 0) && ahead != 0;
+    /* As one expression with &&, gcc 12 compiles a jump that calls with far buffers take. */
+    if (__builtin_expect(!near, 1))
+        return 0;
+    return len != 0 && ahead != 0;
 }
 
 TR_INLINE uint64_t tr_load64_be(const uint8_t *p)

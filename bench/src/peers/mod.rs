@@ -4,7 +4,7 @@
 //! before.
 
 mod aws_lc;
-mod call;
+pub mod call;
 mod graviola;
 mod ipsec_mb;
 mod libgcrypt;
