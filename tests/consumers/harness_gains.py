@@ -195,9 +195,11 @@ class Command:
         self.window("plain", sampler.command(argv))
 
     def counted(self):
+        """Runs it once more, counted. Returns the bytes of what was counted."""
         if self.before:
             self.before("ours")
         self.gain.consumer.run("ours", self.argv, limit=600, env={**self.gain.consumer.environment, **self.env})
+        return self.size
 
     def renew(self):
         pass  # each window is a new process
@@ -214,6 +216,7 @@ class Server:
 
     def __init__(self, serve, load, renewed=False):
         self.serve, self.load, self.renewed = serve, load, renewed
+        self.served = 0  # by servers on our side, in bytes
 
     def open(self, gain):
         self.gain = gain
@@ -223,13 +226,15 @@ class Server:
         if self.renewed:
             self.close()
             self.open(self.gain)
-            for _, state in self.running.values():
-                self.load(state)
+            for side, (_, state) in self.running.items():
+                size = self.load(state)
+                self.served += size if side == "ours" else 0
 
     def window(self, side):
         process, state = self.running[side]
         before = cpu_of_tree(process.pid)
         size = self.load(state)
+        self.served += size if side == "ours" else 0
         return cpu_of_tree(process.pid) - before, size
 
     def sampled(self, sampler):
@@ -240,7 +245,7 @@ class Server:
         sampler.detach()
 
     def counted(self):
-        pass  # the server on our side was counted all the time
+        return self.served  # the server on our side was counted all the time
 
     def close(self):
         for process, _ in self.running.values():
@@ -274,19 +279,17 @@ class Gain:
 
     def small(self, subject):
         subject.open(self)
-        size = 0
         for side in SIDES:
-            size = subject.window(side)[1]
-        subject.counted()
+            subject.window(side)
+        counted = subject.counted()
         subject.close()
-        return self.consumer.demand(self.cipher, int(size * self.least))
+        return self.consumer.demand(self.cipher, int(counted * self.least))
 
     def measure(self, subject):
         for program, package in (("perf", "linux-perf"), ("objdump", "binutils")):
             check(shutil.which(program), f"measuring needs {program} (package {package})")
         subject.open(self)
         costs = {side: [] for side in SIDES}
-        total = 0
         for at in range(ROUNDS + 1):
             if at:
                 subject.renew()
@@ -294,16 +297,15 @@ class Gain:
                 seconds, size = subject.window(side)
                 if at:  # the first pair warms up
                     costs[side].append(seconds / (size / 1e9))
-                total += size if side == "ours" else 0
             if sys.stderr.isatty():
                 print(f"\r{at} of {ROUNDS}", end="\r", file=sys.stderr)
         sampler = self.sampler(self.consumer)
         subject.sampled(sampler)
         share, samples = sampler.share()
-        subject.counted()
+        counted = subject.counted()
         subject.close()
         executed = self.consumer.executed(OPERATIONS[next(m for m in OPERATIONS if m in self.cipher.split("-"))])
-        check(executed >= size * self.least, f"our code did {executed} bytes of {size}")
+        check(executed >= counted * self.least, f"our code did {executed} bytes of {counted}")
         row = self.row(costs, share, samples, executed, size)
         if ROWS:
             with open(ROWS, "a") as file:

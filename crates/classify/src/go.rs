@@ -4,7 +4,7 @@
 
 use crate::chunk::{text_at, Bounds, Known};
 
-/// Go 1.18, and Go 1.20 to 1.26.
+/// Go 1.18 and 1.19, and Go 1.20 to 1.26.
 const MAGIC: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
 
 /// The functions in a section .gopclntab, with their names. None where the linker left the address
