@@ -8,10 +8,10 @@ use super::{Entry, Holds, Scan, Trouble};
 use crate::root::Root;
 use crate::style::clean;
 use classify::{Module, Refusal};
-use std::collections::HashSet;
 use nix::errno::Errno;
 use nix::fcntl::{openat2, OFlag, OpenHow, ResolveFlag, AT_FDCWD};
 use nix::sys::resource::{getrlimit, Resource};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
 use std::os::fd::AsRawFd;
@@ -182,8 +182,9 @@ impl Opener {
     }
 
     /// Opens a target. A file that a directory names is opened at once, because its kind is known.
-    /// It may have been replaced: no symbolic link in its path is followed, for that could lead to a
-    /// device, and a pipe does not block. Where that is refused, the file's kind is looked at first.
+    /// It may have been replaced: no symbolic link in its path is followed, for that could lead to
+    /// a device, and a pipe does not block. Where that is refused, the file's kind is looked at
+    /// first.
     fn opened(&mut self, target: &Target) -> std::io::Result<File> {
         let careful = || Root::machine().open(&target.at);
         if target.origin != Origin::Directory {
@@ -191,7 +192,9 @@ impl Opener {
         }
         let open = |flags| {
             let flags = flags | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-            let how = OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+            let how = OpenHow::new()
+                .flags(flags)
+                .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
             openat2(AT_FDCWD, &target.at, how).map(File::from)
         };
         // Otherwise the first scan of a day would change the inodes of all files.

@@ -203,7 +203,7 @@ mod tests {
     fn the_largest_gain_comes_first() {
         let row = |program: &str, ratio: f64| {
             format!(
-                r#"{{"program": "{program}", "workload": "w", "ratio": {{"median": {ratio}}}, "allowed": 1.5}}"#
+                r#"{{"program": "{program}", "version": "1", "workload": "w", "ratio": {{"median": {ratio}}}, "allowed": 1.5}}"#
             )
         };
         let gains = of(&[row("small", 0.97), row("large", 1.62)].join(",")).unwrap();
@@ -220,10 +220,11 @@ mod tests {
     fn a_row_without_a_limit_has_no_mark() {
         let row = |allowed: &str| {
             let row = format!(
-                r#"{{"program": "p", "workload": "w", "ratio": {{"median": 1.5}}, "allowed": {allowed}}}"#
+                r#"{{"program": "p", "version": "1.0, OpenSSL 4.0.3", "workload": "w", "ratio": {{"median": 1.5}}, "allowed": {allowed}}}"#
             );
             of(&row).unwrap().draw(&THEMES[0])
         };
+        assert!(row("null").contains("p, OpenSSL 4.0.3: w"));
         assert_eq!(
             row("1.4").matches("<polyline").count(),
             row("null").matches("<polyline").count() + 1
