@@ -46,6 +46,17 @@ impl Memory {
             false => &self.pids,
         }
     }
+
+    /// Those that share it, without the tool that tries what it sets, unless there is no other.
+    fn commands(&self, names: &HashMap<u32, String>) -> Vec<u32> {
+        let all = self.sharing().iter().copied();
+        let is_tool = |pid: &u32| names.get(pid).is_some_and(|name| name == "tenrounds");
+        let (tools, others): (Vec<_>, Vec<_>) = all.partition(is_tool);
+        match others.is_empty() {
+            true => tools,
+            false => others,
+        }
+    }
 }
 
 impl Ours {
@@ -176,9 +187,12 @@ impl Ours {
     pub fn rows(&self, names: &HashMap<u32, String>) -> Vec<Executed> {
         let mut rows = Vec::new();
         for memory in &self.memories {
-            let sharing = memory.sharing();
+            let sharing = memory.commands(names);
             // The command is the last child of `run --count`.
-            let pid = memory.pids.first().or(sharing.last());
+            let pid = match memory.pids.is_empty() {
+                true => sharing.last(),
+                false => sharing.first(),
+            };
             let (Some(pid), Some(counters)) = (pid, &memory.executed) else {
                 continue;
             };
@@ -228,6 +242,12 @@ mod tests {
         let pids: Vec<_> = ours.memories.iter().map(super::Memory::sharing).collect();
         assert_eq!(pids, [&BTreeSet::from([first, second])]);
         assert!(!ours.is_empty());
+        // The tool is the command only if there is no other.
+        let named = |pid: u32, name: &str| (pid, name.to_owned());
+        let tool = HashMap::from([named(first, "tenrounds")]);
+        assert_eq!(ours.memories[0].commands(&tool), [second]);
+        let both = HashMap::from([named(first, "tenrounds"), named(second, "tenrounds")]);
+        assert_eq!(ours.memories[0].commands(&both).len(), 2);
         // One that was seen counts alone.
         ours.memories[0].pids.insert(stranger);
         let third = ended();
