@@ -20,7 +20,7 @@ import javax.crypto.spec.SecretKeySpec;
  *
  * <pre>
  * java JavaSpeed.java warm ROUNDS NAME=CONFIG[:PIN]...   one line a figure: row, bytes, name, ns of each round
- * java JavaSpeed.java cold NAME=CONFIG                   the milliseconds of 100 messages of 1 MiB by AES-128-GCM
+ * java JavaSpeed.java cold BYTES COUNT NAME=CONFIG       the milliseconds of COUNT messages of BYTES by AES-128-GCM
  * </pre>
  *
  * NAME=java is SunJCE; the other names have a configuration of SunPKCS11. A message is init and doFinal with a key that
@@ -155,11 +155,12 @@ public class JavaSpeed {
     }
 
     static void cold(String[] words) throws Exception {
-        String[] pair = words[1].split("=", 2);
+        int bytes = Integer.parseInt(words[1]), count = Integer.parseInt(words[2]);
+        String[] pair = words[3].split("=", 2);
         long begin = System.nanoTime();
         Provider provider = provider(pair[0], pair.length == 2 ? pair[1] : "");
-        Subject subject = new Subject(pair[0], provider, Row.GCM, 1 << 20);
-        for (int i = 0; i < 100; i++)
+        Subject subject = new Subject(pair[0], provider, Row.GCM, bytes);
+        for (int i = 0; i < count; i++)
             subject.message();
         System.out.println((System.nanoTime() - begin) / 1000000.0);
     }

@@ -237,6 +237,77 @@ static const struct algorithm xts = {"XTS", xts_seal, xts_open},
                               cbc_pkcs7 = {"CBC with padding", cbc_seal, cbc_open},
                               cmac = {"CMAC", cmac_sign, NULL};
 
+/* ---- CBC with ciphertext stealing ----------------------------------------------------------- */
+
+/* Whether the form has the last two blocks of CS1 in the other order (SP 800-38A addendum). */
+static bool swaps(enum tr_cts form, size_t len)
+{
+    return form == TR_CS3 || (form == TR_CS2 && len % 16 != 0);
+}
+
+/* Copies a ciphertext of CS3 and reorders the copy as `form` demands. CS3 ends with the last full
+ * block, then the partial or else the second-to-last one. */
+static void from_cs3(enum tr_cts form, uint8_t *out, const uint8_t *cs3, size_t len)
+{
+    const size_t part = len % 16 == 0 ? 16 : len % 16, start = len - 16 - part;
+    memcpy(out, cs3, len);
+    if (!swaps(form, len)) {
+        memcpy(out + start, cs3 + start + 16, part);
+        memcpy(out + start + part, cs3 + start, 16);
+    }
+}
+
+/* Encrypts. A ciphertext that is right for the form is given in the order of CS3, as in the file;
+ * a wrong one is inverted, so that it cannot be taken for it. */
+static enum tr_status cts_seal(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r, enum tr_cts form)
+{
+    struct tr_aes_key key;
+    uint8_t iv[16], expected[CASE_MAX_BYTES];
+    enum tr_status status = tr_aes_set_key(&key, b, c->key.data, c->key.len);
+    memcpy(iv, c->iv.data, 16);
+    r->len = c->pt.len;
+    if (status == TR_OK)
+        status = tr_cbc_cts_encrypt(&key, form, iv, r->text, c->pt.data, c->pt.len);
+    from_cs3(form, expected, c->ct.data, c->ct.len);
+    const bool good = tap_same(r->text, expected, c->ct.len);
+    for (size_t i = 0; i < c->ct.len; i++)
+        r->text[i] = good ? c->ct.data[i] : (uint8_t)~c->ct.data[i];
+    return status;
+}
+
+static enum tr_status cts_open(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r, enum tr_cts form)
+{
+    struct tr_aes_key key;
+    uint8_t iv[16], text[CASE_MAX_BYTES];
+    const enum tr_status status = tr_aes_set_key(&key, b, c->key.data, c->key.len);
+    memcpy(iv, c->iv.data, 16);
+    from_cs3(form, text, c->ct.data, c->ct.len);
+    r->len = c->ct.len;
+    return status != TR_OK ? status
+                           : tr_cbc_cts_decrypt(&key, form, iv, r->text, text, c->ct.len);
+}
+
+#define CTS(name, form)                                                                            \
+    static enum tr_status name##_seal(const struct tr_backend *b, const struct test_case *c,       \
+                                      struct result *r)                                            \
+    {                                                                                              \
+        return cts_seal(b, c, r, form);                                                            \
+    }                                                                                              \
+    static enum tr_status name##_open(const struct tr_backend *b, const struct test_case *c,       \
+                                      struct result *r)                                            \
+    {                                                                                              \
+        return cts_open(b, c, r, form);                                                            \
+    }
+CTS(cs1, TR_CS1)
+CTS(cs2, TR_CS2)
+CTS(cs3, TR_CS3)
+
+static const struct algorithm cbc_cs1 = {"CBC-CS1", cs1_seal, cs1_open},
+                              cbc_cs2 = {"CBC-CS2", cs2_seal, cs2_open},
+                              cbc_cs3 = {"CBC-CS3", cs3_seal, cs3_open};
+
 /* ---- Key wrap ------------------------------------------------------------------------------- */
 
 static enum tr_status wrap(const struct tr_backend *b, const struct test_case *c, struct result *r,
@@ -333,6 +404,9 @@ static const struct vector_file {
     {&xts, "cavp/xts/XTSGenAES256-number.txt", {600, 0, 400}},
     {&xts, "wycheproof/aes_xts.txt", {82, 41}},
     {&cbc_pkcs7, "wycheproof/aes_cbc_pkcs5.txt", {72, 144}},
+    {&cbc_cs1, "rfc3962/cts.txt", {6}},
+    {&cbc_cs2, "rfc3962/cts.txt", {6}},
+    {&cbc_cs3, "rfc3962/cts.txt", {6}},
     {&cmac, "sp800-38b/cmac-128.txt", {4}},
     {&cmac, "sp800-38b/cmac-192.txt", {4}},
     {&cmac, "sp800-38b/cmac-256.txt", {4}},
