@@ -9,6 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Once;
 use std::time::Duration;
 
 pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
@@ -132,6 +133,15 @@ impl Place {
         let name = format!("cli-{}-{number}", std::process::id());
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&dir).unwrap();
+        // A shell without job control lets its background jobs ignore these two, and what the tests
+        // start would inherit that.
+        static HEED: Once = Once::new();
+        HEED.call_once(|| {
+            for signal in [libc::SIGINT, libc::SIGQUIT] {
+                // SAFETY: SIG_DFL installs no handler.
+                unsafe { libc::signal(signal, libc::SIG_DFL) };
+            }
+        });
         Place(dir)
     }
 
