@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The core's environment in the Linux kernel, included by core/dispatch/env.h. This file includes
- * no header. Of the kernel's headers, the core includes only those for types (kernel/include). So
- * the kernel's names cannot collide with the core's.
+ * no header. The core includes only the kernel's headers for types, through kernel/include. So the
+ * kernel's names cannot collide with the core's.
  *
  * Vector registers belong to the task until kernel_fpu_begin(). From then until kernel_fpu_end(),
  * no other task runs on that processor, and interrupts may not use the registers. The module

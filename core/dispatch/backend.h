@@ -27,8 +27,8 @@
 #else
 #    define TR_WIDE_BITSLICE 0
 #endif
-/* Clang before 17 rejects the instructions of an extension that only a function's target attribute
- * enables. */
+/* If only a function's target attribute enables an extension, clang before 17 rejects the
+ * extension's instructions. */
 #if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&                           \
     (!defined(__clang__) || __clang_major__ >= 17)
 #    define TR_ARM64 1
@@ -132,10 +132,10 @@ typedef enum tr_status tr_xts_unit_fn(const struct tr_xts_key *x, const uint8_t 
                                       uint8_t *out, const uint8_t *in, size_t len);
 
 /*
- * Decrypts the last two blocks of a message of CBC with ciphertext stealing, 16 + `last` bytes,
- * where `last` is 1 to 16. Updates `iv`. The message has only the first `last` bytes of one of the
- * two ciphertext blocks, the cut block. If `cut_first` is set, the cut block comes first (CS1),
- * else the full block (CS2, CS3).
+ * Decrypts the last 16 + `last` bytes of a CBC message with ciphertext stealing, where `last` is 1
+ * to 16. Updates `iv`. These bytes are a full ciphertext block and the first `last` bytes of
+ * another, the cut block. If `cut_first` is set, the cut block comes first (CS1), else the full
+ * block (CS2, CS3).
  */
 typedef void tr_cts_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK], uint8_t *out,
                        const uint8_t *in, size_t last, int cut_first);

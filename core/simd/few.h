@@ -4,7 +4,7 @@
  *
  * The bound is the number of instructions and taken jumps of a whole call, from the public function
  * on (such as tr_ecb_encrypt()). With AES-128, one block needs only 5 issue slots on each of Zen
- * 4's two AES ports. So if successive calls overlap, call overhead dominates. The code therefore
+ * 4's two AES ports. Call overhead therefore dominates when successive calls overlap. The code
  * pushes no registers and has no loops. Round keys are memory operands where the backend has AVX.
  * Back-to-back calls of ECB take 11 cycles for one block. Four blocks take 21 cycles, of which AES
  * takes 20 (Zen 4, AES-128; docs/tuning/parallel.md). A call whose input is the previous call's

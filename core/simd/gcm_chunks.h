@@ -32,12 +32,12 @@ _Static_assert(SEAL_CHUNKS_MAX <= 254 && OPEN_CHUNKS_MAX <= 254,
 
 /*
  * Whether to seal or open a message of `blocks` blocks in chunks. Messages above 512 bytes need
- * more than one reduction with or without chunks. On Zen 4 and Zen 5, chunks make these messages up
- * to 1.23 times as fast (docs/tuning/gcm.md). On the same processors, chunks seal messages of 400
- * to 512 bytes up to 6 % slower, and open them up to 10 % slower. On Emerald Rapids, carry-less
- * multiplications have a separate port. A prototype of the chunks sealed 512 bytes 1.25 times as
- * fast there. Up to 512 bytes, the code therefore uses chunks only to seal, and only on processors
- * with such a port.
+ * more than one reduction with or without chunks. On Zen 4 and Zen 5, these messages are up to
+ * 1.23 times as fast with chunks (docs/tuning/gcm.md). On the same processors, chunks seal messages
+ * of 400 to 512 bytes up to 6 % slower, and open them up to 10 % slower. On Emerald Rapids,
+ * carry-less multiplications have a separate port. A prototype of the chunks sealed 512 bytes 1.25
+ * times as fast there. Up to 512 bytes, the code therefore uses chunks only to seal, and only on
+ * processors with such a port.
  */
 TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int decrypt)
 {
@@ -207,9 +207,9 @@ static NOT_INLINE TR_TARGET void chunks_seal(const struct tr_aes_key *key, uint8
     struct chunks s = chunks_start(key, out, in, m);
     const B lengths = gcm_lengths(m);
     V c[CHUNK];
-    /* The AAD is multiplied by H^n. Here n is the number of blocks in the first reduction, which
-     * covers the AAD and the first chunk. A message of at most two chunks has only one reduction,
-     * for AAD, data and lengths. */
+    /* The AAD is multiplied by H^n, where n is the number of blocks in the first reduction. In a
+     * message of at most two chunks, the only reduction covers AAD, data and lengths. In a longer
+     * one, the first reduction covers the AAD and the first chunk. */
     chunks_add(&s.g, b_byteswap(b_load_bytes(m->aad, (size_t)m->aad_len)),
                s.left <= 2 * CHUNK_BYTES ? (s.left + TR_BLOCK - 1) / TR_BLOCK + 2
                                          : CHUNK_BLOCKS + 1);

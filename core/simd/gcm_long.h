@@ -50,13 +50,13 @@
 #    define GCM_PAIRS           (IN_FLIGHT / 2)
 #    define GCM_PERIOD          256u /* the number of blocks whose states the table stores */
 #    define GCM_MAX_ROUNDS      14u
-/* The largest first counter of a call, modulo GROUP, with which gcm_long() works. With the table,
+/* gcm_long() needs a call's first counter, modulo GROUP, to be at most this value. With the table,
  * the first counter modulo 256 must also be at most this value. With the table and VBLOCKS == 1,
  * the first counter must also be an even number. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
-/* The number of vectors, from a group's first one on, whose counters differ only in the low bits,
- * which hold the counter modulo GROUP. This is true only if the call's first counter modulo GROUP
- * is at most GCM_MAX_FIRST_COUNT. */
+/* The number of vectors at the start of each group whose counters differ only in their low bits
+ * (the counter modulo GROUP). This is true only if the call's first counter modulo GROUP is at most
+ * GCM_MAX_FIRST_COUNT. */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
 /* The shortest call, in blocks, that is faster with gcm_long(), and the shortest that is faster
  * with the table of states. */
@@ -272,7 +272,7 @@ TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, e
     r->out += GROUP * TR_BLOCK;
 }
 
-/* Whether gcm_long() can process a call that starts with counter `count`, and is faster for it. A
+/* Whether gcm_long() can process a call that starts with counter `count`, and does so faster. A
  * message with a 96-bit IV starts with counter 2. */
 TR_INLINE TR_TARGET int takes_long_path(uint64_t count, size_t blocks)
 {

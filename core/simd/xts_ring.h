@@ -14,7 +14,7 @@
  * multiplication and an XOR, and no tweak waits for the one before it.
  *
  * Bound: AES throughput. On Zen 5, which starts two rounds of ZMM a cycle, AES-128 of 16 KiB takes
- * 61 % of the chain's time (docs/tuning/xts.md).
+ * 61 % of the time that it takes with xts_long.h (docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_RING_H
 #define TR_SIMD_XTS_RING_H
@@ -29,7 +29,7 @@
 
 /*
  * Whether this processor's long calls use the ring. A doubling of the chain takes 2.7 cycles, so
- * the chain takes 85 cycles for a group on ZMM. The group's AES-128 rounds take 80 cycles on a
+ * the 32 doublings for a group on ZMM take 85. The group's AES-128 rounds take 80 cycles on a
  * processor that starts one round of ZMM a cycle, and 40 if it starts two. Groups on YMM and XMM
  * have fewer blocks, so the chain keeps up with the rounds. There the ring takes 1.04 to 1.4 times
  * as long as the chain (Zen 5). If CLMUL has a separate port, as on Intel, all widths use the ring

@@ -56,8 +56,8 @@ size_t trp_tls_pad(unsigned version, uint8_t *record, size_t len)
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
-/* Checks the padding at the end of n bytes, at most 256. The padding has `last` + 1 bytes, each
- * with the value `last`. If n is at most `last`, checks all n bytes. Returns all ones if the
+/* Checks the padding at the end of n bytes; n is at most 256. The padding has `last` + 1 bytes,
+ * each with the value `last`. If n is at most `last`, checks all n bytes. Returns all ones if the
  * padding is right, else zero. Uses 16-bit numbers, so that the compiler vectorizes the loop. */
 static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Proves SIV's one-shot calls (core/modes/siv.c) as tests/proofs/ocb.c does for OCB. Stubs replace
- * CMAC and CTR, which have proofs of their own (cmac.c) or none (CTR).
+ * CMAC, which has its own proofs (cmac.c), and CTR, which has none.
  *
  * proof_open detects this mutation: the output is not cleansed on tag mismatch.
  *
