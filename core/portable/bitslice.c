@@ -3,11 +3,11 @@
  * Bitsliced AES without tables. Eight words hold the bits of several blocks, one word for each bit
  * of a byte. The S-box is a circuit of logic gates. No branch and no memory index depends on data.
  *
- * In sliced form, word b holds bit b of every byte. A lane has 64 bits in this file, and holds bits
- * of four blocks. In each lane, bit 16 r + 4 c + k belongs to the byte in row r and column c
- * (FIPS-197 section 3.4) of block k. ShiftRows therefore rotates within 16 bits, and MixColumns
- * rotates the lane by multiples of 16 bits. A word may be a compiler vector of several lanes, each
- * with its own four blocks. No operation moves bits between lanes.
+ * In sliced form, word b holds bit b of every byte. A word is one element of 64 bits, or a compiler
+ * vector of several. Each element holds bits of its own four blocks: bit 16 r + 4 c + k belongs to
+ * the byte in row r and column c (FIPS-197 section 3.4) of block k. ShiftRows therefore rotates
+ * within 16 bits, and MixColumns rotates the element by multiples of 16 bits. No operation moves
+ * bits between elements.
  *
  * Sources: bitsliced AES is by Matsui, and by Käsper and Schwabe ("Faster and Timing-Attack
  * Resistant AES-GCM", CHES 2009). The layout with rows of 16 bits is Pornin's (BearSSL,
@@ -20,17 +20,17 @@
 #include "portable/ghash.h"
 #include "util.h"
 
-/* A word has two lanes where the compiler may assume SSE2 or NEON: always on x86-64 and on 64-bit
- * Arm Linux. A word has one lane elsewhere, and in a kernel, where code must first request the
- * vector registers. */
+/* A word has two elements where the compiler may assume SSE2 or NEON: always on x86-64 and on
+ * 64-bit Arm Linux. A word has one element elsewhere, and in a kernel, where code must first
+ * request the vector registers. */
 #if (defined(__SSE2__) || defined(__aarch64__)) && !defined(__KERNEL__)
-#    define LANES 2u
-typedef uint64_t word __attribute__((vector_size(8 * LANES)));
+#    define ELEMENTS 2u
+typedef uint64_t word __attribute__((vector_size(8 * ELEMENTS)));
 #else
-#    define LANES 1u
+#    define ELEMENTS 1u
 typedef uint64_t word;
 #endif
-#define BLOCKS (4 * LANES) /* blocks per call of the cipher */
+#define BLOCKS (4 * ELEMENTS) /* blocks per call of the cipher */
 
 /* ---- Slicing ------------------------------------------------------------------------------- */
 
@@ -44,7 +44,7 @@ typedef uint64_t word;
 
 /* Exchanges the word index (3 bits) with the lowest 3 bits of the bit position. This transposes an
  * 8 x 8 matrix of bits at every byte position. The function is its own inverse, and exists for
- * whole words and for single lanes. */
+ * whole words and for single elements. */
 #define DEFINE_TRANSPOSE(name, type)                                                               \
     static void name(type q[8])                                                                    \
     {                                                                                              \
@@ -58,13 +58,13 @@ typedef uint64_t word;
             SWAP(q[i], q[i + 4], 0x0f0f0f0f0f0f0f0fu, 4);                                          \
     }
 DEFINE_TRANSPOSE(transpose, word)
-#if LANES > 1
-DEFINE_TRANSPOSE(transpose_lane, uint64_t)
+#if ELEMENTS > 1
+DEFINE_TRANSPOSE(transpose_element, uint64_t)
 #else
-#    define transpose_lane transpose
+#    define transpose_element transpose
 #endif
 
-/* spread() puts the four bytes of v into the even bytes of a lane; gather() reverses this. */
+/* spread() puts the four bytes of v into the even bytes of an element; gather() reverses this. */
 static uint64_t spread(uint32_t v)
 {
     uint64_t x = v;
@@ -80,39 +80,38 @@ static uint32_t gather(uint64_t x)
 }
 
 /*
- * Loads four blocks into one lane of each word, ready for the transposition. After the
- * transposition, a bit's position is the six-bit number row, column, block, with two bits each. The
- * lowest three bits of this number are the index of the bit's word before the transposition. So
- * word 4 l + k, with l = 0 or 1, gets column l of block k in its even bytes, and column l + 2 in
- * its odd bytes.
+ * Loads four blocks into one element of each word, ready for the transposition. This moves each bit
+ * to its position 16 r + 4 c + k, a number of six bits: two each for r, c and k. The lowest three
+ * bits, 4 (c mod 2) + k, are the index of the word that the bit comes from. So word 4 h + k, with
+ * h = 0 or 1, gets column h of block k in its even bytes, and column h + 2 in its odd bytes.
  */
-static void load_lane(uint64_t lane[8], const uint8_t *in)
+static void load_element(uint64_t element[8], const uint8_t *in)
 {
     for (unsigned k = 0; k < 4; k++, in += TR_BLOCK) {
-        lane[k] = spread((uint32_t)part_load32(in)) | spread((uint32_t)part_load32(in + 8)) << 8;
-        lane[4 + k] = spread((uint32_t)part_load32(in + 4)) | spread((uint32_t)part_load32(in + 12))
-                                                                  << 8;
+        element[k] = spread((uint32_t)part_load32(in)) | spread((uint32_t)part_load32(in + 8)) << 8;
+        element[4 + k] =
+            spread((uint32_t)part_load32(in + 4)) | spread((uint32_t)part_load32(in + 12)) << 8;
     }
 }
 
-static void store_lane(uint8_t *out, const uint64_t lane[8])
+static void store_element(uint8_t *out, const uint64_t element[8])
 {
     for (unsigned k = 0; k < 4; k++, out += TR_BLOCK) {
-        part_store32(out, gather(lane[k]));
-        part_store32(out + 4, gather(lane[4 + k]));
-        part_store32(out + 8, gather(lane[k] >> 8));
-        part_store32(out + 12, gather(lane[4 + k] >> 8));
+        part_store32(out, gather(element[k]));
+        part_store32(out + 4, gather(element[4 + k]));
+        part_store32(out + 8, gather(element[k] >> 8));
+        part_store32(out + 12, gather(element[4 + k] >> 8));
     }
 }
 
 static void slice(word q[8], const uint8_t in[TR_BLOCK * BLOCKS])
 {
-    for (unsigned l = 0; l < LANES; l++) {
-        uint64_t lane[8];
-        load_lane(lane, in + 4 * TR_BLOCK * l);
+    for (unsigned e = 0; e < ELEMENTS; e++) {
+        uint64_t element[8];
+        load_element(element, in + 4 * TR_BLOCK * e);
         for (unsigned i = 0; i < 8; i++)
-            __builtin_memcpy((uint8_t *)&q[i] + 8 * l, &lane[i], 8);
-        tr_cleanse_inline(lane, sizeof(lane));
+            __builtin_memcpy((uint8_t *)&q[i] + 8 * e, &element[i], 8);
+        tr_cleanse_inline(element, sizeof(element));
     }
     transpose(q);
 }
@@ -120,12 +119,12 @@ static void slice(word q[8], const uint8_t in[TR_BLOCK * BLOCKS])
 static void unslice(uint8_t out[TR_BLOCK * BLOCKS], word q[8])
 {
     transpose(q);
-    for (unsigned l = 0; l < LANES; l++) {
-        uint64_t lane[8];
+    for (unsigned e = 0; e < ELEMENTS; e++) {
+        uint64_t element[8];
         for (unsigned i = 0; i < 8; i++)
-            __builtin_memcpy(&lane[i], (uint8_t *)&q[i] + 8 * l, 8);
-        store_lane(out + 4 * TR_BLOCK * l, lane);
-        tr_cleanse_inline(lane, sizeof(lane));
+            __builtin_memcpy(&element[i], (uint8_t *)&q[i] + 8 * e, 8);
+        store_element(out + 4 * TR_BLOCK * e, element);
+        tr_cleanse_inline(element, sizeof(element));
     }
 }
 
@@ -173,10 +172,10 @@ static void unslice(uint8_t out[TR_BLOCK * BLOCKS], word q[8])
         q[0] = ~(t48 ^ t60);                                                                       \
     }
 DEFINE_SUB_BYTES(sub_bytes, word)
-#if LANES > 1
-DEFINE_SUB_BYTES(sub_bytes_lane, uint64_t)
+#if ELEMENTS > 1
+DEFINE_SUB_BYTES(sub_bytes_element, uint64_t)
 #else
-#    define sub_bytes_lane sub_bytes
+#    define sub_bytes_element sub_bytes
 #endif
 
 /* The S-box is S(x) = A x^-1 ^ 0x63, where A is a matrix of bits (FIPS-197 section 5.1.1). This
@@ -192,7 +191,8 @@ static void inverse_affine(word q[8])
     q[2] = ~q[2];
 }
 
-/* Computes the inverse S-box as S^-1 = L S L, because x^-1 = L(S(x)) and S^-1(y) = L(y)^-1. */
+/* Computes the inverse S-box as L S L: it maps y to the inverse of L(y) in GF(2^8), and L(S(x)) is
+ * the inverse of x. */
 static void inv_sub_bytes(word q[8])
 {
     inverse_affine(q);
@@ -272,36 +272,36 @@ struct schedule {
     unsigned rounds;
 };
 
-/* Bitslices four round keys at a time, as the four blocks of one lane. Copies each key to all
- * blocks of all lanes. */
+/* Bitslices four round keys at a time, as the four blocks of one element. Copies each key to all
+ * blocks of all elements. */
 static void prepare(struct schedule *sk, const struct tr_aes_key *key, int inverse)
 {
     (void)inverse; /* both directions use `enc` */
     uint8_t four[4 * TR_BLOCK] = {0};
-    uint64_t lane[8];
+    uint64_t element[8];
     sk->rounds = key->rounds;
     for (unsigned r = 0; r <= key->rounds; r++) {
         if (r % 4 == 0) {
             unsigned n = key->rounds + 1 - r < 4 ? key->rounds + 1 - r : 4;
             __builtin_memcpy(four, key->enc[r], (size_t)TR_BLOCK * n);
-            load_lane(lane, four);
-            transpose_lane(lane);
+            load_element(element, four);
+            transpose_element(element);
         }
         for (unsigned i = 0; i < 8; i++) {
-            uint64_t bits = lane[i] >> r % 4 & 0x1111111111111111u;
+            uint64_t bits = element[i] >> r % 4 & 0x1111111111111111u;
             sk->round[r][i] = (word){0} | ((bits << 4) - bits);
         }
     }
     tr_cleanse(four, sizeof(four));
-    tr_cleanse(lane, sizeof(lane));
+    tr_cleanse(element, sizeof(element));
 }
 
 static uint32_t sub_word(uint32_t w)
 {
     uint64_t q[8] = {w};
-    transpose_lane(q);
-    sub_bytes_lane(q);
-    transpose_lane(q);
+    transpose_element(q);
+    sub_bytes_element(q);
+    transpose_element(q);
     w = (uint32_t)q[0];
     tr_cleanse(q, sizeof(q));
     return w;

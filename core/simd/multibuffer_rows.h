@@ -7,8 +7,8 @@
  * load.
  *
  * The bound is AES throughput together with the loads and insertions. On Zen 3, a step of vaes256
- * takes 77 cycles with 8 vectors and 55 cycles with 6. So 12 lanes have more throughput than 16;
- * the cause is not known. For messages of 16 KiB that are a multiple of 4096 bytes apart, vaes256
+ * takes 77 cycles with 16 lanes (8 vectors) and 55 with 12. So 12 lanes have more throughput; the
+ * cause is not known. For messages of 16 KiB that are a multiple of 4096 bytes apart, vaes256
  * reaches 56 % of the AES rate of VAES. The backend aesni reaches 37 % of that rate. Its limit is
  * 50 %, because AESENC processes one block where VAES processes two (Zen 4;
  * docs/tuning/multibuffer.md).
@@ -105,8 +105,8 @@ TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, const uin
 
 /*
  * The copies that a step does for a quarter of the lanes. These are the next batch's input and the
- * previous batch's output. The first step copies for the lanes of the vectors that are furthest
- * ahead.
+ * previous batch's output. The first step of a batch takes the last lanes, because their vectors
+ * are furthest ahead.
  */
 struct mb_share {
     const mb_base *in;
@@ -117,8 +117,8 @@ struct mb_share {
     const uint8_t *after, *after_last;
 };
 
-/* Returns the copies of a step. The last batch copies its input again. The first batch has no
- * previous output, so it copies old bytes to m->nowhere. */
+/* Returns the copies of a step. The last batch has no next input, so it copies its own again. The
+ * first batch has no previous output, so it copies old bytes to m->nowhere. */
 TR_INLINE struct mb_share mb_share(struct multibuffer *m, unsigned lanes, size_t step,
                                    size_t batches)
 {
@@ -274,8 +274,8 @@ static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m
     /* After mb_narrow(), output rows lie where input rows lay before. The first batch then copies
      * old input to m->nowhere. */
     mb_cleanse_lines(m->nowhere, sizeof(m->nowhere));
-    /* All rows of a narrower width lie within the rows of the largest width. The input rows of a
-     * narrower width lie within the input rows of the largest width. */
+    /* mb_narrow() makes the rows shorter. They lie within the previous rows, and the input rows lie
+     * within the previous input rows. */
     if (op == TR_MB_MAC || beyond)
         mb_cleanse_lines(m->rows, mb_output_row(lanes, 2, 0) + 2 * MB_STEPS * lanes * TR_BLOCK);
     else

@@ -92,8 +92,8 @@ TR_INLINE TR_TARGET void ocb_lead(struct ocb *o, struct tr_ocb_run *state, int d
  * Computes an entry for each block of a group: the XOR of its offset and the last offset before the
  * group. The entry of the last block omits that block's L, which depends on the group.
  *
- * The entries of a vector are v_gray() XORed with `before`, the entry of the last block before the
- * vector. The last lane is also XORed with the L of its block, in `own`.
+ * Let `before` be the entry of the block before a vector, or 0. The vector's entries are v_gray()
+ * XORed with `before`. The last lane is also XORed with `own`, the L of its block.
  */
 TR_INLINE TR_TARGET void ocb_sums(uint8_t *sums, const struct tr_ocb_run *state)
 {

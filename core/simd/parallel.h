@@ -38,8 +38,8 @@
 #define LONG_GROUP_FROM (VBLOCKS == 4 ? LONG_GROUP * VBLOCKS : 256 / VBLOCKS)
 /*
  * Whether groups of LONG_GROUP vectors run in PARTS parts, each one round behind the part before it
- * (staggered_rounds()). Each part needs a register for its round key, and 14 of 16 registers hold
- * vectors.
+ * (staggered_rounds()). Each part needs a register for its round key. With 16 registers there is no
+ * room, because 14 of them hold vectors.
  */
 #define STAGGERED       (LONG_GROUP != IN_FLIGHT && V_REGISTERS == 32)
 #define PARTS           4u
@@ -92,7 +92,7 @@ TR_INLINE TR_TARGET V last_key(struct group g, const struct bulk *b, unsigned j,
     return k;
 }
 
-/* Sets vectors `from` to `to` - 1 to their states before the first round. */
+/* Computes x[from] to x[to - 1], the vectors' states before the first round. */
 TR_INLINE TR_TARGET void first_states(struct group g, const struct bulk *b, V *x, unsigned from,
                                       unsigned to, V k, V first, V counters)
 {
@@ -101,7 +101,7 @@ TR_INLINE TR_TARGET void first_states(struct group g, const struct bulk *b, V *x
         x[j] = first_state(g, b, j, k, first, counters);
 }
 
-/* Does the last round of vectors `from` to `to` - 1. */
+/* Does the last round of x[from] to x[to - 1]. */
 TR_INLINE TR_TARGET void last_rounds(struct group g, const struct bulk *b, V *x, unsigned from,
                                      unsigned to, V k, V first)
 {
@@ -114,9 +114,9 @@ TR_INLINE TR_TARGET void last_rounds(struct group g, const struct bulk *b, V *x,
 _Static_assert(LONG_GROUP % PARTS == 0, "all parts have the same number of vectors");
 /*
  * Does all rounds of LONG_GROUP vectors. The rounds of the first parts overlap the loads of the
- * others, and the rounds of the last parts overlap the stores of the others. A call of 1 KiB alone
- * is 1.04 to 1.09 times as fast as with all vectors in the same round. Successive calls are as fast
- * (Zen 4, docs/tuning/parallel.md).
+ * others, and the rounds of the last parts overlap the stores of the others. A single call of 1 KiB
+ * is 1.04 to 1.09 times as fast as with all vectors in the same round. Successive calls gain
+ * nothing (Zen 4, docs/tuning/parallel.md).
  */
 TR_INLINE TR_TARGET void staggered_rounds(struct group g, const struct bulk *b, V *x, V first,
                                           V counters)
@@ -132,8 +132,8 @@ TR_INLINE TR_TARGET void staggered_rounds(struct group g, const struct bulk *b, 
         first_states(g, b, x, part * n, (part + 1) * n, k, first, counters);
     }
     for (key += PARTS - 1; key != last; key++) {
-        /* Keeps gcc from carrying the keys to the next iteration in registers, with more
-         * operations than the loads take. */
+        /* Without this barrier, gcc carries the keys to the next iteration in registers. That takes
+         * more operations than loading them again. */
         __asm__("" : "+r"(key));
         UNROLL
         for (unsigned i = 0; i < PARTS; i++)

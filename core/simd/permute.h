@@ -114,7 +114,7 @@ TR_INLINE TR_TARGET void group(const struct schedule *s, struct bulk *r, unsigne
 #    define BY_VECTORS(CASE) CASE(1) CASE(2) CASE(3) CASE(4)
 #endif
 
-/* Processes all blocks. Once more than one group and less than two remain, processes these as two
+/* Processes all blocks. If more than one group but less than two remain, splits the rest into two
  * groups of about equal size. */
 TR_INLINE TR_TARGET void groups(const struct schedule *s, struct bulk *r, size_t blocks,
                                 struct tr_shape shape)

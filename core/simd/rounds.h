@@ -122,11 +122,11 @@ TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse,
 }
 
 /*
- * Does the middle rounds of u vectors from `key` on (as in middle_round()), and
- * last_substitution(). Returns the last round key. A full group loops over the rounds, which leaves
- * the registers to the vectors. A smaller group has no loop, because it is too short to hide the
- * misprediction of the loop's end. For a smaller group, `key` must point to the key of the first
- * middle round.
+ * Does the middle rounds of u vectors, then last_substitution(). The first of these rounds takes
+ * `key`, as in middle_round(). Returns the last round key. A full group loops over the rounds, so
+ * only one round key at a time occupies a register. A smaller group has no loop, because it is too
+ * short to hide the misprediction of the loop's end. For a smaller group, `key` must point to the
+ * key of the first middle round.
  */
 TR_INLINE TR_TARGET V middle_rounds_from(V *x, unsigned u, int inverse, const struct bulk *b,
                                          const uint8_t (*key)[TR_BLOCK])

@@ -15,8 +15,8 @@
  *     CFB   F = K[0] ^ P[i]       C[i] = s ^ K[0]
  *     OFB   F = K[0]              O[i] = s ^ K[0],  C[i] = P[i] ^ O[i]
  *
- * If V_KEY_FIRST (rounds.h), the next block's first AESE takes K[N] ^ F as its key, which is
- * computed beside the chain. So the chain consists of the rounds' instructions alone.
+ * If V_KEY_FIRST (rounds.h), the key K[N] ^ F goes to the next block's first AESE instead. This key
+ * does not depend on the chain, so the chain consists of the rounds' instructions alone.
  *
  * Round keys are memory operands. On x86, a key in a register last written by a floating-point
  * instruction would cost a bypass delay of one cycle in every round.
@@ -75,8 +75,8 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
     B k0 = first_block_key(keys), kn = b_load(keys[n]);
     B p = b_load(in), f, c;
     /*
-     * The chain passes from call to call through iv, so only one XOR may follow the load of iv.
-     * Without V_KEEP(), gcc places two there, which costs 1 cycle in 45 for calls of one block.
+     * The chain passes from call to call through iv, so each XOR with iv adds latency. Without
+     * V_KEEP(), gcc does two instead of one, which costs 1 cycle in 45 for calls of one block.
      */
     f = op == TR_OP_CBC_ENCRYPT ? b_xor(k0, p) : k0;
     V_KEEP(f);

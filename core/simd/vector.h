@@ -50,7 +50,8 @@
  *   V_FEW_NAME(mode)
  *       the name of this backend's function for at most TR_FEW blocks of a parallel mode, if V_FEW
  *   V_SHORT_CALL
- *       the most blocks for which a parallel mode's function calls V_SHORT_NAME(mode); 0 if none
+ *       the longest call, in blocks, that a parallel mode's function passes to
+ *       V_SHORT_NAME(mode); 0 if none
  *   V_SHORT_NAME(mode)
  *       the function for such short calls, if V_SHORT_CALL is not 0
  *   V_NARROWER(n)

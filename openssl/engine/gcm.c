@@ -13,7 +13,7 @@ struct gcm {
     int tag_len; /* -1 if there is no tag */
     uint8_t key_set, iv_set;
     /* The fixed part of the IV is set. When encrypting, the engine increments the IV for each
-     * message; when decrypting, the record has the rest of it. */
+     * message; when decrypting, it takes the other bytes from the record. */
     uint8_t iv_gen;
     uint8_t tls; /* `buffer` holds the AAD of a record */
     uint8_t buffer[TROSSL_TAG];
@@ -26,8 +26,9 @@ static uint8_t *iv_of(EVP_CIPHER_CTX *ctx, const struct gcm *g)
     return g->long_iv != NULL ? g->long_iv : tre_evp.iv(ctx);
 }
 
-/* Goes back to the default length. The program's own free() and malloc() may leave this function
- * and new_long_iv() by longjmp(), so the context must be valid before each call. */
+/* Goes back to the default length. A program can replace libcrypto's malloc() and free() by
+ * functions that longjmp() out of this function and new_long_iv(). The context must therefore be
+ * valid before each call of them. */
 static void drop_long_iv(struct gcm *g)
 {
     uint8_t *const iv = g->long_iv;

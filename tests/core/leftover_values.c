@@ -221,7 +221,7 @@ static void add(const char *what, const uint8_t *bytes, size_t n)
     add_half(bytes);
     add_half(bytes + n - 8);
     if (n == 16) {
-        uint8_t lane[2][8]; /* as load_lane() in bitslice.c spreads a block */
+        uint8_t lane[2][8]; /* as load_element() in bitslice.c spreads a block */
         for (unsigned i = 0; i < 4; i++) {
             lane[0][2 * i] = bytes[i];
             lane[0][2 * i + 1] = bytes[8 + i];
