@@ -221,15 +221,15 @@ static void add(const char *what, const uint8_t *bytes, size_t n)
     add_half(bytes);
     add_half(bytes + n - 8);
     if (n == 16) {
-        uint8_t lane[2][8]; /* as load_element() in bitslice.c spreads a block */
+        uint8_t element[2][8]; /* as load_element() in bitslice.c spreads a block */
         for (unsigned i = 0; i < 4; i++) {
-            lane[0][2 * i] = bytes[i];
-            lane[0][2 * i + 1] = bytes[8 + i];
-            lane[1][2 * i] = bytes[4 + i];
-            lane[1][2 * i + 1] = bytes[12 + i];
+            element[0][2 * i] = bytes[i];
+            element[0][2 * i + 1] = bytes[8 + i];
+            element[1][2 * i] = bytes[4 + i];
+            element[1][2 * i + 1] = bytes[12 + i];
         }
-        add_half(lane[0]);
-        add_half(lane[1]);
+        add_half(element[0]);
+        add_half(element[1]);
     }
     secrets[count++] = (struct secret){what, 0};
 }
