@@ -41,9 +41,8 @@ static void cmac_free(void *ctx)
 }
 
 /* Copies a context. Like the default provider, returns NULL for a context without a key. Also
- * returns NULL if this provider's cipher is in use, but a new cipher belongs to another provider.
- * That provider's context has no key until the caller sets one, so that provider does not copy the
- * context. */
+ * returns NULL while a new cipher of another provider has no key, even if this provider's cipher
+ * has one. The other provider then refuses to copy its context. */
 static void *cmac_dup(void *ctx)
 {
     const struct cmac *from = ctx;

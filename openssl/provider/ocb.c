@@ -42,9 +42,9 @@ static int crypt_failed(const struct trp_ocb *o, enum tr_status status)
                                     : trp_aead_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-/* Whether this update can be done: `whole` bytes of blocks directly from `in`, to `out` or, if
- * `before` is TR_BLOCK, behind the buffered block. That block must not overwrite input that has not
- * been read yet. */
+/* Whether the buffers allow this update. It processes `whole` bytes from `in` to out + before. If
+ * `before` is TR_BLOCK, it first writes the buffered block to `out`. This block must not overwrite
+ * any of the `whole` bytes. */
 static int fits(const uint8_t *out, size_t before, const uint8_t *in, size_t whole)
 {
     if (whole == 0)
@@ -53,8 +53,8 @@ static int fits(const uint8_t *out, size_t before, const uint8_t *in, size_t who
            (before == 0 || out >= in + whole || in >= out + TR_BLOCK);
 }
 
-/* An update that is refused for its room or an overlap changes nothing, so that the caller can
- * repeat it with another buffer. */
+/* Processes data. If `out` is too small or fits() refuses it, changes nothing, so that the caller
+ * can repeat the update with another buffer. */
 static int data(struct trp_ocb *o, uint8_t *out, size_t *out_len, size_t out_size,
                 const uint8_t *in, size_t len)
 {
@@ -248,8 +248,8 @@ static void restart(void *ctx)
 {
     struct trp_ocb *o = ctx;
     /* Every init drops the buffered data and the count of AAD bytes. Without a new IV, the message
-     * could go on; but not without the buffered data. With a partial block of AAD it ends, too,
-     * because the default provider loses that block. */
+     * continues, unless data was buffered. It also ends after a partial block of AAD, because the
+     * default provider loses that block. */
     if (o->a.iv_state == TRP_IV_IN_USE && (o->used != 0 || o->aad_used != 0))
         o->a.iv_state = TRP_IV_SPENT;
     o->used = 0;
