@@ -80,8 +80,8 @@ OSSL_FUNC_cipher_get_ctx_params_fn trp_aead_get_ctx_params;
 OSSL_FUNC_cipher_set_ctx_params_fn trp_aead_set_ctx_params;
 
 /* Call the function of each parameter, up to the first that fails or returns TRP_IGNORE_REST.
- * trp_aead_act() uses the order of `table`, and trp_aead_act_as_called() the order of `params`, as
- * the default provider does for the modes that use it. */
+ * trp_aead_act() follows the order of `table`, and trp_aead_act_as_called() that of `params`, as
+ * the default provider of OpenSSL 3.2 to 3.5 does for GCM. */
 int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[]);
 int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table,
                            const OSSL_PARAM params[]);

@@ -18,9 +18,9 @@ static struct trossl_ccm_settings settings(const struct trp_ccm *c)
                                         c->a.encrypt};
 }
 
-/* Processes AAD, data, or a TLS record. An IV is valid for one message. When decrypting, a
- * successful update with the data invalidates the IV, or ccm_final() if there was none. When
- * encrypting, get_tag() does. */
+/* Processes AAD, data, or a TLS record. An IV is valid for one message. When decrypting, the update
+ * with the data invalidates the IV if it succeeds. In a message without data, ccm_final() does.
+ * When encrypting, get_tag() does. */
 static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
 {
     const struct trossl_ccm_settings now = settings(c);

@@ -51,7 +51,7 @@ struct trp_gcm {
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
 
-/* Starts a message that reads the IV now, and not after next_iv() has incremented it. */
+/* Starts a message and reads the IV now, before next_iv() increments it. */
 static int start(struct trp_gcm *g)
 {
     if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len, 0) != TR_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One GCM message as EVP passes it: trp_gcm_start(), trp_gcm_aad(), trp_gcm_data() and
- * trp_gcm_end(). A new key abandons it, and a copied context corrects its pointers; no other call
- * reads or writes its state.
+ * trp_gcm_end(). gcm.c calls trp_gcm_abandon() for a new key, and trp_gcm_copied() for a copied
+ * context. Nothing else reads or writes the state of a message.
  *
  * The core's one-shot calls take half the time of its streaming calls, and nearly all short
  * messages pass their data in one update. This code therefore holds the IV and the AAD until data
@@ -143,7 +143,7 @@ static inline int trp_gcm_same_tag(const uint8_t *a, const uint8_t *b)
     memcpy(x, a, TROSSL_TAG);
     memcpy(y, b, TROSSL_TAG);
     uint64_t difference = (x[0] ^ y[0]) | (x[1] ^ y[1]);
-    __asm__("" : "+r"(difference)); /* prevents a branch after the first words */
+    __asm__("" : "+r"(difference)); /* prevents a branch after x[0] and y[0] */
     return difference == 0;
 }
 

@@ -23,8 +23,7 @@ struct trp_stitched {
     size_t payload_len;
     uint8_t aad[TRP_AAD];
     size_t tls_pad; /* bytes that MAC and padding add to the next record */
-    /* Bytes of MAC and explicit IV: when opening, update returns a length that is smaller by
-     * them. */
+    /* Bytes of MAC and explicit IV. When opening, update does not count them in its length. */
     size_t tls_removed;
     /* For sealing several records in one call. */
     size_t max_fragment, sealed_len;
