@@ -36,8 +36,8 @@ static inline int tr_env_clock_drops(void)
     return 0;
 }
 
-/* The vector registers are always available, so the core may call some functions of a backend
- * without tr_bulk(): few, xts_unit, cts_decrypt and cfb_decrypt of struct tr_backend. */
+/* The vector registers are always available. The core may therefore call `few`, `xts_unit`,
+ * `cts_decrypt` and `cfb_decrypt` of struct tr_backend without tr_bulk(). */
 #    define TR_ENV_ALWAYS_VECTOR 1
 
 /* Non-zero if a backend that needs these features may use the vector registers until

@@ -16,8 +16,8 @@
  * widest backend, over groups of 32 or 64 blocks. The remaining 13 blocks run the code for smaller
  * groups. Messages of 13 and 31 blocks end in a partial vector. The extra bytes test tails, in the
  * modes that accept them. Messages of 389 blocks test the loops for long XTS units and long GCM
- * messages. From 384 blocks on, GCM precomputes AES states (simd/gcm_long.h); the other 5 blocks
- * are a tail.
+ * messages. GCM precomputes AES states from 384 blocks on (simd/gcm_long.h). The other 5 blocks are
+ * less than a group.
  */
 const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
                                       208 + 1, 496 + 11, 1232 + 15, 6224 + 7};
@@ -273,8 +273,8 @@ static int set_key(union tr_known_key *w, enum tr_known mode, const struct tr_ba
     }
 }
 
-/* Encrypts or decrypts a message in place. The AAD is the plaintext or its start, so that AAD of
- * all lengths reaches the hash loops. */
+/* Encrypts or decrypts a message in place. The AAD is the plaintext or its start, so that the hash
+ * loops also run on AAD of each length. */
 static enum tr_status crypt_fused(const union tr_known_key *key, enum tr_known mode, unsigned k,
                                   int decrypt, uint8_t *data, const uint8_t *aad, size_t len,
                                   uint8_t tag[TR_BLOCK])
@@ -377,8 +377,8 @@ static int gcm_agrees(struct tr_known_work *w, size_t len)
     return right && __builtin_memcmp(tag[0], tag[1], TR_BLOCK) == 0;
 }
 
-/* Tests messages of one to twelve vectors of 64 bytes. Each number of vectors up to eight has its
- * own code, and so has each number of vectors in the last chunk (simd/gcm_chunks.h). */
+/* Tests messages of one to twelve vectors of 64 bytes. There is separate code for each number of
+ * vectors up to eight, and for each number of vectors in the last chunk (simd/gcm_chunks.h). */
 static int short_gcm_is_right(struct tr_known_work *w)
 {
     for (size_t len = 13; len < TR_KNOWN_SHORT / 2; len += len < 256 ? 32 : 64) {
@@ -416,7 +416,7 @@ static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_k
 #endif
 
 #ifdef TR_ENV_ALWAYS_VECTOR
-/* Tests tr_backend.cts_decrypt in each form. The other steps of this mode are bulk operations. */
+/* Tests tr_backend.cts_decrypt for CS1 to CS3. The other steps of CBC-CTS are bulk operations. */
 static int stealing_is_right(struct tr_known_work *w)
 {
     for (int form = TR_CS1; form <= TR_CS3; form++) {
@@ -453,9 +453,9 @@ static int any_cfb_is_right(struct tr_known_work *w)
     return 1;
 }
 
-/* Tests tr_backend.xts_unit with each number of vectors, whole and partial. Also tests short data
- * units by bulk operations, which counting hosts and runs of data units use. `raw` has 2 * len
- * bytes. */
+/* Tests tr_backend.xts_unit with each number of vectors, whole and partial. Also tests the bulk
+ * operations on short data units: counting hosts and calls for several data units do not use
+ * xts_unit. `raw` has 2 * len bytes. */
 static int short_units_are_right(struct tr_known_work *w, const struct tr_backend *backend,
                                  const uint8_t *raw, size_t len, uint64_t expected)
 {

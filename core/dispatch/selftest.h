@@ -15,7 +15,7 @@
  * runs need 14 KiB of stack, 6 KiB of which are precomputed values for long messages.
  */
 #define TR_KNOWN_MAX   8791u /* longest message, in bytes */
-#define TR_KNOWN_SHORT 1440u /* buffer of the short tests, in bytes: one message, or two in GCM */
+#define TR_KNOWN_SHORT 1440u /* buffer of the short tests; gcm_agrees() has two messages in it */
 extern const uint16_t tr_known_lengths[8];
 extern const uint64_t tr_known_digests[TR_KNOWN_MODES][TR_KNOWN_KEYS];
 uint8_t tr_known_plaintext(size_t i);

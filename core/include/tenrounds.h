@@ -215,7 +215,7 @@ TR_API const struct tr_backend *tr_backend_selected(void);
  * names no row has no effect.
  */
 struct tr_tuning {
-    const char *name;         /* as in the compilers' option -march, if it has a name for the row */
+    const char *name;         /* the compilers' -march name for the row, if they have one */
     uint8_t aes_latency;      /* latency of an AES round, in cycles */
     uint8_t aes512_per_cycle; /* 512-bit AES rounds started per cycle; 0 without 512-bit VAES */
     uint8_t separate_clmul;   /* 1: one carry-less multiplication per cycle does not delay AES */
@@ -662,7 +662,7 @@ TR_API enum tr_status tr_cipher_start(struct tr_cipher *cipher, const struct tr_
 
 /* Processes `len` bytes of `in`; `len` may be 0. Writes tr_cipher_room() bytes to `out`, and their
  * number to *out_len. If `out` equals `in` and the buffer holds bytes of an earlier call, the
- * output runs ahead of the input. A call that would overwrite a byte before reading it returns
+ * output could overwrite input that is not yet read. If it would, the call returns
  * TR_ERR_OVERLAP. */
 TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, size_t *out_len,
                                        const uint8_t *in, size_t len) TR_MUST_CHECK;

@@ -29,9 +29,9 @@ struct tr_aes_key {
 /*
  * GHASH's hash subkey H and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. With
  * carry-less multiplication, `power` has the powers of H, the highest first, and `square` is
- * unused. For the GHASH of vperm, by byte shuffles, `power` has the multiplication tables of H. The
- * 256-bit form of this GHASH also computes those of H^2 in `square`, when a call of two or more
- * blocks first needs them. The GHASH of bitslice uses only `h`.
+ * unused. For the GHASH of vperm, by byte shuffles, `power` has the multiplication tables of H. In
+ * its 256-bit form, `square` has the tables of H^2, computed on first use. The GHASH of bitslice
+ * uses only `h`.
  */
 struct tr_ghash_key {
     uint8_t square[TR_GHASH_POWERS][TR_BLOCK];

@@ -69,8 +69,8 @@ TR_INLINE size_t tr_fill_buffer(uint8_t buffer[TR_BLOCK], unsigned *used, const 
     return n;
 }
 
-/* Whether two tags are equal in their first `len` bytes, as tr_equal(), but compares 64-bit words.
- * All 16 bytes of `a` must be readable. */
+/* Whether the first `len` bytes of two tags are equal, in constant time. Unlike tr_equal(),
+ * compares 64-bit words. All 16 bytes of `a` must be readable. */
 TR_INLINE int tr_same_tag(const uint8_t a[TR_BLOCK], const uint8_t *b, size_t len)
 {
     struct part difference = part_first(part_xor(part_load_block(a), part_load(b, len)), len);
