@@ -7,8 +7,8 @@
 
 #define TR_INLINE static inline __attribute__((always_inline))
 
-/* Places a function at the start of a cache line. A call of few blocks takes up to 7 % longer
- * elsewhere, because fetching its instructions bounds it (Zen 4). */
+/* Places a function at the start of a cache line. At other addresses, a call of few blocks takes up
+ * to 7 % longer, because it is bound by instruction fetch (Zen 4). */
 #define TR_AT_LINE __attribute__((aligned(64)))
 
 /* tr_cleanse(), inline, for buffers on the stack and in messages. It uses 16-byte stores, because a
@@ -58,7 +58,7 @@ TR_INLINE int tr_partial_overlap(const uint8_t *out, const uint8_t *in, size_t l
     /* Tests -len < ahead < len. If size_t has 64 bits, 2 len cannot overflow, so one comparison
      * suffices. */
     int near = sizeof(len) == 8 ? ahead + len - 1 < 2 * len - 1 : ahead < len || 0 - ahead < len;
-    /* As one expression with &&, gcc 12 compiles a jump that calls with far buffers take. */
+    /* Not one expression with &&, for which gcc 12 makes calls with far buffers take a jump. */
     if (__builtin_expect(!near, 1))
         return 0;
     return len != 0 && ahead != 0;
@@ -157,9 +157,9 @@ TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
 /*
  * TR_PUBLIC(x) is x, an int that depends on secrets and is not secret itself, so code may branch on
  * it: whether a tag is right, how many bytes of padding there are, or whether two keys are equal.
- * With TR_TEST_PUBLIC, it tells the checker of a constant-time test (tests/core/secrets.h).
- * Without, it is nothing but x. TR_PUBLISH(p, len) does the same with the memory at p: a tag that
- * is also the message's first counter block, or the length of an unwrapped key.
+ * With TR_TEST_PUBLIC, it also marks x as public for the checkers of tests/core/secrets.h.
+ * TR_PUBLISH(p, len) does the same with the memory at p. Examples are a tag that is also the
+ * message's first counter block, and the length of an unwrapped key.
  */
 #ifdef TR_TEST_PUBLIC
 #    include <valgrind/memcheck.h>

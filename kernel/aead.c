@@ -47,7 +47,7 @@ struct message {
     bool decrypt;
     bool begun;
     const struct tr_aes_key *key;
-    tr_features fast; /* the features that a backend needs for hold() */
+    tr_features fast; /* hold() acquires registers only for a backend with these */
     struct aead_request *req;
     const u8 *iv;
     enum tr_status (*begin)(struct message *m);

@@ -22,9 +22,9 @@ MODULE_PARM_DESC(sabotage,
 #endif
 
 /* Users' builds have this parameter, too. Unlike "sabotage" it gives no wrong results: it only
- * forces the fallback that every interrupt can force. So the tests can run the installed module and
- * change the parameter while it is loaded, and root can measure what refused registers cost. Only
- * root can set it, and `tenrounds doctor` warns if it is set. */
+ * causes the fallback, as a request in an interrupt can. So the tests can set it in the installed
+ * module while that is loaded, and root can measure the cost of the fallback. Only root can set it,
+ * and `tenrounds doctor` warns if it is set. */
 unsigned int tr_kernel_refuse;
 module_param_named(refuse, tr_kernel_refuse, uint, 0600);
 MODULE_PARM_DESC(refuse,

@@ -45,7 +45,8 @@ TR_INLINE void xts_scalar_step(struct xts_scalar *s, uint8_t *to)
 
 _Static_assert(IN_FLIGHT < 10, "AES-128 has a round for each vector of a group");
 
-/* Stores the tweaks of the second group, computed from the first block's tweak. */
+/* Computes the tweaks of the call's second group from the first block's tweak, and stores them in
+ * t->group[0]. */
 TR_INLINE TR_TARGET struct xts_scalar xts_scalar_start(struct xts_tweaks *t,
                                                        const uint8_t (*keys)[TR_BLOCK], B tweak)
 {

@@ -22,8 +22,8 @@
 #if XTS_UNITS
 _Static_assert(GROUP == TR_XTS_UNIT_STEP, "modes/xts.c calls with whole groups");
 
-/* Processes a group with the tweaks in now[]. Computes in later[] the tweaks of the next group,
- * whose first block has the tweak in every lane of `first`. */
+/* Processes a group with the tweaks in now[], and stores the next group's tweaks in later[]. Every
+ * lane of `first` holds the tweak of the next group's first block. */
 TR_INLINE TR_TARGET void xts_units_group(struct bulk *r, const V now[IN_FLIGHT], V later[IN_FLIGHT],
                                          V first, int decrypt)
 {

@@ -155,10 +155,10 @@ TR_INLINE TR_TARGET V sum_of_lanes(V x)
 }
 
 /*
- * Returns x[0] h^n ^ .. ^ x[n - 1] h, modulo the polynomial. Each x and the result are the same in
- * both lanes. In step j (0, 2, .. 14), lane l (0 or 1) looks up its nibbles in multiplication table
- * j + l. A block therefore takes eight steps of two look-ups. The code XORs the look-ups of all
- * blocks. Then one shuffle moves lane l up by j + l bytes, and another moves the lane down by
+ * Returns x[0] h^n XOR .. XOR x[n - 1] h, modulo the polynomial. Each x and the result are the same
+ * in both lanes. In step j (0, 2, .. 14), lane l (0 or 1) looks up its nibbles in multiplication
+ * table j + l. A block therefore takes eight steps of two look-ups. The code XORs the look-ups of
+ * all blocks. Then one shuffle moves lane l up by j + l bytes, and another moves the lane down by
  * 16 - j - l bytes.
  */
 TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[], const V x[],

@@ -20,7 +20,7 @@ int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *addres
 
 /*
  * Stores the address of the named function in *function, a function pointer, and returns 1. Returns
- * 0 if the object does not export the function, because a program can contain libcrypto without
+ * 0 if the object does not export the function, as in a program that contains libcrypto without
  * exporting its functions.
  */
 int trossl_libcrypto_find(const struct trossl_libcrypto *libcrypto, const char *name,
