@@ -59,9 +59,9 @@ TR_INLINE struct part part_load(const uint8_t *p, size_t n)
     return v;
 }
 
-/* Loads a nonce of 12 bytes. Its writer may have just stored 4 bytes and a counter of 8, in either
- * order of addresses. An 8-byte load that spans both stores would cause a store-forwarding stall,
- * and a load of 4 bytes never does. */
+/* Loads a nonce of 12 bytes, which may have just been stored as 4 and 8 bytes, or as 8 and 4. An
+ * 8-byte load that spans both stores would cause a store-forwarding stall. A 4-byte load never
+ * spans both. */
 TR_INLINE struct part part_load_nonce(const uint8_t p[12])
 {
     return (struct part){part_load32(p) | part_load32(p + 4) << 32, part_load32(p + 8)};

@@ -5,9 +5,9 @@
 #include "modes/keystream.h"
 
 /*
- * Encrypts or decrypts up to `len` bytes of the current block, from offset `used` to its end at
- * most. Returns the number of bytes. In both directions, XORs the plaintext into these bytes of
- * `iv`, which then hold the ciphertext. In encryption, the next block waits only for that XOR.
+ * Encrypts or decrypts the current block from offset `used` on. Stops at its end or after `len`
+ * bytes. Returns the number of bytes. In both directions, XORs the plaintext into these bytes of
+ * `iv`, which then hold the ciphertext. In encryption, only AES and that XOR form the serial chain.
  */
 static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out, const uint8_t *in,
                        size_t len)
@@ -26,7 +26,7 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
  * Decrypts at least one whole block and then a partial block, from a block boundary on. The
  * keystream of the partial block is the last whole ciphertext block, encrypted. This encryption
  * comes first, so that its latency overlaps the other blocks. The number of instructions bounds
- * this function. Therefore, only the store of the partial block branches on its length. With the
+ * this function. To save some, only the store of the partial block branches on its length. With the
  * general code of any_length(), 100 bytes would take 1.18 times as long (vaes256, Zen 3).
  */
 TR_ANY_LENGTH decrypt_with_tail(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,

@@ -11,8 +11,8 @@
 /* The longest message in bytes (SP 800-38D section 5.2.1.1). */
 #define TR_GCM_MAX_DATA 0xfffffffe0u
 
-/* The counter block of a 96-bit IV with this 32-bit number, at most 255. J0 has the number 1, and
- * the first block of data the number 2. */
+/* The counter block of a 96-bit IV with the counter `number`, at most 255. The counter of J0 is 1,
+ * that of the first block of data is 2. */
 TR_INLINE struct part tr_gcm_counter_block(const uint8_t iv[TR_GCM_IV], unsigned number)
 {
     struct part block = part_load_nonce(iv);

@@ -34,8 +34,8 @@
 #include "tenrounds.h"
 #include "util.h"
 
-/* TR_GHASH_FIRST_POWERS is the least number of powers that the ghash_key of a backend with
- * carry-less multiplication computes. TR_GHASH_STAGES is the number of stages that add powers. */
+/* If a backend has carry-less multiplication, its ghash_key() computes at least
+ * TR_GHASH_FIRST_POWERS powers. TR_GHASH_STAGES is the number of stages that add powers. */
 #define TR_GHASH_FIRST_POWERS 4u
 #define TR_GHASH_STAGES       7u
 

@@ -233,7 +233,7 @@ enum tr_status tr_xts_decrypt(const struct tr_xts_key *x, const uint8_t tweak[16
 /* ---- Runs of data units ---- */
 
 #if TR_ENV_ALL_MODES
-/* The number of data units whose first tweaks one ECB call computes. A first tweak alone takes the
+/* One ECB call computes the first tweaks of this many data units. A first tweak alone takes the
  * latency of all rounds: 40 cycles for AES-128 on Zen 4. The rounds of a 512-byte sector need only
  * 80 cycles on ZMM. */
 #    define UNITS           16u

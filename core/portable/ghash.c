@@ -64,8 +64,8 @@ static void set_factor(struct factor *f, uint64_t low, uint64_t high)
 /*
  * Multiplies y by h modulo the polynomial. The first 8 bytes of the block are y[1]. The highest bit
  * of y[1] is the coefficient of x^0. Karatsuba over the halves gives 255 bits in v[0] (lowest) to
- * v[3]. A left shift by one bit aligns the product, so that v[0] and v[1] hold x^128 and up. The
- * code then folds v[0] and v[1] into v[2] and v[3], because x^128 is x^7 + x^2 + x + 1.
+ * v[3]. A left shift by one bit makes the highest bit of v[3] the coefficient of x^0. The code then
+ * folds v[0] and v[1] (x^128 and higher) into v[2] and v[3], because x^128 is x^7 + x^2 + x + 1.
  *
  * TR_INLINE is necessary: gcc would not inline this function by itself, because it has two callers.
  * The calls would take 8 % of the time of a long GCM message with bitsliced AES (Zen 4).
@@ -102,8 +102,8 @@ void tr_portable_ghash_key(struct tr_ghash_key *key)
     key->powers_wanted = 0;
 }
 
-/* Cleanses the stack frame of the function that the caller called just before. Cleansing inside
- * that function would force its variables into memory, which is slower. */
+/* Cleanses the stack frame that the caller's previous call left behind. Cleansing inside the called
+ * function would force its variables into memory, which is slower. */
 static __attribute__((__noinline__)) void cleanse_frame(void)
 {
     uint8_t frame[sizeof(void *) == 8 ? 512 : 1024];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bitsliced AES in wide registers, for all register widths. Eight vectors hold eight blocks for
- * each 128-bit lane. Byte p of a lane of vector i holds bit i of byte p of each of the eight
+ * Bitsliced AES in wide registers, for all register widths. Eight vectors hold eight blocks per
+ * 128-bit lane. In vector i, byte p of a lane holds bit i of byte p of each of the lane's eight
  * blocks. SubBytes is a circuit of logic gates (sbox_circuits.h). Byte shuffles within lanes move
  * the bytes (Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM", CHES 2009).
  *
@@ -168,7 +168,7 @@ TR_INLINE TR_TARGET void mix_columns(V q[8], unsigned missing, const uint8_t key
     }
 }
 
-/* Multiplies each column by the circulant matrix of {5, 0, 4, 0}. MixColumns after this is
+/* Multiplies each column by the circulant matrix of {5, 0, 4, 0}. With MixColumns after it, this is
  * InvMixColumns. Computes 5 a0 ^ 4 a2 as a0 ^ 4 (a0 ^ a2), where a2 is two rows below a0. */
 TR_INLINE TR_TARGET void times_5_0_4_0(V q[8], unsigned missing)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * CFB decryption of any length, from any position in a block, with masked vectors. A call can begin
- * and end within a block. Masked instructions move the bytes of these partial blocks, whatever
- * their number. The partial block at the end is a lane of the last group.
+ * and end within a block. Masked instructions load and store these partial blocks of any length.
+ * The partial block at the end is a lane of the last group.
  *
- * Bound: AES throughput, and the reorder window. While instructions outside the groups are
- * dispatched, no rounds enter the schedulers (docs/tuning/parallel.md).
+ * Bound: AES throughput, and the instructions outside the groups of AES rounds. While the processor
+ * dispatches them, no rounds enter the schedulers (docs/tuning/parallel.md).
  */
 #ifndef TR_SIMD_CFB_ANY_H
 #define TR_SIMD_CFB_ANY_H
@@ -30,8 +30,8 @@ TR_INLINE TR_TARGET B cfb_head(B shift, unsigned used, uint8_t *out, const uint8
     return b_merge_bytes(shift, data, used, n);
 }
 
-/* A group of fewer than five vectors is latency-bound, so the last group takes up to four vectors
- * more than the others. */
+/* A group of fewer than five vectors is latency-bound. So if at most four vectors remain after a
+ * full group, they become part of that group. */
 #    define CFB_LAST_MOST (IN_FLIGHT + 4)
 #    define BY_LAST(CASE) BY_VECTORS(CASE) CASE(9) CASE(10) CASE(11) CASE(12)
 _Static_assert(IN_FLIGHT == 8, "BY_LAST has a case for each number of vectors");

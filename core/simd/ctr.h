@@ -44,9 +44,9 @@ static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t 
  * Processes full groups from an aligned counter. Within a group, the counter of vector j is the
  * counter of vector 0 with j XORed into the last byte. AESE XORs its two operands. Here the first
  * operand is the first round key with j XORed in, from the array `keys`. The second operand is the
- * counter of vector 0. So no vector needs an XOR for its counter, one of 13 operations in the
- * vector units. The other 12 for a block of AES-128 are 10 for AES (AESE and AESMC fused), an EOR3,
- * and the store, which needs a vector unit, too.
+ * counter of vector 0. So no vector needs an XOR for its counter. A block of AES-128 then needs 12
+ * operations in the vector units instead of 13: 10 for AES (AESE and AESMC fused), an EOR3, and the
+ * store.
  */
 TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 {
@@ -165,8 +165,8 @@ NOT_INLINE TR_TARGET enum tr_status V_FEW_NAME(ctr)(BULK_ARGUMENTS)
         return TR_OK;
     }
     few(TR_SHAPE_CTR, key, out, in, blocks, iv);
-    /* The last byte does not wrap. The processor can forward the 8-byte store to the next call's
-     * load. */
+    /* The last byte does not wrap, so only this half changes. The next call loads it by itself
+     * (b_load_halves()), so the processor can forward this store. */
     tr_store64_be(counter + 8, tr_load64_be(counter + 8) + blocks);
     return TR_OK;
 }
