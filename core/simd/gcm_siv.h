@@ -17,14 +17,14 @@
 #include "simd/rounds.h"
 
 #if TR_ENV_ALL_MODES
-/* The most blocks in a call that a narrower backend hashes. The caller has just stored the blocks
- * one by one, so a wider load would cause a store-forwarding stall. */
+/* A narrower backend hashes calls of at most this many blocks. Their caller has just stored the
+ * blocks one by one, so a wider load would cause a store-forwarding stall. */
 #    define POLYVAL_NARROW 4u
 
 /*
- * The powers of H that first_powers() computes for a message, and the most blocks that are hashed
- * with these powers alone. More powers would serve only this message, and each costs a
- * multiplication and a reduction. A reduction for each group of ALONE_POWERS blocks costs less: a
+ * first_powers() computes ALONE_POWERS powers of H for a message. Calls of at most ALONE_BLOCKS
+ * blocks compute no others: each further power would cost a multiplication and a reduction, and no
+ * other message could use it. A reduction for each group of ALONE_POWERS blocks costs less: a
  * message of 256 bytes takes 9 to 19 % less time (Zen 4; docs/tuning/gcm.md).
  */
 #    define ALONE_POWERS (VBLOCKS == 4 ? 8u : 4u)
@@ -43,7 +43,7 @@ TR_INLINE TR_TARGET void hash_in_groups(struct tr_ghash *g, const uint8_t *in, s
     store_polynomial(g->hash, y);
 }
 
-/* Hashes a longer message, with more powers in its key, which no other message shares. */
+/* Appends powers to the key, and hashes a longer message. No other message shares this key. */
 static NOT_INLINE TR_TARGET void hash_alone(struct tr_ghash *g, const uint8_t *in, size_t blocks)
 {
     const struct tr_ghash_key *k = g->key;

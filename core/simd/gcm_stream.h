@@ -16,9 +16,9 @@
 #include "simd/gcm_parts.h"
 
 /*
- * The number of vectors that steady_counters() prepares. Let c be a group's first counter modulo
- * GROUP. If c <= 2 * VBLOCKS, the counters of these vectors differ only in the low bits, which hold
- * the counter modulo GROUP. This follows from (2 + STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
+ * The number of vectors that steady_counters() prepares. If a group's first counter modulo GROUP is
+ * at most 2 * VBLOCKS, the counters of these vectors differ only in the bits that hold the counter
+ * modulo GROUP, because (2 + STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
  */
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 
@@ -45,11 +45,11 @@ TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
 /*
  * XORs the products of vector j of a full group into g->product.
  *
- * If V_EQUAL_HALVES, the halves of each data block are exchanged in x. The two products of a low
- * and a high half then come from instructions that multiply halves in the same place. The other two
- * products need the low half of the power in the place of its high half, or the reverse. Loads from
- * 8 bytes before and after the power put the halves there. So only the first and the last vector
- * need an instruction that exchanges halves (docs/tuning/arm.md).
+ * If V_EQUAL_HALVES, an instruction multiplies two low halves or two high halves. In x, the halves
+ * of each data block are exchanged, so x and the power give the products of a low and a high half.
+ * For low times low and high times high, loads from 8 bytes before and after the power move its
+ * halves to the other place. So only the first and the last vector need an instruction that
+ * exchanges halves (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
 {
@@ -58,7 +58,7 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
     V x = v_reverse_halves(v_load(data + (size_t)j * VBYTES)), h = v_load(power);
     if (j == 0)
         x = v_xor(x, v_swap_halves(g->y));
-    /* The high half of `low` is the low half of h. The low half of `high` is the high half of h.
+    /* `low` has the low half of h in its high half. `high` has the high half of h in its low half.
      * For the first and the last power of the group, one of these loads would read beyond the
      * group's powers. There, the code swaps the halves instead. */
     V low = j == 0 ? v_swap_halves(h) : v_load(power - TR_BLOCK / 2);

@@ -92,9 +92,8 @@ TR_INLINE TR_TARGET V h_times_x_inverse(B h)
 
 _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes at least 4 powers");
 
-/* In this file, a group is HASHED vectors, which hash_groups() hashes with one reduction. It keeps
- * a vector of `sums` for each of them in a register, and loads data and powers when it needs
- * them. */
+/* In this file, a group is HASHED vectors, which hash_groups() hashes with one reduction. The
+ * function keeps all of sums[] in registers, and loads data and powers when it needs them. */
 #define HASHED 8u
 
 /* The most powers that one reduction uses: one for each block of a group. If MASKED_GROUP is 1,

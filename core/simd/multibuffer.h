@@ -282,10 +282,10 @@ static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
  *   vectors.
  * - The number of steps is estimated as the largest of three lower bounds. The first is the number
  *   of blocks of the longest job. The second is the number of all blocks, divided by the number of
- *   lanes. The third is k + 1 times the blocks of job k * lanes, for each k >= 1 for which this job
- *   exists. Jobs are numbered from 0, so jobs 0 to k * lanes are k * lanes + 1 jobs. Some lane
- *   therefore runs at least k + 1 of them. All are about as long as job k * lanes, or longer: jobs
- *   are sorted longest first, except within a length class (modes/multibuffer.c).
+ *   lanes. The third holds for every k >= 1, if job k * lanes exists: k + 1 times the blocks of
+ *   that job. Some lane runs at least k + 1 of the k * lanes + 1 jobs from 0 to k * lanes. All of
+ *   these are about as long as job k * lanes, or longer: jobs are sorted longest first, except
+ *   within a length class (modes/multibuffer.c).
  * - The estimate counts one segment, 150 cycles, for each group of `lanes` jobs. The last group may
  *   be smaller.
  *

@@ -20,9 +20,9 @@
  * operations, it reaches 100 %. The code therefore issues moves and XORs in pairs
  * (docs/tuning/multibuffer.md).
  *
- * As in serial.h, no XOR lies on the chain, because the last round's key includes the operand of
- * the next block's first XOR. An XOR beside the chain removes this operand from the output again.
- * In CFB it removes only the round key, because the output includes the rest, the plaintext.
+ * As in serial.h, no XOR lies on the chain. The last round's key includes the first round key and
+ * the next plaintext block, or in CFB the current one. An XOR beside the chain removes both from
+ * the output. In CFB it leaves the plaintext, which CFB XORs into the output anyway.
  */
 #ifndef TR_SIMD_MULTIBUFFER_LINES_H
 #define TR_SIMD_MULTIBUFFER_LINES_H

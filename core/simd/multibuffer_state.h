@@ -4,10 +4,10 @@
  * multibuffer.h.
  *
  * The layout avoids 4K aliasing: Zen 4 delays a load whose address equals an earlier store's
- * address modulo 4096. A step stores its output only after its rounds. Later loads that the
- * processor executes during these rounds would wait for the store. So these loads must not alias
- * the step's output. The comments on the two layouts, below and in multibuffer_rows.h, say how far
- * they ensure this.
+ * address modulo 4096. A step stores its output only after its rounds. During these rounds, the
+ * processor already executes later loads. A load that aliases the step's output would wait for the
+ * store. The comments on the two layouts, below and in multibuffer_rows.h, say how far they avoid
+ * this.
  */
 #ifndef TR_SIMD_MULTIBUFFER_STATE_H
 #define TR_SIMD_MULTIBUFFER_STATE_H

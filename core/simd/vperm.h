@@ -10,8 +10,8 @@
  * tables, a byte with its high bit set represents 1/0. A look-up of such a byte gives zero, the
  * inverse of 1/0.
  *
- * Between rounds, the state stays in this basis. In decryption, the inverse affine map has already
- * been applied to the state, so no table is needed before the inverse. The tables after the inverse
+ * Between rounds, the state stays in this basis. In decryption, the S-box's inverse affine map has
+ * been applied to it, too, so a round begins with the inverse. The tables after the inverse
  * include the factors of MixColumns. MixColumns and ShiftRows together then take four permutations.
  * The S-box's constant 0x63 passes MixColumns unchanged and is part of the round keys. The script
  * scripts/vperm-tables writes the tables.

@@ -4,11 +4,11 @@
  * multiplication. Each 128-bit lane holds one block.
  *
  * For a factor h, entry n of table j is byte j of the product n h, where n is a nibble. A shuffle
- * of table j, with a nibble of each byte of a block as the indices, gives byte j of 16 such
- * products. Byte i of the shuffle's result belongs at byte i + j of the block's product. The high
- * and the low nibble have 16 tables each, so a block takes 32 shuffles. The code XORs the products
- * of several blocks, and then moves the bytes into place with 32 more shuffles. The tables are read
- * in order, so no address depends on a secret.
+ * of table j, indexed by one nibble of each byte of a block, gives byte j of 16 such products. Byte
+ * i of the shuffle's result belongs at byte i + j of the block's product. The high and the low
+ * nibble have 16 tables each, so a block takes 32 shuffles. The code XORs the products of several
+ * blocks, and then moves the bytes into place with 32 more shuffles. The tables are read in order,
+ * so no address depends on a secret.
  *
  * This is a template. Define these names before you include it:
  *

@@ -15,9 +15,9 @@
 /*
  * Returns t times x^(n + lane) in each lane, for n + lane below 64. All lanes of `t` are the same,
  * and `swapped` is `t` with its halves exchanged. Each half is shifted, and `out` holds the bits
- * shifted out of the other half. XORing `out` carries the low half's bits into the high half, and
- * adds the high half's bits times 1, the first term of their reduction by 0x87. The carry-less
- * product adds the other terms (0x86).
+ * shifted out of the other half. XORing `out` carries the low half's bits into the high half. The
+ * high half's bits come back times 0x87: `out` itself is their product by the first term, 1, and
+ * the carry-less product is that by the other terms (0x86).
  */
 TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
 {
@@ -50,7 +50,7 @@ TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsign
  * scheduler issues the oldest ready operation first. Eight ZMM vectors together would therefore
  * leave no issue slot to the next data unit's tweak until they end. A test loop of the AES rounds
  * of one tweak and 512 bytes takes 125 cycles. With a split into five and three vectors, the loop
- * takes 110 cycles. In this code a split into six and two is faster than that: by 4 to 7 % for 512
+ * takes 110 cycles. In this code, six and two is faster than five and three: by 4 to 7 % for 512
  * bytes (Zen 4; docs/tuning/xts.md). XMM and YMM gain nothing, because there eight vectors only
  * just hide the latency.
  */

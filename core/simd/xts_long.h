@@ -4,9 +4,8 @@
  *
  * A tweak is doubled in two general registers, and only its low half is stored: 8 bytes a block.
  * The high half is in memory already. To see why, let n be a multiple of 8 below 64. Multiplication
- * by x^n moves the bytes of a tweak up by n / 8, and the reduction changes only the low half. So
- * the old tweaks in memory, read from n / 8 bytes lower, already have the high halves of the tweaks
- * n blocks later.
+ * by x^n moves the bytes of a tweak up by n / 8, and the reduction changes only the low half. So a
+ * load from n / 8 bytes below an old tweak gives the high half of the tweak n blocks later.
  *
  * Bound: AES throughput. The two XORs of each vector overlap the latency of the rounds. 16 KiB
  * reach 93 % of the AES rate on ZMM, 81 % on YMM and 89 % on XMM (Zen 4; docs/tuning/xts.md). YMM
