@@ -138,7 +138,7 @@ static NOT_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK],
     }
 }
 
-/* Appends powers in a key that tr_ghash_claim() has reserved. */
+/* Appends powers in a key that tr_ghash_claim() has reserved, or that no other message uses. */
 static NOT_INLINE TR_TARGET void append_powers(const struct tr_ghash_key *k, uintptr_t before,
                                                unsigned stage)
 {
