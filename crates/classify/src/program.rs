@@ -68,6 +68,15 @@ impl Program {
         Some(segment.address.wrapping_add(offset - segment.offset.start))
     }
 
+    /// The addresses of the segment that has this one.
+    pub fn segment_of(&self, address: u64) -> Option<Range<u64>> {
+        let ranges = self.segments.iter().filter_map(|segment| {
+            let size = segment.offset.end.checked_sub(segment.offset.start)?;
+            Some(segment.address..segment.address.checked_add(size)?)
+        });
+        ranges.into_iter().find(|range| range.contains(&address))
+    }
+
     /// The place in the file of an address.
     pub fn offset_of(&self, address: u64) -> Option<u64> {
         self.segments.iter().find_map(|segment| {

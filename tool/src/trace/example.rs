@@ -94,6 +94,7 @@ pub fn counts() -> Counts {
             file: "/usr/lib/libexample.so.1".to_owned(),
             function: "EVP_EncryptUpdate",
             algorithm: Some("aes-128-gcm".to_owned()),
+            called_by: None,
             calls: 51_403,
             bytes: 842_186_752,
             in_place: 5,

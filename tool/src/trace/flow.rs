@@ -189,7 +189,11 @@ fn call(row: &Counted) -> String {
     let algorithm = row.algorithm.as_deref().map_or(String::new(), clean);
     let what = format!("{} {algorithm}", row.function);
     let (calls, bytes) = (grouped(row.calls), grouped(row.bytes));
-    format!("{}: {calls} calls, {bytes} bytes", what.trim_end())
+    let by = row
+        .called_by
+        .as_deref()
+        .map_or(String::new(), |library| format!(", by {}", short(library)));
+    format!("{}: {calls} calls, {bytes} bytes{by}", what.trim_end())
 }
 
 fn one_executed(row: &Executed) -> String {
@@ -215,7 +219,7 @@ fn code(finding: &Finding) -> String {
     format!("{}{mode} {place}", finding.work.name())
 }
 
-fn short(path: &str) -> String {
+pub fn short(path: &str) -> String {
     clean(path.rsplit('/').next().unwrap_or_default())
 }
 

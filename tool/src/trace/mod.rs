@@ -25,6 +25,7 @@ use crate::cli::TraceArgs;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::openssl::trial::on_path;
+use crate::root::Root;
 use crate::run::child;
 use crate::schema::Document;
 use crate::{host, output};
@@ -95,7 +96,15 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
         true => Target::Everybody,
         false => Target::Processes(args.sampled.pid.clone()),
     };
-    let (sampler, refused) = opened(&target, wanted(args)?)?;
+    let (sampler, mut refused) = opened(&target, wanted(args)?)?;
+    let is_sampled = |pid: &u32| !sampler.refused.iter().any(|(refused, _)| refused == pid);
+    let sampled: Vec<u32> = args
+        .sampled
+        .pid
+        .iter()
+        .copied()
+        .filter(is_sampled)
+        .collect();
     let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
     let pids = match target {
         Target::Processes(pids) => pids,
@@ -113,6 +122,8 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
         tracing.begun = Instant::now();
     }
     tracing.follow(Some(seconds), ended);
+    let gone = sampled.iter().filter(|pid| has_ended(**pid));
+    refused.extend(gone.map(|pid| format!("process {pid} ended before the trace did.")));
     // What comes now ends the report.
     release(&[libc::SIGINT, libc::SIGTERM]);
     Ok(tracing.finish(refused))
@@ -207,12 +218,16 @@ fn enabled(mut counter: Counter) -> Result<Counter> {
         true => ", in all processes",
         false => "",
     };
+    let ours = match counter.has_sites() {
+        true => ", and what tenrounds executes",
+        false => "",
+    };
     let text = match functions {
         _ if counter.is_refused() => {
             "Counting what tenrounds executes, which costs nothing more.".to_owned()
         }
-        0 => "No library with counted functions was found yet.".to_owned(),
-        _ => format!("Counting {functions} functions in {files} files. Until the trace ends, each of their calls takes about 1 to 3 µs longer{whose}: calls of 16 bytes become 20 to 30 times as slow."),
+        0 if !counter.has_sites() => "No library with counted functions was found yet.".to_owned(),
+        _ => format!("Counting {functions} functions in {files} files{ours}. Until the trace ends, each of their calls takes about 1 to 3 µs longer{whose}: calls of 16 bytes become 20 to 30 times as slow."),
     };
     output::err(crate::style::item("", text));
     counter.enable()?;
@@ -221,7 +236,7 @@ fn enabled(mut counter: Counter) -> Result<Counter> {
 
 /// Says what counting in the kernel costs, and begins.
 fn enabled_in_kernel(mut counter: crypto::Counter) -> Result<crypto::Counter> {
-    let text = "Counting requests to the kernel's ciphers. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
+    let text = "Counting requests to the kernel's ciphers and hashes. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
     output::err(crate::style::item("", text));
     counter.enable()?;
     Ok(counter)
@@ -255,6 +270,14 @@ pub fn is_alive(pid: u32) -> bool {
     // A zombie has no memory any more.
     let maps = std::fs::read_link(format!("/proc/{pid}/exe"));
     maps.is_ok() || maps.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
+}
+
+/// Whether a process is gone, or a zombie. Threads of the kernel, which have no program, live.
+fn has_ended(pid: u32) -> bool {
+    let status = Root::machine().text(format!("/proc/{pid}/status"));
+    let status = status.unwrap_or_default();
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.map_or(true, |state| state.trim_start().starts_with(['Z', 'X']))
 }
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);

@@ -196,8 +196,11 @@ pub struct Counted {
     pub name: Option<String>,
     pub file: String,
     pub function: &'static str,
-    /// As OpenSSL calls it; null if the call does not show it.
+    /// As OpenSSL calls it, perhaps without the size of the key or the mode; null if the call does
+    /// not show any of it.
     pub algorithm: Option<String>,
+    /// Another library that made these calls, whose own functions are counted, too.
+    pub called_by: Option<String>,
     pub calls: u64,
     /// The lengths of the input, summed up.
     pub bytes: u64,

@@ -253,7 +253,10 @@ fn calls(counts: &Counts) -> Table {
             grouped(row.bytes),
             placement(row),
             sizes(&row.sizes, row.calls),
-            row.function.to_owned(),
+            match &row.called_by {
+                Some(library) => format!("{}, by {}", row.function, flow::short(library)),
+                None => row.function.to_owned(),
+            },
             row.file.clone(),
         ]);
     }

@@ -288,6 +288,40 @@ fn a_command_with_its_children_and_its_status() {
     );
 }
 
+/// The trace ends with the last of its processes, and says which ones ended.
+#[test]
+fn a_process_that_ends_is_said() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let start = |seconds: &str| {
+        let mut sleep = place.program("sleep");
+        Guarded(sleep.arg(seconds).spawn().unwrap())
+    };
+    let (short, long) = (start("0.5"), start("60"));
+    let (ended, lives) = (short.0.id().to_string(), long.0.id().to_string());
+    let begun = Instant::now();
+    let mut tool = place.tool(["trace", "--seconds", "50", "-p", &ended]);
+    let said = tool.done().ok().out;
+    contains(
+        &said,
+        &[&format!("process {ended} ended before the trace did.")],
+    );
+    assert!(begun.elapsed().as_secs() < 40);
+    let short = start("0.2");
+    let ended = short.0.id().to_string();
+    let both = format!("{ended},{lives}");
+    let mut tool = place.tool(["trace", "--seconds", "1.5", "--json", "-p", &both]);
+    let document = valid(&tool.done().ok().out);
+    let troubles = format!("{:?}", document.list("/trace/troubles"));
+    contains(&troubles, &[&format!("process {ended} ended")]);
+    assert!(
+        !troubles.contains(&format!("process {lives} ")),
+        "{troubles}"
+    );
+}
+
 #[test]
 fn what_cannot_be_traced_is_said() {
     let place = Place::new();

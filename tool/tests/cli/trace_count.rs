@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 
 const CALLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/calls.c");
 #[cfg(target_arch = "x86_64")]
+const ATTACHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/attached.c");
+const LIBRARIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/libraries.c");
+#[cfg(target_arch = "x86_64")]
 const RED_ZONE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/red_zone.c");
 
 fn compile(place: &Place, source: &str, options: &[&str], name: &str) -> PathBuf {
@@ -89,24 +92,79 @@ fn random_calls_are_counted_exactly() {
     let (document, out) = counted(&place, &[&program], &[&seed]);
     let printed = printed(&out);
     assert_eq!(printed.len(), 9);
-    let mut seen = BTreeMap::new();
-    for row in document.list("/trace/counts/calls") {
-        assert_eq!(row["name"], "calls");
-        assert!(
-            row["file"].as_str().unwrap().contains("libcrypto.so"),
-            "{row}"
-        );
-        let key = |name: &str| row[name].as_str().unwrap().to_owned();
-        let mut row = row.clone();
-        let key = (key("function"), key("algorithm"));
-        let kept = ["calls", "bytes", "in_place", "without_output", "sizes"];
-        row.as_object_mut()
-            .unwrap()
-            .retain(|name, _| kept.contains(&name.as_str()));
-        assert!(seen.insert(key, row).is_none());
-    }
+    let seen = rows(&document, "calls", "libcrypto.so");
     for (key, row) in &printed {
         assert_eq!(seen.get(key), Some(row), "{key:?}, seed {seed}");
+    }
+}
+
+/// The rows of a program and a library, as `printed` has them.
+fn rows(document: &Document, program: &str, library: &str) -> BTreeMap<(String, String), Value> {
+    let mut seen = BTreeMap::new();
+    for row in document.list("/trace/counts/calls") {
+        assert_eq!(row["name"], program);
+        let key = |name: &str| row[name].as_str().unwrap_or("-").to_owned();
+        // What another counted library calls.
+        if row["called_by"].is_string() {
+            assert!(key("called_by").contains("/libgnutls.so"), "{row}");
+            assert!(key("file").contains("/libnettle.so"), "{row}");
+            continue;
+        }
+        assert!(key("file").contains(library), "{row}");
+        let mut kept = row.clone();
+        let names = ["calls", "bytes", "in_place", "without_output", "sizes"];
+        let object = kept.as_object_mut().unwrap();
+        object.retain(|name, _| names.contains(&name.as_str()));
+        let before = seen.insert((key("function"), key("algorithm")), kept);
+        assert!(before.is_none(), "{row}");
+    }
+    seen
+}
+
+/// Other libraries: all that is called is counted, once, and nothing else.
+#[test]
+fn random_calls_of_other_libraries_are_counted_exactly() {
+    let place = Place::new();
+    if !can_count(&place) {
+        return;
+    }
+    let program = compile(&place, LIBRARIES, &["-ldl"], "libraries");
+    for (name, file, functions) in [
+        ("gcrypt", "libgcrypt.so.20", 9),
+        ("nettle", "libnettle.so.8", 14),
+        ("gnutls", "libgnutls.so.30", 17),
+        ("mbedtls", "libmbedcrypto.so.7", 11),
+        ("nss", "libnss3.so", 3),
+    ] {
+        let list = Command::new("/sbin/ldconfig").arg("-p").done().ok().out;
+        if !list.contains(&format!("\t{file} (")) {
+            skip(&format!("this needs {file}"));
+            continue;
+        }
+        let seed = fastrand::u32(..).to_string();
+        println!("{name}, seed {seed}");
+        let (document, out) = counted(&place, &[&program], &[name, file, &seed]);
+        let printed = printed(&out);
+        assert!(printed.len() >= functions, "{out}");
+        let library = file.split(".so").next().unwrap();
+        let seen = rows(&document, "libraries", library);
+        assert_eq!(seen, printed, "{name}, seed {seed}");
+        let all = document.list("/trace/counts/calls");
+        let by_gnutls = all.iter().filter(|row| row["called_by"].is_string());
+        // GnuTLS has code of its own for other modes, if the processor has AES instructions.
+        let of = |function: &str, of: &str| -> u64 {
+            let rows = all.iter().filter(|row| row["function"] == function);
+            let rows = rows.filter(|row| row["algorithm"] == of);
+            rows.map(|row| row["bytes"].as_u64().unwrap()).sum()
+        };
+        match name {
+            "gnutls" => {
+                let outer = of("gnutls_cipher_encrypt2", "aes-128-cfb8");
+                assert_eq!(of("nettle_cfb8_encrypt", "aes-128-cfb8"), outer);
+                assert!(outer > 0, "{all:?}");
+            }
+            _ => assert_eq!(by_gnutls.count(), 0, "{all:?}"),
+        }
     }
 }
 
@@ -316,6 +374,114 @@ fn probes_come_after_their_cost_was_said_and_go_with_the_tracer() {
     tool.0.wait().unwrap();
     wait("end of the probe", &|| code() == before);
     assert!(Path::new(&format!("/proc/{pid}/exe")).exists());
+}
+
+/// What the provider executes in a process that does not count itself. It gets its work when the
+/// probes are there.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn what_tenrounds_executes_is_counted_by_its_static_probes() {
+    use crate::support::{module, Done};
+    use std::io::{BufRead, BufReader};
+    let place = Place::new();
+    if !can_count(&place) {
+        return;
+    }
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split(['.', '-']).map(|part| part.parse::<u32>());
+    let mut next = || numbers.next().unwrap().unwrap();
+    let is_old = (next(), next()) < (6, 11);
+    let module = module();
+    let program = compile(&place, ATTACHED, &["-lcrypto"], "attached");
+    let seed = fastrand::u32(..).to_string();
+    println!("seed {seed}");
+    let mut child = place.program(program);
+    child.arg(module.parent().unwrap()).arg(&seed);
+    child.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = Guarded(child.spawn().unwrap());
+    let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "ready");
+    let pid = child.0.id();
+    let named = pid.to_string();
+    let mut tool = place.tool([
+        "trace",
+        "--count",
+        "--json",
+        "--seconds",
+        "40",
+        "-p",
+        &named,
+    ]);
+    tool.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let tool = tool.spawn().unwrap();
+    if !is_old {
+        // The kernel puts all of them at once, after those of libcrypto or before.
+        let (file, location) = last_probe(pid, &module);
+        let places = [address_of(pid, "EVP_EncryptUpdate"), file + location];
+        let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();
+        let begun = Instant::now();
+        for address in places {
+            const BREAKPOINT: u8 = 0xcc;
+            let mut code = [0];
+            while code[0] != BREAKPOINT {
+                assert!(begun.elapsed() < Duration::from_secs(20), "no probe");
+                memory.read_exact_at(&mut code, address).unwrap();
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    } else {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let mut input = child.0.stdin.take().unwrap();
+    input.write_all(b"\n").unwrap();
+    let said = lines.next().unwrap().unwrap();
+    let (calls, bytes) = said.split_once(' ').unwrap();
+    // The trace ends with the process.
+    drop(input);
+    child.0.wait().unwrap();
+    let done = Done::from(tool.wait_with_output().unwrap()).ok();
+    contains(&done.err, &["and what tenrounds executes"]);
+    let document = valid(&done.out);
+    let executed = document.list("/trace/counts/executed");
+    let rows: Vec<&Value> = executed
+        .iter()
+        .filter(|row| row["operation"] == "ctr")
+        .collect();
+    if is_old {
+        assert!(rows.is_empty());
+        let troubles = document.list("/trace/counts/troubles");
+        return contains(&format!("{troubles:?}"), &["this needs Linux 6.11"]);
+    }
+    assert_eq!(rows.len(), 1, "{executed:?}");
+    let row = rows[0];
+    assert_eq!(
+        (&row["host"], &row["pid"]),
+        (&json!("provider"), &json!(pid))
+    );
+    assert_eq!(row["calls"].to_string(), calls, "seed {seed}: {executed:?}");
+    assert_eq!(row["bytes"].to_string(), bytes, "seed {seed}: {executed:?}");
+    // Not what libcrypto's own functions count: that row is beside this one.
+    let called = document.list("/trace/counts/calls");
+    assert_eq!(called[0]["bytes"].to_string(), bytes, "{called:?}");
+}
+
+/// Where a process has a module, and where in it the last static probe is.
+#[cfg(target_arch = "x86_64")]
+fn last_probe(pid: u32, module: &Path) -> (u64, u64) {
+    let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
+    let module = module.canonicalize().unwrap();
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    let first = maps
+        .lines()
+        .find(|line| line.ends_with(module.to_str().unwrap()));
+    let start = number(first.unwrap().split_once('-').unwrap().0);
+    let mut readelf = Command::new("readelf");
+    let notes = readelf.arg("-nW").arg(&module).done().ok().out;
+    let last = notes
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Location: "))
+        .last();
+    (start, number(last.unwrap().split_once(',').unwrap().0))
 }
 
 #[test]

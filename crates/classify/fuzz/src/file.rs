@@ -2,7 +2,7 @@
 //! An ELF file, whose last 8 bytes are also an address.
 
 use classify::frames::Frames;
-use classify::{examine, loaded, may_have_crypto, Machine, Program};
+use classify::{examine, loaded, may_have_crypto, probes, Machine, Program};
 
 pub fn fuzz(data: &[u8]) {
     let address = data
@@ -27,6 +27,7 @@ pub fn fuzz(data: &[u8]) {
     }
     let _ = loaded(data);
     let _ = Frames::read(data);
+    let _ = probes(data);
     let Ok(program) = Program::read(data) else {
         return;
     };

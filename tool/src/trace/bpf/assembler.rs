@@ -21,6 +21,8 @@ pub struct Instruction {
 pub const ARGUMENTS: [i16; 6] = [112, 104, 96, 88, 72, 64];
 #[cfg(target_arch = "x86_64")]
 pub const STACK_POINTER: i16 = 152;
+#[cfg(target_arch = "x86_64")]
+pub const INSTRUCTION_POINTER: i16 = 128;
 /// At the entry of a function the return address lies below the arguments on the stack.
 #[cfg(target_arch = "x86_64")]
 pub const FIRST_ON_STACK: i32 = 8;
@@ -28,6 +30,8 @@ pub const FIRST_ON_STACK: i32 = 8;
 pub const ARGUMENTS: [i16; 8] = [0, 8, 16, 24, 32, 40, 48, 56];
 #[cfg(not(target_arch = "x86_64"))]
 pub const STACK_POINTER: i16 = 248;
+#[cfg(not(target_arch = "x86_64"))]
+pub const INSTRUCTION_POINTER: i16 = 256;
 #[cfg(not(target_arch = "x86_64"))]
 pub const FIRST_ON_STACK: i32 = 0;
 /// The register with the return address (x30).
@@ -45,6 +49,7 @@ const MAP_LOOKUP: i32 = 1;
 const MAP_UPDATE: i32 = 2;
 const CURRENT_PID_TGID: i32 = 14;
 const NAMESPACE_PID_TGID: i32 = 120;
+const ATTACH_COOKIE: i32 = 174;
 /// BPF_ANY and BPF_NOEXIST.
 pub const ANY: i32 = 0;
 pub const NEW: i32 = 1;
@@ -177,6 +182,18 @@ impl Assembler {
         self.jump_to_end(UNEQUAL, 0, 0);
         self.load(LOAD32, 0, FRAME, scratch + 4);
         self.put(STORE32, FRAME, 0, place, 0);
+    }
+
+    /// Runs one of several parts, by the number that the probe has. Each part ends the program.
+    pub fn by_cookie<T>(&mut self, parts: &[T], mut part: impl FnMut(&mut Assembler, &T)) {
+        self.registers(MOVE, 1, CONTEXT);
+        self.call(ATTACH_COOKIE);
+        for (index, one) in parts.iter().enumerate() {
+            let other = self.jump(UNEQUAL, 0, index as i32);
+            part(self, one);
+            self.jump_to_end(ALWAYS, 0, 0);
+            self.here(other);
+        }
     }
 
     /// Sets register 3 to the number of bits of the length. Uses registers 2 and 4.

@@ -16,6 +16,9 @@ const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP: libc::c_int = 1;
 const MAP_GET_NEXT_KEY: libc::c_int = 4;
 const PROG_LOAD: libc::c_int = 5;
+const LINK_CREATE: libc::c_int = 28;
+/// BPF_TRACE_UPROBE_MULTI.
+const UPROBE_MULTI: u32 = 48;
 /// BPF_MAP_TYPE_HASH and BPF_PROG_TYPE_KPROBE.
 const HASH: u32 = 1;
 const KPROBE: u32 = 2;
@@ -117,6 +120,11 @@ fn raise_limit() {
 }
 
 pub fn load(code: &[Instruction]) -> io::Result<OwnedFd> {
+    load_for(code, 0)
+}
+
+/// Loads a program for probes that are put in this way (enum bpf_attach_type; 0 is perf).
+fn load_for(code: &[Instruction], attach_type: u32) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Load {
         kind: u32,
@@ -128,6 +136,9 @@ pub fn load(code: &[Instruction]) -> io::Result<OwnedFd> {
         log: u64,
         kernel_version: u32,
         flags: u32,
+        name: [u8; 16],
+        interface: u32,
+        attach_type: u32,
     }
     let mut log = vec![0u8; 1 << 16];
     let mut load = Load {
@@ -141,6 +152,9 @@ pub fn load(code: &[Instruction]) -> io::Result<OwnedFd> {
         log: 0,
         kernel_version: 0,
         flags: 0,
+        name: [0; 16],
+        interface: 0,
+        attach_type,
     };
     let error = match bpf(PROG_LOAD, &mut load) {
         Ok(fd) => return Ok(owned(fd)),
@@ -185,6 +199,52 @@ impl Probe {
         Probe::new(whose, Kind::User, &path, offset, code)
     }
 
+    /// Probes at many places of a file, each with the number that `Assembler::cookie` gets. The
+    /// kernel removes them together; one by one, each takes it 20 to 100 ms.
+    pub fn at_many(
+        whose: Whose,
+        file: &File,
+        places: &[(u64, u64)],
+        code: &[Instruction],
+    ) -> io::Result<Probe> {
+        #[repr(C)]
+        struct Create {
+            program: u32,
+            target: u32,
+            attach_type: u32,
+            flags: u32,
+            path: u64,
+            offsets: u64,
+            semaphores: u64,
+            cookies: u64,
+            count: u32,
+            more_flags: u32,
+            pid: u32,
+            pad: u32,
+        }
+        let program = load_for(code, UPROBE_MULTI)?;
+        let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        let (offsets, cookies): (Vec<u64>, Vec<u64>) = places.iter().copied().unzip();
+        let mut create = Create {
+            program: program.as_raw_fd() as u32,
+            target: 0,
+            attach_type: UPROBE_MULTI,
+            flags: 0,
+            path: path.as_ptr() as u64,
+            offsets: offsets.as_ptr() as u64,
+            semaphores: 0,
+            cookies: cookies.as_ptr() as u64,
+            count: places.len() as u32,
+            more_flags: 0,
+            pid: match whose {
+                Whose::Process(pid) => pid,
+                Whose::Everybody => 0,
+            },
+            pad: 0,
+        };
+        bpf(LINK_CREATE, &mut create).map(|fd| Probe(owned(fd)))
+    }
+
     /// A probe at the beginning of a function of the kernel.
     pub fn in_kernel(function: &str, code: &[Instruction]) -> io::Result<Probe> {
         let name = CString::new(function)?;
@@ -214,6 +274,20 @@ impl Probe {
         control(&event, IOC_ENABLE, 0)?;
         Ok(Probe(event))
     }
+}
+
+/// Whether the kernel puts many probes at once. Linux has this since 6.6; before 6.11 it left out
+/// threads of a process but the first one.
+pub fn takes_many() -> bool {
+    let release = Root::machine().line("/proc/sys/kernel/osrelease");
+    release.is_some_and(|release| is_at_least(&release, (6, 11)))
+}
+
+fn is_at_least(release: &str, wanted: (u32, u32)) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut next = || numbers.next().and_then(|number| number.parse().ok());
+    let version: (Option<u32>, Option<u32>) = (next(), next());
+    matches!(version, (Some(major), Some(minor)) if (major, minor) >= wanted)
 }
 
 /// Whether probes are in programs or in the kernel.
@@ -265,4 +339,19 @@ pub fn is_general(error: &io::Error) -> bool {
     error
         .raw_os_error()
         .is_some_and(|number| numbers.contains(&number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_of_the_kernel() {
+        for release in ["6.11.0-9-generic", "6.18.5", "7.0-rc1", "10.0"] {
+            assert!(is_at_least(release, (6, 11)), "{release}");
+        }
+        for release in ["6.10.14", "6.1.0-32-amd64", "5.15", "6", "", "x.y"] {
+            assert!(!is_at_least(release, (6, 11)), "{release}");
+        }
+    }
 }

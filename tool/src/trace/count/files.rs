@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The files in which functions are counted. What they hold is untrusted.
 
-use super::functions::{may_be_in, FUNCTIONS};
+use super::bulk::{self, Site};
+use super::functions::{may_be_in, Algorithm, Source, CIPHERS, FUNCTIONS};
 use crate::trace::target::module;
 use classify::{Machine, Program};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A function in a file: its index in `FUNCTIONS`, and its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub function: usize,
     pub offset: u64,
+    /// The file's own code, as distances from the function, if its calls are left out.
+    pub own: Option<Range<i32>>,
+    /// The distances of block ciphers from the function, with the bits of their keys.
+    pub ciphers: Vec<(i32, u32)>,
 }
 
 /// Files, each once, whatever its names are.
@@ -48,39 +54,102 @@ fn is_overlay(file: &File) -> bool {
     result == 0 && found.f_type == OVERLAY
 }
 
-/// The counted functions of a file, each once, and those at whose beginning no probe may be.
-pub fn entries(file: &File) -> (Vec<Entry>, Vec<&'static str>) {
-    let (mut good, mut bad) = (Vec::new(), Vec::new());
-    let Some((bytes, program)) = read(file) else {
-        return (good, bad);
+/// What a file has to count.
+#[derive(Default)]
+pub struct Found {
+    /// The functions, each once.
+    pub entries: Vec<Entry>,
+    /// Those at whose beginning no probe may be.
+    pub bad: Vec<&'static str>,
+    /// The static probes of tenrounds, if they are asked for.
+    pub sites: Vec<Site>,
+    /// Those that cannot be counted.
+    pub bad_sites: usize,
+}
+
+/// What a library, or a program, has to count. Fails if the file cannot be read.
+pub fn examine(file: &File, is_library: bool, with_sites: bool) -> Result<Found, String> {
+    let mut found = Found::default();
+    let bytes = module::bytes(file)?;
+    let Some(program) = read(&bytes) else {
+        return Ok(found);
     };
-    let mut seen = HashSet::new();
-    for (name, offset) in program.entries() {
-        let function = FUNCTIONS.iter().position(|function| function.name == name);
-        let Some(function) = function.filter(|function| seen.insert(*function)) else {
+    if with_sites {
+        (found.sites, found.bad_sites) = bulk::sites(&bytes, &program);
+    }
+    let mut named: HashMap<&str, u64> = HashMap::new();
+    let is_known = |name: &str| FUNCTIONS.iter().any(|function| function.knows(name));
+    for (name, offset) in program.entries().filter(|(name, _)| is_known(name)) {
+        named.entry(name).or_insert(offset);
+    }
+    for (index, function) in FUNCTIONS.iter().enumerate() {
+        let Some(offset) = named.get(function.name).copied() else {
+            continue;
+        };
+        if !function.is_counted(|name| named.contains_key(name)) {
+            continue;
+        }
+        let Some(entry) = entry(&program, &named, index, offset, is_library) else {
             continue;
         };
         let at = usize::try_from(offset).unwrap_or(usize::MAX);
         match bytes.get(at..).is_some_and(may_be_probed) {
-            true => good.push(Entry { function, offset }),
-            false => bad.push(FUNCTIONS[function].name),
+            true => found.entries.push(entry),
+            false => found.bad.push(function.name),
         }
     }
-    (good, bad)
+    Ok(found)
+}
+
+/// A function with its distances. None if calls of the file itself are to be left out but cannot be
+/// told: the code of a program is beside that of the library which is linked into it.
+fn entry(
+    program: &Program,
+    named: &HashMap<&str, u64>,
+    index: usize,
+    offset: u64,
+    is_library: bool,
+) -> Option<Entry> {
+    let function = &FUNCTIONS[index];
+    let from = program.address_of(offset)?;
+    let distance = |to: u64| i32::try_from(to.wrapping_sub(from) as i64).ok();
+    let own = match function.leaves_out_own() {
+        true if !is_library => return None,
+        true => {
+            let segment = program.segment_of(from)?;
+            i32::try_from(segment.end - segment.start).ok()?;
+            Some(distance(segment.start)?..distance(segment.end)?)
+        }
+        false => None,
+    };
+    let mut ciphers = Vec::new();
+    if let Algorithm::Read(Source::Cipher(_), _) = function.algorithm {
+        for (name, bits) in CIPHERS {
+            let place = named
+                .get(name)
+                .and_then(|offset| program.address_of(*offset));
+            ciphers.extend(place.and_then(distance).map(|distance| (distance, *bits)));
+        }
+    }
+    Some(Entry {
+        function: index,
+        offset,
+        own,
+        ciphers,
+    })
 }
 
 /// A 64-bit program or library for this processor.
-fn read(file: &File) -> Option<(Vec<u8>, Program)> {
+fn read(bytes: &[u8]) -> Option<Program> {
     const OURS: Machine = match cfg!(target_arch = "aarch64") {
         true => Machine::Arm64,
         false => Machine::X86_64,
     };
     const CLASS: usize = 4;
     const CLASS64: u8 = 2;
-    let bytes = module::bytes(file).ok()?;
-    let program = Program::read(&bytes).ok()?;
+    let program = Program::read(bytes).ok()?;
     let is_ours = program.machine == OURS && bytes.get(CLASS) == Some(&CLASS64);
-    is_ours.then_some((bytes, program))
+    is_ours.then_some(program)
 }
 
 /// Linux 6.18 replaces some NOPs of several bytes under a uprobe by a call, which overwrites what
@@ -119,6 +188,12 @@ pub fn installed() -> Vec<PathBuf> {
         .collect();
     found.sort();
     found
+}
+
+/// Whether a file may be a module of tenrounds, or libtenrounds, by its name.
+pub fn is_ours(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.contains("tenrounds") && name.contains(".so"))
 }
 
 /// Whether a file is a library that may have counted functions, by its name.

@@ -2,21 +2,27 @@
 //! `trace --count`: exact calls and bytes of the functions that encrypt and decrypt, by probes at
 //! their beginnings; and what tenrounds executes, by the counters of `run --count`.
 
+mod bulk;
+mod callers;
 mod files;
 mod functions;
+mod names;
 mod ours;
 mod program;
 mod script;
 
 use super::bpf::assembler::Namespace;
-use super::bpf::system::{is_general, namespace, Kind, Map, Probe, Whose};
+use super::bpf::system::{is_general, namespace, takes_many, Kind, Map, Probe, Whose};
 use super::result::{Counted, Counts, SizeClass};
 use super::target::maps::{Mapping, Maps};
 use super::target::module;
 use crate::error::{Error, Result};
-use crate::libcrypto::{string, LibCrypto};
+use crate::libcrypto::LibCrypto;
 use crate::root::Root;
 use crate::style::clean;
+use bulk::Site;
+use callers::Callers;
+use classify::Argument;
 use files::{Entry, Files};
 use functions::{Algorithm, FUNCTIONS};
 use ours::Ours;
@@ -33,6 +39,8 @@ const MOST_ENTRIES: u32 = 1 << 16;
 /// files. Each program counts, so that the number must be above that of the programs of a machine.
 const MOST_FILES: usize = 4096;
 const MOST_TROUBLES: usize = 64;
+/// Entries of the map of what tenrounds executes: a process, host, operation and backend each.
+const MOST_BULK: u32 = 1 << 14;
 
 /// What a probe counts.
 struct Target {
@@ -46,6 +54,8 @@ struct Waiting {
     /// The name for messages.
     shown: PathBuf,
     entries: Vec<Entry>,
+    /// Static probes of tenrounds.
+    sites: Vec<Site>,
 }
 
 /// What the kernel needs to count.
@@ -54,6 +64,8 @@ struct Kernel {
     namespace: Option<Namespace>,
     whose: Vec<Whose>,
     probes: Vec<Probe>,
+    /// What tenrounds executes in processes that do not count it themselves.
+    bulk: Option<Map<bulk::Key, Sum>>,
 }
 
 /// Counts calls, once `enable` was called.
@@ -64,6 +76,9 @@ pub struct Counter {
     waiting: Vec<Waiting>,
     targets: Vec<Target>,
     ours: Ours,
+    /// Whether static probes of tenrounds count, too. A command is better run under `run --count`.
+    by_probes: bool,
+    callers: Callers,
     /// Names of the processes that the trace has seen, the latest of each.
     names: HashMap<u32, String>,
     troubles: Vec<String>,
@@ -93,6 +108,7 @@ impl Counter {
                 counter
             }
         };
+        counter.by_probes = counter.kernel.is_some();
         for pid in pids {
             counter.add_files_of(pid);
         }
@@ -122,6 +138,8 @@ impl Counter {
             waiting: Vec::new(),
             targets: Vec::new(),
             ours,
+            by_probes: false,
+            callers: Callers::default(),
             names: HashMap::new(),
             troubles: Vec::new(),
         }
@@ -130,7 +148,13 @@ impl Counter {
     /// The functions that `enable` will count, and the files that have them.
     pub fn extent(&self) -> (usize, usize) {
         let functions = self.waiting.iter().map(|file| file.entries.len());
-        (functions.sum(), self.waiting.len())
+        let files = self.waiting.iter().filter(|file| !file.entries.is_empty());
+        (functions.sum(), files.count())
+    }
+
+    /// Whether `enable` will put probes of tenrounds.
+    pub fn has_sites(&self) -> bool {
+        self.waiting.iter().any(|file| !file.sites.is_empty())
     }
 
     /// Whether processes are slowed down that are not traced.
@@ -163,9 +187,8 @@ impl Counter {
     /// Puts the probes of the files that wait for them.
     fn put(&mut self) -> Result<()> {
         for file in std::mem::take(&mut self.waiting) {
-            for entry in &file.entries {
-                self.probe(&file.file, &file.shown, *entry)?;
-            }
+            self.probe_file(&file)?;
+            self.probe_sites(&file)?;
         }
         Ok(())
     }
@@ -182,10 +205,15 @@ impl Counter {
         }
         let maps = Root::machine().text(format!("/proc/{pid}/maps"));
         let maps = Maps::parse(&maps.unwrap_or_default());
-        let program = Root::machine().link(format!("/proc/{pid}/exe"));
+        // This program contains the core, too.
+        let program = (pid != std::process::id())
+            .then(|| Root::machine().link(format!("/proc/{pid}/exe")))
+            .flatten();
         for mapping in maps.all() {
+            self.callers.mapped(pid, mapping);
             let path = Path::new(&mapping.path);
-            if files::is_library(path) || program.as_deref() == Some(path) {
+            let is_ours = self.by_probes && files::is_ours(path) && !self.ours.has(pid);
+            if files::is_library(path) || is_ours || program.as_deref() == Some(path) {
                 self.add_mapped(pid, mapping);
             }
         }
@@ -193,15 +221,19 @@ impl Counter {
 
     /// A process has mapped a file. What it called before the probes were there is not counted.
     pub fn mapped(&mut self, pid: u32, mapping: &Mapping) {
-        if !files::is_library(Path::new(&mapping.path)) {
+        self.callers.mapped(pid, mapping);
+        let path = Path::new(&mapping.path);
+        let is_ours = self.by_probes && files::is_ours(path) && !self.ours.has(pid);
+        if !files::is_library(path) && !is_ours {
             return;
         }
-        let before = self.targets.len();
+        let count = |counter: &Counter| counter.kernel.as_ref().map_or(0, |it| it.probes.len());
+        let before = count(self);
         self.add_mapped(pid, mapping);
         if let Err(error) = self.put() {
             self.trouble(error.to_string());
         }
-        if self.targets.len() > before {
+        if count(self) > before {
             self.trouble(format!(
                 "{}: counted from some milliseconds after a process had mapped it",
                 clean(&mapping.path)
@@ -220,6 +252,7 @@ impl Counter {
         if let Some(name) = self.names.get(&parent) {
             self.names.insert(pid, name.clone());
         }
+        self.callers.forked(pid, parent);
         self.ours.forked(pid, parent);
     }
 
@@ -247,32 +280,123 @@ impl Counter {
         if !self.files.is_new(&file) {
             return;
         }
-        let (entries, bad) = files::entries(&file);
-        if !bad.is_empty() {
+        let found = match files::examine(&file, files::is_library(shown), self.by_probes) {
+            Ok(found) => found,
+            Err(why) => {
+                return self.trouble(format!("{}: not counted: {why}", clean(shown.display())))
+            }
+        };
+        if !found.bad.is_empty() {
             self.trouble(format!(
                 "{}: {} not counted, because a probe on its first instruction can hurt the program",
                 clean(shown.display()),
-                bad.join(", ")
+                found.bad.join(", ")
             ));
         }
-        if !entries.is_empty() {
+        let mut sites = found.sites;
+        if self.by_probes && (files::is_ours(shown) || !sites.is_empty() || found.bad_sites > 0) {
+            let why = match found.bad_sites {
+                _ if !takes_many() => Some("this needs Linux 6.11".to_owned()),
+                0 if sites.is_empty() => Some("the file has no static probes".to_owned()),
+                0 => None,
+                count => Some(format!("{count} of its static probes are of another kind")),
+            };
+            if let Some(why) = why {
+                self.trouble(not_executed(shown, &why));
+                sites.clear();
+            }
+        }
+        if !found.entries.is_empty() || !sites.is_empty() {
             self.waiting.push(Waiting {
                 file,
                 shown: shown.to_owned(),
-                entries,
+                entries: found.entries,
+                sites,
             });
         }
     }
 
+    /// Puts the static probes of a file, in processes that do not count themselves.
+    fn probe_sites(&mut self, waiting: &Waiting) -> Result<()> {
+        let Some(kernel) = self.kernel.as_mut().filter(|_| !waiting.sites.is_empty()) else {
+            return Ok(());
+        };
+        if kernel.bulk.is_none() {
+            kernel.bulk = Some(Map::new(MOST_BULK).map_err(|error| refusal(&error))?);
+        }
+        let map = kernel.bulk.as_ref().map_or(-1, Map::descriptor);
+        let mut arguments: Vec<&[Argument; 3]> = Vec::new();
+        let mut places = Vec::new();
+        for site in &waiting.sites {
+            let known = arguments.iter().position(|known| **known == site.arguments);
+            let index = known.unwrap_or_else(|| {
+                arguments.push(&site.arguments);
+                arguments.len() - 1
+            });
+            places.push((site.offset, index as u64));
+        }
+        let host = waiting.sites[0].host;
+        let code = bulk::program(host, &arguments, map, kernel.namespace);
+        let mut troubles = Vec::new();
+        for whose in &kernel.whose {
+            if matches!(whose, Whose::Process(pid) if self.ours.has(*pid)) {
+                continue;
+            }
+            match Probe::at_many(*whose, &waiting.file, &places, &code) {
+                Ok(probe) => kernel.probes.push(probe),
+                Err(error) if is_general(&error) => return Err(refusal(&error)),
+                Err(error) => troubles.push(not_executed(&waiting.shown, &explained(&error))),
+            }
+        }
+        troubles.into_iter().for_each(|text| self.trouble(text));
+        Ok(())
+    }
+
+    /// Probes all functions of a file, at once where the kernel can.
+    fn probe_file(&mut self, waiting: &Waiting) -> Result<()> {
+        /// Fewer are put one by one.
+        const FEW: usize = 5;
+        let is_tried = waiting.entries.len() > FEW && takes_many();
+        if !(is_tried && self.probe_at_once(waiting)) {
+            for entry in &waiting.entries {
+                self.probe(&waiting.file, &waiting.shown, entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Probes all functions of a file, if the kernel can do so for each process.
+    fn probe_at_once(&mut self, waiting: &Waiting) -> bool {
+        let Some(kernel) = &mut self.kernel else {
+            return false;
+        };
+        let first = self.targets.len() as u32;
+        let sums = kernel.sums.descriptor();
+        let code = program::of_many(&waiting.entries, first, sums, kernel.namespace);
+        let entries = waiting.entries.iter().enumerate();
+        let places: Vec<(u64, u64)> = entries.map(|(at, it)| (it.offset, at as u64)).collect();
+        let put = |whose: &Whose| Probe::at_many(*whose, &waiting.file, &places, &code);
+        let Ok(probes) = kernel.whose.iter().map(put).collect::<io::Result<Vec<_>>>() else {
+            return false;
+        };
+        kernel.probes.extend(probes);
+        self.targets
+            .extend(waiting.entries.iter().map(|entry| Target {
+                file: waiting.shown.clone(),
+                function: entry.function,
+            }));
+        true
+    }
+
     /// Probes a function.
-    fn probe(&mut self, file: &File, shown: &Path, entry: Entry) -> Result<()> {
+    fn probe(&mut self, file: &File, shown: &Path, entry: &Entry) -> Result<()> {
         let Some(kernel) = &mut self.kernel else {
             return Ok(());
         };
         let index = self.targets.len() as u32;
         let function = &FUNCTIONS[entry.function];
         let sums = kernel.sums.descriptor();
-        let code = program::program(function, index, sums, kernel.namespace);
+        let code = program::program(entry, index, sums, kernel.namespace);
         let before = kernel.probes.len();
         let mut troubles = Vec::new();
         for whose in kernel.whose.clone() {
@@ -331,27 +455,33 @@ impl Counter {
             ));
         }
         let libcrypto = LibCrypto::open().ok();
-        let mut rows: BTreeMap<(u32, u32, u32), Counted> = BTreeMap::new();
+        let mut rows: BTreeMap<(u32, u32, u32, Option<&str>), Counted> = BTreeMap::new();
         for (key, sum) in all {
             if only_seen && !self.names.contains_key(&key.pid) {
                 continue;
             }
-            let row = rows.entry((key.pid, key.probe, key.algorithm));
-            let row = row.or_insert_with(|| self.row(key, libcrypto.as_ref()));
+            let caller = self.callers.at(key.pid, key.caller << program::PAGE_BITS);
+            let row = rows.entry((key.pid, key.probe, key.algorithm, caller));
+            let row = row.or_insert_with(|| self.row(key, caller, libcrypto.as_ref()));
             count(row, key, sum);
         }
         let mut calls: Vec<Counted> = rows.into_values().collect();
         calls.sort_by_key(|row| std::cmp::Reverse((row.bytes, row.calls)));
+        let mut executed = self.ours.rows(&self.names);
+        if let Some(sums) = self.kernel.as_ref().and_then(|kernel| kernel.bulk.as_ref()) {
+            executed.extend(bulk::rows(sums, &self.names, |pid| self.ours.has(pid)));
+            ours::sort(&mut executed);
+        }
         Counts {
             refused: self.is_refused(),
             functions: self.targets.len(),
             calls,
-            executed: self.ours.rows(&self.names),
+            executed,
             troubles: self.troubles,
         }
     }
 
-    fn row(&self, key: Key, libcrypto: Option<&LibCrypto>) -> Counted {
+    fn row(&self, key: Key, caller: Option<&str>, libcrypto: Option<&LibCrypto>) -> Counted {
         let target = self.targets.get(key.probe as usize);
         let function = target.map(|target| &FUNCTIONS[target.function]);
         let name = self.names.get(&key.pid).cloned();
@@ -366,9 +496,10 @@ impl Counter {
             function: function.map_or("", |function| function.name),
             algorithm: match function.map(|function| function.algorithm) {
                 Some(Algorithm::Named(name)) => Some(name.to_owned()),
-                Some(Algorithm::Evp) => cipher(key.algorithm, libcrypto),
-                _ => None,
+                Some(Algorithm::Read(_, names)) => names.of(key.algorithm, libcrypto),
+                Some(Algorithm::Hidden) | None => None,
             },
+            called_by: caller.map(clean),
             calls: 0,
             bytes: 0,
             in_place: 0,
@@ -386,6 +517,7 @@ impl Kernel {
             namespace: namespace(),
             whose,
             probes: Vec::new(),
+            bulk: None,
         })
     }
 }
@@ -403,18 +535,15 @@ fn count(row: &mut Counted, key: Key, sum: Sum) {
     SizeClass::add(&mut row.sizes, key.bits.into(), sum.calls, sum.bytes);
 }
 
-/// The name of an algorithm by its number in OpenSSL, which stays the same in all versions.
-fn cipher(nid: u32, libcrypto: Option<&LibCrypto>) -> Option<String> {
-    let nid = i32::try_from(nid).ok().filter(|nid| *nid != 0)?;
-    let known = libcrypto.and_then(|libcrypto| {
-        // SAFETY: OBJ_nid2ln() takes any number, and returns a C string or NULL.
-        unsafe { string((libcrypto.functions.OBJ_nid2ln)(nid)) }
-    });
-    Some(known.unwrap_or_else(|| format!("NID {nid}")))
-}
-
 fn only_ours(error: &Error) -> String {
     format!("Only what tenrounds executes is counted: {error}")
+}
+
+fn not_executed(file: &Path, why: &str) -> String {
+    format!(
+        "{}: what tenrounds executes is not counted: {why}. `tenrounds run --count` counts it",
+        clean(file.display())
+    )
 }
 
 /// The process of a thread.

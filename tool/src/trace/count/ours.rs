@@ -80,6 +80,12 @@ impl Ours {
         }
     }
 
+    /// Whether a process counts itself, as those under `run --count` do.
+    pub fn has(&self, pid: u32) -> bool {
+        let mut all = self.memories.iter();
+        all.any(|memory| memory.pids.contains(&pid) || memory.guessed.contains(&pid))
+    }
+
     pub fn is_full(&self) -> bool {
         self.is_full
     }
@@ -208,12 +214,17 @@ impl Ours {
                 bytes: one.bytes,
             }));
         }
-        rows.sort_by(|a, b| {
-            let key = |row: &Executed| (row.bytes, row.calls);
-            key(b).cmp(&key(a)).then(a.operation.cmp(&b.operation))
-        });
+        sort(&mut rows);
         rows
     }
+}
+
+/// The most bytes first.
+pub fn sort(rows: &mut [Executed]) {
+    rows.sort_by(|a, b| {
+        let key = |row: &Executed| (row.bytes, row.calls);
+        key(b).cmp(&key(a)).then(a.operation.cmp(&b.operation))
+    });
 }
 
 #[cfg(test)]

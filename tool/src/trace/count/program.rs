@@ -2,8 +2,10 @@
 //! The BPF program that the kernel runs at each call of a counted function: it adds the call to an
 //! entry of a map.
 
-use super::functions::{Algorithm, Function, Length};
+use super::files::Entry;
+use super::functions::{Algorithm, Function, Length, Source, FUNCTIONS, NONE};
 use crate::trace::bpf::assembler::*;
+use std::ops::Range;
 
 /// An entry's key, as the program writes it.
 #[repr(C)]
@@ -12,12 +14,14 @@ pub struct Key {
     pub pid: u32,
     /// The index of the probe.
     pub probe: u32,
-    /// The NID; 0 if it is not known.
+    /// The number that `Names` names; 0 if it is not known.
     pub algorithm: u32,
     /// The bits of the length, as a number: 0 of 0, 5 of 16 to 31.
     pub bits: u16,
     /// A `Placement`.
     pub placement: u16,
+    /// The page to which the call returns, of a function that another counted library calls.
+    pub caller: u64,
 }
 
 /// An entry's value.
@@ -48,18 +52,58 @@ const PROBE_READ_USER: i32 = 112;
 /// Places below the frame pointer.
 const KEY: i16 = -24;
 const SUM: i16 = -40;
-const SCRATCH: i16 = -48;
+pub(super) const SCRATCH: i16 = -48;
+
+/// The bits of an address within a page, of the smallest size.
+pub const PAGE_BITS: i32 = 12;
 
 impl Assembler {
     /// Copies user memory at register 3 to the scratch place. Register 0 is 0 if it could be read.
-    fn read_user(&mut self, size: i32) {
+    pub(super) fn read_user(&mut self, size: i32) {
         self.address(1, SCRATCH);
         self.immediate(MOVE, 2, size);
         self.call(PROBE_READ_USER);
     }
 
+    /// Loads where the call returns to. What cannot be read is 0.
+    fn return_address(&mut self, to: u8) {
+        #[cfg(not(target_arch = "x86_64"))]
+        self.load(LOAD64, to, CONTEXT, LINK);
+        #[cfg(target_arch = "x86_64")]
+        {
+            self.put(STORE64_IMMEDIATE, FRAME, 0, SCRATCH, 0);
+            self.load(LOAD64, 3, CONTEXT, STACK_POINTER);
+            self.read_user(8);
+            self.load(LOAD64, to, FRAME, SCRATCH);
+        }
+    }
+
+    /// Ends the program if the call returns to the file's own code.
+    fn leave_out_own(&mut self, own: &Range<i32>) {
+        const DISTANCE: u8 = 1;
+        const PLACE: u8 = 2;
+        self.return_address(DISTANCE);
+        self.load(LOAD64, PLACE, CONTEXT, INSTRUCTION_POINTER);
+        self.registers(SUBTRACT, DISTANCE, PLACE);
+        self.immediate(SUBTRACT, DISTANCE, own.start);
+        self.jump_to_end(AT_MOST, DISTANCE, own.end.wrapping_sub(own.start) - 1);
+    }
+
+    /// Writes the page of the caller into the key.
+    fn note_caller(&mut self, function: &Function) {
+        self.put(STORE64_IMMEDIATE, FRAME, 0, KEY + 16, 0);
+        if function.serves_another() {
+            self.return_address(1);
+            self.immediate(RIGHT, 1, PAGE_BITS);
+            self.put(STORE64, FRAME, 1, KEY + 16, 0);
+        }
+    }
+
     /// Loads an argument of the function. What cannot be read is 0.
     fn argument(&mut self, to: u8, number: u8) {
+        if number == NONE {
+            return self.immediate(MOVE, to, 0);
+        }
         if let Some(offset) = ARGUMENTS.get(usize::from(number)) {
             return self.load(LOAD64, to, CONTEXT, *offset);
         }
@@ -85,6 +129,17 @@ impl Assembler {
                 self.immediate(MOVE, LENGTH, 0);
                 self.here(over);
             }
+            Length::Less(number, other) => {
+                self.argument(LENGTH, other);
+                self.argument(1, number);
+                // A shorter length is an error of the caller.
+                let enough = self.jump_registers(AT_LEAST, 1, LENGTH);
+                self.registers(MOVE, 1, LENGTH);
+                self.here(enough);
+                self.registers(SUBTRACT, 1, LENGTH);
+                self.registers(MOVE, LENGTH, 1);
+            }
+            Length::Fixed(bytes) => self.immediate(MOVE, LENGTH, bytes.into()),
             Length::Either(number, other) => {
                 self.argument(LENGTH, number);
                 let over = self.jump(UNEQUAL, INPUT, 0);
@@ -118,41 +173,114 @@ impl Assembler {
         self.put(STORE32, FRAME, PLACEMENT, KEY + 12, 0);
     }
 
-    /// Writes the NID of the cipher into the key.
-    fn algorithm(&mut self, algorithm: Algorithm) {
+    /// Writes the number of the algorithm into the key.
+    fn algorithm(&mut self, algorithm: Algorithm, ciphers: &[(i32, u32)]) {
+        const NUMBER: u8 = 1;
         self.put(STORE32_IMMEDIATE, FRAME, 0, KEY + 8, 0);
-        if algorithm != Algorithm::Evp {
+        let Algorithm::Read(source, _) = algorithm else {
             return;
+        };
+        let mut unknown = Vec::new();
+        match source {
+            Source::Path(path) => {
+                self.argument(3, 0);
+                unknown = self.follow(path);
+            }
+            Source::Checked(magics, path) => {
+                self.argument(3, 0);
+                self.read_user(4);
+                unknown.push(self.jump(UNEQUAL, 0, 0));
+                self.load(LOAD32, 1, FRAME, SCRATCH);
+                self.immediate(MOVE, 2, magics[0] as i32);
+                let first = self.jump_registers(EQUAL, 1, 2);
+                self.immediate(MOVE, 2, magics[1] as i32);
+                unknown.push(self.jump_registers(UNEQUAL, 1, 2));
+                self.here(first);
+                self.argument(3, 0);
+                unknown.extend(self.follow(path));
+            }
+            Source::Argument(number) => self.argument(NUMBER, number),
+            Source::Cipher(number) => {
+                const DISTANCE: u8 = 2;
+                const PLACE: u8 = 3;
+                self.argument(DISTANCE, number);
+                self.load(LOAD64, PLACE, CONTEXT, INSTRUCTION_POINTER);
+                self.registers(SUBTRACT, DISTANCE, PLACE);
+                let mut found = Vec::new();
+                for (distance, bits) in ciphers {
+                    self.immediate(MOVE, NUMBER, *bits as i32);
+                    found.push(self.jump(EQUAL, DISTANCE, *distance));
+                }
+                self.immediate(MOVE, NUMBER, 0);
+                found.into_iter().for_each(|jump| self.here(jump));
+            }
         }
-        self.argument(3, 0);
-        self.read_user(8);
-        let unreadable = self.jump(UNEQUAL, 0, 0);
-        self.load(LOAD64, 3, FRAME, SCRATCH);
-        self.read_user(4);
-        let unknown = self.jump(UNEQUAL, 0, 0);
-        self.load(LOAD32, 1, FRAME, SCRATCH);
-        self.put(STORE32, FRAME, 1, KEY + 8, 0);
-        self.here(unreadable);
-        self.here(unknown);
+        self.put(STORE32, FRAME, NUMBER, KEY + 8, 0);
+        unknown.into_iter().for_each(|jump| self.here(jump));
+    }
+
+    /// Follows pointers from register 3 to 32 bits, which register 1 gets. Returns the jumps that
+    /// are taken if memory cannot be read.
+    fn follow(&mut self, path: &[i16]) -> Vec<usize> {
+        let mut unreadable = Vec::new();
+        for (index, offset) in path.iter().enumerate() {
+            let is_last = index + 1 == path.len();
+            self.immediate(ADD, 3, (*offset).into());
+            self.read_user(if is_last { 4 } else { 8 });
+            unreadable.push(self.jump(UNEQUAL, 0, 0));
+            match is_last {
+                true => self.load(LOAD32, 1, FRAME, SCRATCH),
+                false => self.load(LOAD64, 3, FRAME, SCRATCH),
+            }
+        }
+        unreadable
     }
 }
 
 /// The program of one probe, for a map of `Key` to `Sum`.
 pub fn program(
-    function: &Function,
+    entry: &Entry,
     probe: u32,
     map: i32,
     namespace: Option<Namespace>,
 ) -> Vec<Instruction> {
     let mut a = Assembler::default();
     a.registers(MOVE, CONTEXT, 1);
-    a.process(namespace, KEY, SCRATCH);
-    a.put(STORE32_IMMEDIATE, FRAME, 0, KEY + 4, probe as i32);
-    a.argument(OUTPUT, function.output);
-    a.argument(INPUT, function.input);
-    a.length(function.length);
-    a.class();
-    a.algorithm(function.algorithm);
-    a.add(map, KEY, SUM, |_| ());
+    a.count(entry, probe, map, namespace);
     a.finish()
+}
+
+/// The program of several probes with the numbers from `first` on. Each gets its place in `entries`
+/// as its cookie.
+pub fn of_many(
+    entries: &[Entry],
+    first: u32,
+    map: i32,
+    namespace: Option<Namespace>,
+) -> Vec<Instruction> {
+    let mut a = Assembler::default();
+    a.registers(MOVE, CONTEXT, 1);
+    let numbered: Vec<(u32, &Entry)> = (first..).zip(entries).collect();
+    a.by_cookie(&numbered, |a, (probe, entry)| {
+        a.count(entry, *probe, map, namespace);
+    });
+    a.finish()
+}
+
+impl Assembler {
+    fn count(&mut self, entry: &Entry, probe: u32, map: i32, namespace: Option<Namespace>) {
+        let function = &FUNCTIONS[entry.function];
+        if let Some(own) = &entry.own {
+            self.leave_out_own(own);
+        }
+        self.process(namespace, KEY, SCRATCH);
+        self.put(STORE32_IMMEDIATE, FRAME, 0, KEY + 4, probe as i32);
+        self.argument(OUTPUT, function.output);
+        self.argument(INPUT, function.input);
+        self.length(function.length);
+        self.class();
+        self.algorithm(function.algorithm, &entry.ciphers);
+        self.note_caller(function);
+        self.add(map, KEY, SUM, |_| ());
+    }
 }

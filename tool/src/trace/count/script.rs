@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `trace --print-bpftrace`: the calls that `--count` counts, as a script for bpftrace.
 
-use super::files::{self, Files};
-use super::functions::{Algorithm, Function, Length, FUNCTIONS};
+use super::files::{self, Entry, Files};
+use super::functions::{Algorithm, Length, FUNCTIONS, NONE};
+use super::names::Names;
 use crate::error::{Error, Result};
 use crate::libcrypto::{module, string, LibCrypto};
 use crate::root::Root;
@@ -30,9 +31,9 @@ pub fn script() -> Result<String> {
             continue;
         }
         // Functions on whose first instruction a probe can hurt are left out.
-        let (entries, _) = files::entries(&opened);
-        for entry in entries {
-            probes += &probe(&path, &FUNCTIONS[entry.function]);
+        let found = files::examine(&opened, true, false).unwrap_or_default();
+        for entry in found.entries {
+            probes += &probe(&path, &entry);
         }
     }
     if probes.is_empty() {
@@ -57,7 +58,8 @@ fn head() -> String {
          // Start it as root: `bpftrace FILE`, or `bpftrace -p PID FILE` for one process. Ctrl-C\n\
          // ends it and prints the counts. Each call takes about 1 to 3 us more meanwhile.\n\
          // @calls, @bytes, @in_place: by process, function, and in OpenSSL algorithm and its\n\
-         // number. @sizes: bytes of a call.\n",
+         // number. @sizes: bytes of a call. GnuTLS calls Nettle, so that both may count the\n\
+         // same data.\n",
         env!("CARGO_PKG_VERSION")
     )
 }
@@ -90,23 +92,44 @@ fn is_plain(path: &Path) -> bool {
 }
 
 fn argument(number: u8) -> String {
-    match number < IN_REGISTERS {
-        true => format!("arg{number}"),
-        false => format!("sarg{}", number - IN_REGISTERS),
+    match number {
+        NONE => "0".to_owned(),
+        _ if number < IN_REGISTERS => format!("arg{number}"),
+        _ => format!("sarg{}", number - IN_REGISTERS),
     }
 }
 
-fn probe(file: &Path, function: &Function) -> String {
+fn probe(file: &Path, entry: &Entry) -> String {
+    let function = &FUNCTIONS[entry.function];
     let name = function.name;
     let (key, algorithm) = match function.algorithm {
-        // As in Algorithm::Evp: the first members of two structures.
-        Algorithm::Evp => (
+        // The first members of two structures.
+        Algorithm::Read(_, Names::Nid) => (
             format!("comm, \"{name}\", @name[$nid], $nid"),
             "    $cipher = *(uint64 *)arg0;\n    $nid = (int64)*(int32 *)$cipher;\n",
         ),
         Algorithm::Named(algorithm) => (format!("comm, \"{name}\", \"{algorithm}\", 0"), ""),
+        Algorithm::Read(_, names) => {
+            let mode = names.mode().unwrap_or_default();
+            (format!("comm, \"{name}\", \"{mode}\", 0"), "")
+        }
         Algorithm::Hidden => (format!("comm, \"{name}\", \"\", 0"), ""),
     };
+    // As the BPF program of --count: calls of the file itself are left out.
+    let (place, from) = match cfg!(target_arch = "aarch64") {
+        true => ("reg(\"pc\")", "reg(\"r30\")"),
+        false => ("reg(\"ip\")", "*(uint64 *)reg(\"sp\")"),
+    };
+    let own = entry.own.as_ref().map_or(String::new(), |own| {
+        let (start, size) = (
+            -i64::from(own.start),
+            i64::from(own.end) - i64::from(own.start),
+        );
+        format!(
+            "    $from = (uint64){from} - (uint64){place} + {start};\n    \
+             if ($from < {size}) {{ return; }}\n"
+        )
+    });
     // As the BPF program of --count: without an input, a call processes nothing, but where another
     // number is the length then.
     let (bytes, in_place) = match function.length {
@@ -120,6 +143,14 @@ fn probe(file: &Path, function: &Function) -> String {
             format!("$in == 0 ? 0 : {}", argument(number)),
             "$out == $in",
         ),
+        Length::Less(number, other) => {
+            let (number, other) = (argument(number), argument(other));
+            (
+                format!("$in == 0 || {number} < {other} ? 0 : {number} - {other}"),
+                "$out == $in",
+            )
+        }
+        Length::Fixed(bytes) => (format!("$in == 0 ? 0 : {bytes}"), "$out == $in"),
         Length::Either(number, other) => {
             let (number, other) = (argument(number), argument(other));
             (
@@ -129,7 +160,7 @@ fn probe(file: &Path, function: &Function) -> String {
         }
     };
     format!(
-        "uprobe:{}:{name}\n{{\n{algorithm}    $out = {};\n    $in = {};\n    \
+        "uprobe:{}:{name}\n{{\n{own}{algorithm}    $out = {};\n    $in = {};\n    \
          $bytes = {bytes};\n    \
          @calls[{key}] = count();\n    @bytes[{key}] = sum($bytes);\n    \
          @sizes[\"{name}\"] = hist($bytes);\n    \
@@ -171,8 +202,14 @@ mod tests {
     use super::*;
 
     fn of(name: &str) -> String {
-        let function = FUNCTIONS.iter().find(|function| function.name == name);
-        probe(Path::new("/lib/x.so"), function.unwrap())
+        let function = FUNCTIONS.iter().position(|function| function.name == name);
+        let entry = Entry {
+            function: function.unwrap(),
+            offset: 0x1000,
+            own: (name == "nettle_ctr_crypt").then_some(-0x1000..0x2000),
+            ciphers: Vec::new(),
+        };
+        probe(Path::new("/lib/x.so"), &entry)
     }
 
     #[test]
@@ -197,10 +234,17 @@ mod tests {
             stack.contains("$out = sarg2;") && stack.contains("$bytes = $in == 0 ? 0 : sarg1;"),
             "{stack}"
         );
+        let gcm = of("mbedtls_gcm_update");
+        assert!(gcm.contains("\"gcm\"") && !gcm.contains("$from"), "{gcm}");
+        let none = of("gcry_cipher_authenticate");
+        assert!(none.contains("$out = 0;"), "{none}");
+        let inner = of("nettle_ctr_crypt");
         assert!(
-            of("mbedtls_gcm_crypt_and_tag").contains("\"gcm\""),
-            "{stack}"
+            inner.contains(" + 4096;\n    if ($from < 12288) { return; }\n"),
+            "{inner}"
         );
+        let block = of("mbedtls_aes_crypt_ecb");
+        assert!(block.contains("$bytes = $in == 0 ? 0 : 16;"), "{block}");
     }
 
     #[test]

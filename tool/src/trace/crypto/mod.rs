@@ -145,8 +145,7 @@ impl Counter {
         }
         let mut symbols = Symbols::read();
         if let Err(why) = &symbols {
-            let trouble =
-                format!("Who made requests is not known, and copies are not counted: {why}.");
+            let trouble = format!("The callers of requests and hashes are not known, and copies are not counted: {why}.");
             self.troubles.push(trouble);
         }
         let mut rows = Rows::default();

@@ -227,6 +227,28 @@ pub fn open(pid: u32, mapping: &Mapping) -> Option<(File, bool)> {
 mod tests {
     use super::*;
 
+    /// A file at the limit would take its size of memory; a larger one takes none.
+    #[test]
+    fn a_file_that_is_too_large_is_not_read() {
+        let path = std::env::temp_dir().join(format!("tenrounds-large-{}", std::process::id()));
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .unwrap();
+        std::fs::remove_file(&path).unwrap();
+        file.set_len(4096).unwrap();
+        assert_eq!(bytes(&file).unwrap().len(), 4096);
+        // Sparse, so that it takes no disk either.
+        file.set_len(LARGEST + 1).unwrap();
+        let why = bytes(&file).unwrap_err();
+        assert_eq!(why, "it is larger than 320 MiB and was not read");
+        assert_eq!(examine(&file).unwrap_err(), why);
+        file.set_len(u64::MAX >> 24).unwrap();
+        assert!(bytes(&file).is_err());
+    }
+
     /// A program that is built again under the same inode is read again, and only then.
     #[test]
     fn a_file_that_changes_is_another_module() {

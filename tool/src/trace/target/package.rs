@@ -26,19 +26,20 @@ pub fn of(path: &Path) -> Option<String> {
 fn by_dpkg(path: &Path) -> Option<String> {
     let mut query = Command::new("dpkg-query");
     query.arg("-S").arg(path);
-    let said = answer(query)?;
-    // Several packages stand before the colon, separated by commas.
-    let (packages, _) = said
-        .lines()
-        .find(|line| !line.starts_with("diversion"))?
-        .split_once(": ")?;
-    let package = packages.split(", ").next()?.to_owned();
+    let package = package(&answer(query)?)?.to_owned();
     let mut query = Command::new("dpkg-query");
     query.args(["-W", "-f", "${Version}", "--"]).arg(&package);
     Some(match answer(query) {
         Some(version) => format!("{package} {version}"),
         None => package,
     })
+}
+
+/// The package that dpkg-query names. Several stand before the colon, separated by commas.
+fn package(said: &str) -> Option<&str> {
+    let mut lines = said.lines();
+    let line = lines.find(|line| !line.starts_with("diversion"))?;
+    line.split_once(": ")?.0.split(", ").next()
 }
 
 fn by_rpm(path: &Path) -> Option<String> {
@@ -56,4 +57,53 @@ fn answer(query: Command) -> Option<String> {
         .success
         .then(|| output.out.trim_end().to_owned())
         .filter(|said| !said.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What dpkg-query prints: with several packages, with a diversion, and with a colon in the
+    /// path.
+    #[test]
+    fn the_first_package_of_an_answer() {
+        let of = |said| package(said).map(str::to_owned);
+        let some = |name: &str| Some(name.to_owned());
+        assert_eq!(
+            of("libssl3:amd64: /usr/lib/libssl.so.3"),
+            some("libssl3:amd64")
+        );
+        assert_eq!(of("one, two:i386: /usr/share/doc"), some("one"));
+        assert_eq!(
+            of("diversion by dash from: /bin/sh\ndiversion by dash to: /bin/sh.distrib\ndash: /bin/sh"),
+            some("dash")
+        );
+        assert_eq!(of("name: /usr/a: b"), some("name"));
+        for none in ["", "diversion by dash from: /bin/sh", "no answer"] {
+            assert_eq!(of(none), None, "{none}");
+        }
+    }
+
+    /// The package manager of this machine knows its own program, by both names that dpkg may know,
+    /// and no file that nobody installed.
+    #[test]
+    fn the_package_manager_knows_itself() {
+        let found = ["/usr/bin/dpkg-query", "/usr/bin/rpm"];
+        let Some(program) = found.iter().find(|path| Path::new(path).exists()) else {
+            return;
+        };
+        let name = match *program {
+            "/usr/bin/rpm" if by_rpm(Path::new(program)).is_none() => return,
+            "/usr/bin/rpm" => "rpm ",
+            _ => "dpkg ",
+        };
+        let said = of(Path::new(program)).unwrap();
+        assert!(said.starts_with(name) && said.len() > name.len(), "{said}");
+        assert!(
+            said[name.len()..].starts_with(|first: char| first.is_ascii_digit()),
+            "{said}"
+        );
+        assert_eq!(of(&std::env::current_exe().unwrap()), None);
+        assert_eq!(of(Path::new("/usr/bin/no-such-program")), None);
+    }
 }
