@@ -133,6 +133,8 @@ kernel-module:
 
 check-kernel:
 	@scripts/dependencies check-kernel
+	@$(MAKE) --no-print-directory stage
+	@scripts/compile $(BUILD)/c tests/soak/soak $(MESON_OPTIONS)
 	@scripts/check-kernel $(BUILD)
 
 # Not in check-full: it takes minutes.
