@@ -133,6 +133,9 @@ kernel-module:
 
 check-kernel:
 	@scripts/dependencies check-kernel
+	@scripts/dependencies build
+	@$(MAKE) --no-print-directory stage
+	@scripts/compile $(BUILD)/c tests/soak/soak $(MESON_OPTIONS)
 	@scripts/check-kernel $(BUILD)
 
 # Not in check-full: it takes minutes.

@@ -66,6 +66,26 @@ step() {
 # rust_version FOLDER: the minimum version of Rust of the workspace (.) or of bench.
 rust_version() { sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' "$root/$1/Cargo.toml"; }
 
+# Our crates, one on each line.
+members() {
+    "$root/scripts/cargo" metadata --manifest-path "$root/Cargo.toml" --quiet --no-deps --offline --format-version 1 |
+        python3 -c 'import json, sys; [print(package["name"]) for package in json.load(sys.stdin)["packages"]]'
+}
+# take_crates FROM TO: copies a target folder of cargo, without our own crates, and without the tests
+# and other programs in deps. Waits for a cargo that writes to it.
+take_crates() {
+    for lock in "$1"/release/.cargo-lock "$1"/*/release/.cargo-lock; do
+        [ -e "$lock" ] || continue
+        profile=${lock%/.cargo-lock}
+        mkdir -p "$2${profile#"$1"}"
+        (cd "$profile" && flock .cargo-lock find .fingerprint build deps -type f \
+            \( -path 'deps/*.*' -o ! -path 'deps/*' \) -exec cp --archive --parents --target-directory="$2${profile#"$1"}" {} +)
+    done
+    # shellcheck disable=SC2046 # a word each
+    "$root/scripts/cargo" clean --manifest-path "$root/Cargo.toml" --quiet --release --offline --target-dir "$2" \
+        $(members | sed 's/^/--package /')
+}
+
 # own_apt ARCHITECTURE TOOL ARGUMENT...: runs a tool of apt with package lists in $work, because the
 # user may not be allowed to update the system's. It sees no package as installed. If there is a file
 # $work/sources.list, apt uses only the package sources there.

@@ -956,6 +956,18 @@ static unsigned watch_tuned(const struct tr_backend *b, bool *right)
     return uses;
 }
 
+/* What a key stores for GHASH if the vector registers are refused when it is set, as in a kernel. */
+static unsigned watch_refused_hash_key(const struct tr_backend *b)
+{
+    static struct tr_ghash_key key;
+    const unsigned before = uses_of_secrets();
+    memset(key.h, 0x21, sizeof(key.h));
+    secret(key.h, sizeof(key.h));
+    if (b->ghash_key_refused != NULL)
+        b->ghash_key_refused(&key);
+    return uses_of_secrets() - before;
+}
+
 static unsigned watch(const struct tr_backend *b, bool *right)
 {
     const unsigned before = uses_of_secrets();
@@ -964,6 +976,7 @@ static unsigned watch(const struct tr_backend *b, bool *right)
     const unsigned uses = uses_of_secrets() - before;
     return uses + watch_wrong_padding(b, right) + watch_aeads(b, right) + watch_others(b, right) +
            watch_xts(b, right) + watch_without_whole_calls(b, right) + watch_siv(b, right) +
+           watch_refused_hash_key(b) +
            (by_tracker() && is_fast(b) ? watch_every_length(b, right) : 0);
 }
 

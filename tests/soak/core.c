@@ -70,4 +70,4 @@ static const struct tr_counters *counters(void)
     return &core_counters;
 }
 
-const struct soak_host soak_core = {"core", open_core, crypt_core, NULL, counters};
+const struct soak_host soak_core = {"core", open_core, crypt_core, NULL, counters, 0};

@@ -107,8 +107,8 @@ static const struct tr_counters *provider_counters(void)
     return soak_counters(TROSSL_HOST_PROVIDER);
 }
 
-const struct soak_host soak_provider = {"provider", open_provider, crypt_host, load_again,
-                                        provider_counters};
+const struct soak_host soak_provider = {"provider", open_provider,     crypt_host,
+                                        load_again, provider_counters, 0};
 
 /* ---- The engine ----------------------------------------------------------------------------- */
 
@@ -135,5 +135,5 @@ static const struct tr_counters *engine_counters(void)
     return soak_counters(TROSSL_HOST_ENGINE);
 }
 
-const struct soak_host soak_engine = {"engine", open_engine, crypt_host, NULL, engine_counters};
+const struct soak_host soak_engine = {"engine", open_engine, crypt_host, NULL, engine_counters, 0};
 #endif

@@ -71,4 +71,4 @@ static const struct tr_counters *counters(void)
     return soak_counters(TROSSL_HOST_PKCS11);
 }
 
-const struct soak_host soak_pkcs11 = {"pkcs11", open_module, crypt_module, NULL, counters};
+const struct soak_host soak_pkcs11 = {"pkcs11", open_module, crypt_module, NULL, counters, 0};

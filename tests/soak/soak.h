@@ -8,6 +8,7 @@
 
 #define MAX_DATA (16u << 10)
 #define TAG      16
+#define NOT_HERE 77 /* exit status: this machine does not have the host */
 
 enum mode { ECB, CBC, CFB, OFB, CTR, GCM, MODES };
 
@@ -26,7 +27,7 @@ struct soak_message {
 
 struct soak_host {
     const char *name;
-    /* Loads the host; exits on failure. */
+    /* Loads the host; exits on failure, or with NOT_HERE. */
     void (*open)(void);
     /* Processes a message. Each thread has its own number. Returns whether all calls succeeded. */
     bool (*crypt)(unsigned thread, const struct soak_case *c, struct soak_message *m);
@@ -35,9 +36,10 @@ struct soak_host {
     bool (*churn)(void);
     /* The counters of this process. */
     const struct tr_counters *(*counters)(void);
+    unsigned lacks; /* the modes that the host does not have, a bit each; CTR takes their place */
 };
 
-extern const struct soak_host soak_core, soak_provider, soak_engine, soak_pkcs11;
+extern const struct soak_host soak_core, soak_provider, soak_engine, soak_pkcs11, soak_kernel;
 
 /* The default provider of libcrypto, from which the expected results come. */
 void soak_open_reference(void);

@@ -8,8 +8,8 @@ use crate::watch::Watch;
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str =
-    "usage: taint [--step] [--strict] [--quiet] [--coverage SOURCE]... PROGRAM [ARGUMENT...]";
+const USAGE: &str = "usage: taint [--step] [--strict] [--quiet] [--coverage [LABEL=]SOURCE]... \
+                     PROGRAM [ARGUMENT...]";
 
 struct Options {
     /// Stops at every instruction.

@@ -17,35 +17,71 @@ pub struct Coverage {
     pub missed: Vec<String>,
 }
 
-/// A source file, and its global functions: the program's symbols do not say where these are from.
+/// The name and size of functions.
+type Functions = HashSet<(String, u64)>;
+
+/// A source file whose blocks are counted.
 struct Source {
-    name: String,
-    globals: HashSet<String>,
+    /// What the report calls it.
+    label: String,
+    /// Its name in the program's symbols, which is without the folder.
+    file: String,
+    /// Its static functions. None without an object file: all those of the name.
+    locals: Option<Functions>,
+    /// Its global functions: the program's symbols do not say where these are from.
+    globals: Functions,
 }
 
-/// A source file by its name, or by the path of its object file, which names its global functions.
-fn source(argument: &str) -> io::Result<Source> {
-    let mut source = Source {
-        name: argument.to_string(),
-        globals: HashSet::new(),
-    };
-    if !argument.ends_with(".o") {
-        return Ok(source);
-    }
-    let data =
-        fs::read(argument).map_err(|e| io::Error::new(e.kind(), format!("{argument}: {e}")))?;
-    let elf = object::File::parse(&*data).map_err(io::Error::other)?;
-    for symbol in elf.symbols() {
-        let name = symbol.name().unwrap_or_default().to_string();
-        match symbol.kind() {
-            SymbolKind::File => source.name = name,
-            SymbolKind::Text if symbol.is_global() && symbol.is_definition() => {
-                source.globals.insert(name);
-            }
-            _ => (),
+impl Source {
+    /// A source file by its name, by the path of its object file, or by LABEL=PATH. Only object
+    /// files tell sources of one name in different folders apart.
+    fn new(argument: &str) -> io::Result<Source> {
+        let (label, path) = argument.split_once('=').unwrap_or(("", argument));
+        let mut source = Source {
+            label: label.to_string(),
+            file: path.to_string(),
+            locals: None,
+            globals: Functions::new(),
+        };
+        if path.ends_with(".o") {
+            let data =
+                fs::read(path).map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))?;
+            source.read(&object::File::parse(&*data).map_err(io::Error::other)?);
         }
+        if source.label.is_empty() {
+            source.label.clone_from(&source.file);
+        }
+        Ok(source)
     }
-    Ok(source)
+
+    fn read(&mut self, elf: &object::File<'_>) {
+        let mut locals = Functions::new();
+        for symbol in elf.symbols() {
+            let name = symbol.name().unwrap_or_default().to_string();
+            match symbol.kind() {
+                SymbolKind::File => self.file = name,
+                SymbolKind::Text if symbol.is_definition() => {
+                    let functions = if symbol.is_local() {
+                        &mut locals
+                    } else {
+                        &mut self.globals
+                    };
+                    functions.insert((name, symbol.size()));
+                }
+                _ => (),
+            }
+        }
+        self.locals = Some(locals);
+    }
+
+    fn has(&self, function: &Function) -> bool {
+        let symbol = (function.name.clone(), function.size);
+        let is_local = match &self.locals {
+            Some(locals) => locals.contains(&symbol),
+            None => true,
+        };
+        (self.file == function.source && is_local) || self.globals.contains(&symbol)
+    }
 }
 
 /// The coverage of each source file among `sources`.
@@ -59,15 +95,14 @@ pub fn coverage(
     }
     let sources: Vec<Source> = sources
         .iter()
-        .map(|s| source(s))
+        .map(|s| Source::new(s))
         .collect::<Result<_, _>>()?;
     let data = fs::read(&image.path)?;
     let elf = object::File::parse(&*data).map_err(io::Error::other)?;
     let mut all: BTreeMap<String, Coverage> = BTreeMap::new();
     let mut last = u64::MAX;
     for function in &image.functions {
-        let of = |s: &&Source| s.name == function.source || s.globals.contains(&function.name);
-        let Some(source) = sources.iter().find(of) else {
+        let Some(source) = sources.iter().find(|source| source.has(function)) else {
             continue;
         };
         // An alias begins at the same address.
@@ -80,7 +115,7 @@ pub fn coverage(
             .sections()
             .find_map(|section| section.data_range(at, function.size).ok().flatten())
             .ok_or_else(|| io::Error::other(format!("{} has no code", function.name)))?;
-        let coverage = all.entry(source.name.clone()).or_default();
+        let coverage = all.entry(source.label.clone()).or_default();
         for block in blocks(function, bytes) {
             coverage.blocks += 1;
             if code.get(&block).is_some_and(|decoded| decoded.runs > 0) {
