@@ -119,10 +119,14 @@ class Sampler:
         return ["perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", self.data, "--", *argv]
 
     def attach(self, pid):
-        pids = ",".join(map(str, tree(pid)))
-        self.process = subprocess.Popen(["perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", self.data, "-p",
-                                         pids], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.5)
+        for _ in range(5):  # perf gives up if one of the processes ends before it is attached
+            pids = ",".join(map(str, tree(pid)))
+            self.process = subprocess.Popen(["perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", self.data,
+                                             "-p", pids], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(0.5)
+            if self.process.poll() is None:
+                return
+        check(False, f"perf ends with status {self.process.returncode}")
 
     def detach(self):
         self.process.send_signal(2)
@@ -131,7 +135,7 @@ class Sampler:
     def share(self):
         """The share of samples in AES code of libcrypto or tenrounds, and the number of samples."""
         said = subprocess.run(["perf", "script", "-i", self.data, "--show-mmap-events", "-F", "pid,ip,dso"],
-                              capture_output=True, check=True).stdout.decode(errors="replace")
+                              stdout=subprocess.PIPE, check=True).stdout.decode(errors="replace")
         maps, inside, all_samples = {}, 0, 0
         for line in said.splitlines():
             mapped = re.search(r"PERF_RECORD_MMAP2? (-?\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+)"
@@ -367,9 +371,9 @@ class Latency(Gain):
     warm."""
 
     def result(self, subject):
-        text = f"{self.program}, {self.workload}"
+        text = f"{self.program}, {self.workload}, latency"
         if MEASURING and ONLY.search(text):
-            self.consumer.result(f"{text}, latency", self.measure, subject)
+            self.consumer.result(text, self.measure, subject)
 
     def measure(self, subject):
         found = {side: {"p50": [], "p99": []} for side in SIDES}

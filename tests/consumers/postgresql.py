@@ -101,7 +101,7 @@ def pull(port):
 
 def decrypt(port):
     """pgcrypto decrypts one value again and again."""
-    times, key = 256, f"decode('{'0a' * 32}', 'hex')"
+    times, key = 2048, f"decode('{'0a' * 32}', 'hex')"
     said = query("plain", port, f"""
 WITH sealed AS MATERIALIZED (SELECT encrypt(convert_to(repeat('0123456789abcdef', {ROW // 16}), 'UTF8'), {key},
                                             'aes-cbc') AS value)
