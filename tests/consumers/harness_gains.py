@@ -4,7 +4,7 @@ pairs that alternate; the share of AES in the stock program's CPU time, by sampl
 that this share allows.
 
 A subject is a Command, which runs to its end, or a Server, which is loaded from outside. `Gain`
-measures it with --measure. Without, it does the work once on each side and compares the results.
+measures it with --measure. Without, it does the work once on each side, and demands that tenrounds did the AES of its own.
 `Latency` measures how long requests take.
 
 TENROUNDS_GAINS_ROUNDS is the number of pairs. TENROUNDS_GAINS_ONLY is a regular expression: only rows
