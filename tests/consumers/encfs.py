@@ -6,8 +6,8 @@ from harness import Consumer
 from harness_fuse import Mounts
 from harness_gains import MEASURING
 
-consumer = Consumer("encfs", limit=900 if MEASURING else 60, by_hand=True,
-                    needs={"encfs": "encfs", "fusermount": "fuse"})
+consumer = Consumer("encfs", limit=900 if MEASURING else 60,
+                    needs={"encfs": "encfs", "fusermount": "fuse3"})
 consumer.write("password", "secret\n")
 for side in ("plain", "ours"):
     consumer.run("plain", ["mkdir", f"{side}-folder"])

@@ -6,7 +6,7 @@ from harness import Consumer
 from harness_fuse import Mounts
 from harness_gains import MEASURING
 
-consumer = Consumer("gocryptfs", limit=900 if MEASURING else 60, by_hand=True,
+consumer = Consumer("gocryptfs", limit=900 if MEASURING else 60,
                     needs={"gocryptfs": "gocryptfs", "fusermount": "fuse3"})
 consumer.write("password", "secret\n")
 for side in ("plain", "ours"):

@@ -20,7 +20,7 @@ class Mounts:
     def __init__(self, consumer, argv):
         self.consumer, self.argv = consumer, argv
         if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-            consumer.skip_all("/dev/fuse cannot be opened")
+            consumer.skip_all("/dev/fuse cannot be opened", refused=True)
 
     def serve(self, side):
         folder, mount = self.consumer.path(f"{side}-folder"), self.consumer.path(f"{side}-mount")

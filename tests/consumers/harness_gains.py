@@ -4,7 +4,11 @@ pairs that alternate; the share of AES in the stock program's CPU time, by sampl
 that this share allows.
 
 A subject is a Command, which runs to its end, or a Server, which is loaded from outside. `Gain`
-measures it with --measure. Without, it does the work once on each side and compares the results.
+measures it with --measure. Without, it does the work once on each side, and demands that tenrounds did the AES of its own.
+`Latency` measures how long requests take.
+
+TENROUNDS_GAINS_ROUNDS is the number of pairs. TENROUNDS_GAINS_ONLY is a regular expression: only rows
+whose program and workload ("nginx, 1 KiB responses, ...") match it are measured.
 """
 
 import bisect
@@ -25,12 +29,24 @@ MEASURING = "--measure" in sys.argv
 # The name of the file to which rows are appended, as lines of JSON.
 ROWS = os.environ.get("TENROUNDS_GAINS")
 ROUNDS = int(os.environ.get("TENROUNDS_GAINS_ROUNDS", "9"))
+ONLY = re.compile(os.environ.get("TENROUNDS_GAINS_ONLY", ""))
 SIDES = ("plain", "ours")
 
 
 def median_and_quartiles(numbers):
     low, middle, high = statistics.quantiles(numbers, n=4)
     return {"median": middle, "quartiles": [low, high]}
+
+
+def ratios(numbers):
+    """The ratios of neighbouring pairs, stock divided by tenrounds."""
+    return median_and_quartiles([plain / ours for plain, ours in zip(numbers["plain"], numbers["ours"])])
+
+
+def append(row):
+    if ROWS:
+        with open(ROWS, "a") as file:
+            file.write(json.dumps(row) + "\n")
 
 
 # ---- CPU time --------------------------------------------------------------------------------------
@@ -103,23 +119,27 @@ class Sampler:
         return ["perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", self.data, "--", *argv]
 
     def attach(self, pid):
-        pids = ",".join(map(str, tree(pid)))
-        self.process = subprocess.Popen(["perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", self.data, "-p",
-                                         pids], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.5)
+        for _ in range(5):  # perf gives up if one of the processes ends before it is attached
+            pids = ",".join(map(str, tree(pid)))
+            self.process = subprocess.Popen(["perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", self.data,
+                                             "-p", pids], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(0.5)
+            if self.process.poll() is None:
+                return
+        check(False, f"perf ends with status {self.process.returncode}")
 
     def detach(self):
         self.process.send_signal(2)
         self.process.wait(30)
 
     def share(self):
-        """The share of samples in AES code of libcrypto, and the number of samples."""
+        """The share of samples in AES code of libcrypto or tenrounds, and the number of samples."""
         said = subprocess.run(["perf", "script", "-i", self.data, "--show-mmap-events", "-F", "pid,ip,dso"],
-                              capture_output=True, check=True).stdout.decode(errors="replace")
+                              stdout=subprocess.PIPE, check=True).stdout.decode(errors="replace")
         maps, inside, all_samples = {}, 0, 0
         for line in said.splitlines():
             mapped = re.search(r"PERF_RECORD_MMAP2? (-?\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+)"
-                               r".* (\S*libcrypto\.so\.[34])$", line)
+                               r".* (\S*(?:libcrypto\.so\.[34]|tenrounds\.so))$", line)
             if mapped:
                 pid, begin, size, offset = (int(mapped.group(i), 10 if i == 1 else 16) for i in (1, 2, 3, 4))
                 maps.setdefault(pid, []).append((begin, begin + size, offset, os.path.realpath(mapped.group(5))))
@@ -130,7 +150,7 @@ class Sampler:
             all_samples += 1
             pid, address = int(sample.group(1)), int(sample.group(2), 16)
             places = maps.get(pid) or [place for known in maps.values() for place in known]
-            for begin, end, offset, library in places if "libcrypto" in sample.group(3) else ():
+            for begin, end, offset, library in places if re.search("libcrypto|tenrounds", sample.group(3)) else ():
                 if begin <= address < end:
                     pieces = aes_code(library)
                     at = bisect.bisect(pieces, (address - begin + offset, 1 << 62)) - 1
@@ -190,9 +210,9 @@ class Command:
         check(done.returncode == 0, f"{line}: status {done.returncode}: {done.stderr.decode()[-2000:]}")
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, self.size
 
-    def sampled(self, sampler):
+    def sampled(self, sampler, side):
         argv = [self.gain.consumer.program.get(self.argv[0]) or self.argv[0], *map(str, self.argv[1:])]
-        self.window("plain", sampler.command(argv))
+        self.window(side, sampler.command(argv))
 
     def counted(self):
         """Runs it once more, counted. Returns the bytes of what was counted."""
@@ -237,8 +257,8 @@ class Server:
         self.served += size if side == "ours" else 0
         return cpu_of_tree(process.pid) - before, size
 
-    def sampled(self, sampler):
-        process, state = self.running["plain"]
+    def sampled(self, sampler, side):
+        process, state = self.running[side]
         sampler.attach(process.pid)
         for _ in range(3):
             self.load(state)
@@ -274,6 +294,8 @@ class Gain:
     def result(self, subject):
         """Measures the subject, or does its work once on each side."""
         text = f"{self.program}, {self.workload}"
+        if MEASURING and not ONLY.search(text):
+            return
         self.consumer.result(text + (", measured" if MEASURING else ""), self.measure if MEASURING else self.small,
                              subject)
 
@@ -299,32 +321,37 @@ class Gain:
                     costs[side].append(seconds / (size / 1e9))
             if sys.stderr.isatty():
                 print(f"\r{at} of {ROUNDS}", end="\r", file=sys.stderr)
-        sampler = self.sampler(self.consumer)
-        subject.sampled(sampler)
-        share, samples = sampler.share()
+        sampled = {}
+        for side in SIDES if self.sampler is Sampler else SIDES[:1]:
+            sampler = self.sampler(self.consumer)
+            subject.sampled(sampler, side)
+            sampled[side] = sampler.share()
         counted = subject.counted()
         subject.close()
         executed = self.consumer.executed(OPERATIONS[next(m for m in OPERATIONS if m in self.cipher.split("-"))])
         check(executed >= counted * self.least, f"our code did {executed} bytes of {counted}")
-        row = self.row(costs, share, samples, executed, size)
-        if ROWS:
-            with open(ROWS, "a") as file:
-                file.write(json.dumps(row) + "\n")
+        row = self.row(costs, sampled, executed, size)
+        append(row)
         ratio = row["ratio"]
         allowed = f"; allowed {row['allowed']:.2f}" if row["allowed"] else ""
+        inside = f"; AES alone {row['isolated']:.2f}, in the program {row['inside']:.2f}" if row["inside"] else ""
         self.consumer.say(f"CPU s/GB {row['stock']['median']:.3f} -> {row['ours']['median']:.3f}; ratio "
                           f"{ratio['median']:.3f} [{ratio['quartiles'][0]:.3f} to {ratio['quartiles'][1]:.3f}]; AES "
-                          f"{100 * share:.1f} % of {samples} samples{allowed}")
+                          f"{100 * row['share']:.1f} % of {row['samples']} samples{allowed}{inside}")
         return f"{ratio['median']:.3f} times"
 
-    def row(self, costs, share, samples, executed, size):
+    def row(self, costs, sampled, executed, size):
         isolated = self.isolated()
-        pairs = [plain / ours for plain, ours in zip(costs["plain"], costs["ours"])]
+        share, samples = sampled["plain"]
+        ours_share = sampled.get("ours", (None,))[0]
+        # The time in AES code of both sides: the gain of the cipher on the program's own buffers.
+        inside = share * statistics.median(costs["plain"]) / (ours_share * statistics.median(costs["ours"])) \
+            if ours_share else None
         return {"program": self.program, "version": self.version(), "package": self.package,
                 "workload": self.workload, "cipher": self.cipher, "direction": self.direction,
                 "stock": median_and_quartiles(costs["plain"]), "ours": median_and_quartiles(costs["ours"]),
-                "ratio": median_and_quartiles(pairs), "rounds": len(pairs), "bytes": size,
-                "share": share, "samples": samples, "isolated": isolated,
+                "ratio": ratios(costs), "rounds": len(costs["plain"]), "bytes": size,
+                "share": share, "ours_share": ours_share, "samples": samples, "isolated": isolated, "inside": inside,
                 "allowed": 1 / (1 - share + share / isolated) if isolated else None, "executed": executed}
 
     def isolated(self):
@@ -336,6 +363,59 @@ class Gain:
                                            *(["--decrypt"] if self.direction == "decrypt" else [])], limit=120)
         rates = {m["implementation"]: m["bytes_per_second"] for m in json.loads(said)["results"]}
         return rates["tenrounds"] / rates["openssl"]
+
+
+class Latency(Gain):
+    """A row of how long requests take that one connection makes one after the other. `load(state)` of
+    its Server returns a list of their microseconds. Each pair of windows has new servers, which are
+    warm."""
+
+    def result(self, subject):
+        text = f"{self.program}, {self.workload}, latency"
+        if MEASURING and ONLY.search(text):
+            self.consumer.result(text, self.measure, subject)
+
+    def measure(self, subject):
+        found = {side: {"p50": [], "p99": []} for side in SIDES}
+        for at in range(ROUNDS + 1):
+            running = {side: subject.serve(side) for side in SIDES}
+            for _, state in running.values():
+                subject.load(state)
+            for side in SIDES if at % 2 else SIDES[::-1]:
+                took = subject.load(running[side][1])
+                percentiles = statistics.quantiles(took, n=100)
+                if at:
+                    found[side]["p50"].append(percentiles[49])
+                    found[side]["p99"].append(percentiles[98])
+            for process, _ in running.values():
+                process.stop()
+        executed = self.consumer.executed(OPERATIONS[self.cipher.split("-")[-1]])
+        wanted = 2 * (ROUNDS + 1) * len(took) * self.call
+        check(executed >= wanted * self.least, f"our code did {executed} bytes of {wanted}")
+        row = {"program": self.program, "version": self.version(), "package": self.package,
+               "workload": self.workload, "cipher": self.cipher, "rounds": ROUNDS, "requests": len(took),
+               "executed": executed}
+        for name in ("p50", "p99"):
+            numbers = {side: found[side][name] for side in SIDES}
+            row[name] = {"stock": median_and_quartiles(numbers["plain"]), "ours": median_and_quartiles(numbers["ours"]),
+                         "ratio": ratios(numbers)}
+        append(row)
+        return "; ".join(f"{name} {row[name]['stock']['median']:.1f} -> {row[name]['ours']['median']:.1f} µs, "
+                         f"{row[name]['ratio']['median']:.3f} times" for name in ("p50", "p99"))
+
+
+def h2load_latencies(consumer, *words):
+    """Runs h2load with one connection; returns the microseconds of each request."""
+    log = consumer.path("h2load.log")
+    if os.path.exists(log):
+        os.remove(log)
+    said = consumer.run("plain", ["h2load", "--clients", 1, "--threads", 1, "--max-concurrent-streams", 1,
+                                  f"--log-file={log}", *words], limit=120).decode()
+    check(" 0 failed, 0 errored" in said, said)
+    with open(log) as file:
+        lines = [line.split() for line in file]
+    check(lines and all(status == "200" for _, status, _ in lines), f"h2load's log: {lines[:3]}")
+    return [int(took) for _, _, took in lines]
 
 
 class JavaGain(Gain):

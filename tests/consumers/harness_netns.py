@@ -33,10 +33,18 @@ def within(namespace, *argv):
     return ["ip", "netns", "exec", namespace, *argv]
 
 
+def refusal():
+    """Why there can be no tunnel here, or None."""
+    if os.geteuid() != 0:
+        return "a tunnel needs root"
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        return "/dev/net/tun cannot be opened"
+    tried = subprocess.run(["unshare", "--net", "--mount", "true"], stderr=subprocess.PIPE)
+    return tried.stderr.decode().strip() or None
+
+
 def namespaces(consumer, side):
     """Two namespaces, joined by a pair of virtual interfaces."""
-    if os.geteuid() != 0:
-        consumer.skip_all("a tunnel needs root")
     pair = [f"tenrounds-{os.getpid()}-{consumer.results}-{side}-{end}" for end in (1, 2)]
     for namespace in pair:
         consumer.run("plain", ["ip", "netns", "add", namespace])

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests languages whose cryptography is the system's libcrypto: Ruby, PHP and Python's ssl send and
-encrypt in streams and messages. With --measure: the CPU seconds for each GB."""
+"""Tests languages whose cryptography is the system's libcrypto: Ruby, PHP, Python's ssl and Debian's
+python3-cryptography send and encrypt in streams and messages. With --measure: the CPU seconds for
+each GB."""
 
 import os
+import subprocess
 
 from harness import Consumer
 from harness_gains import MEASURING, Command, Gain
 
 consumer = Consumer("languages", limit=1500 if MEASURING else 120, needs={
     "ruby": "ruby", "php": "php-cli", "python3": "python3", "openssl": "openssl"})
+if subprocess.run([consumer.program["python3"], "-c", "import cryptography"], stderr=subprocess.DEVNULL).returncode:
+    consumer.skip_all("not installed: Python's cryptography (package python3-cryptography)")
 SIZE = (2 << 30) if MEASURING else (8 << 20)
 
 RUBY = """
@@ -64,7 +68,27 @@ for _ in range(size >> 20):
 assert "GCM" in a.cipher()[0], a.cipher()
 """
 
+# The distribution's package; the wheel of the same library bundles an OpenSSL.
+CRYPTOGRAPHY = """
+import sys
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+what, size, call, rooms = sys.argv[1], *map(int, sys.argv[2:])
+piece = bytes(call)
+if what == "messages":
+    aead = AESGCM(bytes(32))
+    for number in range(size // call):
+        aead.encrypt(number.to_bytes(12, "big"), piece, None)
+else:
+    mode = modes.CTR(bytes(16)) if what == "ctr" else modes.GCM(bytes(12))
+    context = Cipher(algorithms.AES(bytes(32)), mode).encryptor()
+    buffers = [bytearray(call + 15) for _ in range(rooms)]
+    for number in range(size // call):
+        context.update_into(piece, buffers[number % rooms])
+"""
+
 consumer.write("work.rb", RUBY)
+consumer.write("cryptography_work.py", CRYPTOGRAPHY)
 consumer.write("work.php", PHP)
 consumer.write("work.py", PYTHON)
 consumer.certificates()
@@ -78,4 +102,13 @@ for mode, cipher in (("aes-256-gcm", "AES-256-GCM"), ("aes-256-ctr", "AES-256-CT
 for version, cipher in (("TLSv1_3", "AES-256-GCM"), ("TLSv1_2", "AES-128-GCM")):
     Gain(consumer, "Python ssl", f"send 1 MiB, TLS {version[4:].replace('_', '.')}, {cipher}", cipher,
          "libpython3.11-stdlib").result(Command(["python3", "work.py", version, SIZE], SIZE))
+# The last row shows what cold buffers take from the gain: it writes to 64 MiB by turns.
+for what, cipher, text, call, rooms in (
+        ("messages", "AES-256-GCM", "AESGCM.encrypt, AES-256-GCM, 1 MiB messages", 1 << 20, 1),
+        ("messages", "AES-256-GCM", "AESGCM.encrypt, AES-256-GCM, 16 KiB messages", 16384, 1),
+        ("ctr", "AES-256-CTR", "update_into, AES-256-CTR, 64 KiB pieces", 65536, 1),
+        ("gcm", "AES-256-GCM", "update_into, AES-256-GCM, 16 KiB pieces", 16384, 1),
+        ("gcm", "AES-256-GCM", "update_into 4096 buffers, AES-256-GCM, 16 KiB pieces", 16384, 4096)):
+    Gain(consumer, "python3-cryptography", text, cipher, "python3-cryptography", call=call).result(
+        Command(["python3", "cryptography_work.py", what, SIZE, call, rooms], SIZE))
 consumer.end()

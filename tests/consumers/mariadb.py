@@ -10,7 +10,7 @@ from subprocess import DEVNULL
 from harness import Consumer, check
 from harness_gains import MEASURING, Gain, Server
 
-consumer = Consumer("mariadb", limit=1500 if MEASURING else 200, by_hand=True, needs={
+consumer = Consumer("mariadb", limit=1500 if MEASURING else 200, needs={
     "mariadbd": "mariadb-server", "mariadb-install-db": "mariadb-server", "mariadb": "mariadb-client",
     "setpriv": "util-linux", "openssl": "openssl"})
 # Four rows fill a page of 16 KiB. The pool holds a tenth of the table.

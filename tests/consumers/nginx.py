@@ -11,9 +11,9 @@ import tempfile
 from subprocess import DEVNULL
 
 from harness import ROOT, Consumer, check, free_port
-from harness_gains import MEASURING, Gain, Server
+from harness_gains import MEASURING, Gain, Latency, Server, h2load_latencies
 
-consumer = Consumer("nginx", limit=1500 if MEASURING else 300,
+consumer = Consumer("nginx", limit=1900 if MEASURING else 300,
                     needs={"nginx": "nginx", "curl": "curl", "h2load": "nghttp2-client", "openssl": "openssl"})
 OPENSSL = os.environ.get("TENROUNDS_OPENSSL", "")
 MIB = 1 << 20
@@ -90,7 +90,7 @@ class NginxGain(Gain):
 
     def version(self):
         if not OPENSSL:
-            return super().version()
+            return Gain.version(self)
         said = subprocess.run([consumer.program["nginx"], "-V"], stderr=subprocess.PIPE, text=True, check=True).stderr
         found = re.search(r"nginx/(\S+).*built with OpenSSL (\S+)", said, re.S)
         check(found, f"nginx -V says {said}")
@@ -110,16 +110,31 @@ class NginxGain(Gain):
                 del consumer.environment["LD_LIBRARY_PATH"]
 
 
+class NginxLatency(Latency):
+    version = NginxGain.version
+
+
+def label(size):
+    return f"{size >> 20} MiB" if size >= MIB else f"{size >> 10} KiB"
+
+
 def measure(size, protocol, name, cipher, requests):
     """A row: responses of one size, with one worker."""
     def load_all(port):
         check(load(port, requests) == name, "another suite")
         return requests * size
-    label = f"{size >> 20} MiB" if size >= MIB else f"{size >> 10} KiB"
     consumer.write("www/page", os.urandom(size))
-    workload = f"{label} responses, {protocol.replace('TLSv', 'TLS ')}, {cipher}, HTTP/2"
-    NginxGain(consumer, "nginx", workload, cipher, "nginx").result(
+    workload = f"{label(size)} responses, {protocol.replace('TLSv', 'TLS ')}, {cipher}, HTTP/2"
+    NginxGain(consumer, "nginx", workload, cipher, "nginx", call=min(size, 16384)).result(
         Server(lambda side: serve(side, protocol, name), load_all, renewed=True))
+
+
+def latency(size, requests):
+    consumer.write("www/page", os.urandom(size))
+    NginxLatency(consumer, "nginx", f"{label(size)} responses, TLS 1.3, AES-128-GCM, HTTP/2", "AES-128-GCM", "nginx",
+                 call=size).result(Server(
+                     lambda side: serve(side, "TLSv1.3", "TLS_AES_128_GCM_SHA256"),
+                     lambda port: h2load_latencies(consumer, "--requests", requests, f"https://127.0.0.1:{port}/page")))
 
 
 os.mkdir(consumer.path("www"))
@@ -131,7 +146,10 @@ if OPENSSL:
 if MEASURING:
     for size, requests in ((MIB, 400), (16384, 8000), (1024, 16000)):
         measure(size, "TLSv1.3", "TLS_AES_128_GCM_SHA256", "AES-128-GCM", requests)
-    measure(MIB, "TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384", "AES-256-GCM", 400)
+    for size, requests in ((MIB, 400), (16384, 8000), (1024, 16000)):
+        measure(size, "TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384", "AES-256-GCM", requests)
+    for size, requests in ((1024, 8000), (16384, 8000), (MIB, 400)):
+        latency(size, requests)
 else:
     for name in ("128_GCM_SHA256", "256_GCM_SHA384", "128_CCM_SHA256"):
         cipher = "-".join(["AES", *name.split("_")[:2]])

@@ -1,14 +1,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests Node.js with the system's OpenSSL, as Debian builds it: ciphers in streams and messages, and
-HTTPS. With --measure: the CPU seconds for each GB."""
+HTTPS. With --measure: the CPU seconds for each GB. If this machine has another Node.js, scripts/nodejs
+lays Debian's over it."""
 
+import os
 import re
+import subprocess
+import sys
 from subprocess import DEVNULL
 
-from harness import Consumer, check, free_port
+from harness import ROOT, Consumer, check, find, free_port
 from harness_gains import MEASURING, Command, Gain, Server
 
-consumer = Consumer("nodejs", limit=1500 if MEASURING else 120, by_hand=True, needs={
+LAID = "TENROUNDS_NODEJS" in os.environ
+SHARED = [find("node") or "/usr/bin/node", "-p", "process.config.variables.node_shared_openssl"]
+
+
+def shared():
+    return find("node") and subprocess.run(SHARED, stdout=subprocess.PIPE).stdout.strip() == b"true"
+
+
+refused = ""
+if not shared() and not LAID:
+    tried = subprocess.run([f"{ROOT}/scripts/nodejs", "true"], stderr=subprocess.PIPE)
+    refused = tried.stderr.decode().strip() if tried.returncode == 69 else ""
+    if tried.returncode == 0:
+        os.environ["TENROUNDS_NODEJS"] = "laid"
+        os.execv(f"{ROOT}/scripts/nodejs", ["nodejs", sys.executable, *sys.argv])
+consumer = Consumer("nodejs", limit=1500 if MEASURING else 120, needs={
     "node": "nodejs", "h2load": "nghttp2-client", "openssl": "openssl"})
 SIZE = (2 << 30) if MEASURING else (8 << 20)
 MIB = 1 << 20
@@ -62,8 +81,14 @@ def load(port):
     return requests * MIB
 
 
-if consumer.run("plain", ["node", "-p", "process.config.variables.node_shared_openssl"]).strip() != b"true":
-    consumer.skip_all("this node bundles its OpenSSL; Debian's does not (package nodejs)")
+class NodeGain(Gain):
+    def version(self):
+        return consumer.run("plain", ["node", "--version"]).decode().strip().lstrip("v")
+
+
+if not shared():
+    consumer.skip_all("this node bundles its OpenSSL; Debian's does not (package nodejs)"
+                      + (f", and {refused}" if refused else ""), refused=bool(refused))
 consumer.write("stream.js", STREAM)
 consumer.write("messages.js", MESSAGES)
 consumer.write("https.js", HTTPS)
@@ -71,10 +96,10 @@ consumer.certificates()
 for name, create in (("aes-256-gcm", "createCipheriv"), ("aes-256-ctr", "createCipheriv"),
                      ("aes-256-cbc", "createDecipheriv")):
     cipher, direction = name.upper(), "decrypt" if "De" in create else "encrypt"
-    Gain(consumer, "Node.js", f"{create} stream, {cipher}, 64 KiB pieces", cipher, "nodejs", direction=direction,
+    NodeGain(consumer, "Node.js", f"{create} stream, {cipher}, 64 KiB pieces", cipher, "nodejs", direction=direction,
          call=65536).result(Command([*NODE, "stream.js", name, SIZE, create], SIZE))
-Gain(consumer, "Node.js", "createCipheriv, AES-256-GCM, 16 KiB messages", "AES-256-GCM", "nodejs").result(
+NodeGain(consumer, "Node.js", "createCipheriv, AES-256-GCM, 16 KiB messages", "AES-256-GCM", "nodejs").result(
     Command([*NODE, "messages.js", SIZE], SIZE))
-Gain(consumer, "Node.js", "HTTPS, 1 MiB responses, TLS 1.3, AES-256-GCM", "AES-256-GCM", "nodejs").result(
+NodeGain(consumer, "Node.js", "HTTPS, 1 MiB responses, TLS 1.3, AES-256-GCM", "AES-256-GCM", "nodejs").result(
     Server(serve, load))
 consumer.end()

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests OpenSSH's server and client with every AES cipher on offer, and with frequent rekeying.
-With --measure instead: the server's CPU seconds for each GB that a client reads."""
+With --measure instead: the server's CPU seconds for each GB that a client reads, and those of scp for
+a file of 1 GB."""
 
 import getpass
 import os
 from subprocess import DEVNULL, PIPE
 
 from harness import Consumer, check, free_port
-from harness_gains import MEASURING, Gain, Server
+from harness_gains import MEASURING, Command, Gain, Server
 
-consumer = Consumer("openssh", limit=900 if MEASURING else 300, needs={"sshd": "openssh-server", "ssh": "openssh-client",
-                                                 "ssh-keygen": "openssh-client"})
+consumer = Consumer("openssh", limit=1900 if MEASURING else 300, needs={
+    "sshd": "openssh-server", "ssh": "openssh-client", "scp": "openssh-client", "ssh-keygen": "openssh-client"})
 SIZE = 2 << 20
+FILE = 10**9 if MEASURING else 2 * SIZE  # what scp copies
 # A fast key exchange, because there are many.
 EXCHANGE = "curve25519-sha256"
 USER = getpass.getuser()
@@ -28,6 +30,7 @@ PermitRootLogin prohibit-password
 Ciphers +{ciphers}
 KexAlgorithms {exchange}
 LogLevel VERBOSE
+Subsystem sftp internal-sftp
 {rekey}
 """
 
@@ -73,9 +76,13 @@ def transfer(server_side, client_side, cipher, rekey):
     return changes
 
 
+def of_openssl(cipher):
+    """OpenSSL's name of an SSH cipher."""
+    return f"AES-{cipher[3:6]}-GCM" if "gcm" in cipher else cipher.replace("aes", "aes-").upper()
+
+
 def session(cipher, rekey):
-    name = cipher.split("@")[0].replace("aes", "aes-").upper() if "gcm" not in cipher else \
-        f"AES-{cipher[3:6]}-GCM"
+    name = of_openssl(cipher)
     for server_side, client_side in (("plain", "plain"), ("ours", "ours"), ("ours", "plain"), ("plain", "ours")):
         consumer.counts = []
         changes = transfer(server_side, client_side, cipher, rekey)
@@ -84,10 +91,40 @@ def session(cipher, rekey):
     return f"{changes} times new keys; {note}"
 
 
+class Copies(Command):
+    """scp fetches a file. Its ssh is measured with it; sshd and the disk are not."""
+
+    def __init__(self, cipher):
+        self.cipher = cipher
+        super().__init__([], FILE)
+
+    def open(self, gain):
+        super().open(gain)
+        self.server, port = serve("plain", self.cipher, "")
+        self.argv = ["scp", "-q", "-F", "none", *options_of(port, self.cipher),
+                     f"{USER}@127.0.0.1:{consumer.path('file')}", "/dev/null"]
+
+    def close(self):
+        self.server.stop()
+
+
 consumer.write("message", os.urandom(SIZE))
 for name in ("host", "user"):
     consumer.run("plain", ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", name])
 ciphers = [c for c in consumer.run("plain", ["ssh", "-Q", "cipher"]).decode().split() if c.startswith("aes")]
+
+
+def scp(offered):
+    with open(consumer.path("file"), "wb") as file:
+        for _ in range(FILE // 10**6):
+            file.write(consumer.read("message")[:10**6])
+        file.truncate(FILE)
+    for name in offered:
+        cipher = of_openssl(name)
+        Gain(consumer, "scp", f"fetch 1 GB, {name}", cipher, "openssh-client", direction="decrypt", call=32768).result(
+            Copies(name))
+
+
 if MEASURING:
     def read_all(size, cipher):
         def load(port):
@@ -102,9 +139,11 @@ if MEASURING:
     for name, cipher in (("aes128-gcm@openssh.com", "AES-128-GCM"), ("aes256-ctr", "AES-256-CTR")):
         Gain(consumer, "OpenSSH", f"sshd sends a stream, {name}", cipher, "openssh-server", call=32768).result(
             Server(lambda side, name=name: serve(side, name, ""), read_all(256 << 20, name)))
+    scp(ciphers)
     consumer.end()
 check(len(ciphers) >= 6, f"ssh offers only {ciphers}")
 for cipher in ciphers:
     consumer.result(f"ssh, {cipher}", session, cipher, "")
     consumer.result(f"ssh, {cipher}, new keys every 256 KB", session, cipher, "RekeyLimit 256K")
+scp([name for name in ciphers if name in ("aes128-gcm@openssh.com", "aes256-ctr")])
 consumer.end()

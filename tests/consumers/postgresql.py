@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests PostgreSQL: TLS connections, and pgcrypto's encrypt() and pgp_sym_encrypt(). With --measure
-instead: the server's CPU seconds for each GB over TLS."""
+instead: the server's CPU seconds for each GB over TLS and in pgcrypto."""
 
 import glob
 import os
@@ -99,12 +99,51 @@ def pull(port):
     return len(got)
 
 
+def decrypt(port):
+    """pgcrypto decrypts one value again and again."""
+    times, key = 2048, f"decode('{'0a' * 32}', 'hex')"
+    said = query("plain", port, f"""
+WITH sealed AS MATERIALIZED (SELECT encrypt(convert_to(repeat('0123456789abcdef', {ROW // 16}), 'UTF8'), {key},
+                                            'aes-cbc') AS value)
+SELECT sum(length(decrypt(value, {key}, 'aes-cbc'))) FROM sealed, generate_series(1, {times});
+""", "disable")
+    check(said.strip() == b"%d" % (times * ROW), f"pgcrypto decrypted {said} bytes")
+    return times * ROW
+
+
+def pgp(port):
+    """pgp_sym_encrypt() of the same message; a small work factor of the password leaves the cipher."""
+    times = 64
+    said = query("plain", port, f"""
+SELECT sum(length(pgp_sym_encrypt(repeat('0123456789abcdef', {ROW // 16}), 'secret' || number,
+                                  'cipher-algo=aes256, compress-algo=0, s2k-mode=1')))
+FROM generate_series(1, {times}) AS number;
+""", "disable")
+    check(int(said) >= times * ROW, f"pgcrypto made {said} bytes")
+    return times * ROW
+
+
 if MEASURING:
     # Two servers cannot share a directory.
     shutil.copytree(consumer.path("data"), consumer.path("data-ours"), symlinks=True)
     consumer.as_user("nobody")
+
+    def serve_own(side):
+        return serve(side, data="data-ours" if side == "ours" else "data")
+
+    def serve_with_pgcrypto(side):
+        server, port = serve_own(side)
+        query("plain", port, "CREATE EXTENSION IF NOT EXISTS pgcrypto;", "disable")
+        return server, port
+
     Gain(consumer, "PostgreSQL", "SELECT, 1 MiB values, TLS 1.3, AES-256-GCM", "AES-256-GCM", "postgresql-15").result(
-        Server(lambda side: serve(side, data="data-ours" if side == "ours" else "data"), pull))
+        Server(serve_own, pull))
+    # psql's load has no TLS here.
+    Gain(consumer, "PostgreSQL pgcrypto", "decrypt(), 1 MiB values, AES-256-CBC", "AES-256-CBC", "postgresql-15",
+         direction="decrypt", call=ROW).result(Server(serve_with_pgcrypto, decrypt))
+    # It composes CFB from single ECB blocks.
+    Gain(consumer, "PostgreSQL pgcrypto", "pgp_sym_encrypt(), 1 MiB values, AES-256", "AES-256-ECB", "postgresql-15",
+         call=16).result(Server(serve_with_pgcrypto, pgp))
     consumer.end()
 for name, cipher in (("TLS_AES_256_GCM_SHA384", "AES-256-GCM"), ("ECDHE-RSA-AES128-GCM-SHA256", "AES-128-GCM"),
                      ("ECDHE-RSA-AES256-SHA384", "AES-256-CBC")):

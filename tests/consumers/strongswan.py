@@ -9,9 +9,9 @@ from subprocess import DEVNULL
 
 from harness import Consumer, check
 from harness_gains import MEASURING, Gain, Server
-from harness_netns import HERE, OUTER, THERE, namespaces, send, within
+from harness_netns import HERE, OUTER, THERE, namespaces, refusal, send, within
 
-consumer = Consumer("strongswan", limit=900 if MEASURING else 120, by_hand=True, needs={
+consumer = Consumer("strongswan", limit=900 if MEASURING else 120, needs={
     "charon-systemd": "charon-systemd", "swanctl": "strongswan-swanctl", "ip": "iproute2"})
 SIZE = (100 if MEASURING else 4) << 20
 SETTINGS = """
@@ -77,6 +77,11 @@ def tunnel(side, cipher, esp):
     return process, pair
 
 
+for plugin, package in (("openssl", "libstrongswan-standard-plugins"), ("kernel-libipsec", "libcharon-extra-plugins")):
+    if not os.path.exists(f"/usr/lib/ipsec/plugins/libstrongswan-{plugin}.so"):
+        consumer.skip_all(f"not installed: strongSwan's plugin {plugin} (package {package})")
+if refusal():
+    consumer.skip_all(refusal(), refused=True)
 for cipher, esp in (("AES-128-GCM", "aes128gcm16"), ("AES-256-GCM", "aes256gcm16")):
     Gain(consumer, "strongSwan libipsec", f"one end sends a TCP stream, {cipher}", cipher, "strongswan-libcharon",
          call=1400).result(Server(lambda side: tunnel(side, cipher, esp), lambda pair: send(consumer, pair, SIZE)))

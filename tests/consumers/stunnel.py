@@ -64,5 +64,5 @@ def load(port):
 
 
 consumer.certificates()
-Gain(consumer, "stunnel", "TLS 1.3, AES-256-GCM, one stream", "AES-256-GCM", "stunnel4").result(Server(serve, load))
+Gain(consumer, "stunnel", "TLS 1.3, AES-256-GCM, one stream", "AES-256-GCM", "stunnel4").result(Server(serve, load, renewed=True))
 consumer.end()
