@@ -101,5 +101,5 @@ for name, create in (("aes-256-gcm", "createCipheriv"), ("aes-256-ctr", "createC
 NodeGain(consumer, "Node.js", "createCipheriv, AES-256-GCM, 16 KiB messages", "AES-256-GCM", "nodejs").result(
     Command([*NODE, "messages.js", SIZE], SIZE))
 NodeGain(consumer, "Node.js", "HTTPS, 1 MiB responses, TLS 1.3, AES-256-GCM", "AES-256-GCM", "nodejs").result(
-    Server(serve, load))
+    Server(serve, load, renewed=True))
 consumer.end()
