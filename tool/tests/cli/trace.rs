@@ -322,6 +322,40 @@ fn a_process_that_ends_is_said() {
     );
 }
 
+/// The package of a file is what dpkg says, or else rpm: programs of these names that know one file.
+#[test]
+fn the_package_of_a_file() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let program = work(&place);
+    let (child, _) = working(&place, &program, "ctr", "");
+    let pid = child.0.id().to_string();
+    let file = program.canonicalize().unwrap();
+    let file = file.display();
+    let dpkg = format!(
+        "case \"$1 $2$5\" in\n'-S {file}') echo \"one:amd64, two: $2\" ;;\n\
+         '-W -fone:amd64') echo 1:2.3-4 ;;\n*) exit 1 ;;\nesac"
+    );
+    let rpm = format!("[ \"$1 $4\" = '-qf {file}' ] && echo three 5-6");
+    for (name, script, package) in [
+        ("dpkg-query", dpkg, "one:amd64 1:2.3-4"),
+        ("rpm", rpm, "three 5-6"),
+    ] {
+        let folder = place.path(&format!("with-{name}"));
+        std::fs::create_dir(&folder).unwrap();
+        let fake = folder.join(name);
+        std::fs::write(&fake, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&fake, PermissionsExt::from_mode(0o755)).unwrap();
+        let mut tool = place.tool(["trace", "--json", "--seconds", "0.5", "-p", &pid]);
+        let document = valid(&tool.env("PATH", &folder).done().ok().out);
+        let processes = document.list("/trace/processes");
+        let module = &processes[0]["findings"][0]["module"];
+        assert_eq!(module["package"], package, "{module}");
+    }
+}
+
 #[test]
 fn what_cannot_be_traced_is_said() {
     let place = Place::new();

@@ -480,7 +480,7 @@ fn last_probe(pid: u32, module: &Path) -> (u64, u64) {
     let last = notes
         .lines()
         .filter_map(|line| line.trim().strip_prefix("Location: "))
-        .last();
+        .next_back();
     (start, number(last.unwrap().split_once(',').unwrap().0))
 }
 

@@ -115,6 +115,9 @@ const fn mode(function: u8, mode: &'static str) -> Algorithm {
 /// The argument has the mechanism of PKCS #11.
 const MECHANISM: Algorithm = Read(Argument(1), Names::Mechanism);
 
+/// Since Mbed TLS 3.0, the other functions of CCM lead to this one.
+const CCM_UPDATE: &str = "mbedtls_ccm_update";
+
 macro_rules! functions {
     ($($library:literal { $($name:literal $algorithm:expr, $output:tt $input:tt $length:expr
         $(, $rule:expr)?;)* })*) => {
@@ -205,7 +208,7 @@ pub const FUNCTIONS: &[Function] = functions! {
         "nettle_ccm_encrypt_message" mode(1, "ccm"), 8 9 Less(7, 6), OnX86;
         "nettle_ccm_decrypt_message" mode(1, "ccm"), 8 9 Size(7), OnX86;
     }
-    // mbedtls/aes.h, gcm.h, ccm.h. The functions of mbedtls/cipher.h and psa/crypto.h lead to these.
+    // mbedtls/aes.h, gcm.h, ccm.h. Those of mbedtls/cipher.h and psa/crypto.h lead to these.
     "libmbedcrypto" {
         "mbedtls_aes_crypt_ecb" rounds("ecb"), 3 2 Fixed(16), Outside;
         "mbedtls_aes_crypt_cbc" rounds("cbc"), 5 4 Size(2);
@@ -217,8 +220,8 @@ pub const FUNCTIONS: &[Function] = functions! {
         // Its arguments changed in 3.0.
         "mbedtls_gcm_update" block("gcm"), 3 2 Size(1), Without("mbedtls_gcm_update_ad");
         "mbedtls_gcm_update" block("gcm"), 3 1 Size(2), With("mbedtls_gcm_update_ad");
-        "mbedtls_ccm_star_encrypt_and_tag" block("ccm"), 7 6 Size(1), Without("mbedtls_ccm_update");
-        "mbedtls_ccm_star_auth_decrypt" block("ccm"), 7 6 Size(1), Without("mbedtls_ccm_update");
+        "mbedtls_ccm_star_encrypt_and_tag" block("ccm"), 7 6 Size(1), Without(CCM_UPDATE);
+        "mbedtls_ccm_star_auth_decrypt" block("ccm"), 7 6 Size(1), Without(CCM_UPDATE);
         "mbedtls_ccm_update" block("ccm"), 3 1 Size(2);
     }
     // pk11pub.h
