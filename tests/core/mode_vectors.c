@@ -285,8 +285,7 @@ static enum tr_status cts_open(const struct tr_backend *b, const struct test_cas
     memcpy(iv, c->iv.data, 16);
     from_cs3(form, text, c->ct.data, c->ct.len);
     r->len = c->ct.len;
-    return status != TR_OK ? status
-                           : tr_cbc_cts_decrypt(&key, form, iv, r->text, text, c->ct.len);
+    return status != TR_OK ? status : tr_cbc_cts_decrypt(&key, form, iv, r->text, text, c->ct.len);
 }
 
 #define CTS(name, form)                                                                            \
