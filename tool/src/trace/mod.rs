@@ -122,7 +122,7 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
         tracing.begun = Instant::now();
     }
     tracing.follow(Some(seconds), ended);
-    let gone = sampled.iter().filter(|pid| has_ended(**pid));
+    let gone = sampled.iter().filter(|pid| !is_alive(**pid));
     refused.extend(gone.map(|pid| format!("process {pid} ended before the trace did.")));
     // What comes now ends the report.
     release(&[libc::SIGINT, libc::SIGTERM]);
@@ -266,18 +266,12 @@ fn keep_limit(command: &mut Command) {
     }
 }
 
+/// Whether a process is there and no zombie. Threads of the kernel, which have no program, live.
 pub fn is_alive(pid: u32) -> bool {
-    // A zombie has no memory any more.
-    let maps = std::fs::read_link(format!("/proc/{pid}/exe"));
-    maps.is_ok() || maps.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
-}
-
-/// Whether a process is gone, or a zombie. Threads of the kernel, which have no program, live.
-fn has_ended(pid: u32) -> bool {
     let status = Root::machine().text(format!("/proc/{pid}/status"));
     let status = status.unwrap_or_default();
     let state = status.lines().find_map(|line| line.strip_prefix("State:"));
-    state.map_or(true, |state| state.trim_start().starts_with(['Z', 'X']))
+    state.is_some_and(|state| !state.trim_start().starts_with(['Z', 'X']))
 }
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
