@@ -322,7 +322,7 @@ fn a_process_that_ends_is_said() {
     );
 }
 
-/// The package of a file is what dpkg says, or else rpm: programs of these names that know one file.
+/// The package of a file is what dpkg says, or else rpm: programs of these names know one file.
 #[test]
 fn the_package_of_a_file() {
     let place = Place::new();
