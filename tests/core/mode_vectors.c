@@ -239,14 +239,14 @@ static const struct algorithm xts = {"XTS", xts_seal, xts_open},
 
 /* ---- CBC with ciphertext stealing ----------------------------------------------------------- */
 
-/* Whether the form has the last two blocks of CS1 in the other order (SP 800-38A addendum). */
+/* Whether `form` swaps the last two blocks of CS1 (SP 800-38A addendum). */
 static bool swaps(enum tr_cts form, size_t len)
 {
     return form == TR_CS3 || (form == TR_CS2 && len % 16 != 0);
 }
 
-/* Copies a ciphertext of CS3 and reorders the copy as `form` demands. CS3 ends with the last full
- * block, then the partial or else the second-to-last one. */
+/* Copies a ciphertext of CS3 and reorders the copy as `form` demands. CS3 ends with CS1's last
+ * block, then the one before it, which may be partial. */
 static void from_cs3(enum tr_cts form, uint8_t *out, const uint8_t *cs3, size_t len)
 {
     const size_t part = len % 16 == 0 ? 16 : len % 16, start = len - 16 - part;
@@ -257,8 +257,8 @@ static void from_cs3(enum tr_cts form, uint8_t *out, const uint8_t *cs3, size_t 
     }
 }
 
-/* Encrypts. A ciphertext that is right for the form is given in the order of CS3, as in the file;
- * a wrong one is inverted, so that it cannot be taken for it. */
+/* Encrypts. If the result is right for `form`, outputs the file's ciphertext, which is in the order
+ * of CS3. Else outputs it inverted, so that it differs. */
 static enum tr_status cts_seal(const struct tr_backend *b, const struct test_case *c,
                                struct result *r, enum tr_cts form)
 {

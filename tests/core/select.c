@@ -266,7 +266,7 @@ static void test_select(void)
 {
     const tr_features usable = read_cpu().usable;
     unsigned right = 0, n = 0, seen = 0;
-    size_t left = 0; /* the sets before the next one */
+    size_t left = 0; /* the number of sets to skip */
     for (tr_features masked = 0; masked < 1u << TR_FEATURE_COUNT; masked++) {
         if ((masked & ~KIND) != 0 || left-- != 0)
             continue;
@@ -302,13 +302,13 @@ static void test_known_answers(void)
 }
 
 /* Falsifies the known answers of a set of backends, for many sets. Selection must choose the next
- * backend and report the failures. To limit the number of sets, the test varies all backends before
- * the chosen one, but only the next two after it. */
+ * backend and report the failures. To limit the number of sets, a set may contain any
+ * backends before the chosen one, but only the next two after it. */
 static void test_sabotage(void)
 {
     const tr_features usable = usual();
     unsigned right = 0, n = 0;
-    size_t left = 0; /* the sets before the next one */
+    size_t left = 0; /* the number of sets to skip */
     for (unsigned set = 0; set < 1u << BACKENDS; set++) {
         const unsigned expected = expected_index(usable, set);
         if (set >> expected > 7 || left-- != 0)

@@ -129,8 +129,8 @@ static bool copies(struct tap_random *rng, const struct tr_backend *b)
     return good;
 }
 
-/* Tests GCM with a key whose powers of H one call began to store and never finished: a signal
- * handler left the call with longjmp(). Other calls then compute these powers themselves. */
+/* Tests GCM with a key whose powers of H are incomplete, as if a signal handler's longjmp() had
+ * ended the call that was storing them. Other calls then compute these powers themselves. */
 static bool abandoned(struct tap_random *rng, const struct tr_backend *b)
 {
     uint8_t raw[16];

@@ -346,7 +346,7 @@ static const char *const malformed[] = {
     GOOD "\nCOUNT = 1\nKEY = 00",
 };
 
-/* Whether the reader accepts this text, and finds so many records if `records` is not NULL. */
+/* Whether the reader accepts this text, and finds *records records unless `records` is NULL. */
 static bool reads(const char *text, const size_t *records, bool bits)
 {
     struct rsp_file rsp = {0};

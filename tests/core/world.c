@@ -5,8 +5,8 @@
  * also limits the blocks per hold. The core is compiled for it (world/env_kernel.h).
  *
  * Every backend must pass its known-answer tests with registers refused never, always and at
- * random, and with several limits. Messages under a key that was set while the registers were
- * refused must use the registers. A tracer must see all bytes of multi-buffer calls.
+ * random, and with several limits. A key may be set while the registers are refused. Once they
+ * are granted, its messages must use them. A tracer must see all bytes of multi-buffer calls.
  */
 #include "common.h"
 #include "dispatch/selftest.h"

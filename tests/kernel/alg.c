@@ -11,8 +11,8 @@
  *   alg traffic TYPE:NAME...         until SIGTERM, opens each algorithm that exists, encrypts and
  *                                    decrypts messages, and compares them; then prints counts
  *
- * TYPE is skcipher, aead or hash. A hash only encrypts: its ciphertext is the tag. NAME is the name
- * of a driver or of an algorithm.
+ * TYPE is skcipher, aead or hash. For a hash, to encrypt is to compute the tag. NAME is the name of
+ * a driver or of an algorithm.
  */
 #include "afalg.h"
 

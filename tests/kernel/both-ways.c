@@ -4,7 +4,7 @@
  *
  *   both-ways DRIVER MESSAGES
  *
- * The driver is one of cbc(aes). It prints the bytes of each way.
+ * DRIVER is a driver of cbc(aes). Prints the number of bytes that each way encrypted.
  *
  * link: -lcrypto
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Loads and unloads a module repeatedly. Usage: cycle FILE NAME TIMES. Prints "FAILED f REFUSED r":
- * f loads and unloads failed, and r times the kernel refused to unload the module, because the
- * module was in use. After a refusal the program tries again. */
+ * the number of failed loads and unloads, and how often the kernel refused to unload the module
+ * because it was in use. After a refusal the program tries again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

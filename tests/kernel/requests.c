@@ -5,9 +5,10 @@
  *
  *   requests SEED skcipher|aead|hash ALGORITHM N
  *
- * Every second request decrypts what the request before it encrypted; a hash has one for each
- * message. The output has a line for each row of `trace --kernel`. The first CALLS and BYTES of a line are totals. Those after FROM
- * are for one size class, from FROM (0 or a power of two) to below the next power of two:
+ * Each message is encrypted by one request and decrypted by the next. A hash makes one request per
+ * message. The output has a line for each row of `trace --kernel`. The first CALLS and BYTES of a
+ * line are totals. Those after FROM are for one size class, from FROM (0 or a power of two) to
+ * below the next power of two:
  *
  *   encrypt CALLS BYTES FROM:CALLS:BYTES...     requests to encrypt
  *   decrypt CALLS BYTES FROM:CALLS:BYTES...     requests to decrypt
@@ -16,7 +17,7 @@
  *   in BYTES                                    bytes that are copied into the kernel
  *   ghash BYTES                                 bytes that GCM gives to GHASH
  *
- * and for a hash:
+ * For a hash, the lines are `sent`, `received` and:
  *
  *   hash CALLS BYTES FROM:CALLS:BYTES...
  *   out CALLS BYTES                             copies of the tags to the program

@@ -580,7 +580,8 @@ static void close_side(struct side *s)
 
 static int all_cases(void)
 {
-    struct request *r = kzalloc(sizeof(*r), GFP_KERNEL); /* one_case() may fail at once */
+    /* Zeroed, because r->context is read even if one_case() fails before setting it. */
+    struct request *r = kzalloc(sizeof(*r), GFP_KERNEL);
     u32 i, contexts[CONTEXTS] = {0};
     int err = r != NULL ? 0 : -ENOMEM;
 
