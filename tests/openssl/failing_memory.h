@@ -250,8 +250,8 @@ static inline bool memory_leave_at(long n, const char *folder, memory_scenario *
     return false;
 }
 
-/* Calls longjmp() inside each allocation made by files in `folder`, one per run. After each jump, the
- * scenario must work with new objects. The old objects stay allocated. Adds to *jumps. */
+/* Calls longjmp() inside each allocation made by files in `folder`, one per run. After each jump,
+ * the scenario must work with new objects. The old objects stay allocated. Adds to *jumps. */
 static inline bool memory_jumps(const char *folder, memory_scenario *scenario, const void *arg,
                                 const struct memory_trace *expected, long *jumps)
 {
