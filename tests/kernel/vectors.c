@@ -4,16 +4,16 @@
  *
  *   vectors MODE DRIVER EVERY FILE...     MODE: ecb cbc ctr xts gcm rfc4106 ccm cmac
  *
- * Of the cases that it can run, the program runs the first of every group of EVERY. It prints the
- * number of requests and of failures, and the first failures. The files come from tests/vectors.
- * CAVP's response files (*.rsp) and the files of RFC 3686 share one format. The other files have
- * one case per line (see tests/vectors/README.md).
+ * The program runs one of every EVERY cases that it can run. It prints the number of requests and
+ * of failures, and the first failures. The files come from tests/vectors. CAVP's response files
+ * (*.rsp) and the files of RFC 3686 share one format. The other files have one case per line (see
+ * tests/vectors/README.md).
  *
  * The program omits cases that the kernel's interface cannot express. In GCM, the IV must have 12
  * bytes, and the tag 4, 8 or 12 to 16 bytes. In XTS, a data unit must be whole bytes. For rfc4106,
  * the program uses the GCM cases with 8 or 12 bytes of AAD, an IV of 12 bytes, and a tag of 8, 12
  * or 16 bytes. In CMAC, the tag must have 16 bytes. An invalid case of CMAC passes if the driver's
- * tag is another one, because the kernel does not compare tags.
+ * tag differs, because the kernel does not compare tags.
  */
 #include "afalg.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks that none of the provider's functions update, cipher (one-shot) and final writes beyond
- * the output size that its caller passes, except in padded key wrap (see beyond()). Also checks
- * that a caller can repeat an update that was refused because its output was too small or
- * overlapped the input. EVP functions choose the output size themselves, so the test calls the
- * provider's functions directly. To get these functions, the test registers the module as a
- * built-in provider.
+ * Checks the provider's functions update, cipher (one-shot) and final: none writes beyond the
+ * output size that its caller passes, except in padded key wrap (see beyond()). Also checks that a
+ * caller can repeat an update that was refused because its output was too small or overlapped the
+ * input. EVP functions choose the output size themselves, so the test calls the provider's
+ * functions directly. To get these functions, the test registers the module as a built-in provider.
  */
 #include "sides.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that no branch, address or slow instruction depends on a key or on data, on the way through
- * libcrypto and the provider or the engine, or through the PKCS#11 module (../core/secrets.h). The
- * tracker (crates/taint) follows all code: the program's, the module's, libcrypto's and libc's.
+ * Tests that no branch, address or slow instruction depends on a key or on data
+ * (../core/secrets.h). The calls go through libcrypto to the provider or the engine, or to the
+ * PKCS#11 module. The tracker (crates/taint) follows all code: the program's, the module's,
+ * libcrypto's and libc's.
  *
  *   openssl-constant-time provider|engine|pkcs11
  *
@@ -10,7 +11,8 @@
  * the provider, TENROUNDS_ENGINE the path of the engine, and TENROUNDS_PKCS11 the path of the
  * PKCS#11 module. Keys, AAD and plaintexts are secret. IVs, ciphertexts and tags are not. Messages
  * with a tag are also decrypted with a wrong tag: with a wrong first byte, and with a wrong last
- * byte. The paths of both must be the same. Wrapped keys get a wrong byte at either end instead.
+ * byte. Both must execute the same instructions and access the same addresses (the path).
+ * Wrapped keys get a wrong byte at either end instead.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "../core/secrets.h"
@@ -94,10 +96,10 @@ struct message {
     size_t len, out_len; /* of `in`, and of `out` without the tag */
 };
 
-/* Processes a message. Returns whether all calls succeeded, and for decryption the tag is right. */
+/* Processes a message. Returns whether all calls succeeded. A forged message makes a call fail. */
 typedef bool crypt_fn(const struct kind *, bool encrypt, struct message *);
 
-/* A hash of the path of the last message, without what prepares it. */
+/* A hash of the last message's path, without the preparation of the message. */
 static uint64_t path;
 
 /* ---- The provider and the engine ------------------------------------------------------------ */
@@ -195,7 +197,7 @@ static bool process_evp(EVP_CIPHER_CTX *ctx, const struct kind *k, bool encrypt,
 static bool crypt_evp(const struct kind *k, bool encrypt, struct message *m)
 {
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
-    ERR_clear_error(); /* the place of an error in its queue is part of the path */
+    ERR_clear_error(); /* earlier errors in the queue would change the path */
     (void)path_so_far();
     const bool good = ctx != NULL && process_evp(ctx, k, encrypt, m);
     path = path_so_far();
@@ -215,7 +217,7 @@ static void load_provider(void)
 }
 
 #ifdef WITH_ENGINE
-/* Loads the engine. The ciphers of the default provider only name the engine's. */
+/* Loads the engine. Of the default provider's ciphers, set_evp() uses only the NIDs. */
 static void load_engine(void)
 {
     const char *const file = getenv("TENROUNDS_ENGINE");
@@ -234,7 +236,7 @@ static void load_engine(void)
 
 /* ---- MACs ----------------------------------------------------------------------------------- */
 
-/* A MAC of libcrypto, with the cipher's name, and its mechanism. GMAC has an IV. */
+/* A MAC: its name and its cipher in libcrypto, and its mechanism in PKCS#11. GMAC has an IV. */
 static const struct mac {
     const char *name, *cipher;
     ulong_t mechanism;
@@ -307,8 +309,8 @@ static bool process_p11(ulong_t handle, ulong_t key, const struct kind *k, bool 
            n + rest + end == out_len;
 }
 
-/* The session and the key of the last message. The next one takes both if `again` is set, because
- * the places of new objects in memory are part of the path. */
+/* The session and the key of the last message. If `again` is set, the next message uses them, too,
+ * because the addresses of new objects would change the path. */
 static ulong_t session, session_key;
 static bool again;
 
@@ -408,8 +410,8 @@ forged(const struct kind *k, crypt_fn *crypt, const struct message *sealed, size
     return path;
 }
 
-/* The last byte that may be wrong. With SIV and GCM-SIV, it is one that does not change whether the
- * counter wraps: CTR branches on that, and the counter is public (simd/ctr.h). */
+/* The last byte to change. With SIV and GCM-SIV, byte 8 of the tag, which does not affect whether
+ * the counter wraps. CTR branches on that, because the counter is public (simd/ctr.h). */
 static size_t last_forged(const struct kind *k, const struct message *sealed)
 {
     return k->proof != TAGGED ? sealed->len - 1 : strstr(k->name, "SIV") != NULL ? 8 : TAG - 1;
@@ -424,7 +426,7 @@ static bool same_path_for_forgeries(const struct kind *k, crypt_fn *crypt,
                                     const struct message *sealed)
 {
     bool right = true;
-    /* The first such calls may allocate memory that the next ones find. */
+    /* The first calls may allocate memory that later calls reuse. */
     (void)forged(k, crypt, sealed, first_forged(k, sealed), &right);
     again = true;
     (void)forged(k, crypt, sealed, first_forged(k, sealed), &right);
@@ -445,7 +447,7 @@ static bool watched(const struct kind *k, crypt_fn *crypt)
     compose(&plain, len);
     compose(&m, len);
     plain.out_len = m.out_len = sealed_len(k, len);
-    /* Not between aside_begin() and aside_end(), because this call frees memory of the last one. */
+    /* No aside_begin() here: the tracker must see this call free memory of the last message. */
     bool right = crypt(k, true, &plain);
     hide(&m, true);
     right &= crypt(k, true, &m);

@@ -544,9 +544,9 @@ static bool do_record(struct state *s, struct tap_random *random)
         return refuses_record(s);
     if (!has(s, TLS) || !ready(s) || s->iv_len < 8 || s->refused || nonce_is_cut(s))
         return true;
-    /* If the provider refuses the AAD, it treats the record as ordinary data, possibly after the
-     * end of the message. If that data has 0 bytes, the default provider's CCM starts a second
-     * message under the same nonce. */
+    /* If the provider refuses the AAD, it treats the record as ordinary data. After the end of a
+     * CCM message, data of 0 bytes makes the default provider start a second message under the same
+     * nonce. */
     if (aad_len != 13 && len == 0)
         return true;
     s->record = true; /* even if the provider refuses the AAD */

@@ -9,7 +9,7 @@
  * - data, final, AAD (SIV) or a copy (SIV) without a key: it crashes, or uses a key of zeros;
  * - a NULL tag of 16 bytes for decryption: it crashes;
  * - reading the tag after a failed init: it may return the tag that was set;
- * - before OpenSSL 4.0, final of GCM-SIV, or reading its tag, without a message since the init: it
+ * - in GCM-SIV before OpenSSL 4.0, final or reading the tag if no message came since the init: it
  *   may report an earlier message.
  */
 #define MAX_DATA 600
@@ -694,8 +694,8 @@ static bool forgets_the_last_message(const struct family *f)
 }
 
 /* Checks the GCM-SIV of tenrounds without the default provider, also with OpenSSL before 3.2. The
- * messages are the second vector of RFC 8452 appendix C.1, and the first: an empty message whose
- * only call is final. */
+ * messages are the first two vectors of RFC 8452 appendix C.1. The first is empty, so its only
+ * call is final. */
 static bool gcm_siv_is_right(void)
 {
     static const uint8_t text[8] = {1},

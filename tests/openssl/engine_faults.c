@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/engine.h>
-/* After engine.h, because arguments there have names that are global here. */
+/* After engine.h, because its parameters have the names of globals in this header. */
 #include "unfinished.h"
 
 int main(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs each scenario again and again, and in each run lets one allocation fail, the engine's or
- * libcrypto's, or leaves one of the engine's by longjmp(). The scenarios are the load of the
- * engine, messages of every cipher, and TLS records of AES-128-GCM. The expected results come from
- * libcrypto's ciphers.
+ * Fails each allocation of a scenario in turn, the engine's and libcrypto's. The scenarios are the
+ * load of the engine, messages of every cipher, and TLS records of AES-128-GCM. Also calls
+ * longjmp() inside the engine's allocation of a long IV. The expected results come from libcrypto's
+ * ciphers.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "failing_memory.h"
@@ -125,7 +125,7 @@ static bool record_scenario(const void *arg, struct memory_trace *trace)
 /* Two contexts that outlive a jump, of which the second becomes a copy of the first. */
 static EVP_CIPHER_CTX *contexts[2];
 
-/* Sets an IV longer than the 16 bytes of libcrypto's contexts, for which the engine allocates. */
+/* Sets a long IV. The engine allocates memory for it: libcrypto's contexts hold only 16 bytes. */
 static bool set_and_copy(const void *arg, struct memory_trace *trace)
 {
     const struct algorithm *a = arg;
@@ -139,8 +139,8 @@ static bool set_and_copy(const void *arg, struct memory_trace *trace)
     return good;
 }
 
-/* Leaves the allocation of a long IV by longjmp(): in the context that gets the IV, or in a copy.
- * Afterwards both contexts take another key and IV, are right, and can be freed. */
+/* Calls longjmp() inside the allocation of a long IV, in the context that gets the IV or in a copy.
+ * Checks that both contexts then take a key and IV, give the right output and can be freed. */
 static bool long_iv_is_left(const struct algorithm *a)
 {
     static struct memory_trace expected, trace;

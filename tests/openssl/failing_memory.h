@@ -2,7 +2,7 @@
 /*
  * An allocator for libcrypto whose allocations can be made to fail, and the loop that fails each
  * allocation of a scenario in turn. The provider and the engine allocate through libcrypto, so
- * this allocator sees all their allocations. It can also leave one by longjmp().
+ * this allocator sees all their allocations. It can also call longjmp() inside an allocation.
  */
 #ifndef TENROUNDS_TESTS_FAILING_MEMORY_H
 #define TENROUNDS_TESTS_FAILING_MEMORY_H
@@ -35,7 +35,7 @@ static struct {
     bool libcrypto_may_leak; /* only the leaks of openssl/provider/ count */
     size_t stride;           /* the longest distance from one failure to the next */
     const char *jumps_in;    /* NULL, or the folder whose allocations count for until_jump */
-    long until_jump;         /* counts down to the allocation that is left by longjmp() */
+    long until_jump;         /* counts down to the allocation that calls longjmp() */
     jmp_buf out;
 } memory = {.live = {.previous = &memory.live, .next = &memory.live}, .stride = 1};
 
@@ -233,8 +233,8 @@ static void memory_test(const char *what, memory_scenario *scenario, const void 
 
 /* ---- longjmp() ------------------------------------------------------------------------------ */
 
-/* Runs a scenario and leaves its allocation n in this folder by longjmp(). Returns whether there
- * was one. */
+/* Runs a scenario, and calls longjmp() inside allocation n of those made by files in `folder`.
+ * Returns false if there are fewer than n. */
 static inline bool memory_leave_at(long n, const char *folder, memory_scenario *scenario,
                                    const void *arg)
 {
@@ -250,8 +250,8 @@ static inline bool memory_leave_at(long n, const char *folder, memory_scenario *
     return false;
 }
 
-/* Leaves each allocation of a scenario that is in this folder by longjmp(). The scenario must then
- * work again with other objects. Those of the run that was left stay allocated. Adds to *jumps. */
+/* Calls longjmp() inside each allocation made by files in `folder`, one per run. After each jump,
+ * the scenario must work with new objects. The old objects stay allocated. Adds to *jumps. */
 static inline bool memory_jumps(const char *folder, memory_scenario *scenario, const void *arg,
                                 const struct memory_trace *expected, long *jumps)
 {

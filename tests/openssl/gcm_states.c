@@ -231,8 +231,8 @@ static bool explicit_part(void)
     return good;
 }
 
-/* Checks that each message increments the IV's last 8 bytes as one number, which wraps without a
- * carry into the fixed part: "next IV", and the explicit part of TLS records. */
+/* Checks that "next IV" and each TLS record increment the IV's last 8 bytes as one number, which
+ * wraps without a carry into the fixed part. */
 static bool counter_carries(void)
 {
     static const uint8_t starts[][8] = {{0, 0, 0, 0, 0, 0, 0, 0xff},
@@ -270,8 +270,8 @@ static bool counter_carries(void)
     return good;
 }
 
-/* Checks that final compares with a tag that was set after the data, although the provider has
- * processed the short message in the update. */
+/* Checks that final compares with a tag that was set after the data, although the provider already
+ * opens a short message in the update (gcm_message.h). */
 static bool tag_after_data(void)
 {
     uint8_t tag[16], out[sizeof(text)], back[sizeof(text)];
