@@ -49,8 +49,8 @@ __attribute__((format(printf, 1, 2))) static inline void tap_diag(const char *fo
 
 __attribute__((format(printf, 2, 3))) static inline bool tap_ok(bool good, const char *format, ...)
 {
-    /* Zeros, because strlen() reads bytes after the text, where secrets may be that a checker
-     * follows (core/secrets.h). */
+    /* Zeroed, because strlen() also reads bytes after the text. A checker (core/secrets.h)
+     * would report old secrets there. */
     char line[1024] = "";
     va_list ap;
     va_start(ap, format);

@@ -2,9 +2,9 @@
 /*
  * Fails each allocation of the provider, and of libcrypto when it calls the provider, in messages
  * of every cipher, and in TLS records, MACs, pipelines and key objects. At load, fails only some
- * allocations. These have random distances, and the argument is the longest distance (default 8).
- * The expected results come from the default provider. For algorithms that the default provider
- * lacks, they come from tenrounds without failures.
+ * allocations, at random distances up to the argument (default 8). The expected results come from
+ * the default provider. For algorithms that the default provider lacks, they come from tenrounds
+ * without failures.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -383,7 +383,7 @@ static void add_name(EVP_CIPHER *cipher, void *arg)
         names[ciphers++] = EVP_CIPHER_get0_name(cipher);
 }
 
-/* Fails the provider's allocations in a scenario, and leaves them by longjmp(). */
+/* Fails each allocation of a scenario. Then leaves each of the provider's by longjmp(). */
 static void test_scenario(const char *title, memory_scenario *scenario, const void *arg,
                           const struct memory_trace *expected)
 {

@@ -70,9 +70,8 @@ static bool one_by_one(const char *name, struct batch *b)
 
 /* ---- Pipelines ------------------------------------------------------------------------------ */
 
-/* Starts a pipeline. Passes no cipher if the context already has a cipher. Otherwise, libcrypto
- * (3.5.5, 4.0.3) would reset the context, and with it the number of pipes that libcrypto has just
- * stored. */
+/* Starts a pipeline. Passes no cipher if the context already has one: if it got a cipher again,
+ * libcrypto (3.5.5, 4.0.3) would reset the number of pipes that it has just stored. */
 static int start(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b, bool with_key,
                  bool with_iv, bool encrypt)
 {

@@ -109,7 +109,7 @@ static bool all_secret_lens(const struct trossl_sha_code *code, struct tap_rando
 }
 
 /* Compares interleaved CBC and hash, over n hash blocks, with separate calls. The hashed bytes
- * begin `ahead` bytes after the input of CBC. */
+ * begin `ahead` bytes after the start of CBC's input. */
 static bool interleaved_matches(const struct trossl_sha_code *code, struct tap_random *random,
                                 const uint8_t *data, size_t n, int in_place, size_t ahead)
 {

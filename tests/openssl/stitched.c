@@ -658,8 +658,8 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
     return good;
 }
 
-/* Whether tenrounds refuses to seal several records without output, input or bytes, with too small an
- * output, and in another number of records. */
+/* Whether tenrounds refuses to seal several records if the output or the input is NULL, the input
+ * is empty, there are 5 records instead of 4 or 8, or the output is too small. */
 static bool refuses_many(struct state *s, struct tap_random *random)
 {
     static uint8_t text[4 * 4096], out[sizeof(text) + 4096];
@@ -680,8 +680,8 @@ static bool refuses_many(struct state *s, struct tap_random *random)
     return good;
 }
 
-/* Compares the plans of both providers: the number of records and their total size. About
- * half of the AADs contain a length other than 0, which replaces `len`. Lengths below 4096 and
+/* Compares the plans of both providers: the number of records and their total size. About half of
+ * the AADs contain a length, which the providers use instead of `len`. Lengths below 4096 and
  * versions older than TLS 1.1 test the refusals of both providers. */
 static bool same_plans(struct state *s, struct tap_random *random)
 {

@@ -8,8 +8,7 @@
  *
  *   openssl-tls-constant-time [--whole]
  *
- * Under the tracker, the test takes some of the lengths, and with --whole all that it takes under
- * valgrind.
+ * Under valgrind, the test takes all lengths. Under the tracker, it does so only with --whole.
  */
 #include "../core/secrets.h"
 #include "dispatch/backend.h"
@@ -208,7 +207,7 @@ int main(int argc, char **argv)
     const unsigned errors = VALGRIND_COUNT_ERRORS - before;
     tap_ok(alike, "secret and public records open alike");
     tap_ok(errors == 0, "no branch or index depends on a record's contents (%u reports)", errors);
-    if (by_tracker()) /* its own tests show this */
+    if (by_tracker()) /* its own tests check its reports */
         return tap_done();
 
     /* Checks that memcheck reports a branch on a secret. */

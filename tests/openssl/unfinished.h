@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages in two halves, in a program with little memory, many contexts, threads that end, fork,
- * signals and longjmp() between the halves or in the middle of one. The provider's test (faults.c)
- * and the engine's test (engine_faults.c) share these cases, so they use only calls that OpenSSL
- * 1.1.1 has, too.
+ * Messages in two halves. Between the halves or within one, memory runs out, a thread ends, the
+ * program uses other contexts or forks, or a signal handler encrypts or calls longjmp(). The
+ * provider's test (faults.c) and the engine's test (engine_faults.c) share these cases, so they use
+ * only calls that OpenSSL 1.1.1 has, too.
  */
 #ifndef TENROUNDS_TESTS_UNFINISHED_H
 #define TENROUNDS_TESTS_UNFINISHED_H
@@ -38,7 +38,7 @@ static const char *const names[NAMES] = {"AES-128-CBC", "AES-256-CTR", "AES-128-
 #    define LIMIT_WORKS true
 #endif
 
-/* The ciphers under test: the provider's, or libcrypto's names for them and the engine. */
+/* The ciphers under test: the provider's, or libcrypto's, which `engine` then implements. */
 static const EVP_CIPHER *ciphers[NAMES];
 static ENGINE *engine;
 
@@ -322,9 +322,9 @@ static void encrypt_until_jump(EVP_CIPHER_CTX *ctx)
     inside = 0;
 }
 
-/* Leaves calls by siglongjmp() out of a signal handler. A context that has the same key, because
- * the interrupted one is its copy, completes its message. The interrupted context is right after a
- * new init, and all other contexts are. */
+/* Leaves calls by siglongjmp() out of a signal handler. The interrupted context `left` is a copy.
+ * The original must complete its message, `left` must work after a new init, and so must a new
+ * context. */
 static bool handler_jumps(void)
 {
     struct sigaction action = {.sa_handler = jump, .sa_flags = SA_RESTART}, old;
@@ -354,8 +354,8 @@ static bool handler_jumps(void)
 
 static void unfinished_cases(void)
 {
-    /* Must be the first test: memory that another test has freed can be used again within the
-     * limit. */
+    /* Must be the first test: memory that another test has freed could be used again without
+     * reaching the limit. */
     if (LIMIT_WORKS)
         tap_ok(in_child(within_limit),
                "messages begin until memory ends; those that began are right");

@@ -28,8 +28,8 @@ static size_t stub_bulk(const struct tr_aes_key *aes, enum tr_op op, uint8_t *ou
 static struct tr_aes_key key;
 static struct tr_cipher c, before;
 
-/* The checks of all modes: whole blocks, or else a state that says how many bytes of a block were
- * used. */
+/* The checks of all modes. Block modes pass NULL for `used` and need whole blocks. The other modes
+ * need fewer than 16 used bytes. */
 static enum tr_status stub_checks(const uint8_t *out, const uint8_t *in, size_t len, unsigned *used)
 {
     assert(__CPROVER_r_ok(in, len) && __CPROVER_w_ok(out, len));
@@ -45,7 +45,7 @@ static enum tr_status stub_checks(const uint8_t *out, const uint8_t *in, size_t 
 static enum tr_status stub_blocks(uint8_t *out, const uint8_t *in, size_t len)
 {
     enum tr_status status = stub_checks(out, in, len, NULL);
-    /* buffered_update() ignores the status, because it checks the overlap of the whole blocks. */
+    /* buffered_update() ignores the status for c.buffer, which it passes in place: no overlap. */
     if (status == TR_OK || (status == TR_ERR_OVERLAP && c.used != 0))
         memmove(out, in, len);
     return status;
@@ -151,7 +151,7 @@ static void update_one(unsigned used, size_t len)
     assert(invariant());
     assert((status == TR_ERR_STATE) == !has_key());
     assert(!has_key() || (status == TR_ERR_MODE) == (c.mode == TR_MODE_NONE));
-    /* In place, buffered bytes may come before the input that they would overwrite. */
+    /* In place, the output of buffered bytes may overwrite unread input: an overlap, too. */
     if (status == TR_ERR_OVERLAP)
         assert(d.len != 0 && (d.overlap || (d.out == d.in && blocks && before.used != 0)));
     else if (has_key() && c.mode != TR_MODE_NONE)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proves that OCB's one-shot calls (core/modes/ocb.c) return the documented error for wrong
- * arguments, and then write neither output nor tag: no key, partial overlap, and a nonce or a tag
- * that is empty or one byte too long. AAD and data have up to LONGEST bytes.
+ * Proves that OCB's one-shot calls (core/modes/ocb.c) return the documented error, and write
+ * neither output nor tag, without a key, for a partial overlap, and for a nonce or a tag that is
+ * empty or one byte too long. AAD and data have up to LONGEST bytes.
  *
  * The proof detects this mutation: tr_ocb_start() returns TR_ERR_LENGTH for a wrong nonce. If a
- * call goes on after a wrong argument, the proof takes too long, which fails, too.
+ * call continues after a wrong argument, the proof fails by exceeding its time limit.
  *
  * CBMC: --no-array-field-sensitivity --unwind 3 --object-bits 11
  * CBMC: --unwindset tr_cleanse_inline.1:18,tr_cleanse_inline.2:18
@@ -47,8 +47,8 @@ static enum tr_status expected(void)
                                                     : TR_OK;
 }
 
-/* One case of arguments that are errors. CBMC knows all as constants but the lengths of AAD and
- * data, so it does not examine the code that such a call never reaches. */
+/* Makes a call with wrong arguments. All of them are constants, except the lengths of AAD and data,
+ * so CBMC does not examine the code that such a call never reaches. */
 static void refused_one(bool opens, bool set, bool overlap, size_t nonce_len, size_t tag_len)
 {
     key.aes.backend = set ? &stub : NULL;

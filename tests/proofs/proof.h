@@ -75,7 +75,7 @@ static void data_unchanged(bool done)
     assert((done && d.out != d.in && q >= d.out && q < d.out + d.len) || *q == out_before[i]);
 }
 
-/* Replaces tr_partial_overlap(), which part.c proves. Returns 0 if `len` is 0, as that does, and
+/* Replaces tr_partial_overlap(), which part.c proves. Like it, returns 0 if `len` is 0, and
  * otherwise d.overlap. CBMC gives d.overlap either value, so that the proofs cover a mode's code
  * for both. */
 static int stub_overlap(const uint8_t *out, const uint8_t *in, size_t len)

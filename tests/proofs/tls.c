@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proves the padding and the MAC of TLS records (openssl/provider/tls_record.c): no access beyond
- * the record and the MAC, and the payload length and MAC that a plain definition gives. The proofs
- * cover all contents of records of 32 or 48 bytes with MACs of 0, 20 or 32 bytes, in SSL 3.0, TLS
- * 1.0 and TLS 1.2. The errors are proved for all lengths and versions.
+ * Proves the code for padding and MAC of TLS records (openssl/provider/tls_record.c): it stays
+ * within the record and the MAC, and finds the payload length and MAC of a simple definition. The
+ * proofs cover all contents of records of 32 or 48 bytes with MACs of 0, 20 or 32 bytes, in SSL
+ * 3.0, TLS 1.0 and TLS 1.2. The errors are proved for all lengths and versions.
  *
  * proof_open_tls1 detects this mutation: `last + 2 + mac_size` for `last + 1 + mac_size` in
  * padding_of().
@@ -113,7 +113,7 @@ void proof_open_without_mac(void)
     open_one(TLS1_2_VERSION, 48, 0);
 }
 
-/* Proves that lengths and versions that cannot be are refused, and nothing is written. */
+/* Proves that impossible lengths and unknown versions are refused, and nothing is written. */
 void proof_refused(void)
 {
     struct trp_tls_opened opened;

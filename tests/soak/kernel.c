@@ -64,7 +64,7 @@ static bool request(int op, const struct soak_case *c, struct soak_message *m)
     memcpy(in, m->aad, aad);
     memcpy(in + aad, m->in, c->len);
     memcpy(in + aad + c->len, m->tag, tag_in);
-    const size_t out_len = aad + c->len + tag_out; /* for more, read() would wait */
+    const size_t out_len = aad + c->len + tag_out; /* with more room, read() would wait */
     if (alg_crypt(op, !c->encrypt, m->iv, iv, aad, in, aad + c->len + tag_in, out, out_len) !=
         (ssize_t)out_len)
         return false;

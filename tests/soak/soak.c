@@ -160,8 +160,8 @@ static bool calibrate(struct tap_random *random)
 /* ---- Threads -------------------------------------------------------------------------------- */
 
 static bool stop;
-/* Each message holds it for reading, so that whoever holds it for writing sees no open descriptors
- * of messages. */
+/* Each message holds this lock for reading. While usage_now() holds it for writing, no message has
+ * open descriptors. */
 static pthread_rwlock_t in_message;
 static struct worker {
     pthread_t thread;
