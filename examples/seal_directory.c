@@ -40,7 +40,7 @@ struct file {
     char *name;    /* without SUFFIX */
     uint8_t *data; /* of `room` bytes: header, data, tag */
     size_t room;
-    size_t len;   /* of the data; of the whole file until open_all() */
+    size_t len;   /* of the data; when opening, of the whole file until open_all() */
     uint8_t *aad; /* header and name */
     struct tr_ccm_key own_key;
     const struct tr_ccm_key *key; /* points to own_key, or to the key of all files */

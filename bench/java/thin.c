@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A PKCS#11 module that does nothing but the core's calls, for scripts/bench-java: what Java adds
- * to the core. It has one key, one session and one operation, for one thread, and checks nothing.
- * The numbers and layouts are those of PKCS#11 2.40.
+ * A PKCS#11 module that only calls the core. With it, scripts/bench-java measures how much time
+ * Java adds to the core. It has one key, one session and one operation, for one thread, and checks
+ * nothing. The numbers and layouts are those of PKCS#11 2.40.
  */
 #include <stdint.h>
 #include <string.h>
@@ -240,7 +240,7 @@ static number final(number session, uint8_t *out, number *out_len)
 typedef void (*function)(void);
 #define F(name) ((function)(name))
 
-/* CK_FUNCTION_LIST: by their places in the standard's list, the functions that Java calls. */
+/* CK_FUNCTION_LIST, with only the functions that Java calls. */
 static struct {
     struct version version;
     function functions[68];

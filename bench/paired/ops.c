@@ -303,7 +303,7 @@ RUN(cbc_many)
 
 static enum tr_status cfb_many(struct state *s, uint8_t *out, const uint8_t *in, size_t len)
 {
-    /* A job begins at the start of a block. A partial block changed its IV, so set it again. */
+    /* Sets the IVs again, because the tails of the previous call left partly used blocks there. */
     memset(s->ivs, 0x31, sizeof(s->ivs));
     streams(s, out, in, len);
     return tr_cfb128_encrypt_many(s->jobs.streams, STREAMS);

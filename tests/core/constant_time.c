@@ -10,13 +10,13 @@
  *   test-constant-time --leak
  *
  * --whole runs all lengths up to 600, which takes hours. --tuned runs only the calls that differ
- * with TENROUNDS_TUNE. --leak only branches on a secret, and uses
- * one as an index, to show that the checker reports both. Otherwise the checkers must report
- * nothing: the modes are compiled with TR_TEST_PUBLIC (core/util.h), which marks the result of a
- * tag check as public at the place where it is made.
+ * with TENROUNDS_TUNE. --leak only branches on a secret, and uses one as an index, to show that the
+ * checker reports both. Otherwise the checkers must report nothing: the modes are compiled with
+ * TR_TEST_PUBLIC (core/util.h), which marks the result of a tag check as public at the place where
+ * it is made.
  *
- * The test does not watch the removal of right padding, whose length the caller learns. Two kinds
- * of wrong padding must execute the same instructions.
+ * The test does not watch the removal of correct padding, because the caller learns its length. All
+ * kinds of wrong padding must execute the same instructions.
  */
 #include "aead.h"
 #include "secrets.h"
@@ -31,7 +31,7 @@
 #define LONG_UNIT 1600
 
 /* Whether to run all lengths up to 600 (--whole) instead of some below 400, and whether to run only
- * the calls whose code the processor's facts choose (--tuned; dispatch/tuning.h). */
+ * the calls that differ with TENROUNDS_TUNE (--tuned; dispatch/tuning.h). */
 static bool whole, tuned;
 
 static size_t longest(void)
@@ -304,7 +304,7 @@ static const uint8_t kw_icv[8] = {0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6
 
 /* Whether unwrapping takes the same path for each wrong integrity check value: a wrong first or
  * last byte, and in KWP also a length that is too short or too long, or padding that is not zero.
- * KW wraps what KWP would not, because it takes any integrity check value. */
+ * tr_kw_wrap() makes the wrong input for KWP, too, because it takes any integrity check value. */
 static bool same_path_for_wrong_wraps(struct wrapping *w)
 {
     uint64_t path[5];
@@ -318,7 +318,7 @@ static bool same_path_for_wrong_wraps(struct wrapping *w)
             icv[i == 0 ? 0 : w->padded ? 3 : 7] ^= 0x40;
         else if (i < 4)
             icv[7] = i == 2 ? 16 : 25;
-        /* With the length of KWP's value, the last 4 of 24 bytes are padding, and not zero. */
+        /* In KWP, the length 20 makes the last 4 of 24 bytes padding. They are not zero. */
         refused &= tr_kw_wrap(&w->key, w->inverse, icv, w->wrapped, w->in, 24) == TR_OK;
         published(w->wrapped, sizeof(w->wrapped));
         w->wrapped_len = 32;
@@ -445,7 +445,7 @@ __attribute__((noinline)) static bool many_without_secrets(const struct tr_backe
  * the backends choose, in refills of lanes, in tails of batches, and in how many messages are left
  * at the end (simd/multibuffer.h). */
 static const struct group {
-    size_t messages, blocks[2]; /* at least, and how many more for some of them */
+    size_t messages, blocks[2]; /* the least, and the number of different lengths */
 } groups[] = {{MANY, {0, 20}}, {24, {25, 1}}, {24, {16, 1}},
               {MOST, {3, 17}}, {5, {22, 3}},  {10, {8, 1}}};
 
@@ -476,8 +476,8 @@ static void call_many(const struct group *g, struct tr_aes_key *keys, struct tr_
 }
 
 /* Returns the number of uses of secrets in multi-buffer calls. In some calls, the messages have one
- * key object. In the others, they have two key objects with one key, and one with another: code may
- * branch on whether keys are equal (tr_shared_key()). many.c checks the results. */
+ * key object. In the others, they have three key objects, two of which hold the same key, because
+ * code may branch on whether keys are equal (tr_shared_key()). many.c checks the results. */
 static unsigned watch_many(const struct tr_backend *b, size_t key_len, bool *right)
 {
     static struct tr_aes_key keys[3];
@@ -685,9 +685,9 @@ static void watch_long_messages(const struct tr_backend *b, enum tr_mode mode, b
                 watch_message(b, mode, way, 16, lengths[i], right);
 }
 
-/* Watches calls of each number of blocks up to 40, with and without a tail, because code for wide
- * vectors differs in the number of blocks that are left after its loops. message() makes two calls
- * in most modes. */
+/* Watches calls of each number of blocks up to 40, with and without a tail, because wide vectors
+ * have separate code for each number of blocks after the loops. message() makes two calls in most
+ * modes. */
 static void watch_block_counts(const struct tr_backend *b, enum tr_mode mode, bool *right)
 {
     const size_t calls = mode_is_whole(mode) ? 1 : 2;
@@ -708,7 +708,7 @@ static void watch_messages(const struct tr_backend *b, bool *right)
         const size_t step = mode_is_blocks(mode) ? stride(48, 16) : stride(45, 1);
         for (int way = 0; way < 2; way++)
             for (size_t k = 0; k < (is_sparse(b) ? 1 : 3); k++) {
-                /* Few of the lengths below a block, for the first key size, and all if `whole`. */
+                /* Below a block: all lengths if `whole`, else a few for the first key size. */
                 const size_t first = mode_is_whole(mode) || mode_is_blocks(mode) ? 16 : 0;
                 for (size_t len = first; len < 16 && (whole || k == 0); len += stride(7, 1))
                     watch_message(b, mode, way, key_lengths[k], len, right);
@@ -765,9 +765,8 @@ __attribute__((noinline)) static unsigned remove_wrong(const struct tr_backend *
     return uses;
 }
 
-/* Whether the removal of padding reveals nothing but that the padding is wrong: not which byte is
- * wrong, nor the number of padding bytes. A byte at the front of the block shows that the loop runs
- * to the end. */
+/* Tests that the removal of wrong padding reveals neither which byte is wrong nor the number of
+ * padding bytes. The case {0, 0} shows that the loop reaches the first byte of the block. */
 static unsigned watch_wrong_padding(const struct tr_backend *b, bool *right)
 {
     static const struct {
@@ -822,9 +821,9 @@ static unsigned watch_others(const struct tr_backend *b, bool *right)
 
 /* ---- Every number of blocks ----------------------------------------------------------------- */
 
-/* The vector code of a backend differs in the number of blocks that a call leaves after its loops,
- * and in the blocks before the first aligned counter. The calls below have all these numbers. Other
- * tests check the results; here a wrong tag is the only sign of a wrong result. */
+/* A backend has separate vector code for each number of blocks after the loops, and for the blocks
+ * before the first aligned counter. The calls below cover all these numbers. Other tests check the
+ * results; here a wrong tag is the only sign of a wrong result. */
 
 static uint8_t all_in[LONGEST], all_out[LONGEST];
 
@@ -909,8 +908,8 @@ static unsigned watch_siv(const struct tr_backend *b, bool *right)
     return uses_of_secrets() - before;
 }
 
-/* Long calls of CTR from each counter within a group, with each number of blocks after the last
- * group. */
+/* Watches long CTR calls from each counter within a group. Their lengths also give each number of
+ * blocks after the last group. */
 static void watch_every_counter(const struct tr_backend *b, bool *right)
 {
     for (size_t k = 0; k < 3; k++)
@@ -947,7 +946,7 @@ static unsigned watch_every_length(const struct tr_backend *b, bool *right)
     return uses_of_secrets() - before;
 }
 
-/* Watches the calls whose code the processor's facts choose. */
+/* Watches the calls that differ with TENROUNDS_TUNE. */
 static unsigned watch_tuned(const struct tr_backend *b, bool *right)
 {
     unsigned uses = watch_xts(b, right) + watch_every_length(b, right);
@@ -956,7 +955,7 @@ static unsigned watch_tuned(const struct tr_backend *b, bool *right)
     return uses;
 }
 
-/* What a key stores for GHASH if the vector registers are refused when it is set, as in a kernel. */
+/* Watches the setting of a GHASH key while the vector registers are refused, as in a kernel. */
 static unsigned watch_refused_hash_key(const struct tr_backend *b)
 {
     static struct tr_ghash_key key;
@@ -1033,7 +1032,7 @@ static void test_backend(const struct tr_backend *b)
         return;
     right &= many_without_secrets(b);
     unsigned uses = (tuned ? watch_tuned : watch)(b, &right);
-    /* These may lie where secrets were before an aside_begin(). */
+    /* The tracker may take these for secrets: it does not see writes after aside_begin(). */
     published(&right, sizeof(right));
     published(&uses, sizeof(uses));
     tap_ok(uses == 0 && right, "%s: %u branches or addresses that depend on a secret",

@@ -100,8 +100,8 @@ static void test_overlap(enum tr_mode mode)
     tap_ok(good == n, "%s refuses %u of %u partial overlaps", mode_name(mode), good, n);
 }
 
-/* Tests partial overlaps of more than 2 GiB, whose doubled length has more than 32 bits. In 32-bit
- * code, tr_partial_overlap() must not compute that. Nothing is accessed. */
+/* Tests partial overlaps of buffers longer than 2 GiB. In 32-bit code, tr_partial_overlap() cannot
+ * double the length without an overflow. No buffer is accessed. */
 static void test_long_overlap(void)
 {
     unsigned n = 0, good = 0;
@@ -378,8 +378,8 @@ static void test_wrap_lengths(void)
         }
         good &= tr_kw_wrap(&key, inverse, NULL, out, in, (size_t)1 << 31) == TR_ERR_LENGTH;
         good &= tr_kwp_wrap(&key, inverse, NULL, out, in, (size_t)1 << 31) == TR_ERR_LENGTH;
-        /* The shortest ciphertexts that are too long: the longest ones unwrap to 2^31 - 8 bytes in
-         * KW, and to 2^31 - 1 bytes and one byte of padding in KWP. */
+        /* The shortest ciphertexts that are too long. The longest valid ones unwrap to 2^31 - 8
+         * bytes in KW, and to 2^31 - 1 bytes and one byte of padding in KWP. */
         const size_t kw = ((size_t)1 << 31) + 8, kwp = ((size_t)1 << 31) + 16;
         good &= tr_kw_unwrap(&key, inverse, NULL, out, in, kw) == TR_ERR_LENGTH;
         good &= tr_kwp_unwrap(&key, inverse, NULL, out, &out_len, in, kwp) == TR_ERR_LENGTH;

@@ -226,8 +226,8 @@ static bool has_clmul(const struct tr_backend *b)
     return (b->features & TR_FEATURE_CLMUL) != 0;
 }
 
-/* The longest message to hash under all subkeys. A backend whose code an earlier one shares needs
- * no more than a few blocks. */
+/* The longest message to hash under all subkeys, in blocks. A few blocks suffice for a backend that
+ * shares the code of an earlier one. */
 static unsigned most_blocks(const struct tr_backend *b)
 {
     static tr_bulk_fn *seen[16];
@@ -305,7 +305,7 @@ static bool dense_is_right(const struct tr_backend *b)
 }
 
 /* Returns the tag of a ciphertext in streaming calls, or of a plaintext in a one-shot call, or 0 on
- * an error. The difference of two tags is the same for both. */
+ * an error. In both, flipping the same bits of `data` changes the tag by the same XOR. */
 static struct element tag_of(const struct tr_gcm_key *key, const uint8_t *data, size_t len,
                              bool streaming)
 {
@@ -344,7 +344,7 @@ static bool gcm_is_linear(const struct tr_gcm_key *key, struct element h, size_t
     return good;
 }
 
-/* Under all subkeys. Each key size has its own code, which differs in the number of rounds. */
+/* Runs gcm_is_linear() under all subkeys. Each key size has its own code for its rounds. */
 static bool fused_is_bilinear(const struct tr_backend *b, struct tr_gcm_key *key, size_t key_len)
 {
     static const uint8_t lengths[] = {1, 4, 9, 17, 36, 2, 3, 5, 8, 16, 24, 32, 33};

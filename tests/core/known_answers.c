@@ -128,9 +128,9 @@ static void plant(const char *what, const char *where)
 }
 
 /* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS. If a
- * backend has xts_unit, bulk operations get short data units only from hosts that count
- * (counting.h) and from runs of data units. The self-test must reach this use, too, and notice a
- * fault in short calls alone. */
+ * backend has xts_unit, its bulk operations do short data units only for hosts that count
+ * (counting.h) and for calls of several units. The self-test must nevertheless notice a fault in
+ * such short calls alone. */
 static void test_operation(unsigned op)
 {
     if (real->bulk[op] == NULL)

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that calls leave no secret value on the stack. Where leftovers.c counts the bytes that
- * depend on the key, this test computes the secrets of a call, and searches the stack of the call
- * for them: keystream, plaintext of a decryption, the hash subkey and its powers, tag masks, whole
- * tags of calls that return less, tweaks, the AES states that long calls keep in tables, and round
- * keys. The search looks for each half of a block, in both
- * orders of its bytes, at every address. It also looks for the form that bitslice.c gives half a
- * block before it transposes bits.
+ * Tests that calls leave no secret value on the stack. leftovers.c counts the bytes that depend on
+ * the key; this test computes the secrets of a call, and searches the stack of the call for them:
+ * keystream, plaintext, the hash subkey and its powers, tag masks, the full tags of calls that
+ * return truncated ones, tweaks, the AES states that long calls keep in tables, and round keys. The
+ * search looks for each half of a block, in both orders of its bytes, at every address. It also
+ * looks for the form that bitslice.c gives half a block before it transposes bits.
  *
  * A call may leave only what the compiler spills from registers, because no code can cleanse that:
  *
- * - round keys, as in leftovers.c: fewer than the cipher has rounds, less 2;
- * - XTS with AES instructions: the tweaks of a group of blocks, which are more than the registers
- *   hold, and in OCB the offsets; XTS without AES instructions: one tweak;
+ * - round keys: at most the number of rounds minus 3, as in leftovers.c;
+ * - XTS with AES instructions: the tweaks of a group of blocks, which do not all fit in registers;
+ *   in OCB, the offsets; XTS without AES instructions: one tweak;
  * - GCM with carry-less multiplication: the encrypted J0, which waits in a register for the end of
  *   the message;
- * - GCM in pieces: half a block of keystream, shifted, that a callee pushes. Its 7 bytes look like
- *   half a block only if the byte beside them has the right value, by chance;
+ * - GCM in pieces: 7 bytes of keystream, in a register that a callee pushes. The search finds them
+ *   as half a block if the byte beside them has the right value by chance;
  * - elsewhere blocks of plaintext from the end of an unrolled loop, or half a block that a
  *   callee pushes.
  */
@@ -32,8 +31,8 @@
 #define LEN    (700 * 16u + 9)
 #define JOBS   24u
 #define AAD    20u
-/* The most tweaks that XTS with AES instructions spills: 8 YMM registers of them. A tweak, moved by
- * 1 byte, has half of the tweak after 8 more blocks, so the search finds more than 16. */
+/* The most tweaks that the search may find after XTS with AES instructions. The code spills 16, in
+ * 8 YMM registers. Each also contains, from byte 1 on, half of the tweak 8 blocks before. */
 #define TWEAKS 32u
 
 static uint8_t text[LEN], sealed[LEN + 16], out[LEN + 16], raw[64], aad[AAD];
@@ -185,7 +184,7 @@ CALL(own_keys, many(true))
 static uint8_t stack[128 * 1024] __attribute__((aligned(4096)));
 static ucontext_t test_context, call_context;
 
-/* The halves of the secrets, in a hash table. Each has the index of its secret and a kind. */
+/* The halves of the secrets, in a hash table. Each has the index of its secret. */
 #define SLOTS 32768u
 static struct slot {
     uint64_t half;
@@ -262,8 +261,8 @@ static void store_be(uint8_t p[4], size_t v)
         p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* The states after two rounds of the first 256 counter blocks, which gcm_long.h keeps in a table,
- * and what ctr_states.h keeps: their differences from the state of the first counter. */
+/* Adds the states after two rounds of the first 256 counter blocks, which gcm_long.h keeps in a
+ * table. Also adds their XOR with the state of counter 0, which ctr_states.h keeps. */
 static void add_states(size_t key_len, unsigned counter)
 {
     uint8_t block[16] = {0}, base[16];
@@ -355,7 +354,7 @@ static bool add_secrets(unsigned kinds)
         store_be(last + 12, len / 16);
         add_states(4 * ((size_t)aes.rounds - 6), 0);
     }
-    if (kinds & (GCM | CCM | CTR)) { /* also of the bytes after the end of the text */
+    if (kinds & (GCM | CCM | CTR)) { /* the whole block, also after the end of the text */
         right &= encrypted(&aes, last);
         add("keystream", last, 16);
     }
@@ -452,9 +451,9 @@ static const struct {
     const char *name;
     void (*call)(void);
     unsigned kinds;
-    const char *spills;  /* the values that the call may leave: blocks, or "halves of" blocks, */
-    tr_features feature; /* and how many: with this feature of the backend, and without */
-    unsigned with, without;
+    const char *spills; /* what the call may leave: blocks, or "halves of" blocks */
+    tr_features feature;
+    unsigned with, without; /* how many it may leave: if the backend has `feature`, and if not */
     size_t shortest, longest;
 } calls[] = {
 #define NONE                                  "", 0, 0, 0
@@ -606,7 +605,7 @@ static void test_backend(const struct tr_backend *b)
            tr_backend_name(b), right, n);
 }
 
-/* Leaves keystream, to test the search. */
+/* Leaves half a block of plaintext, to test the search. */
 static void leave_half_a_block(void)
 {
     uint8_t local[1024];
