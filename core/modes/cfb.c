@@ -26,8 +26,9 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
  * Decrypts at least one whole block and then a partial block, from a block boundary on. The
  * keystream of the partial block is the last whole ciphertext block, encrypted. This encryption
  * comes first, so that its latency overlaps the other blocks. The number of instructions bounds
- * this function. To save some, only the store of the partial block branches on its length. With the
- * general code of any_length(), 100 bytes would take 1.18 times as long (vaes256, Zen 3).
+ * this function, so the load and the XOR of the partial block do not branch on its length; only its
+ * store does. With the general code of any_length(), 100 bytes would take 1.18 times as long
+ * (vaes256, Zen 3).
  */
 TR_ANY_LENGTH decrypt_with_tail(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
                                 uint8_t *out, const uint8_t *in, size_t len)

@@ -7,7 +7,7 @@
  * ShiftRows; AESMC does MixColumns. So if V_KEY_FIRST:
  *
  *   - a middle round takes the round key that AESENC would have taken one round earlier;
- *   - no key is XORed into the input of the first round (first_key() is zero);
+ *   - first_key() is zero: the first AESE itself XORs round key 0;
  *   - the last round is last_substitution() and then v_aesenclast(), which only XORs the last round
  *     key.
  *
@@ -71,7 +71,7 @@ struct bulk {
     unsigned rounds;
     const uint8_t *in;
     uint8_t *out;
-    V chain; /* the mode's state between groups, such as counters */
+    V chain; /* the mode's state between groups of vectors, such as counters */
 };
 
 TR_INLINE TR_TARGET struct bulk bulk_start(const struct tr_aes_key *key,
@@ -122,8 +122,8 @@ TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse,
 }
 
 /*
- * Does the middle rounds of u vectors, then last_substitution(). The first of these rounds takes
- * `key`, as in middle_round(). Returns the last round key. A full group loops over the rounds, so
+ * Does the middle rounds of u vectors, then last_substitution(). As in middle_round(), `key` points
+ * to the key that AESENC would take first. Returns the last round key. A full group loops, so
  * only one round key at a time occupies a register. A smaller group has no loop, because it is too
  * short to hide the misprediction of the loop's end. For a smaller group, `key` must point to the
  * key of the first middle round.

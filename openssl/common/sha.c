@@ -310,9 +310,9 @@ static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
 /*
  * A message of `total` bytes, counted from the start of sha->block, ends in block (total + 8) / 64.
  * That block contains the length field, and the chaining value after that block is the result. This
- * function hashes the blocks before the first possible end unchanged. It builds each later block,
- * up to the last possible end, with masks, and hashes the block. A mask keeps the result of the
- * block in which the message ends.
+ * function first hashes, without masks, the blocks before the earliest possible end. It builds each
+ * later block, up to the last possible end, with masks, and hashes the block. A mask keeps the
+ * result of the block in which the message ends.
  */
 void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl_sha *sha,
                                const uint8_t *data, size_t len, size_t least, size_t most,
@@ -323,7 +323,7 @@ void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl
     const uint64_t bits = 8 * (sha->len + len);
     const size_t used = sha->len % TROSSL_SHA_BLOCK;
 
-    /* Hashes the blocks that contain only data for every allowed length. */
+    /* Hashes the blocks that contain only data, whichever of the lengths the message has. */
     const size_t certain = (used + least) / TROSSL_SHA_BLOCK * TROSSL_SHA_BLOCK;
     if (certain > used) {
         trossl_sha_update(code, sha, data, certain - used);

@@ -3,8 +3,8 @@
 
 #include "util.h"
 
-/* After a one-shot call had to be repeated, this message and the next STREAMS - 1 messages use
- * streaming calls. */
+/* Data that follows a one-shot call costs this call a second time (gcm_message.h). After that, this
+ * message and the next STREAMS - 1 messages use streaming calls. */
 #define STREAMS 8u
 
 void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *from,

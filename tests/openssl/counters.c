@@ -285,8 +285,8 @@ static bool counted_anyway(const char *how)
     return told.status == 0 && c.processes == 1 && ran_on(strongest(0, NULL), &c, 1);
 }
 
-/* Whether a process counts through an inherited descriptor if the path is missing, as without
- * /proc. */
+/* Whether a process that cannot open the path /proc/PID/fd/N, because /proc is missing, counts
+ * through its inherited descriptor N. */
 static bool by_descriptor(void)
 {
     char path[64];

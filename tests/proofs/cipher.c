@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Proves the streaming object for ECB, CBC, CFB128, OFB and CTR (core/modes/cipher.c) by the method
- * of tests/proofs/gcm.c. Stubs replace the modes. Those of ECB and CBC copy their input, so the
- * output of a call must be the bytes that were buffered, and then those of the input: no byte is
- * lost, repeated or moved. The proofs of tr_cipher_update() take up to 20 bytes, after up to 16
- * buffered bytes.
+ * of tests/proofs/gcm.c. Stubs replace the modes and copy their input. With ECB and CBC, the output
+ * of a call must be the buffered bytes, followed by the bytes of the input: no byte is lost,
+ * repeated or moved. The proofs of tr_cipher_update() take up to 20 bytes, after up to 16 buffered
+ * bytes.
  *
- * proof_update_16_16 detects this mutation: `total % TR_BLOCK` for `(total - 1) % TR_BLOCK + 1` in
- * kept().
+ * proof_update_16_16 fails if kept() has `total % TR_BLOCK`, not `(total - 1) % TR_BLOCK + 1`.
  *
  * CBMC: --max-field-sensitivity-array-size 64 --unwind 18 --unwindset memcmp.0:130
  */
@@ -45,7 +44,8 @@ static enum tr_status stub_checks(const uint8_t *out, const uint8_t *in, size_t 
 static enum tr_status stub_blocks(uint8_t *out, const uint8_t *in, size_t len)
 {
     enum tr_status status = stub_checks(out, in, len, NULL);
-    /* buffered_update() ignores the status for c.buffer, which it passes in place: no overlap. */
+    /* buffered_update() passes c.buffer in place and ignores the status, because the real mode finds
+     * no overlap there. The stub may report one, so it copies in this case, too. */
     if (status == TR_OK || (status == TR_ERR_OVERLAP && c.used != 0))
         memmove(out, in, len);
     return status;
