@@ -29,7 +29,17 @@ static int open_driver(enum mode mode)
         [ECB] = "ecb", [CBC] = "cbc", [CTR] = "ctr", [GCM] = "gcm"};
     char driver[64];
     snprintf(driver, sizeof(driver), "%s-aes-tenrounds-%s", names[mode], backend);
-    return alg_open(mode == GCM ? "aead" : "skcipher", driver);
+    return alg_open_allowed(mode == GCM ? "aead" : "skcipher", driver);
+}
+
+/* Whether AF_ALG opens only some algorithms, as by default since Linux 7.3. */
+static bool is_restricted(void)
+{
+    FILE *f = fopen("/proc/sys/crypto/af_alg_restrict", "r");
+    const int value = f == NULL ? '0' : fgetc(f);
+    if (f != NULL)
+        fclose(f);
+    return value != '0';
 }
 
 static void open_kernel(void)
@@ -45,6 +55,8 @@ static void open_kernel(void)
         exit(2);
     fclose(f);
     const int driver = open_driver(GCM);
+    if (driver < 0 && is_restricted())
+        not_here("/proc/sys/crypto/af_alg_restrict is not 0");
     if (driver < 0) {
         fprintf(stderr, "kernel: AF_ALG does not open the module's gcm(aes): %s\n",
                 strerror(-driver));

@@ -154,15 +154,20 @@ pub fn program(
     a.finish()
 }
 
-/// The rows of processes that `is_left_out` does not name, the most bytes first.
+/// Whether a host is a program with libtenrounds, which never counts itself.
+pub fn is_program(host: u32) -> bool {
+    host as usize == HOSTS.len() - 1
+}
+
+/// The rows, without those of processes that count themselves.
 pub fn rows(
     sums: &Map<Key, Sum>,
     names: &HashMap<u32, String>,
-    is_left_out: impl Fn(u32) -> bool,
+    counts_itself: impl Fn(u32) -> bool,
 ) -> Vec<Executed> {
     let mut all: BTreeMap<(u32, u32, u32, String), Sum> = BTreeMap::new();
     for (key, sum) in sums.all() {
-        if is_left_out(key.pid) {
+        if !is_program(key.host) && counts_itself(key.pid) {
             continue;
         }
         // Before Linux 5.11, anything may follow the end of a text.

@@ -212,7 +212,7 @@ impl Counter {
         for mapping in maps.all() {
             self.callers.mapped(pid, mapping);
             let path = Path::new(&mapping.path);
-            let is_ours = self.by_probes && files::is_ours(path) && !self.ours.has(pid);
+            let is_ours = self.by_probes && files::is_ours(path) && !self.ours.counts(pid);
             if files::is_library(path) || is_ours || program.as_deref() == Some(path) {
                 self.add_mapped(pid, mapping);
             }
@@ -223,7 +223,7 @@ impl Counter {
     pub fn mapped(&mut self, pid: u32, mapping: &Mapping) {
         self.callers.mapped(pid, mapping);
         let path = Path::new(&mapping.path);
-        let is_ours = self.by_probes && files::is_ours(path) && !self.ours.has(pid);
+        let is_ours = self.by_probes && files::is_ours(path) && !self.ours.counts(pid);
         if !files::is_library(path) && !is_ours {
             return;
         }
@@ -339,7 +339,8 @@ impl Counter {
         let code = bulk::program(host, &arguments, map, kernel.namespace);
         let mut troubles = Vec::new();
         for whose in &kernel.whose {
-            if matches!(whose, Whose::Process(pid) if self.ours.has(*pid)) {
+            let counts = matches!(whose, Whose::Process(pid) if self.ours.counts(*pid));
+            if counts && !bulk::is_program(host) {
                 continue;
             }
             match Probe::at_many(*whose, &waiting.file, &places, &code) {
@@ -442,6 +443,13 @@ impl Counter {
         if all.len() as u32 >= MOST_ENTRIES {
             self.trouble("The table of counts was full: some calls are not counted.".to_owned());
         }
+        let bulk = self.kernel.as_ref().and_then(|kernel| kernel.bulk.as_ref());
+        if bulk.is_some_and(|sums| sums.all().len() as u32 >= MOST_BULK) {
+            self.trouble(
+                "The table of what tenrounds executes was full: some of it is not counted."
+                    .to_owned(),
+            );
+        }
         if only_seen && lost {
             self.trouble(
                 "Records of the trace were lost: processes that the command started may be missing."
@@ -469,7 +477,7 @@ impl Counter {
         calls.sort_by_key(|row| std::cmp::Reverse((row.bytes, row.calls)));
         let mut executed = self.ours.rows(&self.names);
         if let Some(sums) = self.kernel.as_ref().and_then(|kernel| kernel.bulk.as_ref()) {
-            executed.extend(bulk::rows(sums, &self.names, |pid| self.ours.has(pid)));
+            executed.extend(bulk::rows(sums, &self.names, |pid| self.ours.counts(pid)));
             ours::sort(&mut executed);
         }
         Counts {

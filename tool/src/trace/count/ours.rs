@@ -81,7 +81,7 @@ impl Ours {
     }
 
     /// Whether a process counts itself, as those under `run --count` do.
-    pub fn has(&self, pid: u32) -> bool {
+    pub fn counts(&self, pid: u32) -> bool {
         let mut all = self.memories.iter();
         all.any(|memory| memory.pids.contains(&pid) || memory.guessed.contains(&pid))
     }

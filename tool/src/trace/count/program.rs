@@ -139,7 +139,6 @@ impl Assembler {
                 self.registers(SUBTRACT, 1, LENGTH);
                 self.registers(MOVE, LENGTH, 1);
             }
-            Length::Fixed(bytes) => self.immediate(MOVE, LENGTH, bytes.into()),
             Length::Either(number, other) => {
                 self.argument(LENGTH, number);
                 let over = self.jump(UNEQUAL, INPUT, 0);
