@@ -78,7 +78,10 @@ pub fn examine(file: &File, is_library: bool, with_sites: bool) -> Result<Found,
         (found.sites, found.bad_sites) = bulk::sites(&bytes, &program);
     }
     let mut named: HashMap<&str, u64> = HashMap::new();
-    let is_known = |name: &str| FUNCTIONS.iter().any(|function| function.knows(name));
+    let is_known = |name: &str| {
+        let is_cipher = CIPHERS.iter().any(|(cipher, _)| *cipher == name);
+        is_cipher || FUNCTIONS.iter().any(|function| function.knows(name))
+    };
     for (name, offset) in program.entries().filter(|(name, _)| is_known(name)) {
         named.entry(name).or_insert(offset);
     }
