@@ -186,7 +186,10 @@ impl Counter {
 
     /// Puts the probes of the files that wait for them.
     fn put(&mut self) -> Result<()> {
-        for file in std::mem::take(&mut self.waiting) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        // Those with many static probes, which only some kernels take, do not keep others waiting.
+        waiting.sort_by_key(|file| !file.sites.is_empty());
+        for file in waiting {
             self.probe_file(&file)?;
             self.probe_sites(&file)?;
         }
