@@ -415,8 +415,8 @@ fn what_tenrounds_executes_is_counted_by_its_static_probes() {
     tool.stdout(Stdio::piped()).stderr(Stdio::piped());
     let tool = tool.spawn().unwrap();
     if !is_old {
-        // The kernel puts all of them at once, after those of libcrypto. Other tests may have probes
-        // in libcrypto, too.
+        // The kernel puts all of them at once, after those of libcrypto, where other tests may have
+        // probes, too.
         let (file, location) = last_probe(pid, &module);
         let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();
         let begun = Instant::now();
