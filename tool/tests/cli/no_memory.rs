@@ -38,8 +38,7 @@ fn without(library: &PathBuf, at: usize, mut command: Command) -> Option<Output>
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     match (done.status.code(), done.status.signal()) {
         (Some(0), _) => return Some(done),
-        // handle_alloc_error(), or the C library, which cannot register the destructor of a variable
-        // of a thread.
+        // handle_alloc_error(), or the C library when it registers a destructor of a thread.
         (_, Some(libc::SIGABRT)) => assert!(
             said.contains("memory allocation of") || said.contains("out of memory"),
             "allocation {at}: {said}"
