@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Child processes that may not take for ever.
 
+use crate::error::with_memory;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
@@ -33,28 +34,29 @@ impl Output {
     }
 }
 
-fn collect(from: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
+fn collect(from: Option<impl Read + Send + 'static>) -> Result<JoinHandle<Vec<u8>>, String> {
+    let thread = std::thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut from) = from {
-            let _ = from.read_to_end(&mut bytes);
+            let _ = with_memory(from.read_to_end(&mut bytes));
         }
         bytes
-    })
+    });
+    thread.map_err(|error| format!("cannot start a thread: {error}"))
 }
 
 /// Runs a command to its end, with this on its standard input. An error if it cannot be started, or
 /// has not ended in time and was killed.
 pub fn run(mut command: Command, input: &[u8], limit: Duration) -> Result<Output, String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let mut child = command
+    let piped = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("{name}: {error}"))?;
-    let out = collect(child.stdout.take());
-    let err = collect(child.stderr.take());
+        .stderr(Stdio::piped());
+    let mut child = with_memory(piped.spawn()).map_err(|error| format!("{name}: {error}"))?;
+    let collectors =
+        collect(child.stdout.take()).and_then(|out| Ok((out, collect(child.stderr.take())?)));
+    let (out, err) = collectors.inspect_err(|_| stop(&mut child))?;
     if let Some(mut stdin) = child.stdin.take() {
         without_sigpipe(|| {
             let _ = stdin.write_all(input);

@@ -2,6 +2,7 @@
 //! Reading files of this machine, or of a tree that is laid out like one. Whatever lies there,
 //! reading ends: what is no regular file is not opened for long, and what is too long is not read.
 
+use crate::error::with_memory;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
@@ -120,7 +121,8 @@ impl Root {
 
     pub fn bytes(&self, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.open(path)?.take(LIMIT + 1).read_to_end(&mut bytes)?;
+        let file = with_memory(self.open(path))?;
+        with_memory(file.take(LIMIT + 1).read_to_end(&mut bytes))?;
         match bytes.len() as u64 > LIMIT {
             true => Err(io::Error::new(
                 io::ErrorKind::InvalidData,
@@ -150,7 +152,8 @@ impl Root {
 
     /// The same in the order of readdir(3).
     pub fn unsorted_names(&self, path: impl AsRef<Path>) -> Vec<String> {
-        let entries = std::fs::read_dir(self.path(path)).into_iter().flatten();
+        let entries = with_memory(std::fs::read_dir(self.path(path)));
+        let entries = entries.into_iter().flatten();
         entries
             .flatten()
             .map(|entry| entry.file_name().to_string_lossy().into_owned())

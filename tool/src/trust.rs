@@ -2,7 +2,7 @@
 //! Whether users other than root and this one could replace a file: by its owner and mode, and by
 //! those of every directory of its path.
 
-use crate::error::{Error, Result};
+use crate::error::{with_memory, Error, Result};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ impl Trusted<'_> {
     /// The components through which others could replace the file at a path. Symbolic links and the
     /// components of the real path count too.
     pub fn loose(&self, path: &Path) -> std::io::Result<Vec<Loose>> {
-        let real = path.canonicalize()?;
+        let real = with_memory(path.canonicalize())?;
         let mut parts: Vec<&Path> = Vec::new();
         for part in real.ancestors().chain(path.ancestors()) {
             if part.starts_with(self.top) && !parts.contains(&part) {

@@ -330,7 +330,7 @@ fn tls(program: &Path, conf: Conf<'_>) -> Answer {
 fn wait_for(child: &mut Child, words: &'static str) -> Option<String> {
     let out = child.stdout.take()?;
     let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
+    let reading = std::thread::Builder::new().spawn(move || {
         let mut reader = BufReader::new(out);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
@@ -344,6 +344,7 @@ fn wait_for(child: &mut Child, words: &'static str) -> Option<String> {
         // What else it says is read, so that it does not wait for us.
         let _ = reader.read_to_end(&mut line);
     });
+    reading.ok()?;
     receiver.recv_timeout(LIMIT).ok()
 }
 

@@ -117,11 +117,14 @@ fn outcomes(queue: &Queue, end: Option<Instant>) -> Vec<(Target, Outcome)> {
         done
     };
     let mut done: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let done = threads
-            .into_iter()
-            .flat_map(|thread| thread.join().expect("no thread panics"));
-        done.collect()
+        // This thread does all that no other could be started for.
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..threads).map_while(start).collect();
+        let mut done = work();
+        for thread in others {
+            done.extend(thread.join().expect("no thread panics"));
+        }
+        done
     });
     progress.finish();
     done.sort_by(|(a, _), (b, _)| (a.origin, &a.path).cmp(&(b.origin, &b.path)));
