@@ -27,8 +27,8 @@ TR_INLINE TR_TARGET B cts_block(const struct tr_aes_key *key, B first, B addend)
  * Decrypts the last two blocks of a message, as tr_cts_fn does (dispatch/backend.h): a full block,
  * and the cut block, of which the message has only the first `last` bytes. AES decryption of the
  * full block gives the XOR of two blocks: the last plaintext block, padded with zeros, and the
- * complete cut block. So its other bytes complete the cut block. Loads both blocks before it
- * stores, because `out` may equal `in`.
+ * complete cut block. So the bytes of this XOR from offset `last` on complete the cut block. Loads
+ * both blocks before it stores, because `out` may equal `in`.
  */
 TR_INLINE TR_TARGET void cts_decrypt(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK],
                                      uint8_t *out, const uint8_t *in, size_t last, int cut_first)
