@@ -48,8 +48,8 @@ static int record(EVP_CIPHER_CTX *ctx, struct ccm *c, uint8_t *out, const uint8_
                : -1;
 }
 
-/* Ends a decrypted message. On success clears iv_set, so that finish() has nothing to do and more
- * data needs a new IV. On failure keeps iv_set, so that finish() fails, too. */
+/* Ends a decrypted message. On success clears iv_set: finish() then has nothing to do, and the next
+ * message needs a new IV. On failure keeps iv_set, so that finish() fails, too. */
 static int decrypted(struct ccm *c, enum tr_status status)
 {
     c->ccm.tag_set = c->ccm.len_set = 0;

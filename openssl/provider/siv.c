@@ -118,8 +118,7 @@ const OSSL_PARAM *trp_siv_settable_ctx_params(void *ctx, void *provctx)
 int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag)
 {
     const struct trp_aead *a = ctx;
-    /* Ignores a parameter that is no octet string. Only SIV in OpenSSL 4.0 and later refuses such a
-     * parameter. */
+    /* Ignores a parameter that is no octet string. SIV since OpenSSL 4.0 refuses it instead. */
     if (p->data_type != OSSL_PARAM_OCTET_STRING &&
         !(a->kind->evp_mode == EVP_CIPH_SIV_MODE && a->provider->libcrypto >= TRP_LIBCRYPTO(4, 0)))
         return 1;
