@@ -226,8 +226,8 @@ int trp_block_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_s
 
 /* ---- CFB, OFB and CTR ----------------------------------------------------------------------- */
 
-/* Removes the MAC at the end of a record and points tls_mac to the MAC, for cipher suites whose MAC
- * libssl checks. The default provider does this for every mode. */
+/* Removes the MAC at the end of a TLS record and points tls_mac to it, so that libssl can check it.
+ * The default provider does this in CFB, OFB and CTR, too. */
 static __attribute__((noinline)) int strip_mac(struct trp_cipher *cipher, const uint8_t *out,
                                                size_t *out_len)
 {

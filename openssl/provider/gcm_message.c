@@ -3,8 +3,8 @@
 
 #include "util.h"
 
-/* Data that follows a one-shot call costs this call a second time (gcm_message.h). After that, this
- * message and the next STREAMS - 1 messages use streaming calls. */
+/* If more data follows a one-shot call, repeat_data() processes the data of that call again. This
+ * message and the next STREAMS - 1 messages then use streaming calls (gcm_message.h). */
 #define STREAMS 8u
 
 void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *from,

@@ -192,7 +192,7 @@ static enum tr_status xts_open(const struct tr_backend *b, const struct test_cas
 }
 
 /* CBC with padding. Writes r->text only on success: before a padding error, tr_cipher_update() has
- * already output all blocks but the last. */
+ * already output plaintext, which nothing_released() would find. */
 static enum tr_status cbc(const struct tr_backend *b, const struct test_case *c, bool decrypt,
                           struct result *r)
 {
@@ -245,8 +245,8 @@ static bool swaps(enum tr_cts form, size_t len)
     return form == TR_CS3 || (form == TR_CS2 && len % 16 != 0);
 }
 
-/* Copies a ciphertext of CS3 and reorders the copy as `form` demands. CS3 ends with CS1's last
- * block, then the one before it, which may be partial. */
+/* Converts a ciphertext from CS3 to `form`. CS1 ends with a block that may be partial and then a
+ * whole block; CS3 swaps these two. */
 static void from_cs3(enum tr_cts form, uint8_t *out, const uint8_t *cs3, size_t len)
 {
     const size_t part = len % 16 == 0 ? 16 : len % 16, start = len - 16 - part;
@@ -257,8 +257,8 @@ static void from_cs3(enum tr_cts form, uint8_t *out, const uint8_t *cs3, size_t 
     }
 }
 
-/* Encrypts. If the result is right for `form`, outputs the file's ciphertext, which is in the order
- * of CS3. Else outputs it inverted, so that it differs. */
+/* Encrypts. The callers compare r->text with the file's ciphertext, which is in the order of CS3.
+ * So r->text becomes that ciphertext if the result is right for `form`, else its complement. */
 static enum tr_status cts_seal(const struct tr_backend *b, const struct test_case *c,
                                struct result *r, enum tr_cts form)
 {
