@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Makes the kernel encrypt and decrypt random lengths, and prints the requests that a trace must show:
+ * Makes the kernel encrypt and decrypt random lengths, and prints what a trace must show:
  *
  *   asks tls SEED N                     N records of TLS 1.2 with AES-128-GCM through a socket
  *   asks udp SEED N FROM TO ADDRESS     N datagrams between two network namespaces, to an address

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 # Tests an ESP tunnel between two network namespaces, with our driver at one end and the kernel's
 # own at the other, and the reverse. The data must arrive unchanged. At each end that uses our
-# driver, the driver must be called exactly once per packet. `tenrounds trace --kernel` has to count a
-# random number of packets.
+# driver, the driver must be called exactly once per packet. `tenrounds trace --kernel` has to count
+# a random number of packets.
 # guest: plain
 # modules: aesni-intel crypto_user veth esp4 xfrm_user gcm seqiv echainiv authenc drbg jitterentropy_rng sha512_generic
 # programs: /sbin/ip BUILD/dist/bin/tenrounds
@@ -132,8 +132,7 @@ transform="enc 'cbc(aes)' 0x$(random_hex 32) auth-trunc 'hmac(sha256)' 0x$(rando
 check "CBC and HMAC: the tunnel works with our driver in west" tunnel ours theirs 'cbc(aes)'
 check "CBC and HMAC: the tunnel works with our driver in east" tunnel theirs ours 'cbc(aes)'
 
-# Counted by the trace. The states name a template that makes the IVs, which passes each request on to
-# our driver.
+# Counted by the trace. A template, seqiv, makes the IVs and passes each request on to our driver.
 seed=$(sed -n 's/.*seed=\([0-9]*\).*/\1/p' /proc/cmdline)
 echo "# seed $seed"
 packets=$((100 + seed % 200))
