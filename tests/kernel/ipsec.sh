@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 # Tests an ESP tunnel between two network namespaces, with our driver at one end and the kernel's
 # own at the other, and the reverse. The data must arrive unchanged. At each end that uses our
-# driver, the driver must be called exactly once per packet.
+# driver, the driver must be called exactly once per packet. `tenrounds trace --kernel` has to count
+# a random number of packets.
 # guest: plain
 # modules: aesni-intel crypto_user veth esp4 xfrm_user gcm seqiv echainiv authenc drbg jitterentropy_rng sha512_generic
-# programs: /sbin/ip
-# files: tests/kernel/drivers
+# programs: /sbin/ip BUILD/dist/bin/tenrounds
+# files: tests/kernel/drivers tests/kernel/rows
 # shellcheck disable=SC1091,SC2015,SC2154 # other files set variables; fail() ends every list
 . /tests/drivers
+. /tests/rows
+export XDG_CACHE_HOME=/tmp
 
 ip=/sbin/ip # busybox's ip does not support tunnels
 size=200000
@@ -128,6 +131,37 @@ check "GCM, 256-bit key, 64-bit tag: the tunnel works with our driver at both en
 transform="enc 'cbc(aes)' 0x$(random_hex 32) auth-trunc 'hmac(sha256)' 0x$(random_hex 32) 128"
 check "CBC and HMAC: the tunnel works with our driver in west" tunnel ours theirs 'cbc(aes)'
 check "CBC and HMAC: the tunnel works with our driver in east" tunnel theirs ours 'cbc(aes)'
+
+# Counted by the trace. A template, seqiv, makes the IVs and passes each request on to our driver.
+seed=$(sed -n 's/.*seed=\([0-9]*\).*/\1/p' /proc/cmdline)
+echo "# seed $seed"
+packets=$((100 + seed % 200))
+datagrams() (
+    for space in west east; do
+        $ip -n $space xfrm state flush && states $space || fail "cannot set up the states"
+    done
+    tenrounds trace --kernel --json --output /tmp/trace.json -- \
+        asks udp "$seed" $packets west east 10.2.0.1 >/tmp/wanted
+)
+transform="aead 'rfc4106(gcm(aes))' 0x$(random_hex 20) 128"
+for whose in ours theirs; do
+    prefer $whose 'rfc4106(gcm(aes))'
+    driver=$(best_driver $whose 'rfc4106(gcm(aes))')
+    check "packets by $driver are counted" datagrams
+    bytes=$(sed -n 's/^esp //p' /tmp/wanted)
+    outer="seqiv($driver)"
+    same "$outer: one request to encrypt a packet" "$(sums ipsec "$outer" encrypt false)" "$packets $bytes"
+    # With the tag.
+    same "$outer: one request to decrypt a packet" "$(sums ipsec "$outer" decrypt false)" \
+        "$packets $((bytes + 16 * packets))"
+    # Without the IV.
+    same "$driver: the template's requests to encrypt" "$(sums '[a-z-]*' "$driver" encrypt true)" \
+        "$packets $((bytes - 8 * packets))"
+    same "$driver: the template's requests to decrypt" "$(sums '[a-z-]*' "$driver" decrypt true)" \
+        "$packets $((bytes + 8 * packets))"
+    same "$driver: no other request of IPsec" "$(rows | grep -c '^requests ipsec .* false ')" 2
+    rows | sed 's/^/# /'
+done
 for space in west east; do
     $ip -n $space xfrm state flush
     $ip netns del $space

@@ -4,38 +4,13 @@
 # guest: plain
 # modules: aesni-intel algif_skcipher algif_aead algif_hash aes_generic cbc gcm ctr ghash-generic cmac brd dm-crypt xts
 # programs: BUILD/dist/bin/tenrounds dmsetup
-# shellcheck disable=SC2154 # $bin, $backend and $output come from run
+# files: tests/kernel/rows
+# shellcheck disable=SC1091,SC2154 # $bin, $backend and $output come from run
+. /tests/rows
 export XDG_CACHE_HOME=/tmp DM_DISABLE_UDEV=1
 seed=$(sed -n 's/.*seed=\([0-9]*\).*/\1/p' /proc/cmdline)
 echo "# seed $seed"
 
-# rows: prints the rows of trace.kernel in /tmp/trace.json: the list, entry, driver or kind,
-# operation, whether it is inside of another request, calls, bytes, and FROM:CALLS:BYTES of the
-# size classes. "-" stands for what a list does not have.
-rows() {
-    awk '
-        function flush() {
-            if (list != "" && calls != "") print list, entry, driver, operation, inside, calls, bytes sizes
-            entry = driver = operation = inside = "-"; calls = bytes = sizes = ""; in_size = 0
-        }
-        /^    "kernel": \{/ { on = 1 }
-        !on { next }
-        { sub(/,$/, ""); sub(/^ *"?/, ""); sub(/": /, " "); gsub(/"/, ""); value = substr($0, length($1) + 2) }
-        value == "[" && $1 != "sizes" { flush(); list = $1 }
-        $1 == "context" { flush(); entry = value }
-        $1 == "entry" { entry = value }
-        $1 == "driver" || $1 == "kind" { driver = value }
-        $1 == "operation" { operation = value }
-        $1 == "inside" { inside = value }
-        $1 == "from" { in_size = 1; sizes = sizes " " value }
-        $1 == "calls" && in_size { sizes = sizes ":" value }
-        $1 == "calls" && !in_size { calls = value }
-        $1 == "bytes" && in_size { sizes = sizes ":" value }
-        $1 == "bytes" && !in_size { bytes = value }
-        END { flush() }' /tmp/trace.json
-}
-# row PATTERN: prints what follows the first 5 words of a row.
-row() { rows | sed -n "s/^$1 //p"; }
 # wanted WORD: prints what the program says.
 wanted() { sed -n "s/^$1 //p" /tmp/wanted; }
 

@@ -439,7 +439,8 @@ pub struct RunArgs {
     /// Show afterwards which code executed, on standard error or as JSON in FILE
     ///
     /// If counting or writing the counts fails, a message on standard error says so, and the exit
-    /// status does not change. The counts name the program without its arguments.
+    /// status does not change. The counts name the program without its arguments. Processes that
+    /// clear their environment, as by `env -i`, are not counted.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub count: Option<PathBuf>,
 

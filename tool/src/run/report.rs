@@ -123,7 +123,7 @@ impl Run {
             0 => {
                 let why = "No process that can be counted loaded the provider or the PKCS#11 module. \
                  The command uses no OpenSSL 3, has its own inside (static or bundled), or reads another configuration (Node.js, setuid programs). \
-                 Processes of another user, or in another user or PID namespace (a container), are not counted.";
+                 Processes that clear their environment (env -i), of another user, or in another user or PID namespace (a container), are not counted.";
                 why.to_owned() + &self.hidden()
             }
             _ => format!(

@@ -445,6 +445,59 @@ static void mbedtls(int what, size_t length, size_t blocks, unsigned char *out)
     }
 }
 
+// AES-GCM of NSS by PK11_AEADOp(), which calls PK11_AEADRawOp(), or by the latter. Both call
+// PK11_Encrypt() or PK11_Decrypt() where the token has no functions for messages; the library can
+// pretend that.
+static void nss_gcm(void *handle, size_t length, unsigned char *out)
+{
+    // CK_GCM_MESSAGE_PARAMS (pkcs11t.h)
+    struct message {
+        void *iv;
+        unsigned long iv_length, fixed, generator;
+        void *tag;
+        unsigned long tag_bits;
+    };
+    enum { GCM = 0x1087 };
+    static const unsigned long operations[] = {0x82000104, 0x82000105}; // CKA_NSS_MESSAGE |
+    FUNCTION(void *, PK11_CreateContextBySymKey, unsigned long, unsigned long, void *,
+             const void *);
+    FUNCTION(int, _PK11_ContextSetAEADSimulation, void *);
+    FUNCTION(int, PK11_AEADOp, void *, unsigned long, int, void *, int, const void *, int, void *,
+             int *, int, void *, int, const void *, int);
+    FUNCTION(int, PK11_AEADRawOp, void *, void *, int, const void *, int, void *, int *, int,
+             const void *, int);
+    FUNCTION(void, PK11_DestroyContext, void *, int);
+    static const struct {
+        int kind;
+        const void *data;
+        unsigned length;
+    } none;
+    unsigned char nonce[12] = {1}, tag[16];
+    const struct message message = {nonce, sizeof nonce, 0, 0, tag, 128};
+    // Encrypts, and decrypts in place.
+    for (int i = 0; i < 2; i++) {
+        const void *const in = i == 0 ? a : out;
+        const int room = sizeof b, size = (int)length;
+        struct message copy = message;
+        int written;
+        void *const ctx = PK11_CreateContextBySymKey(GCM, operations[i], handle, &none);
+        good(ctx != NULL, "message context");
+        if (draw(2))
+            good(!_PK11_ContextSetAEADSimulation(ctx), "simulation");
+        if (draw(2)) {
+            good(!PK11_AEADOp(ctx, 0, 0, nonce, sizeof nonce, key, 9, out, &written, room, tag,
+                              sizeof tag, in, size),
+                 "AEADOp");
+            note("PK11_AEADOp", "-", length, i == 0 ? out : a);
+        } else {
+            good(!PK11_AEADRawOp(ctx, &copy, sizeof copy, key, 9, out, &written, room, in, size),
+                 "AEADRawOp");
+            note("PK11_AEADRawOp", "-", length, i == 0 ? out : a);
+        }
+        PK11_DestroyContext(ctx, 1);
+    }
+}
+
 static void nss(int what, size_t length, size_t blocks, unsigned char *out)
 {
     struct item {
@@ -471,14 +524,15 @@ static void nss(int what, size_t length, size_t blocks, unsigned char *out)
         good(NSS_NoDB_Init(NULL) == 0, "init");
         slot = PK11_GetInternalSlot();
     }
-    (void)length;
     struct item k = {0, key, 16}, i = {0, iv, 16};
     const unsigned long operation = what == 2 ? DECRYPT : ENCRYPT;
     void *const handle = PK11_ImportSymKey(slot, CBC, UNWRAP, operation, &k, NULL);
     good(slot != NULL && handle != NULL, "import");
     int written;
     unsigned size;
-    if (what == 0) {
+    if (what > 2) {
+        nss_gcm(handle, length, out);
+    } else if (what == 0) {
         void *const ctx = PK11_CreateContextBySymKey(CBC, ENCRYPT, handle, &i);
         good(ctx != NULL, "context");
         good(!PK11_CipherOp(ctx, out, &written, sizeof b, a, (int)blocks), "CipherOp");
@@ -502,7 +556,7 @@ int main(int argc, char **argv)
         unsigned kinds;
     } libraries[] = {
         {"gcrypt", gcrypt, 6},    {"gnutls", gnutls, 16}, {"nettle", nettle, 14},
-        {"mbedtls", mbedtls, 11}, {"nss", nss, 3},
+        {"mbedtls", mbedtls, 11}, {"nss", nss, 5},
     };
     if (argc != 4)
         return 2;

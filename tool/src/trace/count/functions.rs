@@ -70,18 +70,13 @@ pub enum Rule {
     With(&'static str),
     /// All, if the file does not have this function.
     Without(&'static str),
-    /// All, on x86. On other processors none, because the function may jump to the one that it
-    /// calls on x86, and that one is counted instead.
-    OnX86,
-    /// Those that do not come from the same file, on x86. On other processors all.
-    OutsideOnX86,
-    /// Those that do not come from the same file, on x86. On other processors none.
-    OnlyOutsideOnX86,
+    /// None: those that it leads to count instead.
+    None,
 }
 
 use Algorithm::{Hidden, Named, Read};
 use Length::{Either, Int, Less, Size};
-use Rule::{OnX86, OnlyOutsideOnX86, Outside, OutsideOnX86, With, Without};
+use Rule::{Outside, With, Without};
 use Source::{Argument, Checked, Cipher, Path};
 
 /// The number of an argument that a function does not have.
@@ -115,6 +110,16 @@ const fn mode(function: u8, mode: &'static str) -> Algorithm {
 
 /// The argument has the mechanism of PKCS #11.
 const MECHANISM: Algorithm = Read(Argument(1), Names::Mechanism);
+
+const IS_X86: bool = cfg!(target_arch = "x86_64");
+
+/// A function of Nettle that others call on x86, but jump to on other processors, where it counts
+/// for them.
+const INNER: Rule = if IS_X86 { Outside } else { Rule::All };
+/// One that calls an `INNER` function on x86, and jumps to it on other processors.
+const OUTER: Rule = if IS_X86 { Rule::All } else { Rule::None };
+/// One in the middle: others call it or jump to it, and it calls or jumps to an `INNER` function.
+const MIDDLE: Rule = if IS_X86 { Outside } else { Rule::None };
 
 /// Since Mbed TLS 3.0, the other functions of CCM lead to this one.
 const CCM_UPDATE: &str = "mbedtls_ccm_update";
@@ -170,38 +175,38 @@ pub const FUNCTIONS: &[Function] = functions! {
         "nettle_cfb8_encrypt" mode(1, "cfb8"), 5 6 Size(4);
         "nettle_cfb8_decrypt" mode(1, "cfb8"), 5 6 Size(4);
         "nettle_gcm_update" Named("gcm"), NONE 3 Size(2);
-        "nettle_gcm_encrypt" mode(3, "gcm"), 5 6 Size(4), OutsideOnX86;
-        "nettle_gcm_decrypt" mode(3, "gcm"), 5 6 Size(4), OutsideOnX86;
-        "nettle_cbc_encrypt" mode(1, "cbc"), 5 6 Size(4), OutsideOnX86;
-        "nettle_ctr_crypt" mode(1, "ctr"), 5 6 Size(4), OutsideOnX86;
-        "nettle_xts_encrypt_message" mode(2, "xts"), 5 6 Size(4), OutsideOnX86;
-        "nettle_xts_decrypt_message" mode(2, "xts"), 6 7 Size(5), OutsideOnX86;
+        "nettle_gcm_encrypt" mode(3, "gcm"), 5 6 Size(4), INNER;
+        "nettle_gcm_decrypt" mode(3, "gcm"), 5 6 Size(4), INNER;
+        "nettle_cbc_encrypt" mode(1, "cbc"), 5 6 Size(4), INNER;
+        "nettle_ctr_crypt" mode(1, "ctr"), 5 6 Size(4), INNER;
+        "nettle_xts_encrypt_message" mode(2, "xts"), 5 6 Size(4), INNER;
+        "nettle_xts_decrypt_message" mode(2, "xts"), 6 7 Size(5), INNER;
     }
     // These cannot jump to the ones above on x86, because those have more arguments on the stack.
     "libnettle" {
-        "nettle_gcm_aes128_encrypt" Named("aes-128-gcm"), 2 3 Size(1), OnX86;
-        "nettle_gcm_aes192_encrypt" Named("aes-192-gcm"), 2 3 Size(1), OnX86;
-        "nettle_gcm_aes256_encrypt" Named("aes-256-gcm"), 2 3 Size(1), OnX86;
-        "nettle_gcm_aes_encrypt" Named("gcm"), 2 3 Size(1), OnX86;
-        "nettle_gcm_aes128_decrypt" Named("aes-128-gcm"), 2 3 Size(1), OnX86;
-        "nettle_gcm_aes192_decrypt" Named("aes-192-gcm"), 2 3 Size(1), OnX86;
-        "nettle_gcm_aes256_decrypt" Named("aes-256-gcm"), 2 3 Size(1), OnX86;
-        "nettle_gcm_aes_decrypt" Named("gcm"), 2 3 Size(1), OnX86;
-        "nettle_cbc_aes128_encrypt" Named("aes-128-cbc"), 3 4 Size(2), OnX86;
-        "nettle_cbc_aes192_encrypt" Named("aes-192-cbc"), 3 4 Size(2), OnX86;
-        "nettle_cbc_aes256_encrypt" Named("aes-256-cbc"), 3 4 Size(2), OnX86;
-        "nettle_xts_aes128_encrypt_message" Named("aes-128-xts"), 3 4 Size(2), OnX86;
-        "nettle_xts_aes256_encrypt_message" Named("aes-256-xts"), 3 4 Size(2), OnX86;
-        "nettle_xts_aes128_decrypt_message" Named("aes-128-xts"), 3 4 Size(2), OnX86;
-        "nettle_xts_aes256_decrypt_message" Named("aes-256-xts"), 3 4 Size(2), OnX86;
+        "nettle_gcm_aes128_encrypt" Named("aes-128-gcm"), 2 3 Size(1), OUTER;
+        "nettle_gcm_aes192_encrypt" Named("aes-192-gcm"), 2 3 Size(1), OUTER;
+        "nettle_gcm_aes256_encrypt" Named("aes-256-gcm"), 2 3 Size(1), OUTER;
+        "nettle_gcm_aes_encrypt" Named("gcm"), 2 3 Size(1), OUTER;
+        "nettle_gcm_aes128_decrypt" Named("aes-128-gcm"), 2 3 Size(1), OUTER;
+        "nettle_gcm_aes192_decrypt" Named("aes-192-gcm"), 2 3 Size(1), OUTER;
+        "nettle_gcm_aes256_decrypt" Named("aes-256-gcm"), 2 3 Size(1), OUTER;
+        "nettle_gcm_aes_decrypt" Named("gcm"), 2 3 Size(1), OUTER;
+        "nettle_cbc_aes128_encrypt" Named("aes-128-cbc"), 3 4 Size(2), OUTER;
+        "nettle_cbc_aes192_encrypt" Named("aes-192-cbc"), 3 4 Size(2), OUTER;
+        "nettle_cbc_aes256_encrypt" Named("aes-256-cbc"), 3 4 Size(2), OUTER;
+        "nettle_xts_aes128_encrypt_message" Named("aes-128-xts"), 3 4 Size(2), OUTER;
+        "nettle_xts_aes256_encrypt_message" Named("aes-256-xts"), 3 4 Size(2), OUTER;
+        "nettle_xts_aes128_decrypt_message" Named("aes-128-xts"), 3 4 Size(2), OUTER;
+        "nettle_xts_aes256_decrypt_message" Named("aes-256-xts"), 3 4 Size(2), OUTER;
     }
     // nettle/ccm.h. nettle_ccm_aes128_encrypt() and its like jump to the first two, and
     // nettle_ccm_aes128_encrypt_message() calls the others, which call the first two.
     "libnettle" {
-        "nettle_ccm_encrypt" mode(2, "ccm"), 4 5 Size(3), OnlyOutsideOnX86;
-        "nettle_ccm_decrypt" mode(2, "ccm"), 4 5 Size(3), OnlyOutsideOnX86;
-        "nettle_ccm_encrypt_message" mode(1, "ccm"), 8 9 Less(7, 6), OnX86;
-        "nettle_ccm_decrypt_message" mode(1, "ccm"), 8 9 Size(7), OnX86;
+        "nettle_ccm_encrypt" mode(2, "ccm"), 4 5 Size(3), MIDDLE;
+        "nettle_ccm_decrypt" mode(2, "ccm"), 4 5 Size(3), MIDDLE;
+        "nettle_ccm_encrypt_message" mode(1, "ccm"), 8 9 Less(7, 6), OUTER;
+        "nettle_ccm_decrypt_message" mode(1, "ccm"), 8 9 Size(7), OUTER;
     }
     // mbedtls/aes.h, gcm.h, ccm.h. Those of mbedtls/cipher.h and psa/crypto.h lead to these.
     "libmbedcrypto" {
@@ -228,16 +233,10 @@ pub const FUNCTIONS: &[Function] = functions! {
     }
 };
 
-const IS_X86: bool = cfg!(target_arch = "x86_64");
-
 impl Function {
     /// Whether calls from the same file are left out.
     pub fn leaves_out_own(&self) -> bool {
-        match self.rule {
-            Outside => true,
-            OutsideOnX86 | OnlyOutsideOnX86 => IS_X86,
-            _ => false,
-        }
+        self.rule == Outside
     }
 
     /// Whether it is counted in a file, of which `has` tells the functions.
@@ -245,8 +244,8 @@ impl Function {
         match self.rule {
             With(other) => has(other),
             Without(other) => !has(other),
-            OnX86 | OnlyOutsideOnX86 => IS_X86,
-            Outside | OutsideOnX86 | Rule::All => true,
+            Rule::All | Outside => true,
+            Rule::None => false,
         }
     }
 
