@@ -88,7 +88,7 @@ struct schedule {
     unsigned rounds;
 } TR_ALIGNED(16);
 
-/* XORs the S-box constant into all round keys but the cipher's first, which decryption uses last.
+/* XORs the S-box constant into all round keys but encryption's first, which is decryption's last.
  * Maps the middle round keys to the state's basis (vperm.h). */
 TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
@@ -195,7 +195,7 @@ TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_le
 
 /*
  * The serial modes. The chain stays in registers and in the state's basis. The last round's result
- * goes straight into the next block's first round. The output is computed beside the chain.
+ * goes straight into the next block's first round. The chain does not wait for the output.
  */
 TR_TARGET static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                              size_t blocks, uint8_t *iv, enum tr_op op)

@@ -80,8 +80,8 @@ OSSL_FUNC_cipher_get_ctx_params_fn trp_aead_get_ctx_params;
 OSSL_FUNC_cipher_set_ctx_params_fn trp_aead_set_ctx_params;
 
 /* Call the function of each parameter, up to the first that fails or returns TRP_IGNORE_REST.
- * trp_aead_act() follows the order of `table`, and trp_aead_act_as_called() that of `params`, as
- * the default provider of OpenSSL 3.2 to 3.5 does for GCM. */
+ * trp_aead_act() follows the order of `table`. trp_aead_act_as_called() follows that of `params`,
+ * like the default provider of OpenSSL 3.2 to 3.5 for GCM. */
 int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[]);
 int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table,
                            const OSSL_PARAM params[]);
@@ -136,8 +136,8 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
 
 /*
  * Defines the function table trp_<family>_<bits>_functions of a cipher. The table contains
- * <family>_update, <family>_final and <family>_cipher, and <family>_mode is the cipher's struct
- * trp_aead_mode. The last arguments initialize the cipher's struct trp_kind. TRP_AEAD_BY() also
+ * <family>_update, <family>_final and <family>_cipher. The cipher's struct trp_aead_mode is
+ * <family>_mode. The last arguments initialize the cipher's struct trp_kind. TRP_AEAD_BY() also
  * takes `host`, the prefix of the functions that create, free, copy and initialize contexts, and
  * that get and set parameters. In TRP_AEAD() this is trp_aead.
  */

@@ -7,8 +7,8 @@
  *
  * Each message is encrypted by one request and decrypted by the next. A hash makes one request per
  * message. The output has a line for each row of `trace --kernel`. The first CALLS and BYTES of a
- * line are totals. Those after FROM are for one size class, from FROM (0 or a power of two) to
- * below the next power of two:
+ * line are totals. Each FROM:CALLS:BYTES counts one size class: at least FROM (0 or a power of two)
+ * and below the next power of two:
  *
  *   encrypt CALLS BYTES FROM:CALLS:BYTES...     requests to encrypt
  *   decrypt CALLS BYTES FROM:CALLS:BYTES...     requests to decrypt

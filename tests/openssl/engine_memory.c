@@ -122,7 +122,7 @@ static bool record_scenario(const void *arg, struct memory_trace *trace)
 
 /* ---- longjmp() ------------------------------------------------------------------------------ */
 
-/* Two contexts that outlive a jump, of which the second becomes a copy of the first. */
+/* Static, so that they survive longjmp(). The second context becomes a copy of the first. */
 static EVP_CIPHER_CTX *contexts[2];
 
 /* Sets a long IV. The engine allocates memory for it: libcrypto's contexts hold only 16 bytes. */
@@ -139,7 +139,7 @@ static bool set_and_copy(const void *arg, struct memory_trace *trace)
     return good;
 }
 
-/* Calls longjmp() inside the allocation of a long IV, in the context that gets the IV or in a copy.
+/* Calls longjmp() inside the engine's two allocations in set_and_copy(): the long IV and its copy.
  * Checks that both contexts then take a key and IV, give the right output and can be freed. */
 static bool long_iv_is_left(const struct algorithm *a)
 {

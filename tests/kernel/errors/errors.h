@@ -24,7 +24,7 @@ struct pair {
 extern char *backend;
 extern unsigned int cases;
 
-/* Returns the name of a driver of the pair. The buffer `name` is for our driver's name. */
+/* Returns the name of the driver `whose` (OURS or THEIRS). Only OURS uses the buffer `name`. */
 const char *driver_name(const struct pair *pair, int whose, char name[128]);
 
 /* Counts a difference as a failure, and logs the first 20 differences. */
