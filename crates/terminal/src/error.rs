@@ -111,7 +111,7 @@ impl std::error::Error for Error {}
 pub fn with_memory<T>(result: std::io::Result<T>) -> std::io::Result<T> {
     if let Err(error) = &result {
         if error.kind() == std::io::ErrorKind::OutOfMemory {
-            eprintln!("tenrounds: out of memory");
+            crate::output::complain("out of memory");
             std::process::abort();
         }
     }

@@ -113,15 +113,36 @@ struct datum {
     unsigned size;
 };
 
+// The three functions that encrypt, and those that decrypt. The first works in place alone.
+static void gnutls_crypt(int what, void *handle, const char *name, size_t length,
+                         unsigned char *out)
+{
+    static const char *const functions[] = {
+        "gnutls_cipher_encrypt",  "gnutls_cipher_decrypt",  "gnutls_cipher_encrypt2",
+        "gnutls_cipher_decrypt2", "gnutls_cipher_encrypt3", "gnutls_cipher_decrypt3",
+    };
+    int (*crypt)(void *, void *, size_t);
+    int (*crypt2)(void *, const void *, size_t, void *, size_t);
+    int (*crypt3)(void *, const void *, size_t, void *, size_t *, unsigned);
+    const char *const function = functions[what];
+    size_t room = sizeof b;
+    if (what < 2) {
+        *(void **)&crypt = find(function);
+        out = a;
+        good(crypt(handle, out, length) == 0, function);
+    } else if (what < 4) {
+        *(void **)&crypt2 = find(function);
+        good(crypt2(handle, a, length, out, sizeof b) == 0, function);
+    } else {
+        *(void **)&crypt3 = find(function);
+        good(crypt3(handle, a, length, out, &room, 0) == 0, function);
+    }
+    note(function, name, length, out);
+}
+
 static void gnutls_stream(int what, int cipher, const char *name, size_t length, unsigned char *out)
 {
     FUNCTION(int, gnutls_cipher_init, void **, int, const struct datum *, const struct datum *);
-    FUNCTION(int, gnutls_cipher_encrypt, void *, void *, size_t);
-    FUNCTION(int, gnutls_cipher_decrypt, void *, void *, size_t);
-    FUNCTION(int, gnutls_cipher_encrypt2, void *, const void *, size_t, void *, size_t);
-    FUNCTION(int, gnutls_cipher_decrypt2, void *, const void *, size_t, void *, size_t);
-    FUNCTION(int, gnutls_cipher_encrypt3, void *, const void *, size_t, void *, size_t *, unsigned);
-    FUNCTION(int, gnutls_cipher_decrypt3, void *, const void *, size_t, void *, size_t *, unsigned);
     FUNCTION(int, gnutls_cipher_add_auth, void *, const void *, size_t);
     FUNCTION(void, gnutls_cipher_deinit, void *);
     const int is_gcm = strstr(name, "gcm") != NULL;
@@ -132,32 +153,7 @@ static void gnutls_stream(int what, int cipher, const char *name, size_t length,
         good(gnutls_cipher_add_auth(handle, a, length) == 0, "add_auth");
         note("gnutls_cipher_add_auth", name, length, NULL);
     }
-    size_t room = sizeof b;
-    switch (what) {
-    case 0:
-        good(gnutls_cipher_encrypt(handle, a, length) == 0, "encrypt");
-        note("gnutls_cipher_encrypt", name, length, a);
-        break;
-    case 1:
-        good(gnutls_cipher_decrypt(handle, a, length) == 0, "decrypt");
-        note("gnutls_cipher_decrypt", name, length, a);
-        break;
-    case 2:
-        good(gnutls_cipher_encrypt2(handle, a, length, out, sizeof b) == 0, "encrypt2");
-        note("gnutls_cipher_encrypt2", name, length, out);
-        break;
-    case 3:
-        good(gnutls_cipher_decrypt2(handle, a, length, out, sizeof b) == 0, "decrypt2");
-        note("gnutls_cipher_decrypt2", name, length, out);
-        break;
-    case 4:
-        good(gnutls_cipher_encrypt3(handle, a, length, out, &room, 0) == 0, "encrypt3");
-        note("gnutls_cipher_encrypt3", name, length, out);
-        break;
-    default:
-        good(gnutls_cipher_decrypt3(handle, a, length, out, &room, 0) == 0, "decrypt3");
-        note("gnutls_cipher_decrypt3", name, length, out);
-    }
+    gnutls_crypt(what, handle, name, length, out);
     gnutls_cipher_deinit(handle);
 }
 
@@ -238,15 +234,11 @@ static void nettle(int what, size_t length, size_t blocks, unsigned char *out)
         nettle_gcm_aes128_set_iv(context, 12, iv);
         nettle_gcm_aes128_update(context, blocks, a);
         note("nettle_gcm_update", "gcm", blocks, NULL);
-        if (draw(2)) {
-            nettle_gcm_aes128_encrypt(context, length, out, a);
-            note(OUTER("nettle_gcm_aes128_encrypt", "nettle_gcm_encrypt"), "aes-128-gcm", length,
-                 out);
-        } else {
-            nettle_gcm_aes128_decrypt(context, length, out, a);
-            note(OUTER("nettle_gcm_aes128_decrypt", "nettle_gcm_decrypt"), "aes-128-gcm", length,
-                 out);
-        }
+        const int encrypt = (int)draw(2);
+        (encrypt ? nettle_gcm_aes128_encrypt : nettle_gcm_aes128_decrypt)(context, length, out, a);
+        note(encrypt ? OUTER("nettle_gcm_aes128_encrypt", "nettle_gcm_encrypt")
+                     : OUTER("nettle_gcm_aes128_decrypt", "nettle_gcm_decrypt"),
+             "aes-128-gcm", length, out);
         return nettle_gcm_aes128_digest(context, 16, iv);
     }
     case 3: {
@@ -538,12 +530,12 @@ static void nss(int what, size_t length, size_t blocks, unsigned char *out)
         good(!PK11_CipherOp(ctx, out, &written, sizeof b, a, (int)blocks), "CipherOp");
         note("PK11_CipherOp", "-", blocks, out);
         PK11_DestroyContext(ctx, 1);
-    } else if (what == 1) {
-        good(!PK11_Encrypt(handle, CBC, &i, out, &size, sizeof b, a, (unsigned)blocks), "Encrypt");
-        note("PK11_Encrypt", "aes-cbc", blocks, out);
     } else {
-        good(!PK11_Decrypt(handle, CBC, &i, out, &size, sizeof b, a, (unsigned)blocks), "Decrypt");
-        note("PK11_Decrypt", "aes-cbc", blocks, out);
+        const int encrypt = what == 1;
+        good(!(encrypt ? PK11_Encrypt : PK11_Decrypt)(handle, CBC, &i, out, &size, sizeof b, a,
+                                                      (unsigned)blocks),
+             "crypt");
+        note(encrypt ? "PK11_Encrypt" : "PK11_Decrypt", "aes-cbc", blocks, out);
     }
     PK11_FreeSymKey(handle);
 }
@@ -572,8 +564,10 @@ int main(int argc, char **argv)
         for (int i = 0; i < CALLS; i++) {
             const size_t length = (draw(LONGEST) >> draw(14)) + 1;
             memset(context, 0, sizeof context);
-            libraries[at].call((int)draw(libraries[at].kinds), length, (length + 15) / 16 * 16,
-                               draw(2) ? a : b);
+            // In variables, because C does not say which argument is computed first.
+            const int kind = (int)draw(libraries[at].kinds);
+            unsigned char *const to = draw(2) ? a : b;
+            libraries[at].call(kind, length, (length + 15) / 16 * 16, to);
         }
     }
     for (const struct row *row = rows; row->function != NULL; row++) {
