@@ -24,6 +24,8 @@ enum Label {
     Is(&'static str),
     /// Bitsliced code, which may stay unknown.
     Bitsliced,
+    /// The same, without other AES code beside it.
+    BitslicedAlone,
     /// Another cipher that uses AES instructions as an S-box.
     Sbox,
     /// A hash by AES instructions.
@@ -75,6 +77,7 @@ impl Label {
             // The rest of a mode can be vector permutation. OpenSSL encrypts single blocks of GCM
             // by tables beside its bitsliced code (AES_encrypt in CRYPTO_gcm128_init).
             Label::Bitsliced => no_instructions,
+            Label::BitslicedAlone => no_aes,
             Label::Sbox => no_aes && answer == "sbox",
             Label::Hash => no_aes && answer == "hash",
             Label::None => no_aes && !has("hash") && !has("sbox"),
@@ -84,7 +87,7 @@ impl Label {
     fn name(self) -> &'static str {
         match self {
             Label::Is(class) => class,
-            Label::Bitsliced => "bitsliced",
+            Label::Bitsliced | Label::BitslicedAlone => "bitsliced",
             Label::Sbox => "sbox",
             Label::Hash => "hash",
             Label::None => "none",
@@ -238,11 +241,8 @@ fn provider(place: &Place, corpus: &mut Corpus) {
 fn ready(mut command: Command) -> Option<Guarded> {
     command.stdout(Stdio::piped());
     let mut child = Guarded(command.spawn().ok()?);
-    let mut line = String::new();
-    BufReader::new(child.0.stdout.as_mut().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    (line == "ready\n").then_some(child)
+    let mut lines = BufReader::new(child.0.stdout.as_mut().unwrap()).lines();
+    lines.any(|line| line.unwrap() == "ready").then_some(child)
 }
 
 /// libgcrypt by its own switches, and nettle, through Python.
@@ -289,6 +289,73 @@ fn libraries(place: &Place, corpus: &mut Corpus) {
     }
 }
 
+/// Rust crates, by their own switches and by the choice that each documents or makes in its source.
+fn crates(place: &Place, corpus: &mut Corpus) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/trace-crates");
+    let built = Command::new(script).stderr(Stdio::inherit()).output();
+    let built = built.unwrap();
+    if !built.status.success() {
+        return skip("trace: scripts/trace-crates cannot build the Rust crates");
+    }
+    let folder = String::from_utf8(built.stdout).unwrap();
+    let folder = Path::new(folder.trim_end());
+    let (is, sliced) = (Label::Is, Label::BitslicedAlone);
+    let widest = widest_aes(place);
+    let wide512 = is(if widest == "vaes512" {
+        widest
+    } else {
+        "aes-ni"
+    });
+    let wide256 = is(if widest == "aes-ni" {
+        widest
+    } else {
+        "vaes256"
+    });
+    for (line, switch, label) in [
+        // The crate aes: VAES on 512 or 256 bits since 0.9.
+        ("default rustcrypto ctr", "", is(widest)),
+        ("default rustcrypto gcm", "", is(widest)),
+        ("default rustcrypto-0.8 ctr", "", is("aes-ni")),
+        ("default rustcrypto-0.8 gcm", "", is("aes-ni")),
+        ("software rustcrypto ctr", "", sliced),
+        ("software rustcrypto gcm", "", sliced),
+        ("software rustcrypto-0.8 ctr", "", sliced),
+        ("software rustcrypto-0.8 gcm", "", sliced),
+        // src/aead/aes_gcm.rs: VAES on 256 bits.
+        ("default ring gcm", "", wide256),
+        // src/low/x86_64/aes_gcm.rs: VAES on 512 bits.
+        ("default graviola gcm", "", wide512),
+        (
+            "default graviola gcm",
+            "GRAVIOLA_CPU_DISABLE_vaes=1",
+            is("aes-ni"),
+        ),
+        // crypto/fipsmodule/cipher/e_aes.c and modes/gcm.c: only GCM has VAES, on 512 bits.
+        ("default aws-lc-rs ctr", "", is("aes-ni")),
+        ("default aws-lc-rs gcm", "", wide512),
+        // Without VAES, without AES, and without all.
+        (
+            "default aws-lc-rs gcm",
+            "OPENSSL_ia32cap=~0:~0x20000000000",
+            is("aes-ni"),
+        ),
+        (
+            "default aws-lc-rs ctr",
+            "OPENSSL_ia32cap=~0x200000000000000",
+            is("vperm"),
+        ),
+        ("default aws-lc-rs ctr", "OPENSSL_ia32cap=0:0", sliced),
+        ("default aws-lc-rs gcm", "OPENSSL_ia32cap=0:0", sliced),
+    ] {
+        let mut words = line.split(' ');
+        let mut command = place.program(folder.join(words.next().unwrap()));
+        command.args(words).envs(switch.split_once('='));
+        let name = format!("crates: {line} {switch}");
+        let child = ready(command).unwrap_or_else(|| panic!("{name} ends"));
+        corpus.add(place, &Case { name, label, child }, "0.4");
+    }
+}
+
 fn go(place: &Place, corpus: &mut Corpus) {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/work.go");
     for flags in ["", "-s -w"] {
@@ -310,10 +377,19 @@ fn go(place: &Place, corpus: &mut Corpus) {
     }
 }
 
+/// The widest AES instructions of this processor that may be used.
+fn widest_aes(place: &Place) -> &'static str {
+    let detected = place.tool(["detect", "--json"]).done().ok();
+    let of_these = ["vaes512", "vaes256"];
+    let found = of_these
+        .into_iter()
+        .find(|backend| detected.out.contains(&format!("\"{backend}\"")));
+    found.unwrap_or("aes-ni")
+}
+
 /// Whether this processor can do AES on 512 bits, and its AVX-512 may be used.
 fn has_vaes512(place: &Place) -> bool {
-    let detected = place.tool(["detect", "--json"]).done().ok();
-    detected.out.contains("\"vaes512\"")
+    widest_aes(place) == "vaes512"
 }
 
 /// The Java virtual machine uses the widest registers: those of 512 bits, where `detect` has them.
@@ -371,6 +447,7 @@ fn a_labelled_corpus() {
     if Path::new("/proc/cpuinfo").exists() && cfg!(target_arch = "x86_64") {
         provider(&place, &mut corpus);
         libraries(&place, &mut corpus);
+        crates(&place, &mut corpus);
     }
     go(&place, &mut corpus);
     java(&place, &mut corpus);
