@@ -450,7 +450,8 @@ static void nss_gcm(void *handle, size_t length, unsigned char *out)
         unsigned long tag_bits;
     };
     enum { GCM = 0x1087 };
-    static const unsigned long operations[] = {0x82000104, 0x82000105}; // CKA_NSS_MESSAGE |
+    static const unsigned long operations[] = {
+        0x82000104, 0x82000105}; // CKA_ENCRYPT and CKA_DECRYPT with CKA_NSS_MESSAGE
     FUNCTION(void *, PK11_CreateContextBySymKey, unsigned long, unsigned long, void *,
              const void *);
     FUNCTION(int, _PK11_ContextSetAEADSimulation, void *);
@@ -562,9 +563,9 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], libraries[at].name) != 0)
             continue;
         for (int i = 0; i < CALLS; i++) {
-            const size_t length = (draw(LONGEST) >> draw(14)) + 1;
+            // In variables, because C does not say which operand is computed first.
+            const size_t most = draw(LONGEST), length = (most >> draw(14)) + 1;
             memset(context, 0, sizeof context);
-            // In variables, because C does not say which argument is computed first.
             const int kind = (int)draw(libraries[at].kinds);
             unsigned char *const to = draw(2) ? a : b;
             libraries[at].call(kind, length, (length + 15) / 16 * 16, to);
