@@ -16,6 +16,7 @@ mod generate;
 mod inventory;
 mod kernel;
 mod limited;
+mod memory;
 mod openssl;
 mod pages;
 mod pkcs11;

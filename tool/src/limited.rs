@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Child processes that may not take for ever.
 
-use crate::error::with_memory;
+use crate::memory::with_memory;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;

@@ -2,7 +2,7 @@
 //! Reading files of this machine, or of a tree that is laid out like one. Whatever lies there,
 //! reading ends: what is no regular file is not opened for long, and what is too long is not read.
 
-use crate::error::with_memory;
+use crate::memory::with_memory;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;

@@ -2,7 +2,8 @@
 //! Whether users other than root and this one could replace a file: by its owner and mode, and by
 //! those of every directory of its path.
 
-use crate::error::{with_memory, Error, Result};
+use crate::error::{Error, Result};
+use crate::memory::with_memory;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -106,18 +106,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The same result, unless memory was lacking. The process then ends, as it does when an allocation
-/// of Rust's own fails: what could not be read for want of memory must not count as absent.
-pub fn with_memory<T>(result: std::io::Result<T>) -> std::io::Result<T> {
-    if let Err(error) = &result {
-        if error.kind() == std::io::ErrorKind::OutOfMemory {
-            crate::output::complain("out of memory");
-            std::process::abort();
-        }
-    }
-    result
-}
-
 /// "; did you mean 'x'?" for the candidate nearest to a word, or nothing if none is near.
 pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let word = word.to_ascii_lowercase();
