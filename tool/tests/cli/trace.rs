@@ -5,9 +5,10 @@
 use crate::json::{valid, Document};
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::support::{
-    contains, is_crowded, module, skip, within, Done, Finish, Guarded, Nobody, Place, TOOL,
+    contains, is_crowded, kernel_sees, module, skip, within, Done, Finish, Guarded, Nobody, Place,
+    TOOL,
 };
-use serde_json::Value;
+use serde_json::{json, Value};
 use std::io::{BufRead, BufReader};
 #[cfg(target_arch = "x86_64")]
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -232,6 +233,96 @@ fn openssl_without_instructions_uses_tables_at_the_address_that_is_said() {
     assert_eq!(seen, sorted);
 }
 
+#[cfg(target_arch = "x86_64")]
+/// The widest AES instructions of this processor that may be used.
+pub fn widest_aes(place: &Place) -> &'static str {
+    let detected = place.tool(["detect", "--json"]).done().ok();
+    let of_these = ["vaes512", "vaes256"];
+    let found = of_these
+        .into_iter()
+        .find(|backend| detected.out.contains(&format!("\"{backend}\"")));
+    found.unwrap_or("aes-ni")
+}
+
+/// The mode, and what tenrounds would run on this processor and with masks.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_verdict_names_the_mode_and_what_tenrounds_would_run() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    // Without VAES, which libcrypto uses since 3.1.
+    let child = openssl(&place, "aes-128-gcm", Some("~0:~0x20000000000"), &[]);
+    let pid = child.0.id();
+    let found = first(&traced(&place, &child, "0.4"));
+    assert_eq!([&found["work"], &found["mode"]], ["aes-ni", "gcm"]);
+    let wide = |bits| format!("with tenrounds it would run on VAES at {bits} bits.");
+    let narrow = || "tenrounds uses instructions of the same width.".to_owned();
+    let (unmasked, without512) = match widest_aes(&place) {
+        "vaes512" => (wide(512), wide(256)),
+        "vaes256" => (wide(256), wide(256)),
+        _ => (narrow(), narrow()),
+    };
+    let pid = pid.to_string();
+    for (mask, with) in [
+        ("", unmasked),
+        ("noavx512", without512),
+        ("novaes", narrow()),
+    ] {
+        let mut tool = place.tool(["trace", "--seconds", "0.2", "-p", &pid]);
+        let said = tool.env("TENROUNDS_MASK", mask).done().ok().out;
+        let verdict = said.lines().next().unwrap();
+        let begin = format!("openssl ({pid}): AES-GCM in libcrypto.so.3 on 128-bit AES-NI");
+        assert!(verdict.starts_with(&begin), "{mask}: {verdict}");
+        assert!(
+            verdict.ends_with(&format!(" % of its time; {with}")),
+            "{mask}: {verdict}"
+        );
+    }
+}
+
+/// A finding's function and threads. Without symbols, the address in the file stands for the name.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn functions_and_threads_of_a_finding() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    if !kernel_sees("aes") {
+        return skip("trace: threads.c needs a processor with AES instructions");
+    }
+    let program = compiled(&place, "threads.c");
+    for is_stripped in [false, true] {
+        if is_stripped {
+            let mut strip = place.program("strip");
+            strip.arg(&program).done().ok();
+        }
+        let mut command = place.program(&program);
+        let mut child = Guarded(command.stdout(Stdio::piped()).spawn().unwrap());
+        ready(&mut child);
+        let found = first(&traced(&place, &child, "0.6"));
+        assert_eq!(
+            [&found["work"], &found["threads"]],
+            [&json!("aes-ni"), &json!(3)]
+        );
+        let at = &found["places"][0];
+        let pid = child.0.id().to_string();
+        let text = place
+            .tool(["trace", "--seconds", "0.2", "-p", &pid])
+            .done()
+            .ok()
+            .out;
+        let wanted = match is_stripped {
+            false => "rounds_of_threads".to_owned(),
+            true => format!("+{:#x}", at["address"].as_u64().unwrap()),
+        };
+        assert_eq!(at["function"].is_null(), is_stripped, "{at}");
+        contains(&text, &[&wanted]);
+    }
+}
+
 #[test]
 fn other_ciphers_are_no_aes() {
     let place = Place::new();
@@ -386,8 +477,10 @@ fn what_cannot_be_traced_is_said() {
         .done()
         .failed(1);
     contains(&said, &["cannot write /nonexistent/x"]);
-    let idle = place.tool(["trace", "--", "sleep", "0"]).done().ok();
-    contains(&idle.err, &["samples"]);
+    let idle = Guarded(place.program("sleep").arg("60").spawn().unwrap());
+    let idle = idle.0.id().to_string();
+    let line = ["trace", "--seconds", "0.1", "-p", &idle];
+    contains(&place.tool(line).done().ok().out, &["There is no sample: "]);
     let full = std::fs::OpenOptions::new()
         .write(true)
         .open("/dev/full")
@@ -412,7 +505,7 @@ fn compiled(place: &Place, source: &str) -> PathBuf {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace");
     let cc = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let mut cc = Command::new(cc);
-    cc.args(["-O1", "-Wall", "-Werror"]);
+    cc.args(["-O1", "-Wall", "-Werror", "-pthread"]);
     cc.arg(Path::new(folder).join(source))
         .arg("-o")
         .arg(&program);

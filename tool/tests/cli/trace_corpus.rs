@@ -4,7 +4,7 @@
 //! minute.
 
 use crate::support::{emulated, skip, Finish, Guarded, Place};
-use crate::trace::{can_sample, openssl, traced, work, working};
+use crate::trace::{can_sample, openssl, traced, widest_aes, work, working};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -375,16 +375,6 @@ fn go(place: &Place, corpus: &mut Corpus) {
             corpus.add(place, &Case { name, label, child }, "1");
         }
     }
-}
-
-/// The widest AES instructions of this processor that may be used.
-fn widest_aes(place: &Place) -> &'static str {
-    let detected = place.tool(["detect", "--json"]).done().ok();
-    let of_these = ["vaes512", "vaes256"];
-    let found = of_these
-        .into_iter()
-        .find(|backend| detected.out.contains(&format!("\"{backend}\"")));
-    found.unwrap_or("aes-ni")
 }
 
 /// Whether this processor can do AES on 512 bits, and its AVX-512 may be used.

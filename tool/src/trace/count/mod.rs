@@ -225,6 +225,7 @@ impl Counter {
     /// A process has mapped a file. What it called before the probes were there is not counted.
     pub fn mapped(&mut self, pid: u32, mapping: &Mapping) {
         self.callers.mapped(pid, mapping);
+        self.ours.mapped(pid);
         let path = Path::new(&mapping.path);
         let is_ours = self.by_probes && files::is_ours(path) && !self.ours.counts(pid);
         if !files::is_library(path) && !is_ours {

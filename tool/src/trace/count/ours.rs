@@ -22,6 +22,8 @@ pub struct Ours {
     memories: Vec<Memory>,
     /// Who started a process, of those that started since the trace began.
     parents: HashMap<u32, u32>,
+    /// Processes whose environment was empty when they were looked at.
+    unread: BTreeSet<u32>,
     /// There are counters that are not read.
     is_full: bool,
 }
@@ -108,8 +110,29 @@ impl Ours {
     /// A process has started, or has executed a program. Counters that were not known before were
     /// created since the trace began.
     pub fn started(&mut self, pid: u32) {
-        if !self.look(pid, false) && !is_alive(pid) {
+        self.unread.remove(&pid);
+        if self.look(pid, false) {
+            return;
+        }
+        if !is_alive(pid) {
             self.inherit(pid);
+        } else if Root::machine()
+            .bytes(environment(pid))
+            .is_ok_and(|all| all.is_empty())
+        {
+            if self.unread.len() >= MOST_PARENTS {
+                self.unread.clear();
+            }
+            self.unread.insert(pid);
+        }
+    }
+
+    /// A process has mapped a file. The kernel tells that a program is executed a moment before the
+    /// process has the environment of that program (begin_new_exec() and create_elf_tables() of
+    /// Linux). The dynamic linker maps its files later.
+    pub fn mapped(&mut self, pid: u32) {
+        if self.unread.contains(&pid) {
+            self.started(pid);
         }
     }
 
@@ -219,6 +242,10 @@ impl Ours {
     }
 }
 
+fn environment(pid: u32) -> String {
+    format!("/proc/{pid}/environ")
+}
+
 /// The most bytes first.
 pub fn sort(rows: &mut [Executed]) {
     rows.sort_by(|a, b| {
@@ -230,8 +257,9 @@ pub fn sort(rows: &mut [Executed]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::memory::Memory;
-    use std::process::Command;
+    use crate::counters::memory::{Memory, VARIABLE};
+    use std::io::Write;
+    use std::process::{Command, Stdio};
 
     /// A process that has ended.
     fn ended() -> u32 {
@@ -267,6 +295,42 @@ mod tests {
             *ours.memories[0].sharing(),
             BTreeSet::from([stranger, third])
         );
+    }
+
+    /// A process that executes a program has no environment for a moment.
+    #[test]
+    fn an_environment_that_was_empty_is_read_again() {
+        let memory = Memory::new().unwrap();
+        let mut path = Command::new("sh");
+        memory.pass_to(&mut path);
+        let script = "read go; export TENROUNDS_COUNTERS=\"$0\"; exec sleep 60";
+        let value = path
+            .get_envs()
+            .find_map(|(name, value)| (name == VARIABLE).then_some(value?));
+        let mut child = Command::new("env")
+            .args(["-i", "sh", "-c", script])
+            .arg(value.unwrap())
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let all = || Root::machine().bytes(environment(pid)).unwrap();
+        let name = || std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();
+        while name() != "sh\n" || !all().is_empty() {
+            std::thread::yield_now();
+        }
+        let mut ours = Ours::default();
+        ours.started(pid);
+        ours.mapped(pid);
+        assert!(ours.is_empty());
+        child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        while all().is_empty() {
+            std::thread::yield_now();
+        }
+        ours.mapped(pid);
+        assert!(ours.counts(pid));
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     /// A child that lives has an environment of its own.
