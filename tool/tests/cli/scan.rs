@@ -3,9 +3,11 @@
 //! libcrypto. crates/classify/tests/elf.rs tests the instructions one by one.
 
 use crate::json::{valid, Document};
+use crate::pseudo_terminal::PseudoTerminal;
 use crate::support::{contains, emulated, module, skip, Done, Finish, Guarded, Place};
 use serde_json::{json, Value};
 use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -208,6 +210,16 @@ fn what_cannot_be_scanned_is_named_with_the_reason() {
         let said = scan(&place, &[path]).failed(1);
         contains(&said, &[&format!("cannot scan '{path}': {why}")]);
     }
+    // A hole takes no room on the disk.
+    let large = place.file("large", "\x7fELF");
+    let file = std::fs::File::options().write(true).open(&large).unwrap();
+    file.set_len((2 << 30) + 1).unwrap();
+    let large = large.to_str().unwrap();
+    let said = scan(&place, &[large]).failed(1);
+    let why = "is larger than 2 GiB, which is not examined";
+    contains(&said, &[&format!("cannot scan '{large}': {why}")]);
+    let verbose = scan(&place, &["-v", place.path("").to_str().unwrap()]);
+    contains(&verbose.ok().out, &[&format!("{large}: {why}")]);
     let said = scan(&place, &["4194305"]).failed(1);
     contains(
         &said,
@@ -222,6 +234,37 @@ fn what_cannot_be_scanned_is_named_with_the_reason() {
         &done.out,
         &["1 of 3 programs and libraries holds AES instructions"],
     );
+}
+
+/// On a terminal, the files that are done are counted from half a second on.
+#[test]
+fn a_scan_that_takes_long_shows_its_progress() {
+    const FILES: usize = 3000;
+    let place = Place::new();
+    let (library, _) = system_libcrypto(&place);
+    let dir = place.path("copies");
+    std::fs::create_dir(&dir).unwrap();
+    // Names of one file, of which each is examined.
+    let first = dir.join("0.so");
+    std::fs::copy(library, &first).unwrap();
+    for number in 1..FILES {
+        std::fs::hard_link(&first, dir.join(format!("{number}.so"))).unwrap();
+    }
+    let mut tool = place.tool(["scan"]);
+    let mut terminal = PseudoTerminal::start(tool.arg(&dir), 24, 80);
+    let shown = terminal.shows(&[&format!("/{FILES} files")]);
+    let before = shown.split_once(&format!("/{FILES} files")).unwrap().0;
+    let count = |text: &str| -> usize { text.rsplit(' ').next().unwrap().parse().unwrap() };
+    let first = count(before);
+    assert!((1..FILES).contains(&first), "{shown}");
+    terminal.wait("higher number", |screen| {
+        let text = screen.contents();
+        text.split_once('/')
+            .is_some_and(|(before, _)| count(before) > first)
+    });
+    terminal.press("\x03");
+    let status = terminal.child.0.wait().unwrap();
+    assert_eq!(status.signal(), Some(libc::SIGINT));
 }
 
 #[test]

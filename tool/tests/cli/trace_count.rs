@@ -87,9 +87,35 @@ fn random_calls_are_counted_exactly() {
         return;
     }
     let program = compile(&place, CALLS, &["-lcrypto", "-lpthread"], "calls");
+    random_calls_are_exact(&place, &[&program]);
+}
+
+/// As in a container: the program is process 1 of its PID namespace.
+#[test]
+fn random_calls_in_a_pid_namespace_are_counted_exactly() {
+    const UNSHARE: [&str; 4] = ["unshare", "--fork", "--pid", "--mount-proc"];
+    let place = Place::new();
+    let made = place
+        .program(UNSHARE[0])
+        .args(&UNSHARE[1..])
+        .arg("true")
+        .done();
+    if made.status != Some(0) {
+        return skip(&format!("no PID namespace: {}", made.err.trim()));
+    }
+    if !can_count(&place) {
+        return;
+    }
+    let program = compile(&place, CALLS, &["-lcrypto", "-lpthread"], "calls");
+    let mut command = UNSHARE.map(Path::new).to_vec();
+    command.push(&program);
+    random_calls_are_exact(&place, &command);
+}
+
+fn random_calls_are_exact(place: &Place, command: &[&Path]) {
     let seed = fastrand::u32(..).to_string();
     println!("seed {seed}");
-    let (document, out) = counted(&place, &[&program], &[&seed]);
+    let (document, out) = counted(place, command, &[&seed]);
     let printed = printed(&out);
     assert_eq!(printed.len(), 9);
     let seen = rows(&document, "calls", "libcrypto.so");
