@@ -2,21 +2,24 @@
 /*
  * Makes the kernel encrypt and decrypt random lengths, and prints what a trace must show:
  *
- *   asks tls SEED N                     N records of TLS 1.2 with AES-128-GCM through a socket
+ *   asks tls1.2|tls1.3 SEED N           N records with AES-128-GCM through a socket
  *   asks udp SEED N FROM TO ADDRESS     N datagrams between two network namespaces, to an address
  *
  * The kernel makes one request to encrypt and one to decrypt for each record. It does so for each
- * datagram, if the datagrams go through IPsec. The output:
+ * datagram, if the datagrams go through IPsec. The output (sums.h):
  *
- *   records CALLS BYTES           what was sent
- *   esp BYTES                     of the requests to encrypt in IPsec: for each datagram, the 8
- *                                 bytes of the IV, the headers of IPv4 and UDP, the datagram, and
- *                                 the trailer, which ends at a multiple of 4 (RFC 4303 section 2.4)
+ *   encrypt CALLS BYTES FROM:CALLS:BYTES...     the requests
+ *   decrypt CALLS BYTES FROM:CALLS:BYTES...     with the tag
+ *   sealed CALLS BYTES FROM:CALLS:BYTES...      the same of the driver behind `seqiv`, which gets
+ *   opened CALLS BYTES FROM:CALLS:BYTES...      no IV
+ *
+ * The bytes of a record are its data, and in TLS 1.3 the type (RFC 8446 section 5.2). Those of a
+ * datagram are the 8 bytes of the IV, the headers of IPv4 and UDP, the data, and the trailer, which
+ * ends at a multiple of 4 (RFC 4303 section 2.4).
  */
 #define _GNU_SOURCE /* setns */
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <linux/tls.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,26 +28,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#ifndef SOL_TLS
-#    define SOL_TLS 282
-#endif
-#ifndef TCP_ULP
-#    define TCP_ULP 31
-#endif
+#include "sums.h"
+#include "tls.h"
 
-#define MOST_TLS 16384 /* bytes of a record (RFC 8446 section 5.1) */
-#define MOST_UDP 1300  /* no fragments */
-
-static uint64_t state;
-
-static uint32_t random32(void)
-{
-    /* xorshift64* */
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (uint32_t)((state * 0x2545f4914f6cdd1du) >> 32);
-}
+#define MOST_UDP 1300 /* no fragments */
+#define IV       8
+#define TAG      16
 
 static void need(int good, const char *what)
 {
@@ -64,7 +53,7 @@ static void enter(const char *namespace)
 }
 
 /* Two sockets: what is sent to the first arrives at the second. */
-static void tcp(int ends[2])
+static void tcp(int ends[2], __u16 version)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof to;
@@ -77,7 +66,7 @@ static void tcp(int ends[2])
     ends[1] = accept(listener, NULL, NULL);
     close(listener);
     struct tls12_crypto_info_aes_gcm_128 crypto = {
-        .info = {TLS_1_2_VERSION, TLS_CIPHER_AES_GCM_128}, .key = "0123456789abcde", .salt = "abc"};
+        .info = {version, TLS_CIPHER_AES_GCM_128}, .key = "0123456789abcde", .salt = "abc"};
     for (int i = 0; i < 2; i++)
         need(setsockopt(ends[i], IPPROTO_TCP, TCP_ULP, "tls", sizeof "tls") == 0 &&
                  setsockopt(ends[i], SOL_TLS, i == 0 ? TLS_TX : TLS_RX, &crypto, sizeof crypto) ==
@@ -97,40 +86,55 @@ static void udp(int ends[2], const char *from, const char *to, const char *addre
     need(connect(ends[0], (struct sockaddr *)&at, sizeof at) == 0, "connect");
 }
 
+/* Sends random data of this length and receives it. */
+static void pass(const int ends[2], size_t len)
+{
+    static unsigned char out[RECORD], in[RECORD];
+    for (size_t i = 0; i < len; i++)
+        out[i] = (unsigned char)random32();
+    need(send(ends[0], out, len, 0) == (ssize_t)len, "send");
+    /* A record may arrive in parts. */
+    size_t got = 0;
+    while (got < len) {
+        const ssize_t more = recv(ends[1], in + got, len - got, 0);
+        need(more > 0, "recv");
+        got += (size_t)more;
+    }
+    need(memcmp(in, out, len) == 0, "other bytes arrive");
+}
+
 int main(int argc, char **argv)
 {
-    static unsigned char out[MOST_TLS], in[MOST_TLS];
-    const int is_tls = argc == 4 && strcmp(argv[1], "tls") == 0;
+    const int is_tls12 = argc == 4 && strcmp(argv[1], "tls1.2") == 0;
+    const int is_tls13 = argc == 4 && strcmp(argv[1], "tls1.3") == 0;
+    const int is_udp = argc == 7 && strcmp(argv[1], "udp") == 0;
+    struct sums encrypt = {0}, decrypt = {0}, sealed = {0}, opened = {0};
     int ends[2];
-    uint64_t bytes = 0, esp = 0;
 
-    if (!is_tls && (argc != 7 || strcmp(argv[1], "udp") != 0))
+    if (!is_tls12 && !is_tls13 && !is_udp)
         return 2;
-    state = strtoull(argv[2], NULL, 10) * 2 + 1;
-    if (is_tls)
-        tcp(ends);
-    else
+    seed(argv[2]);
+    if (is_udp)
         udp(ends, argv[4], argv[5], argv[6]);
-    const struct timeval limit = {.tv_sec = 20};
+    else
+        tcp(ends, is_tls13 ? TLS_1_3_VERSION : TLS_1_2_VERSION);
+    const struct timeval limit = {.tv_sec = 60};
     need(setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0, "SO_RCVTIMEO");
-    const long count = strtol(argv[3], NULL, 10);
-    for (long n = 0; n < count; n++) {
-        const size_t len = 1 + random32() % ((is_tls ? MOST_TLS : MOST_UDP) >> random32() % 10);
-        for (size_t i = 0; i < len; i++)
-            out[i] = (unsigned char)random32();
-        need(send(ends[0], out, len, 0) == (ssize_t)len, "send");
-        /* A record may arrive in parts. */
-        size_t got = 0;
-        while (got < len) {
-            const ssize_t more = recv(ends[1], in + got, len - got, 0);
-            need(more > 0, "recv");
-            got += (size_t)more;
-        }
-        need(memcmp(in, out, len) == 0, "other bytes arrive");
-        bytes += len;
-        esp += 8 + (20 + 8 + len + 2 + 3) / 4 * 4;
+    for (long n = strtol(argv[3], NULL, 10); n > 0; n--) {
+        const size_t len = 1 + (is_udp ? random32() % MOST_UDP : random_length(RECORD));
+        pass(ends, len);
+        const size_t message = is_udp ? (20 + 8 + len + 2 + 3) / 4 * 4 : len + (size_t)is_tls13;
+        const size_t iv = is_udp ? IV : 0;
+        add(&encrypt, iv + message);
+        add(&decrypt, iv + message + TAG);
+        add(&sealed, message);
+        add(&opened, message + TAG);
     }
-    printf("records %ld %llu\nesp %llu\n", count, (unsigned long long)bytes,
-           (unsigned long long)esp);
+    print("encrypt", &encrypt);
+    print("decrypt", &decrypt);
+    if (is_udp) {
+        print("sealed", &sealed);
+        print("opened", &opened);
+    }
     return 0;
 }

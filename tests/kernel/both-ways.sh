@@ -26,7 +26,8 @@ for words in \
     "$messages messages sent, $grouped bytes" \
     "$messages messages received" \
     "copies in, $grouped bytes" \
-    "$(driver cbc) encrypts $messages requests, $grouped bytes" \
+    "$messages requests to encrypt, $grouped bytes" \
+    "$(driver cbc)" \
     "no copy out" \
     "EVP_EncryptUpdate aes-128-cbc: $messages calls, $grouped bytes" \
     "libcrypto.so.3" \

@@ -6,9 +6,7 @@
  *   requests SEED skcipher|aead|hash ALGORITHM N
  *
  * Each message is encrypted by one request and decrypted by the next. A hash makes one request per
- * message. The output has a line for each row of `trace --kernel`. The first CALLS and BYTES of a
- * line are totals. Each FROM:CALLS:BYTES counts one size class: at least FROM (0 or a power of two)
- * and below the next power of two:
+ * message. The output has a line for each row of `trace --kernel` (sums.h):
  *
  *   encrypt CALLS BYTES FROM:CALLS:BYTES...     requests to encrypt
  *   decrypt CALLS BYTES FROM:CALLS:BYTES...     requests to decrypt
@@ -23,49 +21,11 @@
  *   out CALLS BYTES                             copies of the tags to the program
  */
 #include "afalg.h"
-
-#include <stdlib.h>
+#include "sums.h"
 
 #define MOST 20000u
 #define AAD  16u
 #define TAG  16u
-
-struct sums {
-    uint64_t calls, bytes;
-    uint64_t class_calls[32], class_bytes[32];
-};
-
-static uint64_t state;
-
-static uint32_t random32(void)
-{
-    /* xorshift64* */
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (uint32_t)((state * 0x2545f4914f6cdd1du) >> 32);
-}
-
-static void add(struct sums *s, size_t len)
-{
-    int class = len == 0 ? 0 : 32 - __builtin_clz((unsigned)len);
-
-    s->calls++;
-    s->bytes += len;
-    s->class_calls[class]++;
-    s->class_bytes[class] += len;
-}
-
-static void print(const char *what, const struct sums *s)
-{
-    printf("%s %llu %llu", what, (unsigned long long)s->calls, (unsigned long long)s->bytes);
-    for (int i = 0; i < 32; i++) {
-        if (s->class_calls[i] != 0)
-            printf(" %lu:%llu:%llu", i == 0 ? 0 : 1ul << (i - 1),
-                   (unsigned long long)s->class_calls[i], (unsigned long long)s->class_bytes[i]);
-    }
-    printf("\n");
-}
 
 static int hash(int op, const uint8_t *in, long messages)
 {
@@ -73,7 +33,7 @@ static int hash(int op, const uint8_t *in, long messages)
     uint8_t tag[16];
 
     for (long n = messages; n > 0; n--) {
-        size_t len = 1 + random32() % (MOST >> random32() % 14);
+        size_t len = 1 + random_length(MOST);
 
         if (alg_hash(op, in, len, tag, sizeof(tag)) != sizeof(tag)) {
             fprintf(stderr, "a message of %zu bytes fails\n", len);
@@ -98,7 +58,7 @@ int main(int argc, char **argv)
 
     if (argc != 5)
         return 2;
-    state = strtoull(argv[1], NULL, 10) * 2 + 1;
+    seed(argv[1]);
     alg = alg_open(argv[2], argv[3]);
     if (alg < 0 || alg_set_key(alg, key, sizeof(key)) != 0 ||
         (aead && alg_set_tag_size(alg, TAG) != 0) || (op = accept(alg, NULL, NULL)) < 0) {
@@ -110,10 +70,9 @@ int main(int argc, char **argv)
     if (strcmp(argv[2], "hash") == 0)
         return hash(op, in, strtol(argv[4], NULL, 10));
     for (long n = strtol(argv[4], NULL, 10); n > 0; n--) {
-        /* The random shift makes small sizes about as likely as large ones. The skcipher (CBC)
-         * needs whole blocks. */
-        size_t len = random32() % (MOST >> random32() % 14), total;
+        size_t len = random_length(MOST), total;
 
+        /* The skcipher (CBC) needs whole blocks. */
         len = aead ? len + 1 : (len / 16 + 1) * 16;
         total = aad + len;
         if (alg_crypt(op, 0, iv, iv_len, aad, in, total, out, total + tag) !=

@@ -15,7 +15,6 @@
 #define _GNU_SOURCE /* memmem */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/tls.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef SOL_TLS
-#    define SOL_TLS 282
-#endif
-#ifndef TCP_ULP
-#    define TCP_ULP 31
-#endif
-
-#define RECORD 16384 /* bytes of data in a full record (RFC 8446 section 5.1) */
+#include "tls.h"
 
 static const char *algorithm, *ours;
 static unsigned failures;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 # Tests kernel TLS with our driver at one end or at both ends (tls.c), and what `tenrounds trace
-# --kernel` says about a random number of records.
+# --kernel` says about a random number of records of both versions.
 # guest: plain
 # modules: aesni-intel tls gcm ccm ctr crypto_user algif_aead
 # programs: BUILD/dist/bin/tenrounds
@@ -25,17 +25,27 @@ done
 seed=$(sed -n 's/.*seed=\([0-9]*\).*/\1/p' /proc/cmdline)
 echo "# seed $seed"
 records=$((100 + seed % 200))
-traced() { tenrounds trace --kernel --json --output /tmp/trace.json -- asks tls "$seed" $records >/tmp/wanted; }
+traced() { # VERSION
+    tenrounds trace --kernel --json --svg /tmp/flow.svg --output /tmp/trace.json -- asks "$1" "$seed" $records >/tmp/wanted
+}
+wanted() { sed -n "s/^$1 //p" /tmp/wanted; }
 for whose in ours theirs; do
     prefer $whose 'gcm(aes)'
     driver=$(best_driver $whose 'gcm(aes)')
-    check "records by $driver are counted" traced
-    calls=$(sed -n 's/^records \([0-9]*\) .*/\1/p' /tmp/wanted)
-    bytes=$(sed -n 's/^records [0-9]* //p' /tmp/wanted)
-    same "$driver: one request to encrypt a record" "$(sums ktls "$driver" encrypt false)" "$calls $bytes"
-    # With the tag.
-    same "$driver: one request to decrypt a record" "$(sums ktls "$driver" decrypt false)" "$calls $((bytes + 16 * calls))"
-    same "$driver: no other request of TLS" "$(rows | grep -c '^requests ktls .* false ')" 2
-    rows | sed 's/^/# /'
+    for version in tls1.2 tls1.3; do
+        about="$version by $driver"
+        rm -f /tmp/trace.json
+        check "$about: records are counted" traced $version
+        for operation in encrypt decrypt; do
+            same "$about: one request to $operation a record" "$(sums ktls "$driver" $operation false)" "$(wanted $operation)"
+        done
+        same "$about: no other request of TLS" "$(rows | grep -c '^requests ktls .* false ')" 2
+        same "$about: by whom" "$(owners ktls)" 'process asks'
+        # The chart has the counts on its arrows.
+        for words in '\[tls\]: '"$records"' requests, ' "$records requests to encrypt, " "$records requests to decrypt, " ">$driver<"; do
+            check "$about: the picture has '$words'" grep -q "$words" /tmp/flow.svg
+        done
+        rows | sed 's/^/# /'
+    done
 done
 check 'the module unloads' unload

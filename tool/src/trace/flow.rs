@@ -8,7 +8,7 @@ mod svg;
 pub use svg::svg;
 
 use super::result::{
-    Context, Copied, Counted, Entry, Executed, Finding, KernelCounts, Message, ModuleKind,
+    Caller, Context, Copied, Counted, Entry, Executed, Finding, KernelCounts, Message, ModuleKind,
     OnBehalf, Operation, Process, Requests, Trace, Transfers,
 };
 use super::verdict::percent;
@@ -74,18 +74,19 @@ fn through_kernel(
     let mut steps = vec![Step {
         arrow: match is_af_alg {
             true => crossings(counts, who),
-            false => Vec::new(),
+            false => makers(rows),
         },
         to: vec![entry_name(entry).to_owned()],
     }];
-    let drivers: Vec<String> = rows.iter().map(|row| driver(row)).collect();
-    if !drivers.is_empty() {
+    if !rows.is_empty() {
         let mut arrow = Vec::new();
         if is_af_alg {
             arrow.push(copies("in", of(Copied::In)));
             arrow.extend(copying(trace, who));
             arrow.extend(encrypting(trace, who));
         }
+        let (made, drivers) = made(rows);
+        arrow.extend(made);
         steps.push(Step { arrow, to: drivers });
     }
     if is_af_alg {
@@ -259,17 +260,58 @@ fn copies(way: &str, (calls, bytes): (u64, u64)) -> String {
     }
 }
 
-fn driver(row: &Requests) -> String {
-    format!(
-        "{} {} {} requests, {} bytes",
-        row.driver,
-        match row.operation {
-            Operation::Encrypt => "encrypts",
-            Operation::Decrypt => "decrypts",
-            Operation::Hash => "hashes",
-        },
-        grouped(row.calls),
-        grouped(row.bytes)
+/// Calls and bytes of the rows that have the same key.
+fn sums<'r, Key: Ord>(
+    rows: &[&'r Requests],
+    key: impl Fn(&'r Requests) -> Key,
+) -> BTreeMap<Key, (u64, u64)> {
+    let mut sums: BTreeMap<Key, (u64, u64)> = BTreeMap::new();
+    for &row in rows {
+        let (calls, bytes) = sums.entry(key(row)).or_default();
+        *calls = calls.saturating_add(row.calls);
+        *bytes = bytes.saturating_add(row.bytes);
+    }
+    sums
+}
+
+/// The functions that make requests, with how many.
+fn makers(rows: &[&Requests]) -> Vec<String> {
+    let sums = sums(rows, |row| row.caller.as_ref().map(caller));
+    let sums = sums.into_iter();
+    sums.map(|(maker, (calls, bytes))| {
+        let maker = maker.unwrap_or_else(|| "?".to_owned());
+        let (calls, bytes) = (grouped(calls), grouped(bytes));
+        format!("{maker}: {calls} requests, {bytes} bytes")
+    })
+    .collect()
+}
+
+/// "crypt_convert [dm_crypt]".
+pub fn caller(caller: &Caller) -> String {
+    format!("{} [{}]", caller.function, caller.module)
+}
+
+/// How many requests go to the drivers, and the drivers.
+fn made(rows: &[&Requests]) -> (Vec<String>, Vec<String>) {
+    let drivers: BTreeSet<&str> = rows.iter().map(|row| row.driver.as_str()).collect();
+    let sums = sums(rows, |row| (row.driver.as_str(), row.operation));
+    let sums = sums.into_iter();
+    let made = sums.map(|((driver, operation), (calls, bytes))| {
+        let to = match drivers.len() {
+            1 => String::new(),
+            _ => format!(" by {driver}"),
+        };
+        let what = match operation {
+            Operation::Encrypt => "encrypt",
+            Operation::Decrypt => "decrypt",
+            Operation::Hash => "hash",
+        };
+        let (calls, bytes) = (grouped(calls), grouped(bytes));
+        format!("{calls} requests to {what}{to}, {bytes} bytes")
+    });
+    (
+        made.collect(),
+        drivers.into_iter().map(str::to_owned).collect(),
     )
 }
 
@@ -517,8 +559,9 @@ mod tests {
                 "AF_ALG",
                 "│  11 copies in, 1,600 bytes",
                 "│  copying: 14 % of its kernel time (60 of 430 samples)",
+                "│  10 requests to encrypt, 1,600 bytes",
                 "▼",
-                "outer encrypts 10 requests, 1,600 bytes",
+                "outer",
                 "│  no copy out",
                 "▼",
                 "name (7)",
@@ -608,24 +651,54 @@ mod tests {
         assert!(svg(&[]).contains("No request was made"));
     }
 
+    /// Rows of one driver are one line, whoever calls it; with several drivers, each line has the
+    /// name of its own.
     #[test]
     fn the_flow_of_a_kernel_thread() {
-        let thread = who(Context::KernelThread, 9);
-        let counts = KernelCounts {
-            drivers: None,
-            requests: vec![request(thread, Entry::DmCrypt, "xts", false)],
-            messages: Vec::new(),
-            copies: Vec::new(),
-            troubles: Vec::new(),
+        let thread = || who(Context::KernelThread, 9);
+        let row = |function: Option<&str>, operation, driver: &str| Requests {
+            operation,
+            caller: function.map(|function| Caller {
+                function: function.to_owned(),
+                module: "dm_crypt".to_owned(),
+            }),
+            ..request(thread(), Entry::DmCrypt, driver, false)
         };
-        let flows = flows(&traced(counts));
-        assert_eq!(flows[0].kernel.first, "[name] (9)");
-        assert_eq!(flows[0].kernel.steps.len(), 2);
-        assert_eq!(flows[0].kernel.steps[0].to, ["dm-crypt"]);
-        assert!(flows[0]
-            .kernel
-            .steps
-            .iter()
-            .all(|step| step.arrow.is_empty()));
+        let arrows = |requests: Vec<Requests>| {
+            let counts = KernelCounts {
+                drivers: None,
+                requests,
+                messages: Vec::new(),
+                copies: Vec::new(),
+                troubles: Vec::new(),
+            };
+            let mut flows = flows(&traced(counts));
+            assert_eq!(flows.len(), 1);
+            let Chain { first, steps } = flows.remove(0).kernel;
+            assert_eq!(first, "[name] (9)");
+            assert_eq!(
+                (steps.len(), &steps[0].to),
+                (2, &vec!["dm-crypt".to_owned()])
+            );
+            let [first, second] = <[Step; 2]>::try_from(steps).ok().unwrap();
+            (first.arrow, second.arrow, second.to)
+        };
+        let (makers, made, drivers) = arrows(vec![
+            row(Some("crypt_convert"), Operation::Encrypt, "xts"),
+            row(None, Operation::Encrypt, "xts"),
+            row(Some("crypt_convert"), Operation::Decrypt, "xts"),
+        ]);
+        let convert = "crypt_convert [dm_crypt]: 20 requests, 3,200 bytes";
+        assert_eq!(makers, ["?: 10 requests, 1,600 bytes", convert]);
+        let encrypt = "20 requests to encrypt, 3,200 bytes";
+        assert_eq!(made, [encrypt, "10 requests to decrypt, 1,600 bytes"]);
+        assert_eq!(drivers, ["xts"]);
+        let (_, made, drivers) = arrows(vec![
+            row(None, Operation::Encrypt, "xts"),
+            row(None, Operation::Hash, "cmac"),
+        ]);
+        let hash = "10 requests to hash by cmac, 1,600 bytes";
+        assert_eq!(made, [hash, "10 requests to encrypt by xts, 1,600 bytes"]);
+        assert_eq!(drivers, ["cmac", "xts"]);
     }
 }

@@ -363,9 +363,7 @@ fn requests(counts: &KernelCounts) -> Table {
             grouped(row.calls),
             grouped(row.bytes),
             sizes(&row.sizes, row.calls),
-            row.caller.as_ref().map_or("?".to_owned(), |caller| {
-                format!("{} [{}]", caller.function, caller.module)
-            }),
+            row.caller.as_ref().map_or("?".to_owned(), flow::caller),
         ]);
     }
     table
