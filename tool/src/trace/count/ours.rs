@@ -5,7 +5,7 @@
 use super::super::result::Executed;
 use crate::counters::running::{find, Found};
 use crate::counters::{memory, Counters};
-use crate::inventory::processes::variable;
+use crate::inventory::processes::{self, value};
 use crate::root::Root;
 use crate::trace::is_alive;
 use std::collections::{BTreeSet, HashMap};
@@ -66,9 +66,10 @@ impl Ours {
     pub fn of(pids: impl IntoIterator<Item = u32>) -> Ours {
         let mut ours = Ours::default();
         // A command that is traced inherits the counters of this process.
-        ours.known(std::process::id(), true);
+        let own = environment(std::process::id()).unwrap_or_default();
+        ours.known(&own, true);
         for pid in pids {
-            ours.look(pid, true);
+            ours.look(pid, environment(pid).ok().as_deref(), true);
         }
         ours
     }
@@ -110,16 +111,19 @@ impl Ours {
     /// A process has started, or has executed a program. Counters that were not known before were
     /// created since the trace began.
     pub fn started(&mut self, pid: u32) {
+        self.seen(pid, environment(pid).ok());
+    }
+
+    /// A process has this environment; None if it cannot be read. It is read once: what is empty
+    /// now may not be a moment later.
+    fn seen(&mut self, pid: u32, environment: Option<Vec<u8>>) {
         self.unread.remove(&pid);
-        if self.look(pid, false) {
+        if self.look(pid, environment.as_deref(), false) {
             return;
         }
         if !is_alive(pid) {
             self.inherit(pid);
-        } else if Root::machine()
-            .bytes(environment(pid))
-            .is_ok_and(|all| all.is_empty())
-        {
+        } else if environment.is_some_and(|all| all.is_empty()) {
             if self.unread.len() >= MOST_PARENTS {
                 self.unread.clear();
             }
@@ -162,17 +166,17 @@ impl Ours {
         Some(())
     }
 
-    fn look(&mut self, pid: u32, has_counted: bool) -> bool {
-        let index = self.known(pid, has_counted);
+    fn look(&mut self, pid: u32, environment: Option<&[u8]>, has_counted: bool) -> bool {
+        let index = environment.and_then(|all| self.known(all, has_counted));
         if let Some(index) = index {
             self.memories[index].pids.insert(pid);
         }
         index.is_some()
     }
 
-    /// The counters that a process names in its environment.
-    fn known(&mut self, pid: u32, has_counted: bool) -> Option<usize> {
-        let path = variable(&Root::machine(), pid, memory::VARIABLE)?;
+    /// The counters that an environment names.
+    fn known(&mut self, environment: &[u8], has_counted: bool) -> Option<usize> {
+        let path = value(environment, memory::VARIABLE)?;
         self.at(&path, has_counted)
     }
 
@@ -242,8 +246,8 @@ impl Ours {
     }
 }
 
-fn environment(pid: u32) -> String {
-    format!("/proc/{pid}/environ")
+fn environment(pid: u32) -> std::io::Result<Vec<u8>> {
+    processes::environment(&Root::machine(), pid)
 }
 
 /// The most bytes first.
@@ -257,9 +261,8 @@ pub fn sort(rows: &mut [Executed]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::memory::{Memory, VARIABLE};
-    use std::io::Write;
-    use std::process::{Command, Stdio};
+    use crate::counters::memory::Memory;
+    use std::process::Command;
 
     /// A process that has ended.
     fn ended() -> u32 {
@@ -301,30 +304,15 @@ mod tests {
     #[test]
     fn an_environment_that_was_empty_is_read_again() {
         let memory = Memory::new().unwrap();
-        let mut path = Command::new("sh");
-        memory.pass_to(&mut path);
-        let script = "read go; export TENROUNDS_COUNTERS=\"$0\"; exec sleep 60";
-        let value = path
-            .get_envs()
-            .find_map(|(name, value)| (name == VARIABLE).then_some(value?));
-        let mut child = Command::new("env")
-            .args(["-i", "sh", "-c", script])
-            .arg(value.unwrap())
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut sleep = Command::new("sleep");
+        memory.pass_to(&mut sleep);
+        let mut child = sleep.arg("60").spawn().unwrap();
         let pid = child.id();
-        let all = || Root::machine().bytes(environment(pid)).unwrap();
-        let name = || std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();
-        while name() != "sh\n" || !all().is_empty() {
-            std::thread::yield_now();
-        }
         let mut ours = Ours::default();
-        ours.started(pid);
-        ours.mapped(pid);
+        ours.seen(pid, Some(Vec::new()));
         assert!(ours.is_empty());
-        child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
-        while all().is_empty() {
+        // Until the program is there, spawn() may have returned, and the environment is empty.
+        while environment(pid).unwrap().is_empty() {
             std::thread::yield_now();
         }
         ours.mapped(pid);
