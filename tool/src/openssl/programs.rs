@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+/// So long an `openssl` may take to tell its version.
+const LIMIT: Duration = Duration::from_secs(20);
+
 /// One `openssl` command.
 #[derive(Debug, Clone, Serialize)]
 pub struct Program {
@@ -152,7 +155,11 @@ fn ask(program: &Path) -> Result<(String, PathBuf), String> {
     let mut command = Command::new(program);
     command.args(["version", "-v", "-d"]);
     command.env("OPENSSL_CONF", "/dev/null");
-    let output = limited::run(command, b"", Duration::from_secs(5))?;
+    let output = limited::run(command, b"", LIMIT).map_err(|why| {
+        let program = format!("{}: ", program.display());
+        let why = why.strip_prefix(&program).unwrap_or(&why);
+        format!("cannot tell its version: {why}")
+    })?;
     if !output.success {
         return Err(format!("'openssl version -v -d' failed: {}", output.said()));
     }

@@ -119,8 +119,14 @@ fn several_installations_and_some_that_do_not_count() {
         "/opt/other/ssl",
         "exit 1",
     );
-    machine.script("/opt/fails/bin/openssl", "", "", "");
-    machine.write("/opt/fails/bin/openssl", "#!/bin/sh\necho no >&2\nexit 3\n");
+    for (path, content) in [
+        ("/opt/fails/bin/openssl", "#!/bin/sh\necho no >&2\nexit 3\n"),
+        ("/opt/damaged/bin/openssl", "\x7fELF and no more"),
+    ] {
+        // Executable.
+        machine.script(path, "", "", "");
+        fs::write(machine.at(path), content).unwrap();
+    }
     let before = machine.tree();
     let done = machine.enable().ok();
     let old = "is OpenSSL 1.1.1w  11 Sep 2023, which knows no providers";
@@ -130,7 +136,8 @@ fn several_installations_and_some_that_do_not_count() {
             "opt/newer/ssl/openssl.cnf",
             old,
             "is 'LibreSSL 3.8.2', not OpenSSL",
-            "opt/fails",
+            "opt/fails/bin/openssl 'openssl version -v -d' failed: no",
+            "opt/damaged/bin/openssl cannot tell its version: Exec format error",
         ],
     );
     let document = valid(
@@ -147,7 +154,7 @@ fn several_installations_and_some_that_do_not_count() {
         2,
         "both read one file"
     );
-    assert_eq!(document.list("/enable/passed_over").len(), 3);
+    assert_eq!(document.list("/enable/passed_over").len(), 4);
     machine.disable().ok();
     assert_eq!(machine.tree(), before);
 }
