@@ -21,8 +21,8 @@
  * (docs/tuning/multibuffer.md).
  *
  * As in serial.h, no XOR lies on the chain. The last round's key includes the first round key and
- * the next plaintext block, or in CFB the current one. An XOR beside the chain removes both from
- * the output. In CFB it leaves the plaintext, which CFB XORs into the output anyway.
+ * the next plaintext block, or in CFB the current one. An XOR for which no round waits removes both
+ * from the output. In CFB it leaves the plaintext, which CFB XORs into the output anyway.
  */
 #ifndef TR_SIMD_MULTIBUFFER_LINES_H
 #define TR_SIMD_MULTIBUFFER_LINES_H

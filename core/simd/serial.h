@@ -8,8 +8,8 @@
  * No XOR is on the chain, because the last round of a block also does the first XOR of the next
  * block. Let F be the operand of that XOR, and let K[0] and K[N] be the first and the last round
  * key. The last round takes K[N] ^ F as its key. Its result s is the state of the next block after
- * that XOR. The code computes the output from s beside the chain. P, C and O are the plaintext,
- * ciphertext and output blocks of SP 800-38A:
+ * that XOR. The code computes the output from s, and no later block waits for this. P, C and O are
+ * the plaintext, ciphertext and output blocks of SP 800-38A:
  *
  *     CBC   F = K[0] ^ P[i+1]     C[i] = s ^ F
  *     CFB   F = K[0] ^ P[i]       C[i] = s ^ K[0]
