@@ -111,7 +111,7 @@ int main(int argc, char **argv)
         tcp(ends);
     else
         udp(ends, argv[4], argv[5], argv[6]);
-    const struct timeval limit = {.tv_sec = 20};
+    const struct timeval limit = {.tv_sec = 120};
     need(setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0, "SO_RCVTIMEO");
     const long count = strtol(argv[3], NULL, 10);
     for (long n = 0; n < count; n++) {
