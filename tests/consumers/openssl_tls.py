@@ -18,8 +18,8 @@ PSK = "000102030405060708090a0b0c0d0e0f"
 
 
 def lines(size, seed):
-    """Returns text in which no line begins with one of s_client's command letters."""
-    text = "".join(f"{i * 2654435761 + seed:060x}\n" for i in range(size // 61 + 1))
+    """Returns text without the command letters of s_client and s_server, at which a read() may begin."""
+    text = "".join(f"{i * 2654435761 + seed:060d}\n" for i in range(size // 61 + 1))
     return text[:size].encode()
 
 
