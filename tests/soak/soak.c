@@ -206,8 +206,8 @@ static long entries(const char *path)
 }
 
 /* Waits until no message is being processed. The kernel counts what is resident when smaps_rollup
- * is read. The number in statm can be wrong by 32 pages or more for each processor (lib/percpu_counter.c
- * in Linux). */
+ * is read. The number in statm can be wrong by 32 pages or more for each processor
+ * (lib/percpu_counter.c in Linux). */
 static struct usage usage_now(void)
 {
     pthread_rwlock_wrlock(&in_message);
