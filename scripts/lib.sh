@@ -46,6 +46,19 @@ quietly() {
     }
 }
 
+# retried COMMAND...: runs a command that downloads, and repeats it if it fails, because a network or
+# a server may fail for a moment.
+retried() {
+    for retried_pause in 5 15 30; do
+        "$@" && return
+        say "'$1' failed; once more in $retried_pause seconds"
+        sleep "$retried_pause"
+    done
+    "$@"
+}
+# How often apt repeats a download, with growing pauses.
+apt_retries=Acquire::Retries=8
+
 # step NAME COMMAND...: runs a test, and prints the result, and the time if it took long. Counts
 # failures in $failed. $work/log has the output.
 failed=0
@@ -94,7 +107,7 @@ own_apt() {
     shift 2
     [ ! -e "$work/sources.list" ] || set -- -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=- "$@"
     "$apt_tool" -qq -o APT::Architecture="$apt_arch" -o APT::Architectures="$apt_arch" \
-        -o APT::Sandbox::User="$(id -un)" -o Dir::State::lists="$work/lists" \
+        -o APT::Sandbox::User="$(id -un)" -o "$apt_retries" -o Dir::State::lists="$work/lists" \
         -o Dir::State::status=/dev/null -o Dir::Cache="$work" "$@"
 }
 # own_sources SUITE...: makes own_apt use these suites of Debian, from the mirror of Debian 12.
@@ -130,13 +143,16 @@ own_packages() {
     done
 }
 
+bootstrap() { # NAME,NAME...
+    rm -rf "$work/base"
+    "$root/scripts/progress" "$work/debootstrap.log" debootstrap --variant=minbase --include="$1" bookworm "$work/base"
+}
 # bare_debian TAR NAME,NAME...: makes a minimal Debian 12 with these packages, if there is none yet.
 bare_debian() {
     [ ! -e "$1" ] || return 0
     mkdir -p "$cache"
     say 'downloading a minimal Debian 12'
-    quietly "$work/debootstrap.log" \
-        debootstrap --variant=minbase --include="$2" bookworm "$work/base"
+    retried bootstrap "$2" || exit 1
     # Debian's installer writes three package sources, debootstrap one.
     sed -i 's|^deb \([^ ]*\) bookworm main$|&\ndeb \1 bookworm-updates main\ndeb \1-security bookworm-security main|' \
         "$work/base/etc/apt/sources.list"

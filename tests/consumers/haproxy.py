@@ -17,9 +17,9 @@ global
     ssl-default-bind-options no-tls-tickets
 defaults
     mode http
-    timeout client 30s
-    timeout connect 30s
-    timeout server 30s
+    timeout client 300s
+    timeout connect 300s
+    timeout server 300s
 frontend tls
     bind 127.0.0.1:{port} ssl crt {directory}/both.pem alpn {alpn} {version}
     http-request return status 200 content-type text/plain file {directory}/page-{size}

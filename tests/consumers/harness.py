@@ -12,6 +12,7 @@ import atexit
 import json
 import os
 import pwd
+import random
 import re
 import shutil
 import signal
@@ -26,6 +27,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 DIST = os.path.abspath(os.environ.get("TENROUNDS_DIST", os.path.join(ROOT, "build", "dist")))
 MUST_RUN = "TENROUNDS_MUST_RUN" in os.environ
 SKIPPED = 77  # the exit status for a skip, as in automake and Meson
+# The time limits are for an idle machine. On a loaded one a test may take a multiple of them.
+PATIENCE = 1 if "--measure" in sys.argv else 5
+# Where free_port() looks: below the ports that Linux gives to clients, of which one may take a
+# port before the server does.
+PORTS = range(15000, 32000)
 
 # The bulk operations that show that a mode ran. GCM and CCM can be composed of other operations.
 OPERATIONS = {
@@ -51,10 +57,16 @@ def check(good, why):
 
 
 def free_port():
-    """Returns an unused loopback port, for TCP and UDP."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Returns an unused port, for TCP and UDP."""
+    while True:
+        port = random.choice(PORTS)
+        with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+            try:
+                tcp.bind(("", port))
+                udp.bind(("", port))
+                return port
+            except OSError:
+                pass
 
 
 def find(program):
@@ -70,10 +82,10 @@ class Process(subprocess.Popen):
         if self.poll() is None:
             os.kill(self.pid, how)
         try:
-            return self.wait(limit)
+            return self.wait(limit * PATIENCE)
         except subprocess.TimeoutExpired:
             self.kill_all()
-            raise Failed(f"{self.args} did not end within {limit} seconds of signal {int(how)}")
+            raise Failed(f"{self.args} did not end within {limit * PATIENCE} seconds of signal {int(how)}")
 
     def kill_all(self):
         try:
@@ -85,8 +97,8 @@ class Process(subprocess.Popen):
 
 class Consumer:
     def __init__(self, name, limit, needs):
-        """limit: seconds; needs: the distribution's programs, with the package of each."""
-        self.name, self.limit = name, limit
+        """limit: seconds, PATIENCE times; needs: the distribution's programs, with the package of each."""
+        self.name, self.limit = name, limit * PATIENCE
         self.results = self.failures = 0
         self.processes, self.counts = [], []
         self.directory = tempfile.mkdtemp(prefix=f"tenrounds-{name}-")
@@ -94,7 +106,7 @@ class Consumer:
         signal.signal(signal.SIGALRM, self.too_long)
         for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(ending, lambda number, frame: sys.exit(128 + number))
-        signal.alarm(limit)
+        signal.alarm(self.limit)
         self.program = {program: find(program) for program in needs}
         missing = [f"{program} (package {needs[program]})" for program in needs if not self.program[program]]
         if missing:
@@ -214,10 +226,10 @@ class Consumer:
         process = self.start(side, argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, **how)
         try:
-            out, err = process.communicate(given, limit)
+            out, err = process.communicate(given, limit * PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill_all()
-            raise Failed(f"{side} {argv} did not end within {limit} seconds")
+            raise Failed(f"{side} {argv} did not end within {limit * PATIENCE} seconds")
         if process.returncode not in good:
             raise Failed(f"{side}: {' '.join(map(str, argv))}\nstatus {process.returncode}\n"
                          f"{(out[-2000:] + err[-4000:]).decode(errors='replace')}")
@@ -225,14 +237,15 @@ class Consumer:
 
     def until(self, condition, what, limit=20, of=None):
         """Waits until a condition is true; `of` is the process that must stay alive meanwhile."""
-        end = time.monotonic() + limit
+        end = time.monotonic() + limit * PATIENCE
         while time.monotonic() < end:
+            ended = of is not None and of.poll() is not None
             if condition():
                 return
-            if of is not None and of.poll() is not None:
+            if ended:
                 raise Failed(f"{of.args} ended with status {of.returncode}, before {what}")
             time.sleep(0.02)
-        raise Failed(f"no {what} within {limit} seconds")
+        raise Failed(f"no {what} within {limit * PATIENCE} seconds")
 
     def listening(self, port, process):
         """Waits until a process listens on a loopback TCP port, without connecting to it."""
@@ -246,6 +259,13 @@ class Consumer:
                             return True
             return False
         self.until(there, f"listening on port {port}", of=process)
+
+    def accepting(self, path, process):
+        """Waits until a process accepts connections on a Unix socket. Its file appears earlier."""
+        def connected():
+            with socket.socket(socket.AF_UNIX) as s:
+                return s.connect_ex(path) == 0
+        self.until(connected, f"a connection to {path}", of=process)
 
     def certificates(self, kinds=("rsa",)):
         """Makes kind.pem and kind.key for this result, for localhost and 127.0.0.1."""

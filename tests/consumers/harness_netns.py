@@ -6,7 +6,7 @@ import atexit
 import os
 import subprocess
 
-from harness import check
+from harness import PATIENCE, check
 
 HERE, THERE = "10.9.0.1", "10.9.0.2"
 OUTER = "10.8.0.1", "10.8.0.2"
@@ -62,6 +62,6 @@ def send(consumer, pair, size):
     receiver = consumer.start("plain", within(pair[1], "python3", "-c", RECEIVER, THERE), stdout=subprocess.PIPE)
     receiver.stdout.readline()
     consumer.run("plain", within(pair[0], "python3", "-c", SENDER, THERE, size), limit=120)
-    received = int(receiver.communicate(timeout=60)[0])
+    received = int(receiver.communicate(timeout=60 * PATIENCE)[0])
     check(received == size, f"{received} bytes arrived")
     return received

@@ -6,7 +6,7 @@ crashes and s_server loses the user's name, because their callbacks get dangling
 import re
 import subprocess
 
-from harness import Consumer, check, free_port
+from harness import PATIENCE, Consumer, check, free_port
 
 consumer = Consumer("libssl-srp", limit=300, needs={"python3": "python3", "openssl": "openssl"})
 SIDES = (("plain", "plain"), ("ours", "ours"), ("ours", "plain"), ("plain", "ours"))
@@ -93,8 +93,8 @@ def connect(server_side, client_side, name, kind, etm, password):
     consumer.listening(port, server)
     client = consumer.start(client_side, ["python3", "peer.py", "client", *words, password, SIZE],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    got, by_client = client.communicate(consumer.read("message"), 30)
-    _, by_server = server.communicate(timeout=30)
+    got, by_client = client.communicate(consumer.read("message"), 30 * PATIENCE)
+    _, by_server = server.communicate(timeout=30 * PATIENCE)
     return client.returncode, got, [by_client.decode(), by_server.decode()]
 
 

@@ -7,7 +7,7 @@ import getpass
 import os
 from subprocess import DEVNULL, PIPE
 
-from harness import Consumer, check, free_port
+from harness import PATIENCE, Consumer, check, free_port
 from harness_gains import MEASURING, Command, Gain, Server
 
 consumer = Consumer("openssh", limit=1900 if MEASURING else 300, needs={
@@ -63,7 +63,7 @@ def transfer(server_side, client_side, cipher, rekey):
     client = consumer.start(client_side, ["ssh", "-F", "none", *options, f"{USER}@127.0.0.1", "cat"], stdin=PIPE,
                             stdout=PIPE, stderr=open(consumer.path("ssh.err"), "wb"))
     try:
-        answer, _ = client.communicate(message, 60)
+        answer, _ = client.communicate(message, 60 * PATIENCE)
     finally:
         server.stop()
     said = consumer.read("ssh.err").decode(errors="replace")

@@ -115,7 +115,7 @@ def remote(token, *key):
     socket = consumer.path(f"socket-{token}")
     server = consumer.start("ours", ["/usr/libexec/p11-kit/p11-kit-server", "--foreground", "--provider",
                                      consumer.module, "--name", socket, f"pkcs11:token={token}"], stdout=subprocess.DEVNULL)
-    consumer.until(lambda: os.path.exists(socket), "a socket of p11-kit server", of=server)
+    consumer.accepting(socket, server)
     environment = dict(consumer.environment, P11_KIT_SERVER_ADDRESS=f"unix:path={socket}")
     consumer.token(consumer.run("plain", ["pkcs11-tool", "--module", client, "--list-slots"], env=environment))
     sealed = consumer.run("plain", [sys.executable, "remote.py", client, *key], env=environment)

@@ -61,7 +61,7 @@ def endpoint(side, namespace, outer, inner, esp):
     process = consumer.start(side, within(namespace, consumer.program["charon-systemd"]), stdin=DEVNULL, stdout=DEVNULL,
                              stderr=open(consumer.path(f"{namespace}.log"), "wb"),
                              env={**consumer.environment, "STRONGSWAN_CONF": settings})
-    consumer.until(lambda: os.path.exists(socket), "charon's socket", of=process)
+    consumer.accepting(socket, process)
     control(namespace, "--load-all", "--file", connection)
     return process
 

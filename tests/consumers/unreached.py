@@ -6,7 +6,7 @@ libcrypto that reads no configuration, as bundles may have, is not reached."""
 
 from subprocess import PIPE
 
-from harness import Consumer, check
+from harness import PATIENCE, Consumer, check
 
 consumer = Consumer("unreached", limit=120, needs={"cc": "gcc", "openssl": "openssl"})
 PROGRAM = r"""
@@ -36,7 +36,7 @@ def encrypts(name, *words):
     out, err = {}, {}
     for side in ("plain", "ours"):
         process = consumer.start(side, [consumer.path(name), *words], stdout=PIPE, stderr=PIPE)
-        out[side], err[side] = process.communicate(timeout=60)
+        out[side], err[side] = process.communicate(timeout=60 * PATIENCE)
         check(process.returncode == 0, f"{side}: status {process.returncode}: {err[side].decode()}")
     check(out["plain"] == out["ours"] and len(out["ours"]) == 4096, "other bytes than without us")
     return err["ours"].decode(), consumer.executed(("ctr",))

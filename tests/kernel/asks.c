@@ -118,7 +118,7 @@ int main(int argc, char **argv)
         udp(ends, argv[4], argv[5], argv[6]);
     else
         tcp(ends, is_tls13 ? TLS_1_3_VERSION : TLS_1_2_VERSION);
-    const struct timeval limit = {.tv_sec = 60};
+    const struct timeval limit = {.tv_sec = 120};
     need(setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0, "SO_RCVTIMEO");
     for (long n = strtol(argv[3], NULL, 10); n > 0; n--) {
         const size_t len = 1 + (is_udp ? random32() % MOST_UDP : random_length(RECORD));

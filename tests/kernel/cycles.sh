@@ -15,7 +15,7 @@ echo >/proc/sys/kernel/modprobe
 # use. Until slabinfo is read, only builtins of the shell run, which allocate nothing. The text
 # written to sysfs is long, so that the kernel's copy of it comes from no small cache.
 long=$(printf '1%3000s' '')
-slabs() {
+slabs_now() {
     for cache in /sys/kernel/slab/kmalloc-*/shrink; do
         echo "$long" >"$cache"
     done
@@ -25,7 +25,16 @@ slabs() {
         esac
     done </proc/slabinfo
 }
+# Prints the least of several readings: another task may fill a per-CPU slab before one of them.
+slabs() {
+    for _ in 1 2 3 4 5 6; do
+        slabs_now
+        usleep 100000
+    done | awk '!($1 in least) || $2 < least[$1] { least[$1] = $2; size[$1] = $3 }
+        END { for (cache in least) print cache, least[cache], size[cache] }'
+}
 mappings() { wc -l </proc/vmallocinfo; }
+percpu_is_flat() { [ "$(percpu)" -le $((percpu_before + (all - 100) / 3)) ]; }
 percpu() { sed -n 's/^Percpu: *\([0-9]*\).*/\1/p' /proc/meminfo; }
 
 cycles() { # HOW MANY
@@ -71,7 +80,9 @@ echo "# largest growth: $(awk 'NR == FNR { had[$1] = $2; next } { print $2 - had
     sort -rn | head -n 4 | tr '\n' ';')"
 same 'no slab cache has grown beyond its limit of at most 4/5 of an object per cycle' "$grown" ''
 check "no mappings are leaked ($mappings_before before, $(mappings) after)" [ "$(mappings)" -le $((mappings_before + (all - 100) / 3)) ]
-check "no per-CPU memory is leaked ($percpu_before KiB before, $(percpu) KiB after)" [ "$(percpu)" -le $((percpu_before + (all - 100) / 3)) ]
+# The kernel keeps some pages more for the next allocations, and returns them later.
+eventually percpu_is_flat
+check "no per-CPU memory is leaked ($percpu_before KiB before, $(percpu) KiB after)" percpu_is_flat
 load
 check 'the module encrypts after all cycles' $bin/alg encrypt skcipher "$(driver xts)" 65536 10
 unload

@@ -59,17 +59,13 @@ packets() { # namespace
     $ip -n "$1" -s xfrm state | sed -n 's/.* \([0-9]*\)(packets).*/\1/p' | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
+listens() { $ip netns exec "$1" netstat -ltn | grep -q :7000; }
 # Sends a file by TCP from the first namespace to the second and compares it.
 send_file() { # namespace file namespace address
     $ip netns exec "$3" nc -l -p 7000 -e sh -c 'cat >/tmp/arrived' &
     receiver=$!
-    tries=0
-    until $ip netns exec "$3" netstat -ltn | grep -q :7000; do
-        tries=$((tries + 1))
-        [ $tries -lt 500 ] || fail "$3 does not listen on port 7000"
-        usleep 20000
-    done
-    timeout 30 $ip netns exec "$1" nc -w 10 "$4" 7000 <"$2" || {
+    eventually listens "$3" || fail "$3 does not listen on port 7000"
+    timeout 120 $ip netns exec "$1" nc -w 60 "$4" 7000 <"$2" || {
         kill $receiver
         fail "cannot send from $1"
     }
@@ -95,7 +91,7 @@ tunnel() ( # whose-west whose-east ALGORITHM
     send_file west /tmp/first east 10.2.0.1
     send_file east /tmp/second west 10.1.0.1
     for length in 0 1 15 16 17 1300 4000; do
-        $ip netns exec west ping -c 1 -W 5 -s $length -I 10.1.0.1 10.2.0.1 >/dev/null || fail "no answer to a ping of $length bytes"
+        $ip netns exec west ping -c 1 -W 60 -s $length -I 10.1.0.1 10.2.0.1 >/dev/null || fail "no answer to a ping of $length bytes"
     done
     expected=0
     for space in west east; do

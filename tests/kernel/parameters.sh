@@ -153,15 +153,12 @@ for a in xts:skcipher gcm:aead; do
     d=$(driver "${a%:*}")
     $bin/alg hold "${a#*:}" "$d" >/tmp/hold &
     holder=$!
-    for _ in $(seq 50); do
-        grep -q open /tmp/hold && break
-        sleep 0.1
-    done
+    eventually test -s /tmp/hold
     same "$d is open" "$(cat /tmp/hold)" open
     refused "the module is not unloaded while $d is open" rmmod tenrounds
     same "$d is still registered and self-tested" "$(crypto "$d" selftest)" passed
     kill $holder
     wait $holder 2>/dev/null
 done
-check 'the module unloads after its last user' rmmod tenrounds
+check 'the module unloads after its last user' unload
 refused 'no driver and no module is left' grep -q tenrounds /proc/crypto /proc/modules

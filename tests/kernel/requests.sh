@@ -103,17 +103,12 @@ check 'the module unloads' unload
 
 # ---- Nothing stays ----
 
+probes_are() { [ "$(probes)" = "$1" ]; }
 probes() { grep -c -E 'crypto_|shash_|__check_object_size|security_socket' /sys/kernel/debug/kprobes/list; }
-tenrounds trace --kernel --all --seconds 60 >/tmp/killed 2>&1 &
-for _ in $(seq 100); do
-    [ "$(probes)" = 13 ] && break
-    sleep 0.1
-done
+tenrounds trace --kernel --all --seconds 600 >/tmp/killed 2>&1 &
+eventually probes_are 13
 same 'there are 13 probes' "$(probes)" 13
 kill -9 $!
 wait $!
-for _ in $(seq 50); do
-    [ "$(probes)" = 0 ] && break
-    sleep 0.1
-done
+eventually probes_are 0
 same 'no probe stays when the trace is killed' "$(probes)" 0

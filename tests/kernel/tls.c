@@ -133,7 +133,7 @@ static void connection(int ends[2])
     if (ends[1] < 0)
         fatal("accept");
     close(listener);
-    struct timeval limit = {.tv_sec = 20};
+    struct timeval limit = {.tv_sec = 120};
     for (int i = 0; i < 2; i++)
         if (setsockopt(ends[i], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
             setsockopt(ends[i], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0)

@@ -57,6 +57,6 @@ cat >/tmp/copy.sh <<'END'
 while :; do dd if=/tmp/file of=/dev/null bs=1M; done
 END
 rm /tmp/trace.json
-tenrounds trace --seconds 3 --json --output /tmp/trace.json -- timeout 2 sh /tmp/copy.sh
+tenrounds trace --seconds 6 --json --output /tmp/trace.json -- timeout 5 sh /tmp/copy.sh
 check 'the trace of a command is written' grep -q '"command": "trace"' /tmp/trace.json
 check 'samples in functions that copy are counted' test "$(number kernel_copies)" -gt 0

@@ -483,6 +483,12 @@ static bool alone(const struct evp_side *side)
     return good;
 }
 
+/* Whether enough tags of each kind were compared. Few are, in the given time, on a busy machine. */
+static bool enough(unsigned f)
+{
+    return tags[f][0] > 100 && tags[f][1] > 100;
+}
+
 int main(int argc, char **argv)
 {
     const time_t seconds = argc > 1 ? atoi(argv[1]) : 5;
@@ -508,9 +514,9 @@ int main(int argc, char **argv)
                 good[f] = sequence(&families[f], &random);
             count[f] += good[f];
         }
-    } while (time(NULL) < end);
+    } while (time(NULL) < end || (good[0] && !enough(0)) || (good[1] && !enough(1)));
     for (unsigned f = 0; f < FAMILIES; f++)
-        tap_ok(good[f] && tags[f][0] > 100 && tags[f][1] > 100,
+        tap_ok(good[f] && enough(f),
                "%s: %u sequences match; %lu tags with AES, %lu tags with other ciphers",
                families[f].mac, count[f], tags[f][1], tags[f][0]);
     OSSL_PROVIDER_unload(also);

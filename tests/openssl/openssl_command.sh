@@ -140,7 +140,7 @@ awk 'BEGIN { for (i = 1000; i < 3000; i++) { s = i; for (j = 4; j > 0; j--) s = 
 # Waits until the server has returned all lines.
 echoed() {
     tries=0
-    until cmp -s "$dir/lines" "$dir/echo" || [ $((tries += 1)) -gt 200 ]; do
+    until cmp -s "$dir/lines" "$dir/echo" || [ $((tries += 1)) -gt 600 ]; do
         sleep 0.1
     done
 }

@@ -115,7 +115,7 @@ executed() {
 
 # port_of FILE: prints the port of an s_server that was started with port 0 and writes to FILE.
 port_of() {
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+    for _ in $(seq 600); do
         port=$(sed -n 's/^ACCEPT.*:\([0-9]*\)$/\1/p' "$1")
         [ -z "$port" ] || break
         sleep 0.1

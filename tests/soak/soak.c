@@ -2,9 +2,9 @@
 /*
  * Puts one host under random load: soak HOST SECONDS [THREADS]. Each message is compared with the
  * default provider's. At the end, the counters must be exactly what the messages add up to. The
- * first fifth of SECONDS is a warm-up. From then to the end, resident memory must not grow by more
- * than MAX_GROWTH, and the numbers of descriptors and threads must not change. scripts/soak runs
- * this program.
+ * first fifth of SECONDS is a warm-up, which goes on until each thread has done WARM messages. From
+ * then to the end, resident memory must not grow by more than MAX_GROWTH, and the numbers of
+ * descriptors and threads must not change. scripts/soak runs this program.
  */
 #define _GNU_SOURCE
 #include "soak.h"
@@ -17,6 +17,7 @@
 #define CASES       240
 #define MAX_THREADS 64
 #define MAX_GROWTH  1024 /* KiB of resident memory */
+#define WARM        100  /* messages */
 
 static const struct soak_host *const hosts[] = {
     &soak_core,   &soak_provider,
@@ -167,6 +168,7 @@ static struct worker {
     pthread_t thread;
     unsigned number;
     uint64_t done[CASES], wrong;
+    unsigned messages;
 } workers[MAX_THREADS];
 
 static void *work(void *arg)
@@ -178,6 +180,7 @@ static void *work(void *arg)
         pthread_rwlock_rdlock(&in_message);
         w->wrong += !run(w->number, &cases[i], &random);
         w->done[i]++;
+        __atomic_fetch_add(&w->messages, 1, __ATOMIC_RELAXED);
         if (host->churn != NULL && tap_below(&random, 2000) == 0)
             w->wrong += !host->churn();
         pthread_rwlock_unlock(&in_message);
@@ -202,17 +205,21 @@ static long entries(const char *path)
     return n;
 }
 
-/* Waits until no message is being processed. */
+/* Waits until no message is being processed. The kernel counts what is resident when smaps_rollup
+ * is read. The number in statm can be wrong by 32 pages or more for each processor
+ * (lib/percpu_counter.c in Linux). */
 static struct usage usage_now(void)
 {
     pthread_rwlock_wrlock(&in_message);
     struct usage u = {0, entries("/proc/self/fd"), entries("/proc/self/task") + 1};
-    long size = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    if (f == NULL || fscanf(f, "%ld %ld", &size, &u.resident) != 2)
+    char line[256];
+    FILE *f = fopen("/proc/self/smaps_rollup", "r");
+    while (f != NULL && u.resident == 0 && fgets(line, sizeof(line), f) != NULL)
+        if (sscanf(line, "Rss: %ld kB", &u.resident) != 1)
+            u.resident = 0;
+    if (u.resident == 0)
         exit(2);
     fclose(f);
-    u.resident *= sysconf(_SC_PAGESIZE) / 1024;
     pthread_rwlock_unlock(&in_message);
     return u;
 }
@@ -222,6 +229,14 @@ static void wait_seconds(double seconds)
     const struct timespec time = {(time_t)seconds,
                                   (long)((seconds - (double)(time_t)seconds) * 1e9)};
     nanosleep(&time, NULL);
+}
+
+/* Waits until each thread has touched its memory: on a busy machine one may start late. */
+static void wait_until_warm(unsigned threads)
+{
+    for (unsigned t = 0; t < threads; t++)
+        while (__atomic_load_n(&workers[t].messages, __ATOMIC_RELAXED) < WARM)
+            wait_seconds(0.01);
 }
 
 /* Whether the counters are what the messages add up to. */
@@ -278,6 +293,7 @@ int main(int argc, char **argv)
     }
     const double warm_up = seconds / 5;
     wait_seconds(warm_up);
+    wait_until_warm(threads);
     const struct usage first = usage_now();
     wait_seconds(seconds - warm_up);
     const struct usage last = usage_now();

@@ -32,7 +32,7 @@ run() {
     text="OpenSSL $version: $1${2:+, $2}"
     begin=$(date +%s)
     if TENROUNDS_MASK=$2 LD_BIND_NOW=$bind_now OPENSSL_CONF=$3 PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$prefix/lib \
-        timeout -k 5 400 "$4" ${5:+"$5"} >"$log" 2>&1; then
+        timeout -k 5 1200 "$4" ${5:+"$5"} >"$log" 2>&1; then
         skipped=$(grep -c '^ok .*# SKIP' "$log")
         text="$text: $(grep -c '^ok ' "$log") results"
         line ok "$text$([ "$skipped" = 0 ] || echo ", $skipped of them skipped") ($(($(date +%s) - begin)) s)"
