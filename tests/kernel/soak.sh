@@ -13,7 +13,8 @@ soak kernel 1 >/tmp/said
 same 'without the module, the status says so' $? 77
 check 'and a line does' grep -q '^not here: kernel: .*tenrounds/backend' /tmp/said
 check 'the module loads' load
-check 'all messages and counters are right' soak kernel 4
+seconds=$(sed -n 's/.*soak=\([0-9]*\).*/\1/p' /proc/cmdline)
+check 'all messages and counters are right' soak kernel "${seconds:-4}"
 cp $output /tmp/said
 quote /tmp/said
 check 'the counters are exact' grep -Eq '^kernel +[1-9][0-9]* .* 0  exact .* ok$' /tmp/said
