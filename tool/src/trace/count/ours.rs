@@ -154,8 +154,11 @@ impl Ours {
                 let mut paths = numbers
                     .iter()
                     .map(|number| format!("{descriptors}/{number}"));
-                let path = paths.find(|path| memory::is_named(Path::new(path)))?;
-                self.at(&path, false)?
+                // A descriptor may be closed before it is opened here.
+                paths.find_map(|path| {
+                    let is_named = memory::is_named(Path::new(&path));
+                    is_named.then(|| self.at(&path, false)).flatten()
+                })?
             }
         };
         self.memories[index].guessed.insert(pid);
