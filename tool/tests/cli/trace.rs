@@ -209,10 +209,13 @@ pub fn at_work(command: &mut Command) -> Guarded {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.started();
     // It says when it begins, and ends the line later.
-    let mut begun = [0; 6];
+    let mut said = Vec::new();
     let err = child.0.stderr.as_mut().unwrap();
-    err.read_exact(&mut begun).unwrap();
-    assert_eq!(&begun, b"Doing ");
+    while !said.ends_with(b"Doing ") {
+        let mut byte = [0];
+        err.read_exact(&mut byte).unwrap();
+        said.push(byte[0]);
+    }
     child
 }
 
