@@ -9,6 +9,7 @@ use crate::inventory::processes::variable;
 use crate::root::Root;
 use crate::trace::is_alive;
 use std::collections::{BTreeSet, HashMap};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// The counters of more commands are not read: each takes a file descriptor, and any user may start
@@ -114,12 +115,11 @@ impl Ours {
         if self.look(pid, false) {
             return;
         }
-        if !is_alive(pid) {
+        let environment = Root::machine().bytes(environment(pid));
+        let is_empty = environment.is_ok_and(|all| all.is_empty());
+        if has_ended(pid) {
             self.inherit(pid);
-        } else if Root::machine()
-            .bytes(environment(pid))
-            .is_ok_and(|all| all.is_empty())
-        {
+        } else if is_empty {
             if self.unread.len() >= MOST_PARENTS {
                 self.unread.clear();
             }
@@ -247,6 +247,13 @@ impl Ours {
 
 fn environment(pid: u32) -> String {
     format!("/proc/{pid}/environ")
+}
+
+/// Whether a process has ended, or is about to: it gives its memory back some time before it becomes
+/// a zombie (do_exit() of Linux), and has neither environment nor program from then on.
+fn has_ended(pid: u32) -> bool {
+    let program = std::fs::read_link(format!("/proc/{pid}/exe"));
+    !is_alive(pid) || program.is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// The most bytes first.
