@@ -97,15 +97,20 @@ pub fn traced(place: &Place, child: &Guarded, seconds: &str) -> Document {
     document
 }
 
-/// The output of `trace` with these options, of a process that works.
+/// The output of `trace` with these options, until a process that works has used so many seconds of
+/// processor time.
 pub fn traced_with(place: &Place, child: &Guarded, options: &[&str], seconds: &str) -> String {
     let pid = child.0.id().to_string();
-    let line = ["--seconds", seconds, "-p", &pid];
-    let look = || {
-        let mut tool = place.tool(["trace"]);
-        tool.args(options).args(line).done().ok().out
-    };
-    while_it_runs(child, seconds.parse().unwrap(), look)
+    let mut tool = place.tool(["trace", "--seconds", "600", "-p", &pid]);
+    tool.args(options);
+    let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let tool = tool.unwrap();
+    wait_for_samples(tool.id(), child.0.id());
+    let before = child.used();
+    let time = Duration::from_secs_f64(seconds.parse().unwrap());
+    until("work", || child.used() - before >= time);
+    assert_eq!(signalled(tool.id(), libc::SIGINT), 0);
+    Done::from(tool.wait_with_output().unwrap()).ok().out
 }
 
 /// The finding with the most samples; null if there is none.
