@@ -249,8 +249,8 @@ fn environment(pid: u32) -> String {
     format!("/proc/{pid}/environ")
 }
 
-/// Whether a process has ended, or is about to: it gives its memory back some time before it becomes
-/// a zombie (do_exit() of Linux), and has neither environment nor program from then on.
+/// Whether a process has ended, or is about to: it gives its memory back some time before it is a
+/// zombie (do_exit() of Linux), and has neither environment nor program from then on.
 fn has_ended(pid: u32) -> bool {
     let program = std::fs::read_link(format!("/proc/{pid}/exe"));
     !is_alive(pid) || program.is_err_and(|error| error.kind() == ErrorKind::NotFound)
