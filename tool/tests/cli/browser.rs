@@ -15,7 +15,7 @@ const PROGRAMS: [&str; 3] = ["chromium-headless-shell", "chromium", "google-chro
 /// Starts the browser with the protocol at its descriptors 3 and 4. It writes its complaints to a
 /// file, because there are some on every machine without a session bus. Without the sandbox, root
 /// can run it.
-const START: &str = "exec timeout 120 \"$0\" --headless --no-sandbox --disable-gpu \
+const START: &str = "exec timeout 600 \"$0\" --headless --no-sandbox --disable-gpu \
     --no-first-run --remote-debugging-pipe --user-data-dir=profile \
     3<&0 4>&1 </dev/null >/dev/null 2>browser.log";
 

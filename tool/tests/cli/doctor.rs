@@ -4,7 +4,7 @@
 
 use crate::json::valid;
 use crate::machine::{Machine, FIXTURES};
-use crate::support::{contains, skip, Finish, Place, CPU_MASK};
+use crate::support::{contains, skip, until, Finish, Place, CPU_MASK};
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
@@ -1109,22 +1109,16 @@ fn a_live_process_with_tenrounds() {
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let pid = child.id();
+        .started();
+    let pid = child.0.id();
     // It becomes openssl, which then reads its configuration.
-    let has_it = || {
+    until("mapping of tenrounds in openssl", || {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
         maps.is_ok_and(|maps| maps.contains("/tenrounds.so"))
-    };
-    let loaded = (0..100).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        has_it()
     });
     let document = valid(&place.tool(["doctor", "--json"]).done().out);
-    drop(child.stdin.take());
-    child.wait().unwrap();
-    assert!(loaded, "openssl has tenrounds mapped within seconds");
+    drop(child.0.stdin.take());
+    child.ends();
     let list = document.list("/doctor/processes/list");
     let process = list.iter().find(|p| p["pid"] == pid).unwrap();
     assert!(process["tenrounds"]

@@ -4,9 +4,8 @@
 
 use crate::diff::{BENCH_NEW, BENCH_OLD};
 use crate::enable_support::Commands;
-use crate::support::{contains, Done, Finish};
+use crate::support::{contains, unread, Done, Finish};
 use std::fs::OpenOptions;
-use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Stdio;
 
@@ -74,20 +73,6 @@ fn all_lines() -> Vec<Vec<String>> {
 fn full() -> Stdio {
     let file = OpenOptions::new().write(true).open("/dev/full");
     file.expect("/dev/full").into()
-}
-
-/// The write end of a pipe whose read end is closed.
-fn unread() -> Stdio {
-    let mut ends = [0; 2];
-    assert_eq!(
-        // SAFETY: `ends` has room for the two descriptors.
-        unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) },
-        0
-    );
-    // SAFETY: pipe2() has just opened both descriptors, and nothing else owns them.
-    let [reads, writes] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
-    drop(reads);
-    writes.into()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A program on a terminal of its own: what it draws is read back from a terminal in memory.
 
-use crate::support::{within, Guarded};
+use crate::support::{until, within, Finish, Guarded, PATIENCE};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -19,9 +19,6 @@ pub struct PseudoTerminal {
     /// All that the program wrote.
     pub written: Vec<u8>,
 }
-
-/// What a terminal shows must be there within this time.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn size(rows: u16, columns: u16) -> libc::winsize {
     libc::winsize {
@@ -61,7 +58,7 @@ impl PseudoTerminal {
             });
         }
         let before = settings(&slave);
-        let child = Guarded(command.spawn().unwrap());
+        let child = command.started();
         PseudoTerminal {
             master,
             slave,
@@ -163,8 +160,8 @@ impl PseudoTerminal {
         assert_eq!(set, 0);
     }
 
-    /// Waits for the end, and checks that the terminal is as it was.
-    pub fn ends_restored(&mut self) -> ExitStatus {
+    /// Waits for the end, and reads all that was written.
+    pub fn ends(&mut self) -> ExitStatus {
         let begun = Instant::now();
         let status = loop {
             self.read(Duration::from_millis(20));
@@ -178,6 +175,12 @@ impl PseudoTerminal {
             );
         };
         self.drain();
+        status
+    }
+
+    /// Waits for the end, and checks that the terminal is as it was.
+    pub fn ends_restored(&mut self) -> ExitStatus {
+        let status = self.ends();
         assert!(!self.screen.screen().alternate_screen(), "{}", self.text());
         assert!(!self.screen.screen().hide_cursor());
         let written = String::from_utf8_lossy(&self.written).into_owned();
@@ -194,6 +197,8 @@ impl PseudoTerminal {
     /// Stops the program, uses the terminal as a shell does meanwhile, and lets the program go on.
     pub fn stop_for(&mut self, text: &str) {
         self.child.signal(libc::SIGSTOP);
+        until("stop", || self.child.status("State").starts_with('T'));
+        self.drain();
         // SAFETY: the settings are valid.
         unsafe { libc::tcsetattr(self.slave.as_raw_fd(), libc::TCSANOW, &self.before) };
         let mut terminal = File::from(self.slave.try_clone().unwrap());
@@ -206,6 +211,24 @@ impl PseudoTerminal {
     /// Closes the terminal, and returns the program.
     pub fn hang_up(self) -> Guarded {
         self.child
+    }
+
+    /// Answers a question once it is the last line, and, if the answer is a secret, typing is
+    /// hidden. What is typed before would be shown, or lost.
+    pub fn answer(&mut self, question: &str, is_secret: bool, answer: &str) {
+        let begun = Instant::now();
+        let is_asked = |it: &PseudoTerminal| {
+            let is_shown = settings(&it.slave).c_lflag & libc::ECHO != 0;
+            let text = it.text();
+            let last = text.trim_end().lines().last().unwrap_or_default();
+            last.contains(question) && is_shown != is_secret
+        };
+        while !is_asked(self) {
+            let text = self.text();
+            assert!(begun.elapsed() < within(PATIENCE), "no {question}:\n{text}");
+            self.read(Duration::from_millis(10));
+        }
+        self.press(&format!("{answer}\r"));
     }
 
     /// Whether the program has changed the settings, so that keys arrive at once.

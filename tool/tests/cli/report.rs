@@ -2,7 +2,7 @@
 //! `report`: the page against its JSON, names that are hostile, files that cannot be written.
 
 use crate::json::{valid, Document};
-use crate::support::{contains, is_crowded, Done, Finish, Guarded, Place, TOOL};
+use crate::support::{contains, Done, Finish, Place, TOOL};
 use serde_json::Value;
 use std::fs;
 use std::fs::OpenOptions;
@@ -270,12 +270,7 @@ fn names_from_the_machine_are_escaped() {
     fs::copy(TOOL, &program).unwrap();
     let mut work = place.program(&program);
     work.args(["speed", "aes-128-ctr", "--bytes", "16K", "--seconds", "60"]);
-    let _work = Guarded(
-        work.stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
+    let _work = work.stdout(Stdio::null()).stderr(Stdio::null()).started();
     let written = report(&place, &["--seconds", "1"]);
     assert!(!written.page.contains("<img"));
     let escaped = "&lt;img src=x&gt;&amp;&quot;&#39;";
@@ -284,7 +279,8 @@ fn names_from_the_machine_are_escaped() {
     let is_ours = |file: &Value| file["path"].as_str().unwrap().ends_with(name);
     let is_found = files.iter().any(is_ours);
     // On a busy machine, the time for files can end before this one.
-    assert!(is_found || is_crowded(), "{files:#?}");
+    let is_left_out = written.json.at("/report/scan/not_reached") != &Value::from(0);
+    assert!(is_found || is_left_out, "{files:#?}");
     let is_shown = installed.contains(&format!("{escaped}</td>"));
     assert_eq!(is_shown, is_found, "{installed}");
     match written.json.at("/report/trace") {

@@ -6,7 +6,7 @@
 use crate::browser::{Browser, View};
 use crate::json::{valid, Document};
 use crate::report::shown;
-use crate::support::{emulated, is_crowded, skip, Finish, Guarded, Place, TOOL};
+use crate::support::{emulated, skip, Finish, Place, TOOL};
 use crate::trace::can_sample;
 use serde_json::Value;
 use std::fs;
@@ -90,7 +90,7 @@ fn report(place: &Place) -> (std::path::PathBuf, Document) {
     let mut work = place.program(&program);
     work.args(["speed", "aes-128-ctr", "--bytes", "16K", "--seconds", "60"]);
     let work = work.stdout(Stdio::null()).stderr(Stdio::null());
-    let _work = Guarded(work.spawn().unwrap());
+    let _work = work.started();
     let (page, json) = (place.path("page.html"), place.path("report.json"));
     let mut tool = place.tool(["report", "--html"]);
     tool.arg(&page).arg("--json").arg(&json).done().ok();
@@ -257,8 +257,8 @@ fn the_page_in_a_browser() {
     };
     let (page, json) = report(&place);
     let seconds = json.at("/report/seconds").as_f64().unwrap();
-    let most = if is_crowded() { 60.0 } else { 20.0 };
-    assert!(seconds < most, "the report took {seconds} s");
+    // Its parts take 18 s (docs/report.md), and longer where other work has the processors.
+    assert!(seconds < 60.0, "the report took {seconds} s");
 
     // Without its policy, the page would load and execute what is in it.
     browser.open(&page, false);

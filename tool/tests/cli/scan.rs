@@ -4,7 +4,7 @@
 
 use crate::json::{valid, Document};
 use crate::pseudo_terminal::PseudoTerminal;
-use crate::support::{contains, emulated, module, skip, Done, Finish, Guarded, Place};
+use crate::support::{contains, emulated, module, skip, Done, Finish, Place};
 use serde_json::{json, Value};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
@@ -314,7 +314,7 @@ fn the_files_of_a_process() {
     cat.env("LD_PRELOAD", &aes)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
-    let mut child = Guarded(cat.spawn().unwrap());
+    let mut child = cat.started();
     {
         // Once it answers, it has loaded its libraries.
         use std::io::{Read, Write};

@@ -4,13 +4,14 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Once;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
 
@@ -115,6 +116,18 @@ pub fn within(time: Duration) -> Duration {
         false => time,
     }
 }
+
+/// Waits until something is so.
+pub fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < within(PATIENCE), "no {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// What must happen happens within this time, however busy the machine is.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Whether other work leaves a program less than a third of a processor.
 pub fn is_crowded() -> bool {
@@ -251,6 +264,76 @@ impl Guarded {
         // SAFETY: kill() takes any numbers and touches no memory of ours.
         assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
     }
+
+    /// Waits for its end.
+    pub fn ends(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status;
+            }
+            assert!(begun.elapsed() < within(PATIENCE), "it goes on");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// A field of /proc/PID/status.
+    pub fn status(&self, field: &str) -> String {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field));
+        line.unwrap().trim_start_matches([':', '\t']).to_owned()
+    }
+
+    /// The processor time that it has used. Unlike the time of a clock, it says how far the program
+    /// is, however busy the machine is.
+    pub fn used(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
+        // The name, in parentheses, may have spaces. The fields are numbered in proc(5).
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split(' ').collect();
+        let ticks = |number: usize| fields[number - 2].parse::<u64>().unwrap();
+        // SAFETY: sysconf() has no preconditions.
+        let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+        Duration::from_millis(1000 * (ticks(14) + ticks(15)) / a_second as u64)
+    }
+}
+
+/// A process that sleeps, once it does: while it is loaded, it runs.
+pub fn sleeping(mut sleep: Command) -> Guarded {
+    let child = Guarded(sleep.arg("600").spawn().unwrap());
+    let call = format!("/proc/{}/syscall", child.0.id());
+    let calls = [libc::SYS_clock_nanosleep, libc::SYS_nanosleep];
+    until("sleep", || {
+        let call = std::fs::read_to_string(&call).unwrap();
+        calls
+            .iter()
+            .any(|number| call.starts_with(&format!("{number} ")))
+    });
+    child
+}
+
+/// The write end of a pipe whose read end is closed. A child of another test, which inherits all
+/// descriptors, may have the read end open until its exec.
+pub fn unread() -> OwnedFd {
+    let mut ends = [0; 2];
+    assert_eq!(
+        // SAFETY: `ends` has room for the two descriptors.
+        unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) },
+        0
+    );
+    // SAFETY: pipe2() has just opened both descriptors, and nothing else owns them.
+    let [reads, writes] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+    drop(reads);
+    until("pipe without a reader", || {
+        let mut pipe = libc::pollfd {
+            fd: writes.as_raw_fd(),
+            events: 0,
+            revents: 0,
+        };
+        // SAFETY: the pointer is valid for one element.
+        unsafe { libc::poll(&mut pipe, 1, 0) };
+        pipe.revents & libc::POLLERR != 0
+    });
+    writes
 }
 
 impl Drop for Guarded {
@@ -262,21 +345,31 @@ impl Drop for Guarded {
 
 pub trait Finish {
     fn done(&mut self) -> Done;
+    fn started(&mut self) -> Guarded;
 }
 
 impl Finish for Command {
-    /// A program that was just written may be open in a child of another test until its exec, and
-    /// so long it cannot be started (ETXTBSY).
     fn done(&mut self) -> Done {
-        for _ in 0..100 {
-            match self.output() {
-                Err(error) if error.raw_os_error() == Some(libc::ETXTBSY) => {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                output => return Done::from(output.unwrap_or_else(|e| panic!("{self:?}: {e}"))),
+        Done::from(unless_busy(self, Command::output))
+    }
+
+    fn started(&mut self) -> Guarded {
+        Guarded(unless_busy(self, Command::spawn))
+    }
+}
+
+/// A program that was just written may be open in a child of another test until its exec, and so
+/// long it cannot be started (ETXTBSY).
+fn unless_busy<T>(command: &mut Command, start: fn(&mut Command) -> std::io::Result<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        match start(command) {
+            Err(error) if error.raw_os_error() == Some(libc::ETXTBSY) => {
+                assert!(begun.elapsed() < within(PATIENCE), "{command:?}: {error}");
+                std::thread::sleep(Duration::from_millis(20));
             }
+            result => return result.unwrap_or_else(|e| panic!("{command:?}: {e}")),
         }
-        panic!("{self:?}: its program stays busy")
     }
 }
 

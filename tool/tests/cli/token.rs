@@ -2,11 +2,10 @@
 //! `token`, with PINs from files and from a terminal.
 
 use crate::json::valid;
+use crate::pseudo_terminal::PseudoTerminal;
 use crate::support::{contains, Done, Finish, Place};
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 /// A place with files of PINs, and where its token lies.
 struct Keys {
@@ -333,41 +332,41 @@ fn several_tokens_are_told_apart() {
 #[test]
 fn pins_are_asked_for_twice_and_not_shown() {
     let keys = Keys::new();
-    let typed = |answers: &str, action: &str| {
-        let line = format!("{} token {action} 2>&1", crate::support::TOOL);
-        let mut script = keys.place.program("script");
-        script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
-        let mut child = script
-            .env("TENROUNDS_TOKEN", &keys.token)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut terminal = child.stdin.take().unwrap();
-        for answer in answers.lines() {
-            // The prompt has to be there first: what is typed before would be shown.
-            std::thread::sleep(crate::support::within(std::time::Duration::from_millis(
-                500,
-            )));
-            writeln!(terminal, "{answer}").unwrap();
+    const OFFICER: &str = "New PIN of the security officer:";
+    const USER: &str = "New PIN of the user:";
+    const AGAIN: &str = "The same again:";
+    let typed = |action: &[&str], answers: &[(&str, &str)]| {
+        let mut tool = keys.place.tool(["token"]);
+        tool.args(action).env("TENROUNDS_TOKEN", &keys.token);
+        let mut terminal = PseudoTerminal::start(&mut tool, 24, 300);
+        for (question, answer) in answers {
+            terminal.answer(question, !question.ends_with("[y/N]"), answer);
         }
-        let output = child.wait_with_output().unwrap();
-        (
-            output.status.success(),
-            String::from_utf8_lossy(&output.stdout).into_owned(),
-        )
+        let status = terminal.ends();
+        let shown = String::from_utf8_lossy(&terminal.written).into_owned();
+        (status.success(), shown)
     };
-    let (done, shown) = typed("officer\nofficeR\n", "init");
+    let (done, shown) = typed(&["init"], &[(OFFICER, "officer"), (AGAIN, "officeR")]);
     assert!(!done && shown.contains("the two PINs differ"), "{shown}");
-    let (done, shown) = typed("officer\nofficer\n1234\n1234\n", "init");
+    let pins = [
+        (OFFICER, "officer"),
+        (AGAIN, "officer"),
+        (USER, "1234"),
+        (AGAIN, "1234"),
+    ];
+    let (done, shown) = typed(&["init"], &pins);
     assert!(done && shown.contains("is ready"), "{shown}");
     assert!(
         !shown.contains("officer\r") && !shown.contains("1234"),
         "{shown}"
     );
     keys.import("backup", &[]).ok();
-    let (done, shown) = typed("1234\nn\n", "delete backup");
+    let delete = |answer| {
+        let answers = [("PIN of the user:", "1234"), ("[y/N]", answer)];
+        typed(&["delete", "backup"], &answers)
+    };
+    let (done, shown) = delete("n");
     assert!(!done && shown.contains("nothing was deleted"), "{shown}");
-    let (done, shown) = typed("1234\ny\n", "delete backup");
+    let (done, shown) = delete("y");
     assert!(done && shown.contains("Deleted"), "{shown}");
 }

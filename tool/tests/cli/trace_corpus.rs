@@ -3,8 +3,8 @@
 //! answer each label had, and fails if one is wrong. `make check-full` runs it, because it takes a
 //! minute.
 
-use crate::support::{emulated, skip, Finish, Guarded, Place};
-use crate::trace::{can_sample, openssl, traced, widest_aes, work, working};
+use crate::support::{emulated, skip, until, Finish, Guarded, Place};
+use crate::trace::{at_work, can_sample, openssl, traced, widest_aes, work, working};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -224,13 +224,9 @@ fn provider(place: &Place, corpus: &mut Corpus) {
         ("noaes", "vperm"),
     ] {
         let mut command = place.tool([
-            "run", "--mask", mask, "--", "openssl", "speed", "-seconds", "60",
+            "run", "--mask", mask, "--", "openssl", "speed", "-seconds", "600",
         ]);
-        command
-            .args(["-bytes", "16384", "-evp", "aes-128-gcm"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let child = Guarded(command.spawn().unwrap());
+        let child = at_work(command.args(["-bytes", "16384", "-evp", "aes-128-gcm"]));
         let name = format!("provider, {mask}");
         let label = Label::Is(label);
         corpus.add(place, &Case { name, label, child }, "0.6");
@@ -403,7 +399,7 @@ fn java(place: &Place, corpus: &mut Corpus) {
         let mut java = place.program("java");
         let child = Guarded(java.args([option, "Work", mode]).spawn().unwrap());
         // The first seconds are those of its compiler.
-        std::thread::sleep(Duration::from_secs(4));
+        until("compiled code", || child.used() >= Duration::from_secs(4));
         let (answer, all) = answer(place, &child, "1");
         let by_instructions = match widest {
             true => answer == "vaes512",

@@ -2,7 +2,8 @@
 //! `trace --count` against what programs say of their own calls.
 
 use crate::json::{valid, Document};
-use crate::support::{contains, others_may_sample, skip, Finish, Guarded, Place};
+use crate::support::{contains, others_may_sample, skip, until, Finish, Guarded, Place};
+use crate::trace::at_work;
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -10,7 +11,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const CALLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/calls.c");
 #[cfg(target_arch = "x86_64")]
@@ -196,29 +197,22 @@ fn random_calls_of_other_libraries_are_counted_exactly() {
 
 /// Arguments of openssl.
 fn speed<'a>(bytes: &'a str, cipher: &'a str) -> [&'a str; 7] {
-    ["speed", "-seconds", "60", "-bytes", bytes, "-evp", cipher]
-}
-
-/// `openssl speed`, once it encrypts.
-fn at_work(command: &mut Command) -> Guarded {
-    command.stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = Guarded(command.spawn().unwrap());
-    // It says when it begins, and ends the line later.
-    let mut begun = [0; 6];
-    let err = child.0.stderr.as_mut().unwrap();
-    err.read_exact(&mut begun).unwrap();
-    assert_eq!(&begun, b"Doing ");
-    child
+    ["speed", "-seconds", "600", "-bytes", bytes, "-evp", cipher]
 }
 
 /// Under `run --count`, what tenrounds executes is counted as the report of `run` has it.
 #[test]
 fn what_tenrounds_executes_is_counted() {
-    // The counters are found only while a process has them open.
+    // The counters are found only while a process has them open: at the end, the shell waits until
+    // the tracer, which is the parent of `run`, has them open, too.
     const SCRIPT: &str = "for length in 16 5000 3000000; do \
         head -c $length /dev/zero | openssl enc -aes-128-ctr \
         -K 000102030405060708090a0b0c0d0e0f -iv f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff >/dev/null; \
-        done; sleep 0.5";
+        done; \
+        read -r _ _ _ tracer _ </proc/$PPID/stat; \
+        while [ $((turns += 1)) -lt 100000 ]; do \
+        for file in /proc/$tracer/fd/*; do \
+        [ \"$file\" -ef \"$TENROUNDS_COUNTERS\" ] && exit; done; done; exit 1";
     let place = Place::new();
     if !can_count(&place) {
         return;
@@ -233,13 +227,11 @@ fn what_tenrounds_executes_is_counted() {
         let row = row.as_object_mut().unwrap();
         // That of sh, unless PIDs start again from the lowest one meanwhile.
         let name = row.remove("name").unwrap();
-        let names = ["sh", "head", "openssl", "sleep"];
+        let names = ["sh", "head", "openssl"];
         assert!(names.iter().any(|known| name == *known), "{name}");
         row.remove("pid").unwrap();
-        // sh and sleep, and 3 times head and openssl, also if they end before they are seen. A
-        // shell may become sleep.
-        let processes = row.remove("processes").unwrap().as_u64().unwrap();
-        assert!((7..=8).contains(&processes), "{processes}");
+        // sh, and 3 times head and openssl, also if they end before they are seen.
+        assert_eq!(row.remove("processes").unwrap(), 7);
     }
     let mut expected = run.list("/run/executed");
     assert!(
@@ -369,23 +361,16 @@ fn probes_come_after_their_cost_was_said_and_go_with_the_tracer() {
         memory.read_exact_at(&mut code, address).unwrap();
         code
     };
-    let wait = |what: &str, is_there: &dyn Fn() -> bool| {
-        let begun = Instant::now();
-        while !is_there() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "no {what}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    };
     let before = code();
     let named = pid.to_string();
-    let mut tool = place.tool(["trace", "--count", "--seconds", "60", "-p", &named]);
+    let mut tool = place.tool(["trace", "--count", "--seconds", "600", "-p", &named]);
     // The tool has to wait with its first words.
     let (mut said, full) = full_pipe();
     tool.stdout(Stdio::null()).stderr(full);
     let mut tool = Guarded(tool.spawn().unwrap());
     let call = format!("/proc/{}/syscall", tool.0.id());
     let writing = format!("{} 0x2 ", libc::SYS_write);
-    wait("write to standard error", &|| {
+    until("write to standard error", || {
         std::fs::read_to_string(&call).is_ok_and(|call| call.starts_with(&writing))
     });
     assert_eq!(code(), before);
@@ -395,10 +380,10 @@ fn probes_come_after_their_cost_was_said_and_go_with_the_tracer() {
         let count = said.read(&mut bytes).unwrap();
         text += &String::from_utf8_lossy(&bytes[..count]);
     }
-    wait("probe", &|| code() != before);
+    until("probe", || code() != before);
     tool.signal(libc::SIGKILL);
     tool.0.wait().unwrap();
-    wait("end of the probe", &|| code() == before);
+    until("end of the probe", || code() == before);
     assert!(Path::new(&format!("/proc/{pid}/exe")).exists());
 }
 
@@ -434,7 +419,7 @@ fn what_tenrounds_executes_is_counted_by_its_static_probes() {
         "--count",
         "--json",
         "--seconds",
-        "100",
+        "600",
         "-p",
         &named,
     ]);
@@ -445,16 +430,14 @@ fn what_tenrounds_executes_is_counted_by_its_static_probes() {
         // probes, too.
         let (file, location) = last_probe(pid, &module);
         let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();
-        let begun = Instant::now();
         const BREAKPOINT: u8 = 0xcc;
-        let mut code = [0];
-        while code[0] != BREAKPOINT {
-            assert!(begun.elapsed() < Duration::from_secs(60), "no probe");
+        until("probe", || {
+            let mut code = [0];
             memory.read_exact_at(&mut code, file + location).unwrap();
-            std::thread::sleep(Duration::from_millis(5));
-        }
+            code[0] == BREAKPOINT
+        });
     } else {
-        std::thread::sleep(Duration::from_secs(1));
+        crate::trace::wait_for_samples(tool.id(), pid);
     }
     let mut input = child.0.stdin.take().unwrap();
     input.write_all(b"\n").unwrap();

@@ -4,8 +4,8 @@
 
 use crate::json::valid;
 use crate::pseudo_terminal::PseudoTerminal;
-use crate::support::{contains, skip, within, Finish, Guarded, Nobody, Place, TOOL};
-use crate::trace::{can_sample, openssl, work, working};
+use crate::support::{contains, skip, until, Finish, Guarded, Nobody, Place, TOOL};
+use crate::trace::{can_sample, openssl, while_it_runs, work, working};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
@@ -59,12 +59,16 @@ fn the_row_shows_the_class_fits_the_terminal_and_goes_with_the_work() {
         "tenrounds 0.",
         "q quit",
     ]);
-    let row = terminal.line("nginx").unwrap();
-    let fields: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!(fields[..2], [&child.0.id().to_string(), "nginx"]);
-    // The program does nothing else.
-    let share: f64 = fields[2].parse().unwrap();
-    assert!(share > 80.0 && share <= 100.0, "{row}");
+    // The program does nothing else. The first samples may be few, and one of them in the kernel.
+    let pid = child.0.id().to_string();
+    let begin = [&pid[..], "nginx"];
+    terminal.wait("row with the share", |screen| {
+        let text = screen.contents();
+        let row = text.lines().find(|line| line.contains("nginx"));
+        let fields: Vec<&str> = row.unwrap_or_default().split_whitespace().collect();
+        let share = fields.get(2).and_then(|share| share.parse::<f64>().ok());
+        fields.starts_with(&begin) && share.is_some_and(|share| share > 80.0 && share <= 100.0)
+    });
 
     terminal.resize(10, 40);
     let narrow = terminal.wait("narrow table", |screen| {
@@ -124,11 +128,9 @@ fn the_row_changes_with_the_code() {
     let pid = row.split_whitespace().next().unwrap().to_owned();
     terminal.press("q");
     assert_eq!(terminal.ends_restored().code(), Some(0));
-    let begun = Instant::now();
-    while Path::new("/proc").join(&pid).join("exe").exists() {
-        assert!(begun.elapsed() < within(Duration::from_secs(60)));
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("end", || {
+        !Path::new("/proc").join(&pid).join("exe").exists()
+    });
 }
 
 #[test]
@@ -221,14 +223,7 @@ fn it_ends_with_its_terminal() {
     let mut terminal = watch(&place, &["-p", &own], 24, 80);
     terminal.wait("drawing", vt100::Screen::alternate_screen);
     let mut child = terminal.hang_up();
-    let begun = Instant::now();
-    while child.0.try_wait().unwrap().is_none() {
-        assert!(
-            begun.elapsed() < within(Duration::from_secs(60)),
-            "it goes on"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    child.ends();
 }
 
 /// Colours of a screen.
@@ -318,8 +313,13 @@ fn tables_and_json_for_scripts() {
     let Some(class) = class(&backend) else { return };
     let pid = child.0.id().to_string();
     let two = ["--interval", "0.3", "-n", "2", "-p", &pid];
-    let done = place.tool(["watch", "--json"]).args(two).done().ok();
+    let begun = Instant::now();
+    let done = while_it_runs(&child, 0.6, || {
+        place.tool(["watch", "--json"]).args(two).done().ok()
+    });
+    let elapsed = begun.elapsed().as_secs_f64();
     assert_eq!(done.out.lines().count(), 2);
+    let mut before = 0.0;
     for line in done.out.lines() {
         let document = valid(line);
         assert_eq!(document.text("/command"), "watch");
@@ -329,9 +329,15 @@ fn tables_and_json_for_scripts() {
         // The program has one thread.
         assert!(share > 0.0 && share <= 1.1 / processors, "{document:#?}");
         let seconds = document.at("/watch/trace/seconds").as_f64().unwrap();
-        assert!((0.3..2.0).contains(&seconds), "{seconds}");
+        assert!(
+            seconds >= before + 0.3 && seconds < elapsed,
+            "{seconds} of {elapsed}, after {before}"
+        );
+        before = seconds;
     }
-    let done = place.tool(["watch", "--batch"]).args(two).done().ok();
+    let done = while_it_runs(&child, 0.6, || {
+        place.tool(["watch", "--batch"]).args(two).done().ok()
+    });
     contains(&done.out, &["AES", "of the machine", "nginx", class, &pid]);
     assert_eq!(done.out.matches("Command").count(), 2, "{}", done.out);
 }
@@ -366,18 +372,18 @@ fn a_command_ends_with_watch() {
     let mut child = Guarded(tool.stdout(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
     lines.nth(4).unwrap().unwrap();
+    // The shell ignores SIGTERM before it writes.
+    until("line with both", || {
+        std::fs::read_to_string(&pids).is_ok_and(|pids| pids.ends_with('\n'))
+    });
     drop(lines);
     assert_eq!(child.0.wait().unwrap().code(), Some(1));
     let pids = std::fs::read_to_string(&pids).unwrap();
     assert_eq!(pids.split_whitespace().count(), 2);
     // SIGKILL takes effect later in a process that waits for a processor; and the one whose parent
     // has ended may be a zombie until somebody waits for it.
-    let end = Instant::now() + within(Duration::from_secs(20));
     for pid in pids.split_whitespace() {
-        while Path::new("/proc").join(pid).join("exe").exists() {
-            assert!(Instant::now() < end, "{pid}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        until("end", || !Path::new("/proc").join(pid).join("exe").exists());
     }
 }
 
@@ -411,11 +417,9 @@ fn counted_bytes_are_shown_as_a_rate() {
     let documents = lines.map(|line| valid(&line.unwrap()));
     let mut counted = documents.filter(|document| !document.list("/watch/rates").is_empty());
     let third = counted.nth(2).expect("it counts before it ends");
-    let asked = Instant::now();
     child.signal(libc::SIGINT);
-    counted.for_each(drop);
-    assert_eq!(child.0.wait().unwrap().code(), Some(0));
-    assert!(asked.elapsed() < within(Duration::from_secs(30)));
+    let later: Vec<_> = counted.collect();
+    assert_eq!(child.ends().code(), Some(0));
     let time = begun.elapsed().as_secs_f64();
     let rate = third.at("/watch/rates/0");
     assert_eq!(rate["processes"], 1);
@@ -426,7 +430,11 @@ fn counted_bytes_are_shown_as_a_rate() {
     let bytes = executed.iter().filter(|one| one["operation"] == "ctr");
     let bytes: f64 = bytes.map(|one| one["bytes"].as_f64().unwrap()).sum();
     // The rate is that of at least two intervals. The processor may have been busy meanwhile.
-    let (least, most) = (0.8 * 2.0 * INTERVAL * rate, 4.0 * time * rate);
+    let rates = later
+        .iter()
+        .map(|it| it.at("/watch/rates/0/bytes_per_second"));
+    let highest = rates.fold(rate, |most, rate| most.max(rate.as_f64().unwrap()));
+    let (least, most) = (0.8 * 2.0 * INTERVAL * rate, 4.0 * time * highest);
     assert!(
         bytes > least && bytes < most,
         "{bytes}, {rate} a second, {time} s"
@@ -477,7 +485,7 @@ fn the_screen_is_taken_again_after_a_stop() {
     if !can_sample(&place) {
         return;
     }
-    let idle = Guarded(place.program("sleep").arg("60").spawn().unwrap());
+    let idle = Guarded(place.program("sleep").arg("600").spawn().unwrap());
     let mut terminal = watch_one(&place, &idle, &[]);
     terminal.shows(&[" of the machine", "q quit"]);
     terminal.stop_for("shell");
@@ -498,7 +506,7 @@ fn another_user_sees_own_processes_and_which_capability_shows_more() {
         return;
     }
     let Some(nobody) = Nobody::new() else { return };
-    let own = Guarded(nobody.program(&place, "sleep").arg("60").spawn().unwrap());
+    let own = Guarded(nobody.program(&place, "sleep").arg("600").spawn().unwrap());
     let mut command = nobody.tool(&place, ["watch"]);
     let mut terminal = PseudoTerminal::start(command.args(FAST), 24, 100);
     terminal.shows(&["Only your own processes", "CAP_PERFMON", "CAP_SYS_PTRACE"]);

@@ -4,6 +4,7 @@
  * --callers`. */
 #include "tenrounds.h"
 #include <stdint.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #ifndef DEPTH
@@ -59,10 +60,11 @@ __attribute__((noinline)) static int send_chain(size_t length)
 int main(int argc, char **argv)
 {
     (void)argv;
-    alarm(60);
-    /* Not a constant, for which the compiler would make another function. */
-    while (send_chain(sizeof(buffer) / (size_t)argc) > 0)
-        ;
+    alarm(600);
+    /* The first call selects a backend, which AES code that is called otherwise tests. */
+    for (int is_first = 1; send_chain(sizeof(buffer) / (size_t)argc) > 0; is_first = 0)
+        if (is_first && (puts("ready") < 0 || fflush(stdout) != 0))
+            return 2;
     return 1;
 }
 #endif

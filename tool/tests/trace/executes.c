@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     int left = argc >= 2 ? atoi(argv[1]) : 0;
     char number[12];
     pthread_t thread;
-    alarm(60);
+    alarm(600);
     signal(SIGUSR1, handle);
     if (raise(SIGUSR1) != 0 || count != 1)
         return 3;

@@ -9,7 +9,7 @@ import ctypes
 import signal
 import sys
 
-signal.alarm(60)  # should nobody kill it
+signal.alarm(600)  # should nobody kill it
 SIZE = 65536
 data = ctypes.create_string_buffer(SIZE)
 key = bytes(range(16))

@@ -39,7 +39,7 @@ int main(void)
         mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (code == MAP_FAILED)
         return 2;
-    alarm(60);
+    alarm(600);
     signal(SIGUSR1, handle);
     write_code(code, add, add);
     puts("ready");

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
     sigset_t counted;
     pthread_t thread;
-    alarm(60);
+    alarm(600);
     sigaction(SIGRTMIN, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     /* Only the first thread counts. */

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     if (fflush(stdout) != 0)
         return 2;
     /* Should nobody kill it, it ends. */
-    alarm(60);
+    alarm(600);
     while (work(argv[1]))
         ;
     return 1;

@@ -40,7 +40,7 @@ func count() {
 }
 
 func main() {
-	time.AfterFunc(time.Minute, func() { os.Exit(1) })
+	time.AfterFunc(10*time.Minute, func() { os.Exit(1) })
 	if os.Args[1] == "gcm" {
 		seal()
 	}

@@ -9,6 +9,7 @@ use crate::inventory::processes::{self, value};
 use crate::root::Root;
 use crate::trace::is_alive;
 use std::collections::{BTreeSet, HashMap};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// The counters of more commands are not read: each takes a file descriptor, and any user may start
@@ -121,7 +122,7 @@ impl Ours {
         if self.look(pid, environment.as_deref(), false) {
             return;
         }
-        if !is_alive(pid) {
+        if has_ended(pid) {
             self.inherit(pid);
         } else if environment.is_some_and(|all| all.is_empty()) {
             if self.unread.len() >= MOST_PARENTS {
@@ -158,8 +159,11 @@ impl Ours {
                 let mut paths = numbers
                     .iter()
                     .map(|number| format!("{descriptors}/{number}"));
-                let path = paths.find(|path| memory::is_named(Path::new(path)))?;
-                self.at(&path, false)?
+                // A descriptor may be closed before it is opened here.
+                paths.find_map(|path| {
+                    let is_named = memory::is_named(Path::new(&path));
+                    is_named.then(|| self.at(&path, false)).flatten()
+                })?
             }
         };
         self.memories[index].guessed.insert(pid);
@@ -248,6 +252,13 @@ impl Ours {
 
 fn environment(pid: u32) -> std::io::Result<Vec<u8>> {
     processes::environment(&Root::machine(), pid)
+}
+
+/// Whether a process has ended, or is about to: it gives its memory back some time before it is a
+/// zombie (do_exit() of Linux), and has neither environment nor program from then on.
+fn has_ended(pid: u32) -> bool {
+    let program = std::fs::read_link(format!("/proc/{pid}/exe"));
+    !is_alive(pid) || program.is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// The most bytes first.

@@ -572,10 +572,13 @@ mod tests {
     fn the_parent_is_told_of_an_end_that_the_tracer_sees_first() {
         let exit = libc::SYS_exit;
         let program = format!(
-            "import ctypes, os, threading, time\n\
-             threading.Thread(target=time.sleep, args=(1,)).start()\n\
+            "import ctypes, os, threading\n\
+             end = threading.Event()\n\
+             def other(): end.wait(); os.read(0, 1)\n\
+             threading.Thread(target=other).start()\n\
              print(os.getpid(), flush=True)\n\
-             input()\n\
+             os.read(0, 1)\n\
+             end.set()\n\
              ctypes.CDLL(None).syscall({exit}, 0)"
         );
         // A grandchild: the end of a child is for those who started it.
@@ -591,14 +594,19 @@ mod tests {
         // Without an order to stop, which would come first.
         ptrace::seize(raw(pid), ptrace::Options::empty()).unwrap();
         stops.attached.push((pid, pid));
-        shell.stdin.take().unwrap().write_all(b"\n").unwrap();
+        let mut stdin = shell.stdin.take();
+        stdin.as_mut().unwrap().write_all(b"\n").unwrap();
         let mut was_headless = false;
         let told = std::thread::spawn(move || lines.next().unwrap().unwrap());
         let begun = Instant::now();
         while !told.is_finished() {
             assert!(begun.elapsed() < Duration::from_secs(60), "nobody is told");
             stops.stopped();
-            was_headless |= !stops.headless.is_empty();
+            // The other thread lives until its input ends.
+            if !stops.headless.is_empty() {
+                was_headless = true;
+                drop(stdin.take());
+            }
             std::thread::sleep(Duration::from_millis(1));
         }
         assert_eq!(told.join().unwrap(), "ended");
