@@ -12,8 +12,8 @@ use support::{attribute, bytes_of, mechanism, result, Session, Way};
 
 const TEXT: [u8; 200] = [5; 200];
 
-/// Resident memory of this process, in KiB. The kernel counts it when the file is read. VmRSS can be
-/// wrong by 32 pages or more for each processor (lib/percpu_counter.c in Linux).
+/// Resident memory of this process, in KiB. The kernel counts it when the file is read. VmRSS can
+/// be wrong by 32 pages or more for each processor (lib/percpu_counter.c in Linux).
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("Rss:"));
