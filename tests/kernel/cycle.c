@@ -2,7 +2,7 @@
 /* Loads and unloads a module repeatedly. Usage: cycle FILE NAME TIMES. Prints "FAILED f REFUSED r":
  * the number of failed loads and unloads, and how often the kernel refused to unload the module
  * because it was in use. After a refusal the program tries again. If there were fewer than two
- * refusals, it makes up to 20 times as many cycles: other processes may rarely get a processor. */
+ * refusals, it makes up to 3 times as many cycles: other processes may rarely get a processor. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     }
     void *module = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     const int times = atoi(argv[3]);
-    for (int done = 0; done < times || (refused < 2 && done < 20 * times); done++) {
+    for (int done = 0; done < times || (failed == 0 && refused < 2 && done < 3 * times); done++) {
         int err;
 
         if (syscall(SYS_init_module, module, file.st_size, "") != 0) {

@@ -217,8 +217,10 @@ static struct usage usage_now(void)
     while (f != NULL && u.resident == 0 && fgets(line, sizeof(line), f) != NULL)
         if (sscanf(line, "Rss: %ld kB", &u.resident) != 1)
             u.resident = 0;
-    if (u.resident == 0)
+    if (u.resident == 0) {
+        perror("/proc/self/smaps_rollup");
         exit(2);
+    }
     fclose(f);
     pthread_rwlock_unlock(&in_message);
     return u;

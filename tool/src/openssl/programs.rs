@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// So long an `openssl` may take to tell its version.
+/// The time that an `openssl` has to tell its version.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// One `openssl` command.

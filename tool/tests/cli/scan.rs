@@ -263,7 +263,7 @@ fn a_scan_that_takes_long_shows_its_progress() {
             .is_some_and(|(before, _)| count(before) > first)
     });
     terminal.press("\x03");
-    let status = terminal.child.0.wait().unwrap();
+    let status = terminal.ends();
     assert_eq!(status.signal(), Some(libc::SIGINT));
 }
 
