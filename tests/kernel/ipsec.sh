@@ -151,7 +151,7 @@ for whose in ours theirs; do
     done
     same "$driver: the template's requests to encrypt" "$(sums '[a-z-]*' "$driver" encrypt true)" "$(wanted sealed)"
     same "$driver: the template's requests to decrypt" "$(sums '[a-z-]*' "$driver" decrypt true)" "$(wanted opened)"
-    same "$driver: no other request of IPsec" "$(rows | grep -c '^requests ipsec .* false ')" 2
+    same "$driver: no other request of IPsec" "$(kinds ipsec)" 2
     rows | sed 's/^/# /'
 done
 for space in west east; do

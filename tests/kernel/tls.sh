@@ -39,7 +39,7 @@ for whose in ours theirs; do
         for operation in encrypt decrypt; do
             same "$about: one request to $operation a record" "$(sums ktls "$driver" $operation false)" "$(wanted $operation)"
         done
-        same "$about: no other request of TLS" "$(rows | grep -c '^requests ktls .* false ')" 2
+        same "$about: no other request of TLS" "$(kinds ktls)" 2
         same "$about: by whom" "$(owners ktls)" 'process asks'
         # The chart has the counts on its arrows.
         for words in '\[tls\]: '"$records"' requests, ' "$records requests to encrypt, " "$records requests to decrypt, " ">$driver<"; do

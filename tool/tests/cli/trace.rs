@@ -277,7 +277,6 @@ fn openssl_without_instructions_uses_tables_at_the_address_that_is_said() {
     assert_eq!(seen, sorted);
 }
 
-#[cfg(target_arch = "x86_64")]
 /// The widest AES instructions of this processor that may be used.
 pub fn widest_aes(place: &Place) -> &'static str {
     let detected = place.tool(["detect", "--json"]).done().ok();
@@ -571,7 +570,6 @@ fn compiled(place: &Place, source: &str) -> PathBuf {
 }
 
 /// A program that says when it is ready, once it does.
-#[cfg(target_arch = "x86_64")]
 pub fn ready(mut command: Command) -> Guarded {
     let mut child = command.stdout(Stdio::piped()).started();
     let mut line = String::new();
