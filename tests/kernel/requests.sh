@@ -98,6 +98,25 @@ same 'each sector was decrypted once' \
 for words in '\[dm_crypt\]: [0-9,]* requests, ' 'requests to decrypt, ' ">$(driver xts)<"; do
     check "the picture has '$words'" grep -q "$words" /tmp/flow.svg
 done
+# ---- Inside a PID namespace ----
+
+inside() { unshare --pid --fork --mount-proc "$@"; }
+traced_inside() { # command...
+    rm -f /tmp/trace.json
+    inside tenrounds trace --kernel --json --output /tmp/trace.json -- "$@" >/tmp/wanted
+}
+check 'a process of the namespace is counted' \
+    traced_inside "$bin/requests" "$seed" skcipher 'cbc(aes)' 200
+compare 'in a PID namespace' "$(driver cbc)"
+check 'reading the encrypted device is counted' \
+    traced_inside dd if=/dev/mapper/plain of=/dev/null bs=64k iflag=direct
+same 'kernel threads of other namespaces are counted' \
+    "$(row "requests dm-crypt $(driver xts) decrypt false" | awk '{ bytes += $2 } END { print bytes }')" \
+    "$((kilobytes * 1024))"
+check 'a process of a namespace further in may run' \
+    traced_inside unshare --pid --fork "$bin/requests" "$seed" skcipher 'cbc(aes)' 200
+same 'it is left out' "$(row 'messages process sent - -')" ''
+check 'the trace says so' grep -Eq '"[0-9]+ calls for processes of other PID namespaces are left out' /tmp/trace.json
 check 'the encrypted device is removed' dmsetup remove plain
 check 'the module unloads' unload
 

@@ -328,7 +328,10 @@ pub fn entry_name(entry: Entry) -> &'static str {
 pub fn name(who: &OnBehalf) -> String {
     let name = who.name.as_deref().map_or("?".to_owned(), clean);
     match (who.context, who.pid) {
-        (Context::Interrupt, _) | (_, None) => "interrupts".to_owned(),
+        (Context::Interrupt, _) => "interrupts".to_owned(),
+        // From inside a PID namespace, PIDs of others are not known.
+        (Context::KernelThread, None) => "kernel threads".to_owned(),
+        (Context::Process, None) => name,
         (Context::KernelThread, Some(pid)) => format!("[{name}] ({pid})"),
         (Context::Process, Some(pid)) => format!("{name} ({pid})"),
     }

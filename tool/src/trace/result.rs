@@ -99,7 +99,7 @@ pub struct Transfers<Kind: Serialize> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct OnBehalf {
     pub context: Context,
-    /// null for interrupts.
+    /// null for interrupts, and for kernel threads if the trace is inside a PID namespace.
     pub pid: Option<u32>,
     pub name: Option<String>,
 }

@@ -91,32 +91,81 @@ fn random_calls_are_counted_exactly() {
     random_calls_are_exact(&place, &[&program]);
 }
 
-/// As in a container: the program is process 1 of its PID namespace.
+/// Runs a command as process 1 of a PID namespace.
+const UNSHARE: [&str; 4] = ["unshare", "--fork", "--pid", "--mount-proc"];
+
+/// Whether this user may count, and make PID namespaces. Reports a test that is skipped.
+fn can_count_in_namespaces(place: &Place) -> bool {
+    let mut unshare = place.program(UNSHARE[0]);
+    let made = unshare.args(&UNSHARE[1..]).arg("true").done();
+    if made.status != Some(0) {
+        skip(&format!("no PID namespace: {}", made.err.trim()));
+        return false;
+    }
+    can_count(place)
+}
+
+/// As in a container.
 #[test]
 fn random_calls_in_a_pid_namespace_are_counted_exactly() {
-    const UNSHARE: [&str; 4] = ["unshare", "--fork", "--pid", "--mount-proc"];
-    // The initial namespace has this number (PROC_PID_INIT_INO of Linux). From inside another one,
-    // docs/trace.md promises no counts of namespaces further in.
+    // The initial namespace has this number (PROC_PID_INIT_INO of Linux). What happens inside
+    // another one is tested below.
     let own = std::fs::read_link("/proc/self/ns/pid").unwrap();
     if own.as_os_str() != "pid:[4026531836]" {
         return println!("{} is not the initial PID namespace", own.display());
     }
     let place = Place::new();
-    let made = place
-        .program(UNSHARE[0])
-        .args(&UNSHARE[1..])
-        .arg("true")
-        .done();
-    if made.status != Some(0) {
-        return skip(&format!("no PID namespace: {}", made.err.trim()));
-    }
-    if !can_count(&place) {
+    if !can_count_in_namespaces(&place) {
         return;
     }
     let program = compile(&place, CALLS, &["-lcrypto", "-lpthread"], "calls");
     let mut command = UNSHARE.map(Path::new).to_vec();
     command.push(&program);
     random_calls_are_exact(&place, &command);
+}
+
+/// From inside a PID namespace, PIDs of one further in are known only if the user names them.
+#[test]
+fn a_trace_in_a_pid_namespace_says_what_it_leaves_out() {
+    let place = Place::new();
+    if !can_count_in_namespaces(&place) {
+        return;
+    }
+    let program = compile(&place, CALLS, &["-lcrypto", "-lpthread"], "calls");
+    let file = place.path("trace.json");
+    let mut tool = place.program(UNSHARE[0]);
+    tool.args(&UNSHARE[1..]).arg(crate::support::TOOL);
+    tool.args(["trace", "--count", "--json", "-o"]).arg(&file);
+    tool.arg("--").args(UNSHARE).arg(&program).arg("7");
+    let printed = printed(&tool.done().ok().out);
+    let calls = printed.values().map(|row| row["calls"].as_u64().unwrap());
+    let document = valid(&std::fs::read_to_string(file).unwrap());
+    let rows = document.list("/trace/counts/calls");
+    assert!(rows.iter().all(|row| row["name"] != "calls"), "{rows:?}");
+    let troubles = document.list("/trace/counts/troubles");
+    let left_out = troubles.iter().find_map(|trouble| {
+        let text = trouble.as_str()?;
+        let count = text.split_once(" calls by processes of other PID namespaces are left out")?;
+        count.0.parse::<u64>().ok()
+    });
+    // Other processes of the machine may have called, too.
+    assert!(left_out >= Some(calls.sum()), "{troubles:?}");
+
+    // The namespace ends with the tool, and all its processes with it.
+    const NAMED: &str = "unshare --fork --pid openssl speed -seconds 600 -evp aes-128-ctr & \
+        pause() { kill -0 $! && sleep .1 || exit; }; \
+        until pid=$(cat /proc/$!/task/$!/children) && [ \"$pid\" ]; do pause; done; \
+        pid=${pid% }; \
+        until [ \"$(cut -d ' ' -f 14 /proc/$pid/stat)\" -ge 50 ]; do pause; done; \
+        exec \"$0\" trace --count --json --seconds 0.7 -p $pid";
+    let mut shell = place.program(UNSHARE[0]);
+    shell.args(&UNSHARE[1..]).args(["sh", "-c", NAMED]);
+    let document = valid(&shell.arg(crate::support::TOOL).done().ok().out);
+    let rows = document.list("/trace/counts/calls");
+    let ctr = |row: &&Value| row["algorithm"] == "aes-128-ctr" && row["name"] == "openssl";
+    assert!(rows.iter().any(|row| ctr(&row)), "{document:#?}");
+    let troubles = document.list("/trace/counts/troubles");
+    assert!(troubles.is_empty(), "{troubles:?}");
 }
 
 fn random_calls_are_exact(place: &Place, command: &[&Path]) {

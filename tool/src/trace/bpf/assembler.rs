@@ -163,14 +163,22 @@ impl Assembler {
         self.put(0, 0, 0, 0, 0);
     }
 
-    /// Writes the PID to a place below the frame pointer. A process that is not in the namespace
-    /// is not counted. Needs 8 bytes of scratch place.
-    pub fn process(&mut self, namespace: Option<Namespace>, place: i16, scratch: i16) {
-        let Some(namespace) = namespace else {
-            self.call(CURRENT_PID_TGID);
-            self.immediate(RIGHT, 0, 32);
-            self.put(STORE32, FRAME, 0, place, 0);
-            return;
+    /// Writes the PID to a place below the frame pointer. For a process that is not in the
+    /// namespace, it is 0, also if the namespace is one further in: bpf_get_ns_current_pid_tgid()
+    /// then fails and clears its result. Needs 8 bytes of scratch place.
+    pub fn process(&mut self, whose: Whose, place: i16, scratch: i16) {
+        let namespace = match whose {
+            Whose::Process(pid) => {
+                self.put(STORE32_IMMEDIATE, FRAME, 0, place, pid as i32);
+                return;
+            }
+            Whose::Everybody(None) => {
+                self.call(CURRENT_PID_TGID);
+                self.immediate(RIGHT, 0, 32);
+                self.put(STORE32, FRAME, 0, place, 0);
+                return;
+            }
+            Whose::Everybody(Some(namespace)) => namespace,
         };
         self.wide(1, namespace.device);
         self.wide(2, namespace.inode);
@@ -179,7 +187,6 @@ impl Assembler {
         self.address(3, scratch);
         self.immediate(MOVE, 4, 8);
         self.call(NAMESPACE_PID_TGID);
-        self.jump_to_end(UNEQUAL, 0, 0);
         self.load(LOAD32, 0, FRAME, scratch + 4);
         self.put(STORE32, FRAME, 0, place, 0);
     }
@@ -260,8 +267,16 @@ impl Assembler {
     }
 }
 
-/// The namespace of process IDs that this process is in, if it is not the first one: its file.
-#[derive(Debug, Clone, Copy)]
+/// Whose calls are counted. All those of everybody are, and have the PIDs of the namespace of this
+/// process, if that is not the first one, which has all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    Process(u32),
+    Everybody(Option<Namespace>),
+}
+
+/// A namespace of PIDs: its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Namespace {
     pub device: u64,
     pub inode: u64,

@@ -2,7 +2,7 @@
 //! bpf(2) and probes: maps in the kernel, and programs that write to them. The kernel removes all
 //! of it when this process ends, however it ends.
 
-use super::assembler::{Instruction, Namespace};
+use super::assembler::{Instruction, Namespace, Whose};
 use crate::root::Root;
 use crate::trace::event::{control, Attributes};
 use std::ffi::CString;
@@ -176,13 +176,6 @@ fn load_for(code: &[Instruction], attach_type: u32) -> io::Result<OwnedFd> {
     }
 }
 
-/// Whose calls are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    Process(u32),
-    Everybody,
-}
-
 /// A probe. The event holds the program.
 pub struct Probe(#[allow(dead_code)] OwnedFd);
 
@@ -238,7 +231,7 @@ impl Probe {
             more_flags: 0,
             pid: match whose {
                 Whose::Process(pid) => pid,
-                Whose::Everybody => 0,
+                Whose::Everybody(_) => 0,
             },
             pad: 0,
         };
@@ -248,7 +241,7 @@ impl Probe {
     /// A probe at the beginning of a function of the kernel.
     pub fn in_kernel(function: &str, code: &[Instruction]) -> io::Result<Probe> {
         let name = CString::new(function)?;
-        Probe::new(Whose::Everybody, Kind::Kernel, &name, 0, code)
+        Probe::new(Whose::Everybody(None), Kind::Kernel, &name, 0, code)
     }
 
     fn new(
@@ -268,7 +261,7 @@ impl Probe {
         let event = match whose {
             Whose::Process(pid) => attributes.open(i32::try_from(pid).unwrap_or(i32::MAX), -1),
             // The program of a probe runs on all processors, whichever the event is for.
-            Whose::Everybody => attributes.open(-1, first_processor()),
+            Whose::Everybody(_) => attributes.open(-1, first_processor()),
         }?;
         control(&event, IOC_SET_BPF, program.as_raw_fd())?;
         control(&event, IOC_ENABLE, 0)?;
@@ -319,9 +312,13 @@ fn first_processor() -> i32 {
     online.and_then(digits).unwrap_or(0)
 }
 
-/// The namespace of process IDs that this process is in; None if it is the first one, which has
-/// all.
-pub fn namespace() -> Option<Namespace> {
+/// Everybody, with the PIDs that this process sees.
+pub fn everybody() -> Whose {
+    Whose::Everybody(namespace())
+}
+
+/// The namespace of PIDs that this process is in; None if it is the first one, which has all.
+fn namespace() -> Option<Namespace> {
     /// PROC_PID_INIT_INO (linux/proc_ns.h).
     const FIRST: u64 = 0xefff_fffc;
     let meta = std::fs::metadata("/proc/self/ns/pid").ok()?;

@@ -130,13 +130,13 @@ pub fn program(
     host: u32,
     arguments: &[&[Argument; 3]],
     map: i32,
-    namespace: Option<Namespace>,
+    whose: Whose,
 ) -> Vec<Instruction> {
     const VALUE: u8 = 8;
     let mut a = Assembler::default();
     a.registers(MOVE, CONTEXT, 1);
     a.by_cookie(arguments, |a, [operation, backend, bytes]| {
-        a.process(namespace, KEY, SCRATCH);
+        a.process(whose, KEY, SCRATCH);
         a.put(STORE32_IMMEDIATE, FRAME, 0, KEY + 4, host as i32);
         a.static_argument(VALUE, operation);
         a.put(STORE32, FRAME, VALUE, KEY + 8, 0);
@@ -159,7 +159,16 @@ pub fn is_program(host: u32) -> bool {
     host as usize == HOSTS.len() - 1
 }
 
-/// The rows, without those of processes that count themselves.
+/// The calls of processes in other PID namespaces.
+pub fn elsewhere(sums: &Map<Key, Sum>) -> u64 {
+    let all = sums.all().into_iter();
+    let calls = all
+        .filter(|(key, _)| key.pid == 0)
+        .map(|(_, sum)| sum.calls);
+    calls.fold(0, u64::saturating_add)
+}
+
+/// The rows, without those of processes that count themselves, or are in other PID namespaces.
 pub fn rows(
     sums: &Map<Key, Sum>,
     names: &HashMap<u32, String>,
@@ -167,7 +176,8 @@ pub fn rows(
 ) -> Vec<Executed> {
     let mut all: BTreeMap<(u32, u32, u32, String), Sum> = BTreeMap::new();
     for (key, sum) in sums.all() {
-        if !is_program(key.host) && counts_itself(key.pid) {
+        let is_own = !is_program(key.host) && counts_itself(key.pid);
+        if is_own || key.pid == 0 {
             continue;
         }
         // Before Linux 5.11, anything may follow the end of a text.

@@ -11,8 +11,8 @@ mod ours;
 mod program;
 mod script;
 
-use super::bpf::assembler::Namespace;
-use super::bpf::system::{is_general, namespace, takes_many, Kind, Map, Probe, Whose};
+use super::bpf::assembler::Whose;
+use super::bpf::system::{everybody, is_general, takes_many, Kind, Map, Probe};
 use super::result::{Counted, Counts, SizeClass};
 use super::target::maps::{Mapping, Maps};
 use super::target::module;
@@ -61,7 +61,6 @@ struct Waiting {
 /// What the kernel needs to count.
 struct Kernel {
     sums: Map<Key, Sum>,
-    namespace: Option<Namespace>,
     whose: Vec<Whose>,
     probes: Vec<Probe>,
     /// What tenrounds executes in processes that do not count it themselves.
@@ -90,7 +89,7 @@ impl Counter {
         // The ID of a thread stands for its process.
         let named: BTreeSet<u32> = ids.iter().map(|id| process_of(*id)).collect();
         let whose = match named.is_empty() {
-            true => vec![Whose::Everybody],
+            true => vec![everybody()],
             false => named.iter().map(|pid| Whose::Process(*pid)).collect(),
         };
         let running = || {
@@ -118,7 +117,7 @@ impl Counter {
     /// Counts in a program that is about to start, and in what it starts. The files are those that
     /// are installed; others are added when they are mapped.
     pub fn of_command(program: &Path) -> Result<Counter> {
-        let kernel = Kernel::new(vec![Whose::Everybody])?;
+        let kernel = Kernel::new(vec![everybody()])?;
         let mut counter = Counter::new(Some(kernel), Ours::of([]));
         let installed = files::installed();
         for file in installed.iter().map(PathBuf::as_path).chain([program]) {
@@ -160,7 +159,10 @@ impl Counter {
     /// Whether processes are slowed down that are not traced.
     pub fn is_everywhere(&self) -> bool {
         let kernel = self.kernel.as_ref();
-        kernel.is_some_and(|kernel| kernel.whose.contains(&Whose::Everybody))
+        kernel.is_some_and(|kernel| {
+            let everybody = |whose: &Whose| matches!(whose, Whose::Everybody(_));
+            kernel.whose.iter().any(everybody)
+        })
     }
 
     /// Whether the kernel counts nothing.
@@ -340,13 +342,13 @@ impl Counter {
             places.push((site.offset, index as u64));
         }
         let host = waiting.sites[0].host;
-        let code = bulk::program(host, &arguments, map, kernel.namespace);
         let mut troubles = Vec::new();
         for whose in &kernel.whose {
             let counts = matches!(whose, Whose::Process(pid) if self.ours.counts(*pid));
             if counts && !bulk::is_program(host) {
                 continue;
             }
+            let code = bulk::program(host, &arguments, map, *whose);
             match Probe::at_many(*whose, &waiting.file, &places, &code) {
                 Ok(probe) => kernel.probes.push(probe),
                 Err(error) if is_general(&error) => return Err(refusal(&error)),
@@ -377,10 +379,12 @@ impl Counter {
         };
         let first = self.targets.len() as u32;
         let sums = kernel.sums.descriptor();
-        let code = program::of_many(&waiting.entries, first, sums, kernel.namespace);
         let entries = waiting.entries.iter().enumerate();
         let places: Vec<(u64, u64)> = entries.map(|(at, it)| (it.offset, at as u64)).collect();
-        let put = |whose: &Whose| Probe::at_many(*whose, &waiting.file, &places, &code);
+        let put = |whose: &Whose| {
+            let code = program::of_many(&waiting.entries, first, sums, *whose);
+            Probe::at_many(*whose, &waiting.file, &places, &code)
+        };
         let Ok(probes) = kernel.whose.iter().map(put).collect::<io::Result<Vec<_>>>() else {
             return false;
         };
@@ -401,10 +405,10 @@ impl Counter {
         let index = self.targets.len() as u32;
         let function = &FUNCTIONS[entry.function];
         let sums = kernel.sums.descriptor();
-        let code = program::program(entry, index, sums, kernel.namespace);
         let before = kernel.probes.len();
         let mut troubles = Vec::new();
         for whose in kernel.whose.clone() {
+            let code = program::program(entry, index, sums, whose);
             match Probe::in_file(whose, file, entry.offset, &code) {
                 Ok(probe) => kernel.probes.push(probe),
                 Err(error) if is_general(&error) => return Err(refusal(&error)),
@@ -414,7 +418,7 @@ impl Counter {
                     function.name,
                     match whose {
                         Whose::Process(pid) => format!(" in process {pid}"),
-                        Whose::Everybody => String::new(),
+                        Whose::Everybody(_) => String::new(),
                     },
                     explained(&error)
                 )),
@@ -443,16 +447,28 @@ impl Counter {
     pub fn finish(mut self, only_seen: bool, lost: bool) -> Counts {
         self.stop();
         let all = self.kernel.as_ref().map(|kernel| kernel.sums.all());
-        let all = all.unwrap_or_default();
+        let mut all = all.unwrap_or_default();
         if all.len() as u32 >= MOST_ENTRIES {
             self.trouble("The table of counts was full: some calls are not counted.".to_owned());
         }
+        let calls = all.iter().filter(|(key, _)| key.pid == 0);
+        let calls = calls.map(|(_, sum)| sum.calls).fold(0, u64::saturating_add);
+        all.retain(|(key, _)| key.pid != 0);
         let bulk = self.kernel.as_ref().and_then(|kernel| kernel.bulk.as_ref());
         if bulk.is_some_and(|sums| sums.all().len() as u32 >= MOST_BULK) {
             self.trouble(
                 "The table of what tenrounds executes was full: some of it is not counted."
                     .to_owned(),
             );
+        }
+        let bulk = self.kernel.as_ref().and_then(|kernel| kernel.bulk.as_ref());
+        let calls = bulk.map_or(0, bulk::elsewhere).saturating_add(calls);
+        if calls > 0 {
+            self.trouble(format!(
+                "{calls} calls by processes of other PID namespaces are left out, because their \
+                 PIDs are not known inside this one. Name the processes with -p, or trace from \
+                 the first PID namespace."
+            ));
         }
         if only_seen && lost {
             self.trouble(
@@ -526,7 +542,6 @@ impl Kernel {
         Kind::User.number().map_err(|error| refusal(&error))?;
         Ok(Kernel {
             sums: Map::new(MOST_ENTRIES).map_err(|error| refusal(&error))?,
-            namespace: namespace(),
             whose,
             probes: Vec::new(),
             bulk: None,

@@ -237,42 +237,32 @@ impl Assembler {
 }
 
 /// The program of one probe, for a map of `Key` to `Sum`.
-pub fn program(
-    entry: &Entry,
-    probe: u32,
-    map: i32,
-    namespace: Option<Namespace>,
-) -> Vec<Instruction> {
+pub fn program(entry: &Entry, probe: u32, map: i32, whose: Whose) -> Vec<Instruction> {
     let mut a = Assembler::default();
     a.registers(MOVE, CONTEXT, 1);
-    a.count(entry, probe, map, namespace);
+    a.count(entry, probe, map, whose);
     a.finish()
 }
 
 /// The program of several probes with the numbers from `first` on. Each gets its place in `entries`
 /// as its cookie.
-pub fn of_many(
-    entries: &[Entry],
-    first: u32,
-    map: i32,
-    namespace: Option<Namespace>,
-) -> Vec<Instruction> {
+pub fn of_many(entries: &[Entry], first: u32, map: i32, whose: Whose) -> Vec<Instruction> {
     let mut a = Assembler::default();
     a.registers(MOVE, CONTEXT, 1);
     let numbered: Vec<(u32, &Entry)> = (first..).zip(entries).collect();
     a.by_cookie(&numbered, |a, (probe, entry)| {
-        a.count(entry, *probe, map, namespace);
+        a.count(entry, *probe, map, whose);
     });
     a.finish()
 }
 
 impl Assembler {
-    fn count(&mut self, entry: &Entry, probe: u32, map: i32, namespace: Option<Namespace>) {
+    fn count(&mut self, entry: &Entry, probe: u32, map: i32, whose: Whose) {
         let function = &FUNCTIONS[entry.function];
         if let Some(own) = &entry.own {
             self.leave_out_own(own);
         }
-        self.process(namespace, KEY, SCRATCH);
+        self.process(whose, KEY, SCRATCH);
         self.put(STORE32_IMMEDIATE, FRAME, 0, KEY + 4, probe as i32);
         self.argument(OUTPUT, function.output);
         self.argument(INPUT, function.input);

@@ -7,7 +7,7 @@ mod caller;
 mod layout;
 mod program;
 
-use super::bpf::system::{is_general, namespace, Kind as Probes, Map, Probe};
+use super::bpf::system::{everybody, is_general, Kind as Probes, Map, Probe};
 use super::result::{
     Caller, Chosen, Context, Copied, Entry, KernelCounts, Message, OnBehalf, Operation, Requests,
     SizeClass, Transfers,
@@ -64,7 +64,7 @@ impl Counter {
             layout: self.layout,
             sums: self.sums.descriptor(),
             extents: self.extents.descriptor(),
-            namespace: namespace(),
+            whose: everybody(),
         };
         if setting.layout.hashes.is_none() {
             let unknown =
@@ -136,11 +136,21 @@ impl Counter {
             let full = "The table of threads was full: some copies are not counted, and some requests that drivers make to serve another one count like others.";
             self.troubles.push(full.to_owned());
         }
+        let elsewhere = |key: &Key| key.context == program::PROCESS && key.pid == 0;
+        let requests = all.iter().filter(|(key, _)| elsewhere(key));
+        let calls = requests.fold(0, |calls: u64, (_, sum)| calls.saturating_add(sum.calls));
+        if calls > 0 {
+            self.troubles.push(format!(
+                "{calls} calls for processes of other PID namespaces are left out, because their \
+                 PIDs are not known inside this one. Trace from the first PID namespace."
+            ));
+        }
+        all.retain(|(key, _)| !elsewhere(key));
         if let Some(traced) = &self.traced {
             all.retain(|(key, _)| key.context != program::PROCESS || traced.contains(&key.pid));
         }
         drop_wrapped(&mut all);
-        for (key, sum) in all.iter().filter(|(key, _)| key.context != INTERRUPT) {
+        for (key, sum) in all.iter().filter(|(key, _)| key.pid != 0) {
             self.names.entry(key.pid).or_insert_with(|| text(&sum.name));
         }
         let mut symbols = Symbols::read();
@@ -164,14 +174,11 @@ impl Counter {
             KERNEL_THREAD => Context::KernelThread,
             _ => Context::Process,
         };
-        let is_interrupt = context == Context::Interrupt;
         OnBehalf {
             context,
-            pid: (!is_interrupt).then_some(key.pid),
-            name: match is_interrupt {
-                true => None,
-                false => self.names.get(&key.pid).cloned(),
-            },
+            // Kernel threads are in the first PID namespace.
+            pid: (key.pid != 0).then_some(key.pid),
+            name: self.names.get(&key.pid).cloned(),
         }
     }
 }

@@ -94,10 +94,10 @@ pub struct Setting {
     pub layout: Layout,
     /// A map of `Key` to `Sum`.
     pub sums: i32,
+    pub whose: Whose,
     /// A map of `u64` to `Extent`. The key is the address of a thread's struct task_struct, or the
     /// number of a processor.
     pub extents: i32,
-    pub namespace: Option<Namespace>,
 }
 
 /// Registers that are kept during calls. Their content changes in the course of a program.
@@ -174,11 +174,11 @@ impl Assembler {
     }
 
     /// Writes all of the key but what depends on the call. `SECOND` is the owner.
-    fn key(&mut self, probe: usize, namespace: Option<Namespace>) {
+    fn key(&mut self, probe: usize, whose: Whose) {
         for place in (KEY..0).step_by(8) {
             self.put(STORE64_IMMEDIATE, FRAME, 0, place, 0);
         }
-        self.process(namespace, PID, SCRATCH);
+        self.process(whose, PID, SCRATCH);
         let has_process = self.jump(UNEQUAL, SECOND, INTERRUPT as i32);
         self.put(STORE32_IMMEDIATE, FRAME, 0, PID, 0);
         self.here(has_process);
@@ -318,7 +318,7 @@ pub fn program(index: usize, setting: &Setting) -> Option<Vec<Instruction>> {
         layout,
         sums,
         extents,
-        namespace,
+        whose,
     } = setting;
     let kind = PROBES[index].1;
     let mut a = Assembler::default();
@@ -332,7 +332,7 @@ pub fn program(index: usize, setting: &Setting) -> Option<Vec<Instruction>> {
         a.look_up(*extents, THREAD);
         a.jump_to_end(EQUAL, 0, 0);
     }
-    a.key(index, *namespace);
+    a.key(index, *whose);
     if !matches!(kind, Kind::Message { .. }) {
         a.caller();
     }
@@ -425,7 +425,7 @@ mod tests {
             layout: LAYOUT,
             sums: SUMS,
             extents: EXTENTS,
-            namespace: None,
+            whose: Whose::Everybody(None),
         };
         kernel.call(
             &program(index, &setting).unwrap(),
