@@ -240,6 +240,8 @@ static void test_bad_masks(void)
         {"novaes , foo, noaes", TR_FEATURE_VAES | TR_FEATURE_AES, 9},
         {"noaes,noclmul,-", TR_FEATURE_AES | TR_FEATURE_CLMUL, 14},
         {"nonoaes", 0, 0},
+        {"xoaes", 0, 0},
+        {"nxaes", 0, 0},
         {"avx51", 0, 0},
         {"avx5123", 0, 0},
         {"avx512,noaes,vaes", TR_FEATURE_AES, 13},

@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,6 +79,24 @@ static void after_loading(const char *how)
         _exit(4);
 }
 
+/* Whether this process has mapped a file. */
+static bool is_mapped(const char *path)
+{
+    struct stat s;
+    char line[PATH_MAX + 128];
+    FILE *f = path != NULL && stat(path, &s) == 0 ? fopen("/proc/self/maps", "r") : NULL;
+    bool found = false;
+    while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL) {
+        unsigned major, minor;
+        unsigned long inode;
+        found = sscanf(line, "%*s %*s %*s %x:%x %lu", &major, &minor, &inode) == 3 &&
+                makedev(major, minor) == s.st_dev && inode == s.st_ino;
+    }
+    if (f != NULL)
+        fclose(f);
+    return found;
+}
+
 static int work(const char *how)
 {
     before_loading(how);
@@ -100,7 +119,7 @@ static int work(const char *how)
     if (strcmp(how, "crash") == 0)
         raise(SIGKILL);
     evp_close(&side);
-    return 0;
+    return is_mapped(getenv("TENROUNDS_COUNTERS")) ? 5 : 0;
 }
 
 /* ---- Starting the child --------------------------------------------------------------------- */

@@ -392,6 +392,12 @@ static bool do_final(struct state *s, struct tap_random *random)
     const bool once = tap_below(random, 4) == 0;
     if (s->refused)
         return refuses(s);
+    if (has(s, LENGTHS) && s->started && !s->key_set && !s->stuck) {
+        tell("tenrounds must refuse final without a key");
+        refusals++;
+        end_call(&r[OURS], EVP_CipherFinal_ex(s->ctx[OURS], r[OURS].out, &r[OURS].len));
+        return r[OURS].ret <= 0;
+    }
     if (!ready(s) || s->spent || (has(s, LENGTHS) && !ccm_final_checks))
         return true;
     if (nonce_is_cut(s))
@@ -609,7 +615,8 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     static const char *const numbers[] = {OSSL_CIPHER_PARAM_KEYLEN, OSSL_CIPHER_PARAM_IVLEN,
                                           OSSL_CIPHER_PARAM_AEAD_TAGLEN,
                                           OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, "unknown-to-all"};
-    static const char *const bytes[] = {OSSL_CIPHER_PARAM_IV, OSSL_CIPHER_PARAM_UPDATED_IV};
+    static const char *const bytes[] = {OSSL_CIPHER_PARAM_IV, OSSL_CIPHER_PARAM_UPDATED_IV,
+                                        OSSL_CIPHER_PARAM_CTS_MODE};
     static const unsigned types[] = {OSSL_PARAM_OCTET_STRING, OSSL_PARAM_OCTET_PTR,
                                      OSSL_PARAM_UTF8_STRING, OSSL_PARAM_UTF8_PTR};
     /* GCM: if no IV is set, reading the IV makes OpenSSL 4.0 and tenrounds draw a random IV. */
@@ -620,13 +627,14 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     for (unsigned i = 0; good && i < 5; i++)
         good = same_param(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
                           (size_t)1 << tap_below(random, 4));
-    for (unsigned i = 0; good && i < 2; i++)
+    for (unsigned i = 0; good && i < 3; i++)
         good = same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_STRING, s->iv_len) &&
                same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_STRING,
                           tap_below(random, has(s, LENGTHS) ? 17 : 132)) &&
                same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_PTR, sizeof(void *)) &&
                same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_PTR, s->iv_len) &&
-               same_param(s->ctx, bytes[i], OSSL_PARAM_UTF8_STRING, 16);
+               same_param(s->ctx, bytes[i], OSSL_PARAM_UTF8_STRING, 16) &&
+               same_param(s->ctx, bytes[i], OSSL_PARAM_UTF8_STRING, tap_below(random, 6));
     for (unsigned i = 0; good && i < 5; i++)
         good = same_size(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
                          tap_below(random, 9));
@@ -653,9 +661,13 @@ static bool do_get_params(struct state *s, struct tap_random *random)
 /* Sets one or two parameters of any type and size in one call. */
 static bool do_set_params(struct state *s, struct tap_random *random)
 {
-    static const char *const keys[] = {OSSL_CIPHER_PARAM_KEYLEN,   OSSL_CIPHER_PARAM_AEAD_IVLEN,
-                                       OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD,
-                                       OSSL_CIPHER_PARAM_PADDING,  "unknown-to-all"};
+    static const char *const keys[] = {OSSL_CIPHER_PARAM_KEYLEN,
+                                       OSSL_CIPHER_PARAM_AEAD_IVLEN,
+                                       OSSL_CIPHER_PARAM_AEAD_TAG,
+                                       OSSL_CIPHER_PARAM_AEAD_TLS1_AAD,
+                                       OSSL_CIPHER_PARAM_PADDING,
+                                       OSSL_CIPHER_PARAM_USE_BITS,
+                                       "unknown-to-all"};
     static const unsigned types[] = {OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER,
                                      OSSL_PARAM_OCTET_STRING, OSSL_PARAM_UTF8_STRING};
     struct result r[SIDES] = {0};
@@ -677,6 +689,10 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     }
     params[n] = OSSL_PARAM_construct_end();
     if (!s->started || s->stuck || (n == 2 && params[1].key == first))
+        return true;
+    /* If the padding is refused, the default provider does not set use-bits, also if it is first. */
+    if (n == 2 && (strcmp(first, OSSL_CIPHER_PARAM_USE_BITS) == 0 ||
+                   strcmp(params[1].key, OSSL_CIPHER_PARAM_USE_BITS) == 0))
         return true;
     for (unsigned i = 0; i < n; i++) {
         tell("set %s, type %u, %zu bytes, first %02x%s", params[i].key, params[i].data_type,

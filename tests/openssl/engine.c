@@ -447,6 +447,8 @@ static bool iv_of_another_length(const struct cipher *c, struct tap_random *rand
     tap_fill(random, key, sizeof(key));
     for (unsigned i = 0; good && i < 32; i++) {
         const bool begun = i & 1, enc = i & 2, new_key = i & 4, back = i & 8;
+        /* Between two IVs that are too long for libcrypto's context, no memory must be lost. */
+        const int other = ccm ? 13 : 64;
         const int first = ccm ? 7 : 12;
         int n, len = (ccm ? 8 : 1) + (int)tap_below(random, ccm ? 6 : 40);
         len += len == first;
@@ -457,7 +459,8 @@ static bool iv_of_another_length(const struct cipher *c, struct tap_random *rand
         if (begun)
             good = good && (!ccm || EVP_CipherUpdate(ctx, NULL, &n, NULL, 32) > 0) &&
                    EVP_CipherUpdate(ctx, NULL, &n, text, 20) > 0;
-        good = good && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, len, NULL) > 0 &&
+        good = good && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, other, NULL) > 0 &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, len, NULL) > 0 &&
                (!back || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, first, NULL) > 0) &&
                (!new_key || EVP_CipherInit_ex(ctx, NULL, NULL, key, NULL, -1) > 0) &&
                EVP_CipherUpdate(ctx, NULL, &n, ccm ? NULL : text, 32) <= 0 &&
@@ -489,7 +492,8 @@ static bool cut_nonce(const struct cipher *c)
          EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, 13, NULL) > 0 &&
          EVP_CipherInit_ex(ctx, NULL, NULL, NULL, iv, -1) > 0 &&
          EVP_CipherUpdate(ctx, NULL, &n, NULL, 32) <= 0 &&
-         EVP_CipherUpdate(ctx, text, &n, text, 32) <= 0 && text[0] == 0);
+         EVP_CipherUpdate(ctx, text, &n, text, 32) <= 0 && EVP_Cipher(ctx, text, text, 32) == -1 &&
+         text[0] == 0);
     EVP_CIPHER_CTX_free(ctx);
     ERR_clear_error();
     return good;

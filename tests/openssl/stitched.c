@@ -680,6 +680,36 @@ static bool refuses_many(struct state *s, struct tap_random *random)
     return good;
 }
 
+/* Whether tenrounds accepts an AAD of this length, or NULL, for several records. */
+static int plans(EVP_CIPHER_CTX *ctx, uint8_t *aad, size_t len, unsigned lanes)
+{
+    const OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD, aad, len),
+        OSSL_PARAM_construct_uint(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE, &lanes),
+        OSSL_PARAM_END};
+    return EVP_CIPHER_CTX_set_params(ctx, params);
+}
+
+/* Whether tenrounds refuses to plan several records with a short AAD, no AAD, 5 records, a length
+ * that is too small, or TLS 1.0. EVP_CIPHER_CTX_ctrl() would then report a size of 0 anyway. */
+static bool refuses_plans(struct state *s, struct tap_random *random)
+{
+    uint8_t aad[AAD], small[AAD], old[AAD];
+    any_keys(s, random);
+    make_aad(random, aad, TLS1_2_VERSION, 8192);
+    make_aad(random, small, TLS1_2_VERSION, 4095);
+    make_aad(random, old, TLS1_VERSION, 8192);
+    EVP_CIPHER_CTX *ctx = start(s, OURS, 1, 0);
+    const bool good = !plans(ctx, aad, AAD - 1, 4) && !plans(ctx, NULL, AAD, 4) &&
+                      !plans(ctx, aad, AAD, 5) && !plans(ctx, small, AAD, 4) &&
+                      !plans(ctx, old, AAD, 4) && plans(ctx, aad, AAD, 4);
+    EVP_CIPHER_CTX_free(ctx);
+    ERR_clear_error();
+    if (!good)
+        tap_diag("%s: several records were planned with wrong parameters", s->name);
+    return good;
+}
+
 /* Compares the plans of both providers: the number of records and their total size. About half of
  * the AADs contain a length, which the providers use instead of `len`. Lengths below 4096 and
  * versions older than TLS 1.1 test the refusals of both providers. */
@@ -718,7 +748,7 @@ static bool all_many(const char *name, struct tap_random *random)
 {
     static const size_t fragments[] = {1024, 4096 - 512, 4096, 8192 - 1, 15872, 16384};
     struct state s = {.name = name};
-    bool good = refuses_many(&s, random);
+    bool good = refuses_many(&s, random) && refuses_plans(&s, random);
     for (unsigned i = 0; i < 6; i++)
         good = good && seals_many(&s, random, 4, fragments[i], false) &&
                seals_many(&s, random, 8, fragments[i], false) &&
