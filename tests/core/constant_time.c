@@ -272,6 +272,155 @@ static unsigned watch_aeads(const struct tr_backend *b, bool *right)
     return uses;
 }
 
+/* Seals and opens a message whose AAD, text, tag and, where the mode allows it, IV have unusual
+ * lengths: one-shot, and streaming in pieces of which the first and the last are no whole blocks. */
+static bool odd_shape(const struct aead *a, struct aead_state *s, size_t i)
+{
+    static uint8_t aad[48], text[96], sealed[96], opened[96];
+    static const uint8_t iv[16] = {5};
+    const size_t tags = (16 - a->tag_min) / (a->tag_step ? a->tag_step : 16) + 1;
+    const struct aead_lengths n = {.key = 16,
+                                   .iv = i % 4 == 0       ? a->iv.usual
+                                         : a->iv.max < 16 ? a->iv.max
+                                                          : 16,
+                                   .aad = i,
+                                   .text = i * 7 % 80,
+                                   .tag = a->tag_min + i % tags * a->tag_step};
+    const size_t first = a->unit == 0 ? 0 : n.text / 3 / a->unit * a->unit;
+    const size_t aad_first = a->aad_in_one_call ? 0 : i / 3;
+    uint8_t tag[16];
+    memset(aad, 0x44, sizeof(aad));
+    memset(text, 0x55, sizeof(text));
+    secret(aad, sizeof(aad));
+    secret(text, sizeof(text));
+    bool good = a->whole(s, false, &n, iv, aad, sealed, text, tag) == TR_OK;
+    published(tag, sizeof(tag));
+    published(sealed, sizeof(sealed));
+    enum tr_status status = a->whole(s, true, &n, iv, aad, opened, sealed, tag);
+    published(&status, sizeof(status));
+    good &= status == TR_OK;
+    for (int decrypt = 0; a->end != NULL && decrypt < 2; decrypt++) {
+        good &= a->start(s, iv, &n) == TR_OK &&
+                (aad_first == 0 || a->aad(s, aad, aad_first) == TR_OK) &&
+                a->aad(s, aad + aad_first, n.aad - aad_first) == TR_OK &&
+                a->crypt(s, decrypt, opened, decrypt ? sealed : text, first, tag) == TR_OK &&
+                a->crypt(s, decrypt, opened + first, (decrypt ? sealed : text) + first,
+                         n.text - first, tag) == TR_OK;
+        status = a->end(s, decrypt, tag, n.tag);
+        published(&status, sizeof(status));
+        published(tag, sizeof(tag));
+        good &= status == TR_OK;
+    }
+    return good;
+}
+
+static unsigned watch_odd_shapes(const struct tr_backend *b, bool *right)
+{
+    const unsigned before = uses_of_secrets();
+    for (size_t m = 0; m < AEADS; m++) {
+        static struct aead_state s;
+        uint8_t raw[64];
+        for (size_t i = 0; i < sizeof(raw); i++)
+            raw[i] = (uint8_t)(3 * i);
+        secret(raw, sizeof(raw));
+        *right &= all_aeads[m].set_key(&s, b, raw, all_aeads[m].key.min) == TR_OK;
+        for (size_t i = 0; i < 48; i += is_sparse(b) ? 7 : 1)
+            *right &= odd_shape(&all_aeads[m], &s, i);
+    }
+    return uses_of_secrets() - before;
+}
+
+/* Makes calls that the modes refuse: for the length of an IV or a tag, for buffers that overlap in
+ * part, and with a key that was never set. */
+static bool refuses(const struct aead *a, struct aead_state *s)
+{
+    static struct aead_state unset;
+    static const uint8_t iv[16] = {5};
+    static uint8_t text[96], out[96];
+    uint8_t tag[16] = {0};
+    struct aead_lengths n = {.key = 16, .iv = a->iv.usual, .aad = 20, .text = 40, .tag = 16},
+                        bad = n;
+    memset(text, 0x55, sizeof(text));
+    secret(text, sizeof(text));
+    bool good = true;
+    for (int decrypt = 0; decrypt < 2; decrypt++) {
+        bad.iv = a->iv.max < 16 ? a->iv.max + 1 : 0;
+        good &= a->end == NULL || /* SIV and GCM-SIV have no length of an IV */
+                a->whole(s, decrypt, &bad, iv, text, out, text, tag) != TR_OK;
+        bad = n;
+        bad.tag = 17;
+        good &= a->tag_min == 16 || a->whole(s, decrypt, &bad, iv, text, out, text, tag) != TR_OK;
+        good &= a->whole(s, decrypt, &n, iv, text, text + 8, text, tag) == TR_ERR_OVERLAP;
+        good &= a->whole(&unset, decrypt, &n, iv, text, out, text, tag) == TR_ERR_STATE;
+    }
+    return good;
+}
+
+static unsigned watch_refusals(const struct tr_backend *b, bool *right)
+{
+    static uint8_t in[64];
+    struct tr_aes_key key, unset;
+    uint8_t raw[64];
+    for (size_t i = 0; i < sizeof(raw); i++)
+        raw[i] = (uint8_t)(3 * i);
+    memset(&unset, 0, sizeof(unset));
+    memset(in, 0x22, sizeof(in));
+    secret(raw, sizeof(raw));
+    secret(in, sizeof(in));
+    const unsigned before = uses_of_secrets();
+    *right &= tr_aes_set_key(&key, b, raw, 17) == TR_ERR_KEY_LENGTH &&
+              tr_aes_set_key(&key, b, raw, 16) == TR_OK;
+    for (int m = 0; m < ALL_MODES; m++)
+        for (int way = 0; way < 2; way++) {
+            const enum tr_mode mode = all_modes[m];
+            struct position p = {.used = 0};
+            *right &= mode_run(&key, mode, way, &p, in + 3, in, 48) == TR_ERR_OVERLAP;
+            if (mode != TEST_XTS)
+                *right &= mode_run(&unset, mode, way, &p, in, in, 48) == TR_ERR_STATE;
+            if (mode_is_blocks(mode))
+                *right &= mode_run(&key, mode, way, &p, in, in, 17) == TR_ERR_LENGTH;
+        }
+    for (size_t m = 0; m < AEADS; m++) {
+        static struct aead_state s;
+        *right &= all_aeads[m].set_key(&s, b, raw, 17) == TR_ERR_KEY_LENGTH &&
+                  all_aeads[m].set_key(&s, b, raw, all_aeads[m].key.min) == TR_OK &&
+                  refuses(&all_aeads[m], &s);
+    }
+    return uses_of_secrets() - before;
+}
+
+/* Encrypts and decrypts with struct tr_cipher in pieces that end within blocks. */
+static unsigned watch_pieces(const struct tr_backend *b, bool *right)
+{
+    static const size_t pieces[] = {0, 5, 11, 1, 33, 16, 15, 64, 7};
+    static uint8_t in[160], out[192];
+    uint8_t raw[16], iv[16] = {1};
+    struct tr_aes_key key;
+    memset(raw, 0x11, sizeof(raw));
+    memset(in, 0x22, sizeof(in));
+    secret(raw, sizeof(raw));
+    const unsigned before = uses_of_secrets();
+    *right &= tr_aes_set_key(&key, b, raw, sizeof(raw)) == TR_OK;
+    for (unsigned i = 0; i < MODES * 4; i++) {
+        const bool padded = i & 2;
+        struct tr_cipher c;
+        size_t done = 0, n = 0, last = 0;
+        secret(in, sizeof(in));
+        *right &= tr_cipher_start(&c, &key, all_modes[i / 4], i & 1, padded, iv) == TR_OK;
+        for (size_t k = 0; k < sizeof(pieces) / sizeof(*pieces); k++) {
+            *right &= tr_cipher_update(&c, out + n, &last, in + done, pieces[k]) == TR_OK;
+            n += last;
+            done += pieces[k];
+        }
+        /* The data is no whole number of blocks, and its padding would be wrong. */
+        enum tr_status status = tr_cipher_final(&c, out + n, &last);
+        published(&status, sizeof(status));
+        const bool refused = mode_is_blocks(all_modes[i / 4]) && (!padded || (i & 1));
+        *right &= status == (refused ? TR_ERR_LENGTH : TR_OK);
+    }
+    return uses_of_secrets() - before;
+}
+
 /* ---- Key wrap and CMAC ---------------------------------------------------------------------- */
 
 /* A key or a text to wrap, its wrapped form, and the result of unwrapping. */
@@ -395,6 +544,12 @@ static unsigned watch_cmac(const struct tr_backend *b, size_t key_len, bool *rig
     const unsigned before = uses_of_secrets();
     unsigned differing = 0;
     *right &= tr_cmac_set_key(&m, b, raw, key_len) == TR_OK;
+    for (size_t len = 0; key_len == 16 && len < 34; len++) {
+        *right &= tr_cmac_sign(&m, in, len, tag, 1 + len % 16) == TR_OK &&
+                  tr_cmac_sign(&m, in, len, tag, 17) == TR_ERR_TAG_LENGTH &&
+                  tr_cmac_verify(&m, in, len, tag, 0) == TR_ERR_TAG_LENGTH;
+        published(tag, sizeof(tag));
+    }
     for (size_t len = 0; len < longest(); len += stride(is_sparse(b) ? 99 : 33, 1)) {
         *right &= tr_cmac_sign(&m, in, len, tag, 16) == TR_OK;
         published(tag, sizeof(tag));
@@ -927,6 +1082,27 @@ static void watch_every_counter(const struct tr_backend *b, bool *right)
         }
 }
 
+/* Watches long CTR calls in which the low 40 bits of the counter wrap, after some numbers of blocks:
+ * vector code adds to fewer bits, and carries apart (simd/ctr.h). */
+static void watch_wraps(const struct tr_backend *b, bool *right)
+{
+    static const uint8_t before[] = {1, 2, 7, 16, 17, 40, 75, 130, 200};
+    for (size_t k = 0; k < 3; k++)
+        for (size_t i = 0; i < sizeof(before); i++) {
+            struct tr_aes_key key;
+            uint8_t raw[32], keystream[16], counter[16];
+            unsigned used = 0;
+            const size_t len = 16 * (i % 2 == 0 ? 40 : 450) + 5 * i;
+            memset(raw, 0x21, sizeof(raw));
+            secret(raw, sizeof(raw));
+            memset(counter, 0xff, sizeof(counter));
+            counter[15] = (uint8_t)(0x100 - before[i]);
+            hide_all(len);
+            *right &= tr_aes_set_key(&key, b, raw, key_lengths[k]) == TR_OK &&
+                      tr_ctr(&key, counter, keystream, &used, all_out, all_in, len) == TR_OK;
+        }
+}
+
 static unsigned watch_every_length(const struct tr_backend *b, bool *right)
 {
     const unsigned before = uses_of_secrets();
@@ -941,8 +1117,10 @@ static unsigned watch_every_length(const struct tr_backend *b, bool *right)
         if (strcmp(a->name, "OCB") == 0 || strcmp(a->name, "GCM-SIV") == 0)
             watch_every_aead(b, a, 70, 150, right);
     }
-    if (!tuned)
+    if (!tuned) {
         watch_every_counter(b, right);
+        watch_wraps(b, right);
+    }
     return uses_of_secrets() - before;
 }
 
@@ -975,8 +1153,8 @@ static unsigned watch(const struct tr_backend *b, bool *right)
     const unsigned uses = uses_of_secrets() - before;
     return uses + watch_wrong_padding(b, right) + watch_aeads(b, right) + watch_others(b, right) +
            watch_xts(b, right) + watch_without_whole_calls(b, right) + watch_siv(b, right) +
-           watch_refused_hash_key(b) +
-           (by_tracker() && is_fast(b) ? watch_every_length(b, right) : 0);
+           watch_refused_hash_key(b) + watch_odd_shapes(b, right) + watch_refusals(b, right) +
+           watch_pieces(b, right) + (by_tracker() && is_fast(b) ? watch_every_length(b, right) : 0);
 }
 
 /* Shows that the checker reports a branch and an index on a secret. */

@@ -346,6 +346,7 @@ static void test_xts(void)
         memcpy(raw + half, raw, half);
         good &= tr_xts_set_key(&x, backend, raw, 2 * half) == TR_OK && tr_xts_keys_equal(&x) == 1 &&
                 tr_xts_encrypt(&x, tweak, out, in, 40) == TR_ERR_EQUAL_KEYS &&
+                tr_xts_encrypt_units(&x, tweak, out, in, 20, 2) == TR_ERR_EQUAL_KEYS &&
                 tap_same(out, before, 40) && tr_xts_decrypt(&x, tweak, out, in, 40) == TR_OK;
         memset(out, 0, sizeof(out));
         raw[half - 1] ^= 0x80;
