@@ -380,6 +380,18 @@ static unsigned watch_refusals(const struct tr_backend *b, bool *right)
             if (mode_is_blocks(mode))
                 *right &= mode_run(&key, mode, way, &p, in, in, 17) == TR_ERR_LENGTH;
         }
+    static struct tr_xts_key x, no_xts;
+    static const uint8_t number[16] = {1};
+    *right &= tr_xts_set_key(&x, b, raw, 48) == TR_ERR_KEY_LENGTH &&
+              tr_xts_set_key(&x, b, raw, 32) == TR_OK;
+    for (int way = 0; way < 2; way++) {
+        enum tr_status (*units)(const struct tr_xts_key *, const uint8_t *, uint8_t *,
+                                const uint8_t *, size_t, size_t) =
+            way ? tr_xts_decrypt_units : tr_xts_encrypt_units;
+        *right &= units(&x, number, in, in, 15, 2) == TR_ERR_LENGTH &&
+                  units(&x, number, in + 3, in, 20, 3) == TR_ERR_OVERLAP &&
+                  units(&no_xts, number, in, in, 20, 3) == TR_ERR_STATE;
+    }
     for (size_t m = 0; m < AEADS; m++) {
         static struct aead_state s;
         *right &= all_aeads[m].set_key(&s, b, raw, 17) == TR_ERR_KEY_LENGTH &&
@@ -549,6 +561,9 @@ static unsigned watch_cmac(const struct tr_backend *b, size_t key_len, bool *rig
                   tr_cmac_sign(&m, in, len, tag, 17) == TR_ERR_TAG_LENGTH &&
                   tr_cmac_verify(&m, in, len, tag, 0) == TR_ERR_TAG_LENGTH;
         published(tag, sizeof(tag));
+        enum tr_status status = tr_cmac_verify(&m, in, len, tag, 1 + len % 16);
+        published(&status, sizeof(status));
+        *right &= status == TR_OK;
     }
     for (size_t len = 0; len < longest(); len += stride(is_sparse(b) ? 99 : 33, 1)) {
         *right &= tr_cmac_sign(&m, in, len, tag, 16) == TR_OK;
