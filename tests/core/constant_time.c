@@ -273,7 +273,7 @@ static unsigned watch_aeads(const struct tr_backend *b, bool *right)
 }
 
 /* Seals and opens a message whose AAD, text, tag and, where the mode allows it, IV have unusual
- * lengths: one-shot, and streaming in pieces of which the first and the last are no whole blocks. */
+ * lengths: one-shot, and streaming in pieces that end within blocks. */
 static bool odd_shape(const struct aead *a, struct aead_state *s, size_t i)
 {
     static uint8_t aad[48], text[96], sealed[96], opened[96];
@@ -330,26 +330,27 @@ static unsigned watch_odd_shapes(const struct tr_backend *b, bool *right)
     return uses_of_secrets() - before;
 }
 
-/* Makes calls that the modes refuse: for the length of an IV or a tag, for buffers that overlap in
- * part, and with a key that was never set. */
+/* Makes calls that must be refused: wrong lengths of IV and tag, partial overlap, unset key. */
 static bool refuses(const struct aead *a, struct aead_state *s)
 {
     static struct aead_state unset;
     static const uint8_t iv[16] = {5};
     static uint8_t text[96], out[96];
     uint8_t tag[16] = {0};
-    struct aead_lengths n = {.key = 16, .iv = a->iv.usual, .aad = 20, .text = 40, .tag = 16},
-                        bad = n;
+    struct aead_lengths n = {.key = 16, .iv = a->iv.usual, .aad = 20, .text = 40, .tag = 16}, bad;
     memset(text, 0x55, sizeof(text));
     secret(text, sizeof(text));
     bool good = true;
     for (int decrypt = 0; decrypt < 2; decrypt++) {
+        bad = n;
         bad.iv = a->iv.max < 16 ? a->iv.max + 1 : 0;
-        good &= a->end == NULL || /* SIV and GCM-SIV have no length of an IV */
-                a->whole(s, decrypt, &bad, iv, text, out, text, tag) != TR_OK;
+        /* SIV and GCM-SIV have no length of an IV. */
+        good &= a->end == NULL ||
+                a->whole(s, decrypt, &bad, iv, text, out, text, tag) == TR_ERR_IV_LENGTH;
         bad = n;
         bad.tag = 17;
-        good &= a->tag_min == 16 || a->whole(s, decrypt, &bad, iv, text, out, text, tag) != TR_OK;
+        good &= a->tag_min == 16 ||
+                a->whole(s, decrypt, &bad, iv, text, out, text, tag) == TR_ERR_TAG_LENGTH;
         good &= a->whole(s, decrypt, &n, iv, text, text + 8, text, tag) == TR_ERR_OVERLAP;
         good &= a->whole(&unset, decrypt, &n, iv, text, out, text, tag) == TR_ERR_STATE;
     }
@@ -1097,8 +1098,8 @@ static void watch_every_counter(const struct tr_backend *b, bool *right)
         }
 }
 
-/* Watches long CTR calls in which the low 40 bits of the counter wrap, after some numbers of blocks:
- * vector code adds to fewer bits, and carries apart (simd/ctr.h). */
+/* Watches CTR calls in which the counter wraps after some number of blocks. Vector code adds to the
+ * low bits of the counter, and handles their carry separately (simd/ctr.h). */
 static void watch_wraps(const struct tr_backend *b, bool *right)
 {
     static const uint8_t before[] = {1, 2, 7, 16, 17, 40, 75, 130, 200};
@@ -1107,7 +1108,7 @@ static void watch_wraps(const struct tr_backend *b, bool *right)
             struct tr_aes_key key;
             uint8_t raw[32], keystream[16], counter[16];
             unsigned used = 0;
-            const size_t len = 16 * (i % 2 == 0 ? 40 : 450) + 5 * i;
+            const size_t len = 16 * (i % 2 == 0 ? before[i] + 20u : 450u) + 5 * i;
             memset(raw, 0x21, sizeof(raw));
             secret(raw, sizeof(raw));
             memset(counter, 0xff, sizeof(counter));

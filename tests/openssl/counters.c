@@ -88,8 +88,8 @@ static bool is_mapped(const char *path)
     bool found = false;
     while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL) {
         unsigned major, minor;
-        unsigned long inode;
-        found = sscanf(line, "%*s %*s %*s %x:%x %lu", &major, &minor, &inode) == 3 &&
+        unsigned long long inode;
+        found = sscanf(line, "%*s %*s %*s %x:%x %llu", &major, &minor, &inode) == 3 &&
                 makedev(major, minor) == s.st_dev && inode == s.st_ino;
     }
     if (f != NULL)

@@ -690,7 +690,7 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     params[n] = OSSL_PARAM_construct_end();
     if (!s->started || s->stuck || (n == 2 && params[1].key == first))
         return true;
-    /* If the padding is refused, the default provider does not set use-bits, also if it is first. */
+    /* If a call also sets a padding that is refused, the default provider ignores use-bits. */
     if (n == 2 && (strcmp(first, OSSL_CIPHER_PARAM_USE_BITS) == 0 ||
                    strcmp(params[1].key, OSSL_CIPHER_PARAM_USE_BITS) == 0))
         return true;

@@ -329,9 +329,8 @@ pub fn name(who: &OnBehalf) -> String {
     let name = who.name.as_deref().map_or("?".to_owned(), clean);
     match (who.context, who.pid) {
         (Context::Interrupt, _) => "interrupts".to_owned(),
-        // From inside a PID namespace, PIDs of others are not known.
-        (Context::KernelThread, None) => "kernel threads".to_owned(),
-        (Context::Process, None) => name,
+        // A trace inside a PID namespace does not know the PIDs of the kernel's threads.
+        (_, None) => "kernel threads".to_owned(),
         (Context::KernelThread, Some(pid)) => format!("[{name}] ({pid})"),
         (Context::Process, Some(pid)) => format!("{name} ({pid})"),
     }

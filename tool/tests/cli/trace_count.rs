@@ -145,7 +145,7 @@ fn a_trace_in_a_pid_namespace_says_what_it_leaves_out() {
     let troubles = document.list("/trace/counts/troubles");
     let left_out = troubles.iter().find_map(|trouble| {
         let text = trouble.as_str()?;
-        let count = text.split_once(" calls by processes of other PID namespaces are left out")?;
+        let count = text.split_once(" calls in other PID namespaces are left out")?;
         count.0.parse::<u64>().ok()
     });
     // Other processes of the machine may have called, too.
@@ -164,8 +164,8 @@ fn a_trace_in_a_pid_namespace_says_what_it_leaves_out() {
     let rows = document.list("/trace/counts/calls");
     let ctr = |row: &&Value| row["algorithm"] == "aes-128-ctr" && row["name"] == "openssl";
     assert!(rows.iter().any(|row| ctr(&row)), "{document:#?}");
-    let troubles = document.list("/trace/counts/troubles");
-    assert!(troubles.is_empty(), "{troubles:?}");
+    let troubles = format!("{:?}", document.list("/trace/counts/troubles"));
+    assert!(!troubles.contains("PID namespaces"), "{troubles}");
 }
 
 fn random_calls_are_exact(place: &Place, command: &[&Path]) {

@@ -163,9 +163,9 @@ impl Assembler {
         self.put(0, 0, 0, 0, 0);
     }
 
-    /// Writes the PID to a place below the frame pointer. For a process that is not in the
-    /// namespace, it is 0, also if the namespace is one further in: bpf_get_ns_current_pid_tgid()
-    /// then fails and clears its result. Needs 8 bytes of scratch place.
+    /// Writes the PID to a place below the frame pointer: 0 if the process is in another PID
+    /// namespace, even in one further in, because bpf_get_ns_current_pid_tgid() then fails and
+    /// clears its result. Needs 8 bytes of scratch place.
     pub fn process(&mut self, whose: Whose, place: i16, scratch: i16) {
         let namespace = match whose {
             Whose::Process(pid) => {
@@ -267,8 +267,8 @@ impl Assembler {
     }
 }
 
-/// Whose calls are counted. All those of everybody are, and have the PIDs of the namespace of this
-/// process, if that is not the first one, which has all.
+/// Whose calls are counted: those of one process, or of all. PIDs are those of the namespace; None
+/// is the first one, which has all processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     Process(u32),

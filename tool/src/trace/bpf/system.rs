@@ -312,7 +312,7 @@ fn first_processor() -> i32 {
     online.and_then(digits).unwrap_or(0)
 }
 
-/// Everybody, with the PIDs that this process sees.
+/// All processes, with the PIDs that this process sees.
 pub fn everybody() -> Whose {
     Whose::Everybody(namespace())
 }

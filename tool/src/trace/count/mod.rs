@@ -462,14 +462,9 @@ impl Counter {
             );
         }
         let bulk = self.kernel.as_ref().and_then(|kernel| kernel.bulk.as_ref());
-        let calls = bulk.map_or(0, bulk::elsewhere).saturating_add(calls);
-        if calls > 0 {
-            self.trouble(format!(
-                "{calls} calls by processes of other PID namespaces are left out, because their \
-                 PIDs are not known inside this one. Name the processes with -p, or trace from \
-                 the first PID namespace."
-            ));
-        }
+        let operations = bulk.map_or(0, bulk::elsewhere);
+        self.left_out(calls, "calls");
+        self.left_out(operations, "operations of tenrounds");
         if only_seen && lost {
             self.trouble(
                 "Records of the trace were lost: processes that the command started may be missing."
@@ -506,6 +501,17 @@ impl Counter {
             calls,
             executed,
             troubles: self.troubles,
+        }
+    }
+
+    /// Says what was counted in other PID namespaces.
+    fn left_out(&mut self, count: u64, what: &str) {
+        if count > 0 {
+            self.trouble(format!(
+                "{count} {what} in other PID namespaces are left out: the PIDs of their processes \
+                 are not known in this one. To count a process of a namespace further in, name it \
+                 with -p."
+            ));
         }
     }
 

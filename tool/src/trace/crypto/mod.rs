@@ -137,12 +137,15 @@ impl Counter {
             self.troubles.push(full.to_owned());
         }
         let elsewhere = |key: &Key| key.context == program::PROCESS && key.pid == 0;
-        let requests = all.iter().filter(|(key, _)| elsewhere(key));
+        let requests = all
+            .iter()
+            .filter(|(key, _)| elsewhere(key) && is_request(key));
         let calls = requests.fold(0, |calls: u64, (_, sum)| calls.saturating_add(sum.calls));
         if calls > 0 {
             self.troubles.push(format!(
-                "{calls} calls for processes of other PID namespaces are left out, because their \
-                 PIDs are not known inside this one. Trace from the first PID namespace."
+                "{calls} requests of other PID namespaces are left out: the PIDs of their \
+                 processes are not known in this one. Trace from the first PID namespace to see \
+                 them."
             ));
         }
         all.retain(|(key, _)| !elsewhere(key));
@@ -291,6 +294,16 @@ fn drop_wrapped(all: &mut Vec<(Key, Sum)>) {
 /// answer later.
 fn older(name: &str) -> Option<&'static str> {
     (name == "crypto_ahash_update").then_some("shash_async_update")
+}
+
+/// Whether it is a request of AES or of a hash that belongs to AES, and no part of another one.
+fn is_request(key: &Key) -> bool {
+    let kind = PROBES.get(key.probe as usize).map(|(_, kind)| *kind);
+    match kind {
+        Some(Kind::Skcipher { .. } | Kind::Aead { .. }) => key.mark == 0,
+        Some(Kind::Ahash | Kind::Shash) => key.mark == 0 && belongs_to_aes(key),
+        _ => false,
+    }
 }
 
 /// Whether a hash computes AES or belongs to a mode of AES, or is part of a request that may be one
