@@ -367,20 +367,26 @@ fn counts_begin_with_the_trace() {
     );
 }
 
-/// Where a process has a function of libcrypto.
-fn address_of(pid: u32, name: &str) -> u64 {
-    let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+/// Where a process has mapped libcrypto, and its file.
+fn libcrypto_of(pid: u32) -> (u64, String) {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     let mapping = maps.lines().find(|line| line.contains("/libcrypto.so"));
     let words: Vec<&str> = mapping.unwrap().split_whitespace().collect();
     assert_eq!(words[2], "00000000", "{maps}");
+    let begin = words[0].split_once('-').unwrap().0;
+    (u64::from_str_radix(begin, 16).unwrap(), words[5].to_owned())
+}
+
+/// Where a process has a function of libcrypto.
+fn address_of(pid: u32, name: &str) -> u64 {
+    let (begin, file) = libcrypto_of(pid);
     let mut readelf = Command::new("readelf");
-    let symbols = readelf.args(["--dyn-syms", "-W", words[5]]).done().ok().out;
+    let symbols = readelf.args(["--dyn-syms", "-W", &file]).done().ok().out;
     let symbol = symbols
         .lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>())
         .find(|line| line.len() > 7 && line[7].split('@').next() == Some(name));
-    number(words[0].split_once('-').unwrap().0) + number(symbol.unwrap()[1])
+    begin + u64::from_str_radix(symbol.unwrap()[1], 16).unwrap()
 }
 
 /// A pipe without room.
@@ -407,9 +413,17 @@ fn probes_come_after_their_cost_was_said_and_go_with_the_tracer() {
     if !can_count(&place) {
         return;
     }
-    let child = at_work(place.program("openssl").args(speed("4096", "aes-128-cbc")));
+    // Of its own library: while another test counts a command, the library of the system has probes
+    // in every process.
+    let speed = speed("4096", "aes-128-cbc");
+    let usual = at_work(place.program("openssl").args(speed));
+    std::fs::copy(libcrypto_of(usual.0.id()).1, place.path("libcrypto.so.3")).unwrap();
+    drop(usual);
+    let mut openssl = place.program("openssl");
+    let child = at_work(openssl.args(speed).env("LD_LIBRARY_PATH", place.path("")));
     let pid = child.0.id();
     let address = address_of(pid, "EVP_EncryptUpdate");
+    assert!(Path::new(&libcrypto_of(pid).1).starts_with(place.path("")));
     let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();
     let code = || {
         let mut code = [0; 16];
