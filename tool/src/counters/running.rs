@@ -69,10 +69,17 @@ fn own(file: &File) -> PathBuf {
 /// Whether a path is /proc/PID/fd/N. Only its last component is a link then, and the kernel's own.
 fn is_descriptor(path: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let numbers = path
-        .strip_prefix("/proc/")
-        .and_then(|rest| rest.split_once("/fd/"));
-    numbers.is_some_and(|(pid, descriptor)| number(pid) && number(descriptor))
+    parts(path).is_some_and(|(pid, descriptor)| number(pid) && number(descriptor))
+}
+
+/// PID and N of /proc/PID/fd/N.
+fn parts(path: &str) -> Option<(&str, &str)> {
+    path.strip_prefix("/proc/")?.split_once("/fd/")
+}
+
+/// The process whose descriptor a path of the form /proc/PID/fd/N names.
+pub fn owner(path: &str) -> Option<u32> {
+    parts(path)?.0.parse().ok()
 }
 
 #[cfg(test)]

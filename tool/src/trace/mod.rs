@@ -382,11 +382,13 @@ impl Tracing {
     fn take_events(&mut self, seconds: Option<f64>, is_last: bool) {
         const GRACE: Duration = Duration::from_secs(1);
         let mut due = is_last.then(Instant::now);
-        for event in self.sampler.events() {
+        let events = self.sampler.events();
+        // Reading the code of the first samples can take longer than a process lives.
+        events.iter().for_each(|event| self.tell_counters(event));
+        for event in events {
             if due.is_none() && self.is_due(seconds) {
                 due = Some(Instant::now());
             }
-            self.tell_counters(&event);
             match due.is_some_and(|due| due.elapsed() > GRACE) {
                 true => self.state.skip(&event),
                 false => self.state.take(event),

@@ -3,7 +3,7 @@
 //! such a command share them.
 
 use super::super::result::Executed;
-use crate::counters::running::{find, Found};
+use crate::counters::running::{find, owner, Found};
 use crate::counters::{memory, Counters};
 use crate::inventory::processes::{self, value};
 use crate::root::Root;
@@ -31,6 +31,8 @@ pub struct Ours {
 
 struct Memory {
     found: Found,
+    /// The `run --count` that has it open.
+    owner: Option<u32>,
     /// The counts when the trace began.
     before: Counters,
     /// What was executed since then, once counting has ended.
@@ -50,14 +52,21 @@ impl Memory {
         }
     }
 
-    /// Those that share it, without the tool that tries what it sets, unless there is no other.
+    /// Those that share it, the command first, without the tool that tries what it sets, unless
+    /// there is no other.
     fn commands(&self, names: &HashMap<u32, String>) -> Vec<u32> {
-        let all = self.sharing().iter().copied();
-        let is_tool = |pid: &u32| names.get(pid).is_some_and(|name| name == "tenrounds");
-        let (tools, others): (Vec<_>, Vec<_>) = all.partition(is_tool);
-        match others.is_empty() {
-            true => tools,
-            false => others,
+        let is_other = |pid: &u32| names.get(pid).map_or(true, |name| name != "tenrounds");
+        let seen = || self.pids.iter();
+        // The command is the last child of `run --count`.
+        let guessed = || self.guessed.iter().rev();
+        if seen().any(is_other) {
+            seen().copied().filter(is_other).collect()
+        } else if guessed().any(is_other) {
+            guessed().copied().filter(is_other).collect()
+        } else if !self.pids.is_empty() {
+            seen().copied().collect()
+        } else {
+            guessed().copied().collect()
         }
     }
 }
@@ -150,8 +159,9 @@ impl Ours {
             memory.pids.insert(pid);
             return Some(());
         }
-        let is_guessed = |memory: &Memory| memory.guessed.contains(&parent);
-        let index = match self.memories.iter().position(is_guessed) {
+        let may_share =
+            |memory: &Memory| memory.guessed.contains(&parent) || memory.owner == Some(parent);
+        let index = match self.memories.iter().position(may_share) {
             Some(index) => index,
             None => {
                 let descriptors = format!("/proc/{parent}/fd");
@@ -198,6 +208,7 @@ impl Ours {
         }
         self.memories.push(Memory {
             found,
+            owner: owner(path),
             before: if has_counted {
                 now
             } else {
@@ -225,12 +236,7 @@ impl Ours {
         let mut rows = Vec::new();
         for memory in &self.memories {
             let sharing = memory.commands(names);
-            // The command is the last child of `run --count`.
-            let pid = match memory.pids.is_empty() {
-                true => sharing.last(),
-                false => sharing.first(),
-            };
-            let (Some(pid), Some(counters)) = (pid, &memory.executed) else {
+            let (Some(pid), Some(counters)) = (sharing.first(), &memory.executed) else {
                 continue;
             };
             let executed = counters.executed.iter();
@@ -309,6 +315,29 @@ mod tests {
             *ours.memories[0].sharing(),
             BTreeSet::from([stranger, third])
         );
+    }
+
+    /// `run --count` tries what it sets before it starts the command. If it was seen in that, and
+    /// both it and the command have ended before the command is looked at, the command counts.
+    #[test]
+    fn a_command_that_nobody_saw_counts_before_the_tool_that_was_seen() {
+        let memory = Memory::new().unwrap();
+        let mut sleep = Command::new("sleep");
+        memory.pass_to(&mut sleep);
+        let mut child = sleep.arg("60").spawn().unwrap();
+        let tool = child.id();
+        let mut ours = Ours::default();
+        while !ours.counts(tool) {
+            ours.forked(tool, std::process::id());
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        drop(memory);
+        let command = ended();
+        ours.forked(command, std::process::id());
+        let names = HashMap::from([(tool, "tenrounds".to_owned())]);
+        assert_eq!(ours.memories.len(), 1);
+        assert_eq!(ours.memories[0].commands(&names), [command]);
     }
 
     /// A process that executes a program has no environment for a moment.
