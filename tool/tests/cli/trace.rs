@@ -5,10 +5,10 @@
 use crate::json::{valid, Document};
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::support::{
-    contains, is_crowded, kernel_sees, module, skip, sleeping, until, within, Done, Finish,
-    Guarded, Nobody, Place, PATIENCE, TOOL,
+    contains, is_crowded, module, skip, sleeping, until, within, Done, Finish, Guarded, Nobody,
+    Place, PATIENCE, TOOL,
 };
-use serde_json::{json, Value};
+use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 #[cfg(target_arch = "x86_64")]
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -331,6 +331,8 @@ fn the_verdict_names_the_mode_and_what_tenrounds_would_run() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn functions_and_threads_of_a_finding() {
+    use crate::support::kernel_sees;
+    use serde_json::json;
     let place = Place::new();
     if !can_sample(&place) {
         return;
@@ -570,6 +572,7 @@ fn compiled(place: &Place, source: &str) -> PathBuf {
 }
 
 /// A program that says when it is ready, once it does.
+#[cfg(target_arch = "x86_64")]
 pub fn ready(mut command: Command) -> Guarded {
     let mut child = command.stdout(Stdio::piped()).started();
     let mut line = String::new();

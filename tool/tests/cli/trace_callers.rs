@@ -49,7 +49,6 @@ fn calls(chain: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn a_chain_through_two_libraries() {
     let place = Place::new();
     if !can_sample(&place) {
@@ -117,7 +116,6 @@ fn a_chain_through_two_libraries() {
 
 /// A chain is followed through 32 functions. Who called the last one is then unknown.
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn a_chain_that_is_too_long_is_not_complete() {
     let place = Place::new();
     if !can_sample(&place) {
@@ -145,7 +143,6 @@ fn a_chain_that_is_too_long_is_not_complete() {
 
 /// The first of 2 ring buffers could take all the memory that this user may lock.
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn a_user_with_little_locked_memory() {
     const LIMIT: libc::rlim_t = 1040 << 10;
     let place = Place::new();

@@ -5,7 +5,7 @@
 use crate::json::valid;
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::support::{contains, skip, until, Finish, Guarded, Nobody, Place, TOOL};
-use crate::trace::{can_sample, openssl, while_it_runs, work, working};
+use crate::trace::{can_sample, while_it_runs, work, working};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
@@ -227,6 +227,7 @@ fn it_ends_with_its_terminal() {
 }
 
 /// Colours of a screen.
+#[cfg(target_arch = "x86_64")]
 fn coloured(screen: &vt100::Screen) -> Vec<(u16, u16)> {
     let (rows, columns) = screen.size();
     let all = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
@@ -238,6 +239,7 @@ fn coloured(screen: &vt100::Screen) -> Vec<(u16, u16)> {
 }
 
 /// The cell in which a text begins.
+#[cfg(target_arch = "x86_64")]
 fn cell(screen: &vt100::Screen, text: &str) -> Option<vt100::Cell> {
     let (_, columns) = screen.size();
     let mut rows = screen.rows(0, columns).enumerate();
@@ -257,7 +259,7 @@ fn tables_stand_out_in_colour_and_without() {
         return;
     }
     const TABLES: &str = "tables (cache-timing!)";
-    let child = openssl(&place, "aes-128-cbc", Some("0:0"), &[]);
+    let child = crate::trace::openssl(&place, "aes-128-cbc", Some("0:0"), &[]);
     let pid = child.0.id().to_string();
     let terminal = |variable: (&str, &str), options: &[&str]| {
         let mut tool = place.tool(["watch", "-p", &pid]);
