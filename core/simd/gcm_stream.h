@@ -207,18 +207,12 @@ static NOT_INLINE TR_TARGET B times_h(const struct tr_ghash_key *ghash, B y)
         const struct tr_ghash_key *ghash, uint64_t low, uint64_t high, B y, int is_secret
 
 /*
- * Processes full groups and returns the hash. After encryption, the hash may lack the last group:
- * see group_to_hash(). If `is_secret`, the counter is derived from H, so no branch or index may
+ * Processes full groups and returns the hash. After encryption, the hash lacks the last group. If `is_secret`, the counter is derived from H, so no branch or index may
  * depend on the counter.
  */
 TR_INLINE TR_TARGET B gcm_full_groups(GROUPS_PARAMETERS, int decrypt)
 {
-    struct bulk r = bulk_start(key, key->enc, out, in);
-#if GCM_LONG
-    if (!is_secret && takes_long_path(low, len / TR_BLOCK))
-        return gcm_long(r, len / TR_BLOCK, low, high, ghash, y, decrypt);
-#endif
-    struct gcm g = gcm_start(r, ghash, y, low, high);
+    struct gcm g = gcm_start(bulk_start(key, key->enc, out, in), ghash, y, low, high);
     V delta[STEADY_VECTORS];
     if (!is_secret && steady_counters(&g, (uint32_t)low, delta))
         gcm_groups(&g, len, decrypt, delta);
@@ -235,19 +229,6 @@ static NOT_INLINE TR_TARGET B encrypt_groups(GROUPS_PARAMETERS)
 static NOT_INLINE TR_TARGET B decrypt_groups(GROUPS_PARAMETERS)
 {
     return gcm_full_groups(key, out, in, len, ghash, low, high, y, is_secret, 1);
-}
-
-/* Returns the last ciphertext group if encrypt_groups() has not hashed it, else NULL. */
-TR_INLINE TR_TARGET const uint8_t *group_to_hash(const uint8_t *out, size_t len, uint64_t low,
-                                                 int is_secret)
-{
-#if GCM_LONG
-    if (!is_secret && takes_long_path(low, len / TR_BLOCK))
-        return NULL;
-#endif
-    (void)low;
-    (void)is_secret;
-    return out + len - (size_t)GROUP * TR_BLOCK;
 }
 
 /*
@@ -270,9 +251,18 @@ TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, cons
          * suffices.
          */
         size_t front = (end.whole ? len : len - 1) / (GROUP * TR_BLOCK) * (GROUP * TR_BLOCK);
-        y = (decrypt ? decrypt_groups : encrypt_groups)(key, out, in, front, ghash, low, high, y,
-                                                        end.is_secret);
-        end.group = decrypt ? NULL : group_to_hash(out, front, low, end.is_secret);
+#if GCM_LONG
+        /* Here and not in the functions below, so that the stack never has the frames of both. */
+        if (!end.is_secret && takes_long_path(low, front / TR_BLOCK)) {
+            y = gcm_long(bulk_start(key, key->enc, out, in), front / TR_BLOCK, low, high, ghash, y,
+                         decrypt);
+        } else
+#endif
+        {
+            y = (decrypt ? decrypt_groups : encrypt_groups)(key, out, in, front, ghash, low, high,
+                                                            y, end.is_secret);
+            end.group = decrypt ? NULL : out + front - (size_t)GROUP * TR_BLOCK;
+        }
         low = counter_plus(low, front / TR_BLOCK);
         in += front;
         out += front;

@@ -11,7 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define SELECTION    ((size_t)(sizeof(void *) == 8 ? 16 : 20) * 1024)
+#define SELECTION    ((size_t)16 * 1024)
 #define MULTI_BUFFER ((size_t)64 * 1024)
 
 static ucontext_t test, rest;
