@@ -155,7 +155,7 @@ TR_INLINE TR_TARGET V substitute(const struct table *t, V x, V shift)
 /*
  * This code is latency-bound. A second S-box table includes the factor 2 of MixColumns. ShiftRows
  * and MixColumns together take one shuffle for each row. All operations except the look-ups use
- * 256-bit registers, because two 256-bit shuffles start each cycle.
+ * 256-bit registers: two 256-bit shuffles start each cycle, but only one 512-bit shuffle.
  */
 typedef uint8_t B __attribute__((vector_size(32)));
 

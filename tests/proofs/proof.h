@@ -66,7 +66,7 @@ static void data_begin(void)
     memcpy(out_before, out_object, LONGEST);
 }
 
-/* Asserts that no byte has changed, except, if `done`, the bytes of the output. */
+/* Asserts that no byte has changed. If `done`, the output may have changed. */
 static void data_unchanged(bool done)
 {
     size_t i = any_up_to(LONGEST - 1);
