@@ -155,7 +155,7 @@ static bool same_key(const struct tr_backend *b)
 }
 
 /* Processes one message in several modes with key i. Each operation writes at most LATE_LEN bytes
- * to a row of `out` of its own. There is no XTS with keys of 24 bytes. */
+ * to a separate row of `out`. There is no XTS with keys of 24 bytes. */
 static bool late_message(unsigned i, size_t key_len, const uint8_t in[LATE_LEN],
                          uint8_t out[5][LATE_LEN], uint8_t tag[2][TR_BLOCK])
 {
