@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the engine with OpenSSL 1.1.1 and 3.x, with the calls that both versions have. It checks
+ * Tests the engine with OpenSSL 1.1.1 and 3.x, through calls that both have. The test checks
  * published vectors, and compares random messages and TLS records with libcrypto's ciphers. It also
  * tests copies, threads, fork, loading, unloading, and the engine as the default. The argument is
  * the duration of the comparison in seconds (default 3).
@@ -212,7 +212,7 @@ static bool plain_message(struct both *b, struct message *m, struct tap_random *
             return false;
         for (int i = 0; i < SIDES && b->cipher->mode == 's'; i++) {
             b->r[i].ret = 1;
-            b->r[i].len = -EVP_CIPHER_CTX_num(b->ctx[i]); /* no bytes to compare */
+            b->r[i].len = -EVP_CIPHER_CTX_num(b->ctx[i]); /* negative: same() compares no bytes */
         }
         if (b->cipher->mode == 's' && !same(b, "minus num"))
             return false;

@@ -691,8 +691,8 @@ static int plans(EVP_CIPHER_CTX *ctx, uint8_t *aad, size_t len, unsigned lanes)
 }
 
 /* Whether tenrounds refuses to plan several records with a short AAD, no AAD, 5 records, a length
- * that is too small, or TLS 1.0. Sets the parameters itself, because EVP_CIPHER_CTX_ctrl() also
- * returns 0 if they were accepted without a plan. */
+ * that is too small, or TLS 1.0. Sets OSSL_PARAMs (see plans()), because EVP_CIPHER_CTX_ctrl()
+ * returns 0 both for a refusal and for an accepted plan of 0 bytes. */
 static bool refuses_plans(struct state *s, struct tap_random *random)
 {
     uint8_t aad[AAD], small[AAD], old[AAD];
