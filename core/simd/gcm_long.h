@@ -23,8 +23,8 @@
  * For 64 bytes, AES-128 needs 8 AES operations (AES-256: 12), 3 multiplications and 6.5 other
  * operations. With gcm_stream.h, AES-128 needs 10 AES operations, 4 multiplications and 10 other
  * operations. Within a long message, AES-128 takes 13.0 cycles for 64 bytes on ZMM. AES and
- * multiplications alone would take 11.3 cycles, and 12.3 with the reduction of each group. Messages
- * of 16 KiB reach 69 % of the AES rate with AES-128, and 78 % with AES-256 (Zen 4;
+ * multiplications alone would take 11.3 cycles. With the reduction of each group, the bound is 12.3
+ * cycles. Messages of 16 KiB reach 69 % of the AES rate with AES-128, and 78 % with AES-256 (Zen 4;
  * docs/tuning/gcm.md).
  *
  * The order of instructions also matters. If the eight vectors of a group run in lockstep, the

@@ -47,10 +47,11 @@ TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
  * XORs the products of vector j of a full group into g->product.
  *
  * If V_EQUAL_HALVES, an instruction multiplies two low halves or two high halves. In x, the halves
- * of each data block are exchanged, so x and the power give the products of a low and a high half.
- * For low times low, the code loads the power from 8 bytes earlier, so that its low half becomes
- * the high half. For high times high, it loads the power from 8 bytes later. So only the first and
- * the last vector need an instruction that exchanges halves (docs/tuning/arm.md).
+ * of each data block are exchanged. The two products of x and the power are therefore low times
+ * high and high times low. For low times low, the code loads the power from 8 bytes earlier, so
+ * that its low half becomes the high half. For high times high, it loads the power from 8 bytes
+ * later. So only the first and the last vector need an instruction that exchanges halves
+ * (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
 {

@@ -10,8 +10,8 @@
  *
  * The reduction works as follows. The low half of a 256-bit product holds the high powers, x^128
  * and up. Modulo GHASH's polynomial, x^128 is x^7 + x^2 + x + 1. In this bit order, the constant
- * 0xc200000000000000 is x^6 + x + 1. A product with this constant is one bit too low again, and one
- * bit lower is one power of x higher. So the constant gives the terms x^7, x^2 and x. A swap of
+ * 0xc200000000000000 is x^6 + x + 1. A product with this constant is again one bit too low, so it
+ * has an additional factor x. The constant therefore gives the terms x^7, x^2 and x. A swap of
  * halves gives the term 1. The multiplication and the swap together fold 64 bits of the low half
  * into the 128 bits above them. Two such folds reduce the product.
  *

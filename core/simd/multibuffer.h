@@ -284,9 +284,9 @@ static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
  * - The number of steps is estimated as the largest of three lower bounds. The first is the number
  *   of blocks of the longest job. The second is the number of all blocks, divided by the number of
  *   lanes. The third is k + 1 times the number of blocks of job k * lanes, for each k >= 1 for
- *   which this job exists. The jobs 0 to k * lanes are more than k for each lane, so some lane runs
- *   at least k + 1 of them. Each of these jobs is about as long as job k * lanes, or longer: jobs
- *   are sorted longest first, except within a length class (modes/multibuffer.c).
+ *   which this job exists. Jobs 0 to k * lanes number k * lanes + 1, so some lane runs at least
+ *   k + 1 of them. Each of these jobs is about as long as job k * lanes, or longer: jobs are sorted
+ *   longest first, except within a length class (modes/multibuffer.c).
  * - The estimate counts one segment, 150 cycles, for each group of `lanes` jobs. The last group may
  *   be smaller.
  *
