@@ -7,8 +7,8 @@
  * turns a byte into two elements i and k of the subfield GF(16), one in each nibble. Five table
  * look-ups give two nibbles, `io` and `jo`. Any linear function of the inverse is the XOR of two
  * table entries, one at `io` and one at `jo` (docs/tuning/software.md has the derivation). The
- * inverse of 0, 1/0, is a byte with its high bit set. A look-up with such a byte as index gives 0,
- * the inverse of 1/0.
+ * inverse of 0, written 1/0, is a byte with its high bit set. A look-up with such a byte as index
+ * gives 0, the inverse of 1/0.
  *
  * Between rounds, the state stays in this basis. In decryption, the state between rounds has also
  * passed the S-box's inverse affine map, so a round begins with the inversion. The tables at `io`
