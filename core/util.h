@@ -127,7 +127,8 @@ TR_INLINE void tr_xts_double(uint8_t out[16], const uint8_t t[16])
 }
 
 /* Multiplies a tweak, in the words *high and *low, by x^n for n up to 56. Shifts the tweak left,
- * and folds in the n bits that are shifted out. Folding shifts these by up to 7, within a word. */
+ * and folds in the n bits that are shifted out. Folding shifts these bits by up to 7, and n + 7 is
+ * at most 63, so they stay within a word. */
 TR_INLINE void tr_xts_multiply_halves(uint64_t *low, uint64_t *high, unsigned n)
 {
     /* Shifts twice, because n may be 0, and a shift by 64 is undefined. */

@@ -87,9 +87,9 @@ const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
      0xf9}};
 
 #if TR_ENV_ALL_MODES
-/* Decrypts in one call, or in two calls: the whole blocks, then the tail. For ragged lengths, a
- * backend can have a separate function (tr_backend.cfb_decrypt). The known lengths of 1, 13 and 77
- * blocks take two calls. */
+/* Decrypts in one call, or in two calls: the whole blocks, then the tail. One call tests the
+ * backend's function for ragged lengths (tr_backend.cfb_decrypt), if there is one. Two calls test
+ * the bulk operation. The known lengths of 1, 13 and 77 blocks take two calls. */
 static enum tr_status cfb_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                   const uint8_t *in, size_t len)
 {
@@ -453,9 +453,9 @@ static int any_cfb_is_right(struct tr_known_work *w)
     return 1;
 }
 
-/* Tests tr_backend.xts_unit with each number of vectors, whole and partial. Also tests the bulk
- * operations on short data units, which counting tables and tr_xts_*_units() use instead of
- * xts_unit. `raw` has 2 * len bytes. */
+/* Tests tr_backend.xts_unit with each number of vectors, whole and partial. Counting tables and
+ * tr_xts_*_units() use bulk operations instead of xts_unit. The function also tests these
+ * operations on short data units. `raw` has 2 * len bytes. */
 static int short_units_are_right(struct tr_known_work *w, const struct tr_backend *backend,
                                  const uint8_t *raw, size_t len, uint64_t expected)
 {

@@ -310,8 +310,8 @@ TR_API enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[1
  * CBC with ciphertext stealing (SP 800-38A addendum), for a whole message of at least 16 bytes
  * (else TR_ERR_LENGTH). The ciphertext is as long as the plaintext. CS1 writes the partial
  * ciphertext block before the last full block. CS2 swaps these two blocks if there is a partial
- * block. CS3 always swaps the last two blocks (as RFC 3962 does). Each call sets `iv` to the
- * ciphertext of the last plaintext block, padded with zeros.
+ * block. CS3 always swaps the last two blocks (as RFC 3962 does). Encryption pads the last
+ * plaintext block with zeros. Each call sets `iv` to the ciphertext of this padded block.
  */
 enum tr_cts { TR_CS1 = 1, TR_CS2, TR_CS3 };
 TR_API enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form,

@@ -42,8 +42,9 @@ struct tr_ghash_key {
     uint8_t unshared;       /* 1: only one message, and so only one thread, uses the key */
 } TR_ALIGNED(16);
 
-/* The field `hash` comes first, so that its two arrays of 9 * 64 bytes start at multiples of 64. If
- * the object is aligned to 64 bytes, no vector load from these arrays crosses a cache line. */
+/* The field `hash` comes first, so that its arrays `square` and `power` have the offsets 0 and
+ * 9 * 64 bytes. If the key is aligned to 64 bytes, no vector load from these arrays crosses a cache
+ * line. */
 struct tr_gcm_key {
     struct tr_ghash_key hash;
     struct tr_aes_key aes;
