@@ -19,7 +19,7 @@
  *
  *   1) A new key abandons the message: AAD, data and final fail until there is another IV.
  *   2) The fixed part of the IV must be set. Encryption refuses the call "explicit part". A TLS
- *      record contains its own explicit part.
+ *      record needs no call "explicit part", because the record contains that part.
  *   3) Encryption generates an IV if the IV length is at least 12 bytes; decryption fails.
  *   4) Decryption needs a tag. Without a tag, or on tag mismatch, final fails and the state is
  *      IN_USE.

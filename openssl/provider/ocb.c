@@ -247,9 +247,9 @@ static int copied(void *ctx)
 static void restart(void *ctx)
 {
     struct trp_ocb *o = ctx;
-    /* Every init drops the buffered data and sets aad_used to 0. Without a new IV, buffered data or
-     * a partial block of AAD ends the message, because the default provider loses that partial
-     * block. Otherwise, the message continues. */
+    /* Every init drops the buffered data and sets aad_used to 0. Without a new IV, the message
+     * continues, unless it has a partial block of data or AAD. Such a block ends the message,
+     * because the default provider loses the block. */
     if (o->a.iv_state == TRP_IV_IN_USE && (o->used != 0 || o->aad_used != 0))
         o->a.iv_state = TRP_IV_SPENT;
     o->used = 0;
