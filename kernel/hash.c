@@ -8,7 +8,8 @@
  * registers in each call. These drivers acquire them once per step of at most TR_KERNEL_HOLD bytes.
  *
  * Any number of requests can use the key in a transform's context at the same time. A request's
- * context has no pointers and no alignment, so the kernel can copy it to export a request's state.
+ * context (struct state) has no pointers and needs no PTR_ALIGN(). To export a request's state, the
+ * kernel can therefore copy the context.
  */
 #include "tenrounds_kernel.h"
 
