@@ -410,9 +410,9 @@ forged(const struct kind *k, crypt_fn *crypt, const struct message *sealed, size
     return path;
 }
 
-/* The position of the last byte to change. CTR branches on a counter wrap, because the counter is
- * public (simd/ctr.h). SIV and GCM-SIV take the counter from the tag, so the position is 8 there:
- * byte 8 of the tag does not affect the wrap. */
+/* The position of the last byte to change. The change must not affect the counter wrap, because CTR
+ * branches on the wrap: the counter is public (simd/ctr.h). SIV and GCM-SIV take the counter from
+ * the tag. There the position is 8, because byte 8 of the tag does not affect the wrap. */
 static size_t last_forged(const struct kind *k, const struct message *sealed)
 {
     return k->proof != TAGGED ? sealed->len - 1 : strstr(k->name, "SIV") != NULL ? 8 : TAG - 1;
@@ -448,8 +448,8 @@ static bool watched(const struct kind *k, crypt_fn *crypt)
     compose(&plain, len);
     compose(&m, len);
     plain.out_len = m.out_len = sealed_len(k, len);
-    /* No aside_begin() before this call, which frees memory of the last message: if the tracker did
-     * not see the writes to this memory, it would still count the memory as secret. */
+    /* No aside_begin() here: this call frees and overwrites memory of the last message. If the
+     * tracker did not see these writes, the memory would still count as secret. */
     bool right = crypt(k, true, &plain);
     hide(&m, true);
     right &= crypt(k, true, &m);

@@ -304,8 +304,8 @@ static bool counted_anyway(const char *how)
     return told.status == 0 && c.processes == 1 && ran_on(strongest(0, NULL), &c, 1);
 }
 
-/* Whether a process without /proc counts through its inherited descriptor N. Such a process cannot
- * open the path /proc/PID/fd/N. */
+/* Whether a process that cannot open the path /proc/PID/fd/N, because it has no /proc, counts
+ * through its inherited descriptor N. */
 static bool by_descriptor(void)
 {
     char path[64];

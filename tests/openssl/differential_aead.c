@@ -87,9 +87,9 @@ struct state {
     /* The test skips AAD, because EVP_Cipher() with 0 bytes made the default provider pad the
      * AAD. */
     bool no_aad;
-    /* The test keeps `stuck` set until an init with a cipher. An init without a cipher sets this
-     * flag if it fails. With CCM, three more events set the flag: data, AAD or final fails; the
-     * direction changes; a new key comes while `spent` is set. */
+    /* The test keeps `stuck` set until an init with a cipher. A failed init without a cipher sets
+     * `dead`. With CCM, three more events set `dead`: data, AAD or final fails; the direction
+     * changes; a new key comes while `spent` is set. */
     bool dead;
     bool record; /* the provider may treat the next data as a TLS record */
     /* Whether a tag was set or computed. MAYBE: a call that can set a tag was made. OCB always has

@@ -670,7 +670,7 @@ static bool refuses_overlap(const struct family *f)
 }
 
 /* Checks that after a new tag or an init, final no longer reports the last message. Final then
- * checks an empty message, for which both tags are wrong. */
+ * checks an empty message, for which both `tag` and `other` are wrong. */
 static bool forgets_the_last_message(const struct family *f)
 {
     uint8_t data[40] = {0}, tag[16], other[16] = {7};

@@ -447,7 +447,7 @@ static bool iv_of_another_length(const struct cipher *c, struct tap_random *rand
     tap_fill(random, key, sizeof(key));
     for (unsigned i = 0; good && i < 32; i++) {
         const bool begun = i & 1, enc = i & 2, new_key = i & 4, back = i & 8;
-        /* A long IV that replaces another one (GCM: above 16 bytes) must not leak memory. */
+        /* Replacing a long IV (GCM: above 16 bytes) must not leak its memory. */
         const int other = ccm ? 13 : 64;
         const int first = ccm ? 7 : 12;
         int n, len = (ccm ? 8 : 1) + (int)tap_below(random, ccm ? 6 : 40);

@@ -2,9 +2,9 @@
 /*
  * Fails each allocation of a scenario in turn, the provider's and libcrypto's. The scenarios are
  * messages of every cipher, TLS records, MACs, pipelines and key objects. At load, fails only some
- * allocations, at random distances up to the argument (default 8). The expected results come from
- * the default provider. For algorithms that the default provider lacks, they come from tenrounds
- * without failures.
+ * allocations: the distance between two of these is random, and at most the argument (default 8).
+ * The expected results come from the default provider. For algorithms that the default provider
+ * lacks, they come from tenrounds without failures.
  */
 #define _GNU_SOURCE
 #include "sides.h"

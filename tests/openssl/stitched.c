@@ -584,8 +584,8 @@ static bool opens(struct state *s, int side, const uint8_t *sequence, const uint
 }
 
 /* Seals several records through OSSL_PARAMs, which state the true size of the output buffer.
- * EVP_CIPHER_CTX_ctrl() would state the input's size as that of the output buffer. Returns the
- * number of bytes written, or 0 on failure. */
+ * EVP_CIPHER_CTX_ctrl() would state the size of the input instead. Returns the number of bytes
+ * written, or 0 on failure. */
 static int seal_many_by_params(EVP_CIPHER_CTX *ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_PARAM *param,
                                size_t out_size)
 {
