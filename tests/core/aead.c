@@ -443,7 +443,7 @@ static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decryp
                                                             LEN - piece_len) == TR_OK &&
                 tr_gcm_tag(&g, tag, 16) == TR_OK && tap_same(out, expected, LEN);
     good &= tr_gcm_start(&reference, &reference_key, iv, 12) == TR_OK;
-    /* The tags are equal only if both messages have the same J0: the first counter minus 1. */
+    /* Equal tags need the same J0, which the core derives from the first counter (minus 1). */
     memcpy(reference.counter, from, 16);
     return good && tr_gcm_decrypt(&reference, out, decrypt ? in : expected, LEN) == TR_OK &&
            tr_gcm_tag(&reference, right, 16) == TR_OK && tap_same(tag, right, 16);

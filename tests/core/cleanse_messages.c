@@ -62,7 +62,7 @@ static const char *left_by(void (*f)(void))
     if (swapcontext(&test_context, &call_context) != 0)
         return "no context";
     /* Searches for the middle round keys of `dec` only. The first and last ones are also in `enc`,
-     * so a call may store the middle ones alone. */
+     * so the code under test could store the middle ones alone. */
     const size_t between = (derived.rounds - 1) * TR_BLOCK;
     return has(derived.enc, between + 2 * TR_BLOCK) ? "the round keys"
            : has(derived.dec[1], between)           ? "the inverse cipher's round keys"

@@ -4,9 +4,9 @@
  *
  * - S-boxes: each of the 256 values of a byte, at each of the 16 positions of a block. The test
  *   compares the results with the textbook cipher (reference.h), in calls of few blocks and in long
- *   calls. With 128-bit keys, each block takes each lane of the vectors that run together (at most
- *   16 vectors of 4 lanes). The S-box of the first round then gets every input at every position. A
- *   wrong output there changes the state, and the later rounds do not undo that.
+ *   calls. With 128-bit keys, each block passes through each lane of the vectors that run together
+ *   (at most 16 vectors of 4 lanes). The S-box of the first round then gets every input at every
+ *   position. A wrong output there changes the state, and the later rounds do not undo that.
  * - Key expansion: each value of each key byte. The first SubWord and, with 256-bit keys, the
  *   second one then get every input. The later ones are the same code.
  * - GHASH: a proof by linearity. The hash of n blocks is an XOR of products of a block and a power
@@ -14,10 +14,10 @@
  *   of H. So the hash and the code's result are both bilinear in the block and the power. Two
  *   bilinear maps are equal if they agree on a basis of each space. For each power, the test takes
  *   the 128 unit vectors as the block, and subkeys H whose powers span GF(2)^128 (it checks this by
- *   elimination). Messages of 1 to 36 blocks use all powers that a key stores. The code reduces
- *   some products alone, and others as an XOR of several. POLYVAL is tested in the same way, with
- *   the byte-reversed blocks (RFC 8452 appendix A). Under some subkeys, every backend also hashes
- *   100 blocks.
+ *   elimination). Messages of 1 to 36 blocks use all powers that a key stores. Both kinds of
+ *   reduction occur: of one product, and of the XOR of several. POLYVAL is tested in the same way,
+ *   with the byte-reversed blocks (RFC 8452 appendix A). Under some subkeys, every backend also
+ *   hashes 100 blocks.
  * - The portable GHASH uses integer multiplication and masks the carries, so its steps are not
  *   linear. Most carries occur where all bits of both factors are set. The test takes such factors
  *   and random ones, too.
@@ -67,7 +67,8 @@ static bool every_value(const struct tr_backend *b, size_t key_len)
     bool good = true;
     reference_expand(&reference, raw, key_len);
     make_blocks(&reference);
-    /* Vectors that run together are a group. A block's lane is its index modulo the group size. */
+    /* A backend processes groups of at most LANES blocks together. Calls that begin at each `first`
+     * put each block into each lane of such a group. */
     const unsigned lanes = key_len == 16 ? LANES : 1;
     for (unsigned first = 0; good && first < lanes; first++)
         good = tr_ecb_encrypt(&key, got[0], plain[first], sizeof(got) - 16 * LANES) == TR_OK &&
@@ -305,9 +306,9 @@ static bool dense_is_right(const struct tr_backend *b)
     return good;
 }
 
-/* Returns the tag of a ciphertext in streaming calls, or of a plaintext in a one-shot call, or 0 on
- * an error. Flipping a bit of the plaintext flips the same bit of the ciphertext. So flipping bits
- * of `data` changes the tag by the same value in both cases. */
+/* Returns the tag, or 0 on an error. `data` is the ciphertext of the streaming calls, or the
+ * plaintext of the one-shot call. Flipping a bit of the plaintext flips the same bit of the
+ * ciphertext. So flipping bits of `data` changes the tag by the same value in both cases. */
 static struct element tag_of(const struct tr_gcm_key *key, const uint8_t *data, size_t len,
                              bool streaming)
 {

@@ -5,7 +5,7 @@
  * them. The secrets are keystream, plaintext, round keys, the hash subkey and its powers, tag
  * masks, the full tags of calls that return truncated ones, tweaks, and the AES states that long
  * calls keep in tables. The search looks for each half of a block, in both byte orders, at every
- * address. It also looks for the form that bitslice.c gives half a block before it transposes bits.
+ * address. It also looks for the two words in which bitslice.c interleaves a block's bytes.
  *
  * A call may leave only what the compiler spills from registers, because no code can cleanse that:
  *
@@ -263,8 +263,8 @@ static void store_be(uint8_t p[4], size_t v)
         p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* Adds the AES state of each of the first 256 counter blocks after two rounds. gcm_long.h keeps
- * these in a table. Also adds each state XOR that of counter 0. ctr_states.h keeps those XORs. */
+/* For each of the first 256 counter blocks, adds the AES state after two rounds, which gcm_long.h
+ * keeps. Also adds the XOR of that state with the state of counter 0, which ctr_states.h keeps. */
 static void add_states(size_t key_len, unsigned counter)
 {
     uint8_t block[16] = {0}, base[16];

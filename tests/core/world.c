@@ -5,8 +5,9 @@
  * also limits the blocks per hold. The core is compiled for it (world/env_kernel.h).
  *
  * Every backend must pass its known-answer tests with registers refused never, always and at
- * random, and with several limits. A key may be set while the registers are refused. Once they
- * are granted, its messages must use them. A tracer must see all bytes of multi-buffer calls.
+ * random, and with several limits. A key may be set while the registers are refused. Messages under
+ * this key must use the registers once these are granted. A tracer must see all bytes of
+ * multi-buffer calls.
  */
 #include "common.h"
 #include "dispatch/selftest.h"
