@@ -58,7 +58,7 @@ TR_INLINE int tr_partial_overlap(const uint8_t *out, const uint8_t *in, size_t l
     /* Tests -len < ahead < len. If size_t has 64 bits, 2 len cannot overflow, so one comparison
      * suffices. */
     int near = sizeof(len) == 8 ? ahead + len - 1 < 2 * len - 1 : ahead < len || 0 - ahead < len;
-    /* Not one expression with &&, for which gcc 12 makes calls with far buffers take a jump. */
+    /* With one && expression instead, calls with disjoint buffers would take a jump (gcc 12). */
     if (__builtin_expect(!near, 1))
         return 0;
     return len != 0 && ahead != 0;
@@ -127,7 +127,8 @@ TR_INLINE void tr_xts_double(uint8_t out[16], const uint8_t t[16])
 }
 
 /* Multiplies a tweak, in the words *high and *low, by x^n for n up to 56. Shifts the tweak left,
- * and folds in the bits that are shifted out. */
+ * and folds in the n bits that are shifted out. Folding shifts these bits by up to 7, and n + 7 is
+ * at most 63, so they stay within a word. */
 TR_INLINE void tr_xts_multiply_halves(uint64_t *low, uint64_t *high, unsigned n)
 {
     /* Shifts twice, because n may be 0, and a shift by 64 is undefined. */
@@ -155,11 +156,11 @@ TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
 }
 
 /*
- * TR_PUBLIC(x) is x, an int that depends on secrets and is not secret itself, so code may branch on
- * it: whether a tag is right, how many bytes of padding there are, or whether two keys are equal.
- * With TR_TEST_PUBLIC, it also marks x as public for the checkers of tests/core/secrets.h.
- * TR_PUBLISH(p, len) does the same with the memory at p. Examples are a tag that is also the
- * message's first counter block, and the length of an unwrapped key.
+ * TR_PUBLIC(x) is x, an int that depends on secrets but is public, so that code may branch on it.
+ * Examples are whether a tag is right, the number of padding bytes, and whether two keys are equal.
+ * With TR_TEST_PUBLIC, the macro also marks x as public for the checkers of tests/core/secrets.h.
+ * TR_PUBLISH(p, len) marks the memory at p as public. Examples are a tag that is also the message's
+ * first counter block, and the length of an unwrapped key.
  */
 #ifdef TR_TEST_PUBLIC
 #    include <valgrind/memcheck.h>

@@ -292,8 +292,8 @@ static int seal(struct file *files, size_t count, double *ratio)
     return good;
 }
 
-/* Whether the file has this program's header, and was sealed with --own-keys if and only if the
- * first file was. */
+/* Whether the file has this program's header, and the same setting of --own-keys as the first
+ * file. */
 static int is_sealed(const struct file *file)
 {
     static int first = 1;

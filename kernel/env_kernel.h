@@ -40,8 +40,8 @@ static inline const char *tr_env_tuning(void)
 int tr_kernel_vector_begin(void);
 void tr_kernel_vector_end(void);
 
-/* Returns 0 for bitslice as well: it is the only backend without features, and it needs no vector
- * registers. */
+/* Returns 0 if the kernel refuses the registers, or for bitslice. Bitslice is the only backend
+ * without features, and needs no vector registers. */
 static inline int tr_env_vector_begin(tr_features features)
 {
     return features != 0 && tr_kernel_vector_begin();

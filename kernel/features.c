@@ -45,8 +45,8 @@ tr_features tr_env_unusable(void)
     return ~may;
 }
 
-/* Whether the clock drops under 512-bit code. Linux sets PREFER_YMM on such processors since 6.15;
- * its list may have processors that the core's list lacks. */
+/* Whether the clock drops under 512-bit code. Linux sets PREFER_YMM on such processors since 6.15.
+ * Linux's list may have processors that the core's list lacks. */
 int tr_env_clock_drops(void)
 {
 #ifdef X86_FEATURE_PREFER_YMM

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The MACs cmac (SP 800-38B) and xcbc (RFC 3566), which the kernel calls hashes. SMB3 signs with
- * cmac, IPsec authenticates with xcbc. They differ only in how they derive the chaining key and the
- * two subkeys, so xcbc uses CMAC's key object.
+ * cmac, IPsec authenticates with xcbc. The two differ only in how they derive the chaining key and
+ * the two subkeys, so xcbc uses CMAC's key object.
  *
  * The kernel's templates call the cipher once per block, and aes-aesni acquires the vector
  * registers in each call. These drivers acquire them once per step of at most TR_KERNEL_HOLD bytes.
  *
  * Any number of requests can use the key in a transform's context at the same time. A request's
- * context has no pointers and no alignment, so the kernel can copy it to export a request's state.
+ * context (struct state) has no pointers and needs no PTR_ALIGN(). To export a request's state, the
+ * kernel can therefore copy the context.
  */
 #include "tenrounds_kernel.h"
 

@@ -22,9 +22,9 @@ MODULE_PARM_DESC(sabotage,
 #endif
 
 /* Unlike "sabotage", this parameter is in every build, because it gives no wrong results: it only
- * causes the fallback, which also happens in some interrupts. So the tests can set it in the
- * installed module while that is loaded, and root can measure the cost of the fallback. Only root
- * can set it, and `tenrounds doctor` warns if it is set. */
+ * causes the fallback, which also happens in some interrupts. So the tests can set it while the
+ * installed module is loaded, and root can measure the cost of the fallback. Only root can set it,
+ * and `tenrounds doctor` warns if it is set. */
 unsigned int tr_kernel_refuse;
 module_param_named(refuse, tr_kernel_refuse, uint, 0600);
 MODULE_PARM_DESC(refuse,

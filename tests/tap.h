@@ -49,8 +49,8 @@ __attribute__((format(printf, 1, 2))) static inline void tap_diag(const char *fo
 
 __attribute__((format(printf, 2, 3))) static inline bool tap_ok(bool good, const char *format, ...)
 {
-    /* Zeroed, because strlen() also reads bytes after the text. A checker (core/secrets.h)
-     * would report old secrets there. */
+    /* Zeroed, because strlen() may load bytes after the final NUL and branch on them. The checkers
+     * of tests/core/secrets.h would report old secrets there. */
     char line[1024] = "";
     va_list ap;
     va_start(ap, format);
@@ -130,9 +130,9 @@ static inline bool tap_cpu_lacks(const char *wanted)
 }
 
 /*
- * Reports `results` results as skipped, for the formatted reason. If the processor lacks a feature,
- * cpu_flags names the /proc/cpuinfo flags that the test needs, separated by blanks. For any other
- * reason, cpu_flags is NULL.
+ * Reports `results` results as skipped, for the formatted reason. If the reason is a missing
+ * processor feature, cpu_flags names the /proc/cpuinfo flags that the test needs, separated by
+ * blanks. For any other reason, cpu_flags is NULL.
  */
 __attribute__((format(printf, 3, 4))) static inline void
 tap_skip(unsigned results, const char *cpu_flags, const char *format, ...)

@@ -27,8 +27,8 @@
 #else
 #    define TR_WIDE_BITSLICE 0
 #endif
-/* If only a function's target attribute enables an extension, clang before 17 rejects the
- * extension's instructions. */
+/* The Arm backends enable extensions by the target attributes of functions. Clang before 17 rejects
+ * the instructions of such an extension. */
 #if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&                           \
     (!defined(__clang__) || __clang_major__ >= 17)
 #    define TR_ARM64 1
@@ -74,8 +74,9 @@ enum tr_op {
 
 /*
  * A bulk operation: processes `blocks` whole blocks, at least one (but see GCM_SEAL). The modes
- * have checked that `in` and `out` are identical or disjoint. The parameter `state` points to the
- * mode's data, which the operation updates:
+ * have checked that `in` and `out` are identical or disjoint. To limit the time of a call,
+ * tr_bulk() may split it into several. The parameter `state` points to the mode's data, which the
+ * operation updates:
  *
  *   ECB                  not used
  *   CBC, CFB, OFB, CTR   16 bytes: the IV, the shift register or the counter
@@ -97,7 +98,7 @@ typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_
                         size_t blocks, void *state);
 
 /* The state of an XTS data unit: `tweak` is the tweak of the next block. If `key` is not NULL, the
- * tweak is not computed yet: it is the data-unit number `unit`, encrypted with `key`. */
+ * operation first computes `tweak`: it encrypts the data-unit number `unit` with `key`. */
 struct tr_xts_run {
     uint8_t tweak[TR_BLOCK];
     const struct tr_aes_key *key;
@@ -109,8 +110,8 @@ struct tr_xts_run {
     unsigned full_done;
 };
 
-/* Consecutive data units of XTS, all of the same length: the first tweak of each, and the number of
- * blocks in a data unit, a multiple of TR_XTS_UNIT_STEP. */
+/* Consecutive data units of XTS, all of the same length. The array `tweak` has the first tweak of
+ * each. A data unit has `blocks` blocks, a multiple of TR_XTS_UNIT_STEP. */
 #define TR_XTS_UNIT_STEP 32u
 struct tr_xts_units {
     const uint8_t (*tweak)[TR_BLOCK];
@@ -118,8 +119,8 @@ struct tr_xts_units {
 };
 
 /* One of the operations ECB_ENCRYPT to CTR, on at most TR_FEW blocks. Such a function returns
- * TR_OK, so that a mode's function can end with a jump to it. A call and a return would take 4
- * cycles more. In successive calls, tr_ecb_encrypt() takes 11 cycles for one block (Zen 4). */
+ * TR_OK, so that a mode's function can end with a jump to it. A call and a return would add 4
+ * cycles to the 11 cycles of tr_ecb_encrypt() for one block (Zen 4, calls in succession). */
 #define TR_FEW 4u
 typedef enum tr_status tr_few_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  size_t blocks, void *state);
@@ -133,9 +134,9 @@ typedef enum tr_status tr_xts_unit_fn(const struct tr_xts_key *x, const uint8_t 
 
 /*
  * Decrypts the last 16 + `last` bytes of a CBC message with ciphertext stealing, where `last` is 1
- * to 16. Updates `iv`. These bytes are a full ciphertext block and the first `last` bytes of
- * another, the cut block. If `cut_first` is set, the cut block comes first (CS1), else the full
- * block (CS2, CS3).
+ * to 16. These bytes are a full ciphertext block and the first `last` bytes of another, the cut
+ * block. If `cut_first` is set, the cut block comes first (CS1), else the full block (CS2, CS3).
+ * Updates `iv`.
  */
 typedef void tr_cts_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK], uint8_t *out,
                        const uint8_t *in, size_t last, int cut_first);
@@ -167,7 +168,7 @@ struct tr_backend {
     void (*gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw);
     tr_bulk_fn *bulk[TR_OPS];
     /* Functions for calls of at most TR_FEW blocks, which are never split. An entry is NULL if the
-     * backend has no such function, and always in counting tables (counting.h). */
+     * backend has no such function. In counting tables (counting.h), all entries are NULL. */
     tr_few_fn *few[TR_OP_CTR + 1];
     /* Encryption and decryption of whole data units of XTS, which are never split. As in few[], an
      * entry may be NULL. */
@@ -214,8 +215,8 @@ tr_bulk_fn tr_vperm256_ghash;
 tr_features tr_features_saved(uint64_t xcr0);
 
 /* As tr_mask_parse(). Also sets *wanted to TR_FEATURE_AVX512 if the text has the word "avx512",
- * else to 0. Where 512-bit registers lower the clock, selection does not use TR_FEATURE_AVX512
- * unless it is in *wanted. The pointer `bad` must not be NULL. */
+ * else to 0. Where 512-bit registers lower the clock, selection uses TR_FEATURE_AVX512 only if it
+ * is in *wanted. The pointer `bad` must not be NULL. */
 enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
                             const char **bad);
 
@@ -246,12 +247,13 @@ static inline const struct tr_backend *tr_backend_with_multibuffer(const struct 
  * exceptions:
  * - Calls of at most TR_FEW blocks go straight to the function in few[] (modes/modes.h).
  * - Calls that xts_unit, cts_decrypt or cfb_decrypt can process go straight to that function.
- * - Whole messages of GCM must not be split (modes/gcm_message.c).
+ * - Whole messages of GCM go straight to GCM_SEAL or GCM_OPEN, because a message must not be split
+ *   (modes/gcm_message.c).
  *
  * What tr_bulk() does:
  * - If the environment refuses the vector registers, bitslice runs on the same key.
- * - If the environment limits the time of a hold, tr_bulk() calls the operation several times with
- *   one `state`.
+ * - If the environment limits how long the registers may be held, tr_bulk() calls the operation
+ *   several times with one `state`.
  * - The tracing probe (dispatch/probe.h) names the backend whose code runs.
  *
  * Returns the number of blocks processed. This is less than `blocks` only if no usable backend has
@@ -285,8 +287,8 @@ static inline size_t tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_
 }
 
 /* Reports blocks that a host's code processed, interleaved with work other than AES. The tracing
- * probe and the counters show the backend that tr_bulk() would have used. That backend must require
- * all features that the host's code needs. */
+ * probe and the counters show the backend that tr_bulk() would have used. The AES part of the
+ * host's code may use only features that this backend requires. */
 static inline void tr_bulk_by_host(const struct tr_aes_key *key, enum tr_op op, size_t blocks)
 {
     const struct tr_backend *b = tr_backend_doing(key->backend, op);

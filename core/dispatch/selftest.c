@@ -16,8 +16,8 @@
  * widest backend, over groups of 32 or 64 blocks. The remaining 13 blocks run the code for smaller
  * groups. Messages of 13 and 31 blocks end in a partial vector. The extra bytes test tails, in the
  * modes that accept them. Messages of 389 blocks test the loops for long XTS units and long GCM
- * messages. GCM precomputes AES states from 384 blocks on (simd/gcm_long.h). The other 5 blocks are
- * less than a group.
+ * messages. GCM precomputes AES states from 384 blocks on (simd/gcm_long.h). The last 5 of the 389
+ * blocks do not fill a group.
  */
 const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
                                       208 + 1, 496 + 11, 1232 + 15, 6224 + 7};
@@ -87,9 +87,9 @@ const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
      0xf9}};
 
 #if TR_ENV_ALL_MODES
-/* Decrypts in one call, or in two calls: the whole blocks, then the tail. A backend can have
- * different functions for these calls (tr_backend.cfb_decrypt). The known lengths of 1, 13 and 77
- * blocks take two calls. */
+/* Decrypts in one call, or in two calls: the whole blocks, then the tail. One call tests the
+ * backend's function for ragged lengths (tr_backend.cfb_decrypt), if there is one. Two calls test
+ * the bulk operation. The known lengths of 1, 13 and 77 blocks take two calls. */
 static enum tr_status cfb_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                   const uint8_t *in, size_t len)
 {
@@ -390,8 +390,8 @@ static int short_gcm_is_right(struct tr_known_work *w)
 
 #if TR_ENV_LARGE_STACK
 /* Compares CTR calls that are long enough to precompute AES states (simd/ctr_states.h) with shorter
- * calls. Calls of 549 and 441 blocks reach every stage of that code at each vector width. The call
- * of 441 blocks does not begin at a group boundary. */
+ * calls. Calls of 549 and 441 blocks reach every stage of that code at each vector width. The first
+ * counter of the 441 blocks is odd, so it is no multiple of a group's length. */
 static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_key *key)
 {
     static const uint16_t blocks[2] = {TR_KNOWN_MAX / TR_BLOCK, 441};
@@ -453,9 +453,9 @@ static int any_cfb_is_right(struct tr_known_work *w)
     return 1;
 }
 
-/* Tests tr_backend.xts_unit with each number of vectors, whole and partial. Also tests the bulk
- * operations on short data units: counting hosts and calls for several data units do not use
- * xts_unit. `raw` has 2 * len bytes. */
+/* Tests tr_backend.xts_unit with each number of vectors, whole and partial. Counting tables and
+ * tr_xts_*_units() use bulk operations instead of xts_unit. The function also tests these
+ * operations on short data units. `raw` has 2 * len bytes. */
 static int short_units_are_right(struct tr_known_work *w, const struct tr_backend *backend,
                                  const uint8_t *raw, size_t len, uint64_t expected)
 {

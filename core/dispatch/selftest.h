@@ -9,13 +9,14 @@
 #define TR_KNOWN_KEYS  3 /* 16, 24 and 32 bytes */
 
 /*
- * The inputs of the tests, and the digest of outputs. The test suite also uses them, to recompute
- * the digests with another implementation. The tests run on the stack of the thread that makes the
- * first call. To save stack, they encrypt and decrypt one buffer in place. The tests that selection
- * runs need 14 KiB of stack, 6 KiB of which are precomputed values for long messages.
+ * Inputs of the known-answer tests, and the digest of outputs. The test suite also uses these, to
+ * recompute the digests with another implementation. The known-answer tests run on the stack of the
+ * thread that makes the first call. To save stack, they encrypt and decrypt one buffer in place.
+ * The tests that selection runs need 14 KiB of stack, 6 KiB of which are precomputed values for
+ * long messages.
  */
 #define TR_KNOWN_MAX   8791u /* longest message, in bytes */
-#define TR_KNOWN_SHORT 1440u /* buffer of the short tests; gcm_agrees() has two messages in it */
+#define TR_KNOWN_SHORT 1440u /* buffer of the short tests; gcm_agrees() uses it in two halves */
 extern const uint16_t tr_known_lengths[8];
 extern const uint64_t tr_known_digests[TR_KNOWN_MODES][TR_KNOWN_KEYS];
 uint8_t tr_known_plaintext(size_t i);
@@ -29,8 +30,8 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
  *   GCM_SHORT). The digest covers the ciphertext, then the tag.
  * - GCM_WRAP has IVs for which the 32-bit counter wraps after 17 blocks.
  * - XTS-AES-192 does not exist, so its digest is 0.
- * - GCM_LONG and XTS_LONG test the loops that only long messages reach. They run only for backends
- *   with those fused operations.
+ * - GCM_LONG and XTS_LONG test the loops that only long messages reach. GCM_LONG runs only for
+ *   backends with fused operations of GCM, and XTS_LONG only with those of XTS.
  * - GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD, as in TLS 1.2, because short messages with at
  *   most one block of AAD run different code. GCM_LONG has 13 bytes, too. GCM_BLOCKS has lengths of
  *   whole blocks.

@@ -13,10 +13,10 @@
  *   arch/x86/kernel/cpu/intel.c).
  *
  * Where 512-bit registers lower the clock, selection avoids them, unless the mask has the word
- * "avx512", which permits them. We expect that avoiding them costs AES no speed. Cascade Lake has
- * no VAES, so no AES instructions for these registers. Ice Lake and Tiger Lake start one 512-bit
- * round or two 256-bit rounds per cycle; both are 64 bytes per cycle. This rate was measured on
- * their successor Emerald Rapids, not on these processors.
+ * "avx512". We expect that avoiding them costs AES no speed. Cascade Lake has no VAES, so no AES
+ * instructions for these registers. Ice Lake and Tiger Lake start one 512-bit round or two 256-bit
+ * rounds per cycle; both are 64 bytes per cycle. This rate was measured on their successor Emerald
+ * Rapids, not on these processors.
  */
 #include "dispatch/tuning.h"
 

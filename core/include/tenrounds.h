@@ -50,16 +50,16 @@
  *              that object are zero (initialized with zeros, or cleansed). Such a call with any
  *              other uninitialized object is undefined behaviour.
  *   Errors     Every function that can fail returns enum tr_status. An error other than TR_ERR_TAG
- *              leaves the output and all objects unchanged, but sets *out_len to 0. (The results of
- *              tr_mask_parse() and tr_select() are valid after an error, too.) If several errors
- *              apply, the function may return any of them.
+ *              leaves the output and all objects unchanged. A call with a parameter out_len then
+ *              sets *out_len to 0. (The results of tr_mask_parse() and tr_select() are valid after
+ *              an error, too.) If several errors apply, the function may return any of them.
  *              After TR_ERR_TAG from a call that also decrypts (tr_*_open, tr_*_unwrap,
  *              tr_siv_decrypt, tr_gcm_siv_decrypt) the whole output holds zeros. TR_ERR_TAG from
  *              tr_*_check and tr_*_verify ends the message, and the caller must discard the
  *              plaintext.
- *   Threads    Functions share only three writable words, which they store atomically: the selected
- *              backend, the selected row of struct tr_tuning, and the results of the multi-buffer
- *              known-answer tests.
+ *   Threads    The library writes only three global variables, and stores them atomically: the
+ *              selected backend, the selected row of struct tr_tuning, and the results of the
+ *              multi-buffer known-answer tests.
  *   Stack      The first selection runs known-answer tests and needs up to 16 KiB of stack (20 KiB
  *              as 32-bit code). Multi-buffer calls (tr_*_many) and tr_backend_self_test() need up
  *              to 64 KiB, all other calls up to 12 KiB.
@@ -310,8 +310,8 @@ TR_API enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[1
  * CBC with ciphertext stealing (SP 800-38A addendum), for a whole message of at least 16 bytes
  * (else TR_ERR_LENGTH). The ciphertext is as long as the plaintext. CS1 writes the partial
  * ciphertext block before the last full block. CS2 swaps these two blocks if there is a partial
- * block. CS3 always swaps the last two blocks (as RFC 3962 does). Each call sets `iv` to the last
- * full ciphertext block.
+ * block. CS3 always swaps the last two blocks (as RFC 3962 does). Encryption pads the last
+ * plaintext block with zeros. Each call sets `iv` to the ciphertext of this padded block.
  */
 enum tr_cts { TR_CS1 = 1, TR_CS2, TR_CS3 };
 TR_API enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form,
@@ -639,7 +639,7 @@ TR_API enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *gcm_siv, uint8_t *ou
 
 enum tr_mode { TR_MODE_NONE = 0, TR_ECB, TR_CBC, TR_CFB128, TR_OFB, TR_CTR };
 
-/* One message. Hosts may read its fields. Between calls they may write `iv`, `buffer` and `used`
+/* One message. Callers may read its fields. Between calls they may write `iv`, `buffer` and `used`
  * (for libcrypto's parameters "num" and "updated-iv"), and point `key` at a copy of the same
  * key. */
 struct tr_cipher {
@@ -661,9 +661,8 @@ TR_API enum tr_status tr_cipher_start(struct tr_cipher *cipher, const struct tr_
                                       const uint8_t *iv) TR_MUST_CHECK;
 
 /* Processes `len` bytes of `in`; `len` may be 0. Writes tr_cipher_room() bytes to `out`, and their
- * number to *out_len. If `out` equals `in` and the buffer holds bytes of an earlier call, the
- * output could overwrite input that is not yet read. If it would, the call returns
- * TR_ERR_OVERLAP. */
+ * number to *out_len. If `out` equals `in` and the buffer holds bytes of an earlier call, output of
+ * more than one block gives TR_ERR_OVERLAP: the first block would overwrite unread input. */
 TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, size_t *out_len,
                                        const uint8_t *in, size_t len) TR_MUST_CHECK;
 
@@ -671,12 +670,15 @@ TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, s
 TR_API size_t tr_cipher_room(const struct tr_cipher *cipher, size_t len);
 
 /*
- * Ends a message. In CFB128, OFB and CTR, only sets *out_len to 0. In ECB and CBC, writes the last
- * block, 0 to 16 bytes. With padding, encryption always writes one block. Decryption checks the
- * padding (else TR_ERR_PADDING) and writes the bytes before the padding. Only the status and
- * outputs reveal whether the padding was right. If the message is not whole blocks, the call
- * returns TR_ERR_LENGTH, except in encryption with padding. An empty message also gives
- * TR_ERR_LENGTH in decryption with padding. On success the buffer is empty.
+ * Ends a message, and sets *out_len to the number of bytes written.
+ *
+ * - CFB128, OFB, CTR: writes nothing.
+ * - ECB, CBC without padding: writes nothing. The message must be whole blocks (else
+ *   TR_ERR_LENGTH).
+ * - ECB, CBC encryption with padding: writes one block, and empties the buffer.
+ * - ECB, CBC decryption with padding: checks the padding in constant time (else TR_ERR_PADDING),
+ *   writes the 0 to 15 bytes before the padding, and empties the buffer. The message must be one or
+ *   more whole blocks (else TR_ERR_LENGTH).
  */
 TR_API enum tr_status tr_cipher_final(struct tr_cipher *cipher, uint8_t out[16],
                                       size_t *out_len) TR_MUST_CHECK;

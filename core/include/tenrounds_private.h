@@ -29,9 +29,9 @@ struct tr_aes_key {
 /*
  * GHASH's hash subkey H and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. With
  * carry-less multiplication, `power` has the powers of H, the highest first, and `square` is
- * unused. For the GHASH of vperm, by byte shuffles, `power` has the multiplication tables of H. In
- * its 256-bit form, `square` has the tables of H^2, computed on first use. The GHASH of bitslice
- * uses only `h`.
+ * unused. The GHASH of vperm multiplies by byte shuffles: `power` has the multiplication tables of
+ * H. The GHASH of vperm256 also uses the tables of H^2, which it computes in `square` on first use.
+ * The GHASH of bitslice uses only `h`.
  */
 struct tr_ghash_key {
     uint8_t square[TR_GHASH_POWERS][TR_BLOCK];
@@ -42,8 +42,9 @@ struct tr_ghash_key {
     uint8_t unshared;       /* 1: only one message, and so only one thread, uses the key */
 } TR_ALIGNED(16);
 
-/* The field `hash` comes first, because its two arrays are multiples of 64 bytes long. In an object
- * that is aligned to 64 bytes, no vector of these arrays therefore crosses a cache line. */
+/* The field `hash` comes first, so that its arrays `square` and `power` have the offsets 0 and
+ * 9 * 64 bytes. If the key is aligned to 64 bytes, no vector load from these arrays crosses a cache
+ * line. */
 struct tr_gcm_key {
     struct tr_ghash_key hash;
     struct tr_aes_key aes;

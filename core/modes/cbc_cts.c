@@ -76,10 +76,10 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
     return TR_OK;
 }
 
-/* Decrypts the last two blocks, as tr_cts_fn does (dispatch/backend.h). The message has only the
- * first `last` bytes of the ciphertext block `cut`. AES decryption gives D(full) = P XOR cut, where
- * P is the last plaintext block, padded with zeros. From offset `last` on, P is zero, so D(full)
- * has the missing bytes of `cut`. Reads both blocks before it writes. */
+/* Decrypts the last two blocks, as tr_cts_fn does (dispatch/backend.h). The ciphertext block `full`
+ * is whole, but the message has only the first `last` bytes of `cut`. AES decryption D gives
+ * D(full) = P XOR cut, where P is the last plaintext block, padded with zeros. From offset `last`
+ * on, P is zero, so D(full) has the missing bytes of `cut`. Reads both blocks before it writes. */
 static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out, const uint8_t *in,
                      size_t last, int cut_first)
 {

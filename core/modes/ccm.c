@@ -276,7 +276,7 @@ enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *nonce, s
 }
 
 #if TR_ENV_ALL_MODES
-/* ---- Multi-buffer calls: the MACs of whole blocks run in lanes ---- */
+/* ---- Multi-buffer calls: each lane computes the CBC-MAC of one job's whole blocks ---- */
 
 /* Checks all jobs, and returns the first error. If there is none, starts all jobs and hashes their
  * AAD. */

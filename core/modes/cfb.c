@@ -6,8 +6,9 @@
 
 /*
  * Encrypts or decrypts the current block from offset `used` on. Stops at its end or after `len`
- * bytes. Returns the number of bytes. In both directions, XORs the plaintext into these bytes of
- * `iv`, which then hold the ciphertext. In encryption, only AES and that XOR form the serial chain.
+ * bytes. Returns the number of bytes processed. In both directions, XORs the plaintext into the
+ * processed bytes of `iv`, which then hold the ciphertext. From one block to the next, encryption
+ * therefore waits only for AES and for this XOR.
  */
 static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out, const uint8_t *in,
                        size_t len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GCM, SP 800-38D section 7: the streaming calls. They use a backend's fused operations. If it has
- * none, they use its GHASH and its CTR, or ECB if the counter is derived from H. gcm_message.c has
- * the one-shot calls. */
+/* GCM, SP 800-38D section 7: the streaming calls. They use a backend's fused operations. Without
+ * these, they use GHASH and CTR. ECB replaces CTR if the counter is derived from H, and therefore
+ * secret. gcm_message.c has the one-shot calls. */
 #include "modes/gcm.h"
 
 #include "modes/aead.h"
@@ -31,8 +31,8 @@ void tr_gcm_rebind(struct tr_gcm *g, const struct tr_gcm_key *key)
     bind(g, key);
 }
 
-/* Hashes the length block (section 7.1 step 5) for two lengths in bytes. The same GHASH call
- * completes a partial block before the length block. */
+/* Hashes the length block (section 7.1 step 5) for two lengths in bytes. If the hash holds a
+ * partial block, the same GHASH call completes this block first. */
 static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
 {
     uint8_t blocks[2 * TR_BLOCK];
@@ -224,7 +224,7 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
     g->len += len;
     if (first) {
         /* If the call has no whole blocks, hashes the last block of AAD here. Otherwise
-         * whole_blocks() hashes it. A fused operation does that in the pass of the first blocks. */
+         * whole_blocks() hashes it. A fused operation hashes it with the first blocks of data. */
         if (whole == 0)
             tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
     } else if (g->used != 0) {

@@ -221,7 +221,7 @@ enum tr_status tr_gcm_siv_encrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
         return status;
     uint8_t made[TR_BLOCK];
     make_tag(g, in, len, made);
-    TR_PUBLISH(made, TR_BLOCK); /* the tag, and the first counter: CTR branches on counters */
+    TR_PUBLISH(made, TR_BLOCK); /* the tag is public; CTR branches on the counter made of it */
     counter_mode(g, made, out, in, len);
     __builtin_memcpy(tag, made, TR_BLOCK);
     g->phase = IDLE;

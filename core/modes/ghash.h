@@ -10,9 +10,10 @@
  * - The first message that needs more powers computes them on its stack, because a key is often
  *   used only once. It also sets powers_wanted in the key. The next message that needs more powers
  *   stores them in the key.
- * - The field powers_state of the key encodes the number of powers. Its value is the key's
- *   address + 2 * tr_ghash_stage(). The value is higher by 1 while a thread computes more powers.
- *   In a copied key the address does not match, so the copy starts again with the first 4 powers.
+ * - The number of powers in a key grows in stages, 0 to TR_GHASH_STAGES (tr_ghash_powers_at()). The
+ *   key's field powers_state is the key's address + 2 * the stage. The value is higher by 1 while a
+ *   thread computes more powers. In a copied key the address does not match, so the copy starts
+ *   again at stage 0, with 4 powers.
  * - A thread that stores more powers sets the lowest bit of powers_state, and appends the powers.
  *   The thread then publishes the new stage with release semantics. Existing powers never change.
  * - If another thread has set the lowest bit, a thread computes the powers on its stack. No thread

@@ -26,13 +26,13 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
  *
  * - Jobs one after the other take `serial` cycles (struct tr_jobs).
  * - Multi-buffer code takes 500, plus 28 for each job, plus 48 for each step of all lanes. If the
- *   keys differ, 350 and 10 for each job are added, because the code copies the round-key schedules
- *   of all lanes. If a job ends in a partial batch, 30 for each job are added, because the code
+ *   keys differ, 350 cycles, plus 10 for each job, are added: the code copies the round-key
+ *   schedules of all lanes. If a job ends in a partial batch, 30 for each job are added: the code
  *   copies the input and output of such batches.
  *
  * Multi-buffer code has 8 lanes without VAES, and at least 16 with VAES. 32-bit code for XMM and
- * YMM registers has half as many lanes. The estimate does not distinguish 32-bit code, so there it
- * may choose multi-buffer code where running the jobs one after the other is a little faster.
+ * YMM registers has half as many lanes. The estimate ignores this. In 32-bit code, it may therefore
+ * choose multi-buffer code where running the jobs one after the other is a little faster.
  */
 static int is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
 {
@@ -64,8 +64,8 @@ static int are_trusted(const struct tr_backend *b)
     return known == right;
 }
 
-/* Runs jobs, which the caller has ordered with the longest first, and whose keys have the same size
- * and backend. */
+/* Runs jobs whose keys have the same size and backend. The caller has put the longest jobs
+ * first. */
 static void run(enum tr_mb_op op, const struct tr_jobs *jobs)
 {
     const struct tr_backend *b = tr_backend_with_multibuffer(jobs->list->key->backend);

@@ -123,7 +123,7 @@ enum tr_status tr_siv_encrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in,
         return status;
     uint8_t v[TR_BLOCK];
     status = s2v_last(s, in, len, v);
-    TR_PUBLISH(v, TR_BLOCK); /* the tag, and the first counter: CTR branches on counters */
+    TR_PUBLISH(v, TR_BLOCK); /* the tag is public; CTR branches on the counter made of it */
     if (status == TR_OK)
         status = counter_mode(s, v, out, in, len);
     if (status != TR_OK)

@@ -80,10 +80,10 @@ static uint32_t gather(uint64_t x)
 }
 
 /*
- * Loads four blocks into one element of each word, ready for the transposition. This moves each bit
- * to its position 16 r + 4 c + k, a number of six bits: two each for r, c and k. The lowest three
- * bits, 4 (c mod 2) + k, are the index of the word that the bit comes from. So word 4 h + k, with
- * h = 0 or 1, gets column h of block k in its even bytes, and column h + 2 in its odd bytes.
+ * Loads four blocks into one element of each word, ready for transpose(), which moves each bit to
+ * its position 16 r + 4 c + k. This number has six bits: two each for r, c and k. The lowest three,
+ * 4 (c mod 2) + k, are the index of the word that the bit comes from. So word 4 h + k, with h = 0
+ * or 1, gets column h of block k in its even bytes, and column h + 2 in its odd bytes.
  */
 static void load_element(uint64_t element[8], const uint8_t *in)
 {
@@ -191,8 +191,8 @@ static void inverse_affine(word q[8])
     q[2] = ~q[2];
 }
 
-/* Computes the inverse S-box as L S L: it maps y to the inverse of L(y) in GF(2^8), and L(S(x)) is
- * the inverse of x. */
+/* Computes the inverse S-box of y, which is the inverse of L(y) in GF(2^8). The inverse of any x is
+ * L(S(x)), so the inverse S-box is L(S(L(y))). */
 static void inv_sub_bytes(word q[8])
 {
     inverse_affine(q);

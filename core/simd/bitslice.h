@@ -13,10 +13,9 @@
  *
  * The bound is the number of operations. The S-box has 115 gates, or 74 if gates may have three
  * inputs. A round of eight registers also has 16 shuffles, 35 gates of MixColumns and AddRoundKey,
- * and 10 loads. On Zen 4, a round takes 91 cycles in 512-bit registers, and 69 in 256-bit
- * registers. Zen 4 does four 256-bit operations a cycle, so the bound in these registers is 44
- * cycles. The code does not reach it, because 16 registers are too few for the S-box
- * (docs/tuning/software.md).
+ * and 10 loads. In 256-bit registers, Zen 4 does four operations a cycle. The bound of a round is
+ * therefore 44 cycles (176 operations). A round takes 69 cycles there, because 16 registers are too
+ * few for the S-box. In 512-bit registers, it takes 91 cycles (Zen 4; docs/tuning/software.md).
  *
  * This is a template. Define these names before you include it:
  *
@@ -245,7 +244,7 @@ TR_INLINE TR_TARGET void counters(V q[8], const uint8_t counter[16])
     }
 }
 
-/* Processes a group of n blocks and padding. The IV advances by n blocks. */
+/* Processes a group: n blocks of data, then padding. The IV advances by n blocks. */
 TR_INLINE TR_TARGET void group(const struct schedule *s, uint8_t *out, const uint8_t *in, size_t n,
                                uint8_t *iv, struct tr_shape shape)
 {

@@ -5,7 +5,7 @@
  * The partial block at the end is a lane of the last group.
  *
  * Bound: AES throughput, and the instructions outside the groups of AES rounds. While the processor
- * dispatches them, no rounds enter the schedulers (docs/tuning/parallel.md).
+ * dispatches these instructions, no rounds enter the schedulers (docs/tuning/parallel.md).
  */
 #ifndef TR_SIMD_CFB_ANY_H
 #define TR_SIMD_CFB_ANY_H

@@ -4,8 +4,9 @@
  *
  * In a run of 256 counters that starts at a multiple of 256, only the last byte changes. Let b be
  * this byte. Round 1 moves b, with bytes 0, 5 and 10, to the first column and nowhere else. Round 2
- * moves each byte of that column to a different column. MixColumns then XORs the contributions of a
- * column's four bytes. So the state s after two rounds is
+ * moves each byte of that column to a different column. In each column, one byte then depends on b,
+ * and MixColumns XORs this byte's contribution with those of the other three. So the state s after
+ * two rounds is
  *
  *     s(b, higher bytes) = e(b) ^ s(0, higher bytes)
  *
@@ -91,7 +92,7 @@ TR_INLINE TR_TARGET void ctr_next_time(struct bulk *b, uint8_t *e, V base, int c
     ctr_later_rounds(x, b);
 }
 
-/* Returns s(0, ..) for the 256 blocks that contain the counter with these halves. */
+/* Returns s(0, ..) for the run of 256 counters that contains (high, low). */
 TR_INLINE TR_TARGET V ctr_base(const struct bulk *b, uint64_t high, uint64_t low)
 {
     B x = b_byteswap(b_of(low & ~(uint64_t)(CTR_PERIOD - 1), high));

@@ -107,7 +107,7 @@ TR_INLINE TR_TARGET B expand_256(uint8_t enc[][16], const uint8_t *raw, B x)
 /*
  * Expands `enc`, not `dec`, and sets h to the encrypted block of zeros. The rounds of this block
  * overlap the expansion. With 192-bit keys the rounds follow the expansion, because some round keys
- * span two stores.
+ * are split between two registers.
  */
 TR_INLINE TR_TARGET void expand_and_encrypt(struct tr_aes_key *key, const uint8_t *raw, uint8_t *h)
 {

@@ -16,8 +16,8 @@
 #include "dispatch/tuning.h"
 #include "simd/gcm_parts.h"
 
-/* Whether this code is compiled. It needs masked instructions. With only eight vector registers,
- * half a group is too short for a gain. */
+/* Whether this code is compiled. It needs masked instructions and more than eight vector registers:
+ * with eight, half a group is too short for a gain. */
 #define GCM_CHUNKS MASKED_GROUP
 
 #if GCM_CHUNKS

@@ -22,10 +22,10 @@
 #    define POLYVAL_NARROW 4u
 
 /*
- * first_powers() computes ALONE_POWERS powers of H for a message. Calls of at most ALONE_BLOCKS
- * blocks compute no others: each further power would cost a multiplication and a reduction, and no
- * other message could use it. A reduction for each group of ALONE_POWERS blocks costs less: a
- * message of 256 bytes takes 9 to 19 % less time (Zen 4; docs/tuning/gcm.md).
+ * first_powers() computes ALONE_POWERS powers of H for a message. Each further power would cost a
+ * multiplication and a reduction, and no other message could use it. Calls of at most ALONE_BLOCKS
+ * blocks therefore compute no others, and reduce after each ALONE_POWERS blocks. A message of 256
+ * bytes then takes 9 to 19 % less time (Zen 4; docs/tuning/gcm.md).
  */
 #    define ALONE_POWERS (VBLOCKS == 4 ? 8u : 4u)
 #    define ALONE_BLOCKS 48u

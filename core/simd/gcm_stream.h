@@ -16,9 +16,10 @@
 #include "simd/gcm_parts.h"
 
 /*
- * The number of vectors that steady_counters() prepares. If a group's first counter modulo GROUP is
- * at most 2 * VBLOCKS, the counters of these vectors differ only in the bits that hold the counter
- * modulo GROUP, because (2 + STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
+ * The number of vectors that steady_counters() prepares, if a group's first counter modulo GROUP is
+ * at most 2 * VBLOCKS. Modulo GROUP, the last counter of these vectors is then at most
+ * (2 + STEADY_VECTORS) * VBLOCKS - 1, which is less than GROUP. So the counters of these vectors
+ * differ only in the bits that hold the counter modulo GROUP.
  */
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 
@@ -26,10 +27,10 @@
  * Prepares counters that need no additions. Sets delta and returns 1, or returns 0 if the counter
  * is not suitable.
  *
- * If adding j * VBLOCKS changes only the bits that hold the counter modulo GROUP, vector j differs
- * from vector 0 by the same bits in every group. One XOR with delta[j] then replaces an addition, a
- * byte swap and an XOR. A message with a 96-bit IV starts with counter 2, so this holds for all
- * vectors but the last two.
+ * If adding j * VBLOCKS changes only the bits that hold the counter modulo GROUP, the counters of
+ * vector j differ from those of vector 0 by the same bits in every group. One XOR with delta[j]
+ * then replaces an addition, a byte swap and an XOR. A message with a 96-bit IV starts with counter
+ * 2, so this holds for all vectors but the last two.
  */
 TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
                                         V delta[STEADY_VECTORS])
@@ -46,10 +47,11 @@ TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
  * XORs the products of vector j of a full group into g->product.
  *
  * If V_EQUAL_HALVES, an instruction multiplies two low halves or two high halves. In x, the halves
- * of each data block are exchanged, so x and the power give the products of a low and a high half.
- * For low times low and high times high, loads from 8 bytes before and after the power move its
- * halves to the other place. So only the first and the last vector need an instruction that
- * exchanges halves (docs/tuning/arm.md).
+ * of each data block are exchanged. The two products of x and the power are therefore low times
+ * high and high times low. For low times low, the code loads the power from 8 bytes earlier, so
+ * that its low half becomes the high half. For high times high, it loads the power from 8 bytes
+ * later. So only the first and the last vector need an instruction that exchanges halves
+ * (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
 {

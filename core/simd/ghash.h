@@ -10,10 +10,10 @@
  *
  * The reduction works as follows. The low half of a 256-bit product holds the high powers, x^128
  * and up. Modulo GHASH's polynomial, x^128 is x^7 + x^2 + x + 1. In this bit order, the constant
- * 0xc200000000000000 is x^6 + x + 1. The product is one bit too low again, so multiplication by the
- * constant gives the terms x^7, x^2 and x. A swap of halves gives the term 1.
- * Together they fold 64 bits of the low half into the 128 bits above them. Two such folds reduce
- * the product.
+ * 0xc200000000000000 is x^6 + x + 1. A product with this constant is again one bit too low, so it
+ * has an additional factor x. The constant therefore gives the terms x^7, x^2 and x. A swap of
+ * halves gives the term 1. The multiplication and the swap together fold 64 bits of the low half
+ * into the 128 bits above them. Two such folds reduce the product.
  *
  * Hashing n blocks X1 to Xn after the hash Y gives (Y + X1) H^n + X2 H^(n-1) + .. + Xn H, where +
  * is XOR. The unreduced products are XORed, and the result is reduced once.
@@ -93,7 +93,8 @@ TR_INLINE TR_TARGET V h_times_x_inverse(B h)
 _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes at least 4 powers");
 
 /* In this file, a group is HASHED vectors, which hash_groups() hashes with one reduction. The
- * function keeps all of sums[] in registers, and loads data and powers when it needs them. */
+ * function keeps one value for each of these vectors (`sums`) in a register, and loads data and
+ * powers when it needs them. */
 #define HASHED 8u
 
 /* The most powers that one reduction uses: one for each block of a group. If MASKED_GROUP is 1,

@@ -9,6 +9,7 @@
  *   lane      the 128 bits of a vector in which one job runs; lanes are numbered across all vectors
  *   step      one block of each lane goes through all rounds, all vectors interleaved
  *   batch     MB_STEPS steps: 64 bytes of each lane, one cache line if aligned
+ *   refill    a lane whose job has ended gets the next job
  *   segment   the batches between two refills; its last batch is the first one in which a job ends
  *   idle      a lane without a job; it repeats the job of another lane
  *   width     the number of vectors of a step, stored as an index of MB_WIDTHS
@@ -282,10 +283,10 @@ static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
  *   vectors.
  * - The number of steps is estimated as the largest of three lower bounds. The first is the number
  *   of blocks of the longest job. The second is the number of all blocks, divided by the number of
- *   lanes. The third holds for every k >= 1, if job k * lanes exists: k + 1 times the blocks of
- *   that job. Some lane runs at least k + 1 of the k * lanes + 1 jobs from 0 to k * lanes. All of
- *   these are about as long as job k * lanes, or longer: jobs are sorted longest first, except
- *   within a length class (modes/multibuffer.c).
+ *   lanes. The third is k + 1 times the number of blocks of job k * lanes, for each k >= 1 for
+ *   which this job exists. Jobs 0 to k * lanes number k * lanes + 1, so some lane runs at least
+ *   k + 1 of them. Each of these jobs is about as long as job k * lanes, or longer: jobs are sorted
+ *   longest first, except within a length class (modes/multibuffer.c).
  * - The estimate counts one segment, 150 cycles, for each group of `lanes` jobs. The last group may
  *   be smaller.
  *

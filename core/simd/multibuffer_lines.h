@@ -15,14 +15,15 @@
  * shuffles and a store in each direction, three XORs, and one more load and store. Ports without
  * AES can execute these operations. However, Zen 4 assigns an operation to a port when it enters
  * the schedulers. The operation can therefore take an AES issue slot and delay a round. Sixteen
- * chains (4 vectors) fill the AES issue slots exactly, so a delayed round is never made up.
- * A test loop with single operations between rounds reaches 91 % of the AES rate. With pairs of
+ * chains (4 vectors) fill the AES issue slots exactly, so a delayed round is never made up. A test
+ * loop with single operations between rounds reaches 91 % of the AES rate. With pairs of
  * operations, it reaches 100 %. The code therefore issues moves and XORs in pairs
  * (docs/tuning/multibuffer.md).
  *
- * As in serial.h, no XOR lies on the chain. The last round's key includes the first round key and
- * the next plaintext block, or in CFB the current one. An XOR for which no round waits removes both
- * from the output. In CFB it leaves the plaintext, which CFB XORs into the output anyway.
+ * As in serial.h, no XOR lies on the chain. The code XORs two values into the last round's key: the
+ * first round key, and the next plaintext block (in CFB, the current one). A later XOR removes both
+ * values from the output, and no round waits for this XOR. In CFB, it removes only the round key,
+ * because CFB XORs the plaintext into the output anyway.
  */
 #ifndef TR_SIMD_MULTIBUFFER_LINES_H
 #define TR_SIMD_MULTIBUFFER_LINES_H

@@ -6,11 +6,11 @@
  * jobs' output. On Zen 4, extracting a block from a register would cost more than this store and
  * load.
  *
- * The bound is AES throughput together with the loads and insertions. On Zen 3, a step of vaes256
- * takes 77 cycles with 16 lanes (8 vectors) and 55 with 12. So 12 lanes have more throughput; the
- * cause is not known. For messages of 16 KiB that are a multiple of 4096 bytes apart, vaes256
- * reaches 56 % of the AES rate of VAES. The backend aesni reaches 37 % of that rate. Its limit is
- * 50 %, because AESENC processes one block where VAES processes two (Zen 4;
+ * The bound is AES throughput together with the loads and lane insertions that gather blocks. On
+ * Zen 3, a step of vaes256 takes 77 cycles with 16 lanes (8 vectors) and 55 with 12. So 12 lanes
+ * have more throughput; the cause is not known. For messages of 16 KiB that are a multiple of 4096
+ * bytes apart, vaes256 reaches 56 % of the AES rate of VAES. The backend aesni reaches 37 % of that
+ * rate. Its limit is 50 %, because AESENC processes one block where VAES processes two (Zen 4;
  * docs/tuning/multibuffer.md).
  *
  * Transposed lines, as in multibuffer_lines.h, are slower here, because there are fewer registers,
@@ -105,8 +105,8 @@ TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, const uin
 
 /*
  * The copies that a step does for a quarter of the lanes. These are the next batch's input and the
- * previous batch's output. The first step of a batch takes the last lanes, because their vectors
- * are furthest ahead.
+ * previous batch's output. The first step of a batch copies for the last lanes. Their vectors are
+ * furthest ahead (MB_AHEAD), so they need the next input first.
  */
 struct mb_share {
     const mb_base *in;
@@ -271,11 +271,11 @@ static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m
 {
     const unsigned lanes = m->widest;
     const int beyond = op == TR_MB_CFB && m->tails;
-    /* After mb_narrow(), output rows lie where input rows lay before. The first batch then copies
+    /* After mb_narrow(), output rows lie where input rows were before. The first batch then copies
      * old input to m->nowhere. */
     mb_cleanse_lines(m->nowhere, sizeof(m->nowhere));
-    /* mb_narrow() makes the rows shorter. They lie within the previous rows, and the input rows lie
-     * within the previous input rows. */
+    /* mb_narrow() makes the rows shorter. All rows then lie within the rows of the widest step, and
+     * the input rows within its input rows. */
     if (op == TR_MB_MAC || beyond)
         mb_cleanse_lines(m->rows, mb_output_row(lanes, 2, 0) + 2 * MB_STEPS * lanes * TR_BLOCK);
     else

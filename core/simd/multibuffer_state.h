@@ -32,12 +32,12 @@
  *   MB_WIDTHS           X(vectors, index, other arguments) for each possible number of vectors in a
  *                       step, the largest first
  *   MB_OWN_WIDTHS       as MB_WIDTHS, if jobs' keys differ
- *   MB_VECTORS          the most vectors
- *   MB_VECTORS_NARROW   the most vectors if jobs' keys differ
+ *   MB_VECTORS          the most vectors in a step
+ *   MB_VECTORS_NARROW   the most vectors in a step if jobs' keys differ
  *   MB_KEYS_HELD        round keys in registers if all jobs share a key
  *   MB_OWN_KEYS_HELD    round keys in registers for each vector if jobs' keys differ
  *                       (multibuffer_lines.h)
- *   MB_VECTOR_CYCLES    cycles by which a vector lengthens a step, if latency is not the bound
+ *   MB_VECTOR_CYCLES    cycles a vector adds to a throughput-bound step; `own`: jobs' keys differ
  */
 #    if VBLOCKS == 4 && V_REGISTERS == 32
 #        define MB_VECTORS_NARROW     4
@@ -81,11 +81,11 @@
 #    define MB_ROWS (2 * MB_STEPS + 2 * MB_STEPS + 15u)
 
 /*
- * The base of a lane is the address of its buffer, minus the offset at which its job started.
- * Offsets count from the start of the call, so all lanes use the same offset. A base may lie before
- * its buffer, so mb_base_of() computes it as an integer. The function mb_at() adds an offset before
- * any access. The type is still a pointer, because an integer type would cost an instruction for
- * each access (gcc 12).
+ * The base of a lane. An offset counts a lane's bytes from the start of the call, so all lanes use
+ * the same offset. A job that starts at offset s has its first byte at base + s, so the base is the
+ * address of the job's buffer minus s. A base may lie before the buffer, so mb_base_of() computes
+ * the base as an integer. The function mb_at() adds an offset before any access. The type is still
+ * a pointer, because an integer type would cost an instruction for each access (gcc 12).
  */
 typedef uint8_t *mb_base;
 

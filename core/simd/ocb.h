@@ -7,8 +7,8 @@
  * number of trailing zero bits of i. Block numbers start at 1. The number of a group's last block
  * is a multiple of GROUP. Each offset in a group is the last offset before the group, XORed with a
  * combination of L_0, L_1 and so on. The combinations L_0, L_0 ^ L_1, L_1, .. form a Gray code.
- * They are the same for every group, so each call computes them once (o->sums). Only the L of a
- * group's last block depends on the group (o->own).
+ * They are the same for every group, except that the last block's L differs (o->own). So each call
+ * computes the combinations once, without that L (o->sums).
  *
  * The bound is AES throughput, together with four or five XORs for each vector. Messages of 16 KiB
  * with AES-128 reach 88 % of the AES rate on ZMM (Zen 4; docs/tuning/ocb.md). The last offset stays
@@ -73,7 +73,8 @@ TR_INLINE TR_TARGET void ocb_group(struct ocb *o, int decrypt, unsigned u, unsig
     r->out += done;
 }
 
-/* Processes the blocks before the first group, one by one. Only streaming calls have them. */
+/* Processes the blocks up to the next multiple of GROUP, one by one. Only streaming calls have such
+ * blocks. */
 TR_INLINE TR_TARGET void ocb_lead(struct ocb *o, struct tr_ocb_run *state, int decrypt,
                                   size_t blocks)
 {

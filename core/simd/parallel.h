@@ -58,8 +58,8 @@ struct group {
 /*
  * Returns vector j's state after the XOR of the first round key, k. For vector 0, `first` is the
  * input shifted by one block (CFB) or the state itself (CTR). In an aligned group of CTR, adding
- * j * VBLOCKS to the counters only sets bits that were 0. The other vectors' states are therefore
- * `first` with an XOR into byte 15, which replaces an addition, a byte swap and an XOR.
+ * j * VBLOCKS to the counters only sets bits that were 0. Vector j's state is therefore `first`
+ * with j * VBLOCKS XORed into byte 15. This replaces an addition, a byte swap and an XOR.
  */
 TR_INLINE TR_TARGET V first_state(struct group g, const struct bulk *b, unsigned j, V k, V first,
                                   V counters)
@@ -79,8 +79,8 @@ TR_INLINE TR_TARGET V first_state(struct group g, const struct bulk *b, unsigned
     return v_xor(k, v_byteswap(v_add64(counters, j * VBLOCKS)));
 }
 
-/* Returns the last round key of vector j, XORed with the mode's addend. Vector 0 uses `first` as in
- * first_state(). */
+/* Returns the last round key of vector j, XORed with the mode's addend. For vector 0 in CBC, the
+ * addend is `first`, the input shifted by one block. */
 TR_INLINE TR_TARGET V last_key(struct group g, const struct bulk *b, unsigned j, V k, V first)
 {
     const uint8_t *in = b->in + (size_t)j * VBYTES;
@@ -113,9 +113,9 @@ TR_INLINE TR_TARGET void last_rounds(struct group g, const struct bulk *b, V *x,
 #if STAGGERED
 _Static_assert(LONG_GROUP % PARTS == 0, "all parts have the same number of vectors");
 /*
- * Does all rounds of LONG_GROUP vectors. The rounds of the first parts overlap the loads of the
- * others, and the rounds of the last parts overlap the stores of the others. A single call of 1 KiB
- * is 1.04 to 1.09 times as fast as with all vectors in the same round. Successive calls gain
+ * Does all rounds of LONG_GROUP vectors. The rounds of the first parts overlap the loads of later
+ * parts, and the rounds of the last parts overlap the stores of earlier parts. A single call of
+ * 1 KiB is 1.04 to 1.09 times as fast as with all vectors in the same round. Successive calls gain
  * nothing (Zen 4, docs/tuning/parallel.md).
  */
 TR_INLINE TR_TARGET void staggered_rounds(struct group g, const struct bulk *b, V *x, V first,
@@ -175,8 +175,8 @@ TR_INLINE TR_TARGET void do_group(struct group g, struct bulk *b)
     UNROLL
     for (unsigned j = 0; j < u; j++)
         store_vector(b->out + (size_t)j * VBYTES, x[j], part_of(j, u, g.part));
-    /* Advances past a partial vector by its blocks only. In CTR, more groups can follow a partial
-     * vector, which ends where the counter becomes aligned or wraps. */
+    /* Advances past a partial vector by its blocks only. In CTR, a group stops where the
+     * counter becomes aligned or wraps. More groups can follow, even after a partial vector. */
     bulk_advance(b, (size_t)u * VBYTES - (g.part ? VBYTES - g.part * TR_BLOCK : 0));
 }
 

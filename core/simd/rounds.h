@@ -4,7 +4,7 @@
  *
  * The order of steps in a round differs between processors. AESENC of x86 does ShiftRows, SubBytes,
  * MixColumns and then XORs a round key. AESE of Arm XORs a round key and then does SubBytes and
- * ShiftRows; AESMC does MixColumns. So if V_KEY_FIRST:
+ * ShiftRows; AESMC does MixColumns. So if V_KEY_FIRST (Arm):
  *
  *   - a middle round takes the round key that AESENC would have taken one round earlier;
  *   - first_key() is zero: the first AESE itself XORs round key 0;

@@ -7,8 +7,8 @@
  *
  * No XOR is on the chain, because the last round of a block also does the first XOR of the next
  * block. Let F be the operand of that XOR, and let K[0] and K[N] be the first and the last round
- * key. The last round takes K[N] ^ F as its key. Its result s is the state of the next block after
- * that XOR. The code computes the output from s, and no later block waits for this. P, C and O are
+ * key. The last round takes K[N] ^ F as its key, so the result s includes the next block's first
+ * XOR. The code computes the output from s, and no later block waits for the output. P, C and O are
  * the plaintext, ciphertext and output blocks of SP 800-38A:
  *
  *     CBC   F = K[0] ^ P[i+1]     C[i] = s ^ F
@@ -18,8 +18,8 @@
  * If V_KEY_FIRST (rounds.h), the key K[N] ^ F goes to the next block's first AESE instead. This key
  * does not depend on the chain, so the chain consists of the rounds' instructions alone.
  *
- * Round keys are memory operands. On x86, a key in a register last written by a floating-point
- * instruction would cost a bypass delay of one cycle in every round.
+ * Round keys are memory operands. On x86, a key in a register would cost a bypass delay of one
+ * cycle in every round if a floating-point instruction wrote that register last.
  */
 #ifndef TR_SIMD_SERIAL_H
 #define TR_SIMD_SERIAL_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The byte moves of ciphertext stealing in XTS (IEEE 1619 sections 5.3.2, 5.4.2) and CBC (SP
- * 800-38A addendum). The first `rest` bytes of the full block's result give the end of the
- * output. The result's other bytes fill up the partial block.
+ * 800-38A addendum). The last full block is processed first. The first `rest` bytes of its result
+ * are the end of the output, where `rest` is the length of the partial block. The result's other
+ * bytes fill up the partial block, which is processed second.
  *
  * Latency is the bound of ciphertext stealing, so all bytes stay in registers. The partial block is
  * loaded and stored by accesses of 16 bytes that overlap the full block, and a shuffle moves its

@@ -131,7 +131,7 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
     xts_tweak(&s, v_broadcast(tweak));
 #if XTS_SCALAR
     if (blocks >= XTS_SCALAR_FROM) {
-        /* The first group computes its tweaks in vectors, because these are ready sooner. */
+        /* Vectors compute the first group's tweaks sooner than general registers would. */
         struct xts_tweaks t;
         struct xts_scalar scalar = xts_scalar_start(&t, s.bulk.keys, tweak);
         xts_group(&s, decrypt, IN_FLIGHT, 0, IN_FLIGHT);

@@ -16,8 +16,8 @@
  * Returns t times x^(n + lane) in each lane, for n + lane below 64. All lanes of `t` are the same,
  * and `swapped` is `t` with its halves exchanged. Each half is shifted, and `out` holds the bits
  * shifted out of the other half. XORing `out` carries the low half's bits into the high half. The
- * high half's bits come back times 0x87: `out` itself is their product by the first term, 1, and
- * the carry-less product is that by the other terms (0x86).
+ * bits from the high half go into the low half, multiplied by 0x87, which is 1 ^ 0x86. The low
+ * half of `out` is their product with 1, and v_clmul_ll() computes their product with 0x86.
  */
 TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
 {

@@ -4,8 +4,9 @@
  *
  * A tweak is doubled in two general registers, and only its low half is stored: 8 bytes a block.
  * The high half is in memory already. To see why, let n be a multiple of 8 below 64. Multiplication
- * by x^n moves the bytes of a tweak up by n / 8, and the reduction changes only the low half. So a
- * load from n / 8 bytes below an old tweak gives the high half of the tweak n blocks later.
+ * by x^n moves the bytes of a tweak up by n / 8, and the reduction changes only the low half. So in
+ * the 16 bytes that begin n / 8 bytes below an old tweak, the high half is that of the tweak n
+ * blocks later. Only the low half must be stored there.
  *
  * Bound: AES throughput. The two XORs of each vector overlap the latency of the rounds. 16 KiB
  * reach 93 % of the AES rate on ZMM, 81 % on YMM and 89 % on XMM (Zen 4; docs/tuning/xts.md). YMM
@@ -89,8 +90,8 @@ TR_INLINE TR_TARGET void xts_enter(V x[IN_FLIGHT], const V tweak[IN_FLIGHT], con
         x[j] = v_xor3(keys, tweak[j], v_load(r->in + (size_t)j * VBYTES));
 }
 
-/* Processes a group with these tweaks. Stores at `later` the low halves of the tweaks of the group
- * after the next. */
+/* Processes a group with the tweaks in tweak[]. Stores the low halves of later tweaks at `later`:
+ * those of the second group after this one. */
 TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, const V tweak[IN_FLIGHT],
                                         struct xts_next *next, int decrypt, uint8_t *later)
 {

@@ -28,8 +28,8 @@
 #define XTS_RING_FROM   (XTS_RING_BLOCKS + GROUP)
 
 /*
- * Whether this processor's long calls use the ring. A doubling of the chain takes 2.7 cycles, so
- * the 32 doublings for a group on ZMM take 85. The group's AES-128 rounds take 80 cycles on a
+ * Whether this processor's long calls use the ring. With the chain, a group on ZMM needs 32
+ * doublings, which take 85 cycles (2.7 each). The group's AES-128 rounds take 80 cycles on a
  * processor that starts one round of ZMM a cycle, and 40 if it starts two. Groups on YMM and XMM
  * have fewer blocks, so the chain keeps up with the rounds. There the ring takes 1.04 to 1.4 times
  * as long as the chain (Zen 5). If CLMUL has a separate port, as on Intel, all widths use the ring

@@ -5,8 +5,8 @@
  *
  * AESE XORs its two operands. Here one operand is the data. The other is the tweak, already XORed
  * with the first round key. The tweaks are stored in this form, a group ahead of their use. After
- * the last round, the code XORs the stored tweak, the last round key and the first round key. So
- * the first round key, which the stored tweak includes, cancels.
+ * the last round, the code XORs three values into the data: the stored tweak, the last round key,
+ * and the first round key, which cancels the first round key in the stored tweak.
  *
  * Bound: AES throughput, and for each block one EOR3 or two XORs (docs/tuning/arm.md).
  */

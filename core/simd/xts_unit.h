@@ -3,9 +3,10 @@
  * A whole data unit of XTS in one function: the first tweak, the blocks and ciphertext stealing.
  *
  * Bound: the latencies of tweak and data, 80 cycles with AES-128. Successive data units overlap if
- * the reorder window holds both. On Zen 4 it holds 320 instructions, of which each update through
- * EVP takes 100. So this code processes two or more blocks in ZMM, stores no tweak, and calls
- * nothing: 64 bytes take 109 instructions (docs/tuning/xts.md).
+ * the reorder window holds both. On Zen 4 the window holds 320 instructions. For each data unit, an
+ * update through EVP takes 100 of these. To add few instructions, this code processes two or more
+ * blocks in ZMM, stores no tweak, and calls no function: 64 bytes take 109 instructions
+ * (docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_UNIT_H
 #define TR_SIMD_XTS_UNIT_H

@@ -158,8 +158,8 @@ TR_INLINE TR_TARGET V sum_of_lanes(V x)
  * Returns x[0] h^n XOR .. XOR x[n - 1] h, modulo the polynomial. Each x and the result are the same
  * in both lanes. In step j (0, 2, .. 14), lane l (0 or 1) looks up its nibbles in multiplication
  * table j + l. A block therefore takes eight steps of two look-ups. The code XORs the look-ups of
- * all blocks. Then one shuffle moves lane l up by j + l bytes, and another moves the lane down by
- * 16 - j - l bytes.
+ * all blocks. It then XORs lane l into `first`, moved up by j + l bytes, and into `second`, moved
+ * down by 16 - j - l bytes. So `second` gets the bytes that the move up shifts out of the lane.
  */
 TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[], const V x[],
                                        unsigned n)

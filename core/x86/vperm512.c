@@ -155,7 +155,7 @@ TR_INLINE TR_TARGET V substitute(const struct table *t, V x, V shift)
 /*
  * This code is latency-bound. A second S-box table includes the factor 2 of MixColumns. ShiftRows
  * and MixColumns together take one shuffle for each row. All operations except the look-ups use
- * 256-bit registers, because two 256-bit shuffles start each cycle.
+ * 256-bit registers: two 256-bit shuffles start each cycle, but only one 512-bit shuffle.
  */
 typedef uint8_t B __attribute__((vector_size(32)));
 
@@ -260,9 +260,9 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /*
  * As in simd/serial.h, the last round of a block also does the first XOR of the next block, with
  * the operand f. The code XORs f into the last round key outside the chain. After the last round, x
- * is therefore the state of the next block. K[0] is the first round key:
+ * is therefore the state of the next block. With K[0] as the first round key:
  *
- *     OFB   f = K[0]                        output = x ^ f
+ *     OFB   f = K[0]                        output = x ^ f (the keystream block)
  *     CBC   f = K[0] ^ next input block     output = x ^ f
  *     CFB   f = K[0] ^ current input block  output = x ^ K[0]
  */

@@ -36,8 +36,8 @@ static int may_be_counters(const struct stat *st, enum trossl_host host)
            st->st_size >= (off_t)(offset_of(host) + sizeof(struct trossl_counters_file));
 }
 
-/* Whether this is a counters file that can never become shorter than its mapping. Only memfds can
- * be sealed. */
+/* Whether this is a counters file with F_SEAL_SHRINK, so that it never becomes shorter than its
+ * mapping. Only a memfd can have this seal, so a file on disk is not suitable. */
 static int is_suitable(int fd, enum trossl_host host)
 {
     struct stat st;

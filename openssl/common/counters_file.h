@@ -25,11 +25,11 @@
  *   does. Other programs warn about unknown descriptors. A path has neither problem.
  *
  * A process cannot open the path without /proc, or in another user or PID namespace. A process also
- * cannot open the path if ptrace(2) does not let the process inspect the creator of the memfd. This
- * is so if the process has another user, or fewer capabilities than the creator. In all these
- * cases, the host tries descriptor N, which the process may have inherited. If that fails, too, the
- * process is not counted. A process that changes its user after it has loaded the host is still
- * counted.
+ * cannot open the path if ptrace(2) does not let the process inspect the creator of the memfd.
+ * ptrace(2) forbids this to a process with another user or with fewer capabilities than the
+ * creator. In all these cases, the host tries descriptor N, which the process may have inherited.
+ * If descriptor N cannot be used, either, the process is not counted. A process that changes its
+ * user after it has loaded the host is still counted.
  *
  * Numbers are in the processor's byte order, little-endian on x86 and Arm. Readers use the names in
  * the file; they must not assume an order of backends and operations.

@@ -30,7 +30,8 @@ static const struct {
     {1, BIT(29), TR_FEATURE_SHA},   {1, BIT(33), TR_FEATURE_AVX512VBMI},
 };
 
-/* As in libcrypto, a word 0 with "~" that hides FXSR also hides PCLMULQDQ, XOP, AES and AVX. */
+/* As in libcrypto: if word 0 begins with "~" and hides FXSR, it also hides PCLMULQDQ, XOP, AES and
+ * AVX. */
 #define FXSR       BIT(24)
 #define FXSR_TAKES (BIT(33) | BIT(43) | BIT(57) | BIT(60))
 

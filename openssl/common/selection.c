@@ -103,8 +103,8 @@ static void describe_failures(struct trossl_selection *s)
 int trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host)
 {
     memset(selection, 0, sizeof(*selection));
-    /* Unlike libcrypto, ignores the variable in setuid programs, because the user who starts such a
-     * program must not choose the code that it runs. */
+    /* Unlike libcrypto, ignores LIBCRYPTO_VARIABLE in setuid programs, because the user who starts
+     * such a program must not choose the code that the program runs. */
     tr_features by_libcrypto = LIBCRYPTO_MASKED(secure_getenv(LIBCRYPTO_VARIABLE));
     if (tr_select(tr_env_mask(), by_libcrypto, &selection->choice) != TR_OK)
         return 0;

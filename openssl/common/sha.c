@@ -308,11 +308,12 @@ static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
 }
 
 /*
- * A message of `total` bytes, counted from the start of sha->block, ends in block (total + 8) / 64.
- * That block contains the length field, and the chaining value after that block is the result. This
- * function first hashes, without masks, the blocks before the earliest possible end. It builds each
- * later block, up to the last possible end, with masks, and hashes the block. A mask keeps the
- * result of the block in which the message ends.
+ * Let `total` be the number of message bytes from the start of sha->block on. The padding has at
+ * least 9 bytes (0x80 and the length field), so the last block is (total + 8) / 64, counted from 0.
+ * The chaining value after that block is the result. The function hashes the blocks before the
+ * earliest possible end without masks. In each later block, up to the last possible end, masks cut
+ * the data at `total` and add padding and length. Another mask keeps the chaining value after the
+ * block in which the message ends.
  */
 void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl_sha *sha,
                                const uint8_t *data, size_t len, size_t least, size_t most,

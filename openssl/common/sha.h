@@ -23,7 +23,7 @@ struct trossl_interleaved {
     uint8_t *out;
     const uint8_t *in; /* equal to `out`, or disjoint from it */
     /* The input of the hash starts at `in` or a later address, or is disjoint from `in` and `out`.
-     * The loop hashes each byte before it overwrites it with ciphertext. */
+     * The loop reads each block of this input before it writes ciphertext over the block. */
     const uint8_t *hashed;
 };
 

@@ -154,11 +154,11 @@ INLINE TARGET void sha256_finish(struct sha256 *s)
 
 /* ---- Both hashes, alone and interleaved with CBC --------------------------------------------- */
 
-/* AES-CBC encryption. The last round of a block also XORs the next plaintext, as in
- * core/simd/serial.h. */
+/* AES-CBC encryption. The key of a block's last round includes F = k0 XOR the next plaintext, so
+ * that the result `s` is already the state of the next block (core/simd/serial.h). */
 struct cbc {
     const uint8_t (*keys)[16];
-    __m128i k0, kn, s;
+    __m128i k0, kn, s; /* the first and the last round key, the state */
 };
 
 INLINE TARGET_INTERLEAVED void cbc_begin(struct cbc *c, const struct tr_aes_key *key,
@@ -178,8 +178,8 @@ INLINE TARGET_INTERLEAVED void cbc_rounds(struct cbc *c, int from, int to)
         c->s = _mm_aesenc_si128(c->s, load(c->keys[r]));
 }
 
-/* Performs the last round of a block, XORs the next plaintext, and returns the ciphertext of the
- * block. */
+/* Performs the last round of a block; `next` is the plaintext of the next block. Returns the
+ * block's ciphertext, s XOR F. */
 INLINE TARGET_INTERLEAVED __m128i cbc_end(struct cbc *c, __m128i next)
 {
     __m128i f = _mm_xor_si128(c->k0, next);
@@ -190,8 +190,8 @@ INLINE TARGET_INTERLEAVED __m128i cbc_end(struct cbc *c, __m128i next)
 /*
  * Processes 64 * n bytes of each of L records. For each 64 bytes, hashes a block in `groups` groups
  * of 4 rounds and encrypts four AES blocks of `rounds` rounds. Reads the block to hash and the next
- * plaintext before it writes ciphertext. After the last block, the first round key takes the place
- * of the next plaintext. The CBC state then equals the ciphertext, and needs no cleansing.
+ * plaintext before it writes ciphertext. The last block has no next plaintext, and takes k0
+ * instead. F is then 0, so the CBC state equals the ciphertext, and needs no cleansing.
  */
 #    define INTERLEAVED(hash, groups, rounds, L)                                                   \
         static TARGET_INTERLEAVED void hash##_interleaved_##rounds##_##L(                          \

@@ -26,9 +26,9 @@ static uint8_t *iv_of(EVP_CIPHER_CTX *ctx, const struct gcm *g)
     return g->long_iv != NULL ? g->long_iv : tre_evp.iv(ctx);
 }
 
-/* Goes back to the default length. A program can replace libcrypto's malloc() and free() by
- * functions that longjmp() out of this function and new_long_iv(). The context must therefore be
- * valid before each call of them. */
+/* Frees the long IV and goes back to the default length. A program can replace libcrypto's malloc()
+ * and free() by functions that leave with longjmp(). Here and in new_long_iv(), the context must
+ * therefore be valid before each malloc() and free(). */
 static void drop_long_iv(struct gcm *g)
 {
     uint8_t *const iv = g->long_iv;
@@ -39,7 +39,7 @@ static void drop_long_iv(struct gcm *g)
         tre_evp.clear_free(iv, (size_t)len, __FILE__, __LINE__);
 }
 
-/* Makes room for an IV that is longer than libcrypto's. */
+/* Allocates an IV that is too long for libcrypto's context. */
 static int new_long_iv(struct gcm *g, int len)
 {
     g->long_iv = NULL;

@@ -51,7 +51,7 @@ struct trp_aead_param {
 struct trp_aead_mode {
     size_t context_size; /* size of the context, which begins with a struct trp_aead */
     size_t tag_len;      /* tag length of a new context */
-    /* An IV has 1 to max_iv bytes. If max_iv is 0, an IV has exactly iv_len bytes. */
+    /* An IV has 1 to max_iv bytes. If max_iv is 0, an IV has the context's iv_len bytes. */
     size_t max_iv;
     uint8_t no_iv; /* 1: the init functions ignore IVs */
     enum tr_status (*set_key)(void *ctx, const struct tr_backend *backend, const uint8_t *key,
@@ -139,7 +139,7 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
  * <family>_update, <family>_final and <family>_cipher. The cipher's struct trp_aead_mode is
  * <family>_mode. The last arguments initialize the cipher's struct trp_kind. TRP_AEAD_BY() also
  * takes `host`, the prefix of the functions that create, free, copy and initialize contexts, and
- * that get and set parameters. In TRP_AEAD() this is trp_aead.
+ * that get and set parameters. In TRP_AEAD(), this prefix is trp_aead.
  */
 #define TRP_AEAD(family, bits, ...) TRP_AEAD_BY(trp_aead, family, bits, __VA_ARGS__)
 #define TRP_AEAD_BY(host, family, bits, ...)                                                       \

@@ -18,9 +18,9 @@ static struct trossl_ccm_settings settings(const struct trp_ccm *c)
                                         c->a.encrypt};
 }
 
-/* Processes AAD, data, or a TLS record. An IV is valid for one message. When decrypting, the update
- * with the data invalidates the IV if it succeeds. In a message without data, ccm_final() does.
- * When encrypting, get_tag() does. */
+/* Processes AAD, data, or a TLS record. An IV is valid for one message. When encrypting, get_tag()
+ * invalidates the IV. When decrypting, a successful data update invalidates the IV. Without
+ * data, ccm_final() invalidates the IV. */
 static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
 {
     const struct trossl_ccm_settings now = settings(c);
@@ -90,8 +90,8 @@ static const OSSL_PARAM ccm_gettable[] = {TRP_AEAD_GETTABLE, TRP_AEAD_GETTABLE_T
 static const OSSL_PARAM ccm_settable[] = {TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS, TRP_END};
 TRP_AEAD_LISTS(ccm)
 
-/* Copies as many bytes of the IV buffer as the caller asks for, at most 16. Refuses to copy fewer
- * bytes than the IV has. Bytes beyond the IV are zero or belong to an earlier IV. */
+/* Copies as many bytes of the IV buffer as the caller asks for, at most 16. Fails if the caller
+ * asks for fewer bytes than the IV has. Bytes beyond the IV are zero or belong to an earlier IV. */
 static int get_iv(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_ccm *c = ctx;

@@ -21,7 +21,7 @@ struct trp_kind {
     uint8_t tls1_multiblock;
     uint8_t mac_len; /* bytes of the HMAC in AES-CBC-HMAC */
     uint8_t inverse; /* key wrap with the inverse cipher */
-    /* The IV length of a new context, or 0 if that is iv_len. */
+    /* The IV length of a new context. The value 0 stands for iv_len. */
     uint8_t default_iv_len;
     const struct trp_aead_mode *aead_mode;
 };
@@ -60,7 +60,7 @@ void trp_rebind(struct trp_keyed *copy, const struct trp_keyed *from);
 int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len);
 int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len);
 
-/* Starts a message. Without a key, the old key stays. Without an IV, CBC, CFB and OFB restart from
+/* Starts a message. If `key` is NULL, the old key stays. A NULL `iv` restarts CBC, CFB and OFB from
  * the last IV that was set; CTR continues with the next counter block. ECB ignores an IV. */
 int trp_init(struct trp_keyed *ctx, const uint8_t *key, size_t key_len, const uint8_t *iv,
              size_t iv_len, const OSSL_PARAM params[], int decrypt);

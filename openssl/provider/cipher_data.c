@@ -148,10 +148,10 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
 }
 
 /*
- * Decrypts whole blocks with padding. The buffer holds the last block of the previous call, because
- * that block may contain the padding. Decrypts that block and all blocks of this call except the
- * last, then buffers the last. The buffers `in` and `out` are disjoint, or `out` is one block
- * before `in`.
+ * Decrypts whole blocks while padding is on. The buffer holds the last block of the previous call,
+ * because that block may contain the padding. Decrypts that block and all blocks of this call
+ * except the last, then buffers the last. The buffers `in` and `out` are disjoint, or `out` is one
+ * block before `in`.
  */
 INLINE void held_update(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
                         size_t len)

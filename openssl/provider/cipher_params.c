@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The parameters of ciphers and of their contexts. They behave as in the default provider, except
- * for the position in a block (set_num()). */
+ * for the parameter "num" (set_num()). */
 #include "cipher.h"
 
 #include "param.h"

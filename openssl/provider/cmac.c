@@ -41,8 +41,8 @@ static void cmac_free(void *ctx)
 }
 
 /* Copies a context. Like the default provider, returns NULL for a context without a key. Also
- * returns NULL while a new cipher of another provider has no key, even if this provider's cipher
- * has one. The other provider then refuses to copy its context. */
+ * returns NULL if a new cipher of another provider has no key yet, because that provider refuses
+ * the copy. This holds even if the old cipher, of this provider, has a key. */
 static void *cmac_dup(void *ctx)
 {
     const struct cmac *from = ctx;

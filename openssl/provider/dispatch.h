@@ -14,8 +14,7 @@
  * Defines the table trp_<name>_functions of the cipher kind_<name>. The names of its functions
  * begin with the argument `family`: <family>_new(provctx, kind), _free, _dup, _encrypt_init,
  * _decrypt_init, _update, _final, _cipher, and the functions for context parameters. With
- * TRP_DISPATCH_WITH(), some names begin with another argument, `host`, so that ciphers can share
- * these functions.
+ * TRP_DISPATCH_WITH(), the functions that several ciphers share have another prefix, `host`.
  */
 #define TRP_DISPATCH(name, family)                                                                 \
     TRP_DISPATCH_WITH(name, family, family,                                                        \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Functions of the libcrypto that loaded the provider: EVP_MAC, to forward MACs to another
- * provider, and RAND, for generated IVs. libcrypto.h describes the search. */
+ * provider, and RAND, for generated IVs. libcrypto.h describes how functions are found. */
 #ifndef TENROUNDS_PROVIDER_EVP_H
 #define TENROUNDS_PROVIDER_EVP_H
 
@@ -8,7 +8,7 @@
 #include <openssl/rand.h>
 
 struct trp_evp {
-    /* All members are NULL if any function was not found. */
+    /* If one function is missing, all members are NULL. */
     __typeof__(EVP_MAC_fetch) *mac_fetch;
     __typeof__(EVP_MAC_free) *mac_free;
     __typeof__(EVP_MAC_CTX_new) *mac_ctx_new;

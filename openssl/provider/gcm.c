@@ -18,8 +18,8 @@
  *   TLS record 2)             | SPENT     | SPENT    | SPENT     | SPENT
  *
  *   1) A new key abandons the message: AAD, data and final fail until there is another IV.
- *   2) The fixed part of the IV must be set. Only decryption takes an explicit part. A record
- *      contains its own explicit part.
+ *   2) The fixed part of the IV must be set. Encryption refuses the call "explicit part". A TLS
+ *      record needs no call "explicit part", because the record contains that part.
  *   3) Encryption generates an IV if the IV length is at least 12 bytes; decryption fails.
  *   4) Decryption needs a tag. Without a tag, or on tag mismatch, final fails and the state is
  *      IN_USE.
@@ -38,7 +38,7 @@ struct trp_gcm {
     struct tr_gcm_key key
         __attribute__((aligned(64))); /* so that no load of powers of H crosses a cache line */
     uint64_t tls_records;
-    uint8_t iv_gen; /* the provider increments the IV for each message */
+    uint8_t iv_gen; /* the fixed part of the IV is set (set_fixed_iv()) */
     /* The parameter "iv-generated": the provider drew IV bytes at random. */
     uint8_t iv_random;
     /* 1 with OpenSSL before 4.0, where an IV from the caller does not reset iv_random. */
@@ -71,8 +71,8 @@ static int generate_iv(struct trp_gcm *g)
 }
 
 /* Sets the fixed part of the IV. When encrypting, draws the other bytes of the IV at random (SP
- * 800-38D section 8.2.1). These bytes are the start value of the counter. A `len` of -1 sets the
- * whole IV. */
+ * 800-38D section 8.2.1). These bytes are the first value of the invocation field, which next_iv()
+ * increments. A `len` of -1 sets the whole IV. */
 static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 {
     if (len == (size_t)-1) {

@@ -22,12 +22,12 @@
  *   STREAMING | the core's call  | the core's call      | the core's tag
  *   IDLE      | refused          | refused              | refused
  *
- *   1) If the data exceeds 1536 bytes, or if the streaming state was restored in one of the 7
- *      messages before. Decryption also needs streaming if the tag is not known or does not match.
+ *   1) STREAMING if the data exceeds 1536 bytes, or if the streaming state was restored in one of
+ *      the 7 messages before. For decryption also if the tag is not known or does not match.
  *
  * A message starts in the state HELD. It starts in STREAMING if its IV length is not 12 bytes, or
- * if the caller will change the IV at once. In the state IDLE, no message has started under the
- * current key. The core refuses AAD after data.
+ * if the caller changes the IV right after the start (may_hold is 0). In the state IDLE, no message
+ * has started under the current key. The core refuses AAD after data.
  *
  * The usual paths of trp_gcm_start(), trp_gcm_aad(), trp_gcm_data() and trp_gcm_end() are inline,
  * because a function call takes 1 % of the time of a short message.
@@ -102,7 +102,8 @@ static inline void trp_gcm_keep(uint8_t *to, const uint8_t *from, size_t len)
     }
 }
 
-/* Starts a message. If `may_hold` is 0, reads the IV now, and otherwise perhaps later. */
+/* Starts a message. If `may_hold` is 0, reads the IV now. If it is 1, a later call may read the
+ * IV. */
 static inline enum tr_status trp_gcm_start(struct trp_gcm_message *m, const struct tr_gcm_key *key,
                                            const uint8_t *iv, size_t iv_len, int may_hold)
 {
@@ -143,7 +144,7 @@ static inline int trp_gcm_same_tag(const uint8_t *a, const uint8_t *b)
     memcpy(x, a, TROSSL_TAG);
     memcpy(y, b, TROSSL_TAG);
     uint64_t difference = (x[0] ^ y[0]) | (x[1] ^ y[1]);
-    __asm__("" : "+r"(difference)); /* prevents a branch after x[0] and y[0] */
+    __asm__("" : "+r"(difference)); /* prevents an early exit after 8 bytes */
     return difference == 0;
 }
 

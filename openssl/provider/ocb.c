@@ -42,9 +42,9 @@ static int crypt_failed(const struct trp_ocb *o, enum tr_status status)
                                     : trp_aead_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-/* Whether the buffers allow this update. It processes `whole` bytes from `in` to out + before. If
- * `before` is TR_BLOCK, it first writes the buffered block to `out`. This block must not overwrite
- * any of the `whole` bytes. */
+/* Whether the buffers allow an update that processes `whole` bytes from `in` to out + before. If
+ * `before` is TR_BLOCK, the update first writes the buffered block to `out`. That block must not
+ * overwrite the bytes at `in`, which are still unprocessed. */
 static int fits(const uint8_t *out, size_t before, const uint8_t *in, size_t whole)
 {
     if (whole == 0)
@@ -247,9 +247,9 @@ static int copied(void *ctx)
 static void restart(void *ctx)
 {
     struct trp_ocb *o = ctx;
-    /* Every init drops the buffered data and the count of AAD bytes. Without a new IV, the message
-     * continues, unless data was buffered. It also ends after a partial block of AAD, because the
-     * default provider loses that block. */
+    /* Every init drops the buffered data and sets aad_used to 0. Without a new IV, the message
+     * continues, unless it has a partial block of data or AAD. Such a block ends the message,
+     * because the default provider loses the block. */
     if (o->a.iv_state == TRP_IV_IN_USE && (o->used != 0 || o->aad_used != 0))
         o->a.iv_state = TRP_IV_SPENT;
     o->used = 0;

@@ -20,7 +20,8 @@
 #    define OSSL_FUNC_CIPHER_PIPELINE_FINAL        18
 #endif
 
-/* The pipes of a context. They use the key of this context, and their `pipes` pointer is NULL. */
+/* The pipes of a context, one for each message. Each pipe uses the key of the context, and its own
+ * `pipes` pointer is NULL. */
 struct trp_pipes {
     size_t n;
     struct trp_cipher pipe[];

@@ -50,8 +50,8 @@ static int message(struct trp_siv *s, uint8_t *out, const uint8_t *in, size_t le
     status = s->a.encrypt ? tr_siv_encrypt(&s->core, out, in, len, s->tag)
                           : tr_siv_decrypt(&s->core, out, in, len, s->tag);
     s->done = status == TR_OK;
-    /* As in the default provider, a message below 16 bytes leaves the value D of S2V doubled (RFC
-     * 5297 section 2.4). */
+    /* As in the default provider, a message below 16 bytes doubles the value D of S2V (RFC 5297
+     * section 2.4), and the next message begins with the doubled D. */
     if (len < TR_BLOCK)
         tr_double(s->core.sum, s->core.sum);
     return tr_siv_again(&s->core) == TR_OK && s->done;

@@ -60,7 +60,8 @@ static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_
     if (!stitched_cipher(ctx, out, out_len, out_size, in, len))
         return 0;
     if (c->base.cipher.core.decrypt && c->base.cipher.tls_version != 0) {
-        /* The payload stays after any explicit IV. Its length is public: the MAC is verified. */
+        /* The payload stays in place, after any explicit IV. The padding length is public, because
+         * the MAC is verified. */
         size_t removed = out[len - 1] + (size_t)1 + c->tls_removed;
         if (*out_len < removed)
             return 0;

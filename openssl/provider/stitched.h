@@ -23,7 +23,7 @@ struct trp_stitched {
     size_t payload_len;
     uint8_t aad[TRP_AAD];
     size_t tls_pad; /* bytes that MAC and padding add to the next record */
-    /* Bytes of MAC and explicit IV. When opening, update does not count them in its length. */
+    /* Bytes of MAC and explicit IV. When opening, the output length of update excludes them. */
     size_t tls_removed;
     /* For sealing several records in one call. */
     size_t max_fragment, sealed_len;

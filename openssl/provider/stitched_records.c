@@ -48,9 +48,11 @@ void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len
 
 /*
  * A record that is being sealed. The buffer `out` holds the ciphertext of the first `done` bytes of
- * `in`. The pointer `hashed` points to the next bytes to hash, and `left` is their number. Hashing
- * is at least 51 bytes ahead of encryption, and interleaved code loads each hash block before it
- * stores ciphertext. So in-place encryption overwrites only bytes that the hash has loaded.
+ * `in`. The pointer `hashed` points to the next bytes to hash, and `left` is their number.
+ *
+ * Hashing is at least 51 bytes ahead of encryption, because the first hash block has 13 bytes of
+ * AAD and 51 bytes of payload. Interleaved code loads each hash block before it stores ciphertext.
+ * So in-place encryption overwrites only bytes that the hash has loaded.
  */
 struct sealing {
     struct trp_stitched *c;
@@ -84,7 +86,7 @@ static void hash(struct sealing *s, size_t n)
     s->left -= n;
 }
 
-/* Whether interleaved code exists for this hash and the CBC backend uses AES instructions. */
+/* Whether this hash has interleaved code, and the backend for CBC uses AES instructions. */
 static int has_interleaved(const struct trp_stitched *c)
 {
     const struct tr_aes_key *key = &c->base.key;
@@ -227,7 +229,7 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
             out += HEADER + TR_BLOCK + sealed_len(c, n);
         }
         seal_interleaved(s, 2);
-        /* Both calls, because each cleanses its state. */
+        /* Makes both calls even if the first fails, because each cleanses its state. */
         const int first = seal_rest(&s[0]), second = seal_rest(&s[1]);
         if (!first || !second)
             return 0;
@@ -266,8 +268,8 @@ static int open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
     struct tr_cipher *core = &c->base.cipher.core;
     size_t skip = EXPLICIT_IV(c->aad);
     int fits = len >= skip + c->sha->digest_len + 1;
-    /* The two hashes differ, as in the default provider. With SHA-1, the explicit IV becomes the IV
-     * of CBC, and is not decrypted. With SHA-256, it is decrypted like data. */
+    /* As in the default provider, the use of the explicit IV depends on the cipher. With SHA-1, the
+     * explicit IV becomes the IV of CBC. With SHA-256, it is decrypted like data. */
     int is_sha1 = c->sha->digest_len == 20;
     size_t from = is_sha1 ? skip : 0;
     if (!fits && is_sha1)

@@ -287,8 +287,8 @@ static bool aad_first(const struct aead *a)
     return strcmp(a->name, "OCB") != 0;
 }
 
-/* Whether every call but start() is refused and writes nothing, because no message has started or
- * the last message has ended. */
+/* Whether every call but start() is refused and writes nothing. The caller passes a state without
+ * an open message: none has started, or the last one has ended. */
 static bool not_started(const struct message *m, struct aead_state *s)
 {
     const struct aead *a = m->aead;
@@ -443,8 +443,7 @@ static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decryp
                                                             LEN - piece_len) == TR_OK &&
                 tr_gcm_tag(&g, tag, 16) == TR_OK && tap_same(out, expected, LEN);
     good &= tr_gcm_start(&reference, &reference_key, iv, 12) == TR_OK;
-    /* Sets the same counter, because GCM masks the tag with the encryption of this counter minus 1
-     * (J0). */
+    /* Equal tags need the same J0, which the core derives from the first counter (minus 1). */
     memcpy(reference.counter, from, 16);
     return good && tr_gcm_decrypt(&reference, out, decrypt ? in : expected, LEN) == TR_OK &&
            tr_gcm_tag(&reference, right, 16) == TR_OK && tap_same(tag, right, 16);
@@ -461,7 +460,7 @@ static void gcm_counter(const struct tr_backend *b)
 
 /* ---- GCM's powers of H, computed when a message first needs them -------------------------- */
 
-/* Whether a message under g equals bitslice's result; bitslice has no powers of H. Encrypts
+/* Whether a message under the key g has the result of bitslice, which uses no powers of H. Encrypts
  * one-shot or streaming, or decrypts one-shot, at random. */
 static bool same_message(const struct tr_gcm_key *g, const struct tr_gcm_key *reference,
                          size_t aad_len, size_t len)

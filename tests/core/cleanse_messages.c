@@ -40,8 +40,8 @@ static void leave_the_round_keys(void)
 static uint8_t stack[256 * 1024] __attribute__((aligned(64)));
 static ucontext_t test_context, call_context;
 
-/* Whether the stack contains the secret. A secret of zeros does not count, because the backend has
- * not computed that key. */
+/* Whether the stack contains the secret. A secret of zeros does not count: it is a key that
+ * the backend does not compute. */
 static bool has(const void *secret, size_t size)
 {
     static const uint8_t zeros[sizeof(derived.enc)];
@@ -61,8 +61,8 @@ static const char *left_by(void (*f)(void))
     makecontext(&call_context, f, 0);
     if (swapcontext(&test_context, &call_context) != 0)
         return "no context";
-    /* Searches for the middle round keys of `dec` only. Its first and last round keys are in `enc`,
-     * so a call may store the middle ones alone. */
+    /* Searches for the middle round keys of `dec` only. The first and last ones are also in `enc`,
+     * so the code under test could store the middle ones alone. */
     const size_t between = (derived.rounds - 1) * TR_BLOCK;
     return has(derived.enc, between + 2 * TR_BLOCK) ? "the round keys"
            : has(derived.dec[1], between)           ? "the inverse cipher's round keys"

@@ -33,8 +33,8 @@ static inline const char *mode_name(enum tr_mode mode)
     return names[mode];
 }
 
-/* Whether the test program covers this mode. Its arguments name the modes; without arguments, it
- * covers all modes. */
+/* Whether the test program covers this mode. The program's arguments name the modes. Without
+ * arguments, it covers all modes. */
 static inline bool mode_wanted(enum tr_mode mode, char *const *arguments)
 {
     bool named = false;

@@ -11,9 +11,9 @@
  *
  * --whole runs all lengths up to 600, which takes hours. --tuned runs only the calls that differ
  * with TENROUNDS_TUNE. --leak only branches on a secret, and uses one as an index, to show that the
- * checker reports both. Otherwise the checkers must report nothing: the modes are compiled with
- * TR_TEST_PUBLIC (core/util.h), which marks the result of a tag check as public at the place where
- * it is made.
+ * checker reports both. Otherwise the checkers must report nothing. The modes are compiled with
+ * TR_TEST_PUBLIC (core/util.h), which marks the result of each tag check as public. Code may branch
+ * on such a result.
  *
  * The test does not watch the removal of correct padding, because the caller learns its length. All
  * kinds of wrong padding must execute the same instructions.
@@ -23,7 +23,7 @@
 
 #define LONGEST   16500
 /* GCM texts for core/simd/gcm_long.h. LONG_RUN is long enough for aesni's code for long messages.
- * TABLE_RUN is long enough for the table of states of every backend. */
+ * TABLE_RUN is so long that every backend uses its table of AES states. */
 #define LONG_RUN  1843
 #define TABLE_RUN 6211
 /* Long enough for core/simd/xts_long.h with vectors of 128 and 512 bits. watch_long_messages() has
@@ -44,8 +44,8 @@ static size_t stride(size_t otherwise, size_t unit)
     return whole ? unit : otherwise;
 }
 
-/* Whether the backend has AES instructions, and its own code for all modes. A backend without
- * carry-less multiplication shares the code of one that has it, except for GHASH. */
+/* Whether the backend has AES instructions and carry-less multiplication. A backend with only the
+ * AES instructions shares the code of one that has both, except for GHASH. */
 static bool is_fast(const struct tr_backend *b)
 {
     const tr_features needed = TR_FEATURE_AES | TR_FEATURE_CLMUL;
@@ -272,8 +272,8 @@ static unsigned watch_aeads(const struct tr_backend *b, bool *right)
     return uses;
 }
 
-/* Seals and opens a message whose AAD, text, tag and, where the mode allows it, IV have unusual
- * lengths: one-shot, and streaming in pieces that end within blocks. */
+/* Seals and opens a message one-shot, and streaming in pieces that end within blocks. AAD, text and
+ * tag have unusual lengths, and so has the IV where the mode allows it. */
 static bool odd_shape(const struct aead *a, struct aead_state *s, size_t i)
 {
     static uint8_t aad[48], text[96], sealed[96], opened[96];
@@ -344,7 +344,7 @@ static bool refuses(const struct aead *a, struct aead_state *s)
     for (int decrypt = 0; decrypt < 2; decrypt++) {
         bad = n;
         bad.iv = a->iv.max < 16 ? a->iv.max + 1 : 0;
-        /* SIV and GCM-SIV have no length of an IV. */
+        /* The calls of SIV and GCM-SIV take no IV length. */
         good &= a->end == NULL ||
                 a->whole(s, decrypt, &bad, iv, text, out, text, tag) == TR_ERR_IV_LENGTH;
         bad = n;
@@ -425,7 +425,7 @@ static unsigned watch_pieces(const struct tr_backend *b, bool *right)
             n += last;
             done += pieces[k];
         }
-        /* The data is no whole number of blocks, and its padding would be wrong. */
+        /* 152 bytes are not whole blocks: ECB and CBC accept them only to encrypt with padding. */
         enum tr_status status = tr_cipher_final(&c, out + n, &last);
         published(&status, sizeof(status));
         const bool refused = mode_is_blocks(all_modes[i / 4]) && (!padded || (i & 1));
@@ -937,7 +937,7 @@ __attribute__((noinline)) static unsigned remove_wrong(const struct tr_backend *
 }
 
 /* Tests that the removal of wrong padding reveals neither which byte is wrong nor the number of
- * padding bytes. The case {0, 0} shows that the loop reaches the first byte of the block. */
+ * padding bytes. The case {0, 0} is refused only if the check reaches the block's first byte. */
 static unsigned watch_wrong_padding(const struct tr_backend *b, bool *right)
 {
     static const struct {
@@ -1079,8 +1079,8 @@ static unsigned watch_siv(const struct tr_backend *b, bool *right)
     return uses_of_secrets() - before;
 }
 
-/* Watches long CTR calls from each counter within a group. Their lengths also give each number of
- * blocks after the last group. */
+/* Watches long CTR calls that begin at each counter from 0 to 31. Vector code may align counters to
+ * groups of at most 32 blocks. The lengths give each number of blocks after the last group. */
 static void watch_every_counter(const struct tr_backend *b, bool *right)
 {
     for (size_t k = 0; k < 3; k++)

@@ -302,8 +302,8 @@ static bool begin(size_t i, bool messages)
             (!(calls[i].flags & ENDED) || call_siv_encrypt() == TR_OK));
 }
 
-/* Fills the stack that the next call will use with invalid pointers, to expose a use of
- * uninitialized memory. */
+/* Fills the stack of the next call with invalid pointers, to expose a use of uninitialized
+ * memory. */
 static __attribute__((__noinline__)) void spoil_stack(void)
 {
     uint8_t garbage[16384];

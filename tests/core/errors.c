@@ -100,8 +100,8 @@ static void test_overlap(enum tr_mode mode)
     tap_ok(good == n, "%s refuses %u of %u partial overlaps", mode_name(mode), good, n);
 }
 
-/* Tests partial overlaps of buffers longer than 2 GiB. In 32-bit code, tr_partial_overlap() cannot
- * double the length without an overflow. No buffer is accessed. */
+/* Tests partial overlaps of buffers longer than 2 GiB. In 32-bit code, doubling such a length
+ * overflows, so tr_partial_overlap() makes two comparisons there. No buffer is accessed. */
 static void test_long_overlap(void)
 {
     unsigned n = 0, good = 0;

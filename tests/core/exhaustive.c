@@ -4,9 +4,9 @@
  *
  * - S-boxes: each of the 256 values of a byte, at each of the 16 positions of a block. The test
  *   compares the results with the textbook cipher (reference.h), in calls of few blocks and in long
- *   calls. With 128-bit keys, each block goes through each of 64 lanes. The S-box of the first
- *   round then gets every input at every position. A wrong output there changes the state, and the
- *   later rounds do not undo that.
+ *   calls. With 128-bit keys, each block passes through each lane of the vectors that run together
+ *   (at most 16 vectors of 4 lanes). The S-box of the first round then gets every input at every
+ *   position. A wrong output there changes the state, and the later rounds do not undo that.
  * - Key expansion: each value of each key byte. The first SubWord and, with 256-bit keys, the
  *   second one then get every input. The later ones are the same code.
  * - GHASH: a proof by linearity. The hash of n blocks is an XOR of products of a block and a power
@@ -14,17 +14,18 @@
  *   of H. So the hash and the code's result are both bilinear in the block and the power. Two
  *   bilinear maps are equal if they agree on a basis of each space. For each power, the test takes
  *   the 128 unit vectors as the block, and subkeys H whose powers span GF(2)^128 (it checks this by
- *   elimination). Messages of 1 to 36 blocks use all powers that a key stores, and reduce single
- *   products as well as XORs of several. POLYVAL is tested in the same way, with the byte-reversed
- *   blocks (RFC 8452 appendix A). Under some subkeys, every backend also hashes 100 blocks.
+ *   elimination). Messages of 1 to 36 blocks use all powers that a key stores. Both kinds of
+ *   reduction occur: of one product, and of the XOR of several. POLYVAL is tested in the same way,
+ *   with the byte-reversed blocks (RFC 8452 appendix A). Under some subkeys, every backend also
+ *   hashes 100 blocks.
  * - The portable GHASH uses integer multiplication and masks the carries, so its steps are not
  *   linear. Most carries occur where all bits of both factors are set. The test takes such factors
  *   and random ones, too.
  * - GCM's fused code contains a separate GHASH. The change of the tag is bilinear in the change of
  *   the ciphertext and the power of H. The test changes the ciphertext by each unit vector, in each
- *   block of a message, under the subkeys whose powers span the field: in streaming and one-shot
- *   calls, with some message lengths of 1 to 36 blocks. Under the AES key's own subkey, it takes
- *   all lengths up to 40 blocks, and some up to 150.
+ *   block of a message, in streaming and in one-shot calls. Under the subkeys whose powers span the
+ *   field, it takes some message lengths of 1 to 36 blocks. Under the AES key's own subkey, it
+ *   takes all lengths up to 40 blocks, and some up to 150.
  * - part_up() of core/part.h is linear, too, so unit vectors suffice for each distance.
  */
 #include "common.h"
@@ -66,7 +67,8 @@ static bool every_value(const struct tr_backend *b, size_t key_len)
     bool good = true;
     reference_expand(&reference, raw, key_len);
     make_blocks(&reference);
-    /* A block's lane is its index in the call, modulo the group size of at most 64 blocks. */
+    /* A backend processes groups of at most LANES blocks together. Calls that begin at each `first`
+     * put each block into each lane of such a group. */
     const unsigned lanes = key_len == 16 ? LANES : 1;
     for (unsigned first = 0; good && first < lanes; first++)
         good = tr_ecb_encrypt(&key, got[0], plain[first], sizeof(got) - 16 * LANES) == TR_OK &&
@@ -271,7 +273,7 @@ static bool ghash_is_right(const struct tr_backend *b, enum tr_op op, unsigned m
 static bool hashes_are_right(const struct tr_backend *b)
 {
     const unsigned most = most_blocks(b);
-    if (!has_clmul(b)) /* such a backend stores no more powers on demand, and has no POLYVAL */
+    if (!has_clmul(b)) /* such a backend never adds powers to a key, and has no POLYVAL */
         return ghash_is_right(b, TR_OP_GHASH, most, false);
     return ghash_is_right(b, TR_OP_GHASH, most, false) &&
            ghash_is_right(b, TR_OP_GHASH, most, true) &&
@@ -280,7 +282,7 @@ static bool hashes_are_right(const struct tr_backend *b)
 }
 
 /* Whether GHASH of one block is right for factors that cause the most carries in integer
- * multiplication, and for random ones. Factors with only every fourth bit occur, too. */
+ * multiplication, and for random ones. Some factors have only every fourth bit set. */
 static bool dense_is_right(const struct tr_backend *b)
 {
     bool good = true;
@@ -304,8 +306,9 @@ static bool dense_is_right(const struct tr_backend *b)
     return good;
 }
 
-/* Returns the tag of a ciphertext in streaming calls, or of a plaintext in a one-shot call, or 0 on
- * an error. In both, flipping the same bits of `data` changes the tag by the same XOR. */
+/* Returns the tag, or 0 on an error. `data` is the ciphertext of the streaming calls, or the
+ * plaintext of the one-shot call. Flipping a bit of the plaintext flips the same bit of the
+ * ciphertext. So flipping bits of `data` changes the tag by the same value in both cases. */
 static struct element tag_of(const struct tr_gcm_key *key, const uint8_t *data, size_t len,
                              bool streaming)
 {
@@ -344,7 +347,8 @@ static bool gcm_is_linear(const struct tr_gcm_key *key, struct element h, size_t
     return good;
 }
 
-/* Runs gcm_is_linear() under all subkeys. Each key size has its own code for its rounds. */
+/* Runs gcm_is_linear() under all subkeys: at all `lengths` with 128-bit keys, at the first 5 with
+ * longer keys, whose rounds are separate code. */
 static bool fused_is_bilinear(const struct tr_backend *b, struct tr_gcm_key *key, size_t key_len)
 {
     static const uint8_t lengths[] = {1, 4, 9, 17, 36, 2, 3, 5, 8, 16, 24, 32, 33};

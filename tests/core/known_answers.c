@@ -12,8 +12,8 @@ static struct tr_backend copy;
 static size_t from;             /* the shortest wrong call, in blocks */
 static size_t until = SIZE_MAX; /* the longest wrong call, in blocks */
 
-/* Flips a bit of the result, if calls of this length are to be wrong: in the output, or in the hash
- * if there is no output. */
+/* If calls of this length are to be wrong, flips a bit of the output, or of the hash if there is no
+ * output. */
 static void flip(uint8_t *out, size_t blocks, void *state)
 {
     if (blocks < from || blocks > until)
@@ -128,9 +128,9 @@ static void plant(const char *what, const char *where)
 }
 
 /* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS. If a
- * backend has xts_unit, its bulk operations do short data units only for hosts that count
- * (counting.h) and for calls of several units. The self-test must nevertheless notice a fault in
- * such short calls alone. */
+ * backend has xts_unit, only two callers pass short data units to its bulk operations: hosts that
+ * count (counting.h), and calls of several units. The self-test must also notice a fault that is
+ * only in such short calls. */
 static void test_operation(unsigned op)
 {
     if (real->bulk[op] == NULL)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that calls leave no secret value on the stack. leftovers.c counts the bytes that depend on
- * the key; this test computes the secrets of a call, and searches the stack of the call for them:
- * keystream, plaintext, the hash subkey and its powers, tag masks, the full tags of calls that
- * return truncated ones, tweaks, the AES states that long calls keep in tables, and round keys. The
- * search looks for each half of a block, in both orders of its bytes, at every address. It also
- * looks for the form that bitslice.c gives half a block before it transposes bits.
+ * Tests that calls leave no secret value on the stack. leftovers.c only counts the bytes that
+ * depend on the key. This test computes the secrets of a call, and searches the call's stack for
+ * them. The secrets are keystream, plaintext, round keys, the hash subkey and its powers, tag
+ * masks, the full tags of calls that return truncated ones, tweaks, and the AES states that long
+ * calls keep in tables. The search looks for each half of a block, in both byte orders, at every
+ * address. It also looks for the two words in which bitslice.c interleaves a block's bytes.
  *
  * A call may leave only what the compiler spills from registers, because no code can cleanse that:
  *
  * - round keys: at most the number of rounds minus 3, as in leftovers.c;
- * - XTS with AES instructions: the tweaks of a group of blocks, which do not all fit in registers;
- *   in OCB, the offsets; XTS without AES instructions: one tweak;
+ * - XTS and OCB with AES instructions: tweaks or offsets of a group of blocks, because not all of
+ *   them fit in registers;
+ * - XTS without AES instructions: one tweak;
  * - GCM with carry-less multiplication: the encrypted J0, which waits in a register for the end of
  *   the message;
  * - GCM in pieces: 7 bytes of keystream, in a register that a callee pushes. The search finds them
@@ -31,12 +32,13 @@
 #define LEN    (700 * 16u + 9)
 #define JOBS   24u
 #define AAD    20u
-/* The most tweaks that the search may find after XTS with AES instructions. The code spills 16, in
- * 8 YMM registers. Each also contains, from byte 1 on, half of the tweak 8 blocks before. */
+/* The most tweaks that the search may find after XTS with AES instructions: 2 * 16. The code spills
+ * 16, in 8 YMM registers. Eight doublings shift a tweak by a byte, so each spilled tweak can also
+ * contain, from byte 1 on, half of the tweak 8 blocks before. */
 #define TWEAKS 32u
 
 static uint8_t text[LEN], sealed[LEN + 16], out[LEN + 16], raw[64], aad[AAD];
-/* Messages and buffers that hold secrets as long as the caller wants. They are not on the stack. */
+/* Messages and buffers that may hold secrets after a call. They are not on the stack. */
 static uint8_t iv[16], keystream[16], tag[16], forged[16], ivs[JOBS][16];
 static unsigned used;
 static size_t len, out_len;
@@ -261,8 +263,8 @@ static void store_be(uint8_t p[4], size_t v)
         p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* Adds the states after two rounds of the first 256 counter blocks, which gcm_long.h keeps in a
- * table. Also adds their XOR with the state of counter 0, which ctr_states.h keeps. */
+/* For each of the first 256 counter blocks, adds the AES state after two rounds, which gcm_long.h
+ * keeps. Also adds the XOR of that state with the state of counter 0, which ctr_states.h keeps. */
 static void add_states(size_t key_len, unsigned counter)
 {
     uint8_t block[16] = {0}, base[16];

@@ -2,7 +2,7 @@
 /*
  * Tests that calls leave no key schedule and no key-dependent table on the stack. Each call runs on
  * a cleared stack under one key, then under another that differs in every byte, with the same text
- * and IV. The bytes of the stack that then differ depend on the key. Two findings fail the test:
+ * and IV. A stack byte that differs between both runs depends on the key. Two findings are errors:
  *
  * - nearly all round keys of the AES key, each as 16 bytes in a row;
  * - more key-dependent bytes than the call's limit `most`, where ciphertext does not count. The

@@ -258,7 +258,7 @@ static void from_cs3(enum tr_cts form, uint8_t *out, const uint8_t *cs3, size_t 
 }
 
 /* Encrypts. The callers compare r->text with the file's ciphertext, which is in the order of CS3.
- * So r->text becomes that ciphertext if the result is right for `form`, else its complement. */
+ * If the result is right for `form`, stores that ciphertext in r->text, else its complement. */
 static enum tr_status cts_seal(const struct tr_backend *b, const struct test_case *c,
                                struct result *r, enum tr_cts form)
 {
@@ -359,7 +359,7 @@ static const struct algorithm kw = {"KW", kw_seal, kw_open},
 static const struct vector_file {
     const struct algorithm *algorithm;
     const char *path;
-    /* The numbers of valid, invalid and skipped cases. Skipped are those whose length is not a
+    /* The numbers of valid, invalid and skipped cases. A case is skipped if its length is not a
      * whole number of bytes. */
     unsigned expected[3];
 } files[] = {

@@ -49,8 +49,8 @@ static inline uint64_t path_so_far(void)
 
 /* Between aside_begin() and aside_end(), the program may use no secrets. To save time, the tracker
  * does not follow this part. Memory that was secret before therefore stays secret, even if this
- * part overwrites it. So do not inline a function that calls these: the compiler could then, in
- * this part, spill a pointer of the caller to memory that still counts as secret. */
+ * part overwrites it. Do not inline a function that calls aside_begin(): the inlined part could
+ * spill the caller's pointers to memory that still counts as secret. */
 static inline void aside_begin(void)
 {
     VALGRIND_DISABLE_ERROR_REPORTING;

@@ -19,7 +19,8 @@ static const struct tr_backend *backend; /* NULL: no mask, so any backend may be
 static bool good;
 
 /* Selects the backend, or one that needs the same features. A mask of all other features excludes
- * the stronger backends. The word avx512 selects 512 bits even where they lower the clock. */
+ * the stronger backends. The word "avx512" in the mask permits 512-bit registers even where they
+ * lower the clock. */
 static void selection(void)
 {
     struct tr_selection s;

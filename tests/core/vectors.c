@@ -113,7 +113,7 @@ static bool run_cfb1(const struct tr_backend *b, const struct rsp_record *r)
            same(r, "output of the mode's function", out, &expected);
 }
 
-/* Processes the message by the mode's function, and by struct tr_cipher if that has the mode. */
+/* Processes the message with the mode's function and, except in CFB8, with struct tr_cipher. */
 static bool run_kat(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r)
 {
     const struct rsp_bytes *in = input_of(r), *iv = &r->field[RSP_IV];
@@ -198,8 +198,8 @@ static void chain_begin(struct chain *c, const struct rsp_record *r)
     memcpy(c->input, input_of(r)->data, 16);
 }
 
-/* Whether the record begins where the previous step ended. If `begins` is set, because the chain is
- * new or steps were skipped, first starts the chain at the record. */
+/* Whether the record begins where the previous step ended. If `begins`, first starts the chain at
+ * the record: the chain is new, or steps were skipped. */
 static bool continues(struct chain *c, const struct rsp_record *r, bool begins)
 {
     if (begins)

@@ -5,8 +5,9 @@
  * also limits the blocks per hold. The core is compiled for it (world/env_kernel.h).
  *
  * Every backend must pass its known-answer tests with registers refused never, always and at
- * random, and with several limits. A key may be set while the registers are refused. Once they
- * are granted, its messages must use them. A tracer must see all bytes of multi-buffer calls.
+ * random, and with several limits. A key may be set while the registers are refused. Messages under
+ * this key must use the registers once these are granted. A tracer must see all bytes of
+ * multi-buffer calls.
  */
 #include "common.h"
 #include "dispatch/selftest.h"
@@ -155,7 +156,7 @@ static bool same_key(const struct tr_backend *b)
 }
 
 /* Processes one message in several modes with key i. Each operation writes at most LATE_LEN bytes
- * to a row of `out` of its own. There is no XTS with keys of 24 bytes. */
+ * to a separate row of `out`. There is no XTS with keys of 24 bytes. */
 static bool late_message(unsigned i, size_t key_len, const uint8_t in[LATE_LEN],
                          uint8_t out[5][LATE_LEN], uint8_t tag[2][TR_BLOCK])
 {

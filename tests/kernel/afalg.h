@@ -50,7 +50,8 @@ static inline int alg_open_allowed(const char *type, const char *driver)
     return fd;
 }
 
-/* The same, of all algorithms. It changes the machine, so it is for guests. */
+/* Calls alg_unrestrict(), then alg_open_allowed(). The former changes the whole machine, so only
+ * programs in guests may call this function. */
 static inline int alg_open(const char *type, const char *driver)
 {
     alg_unrestrict();

@@ -5,17 +5,18 @@
  *   asks tls1.2|tls1.3 SEED N           N records with AES-128-GCM through a socket
  *   asks udp SEED N FROM TO ADDRESS     N datagrams between two network namespaces, to an address
  *
- * The kernel makes one request to encrypt and one to decrypt for each record. It does so for each
- * datagram, if the datagrams go through IPsec. The output (sums.h):
+ * For each record, and for each datagram through IPsec, the kernel makes one request to encrypt and
+ * one to decrypt. The output (sums.h):
  *
- *   encrypt CALLS BYTES FROM:CALLS:BYTES...     the requests
- *   decrypt CALLS BYTES FROM:CALLS:BYTES...     with the tag
- *   sealed CALLS BYTES FROM:CALLS:BYTES...      the same of the driver behind `seqiv`, which gets
- *   opened CALLS BYTES FROM:CALLS:BYTES...      no IV
+ *   encrypt CALLS BYTES FROM:CALLS:BYTES...     requests to encrypt
+ *   decrypt CALLS BYTES FROM:CALLS:BYTES...     requests to decrypt; BYTES includes the tag
  *
- * The bytes of a record are its data, and in TLS 1.3 the type (RFC 8446 section 5.2). Those of a
- * datagram are the 8 bytes of the IV, the headers of IPv4 and UDP, the data, and the trailer, which
- * ends at a multiple of 4 (RFC 4303 section 2.4).
+ * For IPsec, these are the requests to the template `seqiv`. Two more lines of this form, `sealed`
+ * and `opened`, count the requests that `seqiv` makes to the driver behind it, without the IV.
+ *
+ * For a record, BYTES counts its data and, in TLS 1.3, its type (RFC 8446 section 5.2). For a
+ * datagram, BYTES counts the 8 bytes of the IV, the headers of IPv4 and UDP, the data, and the
+ * trailer, which ends at a multiple of 4 (RFC 4303 section 2.4).
  */
 #define _GNU_SOURCE /* setns */
 #include <arpa/inet.h>
@@ -52,7 +53,7 @@ static void enter(const char *namespace)
     close(fd);
 }
 
-/* Two sockets: what is sent to the first arrives at the second. */
+/* Opens a TLS connection. Data that the test sends through ends[0] arrives at ends[1]. */
 static void tcp(int ends[2], __u16 version)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

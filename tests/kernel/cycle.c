@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Loads and unloads a module repeatedly. Usage: cycle FILE NAME TIMES. Prints "FAILED f REFUSED r":
  * the number of failed loads and unloads, and how often the kernel refused to unload the module
- * because it was in use. After a refusal the program tries again. If there were fewer than two
- * refusals, it makes up to 3 times as many cycles: other processes may rarely get a processor. */
+ * because it was in use. After a refusal the program tries again. On a busy machine, the processes
+ * that use the module may seldom run, so that refusals are rare. If there are fewer than two
+ * refusals after TIMES cycles, the program continues until there are two, at most for 3 * TIMES
+ * cycles in all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 static uint64_t state;
 
-/* Makes the draw of a seed. */
+/* Seeds random32(). The state is odd, because xorshift64* never leaves the state 0. */
 static inline void seed(const char *number)
 {
     state = strtoull(number, NULL, 10) * 2 + 1;

@@ -114,7 +114,8 @@ static unsigned long records_sent(void)
     return records;
 }
 
-/* Opens a TCP connection whose buffers have room for all bytes sent before the receiver reads. */
+/* Opens a TCP connection. Its buffers have room for all bytes of send_all(), because the receiver
+ * reads only afterwards. */
 static void connection(int ends[2])
 {
     int room = 1 << 20;

@@ -170,9 +170,9 @@ struct result {
 };
 
 /* Makes an update of `first` bytes, one of `len` bytes, and a final call. Before the second update,
- * tries the same update in ways that should fail: if size < ROOM, with this output size; if shift
- * is not 0, with an output that begins `shift` bytes after the input. Returns false if one
- * succeeds. */
+ * makes the same update in ways that the provider may refuse: if size < ROOM, with this output
+ * size; if shift is not 0, with an output that begins `shift` bytes after the input. Returns
+ * whether the provider refused these calls. */
 static bool refused(const char *name, const struct functions *f, int encrypt, size_t first,
                     size_t len, size_t size, size_t shift, struct result *r)
 {

@@ -42,8 +42,8 @@ enum shape { STREAM, BLOCKS, ONCE, RECORD };
  * at the end of a record. */
 enum proof { NONE, TAGGED, WRAPPED, WRAPPED_PADDED, IN_RECORD };
 
-#define EXPLICIT 8u /* bytes of the nonce that a record begins with */
-#define FIXED    4u /* bytes of the nonce before them */
+#define EXPLICIT 8u /* bytes of the nonce's explicit part, with which a record begins */
+#define FIXED    4u /* bytes of the nonce's fixed part, before the explicit part */
 
 enum host { HOST_PROVIDER, HOST_ENGINE, HOST_PKCS11 };
 
@@ -166,7 +166,7 @@ static bool record_evp(EVP_CIPHER_CTX *ctx, const struct kind *k, bool encrypt, 
     good = good && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_TLS1_AAD, sizeof(header), header) == TAG;
     memcpy(m->out, m->in, m->len);
     const int n = good ? EVP_Cipher(ctx, m->out, m->out, (unsigned)whole) : -1;
-    /* A provider returns the length of the record, and an engine that of the plaintext. */
+    /* After opening, a provider returns the record's length, an engine the plaintext's length. */
     return n >= 0 && ((size_t)n == whole || (!encrypt && (size_t)n == m->out_len - EXPLICIT));
 }
 
@@ -217,7 +217,7 @@ static void load_provider(void)
 }
 
 #ifdef WITH_ENGINE
-/* Loads the engine. Of the default provider's ciphers, set_evp() uses only the NIDs. */
+/* Loads the engine. Fetches the default provider's ciphers: set_evp() uses only their NIDs. */
 static void load_engine(void)
 {
     const char *const file = getenv("TENROUNDS_ENGINE");
@@ -410,8 +410,9 @@ forged(const struct kind *k, crypt_fn *crypt, const struct message *sealed, size
     return path;
 }
 
-/* The last byte to change. With SIV and GCM-SIV, byte 8 of the tag, which does not affect whether
- * the counter wraps. CTR branches on that, because the counter is public (simd/ctr.h). */
+/* The position of the last byte to change. The change must not affect the counter wrap, because CTR
+ * branches on the wrap: the counter is public (simd/ctr.h). SIV and GCM-SIV take the counter from
+ * the tag. There the position is 8, because byte 8 of the tag does not affect the wrap. */
 static size_t last_forged(const struct kind *k, const struct message *sealed)
 {
     return k->proof != TAGGED ? sealed->len - 1 : strstr(k->name, "SIV") != NULL ? 8 : TAG - 1;
@@ -447,7 +448,8 @@ static bool watched(const struct kind *k, crypt_fn *crypt)
     compose(&plain, len);
     compose(&m, len);
     plain.out_len = m.out_len = sealed_len(k, len);
-    /* No aside_begin() here: the tracker must see this call free memory of the last message. */
+    /* No aside_begin() here: this call frees and overwrites memory of the last message. If the
+     * tracker did not see these writes, the memory would still count as secret. */
     bool right = crypt(k, true, &plain);
     hide(&m, true);
     right &= crypt(k, true, &m);

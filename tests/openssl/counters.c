@@ -304,7 +304,7 @@ static bool counted_anyway(const char *how)
     return told.status == 0 && c.processes == 1 && ran_on(strongest(0, NULL), &c, 1);
 }
 
-/* Whether a process that cannot open the path /proc/PID/fd/N, because /proc is missing, counts
+/* Whether a process that cannot open the path /proc/PID/fd/N, because it has no /proc, counts
  * through its inherited descriptor N. */
 static bool by_descriptor(void)
 {

@@ -426,7 +426,7 @@ static bool run(const void *subject, const struct step *steps, unsigned n, bool 
 
 static bool sequence(unsigned cipher, struct tap_random *random)
 {
-    /* Repeated entries make calls with data frequent. */
+    /* The calls that pass data are repeated here, so that they are drawn often. */
     static const enum what choice[] = {
         INIT,     INIT,           INIT,       UPDATE,      UPDATE,  UPDATE,     UPDATE,
         UPDATE,   UPDATE,         FINAL,      SET_PADDING, SET_NUM, GET_PARAMS, COPY,

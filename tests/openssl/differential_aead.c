@@ -87,9 +87,9 @@ struct state {
     /* The test skips AAD, because EVP_Cipher() with 0 bytes made the default provider pad the
      * AAD. */
     bool no_aad;
-    /* The test keeps `stuck` set until an init with a cipher. An init without a cipher sets this
-     * flag if it fails. With CCM, three more events set the flag: data, AAD or final fails; the
-     * direction changes; a new key comes while `spent` is set. */
+    /* The test keeps `stuck` set until an init with a cipher. A failed init without a cipher sets
+     * `dead`. With CCM, three more events set `dead`: data, AAD or final fails; the direction
+     * changes; a new key comes while `spent` is set. */
     bool dead;
     bool record; /* the provider may treat the next data as a TLS record */
     /* Whether a tag was set or computed. MAYBE: a call that can set a tag was made. OCB always has
@@ -343,8 +343,7 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
                       (!has(s, HOLDS) || (!aad && s->waits == 0 && (s->open || ocb_takes_iv)));
     if (once && has(s, HOLDS) && !ragged)
         len -= len % 16;
-    /* With OCB and a partial block in place, EVP_Cipher() of the default provider gives a wrong
-     * tag. */
+    /* OCB: for a partial block in place, the default provider's EVP_Cipher() gives a wrong tag. */
     const bool in_place =
         tap_below(random, 2) == 0 && !has(s, GROWS) && (!has(s, HOLDS) || (once && len % 16 == 0));
     tap_fill(random, data, len);
@@ -690,7 +689,7 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     params[n] = OSSL_PARAM_construct_end();
     if (!s->started || s->stuck || (n == 2 && params[1].key == first))
         return true;
-    /* If a call also sets a padding that is refused, the default provider ignores use-bits. */
+    /* The default provider ignores use-bits in a call in which it refuses the padding. */
     if (n == 2 && (strcmp(first, OSSL_CIPHER_PARAM_USE_BITS) == 0 ||
                    strcmp(params[1].key, OSSL_CIPHER_PARAM_USE_BITS) == 0))
         return true;
@@ -849,7 +848,7 @@ static bool do_aad(struct state *s, struct tap_random *random)
     return !has(s, AEAD) || do_update(s, random, true);
 }
 
-/* The kinds of steps. Repeated entries make messages with data frequent. */
+/* The kinds of steps. Those that pass data are repeated here, so that they are drawn often. */
 static bool (*const whats[])(struct state *, struct tap_random *) = {
     do_init,    do_init,       do_init,       do_init,      do_data,    do_data,
     do_data,    do_data,       do_aad,        do_aad,       do_aad,     do_final,

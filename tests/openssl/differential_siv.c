@@ -201,8 +201,8 @@ static bool do_init(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
-/* Whether the outputs differ in the only accepted case, a tag mismatch of GCM-SIV. The default
- * provider then returns the plaintext and fails only in final. tenrounds returns zeros. */
+/* Whether the outputs may differ: only after a tag mismatch of GCM-SIV. The default provider then
+ * returns the plaintext and fails only in final. tenrounds returns zeros. */
 static bool not_authentic(const struct state *s, const uint8_t *ours, size_t len)
 {
     uint8_t out[16];
@@ -519,7 +519,7 @@ static bool do_message(struct state *s, struct tap_random *random)
            crypt(s, text, len, 1, in_place, false) && do_final(s, random);
 }
 
-/* The kinds of steps. Repeated entries make messages frequent. */
+/* The kinds of steps. Those of messages are repeated here, so that they are drawn often. */
 static bool (*const whats[])(struct state *, struct tap_random *) = {
     do_init,    do_init,    do_init,    do_init,       do_data,       do_data,
     do_data,    do_data,    do_aad,     do_aad,        do_aad,        do_final,
@@ -670,7 +670,7 @@ static bool refuses_overlap(const struct family *f)
 }
 
 /* Checks that after a new tag or an init, final no longer reports the last message. Final then
- * checks an empty message, for which both tags are wrong. */
+ * checks an empty message, for which both `tag` and `other` are wrong. */
 static bool forgets_the_last_message(const struct family *f)
 {
     uint8_t data[40] = {0}, tag[16], other[16] = {7};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the engine with OpenSSL 1.1.1 and 3.x, with the calls that both versions have. It checks
+ * Tests the engine with OpenSSL 1.1.1 and 3.x, through calls that both have. The test checks
  * published vectors, and compares random messages and TLS records with libcrypto's ciphers. It also
  * tests copies, threads, fork, loading, unloading, and the engine as the default. The argument is
  * the duration of the comparison in seconds (default 3).
@@ -212,7 +212,7 @@ static bool plain_message(struct both *b, struct message *m, struct tap_random *
             return false;
         for (int i = 0; i < SIDES && b->cipher->mode == 's'; i++) {
             b->r[i].ret = 1;
-            b->r[i].len = -EVP_CIPHER_CTX_num(b->ctx[i]); /* no bytes to compare */
+            b->r[i].len = -EVP_CIPHER_CTX_num(b->ctx[i]); /* negative: same() compares no bytes */
         }
         if (b->cipher->mode == 's' && !same(b, "minus num"))
             return false;
@@ -447,7 +447,7 @@ static bool iv_of_another_length(const struct cipher *c, struct tap_random *rand
     tap_fill(random, key, sizeof(key));
     for (unsigned i = 0; good && i < 32; i++) {
         const bool begun = i & 1, enc = i & 2, new_key = i & 4, back = i & 8;
-        /* A long IV that replaces another one (GCM: above 16 bytes) must not leak memory. */
+        /* Replacing a long IV (GCM: above 16 bytes) must not leak its memory. */
         const int other = ccm ? 13 : 64;
         const int first = ccm ? 7 : 12;
         int n, len = (ccm ? 8 : 1) + (int)tap_below(random, ccm ? 6 : 40);

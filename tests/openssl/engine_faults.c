@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/engine.h>
-/* After engine.h, because its parameters have the names of globals in this header. */
+/* Include this after engine.h: parameters there have the names of globals in unfinished.h. */
 #include "unfinished.h"
 
 int main(void)

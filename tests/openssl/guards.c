@@ -103,8 +103,8 @@ static bool no_room_for_a_number(unsigned i)
     return good;
 }
 
-/* Checks that "num" can be set to 0 to 15 and read. In CFB, OFB and CTR, "num" is the position in
- * the block. Setting "num" to the current position must not change the output. */
+/* Checks that "num" can be set to each value from 0 to 15, and read. In CFB, OFB and CTR, "num" is
+ * the position in the block. Setting "num" to the current position must not change the output. */
 static bool num_in_range(unsigned i)
 {
     uint8_t data[64], once[64], twice[64];

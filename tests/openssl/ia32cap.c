@@ -28,7 +28,8 @@ static const struct {
     {"~0x200000200000000", TR_FEATURE_AES | TR_FEATURE_CLMUL | WORD_1},
     {"~0x20000000000:~0", TR_FEATURE_SSSE3},
     {"~0x1000000000000000:~0", TR_FEATURE_AVX},
-    {"~0x1000000:~0", TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_AVX}, /* hides FXSR */
+    /* hiding FXSR (bit 24) also hides these features (openssl/common/ia32cap.c) */
+    {"~0x1000000:~0", TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_AVX},
     {"0x200000200000000:~0", TR_FEATURE_SSSE3 | TR_FEATURE_AVX},
     {":~0x20", TR_FEATURE_AVX2},
     {":~0x10000", TR_FEATURE_AVX512},

@@ -483,7 +483,7 @@ static bool alone(const struct evp_side *side)
     return good;
 }
 
-/* Whether enough tags of each kind were compared. Few are, in the given time, on a busy machine. */
+/* Whether enough tags of each kind were compared. A busy machine compares few in a given time. */
 static bool enough(unsigned f)
 {
     return tags[f][0] > 100 && tags[f][1] > 100;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fails each allocation of the provider, and of libcrypto when it calls the provider, in messages
- * of every cipher, and in TLS records, MACs, pipelines and key objects. At load, fails only some
- * allocations, at random distances up to the argument (default 8). The expected results come from
- * the default provider. For algorithms that the default provider lacks, they come from tenrounds
- * without failures.
+ * Fails each allocation of a scenario in turn, the provider's and libcrypto's. The scenarios are
+ * messages of every cipher, TLS records, MACs, pipelines and key objects. At load, fails only some
+ * allocations: the distance between two of these is random, and at most the argument (default 8).
+ * The expected results come from the default provider. For algorithms that the default provider
+ * lacks, they come from tenrounds without failures.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -341,9 +341,9 @@ static bool skey_scenario(const void *arg, struct memory_trace *trace)
 
 /* ---- Loading -------------------------------------------------------------------------------- */
 
-/* Loads the provider into a new library context and fetches algorithms. No allocation fails in
- * OSSL_LIB_CTX_new() and OSSL_LIB_CTX_free(), because these functions would leak memory.
- * OSSL_LIB_CTX_free() would even leak providers. */
+/* Loads the provider into a new library context and fetches algorithms. Suspends the failures in
+ * OSSL_LIB_CTX_new() and OSSL_LIB_CTX_free(), because these functions leak memory after a failure.
+ * OSSL_LIB_CTX_free() even leaks providers. */
 static bool load_scenario(const void *arg, struct memory_trace *trace)
 {
     (void)arg;
@@ -383,7 +383,8 @@ static void add_name(EVP_CIPHER *cipher, void *arg)
         names[ciphers++] = EVP_CIPHER_get0_name(cipher);
 }
 
-/* Fails each allocation of a scenario. Then leaves each of the provider's by longjmp(). */
+/* Fails each allocation of a scenario. Then calls longjmp() inside each allocation of the
+ * provider. */
 static void test_scenario(const char *title, memory_scenario *scenario, const void *arg,
                           const struct memory_trace *expected)
 {

@@ -70,8 +70,8 @@ static bool one_by_one(const char *name, struct batch *b)
 
 /* ---- Pipelines ------------------------------------------------------------------------------ */
 
-/* Starts a pipeline. Passes no cipher if the context already has one: if it got a cipher again,
- * libcrypto (3.5.5, 4.0.3) would reset the number of pipes that it has just stored. */
+/* Starts a pipeline. Passes no cipher if the context already has one. If libcrypto (3.5.5, 4.0.3)
+ * got a cipher again, it would reset the number of pipes that it has just stored. */
 static int start(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b, bool with_key,
                  bool with_iv, bool encrypt)
 {
@@ -330,8 +330,8 @@ static bool share_memory(EVP_CIPHER *cipher, size_t step, size_t writer, size_t 
     return good;
 }
 
-/* Checks this for pipes that all overlap the next, for pipes that do not overlap, and for each pair
- * of pipes of which one writes to the other's place. */
+/* Runs share_memory() with pipes that each overlap the next, with pipes that do not overlap, and
+ * with each pair of pipes as writer and victim. */
 static bool all_share_memory(EVP_CIPHER *cipher, struct tap_random *random)
 {
     bool good = share_memory(cipher, 16, 0, 0, random);

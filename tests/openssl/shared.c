@@ -59,8 +59,8 @@ static int add_segments(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Whether take(), the allocator that this test gives libcrypto, puts the allocations of
- * openssl/provider/provider.c into separate pages. */
+/* While true, take() puts the allocations of openssl/provider/provider.c into separate pages.
+ * libcrypto allocates through take(). */
 static bool loading;
 
 static bool is_region(const void *p)

@@ -84,8 +84,8 @@ static inline bool same_param(EVP_CIPHER_CTX *const ctx[SIDES], const char *key,
 static inline bool same_size(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, unsigned type,
                              size_t size)
 {
-    /* With OpenSSL 3.0, asks for octets in the place of text. If there is no buffer, its default
-     * provider also accepts the types for text, which tenrounds refuses. */
+    /* With OpenSSL 3.0, asks for octets instead of text. Without a buffer, the default provider of
+     * 3.0 accepts the types for text, too, but tenrounds refuses them. */
     if (OPENSSL_version_major() == 3 && OPENSSL_version_minor() == 0 &&
         type > OSSL_PARAM_UNSIGNED_INTEGER)
         type |= 1;

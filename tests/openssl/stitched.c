@@ -584,8 +584,8 @@ static bool opens(struct state *s, int side, const uint8_t *sequence, const uint
 }
 
 /* Seals several records through OSSL_PARAMs, which state the true size of the output buffer.
- * EVP_CIPHER_CTX_ctrl() would state the input's size as that of the output buffer. Returns the
- * number of bytes written, or 0 on failure. */
+ * EVP_CIPHER_CTX_ctrl() would state the size of the input instead. Returns the number of bytes
+ * written, or 0 on failure. */
 static int seal_many_by_params(EVP_CIPHER_CTX *ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_PARAM *param,
                                size_t out_size)
 {
@@ -691,8 +691,8 @@ static int plans(EVP_CIPHER_CTX *ctx, uint8_t *aad, size_t len, unsigned lanes)
 }
 
 /* Whether tenrounds refuses to plan several records with a short AAD, no AAD, 5 records, a length
- * that is too small, or TLS 1.0. Sets the parameters itself, because EVP_CIPHER_CTX_ctrl() also
- * returns 0 if they were accepted without a plan. */
+ * that is too small, or TLS 1.0. Sets OSSL_PARAMs (see plans()), because EVP_CIPHER_CTX_ctrl()
+ * returns 0 both for a refusal and for an accepted plan of 0 bytes. */
 static bool refuses_plans(struct state *s, struct tap_random *random)
 {
     uint8_t aad[AAD], small[AAD], old[AAD];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages in two halves. Between the halves or within one, memory runs out, a thread ends, the
+ * Messages in two halves. Between the halves or within a half, memory runs out, a thread ends, the
  * program uses other contexts or forks, or a signal handler encrypts or calls longjmp(). The
- * provider's test (faults.c) and the engine's test (engine_faults.c) share these cases, so they use
- * only calls that OpenSSL 1.1.1 has, too.
+ * provider's test (faults.c) and the engine's test (engine_faults.c) share these cases. The
+ * engine's test also runs with OpenSSL 1.1.1, so the cases use only calls of that version.
  */
 #ifndef TENROUNDS_TESTS_UNFINISHED_H
 #define TENROUNDS_TESTS_UNFINISHED_H
@@ -38,7 +38,7 @@ static const char *const names[NAMES] = {"AES-128-CBC", "AES-256-CTR", "AES-128-
 #    define LIMIT_WORKS true
 #endif
 
-/* The ciphers under test: the provider's, or libcrypto's, which `engine` then implements. */
+/* The ciphers under test. In the engine's test, `engine` implements these ciphers of libcrypto. */
 static const EVP_CIPHER *ciphers[NAMES];
 static ENGINE *engine;
 

@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#define LONGEST 36u /* with the bytes that were buffered */
+#define LONGEST 36u /* 16 buffered bytes and 20 bytes of input */
 #include "proof.h"
 
 static size_t stub_bulk(const struct tr_aes_key *aes, enum tr_op op, uint8_t *out,
@@ -44,8 +44,8 @@ static enum tr_status stub_checks(const uint8_t *out, const uint8_t *in, size_t 
 static enum tr_status stub_blocks(uint8_t *out, const uint8_t *in, size_t len)
 {
     enum tr_status status = stub_checks(out, in, len, NULL);
-    /* buffered_update() passes c.buffer in place and ignores the status, because the real mode finds
-     * no overlap there. The stub may report one, so it copies in this case, too. */
+    /* buffered_update() passes c.buffer in place, and ignores the status: the real mode finds no
+     * overlap in such a call. The stub may report an overlap, and then copies as well. */
     if (status == TR_OK || (status == TR_ERR_OVERLAP && c.used != 0))
         memmove(out, in, len);
     return status;
@@ -151,7 +151,8 @@ static void update_one(unsigned used, size_t len)
     assert(invariant());
     assert((status == TR_ERR_STATE) == !has_key());
     assert(!has_key() || (status == TR_ERR_MODE) == (c.mode == TR_MODE_NONE));
-    /* In place, the output of buffered bytes may overwrite unread input: an overlap, too. */
+    /* A call in place after buffered bytes may be an error, too: its first block of output may
+     * overwrite unread input. */
     if (status == TR_ERR_OVERLAP)
         assert(d.len != 0 && (d.overlap || (d.out == d.in && blocks && before.used != 0)));
     else if (has_key() && c.mode != TR_MODE_NONE)
@@ -182,7 +183,7 @@ static void update_one(unsigned used, size_t len)
     assert((d.out != d.in && q >= d.out && q < d.out + n) || *q == out_before[j]);
 }
 
-/* One proof for each of some lengths, because CBMC is faster with constants. */
+/* The lengths of each proof are constants, because CBMC is then faster. */
 void proof_update_0_16(void)
 {
     update_one(0, 16);
@@ -209,7 +210,7 @@ void proof_final(void)
     uint8_t out[TR_BLOCK];
     size_t n = nondet_size();
     begin();
-    d.overlap = false; /* the buffers are our own */
+    d.overlap = false; /* `out` and c.buffer are disjoint */
     const bool padded = is_block_mode(&c) && c.padding;
     const enum tr_status status = tr_cipher_final(&c, out, &n);
     if (!has_key() || c.mode == TR_MODE_NONE) {

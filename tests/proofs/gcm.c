@@ -3,8 +3,8 @@
  * Proves GCM's streaming calls (core/modes/gcm.c, ghash.c). Each proof begins with any message that
  * fulfils the invariant, and shows that the invariant holds after the call. So the proofs cover
  * calls in any order and number. The IV and the AAD of one call have at most LONGEST bytes. The
- * data of one call have LONGEST bytes, and follow 0 or 5 bytes of a partial block of data, or 7 of
- * AAD. The AAD and data of all earlier calls have any length up to their limits.
+ * data of one call have LONGEST bytes. Before the call, the partial block has 0 or 5 bytes of data,
+ * or 7 bytes of AAD. The AAD and data of all earlier calls have any length up to their limits.
  *
  * The proofs detect these mutations: TR_BLOCK + 1 as the largest tag length, no cleansing of the
  * keystream (proof_tag), and `len > TR_GCM_MAX_DATA` without the length so far (proof_encrypt_0).

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proves key wrap (core/modes/kw.c): no access beyond the buffers, the documented error for each
- * length, an output that is untouched on these errors and zero on a wrong integrity check value,
- * and plaintext lengths that fit. The proofs cover wrapping of up to LONGEST bytes, and unwrapping
- * of up to LONGEST + 8 bytes. They cover all longer lengths that are errors. The input lies in
- * another object than the output, or overlaps it by any distance of up to 8 bytes.
+ * Proves key wrap (core/modes/kw.c): no access beyond the buffers, and the documented error for an
+ * invalid length. The output is untouched on this error, and zero on a wrong integrity check value.
+ * The plaintext of KWP is 0 to 7 bytes shorter than the padded plaintext. The proofs cover wrapping
+ * of up to LONGEST bytes, unwrapping of up to LONGEST + 8 bytes, and all invalid lengths. The input
+ * lies in another object than the output, or begins up to 8 bytes before or after the output.
  *
  * proof_kwp_unwrap detects this mutation: `~15ull` for `~7ull` in kwp_is_right().
  *
@@ -32,8 +32,8 @@ static uint8_t in_memory[ROOM], out_memory[ROOM + 16u], memory_before[ROOM + 16u
 static uint8_t *in, *out;
 static size_t len, out_len;
 
-/* Chooses a length: at most `most`, or any that is an error. The output has `more` bytes more than
- * the input, rounded up to semiblocks. */
+/* Chooses a length: at most `most`, or any invalid length. The output is `more` bytes longer than
+ * the input padded to whole semiblocks. */
 static void begin(size_t shortest, size_t most, size_t unit, int more, size_t too_long)
 {
     key.backend = nondet_bool() ? &stub : NULL;

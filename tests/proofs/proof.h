@@ -5,8 +5,8 @@
  *
  * CBMC unrolls the loops and examines every input within the bounds at once. It checks that each
  * access stays within its object, that no signed operation overflows, that each shift count is
- * valid, and that every assertion holds. Local variables and stubbed results can have any value, so
- * an assertion that holds does not depend on uninitialized memory.
+ * valid, and that every assertion holds. Uninitialized local variables and the results of stubs can
+ * have any value, and each assertion must hold for all these values.
  *
  * A stub asserts that it may access its input and output, and that these are identical or disjoint,
  * as backend.h promises to the backends. Then it gives any bytes as the result. So the proofs cover
@@ -66,7 +66,7 @@ static void data_begin(void)
     memcpy(out_before, out_object, LONGEST);
 }
 
-/* Asserts that no byte has changed, except, if `done`, the bytes of the output. */
+/* Asserts that no byte has changed. If `done`, the output may have changed. */
 static void data_unchanged(bool done)
 {
     size_t i = any_up_to(LONGEST - 1);

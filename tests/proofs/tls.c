@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Proves the code for padding and MAC of TLS records (openssl/provider/tls_record.c): it stays
- * within the record and the MAC, and finds the payload length and MAC of a simple definition. The
- * proofs cover all contents of records of 32 or 48 bytes with MACs of 0, 20 or 32 bytes, in SSL
- * 3.0, TLS 1.0 and TLS 1.2. The errors are proved for all lengths and versions.
+ * within the record and the MAC, and finds the same payload length and MAC as the simple code
+ * of open_one(). The proofs cover all contents of records of 32 or 48 bytes with MACs of 0, 20 or
+ * 32 bytes, in SSL 3.0, TLS 1.0 and TLS 1.2. The errors are proved for all lengths and versions.
  *
  * proof_open_tls1 detects this mutation: `last + 2 + mac_size` for `last + 1 + mac_size` in
  * padding_of().
@@ -91,7 +91,7 @@ static void open_one(unsigned version, size_t len, size_t mac_size)
         assert(mac[j] == (right ? record[skip + opened.len + j] : random_bytes[j]));
 }
 
-/* One proof for each of some lengths, because CBMC is faster with constants. */
+/* The lengths of each proof are constants, because CBMC is then faster. */
 void proof_open_ssl3(void)
 {
     open_one(SSL3_VERSION, 32, 20);
@@ -137,7 +137,7 @@ void proof_pad(void)
     assert(trp_tls_pad(version, record, len) == padded);
     const size_t i = any_up_to(LONGEST - 1);
     const uint8_t *p = record_memory + i;
-    if (p >= record + len) /* RFC 5246 section 6.2.3.2; the content is free in SSL 3.0 */
+    if (p >= record + len) /* RFC 5246 section 6.2.3.2; SSL 3.0 allows any padding bytes */
         assert(*p == padded - len - 1 || (version == SSL3_VERSION && p + 1 != record + padded));
     else
         assert(*p == before[i]);

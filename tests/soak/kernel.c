@@ -101,7 +101,8 @@ static bool crypt_kernel(unsigned thread, const struct soak_case *c, struct soak
     return good;
 }
 
-/* The module counts both directions together: each gets the sum. */
+/* Reads the module's counters. The module counts both directions together, so both operations of a
+ * mode get the same count. */
 static const struct tr_counters *counters(void)
 {
     static const struct {

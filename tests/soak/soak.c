@@ -2,8 +2,8 @@
 /*
  * Puts one host under random load: soak HOST SECONDS [THREADS]. Each message is compared with the
  * default provider's. At the end, the counters must be exactly what the messages add up to. The
- * first fifth of SECONDS is a warm-up, which goes on until each thread has done WARM messages. From
- * then to the end, resident memory must not grow by more than MAX_GROWTH, and the numbers of
+ * warm-up takes a fifth of SECONDS, or longer, until each thread has processed WARM messages. After
+ * the warm-up, resident memory must not grow by more than MAX_GROWTH, and the numbers of
  * descriptors and threads must not change. scripts/soak runs this program.
  */
 #define _GNU_SOURCE
@@ -205,9 +205,9 @@ static long entries(const char *path)
     return n;
 }
 
-/* Waits until no message is being processed. The kernel counts what is resident when smaps_rollup
- * is read. The number in statm can be wrong by 32 pages or more for each processor
- * (lib/percpu_counter.c in Linux). */
+/* Returns the usage while no message is being processed. Takes resident memory from smaps_rollup,
+ * because the kernel counts the pages when a program reads that file. The number in statm can be
+ * wrong by 32 pages or more for each processor (lib/percpu_counter.c in Linux). */
 static struct usage usage_now(void)
 {
     pthread_rwlock_wrlock(&in_message);
@@ -233,7 +233,8 @@ static void wait_seconds(double seconds)
     nanosleep(&time, NULL);
 }
 
-/* Waits until each thread has touched its memory: on a busy machine one may start late. */
+/* Waits until each thread has processed WARM messages, and so has touched its memory. On a busy
+ * machine, a thread may start late. */
 static void wait_until_warm(unsigned threads)
 {
     for (unsigned t = 0; t < threads; t++)

@@ -47,8 +47,8 @@ static struct lc_message message(struct the_case *c, const char *form, size_t bi
                                .tag_len = c->tag_len};
 }
 
-/* Returns the input of a call, chosen at random: `in`, or a copy of the input in `out`, for a call
- * in place. */
+/* Returns the input of a call. At random, this is `in`, or a copy of it in `out` for a call in
+ * place. */
 static const uint8_t *input(struct the_case *c, uint8_t *out, const uint8_t *in, size_t len)
 {
     if (tap_below(c->rng, 2) == 0)

@@ -43,6 +43,7 @@ module_param(theirs, charp, 0);
 module_param(seed, ulong, 0);
 module_param(cases, uint, 0);
 
+/* An arena is the memory in which the pieces of a scatterlist lie. */
 #define ORDER     4
 #define ARENA     (PAGE_SIZE << ORDER)
 #define PIECES    48u

@@ -10,11 +10,11 @@
  * /proc/crypto must then list no driver of the module. Ends with the first run that makes fewer
  * than n allocations.
  *
- * Also ends when the kernel fails to allocate memory to start the self-test of an algorithm that
- * the module has just registered. The kernel then warns, leaves the self-test pending, and keeps
- * the module loaded (crypto_schedule_test() in crypto/api.c), so no further run is possible. The
- * registration of the first algorithm already reaches this point. By then, each earlier allocation
- * of our module has failed once; later registrations are not tested.
+ * This program also ends if the failed allocation keeps the kernel from starting the self-test of
+ * an algorithm that the module registers. The kernel then warns, leaves the self-test pending, and
+ * keeps the module loaded (crypto_schedule_test() in crypto/api.c), so no further run is possible.
+ * The registration of the first algorithm already reaches this point. By then, each earlier
+ * allocation of our module has failed once; later registrations are not tested.
  */
 #include <errno.h>
 #include <fcntl.h>
