@@ -60,9 +60,9 @@
  *   Threads    The library writes only three global variables, and stores them atomically: the
  *              selected backend, the selected row of struct tr_tuning, and the results of the
  *              multi-buffer known-answer tests.
- *   Stack      The first selection runs known-answer tests and needs up to 16 KiB of stack (20 KiB
- *              as 32-bit code). Multi-buffer calls (tr_*_many) and tr_backend_self_test() need up
- *              to 64 KiB, all other calls up to 12 KiB.
+ *   Stack      The first selection runs known-answer tests and needs up to 16 KiB of stack.
+ *              Multi-buffer calls (tr_*_many) and tr_backend_self_test() need up to 64 KiB, all
+ *              other calls up to 12 KiB.
  *   Time       No branch, memory index or instruction timing depends on key or data. Lengths, modes
  *              and offsets are public.
  *

@@ -209,8 +209,8 @@ static NOT_INLINE TR_TARGET B times_h(const struct tr_ghash_key *ghash, B y)
         const struct tr_ghash_key *ghash, uint64_t low, uint64_t high, B y, int is_secret
 
 /*
- * Processes full groups and returns the hash. After encryption, the hash lacks the last group. If `is_secret`, the counter is derived from H, so no branch or index may
- * depend on the counter.
+ * Processes full groups and returns the hash. After encryption, the hash lacks the last group. If
+ * `is_secret`, the counter is derived from H, so no branch or index may depend on the counter.
  */
 TR_INLINE TR_TARGET B gcm_full_groups(GROUPS_PARAMETERS, int decrypt)
 {
@@ -254,7 +254,7 @@ TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, cons
          */
         size_t front = (end.whole ? len : len - 1) / (GROUP * TR_BLOCK) * (GROUP * TR_BLOCK);
 #if GCM_LONG
-        /* Here and not in the functions below, so that the stack never has the frames of both. */
+        /* Called here and not from encrypt_groups(), whose frame would be on the stack meanwhile. */
         if (!end.is_secret && takes_long_path(low, front / TR_BLOCK)) {
             y = gcm_long(bulk_start(key, key->enc, out, in), front / TR_BLOCK, low, high, ghash, y,
                          decrypt);

@@ -150,7 +150,8 @@ static NOT_INLINE TR_TARGET void append_powers(const struct tr_ghash_key *k, uin
     tr_ghash_publish(k, ready > wanted ? tr_ghash_stage(ready) : stage);
 }
 
-/* Computes the powers of a stage on the stack and then calls the operation. */
+/* As with_powers(), with an object on the stack. A function of its own, so that this object is not
+ * on the stack while an operation uses the powers of the key. */
 static NOT_INLINE TR_TARGET void with_own_powers(tr_bulk_fn *operation,
                                                  const struct tr_aes_key *key, uint8_t *out,
                                                  const uint8_t *in, size_t blocks, void *state,
