@@ -313,7 +313,7 @@ static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
  * The chaining value after that block is the result. The function hashes the blocks before the
  * earliest possible end without masks. In each later block, up to the last possible end, masks cut
  * the data at `total` and add padding and length. Another mask keeps the chaining value after the
- * block in which the message ends.
+ * block (total + 8) / 64.
  */
 void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl_sha *sha,
                                const uint8_t *data, size_t len, size_t least, size_t most,

@@ -154,8 +154,9 @@ INLINE TARGET void sha256_finish(struct sha256 *s)
 
 /* ---- Both hashes, alone and interleaved with CBC --------------------------------------------- */
 
-/* AES-CBC encryption. The key of a block's last round includes F = k0 XOR the next plaintext, so
- * that the result `s` is already the state of the next block (core/simd/serial.h). */
+/* AES-CBC encryption. The key of a block's last round includes F = k0 XOR the next plaintext. The
+ * result `s` is then ciphertext XOR F, with which the next block's round 1 begins
+ * (core/simd/serial.h). */
 struct cbc {
     const uint8_t (*keys)[16];
     __m128i k0, kn, s; /* the first and the last round key, the state */

@@ -86,9 +86,9 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
 #define TRP_SHA_CIPHERS 4
 extern const OSSL_ALGORITHM trp_ciphers[];
 
-/* The MACs, for OSSL_OP_MAC. A MAC such as CMAC takes any cipher. For ciphers other than AES, the
- * provider needs the functions that trp_evp_find() finds, so it offers the MACs only if that call
- * succeeded. */
+/* The MACs, for OSSL_OP_MAC. A program can combine a MAC such as CMAC with any cipher. For ciphers
+ * other than AES, the provider calls functions of libcrypto (evp.h). The provider therefore offers
+ * MACs only if trp_evp_find() found these functions. */
 extern const OSSL_ALGORITHM trp_macs[];
 
 /* The key managers, for OSSL_OP_SKEYMGMT of OpenSSL 3.5. */
