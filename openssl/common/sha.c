@@ -324,7 +324,7 @@ void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl
     const uint64_t bits = 8 * (sha->len + len);
     const size_t used = sha->len % TROSSL_SHA_BLOCK;
 
-    /* Hashes the blocks that contain only data, whichever of the lengths the message has. */
+    /* Hashes the blocks that contain only data at every possible length. */
     const size_t certain = (used + least) / TROSSL_SHA_BLOCK * TROSSL_SHA_BLOCK;
     if (certain > used) {
         trossl_sha_update(code, sha, data, certain - used);

@@ -32,7 +32,8 @@ INLINE TARGET void store(void *p, __m128i x)
 /* ---- SHA-1: the first word is in the highest element ----------------------------------------- */
 
 struct sha1 {
-    /* After four rounds, `e` holds the previous abcd. SHA1NEXTE computes the next e from it. */
+    /* After a group of four rounds, `e` holds the abcd from before the group. SHA1NEXTE computes
+     * the next e from that abcd. */
     __m128i abcd, e;
     __m128i abcd_0, e_0; /* the values at the start of the block */
     __m128i w[4];
