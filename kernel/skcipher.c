@@ -4,7 +4,8 @@
  * processed in steps of at most a page (steps.h). The vector registers are released before a step
  * ends, because the walk may sleep between steps. Requests are synchronous and work in any context.
  *
- * The algorithms cbc, cts(cbc) and ctr update the IV in place, so that requests can be chained.
+ * The algorithms cbc and ctr update the IV in place, so that a next request can continue the
+ * message.
  */
 #include "tenrounds_kernel.h"
 
@@ -226,7 +227,7 @@ static int xctr(struct skcipher_request *req)
 /* One data unit of XTS. */
 struct xts_unit {
     const struct tr_xts_key *keys;
-    struct tr_xts_run run; /* the first tweak is computed together with the first blocks */
+    struct tr_xts_run run; /* has no tweak until the first blocks are processed */
 };
 
 static int xts_blocks(struct skcipher_request *req, struct xts_unit *x, int decrypt)
