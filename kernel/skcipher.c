@@ -33,8 +33,8 @@ static int set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
     return tr_aes_set_key(key_of(tfm), tr_kernel_backend, raw, len) == TR_OK ? 0 : -EINVAL;
 }
 
-/* Sets both keys, but not with tr_xts_set_key(): the kernel allows XTS-AES-192, which IEEE 1619
- * does not, and has rules of its own for equal halves (xts_verify_key()). */
+/* Sets both keys. Does not call tr_xts_set_key(), which refuses XTS-AES-192, as IEEE 1619 does. The
+ * kernel allows XTS-AES-192, and has its own rules for equal halves (xts_verify_key()). */
 static int xts_set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
 {
     struct tr_xts_key *keys = xts_keys_of(tfm);
