@@ -198,8 +198,8 @@ static void chain_begin(struct chain *c, const struct rsp_record *r)
     memcpy(c->input, input_of(r)->data, 16);
 }
 
-/* Whether the record begins where the previous step ended. If `begins`, first starts the chain at
- * the record: the chain is new, or steps were skipped. */
+/* Whether the record begins where the previous step ended. If the chain is new or steps were
+ * skipped (`begins`), first starts the chain at the record. */
 static bool continues(struct chain *c, const struct rsp_record *r, bool begins)
 {
     if (begins)

@@ -2,7 +2,7 @@
 /*
  * Tests the core in an environment that may refuse the vector registers, as a kernel does. A hold
  * is the time in which the core may use them, from world_begin() to world_end(). The environment
- * also limits the blocks per hold. The core is compiled for it (world/env_kernel.h).
+ * also limits the blocks per hold. The core is compiled for this environment (world/env_kernel.h).
  *
  * Every backend must pass its known-answer tests with registers refused never, always and at
  * random, and with several limits. A key may be set while the registers are refused. Messages under
