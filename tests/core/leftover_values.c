@@ -430,7 +430,7 @@ static bool run(void (*call)(void))
     return swapcontext(&test_context, &call_context) == 0 && good;
 }
 
-/* Sets `found` of each secret on the stack. Returns the number of halves. */
+/* Counts the halves of each secret on the stack (`found`). Returns the number of all halves. */
 static unsigned search(void)
 {
     unsigned n = 0;

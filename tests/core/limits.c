@@ -401,7 +401,7 @@ static bool is_zero(const uint8_t *p)
     return memcmp(p, zero, 16) == 0;
 }
 
-/* Whether, after its tag, a message holds no state that depends on key or text. */
+/* Whether a message whose tag was computed holds no state that depends on key or text. */
 static bool ended(const struct tr_backend *b)
 {
     struct tr_cmac_key cmac_key;

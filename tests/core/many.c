@@ -212,7 +212,7 @@ static bool ccm(const struct tr_backend *b)
 
 static bool all(bool (*once)(const struct tr_backend *), const struct tr_backend *b)
 {
-    /* bitslice has no multi-buffer code and is slow, so fewer rounds suffice. */
+    /* bitslice has no multi-buffer code and is slow, so it gets fewer cases. */
     const unsigned rounds = b->features == 0 ? ROUNDS / 20 : ROUNDS;
     for (size_t i = 0; i < rounds; i += tap_stride(&rng)) {
         if (!once(b))

@@ -153,7 +153,7 @@ static bool run_expansion(const struct tr_backend *b, const struct rsp_record *r
 /*
  * A Monte Carlo chain, with an inner loop of 1000 steps. The record gives the first input. In ECB,
  * each later input is the output of the step before. In the other modes the second input is the IV,
- * and each later input is the output from two steps earlier. The mode's state carries over all
+ * and each later input is the output from two steps earlier. The mode keeps its state over all
  * steps.
  */
 struct chain {
