@@ -99,7 +99,7 @@ struct message {
 /* Processes a message. Returns whether all calls succeeded. A forged message makes a call fail. */
 typedef bool crypt_fn(const struct kind *, bool encrypt, struct message *);
 
-/* A hash of the last message's path, without the preparation of the message. */
+/* A hash of the path on which the last message was processed. */
 static uint64_t path;
 
 /* ---- The provider and the engine ------------------------------------------------------------ */
@@ -411,8 +411,8 @@ forged(const struct kind *k, crypt_fn *crypt, const struct message *sealed, size
 }
 
 /* The position of the last byte to change. SIV and GCM-SIV take the counter from the tag. CTR
- * branches on the counter wrap, because the counter is public (simd/ctr.h). In these two modes the
- * position is 8, because byte 8 of the tag does not affect the wrap. */
+ * may branch on the counter wrap, because the counter is public (simd/ctr.h). In these two modes
+ * the position is 8, because byte 8 of the tag does not affect the wrap. */
 static size_t last_forged(const struct kind *k, const struct message *sealed)
 {
     return k->proof != TAGGED ? sealed->len - 1 : strstr(k->name, "SIV") != NULL ? 8 : TAG - 1;

@@ -290,7 +290,7 @@ static bool tag_after_data(void)
     return good;
 }
 
-/* Checks the tag if more data follows a short update, in the context and in a copy. */
+/* Checks that the tag is right if more data follows a short update, also in a copied context. */
 static bool more_data(void)
 {
     uint8_t tags[3][16];
