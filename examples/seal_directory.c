@@ -40,7 +40,7 @@ struct file {
     char *name;    /* without SUFFIX */
     uint8_t *data; /* of `room` bytes: header, data, tag */
     size_t room;
-    size_t len;   /* of the data; when opening, of the whole file until open_all() */
+    size_t len;   /* of the data; before open_all(), of the whole sealed file */
     uint8_t *aad; /* header and name */
     struct tr_ccm_key own_key;
     const struct tr_ccm_key *key; /* points to own_key, or to the key of all files */
@@ -231,9 +231,10 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Returns the time of single calls divided by the time of the multi-buffer call. The result is the
- * median of alternating pairs. The output goes to buffers that are then discarded. Reusing the
- * nonces is harmless here, because the data is the same, and so is the output. */
+/* Measures the multi-buffer call and single calls alternately, PAIRS times each. Returns the median
+ * of the time of single calls divided by the time of the multi-buffer call. The output goes to
+ * buffers that are then discarded. Reusing the nonces is harmless here, because the data is the
+ * same, and so is the output. */
 static double compare(size_t count)
 {
     static struct tr_ccm_job many[BATCH];
@@ -353,7 +354,7 @@ static int is_wanted(char *name, int *good)
     return 1;
 }
 
-/* Whether both are one directory. The program would then read what it has just written. */
+/* Whether both are one directory. The program would then read files that it has just written. */
 static int is_same(const char *from, const char *to)
 {
     struct stat a, b;

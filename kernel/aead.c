@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The AEADs gcm, rfc4106(gcm) and ccm. Any number of requests can use the key in a transform's
- * context at the same time. They only read the key, except that GCM adds powers of H to it, which
- * is thread-safe (modes/ghash.h). Requests are synchronous, so the message object, at most 256
+ * context at the same time. They only read the key, but GCM also adds powers of H to it, in a
+ * thread-safe way (modes/ghash.h). Requests are synchronous, so the message object, at most 256
  * bytes, is on the stack. The core gets data in contiguous steps (steps.h), and long AAD in the
  * pieces of the scatterlist. AAD of at most 32 bytes is copied and passed in one piece.
  *

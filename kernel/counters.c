@@ -2,8 +2,8 @@
 /*
  * Counters in debugfs. tenrounds/counters has one line per algorithm, "NAME calls N bytes N steps
  * N", for encryption and decryption together. A step is one contiguous piece of a request's data,
- * at most a page. Two more lines, "holds N" and "refused N", count the requests for the vector
- * registers that succeeded and failed. While the parameter "measure" is set, the line
+ * at most a page. Two more lines, "holds N" and "refused N", count the successful and the failed
+ * requests for the vector registers. While the parameter "measure" is set, the line
  * "longest_hold_ns N" follows. tenrounds/backend has the name of the backend.
  */
 #include "tenrounds_kernel.h"

@@ -20,7 +20,7 @@
 #define TR_ENV_KERNEL_H
 
 #define TR_ENV_ALL_MODES   0
-#define TR_ENV_LARGE_STACK 0 /* 16 KiB of stack for the whole call chain, and 2 KiB per function */
+#define TR_ENV_LARGE_STACK 0 /* the stack has 16 KiB, of which a function may use 2 KiB */
 
 /* Maximum bytes per hold of the vector registers. */
 #define TR_KERNEL_HOLD       4096u /* with AES instructions */

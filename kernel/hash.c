@@ -17,7 +17,7 @@
 
 #include <crypto/internal/hash.h>
 
-/* The state between two calls for a message: a struct tr_cmac without its pointer to the key. */
+/* The state between two calls for a message: a struct tr_cmac without the key pointer and phase. */
 struct state {
     u8 chain[TR_BLOCK], buffer[TR_BLOCK];
     u32 used;
@@ -56,7 +56,7 @@ static int xcbc_set_key(struct crypto_shash *tfm, const u8 *raw, unsigned int le
 
 static enum tr_kernel_alg alg_of(struct shash_desc *desc);
 
-/* Adds data to a message. Unless `tag` is NULL, also ends the message and writes its tag. The last
+/* Adds data to a message. If a `tag` is given, also ends the message and writes its tag. The last
  * step and the tag are computed in one hold. */
 static int add(struct shash_desc *desc, const u8 *data, unsigned int len, u8 *tag)
 {

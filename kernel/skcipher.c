@@ -4,7 +4,8 @@
  * processed in steps of at most a page (steps.h). The vector registers are released before a step
  * ends, because the walk may sleep between steps. Requests are synchronous and work in any context.
  *
- * The algorithms cbc, cts(cbc) and ctr update the IV in place, so that requests can be chained.
+ * The algorithms cbc and ctr update the IV in place, so that a next request can continue the
+ * message.
  */
 #include "tenrounds_kernel.h"
 
@@ -32,8 +33,8 @@ static int set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
     return tr_aes_set_key(key_of(tfm), tr_kernel_backend, raw, len) == TR_OK ? 0 : -EINVAL;
 }
 
-/* Sets both keys, but not with tr_xts_set_key(): the kernel allows XTS-AES-192, which IEEE 1619
- * does not, and has rules of its own for equal halves (xts_verify_key()). */
+/* Sets both keys. Does not call tr_xts_set_key(), which refuses XTS-AES-192, as IEEE 1619 does. The
+ * kernel allows XTS-AES-192, and has its own rules for equal halves (xts_verify_key()). */
 static int xts_set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
 {
     struct tr_xts_key *keys = xts_keys_of(tfm);
@@ -226,7 +227,7 @@ static int xctr(struct skcipher_request *req)
 /* One data unit of XTS. */
 struct xts_unit {
     const struct tr_xts_key *keys;
-    struct tr_xts_run run; /* the first tweak is computed together with the first blocks */
+    struct tr_xts_run run; /* has no tweak until the first blocks are processed */
 };
 
 static int xts_blocks(struct skcipher_request *req, struct xts_unit *x, int decrypt)

@@ -60,7 +60,7 @@ struct tr_kernel_counters {
     struct {
         u64 calls, bytes, steps;
     } alg[TR_KERNEL_ALG_COUNT];
-    u64 holds, refused; /* requests for the vector registers that succeeded and failed */
+    u64 holds, refused; /* successful and failed requests for the vector registers */
     u64 longest_hold_ns;
 };
 DECLARE_PER_CPU(struct tr_kernel_counters, tr_kernel_counters);
@@ -92,9 +92,10 @@ extern char *tr_kernel_sabotage;
 #endif
 
 /*
- * Acquires the vector registers for several bulk calls that process `len` bytes and a few single
- * blocks. The caller passes the result to tr_kernel_release() and must not sleep in between. If the
- * result is false, the registers are not acquired, and each bulk call tries to acquire them itself.
+ * Acquires the vector registers for several bulk calls of `len` bytes in all, and for a few single
+ * blocks. The caller passes the result to tr_kernel_release(), and must not sleep before that. If
+ * the result is false, the registers are not acquired, and each bulk call tries to acquire them
+ * itself.
  */
 bool tr_kernel_hold(const struct tr_aes_key *key, unsigned int len);
 void tr_kernel_release(bool held);

@@ -56,7 +56,7 @@ static void must_not_skip(void)
     skips();
 }
 
-/* Names, as the reason for a skip, a flag that no processor has: the skip is allowed. */
+/* Gives a flag that no processor has as the reason for a skip: the skip is allowed. */
 static void may_skip(void)
 {
     setenv("TENROUNDS_MUST_RUN", "1", 1);
@@ -64,7 +64,7 @@ static void may_skip(void)
     tap_skip(1, "nosuchflag", "for a missing flag");
 }
 
-/* Names flags that every processor of the architecture has: the skip is a failure. */
+/* Gives flags that every processor of the architecture has: the skip is a failure. */
 static void names_a_present_flag(void)
 {
     setenv("TENROUNDS_MUST_RUN", "1", 1);

@@ -191,8 +191,8 @@ static inline uint64_t tap_splitmix(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* Returns generator number `stream` of this run's seed. Each thread or part of a test uses a
- * different number. */
+/* Returns generator number `stream` of this run's seed. Each thread or part of a test passes a
+ * different `stream`. */
 static inline struct tap_random tap_random(uint64_t stream)
 {
     struct tap_random r;

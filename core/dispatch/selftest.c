@@ -15,9 +15,9 @@
  * Lengths of 1 to 77 blocks, and of 389 blocks. Messages of 77 blocks run the main loop of the
  * widest backend, over groups of 32 or 64 blocks. The remaining 13 blocks run the code for smaller
  * groups. Messages of 13 and 31 blocks end in a partial vector. The extra bytes test tails, in the
- * modes that accept them. Messages of 389 blocks test the loops for long XTS units and long GCM
- * messages. GCM precomputes AES states from 384 blocks on (simd/gcm_long.h). The last 5 of the 389
- * blocks do not fill a group.
+ * modes that accept them. Messages of 389 blocks test the loops for long data units of XTS and long
+ * GCM messages. GCM precomputes AES states from 384 blocks on (simd/gcm_long.h). The last 5 of the
+ * 389 blocks do not fill a group.
  */
 const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
                                       208 + 1, 496 + 11, 1232 + 15, 6224 + 7};
@@ -267,7 +267,7 @@ static int set_key(union tr_known_key *w, enum tr_known mode, const struct tr_ba
         if (tr_gcm_set_key(&w->gcm, backend, raw, len) != TR_OK)
             return 0;
         /* Makes GCM_LONG keep its powers of H in the key from the first message on, to use less
-         * stack. The short tests cover powers on the stack and in the key. */
+         * stack. The short tests cover both cases: powers in the key, and powers on the stack. */
         w->gcm.hash.powers_wanted = mode == TR_KNOWN_GCM_LONG;
         return 1;
     }
@@ -453,9 +453,9 @@ static int any_cfb_is_right(struct tr_known_work *w)
     return 1;
 }
 
-/* Tests tr_backend.xts_unit with each number of vectors, whole and partial. Counting tables and
- * tr_xts_*_units() use bulk operations instead of xts_unit. The function also tests these
- * operations on short data units. `raw` has 2 * len bytes. */
+/* Tests tr_backend.xts_unit with each number of vectors, whole and partial. Also tests the bulk
+ * operations on short data units, because counting tables and tr_xts_*_units() do not use xts_unit.
+ * `raw` has 2 * len bytes. */
 static int short_units_are_right(struct tr_known_work *w, const struct tr_backend *backend,
                                  const uint8_t *raw, size_t len, uint64_t expected)
 {

@@ -50,7 +50,7 @@ enum tr_known {
     TR_KNOWN_FUSED
 };
 /* TR_KNOWN_FIRST is the index of a mode's first length in tr_known_lengths. TR_KNOWN_END is one
- * past the index of its last length. CCM is serial and has only one loop, so the short lengths
+ * past the index of its last length. CCM is serial and has only one loop, so the first 4 lengths
  * suffice. */
 #define TR_KNOWN_IS_LONG(mode) ((mode) == TR_KNOWN_GCM_LONG || (mode) == TR_KNOWN_XTS_LONG)
 #define TR_KNOWN_IS_XTS(mode)  ((mode) == TR_KNOWN_XTS || (mode) == TR_KNOWN_XTS_LONG)

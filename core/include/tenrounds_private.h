@@ -28,10 +28,10 @@ struct tr_aes_key {
 #define TR_GHASH_POWERS 36u
 /*
  * GHASH's hash subkey H and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. With
- * carry-less multiplication, `power` has the powers of H, the highest first, and `square` is
- * unused. The GHASH of vperm multiplies by byte shuffles: `power` has the multiplication tables of
- * H. The GHASH of vperm256 also uses the tables of H^2, which it computes in `square` on first use.
- * The GHASH of bitslice uses only `h`.
+ * carry-less multiplication, H^n is power[TR_GHASH_POWERS - n], and `square` is unused. The GHASH
+ * of vperm multiplies by byte shuffles: `power` has the multiplication tables of H. The GHASH of
+ * vperm256 also uses the tables of H^2, which it computes in `square` on first use. The GHASH of
+ * bitslice uses only `h`.
  */
 struct tr_ghash_key {
     uint8_t square[TR_GHASH_POWERS][TR_BLOCK];

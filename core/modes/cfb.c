@@ -5,10 +5,10 @@
 #include "modes/keystream.h"
 
 /*
- * Encrypts or decrypts the current block from offset `used` on. Stops at its end or after `len`
- * bytes. Returns the number of bytes processed. In both directions, XORs the plaintext into the
- * processed bytes of `iv`, which then hold the ciphertext. From one block to the next, encryption
- * therefore waits only for AES and for this XOR.
+ * Encrypts or decrypts the current block from offset `used` on. Stops at the end of the block or
+ * after `len` bytes. Returns the number of bytes processed. In both directions, XORs the plaintext
+ * into the processed bytes of `iv`, which then hold the ciphertext. In encryption, AES of the next
+ * block therefore waits only for this XOR.
  */
 static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out, const uint8_t *in,
                        size_t len)
@@ -26,9 +26,9 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
 /*
  * Decrypts at least one whole block and then a partial block, from a block boundary on. The
  * keystream of the partial block is the last whole ciphertext block, encrypted. This encryption
- * comes first, so that its latency overlaps the other blocks. The number of instructions bounds
- * this function, so the load and the XOR of the partial block do not branch on its length; only its
- * store does. With the general code of any_length(), 100 bytes would take 1.18 times as long
+ * comes first, so that its latency overlaps the other blocks. The function is throughput-bound, so
+ * the load and the XOR of the partial block have no branch. Only the store branches on the length.
+ * As a part of any_length(), with branches in all three, 100 bytes would take 1.18 times as long
  * (vaes256, Zen 3).
  */
 TR_ANY_LENGTH decrypt_with_tail(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,

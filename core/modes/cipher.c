@@ -54,8 +54,8 @@ static enum tr_status whole_blocks(struct tr_cipher *c, uint8_t *out, const uint
 
 /* Processes the buffered partial block first (if any), then whole blocks directly from `in`. Copies
  * the tail before it writes any output. An overlap is therefore an error in only two cases: the
- * first block would overwrite unread input, or the whole blocks overlap partially. After this
- * check, neither call of whole_blocks() can fail. */
+ * first block would overwrite unread input, or the whole blocks overlap partially. In all other
+ * cases, neither call of whole_blocks() can fail. */
 static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const uint8_t *in,
                                       size_t len, size_t out_len)
 {

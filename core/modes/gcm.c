@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GCM, SP 800-38D section 7: the streaming calls. They use a backend's fused operations. Without
- * these, they use GHASH and CTR. ECB replaces CTR if the counter is derived from H, and therefore
- * secret. gcm_message.c has the one-shot calls. */
+/* GCM, SP 800-38D section 7: the streaming calls. They use a backend's fused operations, or else
+ * GHASH and CTR. ECB replaces CTR if the counter is derived from H, and therefore secret.
+ * gcm_message.c has the one-shot calls. */
 #include "modes/gcm.h"
 
 #include "modes/aead.h"

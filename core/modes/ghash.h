@@ -16,8 +16,8 @@
  *   again at stage 0, with 4 powers.
  * - A thread that stores more powers sets the lowest bit of powers_state, and appends the powers.
  *   The thread then publishes the new stage with release semantics. Existing powers never change.
- * - If another thread has set the lowest bit, a thread computes the powers on its stack. No thread
- *   ever waits for another, which matters in a kernel.
+ * - A thread that finds the lowest bit set computes the powers on its stack. No thread ever waits
+ *   for another, which matters in a kernel.
  *
  * Three alternatives are slower:
  *

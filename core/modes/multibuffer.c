@@ -25,10 +25,10 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
  * cycles on Zen 4:
  *
  * - Jobs one after the other take `serial` cycles (struct tr_jobs).
- * - Multi-buffer code takes 500, plus 28 for each job, plus 48 for each step of all lanes. If the
- *   keys differ, 350 cycles, plus 10 for each job, are added: the code copies the round-key
- *   schedules of all lanes. If a job ends in a partial batch, 30 for each job are added: the code
- *   copies the input and output of such batches.
+ * - Multi-buffer code takes 500, plus 28 for each job, plus 48 for each step (one block of each
+ *   lane). Different keys add 350, plus 10 for each job: the code copies the round-key schedules of
+ *   all lanes. If any job ends in a partial batch, each job adds 30: the code copies the input and
+ *   output of such batches.
  *
  * Multi-buffer code has 8 lanes without VAES, and at least 16 with VAES. 32-bit code for XMM and
  * YMM registers has half as many lanes. The estimate ignores this. In 32-bit code, it may therefore
@@ -162,7 +162,7 @@ static void run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
         before = blocks;
         tr_jobs_add(&jobs, &list[i]);
     }
-    /* The functions below get the address of this copy. If they got the address of `jobs`, gcc
+    /* The calls below pass the address of this copy. If they passed the address of `jobs`, gcc
      * would keep the totals of `jobs` in memory during the loop, not in registers. */
     const struct tr_jobs summed = jobs;
     if (!alike) {

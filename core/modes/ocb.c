@@ -127,7 +127,7 @@ static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size
     tr_cleanse(offsets, sizeof(offsets));
 }
 
-/* Returns the padding of a partial block of n bytes: a single bit after them. */
+/* Returns the padding of a partial block: a single 1 bit after its n bytes. */
 TR_INLINE struct part end_mark(size_t n)
 {
     return part_up((struct part){0x80, 0}, (unsigned)n);

@@ -230,12 +230,12 @@ enum tr_status tr_xts_decrypt(const struct tr_xts_key *x, const uint8_t tweak[16
     return crypt(x, tweak, out, in, len, 1);
 }
 
-/* ---- Runs of data units ---- */
+/* ---- Consecutive data units ---- */
 
 #if TR_ENV_ALL_MODES
-/* One ECB call computes the first tweaks of this many data units. A first tweak alone takes the
- * latency of all rounds: 40 cycles for AES-128 on Zen 4. The rounds of a 512-byte sector need only
- * 80 cycles on ZMM. */
+/* One ECB call computes the first tweaks of this many data units. Computing one tweak alone takes
+ * the latency of all rounds: 40 cycles for AES-128 on Zen 4. For comparison, all rounds of a
+ * 512-byte sector take 80 cycles on ZMM. */
 #    define UNITS           16u
 /* The longest data unit, in bytes, that is faster in TR_OP_XTS_ENC_UNITS or TR_OP_XTS_DEC_UNITS. */
 #    define WHOLE_UNITS_MAX 2048u
@@ -254,7 +254,7 @@ TR_INLINE void number(uint8_t numbers[UNITS][TR_BLOCK], size_t n, uint8_t unit[T
 }
 
 /* Processes n data units in one bulk operation, if the backend has it, and if length and
- * environment allow it. Returns the number of units processed, n or 0. */
+ * environment allow it. Returns the number of data units processed, n or 0. */
 TR_INLINE size_t whole_units(const struct tr_xts_key *x, int decrypt, uint8_t *out,
                              const uint8_t *in, size_t len, const uint8_t tweaks[][TR_BLOCK],
                              size_t n)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The steps of an XTS data unit, for a host whose unit lies in several buffers. */
+/* The steps of an XTS data unit, for a host whose data unit lies in several buffers. */
 #ifndef TR_XTS_H
 #define TR_XTS_H
 
 #include "modes/modes.h"
 
-/* Processes any number of whole blocks, and advances `run` past them. At the unit's first block the
- * tweak in `run` need not be computed yet. */
+/* Processes any number of whole blocks, and advances `run` past them. At the first block of the
+ * data unit, the tweak in `run` need not be computed yet (see struct tr_xts_run). */
 void tr_xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                    size_t blocks, struct tr_xts_run *run);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bitsliced AES in wide registers, for all register widths. Eight vectors hold eight blocks per
- * 128-bit lane. In vector i, byte p of a lane holds bit i of byte p of each of the lane's eight
+ * Bitsliced AES in wide registers, for all register widths. Eight vectors hold eight blocks for
+ * each 128-bit lane. In vector i, byte p of a lane collects bit i of byte p from these eight
  * blocks. SubBytes is a circuit of logic gates (sbox_circuits.h). Byte shuffles within lanes move
  * the bytes (Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM", CHES 2009).
  *
@@ -13,9 +13,9 @@
  *
  * The bound is the number of operations. The S-box has 115 gates, or 74 if gates may have three
  * inputs. A round of eight registers also has 16 shuffles, 35 gates of MixColumns and AddRoundKey,
- * and 10 loads. In 256-bit registers, Zen 4 does four operations a cycle. The bound of a round is
- * therefore 44 cycles (176 operations). A round takes 69 cycles there, because 16 registers are too
- * few for the S-box. In 512-bit registers, it takes 91 cycles (Zen 4; docs/tuning/software.md).
+ * and 10 loads. With two-input gates, these are 176 operations. Zen 4 does four 256-bit operations
+ * a cycle, so the bound is 44 cycles. A 256-bit round takes 69 cycles, because 16 registers are too
+ * few for the S-box. A 512-bit round takes 91 cycles (Zen 4; docs/tuning/software.md).
  *
  * This is a template. Define these names before you include it:
  *
@@ -24,8 +24,8 @@
  *   TR_TARGET            the target attribute of every function over V
  *   v_lanes(p)           loads the 16 bytes at p into every lane
  *   v_shuffle(x, index)  shuffles the bytes of x within lanes
- *   MIN_BLOCKS           the fewest blocks for which bitslicing is faster
- *   SMALL_BACKEND        the backend for fewer blocks
+ *   MIN_BLOCKS           the fewest blocks for which bitslicing is faster than SMALL_BACKEND
+ *   SMALL_BACKEND        the backend for fewer than MIN_BLOCKS blocks
  *   TERNARY_GATES        1 if TERNARY is defined, else 0
  *   TERNARY(a, b, c, f)  a Boolean function of three inputs in one instruction. Its truth table is
  *                        the byte f, as in VPTERNLOG

@@ -41,8 +41,8 @@ TR_INLINE TR_TARGET struct ccm_pair ccm_rounds(struct ccm_pair p, const uint8_t 
 }
 
 /* Encrypts or decrypts whole blocks, and updates the MAC and the counter. The loop adds only to the
- * low 64 bits of the counter block. This is enough, because a message ends before the counter field
- * wraps (SP 800-38C appendix A.3). */
+ * low 64 bits of the counter block. The counter field is in these bits, and a message ends before
+ * the field wraps (SP 800-38C appendix A.3). */
 TR_INLINE TR_TARGET void ccm(const struct tr_aes_key *key, unsigned n, uint8_t *out,
                              const uint8_t *in, size_t blocks, struct tr_ccm_run *run, int decrypt)
 {
@@ -52,7 +52,8 @@ TR_INLINE TR_TARGET void ccm(const struct tr_aes_key *key, unsigned n, uint8_t *
     B counters = b_of(low, high);
     struct ccm_pair p = {.counter = {b_xor(b_byteswap(counters), k0), b_zero()}};
     tr_counter_add(run->counter, blocks);
-    /* There is no MAC block yet to interleave with the first keystream block. */
+    /* The loop interleaves the MAC of a block with the next counter block. So the first counter
+     * block and the last MAC block are processed alone. */
     B stream = b_aesenclast(serial_rounds(p.counter, keys, n), kn);
     B data = b_load(in), result = b_xor(data, stream), text = decrypt ? result : data;
     p.mac = (struct serial_state){b_xor(b_xor(b_load(run->mac), k0), text), b_zero()};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CFB decryption of any length, from any position in a block, with masked vectors. A call can begin
- * and end within a block. Masked instructions load and store these partial blocks of any length.
- * The partial block at the end is a lane of the last group.
+ * CFB decryption of any length, from any position in a block. Masked instructions load and store
+ * the partial blocks at the beginning and the end of a call. The partial block at the end takes a
+ * lane of the last group.
  *
  * Bound: AES throughput, and the instructions outside the groups of AES rounds. While the processor
  * dispatches these instructions, no rounds enter the schedulers (docs/tuning/parallel.md).
@@ -19,7 +19,7 @@
 
 /*
  * Decrypts n bytes from offset `used` of the current block on. The block `shift` holds ciphertext
- * before this offset, and keystream from there on. Returns this block with the next n bytes
+ * before this offset, and keystream from there on. Returns `shift` with the n bytes of keystream
  * replaced by ciphertext.
  */
 TR_INLINE TR_TARGET B cfb_head(B shift, unsigned used, uint8_t *out, const uint8_t *in, size_t n)
@@ -30,8 +30,8 @@ TR_INLINE TR_TARGET B cfb_head(B shift, unsigned used, uint8_t *out, const uint8
     return b_merge_bytes(shift, data, used, n);
 }
 
-/* A group of fewer than five vectors is latency-bound. So if at most four vectors remain after a
- * full group, they become part of that group. */
+/* A group of fewer than five vectors is latency-bound. If at most four vectors would remain after
+ * the last full group, that group therefore takes them, too. */
 #    define CFB_LAST_MOST (IN_FLIGHT + 4)
 #    define BY_LAST(CASE) BY_VECTORS(CASE) CASE(9) CASE(10) CASE(11) CASE(12)
 _Static_assert(IN_FLIGHT == 8, "BY_LAST has a case for each number of vectors");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CTR (SP 800-38A section 6.5) for one vector type, with the loop over groups of parallel.h.
+ * CTR (SP 800-38A section 6.5) for one vector type. parallel.h has the loop over groups.
  *
  * The bound is AES throughput, as in parallel.h. Each vector also needs an addition, a byte swap
  * and two XORs. Three methods reduce this work (figures: docs/tuning/parallel.md):
@@ -41,12 +41,12 @@ static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t 
 
 #if V_KEY_FIRST
 /*
- * Processes full groups from an aligned counter. Within a group, the counter of vector j is the
- * counter of vector 0 with j XORed into the last byte. AESE XORs its two operands. Here the first
- * operand is the first round key with j XORed in, from the array `keys`. The second operand is the
- * counter of vector 0. So no vector needs an XOR for its counter. A block of AES-128 then needs 12
- * operations in the vector units instead of 13: 10 for AES (AESE and AESMC fused), an EOR3, and the
- * store.
+ * Processes full groups. The first counter is a multiple of GROUP, so the counter of vector j of a
+ * group is the counter of vector 0 with j XORed into the last byte. AESE XORs its two operands.
+ * Here the first operand is the first round key with j XORed in, from the array `keys`. The second
+ * operand is the counter of vector 0. So no vector needs an XOR for its counter. A block of AES-128
+ * then needs 12 operations in the vector units instead of 13: 10 for AES (AESE and AESMC fused), an
+ * EOR3, and the store.
  */
 TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 {
@@ -91,10 +91,10 @@ TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
  *
  * In XMM, YMM and NEON registers, calls of at least 8 groups begin with a smaller group, up to a
  * counter that is a multiple of GROUP. From there on, the counters of a vector need one XOR on x86
- * (first_state()) and none on Arm (aligned_groups()). On x86 this matters because eight vectors in
- * flight only just hide the latency of a round, and any other operation may take an AES issue slot.
- * XMM then reaches 95 % of the AES rate instead of 90 %, and YMM reaches 93 % instead of 86 %
- * (Zen 4). ZMM gains nothing.
+ * (first_state()) and none on Arm (aligned_groups()). On x86, eight vectors in flight only just
+ * hide the latency of a round. An AES issue slot that another operation takes is therefore lost.
+ * XMM reaches 95 % of the AES rate instead of 90 %, and YMM reaches 93 % instead of 86 % (Zen 4).
+ * ZMM gains nothing.
  */
 TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
 {
@@ -115,8 +115,8 @@ TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low,
 
 /*
  * Calls of fewer than SHORT_CTR blocks increment only the last byte of the counter, if that byte
- * does not wrap. Such counters need no byte swap and no general registers. Calls of 256 bytes in
- * ZMM reach 83 % of the AES rate instead of 75 % (Zen 4).
+ * does not wrap within the call. The counters then need no byte swap and no general registers.
+ * Calls of 256 bytes in ZMM reach 83 % of the AES rate instead of 75 % (Zen 4).
  */
 #define SHORT_CTR 128u /* blocks */
 
@@ -138,8 +138,8 @@ static NOT_INLINE TR_TARGET void ctr_any(BULK_ARGUMENTS)
     while (blocks != 0) {
         uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);
         /*
-         * Keeps gcc from merging the two loads into one of 16 bytes. After the previous call's
-         * stores, that load would cause a store-forwarding stall.
+         * Keeps gcc from merging the two loads into one of 16 bytes. That load would cause a
+         * store-forwarding stall, because the previous call stored each half separately.
          */
         __asm__("" : "+r"(low));
         uint64_t before_wrap = CTR_WRAP - low % CTR_WRAP;

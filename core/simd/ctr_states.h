@@ -40,7 +40,7 @@
 /* The number of blocks whose e(b) the table stores. */
 #    define CTR_PERIOD    256u
 /* Shortest call, in blocks, that is faster with the table. The length includes the blocks before
- * the first aligned counter, at most GROUP - 1. */
+ * the first counter that is a multiple of GROUP. These are at most GROUP - 1 blocks. */
 #    define CTR_LONG_FROM (CTR_PERIOD + GROUP + (VBLOCKS == 1 ? 32u : 112u))
 
 /* Does the remaining rounds of a group whose first two rounds are done. */
@@ -100,8 +100,8 @@ TR_INLINE TR_TARGET V ctr_base(const struct bulk *b, uint64_t high, uint64_t low
     return v_broadcast(b_aesenc(x, b_load(b->keys[2])));
 }
 
-/* A stage of a call. The code fills the table (CTR_KEEP), ignores the table (CTR_PLAIN), reads it
- * (CTR_USE), or reads and cleanses it (CTR_LAST). */
+/* A stage of a call. Each group fills its table entries (CTR_KEEP), ignores them because no later
+ * group reads them (CTR_PLAIN), reads them (CTR_USE), or reads and cleanses them (CTR_LAST). */
 enum ctr_stage { CTR_KEEP, CTR_PLAIN, CTR_USE, CTR_LAST };
 
 /* Does one stage. The numbers `blocks` and `low` are multiples of GROUP. Returns the next counter's

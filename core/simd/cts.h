@@ -4,8 +4,8 @@
  * backend's width.
  *
  * Bound: the latency of two calls of the block cipher, 80 cycles with AES-128 on Zen 4, and of the
- * byte moves between them. When these moves used general registers and memory, an init and an
- * update of 31 bytes through EVP took 1.5 times as long (docs/tuning/parallel.md).
+ * byte moves between them. If these moves used general registers and memory, an init and an update
+ * of 31 bytes through EVP would take 1.5 times as long (docs/tuning/parallel.md).
  */
 #ifndef TR_SIMD_CTS_H
 #define TR_SIMD_CTS_H
@@ -24,8 +24,8 @@ TR_INLINE TR_TARGET B cts_block(const struct tr_aes_key *key, B first, B addend)
 }
 
 /*
- * Decrypts the last two blocks of a message, as tr_cts_fn does (dispatch/backend.h): a full block,
- * and the cut block, of which the message has only the first `last` bytes. AES decryption of the
+ * Decrypts the last two blocks of a message (tr_cts_fn in dispatch/backend.h): a full block and the
+ * cut block. The message has only the first `last` bytes of the cut block. AES decryption of the
  * full block gives the XOR of two blocks: the last plaintext block, padded with zeros, and the
  * complete cut block. So the bytes of this XOR from offset `last` on complete the cut block. Loads
  * both blocks before it stores, because `out` may equal `in`.

@@ -105,7 +105,7 @@ TR_INLINE TR_TARGET B expand_256(uint8_t enc[][16], const uint8_t *raw, B x)
 
 #if !V_KEY_FIRST
 /*
- * Expands `enc`, not `dec`, and sets h to the encrypted block of zeros. The rounds of this block
+ * Sets `enc`, not `dec`, and sets h to the encryption of a block of zeros. The rounds of this block
  * overlap the expansion. With 192-bit keys the rounds follow the expansion, because some round keys
  * are split between two registers.
  */

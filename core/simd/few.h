@@ -28,7 +28,7 @@ TR_INLINE TR_TARGET void few_round(B x[TR_FEW], unsigned n, int inverse, const u
 
 /*
  * Does all middle rounds and returns the last round key. Unlike MIDDLE_ROUNDS() of rounds.h, this
- * function favours AES-128, which executes only one branch, and does not take it. The two or four
+ * function favours AES-128: its path has only one branch, which is not taken. The two or four
  * additional rounds of longer keys have no loop, because each taken jump adds a cycle to a call of
  * one block.
  */

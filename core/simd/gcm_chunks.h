@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One-shot GCM messages of 321 bytes to 2 KiB, in chunks of half a group (see takes_chunks()). In
+ * One-shot GCM messages of 321 bytes to 2 KiB, in chunks of half a group (see takes_chunks()). With
  * full groups, sealing would have nothing to hash during the AES rounds of the first group, and
  * would hash the last group without AES. With chunks, more of AES and GHASH overlaps. Sealing
  * hashes a chunk during the AES rounds of the next chunk. Opening hashes a chunk during the AES

@@ -12,20 +12,20 @@
  * - AES: a table of states replaces the counter and the first two rounds by one XOR. Within 256
  *   blocks, only the counter's last byte changes. The state after round 2 is F(last byte) ^ G(other
  *   bytes). The table holds the states of the first 256 blocks. In each later period of 256 blocks,
- *   all states differ from the table by the same value (FACE, Park and Lee, CHES 2018; ctr_states.h
- *   explains it).
+ *   all states differ from the table by the same value. This method is FACE (Park and Lee, CHES
+ *   2018); ctr_states.h explains it.
  * - Hash: a vector takes three multiplications (Karatsuba). Preparing two vectors takes five
- *   operations. Each lane accumulates its own hash, with the same powers of H in all lanes. The
- *   last group uses a different power in each lane, which combines the hashes.
+ *   operations. Each lane accumulates its own hash, with the same powers of H in all lanes. In the
+ *   last group, each lane uses a different power, so that the XOR of all lanes is the hash.
  * - Round keys: they are stored as whole vectors, because a broadcast load takes a vector port and
  *   a plain load does not.
  *
  * For 64 bytes, AES-128 needs 8 AES operations (AES-256: 12), 3 multiplications and 6.5 other
  * operations. With gcm_stream.h, AES-128 needs 10 AES operations, 4 multiplications and 10 other
- * operations. Within a long message, AES-128 takes 13.0 cycles for 64 bytes on ZMM. AES and
- * multiplications alone would take 11.3 cycles. With the reduction of each group, the bound is 12.3
- * cycles. Messages of 16 KiB reach 69 % of the AES rate with AES-128, and 78 % with AES-256 (Zen 4;
- * docs/tuning/gcm.md).
+ * operations. Within a long message, AES-128 takes 13.0 cycles for 64 bytes on ZMM. The bound is
+ * 12.3 cycles: 11.3 for AES and multiplications, and 1.0 for a vector's share of its group's
+ * reduction. Messages of 16 KiB reach 69 % of the AES rate with AES-128, and 78 % with AES-256
+ * (Zen 4; docs/tuning/gcm.md).
  *
  * The order of instructions also matters. If the eight vectors of a group run in lockstep, the
  * group begins with only loads and XORs, and ends with only last rounds and stores. The reorder
@@ -53,11 +53,12 @@
 #    define GCM_MAX_ROUNDS      14u
 /* gcm_long() needs a call's first counter, modulo GROUP, to be at most this value. With the table,
  * the first counter modulo 256 must also be at most this value. With the table and VBLOCKS == 1,
- * the first counter must also be an even number. */
+ * the first counter must be even. In the last two vectors of a period, the counter's last byte then
+ * wraps in both or in neither, so one last_difference (from_table()) serves both. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
 /* In each group, the counters of the first GCM_LONG_STEADY vectors differ only in the bits that
- * hold the counter modulo GROUP. This holds because the call's first counter modulo GROUP is at
- * most GCM_MAX_FIRST_COUNT. */
+ * hold the counter modulo GROUP. This holds because GCM_MAX_FIRST_COUNT + GCM_LONG_STEADY * VBLOCKS
+ * is GROUP. */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
 /* The shortest call, in blocks, that is faster with gcm_long(), and the shortest that is faster
  * with the table of states. */
@@ -83,21 +84,21 @@ struct gcm_long {
     struct product product;
     V y; /* one hash for each lane; after the last group, their XOR is the hash */
     V delta[GCM_LONG_STEADY];
-    /* The XOR of a state of the current period and its table entry. The last vectors of a period
-     * need another value (from_table()). */
+    /* The XOR of a state of the current period and its table entry: one value for all vectors but
+     * the last ones of a period (from_table()). */
     V period;
 };
 
 /* Returns in each lane: the low halves of two blocks (`low`), their high halves (`high`), and
- * the XOR of both (`sum`). */
+ * `low` XOR `high` (`sum`). */
 TR_INLINE TR_TARGET struct factors pair(V a, V b)
 {
     V low = v_unpack_low(a, b), high = v_unpack_high(a, b);
     return (struct factors){low, high, v_xor(low, high)};
 }
 
-/* Loads the powers of H for a group. If `last`, loads the powers for the last group, which combine
- * the hashes of the lanes. */
+/* Loads the powers of H for a group, each into all lanes. If `last`, loads the powers for the last
+ * group, a different one into each lane. */
 TR_INLINE TR_TARGET void prepare_powers(struct gcm_long *g, int last)
 {
     for (unsigned j = 0; j < GCM_PAIRS; j++) {
@@ -284,7 +285,8 @@ TR_INLINE TR_TARGET int takes_long_path(uint64_t count, size_t blocks)
 /*
  * AES-128 groups from the table, with staggered vectors: the eight vectors are one round apart. A
  * state from the table still needs seven middle rounds and the last round. Each step ends one
- * vector, begins another and does a hash step. The mix of operations is therefore always the same.
+ * vector and begins a vector of the next group. It also does a round of the other seven vectors,
+ * and a hash step. The mix of operations is therefore always the same.
  */
 #        define STAGGERED_ROUNDS 10u
 

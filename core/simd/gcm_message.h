@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One-shot GCM messages with a 96-bit IV. Short messages hash AAD, data and lengths with a single
- * reduction. The tag's mask is encrypted in parallel with the data. Whole blocks never pass through
- * a buffer on the stack. A partial block does so only on output, for vector types without masks.
+ * One-shot GCM messages with a 96-bit IV. In a short message, the code hashes AAD, data and lengths
+ * with a single reduction. The tag's mask is encrypted in parallel with the data. Whole blocks
+ * never pass through a buffer on the stack. A partial block does so only on output, for vector
+ * types without masks.
  *
  * On Zen 4, the bound of a short message is the latency of the AES rounds, one multiplication and
  * the reduction: 115 cycles for AES-128. Successive calls overlap within the reorder window of 320
@@ -12,11 +13,11 @@
  *
  * This code avoids three hidden costs:
  *
- * - store-forwarding stalls: a wide load of bytes that narrower stores have just written waits
- *   until these stores retire
+ * - store-forwarding stalls: after narrow stores, a wide load of the same bytes waits until these
+ *   stores retire
  * - structures passed by value, which cause the same stalls
- * - operations that wait for AES results, placed before independent operations: they fill the
- *   schedulers (128 entries) and keep the others out
+ * - operations that wait for AES results, placed before independent operations: the waiting ones
+ *   fill the schedulers (128 entries) and keep the independent ones out
  */
 #ifndef TR_SIMD_GCM_MESSAGE_H
 #define TR_SIMD_GCM_MESSAGE_H

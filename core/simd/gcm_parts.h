@@ -25,8 +25,8 @@ TR_INLINE TR_TARGET void gcm_reduce(struct gcm *g)
     g->product = no_product();
 }
 
-/* Half a group, in vectors and in bytes. The code processes the tail after full groups in two
- * halves. */
+/* Half a group, in vectors and in bytes. After the full groups, the code processes the remaining
+ * bytes in up to two parts of at most this size. */
 #define HALF_GROUP (IN_FLIGHT / 2u)
 #define HALF_BYTES ((size_t)HALF_GROUP * VBYTES)
 _Static_assert(2 * HALF_BYTES == (size_t)GROUP * TR_BLOCK,

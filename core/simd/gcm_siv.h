@@ -2,8 +2,8 @@
 /*
  * GCM-SIV (RFC 8452) for one vector type: POLYVAL and counter mode. POLYVAL is computed as GHASH
  * without byte swaps. The counter needs no byte swap either: it is the first 32 bits of the block,
- * little-endian. A message takes one pass of POLYVAL, then one pass of counter mode. The first
- * counter block comes from the tag.
+ * little-endian. A message takes one pass of POLYVAL and one pass of counter mode. The first
+ * counter block comes from the tag, so sealing hashes first.
  *
  * The bound is the time of the two passes together. POLYVAL needs three carry-less multiplications
  * for each vector and two for each reduction. Counter mode needs the AES rounds. Messages of 16 KiB

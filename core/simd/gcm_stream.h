@@ -4,9 +4,9 @@
  * first IN_FLIGHT AES rounds over a group, the code hashes one vector. Decryption hashes the same
  * group. Encryption hashes the previous group, because this group's ciphertext does not exist yet.
  *
- * On Zen 4, one bound for AES-128 is 10 AES operations and 4 carry-less multiplications a vector,
- * which share two ports. From 1024 bytes on, another bound is mostly tighter: the number of all
- * vector operations, on four ports. For long messages, gcm_long.h needs fewer operations.
+ * There are two bounds on Zen 4. AES operations and carry-less multiplications share two ports: a
+ * vector needs 10 and 4 of them (AES-128). All vector operations share four ports. From 1024 bytes
+ * on, the second bound is mostly tighter. For long messages, gcm_long.h needs fewer operations.
  */
 #ifndef TR_SIMD_GCM_STREAM_H
 #define TR_SIMD_GCM_STREAM_H
@@ -16,10 +16,10 @@
 #include "simd/gcm_parts.h"
 
 /*
- * The number of vectors that steady_counters() prepares, if a group's first counter modulo GROUP is
- * at most 2 * VBLOCKS. Modulo GROUP, the last counter of these vectors is then at most
- * (2 + STEADY_VECTORS) * VBLOCKS - 1, which is less than GROUP. So the counters of these vectors
- * differ only in the bits that hold the counter modulo GROUP.
+ * The number of vectors that steady_counters() prepares. A group's first counter modulo GROUP must
+ * be at most 2 * VBLOCKS. Modulo GROUP, the last counter of these vectors is then at most
+ * 2 * VBLOCKS + STEADY_VECTORS * VBLOCKS - 1 = GROUP - 1. So their counters differ only in the bits
+ * that hold the counter modulo GROUP.
  */
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 
@@ -30,7 +30,7 @@
  * If adding j * VBLOCKS changes only the bits that hold the counter modulo GROUP, the counters of
  * vector j differ from those of vector 0 by the same bits in every group. One XOR with delta[j]
  * then replaces an addition, a byte swap and an XOR. A message with a 96-bit IV starts with counter
- * 2, so this holds for all vectors but the last two.
+ * 2, so this is true of the first STEADY_VECTORS vectors.
  */
 TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
                                         V delta[STEADY_VECTORS])
@@ -44,14 +44,14 @@ TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
 }
 
 /*
- * XORs the products of vector j of a full group into g->product.
+ * Multiplies vector j of a full group by its powers of H. XORs the products into g->product.
  *
  * If V_EQUAL_HALVES, an instruction multiplies two low halves or two high halves. In x, the halves
  * of each data block are exchanged. The two products of x and the power are therefore low times
- * high and high times low. For low times low, the code loads the power from 8 bytes earlier, so
- * that its low half becomes the high half. For high times high, it loads the power from 8 bytes
- * later. So only the first and the last vector need an instruction that exchanges halves
- * (docs/tuning/arm.md).
+ * high and high times low. For low times low, the code loads from 8 bytes before the power. The
+ * power's low half is then in the high half of the register. For high times high, the code loads
+ * from 8 bytes after the power's start. So only the first and the last vector need an instruction
+ * that exchanges halves (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
 {
@@ -235,8 +235,8 @@ static NOT_INLINE TR_TARGET B decrypt_groups(GROUPS_PARAMETERS)
 
 /*
  * Processes len bytes, with counters from (high, low) on. Returns the hash. Except at the end of a
- * message, len is a multiple of 16. The compile-time constant `is_short` may be 1 if len <=
- * HALF_BYTES.
+ * message, len is a multiple of 16. The compile-time constant `is_short` may be 1 only if
+ * len <= HALF_BYTES.
  */
 TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t len, const struct tr_ghash_key *ghash, uint64_t low,
@@ -248,10 +248,8 @@ TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, cons
         end.begun = 0;
     }
     if (!is_short && len > 2 * HALF_BYTES) {
-        /*
-         * Leaves at least one block for the tail. At the end of a message, the length block
-         * suffices.
-         */
+        /* Leaves at least one block for gcm_last_vectors(). At the end of a message, the length
+         * block suffices. */
         size_t front = (end.whole ? len : len - 1) / (GROUP * TR_BLOCK) * (GROUP * TR_BLOCK);
 #if GCM_LONG
         /* Called here and not from encrypt_groups(), whose frame would be on the stack meanwhile. */

@@ -5,7 +5,7 @@
  * The bit order of GHASH is reversed: the most significant bit of the first byte is the coefficient
  * of x^0. With the bytes of a block reversed, bit 127 - i of a register is the coefficient of x^i.
  * The carry-less product of two such registers has the coefficient of x^k in bit 254 - k. In a
- * 256-bit register it belongs in bit 255 - k, so the product is one bit too low. To correct this,
+ * 256-bit register, bit 255 - k stands for x^k, so the product is one bit too low. To correct this,
  * the code stores the hash subkey as H x^-1 (h_times_x_inverse()).
  *
  * The reduction works as follows. The low half of a 256-bit product holds the high powers, x^128
@@ -18,9 +18,9 @@
  * Hashing n blocks X1 to Xn after the hash Y gives (Y + X1) H^n + X2 H^(n-1) + .. + Xn H, where +
  * is XOR. The unreduced products are XORed, and the result is reduced once.
  *
- * In GCM, the bound is four carry-less multiplications a vector, in addition to 10 to 14 AES
- * rounds. On Intel processors, the multiplications have a separate port. On Zen 4, each
- * multiplication takes an AES issue slot. GCM can therefore reach 71 % (10/14) of the AES rate with
+ * In GCM, a vector needs four carry-less multiplications and 10 to 14 AES rounds (in gcm_long.h,
+ * fewer of both). On Intel processors, the multiplications have a separate port. On Zen 4, each
+ * multiplication takes an AES issue slot. The bound there is 71 % (10/14) of the AES rate with
  * AES-128, and 78 % (14/18) with AES-256.
  */
 #ifndef TR_SIMD_GHASH_H
@@ -119,8 +119,8 @@ TR_INLINE int have_powers(const struct tr_ghash_key *k, size_t n)
 
 /*
  * Stores H^(ready + 1) to H^wanted in `power`; `ready` and `wanted` are multiples of 4. The
- * products of H^ready and H^1 to H^ready are the next `ready` powers. The first powers are read
- * from `first`, because a load of the copy in `power` could cause a store-forwarding stall.
+ * products of H^ready and H^1 to H^ready are the next `ready` powers. Reads H^1 to H^4 from
+ * `first`, because a load of their copy in `power` could cause a store-forwarding stall.
  */
 static NOT_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK],
                                              const uint8_t (*first)[TR_BLOCK], unsigned ready,
@@ -203,8 +203,8 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
 
 /* Computes the first powers in registers and stores them in the key. These are four powers, or
  * eight if a vector holds four blocks and the key is for one message of GCM-SIV (`unshared`). Such
- * a message nearly always needs more than four. With a new GCM key and a message of 16 bytes, eight
- * would take 14 % longer (Zen 4). */
+ * a message nearly always needs more than four. With eight powers, a new GCM key and a message of
+ * 16 bytes would take 14 % longer (Zen 4). */
 TR_INLINE TR_TARGET void first_powers(struct tr_ghash_key *k, B h)
 {
     uint8_t *end = (uint8_t *)(k->power + TR_GHASH_POWERS);
@@ -258,7 +258,7 @@ TR_INLINE TR_TARGET V xor_of_halves(V x)
 
 /*
  * As multiply_add(), with three multiplications (Karatsuba), where `sum` is xor_of_halves(power).
- * The caller must XOR the low and high products out of p->middle.
+ * In the end, the caller must XOR p->low and p->high into p->middle.
  */
 TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
 {

@@ -14,7 +14,7 @@
  *   idle      a lane without a job; it repeats the job of another lane
  *   width     the number of vectors of a step, stored as an index of MB_WIDTHS
  *
- * A batch, with lanes 0 to 7 in two vectors of four; a3 is block 3 of job a in this batch:
+ * A batch, with lanes 0 to 7 in two vectors of four lanes; a3 is block 3 of job a in this batch:
  *
  *      memory                 buffers          registers
  *                                              vector 0     vector 1
@@ -192,8 +192,7 @@ static TR_TARGET void mb_fill(struct multibuffer *m, size_t count)
     m->first_end = first_end;
 }
 
-/* Switches to a narrower width. Moves the jobs of the lanes that this width lacks to idle lanes of
- * this width. */
+/* Switches to a narrower width. Moves jobs from the lanes that disappear to idle lanes. */
 static TR_TARGET void mb_narrow(struct multibuffer *m, unsigned width)
 {
     const unsigned lanes = mb_lanes(width);
@@ -217,9 +216,10 @@ static TR_TARGET void mb_narrow(struct multibuffer *m, unsigned width)
 }
 
 /*
- * Prepares the last batch before `end`. A segment accesses whole batches, and the last batch of a
- * job can be shorter. Such a job therefore reads a copy of its last blocks, in m->tail, and stores
- * to m->nowhere. After the segment, mb_end() stores the job's last blocks.
+ * Prepares batch end - 1, the last of a segment. A segment accesses whole batches, but the last
+ * batch of a job can be partial. For a partial batch, the lane reads a copy of the job's last
+ * blocks, in m->tail, and stores to m->nowhere. After the segment, mb_end() stores the blocks to
+ * the job's output.
  */
 static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
 {
@@ -242,8 +242,8 @@ static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
     }
 }
 
-/* Lets idle lanes repeat the job of lane m->first. Both lanes compute the same blocks at the same
- * time, so they may also store them to the same place. */
+/* Lets idle lanes repeat the job of lane m->first. All these lanes compute the same blocks at the
+ * same time, so they may store them to the same place. */
 static TR_TARGET void mb_occupy(struct multibuffer *m)
 {
     const unsigned first = m->first;
@@ -283,12 +283,11 @@ static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
  *   vectors.
  * - The number of steps is estimated as the largest of three lower bounds. The first is the number
  *   of blocks of the longest job. The second is the number of all blocks, divided by the number of
- *   lanes. The third is k + 1 times the number of blocks of job k * lanes, for each k >= 1 for
- *   which this job exists. Jobs 0 to k * lanes number k * lanes + 1, so some lane runs at least
- *   k + 1 of them. Each of these jobs is about as long as job k * lanes, or longer: jobs are sorted
- *   longest first, except within a length class (modes/multibuffer.c).
- * - The estimate counts one segment, 150 cycles, for each group of `lanes` jobs. The last group may
- *   be smaller.
+ *   lanes. The third is k + 1 times the number of blocks of job k * lanes, for each k >= 1 with
+ *   such a job. Up to this job there are k * lanes + 1 jobs, so some lane runs at least k + 1 of
+ *   them. Each of these is about as long as job k * lanes, or longer: jobs are sorted longest
+ *   first, except within a length class (modes/multibuffer.c).
+ * - For every `lanes` jobs (rounded up), the estimate adds 150 cycles for a segment.
  *
  * Returns the width as an index of MB_WIDTHS.
  */
@@ -296,8 +295,8 @@ TR_INLINE unsigned mb_width(const struct tr_jobs *jobs)
 {
     const size_t blocks = jobs->blocks, longest = jobs->longest;
 #    if VBLOCKS == 4
-    /* Returns 1 for the narrow width, 0 for the wide one or for the only one. Different keys always
-     * take the narrow width. Otherwise the quotient blocks / longest decides. Up to
+    /* Returns 0 for the only width; else 1 for the narrow width, 0 for the wide width. Different
+     * keys always take the narrow width. Otherwise the quotient blocks / longest decides. Up to
      * MB_LANES_NARROW, the longest job is the bound even with the narrow width. Above MB_LANES,
      * even the wide width needs refills. The wide width pays only between these limits. */
     return MB_LANES > MB_LANES_NARROW &&

@@ -13,11 +13,11 @@
  *
  * The bound is AES throughput. In addition to its rounds, each vector of a step needs a load, two
  * shuffles and a store in each direction, three XORs, and one more load and store. Ports without
- * AES can execute these operations. However, Zen 4 assigns an operation to a port when it enters
- * the schedulers. The operation can therefore take an AES issue slot and delay a round. Sixteen
- * chains (4 vectors) fill the AES issue slots exactly, so a delayed round is never made up. A test
- * loop with single operations between rounds reaches 91 % of the AES rate. With pairs of
- * operations, it reaches 100 %. The code therefore issues moves and XORs in pairs
+ * AES can execute these operations. However, Zen 4 assigns ports when operations enter the
+ * schedulers. An operation can therefore take an AES issue slot and delay a round. Sixteen chains
+ * (4 vectors) fill the AES issue slots exactly, so a delayed round is never made up. A test loop
+ * with single operations between rounds reaches 91 % of the AES rate. With pairs of operations, the
+ * loop reaches 100 %. The code therefore issues moves and XORs in pairs
  * (docs/tuning/multibuffer.md).
  *
  * As in serial.h, no XOR lies on the chain. The code XORs two values into the last round's key: the
@@ -240,7 +240,7 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
         mb_move_all(mb_move_out(m, 0, batches - 1, batches), vectors * VBLOCKS);
 }
 
-/* Copies the 1 to 3 blocks of a tail. */
+/* Copies the 1 to 3 blocks of a partial last batch. */
 TR_INLINE TR_TARGET void mb_pad(uint8_t *to, const uint8_t *from, unsigned tail)
 {
     for (unsigned i = 0; i < tail; i++)
@@ -266,8 +266,8 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
     }
 }
 /*
- * Cleanses input, keys, and buffered output that no job receives. MAC jobs receive no output. A
- * partial last batch of CFB leaves keystream in the buffers.
+ * Cleanses input, keys, and secret output that no job receives. MAC jobs receive no output. In CFB,
+ * the output beyond a job's end is keystream XORed with old data.
  */
 static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
 {

@@ -6,8 +6,7 @@
  * The layout avoids 4K aliasing: Zen 4 delays a load whose address equals an earlier store's
  * address modulo 4096. A step stores its output only after its rounds. During these rounds, the
  * processor already executes later loads. A load that aliases the step's output would wait for the
- * store. The comments on the two layouts, below and in multibuffer_rows.h, say how far they avoid
- * this.
+ * store. The comments on the two layouts, below and in multibuffer_rows.h, name the exceptions.
  */
 #ifndef TR_SIMD_MULTIBUFFER_STATE_H
 #define TR_SIMD_MULTIBUFFER_STATE_H
@@ -37,7 +36,7 @@
  *   MB_KEYS_HELD        round keys in registers if all jobs share a key
  *   MB_OWN_KEYS_HELD    round keys in registers for each vector if jobs' keys differ
  *                       (multibuffer_lines.h)
- *   MB_VECTOR_CYCLES    cycles a vector adds to a throughput-bound step; `own`: jobs' keys differ
+ *   MB_VECTOR_CYCLES    cycles for each vector of a throughput-bound step; `own`: jobs' keys differ
  */
 #    if VBLOCKS == 4 && V_REGISTERS == 32
 #        define MB_VECTORS_NARROW     4
@@ -94,10 +93,9 @@ struct multibuffer {
     /*
      * The layout of multibuffer_lines.h: the input of a batch aliases only the output of the
      * previous batch, which is already stored. In 64-bit code, the other data that the rounds load
-     * lies at addresses (modulo 4096) that out_batch does not use. Some data is an exception: round
-     * keys 11 to 14 of own_keys, and `tail`. At the largest width, cut_in, cut_out and the pointers
-     * after them are exceptions, too. Round keys 0 to 4 of own_keys are not loaded, because they
-     * stay in registers.
+     * lies at addresses (modulo 4096) that out_batch does not use. The exceptions are round keys 11
+     * to 14 of own_keys, and `tail`; at the largest width also cut_in, cut_out and the pointers
+     * after them. Round keys 0 to 4 of own_keys stay in registers, so no step loads them.
      */
     union {
         struct {
@@ -129,11 +127,11 @@ struct multibuffer {
 #    endif
     uint8_t tail[MB_LANES][MB_BATCH_BYTES]; /* copies of partial last batches: see mb_cut() */
     uint8_t nowhere[MB_BATCH_BYTES];        /* takes output that no job receives */
-    /* The bases for the last batch of a segment, if a job ends within that batch: see mb_cut(). */
+    /* The bases for the last batch of a segment, if it is partial for some job: see mb_cut(). */
     mb_base cut_in[MB_LANES], cut_out[MB_LANES];
     /* The bases to use for the last batch: cut_in and cut_out, or `in` and `out`. */
     const mb_base *last_in, *last_out;
-    /* The batch at which each lane's job ends, or SIZE_MAX if the lane is idle. */
+    /* For each lane, the first batch after its job, or SIZE_MAX if the lane is idle. */
     size_t end[MB_LANES];
     const struct tr_job *job[MB_LANES];
     const struct tr_aes_key *key;

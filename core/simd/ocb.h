@@ -7,8 +7,9 @@
  * number of trailing zero bits of i. Block numbers start at 1. The number of a group's last block
  * is a multiple of GROUP. Each offset in a group is the last offset before the group, XORed with a
  * combination of L_0, L_1 and so on. The combinations L_0, L_0 ^ L_1, L_1, .. form a Gray code.
- * They are the same for every group, except that the last block's L differs (o->own). So each call
- * computes the combinations once, without that L (o->sums).
+ * Only the last block's combination depends on the group, because it contains the L of that block.
+ * So each call computes the combinations once, without that L (o->sums). Each group XORs in its
+ * own L (o->own).
  *
  * The bound is AES throughput, together with four or five XORs for each vector. Messages of 16 KiB
  * with AES-128 reach 88 % of the AES rate on ZMM (Zen 4; docs/tuning/ocb.md). The last offset stays

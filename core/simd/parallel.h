@@ -32,8 +32,8 @@
 #    define LONG_GROUP IN_FLIGHT
 #endif
 /*
- * The shortest call, in blocks, with groups of LONG_GROUP vectors. In shorter calls, the tail costs
- * more than these groups gain.
+ * The shortest call, in blocks, with groups of LONG_GROUP vectors. In shorter calls, the blocks
+ * after the last such group cost more than these groups gain.
  */
 #define LONG_GROUP_FROM (VBLOCKS == 4 ? LONG_GROUP * VBLOCKS : 256 / VBLOCKS)
 /*
@@ -51,15 +51,17 @@ struct group {
     unsigned part;    /* blocks of the last vector if it is partial, else 0 */
     /* In CTR, 1 if the first counter is a multiple of the group's size in blocks. */
     int aligned;
-    /* In CTR, 1 if bulk.chain is big-endian. Additions then change only its last byte. */
+    /* In CTR, 1 if bulk.chain is big-endian and no counter's last byte wraps. Additions then
+     * change only that byte. */
     int bytes;
 };
 
 /*
- * Returns vector j's state after the XOR of the first round key, k. For vector 0, `first` is the
- * input shifted by one block (CFB) or the state itself (CTR). In an aligned group of CTR, adding
- * j * VBLOCKS to the counters only sets bits that were 0. Vector j's state is therefore `first`
- * with j * VBLOCKS XORed into byte 15. This replaces an addition, a byte swap and an XOR.
+ * Returns vector j's state after the XOR of the first round key, k. The parameter `first` belongs
+ * to vector 0: in CFB its input, shifted by one block, and in CTR its state. In an aligned group of
+ * CTR, adding j * VBLOCKS to the counters only sets bits that were 0. Vector j's state is therefore
+ * `first` with j * VBLOCKS XORed into byte 15 of each block. This replaces an addition, a byte swap
+ * and an XOR.
  */
 TR_INLINE TR_TARGET V first_state(struct group g, const struct bulk *b, unsigned j, V k, V first,
                                   V counters)
@@ -175,8 +177,8 @@ TR_INLINE TR_TARGET void do_group(struct group g, struct bulk *b)
     UNROLL
     for (unsigned j = 0; j < u; j++)
         store_vector(b->out + (size_t)j * VBYTES, x[j], part_of(j, u, g.part));
-    /* Advances past a partial vector by its blocks only. In CTR, a group stops where the
-     * counter becomes aligned or wraps. More groups can follow, even after a partial vector. */
+    /* Advances past a partial vector by its blocks only. A call of CTR is split where the counter
+     * becomes aligned or wraps, so more groups can follow a partial vector. */
     bulk_advance(b, (size_t)u * VBYTES - (g.part ? VBYTES - g.part * TR_BLOCK : 0));
 }
 
@@ -229,7 +231,7 @@ TR_INLINE TR_TARGET void any_number(struct tr_shape shape, const struct tr_aes_k
  * V_NAME(mode) is the function in the backend's table, struct tr_backend. It recognizes a short
  * call before it saves any register, and jumps to V_SHORT_NAME(mode). In ZMM and YMM backends, the
  * function for short calls uses narrower registers. For a short call, narrower registers are as
- * fast. The processor can also forward their stores to the next call's loads. For few blocks, the
+ * fast. Narrow stores also avoid a store-forwarding stall in the next call. For few blocks, the
  * modes bypass V_NAME(mode) and call V_FEW_NAME(mode).
  */
 #define BULK_ARGUMENTS                                                                             \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Selects a backend for the provider and the engine. Applies masks, runs the known-answer tests,
- * describes the choice in words, and counts if TENROUNDS_COUNTERS is set. */
+ * describes the choice in words, and counts calls if TENROUNDS_COUNTERS is set. */
 #ifndef TENROUNDS_SELECTION_H
 #define TENROUNDS_SELECTION_H
 

@@ -313,7 +313,7 @@ static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
  * The chaining value after that block is the result. The function hashes the blocks before the
  * earliest possible end without masks. In each later block, up to the last possible end, masks cut
  * the data at `total` and add padding and length. Another mask keeps the chaining value after the
- * block in which the message ends.
+ * block (total + 8) / 64.
  */
 void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl_sha *sha,
                                const uint8_t *data, size_t len, size_t least, size_t most,
@@ -324,7 +324,7 @@ void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl
     const uint64_t bits = 8 * (sha->len + len);
     const size_t used = sha->len % TROSSL_SHA_BLOCK;
 
-    /* Hashes the blocks that contain only data, whichever of the lengths the message has. */
+    /* Hashes the blocks that contain only data at every possible length. */
     const size_t certain = (used + least) / TROSSL_SHA_BLOCK * TROSSL_SHA_BLOCK;
     if (certain > used) {
         trossl_sha_update(code, sha, data, certain - used);

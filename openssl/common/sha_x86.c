@@ -32,7 +32,8 @@ INLINE TARGET void store(void *p, __m128i x)
 /* ---- SHA-1: the first word is in the highest element ----------------------------------------- */
 
 struct sha1 {
-    /* After four rounds, `e` holds the previous abcd. SHA1NEXTE computes the next e from it. */
+    /* After a group of four rounds, `e` holds the abcd from before the group. SHA1NEXTE computes
+     * the next e from that abcd. */
     __m128i abcd, e;
     __m128i abcd_0, e_0; /* the values at the start of the block */
     __m128i w[4];
@@ -154,8 +155,9 @@ INLINE TARGET void sha256_finish(struct sha256 *s)
 
 /* ---- Both hashes, alone and interleaved with CBC --------------------------------------------- */
 
-/* AES-CBC encryption. The key of a block's last round includes F = k0 XOR the next plaintext, so
- * that the result `s` is already the state of the next block (core/simd/serial.h). */
+/* AES-CBC encryption. The key of a block's last round includes F = k0 XOR the next plaintext. The
+ * result `s` is then ciphertext XOR F, with which the next block's round 1 begins
+ * (core/simd/serial.h). */
 struct cbc {
     const uint8_t (*keys)[16];
     __m128i k0, kn, s; /* the first and the last round key, the state */

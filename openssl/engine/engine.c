@@ -110,8 +110,8 @@ static int begin(const void *libcrypto)
     return 1;
 }
 
-/* Adds an engine. Returns 0 for a second libcrypto, because only the first libcrypto of a process
- * gets the engine. */
+/* Adds an engine. Returns 0 for a second libcrypto of the process, because tre_evp points to the
+ * functions of the first. */
 static int join(const void *libcrypto)
 {
     pthread_mutex_lock(&shared.lock);

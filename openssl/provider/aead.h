@@ -69,7 +69,7 @@ struct trp_aead_mode {
 };
 
 void *trp_aead_new(void *provctx, const struct trp_kind *kind);
-/* Initializes a new context, which must be zeroed. */
+/* Initializes a new context, whose bytes the caller has zeroed. */
 void trp_aead_begin(struct trp_aead *a, const struct trp_provider *provider,
                     const struct trp_kind *kind);
 OSSL_FUNC_cipher_freectx_fn trp_aead_free;
@@ -80,8 +80,8 @@ OSSL_FUNC_cipher_get_ctx_params_fn trp_aead_get_ctx_params;
 OSSL_FUNC_cipher_set_ctx_params_fn trp_aead_set_ctx_params;
 
 /* Call the function of each parameter, up to the first that fails or returns TRP_IGNORE_REST.
- * trp_aead_act() follows the order of `table`. trp_aead_act_as_called() follows that of `params`,
- * like the default provider of OpenSSL 3.2 to 3.5 for GCM. */
+ * trp_aead_act() follows the order of `table`. trp_aead_act_as_called() follows the order of
+ * `params`, like the default provider of OpenSSL 3.2 to 3.5 for GCM. */
 int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[]);
 int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table,
                            const OSSL_PARAM params[]);

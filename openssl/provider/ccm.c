@@ -19,8 +19,8 @@ static struct trossl_ccm_settings settings(const struct trp_ccm *c)
 }
 
 /* Processes AAD, data, or a TLS record. An IV is valid for one message. When encrypting, get_tag()
- * invalidates the IV. When decrypting, a successful data update invalidates the IV. Without
- * data, ccm_final() invalidates the IV. */
+ * invalidates the IV. When decrypting, a successful data update invalidates the IV, or ccm_final()
+ * if there was no data. */
 static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
 {
     const struct trossl_ccm_settings now = settings(c);

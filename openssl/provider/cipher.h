@@ -21,7 +21,7 @@ struct trp_kind {
     uint8_t tls1_multiblock;
     uint8_t mac_len; /* bytes of the HMAC in AES-CBC-HMAC */
     uint8_t inverse; /* key wrap with the inverse cipher */
-    /* The IV length of a new context. The value 0 stands for iv_len. */
+    /* The IV length of a new context; 0 means iv_len. For CCM, iv_len is 12, but this is 7. */
     uint8_t default_iv_len;
     const struct trp_aead_mode *aead_mode;
 };
@@ -52,7 +52,7 @@ struct trp_keyed {
     struct tr_aes_key key;
 };
 
-/* Initializes a new context, which must be zeroed. */
+/* Initializes a new context, whose bytes the caller has zeroed. */
 void trp_begin(struct trp_keyed *ctx, const struct trp_provider *provider,
                const struct trp_kind *kind);
 /* Makes the pointers of a copied context point into the copy. */

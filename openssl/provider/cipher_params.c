@@ -117,7 +117,8 @@ int trp_get_ctx_params(void *ctx, OSSL_PARAM params[])
 }
 
 /* Sets the position in a block, 0 to 15. The default provider of OpenSSL 3.0.8 accepts any number
- * and then reads beyond the block. In OpenSSL 3.0.22, it accepts only 0 for CFB, OFB and CTR. */
+ * and then reads beyond the block. In OpenSSL 3.0.22, the default provider accepts only 0 for CFB,
+ * OFB and CTR. */
 static int set_num(struct trp_cipher *cipher, const OSSL_PARAM *p)
 {
     uint64_t num;

@@ -5,8 +5,8 @@
  * libcrypto.
  *
  * The functions that read or write return 1 on success. They return 0 if the value does not fit or
- * the parameter has another type. If the data pointer is NULL, a write stores only return_size,
- * which is `size` for a number.
+ * the parameter has another type. If the data pointer is NULL, a write stores only return_size.
+ * trp_param_set_number() then stores its argument `size` as return_size.
  */
 #ifndef TENROUNDS_PARAM_H
 #define TENROUNDS_PARAM_H

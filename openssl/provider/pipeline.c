@@ -118,7 +118,7 @@ static int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_le
 /*
  * Whether pipes a and b conflict and must run one after the other. Two pipes conflict if one pipe
  * writes memory that the other reads or writes. Returns 0 if neither pipe would join the
- * multi-buffer call (done[] is 0 for both), or if one of them has no input.
+ * multi-buffer call (done[] is 0 for both), or if either has no input.
  */
 static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, const size_t *done,
                    size_t a, size_t b)

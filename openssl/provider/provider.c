@@ -36,8 +36,8 @@ void *trp_context(const struct trp_provider *provider, size_t size)
     return p == NULL ? NULL : memset(p, 0, size);
 }
 
-/* This function is not inline, because the compiler would replace a memcpy() of constant size by
- * code with narrower registers. */
+/* Not inline: with a constant size, the compiler would replace memcpy() by code that uses narrower
+ * registers than the library's memcpy(). */
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size)
 {
     return trp_context_with_room(provider, from, size, 0);

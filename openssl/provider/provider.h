@@ -72,10 +72,10 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
 #define TRP_RAISE(provider, lib, reason)                                                           \
     trp_raise(provider, __FILE__, __LINE__, __func__, lib, reason, NULL)
 
-/* The properties of all algorithms (property(7)). A configuration prefers this provider by the
- * second property. A preference by the first property, "provider", would have no effect in many
- * programs: they query "provider!=fips", and a query cancels a preference for the same property.
- * The names of our own properties must contain a period. No algorithm has the property "fips". */
+/* The properties of all algorithms (property(7)). A configuration prefers this provider by
+ * "tenrounds.aes". A preference by "provider" would have no effect in many programs: they query
+ * "provider!=fips", and a query cancels a preference for the same property. The names of our own
+ * properties must contain a period. No algorithm has the property "fips". */
 #define TRP_PROPERTIES "provider=tenrounds,tenrounds.aes=yes"
 
 /*
@@ -86,9 +86,9 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
 #define TRP_SHA_CIPHERS 4
 extern const OSSL_ALGORITHM trp_ciphers[];
 
-/* The MACs, for OSSL_OP_MAC. A MAC such as CMAC takes any cipher. For ciphers other than AES, the
- * provider needs the functions that trp_evp_find() finds, so it offers the MACs only if that call
- * succeeded. */
+/* The MACs, for OSSL_OP_MAC. A program can combine a MAC such as CMAC with any cipher. For ciphers
+ * other than AES, the provider calls functions of libcrypto (evp.h). The provider therefore offers
+ * MACs only if trp_evp_find() found these functions. */
 extern const OSSL_ALGORITHM trp_macs[];
 
 /* The key managers, for OSSL_OP_SKEYMGMT of OpenSSL 3.5. */

@@ -349,7 +349,7 @@ static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_
     if (!trp_init(&c->base, key, key_len, iv, iv_len, NULL, !encrypt))
         return 0;
     if (key != NULL) {
-        /* Without a MAC key, the hashes begin in their initial state. */
+        /* Until a MAC key is set, `head` and `tail` are the initial hash state. */
         trossl_sha_begin(c->sha, &c->head);
         c->tail = c->head;
         c->payload_len = TRP_NO_PAYLOAD;

@@ -45,14 +45,16 @@ struct trp_stitched_cut {
 struct trp_stitched_cut trp_stitched_cut(const struct trp_stitched *c, size_t len, size_t records);
 
 /* Seals len bytes as 4 or 8 records, each with its header and explicit IV. c->aad has the sequence
- * number of the first record. Returns the bytes written, or 0 if the random generator fails. */
+ * number of the first record. Returns the bytes written, or 0 if the random generator or the
+ * encryption fails. */
 size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len,
                               size_t records);
 
 /*
- * Checks padding and MAC of a decrypted record without its explicit IV. The record must be longer
- * than the MAC. Returns 0 if padding and MAC are right, else another value. Constant time: the time
- * does not depend on the payload length, or on whether padding and MAC are right.
+ * Checks padding and MAC of a decrypted record. `record` points after any explicit IV, and len must
+ * be greater than the MAC length. Returns 0 if padding and MAC are right, else another value.
+ * Constant time: the time does not depend on the payload length, or on whether padding and MAC are
+ * right.
  */
 size_t trp_stitched_verify(struct trp_stitched *c, const uint8_t *record, size_t len);
 

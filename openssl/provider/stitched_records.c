@@ -48,11 +48,12 @@ void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len
 
 /*
  * A record that is being sealed. The buffer `out` holds the ciphertext of the first `done` bytes of
- * `in`. The pointer `hashed` points to the next bytes to hash, and `left` is their number.
+ * `in`. The `left` bytes from `hashed` on are still to be hashed.
  *
- * Hashing is at least 51 bytes ahead of encryption, because the first hash block has 13 bytes of
- * AAD and 51 bytes of payload. Interleaved code loads each hash block before it stores ciphertext.
- * So in-place encryption overwrites only bytes that the hash has loaded.
+ * Hashing is at least 51 bytes ahead of encryption, because the first 64-byte hash block has 13
+ * bytes of AAD and 51 bytes of payload. In each step, interleaved code loads the next 64 bytes to
+ * hash, then stores 64 bytes of ciphertext. So in-place encryption overwrites only bytes that the
+ * hash has loaded.
  */
 struct sealing {
     struct trp_stitched *c;

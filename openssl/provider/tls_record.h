@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Padding and MAC of CBC records in SSL 3.0, TLS 1.0 to 1.2 and DTLS (RFC 5246 section 6.2.3.2).
- * libssl computes and compares the MAC. It leaves the padding, and the extraction of the MAC, to
- * the provider: with the parameter "tls-version" set, each update processes one record in place.
+ * libssl computes and compares the MAC. The provider adds or checks the padding and extracts the
+ * MAC: with the parameter "tls-version" set, each update processes one record in place.
  * The stitched ciphers use trp_tls_pad() and trp_tls_split(), and also compute and compare the MAC
  * (stitched_records.c).
  */
@@ -22,8 +22,8 @@ struct trp_tls_opened {
 };
 
 /*
- * Splits a decrypted record of len bytes, a multiple of 16. The explicit IV, the first block in TLS
- * 1.1 and later, stays in place and does not count in opened->len.
+ * Splits a decrypted record of len bytes, a multiple of 16. Except in SSL 3.0 and TLS 1.0, the
+ * first block is the explicit IV, which stays in place and does not count in opened->len.
  *
  * Copies the MAC, which has mac_size bytes (at most 64), to `mac`. If the padding is wrong, writes
  * random bytes to `mac`. The caller's comparison then fails, and takes as long as for a wrong MAC
@@ -35,9 +35,9 @@ int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *m
                  struct trp_tls_opened *opened);
 
 /*
- * Copies the MAC of a decrypted record and returns the secret payload length. The record must have
- * no explicit IV and be longer than mac_size. Stores a mask in *good: all ones if the padding is
- * right, else zero. Wrong padding counts as 0 bytes of padding.
+ * Copies the MAC of a decrypted record and returns the secret payload length. The caller skips any
+ * explicit IV; the rest, of len bytes, must be longer than mac_size. Stores a mask in *good: all
+ * ones if the padding is right, else zero. Wrong padding counts as 0 bytes of padding.
  */
 size_t trp_tls_split(unsigned version, const uint8_t *record, size_t len, uint8_t *mac,
                      size_t mac_size, size_t *good);

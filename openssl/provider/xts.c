@@ -31,8 +31,8 @@ static void *xts_new(void *provctx, const struct trp_kind *kind)
     return x;
 }
 
-/* Writes one parameter. XTS has no padding and no position in a block. The parameters "padding" and
- * "num" therefore have the values of a new context. */
+/* Writes one parameter. XTS has no padding and no position in a block, so "padding" always reads
+ * as 1 and "num" as 0, their defaults. */
 static int get_one(const struct trp_xts *x, OSSL_PARAM *p)
 {
     if (trp_param_is(p, OSSL_CIPHER_PARAM_IVLEN))

@@ -182,8 +182,8 @@ static size_t after(size_t len)
 }
 
 /* Tests GCM at each text length up to 800 bytes and some longer ones, with AAD lengths around the
- * block size. Short messages, messages in chunks, partial blocks and partial vectors have separate
- * code. */
+ * block size. Short messages, messages in chunks (simd/gcm_chunks.h), partial blocks and partial
+ * vectors have separate code. */
 static void gcm_ends(const struct tr_backend *b)
 {
     static struct message m;
@@ -443,7 +443,8 @@ static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decryp
                                                             LEN - piece_len) == TR_OK &&
                 tr_gcm_tag(&g, tag, 16) == TR_OK && tap_same(out, expected, LEN);
     good &= tr_gcm_start(&reference, &reference_key, iv, 12) == TR_OK;
-    /* Equal tags need the same J0, which the core derives from the first counter (minus 1). */
+    /* The tag mask is E(J0). The core computes J0 as the first counter minus 1, so both messages
+     * need the same first counter. */
     memcpy(reference.counter, from, 16);
     return good && tr_gcm_decrypt(&reference, out, decrypt ? in : expected, LEN) == TR_OK &&
            tr_gcm_tag(&reference, right, 16) == TR_OK && tap_same(tag, right, 16);

@@ -15,23 +15,23 @@
  * TR_TEST_PUBLIC (core/util.h), which marks the result of each tag check as public. Code may branch
  * on such a result.
  *
- * The test does not watch the removal of correct padding, because the caller learns its length. All
- * kinds of wrong padding must execute the same instructions.
+ * The test does not watch the removal of correct padding, because the caller learns the length of
+ * the padding. All kinds of wrong padding must execute the same instructions.
  */
 #include "aead.h"
 #include "secrets.h"
 
 #define LONGEST   16500
-/* GCM texts for core/simd/gcm_long.h. LONG_RUN is long enough for aesni's code for long messages.
- * TABLE_RUN is so long that every backend uses its table of AES states. */
+/* Lengths of GCM texts, in bytes, for core/simd/gcm_long.h. LONG_RUN is long enough for aesni's
+ * code for long messages. With TABLE_RUN, every backend uses its table of AES states. */
 #define LONG_RUN  1843
 #define TABLE_RUN 6211
-/* Long enough for core/simd/xts_long.h with vectors of 128 and 512 bits. watch_long_messages() has
- * longer data units. */
+/* Room for the data units of watch_xts(), in bytes. It suffices for core/simd/xts_long.h with
+ * vectors of 128 and 512 bits. For 256 bits, watch_long_messages() has longer data units. */
 #define LONG_UNIT 1600
 
-/* Whether to run all lengths up to 600 (--whole) instead of some below 400, and whether to run only
- * the calls that differ with TENROUNDS_TUNE (--tuned; dispatch/tuning.h). */
+/* The options. --whole: run all lengths up to 600 instead of some below 400. --tuned: run only the
+ * calls that differ with TENROUNDS_TUNE (dispatch/tuning.h). */
 static bool whole, tuned;
 
 static size_t longest(void)
@@ -59,7 +59,7 @@ static bool is_sparse(const struct tr_backend *b)
     return by_tracker() && !is_fast(b) && !whole;
 }
 
-/* Whether this backend has separate code for each number of blocks in a vector. */
+/* Whether this backend has 512-bit vectors, with separate code for each number of blocks in one. */
 static bool is_wide(const struct tr_backend *b)
 {
     return (tr_backend_features(b) & TR_FEATURE_AVX512) != 0;
@@ -135,9 +135,9 @@ static struct sealed sealed_of(size_t key_len, size_t iv_len, size_t len)
     return m;
 }
 
-/* Seals streaming and one-shot. In modes that stream, seals a text of at least 32 bytes in two
- * pieces. For these modes, also decrypts with streaming calls, and computes the tag without
- * checking it. */
+/* Seals with streaming calls, and one-shot. If the mode takes data in pieces, seals a text of at
+ * least 32 bytes in two pieces. For such a mode, also decrypts with streaming calls, and computes
+ * the tag without checking it. */
 static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sealed *m)
 {
     const size_t half = a->unit == 0 ? 0 : m->n.text / 32 * 16;
@@ -459,14 +459,15 @@ __attribute__((noinline)) static uint64_t unwrap(struct wrapping *w, const uint8
     return path;
 }
 
-/* The integrity check value of KW, or the one of KWP for a text of 20 bytes (SP 800-38F section
- * 6). The length is the last 4 bytes. */
+/* The integrity check values of KW, and of KWP for a text of 20 bytes (SP 800-38F section 6). In
+ * KWP, the last 4 bytes are the length of the text. */
 static const uint8_t kw_icv[8] = {0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6},
                      kwp_icv[8] = {0xa6, 0x59, 0x59, 0xa6, 0, 0, 0, 20};
 
-/* Whether unwrapping takes the same path for each wrong integrity check value: a wrong first or
- * last byte, and in KWP also a length that is too short or too long, or padding that is not zero.
- * tr_kw_wrap() makes the wrong input for KWP, too, because it takes any integrity check value. */
+/* Whether unwrapping takes the same path for each error: a wrong first or last byte of the constant
+ * in the integrity check value, and in KWP also a length that is too short or too long, or padding
+ * that is not zero. The input for KWP also comes from tr_kw_wrap(), which takes any integrity check
+ * value. */
 static bool same_path_for_wrong_wraps(struct wrapping *w)
 {
     uint64_t path[5];
@@ -590,7 +591,7 @@ static unsigned watch_cmac(const struct tr_backend *b, size_t key_len, bool *rig
 
 /* ---- Calls for many messages and data units ------------------------------------------------- */
 
-/* The number of messages in each multi-buffer call, more than aesni's 8 lanes. */
+/* A number of messages for multi-buffer calls. It exceeds aesni's 8 lanes. */
 #define MANY 20
 /* More messages than any backend has lanes. */
 #define MOST 40
@@ -612,11 +613,11 @@ __attribute__((noinline)) static bool many_without_secrets(const struct tr_backe
     return good;
 }
 
-/* The messages of a call: how many, and the blocks of message i. The calls differ in the width that
- * the backends choose, in refills of lanes, in tails of batches, and in how many messages are left
- * at the end (simd/multibuffer.h). */
+/* The number of messages of a call, and their lengths in blocks (blocks_of()). The calls differ in
+ * the width that the backends choose, in refills of lanes, in partial batches, and in how many
+ * messages are left at the end (simd/multibuffer.h). */
 static const struct group {
-    size_t messages, blocks[2]; /* the least, and the number of different lengths */
+    size_t messages, blocks[2]; /* the shortest length, and the number of different lengths */
 } groups[] = {{MANY, {0, 20}}, {24, {25, 1}}, {24, {16, 1}},
               {MOST, {3, 17}}, {5, {22, 3}},  {10, {8, 1}}};
 
@@ -625,7 +626,7 @@ static size_t blocks_of(const struct group *g, size_t i)
     return g->blocks[0] + 7 * i % g->blocks[1];
 }
 
-/* Makes multi-buffer calls with these keys, in turn. */
+/* Makes multi-buffer calls of three modes. Message i has key i % count. */
 static void call_many(const struct group *g, struct tr_aes_key *keys, struct tr_cmac_key *cmacs,
                       size_t count, bool *right)
 {
@@ -647,8 +648,8 @@ static void call_many(const struct group *g, struct tr_aes_key *keys, struct tr_
 }
 
 /* Returns the number of uses of secrets in multi-buffer calls. In some calls, the messages have one
- * key object. In the others, they have three key objects, two of which hold the same key, because
- * code may branch on whether keys are equal (tr_shared_key()). many.c checks the results. */
+ * key object. In the others, they have three, two of which hold the same key. Code may branch on
+ * the equality of keys, which is public (tr_shared_key()). many.c checks the results. */
 static unsigned watch_many(const struct tr_backend *b, size_t key_len, bool *right)
 {
     static struct tr_aes_key keys[3];
@@ -794,8 +795,8 @@ __attribute__((noinline)) static bool watch_unit(const struct tr_backend *b, siz
 
 /* Returns a copy of the backend without xts_unit, cts_decrypt and cfb_decrypt (dispatch/backend.h).
  * XTS, CTS and CFB then use bulk operations and the functions for few blocks. Hosts run that code,
- * too, because counting tables (dispatch/counting.c) lack the three functions, and because calls
- * for several data units do not use xts_unit. */
+ * too: counting tables (dispatch/counting.c) lack the three functions, and calls for several data
+ * units do not use xts_unit. */
 static struct tr_backend by_operations(const struct tr_backend *b)
 {
     struct tr_backend table = *b;
@@ -839,10 +840,10 @@ __attribute__((noinline)) static void watch_message(const struct tr_backend *b, 
     aside_end();
 }
 
-/* Watches messages long enough for every loop over groups of blocks. message() makes two calls, and
- * aesni's longest groups need 256 blocks in a call of ECB or CFB (LONG_GROUP_FROM). The longest
- * message is for core/simd/ctr_states.h. Only the tracker runs them, because valgrind would take
- * minutes. */
+/* Watches messages long enough for every loop over groups of blocks. In ECB and CFB, aesni's
+ * longest groups need calls of 256 blocks (LONG_GROUP_FROM). message() makes two calls, so these
+ * groups need the message of 8416 bytes. The longest message is for core/simd/ctr_states.h. Only
+ * the tracker runs this, because valgrind would take minutes. */
 static void watch_long_messages(const struct tr_backend *b, enum tr_mode mode, bool *right)
 {
     static const size_t lengths[] = {688, 1040, 2096, 4176, 8416, 16400};
@@ -857,8 +858,8 @@ static void watch_long_messages(const struct tr_backend *b, enum tr_mode mode, b
 }
 
 /* Watches calls of each number of blocks up to 40, with and without a tail, because wide vectors
- * have separate code for each number of blocks after the loops. message() makes two calls in most
- * modes. */
+ * have separate code for each number of blocks after the loops. In most modes, message() makes two
+ * calls, so a message has twice as many blocks. */
 static void watch_block_counts(const struct tr_backend *b, enum tr_mode mode, bool *right)
 {
     const size_t calls = mode_is_whole(mode) ? 1 : 2;
@@ -978,7 +979,7 @@ static unsigned watch_others(const struct tr_backend *b, bool *right)
     unsigned uses = 0;
     for (size_t k = 0; k < 3; k++) {
         const size_t key_len = key_lengths[k];
-        for (unsigned form = 0; form < 4; form++) /* half of the forms, where AES is slow */
+        for (unsigned form = 0; form < 4; form++) /* half of the forms if AES is slow */
             if (!is_sparse(b) || form == k || form == k + 1)
                 uses += watch_wrap(b, key_len, form & 1, form & 2, right);
         uses += watch_cmac(b, key_len, right) + watch_many(b, key_len, right);
@@ -1040,7 +1041,7 @@ static bool in_pieces(const struct aead *a, struct aead_state *s, size_t key_len
     return good;
 }
 
-/* Watches messages of up to `most` blocks, and some of up to `longest`. */
+/* Watches messages of each number of blocks up to `most`, and of some up to `longest`. */
 static void watch_every_aead(const struct tr_backend *b, const struct aead *a, size_t most,
                              size_t longest, bool *right)
 {
@@ -1080,7 +1081,8 @@ static unsigned watch_siv(const struct tr_backend *b, bool *right)
 }
 
 /* Watches long CTR calls that begin at each counter from 0 to 31. Vector code may align counters to
- * groups of at most 32 blocks. The lengths give each number of blocks after the last group. */
+ * groups of at most 32 blocks. With these lengths, each number of blocks occurs after the last
+ * group. */
 static void watch_every_counter(const struct tr_backend *b, bool *right)
 {
     for (size_t k = 0; k < 3; k++)

@@ -2,7 +2,7 @@
 /*
  * Recomputes the known-answer digests of core/dispatch/selftest.c with libcrypto's default
  * provider. In modes without fused operations, also compares every backend's output byte for byte.
- * OpenSSL 3.0 lacks GCM-SIV, so gcm_siv_reference.h recomputes its digests.
+ * For GCM-SIV, which OpenSSL 3.0 lacks, gcm_siv_reference.h recomputes the digests.
  */
 #include "common.h"
 #include "dispatch/selftest.h"

@@ -379,8 +379,8 @@ static void test_wrap_lengths(void)
         }
         good &= tr_kw_wrap(&key, inverse, NULL, out, in, (size_t)1 << 31) == TR_ERR_LENGTH;
         good &= tr_kwp_wrap(&key, inverse, NULL, out, in, (size_t)1 << 31) == TR_ERR_LENGTH;
-        /* The shortest ciphertexts that are too long. The longest valid ones unwrap to 2^31 - 8
-         * bytes in KW, and to 2^31 - 1 bytes and one byte of padding in KWP. */
+        /* The shortest ciphertexts that are too long. Unwrapping removes 8 bytes. At most 2^31 - 8
+         * bytes may remain in KW, and 2^31 bytes with the padding in KWP. */
         const size_t kw = ((size_t)1 << 31) + 8, kwp = ((size_t)1 << 31) + 16;
         good &= tr_kw_unwrap(&key, inverse, NULL, out, in, kw) == TR_ERR_LENGTH;
         good &= tr_kwp_unwrap(&key, inverse, NULL, out, &out_len, in, kwp) == TR_ERR_LENGTH;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests all inputs, or a basis of all inputs, which comes close to a proof:
+ * Tests all inputs, or a basis of the space of inputs. This comes close to a proof:
  *
  * - S-boxes: each of the 256 values of a byte, at each of the 16 positions of a block. The test
  *   compares the results with the textbook cipher (reference.h), in calls of few blocks and in long
- *   calls. With 128-bit keys, each block passes through each lane of the vectors that run together
- *   (at most 16 vectors of 4 lanes). The S-box of the first round then gets every input at every
- *   position. A wrong output there changes the state, and the later rounds do not undo that.
- * - Key expansion: each value of each key byte. The first SubWord and, with 256-bit keys, the
- *   second one then get every input. The later ones are the same code.
+ *   calls. The S-box of the first round then gets every input at every position. A wrong output
+ *   there changes the state, and the later rounds do not undo that. With 128-bit keys, each block
+ *   passes through each lane of the vectors that run together (at most 16 vectors of 4 lanes).
+ * - Key expansion: each value of each key byte. The first SubWord then gets every input, and with
+ *   256-bit keys the second one, too. The later SubWords are the same code.
  * - GHASH: a proof by linearity. The hash of n blocks is an XOR of products of a block and a power
  *   of H. The code consists of XOR, shifts, shuffles and carry-less products of a block and a power
  *   of H. So the hash and the code's result are both bilinear in the block and the power. Two
@@ -214,7 +214,7 @@ static bool basis_is_right(struct tr_gcm_key *key, enum tr_op op, struct element
     return good;
 }
 
-/* Gives the key another hash subkey than its AES key has. */
+/* Replaces the hash subkey by h, which is not E(0) under the key's AES key. */
 static void set_subkey(struct tr_gcm_key *key, const struct tr_backend *b, struct element h)
 {
     memset(&key->hash, 0, sizeof(key->hash));

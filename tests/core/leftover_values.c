@@ -5,7 +5,7 @@
  * them. The secrets are keystream, plaintext, round keys, the hash subkey and its powers, tag
  * masks, the full tags of calls that return truncated ones, tweaks, and the AES states that long
  * calls keep in tables. The search looks for each half of a block, in both byte orders, at every
- * address. It also looks for the two words in which bitslice.c interleaves a block's bytes.
+ * address. It also looks for the two 64-bit words in which bitslice.c interleaves a block.
  *
  * A call may leave only what the compiler spills from registers, because no code can cleanse that:
  *
@@ -17,8 +17,8 @@
  *   the message;
  * - GCM in pieces: 7 bytes of keystream, in a register that a callee pushes. The search finds them
  *   as half a block if the byte beside them has the right value by chance;
- * - elsewhere blocks of plaintext from the end of an unrolled loop, or half a block that a
- *   callee pushes.
+ * - other calls: blocks of plaintext from the end of an unrolled loop, or half a block of plaintext
+ *   in a register that a callee pushes.
  */
 #define _GNU_SOURCE
 #include "common.h"
@@ -33,8 +33,8 @@
 #define JOBS   24u
 #define AAD    20u
 /* The most tweaks that the search may find after XTS with AES instructions: 2 * 16. The code spills
- * 16, in 8 YMM registers. Eight doublings shift a tweak by a byte, so each spilled tweak can also
- * contain, from byte 1 on, half of the tweak 8 blocks before. */
+ * 16, in 8 YMM registers. Eight doublings shift a tweak by a byte. Bytes 1 to 8 of a spilled tweak
+ * can therefore equal the first half of another tweak, the one 8 blocks before. */
 #define TWEAKS 32u
 
 static uint8_t text[LEN], sealed[LEN + 16], out[LEN + 16], raw[64], aad[AAD];
@@ -263,8 +263,8 @@ static void store_be(uint8_t p[4], size_t v)
         p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* For each of the first 256 counter blocks, adds the AES state after two rounds, which gcm_long.h
- * keeps. Also adds the XOR of that state with the state of counter 0, which ctr_states.h keeps. */
+/* Adds the AES states after two rounds of the first 256 counter blocks, as gcm_long.h stores them.
+ * Also adds the XOR of each with the state of counter 0, as ctr_states.h stores it. */
 static void add_states(size_t key_len, unsigned counter)
 {
     uint8_t block[16] = {0}, base[16];
@@ -307,7 +307,7 @@ enum {
     CMAC = 32,   /* E(0), the subkeys, the whole tag */
     SIV = 64,    /* the CMAC of the AAD, and the variable D of S2V */
     TWEAK = 128, /* the tweaks */
-    SMALL = 256, /* keystream of CFB8, and of CFB1 at whole bytes */
+    SMALL = 256, /* keystream of CFB8, and of CFB1 for the first bit of each byte */
     CFB = 512,   /* the last keystream block */
     CTR = 1024,  /* the last keystream block, and the AES states of the first counters */
     DECRYPTS = 2048, /* the call reads `sealed`, which the call before it wrote */
@@ -339,7 +339,7 @@ static bool add_secrets(unsigned kinds)
         add("uncut tag", whole + CUT, 10);
         add_xor("GHASH", whole, mask, 16);
         add_states(4 * ((size_t)aes.rounds - 6), 2);
-        if (aes.backend->features & TR_FEATURE_CLMUL) /* others have tables there */
+        if (aes.backend->features & TR_FEATURE_CLMUL) /* else .power holds tables */
             add_powers();
     }
     if (kinds & CCM) {
@@ -356,7 +356,7 @@ static bool add_secrets(unsigned kinds)
         store_be(last + 12, len / 16);
         add_states(4 * ((size_t)aes.rounds - 6), 0);
     }
-    if (kinds & (GCM | CCM | CTR)) { /* the whole block, also after the end of the text */
+    if (kinds & (GCM | CCM | CTR)) { /* including bytes after the end of the text */
         right &= encrypted(&aes, last);
         add("keystream", last, 16);
     }
@@ -430,7 +430,7 @@ static bool run(void (*call)(void))
     return swapcontext(&test_context, &call_context) == 0 && good;
 }
 
-/* Sets `found` of each secret on the stack. Returns the number of halves. */
+/* Counts the halves of each secret on the stack (`found`). Returns the number of all halves. */
 static unsigned search(void)
 {
     unsigned n = 0;

@@ -72,7 +72,7 @@ static bool ccm_aad(const struct tr_backend *b, size_t len)
     uint8_t tag[16], mask[16] = {1}, chain[16] = {0};
     memset(blocks, 0, sizeof(blocks));
     tap_fill(&rng, aad, len);
-    blocks[0] = 0x40 | 7 << 3 | 1; /* AAD, a tag of 16 bytes, a length of 2 bytes */
+    blocks[0] = 0x40 | 7 << 3 | 1; /* AAD, a 16-byte tag, a 2-byte length field */
     memcpy(blocks + 1, iv, 13);
     memcpy(mask + 1, iv, 13);
     if (field == 6)
@@ -104,7 +104,7 @@ static bool siv_components(const struct tr_backend *b)
 
 /* ---- CFB with short segments, ciphertext stealing ---- */
 
-/* Whether one call gives the same output and the same last IV as calls of one segment each. */
+/* Whether one call gives the same output and last IV as calls of one segment (byte or bit) each. */
 static bool segments(const struct tr_backend *b, bool bits)
 {
     const struct tr_aes_key key = key_for(b, raw, 16);
@@ -401,7 +401,7 @@ static bool is_zero(const uint8_t *p)
     return memcmp(p, zero, 16) == 0;
 }
 
-/* Whether, after its tag, a message holds no state that depends on key or text. */
+/* Whether a message whose tag was computed holds no state that depends on key or text. */
 static bool ended(const struct tr_backend *b)
 {
     struct tr_cmac_key cmac_key;

@@ -3,7 +3,7 @@
  * Compares the multi-buffer calls with single calls. The number of jobs, their lengths and keys are
  * random. Jobs are in place or out of place, and some keys of CBC and CFB belong to bitslice
  * instead of the tested backend. No byte outside an output may change. Guard pages detect accesses
- * outside the buffers. Also tests the errors. With TENROUNDS_STRIDE (tap.h), does fewer rounds.
+ * outside the buffers. Also tests the errors. With TENROUNDS_STRIDE (tap.h), tests fewer cases.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "common.h"
@@ -80,8 +80,8 @@ static bool streams(const struct tr_backend *b, bool cfb)
     uint8_t ivs[JOBS][16], ends[JOBS][16];
     const struct shape s = random_shape();
     const bool mixed = tap_below(&rng, 2) == 0;
-    /* 0: each job has a separate key. 1: some jobs share a key. 2: all jobs share one key, for
-     * which the core has separate code. */
+    /* 0: each job has a separate key. 1: some jobs share a key. 2: all jobs share one key; the core
+     * has separate code for this case. */
     const unsigned sharing = tap_below(&rng, 3);
     for (size_t i = 0; i < s.jobs; i++) {
         size_t len = random_len(&s);
@@ -212,7 +212,7 @@ static bool ccm(const struct tr_backend *b)
 
 static bool all(bool (*once)(const struct tr_backend *), const struct tr_backend *b)
 {
-    /* bitslice has no multi-buffer code and is slow, so fewer rounds suffice. */
+    /* bitslice has no multi-buffer code and is slow, so it gets fewer cases. */
     const unsigned rounds = b->features == 0 ? ROUNDS / 20 : ROUNDS;
     for (size_t i = 0; i < rounds; i += tap_stride(&rng)) {
         if (!once(b))

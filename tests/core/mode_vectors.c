@@ -258,7 +258,7 @@ static void from_cs3(enum tr_cts form, uint8_t *out, const uint8_t *cs3, size_t 
 }
 
 /* Encrypts. The callers compare r->text with the file's ciphertext, which is in the order of CS3.
- * If the result is right for `form`, stores that ciphertext in r->text, else its complement. */
+ * If the result is right for `form`, r->text gets the file's ciphertext, else its complement. */
 static enum tr_status cts_seal(const struct tr_backend *b, const struct test_case *c,
                                struct result *r, enum tr_cts form)
 {
@@ -519,7 +519,7 @@ static void run_file(const struct vector_file *f, FILE *in)
         if (!backend_skip(tr_backend_at(k), 1))
             backends[count++] = tr_backend_at(k);
     char error[160];
-    size_t left = 0; /* the cases to skip */
+    size_t left = 0; /* the number of cases to skip */
     while ((left == 0 ? case_read : case_skip)(in, &c, error)) {
         n[c.verdict]++;
         if (left-- != 0)

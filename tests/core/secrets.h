@@ -47,10 +47,10 @@ static inline uint64_t path_so_far(void)
     return VALGRIND_DO_CLIENT_REQUEST_EXPR(0, TAINT_TRACE, 0, 0, 0, 0, 0);
 }
 
-/* Between aside_begin() and aside_end(), the program may use no secrets. To save time, the tracker
- * does not follow this part. Memory that was secret before therefore stays secret, even if this
- * part overwrites it. Do not inline a function that calls aside_begin(): the inlined part could
- * spill the caller's pointers to memory that still counts as secret. */
+/* Between aside_begin() and aside_end(), the program must not use secrets. To save time, the
+ * tracker does not follow this part. Memory that was secret before therefore stays secret, even if
+ * this part overwrites it. Do not inline a function that calls aside_begin(): the inlined part
+ * could spill the caller's pointers to memory that still counts as secret. */
 static inline void aside_begin(void)
 {
     VALGRIND_DISABLE_ERROR_REPORTING;

@@ -303,9 +303,9 @@ static void test_known_answers(void)
                    tr_backend_name(b));
 }
 
-/* Falsifies the known answers of a set of backends, for many sets. Selection must choose the next
- * backend and report the failures. To limit the number of sets, a set may contain any
- * backends before the chosen one, but only the next two after it. */
+/* Falsifies the known answers of a set of backends, for many sets. Selection must choose the
+ * strongest usable backend outside the set, and report the failures. To limit the number of sets, a
+ * set may contain any backends before the chosen one, but only the next two after it. */
 static void test_sabotage(void)
 {
     const tr_features usable = usual();

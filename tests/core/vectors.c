@@ -153,7 +153,7 @@ static bool run_expansion(const struct tr_backend *b, const struct rsp_record *r
 /*
  * A Monte Carlo chain, with an inner loop of 1000 steps. The record gives the first input. In ECB,
  * each later input is the output of the step before. In the other modes the second input is the IV,
- * and each later input is the output from two steps earlier. The mode's state carries over all
+ * and each later input is the output from two steps earlier. The mode keeps its state over all
  * steps.
  */
 struct chain {
@@ -198,8 +198,8 @@ static void chain_begin(struct chain *c, const struct rsp_record *r)
     memcpy(c->input, input_of(r)->data, 16);
 }
 
-/* Whether the record begins where the previous step ended. If `begins`, first starts the chain at
- * the record: the chain is new, or steps were skipped. */
+/* Whether the record begins where the previous step ended. If the chain is new or steps were
+ * skipped (`begins`), first starts the chain at the record. */
 static bool continues(struct chain *c, const struct rsp_record *r, bool begins)
 {
     if (begins)

@@ -2,7 +2,7 @@
 /*
  * Tests the core in an environment that may refuse the vector registers, as a kernel does. A hold
  * is the time in which the core may use them, from world_begin() to world_end(). The environment
- * also limits the blocks per hold. The core is compiled for it (world/env_kernel.h).
+ * also limits the blocks per hold. The core is compiled for this environment (world/env_kernel.h).
  *
  * Every backend must pass its known-answer tests with registers refused never, always and at
  * random, and with several limits. A key may be set while the registers are refused. Messages under
@@ -155,8 +155,8 @@ static bool same_key(const struct tr_backend *b)
            (b->features == 0 || memcmp(a->dec, late->dec, bytes) == 0);
 }
 
-/* Processes one message in several modes with key i. Each operation writes at most LATE_LEN bytes
- * to a separate row of `out`. There is no XTS with keys of 24 bytes. */
+/* Processes one message in several modes with keys[i]. Each operation writes at most LATE_LEN bytes
+ * to a separate array of `out`. There is no XTS with keys of 24 bytes. */
 static bool late_message(unsigned i, size_t key_len, const uint8_t in[LATE_LEN],
                          uint8_t out[5][LATE_LEN], uint8_t tag[2][TR_BLOCK])
 {

@@ -208,7 +208,8 @@ static int compare_keys(const struct algorithm keys[2], const char *name, int de
     return 1;
 }
 
-/* Tests that a key set without vector registers uses them later, and gives the same results. */
+/* Tests that requests use the vector registers even if the registers were refused when the key was
+ * set, and that the results are the same. */
 static int late(const char *type, const char *name, size_t len)
 {
     struct algorithm keys[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Makes the kernel encrypt and decrypt random lengths, and prints what a trace must show:
+ * Makes the kernel encrypt and decrypt random lengths, and prints what `tenrounds trace` must show:
  *
  *   asks tls1.2|tls1.3 SEED N           N records with AES-128-GCM through a socket
  *   asks udp SEED N FROM TO ADDRESS     N datagrams between two network namespaces, to an address
@@ -16,7 +16,7 @@
  *
  * For a record, BYTES counts its data and, in TLS 1.3, its type (RFC 8446 section 5.2). For a
  * datagram, BYTES counts the 8 bytes of the IV, the headers of IPv4 and UDP, the data, and the
- * trailer, which ends at a multiple of 4 (RFC 4303 section 2.4).
+ * trailer, which ends at a multiple of 4 bytes (RFC 4303 section 2.4).
  */
 #define _GNU_SOURCE /* setns */
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Makes a known number of AF_ALG operations. Meanwhile the test paths.sh counts the kernel
- * functions behind the system calls, and the module's steps (kernel/steps.h). Usage:
+ * Makes a known number of AF_ALG operations. Meanwhile the test paths.sh counts the calls of the
+ * kernel functions behind the system calls, and the module's steps (kernel/steps.h). Usage:
  *
  *     chunks send|splice DRIVER OPERATIONS BYTES OFFSET
  *

@@ -109,8 +109,8 @@ int main(int argc, char **argv)
             child[1]++;
         }
     }
-    /* Makes `requests` requests, or up to 100 times as many while the child has not yet compared
-     * more than LOOKS times. */
+    /* Makes `requests` requests. Then makes more, up to 100 times as many in all, until the child
+     * has compared its registers more than LOOKS times. */
     for (; done < requests || (child[1] <= LOOKS && done < 100 * requests); done++) {
         if (request(op, &message, out, DATA) != DATA) {
             fprintf(stderr, "registers: request %d was not answered\n", done);

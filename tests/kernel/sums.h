@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Random numbers, and sums by size class, for programs that print what a trace must show. */
+/* Random numbers, and counts by size class, for programs that print what `tenrounds trace` must
+ * show. */
 #ifndef GUEST_SUMS_H
 #define GUEST_SUMS_H
 

@@ -11,8 +11,8 @@
  * the provider, TENROUNDS_ENGINE the path of the engine, and TENROUNDS_PKCS11 the path of the
  * PKCS#11 module. Keys, AAD and plaintexts are secret. IVs, ciphertexts and tags are not. Messages
  * with a tag are also decrypted with a wrong tag: with a wrong first byte, and with a wrong last
- * byte. Both must execute the same instructions and access the same addresses (the path).
- * Wrapped keys get a wrong byte at either end instead.
+ * byte. Both decryptions must execute the same instructions and access the same addresses (the
+ * path). Wrapped keys get a wrong byte at either end instead.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "../core/secrets.h"
@@ -99,7 +99,7 @@ struct message {
 /* Processes a message. Returns whether all calls succeeded. A forged message makes a call fail. */
 typedef bool crypt_fn(const struct kind *, bool encrypt, struct message *);
 
-/* A hash of the last message's path, without the preparation of the message. */
+/* A hash of the path on which the last message was processed. */
 static uint64_t path;
 
 /* ---- The provider and the engine ------------------------------------------------------------ */
@@ -251,7 +251,7 @@ static bool is_gmac(const struct mac *mac)
     return mac->mechanism == 0x108e;
 }
 
-/* Computes m->tag of m->in. */
+/* Computes the MAC of m->in and stores it in m->tag. */
 static bool mac_evp(const struct mac *mac, struct message *m)
 {
     EVP_MAC *const fetched = EVP_MAC_fetch(library, mac->name, "provider=tenrounds");
@@ -277,7 +277,7 @@ static struct cryptoki p11;
 static ulong_t (*sign_init)(ulong_t, struct mechanism *, ulong_t);
 static ulong_t (*sign)(ulong_t, const uint8_t *, ulong_t, uint8_t *, ulong_t *);
 
-/* Processes data with a key object: at once, or in two parts if `parts`. */
+/* Processes data with a PKCS#11 key: at once, or in two parts if `parts`. */
 static bool process_p11(ulong_t handle, ulong_t key, const struct kind *k, bool encrypt,
                         struct message *m, bool parts)
 {
@@ -365,7 +365,7 @@ static void load_p11(void)
 
 /* ---- The test ------------------------------------------------------------------------------- */
 
-/* The length of the output of encryption, without a tag that is passed apart. */
+/* The output length of an encryption. It includes the tag of a record, but no other tag. */
 static size_t sealed_len(const struct kind *k, size_t len)
 {
     if (k->proof == IN_RECORD)
@@ -410,9 +410,9 @@ forged(const struct kind *k, crypt_fn *crypt, const struct message *sealed, size
     return path;
 }
 
-/* The position of the last byte to change. The change must not affect the counter wrap, because CTR
- * branches on the wrap: the counter is public (simd/ctr.h). SIV and GCM-SIV take the counter from
- * the tag. There the position is 8, because byte 8 of the tag does not affect the wrap. */
+/* The position of the last byte to change. SIV and GCM-SIV take the counter from the tag. CTR
+ * may branch on the counter wrap, because the counter is public (simd/ctr.h). In these two modes
+ * the position is 8, because byte 8 of the tag does not affect the wrap. */
 static size_t last_forged(const struct kind *k, const struct message *sealed)
 {
     return k->proof != TAGGED ? sealed->len - 1 : strstr(k->name, "SIV") != NULL ? 8 : TAG - 1;
@@ -448,8 +448,8 @@ static bool watched(const struct kind *k, crypt_fn *crypt)
     compose(&plain, len);
     compose(&m, len);
     plain.out_len = m.out_len = sealed_len(k, len);
-    /* No aside_begin() here: this call frees and overwrites memory of the last message. If the
-     * tracker did not see these writes, the memory would still count as secret. */
+    /* The tracker must follow this call, so aside_begin() is not called. The call overwrites memory
+     * of the last message. If the writes were not followed, that memory would stay secret. */
     bool right = crypt(k, true, &plain);
     hide(&m, true);
     right &= crypt(k, true, &m);

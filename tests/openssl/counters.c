@@ -304,8 +304,8 @@ static bool counted_anyway(const char *how)
     return told.status == 0 && c.processes == 1 && ran_on(strongest(0, NULL), &c, 1);
 }
 
-/* Whether a process that cannot open the path /proc/PID/fd/N, because it has no /proc, counts
- * through its inherited descriptor N. */
+/* Whether a process counts through its inherited descriptor N if it has no /proc and therefore
+ * cannot open the path /proc/PID/fd/N. */
 static bool by_descriptor(void)
 {
     char path[64];

@@ -10,7 +10,7 @@
  * - ECB and CBC after a change of direction without a new key;
  * - partial blocks in EVP_Cipher() with ECB and CBC.
  *
- * After a failed final, the sequences also leave out data, final and reading parameters until the
+ * After a failed final, the sequences pass no data, call no final and read no parameters until the
  * next init. A failed final changes the chaining value of the default provider, but not the
  * chaining value of tenrounds.
  */
@@ -426,7 +426,7 @@ static bool run(const void *subject, const struct step *steps, unsigned n, bool 
 
 static bool sequence(unsigned cipher, struct tap_random *random)
 {
-    /* The calls that pass data are repeated here, so that they are drawn often. */
+    /* Repeated entries are drawn more often. */
     static const enum what choice[] = {
         INIT,     INIT,           INIT,       UPDATE,      UPDATE,  UPDATE,     UPDATE,
         UPDATE,   UPDATE,         FINAL,      SET_PADDING, SET_NUM, GET_PARAMS, COPY,

@@ -87,12 +87,12 @@ struct state {
     /* The test skips AAD, because EVP_Cipher() with 0 bytes made the default provider pad the
      * AAD. */
     bool no_aad;
-    /* The test keeps `stuck` set until an init with a cipher. A failed init without a cipher sets
-     * `dead`. With CCM, three more events set `dead`: data, AAD or final fails; the direction
-     * changes; a new key comes while `spent` is set. */
+    /* Keeps `stuck` set until an init with a cipher. A failed init without a cipher sets `dead`.
+     * With CCM, three more events set `dead`: data, AAD or final fails; the direction changes; a
+     * new key comes while `spent` is set. */
     bool dead;
     bool record; /* the provider may treat the next data as a TLS record */
-    /* Whether a tag was set or computed. MAYBE: a call that can set a tag was made. OCB always has
+    /* Whether a tag was set or computed. MAYBE: a call that can set a tag was made. For OCB, always
      * GIVEN. */
     enum { NONE, MAYBE, GIVEN } tag;
     /* OCB: EVP_Cipher() ended the data with a partial block, so the test skips data. */
@@ -225,9 +225,9 @@ static bool refuses_record(const struct state *s)
     return good;
 }
 
-/* Whether a CCM IV is longer than the nonce, whose length was fixed with the key. When encrypting,
- * the default provider truncates such an IV, so two IVs can give the same nonce. tenrounds must
- * refuse such an IV. */
+/* Whether a CCM IV is longer than the nonce. Setting the key fixes the nonce length. When
+ * encrypting, the default provider truncates a longer IV, so two IVs can give the same nonce.
+ * tenrounds must refuse a longer IV. */
 static bool nonce_is_cut(const struct state *s)
 {
     return has(s, LENGTHS) && s->encrypt && s->key_set && s->iv_len > s->key_iv_len;
@@ -848,7 +848,7 @@ static bool do_aad(struct state *s, struct tap_random *random)
     return !has(s, AEAD) || do_update(s, random, true);
 }
 
-/* The kinds of steps. Those that pass data are repeated here, so that they are drawn often. */
+/* The kinds of steps. Repeated entries are drawn more often. */
 static bool (*const whats[])(struct state *, struct tap_random *) = {
     do_init,    do_init,       do_init,       do_init,      do_data,    do_data,
     do_data,    do_data,       do_aad,        do_aad,       do_aad,     do_final,

@@ -5,12 +5,13 @@
  * versions, the test compares only SIV. After the sequences, the test checks the deliberate
  * differences of tenrounds. The argument is the duration in seconds (default 5).
  *
- * The sequences leave out what the default provider does wrong:
- * - data, final, AAD (SIV) or a copy (SIV) without a key: it crashes, or uses a key of zeros;
- * - a NULL tag of 16 bytes for decryption: it crashes;
- * - reading the tag after a failed init: it may return the tag that was set;
- * - in GCM-SIV before OpenSSL 4.0, final or reading the tag if no message came since the init: it
- *   may report an earlier message.
+ * The sequences leave out calls that the default provider handles wrongly:
+ * - data and final without a key, in SIV also AAD and a copy: the provider crashes, or uses a key
+ *   of zeros;
+ * - a NULL tag of 16 bytes for decryption: the provider crashes;
+ * - reading the tag after a failed init: the provider may return the tag that was set;
+ * - in GCM-SIV, final and reading the tag without a message since the init: before OpenSSL 4.0, the
+ *   provider may report an earlier message.
  */
 #define MAX_DATA 600
 #include "sequences.h"
@@ -54,8 +55,8 @@ struct state {
 static bool strict;
 /* Whether the default provider ignores SIV data of 0 bytes (before OpenSSL 3.2). */
 static bool skips_empty;
-/* Whether any parameter, or an empty list of parameters, resets the SIV result of the default
- * provider (see resets()). */
+/* Whether any parameter resets the SIV result of the default provider, and whether an empty list of
+ * parameters does (see resets()). */
 static bool params_reset, none_reset;
 
 /* Whether these parameters, set after an encryption, make final fail in the default provider. */
@@ -519,7 +520,7 @@ static bool do_message(struct state *s, struct tap_random *random)
            crypt(s, text, len, 1, in_place, false) && do_final(s, random);
 }
 
-/* The kinds of steps. Those of messages are repeated here, so that they are drawn often. */
+/* The kinds of steps. Repeated entries are drawn more often. */
 static bool (*const whats[])(struct state *, struct tap_random *) = {
     do_init,    do_init,    do_init,    do_init,       do_data,       do_data,
     do_data,    do_data,    do_aad,     do_aad,        do_aad,        do_final,
@@ -694,8 +695,8 @@ static bool forgets_the_last_message(const struct family *f)
 }
 
 /* Checks the GCM-SIV of tenrounds without the default provider, also with OpenSSL before 3.2. The
- * messages are the first two vectors of RFC 8452 appendix C.1. The first is empty, so its only
- * call is final. */
+ * messages are the second and the first vector of RFC 8452 appendix C.1. The first vector is empty,
+ * so final processes it without an update. */
 static bool gcm_siv_is_right(void)
 {
     static const uint8_t text[8] = {1},

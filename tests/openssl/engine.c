@@ -300,7 +300,9 @@ static bool aead_message(struct both *b, struct message *m, struct tap_random *r
                 : tap_below(random, 3) ? 12
                                        : 1 + tap_below(random, 60);
     m->enc = 1;
-    m->len += ccm && m->len == 0; /* leaves out empty CCM messages, which final processes */
+    /* An empty CCM message becomes 1 byte: only final processes empty ones, and ccm_crypt() makes
+     * no final call. */
+    m->len += ccm && m->len == 0;
     if (!(ccm ? ccm_crypt : gcm_crypt)(b, m, random))
         return false;
     EVP_EncryptInit_ex(ctx, EVP_get_cipherbynid(b->cipher->nid), NULL, NULL, NULL);
@@ -478,8 +480,8 @@ static bool iv_of_another_length(const struct cipher *c, struct tap_random *rand
     return good;
 }
 
-/* Checks that CCM encryption refuses an IV that is longer than the nonce. The key fixes the nonce
- * length: here 7 bytes, the default, because the key is set before the IV length. */
+/* Checks that CCM encryption refuses an IV that is longer than the nonce. Setting the key fixes the
+ * nonce length. The key is set before the IV length here, so the default of 7 bytes applies. */
 static bool cut_nonce(const struct cipher *c)
 {
     static const uint8_t key[32], iv[13];
@@ -842,7 +844,7 @@ static uint64_t ctr_bytes(const struct trossl_counters_file *file)
     return bytes;
 }
 
-/* Checks with the counters that calls without an engine use tenrounds while tenrounds is the
+/* Uses the counters to check that calls without an engine run in tenrounds while tenrounds is the
  * default. */
 static bool by_default(const struct trossl_counters_file *file)
 {

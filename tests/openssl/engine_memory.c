@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fails each allocation of a scenario in turn, the engine's and libcrypto's. The scenarios are the
- * load of the engine, messages of every cipher, and TLS records of AES-128-GCM. Also calls
+ * Makes each allocation of a scenario fail in turn, in the engine and in libcrypto. The scenarios
+ * are the load of the engine, messages of every cipher, and TLS records of AES-128-GCM. Also calls
  * longjmp() inside the engine's allocation of a long IV. The expected results come from libcrypto's
  * ciphers.
  */
@@ -125,7 +125,8 @@ static bool record_scenario(const void *arg, struct memory_trace *trace)
 /* Static, so that they survive longjmp(). The second context becomes a copy of the first. */
 static EVP_CIPHER_CTX *contexts[2];
 
-/* Sets a long IV. The engine allocates memory for it: libcrypto's contexts hold only 16 bytes. */
+/* Sets a long IV, copies the context, and encrypts with the copy. The engine allocates memory for
+ * the IV, because libcrypto's contexts hold only 16 bytes. */
 static bool set_and_copy(const void *arg, struct memory_trace *trace)
 {
     const struct algorithm *a = arg;

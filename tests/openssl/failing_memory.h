@@ -33,7 +33,7 @@ static struct {
     const char *file; /* the source file and line of the last failed allocation */
     int line;
     bool libcrypto_may_leak; /* only the leaks of openssl/provider/ count */
-    size_t stride;           /* the longest distance from one failure to the next */
+    size_t stride;           /* the longest distance between failures, in allocations */
     const char *jumps_in;    /* NULL, or the folder whose allocations count for until_jump */
     long until_jump;         /* counts down to the allocation that calls longjmp() */
     jmp_buf out;
@@ -251,7 +251,8 @@ static inline bool memory_leave_at(long n, const char *folder, memory_scenario *
 }
 
 /* Calls longjmp() inside each allocation made by files in `folder`, one per run. After each jump,
- * the scenario must work with new objects. The old objects stay allocated. Adds to *jumps. */
+ * the scenario must work with new objects. The old objects stay allocated. Adds the number of jumps
+ * to *jumps. */
 static inline bool memory_jumps(const char *folder, memory_scenario *scenario, const void *arg,
                                 const struct memory_trace *expected, long *jumps)
 {

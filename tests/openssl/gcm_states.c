@@ -270,8 +270,8 @@ static bool counter_carries(void)
     return good;
 }
 
-/* Checks that final compares with a tag that was set after the data, although the provider already
- * opens a short message in the update (gcm_message.h). */
+/* Checks that final compares the tag that was set last, after the data. The update of a short
+ * message has already compared the tag that was set before the data (gcm_message.h). */
 static bool tag_after_data(void)
 {
     uint8_t tag[16], out[sizeof(text)], back[sizeof(text)];
@@ -290,7 +290,7 @@ static bool tag_after_data(void)
     return good;
 }
 
-/* Checks the tag if more data follows a short update, in the context and in a copy. */
+/* Checks that the tag is right if more data follows a short update, also in a copied context. */
 static bool more_data(void)
 {
     uint8_t tags[3][16];

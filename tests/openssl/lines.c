@@ -109,7 +109,7 @@ static bool make(struct context *c, const EVP_CIPHER *cipher)
     return good;
 }
 
-/* Finds the cache lines of the provider's part to which messages write. */
+/* Finds out which cache lines of the provider's part the messages write. */
 static bool watch(struct context *c)
 {
     memset(c->writes, 0, sizeof(c->writes));

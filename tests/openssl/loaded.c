@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests that tenrounds finds the libcrypto that loaded it. The CMAC of tenrounds calls functions of
- * that libcrypto for ciphers other than AES. The program may have opened libcrypto with RTLD_LOCAL,
- * as language runtimes do (LIBCRYPTO_OPENED), or may contain and export libcrypto
- * (LIBCRYPTO_EXPORTED). If a program contains libcrypto without exporting it (LIBCRYPTO_CONTAINED),
- * tenrounds cannot find the functions. Its CMAC must then be absent, even if the process has
- * another libcrypto.
+ * that libcrypto for ciphers other than AES. A program may open libcrypto with RTLD_LOCAL, as
+ * language runtimes do (LIBCRYPTO_OPENED), or contain and export libcrypto (LIBCRYPTO_EXPORTED). If
+ * a program contains libcrypto without exporting it (LIBCRYPTO_CONTAINED), tenrounds cannot find
+ * the functions. The CMAC of tenrounds must then be absent, even if the process has another
+ * libcrypto.
  */
 #define _GNU_SOURCE
 #include "tap.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fails each allocation of a scenario in turn, the provider's and libcrypto's. The scenarios are
- * messages of every cipher, TLS records, MACs, pipelines and key objects. At load, fails only some
- * allocations: the distance between two of these is random, and at most the argument (default 8).
- * The expected results come from the default provider. For algorithms that the default provider
- * lacks, they come from tenrounds without failures.
+ * Makes each allocation of a scenario fail in turn, in the provider and in libcrypto. The scenarios
+ * are messages of every cipher, TLS records, MACs, pipelines and key objects (EVP_SKEY). While the
+ * provider loads, only some allocations fail. The distance between two failures, in allocations, is
+ * random, and at most the argument (default 8). The expected results come from the default
+ * provider. For algorithms that the default provider lacks, the results come from tenrounds without
+ * failures.
  */
 #define _GNU_SOURCE
 #include "sides.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests pipelines, EVP_CipherPipelineEncryptInit(3). The output of each pipe must equal the output
- * of the default provider, which encrypts the same message without a pipeline. OpenSSL has
- * pipelines since 3.5.
+ * Tests pipelines, which process several messages (pipes) in one call:
+ * EVP_CipherPipelineEncryptInit(3). The output of each pipe must equal the default provider's
+ * output for the message alone. OpenSSL has pipelines since 3.5.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -287,10 +287,10 @@ static bool counters_show(EVP_CIPHER *cipher, struct tap_random *random)
 }
 
 /*
- * Checks that pipes in one buffer give the same result as one pipe after the other. Each pipe has
- * SHARED bytes, so that all pipes together are worth a multi-buffer call (WORTH_IT in
- * openssl/provider/pipeline.c). Each pipe begins `step` bytes after the previous one, and is in
- * place. But pipe `writer` writes to the place of pipe `victim`.
+ * Checks that pipes in one buffer give the same result as one pipe after the other. All pipes
+ * together have 2240 bytes, enough for a multi-buffer call (WORTH_IT in openssl/provider/pipeline.c
+ * is 2048). Each pipe begins `step` bytes after the previous one, and is in place. But pipe
+ * `writer` writes to the place of pipe `victim`.
  */
 #define SHARED       112u
 #define SHARED_PIPES 20u

@@ -52,8 +52,8 @@ static const struct mac_case {
 };
 #define MAC_CASES (sizeof(mac_cases) / sizeof(mac_cases[0]))
 
-/* An operation that only the CMAC of tenrounds uses. The default provider's CMAC derives its
- * subkeys with CBC. */
+/* An operation that only the CMAC of tenrounds uses. The default provider's CMAC encrypts only with
+ * CBC. */
 #define OUR_CMAC TR_OP_ECB_ENCRYPT
 
 struct message {

@@ -76,9 +76,9 @@ static int fips_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
 
 #define NOBODY "nobody"
 
-/* A program's query, and the providers that serve it. The first two apply if the configuration
- * prefers tenrounds by property: without and with a FIPS provider. The last two apply if it prefers
- * tenrounds by name. */
+/* A program's query, and the provider that serves it in four cases. If the configuration prefers
+ * tenrounds by property: `alone` without a FIPS provider, else `with_fips`. If the configuration
+ * prefers tenrounds by name: `by_name` without a FIPS provider, else `by_name_with_fips`. */
 static const struct {
     const char *query, *alone, *with_fips, *by_name, *by_name_with_fips;
 } cases[] = {

@@ -4,7 +4,8 @@
  * process, when the generator reseeds, after fork, and in 16 threads. Up to OpenSSL 3.3, the
  * generator fetches AES from the preferred provider, and the counters must show that tenrounds ran.
  * From OpenSSL 3.5 on, the generator uses the AES of the provider that contains the generator
- * (providers/implementations/rands/drbg_ctr.c). tenrounds must not disturb this.
+ * (providers/implementations/rands/drbg_ctr.c). The counters must then show that tenrounds did not
+ * run.
  *
  * Each case runs in a new process, so that the case draws the first random number of the process.
  * The process prefers tenrounds by configuration (OPENSSL_CONF). An alarm ends a process that
@@ -163,8 +164,8 @@ static void *keep_drawing(void *unused)
 /*
  * Draws random numbers in a child and a grandchild of a process whose threads have drawn random
  * numbers. The threads end before the fork. Otherwise, a child could inherit a lock that a thread
- * holds, and wait forever, with or without tenrounds. A pipe keeps the two draws of one write
- * together (pipe(7), PIPE_BUF).
+ * holds, and wait forever, with or without tenrounds. The pipe does not mix the children's writes,
+ * because each is shorter than PIPE_BUF (pipe(7)).
  */
 static void draw_in_child(int out)
 {
@@ -217,9 +218,10 @@ static bool across_fork(void)
 }
 
 /*
- * draws_nothing() checks that loading, fetching and encrypting with an IV draw no random numbers. A
- * draw while the generator calls tenrounds would deadlock. A RAND_METHOD that counts replaces the
- * generator. The first call of the test shows that the method counts.
+ * draws_nothing() checks that loading, fetching and encrypting with an IV draw no random numbers.
+ * If tenrounds drew a number while the generator calls tenrounds, the process would deadlock. A
+ * RAND_METHOD that counts replaces the generator. The test's first call shows that the method
+ * counts.
  */
 static unsigned asked;
 
@@ -283,8 +285,8 @@ static bool all_are(const uint8_t *bytes, size_t n, uint8_t value)
     return true;
 }
 
-/* Encrypts with the AES-GCM of tenrounds. The provider generates the whole IV, or the bytes after a
- * fixed part of 4 bytes of 0x33. Stores the IV, and returns whether encryption works. */
+/* Encrypts with the AES-GCM of tenrounds. The provider generates the whole IV, or the 8 bytes after
+ * a fixed part of four 0x33 bytes. Stores the IV, and returns whether encryption works. */
 static bool gcm_generates(OSSL_LIB_CTX *libctx, bool with_fixed_part, uint8_t iv[12])
 {
     static const uint8_t key[16] = {1}, fixed[4] = {0x33, 0x33, 0x33, 0x33};
@@ -348,8 +350,8 @@ static bool ivs_from_generator(void)
     return good;
 }
 
-/* Checks that two generated IVs differ, and that no error remains in the queue, if the library
- * context has no generator. The IVs then come from the kernel. */
+/* Tests a library context without a generator, where the IVs come from the kernel. Checks that two
+ * generated IVs differ, and that no error remains in the queue. */
 static bool ivs_without_generator(void)
 {
     uint8_t iv[2][12] = {{0}, {0}};

@@ -7,8 +7,8 @@
  * calls and through libcrypto. A write to shared memory would move a cache line between processors.
  * In this test, such a write ends the program with SIGSEGV.
  *
- * The dynamic linker must bind all functions at load (LD_BIND_NOW), because it would otherwise
- * write their addresses into the same pages later.
+ * The dynamic linker must bind all functions at load (LD_BIND_NOW). Otherwise it would later write
+ * the functions' addresses into the read-only memory.
  */
 #define _GNU_SOURCE
 #include "../core/aead.h"

@@ -282,9 +282,8 @@ static bool do_open(struct state *s, struct tap_random *random)
         return true;
     len = compose(s, data, len, aad, more);
     len = spoil(random, fault, data, len, mac_len(s));
-    /* Encrypts with the context's IV. When opening, the SHA-1 ciphers use the record's explicit IV
-     * instead, if the record has an explicit IV. The SHA-256 ciphers always use the context's
-     * IV. */
+    /* Encrypts with the context's IV. When opening a record with an explicit IV, the SHA-1 ciphers
+     * use that IV instead. The SHA-256 ciphers always use the context's IV. */
     EVP_CIPHER_CTX_get_updated_iv(s->ctx[THEIRS], iv, 16);
     cbc_encrypt(s, iv, data, len);
     tell("a record with fault %u and %u extra padding blocks", fault, more);
@@ -658,8 +657,8 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
     return good;
 }
 
-/* Whether tenrounds refuses to seal several records if the output or the input is NULL, the input
- * is empty, there are 5 records instead of 4 or 8, or the output is too small. */
+/* Whether tenrounds refuses to seal several records with a NULL output, a NULL input, an empty
+ * input, 5 records (not 4 or 8), or an output that is too small. */
 static bool refuses_many(struct state *s, struct tap_random *random)
 {
     static uint8_t text[4 * 4096], out[sizeof(text) + 4096];

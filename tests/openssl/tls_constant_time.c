@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Checks that TLS records are opened in constant time. No branch or index may depend on the
- * contents, above all not on the padding length or the position of the MAC. With AES-CBC-HMAC,
+ * contents, especially not on the padding length or the position of the MAC. With AES-CBC-HMAC,
  * neither opening nor sealing may depend on the keys. The test runs under valgrind or the tracker
- * (../core/secrets.h). Valgrind does not know the SHA instructions, so it tests the portable hash
- * code. Under the tracker, the test also runs the code with SHA instructions.
+ * (../core/secrets.h). The code with SHA instructions runs only under the tracker, because valgrind
+ * does not know these instructions.
  *
  *   openssl-tls-constant-time [--whole]
  *
@@ -207,7 +207,7 @@ int main(int argc, char **argv)
     const unsigned errors = VALGRIND_COUNT_ERRORS - before;
     tap_ok(alike, "secret and public records open alike");
     tap_ok(errors == 0, "no branch or index depends on a record's contents (%u reports)", errors);
-    if (by_tracker()) /* its own tests check its reports */
+    if (by_tracker()) /* the tracker's own tests check its reports */
         return tap_done();
 
     /* Checks that memcheck reports a branch on a secret. */

@@ -167,7 +167,7 @@ static bool same_record(struct opened o[SIDES], size_t explicit_iv, bool right,
                  b->has_mac, b->mac_len);
         return false;
     }
-    /* The payload stands behind the explicit IV, and is followed by the MAC. */
+    /* The explicit IV comes first, then the payload, then the MAC. */
     const size_t end = explicit_iv + (size_t)a->len;
     if (a->ret > 0 && !tap_same(a->data + explicit_iv, b->data + explicit_iv, (size_t)a->len))
         return false;

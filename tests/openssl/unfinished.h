@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages in two halves. Between the halves or within a half, memory runs out, a thread ends, the
- * program uses other contexts or forks, or a signal handler encrypts or calls longjmp(). The
- * provider's test (faults.c) and the engine's test (engine_faults.c) share these cases. The
- * engine's test also runs with OpenSSL 1.1.1, so the cases use only calls of that version.
+ * Cases that interrupt messages: low memory, the end of a thread, other contexts, fork, signals and
+ * longjmp(). The provider's test (faults.c) and the engine's test (engine_faults.c) share these
+ * cases. The engine's test also runs with OpenSSL 1.1.1, so the cases use only calls of that
+ * version.
  */
 #ifndef TENROUNDS_TESTS_UNFINISHED_H
 #define TENROUNDS_TESTS_UNFINISHED_H
@@ -30,8 +30,8 @@
 static const char *const names[NAMES] = {"AES-128-CBC", "AES-256-CTR", "AES-128-GCM",
                                          "AES-256-CFB"};
 
-/* Whether the address space can be limited. AddressSanitizer reserves more than a limit would
- * leave, and the emulator of the cross build ignores the limit. */
+/* Whether the address space can be limited. AddressSanitizer reserves more address space than the
+ * limit allows, and the emulator of the cross build ignores the limit. */
 #if defined(__SANITIZE_ADDRESS__) || defined(EMULATED)
 #    define LIMIT_WORKS false
 #else
@@ -127,7 +127,7 @@ static bool many_contexts(void)
         good = many[i].ctx != NULL && first_half(many[i].ctx, i % NAMES, many[i].out, &many[i].len);
     }
     for (unsigned n = 0; n < CONTEXTS; n++) {
-        const unsigned i = (unsigned)(n * 7919ul % CONTEXTS); /* each once: 7919 is prime */
+        const unsigned i = (unsigned)(n * 7919ul % CONTEXTS); /* coprime, so each once */
         good = good && second_half(many[i].ctx, many[i].out, &many[i].len) &&
                is_expected(i % NAMES, many[i].out, many[i].len);
         EVP_CIPHER_CTX_free(many[i].ctx);
@@ -323,8 +323,8 @@ static void encrypt_until_jump(EVP_CIPHER_CTX *ctx)
 }
 
 /* Leaves calls by siglongjmp() out of a signal handler. The interrupted context `left` is a copy.
- * The original must complete its message, `left` must work after a new init, and so must a new
- * context. */
+ * The original must complete its message. After a new init, `left` must encrypt a whole message.
+ * So must a new context. */
 static bool handler_jumps(void)
 {
     struct sigaction action = {.sa_handler = jump, .sa_flags = SA_RESTART}, old;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proves CCM's streaming calls (core/modes/ccm.c) by the method of
- * tests/proofs/gcm.c.
+ * Proves CCM's streaming calls (core/modes/ccm.c) by the method of tests/proofs/gcm.c.
  *
  * proof_start detects this mutation: tr_ccm_start() accepts texts of up to twice the length that
  * the nonce length allows.

@@ -6,7 +6,8 @@
  * repeated or moved. The proofs of tr_cipher_update() take up to 20 bytes, after up to 16 buffered
  * bytes.
  *
- * proof_update_16_16 fails if kept() has `total % TR_BLOCK`, not `(total - 1) % TR_BLOCK + 1`.
+ * proof_update_16_16 detects this mutation: `total % TR_BLOCK` for `(total - 1) % TR_BLOCK + 1` in
+ * kept().
  *
  * CBMC: --max-field-sensitivity-array-size 64 --unwind 18 --unwindset memcmp.0:130
  */
@@ -27,8 +28,8 @@ static size_t stub_bulk(const struct tr_aes_key *aes, enum tr_op op, uint8_t *ou
 static struct tr_aes_key key;
 static struct tr_cipher c, before;
 
-/* The checks of all modes. Block modes pass NULL for `used` and need whole blocks. The other modes
- * need fewer than 16 used bytes. */
+/* The checks of all modes. ECB and CBC pass NULL for `used` and need whole blocks. For the other
+ * modes, *used must be less than 16. */
 static enum tr_status stub_checks(const uint8_t *out, const uint8_t *in, size_t len, unsigned *used)
 {
     assert(__CPROVER_r_ok(in, len) && __CPROVER_w_ok(out, len));
@@ -44,8 +45,8 @@ static enum tr_status stub_checks(const uint8_t *out, const uint8_t *in, size_t 
 static enum tr_status stub_blocks(uint8_t *out, const uint8_t *in, size_t len)
 {
     enum tr_status status = stub_checks(out, in, len, NULL);
-    /* buffered_update() passes c.buffer in place, and ignores the status: the real mode finds no
-     * overlap in such a call. The stub may report an overlap, and then copies as well. */
+    /* buffered_update() passes c.buffer in place, and ignores the status, because the real mode
+     * never reports an overlap there. This stub can report one, and then copies anyway. */
     if (status == TR_OK || (status == TR_ERR_OVERLAP && c.used != 0))
         memmove(out, in, len);
     return status;

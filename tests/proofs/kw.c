@@ -33,7 +33,7 @@ static uint8_t *in, *out;
 static size_t len, out_len;
 
 /* Chooses a length: at most `most`, or any invalid length. The output is `more` bytes longer than
- * the input padded to whole semiblocks. */
+ * the input padded to a multiple of 8 bytes. */
 static void begin(size_t shortest, size_t most, size_t unit, int more, size_t too_long)
 {
     key.backend = nondet_bool() ? &stub : NULL;

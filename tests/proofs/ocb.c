@@ -48,8 +48,8 @@ static enum tr_status expected(void)
                                                     : TR_OK;
 }
 
-/* Makes a call with wrong arguments. All of them are constants, except the lengths of AAD and data,
- * so CBMC does not examine the code that such a call never reaches. */
+/* Makes a call that must be refused. Its arguments are constants, except the lengths of AAD and
+ * data, so CBMC does not examine the code that such a call never reaches. */
 static void refused_one(bool opens, bool set, bool overlap, size_t nonce_len, size_t tag_len)
 {
     key.aes.backend = set ? &stub : NULL;

@@ -26,8 +26,8 @@ static void one_shot_begin(size_t most_nonce)
     data_begin();
 }
 
-/* Asserts the status, and that only the output and a seal's tag have changed. The output is
- * untouched on an error, and zero on tag mismatch. */
+/* Asserts the status, and that only the output and a seal's tag have changed. The output is zero on
+ * tag mismatch, and untouched on any other error. */
 static void one_shot_ends(enum tr_status status, enum tr_status expected, bool opens)
 {
     const size_t i = any_up_to(TR_BLOCK - 1), j = any_up_to(LONGEST - 1);

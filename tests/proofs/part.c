@@ -3,8 +3,8 @@
  * core/util.h. Each proof compares a function with a simpler definition: byte by byte, in 128-bit
  * integers, or by repeated doubling. The proof covers all values within the assumed bounds.
  *
- * The proofs detect these mutations. In part_first(), `n <= 8` for `n < 8` (proof_shifts). In
- * tr_counter_add(), `low <= n` for `low < n` (proof_counters).
+ * The proofs detect these mutations: `n <= 8` for `n < 8` in part_first() (proof_shifts), and
+ * `low <= n` for `low < n` in tr_counter_add() (proof_counters).
  *
  * CBMC: --unwind 60
  */

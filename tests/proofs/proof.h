@@ -66,7 +66,7 @@ static void data_begin(void)
     memcpy(out_before, out_object, LONGEST);
 }
 
-/* Asserts that no byte has changed. If `done`, the output may have changed. */
+/* Asserts that no byte has changed, except in the output if `done` is set. */
 static void data_unchanged(bool done)
 {
     size_t i = any_up_to(LONGEST - 1);
@@ -75,9 +75,8 @@ static void data_unchanged(bool done)
     assert((done && d.out != d.in && q >= d.out && q < d.out + d.len) || *q == out_before[i]);
 }
 
-/* Replaces tr_partial_overlap(), which part.c proves. Like it, returns 0 if `len` is 0, and
- * otherwise d.overlap. CBMC gives d.overlap either value, so that the proofs cover a mode's code
- * for both. */
+/* Replaces tr_partial_overlap(), which part.c proves. Returns 0 if `len` is 0, as that function
+ * does, and otherwise d.overlap. CBMC tries both values of d.overlap. */
 static int stub_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 {
     return d.overlap && len != 0;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proves SIV's one-shot calls (core/modes/siv.c) as tests/proofs/ocb.c does for OCB. Stubs replace
- * CMAC, which has its own proofs (cmac.c), and CTR, which has none.
+ * Proves SIV's one-shot calls (core/modes/siv.c): they return the documented status, and write only
+ * the output and the tag. On tag mismatch the output is zero. On any other error they write neither
+ * output nor tag. AAD and data have up to LONGEST bytes. Stubs replace CMAC, which has its own
+ * proofs (cmac.c), and CTR, which has none.
  *
  * proof_open detects this mutation: the output is not cleansed on tag mismatch.
  *

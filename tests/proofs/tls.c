@@ -39,7 +39,8 @@ static int trp_random_of_kernel(uint8_t *out, size_t n)
 
 static uint8_t record_memory[LONGEST], before[LONGEST], mac_memory[MAX_MAC];
 
-/* Whether the padding of the n bytes at `p` is right. Its length includes the length byte. */
+/* Whether the padding of the n bytes at `p` is right. Sets *padding to the length of the padding,
+ * including the length byte. */
 static bool right_padding(unsigned version, const uint8_t *p, size_t n, size_t mac_size,
                           size_t *padding)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Puts one host under random load: soak HOST SECONDS [THREADS]. Each message is compared with the
- * default provider's. At the end, the counters must be exactly what the messages add up to. The
+ * Puts one host under random load: soak HOST SECONDS [THREADS]. Each result must equal the default
+ * provider's. At the end, the counters must be exactly what the messages add up to. The
  * warm-up takes a fifth of SECONDS, or longer, until each thread has processed WARM messages. After
  * the warm-up, resident memory must not grow by more than MAX_GROWTH, and the numbers of
  * descriptors and threads must not change. scripts/soak runs this program.

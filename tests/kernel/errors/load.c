@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Makes an allocation fail while our module loads. The counting of allocations starts after all
- * other notifiers of MODULE_STATE_COMING have run. The counting ends after all other notifiers of
- * MODULE_STATE_LIVE or MODULE_STATE_GOING have run. */
+/* Makes an allocation fail while our module loads. */
 #include "errors.h"
 
 #include <linux/limits.h>
@@ -27,9 +25,9 @@ static int on_module(struct notifier_block *block, unsigned long state, void *da
     return NOTIFY_DONE;
 }
 
-/* The lowest priority makes this notifier run last. At MODULE_STATE_COMING, allocations of the
- * other notifiers are therefore neither counted nor failed. At MODULE_STATE_LIVE and
- * MODULE_STATE_GOING, they are still counted and can fail. */
+/* The lowest priority makes this notifier run after all others. At MODULE_STATE_COMING, the others'
+ * allocations are therefore neither counted nor failed. At MODULE_STATE_LIVE or
+ * MODULE_STATE_GOING, which end the counting, they are counted and can fail. */
 static struct notifier_block block = {.notifier_call = on_module, .priority = INT_MIN};
 
 int load_register(void)

@@ -53,7 +53,7 @@ static u32 below(u32 n)
 
 struct side {
     struct crypto_shash *tfm;
-    void *memory[2];         /* for the requests, which begin at different multiples of 8 */
+    void *memory[2];         /* for two requests, at addresses that are 0 and 8 modulo 16 */
     struct shash_desc *desc; /* the request in use */
     u8 tag[3 * TAG];         /* the tag is in the middle third */
 };

@@ -413,7 +413,8 @@ static int make_valid(struct request *r, u32 plain)
     return err;
 }
 
-/* Whether our driver, out of place, copied the AAD to the target or left the target unchanged. */
+/* Whether the target's AAD bytes are a copy of the source's or unchanged, after an out-of-place
+ * request to our AEAD driver. True after any other request. */
 static bool same_aad(const struct request *r, const u8 *before)
 {
     u32 i;
@@ -427,8 +428,8 @@ static bool same_aad(const struct request *r, const u8 *before)
         if (memcmp(mixed, message, r->aad) != 0)
             return false;
     }
-    /* Writes our AAD bytes to both targets, because only one of the drivers may have copied the
-     * AAD. The arenas can then be compared as a whole. */
+    /* Writes our AAD bytes to both targets, in case only one driver copied the AAD. The arenas can
+     * then be compared as a whole. */
     for (i = 0; i < 2; i++)
         scatter(side[i].target, &r->target, mixed, r->aad);
     return true;

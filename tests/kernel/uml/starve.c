@@ -56,8 +56,8 @@ static int has_drivers(void)
     return found;
 }
 
-/* Tries for 5 seconds, because the kernel holds a reference until a registration is complete.
- * Returns whether the module is unloaded. */
+/* Tries to unload the module for 5 seconds, because the kernel holds a reference until a
+ * registration is complete. Returns whether the module is unloaded. */
 static int unload(const char *name)
 {
     for (int i = 0; syscall(SYS_delete_module, name, O_NONBLOCK) != 0; i++) {
