@@ -80,10 +80,10 @@ static uint32_t gather(uint64_t x)
 }
 
 /*
- * Loads four blocks into one element of each word, ready for transpose(), which moves each bit to
- * its position 16 r + 4 c + k. This number has six bits: two each for r, c and k. The lowest three,
- * 4 (c mod 2) + k, are the index of the word that the bit comes from. So word 4 h + k, with h = 0
- * or 1, gets column h of block k in its even bytes, and column h + 2 in its odd bytes.
+ * Loads four blocks into one element of each word, ready for transpose(). The byte in row r and
+ * column c of block k becomes byte 2 r + c div 2 of element[4 (c mod 2) + k]. transpose() exchanges
+ * this index with the number of each bit in its byte. So each bit moves to position
+ * 8 (2 r + c div 2) + 4 (c mod 2) + k, which is 16 r + 4 c + k.
  */
 static void load_element(uint64_t element[8], const uint8_t *in)
 {

@@ -6,13 +6,13 @@
  * operands on the processors that run this code (x86-64, Armv8).
  *
  * A bit of an integer product equals the bit of the carry-less product if no carry reaches it. So
- * each factor is split into four parts, each with every fourth bit. In the product of two parts, at
- * most 15 terms fall on each bit below bit 60. Their carries reach only the three bits above that
- * bit, and the code masks these bits. Each of the bits 60 to 63 can get a 16th term, but the carry
- * of 16 terms leaves the 64-bit word. The XOR of the 16 masked products is the low half of the
- * carry-less product. For the high half, the code multiplies the bit-reversed factors. It then
- * reverses the low half of the product, and shifts this half right by one bit. (Pornin, "BearSSL:
- * GHASH, constant-time multiplications".)
+ * each factor is split into four parts, each with every fourth bit. In the product of two parts,
+ * terms fall only on every fourth bit. Below bit 60, at most 15 terms fall on a bit. Their carries
+ * reach only the three bits above that bit, and the code masks these bits. A bit from 60 to 63 can
+ * get 16 terms, but their carry leaves the 64-bit word. The XOR of the 16 masked products is the
+ * low half of the carry-less product. For the high half, the code multiplies the bit-reversed
+ * factors. It then reverses the low half of the product, and shifts this half right by one bit.
+ * (Pornin, "BearSSL: GHASH, constant-time multiplications".)
  */
 #include "portable/ghash.h"
 

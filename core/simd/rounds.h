@@ -123,10 +123,10 @@ TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse,
 
 /*
  * Does the middle rounds of u vectors, then last_substitution(). As in middle_round(), `key` points
- * to the key that AESENC would take first. Returns the last round key. A full group loops, so
- * only one round key at a time occupies a register. A smaller group has no loop, because it is too
- * short to hide the misprediction of the loop's end. For a smaller group, `key` must point to the
- * key of the first middle round.
+ * to the key that AESENC would take first. Returns the last round key. For a full group, the code
+ * loops, so that only one round key at a time occupies a register. The rounds of fewer vectors are
+ * too short to hide the misprediction of a loop's end, so they are unrolled. For fewer vectors,
+ * `key` must point to the key of the first middle round.
  */
 TR_INLINE TR_TARGET V middle_rounds_from(V *x, unsigned u, int inverse, const struct bulk *b,
                                          const uint8_t (*key)[TR_BLOCK])

@@ -76,7 +76,7 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
     B p = b_load(in), f, c;
     /*
      * The chain passes from call to call through iv, so each XOR with iv adds latency. Without
-     * V_KEEP(), gcc does two instead of one, which costs 1 cycle in 45 for calls of one block.
+     * V_KEEP(), gcc does two such XORs. The second costs 1 cycle in 45 for calls of one block.
      */
     f = op == TR_OP_CBC_ENCRYPT ? b_xor(k0, p) : k0;
     V_KEEP(f);
@@ -96,8 +96,8 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
 }
 
 /*
- * Calls the copy of serial() for the key's size, whose rounds are unrolled. The end of a loop over
- * the rounds would be mispredicted once a block.
+ * Calls serial() with a constant number of rounds, so that they are unrolled. The end of a loop
+ * over the rounds would be mispredicted once a block.
  */
 TR_INLINE TR_TARGET void serial_any(enum tr_op op, const struct tr_aes_key *key, uint8_t *out,
                                     const uint8_t *in, size_t blocks, void *iv)

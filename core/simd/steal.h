@@ -7,7 +7,7 @@
  *
  * Latency is the bound of ciphertext stealing, so all bytes stay in registers. The partial block is
  * loaded and stored by accesses of 16 bytes that overlap the full block, and a shuffle moves its
- * bytes. In all functions `rest` is 1 to 16.
+ * bytes. `rest` is 1 to 15 in XTS, and 1 to 16 in CBC.
  */
 #ifndef TR_SIMD_STEAL_H
 #define TR_SIMD_STEAL_H
@@ -43,7 +43,7 @@ TR_INLINE TR_TARGET B steal_fill(B full, B end, size_t rest)
 TR_INLINE TR_TARGET void steal_store(uint8_t *out, B full, B filled, size_t rest)
 {
     b_store(out + rest, b_select_bytes(full, b_load(steal_move + rest)));
-    b_store(out, filled); /* also overwrites the bytes that the store above placed here */
+    b_store(out, filled); /* overwrites the zeros of the store above */
 }
 
 #endif

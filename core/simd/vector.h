@@ -61,9 +61,9 @@
  *   v_load(p), v_store(p, x)
  *       a vector [load] [store]
  *   v_load_part(p, n), v_store_part(p, x, n)
- *       the first n blocks, 0 < n < VBLOCKS; a load sets the others to 0. They access memory in
- *       pieces of 16 and 32 bytes, so that the store is forwarded to a later load. If VBLOCKS is 1,
- *       they are v_load() and v_store(). [load] [store]
+ *       the first n blocks, 0 < n < VBLOCKS; a load sets the others to 0. Both functions access
+ *       memory in pieces of 16 and 32 bytes, so that a store is forwarded to a later load. If
+ *       VBLOCKS is 1, they are v_load() and v_store(). [load] [store]
  *   v_load_all(p)
  *       the block at p in every lane [load]
  *   b_load(p), b_store(p, x)
@@ -72,7 +72,7 @@
  *       a block by two accesses of 8 bytes, for data that other code accesses in 8-byte pieces: a
  *       16-byte load after two 8-byte stores is a store-forwarding stall
  *   b_load_half(p), b_store_half(p, x)
- *       8 bytes; a load sets the high half to 0
+ *       the low half of a block; a load sets the high half to 0
  *
  * Between blocks and vectors
  *   b_zero(), v_zero(), b_of(low, high)
@@ -204,7 +204,8 @@
  *       the constants 2, 3, 0, 1 in byte 15 of lanes 0 to 3, 0 elsewhere (gcm_message.h)
  *   v_tiny_powers(p, two)
  *       the powers of H for lanes 0 to 3, taken from H^4, H^3, H^2, H at p. If `two` (two data
- *       blocks): H^3, H^2, H, H^4; else H^2, any power, H, H^3 (gcm_message.h) [shuffle]
+ *       blocks): H^3, H^2, H, H^4; else H^2, any power (lane 1 has no data), H, H^3
+ *       (gcm_message.h) [shuffle]
  */
 #ifndef TR_SIMD_VECTOR_H
 #define TR_SIMD_VECTOR_H
@@ -226,9 +227,9 @@
 #define VBYTES (VBLOCKS * TR_BLOCK)
 
 /*
- * The number of vectors in a group. These go through the rounds together. Eight vectors hide the
- * latency of a round. 32-bit code has 8 registers and needs some for other values, so its groups
- * have four vectors.
+ * The number of vectors in a group. The vectors of a group go through the rounds together. Eight
+ * vectors hide the latency of a round. 32-bit code has 8 registers and needs some for other values,
+ * so its groups have four vectors.
  */
 #if V_REGISTERS == 8
 #    define IN_FLIGHT 4

@@ -7,11 +7,11 @@
  * turns a byte into two elements i and k of the subfield GF(16), one in each nibble. Five table
  * look-ups give two nibbles, `io` and `jo`. Any linear function of the inverse is the XOR of two
  * table entries, one at `io` and one at `jo` (docs/tuning/software.md has the derivation). The
- * inverse of 0, written 1/0, is a byte with its high bit set. A look-up with such a byte as index
- * gives 0, the inverse of 1/0.
+ * derivation divides by 0 for some bytes. The look-ups represent 1/0 by a byte with its high bit
+ * set. With such a byte as index, a look-up gives 0, the inverse of 1/0.
  *
  * Between rounds, the state stays in this basis. In decryption, the state between rounds has also
- * passed the S-box's inverse affine map, so a round begins with the inversion. The tables at `io`
+ * passed the S-box's inverse affine map, so a round begins with the inversion. The tables for `io`
  * and `jo` include the factors of MixColumns. MixColumns and ShiftRows together then take four
  * permutations. The S-box's constant 0x63 passes MixColumns unchanged and is part of the round
  * keys. The script scripts/vperm-tables writes the tables.

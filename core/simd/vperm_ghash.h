@@ -18,8 +18,8 @@
  * - v_lanes_unaligned(): as v_lanes(), without alignment
  * - GHASH_LANES: the number of 128-bit lanes in V
  *
- * The bound is the number of operations. A step of four vectors takes 128 shuffles to multiply, 32
- * shuffles to move bytes, and 160 XORs. Zen 4 can start two shuffles or four XORs a cycle.
+ * The bound is the number of operations. A group of four vectors takes 4 x 32 shuffles to multiply,
+ * 32 shuffles to move bytes, and 160 XORs. Zen 4 can start two shuffles or four XORs a cycle.
  */
 #ifndef TR_SIMD_VPERM_GHASH_H
 #define TR_SIMD_VPERM_GHASH_H
@@ -43,8 +43,8 @@ void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t h[TR_BLOCK
 void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_tables *tables);
 
 /*
- * The 16 indices from offset 16 - j move a vector up by j bytes. The 16 indices from offset 32 - j
- * move the vector down by 16 - j bytes.
+ * The 16 indices from offset 16 - j move each lane up by j bytes. The 16 indices from offset 32 - j
+ * move each lane down by 16 - j bytes.
  */
 static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
 #define OUT 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
@@ -121,8 +121,8 @@ TR_INLINE TR_TARGET V ghash_multiply(const struct ghash_tables *tables, const V 
 #if TR_ENV_LARGE_STACK
 /*
  * Hashes groups of four vectors. Returns the number of blocks done. In each lane, a group computes
- * y g^4 ^ v0 g^3 ^ v1 g^2 ^ v2 g ^ v3. Here y is the previous group's result, v0 to v3 are the four
- * vectors, and g is H^GHASH_LANES. At the end, the lanes of y are hashed as blocks.
+ * y g^4 + v0 g^3 + v1 g^2 + v2 g + v3, where + is XOR. Here y is the previous group's result, v0 to
+ * v3 are the four vectors, and g is H^GHASH_LANES. At the end, the lanes of y are hashed as blocks.
  */
 TR_INLINE TR_TARGET size_t ghash_groups(struct tr_ghash *ghash, const uint8_t *in, size_t blocks)
 {

@@ -14,10 +14,10 @@
 
 /*
  * Returns t times x^(n + lane) in each lane, for n + lane below 64. All lanes of `t` are the same,
- * and `swapped` is `t` with its halves exchanged. Each half is shifted, and `out` holds the bits
- * shifted out of the other half. XORing `out` carries the low half's bits into the high half. The
- * bits from the high half go into the low half, multiplied by 0x87, which is 1 ^ 0x86. The low
- * half of `out` is their product with 1, and v_clmul_ll() computes their product with 0x86.
+ * and `swapped` is `t` with its halves exchanged. The code shifts each half of `t`. Each half of
+ * `out` holds the bits shifted out of the other half of `t`. The high half needs its bits of `out`
+ * unchanged. The low half needs its bits of `out` times 0x87, which is 1 ^ 0x86. XORing `out` is
+ * the product with 1, and v_clmul_ll() computes the product with 0x86.
  */
 TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
 {

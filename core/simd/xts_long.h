@@ -10,8 +10,8 @@
  *
  * Bound: AES throughput. The two XORs of each vector overlap the latency of the rounds. 16 KiB
  * reach 93 % of the AES rate on ZMM, 81 % on YMM and 89 % on XMM (Zen 4; docs/tuning/xts.md). YMM
- * needs twice as many instructions as ZMM. At the AES rate, these would exceed six a cycle, Zen 4's
- * maximum.
+ * needs twice as many instructions as ZMM. At the AES rate, YMM would need more than six
+ * instructions a cycle, Zen 4's maximum.
  */
 #ifndef TR_SIMD_XTS_LONG_H
 #define TR_SIMD_XTS_LONG_H
@@ -38,8 +38,9 @@
 
 /*
  * After each use, a place moves down by SLIDE bytes, and the code stores new low halves in it. The
- * place then has the tweaks of the group PLACES groups later: the old tweaks times x^(8 SLIDE).
- * It restarts at the top after at most TURNS moves. XTS_LONG_FROM is the shortest call, in blocks.
+ * place then has the old tweaks times x^(8 SLIDE), which are the tweaks PLACES groups later. The
+ * place restarts at the top after at most TURNS moves. XTS_LONG_FROM is the shortest call, in
+ * blocks.
  */
 #    define SLIDE         (PLACES * GROUP / 8)
 #    define TURNS         (STAY ? 8u : 16u)
@@ -55,8 +56,8 @@ struct xts_next {
 };
 
 /*
- * Stores the low halves of the next two tweaks, and doubles twice. Both reduction masks are
- * computed before the first doubling, which shortens the dependency chain.
+ * Stores the low halves of the next two tweaks, and doubles the tweak twice. Computes both
+ * reduction masks before the first doubling, to shorten the dependency chain.
  */
 TR_INLINE void xts_steps(struct xts_next *t, uint8_t *to, const unsigned block)
 {

@@ -51,8 +51,7 @@ TR_INLINE TR_TARGET V times_x64(V t)
     return v_xor(v_swap_halves(t), v_clmul_hl(t, v_low_halves(0x86)));
 }
 
-/* Processes a group with the tweaks in tweak[], and replaces them by the tweaks of 64 blocks
- * later. */
+/* Processes a group with the tweaks in tweak[]. Replaces them by the tweaks 64 blocks later. */
 TR_INLINE TR_TARGET void xts_ring_group(struct bulk *r, V tweak[IN_FLIGHT], int decrypt)
 {
     const uint8_t(*key)[TR_BLOCK] = r->keys, (*last)[TR_BLOCK] = key + r->rounds;

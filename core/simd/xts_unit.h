@@ -2,9 +2,9 @@
 /*
  * A whole data unit of XTS in one function: the first tweak, the blocks and ciphertext stealing.
  *
- * Bound: the latencies of tweak and data, 80 cycles with AES-128. Successive data units overlap if
- * the reorder window holds both. On Zen 4 the window holds 320 instructions. For each data unit, an
- * update through EVP takes 100 of these. To add few instructions, this code processes two or more
+ * Bound: the latencies of tweak and data, 80 cycles with AES-128. Two successive data units overlap
+ * if the reorder window holds both. On Zen 4 the window holds 320 instructions. For each data unit,
+ * an update through EVP takes 100 of these. To keep the number low, this code processes two or more
  * blocks in ZMM, stores no tweak, and calls no function: 64 bytes take 109 instructions
  * (docs/tuning/xts.md).
  */
@@ -86,7 +86,8 @@ TR_INLINE TR_TARGET enum tr_status xts_unit(const struct tr_xts_key *x, const ui
         xts_last_group(&s, decrypt, blocks);
         return TR_OK;
     }
-    /* Loads the partial block before the group stores, because `out` may equal `in`. */
+    /* Loads the partial block before the group's stores. If `out` equals `in`, a later load would
+     * be a store-forwarding stall. */
     B end = steal_load(full_in, rest), full, filled;
     tweak = v_block_0(s.tweak);
     B last = xts_times_x(tweak, (unsigned)blocks);

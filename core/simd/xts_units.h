@@ -6,8 +6,8 @@
  * belong to the next data unit.
  *
  * Bound: AES throughput, and for each vector two shifts and a carry-less multiplication. On Zen 4,
- * the multiplication takes an AES issue slot, so AES-128 can reach 91 % of the AES rate. Sixteen
- * sectors of 512 bytes reach 78 % (docs/tuning/xts.md).
+ * the multiplication takes an AES issue slot, so AES-128 can reach 91 % (10/11) of the AES rate.
+ * Sixteen sectors of 512 bytes reach 78 % (docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_UNITS_H
 #define TR_SIMD_XTS_UNITS_H

@@ -51,7 +51,7 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
 /*
  * v_load_part() and v_store_part() access n blocks, 1 to 3, in pieces of 16 and 32 bytes.
  * Successive calls often use the same short buffer. A masked store would not be forwarded to the
- * next call's load, which would cost 17 cycles (Zen 4).
+ * next call's load. This stall would take 17 cycles (Zen 4).
  */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
@@ -192,8 +192,8 @@ TR_INLINE TR_TARGET __mmask64 bytes_mask(size_t n)
 {
     return ~(__mmask64)0 >> (64 - n);
 }
-/* Access n bytes, 1 to 63. If n is a multiple of 16, the access is in pieces, as in v_store_part().
- * Otherwise it is one masked access. */
+/* The next two functions access n bytes, 1 to 63: in pieces, as v_store_part() does, if n is a
+ * multiple of 16, else in one masked access. */
 TR_INLINE TR_TARGET V v_load_bytes(const uint8_t *p, size_t n)
 {
     if (n % TR_BLOCK == 0)

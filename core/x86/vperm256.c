@@ -3,9 +3,9 @@
  * AES by vector permutation (vperm.h) in YMM registers, two blocks in each, for the parallel modes.
  * Below 16 blocks, this is faster than bitslicing, which has to transpose its blocks.
  *
- * The bound is the number of operations. A round of one register has 13 shuffles and 17 other
- * operations. Zen 4 starts four operations a cycle, at most two of them shuffles, so a round takes
- * at least 7.5 cycles. With four registers in flight, a round takes 8.8 cycles
+ * The bound is the number of operations. An encryption round of one register has 13 shuffles and 17
+ * other operations. Zen 4 starts four operations a cycle, at most two of them shuffles, so a round
+ * takes at least 7.5 cycles. With four registers in flight, a round takes 8.8 cycles
  * (docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
@@ -157,9 +157,10 @@ TR_INLINE TR_TARGET V sum_of_lanes(V x)
 /*
  * Returns x[0] h^n XOR .. XOR x[n - 1] h, modulo the polynomial. Each x and the result are the same
  * in both lanes. In step j (0, 2, .. 14), lane l (0 or 1) looks up its nibbles in multiplication
- * table j + l. A block therefore takes eight steps of two look-ups. The code XORs the look-ups of
- * all blocks. It then XORs lane l into `first`, moved up by j + l bytes, and into `second`, moved
- * down by 16 - j - l bytes. So `second` gets the bytes that the move up shifts out of the lane.
+ * table j + l. A block therefore takes eight steps of two look-ups. In each step, `sum` is the XOR
+ * of the look-ups of all blocks. The code XORs lane l of `sum` into `first`, moved up by j + l
+ * bytes, and into `second`, moved down by 16 - j - l bytes. So `second` gets the bytes that the
+ * move up shifts out of the lane.
  */
 TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[], const V x[],
                                        unsigned n)
