@@ -150,14 +150,23 @@ static NOT_INLINE TR_TARGET void append_powers(const struct tr_ghash_key *k, uin
     tr_ghash_publish(k, ready > wanted ? tr_ghash_stage(ready) : stage);
 }
 
-/* As with_powers(), with an object on the stack. A function of its own, so that this object is not
- * on the stack while an operation uses the powers of the key. */
-static NOT_INLINE TR_TARGET void with_own_powers(tr_bulk_fn *operation,
-                                                 const struct tr_aes_key *key, uint8_t *out,
-                                                 const uint8_t *in, size_t blocks, void *state,
-                                                 const struct tr_ghash_key **hash, unsigned stage)
+/*
+ * Computes the powers of a stage and then calls the operation. The powers go to the key if it keeps
+ * them (tr_ghash_keeps()) and no other thread is adding powers, else to an object on the stack.
+ * The parameter `hash` is the address of the field in the operation's state that points to the key.
+ */
+static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct tr_aes_key *key,
+                                             uint8_t *out, const uint8_t *in, size_t blocks,
+                                             void *state, const struct tr_ghash_key **hash,
+                                             unsigned stage)
 {
     const struct tr_ghash_key *k = *hash;
+    uintptr_t before;
+    if (tr_ghash_keeps(k) && tr_ghash_claim(k, &before)) {
+        append_powers(k, before, stage);
+        operation(key, out, in, blocks, state);
+        return;
+    }
     struct tr_ghash_key own TR_ALIGNED(64);
     uint8_t *end = (uint8_t *)(own.power + TR_GHASH_POWERS);
     const uint8_t *first = (const uint8_t *)(k->power + TR_GHASH_POWERS);
@@ -179,26 +188,6 @@ static NOT_INLINE TR_TARGET void with_own_powers(tr_bulk_fn *operation,
     operation(key, out, in, blocks, state);
     *hash = k;
     cleanse_vectors(end - wanted * (size_t)TR_BLOCK, wanted * (size_t)TR_BLOCK);
-}
-
-/*
- * Computes the powers of a stage and then calls the operation. The powers go to the key if it keeps
- * them (tr_ghash_keeps()) and no other thread is adding powers, else to an object on the stack.
- * The parameter `hash` is the address of the field in the operation's state that points to the key.
- */
-static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct tr_aes_key *key,
-                                             uint8_t *out, const uint8_t *in, size_t blocks,
-                                             void *state, const struct tr_ghash_key **hash,
-                                             unsigned stage)
-{
-    const struct tr_ghash_key *k = *hash;
-    uintptr_t before;
-    if (!tr_ghash_keeps(k) || !tr_ghash_claim(k, &before)) {
-        with_own_powers(operation, key, out, in, blocks, state, hash, stage);
-        return;
-    }
-    append_powers(k, before, stage);
-    operation(key, out, in, blocks, state);
 }
 
 /* Computes the first powers in registers and stores them in the key. These are four powers, or
