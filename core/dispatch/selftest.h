@@ -56,7 +56,7 @@ enum tr_known {
 #define TR_KNOWN_IS_XTS(mode)  ((mode) == TR_KNOWN_XTS || (mode) == TR_KNOWN_XTS_LONG)
 #define TR_KNOWN_FIRST(mode)                                                                       \
     ((mode) == TR_KNOWN_GCM_LONG ? 6u : (mode) == TR_KNOWN_XTS_LONG ? 7u : 0u)
-#define TR_KNOWN_END(mode)     (TR_KNOWN_IS_LONG(mode) ? 8u : (mode) == TR_KNOWN_CCM ? 4u : 7u)
+#define TR_KNOWN_END(mode) (TR_KNOWN_IS_LONG(mode) ? 8u : (mode) == TR_KNOWN_CCM ? 4u : 7u)
 #define TR_KNOWN_LEN(mode, i)                                                                      \
     ((size_t)tr_known_lengths[i] -                                                                 \
      ((mode) == TR_KNOWN_GCM_BLOCKS ? tr_known_lengths[i] % TR_BLOCK : 0u))

@@ -252,7 +252,7 @@ TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, cons
          * block suffices. */
         size_t front = (end.whole ? len : len - 1) / (GROUP * TR_BLOCK) * (GROUP * TR_BLOCK);
 #if GCM_LONG
-        /* Called here and not from encrypt_groups(), whose frame would be on the stack meanwhile. */
+        /* Not called from encrypt_groups(), whose frame would be on the stack meanwhile. */
         if (!end.is_secret && takes_long_path(low, front / TR_BLOCK)) {
             y = gcm_long(bulk_start(key, key->enc, out, in), front / TR_BLOCK, low, high, ghash, y,
                          decrypt);
