@@ -26,9 +26,9 @@ slabs_now() {
         esac
     done </proc/slabinfo
 }
-# Prints the least of several readings: another task may fill a per-CPU slab before one of them.
+# Prints the least of several readings: other tasks may use per-CPU slabs during some of them.
 slabs() {
-    for _ in 1 2 3 4 5 6; do
+    for _ in $(seq 20); do
         slabs_now
         usleep 100000
     done | awk '!($1 in least) || $2 < least[$1] { least[$1] = $2; size[$1] = $3 }
@@ -68,10 +68,10 @@ slabs >/tmp/before
 mappings_before=$(mappings)
 percpu_before=$(percpu)
 cycles $((all - 100))
-# Sets grown to the caches that grew by more than a third of an object per cycle, plus one slab. A
-# leak of one object per cycle would be three times as much. The slab is allowed because a per-CPU
-# slab counts as in use. One slab may have more small objects than there were cycles, so the limit is
-# at most 4/5 of an object per cycle.
+# Sets `grown` to the caches that grew by more than a third of an object per cycle, plus one slab.
+# A leak of one object per cycle would be three times as much. The slab is allowed because a
+# per-CPU slab counts as in use. One slab may have more small objects than there were cycles, so
+# the limit is at most 4/5 of an object per cycle.
 slabs_are_flat() {
     slabs >/tmp/after
     grown=$(awk -v cycles=$((all - 100)) '

@@ -31,7 +31,7 @@ pub struct Ours {
 
 struct Memory {
     found: Found,
-    /// The `run --count` that has it open.
+    /// The process by whose descriptor it was found, usually `run --count`. It may have ended.
     owner: Option<u32>,
     /// The counts when the trace began.
     before: Counters,
@@ -40,15 +40,23 @@ struct Memory {
     /// The traced processes that count here.
     pids: BTreeSet<u32>,
     /// Those that may, if there are no others: children of `run --count`, which also tries what it
-    /// sets before it starts the command.
-    guessed: BTreeSet<u32>,
+    /// sets before it starts the command, and then their children; in the order of their start.
+    guessed: Vec<u32>,
+    /// Those of `guessed` that `run --count` started.
+    children: BTreeSet<u32>,
 }
 
 impl Memory {
-    fn sharing(&self) -> &BTreeSet<u32> {
-        match self.pids.is_empty() {
-            true => &self.guessed,
-            false => &self.pids,
+    fn is_shared_by(&self, pid: u32) -> bool {
+        self.pids.contains(&pid) || self.guessed.contains(&pid)
+    }
+
+    fn guess(&mut self, pid: u32, parent: u32) {
+        if self.owner == Some(parent) {
+            self.children.insert(pid);
+        }
+        if !self.guessed.contains(&pid) {
+            self.guessed.push(pid);
         }
     }
 
@@ -56,18 +64,16 @@ impl Memory {
     /// there is no other.
     fn commands(&self, names: &HashMap<u32, String>) -> Vec<u32> {
         let is_other = |pid: &u32| names.get(pid).map_or(true, |name| name != "tenrounds");
-        let seen = || self.pids.iter();
+        let seen: Vec<u32> = self.pids.iter().copied().collect();
         // The command is the last child of `run --count`.
-        let guessed = || self.guessed.iter().rev();
-        if seen().any(is_other) {
-            seen().copied().filter(is_other).collect()
-        } else if guessed().any(is_other) {
-            guessed().copied().filter(is_other).collect()
-        } else if !self.pids.is_empty() {
-            seen().copied().collect()
-        } else {
-            guessed().copied().collect()
-        }
+        let mut guessed = self.guessed.clone();
+        guessed.reverse();
+        guessed.sort_by_key(|pid| !self.children.contains(pid));
+        let others = |all: &[u32]| all.iter().copied().filter(is_other).collect();
+        [others(&seen), others(&guessed), seen, guessed]
+            .into_iter()
+            .find(|pids| !pids.is_empty())
+            .unwrap_or_default()
     }
 }
 
@@ -95,8 +101,7 @@ impl Ours {
 
     /// Whether a process counts itself, as those under `run --count` do.
     pub fn counts(&self, pid: u32) -> bool {
-        let mut all = self.memories.iter();
-        all.any(|memory| memory.pids.contains(&pid) || memory.guessed.contains(&pid))
+        self.memories.iter().any(|memory| memory.is_shared_by(pid))
     }
 
     pub fn is_full(&self) -> bool {
@@ -104,9 +109,8 @@ impl Ours {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.memories
-            .iter()
-            .all(|memory| memory.sharing().is_empty())
+        let mut all = self.memories.iter();
+        all.all(|memory| memory.pids.is_empty() && memory.guessed.is_empty())
     }
 
     /// A process has started another one.
@@ -115,6 +119,12 @@ impl Ours {
             self.parents.clear();
         }
         self.parents.insert(pid, parent);
+        // An earlier process had this PID.
+        for memory in &mut self.memories {
+            if memory.owner == Some(pid) {
+                memory.owner = None;
+            }
+        }
         self.started(pid);
     }
 
@@ -151,33 +161,38 @@ impl Ours {
     }
 
     /// A process ended before anybody saw its environment, as many do that live less than 10 ms.
-    /// It had that of its parent, or, if this is `run --count`, the counters that are open there.
+    /// It had the counters that its parent, `run --count`, has open, or else those of its parent.
     fn inherit(&mut self, pid: u32) -> Option<()> {
         let parent = *self.parents.get(&pid)?;
+        if let Some(index) = self.open_in(parent) {
+            self.memories[index].guess(pid, parent);
+            return Some(());
+        }
         let mut memories = self.memories.iter_mut();
         if let Some(memory) = memories.find(|memory| memory.pids.contains(&parent)) {
             memory.pids.insert(pid);
             return Some(());
         }
-        let may_share =
-            |memory: &Memory| memory.guessed.contains(&parent) || memory.owner == Some(parent);
-        let index = match self.memories.iter().position(may_share) {
-            Some(index) => index,
-            None => {
-                let descriptors = format!("/proc/{parent}/fd");
-                let numbers = Root::machine().names(&descriptors);
-                let mut paths = numbers
-                    .iter()
-                    .map(|number| format!("{descriptors}/{number}"));
-                // A descriptor may be closed before it is opened here.
-                paths.find_map(|path| {
-                    let is_named = memory::is_named(Path::new(&path));
-                    is_named.then(|| self.at(&path, false)).flatten()
-                })?
-            }
-        };
-        self.memories[index].guessed.insert(pid);
+        // If the parent has ended, too, the last counters that it had open.
+        let mut latest = self.memories.iter_mut().rev();
+        let memory = latest
+            .find(|memory| memory.guessed.contains(&parent) || memory.owner == Some(parent))?;
+        memory.guess(pid, parent);
         Some(())
+    }
+
+    /// The counters that a process has open.
+    fn open_in(&mut self, pid: u32) -> Option<usize> {
+        let descriptors = format!("/proc/{pid}/fd");
+        let numbers = Root::machine().names(&descriptors);
+        let mut paths = numbers
+            .iter()
+            .map(|number| format!("{descriptors}/{number}"));
+        // A descriptor may be closed before it is opened here.
+        paths.find_map(|path| {
+            let is_named = memory::is_named(Path::new(&path));
+            is_named.then(|| self.at(&path, false)).flatten()
+        })
     }
 
     fn look(&mut self, pid: u32, environment: Option<&[u8]>, has_counted: bool) -> bool {
@@ -216,7 +231,8 @@ impl Ours {
             },
             executed: None,
             pids: BTreeSet::new(),
-            guessed: BTreeSet::new(),
+            guessed: Vec::new(),
+            children: BTreeSet::new(),
         });
         Some(self.memories.len() - 1)
     }
@@ -279,7 +295,8 @@ pub fn sort(rows: &mut [Executed]) {
 mod tests {
     use super::*;
     use crate::counters::memory::Memory;
-    use std::process::Command;
+    use std::fs::File;
+    use std::process::{Child, Command};
 
     /// A process that has ended.
     fn ended() -> u32 {
@@ -288,19 +305,37 @@ mod tests {
         child.id()
     }
 
+    /// A process that has counters open, as `run --count` has.
+    fn owner(memory: &Memory) -> Child {
+        let mut sleep = Command::new("sleep");
+        memory.pass_to(&mut sleep);
+        let path = sleep.get_envs().find(|(name, _)| *name == memory::VARIABLE);
+        let path = path.and_then(|(_, path)| path).unwrap().to_owned();
+        sleep.env_remove(memory::VARIABLE).arg("60");
+        sleep.stdin(File::open(path).unwrap()).spawn().unwrap()
+    }
+
+    fn end(mut child: Child) {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
     #[test]
     fn a_process_that_ended_at_once_shares_the_counters_of_its_parent() {
-        let _memory = Memory::new().unwrap();
+        let memory = Memory::new().unwrap();
+        let run = owner(&memory);
         let (first, second, stranger) = (ended(), ended(), ended());
         let mut ours = Ours::default();
-        // This process has the counters open, as `run --count` has. The parent of the second one
-        // is known.
-        ours.forked(first, std::process::id());
+        ours.forked(first, run.id());
+        // Its parent is known.
         ours.forked(second, first);
         ours.started(stranger);
-        let pids: Vec<_> = ours.memories.iter().map(super::Memory::sharing).collect();
-        assert_eq!(pids, [&BTreeSet::from([first, second])]);
+        assert_eq!(ours.memories.len(), 1);
+        assert_eq!(ours.memories[0].guessed, [first, second]);
         assert!(!ours.is_empty());
+        // The last child of `run --count` is the command.
+        let nobody = HashMap::new();
+        assert_eq!(ours.memories[0].commands(&nobody), [first, second]);
         // The tool is the command only if there is no other.
         let named = |pid: u32, name: &str| (pid, name.to_owned());
         let tool = HashMap::from([named(first, "tenrounds")]);
@@ -312,32 +347,49 @@ mod tests {
         let third = ended();
         ours.forked(third, stranger);
         assert_eq!(
-            *ours.memories[0].sharing(),
-            BTreeSet::from([stranger, third])
+            ours.memories[0].commands(&nobody),
+            Vec::from_iter(BTreeSet::from([stranger, third]))
         );
+        end(run);
     }
 
-    /// `run --count` tries what it sets before it starts the command. If it was seen in that, and
-    /// both it and the command have ended before the command is looked at, the command counts.
+    /// `run --count` tries what it sets before it starts the command. All may have ended when the
+    /// trace looks at the command.
     #[test]
-    fn a_command_that_nobody_saw_counts_before_the_tool_that_was_seen() {
+    fn a_command_shares_the_counters_of_a_parent_that_has_ended() {
         let memory = Memory::new().unwrap();
-        let mut sleep = Command::new("sleep");
-        memory.pass_to(&mut sleep);
-        let mut child = sleep.arg("60").spawn().unwrap();
-        let tool = child.id();
+        let run = owner(&memory);
+        let pid = run.id();
+        let (tool, command) = (ended(), ended());
         let mut ours = Ours::default();
-        while !ours.counts(tool) {
-            ours.forked(tool, std::process::id());
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        drop(memory);
-        let command = ended();
-        ours.forked(command, std::process::id());
+        ours.forked(tool, pid);
+        end(run);
+        ours.forked(command, pid);
         let names = HashMap::from([(tool, "tenrounds".to_owned())]);
         assert_eq!(ours.memories.len(), 1);
         assert_eq!(ours.memories[0].commands(&names), [command]);
+        // Another process has the PID now.
+        ours.forked(pid, ended());
+        let stranger = ended();
+        ours.forked(stranger, pid);
+        assert!(!ours.counts(stranger));
+    }
+
+    /// A process may have several counters in turn, and may itself share others.
+    #[test]
+    fn counters_that_are_open_come_before_those_of_the_parent() {
+        let (outer, inner) = (Memory::new().unwrap(), Memory::new().unwrap());
+        let (before, run) = (owner(&outer), owner(&inner));
+        let (first, second) = (ended(), ended());
+        let mut ours = Ours::default();
+        ours.forked(first, before.id());
+        ours.memories[0].owner = Some(run.id());
+        ours.memories[0].pids.insert(run.id());
+        ours.forked(second, run.id());
+        assert_eq!(ours.memories.len(), 2);
+        assert_eq!(ours.memories[1].guessed, [second]);
+        end(before);
+        end(run);
     }
 
     /// A process that executes a program has no environment for a moment.
