@@ -148,8 +148,8 @@ TR_INLINE void part_store_block(uint8_t *p, struct part v)
     part_store64(p + 8, v.high);
 }
 
-/* TR_PART_VECTOR is 1 where this code may use vector registers. In a kernel's general code, even a
- * function that returns a vector is a compile error. */
+/* TR_PART_VECTOR is 1 where this code may use vector registers. A kernel compiles most code without
+ * them: there, even a function that returns a vector is a compile error. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && (defined(__SSE2__) || defined(__ARM_NEON))
 #    define TR_PART_VECTOR 1
 typedef uint64_t part_vector __attribute__((vector_size(16), aligned(1), may_alias));

@@ -93,8 +93,8 @@ enum tr_status tr_ccm_start(struct tr_ccm *c, const struct tr_ccm_key *key, cons
     c->key = key;
     unsigned q = 15 - (unsigned)nonce_len;
     /* Formats the block B0 (appendix A.2.1) and counter block 0 (appendix A.3). Both consist of
-     * flags, the nonce, and a field of q bytes, for the length or the counter. If q < 8, the 8
-     * bytes of `len` overlap the end of the nonce. The overlapping bytes are 0, because
+     * flags, the nonce, and a field of q bytes, for the length or the counter. If q < 8, the
+     * first 8 - q bytes of `len` overlap the end of the nonce. These bytes are 0, because
      * check_start() limits `len`. */
     uint8_t blocks[2][TR_BLOCK];
     struct part counter = part_up(part_load(nonce, nonce_len), 1), b0 = counter;

@@ -29,9 +29,9 @@ static void store_hash_key(uint8_t h[16], struct part key)
     part_store_vector(h, (struct part){__builtin_bswap64(high), __builtin_bswap64(low)});
 }
 
-/* Derives the keys for this nonce (section 4). The keys are the first halves of 4 encrypted blocks,
- * or of 6 for a 256-bit key. A 192-bit key, which OpenSSL allows and the RFC does not, uses 5 of
- * the 6 halves. */
+/* Derives the keys for this nonce (section 4) from the first halves of encrypted blocks. The hash
+ * key is the first 2 halves. The encryption key is the next 2, or the next 4 if it has 256 bits. A
+ * 192-bit key, which OpenSSL allows and the RFC does not, is the first 3 of these 4. */
 enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_key *key,
                                 const uint8_t nonce[12])
 {

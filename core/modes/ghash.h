@@ -8,11 +8,11 @@
  * core computes more powers only on demand:
  *
  * - The first message that needs more powers computes them on its stack, because a key is often
- *   used only once. It also sets powers_wanted in the key. The next message that needs more powers
- *   stores them in the key.
+ *   used only once. The message also sets powers_wanted in the key. The next message that needs
+ *   more powers stores them in the key.
  * - The number of powers in a key grows in stages, 0 to TR_GHASH_STAGES (tr_ghash_powers_at()). The
  *   key's field powers_state is the key's address + 2 * the stage. The value is higher by 1 while a
- *   thread computes more powers. In a copied key the address does not match, so the copy starts
+ *   thread adds powers to the key. In a copied key the address does not match, so the copy starts
  *   again at stage 0, with 4 powers.
  * - A thread that stores more powers sets the lowest bit of powers_state, and appends the powers.
  *   The thread then publishes the new stage with release semantics. Existing powers never change.
@@ -25,8 +25,8 @@
  * - If the first message also stored its powers in the key, a new key with one message of 1350
  *   bytes would take 10 % longer (Zen 4). The locked instruction that sets the lowest bit would
  *   serialize key setup and message.
- * - If the powers were always on the stack, every one-shot message of more than 2 blocks would
- *   compute them.
+ * - If more powers were never stored in the key, every one-shot message of more than 2 blocks would
+ *   compute them. (AAD and the length block also need a power each, and the key has 4.)
  */
 #ifndef TR_GHASH_H
 #define TR_GHASH_H
@@ -60,7 +60,7 @@ TR_INLINE unsigned tr_ghash_published(const struct tr_ghash_key *key)
 }
 
 /* Whether a message that needs more powers stores them in the key. Returns 0 for the first such
- * message, and sets powers_wanted in the key. A key with `unshared` set always returns 1. */
+ * message, and sets powers_wanted in the key. If `unshared` is set, always returns 1. */
 TR_INLINE int tr_ghash_keeps(const struct tr_ghash_key *key)
 {
     if (key->unshared || __atomic_load_n(&key->powers_wanted, __ATOMIC_RELAXED) != 0)

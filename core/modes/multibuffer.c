@@ -51,8 +51,8 @@ static int are_trusted(const struct tr_backend *b)
 {
     static uint32_t verdicts;
     unsigned i = 0;
-    /* Compares the `multibuffer` pointers, because `b` can be a counting table (counting.h), which
-     * tr_backend_at() does not list. A counting table has its backend's pointer. */
+    /* `b` can be a counting table (dispatch/counting.h), which tr_backend_at() does not list. So
+     * the loop compares `multibuffer` pointers: a counting table has that of its backend. */
     while (tr_backend_at(i)->multibuffer != b->multibuffer)
         i++;
     const uint32_t right = (uint32_t)1 << 2 * i, wrong = (uint32_t)2 << 2 * i;

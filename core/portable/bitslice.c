@@ -81,9 +81,9 @@ static uint32_t gather(uint64_t x)
 
 /*
  * Loads four blocks into one element of each word, ready for transpose(). The byte in row r and
- * column c of block k becomes byte 2 r + c div 2 of element[4 (c mod 2) + k]. transpose() exchanges
- * this index with the number of each bit in its byte. So each bit moves to position
- * 8 (2 r + c div 2) + 4 (c mod 2) + k, which is 16 r + 4 c + k.
+ * column c of block k becomes byte 2 r + c div 2 of element[4 (c mod 2) + k]. transpose() makes the
+ * index of the element, 4 (c mod 2) + k, the bit number within the byte. So each bit moves to
+ * position 8 (2 r + c div 2) + 4 (c mod 2) + k, which is 16 r + 4 c + k.
  */
 static void load_element(uint64_t element[8], const uint8_t *in)
 {

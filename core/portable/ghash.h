@@ -8,9 +8,9 @@
 /* Computes no powers: tr_portable_ghash() needs only the hash subkey `h`, which is already set. */
 void tr_portable_ghash_key(struct tr_ghash_key *key);
 
-/* Key setup for code that hashes in vector registers. The setup itself uses none, and needs only
- * `h`. The first function computes the first powers for carry-less multiplication (simd/ghash.h).
- * The second computes the multiplication tables for byte shuffles (simd/vperm_ghash.h). */
+/* Key setup for code that hashes in vector registers. The setup uses general registers only,
+ * and needs only `h`. The first function computes the first powers for carry-less multiplication
+ * (simd/ghash.h), the second the multiplication tables for byte shuffles (simd/vperm_ghash.h). */
 void tr_portable_ghash_powers(struct tr_ghash_key *key);
 void tr_portable_ghash_tables(struct tr_ghash_key *key);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The modes of SP 800-38A over a software cipher that processes several blocks per call. This is a
- * template. The file that includes it first defines these names:
+ * template. A file defines these names before it includes the template:
  *
  *   BLOCKS                     the largest number of blocks per call of the cipher
  *   struct schedule            the round keys in the cipher's form

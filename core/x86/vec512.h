@@ -192,8 +192,8 @@ TR_INLINE TR_TARGET __mmask64 bytes_mask(size_t n)
 {
     return ~(__mmask64)0 >> (64 - n);
 }
-/* The next two functions access n bytes, 1 to 63: in pieces, as v_store_part() does, if n is a
- * multiple of 16, else in one masked access. */
+/* The next two functions access n bytes, 1 to 63. If n is a multiple of 16, they use pieces, as
+ * v_store_part() does, otherwise one masked access. */
 TR_INLINE TR_TARGET V v_load_bytes(const uint8_t *p, size_t n)
 {
     if (n % TR_BLOCK == 0)

@@ -72,7 +72,7 @@ struct schedule {
 } TR_ALIGNED(32);
 
 /* As prepare() in vperm.c, but converts two round keys at once. The last pair includes round key n,
- * which the code below overwrites. */
+ * whose converted form the last line overwrites. */
 TR_INLINE TR_TARGET void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
     const uint8_t(*keys)[TR_BLOCK] = inverse ? key->dec : key->enc;
@@ -158,9 +158,9 @@ TR_INLINE TR_TARGET V sum_of_lanes(V x)
  * Returns x[0] h^n XOR .. XOR x[n - 1] h, modulo the polynomial. Each x and the result are the same
  * in both lanes. In step j (0, 2, .. 14), lane l (0 or 1) looks up its nibbles in multiplication
  * table j + l. A block therefore takes eight steps of two look-ups. In each step, `sum` is the XOR
- * of the look-ups of all blocks. The code XORs lane l of `sum` into `first`, moved up by j + l
- * bytes, and into `second`, moved down by 16 - j - l bytes. So `second` gets the bytes that the
- * move up shifts out of the lane.
+ * of the look-ups of all blocks. The code moves lane l of `sum` up by j + l bytes, and XORs the
+ * result into `first`. The move shifts j + l bytes out of the lane. To keep them, the code also
+ * moves lane l of `sum` down by 16 - j - l bytes, and XORs that result into `second`.
  */
 TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[], const V x[],
                                        unsigned n)

@@ -6,10 +6,10 @@
  * because the S-box tables are loaded whole. Valgrind does not support AVX-512: `make
  * constant-time` checks this backend with crates/taint.
  *
- * The bound on Zen 4 is 7.2 cycles for a round of 64 bytes. With eight vectors in flight, the round
- * takes 8.2 cycles. Encryption of one or two blocks, and the serial modes, are latency-bound. A
- * round then takes at least 12 cycles, 7 for a look-up and 5 for shuffles and XORs. It takes 12.6
- * here (docs/tuning/software.md).
+ * The bound on Zen 4 is 7.2 cycles for a round of 64 bytes, measured in a loop of its operations
+ * alone. With eight vectors in flight, the round takes 8.2 cycles. Encryption of one or two blocks,
+ * and the serial modes, are latency-bound. A round then takes at least 12 cycles, 7 for a look-up
+ * and 5 for shuffles and XORs. It takes 12.6 here (docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "util.h"
@@ -155,8 +155,9 @@ TR_INLINE TR_TARGET V substitute(const struct table *t, V x, V shift)
 
 /*
  * This code is latency-bound. A second S-box table includes the factor 2 of MixColumns. ShiftRows
- * and MixColumns together take one shuffle for each row. All operations except the look-ups use
- * 256-bit registers: two 256-bit shuffles start each cycle, but only one 512-bit shuffle.
+ * and MixColumns together take four shuffles, one for each term of MixColumns. All operations
+ * except the look-ups use 256-bit registers: two 256-bit shuffles start each cycle, but only one
+ * 512-bit shuffle.
  */
 typedef uint8_t B __attribute__((vector_size(32)));
 
