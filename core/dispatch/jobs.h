@@ -7,8 +7,8 @@
 
 #include "tenrounds.h"
 
-/* How a chain processes a block. CBC stores E(chain XOR in) and CFB stores E(chain) XOR in, where E
- * is AES encryption. The stored block is the next chaining value. MAC is CBC without output. */
+/* How a chain processes a block. CBC stores E(chain ^ in), CFB stores E(chain) ^ in; E is AES
+ * encryption. The stored block is the next chaining value. MAC is CBC without output. */
 enum tr_mb_op { TR_MB_CBC, TR_MB_CFB, TR_MB_MAC };
 
 struct tr_job {

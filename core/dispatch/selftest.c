@@ -165,9 +165,9 @@ static int mode_is_right(struct tr_known_work *w, enum tr_mode mode, uint64_t ex
 #if TR_ENV_ALL_MODES
 /*
  * Tests of multi-buffer code. JOBS is the largest lane count of any backend. The jobs have two
- * lengths, so that lanes refill or go idle. In half of the tests, every second job has a copy of
- * the key, because lanes with different keys run different code. Each result must equal the result
- * of a single-message call, which mode_is_right() has already tested.
+ * lengths, so that lanes refill or go idle. In half of the tests, every second job uses a second
+ * key object with the same key. Jobs with different key objects run different code. Each result
+ * must equal the result of a single-message call, which mode_is_right() has already tested.
  */
 #    define JOBS         24u
 #    define CHAIN_BLOCKS 9u /* two cache lines and a block */
@@ -266,7 +266,7 @@ static int set_key(union tr_known_key *w, enum tr_known mode, const struct tr_ba
     default:
         if (tr_gcm_set_key(&w->gcm, backend, raw, len) != TR_OK)
             return 0;
-        /* Makes GCM_LONG store its powers of H in the key in the first message, which is short. The
+        /* For GCM_LONG, the first message, which is short, stores the powers of H in the key. The
          * long message then needs less stack. The short tests cover both cases: powers in the key,
          * and powers on the stack. */
         w->gcm.hash.powers_wanted = mode == TR_KNOWN_GCM_LONG;
@@ -455,8 +455,8 @@ static int any_cfb_is_right(struct tr_known_work *w)
 }
 
 /* Tests tr_backend.xts_unit with each number of vectors, whole and partial. Also tests the bulk
- * operations on short data units, because counting tables and tr_xts_*_units() do not use xts_unit.
- * `raw` has 2 * len bytes. */
+ * operations on short data units, because counting tables (dispatch/counting.h) and
+ * tr_xts_*_units() do not use xts_unit. `raw` has 2 * len bytes. */
 static int short_units_are_right(struct tr_known_work *w, const struct tr_backend *backend,
                                  const uint8_t *raw, size_t len, uint64_t expected)
 {

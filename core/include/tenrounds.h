@@ -58,8 +58,8 @@
  *              tr_*_check and tr_*_verify ends the message, and the caller must discard the
  *              plaintext.
  *   Threads    The library writes only three global variables, and stores them atomically: the
- *              selected backend, the selected row of struct tr_tuning, and the results of the
- *              multi-buffer known-answer tests.
+ *              selected backend, the selected row of the table of microarchitectures, and the
+ *              results of the multi-buffer known-answer tests.
  *   Stack      The first selection runs known-answer tests and needs up to 16 KiB of stack.
  *              Multi-buffer calls (tr_*_many) and tr_backend_self_test() need up to 64 KiB, all
  *              other calls up to 12 KiB.
@@ -661,8 +661,9 @@ TR_API enum tr_status tr_cipher_start(struct tr_cipher *cipher, const struct tr_
                                       const uint8_t *iv) TR_MUST_CHECK;
 
 /* Processes `len` bytes of `in`; `len` may be 0. Writes tr_cipher_room() bytes to `out`, and their
- * number to *out_len. If `out` equals `in` and the buffer holds bytes of an earlier call, output of
- * more than one block gives TR_ERR_OVERLAP: the first block would overwrite unread input. */
+ * number to *out_len. In ECB and CBC, if `out` equals `in` and cipher->buffer is not empty, a call
+ * that would write more than one block returns TR_ERR_OVERLAP: the first block would overwrite
+ * unread input. */
 TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, size_t *out_len,
                                        const uint8_t *in, size_t len) TR_MUST_CHECK;
 

@@ -43,8 +43,8 @@ struct tr_ghash_key {
 } TR_ALIGNED(16);
 
 /* The field `hash` comes first, so that its arrays `square` and `power` have the offsets 0 and
- * 9 * 64 bytes. If the key is aligned to 64 bytes, no vector load from these arrays crosses a cache
- * line. */
+ * 9 * 64 bytes. If the key is aligned to 64 bytes, no x86 vector load of multiplication tables or
+ * of a full group's powers crosses a cache line. */
 struct tr_gcm_key {
     struct tr_ghash_key hash;
     struct tr_aes_key aes;

@@ -22,9 +22,9 @@
 #    define POLYVAL_NARROW 4u
 
 /*
- * first_powers() computes ALONE_POWERS powers of H for a message. Each further power would cost a
- * multiplication and a reduction, and no other message could use it. Calls of at most ALONE_BLOCKS
- * blocks therefore compute no others, and reduce after each ALONE_POWERS blocks. A message of 256
+ * Each message has its own hash subkey H. first_powers() computes ALONE_POWERS powers of H. Each
+ * further power would cost a multiplication and a reduction. Calls of at most ALONE_BLOCKS blocks
+ * therefore compute no further powers, and reduce after each ALONE_POWERS blocks. A message of 256
  * bytes then takes 9 to 19 % less time (Zen 4; docs/tuning/gcm.md).
  */
 #    define ALONE_POWERS (VBLOCKS == 4 ? 8u : 4u)

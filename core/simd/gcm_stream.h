@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * GCM for streaming calls: counter mode interleaved with GHASH of the ciphertext. After each of the
- * first IN_FLIGHT AES rounds over a group, the code hashes one vector. Decryption hashes the same
- * group. Encryption hashes the previous group, because this group's ciphertext does not exist yet.
+ * first IN_FLIGHT AES rounds over a group of IN_FLIGHT vectors, the code hashes one vector.
+ * Decryption hashes the same group. Encryption hashes the previous group, because this group's
+ * ciphertext does not exist yet.
  *
- * There are two bounds on Zen 4. AES operations and carry-less multiplications share two ports: a
- * vector needs 10 and 4 of them (AES-128). All vector operations share four ports. From 1024 bytes
- * on, the second bound is mostly tighter. For long messages, gcm_long.h needs fewer operations.
+ * There are two bounds on Zen 4. First, AES operations and carry-less multiplications share two
+ * ports. A vector needs 10 AES operations (AES-128) and 4 multiplications. Second, all vector
+ * operations share four ports. From 1024 bytes on, the second bound is mostly tighter. For long
+ * messages, gcm_long.h needs fewer operations.
  */
 #ifndef TR_SIMD_GCM_STREAM_H
 #define TR_SIMD_GCM_STREAM_H
@@ -248,11 +250,11 @@ TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, cons
         end.begun = 0;
     }
     if (!is_short && len > 2 * HALF_BYTES) {
-        /* Leaves at least one block for gcm_last_vectors(). At the end of a message, the length
-         * block suffices. */
+        /* Leaves at least one block for gcm_last_vectors(). At the end of a message, that block can
+         * be the length block. */
         size_t front = (end.whole ? len : len - 1) / (GROUP * TR_BLOCK) * (GROUP * TR_BLOCK);
 #if GCM_LONG
-        /* Not called from encrypt_groups(), whose frame would be on the stack meanwhile. */
+        /* Here, because the frame of encrypt_groups() would stay on the stack during gcm_long(). */
         if (!end.is_secret && takes_long_path(low, front / TR_BLOCK)) {
             y = gcm_long(bulk_start(key, key->enc, out, in), front / TR_BLOCK, low, high, ghash, y,
                          decrypt);

@@ -275,19 +275,20 @@ static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
 
 /*
  * Chooses the width. A step of more lanes takes longer, so more lanes pay only if the jobs keep
- * them busy. Vectors of 4 blocks follow the rule in the function. For narrower vectors, the width
- * with the lowest cost is best. The cost is an estimate in cycles, for AES-128:
+ * them busy. For vectors of 4 blocks, the function has a rule. For narrower vectors, it chooses the
+ * width with the lowest cost. The cost is an estimate in cycles, for AES-128:
  *
  * - A step takes the larger of two times: its vectors' issue slots (MB_VECTOR_CYCLES), and the
  *   latency of 10 rounds. On Zen 3, steps of vaes256 take 77, 55 and 44 cycles with 8, 6 and 4
  *   vectors.
  * - The number of steps is estimated as the largest of three lower bounds. The first is the number
  *   of blocks of the longest job. The second is the number of all blocks, divided by the number of
- *   lanes. The third is k + 1 times the number of blocks of job k * lanes, for each k >= 1 with
- *   such a job. Up to this job there are k * lanes + 1 jobs, so some lane runs at least k + 1 of
- *   them. Each of these is about as long as job k * lanes, or longer: jobs are sorted longest
+ *   lanes. The third is the largest value, over all k >= 1, of k + 1 times the number of blocks of
+ *   job k * lanes. Jobs 0 to k * lanes are k * lanes + 1 jobs, so some lane runs at least k + 1 of
+ *   them. Each of these jobs is about as long as job k * lanes, or longer: jobs are sorted longest
  *   first, except within a length class (modes/multibuffer.c).
- * - For every `lanes` jobs (rounded up), the estimate adds 150 cycles for a segment.
+ * - The number of segments is estimated as the number of jobs divided by the number of lanes,
+ *   rounded up. Each segment adds 150 cycles.
  *
  * Returns the width as an index of MB_WIDTHS.
  */
@@ -295,10 +296,10 @@ TR_INLINE unsigned mb_width(const struct tr_jobs *jobs)
 {
     const size_t blocks = jobs->blocks, longest = jobs->longest;
 #    if VBLOCKS == 4
-    /* Returns 0 for the only width; else 1 for the narrow width, 0 for the wide width. Different
-     * keys always take the narrow width. Otherwise the quotient blocks / longest decides. Up to
-     * MB_LANES_NARROW, the longest job is the bound even with the narrow width. Above MB_LANES,
-     * even the wide width needs refills. The wide width pays only between these limits. */
+    /* Returns 0 for the wide (or only) width, 1 for the narrow width. Different keys always take
+     * the narrow width. Otherwise the quotient blocks / longest decides. Up to MB_LANES_NARROW, the
+     * longest job is the bound even with the narrow width. Above MB_LANES, even the wide width
+     * needs refills. The wide width pays only between these limits. */
     return MB_LANES > MB_LANES_NARROW &&
            (jobs->own || blocks <= MB_LANES_NARROW * longest || blocks > MB_LANES * longest);
 #    else

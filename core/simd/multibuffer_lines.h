@@ -5,7 +5,7 @@
  * step form one vector. The output is transposed back in the same way. Both transpositions overlap
  * the rounds:
  *
- *                  line of 64 bytes                      in_batch, of one vector
+ *                  line of 64 bytes                      one vector in in_batch or out_batch
  *        job a     a0 a1 a2 a3                           step 0    a0 b0 c0 d0
  *        job b     b0 b1 b2 b3      - transposed ->      step 1    a1 b1 c1 d1
  *        job c     c0 c1 c2 c3      <- transposed -      step 2    a2 b2 c2 d2
@@ -15,15 +15,15 @@
  * shuffles and a store in each direction, three XORs, and one more load and store. Ports without
  * AES can execute these operations. However, Zen 4 assigns ports when operations enter the
  * schedulers. An operation can therefore take an AES issue slot and delay a round. Sixteen chains
- * (4 vectors) fill the AES issue slots exactly, so a delayed round is never made up. A test loop
+ * (4 vectors) fill the AES issue slots exactly, so the code cannot make up for a delay. A test loop
  * with single operations between rounds reaches 91 % of the AES rate. With pairs of operations, the
- * loop reaches 100 %. The code therefore issues moves and XORs in pairs
+ * loop reaches 100 %. The code therefore issues loads, shuffles, stores and XORs in pairs
  * (docs/tuning/multibuffer.md).
  *
  * As in serial.h, no XOR lies on the chain. The code XORs two values into the last round's key: the
  * first round key, and the next plaintext block (in CFB, the current one). A later XOR removes both
- * values from the output, and no round waits for this XOR. In CFB, it removes only the round key,
- * because CFB XORs the plaintext into the output anyway.
+ * values from the output, and no round waits for this XOR. In CFB, this XOR removes only the round
+ * key, because CFB XORs the plaintext into the output anyway.
  */
 #ifndef TR_SIMD_MULTIBUFFER_LINES_H
 #define TR_SIMD_MULTIBUFFER_LINES_H

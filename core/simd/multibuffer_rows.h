@@ -8,10 +8,10 @@
  *
  * The bound is AES throughput together with the loads and lane insertions that gather blocks. On
  * Zen 3, a step of vaes256 takes 77 cycles with 16 lanes (8 vectors) and 55 with 12. So 16 lanes
- * process 0.21 blocks a cycle, and 12 lanes 0.22; the cause is not known. For messages of 16 KiB
- * that are a multiple of 4096 bytes apart, vaes256 reaches 56 % of the AES rate of VAES. The
- * backend aesni reaches 37 % of that rate. Its limit is 50 %, because AESENC processes one block
- * where VAES processes two (Zen 4; docs/tuning/multibuffer.md).
+ * process 0.21 blocks a cycle, and 12 lanes 0.22; the cause of this loss is not known. For messages
+ * of 16 KiB that are a multiple of 4096 bytes apart, vaes256 reaches 56 % of the AES rate of VAES.
+ * The backend aesni reaches 37 % of that rate. The limit of aesni is 50 %, because AESENC processes
+ * one block where VAES processes two (Zen 4; docs/tuning/multibuffer.md).
  *
  * Transposed lines, as in multibuffer_lines.h, are slower here, because there are fewer registers,
  * and more round keys come from memory.
@@ -31,8 +31,8 @@
  *   rows 0 to 7    input of two batches; a batch takes the space of 4 rows, as 64 contiguous bytes
  *                  for each lane
  *   rows 8 to 15   output of two batches, one row for each step
- *   rows 16 on     one row for each round key, if jobs' keys differ; at every width, these rows
- *                  have the place and size for MB_LANES_NARROW lanes
+ *   rows 16 on     one row for each round key, if jobs' keys differ; at every width, the code
+ *                  places these rows as for MB_LANES_NARROW lanes
  *
  * 16 rows of 16 lanes fill exactly 4096 bytes, so input and output rows do not alias. If they did,
  * throughput would fall by a quarter (Zen 4; docs/tuning/multibuffer.md). With 16 lanes, the row of
@@ -105,8 +105,8 @@ TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, const uin
 
 /*
  * The copies that a step does for a quarter of the lanes. These are the next batch's input and the
- * previous batch's output. The first step of a batch copies for the last quarter. Its vectors are
- * furthest ahead (MB_AHEAD), so they need the next input first.
+ * previous batch's output. The first step of a batch copies for the last quarter. The vectors of
+ * this quarter are furthest ahead (MB_AHEAD), so they need the next input first.
  */
 struct mb_share {
     const mb_base *in;
@@ -271,11 +271,11 @@ static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m
 {
     const unsigned lanes = m->widest;
     const int beyond = op == TR_MB_CFB && m->tails;
-    /* After mb_narrow(), output rows lie where input rows were before. The first batch of a segment
-     * has no previous output, so it copies old input to m->nowhere. */
+    /* After mb_narrow(), output rows lie where input rows were before. In the next segment, the
+     * first batch has no previous output, so it copies old input to m->nowhere. */
     mb_cleanse_lines(m->nowhere, sizeof(m->nowhere));
-    /* mb_narrow() makes the rows shorter. The narrow layout stays inside the widest one, and its
-     * input rows inside the widest input rows. So cleansing the widest layout covers both. */
+    /* mb_narrow() makes the rows shorter. The narrow layout stays inside the widest layout, and its
+     * input rows inside the widest input rows. So cleansing the widest layout is enough. */
     if (op == TR_MB_MAC || beyond)
         mb_cleanse_lines(m->rows, mb_output_row(lanes, 2, 0) + 2 * MB_STEPS * lanes * TR_BLOCK);
     else

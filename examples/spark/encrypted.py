@@ -24,7 +24,7 @@ from pyspark.sql import Observation, SparkSession
 from pyspark.sql.functions import count, expr, lit
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# commons-crypto has two classes for AES. The other calls an OpenSSL before 3.0.
+# The class of commons-crypto that calls Java. Its other class for AES calls an OpenSSL before 3.0.
 JCE = "org.apache.commons.crypto.cipher.JceCipher"
 COLUMNS = [f"c{at}" for at in range(12)]  # of 8 bytes each
 
@@ -48,7 +48,7 @@ def session(settings):
 
 
 def parquet(directory, key):
-    """Settings of Parquet: AES-GCM, with the master key `key` by Keys.java."""
+    """Settings of Parquet: AES-GCM, with the master key `key`, which Keys.java supplies."""
     return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -78,7 +78,7 @@ def cluster(directory, key, mib, executors=2):
         "spark.authenticate.secret": secrets.token_hex(32),
         "spark.network.crypto.enabled": "true",
         "spark.network.crypto.config.cipher.classes": JCE,
-        # Executors of one machine would read each other's files, without the network.
+        # By default, executors on one machine read each other's files without the network.
         "spark.shuffle.readHostLocalDisk": "false",
         # Shuffle and spill files: AES-CTR.
         "spark.io.encryption.enabled": "true",
@@ -120,8 +120,8 @@ def write(spark, mib, path):
 
 
 def read(directory, key, mib, path):
-    """Reads encrypted Parquet, and returns digests of that and of rows that never were encrypted. Runs
-    in a JVM without tenrounds: SunPKCS11 refuses the buffers into which Parquet decrypts."""
+    """Reads encrypted Parquet. Returns digests of its rows and of the same rows made again. Runs in
+    a JVM without tenrounds: SunPKCS11 refuses the buffers into which Parquet decrypts."""
     os.environ.pop("JAVA_TOOL_OPTIONS", None)
     spark = session({**parquet(directory, key), "spark.master": "local[1]"})
     found = {"parquet": spark.read.parquet(path), "made": rows(spark, mib)}
