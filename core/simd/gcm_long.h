@@ -14,10 +14,10 @@
  *   bytes). The table holds the states of the first 256 blocks. In each later period of 256 blocks,
  *   all states differ from the table by the same value. This method is FACE (Park and Lee, CHES
  *   2018); ctr_states.h explains it.
- * - Hash: a vector takes three multiplications (Karatsuba). Before them, two vectors need two byte
- *   swaps, two shuffles and an XOR. Each lane accumulates its own hash, with the same powers of H
- *   in all lanes. In the last group, each lane uses a different power, so that the XOR of all lanes
- *   is the hash.
+ * - Hash: a vector takes three multiplications (Karatsuba). Two vectors also need two byte swaps,
+ *   two shuffles and an XOR. Each lane accumulates its own hash, with the same powers of H in all
+ *   lanes. In the last group, each lane uses a different power, so that the XOR of all lanes is the
+ *   hash.
  * - Round keys: they are stored as whole vectors, because a broadcast load takes a vector port and
  *   a plain load does not.
  *
