@@ -13,9 +13,10 @@
  *
  * The bound is the number of operations. The S-box has 115 gates, or 74 if gates may have three
  * inputs. A round of eight registers also has 16 shuffles, 35 gates of MixColumns and AddRoundKey,
- * and 10 loads. With two-input gates, these are 176 operations. Zen 4 does four 256-bit operations
- * a cycle, so the bound is 44 cycles. A 256-bit round takes 69 cycles, because 16 registers are too
- * few for the S-box. A 512-bit round takes 91 cycles (Zen 4; docs/tuning/software.md).
+ * and 10 loads. With two-input gates, these are 176 operations. Zen 4 does four 256-bit or two
+ * 512-bit operations a cycle, so the bounds are 44 and 88 cycles. A 256-bit round takes 69 cycles,
+ * because 16 registers are too few for the S-box. A 512-bit round takes 91 cycles (Zen 4;
+ * docs/tuning/software.md).
  *
  * This is a template. Define these names before you include it:
  *

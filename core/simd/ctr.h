@@ -41,12 +41,12 @@ static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t 
 
 #if V_KEY_FIRST
 /*
- * Processes full groups. The first counter is a multiple of GROUP, so the counter of vector j of a
- * group is the counter of vector 0 with j XORed into the last byte. AESE XORs its two operands.
- * Here the first operand is the first round key with j XORed in, from the array `keys`. The second
- * operand is the counter of vector 0. So no vector needs an XOR for its counter. A block of AES-128
- * then needs 12 operations in the vector units instead of 13: 10 for AES (AESE and AESMC fused), an
- * EOR3, and the store.
+ * Processes full groups on Arm, where a vector is one block. The first counter is a multiple of
+ * GROUP, so the counter of vector j of a group is the counter of vector 0 with j XORed into the
+ * last byte. AESE XORs its two operands. Here the first operand is the first round key with j XORed
+ * in, from the array `keys`. The second operand is the counter of vector 0. So no vector needs an
+ * XOR for its counter. A block of AES-128 then needs 12 operations in the vector units instead of
+ * 13: 10 for AES (AESE and AESMC fused), an EOR3, and the store.
  */
 TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 {
@@ -92,7 +92,7 @@ TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
  * In XMM, YMM and NEON registers, calls of at least 8 groups begin with a smaller group, up to a
  * counter that is a multiple of GROUP. From there on, the counters of a vector need one XOR on x86
  * (first_state()) and none on Arm (aligned_groups()). On x86, eight vectors in flight only just
- * hide the latency of a round. An AES issue slot that another operation takes is therefore lost.
+ * hide the latency of a round. AES cannot regain an issue slot that another operation takes.
  * XMM reaches 95 % of the AES rate instead of 90 %, and YMM reaches 93 % instead of 86 % (Zen 4).
  * ZMM gains nothing.
  */
@@ -165,7 +165,7 @@ NOT_INLINE TR_TARGET enum tr_status V_FEW_NAME(ctr)(BULK_ARGUMENTS)
         return TR_OK;
     }
     few(TR_SHAPE_CTR, key, out, in, blocks, iv);
-    /* The last byte does not wrap, so only this half of the counter changes. The next call loads
+    /* The last byte does not wrap, so only the low half of the counter changes. The next call loads
      * each half separately (b_load_halves()), so the processor can forward this store. */
     tr_store64_be(counter + 8, tr_load64_be(counter + 8) + blocks);
     return TR_OK;

@@ -14,18 +14,19 @@
  *   bytes). The table holds the states of the first 256 blocks. In each later period of 256 blocks,
  *   all states differ from the table by the same value. This method is FACE (Park and Lee, CHES
  *   2018); ctr_states.h explains it.
- * - Hash: a vector takes three multiplications (Karatsuba). Preparing two vectors takes five
- *   operations. Each lane accumulates its own hash, with the same powers of H in all lanes. In the
- *   last group, each lane uses a different power, so that the XOR of all lanes is the hash.
+ * - Hash: a vector takes three multiplications (Karatsuba). Two vectors also need two byte swaps,
+ *   two shuffles and an XOR. Each lane accumulates its own hash, with the same powers of H in all
+ *   lanes. In the last group, each lane uses a different power, so that the XOR of all lanes is the
+ *   hash.
  * - Round keys: they are stored as whole vectors, because a broadcast load takes a vector port and
  *   a plain load does not.
  *
  * For 64 bytes, AES-128 needs 8 AES operations (AES-256: 12), 3 multiplications and 6.5 other
  * operations. With gcm_stream.h, AES-128 needs 10 AES operations, 4 multiplications and 10 other
  * operations. Within a long message, AES-128 takes 13.0 cycles for 64 bytes on ZMM. The bound is
- * 12.3 cycles: 11.3 for AES and multiplications, and 1.0 for a vector's share of its group's
- * reduction. Messages of 16 KiB reach 69 % of the AES rate with AES-128, and 78 % with AES-256
- * (Zen 4; docs/tuning/gcm.md).
+ * 12.3 cycles: AES and multiplications alone take 11.3 cycles, and a vector's share of its group's
+ * reduction takes 1.0. Messages of 16 KiB reach 69 % of the AES rate with AES-128, and 78 % with
+ * AES-256 (Zen 4; docs/tuning/gcm.md).
  *
  * The order of instructions also matters. If the eight vectors of a group run in lockstep, the
  * group begins with only loads and XORs, and ends with only last rounds and stores. The reorder
@@ -53,12 +54,12 @@
 #    define GCM_MAX_ROUNDS      14u
 /* gcm_long() needs a call's first counter, modulo GROUP, to be at most this value. With the table,
  * the first counter modulo 256 must also be at most this value. With the table and VBLOCKS == 1,
- * the first counter must be even. In the last two vectors of a period, the counter's last byte then
- * wraps in both or in neither, so one last_difference (from_table()) serves both. */
+ * the first counter must also be even. The counters of a period's last two blocks then differ only
+ * in the last byte, so one last_difference (from_table()) serves both. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
 /* In each group, the counters of the first GCM_LONG_STEADY vectors differ only in the bits that
- * hold the counter modulo GROUP. This holds because GCM_MAX_FIRST_COUNT + GCM_LONG_STEADY * VBLOCKS
- * is GROUP. */
+ * hold the counter modulo GROUP. These vectors have GROUP - GCM_MAX_FIRST_COUNT blocks, so no
+ * counter carries into a higher bit. */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
 /* The shortest call, in blocks, that is faster with gcm_long(), and the shortest that is faster
  * with the table of states. */
@@ -84,8 +85,8 @@ struct gcm_long {
     struct product product;
     V y; /* one hash for each lane; after the last group, their XOR is the hash */
     V delta[GCM_LONG_STEADY];
-    /* The XOR of a state of the current period and its table entry: one value for all vectors but
-     * the last ones of a period (from_table()). */
+    /* The XOR of a state of the current period and its table entry. The value is the same for all
+     * vectors, except the last ones of a period (from_table()). */
     V period;
 };
 

@@ -95,7 +95,7 @@ struct multibuffer {
      * previous batch, which is already stored. In 64-bit code, the other data that the rounds load
      * lies at addresses (modulo 4096) that out_batch does not use. The exceptions are round keys 11
      * to 14 of own_keys, and `tail`; at the largest width also cut_in, cut_out and the pointers
-     * after them. Round keys 0 to 4 of own_keys stay in registers, so no step loads them.
+     * after them. Round keys 1 to 4 of own_keys would be exceptions, but stay in registers.
      */
     union {
         struct {

@@ -122,11 +122,11 @@ TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse,
 }
 
 /*
- * Does the middle rounds of u vectors, then last_substitution(). As in middle_round(), `key` points
- * to the key that AESENC would take first. Returns the last round key. For a full group, the code
- * loops, so that only one round key at a time occupies a register. The rounds of fewer vectors are
- * too short to hide the misprediction of a loop's end, so they are unrolled. For fewer vectors,
- * `key` must point to the key of the first middle round.
+ * Does the middle rounds of u vectors from round key `key` on, then last_substitution(). As in
+ * middle_round(), `key` points to the key that AESENC would take first. Returns the last round key.
+ * For a full group, the code loops, so that only one round key at a time occupies a register. The
+ * rounds of fewer vectors are too short to hide the misprediction of a loop's end, so they are
+ * unrolled. The unrolled code does all middle rounds, so `key` must then be b->keys + 1.
  */
 TR_INLINE TR_TARGET V middle_rounds_from(V *x, unsigned u, int inverse, const struct bulk *b,
                                          const uint8_t (*key)[TR_BLOCK])
