@@ -76,7 +76,7 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
     B p = b_load(in), f, c;
     /*
      * The chain passes from call to call through iv, so each XOR with iv adds latency. Without
-     * V_KEEP(), gcc does two such XORs. The second costs 1 cycle in 45 for calls of one block.
+     * V_KEEP(), gcc does two such XORs. The second adds 1 cycle to the 45 of a one-block call.
      */
     f = op == TR_OP_CBC_ENCRYPT ? b_xor(k0, p) : k0;
     V_KEEP(f);

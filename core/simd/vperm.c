@@ -88,8 +88,8 @@ struct schedule {
     unsigned rounds;
 } TR_ALIGNED(16);
 
-/* XORs the S-box constant into all round keys but encryption's first, which is decryption's last.
- * Maps the middle round keys to the state's basis (vperm.h). */
+/* XORs the S-box constant into every round key except the first of encryption or the last of
+ * decryption. Maps the middle round keys to the basis of the state between rounds (vperm.h). */
 TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
     const V c = (V){0} ^ 0x63;
@@ -194,8 +194,9 @@ TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_le
 }
 
 /*
- * The serial modes. The chain stays in registers and in the state's basis. The last round's result
- * goes straight into the next block's first round. The chain does not wait for the output.
+ * The serial modes. The chain stays in registers, in the basis of the state between rounds
+ * (vperm.h). The last round's result goes straight into the next block's first round. The chain
+ * does not wait for the output.
  */
 TR_TARGET static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                              size_t blocks, uint8_t *iv, enum tr_op op)
@@ -256,8 +257,8 @@ TR_INLINE TR_TARGET void interleave_halves(V new[16], const V old[16])
 }
 
 /*
- * Transposes 16 x 16 bytes. Interleaving halves rotates a byte's 8-bit index (row, column) by one
- * bit. Four interleavings therefore swap row and column.
+ * Transposes 16 x 16 bytes. Each interleave_halves() rotates a byte's 8-bit index (row, column) by
+ * one bit. Four calls therefore swap row and column.
  */
 TR_INLINE TR_TARGET void transpose(V row[16])
 {

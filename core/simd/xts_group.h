@@ -15,9 +15,9 @@
 /*
  * Returns t times x^(n + lane) in each lane, for n + lane below 64. All lanes of `t` are the same,
  * and `swapped` is `t` with its halves exchanged. The code shifts each half of `t`. Each half of
- * `out` holds the bits shifted out of the other half of `t`. The high half needs its bits of `out`
- * unchanged. The low half needs its bits of `out` times 0x87, which is 1 ^ 0x86. XORing `out` is
- * the product with 1, and v_clmul_ll() computes the product with 0x86.
+ * `out` holds the bits shifted out of the other half of `t`. The code XORs `out`'s high half into
+ * the result's high half, and `out`'s low half times 0x87 into the result. 0x87 is 1 ^ 0x86: the
+ * XOR of `out` gives the factor 1, and v_clmul_ll() the factor 0x86.
  */
 TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
 {
@@ -46,10 +46,10 @@ TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsign
 }
 
 /*
- * The number of vectors of the last group that go through all rounds before the others begin. The
+ * XTS_AHEAD vectors of the last group go through all rounds before its remaining vectors begin. The
  * scheduler issues the oldest ready operation first. Eight ZMM vectors together would therefore
- * leave no issue slot to the next data unit's tweak until they end. A test loop of the AES rounds
- * of one tweak and 512 bytes takes 125 cycles. With a split into five and three vectors, the loop
+ * leave no issue slot to the next data unit's tweak until they end. A loop with only the AES rounds
+ * for one tweak and 512 bytes takes 125 cycles. With a split into five and three vectors, the loop
  * takes 110 cycles. In this code, six and two is faster than five and three: by 4 to 7 % for 512
  * bytes (Zen 4; docs/tuning/xts.md). XMM and YMM gain nothing, because there eight vectors only
  * just hide the latency.

@@ -4,8 +4,8 @@
  *
  * A tweak is doubled in two general registers, and only its low half is stored: 8 bytes a block.
  * The high half is in memory already. To see why, let n be a multiple of 8 below 64. Multiplication
- * by x^n moves the bytes of a tweak up by n / 8, and the reduction changes only the low half. So in
- * the 16 bytes that begin n / 8 bytes below an old tweak, the high half is that of the tweak n
+ * by x^n moves the bytes of a tweak up by n / 8, and the reduction changes only the low half. Now
+ * load 16 bytes from n / 8 bytes below an old tweak. Their high half is already that of the tweak n
  * blocks later. Only the low half must be stored there.
  *
  * Bound: AES throughput. The two XORs of each vector overlap the latency of the rounds. 16 KiB
@@ -37,10 +37,10 @@
 #    define PLACES (STAY ? 1u : 3u)
 
 /*
- * After each use, a place moves down by SLIDE bytes, and the code stores new low halves in it. The
- * place then has the old tweaks times x^(8 SLIDE), which are the tweaks PLACES groups later. The
- * place restarts at the top after at most TURNS moves. XTS_LONG_FROM is the shortest call, in
- * blocks.
+ * After each use, the address of a place moves down by SLIDE bytes, and the code stores new low
+ * halves there. The place then has the old tweaks times x^(8 SLIDE), which are the tweaks PLACES
+ * groups later. The place restarts at the top of its room after at most TURNS moves.
+ * XTS_LONG_FROM is the shortest call, in blocks.
  */
 #    define SLIDE         (PLACES * GROUP / 8)
 #    define TURNS         (STAY ? 8u : 16u)
@@ -195,9 +195,10 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, i
 }
 
 /*
- * Stores the tweaks of the first PLACES groups. The third place starts one SLIDE below the top. The
- * first turn stores the low halves of the third group's tweaks there again, with the same values.
- * Returns the third group's first tweak, the first one that xts_turn() stores.
+ * Stores the tweaks of the first PLACES groups. The third place starts one SLIDE below the top (see
+ * xts_turn()). Every turn stores the low halves of its third group's tweaks, so the first turn
+ * stores the same values there again. Returns the third group's first tweak, the first one that
+ * xts_turn() stores.
  */
 TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 {

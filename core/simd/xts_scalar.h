@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XTS for long calls if V_KEY_FIRST (Arm): general registers compute the tweaks, because the vector
- * ports are the bottleneck. Supports little-endian systems only, like arm/neon.h.
+ * XTS for long calls where the AES instruction XORs the key first (V_KEY_FIRST: Arm). General
+ * registers compute the tweaks, because the vector ports are the bottleneck. Supports little-endian
+ * systems only, like arm/neon.h.
  *
  * AESE XORs its two operands. Here one operand is the data. The other is the tweak, already XORed
  * with the first round key. The tweaks are stored in this form, a group ahead of their use. After

@@ -4,8 +4,8 @@
  *
  * Bound: the latencies of tweak and data, 80 cycles with AES-128. Two successive data units overlap
  * if the reorder window holds both. On Zen 4 the window holds 320 instructions. For each data unit,
- * an update through EVP takes 100 of these. To keep the number low, this code processes two or more
- * blocks in ZMM, stores no tweak, and calls no function: 64 bytes take 109 instructions
+ * an update through EVP takes 100 of these. To execute few instructions, this code processes two
+ * or more blocks in ZMM, stores no tweak, and calls no function: 64 bytes take 109 instructions
  * (docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_UNIT_H
@@ -48,7 +48,7 @@ TR_INLINE TR_TARGET void xts_unit_one(const struct tr_aes_key *key, int decrypt,
     steal_store(out, full, filled, rest);
 }
 
-/* Processes 1 to GROUP blocks from the tweak in `s` on. */
+/* Processes 1 to GROUP blocks. `s` holds the first one's tweak. */
 TR_INLINE TR_TARGET void xts_last_group(struct xts *s, int decrypt, size_t blocks)
 {
     switch (VECTORS_OF(blocks)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parameters of simd/bitslice.h, for 128 bits. */
+/* Compiles simd/bitslice.h alone (scripts/lint), with parameters for 128 bits. */
 #include <stdint.h>
 #include <tmmintrin.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parameters of portable/loops.h. */
+/* Compiles portable/loops.h alone (scripts/lint), with its parameters. */
 #define BLOCKS     4
 #define OWN_SERIAL 0
 struct schedule {

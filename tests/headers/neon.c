@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parameter of arm/neon.h. */
+/* Compiles arm/neon.h alone (scripts/lint), with its parameter. */
 #define TR_TARGET __attribute__((target("+crypto")))
 #include "arm/neon.h"

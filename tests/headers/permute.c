@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parameters of simd/permute.h, for 256 bits. */
+/* Compiles simd/permute.h alone (scripts/lint), with parameters for 256 bits. */
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>

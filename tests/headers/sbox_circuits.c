@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parameters of simd/sbox_circuits.h, with gates of three inputs. */
+/* Compiles simd/sbox_circuits.h alone (scripts/lint), with parameters for gates of three inputs. */
 #include <immintrin.h>
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 /*
  * Proves the streaming object for ECB, CBC, CFB128, OFB and CTR (core/modes/cipher.c) by the method
  * of tests/proofs/gcm.c. Stubs replace the modes and copy their input. With ECB and CBC, the output
- * of a call must be the buffered bytes, followed by the bytes of the input: no byte is lost,
+ * and the new buffer together must be the old buffer followed by the input: no byte is lost,
  * repeated or moved. The proofs of tr_cipher_update() take up to 20 bytes, after up to 16 buffered
  * bytes.
  *

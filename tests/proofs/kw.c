@@ -32,8 +32,8 @@ static uint8_t in_memory[ROOM], out_memory[ROOM + 16u], memory_before[ROOM + 16u
 static uint8_t *in, *out;
 static size_t len, out_len;
 
-/* Chooses a length: at most `most`, or any invalid length. The output is `more` bytes longer than
- * the input padded to a multiple of 8 bytes. */
+/* Chooses a length: at most `most`, or any invalid length. The output's length is that of the
+ * input, rounded up to a multiple of 8, plus `more`. */
 static void begin(size_t shortest, size_t most, size_t unit, int more, size_t too_long)
 {
     key.backend = nondet_bool() ? &stub : NULL;

@@ -3,7 +3,7 @@
  * The kernel module as a host of the soak test: its drivers, through AF_ALG. Each message opens a
  * driver of ours by its name, sets the key, and makes one request.
  *
- * The module counts for the whole machine, and only root can read its counters. So one process at a
+ * Only root can read the module's counters. They count for the whole machine, so one process at a
  * time may use this host, and nothing else may use the module's drivers meanwhile.
  */
 #define _GNU_SOURCE
