@@ -61,9 +61,9 @@ int tr_kernel_vector_begin(void)
     return 1;
 }
 
-/* Releases the registers, unless tr_kernel_hold() has acquired them. The per-CPU variables need no
- * lock, because between begin and end the task is not preempted, and an interrupt cannot acquire
- * the registers. */
+/* Releases the registers, except between tr_kernel_hold() and tr_kernel_release(). The per-CPU
+ * variables need no lock, because between begin and end the task is not preempted, and an interrupt
+ * cannot acquire the registers. */
 void tr_kernel_vector_end(void)
 {
     u64 began = raw_cpu_read(since);

@@ -9,8 +9,9 @@
  * an empty later word.
  *
  * If the list ends before word 1, every version of libcrypto takes word 1 as zero (crypto/cpuid.c
- * of 3.0 to 4.0). OPENSSL_ia32cap=~0x200000000000000 therefore also hides AVX2, AVX-512 and VAES.
- * This file also takes word 1 as zero, so that libcrypto and tenrounds see the same processor.
+ * of 3.0 to 4.0). OPENSSL_ia32cap=~0x200000000000000 (bit 57: AES) therefore also hides AVX2,
+ * AVX-512 and VAES. This file, too, takes word 1 as zero, so that libcrypto and tenrounds see the
+ * same processor.
  */
 #include "ia32cap.h"
 

@@ -50,8 +50,8 @@ static inline int alg_open_allowed(const char *type, const char *driver)
     return fd;
 }
 
-/* Calls alg_unrestrict(), then alg_open_allowed(). The former changes the whole machine, so only
- * programs in guests may call this function. */
+/* Calls alg_unrestrict(), then alg_open_allowed(). Only programs in guests may call this
+ * function, because alg_unrestrict() changes the whole machine. */
 static inline int alg_open(const char *type, const char *driver)
 {
     alg_unrestrict();

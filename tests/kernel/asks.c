@@ -6,7 +6,7 @@
  *   asks udp SEED N FROM TO ADDRESS     N datagrams between two network namespaces, to an address
  *
  * For each record, and for each datagram through IPsec, the kernel makes one request to encrypt and
- * one to decrypt. The output (sums.h):
+ * one to decrypt. In the output, FROM:CALLS:BYTES counts one size class (sums.h):
  *
  *   encrypt CALLS BYTES FROM:CALLS:BYTES...     requests to encrypt
  *   decrypt CALLS BYTES FROM:CALLS:BYTES...     requests to decrypt; BYTES includes the tag

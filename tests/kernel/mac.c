@@ -4,8 +4,9 @@
  *
  *     mac OURS THEIRS SEED MESSAGES
  *
- * Between two pieces, accept() sometimes copies a message. The copy continues with the exported
- * state, and the original is closed. Messages have 0 to 39,999 bytes and begin at any address.
+ * Between two pieces, the test sometimes copies the message with accept(), so that the kernel
+ * exports and imports its state. The test then continues with the copy. Messages have 0 to 39,999
+ * bytes and begin at any address.
  */
 #include "afalg.h"
 
@@ -68,8 +69,8 @@ static ssize_t one_tag(int alg, const uint8_t *from, unsigned len, uint8_t tag[1
     return n;
 }
 
-/* Sets the same random key for both drivers. Its length is one of the first `sizes` in lens[]. For
- * xcbc, `sizes` is 1, because newer kernels refuse keys that do not have 16 bytes. */
+/* Sets the same random key for both drivers. Its length is one of the first `sizes` elements of
+ * lens[]. For xcbc, `sizes` is 1, because newer kernels refuse keys that do not have 16 bytes. */
 static int set_keys(const int alg[2], unsigned sizes)
 {
     static const size_t lens[] = {16, 24, 32};

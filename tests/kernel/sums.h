@@ -26,7 +26,7 @@ static inline uint32_t random32(void)
     return (uint32_t)((state * 0x2545f4914f6cdd1du) >> 32);
 }
 
-/* A length below `most`. Small ones are about as likely as large ones. */
+/* A random length below `most`. All size classes are about equally likely. */
 static inline size_t random_length(uint32_t most)
 {
     return random32() % (most >> random32() % 14);

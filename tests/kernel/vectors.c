@@ -4,10 +4,10 @@
  *
  *   vectors MODE DRIVER EVERY FILE...     MODE: ecb cbc ctr xts gcm rfc4106 ccm cmac
  *
- * The program runs one of every EVERY cases that it can run. It prints the number of requests and
- * of failures, and the first failures. The files come from tests/vectors. CAVP's response files
- * (*.rsp) and the files of RFC 3686 share one format. The other files have one case per line (see
- * tests/vectors/README.md).
+ * If EVERY is N, the program runs the first of every N cases that it can run. It prints the number
+ * of requests and of failures, and the first failures. The files come from tests/vectors. CAVP's
+ * response files (*.rsp) and the files of RFC 3686 share one format. The other files have one case
+ * per line (see tests/vectors/README.md).
  *
  * The program omits cases that the kernel's interface cannot express. In GCM, the IV must have 12
  * bytes, and the tag 4, 8 or 12 to 16 bytes. In XTS, a data unit must be whole bytes. For rfc4106,
@@ -84,7 +84,7 @@ static void request(const char *id, int decrypt, int valid, const struct bytes *
     }
 }
 
-/* Whether to run this case: one of every EVERY cases. */
+/* Whether to run this case: the first of every `every` cases. */
 static int turn(void)
 {
     return seen++ % every == 0;

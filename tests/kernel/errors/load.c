@@ -25,9 +25,9 @@ static int on_module(struct notifier_block *block, unsigned long state, void *da
     return NOTIFY_DONE;
 }
 
-/* The lowest priority makes this notifier run after all others. At MODULE_STATE_COMING, the others'
- * allocations are therefore neither counted nor failed. At MODULE_STATE_LIVE or
- * MODULE_STATE_GOING, which end the counting, they are counted and can fail. */
+/* The lowest priority makes this notifier run after all others. Counting therefore begins after
+ * their allocations at MODULE_STATE_COMING. Counting ends after their allocations at
+ * MODULE_STATE_LIVE or MODULE_STATE_GOING, so these are counted and can fail. */
 static struct notifier_block block = {.notifier_call = on_module, .priority = INT_MIN};
 
 int load_register(void)

@@ -12,7 +12,7 @@
  * - exports of the state, which another request with another alignment imports
  *
  * Each call of our driver, except export and import, runs in one of three contexts: a plain task,
- * with softirqs disabled, or after kernel_fpu_begin(), where the kernel refuses it the vector
+ * with softirqs disabled, or after kernel_fpu_begin(), where the kernel refuses the vector
  * registers. Around the tag, memory must stay unwritten.
  */
 #include <linux/err.h>

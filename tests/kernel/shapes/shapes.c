@@ -18,7 +18,7 @@
  * - unaligned keys and IVs, AAD in pieces, wrong tags, counters that wrap
  *
  * Our driver runs in three contexts: a plain task, with softirqs disabled, and after
- * kernel_fpu_begin(), where the kernel refuses it the vector registers.
+ * kernel_fpu_begin(), where the kernel refuses the vector registers.
  */
 #include <linux/err.h>
 #include <linux/gfp.h>
@@ -413,8 +413,8 @@ static int make_valid(struct request *r, u32 plain)
     return err;
 }
 
-/* Whether the target's AAD bytes are a copy of the source's or unchanged, after an out-of-place
- * request to our AEAD driver. True after any other request. */
+/* Whether our driver left the AAD bytes of the target unchanged or copied the source's AAD there.
+ * Checks only out-of-place AEAD requests, and returns true for all others. */
 static bool same_aad(const struct request *r, const u8 *before)
 {
     u32 i;
