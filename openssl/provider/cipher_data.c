@@ -77,7 +77,7 @@ static __attribute__((noinline)) enum tr_status crypt_any(struct tr_cipher *c, u
 }
 
 /* Whether this update can go straight to the bulk operation, as nearly all updates can. ORs most
- * conditions together, to test them with one branch. The argument `waits` is 1 in modes with
+ * obstacles together, to test them with one branch. The argument `waits` is 1 in modes with
  * padding, because decryption with padding holds back the last block. */
 INLINE int can_bulk_direct(const struct trp_cipher *cipher, int waits, const uint8_t *out,
                            size_t out_size, const uint8_t *in, size_t len)
@@ -148,10 +148,10 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
 }
 
 /*
- * Decrypts whole blocks while padding is on. The buffer holds the last block of the previous call,
+ * Decrypts whole blocks while padding is on. c->buffer holds the last block of the previous call,
  * because that block may contain the padding. Decrypts that block and all blocks of this call
- * except the last, then buffers the last. The buffers `in` and `out` are disjoint, or `out` is one
- * block before `in`.
+ * except the last, then buffers the last. `in` and `out` are disjoint, or `out` is one block before
+ * `in`.
  */
 INLINE void held_update(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
                         size_t len)

@@ -42,7 +42,7 @@ static void cmac_free(void *ctx)
 
 /* Copies a context. Like the default provider, returns NULL for a context without a key. Also
  * returns NULL if a new cipher of another provider has no key yet, because that provider refuses
- * the copy. This holds even if the old cipher, of this provider, has a key. */
+ * the copy. The copy then fails even if the old cipher is this provider's and has a key. */
 static void *cmac_dup(void *ctx)
 {
     const struct cmac *from = ctx;

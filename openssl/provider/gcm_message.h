@@ -25,9 +25,9 @@
  *   1) STREAMING if the data exceeds 1536 bytes, or if the streaming state was restored in one of
  *      the 7 messages before. For decryption also if the tag is not known or does not match.
  *
- * A message starts in the state HELD. It starts in STREAMING if its IV length is not 12 bytes, or
- * if the caller changes the IV right after the start (may_hold is 0). In the state IDLE, no message
- * has started under the current key. The core refuses AAD after data.
+ * A message starts in the state HELD, but in STREAMING if its IV length is not 12 bytes, or if the
+ * caller changes the IV right after the start (may_hold is 0). In the state IDLE, no message has
+ * started under the current key. The core refuses AAD after data.
  *
  * The usual paths of trp_gcm_start(), trp_gcm_aad(), trp_gcm_data() and trp_gcm_end() are inline,
  * because a function call takes 1 % of the time of a short message.

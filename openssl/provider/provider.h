@@ -72,10 +72,11 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
 #define TRP_RAISE(provider, lib, reason)                                                           \
     trp_raise(provider, __FILE__, __LINE__, __func__, lib, reason, NULL)
 
-/* The properties of all algorithms (property(7)). A configuration prefers this provider by
- * "tenrounds.aes". A preference by "provider" would have no effect in many programs: they query
- * "provider!=fips", and a query cancels a preference for the same property. The names of our own
- * properties must contain a period. No algorithm has the property "fips". */
+/* The properties of all algorithms (property(7)). A configuration prefers this provider by the
+ * default property query "?tenrounds.aes=yes". The default "?provider=tenrounds" would have no
+ * effect in many programs: their own query "provider!=fips" overrides it, because both name the
+ * same property. The names of our own properties must contain a period. No algorithm has the
+ * property "fips". */
 #define TRP_PROPERTIES "provider=tenrounds,tenrounds.aes=yes"
 
 /*

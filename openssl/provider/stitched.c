@@ -60,8 +60,9 @@ static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_
     if (!stitched_cipher(ctx, out, out_len, out_size, in, len))
         return 0;
     if (c->base.cipher.core.decrypt && c->base.cipher.tls_version != 0) {
-        /* The payload stays in place, after any explicit IV. The padding length is public, because
-         * the MAC is verified. */
+        /* The payload is not moved: except in SSL 3.0 and TLS 1.0, it follows the explicit IV in
+         * `out`. *out_len counts only the payload. The padding length is public, because the MAC is
+         * verified. */
         size_t removed = out[len - 1] + (size_t)1 + c->tls_removed;
         if (*out_len < removed)
             return 0;
@@ -112,8 +113,8 @@ static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p)
     if (!trp_param_get_number(p, UINT_MAX, &version))
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     c->base.cipher.tls_version = (unsigned)version;
-    /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. As in the default provider, setting the
-     * version again subtracts another block. */
+    /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. As in the default provider, a second
+     * call with such a version subtracts another block. */
     if (version == SSL3_VERSION || version == TLS1_VERSION) {
         if (c->tls_removed < TR_BLOCK)
             return failed(c, ERR_R_INTERNAL_ERROR);

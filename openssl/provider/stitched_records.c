@@ -12,8 +12,8 @@
 
 #define HEADER           5u
 #define MAX_PADDING      256u
-/* The length of the explicit IV with which a record's data begins. When sealing, payload_len
- * includes it. */
+/* The length of the explicit IV at the start of a record's data. When sealing, payload_len includes
+ * the explicit IV. */
 #define EXPLICIT_IV(aad) (((aad)[9] << 8 | (aad)[10]) >= TLS1_1_VERSION ? TR_BLOCK : 0)
 
 /* ---- HMAC ------------------------------------------------------------------------------------ */

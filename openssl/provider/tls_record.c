@@ -90,10 +90,10 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
 
 /*
  * Copies the MAC: the n bytes before the secret offset `end`, which is at least len - MAX_PADDING.
- * Reads chunks of `size` + 16 bytes, 16 bytes apart, over all positions where the MAC can begin. A
- * mask keeps the chunk whose first 16 bytes contain the start of the MAC. Four masked shifts, by 8,
- * 4, 2 and 1 bytes, then move the MAC to the start of the chunk. The argument `size` is a constant,
- * and at least n.
+ * Reads overlapping chunks of `size` + 16 bytes, one every 16 bytes, over all positions where the
+ * MAC can begin. A mask keeps the chunk whose first 16 bytes contain the start of the MAC. Four
+ * masked shifts, by 8, 4, 2 and 1 bytes, then move the MAC to the start of the chunk. The argument
+ * `size` is a constant, and at least n.
  */
 static inline __attribute__((always_inline)) void
 copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len, size_t end)

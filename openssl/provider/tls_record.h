@@ -23,7 +23,7 @@ struct trp_tls_opened {
 
 /*
  * Splits a decrypted record of len bytes, a multiple of 16. Except in SSL 3.0 and TLS 1.0, the
- * first block is the explicit IV, which stays in place and does not count in opened->len.
+ * first block is the explicit IV. opened->len does not count the explicit IV.
  *
  * Copies the MAC, which has mac_size bytes (at most 64), to `mac`. If the padding is wrong, writes
  * random bytes to `mac`. The caller's comparison then fails, and takes as long as for a wrong MAC
@@ -35,9 +35,9 @@ int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *m
                  struct trp_tls_opened *opened);
 
 /*
- * Copies the MAC of a decrypted record and returns the secret payload length. The caller skips any
- * explicit IV; the rest, of len bytes, must be longer than mac_size. Stores a mask in *good: all
- * ones if the padding is right, else zero. Wrong padding counts as 0 bytes of padding.
+ * Copies the MAC of a decrypted record and returns the secret payload length. `record` points
+ * after any explicit IV, and len must be greater than mac_size. Stores a mask in *good: all ones if
+ * the padding is right, else zero. Wrong padding counts as 0 bytes of padding.
  */
 size_t trp_tls_split(unsigned version, const uint8_t *record, size_t len, uint8_t *mac,
                      size_t mac_size, size_t *good);

@@ -111,8 +111,7 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
      * size. */
     if (!decrypt && out_size < len + SEMIBLOCK)
         return failed(w, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    /* OpenSSL 4.0 needs an init for each key. Earlier versions accept several keys after one
-     * init. */
+    /* OpenSSL 4.0 wraps or unwraps one key after each init. Earlier versions accept several. */
     if (w->updated && w->provider->libcrypto >= TRP_LIBCRYPTO(4, 0))
         return failed(w, PROV_R_UPDATE_CALL_OUT_OF_ORDER);
     if (!w->base.cipher.key_set)
