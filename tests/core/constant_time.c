@@ -597,8 +597,8 @@ static unsigned watch_cmac(const struct tr_backend *b, size_t key_len, bool *rig
 /* More messages than any backend has lanes. */
 #define MOST 40
 
-/* Makes a multi-buffer call without secrets: the first such call runs known-answer tests, whose
- * data is public. */
+/* Makes a first multi-buffer call without secrets. The first call also runs known-answer tests,
+ * whose data is public. */
 __attribute__((noinline)) static bool many_without_secrets(const struct tr_backend *b)
 {
     static uint8_t data[MANY][400], ivs[MANY][16];
@@ -959,7 +959,7 @@ static unsigned watch_wrong_padding(const struct tr_backend *b, bool *right)
     return uses;
 }
 
-/* Watches the code that runs without the functions that by_operations() removes. */
+/* Watches CFB and CTS decryption, and XTS, in the copy that by_operations() returns. */
 static unsigned watch_without_whole_calls(const struct tr_backend *b, bool *right)
 {
     static const enum tr_mode modes[] = {TR_CFB128, TEST_CS1, TEST_CS2, TEST_CS3};
