@@ -61,8 +61,8 @@ static const char *left_by(void (*f)(void))
     makecontext(&call_context, f, 0);
     if (swapcontext(&test_context, &call_context) != 0)
         return "no context";
-    /* Searches for the middle round keys of `dec` only. The first and last ones are also in `enc`,
-     * so the code under test could store the middle ones alone. */
+    /* Searches for `dec` without its first and last round keys. These two are also in `enc`, so a
+     * call could leave the others alone. */
     const size_t between = (derived.rounds - 1) * TR_BLOCK;
     return has(derived.enc, between + 2 * TR_BLOCK) ? "the round keys"
            : has(derived.dec[1], between)           ? "the inverse cipher's round keys"

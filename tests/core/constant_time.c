@@ -27,7 +27,8 @@
 #define LONG_RUN  1843
 #define TABLE_RUN 6211
 /* Room for the data units of watch_xts(), in bytes. It suffices for core/simd/xts_long.h with
- * vectors of 128 and 512 bits. For 256 bits, watch_long_messages() has longer data units. */
+ * vectors of 128 and 512 bits. With vectors of 256 bits, xts_long.h needs the longer data units of
+ * watch_long_messages(). */
 #define LONG_UNIT 1600
 
 /* The options. --whole: run all lengths up to 600 instead of some below 400. --tuned: run only the
@@ -59,7 +60,7 @@ static bool is_sparse(const struct tr_backend *b)
     return by_tracker() && !is_fast(b) && !whole;
 }
 
-/* Whether this backend has 512-bit vectors, with separate code for each number of blocks in one. */
+/* Whether this backend has 512-bit vectors, and separate code for 1 to 4 blocks in a vector. */
 static bool is_wide(const struct tr_backend *b)
 {
     return (tr_backend_features(b) & TR_FEATURE_AVX512) != 0;
@@ -464,10 +465,10 @@ __attribute__((noinline)) static uint64_t unwrap(struct wrapping *w, const uint8
 static const uint8_t kw_icv[8] = {0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6},
                      kwp_icv[8] = {0xa6, 0x59, 0x59, 0xa6, 0, 0, 0, 20};
 
-/* Whether unwrapping takes the same path for each error: a wrong first or last byte of the constant
- * in the integrity check value, and in KWP also a length that is too short or too long, or padding
- * that is not zero. The input for KWP also comes from tr_kw_wrap(), which takes any integrity check
- * value. */
+/* Whether unwrapping takes the same path for each error. One error is a wrong first or last byte of
+ * the constant in the integrity check value. KWP has more: a length that is too short or too long,
+ * and padding that is not zero. tr_kw_wrap() makes the input for KWP, too: it takes any integrity
+ * check value. */
 static bool same_path_for_wrong_wraps(struct wrapping *w)
 {
     uint64_t path[5];
@@ -596,8 +597,8 @@ static unsigned watch_cmac(const struct tr_backend *b, size_t key_len, bool *rig
 /* More messages than any backend has lanes. */
 #define MOST 40
 
-/* Makes a multi-buffer call without secrets: the first such call runs known-answer tests, whose
- * data is public. */
+/* Makes a first multi-buffer call without secrets. The first call also runs known-answer tests,
+ * whose data is public. */
 __attribute__((noinline)) static bool many_without_secrets(const struct tr_backend *b)
 {
     static uint8_t data[MANY][400], ivs[MANY][16];
@@ -842,8 +843,8 @@ __attribute__((noinline)) static void watch_message(const struct tr_backend *b, 
 
 /* Watches messages long enough for every loop over groups of blocks. In ECB and CFB, aesni's
  * longest groups need calls of 256 blocks (LONG_GROUP_FROM). message() makes two calls, so these
- * groups need the message of 8416 bytes. The longest message is for core/simd/ctr_states.h. Only
- * the tracker runs this, because valgrind would take minutes. */
+ * groups need a message of 2 * 256 * 16 bytes: the one of 8416. The longest message is for
+ * core/simd/ctr_states.h. Only the tracker runs this, because valgrind would take minutes. */
 static void watch_long_messages(const struct tr_backend *b, enum tr_mode mode, bool *right)
 {
     static const size_t lengths[] = {688, 1040, 2096, 4176, 8416, 16400};
@@ -958,7 +959,7 @@ static unsigned watch_wrong_padding(const struct tr_backend *b, bool *right)
     return uses;
 }
 
-/* Watches the code that runs without the functions that by_operations() removes. */
+/* Watches CFB and CTS decryption, and XTS, in the copy that by_operations() returns. */
 static unsigned watch_without_whole_calls(const struct tr_backend *b, bool *right)
 {
     static const enum tr_mode modes[] = {TR_CFB128, TEST_CS1, TEST_CS2, TEST_CS3};
@@ -1081,8 +1082,8 @@ static unsigned watch_siv(const struct tr_backend *b, bool *right)
 }
 
 /* Watches long CTR calls that begin at each counter from 0 to 31. Vector code may align counters to
- * groups of at most 32 blocks. With these lengths, each number of blocks occurs after the last
- * group. */
+ * groups of at most 32 blocks. The call from counter i ends before counter 400 + 5 * i. Modulo 32,
+ * these end counters all differ, so each number of blocks occurs after the last group. */
 static void watch_every_counter(const struct tr_backend *b, bool *right)
 {
     for (size_t k = 0; k < 3; k++)
@@ -1228,7 +1229,8 @@ static void test_backend(const struct tr_backend *b)
         return;
     right &= many_without_secrets(b);
     unsigned uses = (tuned ? watch_tuned : watch)(b, &right);
-    /* The tracker may take these for secrets: it does not see writes after aside_begin(). */
+    /* The tracker may take these for secrets: it sees no writes between aside_begin() and
+     * aside_end(). */
     published(&right, sizeof(right));
     published(&uses, sizeof(uses));
     tap_ok(uses == 0 && right, "%s: %u branches or addresses that depend on a secret",

@@ -12,12 +12,12 @@
  * - GHASH: a proof by linearity. The hash of n blocks is an XOR of products of a block and a power
  *   of H. The code consists of XOR, shifts, shuffles and carry-less products of a block and a power
  *   of H. So the hash and the code's result are both bilinear in the block and the power. Two
- *   bilinear maps are equal if they agree on a basis of each space. For each power, the test takes
- *   the 128 unit vectors as the block, and subkeys H whose powers span GF(2)^128 (it checks this by
- *   elimination). Messages of 1 to 36 blocks use all powers that a key stores. Both kinds of
- *   reduction occur: of one product, and of the XOR of several. POLYVAL is tested in the same way,
- *   with the byte-reversed blocks (RFC 8452 appendix A). Under some subkeys, every backend also
- *   hashes 100 blocks.
+ *   bilinear maps are equal if they agree on a basis of each space. For each exponent k, the test
+ *   takes the 128 unit vectors as the block, and subkeys whose powers H^k span GF(2)^128 (it checks
+ *   this by elimination). Messages of 1 to 36 blocks use all powers that a key stores. Both kinds
+ *   of reduction occur: of one product, and of the XOR of several. POLYVAL is tested in the same
+ *   way, with the byte-reversed blocks (RFC 8452 appendix A). Under some subkeys, every backend
+ *   also hashes 100 blocks.
  * - The portable GHASH uses integer multiplication and masks the carries, so its steps are not
  *   linear. Most carries occur where all bits of both factors are set. The test takes such factors
  *   and random ones, too.
@@ -26,7 +26,8 @@
  *   block of a message, in streaming and in one-shot calls. Under the subkeys whose powers span the
  *   field, it takes some message lengths of 1 to 36 blocks. Under the AES key's own subkey, it
  *   takes all lengths up to 40 blocks, and some up to 150.
- * - part_up() of core/part.h is linear, too, so unit vectors suffice for each distance.
+ * - part_up() of core/part.h moves a block up by 0 to 15 bytes. It is linear, too, so unit
+ *   vectors suffice for each distance.
  */
 #include "common.h"
 #include "modes/ghash.h"
@@ -44,8 +45,8 @@ static uint8_t raw[32];
 static uint8_t blocks[VALUES + LANES][16], plain[VALUES + LANES][16], sealed[VALUES + LANES][16],
     got[VALUES + LANES][16];
 
-/* Makes the blocks and the textbook's results. Block i has the value i % 256 at position i / 256,
- * and random bytes elsewhere. */
+/* Makes the blocks and the textbook's results. Block i has the value i % 256 at position
+ * i / 256 % 16. Its other bytes are random, but the same in all blocks. */
 static void make_blocks(const struct reference_key *key)
 {
     tap_fill(&rng, plain[0], 16);
@@ -326,7 +327,8 @@ static struct element tag_of(const struct tr_gcm_key *key, const uint8_t *data, 
 }
 
 /* Whether the tag of n blocks of ciphertext changes by x^i * H^(n + 1 - place) if bit i of block
- * `place` changes. The exponent includes 1 for the length block, which follows the ciphertext. */
+ * `place`, counted from 0, changes. The exponent includes 1 for the length block, which follows the
+ * ciphertext. */
 static bool gcm_is_linear(const struct tr_gcm_key *key, struct element h, size_t n, bool streaming)
 {
     static uint8_t data[160][16];

@@ -128,9 +128,9 @@ static void plant(const char *what, const char *where)
 }
 
 /* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS. If a
- * backend has xts_unit, only two callers pass short data units to its bulk operations: hosts that
- * count (counting.h), and calls of several units. The self-test must also notice a fault that is
- * only in such short calls. */
+ * backend has xts_unit, only two callers pass short data units to the bulk operations of XTS: hosts
+ * that count (counting.h), and calls of several units. The self-test must also notice a fault that
+ * is only in such short calls. */
 static void test_operation(unsigned op)
 {
     if (real->bulk[op] == NULL)

@@ -5,7 +5,7 @@
  * them. The secrets are keystream, plaintext, round keys, the hash subkey and its powers, tag
  * masks, the full tags of calls that return truncated ones, tweaks, and the AES states that long
  * calls keep in tables. The search looks for each half of a block, in both byte orders, at every
- * address. It also looks for the two 64-bit words in which bitslice.c interleaves a block.
+ * address. It also looks for the two 64-bit words into which bitslice.c spreads a block.
  *
  * A call may leave only what the compiler spills from registers, because no code can cleanse that:
  *
@@ -34,7 +34,7 @@
 #define AAD    20u
 /* The most tweaks that the search may find after XTS with AES instructions: 2 * 16. The code spills
  * 16, in 8 YMM registers. Eight doublings shift a tweak by a byte. Bytes 1 to 8 of a spilled tweak
- * can therefore equal the first half of another tweak, the one 8 blocks before. */
+ * can therefore equal the first half of the tweak 8 blocks before, which then counts, too. */
 #define TWEAKS 32u
 
 static uint8_t text[LEN], sealed[LEN + 16], out[LEN + 16], raw[64], aad[AAD];
@@ -263,8 +263,8 @@ static void store_be(uint8_t p[4], size_t v)
         p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* Adds the AES states after two rounds of the first 256 counter blocks, as gcm_long.h stores them.
- * Also adds the XOR of each with the state of counter 0, as ctr_states.h stores it. */
+/* Adds the AES state after two rounds for each of 256 counters from `counter` on, as gcm_long.h
+ * stores it. Also adds the XOR of each state with that of counter 0, as ctr_states.h stores it. */
 static void add_states(size_t key_len, unsigned counter)
 {
     uint8_t block[16] = {0}, base[16];
@@ -310,7 +310,7 @@ enum {
     SMALL = 256, /* keystream of CFB8, and of CFB1 for the first bit of each byte */
     CFB = 512,   /* the last keystream block */
     CTR = 1024,  /* the last keystream block, and the AES states of the first counters */
-    DECRYPTS = 2048, /* the call reads `sealed`, which the call before it wrote */
+    DECRYPTS = 2048, /* reads `sealed`, the output of the nearest row above without this flag */
 };
 
 static bool add_secrets(unsigned kinds)

@@ -206,7 +206,7 @@ static bool flags(const struct tr_backend *b)
     bool good = tr_xts_set_key(&x, b, raw, 32) == TR_OK;
     for (size_t i = 0; good && i < sizeof(truths) / sizeof(*truths); i++) {
         struct tr_cipher one, other;
-        memset(&one, 0, sizeof(one)); /* with the bytes between the fields */
+        memset(&one, 0, sizeof(one)); /* also the bytes between the fields */
         memset(&other, 0, sizeof(other));
         good = tr_cipher_start(&one, &key, TR_CBC, 1, 1, iv) == TR_OK &&
                tr_cipher_start(&other, &key, TR_CBC, truths[i], truths[i], iv) == TR_OK &&

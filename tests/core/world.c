@@ -209,7 +209,7 @@ static void late_registers(const struct tr_backend *b)
 
 /* Encrypts jobs of equal length. The tracing probe must report each byte once, under the name of
  * the backend that encrypts it. Multi-buffer code with AES instructions runs such jobs together,
- * so there are fewer calls than jobs. */
+ * so the probe reports fewer calls than jobs. */
 static void probe_many(const struct tr_backend *b, bool refused)
 {
     static uint8_t text[JOBS][JOB_BLOCKS * TR_BLOCK];

@@ -128,7 +128,7 @@ static void test_key_wrap(void)
     report("key wrap");
 }
 
-/* Unwraps 24 plaintext bytes with each length field from 0 to 40. The bytes are all zero, or one of
+/* Wraps and unwraps 24 bytes with each length field from 0 to 40. The bytes are all zero, or one of
  * them is not. KWP must accept only a correct length with padding of zeros (RFC 5649 section 3). */
 static void test_kwp_contents(void)
 {
