@@ -232,9 +232,9 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Measures the multi-buffer call and single calls alternately, PAIRS times each. Returns the median
- * of the time of single calls divided by the time of the multi-buffer call. The output goes to
- * buffers that are then discarded. Reusing the nonces is harmless here, because the data is the
- * same, and so is the output. */
+ * ratio of a pair: the time of the single calls, divided by the time of the multi-buffer call. The
+ * output goes to buffers that are then discarded. Reusing the nonces is harmless here, because the
+ * data is the same, and so is the output. */
 static double compare(size_t count)
 {
     static struct tr_ccm_job many[BATCH];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GCM-SIV, RFC 8452. POLYVAL is GHASH with every block, the key and the result byte-reversed, and
- * the key multiplied by x (appendix A). struct tr_ghash holds the values in GHASH's form. */
+/* GCM-SIV, RFC 8452. POLYVAL is GHASH of byte-reversed blocks with a byte-reversed key, which is
+ * then multiplied by x. Its result is byte-reversed, too (appendix A). struct tr_ghash holds the
+ * values in GHASH's form. */
 #include "modes/aead.h"
 #include "modes/ghash.h"
 #include "part.h"

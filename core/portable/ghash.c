@@ -102,8 +102,8 @@ void tr_portable_ghash_key(struct tr_ghash_key *key)
     key->powers_wanted = 0;
 }
 
-/* Cleanses the stack frame that the caller's previous call left behind. Cleansing inside the called
- * function would force its variables into memory, which is slower. */
+/* Cleanses the stack that the function called just before has used. Cleansing inside that function
+ * would force its variables into memory, which is slower. */
 static __attribute__((__noinline__)) void cleanse_frame(void)
 {
     uint8_t frame[sizeof(void *) == 8 ? 512 : 1024];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One-shot GCM messages in chunks of half a group. takes_chunks() selects messages of 321 bytes to
- * 2 KiB to seal, and of 513 bytes to 1.5 KiB to open. With full groups, sealing would have nothing
- * to hash during the AES rounds of the first group, and would hash the last group without AES. With
- * chunks, more of AES and GHASH overlaps. Sealing hashes a chunk during the AES rounds of the next
- * chunk. Opening hashes a chunk during the AES rounds of that chunk.
+ * One-shot GCM messages in chunks of half a group. takes_chunks() selects messages of 513 bytes to
+ * 2 KiB to seal, on some processors from 321 bytes on, and of 513 bytes to 1.5 KiB to open. With
+ * full groups, sealing would have nothing to hash during the AES rounds of the first group, and
+ * would hash the last group without AES. With chunks, more of AES and GHASH overlaps. Sealing
+ * hashes a chunk during the AES rounds of the next chunk. Opening hashes a chunk during the AES
+ * rounds of that chunk.
  *
  * The bound is the number of carry-less multiplications: four for each vector and two for each
  * reduction. Zen 5 starts one multiplication every second cycle, and Emerald Rapids one every cycle

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The parts of GCM (SP 800-38D section 7) that streaming calls (gcm_stream.h) and one-shot messages
- * (gcm_message.h) share. They process and hash at most one group, and compute single keystream
- * blocks.
+ * (gcm_message.h) share. They process and hash at most one group of vectors in flight, and compute
+ * single keystream blocks.
  */
 #ifndef TR_SIMD_GCM_PARTS_H
 #define TR_SIMD_GCM_PARTS_H

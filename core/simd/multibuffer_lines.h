@@ -11,14 +11,14 @@
  *        job c     c0 c1 c2 c3      <- transposed -      step 2    a2 b2 c2 d2
  *        job d     d0 d1 d2 d3                           step 3    a3 b3 c3 d3
  *
- * The bound is AES throughput. In addition to its rounds, each vector of a step needs a load, two
- * shuffles and a store in each direction, three XORs, and one more load and store. Ports without
- * AES can execute these operations. However, Zen 4 assigns ports when operations enter the
- * schedulers. An operation can therefore take an AES issue slot and delay a round. Sixteen chains
- * (4 vectors) fill the AES issue slots exactly, so the code cannot make up for a delay. A test loop
- * with single operations between rounds reaches 91 % of the AES rate. With pairs of operations, the
- * loop reaches 100 %. The code therefore issues loads, shuffles, stores and XORs in pairs
- * (docs/tuning/multibuffer.md).
+ * The bound is AES throughput. In addition to its rounds, each vector of a step needs three XORs, a
+ * load and a store. Each of the two transpositions takes another load, two shuffles and a store.
+ * Ports without AES can execute these operations. However, Zen 4 assigns ports when operations
+ * enter the schedulers. An operation can therefore take an AES issue slot and delay a round.
+ * Sixteen chains (4 vectors) fill the AES issue slots exactly, so the code cannot make up for a
+ * delay. A test loop with single operations between rounds reaches 91 % of the AES rate. With pairs
+ * of operations, the loop reaches 100 %. The code therefore issues loads, shuffles, stores and XORs
+ * in pairs (docs/tuning/multibuffer.md).
  *
  * As in serial.h, no XOR lies on the chain. The code XORs two values into the last round's key: the
  * first round key, and the next plaintext block (in CFB, the current one). A later XOR removes both
@@ -119,8 +119,8 @@ TR_INLINE struct mb_move mb_move_out(struct multibuffer *m, unsigned lane, size_
 
 /*
  * Sets the two moves that overlap the rounds of a batch: the next batch's input and the previous
- * batch's output. The last batch moves its own input again. The first batch has no previous output,
- * so its second move copies old bytes to m->nowhere.
+ * batch's output. After the last batch there is no input, so the last batch moves its own input
+ * again. The first batch has no previous output, so its second move copies old bytes to m->nowhere.
  */
 TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], size_t batch,
                               size_t batches)

@@ -36,7 +36,8 @@
  *   MB_KEYS_HELD        round keys in registers if all jobs share a key
  *   MB_OWN_KEYS_HELD    round keys in registers for each vector if jobs' keys differ
  *                       (multibuffer_lines.h)
- *   MB_VECTOR_CYCLES    cycles for each vector of a throughput-bound step; `own`: jobs' keys differ
+ *   MB_VECTOR_CYCLES    cycles for each vector of a throughput-bound step; the argument says
+ *                       whether jobs' keys differ
  */
 #    if VBLOCKS == 4 && V_REGISTERS == 32
 #        define MB_VECTORS_NARROW     4
@@ -80,11 +81,11 @@
 #    define MB_ROWS (2 * MB_STEPS + 2 * MB_STEPS + 15u)
 
 /*
- * The base of a lane. An offset counts a lane's bytes from the start of the call, so all lanes use
- * the same offset. A job that starts at offset s has its first byte at base + s, so the base is the
- * address of the job's buffer minus s. A base may lie before the buffer, so mb_base_of() computes
- * the base as an integer. The function mb_at() adds an offset before any access. The type is still
- * a pointer, because an integer type would cost an instruction for each access (gcc 12).
+ * The base of a lane. All lanes use the same offset, which counts the bytes of one lane from the
+ * start of the call. A job that starts at offset s has its first byte at base + s, so the base is
+ * the address of the job's buffer minus s. A base may lie before the buffer, so mb_base_of()
+ * computes the base as an integer. The function mb_at() adds an offset before any access. The type
+ * is still a pointer, because an integer type would cost an instruction for each access (gcc 12).
  */
 typedef uint8_t *mb_base;
 
@@ -92,10 +93,10 @@ struct multibuffer {
 #    if VBLOCKS == 4
     /*
      * The layout of multibuffer_lines.h: the input of a batch aliases only the output of the
-     * previous batch, which is already stored. In 64-bit code, the other data that the rounds load
-     * lies at addresses (modulo 4096) that out_batch does not use. The exceptions are round keys 11
-     * to 14 of own_keys, and `tail`; at the largest width also cut_in, cut_out and the pointers
-     * after them. Round keys 1 to 4 of own_keys would be exceptions, but stay in registers.
+     * previous batch, which is already stored. In 64-bit code, the rounds' other loads do not alias
+     * out_batch either (have other addresses modulo 4096). The exceptions are round keys 11 to 14
+     * of own_keys, and `tail`; at the largest width also cut_in, cut_out and the pointers after
+     * them. Round keys 1 to 4 of own_keys would be exceptions, but stay in registers.
      */
     union {
         struct {

@@ -7,9 +7,9 @@
  * number of trailing zero bits of i. Block numbers start at 1. The number of a group's last block
  * is a multiple of GROUP. Each offset in a group is the last offset before the group, XORed with a
  * combination of L_0, L_1 and so on. The combinations L_0, L_0 ^ L_1, L_1, .. form a Gray code.
- * Only the last block's combination depends on the group, because it contains the L of that block.
- * So each call computes the combinations once, without that L (o->sums). Each group XORs in its
- * own L (o->own).
+ * Only the last block's combination depends on the group: it contains L_ntz(i) of a multiple i of
+ * GROUP, and this ntz(i) varies. So each call computes the combinations once, without that L
+ * (o->sums). Each group XORs in its own L (o->own).
  *
  * The bound is AES throughput, together with four or five XORs for each vector. Messages of 16 KiB
  * with AES-128 reach 88 % of the AES rate on ZMM (Zen 4; docs/tuning/ocb.md). The last offset stays
@@ -94,8 +94,9 @@ TR_INLINE TR_TARGET void ocb_lead(struct ocb *o, struct tr_ocb_run *state, int d
  * Computes an entry for each block of a group: the XOR of its offset and the last offset before the
  * group. The entry of the last block omits that block's L, which depends on the group.
  *
- * Let `before` be the entry of the block before a vector, or 0. The vector's entries are v_gray()
- * XORed with `before`. The last lane is also XORed with `own`, the L of its block.
+ * The variable `before` is the entry of the block before a vector, or 0 for the first vector. The
+ * vector's entries are v_gray() XORed with `before`. The last lane is also XORed with `own`, the L
+ * of its block.
  */
 TR_INLINE TR_TARGET void ocb_sums(uint8_t *sums, const struct tr_ocb_run *state)
 {

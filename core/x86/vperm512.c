@@ -7,9 +7,9 @@
  * constant-time` checks this backend with crates/taint.
  *
  * The bound on Zen 4 is 7.2 cycles for a round of 64 bytes, measured in a loop of its operations
- * alone. With eight vectors in flight, the round takes 8.2 cycles. Encryption of one or two blocks,
- * and the serial modes, are latency-bound. A round then takes at least 12 cycles, 7 for a look-up
- * and 5 for shuffles and XORs. It takes 12.6 here (docs/tuning/software.md).
+ * alone. With eight vectors in flight, it takes 8.2 cycles. Encryption of one or two blocks, and
+ * the serial modes, are latency-bound. A round then takes at least 12 cycles, 7 for a look-up and 5
+ * for shuffles and XORs. It takes 12.6 here (docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "util.h"
@@ -261,8 +261,9 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 
 /*
  * As in simd/serial.h, the last round of a block also does the first XOR of the next block, with
- * the operand f. The code XORs f into the last round key outside the chain. After the last round, x
- * is therefore the state of the next block. With K[0] as the first round key:
+ * the operand f of the table below. The code XORs f into the last round key outside the chain.
+ * After the last round, x is therefore the state of the next block. With K[0] as the first round
+ * key:
  *
  *     OFB   f = K[0]                        output = x ^ f (the keystream block)
  *     CBC   f = K[0] ^ next input block     output = x ^ f

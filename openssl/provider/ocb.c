@@ -248,8 +248,8 @@ static void restart(void *ctx)
 {
     struct trp_ocb *o = ctx;
     /* Every init drops the buffered data and sets aad_used to 0. Without a new IV, the message
-     * continues, unless it has a partial block of data or AAD. Such a block ends the message,
-     * because the default provider loses the block. */
+     * continues, unless that dropped a partial block of data or AAD. The default provider would
+     * continue without the block; here the message ends. */
     if (o->a.iv_state == TRP_IV_IN_USE && (o->used != 0 || o->aad_used != 0))
         o->a.iv_state = TRP_IV_SPENT;
     o->used = 0;

@@ -100,8 +100,9 @@ static void test_overlap(enum tr_mode mode)
     tap_ok(good == n, "%s refuses %u of %u partial overlaps", mode_name(mode), good, n);
 }
 
-/* Tests partial overlaps of buffers longer than 2 GiB. In 32-bit code, doubling such a length
- * overflows, so tr_partial_overlap() makes two comparisons there. No buffer is accessed. */
+/* Tests partial overlaps of buffers longer than 2 GiB. A single comparison for overlaps would
+ * double the length, which overflows in 32-bit code, so tr_partial_overlap() makes two there. No
+ * buffer is accessed. */
 static void test_long_overlap(void)
 {
     unsigned n = 0, good = 0;
@@ -379,8 +380,8 @@ static void test_wrap_lengths(void)
         }
         good &= tr_kw_wrap(&key, inverse, NULL, out, in, (size_t)1 << 31) == TR_ERR_LENGTH;
         good &= tr_kwp_wrap(&key, inverse, NULL, out, in, (size_t)1 << 31) == TR_ERR_LENGTH;
-        /* The shortest ciphertexts that are too long. Unwrapping removes 8 bytes. At most 2^31 - 8
-         * bytes may remain in KW, and 2^31 bytes with the padding in KWP. */
+        /* The shortest ciphertexts that are too long. Unwrapping removes 8 bytes. Then KW allows at
+         * most 2^31 - 8 bytes, and KWP at most 2^31 bytes including the padding. */
         const size_t kw = ((size_t)1 << 31) + 8, kwp = ((size_t)1 << 31) + 16;
         good &= tr_kw_unwrap(&key, inverse, NULL, out, in, kw) == TR_ERR_LENGTH;
         good &= tr_kwp_unwrap(&key, inverse, NULL, out, &out_len, in, kwp) == TR_ERR_LENGTH;

@@ -305,7 +305,7 @@ static void test_known_answers(void)
 
 /* Falsifies the known answers of a set of backends, for many sets. Selection must choose the
  * strongest usable backend outside the set, and report the failures. To limit the number of sets, a
- * set may contain any backends before the chosen one, but only the next two after it. */
+ * set may contain any stronger backends than the chosen one, but only the next two weaker ones. */
 static void test_sabotage(void)
 {
     const tr_features usable = usual();
