@@ -35,6 +35,7 @@
 #   make check-guest  boot a full Debian 12 in QEMU with them enabled, as root: upgrades of OpenSSL,
 #                     removal, POWER_CUTS=8 in the middle of enable and disable (half an hour)
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
+#   WERROR=1      the compiler's warnings are errors, as in CI
 #   INSTALL_DEPS=no    only name missing dependencies and the apt-get line that installs them.
 #                      Without it, make installs them, and asks on a terminal before it uses sudo;
 #                      INSTALL_DEPS=yes does not ask

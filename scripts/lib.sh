@@ -46,6 +46,12 @@ quietly() {
     }
 }
 
+# werror: prints the option of Meson that makes warnings errors, as CI does with WERROR=1. Without it
+# they are not, because a newer compiler may have new warnings.
+werror() {
+    if [ "${WERROR-}" = 1 ]; then echo -Dwerror=true; else echo -Dwerror=false; fi
+}
+
 # retried COMMAND...: runs a command that downloads, and repeats it if it fails, because a network or
 # a server may fail for a moment.
 retried() {
