@@ -116,14 +116,17 @@ own_apt() {
         -o APT::Sandbox::User="$(id -un)" -o "$apt_retries" -o Dir::State::lists="$work/lists" \
         -o Dir::State::status=/dev/null -o Dir::Cache="$work" "$@"
 }
-# own_sources SUITE...: makes own_apt use these suites of Debian, from the mirror of Debian 12.
+# own_sources SUITE...: makes own_apt use these suites of Debian, from the mirror of the Debian here.
 own_sources() {
     # Reads the system's configuration, so it comes before $work/sources.list exists.
     # shellcheck disable=SC2016 # expanded by apt-get
-    apt-get indextargets --format '$(CODENAME) $(REPO_URI)' | sort -u >"$work/mirrors"
+    apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' | sed -n 's/^Debian //p' | sort -u >"$work/mirrors"
     for suite; do
-        mirror=$(sed -n "s/^bookworm$(expr "$suite" : '.*\(-security\)$') //p" "$work/mirrors" | head -n 1)
-        [ -n "$mirror" ] || fail "apt has no source of Debian 12 whose mirror could have $suite"
+        case $suite in
+        *-security) mirror=$(sed -n 's/^[a-z]*-security //p' "$work/mirrors" | head -n 1) ;;
+        *) mirror=$(sed -n 's/^[a-z]* //p' "$work/mirrors" | head -n 1) ;;
+        esac
+        [ -n "$mirror" ] || fail "apt has no source of Debian whose mirror could have $suite"
         echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
     done >"$work/sources"
     mv "$work/sources" "$work/sources.list"
@@ -149,18 +152,21 @@ own_packages() {
     done
 }
 
-bootstrap() { # NAME,NAME...
+bootstrap() { # SUITE NAME,NAME...
     rm -rf "$work/base"
-    "$root/scripts/progress" "$work/debootstrap.log" debootstrap --variant=minbase --include="$1" bookworm "$work/base"
+    # A debootstrap that is older than the suite builds it as it builds unstable.
+    script=$1
+    [ -e "/usr/share/debootstrap/scripts/$1" ] || script=sid
+    "$root/scripts/progress" "$work/debootstrap.log" debootstrap --variant=minbase --include="$2" "$1" "$work/base" '' "$script"
 }
-# bare_debian TAR NAME,NAME...: makes a minimal Debian 12 with these packages, if there is none yet.
+# bare_debian TAR SUITE NAME,NAME...: makes a minimal Debian with these packages, if there is none yet.
 bare_debian() {
     [ ! -e "$1" ] || return 0
     mkdir -p "$cache"
-    say 'downloading a minimal Debian 12'
-    retried bootstrap "$2" || exit 1
+    say "downloading a minimal Debian ($2)"
+    retried bootstrap "$2" "$3" || exit 1
     # Debian's installer writes three package sources, debootstrap one.
-    sed -i 's|^deb \([^ ]*\) bookworm main$|&\ndeb \1 bookworm-updates main\ndeb \1-security bookworm-security main|' \
+    sed -i "s|^deb \\([^ ]*\\) $2 main\$|&\ndeb \\1 $2-updates main\ndeb \\1-security $2-security main|" \
         "$work/base/etc/apt/sources.list"
     rm -rf "$work"/base/var/cache/apt/archives/*.deb "$work"/base/var/lib/apt/lists/*
     tar -C "$work/base" --numeric-owner -cf "$1.$$" . && mv "$1.$$" "$1" && rm -rf "$work/base"

@@ -24,6 +24,8 @@ result() {
     fi
 }
 
+is_empty() { [ ! -s "$1" ]; }
+
 # skip REASON: skips a result; a failure if it must run.
 skip() {
     echo "$1" >"$work/log"
@@ -76,7 +78,7 @@ fi
 
 # Every program with probes defines _.stapsdt.base.
 nm --defined-only -g "$static" | awk 'NF == 3 && $3 !~ /^(tr_|_\.stapsdt|__x86\.)/ {print $3}' >"$work/log"
-[ ! -s "$work/log" ]
+is_empty "$work/log"
 result $? 'all global symbols of the static library begin with tr_'
 
 # Prints C code with one call in each line: every function that takes a key, with a pointer to every
@@ -125,11 +127,11 @@ sed -n "$(sed 's/$/p;/' "$work/own")" "$work/calls.c" | sed 's/.*\/\/ \(.*\) own
     grep -E '_(set_key|start)$' "$work/declared" | grep -vxFf "$work/taking" | sed 's/$/() takes no key/'
     grep -qx tr_gcm_start "$work/taking" || echo 'no function takes a key'
 } >"$work/log"
-[ ! -s "$work/log" ]
+is_empty "$work/log"
 result $? "$(wc -l <"$work/taking") functions accept a key of their mode"
 grep -n '// tr_.* tr_' "$work/calls.c" | while IFS=: read -r line call; do
     grep -qx "$line" "$work/refused" || echo "compiles: ${call##*// }"
 done >"$work/log"
-[ ! -s "$work/log" ]
+is_empty "$work/log"
 result $? "$(grep -c '// tr_.* tr_' "$work/calls.c") calls with a key of another mode do not compile"
 exit $failed

@@ -9,7 +9,7 @@ use crate::bench::how::How;
 use crate::bench::implementation::Implementation;
 use crate::bench::measure::{limits, note_absent, widest, Effort, Rounds, TEAMS};
 use crate::bench::passes;
-use crate::bench::plan::{cases, effort, of_all, work, THOROUGH};
+use crate::bench::plan::{cases, effort, of_all, threads, work, THOROUGH};
 use crate::bench::shown::Report;
 use crate::bench::team::WorkerProcess;
 use crate::bench::{markdown, report, svg};
@@ -96,7 +96,8 @@ pub fn measure(args: &CompareArgs, time: Duration) -> Result<Comparison> {
         if usual { USUAL } else { THOROUGH },
     );
     let work = work(&args.cases.algorithms, args.measure.decrypt, true)?;
-    let all = cases(&args.measure, &args.cases, &work)?;
+    let threads = threads(&args.cases.threads)?;
+    let (all, mut notes) = cases(&args.measure, &args.cases, work, &threads)?;
     let of_aes = |case: &Case| case.subject.is_aes();
     let (aes, mut references): (Vec<Case>, Vec<Case>) = all.iter().copied().partition(of_aes);
     masks::masked()?; // a wrong word is an error before anything is measured
@@ -113,7 +114,6 @@ pub fn measure(args: &CompareArgs, time: Duration) -> Result<Comparison> {
     let bar = passes::bar(&all, &teams, effort);
     let limits = measure_limits(&usable, &mut teams[0], effort)?;
     let widest = widest(&limits);
-    let mut notes = Vec::new();
     let mut absent: Option<Subject> = None;
     let share = |team: &mut [WorkerProcess], case: &Case, effort| {
         let is_aes = case.subject.is_aes();

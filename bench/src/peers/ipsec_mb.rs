@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Intel's ipsec-mb, opened at run time (Debian: libipsec-mb1). One and many streams: CBC and CTR
+//! Intel's ipsec-mb, opened at run time (Debian: libipsec-mb1, libipsec-mb2 from 13 on). One and many streams: CBC and CTR
 //! as a burst of ciphers, ECB, CCM and CMAC through its queue of jobs, without its checks of
 //! arguments; GCM by its direct calls. It has no XTS, CFB128 or OFB, and CCM and CMAC not with keys
 //! of 192 bits. A job is a whole message, so there are only whole blocks in the modes that stream,
 //! and the adapter carries the IV on.
 //!
-//! Numbers and structures are those of intel-ipsec-mb.h, version 1.3.
+//! Numbers and structures are those of intel-ipsec-mb.h, versions 1.3 and 2.0. What is used here is
+//! the same in both, except for the size of IMB_JOB.
 
 use super::call::{operation, Memory};
 use super::{check_tag, takes_part};
@@ -55,7 +56,9 @@ const GET_NEXT_BURST: usize = 111;
 const SUBMIT_BURST_NOCHECK: usize = 113;
 const FLUSH_BURST: usize = 114;
 const SUBMIT_CIPHER_BURST_NOCHECK: usize = 116;
-const FUNCTIONS: usize = 119;
+/// Only in 2.0.
+const SET_SUITE_ID: usize = 122;
+const FUNCTIONS: usize = 123;
 
 /// The beginning of IMB_MGR.
 #[repr(C)]
@@ -68,7 +71,7 @@ struct Manager {
     functions: [*const c_void; FUNCTIONS],
 }
 
-/// IMB_JOB
+/// IMB_JOB of 1.3. That of 2.0 has two more words at its end, which the library fills.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Job {
@@ -97,7 +100,55 @@ struct Job {
     sgl_state: c_int,
     next_iv: *mut c_void,
 }
-const _: () = assert!(size_of::<Job>() == 200);
+const _: () = assert!(size_of::<Job>() == 8 * JOB_1_3);
+/// Words of IMB_JOB.
+const JOB_1_3: usize = 25;
+const JOB_2_0: usize = 27;
+
+/// An array of IMB_JOB, each of so many words.
+struct Array {
+    words: Vec<u64>,
+    size: usize,
+}
+
+impl Array {
+    fn new(jobs: &[Job], size: usize) -> Array {
+        let words = vec![0; size * jobs.len()];
+        let mut array = Array { words, size };
+        for (place, job) in array.iter_mut().zip(jobs) {
+            *place = *job;
+        }
+        array
+    }
+
+    fn len(&self) -> usize {
+        self.words.len() / self.size
+    }
+
+    #[inline]
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Job> {
+        let each = self.words.chunks_exact_mut(self.size);
+        // SAFETY: each chunk has at least the words of a job, in which any value is valid.
+        each.map(|words| unsafe { &mut *words.as_mut_ptr().cast::<Job>() })
+    }
+
+    #[inline]
+    fn first(&mut self) -> &mut Job {
+        self.iter_mut().next().expect("there is a job")
+    }
+
+    /// Copies the jobs to the library's places.
+    ///
+    /// # Safety
+    ///
+    /// Each place has to be an IMB_JOB of the library that this array is for.
+    #[inline]
+    unsafe fn copy_to(&self, places: &[*mut Job]) {
+        for (words, place) in self.words.chunks_exact(self.size).zip(places) {
+            unsafe { place.cast::<u64>().copy_from(words.as_ptr(), self.size) };
+        }
+    }
+}
 
 type Pre = unsafe extern "C" fn(*const u8, *mut c_void);
 type KeyExp = unsafe extern "C" fn(*const u8, *mut c_void, *mut c_void);
@@ -114,6 +165,7 @@ type Gcm = unsafe extern "C" fn(
     *mut u8,
     u64,
 );
+type SetSuite = unsafe extern "C" fn(*mut Manager, *mut Job);
 type OneJob = unsafe extern "C" fn(*mut Manager) -> *mut Job;
 type Burst = unsafe extern "C" fn(*mut Manager, u32, *mut *mut Job) -> u32;
 type CipherBurst = unsafe extern "C" fn(*mut Manager, *mut Job, u32, c_int, c_int, c_int) -> u32;
@@ -131,14 +183,17 @@ functions! {
 
 pub struct IpsecMb {
     calls: Functions,
+    /// Words of IMB_JOB.
+    job: usize,
     path: PathBuf,
     version: String,
 }
 
 /// ipsec-mb from where the dynamic linker finds it.
 pub fn open() -> Result<IpsecMb> {
-    let library = Library::open("libIPSec_MB.so.1")
-        .map_err(|e| Error::absent(format!("{e}; install libipsec-mb1")))?;
+    let library = Library::open("libIPSec_MB.so.2")
+        .or_else(|_| Library::open("libIPSec_MB.so.1"))
+        .map_err(|e| Error::absent(format!("{e}; install libipsec-mb2 or libipsec-mb1")))?;
     let calls = Functions::load(library)?;
     // SAFETY: these take nothing and return constants.
     let (number, version) = unsafe {
@@ -146,13 +201,18 @@ pub fn open() -> Result<IpsecMb> {
         ((calls.imb_get_version)(), text)
     };
     let version = version.to_string_lossy().into_owned();
-    if number >> 8 != 0x103 {
-        return Err(Error::absent(format!(
-            "this is {version}, and only the structures of 1.3 are known"
-        )));
-    }
+    let job = match number >> 8 {
+        0x103 => JOB_1_3,
+        0x200 => JOB_2_0,
+        _ => {
+            return Err(Error::absent(format!(
+                "this is {version}, and only the structures of 1.3 and 2.0 are known"
+            )))
+        }
+    };
     Ok(IpsecMb {
         calls,
+        job,
         path: library.file("alloc_mb_mgr")?,
         version,
     })
@@ -252,8 +312,8 @@ impl IpsecMb {
             Direction::Decrypt => GCM128_DEC,
         };
         let crypt: Gcm = manager.function(direction + size);
-        // struct gcm_key_data has 1024 bytes, struct gcm_context_data 88.
-        let (key, context) = (Memory::new(1024), Memory::new(128));
+        // struct gcm_key_data has up to 1264 bytes, struct gcm_context_data 88.
+        let (key, context) = (Memory::new(2048), Memory::new(128));
         // SAFETY: the key is as long as the function wants it.
         unsafe { pre(inputs.key.as_ptr(), key.pointer()) };
         let (iv, aad) = (inputs.iv, inputs.aad);
@@ -366,8 +426,16 @@ impl IpsecMb {
             iv: iv.as_ptr(),
             ..template
         });
+        let mut jobs = Array::new(&jobs.collect::<Vec<_>>(), self.job);
+        if self.job == JOB_2_0 {
+            let set: SetSuite = manager.function(SET_SUITE_ID);
+            for job in jobs.iter_mut() {
+                // SAFETY: its algorithms are set, and it has the size of 2.0.
+                unsafe { set(manager.manager, job) };
+            }
+        }
         Ok(Jobs {
-            jobs: jobs.collect(),
+            jobs,
             manager,
             _keys: keys,
             _aad: aad,
@@ -389,7 +457,7 @@ struct Jobs {
     _aad: Box<[u8; 13]>,
     ivs: Vec<[u8; 16]>,
     tags: Vec<[u8; TAG]>,
-    jobs: Vec<Job>,
+    jobs: Array,
     lengths: Vec<usize>,
     first_iv: [u8; 16],
     spec: Spec,
@@ -448,14 +516,15 @@ impl Bursts {
     fn submit(&mut self) {
         let j = &mut self.0;
         let burst: CipherBurst = j.manager.function(SUBMIT_CIPHER_BURST_NOCHECK);
-        let first = &j.jobs[0];
+        let count = j.jobs.len() as u32;
+        let first = j.jobs.first();
         let (mode, direction) = (first.cipher_mode, first.cipher_direction);
-        let (key, count) = (first.key_len_in_bytes as c_int, j.jobs.len() as u32);
+        let key = first.key_len_in_bytes as c_int;
         // SAFETY: the jobs are complete.
         let done = unsafe {
             burst(
                 j.manager.manager,
-                j.jobs.as_mut_ptr(),
+                j.jobs.words.as_mut_ptr().cast(),
                 count,
                 mode,
                 direction,
@@ -475,7 +544,7 @@ impl Bursts {
             let counter = u128::from_be_bytes(self.0.ivs[0]);
             let room = (1usize << 32) - (counter as u32) as usize;
             let now = room.min(blocks - done);
-            let job = &mut self.0.jobs[0];
+            let job = self.0.jobs.first();
             job.src = input[done * 16..].as_ptr();
             job.dst = output[done * 16..].as_mut_ptr();
             job.msg_len_to_cipher_in_bytes = now as u64 * 16;
@@ -519,10 +588,12 @@ impl Operation for Queue {
         self.0.point(input, output);
         let j = &self.0;
         let manager = j.manager.manager;
-        // SAFETY: the jobs are complete; as many come back as were handed in.
+        // SAFETY: the jobs are complete, and as large as the library's; as many come back as were
+        // handed in.
         unsafe {
-            if let [only] = &j.jobs[..] {
-                *j.manager.function::<OneJob>(GET_NEXT_JOB)(manager) = *only;
+            if j.jobs.len() == 1 {
+                let place = j.manager.function::<OneJob>(GET_NEXT_JOB)(manager);
+                j.jobs.copy_to(&[place]);
                 let mut done = j.manager.function::<OneJob>(SUBMIT_JOB_NOCHECK)(manager);
                 if done.is_null() {
                     done = j.manager.function::<OneJob>(FLUSH_JOB)(manager);
@@ -537,9 +608,7 @@ impl Operation for Queue {
                 let list = places.as_mut_ptr();
                 let got = j.manager.function::<Burst>(GET_NEXT_BURST)(manager, count, list);
                 assert_eq!(got, count, "ipsec-mb's queue is not empty");
-                for (place, job) in places.iter().zip(&j.jobs) {
-                    **place = *job;
-                }
+                j.jobs.copy_to(&places);
                 let mut done =
                     j.manager.function::<Burst>(SUBMIT_BURST_NOCHECK)(manager, count, list);
                 while done < count {

@@ -71,38 +71,66 @@ fn decryption(subject: Subject) -> Direction {
     }
 }
 
-/// The sizes asked for, or the usual ones. An error if an algorithm does not take one of them.
-pub fn sizes(bytes: &[usize], usual: &[usize], work: &[Work]) -> Result<Vec<usize>> {
-    if bytes.is_empty() {
-        return Ok(usual.to_vec());
-    }
-    for (subject, _) in work {
-        let lengths = subject.lengths();
-        if let Some(bytes) = bytes.iter().find(|bytes| !lengths.contains(bytes)) {
-            return Err(Error::usage(format!(
-                "--bytes {bytes}: {} takes messages of {} to {} bytes",
-                subject.title(),
-                lengths.start(),
-                lengths.end()
-            )));
+/// The work that takes all sizes asked for, with a note for each algorithm that does not. An error
+/// if no work remains.
+fn fitting(bytes: &[usize], work: Vec<Work>) -> Result<(Vec<Work>, Vec<String>)> {
+    let refused = |(subject, _): &Work| {
+        let refusals = bytes.iter().map(|n| (*n, refusal(*subject, *n)));
+        refusals.into_iter().find_map(|(n, why)| Some((n, why?)))
+    };
+    let (left_out, fits): (Vec<Work>, Vec<Work>) =
+        work.into_iter().partition(|w| refused(w).is_some());
+    let mut notes = Vec::new();
+    for work in &left_out {
+        let Some((bytes, why)) = refused(work) else {
+            continue;
+        };
+        let title = work.0.title();
+        if fits.is_empty() {
+            return Err(Error::usage(format!("--bytes {bytes}: {title} {why}")));
         }
-        if subject.whole_blocks() {
-            whole_blocks(bytes, &subject.title())?;
-        }
+        notes.push(format!(
+            "{title} was not measured with --bytes {bytes}: it {why}"
+        ));
     }
-    Ok(bytes.to_vec())
+    notes.dedup(); // both directions of an algorithm
+    Ok((fits, notes))
 }
 
-/// An error if a size is no multiple of a block, with the two nearest that are.
-pub fn whole_blocks(bytes: &[usize], who: &str) -> Result<()> {
-    let Some(bytes) = bytes.iter().find(|bytes| *bytes % BLOCK != 0) else {
-        return Ok(());
-    };
+/// Why an algorithm does not take a message of so many bytes.
+fn refusal(subject: Subject, bytes: usize) -> Option<String> {
+    let lengths = subject.lengths();
+    if !lengths.contains(&bytes) {
+        let (shortest, longest) = (lengths.start(), lengths.end());
+        return Some(format!("takes messages of {shortest} to {longest} bytes"));
+    }
+    (subject.whole_blocks() && bytes % BLOCK != 0).then(|| takes_whole_blocks(bytes))
+}
+
+/// "takes whole blocks", with the two nearest sizes.
+fn takes_whole_blocks(bytes: usize) -> String {
     let below = (bytes / BLOCK * BLOCK).max(BLOCK);
-    Err(Error::usage(format!(
-        "--bytes {bytes}: {who} takes whole blocks of {BLOCK} bytes; say {below} or {}",
-        below + BLOCK
-    )))
+    let above = below + BLOCK;
+    format!("takes whole blocks of {BLOCK} bytes; say {below} or {above}")
+}
+
+/// An error if a size is no multiple of a block.
+pub fn whole_blocks(bytes: &[usize], who: &str) -> Result<()> {
+    match bytes.iter().find(|bytes| *bytes % BLOCK != 0) {
+        Some(bytes) => Err(Error::usage(format!(
+            "--bytes {bytes}: {who} {}",
+            takes_whole_blocks(*bytes)
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The sizes asked for, or the usual ones.
+pub fn sizes(bytes: &[usize], usual: &[usize]) -> Vec<usize> {
+    match bytes {
+        [] => usual.to_vec(),
+        bytes => bytes.to_vec(),
+    }
 }
 
 /// The numbers of threads asked for, in order; one if none was.
@@ -137,21 +165,27 @@ fn powers_up_to(available: usize) -> Vec<usize> {
 }
 
 /// The sizes asked for: those of openssl speed if none was.
-pub fn sizes_asked(measure: &MeasureArgs, asked: &CaseArgs, work: &[Work]) -> Result<Vec<usize>> {
+fn sizes_asked(measure: &MeasureArgs, asked: &CaseArgs, work: &[Work]) -> Result<Vec<usize>> {
     match (asked.aead, work.iter().find(|(s, _)| !s.is_aead())) {
         (true, Some((other, _))) => Err(Error::usage(format!(
             "--aead: {} is no AEAD; say `aead` for all that are",
             other.title()
         ))),
         (true, None) => Ok(AEAD_SIZES.to_vec()),
-        (false, _) => sizes(&measure.bytes, &SIZES, work),
+        (false, _) => Ok(sizes(&measure.bytes, &SIZES)),
     }
 }
 
-/// The work with all sizes and numbers of threads asked for.
-pub fn cases(measure: &MeasureArgs, asked: &CaseArgs, work: &[Work]) -> Result<Vec<Case>> {
-    let sizes = sizes_asked(measure, asked, work)?;
-    Ok(of_all(work, &threads(&asked.threads)?, &sizes))
+/// The work with these numbers of threads and all sizes asked for, and notes on what was left out.
+pub fn cases(
+    measure: &MeasureArgs,
+    asked: &CaseArgs,
+    work: Vec<Work>,
+    threads: &[usize],
+) -> Result<(Vec<Case>, Vec<String>)> {
+    let (work, notes) = fitting(&measure.bytes, work)?;
+    let sizes = sizes_asked(measure, asked, &work)?;
+    Ok((of_all(&work, threads, &sizes), notes))
 }
 
 /// Each with each.
@@ -300,7 +334,9 @@ mod tests {
     #[test]
     fn by_default_six_sizes_one_thread_and_both_directions_where_they_differ() {
         let count = |name| {
-            let cases = cases(&measure(&[]), &with_threads(&[]), &named(name)).unwrap();
+            let cases = cases(&measure(&[]), &with_threads(&[]), named(name), &[1]);
+            let (cases, notes) = cases.unwrap();
+            assert_eq!(notes, [""; 0]);
             assert!(cases.iter().all(|case| case.threads == 1));
             cases.len()
         };
@@ -322,18 +358,40 @@ mod tests {
     }
 
     #[test]
-    fn broken_blocks_and_too_many_threads_are_named() {
-        let many = with_threads(&[Threads::Just(100_000)]);
-        let error = |name| {
-            let cases = cases(&measure(&[100]), &many, &named(name));
-            cases.unwrap_err().to_string()
+    fn what_cannot_take_a_size_is_left_out_and_named() {
+        let cases = |bytes: &[usize], names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+            let work = work(&names, false, true).unwrap();
+            cases(&measure(bytes), &with_threads(&[]), work, &[1])
         };
-        let said = error("aes-128-cbc");
-        assert!(
-            said.contains("--bytes 100") && said.contains("96 or 112"),
-            "{said}"
+        let titles = |cases: &[Case]| -> Vec<String> {
+            cases.iter().map(|case| case.subject.title()).collect()
+        };
+        let said = "AES-128-CBC was not measured with --bytes 1350: it takes whole blocks of 16 \
+                    bytes; say 1344 or 1360";
+        let (kept, notes) = cases(&[16, 1350], &["aes-128-cbc", "aes-128-ctr"]).unwrap();
+        assert_eq!(titles(&kept), ["AES-128-CTR"; 2]);
+        assert_eq!(notes, [said]);
+        let (kept, notes) = cases(&[1350], &[]).unwrap();
+        assert_eq!(
+            kept.len(),
+            USUAL.len() - 2,
+            "both directions of CBC are left out"
         );
-        let said = error("aes-128-ctr");
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        let (kept, notes) = cases(&[8], &["aes-128-xts", "aes-128-gcm"]).unwrap();
+        assert_eq!(titles(&kept), ["AES-128-GCM"]);
+        assert!(notes[0].contains("takes messages of 16 to"), "{notes:?}");
+        let error = cases(&[100], &["aes-128-cbc", "aes-128-ecb"]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "--bytes 100: AES-128-CBC takes whole blocks of 16 bytes; say 96 or 112"
+        );
+    }
+
+    #[test]
+    fn too_many_threads_are_named() {
+        let said = threads(&[Threads::Just(100_000)]).unwrap_err().to_string();
         assert!(said.contains("--threads 100000"), "{said}");
     }
 

@@ -65,7 +65,7 @@ fn asked(args: &PathsArgs) -> Result<Vec<Work>> {
 }
 
 fn cases(args: &PathsArgs, work: &[Work]) -> Result<Vec<Case>> {
-    let sizes = sizes(&args.measure.bytes, &SIZES, work)?;
+    let sizes = sizes(&args.measure.bytes, &SIZES);
     whole_blocks(&sizes, "the kernel")?;
     Ok(of_all(work, &[1], &sizes))
 }

@@ -116,8 +116,9 @@ impl Work<'_> {
         if !there {
             let candidate = self.candidate(&before, &config)?;
             let trial = self.try_out(Some(&candidate), &before);
-            if let Some(problem) = trial.problem() {
-                shown.tried(trial);
+            let problem = trial.problem();
+            shown.tried(trial);
+            if let Some(problem) = problem {
                 return Err(self.untried(&problem, &before));
             }
         }

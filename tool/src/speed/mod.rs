@@ -13,7 +13,7 @@ use crate::bench::implementation::Implementation::{self, Core, Limit, OpenSsl, T
 use crate::bench::measure::note_absent;
 use crate::bench::measure::{limits, widest, Effort, TEAMS};
 use crate::bench::passes;
-use crate::bench::plan::{of_all, sizes_asked, threads, work};
+use crate::bench::plan::{self, threads, work};
 use crate::bench::report::{answer, percent, spread, times, words};
 use crate::bench::team::WorkerProcess;
 use crate::cli::SpeedArgs;
@@ -57,8 +57,8 @@ struct Body {
     speed: How,
 }
 
-/// What is measured, with one thread.
-fn cases(args: &SpeedArgs) -> Result<Vec<Case>> {
+/// What is measured, with one thread, and notes on what was left out.
+fn cases(args: &SpeedArgs) -> Result<(Vec<Case>, Vec<String>)> {
     let work = work(&args.cases.algorithms, args.measure.decrypt, false)?;
     if let Some((other, _)) = work.iter().find(|(subject, _)| !subject.is_aes()) {
         return Err(Error::usage(format!(
@@ -66,8 +66,7 @@ fn cases(args: &SpeedArgs) -> Result<Vec<Case>> {
             other.title()
         )));
     }
-    let sizes = sizes_asked(&args.measure, &args.cases, &work)?;
-    Ok(of_all(&work, &[1], &sizes))
+    plan::cases(&args.measure, &args.cases, work, &[1])
 }
 
 /// Who measures: one thread, or several of which each round has all.
@@ -272,7 +271,7 @@ fn table(figures: &[Figure], paint: Paint) -> String {
 pub fn speed(args: &SpeedArgs) -> Result<()> {
     let watch = Watch::start();
     let started = Instant::now();
-    let cases = cases(args)?;
+    let (cases, mut notes) = cases(args)?;
     let counts = threads(&args.cases.threads)?;
     masks::masked()?; // a wrong word is an error before anything is measured
     let libcrypto = LibCrypto::open()?;
@@ -290,7 +289,6 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     let usual = args.cases.algorithms.is_empty() && args.measure.seconds.is_none();
     let end = usual.then_some(started + USUAL_TIME);
     let mut figures = crowd.measure(&cases, (effort, end), &bar)?;
-    let mut notes = Vec::new();
     for figure in &figures {
         note_absent(&figure.rounds, &mut notes);
     }

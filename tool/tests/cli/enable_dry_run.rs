@@ -24,6 +24,9 @@ fn everything(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
+/// What the candidate's trial said of the provider.
+const VERSION: &str = concat!("tenrounds.so, version ", env!("CARGO_PKG_VERSION"), "\n");
+
 /// Runs a dry run, which must change nothing.
 fn dry_run(machine: &Machine, args: &[&str]) -> Done {
     let before = everything(&machine.place.path(""));
@@ -79,6 +82,7 @@ fn for_the_system_the_diff_is_what_enable_then_does() {
         &[
             &added,
             &created,
+            VERSION,
             "would be enabled (system)",
             "var/lib/tenrounds",
         ],
@@ -115,6 +119,7 @@ fn for_a_user_with_a_profile() {
         &[
             "this file would be written",
             "would be enabled (user)",
+            VERSION,
             "+soft_load = 1",
             "export OPENSSL_CONF=",
         ],

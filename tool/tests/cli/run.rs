@@ -310,10 +310,12 @@ fn a_failed_known_answer_is_said_and_the_next_backend_does_the_work() {
     let place = Place::new();
     let selected = valid(&place.tool(["detect", "--json"]).done().ok().out);
     let strongest = selected.text("/detect/backend");
-    let mut tool = place.faulty_tool([
-        "run", "--count", "--json", "--", "openssl", "rand", "-hex", "8",
-    ]);
-    tool.env("TENROUNDS_MODULE", faulty_module());
+    let text = place.file("text", "to be encrypted");
+    let mut tool = place.faulty_tool(["run", "--count", "--json", "--", "openssl", "enc"]);
+    let key =
+        "-aes-128-ctr -K 000102030405060708090a0b0c0d0e0f -iv 00000000000000000000000000000000";
+    tool.args(key.split(' ')).args(["-out", "/dev/null", "-in"]);
+    tool.arg(text).env("TENROUNDS_MODULE", faulty_module());
     let done = tool.env("TENROUNDS_SABOTAGE", &strongest).done().ok();
     let (warning, json) = done.err.split_once('\n').unwrap();
     contains(

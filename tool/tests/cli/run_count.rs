@@ -88,8 +88,11 @@ fn arguments_are_not_stored() {
     let place = Place::new();
     let file = place.path("counts.json");
     let count = format!("--count={}", file.display());
+    let text = place.file("text", "to be encrypted");
     let mut tool = place.tool(["run", &count, "--", "openssl", "enc", "-aes-128-ctr"]);
     tool.args(["-pass", "pass:swordfish", "-pbkdf2", "-out", "/dev/null"])
+        .arg("-in")
+        .arg(text)
         .done()
         .ok();
     let text = std::fs::read_to_string(&file).unwrap();

@@ -4,7 +4,7 @@
 
 use crate::json::{valid, Document};
 use crate::pseudo_terminal::PseudoTerminal;
-use crate::support::{contains, emulated, module, skip, Done, Finish, Place};
+use crate::support::{contains, emulated, installed_library, module, skip, Done, Finish, Place};
 use serde_json::{json, Value};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
@@ -479,12 +479,9 @@ fn installed_libraries_are_known() {
         ("NSS", "libnss3.so", "NSS_GetVersion", "libfreeblpriv3.so"),
     ];
     if cfg!(target_arch = "x86_64") {
-        asked.push((
-            "Intel IPsec MB",
-            "libIPSec_MB.so.1",
-            "imb_get_version_str",
-            "libIPSec_MB.so.1",
-        ));
+        let file = installed_library(&["libIPSec_MB.so.2", "libIPSec_MB.so.1"]);
+        let file = file.unwrap_or("libIPSec_MB.so.1");
+        asked.push(("Intel IPsec MB", file, "imb_get_version_str", file));
     }
     for (name, library, function, named) in asked {
         let mut python = place.program("/usr/bin/python3");

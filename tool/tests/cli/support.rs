@@ -255,6 +255,13 @@ pub fn skip(reason: &str) {
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
+/// The first of these libraries that the dynamic linker knows: releases have other versions of one.
+pub fn installed_library<'a>(files: &[&'a str]) -> Option<&'a str> {
+    let list = Command::new("/sbin/ldconfig").arg("-p").done().ok().out;
+    let known = |file: &&str| list.contains(&format!("\t{file} ("));
+    files.iter().copied().find(|file| known(file))
+}
+
 /// A child that is killed when it is dropped, so that a test that fails does not leave it running.
 pub struct Guarded(pub Child);
 
