@@ -137,16 +137,6 @@ static inline int act_on_one(void *ctx, const struct trp_aead_param *table, OSSL
     return 1;
 }
 
-int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
-{
-    for (const OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
-        const int result = act_on_one(ctx, table, (OSSL_PARAM *)p);
-        if (result != 1)
-            return result == TRP_IGNORE_REST;
-    }
-    return 1;
-}
-
 /* Calls the function of each parameter. Fast path: nearly all calls have one parameter. */
 static inline int act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
 {

@@ -79,12 +79,9 @@ OSSL_FUNC_cipher_decrypt_init_fn trp_aead_decrypt_init;
 OSSL_FUNC_cipher_get_ctx_params_fn trp_aead_get_ctx_params;
 OSSL_FUNC_cipher_set_ctx_params_fn trp_aead_set_ctx_params;
 
-/* Call the function of each parameter, up to the first that fails or returns TRP_IGNORE_REST.
- * trp_aead_act() follows the order of `table`. trp_aead_act_as_called() follows the order of
- * `params`, like the default provider of OpenSSL 3.2 to 3.5 for GCM. */
+/* Calls the function of each parameter in the order of `table`, up to the first function that fails
+ * or returns TRP_IGNORE_REST. */
 int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[]);
-int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table,
-                           const OSSL_PARAM params[]);
 
 /* trp_aead_failed() raises an error. trp_aead_status() raises an error only for TR_ERR_OVERLAP.
  * Both functions return 0. */

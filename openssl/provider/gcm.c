@@ -41,8 +41,6 @@ struct trp_gcm {
     uint8_t iv_gen; /* the fixed part of the IV is set (set_fixed_iv()) */
     /* The parameter "iv-generated": the provider drew IV bytes at random. */
     uint8_t iv_random;
-    /* 1 with OpenSSL before 4.0, where an IV from the caller does not reset iv_random. */
-    uint8_t iv_random_stays;
     uint8_t tag_given; /* a tag was set since the last message ended */
     struct trp_gcm_message message;
 };
@@ -77,7 +75,7 @@ static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 {
     if (len == (size_t)-1) {
         memcpy(g->a.iv, iv, g->a.iv_len);
-        g->iv_random &= g->iv_random_stays;
+        g->iv_random = 0;
     } else {
         if (!trossl_iv_may_fix(g->a.iv_len, len))
             return 0;
@@ -273,15 +271,10 @@ static int get_tag_len(void *ctx, OSSL_PARAM *p)
     return trp_aead_put_number(g, p, g->a.tag_len != 0 ? g->a.tag_len : TRP_TAG);
 }
 
-/* Whether the caller passes a NULL buffer to learn only the size, as OpenSSL 4.0 allows. */
-static int answers_size(const struct trp_gcm *g, const OSSL_PARAM *p)
-{
-    return p->data == NULL && g->a.provider->libcrypto >= TRP_LIBCRYPTO(4, 0);
-}
-
+/* With a NULL buffer, the caller asks for the size. */
 static __attribute__((noinline)) int get_tag_otherwise(const struct trp_gcm *g, OSSL_PARAM *p)
 {
-    const size_t len = answers_size(g, p) ? g->a.tag_len : p->data_size;
+    const size_t len = p->data == NULL ? g->a.tag_len : p->data_size;
     if (len == 0 || len > TRP_TAG || !g->a.encrypt || g->a.tag_len == 0)
         return trp_aead_failed(g, PROV_R_INVALID_TAG);
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
@@ -304,14 +297,14 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
     return get_tag_otherwise(g, p);
 }
 
+/* Generates an IV if there is none, so that the caller can read it before the first update. With a
+ * NULL buffer, the caller asks for the size. */
 static int get_iv(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm *g = ctx;
-    /* Since OpenSSL 4.0, a caller can read a generated IV before the first update. */
-    if (g->a.iv_state == TRP_IV_NONE && (g->a.provider->libcrypto < TRP_LIBCRYPTO(4, 0) ||
-                                         !g->a.encrypt || g->a.tls || !generate_iv(g)))
+    if (g->a.iv_state == TRP_IV_NONE && (!g->a.encrypt || g->a.tls || !generate_iv(g)))
         return 0;
-    if (!answers_size(g, p))
+    if (p->data != NULL)
         return trp_aead_get_iv(g, p);
     return trp_param_set_octets(p, NULL, g->a.iv_len) ||
            trp_aead_failed(g, PROV_R_FAILED_TO_SET_PARAMETER);
@@ -404,18 +397,6 @@ static const struct trp_aead_param gcm_set[] = {
 #define ONLY(params, name)                                                                         \
     ((params)[0].key != NULL && trp_param_is_short((params), (name)) && (params)[1].key == NULL)
 
-/* Calls the functions of the parameters in the order of `table`. With OpenSSL 3.2 to 3.5, uses the
- * order of `params`, like the default provider of these versions. */
-static __attribute__((noinline)) int act(void *ctx, const struct trp_aead_param *table,
-                                         const OSSL_PARAM params[])
-{
-    const struct trp_gcm *g = ctx;
-    const unsigned version = g->a.provider->libcrypto;
-    return version >= TRP_LIBCRYPTO(3, 2) && version < TRP_LIBCRYPTO(3, 6)
-               ? trp_aead_act_as_called(ctx, table, params)
-               : trp_aead_act(ctx, table, params);
-}
-
 /* Gets parameters. Has fast paths, because the caller reads the tag after each sealed message, and
  * libcrypto 3.0 reads the IV length at each init. */
 static int gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
@@ -426,14 +407,14 @@ static int gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
         if (ONLY(params, OSSL_CIPHER_PARAM_IVLEN))
             return trp_aead_get_iv_len(ctx, params);
     }
-    return act(ctx, gcm_get, params);
+    return trp_aead_act(ctx, gcm_get, params);
 }
 
 static int gcm_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     if (LIKELY(params != NULL && ONLY(params, OSSL_CIPHER_PARAM_AEAD_TAG)))
         return set_tag(ctx, (OSSL_PARAM *)params);
-    return act(ctx, gcm_set, params);
+    return trp_aead_act(ctx, gcm_set, params);
 }
 
 /* ---- Keys, and the function tables ---------------------------------------------------------- */
@@ -466,11 +447,11 @@ static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
         g->a.iv_len = TRP_GCM_IV;
         memcpy(g->a.iv, iv, TRP_GCM_IV);
         g->a.iv_state = TRP_IV_GIVEN;
-        g->iv_random &= g->iv_random_stays;
+        g->iv_random = 0;
         return params == NULL || gcm_set_ctx_params(g, params);
     }
     if (iv != NULL && iv_len - 1 < TRP_MAX_IV)
-        g->iv_random &= g->iv_random_stays;
+        g->iv_random = 0;
     return (encrypt ? trp_aead_encrypt_init : trp_aead_decrypt_init)(g, key, key_len, iv, iv_len,
                                                                      NULL) &&
            (params == NULL || gcm_set_ctx_params(g, params));
@@ -488,7 +469,6 @@ static void *gcm_new(void *provctx, const struct trp_kind *kind)
     if (g == NULL)
         return NULL;
     trp_aead_begin(&g->a, provider, kind);
-    g->iv_random_stays = provider->libcrypto < TRP_LIBCRYPTO(4, 0);
     return g;
 }
 

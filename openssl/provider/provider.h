@@ -17,7 +17,8 @@
 #include <openssl/err.h>
 #include <openssl/proverr.h>
 
-/* A libcrypto version as a number, to select behaviour that differs between versions. */
+/* A libcrypto version as a number. Only siv.c asks for it. Patch releases and distributions change
+ * what a version does, so code that suits every version is better than a comparison. */
 #define TRP_LIBCRYPTO(major, minor) ((major)*100u + (minor))
 
 struct trp_provider {

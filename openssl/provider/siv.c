@@ -78,7 +78,8 @@ static int siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     *out_len = 0;
     if (!s->a.key_set)
         return no_key(s);
-    /* Before OpenSSL 3.2, an update of 0 bytes is no message, so a message may still follow. */
+    /* Before OpenSSL 3.2, an update of 0 bytes is no message, so a message may still follow. No
+     * behaviour suits both, so this alone depends on the version. */
     if (out != NULL && len == 0 && s->a.provider->libcrypto < TRP_LIBCRYPTO(3, 2))
         return 1;
     if (out != NULL && out_size < len)
@@ -118,10 +119,6 @@ const OSSL_PARAM *trp_siv_settable_ctx_params(void *ctx, void *provctx)
 int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag)
 {
     const struct trp_aead *a = ctx;
-    /* Ignores a parameter that is no octet string. SIV since OpenSSL 4.0 refuses it instead. */
-    if (p->data_type != OSSL_PARAM_OCTET_STRING &&
-        !(a->kind->evp_mode == EVP_CIPH_SIV_MODE && a->provider->libcrypto >= TRP_LIBCRYPTO(4, 0)))
-        return 1;
     return (p->data_type == OSSL_PARAM_OCTET_STRING && tag != NULL && p->data_size == TR_BLOCK &&
             trp_param_set_octets(p, tag, TR_BLOCK)) ||
            trp_aead_failed(a, PROV_R_FAILED_TO_SET_PARAMETER);

@@ -171,7 +171,7 @@ static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_P
     size_t records;
     /* plan_many() has told the caller the output size. But EVP_CIPHER_CTX_ctrl() passes the input
      * size as out->data_size. This check therefore refuses only a size below the input size. The
-     * default provider of OpenSSL 4.0 accepts only the input size. */
+     * default provider accepts only the input size since OpenSSL 3.5.9. */
     if (out->data_type != OSSL_PARAM_OCTET_STRING || out->data == NULL || in == NULL ||
         in->data_type != OSSL_PARAM_OCTET_STRING || in->data == NULL || in->data_size == 0 ||
         out->data_size < in->data_size || !get_interleave(params, &records) ||
@@ -310,31 +310,19 @@ static const OSSL_PARAM *stitched_gettable_ctx_params(void *ctx, void *provctx)
 
 static const OSSL_PARAM *stitched_settable_ctx_params(void *ctx, void *provctx)
 {
-    static const OSSL_PARAM list[] = {TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_MAC_KEY),
-                                      TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD),
-                                      TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT),
-                                      TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD),
+    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT),
+                                      TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD),
                                       TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE),
                                       TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC),
                                       TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN),
+                                      TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_MAC_KEY),
+                                      TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD),
                                       TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+                                      TRP_UINT(OSSL_CIPHER_PARAM_TLS_VERSION),
                                       TRP_END};
-    /* OpenSSL 4.0 lists the parameters in another order, adds the TLS version, and declares the
-     * multiblock AAD as octets. */
-    static const OSSL_PARAM list_4_0[] = {
-        TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT),
-        TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD),
-        TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE),
-        TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC),
-        TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN),
-        TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_MAC_KEY),
-        TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD),
-        TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
-        TRP_UINT(OSSL_CIPHER_PARAM_TLS_VERSION),
-        TRP_END};
-    const struct trp_provider *provider = provctx;
     (void)ctx;
-    return provider->libcrypto >= TRP_LIBCRYPTO(4, 0) ? list_4_0 : list;
+    (void)provctx;
+    return list;
 }
 
 /* ---- Keys, and the function tables ----------------------------------------------------------- */

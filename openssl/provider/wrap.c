@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES key wrap, KW and KWP of SP 800-38F: each update wraps or unwraps one key. The "INV" ciphers
- * wrap with the inverse of AES (section 5.1). */
+/* AES key wrap, KW and KWP of SP 800-38F: each update wraps or unwraps one key, and an init may be
+ * followed by several. The "INV" ciphers wrap with the inverse of AES (section 5.1). */
 #include "dispatch.h"
 #include "param.h"
 
@@ -8,17 +8,12 @@
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
 
-#ifndef PROV_R_UPDATE_CALL_OUT_OF_ORDER /* since OpenSSL 3.2 */
-#    define PROV_R_UPDATE_CALL_OUT_OF_ORDER 240
-#endif
-
 #define SEMIBLOCK 8
 #define IV_PAD    4 /* the IV length of KWP (key wrap with padding); an IV of KW has 8 bytes */
 
 struct trp_wrap {
     struct trp_keyed base;
     const struct trp_provider *provider;
-    int updated;
 };
 
 TRP_KEYED_CONTEXT(wrap)
@@ -63,7 +58,6 @@ static inline int wrap_init(void *ctx, const unsigned char *key, size_t key_len,
 {
     struct trp_wrap *w = ctx;
     w->base.cipher.core.decrypt = !encrypt;
-    w->updated = 0;
     return (iv == NULL || trp_set_iv(&w->base.cipher, iv, iv_len)) &&
            (key == NULL || trp_set_key(&w->base, key, key_len)) && wrap_set_ctx_params(w, params);
 }
@@ -111,12 +105,8 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
      * size. */
     if (!decrypt && out_size < len + SEMIBLOCK)
         return failed(w, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    /* OpenSSL 4.0 wraps or unwraps one key after each init. Earlier versions accept several. */
-    if (w->updated && w->provider->libcrypto >= TRP_LIBCRYPTO(4, 0))
-        return failed(w, PROV_R_UPDATE_CALL_OUT_OF_ORDER);
     if (!w->base.cipher.key_set)
         return failed(w, PROV_R_NO_KEY_SET);
-    w->updated = 1;
     enum tr_status status = run(w, out, out_len, in, len);
     if (status == TR_OK)
         return 1;

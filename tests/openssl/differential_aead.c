@@ -91,7 +91,8 @@ struct state {
      * With CCM, three more events set `dead`: data, AAD or final fails; the direction changes; a
      * new key comes while `spent` is set. */
     bool dead;
-    bool record; /* the provider may treat the next data as a TLS record */
+    bool wrapped; /* key wrap: an update came since the last init */
+    bool record;  /* the provider may treat the next data as a TLS record */
     /* Whether a tag was set or computed. MAYBE: a call that can set a tag was made. For OCB, always
      * GIVEN. */
     enum { NONE, MAYBE, GIVEN } tag;
@@ -107,8 +108,17 @@ struct state {
     EVP_CIPHER_CTX *ctx[SIDES];
 };
 
-/* Whether the default provider has the parameter "iv-generated" (since OpenSSL 3.2). */
-static bool knows_generated;
+/*
+ * What GCM and key wrap of this default provider do. The version number does not show it, because
+ * patch releases and distributions change it.
+ */
+static struct {
+    bool knows_generated;  /* has the parameter "iv-generated" */
+    bool resets_generated; /* an IV from the caller resets "iv-generated" */
+    bool answers_sizes;    /* returns the size of IV and tag if the buffer is NULL */
+    bool in_call_order;    /* takes several parameters in the order of the call */
+    bool wraps_once;       /* wraps only one key after an init */
+} stock;
 
 /* Whether this is OpenSSL 3.0. tenrounds returns the error reasons of 3.0, but later versions have
  * other reasons. */
@@ -156,6 +166,98 @@ static void look_at_ocb(void)
     EVP_CIPHER_CTX_free(ctx);
     EVP_CIPHER_free(cipher);
     ERR_clear_error();
+}
+
+/* Reads "iv-generated", or returns 2 if there is no such parameter. */
+static unsigned generated(EVP_CIPHER_CTX *ctx)
+{
+    unsigned value = 2;
+    OSSL_PARAM get[] = {OSSL_PARAM_construct_uint("iv-generated", &value), OSSL_PARAM_END};
+    (void)EVP_CIPHER_CTX_get_params(ctx, get);
+    return value;
+}
+
+/* Begins a GCM message with a random IV, and then sets an IV, as a whole fixed part or in an init. */
+static void set_iv_after_random(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, bool fixed)
+{
+    static const uint8_t key[16] = {1}, iv[12] = {2};
+    uint8_t out[16];
+    int n;
+    EVP_CipherInit_ex2(ctx, cipher, key, NULL, 1, NULL);
+    EVP_CipherUpdate(ctx, out, &n, key, 16);
+    if (fixed)
+        EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IV_FIXED, -1, (void *)iv);
+    else
+        EVP_CipherInit_ex2(ctx, NULL, NULL, iv, 1, NULL);
+}
+
+/* Whether a fixed part and, later in the same list, a new IV length give an IV that can be used. */
+static bool takes_fixed_before_length(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher)
+{
+    static const uint8_t key[16] = {1};
+    uint8_t fixed[4] = {2}, out[16];
+    size_t iv_len = 16;
+    int n;
+    const OSSL_PARAM set[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, fixed, 4),
+        OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_AEAD_IVLEN, &iv_len), OSSL_PARAM_END};
+    return EVP_CipherInit_ex2(ctx, cipher, key, NULL, 1, NULL) > 0 &&
+           EVP_CIPHER_CTX_set_params(ctx, set) > 0 && EVP_CipherUpdate(ctx, out, &n, key, 16) > 0;
+}
+
+/* The size of the IV according to a query with a NULL buffer, or 0 if the query fails. */
+static size_t size_of_iv(EVP_CIPHER_CTX *ctx)
+{
+    OSSL_PARAM get[] = {OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_IV, NULL, 0),
+                        OSSL_PARAM_END};
+    return EVP_CIPHER_CTX_get_params(ctx, get) > 0 ? get->return_size : 0;
+}
+
+static bool wraps_two_keys(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher)
+{
+    static const uint8_t key[16] = {1};
+    uint8_t out[2][24];
+    int n, m;
+    return EVP_CipherInit_ex2(ctx, cipher, key, NULL, 1, NULL) > 0 &&
+           EVP_CipherUpdate(ctx, out[0], &n, key, 16) > 0 &&
+           EVP_CipherUpdate(ctx, out[1], &m, key, 16) > 0 && n == 24 && m == 24 &&
+           memcmp(out[0], out[1], 24) == 0;
+}
+
+/* Checks that tenrounds does the same with every version, and notes what the default provider
+ * does. */
+static bool look_at_gcm_and_wrap(void)
+{
+    bool resets[SIDES], sizes[SIDES], any_order[SIDES], wraps[SIDES], knows[SIDES];
+    for (int i = 0; i < SIDES; i++) {
+        EVP_CIPHER *gcm = evp_fetch(&sides[i], "AES-128-GCM");
+        EVP_CIPHER *wrap = evp_fetch(&sides[i], "AES-128-WRAP");
+        EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+        set_iv_after_random(ctx, gcm, true);
+        knows[i] = generated(ctx) != 2;
+        resets[i] = generated(ctx) == 0;
+        sizes[i] = size_of_iv(ctx) == 12;
+        EVP_CIPHER_CTX_reset(ctx);
+        set_iv_after_random(ctx, gcm, false);
+        resets[i] = resets[i] && generated(ctx) == 0;
+        EVP_CIPHER_CTX_reset(ctx);
+        any_order[i] = takes_fixed_before_length(ctx, gcm);
+        EVP_CIPHER_CTX_reset(ctx);
+        wraps[i] = wraps_two_keys(ctx, wrap);
+        EVP_CIPHER_CTX_free(ctx);
+        EVP_CIPHER_free(gcm);
+        EVP_CIPHER_free(wrap);
+    }
+    ERR_clear_error();
+    stock.knows_generated = knows[THEIRS];
+    stock.resets_generated = resets[THEIRS];
+    stock.answers_sizes = sizes[THEIRS];
+    stock.in_call_order = !any_order[THEIRS];
+    stock.wraps_once = !wraps[THEIRS];
+    tap_diag("the default provider: iv-generated %d, reset %d, sizes %d, order of the call %d, "
+             "one key per init %d",
+             knows[THEIRS], resets[THEIRS], sizes[THEIRS], !any_order[THEIRS], !wraps[THEIRS]);
+    return knows[OURS] && resets[OURS] && sizes[OURS] && any_order[OURS] && wraps[OURS];
 }
 
 static bool alike(struct result r[SIDES])
@@ -295,6 +397,7 @@ static bool do_init(struct state *s, struct tap_random *random)
         s->open = false;
     }
     s->waits = s->aad_waits = 0;
+    s->wrapped = false;
     s->started = true;
     if (enc >= 0)
         s->encrypt = enc;
@@ -354,6 +457,9 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
         return true;
     if (nonce_is_cut(s))
         return refuses_cut_nonce(s);
+    if (has(s, GROWS) && stock.wraps_once && s->wrapped)
+        return true;
+    s->wrapped = true;
     s->spent |= has(s, LENGTHS) && !aad;
     s->no_aad |= !aad && once && len == 0 && !has(s, HOLDS);
     tell("%s: %zu bytes%s%s", aad ? "aad" : "update", len, in_place ? " in place" : "",
@@ -609,6 +715,28 @@ static bool do_length(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
+/* Whether tenrounds returns the size of this parameter for a NULL buffer, or fails if the parameter
+ * cannot be read into a buffer of `size` bytes either. */
+static bool our_size(const struct state *s, const char *key, size_t size)
+{
+    uint8_t value[160];
+    OSSL_PARAM get[] = {OSSL_PARAM_construct_octet_string(key, value, size), OSSL_PARAM_END};
+    OSSL_PARAM ask[] = {OSSL_PARAM_construct_octet_string(key, NULL, 0), OSSL_PARAM_END};
+    const bool readable = EVP_CIPHER_CTX_get_params(s->ctx[OURS], get) > 0;
+    const bool answers = EVP_CIPHER_CTX_get_params(s->ctx[OURS], ask) > 0;
+    ERR_clear_error();
+    return answers == readable && (!answers || ask->return_size == size);
+}
+
+/* Compares "iv-generated". Where an IV from the caller does not reset the parameter in the default
+ * provider, it may be 1 there and must be 0 in tenrounds. */
+static bool same_generated(const struct state *s, unsigned type, size_t size)
+{
+    return same_param(s->ctx, "iv-generated", type, size) ||
+           (!stock.resets_generated && generated(s->ctx[OURS]) == 0 &&
+            generated(s->ctx[THEIRS]) == 1);
+}
+
 static bool do_get_params(struct state *s, struct tap_random *random)
 {
     static const char *const numbers[] = {OSSL_CIPHER_PARAM_KEYLEN, OSSL_CIPHER_PARAM_IVLEN,
@@ -637,24 +765,40 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     for (unsigned i = 0; good && i < 5; i++)
         good = same_size(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
                          tap_below(random, 9));
+    const bool only_ours = has(s, IV_GEN) && !stock.answers_sizes;
     for (unsigned i = 0; good && i < 2; i++)
-        good = same_size(s->ctx, bytes[i], types[tap_below(random, 4)],
-                         tap_below(random, 2) == 0 ? 0
-                                                   : tap_below(random, has(s, LENGTHS) ? 17 : 132));
+        good = only_ours ? our_size(s, bytes[i], s->iv_len)
+                         : same_size(s->ctx, bytes[i], types[tap_below(random, 4)],
+                                     tap_below(random, 2) == 0
+                                         ? 0
+                                         : tap_below(random, has(s, LENGTHS) ? 17 : 132));
     /* The default provider writes the tag of CCM and OCB to a NULL buffer if the size is right. */
     if (good && !has(s, LENGTHS | HOLDS))
-        good = same_size(s->ctx, OSSL_CIPHER_PARAM_AEAD_TAG,
-                         types[tap_below(random, same_errors_expected ? 1 : 4)],
-                         tap_below(random, 20));
-    if (good && has(s, IV_GEN) && knows_generated)
-        good =
-            same_param(s->ctx, "iv-generated", OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
-                       (size_t)1 << tap_below(random, 4));
+        good = only_ours ? our_size(s, OSSL_CIPHER_PARAM_AEAD_TAG, s->tag_len)
+                         : same_size(s->ctx, OSSL_CIPHER_PARAM_AEAD_TAG,
+                                     types[tap_below(random, same_errors_expected ? 1 : 4)],
+                                     tap_below(random, 20));
+    if (good && has(s, IV_GEN) && stock.knows_generated)
+        good = same_generated(s, OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
+                              (size_t)1 << tap_below(random, 4));
     return good &&
            same_param(s->ctx, OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_PARAM_OCTET_STRING,
                       tap_below(random, 20)) &&
            EVP_CIPHER_CTX_get_iv_length(s->ctx[OURS]) ==
                EVP_CIPHER_CTX_get_iv_length(s->ctx[THEIRS]);
+}
+
+/* Whether the table of GCM's parameters has `a` before `b`. */
+static bool comes_before(const OSSL_PARAM *a, const OSSL_PARAM *b)
+{
+    static const char *const table[] = {OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_CIPHER_PARAM_AEAD_IVLEN,
+                                        OSSL_CIPHER_PARAM_AEAD_TLS1_AAD};
+    unsigned of_a = 0, of_b = 0;
+    while (of_a < 3 && strcmp(table[of_a], a->key) != 0)
+        of_a++;
+    while (of_b < 3 && strcmp(table[of_b], b->key) != 0)
+        of_b++;
+    return of_a < of_b && of_b < 3;
 }
 
 /* Sets one or two parameters of any type and size in one call. */
@@ -688,6 +832,8 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     }
     params[n] = OSSL_PARAM_construct_end();
     if (!s->started || s->stuck || (n == 2 && params[1].key == first))
+        return true;
+    if (n == 2 && has(s, IV_GEN) && stock.in_call_order && comes_before(&params[1], &params[0]))
         return true;
     /* The default provider ignores use-bits in a call in which it refuses the padding. */
     if (n == 2 && (strcmp(first, OSSL_CIPHER_PARAM_USE_BITS) == 0 ||
@@ -803,7 +949,7 @@ static bool do_random_iv(struct state *s, struct tap_random *random)
     tap_fill(random, key, sizeof(key));
     tap_fill(random, iv, sizeof(iv));
     tap_fill(random, text, sizeof(text));
-    if (!has(s, IV_GEN) || !knows_generated)
+    if (!has(s, IV_GEN) || !stock.knows_generated)
         return true;
     tell("a random IV, then an explicit one%s%s", ends ? " after final" : "",
          whole ? " as a fixed IV" : "");
@@ -820,8 +966,8 @@ static bool do_random_iv(struct state *s, struct tap_random *random)
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], whole ? EVP_CIPHER_CTX_ctrl(s->ctx[i], EVP_CTRL_AEAD_SET_IV_FIXED, -1, iv)
                               : EVP_CipherInit_ex2(s->ctx[i], NULL, NULL, iv, -1, NULL));
-    good = good && alike(r) &&
-           same_param(s->ctx, "iv-generated", OSSL_PARAM_UNSIGNED_INTEGER, sizeof(unsigned));
+    good = good && alike(r) && generated(s->ctx[OURS]) == 0 &&
+           same_generated(s, OSSL_PARAM_UNSIGNED_INTEGER, sizeof(unsigned));
     /* The random IVs differ between the providers, so both providers restart with the same IV. */
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], s->cipher[i], key, iv, 1, NULL));
@@ -929,13 +1075,14 @@ int main(int argc, char **argv)
     bool good[FAMILIES];
     for (unsigned f = 0; f < FAMILIES; f++)
         generating += (families[f].traits & IV_GEN) != 0;
-    tap_plan(FAMILIES + generating);
+    tap_plan(FAMILIES + generating + 1);
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     same_errors_expected = OPENSSL_version_major() == 3 && OPENSSL_version_minor() == 0;
-    knows_generated = OPENSSL_version_major() > 3 || OPENSSL_version_minor() >= 2;
     ccm_final_checks = final_checks();
     look_at_ocb();
+    tap_ok(look_at_gcm_and_wrap(),
+           "GCM and key wrap do the same with every version of OpenSSL where versions differ");
     tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
     struct tap_random random = tap_random(0);
     memset(good, 1, sizeof(good));

@@ -51,7 +51,7 @@ struct state {
 };
 
 /* Whether the default provider's final and tag always belong to the last message (since OpenSSL
- * 4.0). */
+ * 4.0). Before that, GCM-SIV may report an earlier message. */
 static bool strict;
 /* Whether the default provider ignores SIV data of 0 bytes (before OpenSSL 3.2). */
 static bool skips_empty;
@@ -402,6 +402,18 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
+/* Whether tenrounds refuses to store the tag in a number. Most default providers ignore such a
+ * parameter and succeed. */
+static bool refuses_tag_as_number(EVP_CIPHER_CTX *ctx)
+{
+    unsigned number = 7;
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(OSSL_CIPHER_PARAM_AEAD_TAG, &number),
+                           OSSL_PARAM_END};
+    const bool good = EVP_CIPHER_CTX_get_params(ctx, params) <= 0 && number == 7;
+    ERR_clear_error();
+    return good;
+}
+
 static bool do_get_params(struct state *s, struct tap_random *random)
 {
     static const char *const numbers[] = {OSSL_CIPHER_PARAM_KEYLEN, OSSL_CIPHER_PARAM_IVLEN,
@@ -414,18 +426,19 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     if (!s->started)
         return true;
     tell("get params");
-    bool good = true;
+    bool good = refuses_tag_as_number(s->ctx[OURS]);
     for (unsigned i = 0; good && i < 5; i++)
         good = same_param(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
                           (size_t)1 << tap_below(random, 4));
-    for (unsigned i = 0; good && i < ((strict && !s->half) || s->done ? 3 : 2); i++)
-        good = same_param(s->ctx, bytes[i], types[tap_below(random, 4)],
+    const unsigned readable = (strict && !s->half) || s->done ? 3 : 2;
+    for (unsigned i = 0; good && i < readable; i++)
+        good = same_param(s->ctx, bytes[i], types[i == 2 ? 0 : tap_below(random, 4)],
                           tap_below(random, 2) == 0 ? 16 : tap_below(random, 20));
     for (unsigned i = 0; good && i < 5; i++)
         good = same_size(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
                          tap_below(random, 9));
-    for (unsigned i = 0; good && i < ((strict && !s->half) || s->done ? 3 : 2); i++)
-        good = same_size(s->ctx, bytes[i], types[tap_below(random, 3)],
+    for (unsigned i = 0; good && i < readable; i++)
+        good = same_size(s->ctx, bytes[i], types[i == 2 ? 0 : tap_below(random, 3)],
                          tap_below(random, 2) == 0 ? 16 : tap_below(random, 20));
     return good &&
            EVP_CIPHER_CTX_get_iv_length(s->ctx[OURS]) ==

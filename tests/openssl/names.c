@@ -57,45 +57,59 @@ static bool all_fetch(const struct evp_side *us, const EVP_CIPHER *theirs)
     return good;
 }
 
-/* Whether the types match. tenrounds lists "tls-mac" as an octet pointer, like OpenSSL before 3.6.
- * OpenSSL 3.6 lists an octet string, but still accepts the pointer. */
-static bool same_type(const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
+static bool is_one_of(const OSSL_PARAM *p, const char *const keys[], unsigned n)
 {
-    return ours->data_type == theirs->data_type ||
-           (strcmp(theirs->key, OSSL_CIPHER_PARAM_TLS_MAC) == 0 &&
-            theirs->data_type == OSSL_PARAM_OCTET_STRING);
-}
-
-/* Whether to skip this parameter in both lists, because only some versions list it. */
-static bool newer(const OSSL_PARAM *p)
-{
-    static const char *const keys[] = {
-        "encrypt-then-mac", "iv-generated", "pipeline-tag", /* a parameter of pipelines */
-        OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN, OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV};
-    for (unsigned i = 0; p->key != NULL && i < sizeof(keys) / sizeof(keys[0]); i++) {
+    for (unsigned i = 0; i < n; i++) {
         if (strcmp(p->key, keys[i]) == 0)
             return true;
     }
     return false;
 }
 
+/* Whether the types match. Patch releases of OpenSSL change the listed type of two parameters:
+ * "tls-mac" from octet pointer to octet string, and "tls1multi_aad" from number to octet string.
+ * tenrounds accepts what every version accepts, and always lists the same type. */
+static bool same_type(const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
+{
+    static const char *const changed[] = {OSSL_CIPHER_PARAM_TLS_MAC,
+                                          OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD};
+    return (ours->data_type == theirs->data_type && ours->data_size == theirs->data_size) ||
+           is_one_of(theirs, changed, 2);
+}
+
+/* Whether only some versions list this parameter. */
+static bool newer(const OSSL_PARAM *p)
+{
+    static const char *const keys[] = {"encrypt-then-mac",
+                                       "iv-generated",
+                                       "pipeline-tag", /* a parameter of pipelines */
+                                       OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN,
+                                       OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV,
+                                       OSSL_CIPHER_PARAM_TLS_VERSION};
+    return is_one_of(p, keys, sizeof(keys) / sizeof(keys[0]));
+}
+
+/* Whether `list` has each parameter of `wanted` that all versions list. */
+static bool contains(const char *what, const OSSL_PARAM *list, const OSSL_PARAM *wanted)
+{
+    for (; wanted->key != NULL; wanted++) {
+        const OSSL_PARAM *p = OSSL_PARAM_locate_const(list, wanted->key);
+        if (newer(wanted)
+                ? p != NULL && !same_type(p, wanted)
+                : p == NULL || !same_type(p, wanted) || p->return_size != wanted->return_size) {
+            tap_diag("%s: the lists differ at %s", what, wanted->key);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Versions order their lists differently, and libcrypto ignores the order. */
 static bool same_list(const char *what, const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
 {
     if (ours == NULL || theirs == NULL)
         return ours == theirs;
-    for (;; ours++, theirs++) {
-        while (newer(ours))
-            ours++;
-        while (newer(theirs))
-            theirs++;
-        if (theirs->key == NULL)
-            return ours->key == NULL;
-        if (ours->key == NULL || strcmp(ours->key, theirs->key) != 0 || !same_type(ours, theirs) ||
-            ours->data_size != theirs->data_size || ours->return_size != theirs->return_size) {
-            tap_diag("%s: the lists differ at %s", what, theirs->key);
-            return false;
-        }
-    }
+    return contains(what, ours, theirs) && contains(what, theirs, ours);
 }
 
 static bool same_lists(const EVP_CIPHER *ours, const EVP_CIPHER *theirs)

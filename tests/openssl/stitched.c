@@ -627,11 +627,10 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
             EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_AAD, sizeof(param[i]), &param[i]);
         param[i].out = out[i];
         param[i].inp = text;
-        /* The default provider of OpenSSL 4.0 refuses an output size that differs from the input
+        sealed[i] = by_params ? seal_many_by_params(ctx, &param[i], (size_t)packed[i]) : 0;
+        /* Since 3.5.9 the default provider refuses an output size that differs from the input
          * size. */
-        if (by_params && (i == OURS || OPENSSL_version_major() < 4))
-            sealed[i] = seal_many_by_params(ctx, &param[i], (size_t)packed[i]);
-        else
+        if (!by_params || (sealed[i] == 0 && i == THEIRS))
             sealed[i] = EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_ENCRYPT,
                                             sizeof(param[i]), &param[i]);
         EVP_CIPHER_CTX_free(ctx);

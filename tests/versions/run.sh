@@ -9,7 +9,8 @@ set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")/../openssl" && pwd)
 build=$(cd "$1" && pwd)/c
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+started=$(mktemp -d)
+trap 'rm -rf "$log" "$started"' EXIT
 export OPENSSL_MODULES="$build/openssl/provider" OPENSSL_ENGINES="$build/openssl/engine"
 export FAULTY_MODULES="$build/tests/openssl/faulty"
 
@@ -31,7 +32,7 @@ line() { # ok|not-ok TEXT
 run() {
     text="OpenSSL $version: $1${2:+, $2}"
     begin=$(date +%s)
-    if TENROUNDS_MASK=$2 LD_BIND_NOW=$bind_now OPENSSL_CONF=$3 PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$prefix/lib \
+    if TENROUNDS_MASK=$2 LD_BIND_NOW=$bind_now OPENSSL_CONF=$3 PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$library \
         timeout -k 5 1200 "$4" ${5:+"$5"} >"$log" 2>&1; then
         skipped=$(grep -c '^ok .*# SKIP' "$log")
         text="$text: $(grep -c '^ok ' "$log") results"
@@ -45,12 +46,23 @@ run() {
 program() {
     file=$tests/tests/openssl/openssl-$1
     # Checks that the loader really finds this libcrypto, whatever its name.
-    LD_LIBRARY_PATH=$prefix/lib ldd "$file" >"$log" 2>&1
+    if [ -n "$library" ]; then
+        LD_LIBRARY_PATH=$library ldd "$file" >"$log" 2>&1
+    else
+        "$prefix/run" --list "$file" >"$log" 2>&1
+    fi
     if ! readelf -d "$file" | grep -q 'NEEDED.*libcrypto'; then
         return # independent of the version
     elif ! grep -qF "=> $prefix/lib/libcrypto.so" "$log"; then
         line not-ok "OpenSSL $version: $1: does not load the libcrypto in $prefix/lib"
         return
+    fi
+    if [ -z "$library" ]; then
+        # A script with the program's name, because some programs start themselves again.
+        # shellcheck disable=SC2016 # expanded by that script
+        printf '#!/bin/sh\nexec "%s" --argv0 "$0" "%s" "$@"\n' "$prefix/run" "$file" >"$started/$1"
+        chmod +x "$started/$1"
+        file=$started/$1
     fi
     configuration=/dev/null
     [ "$1" != random ] || configuration=$build/tests/openssl/preferred.cnf
@@ -58,6 +70,7 @@ program() {
     bind_now=
     [ "$1" != shared ] || bind_now=1
     run "$1" '' "$configuration" "$file"
+    [ -n "$library" ] || return 0 # patch releases do not depend on masks
     case $1 in
     engine)
         for mask in noavx512 noaes; do
@@ -80,6 +93,9 @@ program() {
 }
 
 while read -r version prefix tests programs; do
+    # Debian's libraries need the C library beside them, which $prefix/run gives to a program.
+    library=$prefix/lib
+    [ ! -x "$prefix/run" ] || library=
     for name in $programs; do
         program "$name"
     done
