@@ -51,17 +51,12 @@ TR_INLINE int tr_word_is(const char *word, size_t n, const char *text)
     return tr_length(text) == n && __builtin_memcmp(word, text, n) == 0;
 }
 
-/* Whether `out` and `in` overlap partially ("Overlap" in tenrounds.h). */
-TR_INLINE int tr_partial_overlap(const uint8_t *out, const uint8_t *in, size_t len)
+/* Whether `out` begins inside `in`, but not at its start ("Overlap" in tenrounds.h). A call would then
+ * overwrite input before it reads it. */
+TR_INLINE int tr_bad_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 {
     uintptr_t ahead = (uintptr_t)out - (uintptr_t)in;
-    /* Tests -len < ahead < len. If size_t has 64 bits, 2 len cannot overflow, so one comparison
-     * suffices. */
-    int near = sizeof(len) == 8 ? ahead + len - 1 < 2 * len - 1 : ahead < len || 0 - ahead < len;
-    /* With one && expression instead, calls with disjoint buffers would take a jump (gcc 12). */
-    if (__builtin_expect(!near, 1))
-        return 0;
-    return len != 0 && ahead != 0;
+    return __builtin_expect(ahead < len, 0) && ahead != 0;
 }
 
 TR_INLINE uint64_t tr_load64_be(const uint8_t *p)

@@ -47,7 +47,10 @@ struct state {
     } jobs;
     const struct tr_backend *backend;
     size_t key_len;
-    uint8_t raw[64], iv[16], ivs[STREAMS][16], keystream[16], tag[STREAMS][PAIRED_TAG], aad[AAD];
+    uint8_t raw[64], iv[16], ivs[STREAMS][16], keystream[16], tag[STREAMS][PAIRED_TAG];
+    uint8_t aad_bytes[AAD];
+    const uint8_t *aad;
+    size_t aad_len;
     unsigned used;
 };
 
@@ -72,7 +75,9 @@ static struct state *begin(void *memory, const char *backend, size_t key_len)
     for (unsigned i = 0; i < sizeof(s->iv); i++)
         s->iv[i] = (uint8_t)(0x5a ^ (31 * i));
     memset(s->ivs, 0x31, sizeof(s->ivs));
-    memset(s->aad, 0xaa, sizeof(s->aad));
+    memset(s->aad_bytes, 0xaa, sizeof(s->aad_bytes));
+    s->aad = s->aad_bytes;
+    s->aad_len = AAD;
     return s;
 }
 
@@ -196,32 +201,62 @@ static void next(struct state *s)
     {                                                                                              \
         REPEAT(CALL(open, name, s->tag[0]));                                                       \
     }                                                                                              \
+    static void sealed_##name(struct state *s, uint8_t *in, size_t len)                            \
+    {                                                                                              \
+        uint8_t *out = in;                                                                         \
+        good(CALL(seal, name, s->tag[0]));                                                         \
+    }                                                                                              \
     static void prepare_##name##_open(void *memory, const char *backend, size_t key_len,           \
                                       uint8_t *in, size_t len)                                     \
     {                                                                                              \
-        struct state *s = memory;                                                                  \
-        uint8_t *out = in;                                                                         \
         prepare_##name(memory, backend, key_len, in, len);                                         \
-        good(CALL(seal, name, s->tag[0]));                                                         \
+        sealed_##name(memory, in, len);                                                            \
     }
 
 #define CALL(what, name, tag)                                                                      \
-    tr_##name##_##what(&s->key.name, s->iv, NONCE, s->aad, AAD, out, in, len, tag, PAIRED_TAG)
+    tr_##name##_##what(&s->key.name, s->iv, NONCE, s->aad, s->aad_len, out, in, len, tag,          \
+                       PAIRED_TAG)
 SEAL_OPEN(gcm)
 SEAL_OPEN(ocb)
 #undef CALL
 #define CALL(what, name, tag)                                                                      \
-    tr_##name##_##what(&s->key.name[0], s->iv, NONCE, s->aad, AAD, out, in, len, tag, PAIRED_TAG)
+    tr_##name##_##what(&s->key.name[0], s->iv, NONCE, s->aad, s->aad_len, out, in, len, tag,       \
+                       PAIRED_TAG)
 SEAL_OPEN(ccm)
 #undef CALL
 #define CALL(what, name, tag)                                                                      \
-    tr_##name##_##what(&s->key.name, s->iv, s->aad, AAD, out, in, len, tag)
+    tr_##name##_##what(&s->key.name, s->iv, s->aad, s->aad_len, out, in, len, tag)
 SEAL_OPEN(gcm_siv)
 #undef CALL
 /* SIV: the nonce is the AAD. */
 #define CALL(what, name, tag) tr_##name##_##what(&s->key.name, s->iv, 16, out, in, len, tag)
 SEAL_OPEN(siv)
 #undef CALL
+
+/* AAD other than 13 bytes: none at NULL, none at a mapped address, one byte. */
+#define AAD_FORM(name, form, at, n)                                                                \
+    static void prepare_##name##_##form(void *memory, const char *backend, size_t key_len,         \
+                                        uint8_t *in, size_t len)                                   \
+    {                                                                                              \
+        struct state *s = memory;                                                                  \
+        prepare_##name(memory, backend, key_len, in, len);                                         \
+        s->aad = (at);                                                                             \
+        s->aad_len = (n);                                                                          \
+    }                                                                                              \
+    static void prepare_##name##_open_##form(void *memory, const char *backend, size_t key_len,    \
+                                             uint8_t *in, size_t len)                              \
+    {                                                                                              \
+        prepare_##name##_##form(memory, backend, key_len, in, len);                                \
+        sealed_##name(memory, in, len);                                                            \
+    }
+#define AAD_FORMS(name)                                                                            \
+    AAD_FORM(name, null, NULL, 0)                                                                  \
+    AAD_FORM(name, empty, s->aad_bytes, 0)                                                         \
+    AAD_FORM(name, byte, s->aad_bytes, 1)
+AAD_FORMS(gcm)
+AAD_FORMS(ccm)
+AAD_FORMS(ocb)
+AAD_FORMS(gcm_siv)
 
 static struct tr_gcm *start_gcm(struct state *s)
 {
@@ -239,7 +274,7 @@ static enum tr_status gcm_stream_encrypt(struct state *s, uint8_t *out, const ui
 {
     next(s);
     struct tr_gcm *gcm = start_gcm(s);
-    good(tr_gcm_aad(gcm, s->aad, AAD));
+    good(tr_gcm_aad(gcm, s->aad, s->aad_len));
     good(tr_gcm_encrypt(gcm, out, in, len));
     return tr_gcm_tag(gcm, out + len, PAIRED_TAG);
 }
@@ -252,7 +287,7 @@ static enum tr_status gcm_stream_decrypt(struct state *s, uint8_t *out, const ui
                                          size_t len)
 {
     struct tr_gcm *gcm = start_gcm(s);
-    good(tr_gcm_aad(gcm, s->aad, AAD));
+    good(tr_gcm_aad(gcm, s->aad, s->aad_len));
     good(tr_gcm_decrypt(gcm, out, in, len));
     return tr_gcm_check(gcm, s->tag[0], PAIRED_TAG);
 }
@@ -347,7 +382,7 @@ static enum tr_status ccm_many(struct state *s, uint8_t *out, const uint8_t *in,
         job->nonce = s->ivs[i];
         job->nonce_len = NONCE;
         job->aad = s->aad;
-        job->aad_len = AAD;
+        job->aad_len = s->aad_len;
         job->out = out + i * (len + PAIRED_TAG);
         job->in = in + i * len;
         job->len = len;
@@ -362,6 +397,16 @@ RUN(ccm_many)
 }
 
 /* ---- The exported table ---------------------------------------------------------------------- */
+
+#define AAD_ROWS(title, name)                                                                      \
+    {title "-seal-null-aad", 1, false, prepare_##name##_null, run_##name##_seal},                  \
+        {title "-seal-empty-aad", 1, false, prepare_##name##_empty, run_##name##_seal},            \
+        {title "-seal-byte-aad", 1, false, prepare_##name##_byte, run_##name##_seal},              \
+        {title "-open-null-aad", 1, false, prepare_##name##_open_null, run_##name##_open},         \
+        {title "-open-empty-aad", 1, false, prepare_##name##_open_empty, run_##name##_open},       \
+    {                                                                                              \
+        title "-open-byte-aad", 1, false, prepare_##name##_open_byte, run_##name##_open            \
+    }
 
 static const struct paired_op ops[] = {
     {"ecb-encrypt", 1, true, prepare_aes, run_ecb_encrypt},
@@ -387,6 +432,10 @@ static const struct paired_op ops[] = {
     {"siv-open", 1, false, prepare_siv_open, run_siv_open},
     {"gcm-siv-seal", 1, false, prepare_gcm_siv, run_gcm_siv_seal},
     {"gcm-siv-open", 1, false, prepare_gcm_siv_open, run_gcm_siv_open},
+    AAD_ROWS("gcm", gcm),
+    AAD_ROWS("ccm", ccm),
+    AAD_ROWS("ocb", ocb),
+    AAD_ROWS("gcm-siv", gcm_siv),
     {"cmac", 1, false, prepare_cmac, run_cmac},
     {"cbc-many", STREAMS, true, prepare_aes, run_cbc_many},
     {"cfb-many", STREAMS, false, prepare_aes, run_cfb_many},

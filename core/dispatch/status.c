@@ -12,7 +12,7 @@ const char *tr_strerror(enum tr_status status)
     case TR_ERR_LENGTH:
         return "the mode does not take this number of bytes, or *used is above 15";
     case TR_ERR_OVERLAP:
-        return "input and output overlap partially";
+        return "the output begins inside the input";
     case TR_ERR_PADDING:
         return "the last block does not end in PKCS#7 padding";
     case TR_ERR_MODE:

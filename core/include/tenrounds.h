@@ -30,8 +30,9 @@
  *
  *   Units      Lengths are in bytes, except that CFB1 counts bits. A block is TR_BLOCK = 16 bytes.
  *              An AES key is 16, 24 or 32 bytes. XTS and SIV take two AES keys in one buffer.
- *   Overlap    Input and output must be the same pointer, or must not overlap. A partial overlap
- *              gives TR_ERR_OVERLAP. Key wrap allows any overlap.
+ *   Overlap    The output may begin before the input, at the same address, or after its end. An
+ *              output that begins inside the input gives TR_ERR_OVERLAP, because it would overwrite
+ *              unread input. Key wrap allows any overlap.
  *   Alignment  Buffers of data need no alignment.
  *   Memory     The library allocates nothing. The caller owns every object, may copy it by
  *              assignment, and cleanses it with tr_cleanse() after the last use. Copy a key only
@@ -97,7 +98,7 @@ enum tr_status {
     TR_OK = 0,
     TR_ERR_KEY_LENGTH, /* the mode takes no key of this length; most take 16, 24 or 32 */
     TR_ERR_LENGTH,     /* the mode takes no data of this length, or *used is above 15 */
-    TR_ERR_OVERLAP,    /* input and output overlap partially */
+    TR_ERR_OVERLAP,    /* the output begins inside the input */
     TR_ERR_PADDING,    /* the last block does not end in PKCS#7 padding */
     TR_ERR_MODE,       /* there is no such mode or feature */
     TR_ERR_SELF_TEST,  /* a known-answer test failed */
@@ -400,7 +401,7 @@ TR_API enum tr_status tr_xts_decrypt_units(const struct tr_xts_key *key, const u
 struct tr_stream {
     const struct tr_aes_key *key;
     uint8_t *iv;  /* 16 bytes, updated as in a single-message call */
-    uint8_t *out; /* equal to `in`, or disjoint from it */
+    uint8_t *out; /* "Overlap" above applies */
     const uint8_t *in;
     size_t len; /* in CBC a multiple of 16 */
 };
@@ -661,9 +662,9 @@ TR_API enum tr_status tr_cipher_start(struct tr_cipher *cipher, const struct tr_
                                       const uint8_t *iv) TR_MUST_CHECK;
 
 /* Processes `len` bytes of `in`; `len` may be 0. Writes tr_cipher_room() bytes to `out`, and their
- * number to *out_len. In ECB and CBC, if `out` equals `in` and cipher->buffer is not empty, a call
- * that would write more than one block returns TR_ERR_OVERLAP: the first block would overwrite
- * unread input. */
+ * number to *out_len. In ECB and CBC, bytes in cipher->buffer come out first, and move the output
+ * ahead of the input. A call that would write more than one block then needs `out` at least
+ * cipher->used bytes before `in`, or after its end (else TR_ERR_OVERLAP). */
 TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, size_t *out_len,
                                        const uint8_t *in, size_t len) TR_MUST_CHECK;
 

@@ -22,7 +22,7 @@ enum tr_status tr_cbc_encrypt_many(const struct tr_stream *jobs, size_t count)
             return TR_ERR_STATE;
         if (jobs[i].len % TR_BLOCK != 0)
             return TR_ERR_LENGTH;
-        if (tr_partial_overlap(jobs[i].out, jobs[i].in, jobs[i].len))
+        if (tr_bad_overlap(jobs[i].out, jobs[i].in, jobs[i].len))
             return TR_ERR_OVERLAP;
     }
     tr_multibuffer(TR_MB_CBC, tr_list_streams, jobs, count);

@@ -20,7 +20,7 @@ static enum tr_status check(const struct tr_aes_key *key, enum tr_cts form, cons
         return TR_ERR_MODE;
     if (len < TR_BLOCK)
         return TR_ERR_LENGTH;
-    return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
+    return tr_bad_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
 }
 
 /*

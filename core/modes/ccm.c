@@ -184,7 +184,7 @@ TR_INLINE enum tr_status update(struct tr_ccm *c, uint8_t *out, const uint8_t *i
         return TR_ERR_STATE;
     if (len > c->left)
         return TR_ERR_LENGTH;
-    if (tr_partial_overlap(out, in, len))
+    if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
     c->left -= len;
     if (c->used != 0) {
@@ -285,7 +285,7 @@ static enum tr_status begin_many(struct tr_ccm_job *jobs, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct tr_ccm_job *job = &jobs[i];
         enum tr_status status = check_start(job->key, job->nonce_len, job->tag_len, job->len);
-        if (status == TR_OK && tr_partial_overlap(job->out, job->in, job->len))
+        if (status == TR_OK && tr_bad_overlap(job->out, job->in, job->len))
             status = TR_ERR_OVERLAP;
         if (status != TR_OK)
             return status;

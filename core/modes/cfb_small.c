@@ -38,7 +38,7 @@ TR_INLINE enum tr_status cfb8(const struct tr_aes_key *key, uint8_t iv[16], uint
     uint8_t window[WINDOW];
     if (!tr_is_set(key))
         return TR_ERR_STATE;
-    if (tr_partial_overlap(out, in, len))
+    if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
     while (len != 0) {
         size_t n = len < TR_CHUNK ? len : TR_CHUNK;
@@ -90,7 +90,7 @@ enum tr_status tr_cfb1_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uin
     uint8_t block[TR_BLOCK];
     if (!tr_is_set(key))
         return TR_ERR_STATE;
-    if (tr_partial_overlap(out, in, bits / 8 + (bits % 8 != 0)))
+    if (tr_bad_overlap(out, in, bits / 8 + (bits % 8 != 0)))
         return TR_ERR_OVERLAP;
     for (size_t i = 0; i < bits; i++) {
         tr_bulk(key, TR_OP_ECB_ENCRYPT, block, iv, 1, NULL);
@@ -108,7 +108,7 @@ enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uin
     uint8_t blocks[TR_CHUNK][TR_BLOCK];
     if (!tr_is_set(key))
         return TR_ERR_STATE;
-    if (tr_partial_overlap(out, in, bits / 8 + (bits % 8 != 0)))
+    if (tr_bad_overlap(out, in, bits / 8 + (bits % 8 != 0)))
         return TR_ERR_OVERLAP;
     while (bits != 0) {
         size_t n = bits < TR_CHUNK ? bits : TR_CHUNK;

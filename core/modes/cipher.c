@@ -54,8 +54,8 @@ static enum tr_status whole_blocks(struct tr_cipher *c, uint8_t *out, const uint
 
 /* Processes the buffered partial block first (if any), then whole blocks directly from `in`. Copies
  * the tail before it writes any output. An overlap is therefore an error in only two cases: the
- * first block would overwrite unread input, or the whole blocks overlap partially. In all other
- * cases, neither call of whole_blocks() can fail. */
+ * first block would overwrite unread input, or the output of the whole blocks begins inside their
+ * input. In all other cases, neither call of whole_blocks() can fail. */
 static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const uint8_t *in,
                                       size_t len, size_t out_len)
 {
@@ -64,9 +64,8 @@ static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const u
     size_t fill = first != 0 ? TR_BLOCK - c->used : 0;
     size_t straight = out_len - first;
     if (straight != 0) {
-        uintptr_t into_input = (uintptr_t)(in + fill) - (uintptr_t)out;
-        int covers = first != 0 && (into_input < TR_BLOCK || 0 - into_input < straight);
-        if (covers || tr_partial_overlap(out + first, in + fill, straight))
+        int covers = first != 0 && (uintptr_t)out - (uintptr_t)(in + fill) < straight;
+        if (covers || tr_bad_overlap(out + first, in + fill, straight))
             return TR_ERR_OVERLAP;
     }
     size_t rest = len - fill - straight;

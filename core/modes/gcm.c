@@ -216,7 +216,7 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
         return TR_ERR_STATE;
     if (len > TR_GCM_MAX_DATA - g->len)
         return TR_ERR_LENGTH;
-    if (tr_partial_overlap(out, in, len))
+    if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
     size_t whole = len / TR_BLOCK;
     int first = g->phase == AAD;

@@ -193,7 +193,7 @@ enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size
 {
     if (tag_len == 0 || tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
-    if (tr_partial_overlap(out, in, len))
+    if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
     const struct tr_backend *b = NULL;
     if (tag_len == TR_BLOCK)
@@ -210,7 +210,7 @@ enum tr_status tr_gcm_open(const struct tr_gcm_key *key, const uint8_t *iv, size
 {
     if (tag_len == 0 || tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
-    if (tr_partial_overlap(out, in, len))
+    if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
     const struct tr_backend *b = NULL;
     if (tag_len == TR_BLOCK)

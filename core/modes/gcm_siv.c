@@ -211,7 +211,7 @@ static enum tr_status check(const struct tr_gcm_siv *g, const uint8_t *out, cons
     uint64_t bytes = len; /* avoids a gcc warning where size_t has 32 bits */
     if (bytes > MAX_BYTES)
         return TR_ERR_LENGTH;
-    return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
+    return tr_bad_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
 }
 
 enum tr_status tr_gcm_siv_encrypt(struct tr_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len,

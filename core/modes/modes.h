@@ -41,7 +41,7 @@ TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_o
         return TR_ERR_LENGTH;
     if (__builtin_expect(len == 0, 0))
         return TR_OK;
-    if (__builtin_expect(tr_partial_overlap(out, in, len), 0))
+    if (__builtin_expect(tr_bad_overlap(out, in, len), 0))
         return TR_ERR_OVERLAP;
 #ifdef TR_ENV_ALWAYS_VECTOR
     tr_few_fn *few = key->backend->few[op];
@@ -71,7 +71,7 @@ TR_INLINE enum tr_status tr_stream_check(const struct tr_aes_key *key, const uin
         return TR_ERR_STATE;
     if (used >= TR_BLOCK)
         return TR_ERR_LENGTH;
-    return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
+    return tr_bad_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
 }
 
 /* Blocks per chunk in a mode composed of several operations. A chunk stays in the L1 cache, and is

@@ -154,7 +154,7 @@ TR_INLINE enum tr_status update(struct tr_ocb *o, uint8_t *out, const uint8_t *i
 {
     if (o->phase != MESSAGE || !tr_is_set(aes_of(o)))
         return TR_ERR_STATE;
-    if (tr_partial_overlap(out, in, len))
+    if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
     size_t whole = len / TR_BLOCK, rest = len % TR_BLOCK;
     if (whole != 0)

@@ -112,7 +112,7 @@ static enum tr_status check(const struct tr_siv *s, const uint8_t *out, const ui
 {
     if (s->phase != AAD || !tr_is_set(&s->key->ctr))
         return TR_ERR_STATE;
-    return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
+    return tr_bad_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
 }
 
 enum tr_status tr_siv_encrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in, size_t len,

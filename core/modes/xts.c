@@ -203,7 +203,7 @@ TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16
         return TR_ERR_STATE;
     if (len - TR_BLOCK > MAX_UNIT - TR_BLOCK)
         return TR_ERR_LENGTH;
-    if (tr_partial_overlap(out, in, len))
+    if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
 #ifdef TR_ENV_ALWAYS_VECTOR
     const struct tr_backend *b = x->data.backend;
@@ -277,7 +277,7 @@ TR_INLINE enum tr_status crypt_units(const struct tr_xts_key *x, const uint8_t f
         return TR_ERR_STATE;
     if (len < TR_BLOCK || len > MAX_UNIT || units > SIZE_MAX / len)
         return TR_ERR_LENGTH;
-    if (tr_partial_overlap(out, in, len * units))
+    if (tr_bad_overlap(out, in, len * units))
         return TR_ERR_OVERLAP;
     struct tr_xts_run run;
     uint8_t tweaks[UNITS][TR_BLOCK], unit[TR_BLOCK];

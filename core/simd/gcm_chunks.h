@@ -211,7 +211,7 @@ static NOT_INLINE TR_TARGET void chunks_seal(const struct tr_aes_key *key, uint8
     /* The AAD is multiplied by H^n, where n is the number of blocks in the first reduction. In a
      * message of at most two chunks, the only reduction covers AAD, data and lengths. In a longer
      * one, the first reduction covers the AAD and the first chunk. */
-    chunks_add(&s.g, b_byteswap(b_load_bytes(m->aad, (size_t)m->aad_len)),
+    chunks_add(&s.g, b_byteswap(gcm_aad_block(m)),
                s.left <= 2 * CHUNK_BYTES ? (s.left + TR_BLOCK - 1) / TR_BLOCK + 2
                                          : CHUNK_BLOCKS + 1);
     chunk(&s, CHUNK, VBYTES, c, NULL, 0, 0, 0, 1, 0);
@@ -234,7 +234,7 @@ static NOT_INLINE TR_TARGET void chunks_open(const struct tr_aes_key *key, uint8
 {
     struct chunks s = chunks_start(key, out, in, m);
     const B lengths = gcm_lengths(m);
-    chunks_add(&s.g, b_byteswap(b_load_bytes(m->aad, (size_t)m->aad_len)), CHUNK_BLOCKS + 1);
+    chunks_add(&s.g, b_byteswap(gcm_aad_block(m)), CHUNK_BLOCKS + 1);
     int first = 1;
     do {
         V c[CHUNK], d[CHUNK];

@@ -98,7 +98,7 @@ TR_INLINE TR_TARGET void tiny_message(const struct tr_aes_key *key, uint8_t *out
     struct bulk r = bulk_start(key, key->enc, NULL, NULL);
     V x[IN_FLIGHT];
     x[0] = v_xor3(v_broadcast(b_load_12(m->iv)), v_tiny_counters(), first_key(r.keys));
-    V around = v_in_lanes_2_3(b_byteswap(gcm_lengths(m)), b_load_bytes(m->aad, (size_t)m->aad_len));
+    V around = v_in_lanes_2_3(b_byteswap(gcm_lengths(m)), gcm_aad_block(m));
     V h = v_tiny_powers(m->hash->power[TR_GHASH_POWERS - 4], len > TR_BLOCK);
     V h_down = v_xor(v_swap_halves(h), v_clmul_ll(h, poly));
     V data = v_load_bytes(in, len);
@@ -166,7 +166,7 @@ TR_INLINE TR_TARGET void short_vectors(const struct tr_aes_key *key, uint8_t *ou
     UNROLL
     for (unsigned j = 0; j < u; j++)
         x[j] = v_xor3(v_broadcast(iv), k, v_last_bytes_from(2 + j * VBLOCKS));
-    multiply_two(&g, b_byteswap(b_load_bytes(m->aad, (size_t)m->aad_len)), n + 1, gcm_lengths(m));
+    multiply_two(&g, b_byteswap(gcm_aad_block(m)), n + 1, gcm_lengths(m));
     const uint8_t(*at)[TR_BLOCK] = g.bulk.keys + 1;
 #    define STEP(key) round_and_mask(x, u, &mask, key)
     MIDDLE_ROUNDS(key->rounds, at, STEP);

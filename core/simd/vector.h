@@ -176,7 +176,8 @@
  *   v_load_bytes(p, n), v_store_bytes(p, x, n)
  *       the first n bytes, 1 to 63; a load sets the others to 0 [load] [store]
  *   b_load_bytes(p, n)
- *       0 to 16 bytes, padded with zeros [load]
+ *       0 to 16 bytes, padded with zeros. A masked load of an unmapped address takes a microcode
+ *       assist, so p must be mapped even if n is 0 [load]
  *   v_load_masked(p, n), v_store_masked(p, x, n)
  *       as v_load_bytes() and v_store_bytes() for 1 to 64 bytes, in one masked access. A later load
  *       of the stored bytes is a store-forwarding stall [load] [store]

@@ -86,7 +86,7 @@ INLINE int can_bulk_direct(const struct trp_cipher *cipher, int waits, const uin
     const size_t obstacles = c->used | len % TR_BLOCK | cipher->tls_version |
                              (size_t)(cipher->key_set ^ 1) |
                              (waits ? (size_t)(c->decrypt & c->padding) : 0);
-    return LIKELY(obstacles == 0 && len - 1 < out_size && !tr_partial_overlap(out, in, len));
+    return LIKELY(obstacles == 0 && len - 1 < out_size && !tr_bad_overlap(out, in, len));
 }
 
 INLINE void bulk_direct(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
@@ -100,7 +100,7 @@ INLINE enum tr_status crypt(struct tr_cipher *c, enum tr_mode mode, uint8_t *out
                             size_t len)
 {
     if (UNLIKELY(c->used != 0 || len == 0 || len % TR_BLOCK != 0 ||
-                 tr_partial_overlap(out, in, len)))
+                 tr_bad_overlap(out, in, len)))
         return crypt_any(c, out, in, len);
     bulk_direct(c, mode, out, in, len);
     return TR_OK;

@@ -123,7 +123,7 @@ static int message(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_
 {
     if (!g->a.key_set)
         return trp_aead_failed(g, PROV_R_NO_KEY_SET);
-    if (tr_partial_overlap(out, in, len))
+    if (tr_bad_overlap(out, in, len))
         return trp_aead_status(g, TR_ERR_OVERLAP);
     g->tag_is_made = g->authentic = 0;
     return g->a.encrypt ? seal(g, out, in, len) : open(g, out, in, len);

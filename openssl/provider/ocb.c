@@ -49,7 +49,7 @@ static int fits(const uint8_t *out, size_t before, const uint8_t *in, size_t who
 {
     if (whole == 0)
         return 1;
-    return !tr_partial_overlap(out + before, in, whole) &&
+    return !tr_bad_overlap(out + before, in, whole) &&
            (before == 0 || out >= in + whole || in >= out + TR_BLOCK);
 }
 

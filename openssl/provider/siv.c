@@ -41,7 +41,7 @@ static int component(struct trp_siv *s, const uint8_t *in, size_t len)
 static int message(struct trp_siv *s, uint8_t *out, const uint8_t *in, size_t len)
 {
     enum tr_status status;
-    if (tr_partial_overlap(out, in, len))
+    if (tr_bad_overlap(out, in, len))
         return trp_aead_status(s, TR_ERR_OVERLAP);
     s->done = 0;
     if (!s->one_more && !s->any_more)

@@ -34,7 +34,7 @@ struct trp_stitched {
 void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len);
 
 /* Processes one record, or whole blocks of plain CBC. Returns 0 if the length is invalid, the
- * buffers overlap partially, or padding or MAC are wrong. */
+ * output begins inside the input, or padding or MAC are wrong. */
 int trp_stitched_crypt(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len);
 
 /* The division of a payload into records: `last` bytes in the last record, `each` bytes in all

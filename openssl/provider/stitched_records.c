@@ -290,7 +290,7 @@ int trp_stitched_crypt(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
     struct tr_cipher *core = &c->base.cipher.core;
     size_t payload_len = c->payload_len;
     c->payload_len = TRP_NO_PAYLOAD;
-    if (len % TR_BLOCK != 0 || tr_partial_overlap(out, in, len))
+    if (len % TR_BLOCK != 0 || tr_bad_overlap(out, in, len))
         return 0;
     if (payload_len != TRP_NO_PAYLOAD)
         return core->decrypt ? open_record(c, out, in, len)

@@ -143,7 +143,7 @@ static bool cfb1_overlap(const struct tr_backend *b)
         const size_t bits = 8 * bytes + 1 + bytes % 7;
         uint8_t *const in = memory + 16;
         good = good && tr_cfb1_encrypt(&key, chain, in + bytes, in, bits) == TR_ERR_OVERLAP &&
-               tr_cfb1_decrypt(&key, chain, in - bytes, in, bits) == TR_ERR_OVERLAP &&
+               tr_cfb1_decrypt(&key, chain, in + bytes, in, bits) == TR_ERR_OVERLAP &&
                tr_cfb1_encrypt(&key, chain, in + bytes + 1, in, bits) == TR_OK;
     }
     return good;
@@ -242,8 +242,8 @@ static bool update_overlaps(const struct tr_aes_key *key, bool decrypt, size_t f
         good = good && (status == TR_OK ? m == n && tap_same(out, apart, n)
                                         : status == TR_ERR_OVERLAP && m == 0 &&
                                               tap_same(memory, before, sizeof(memory)));
-        /* An output that does not touch the input must be accepted. */
-        if (shift <= -(int)n || shift >= (int)len || n == 0)
+        /* Output that never runs ahead of the input must be accepted. */
+        if (shift <= -(int)first || shift >= (int)len || n == 0)
             good = good && status == TR_OK;
         if (!good)
             tap_diag("%zu bytes buffered, update of %zu bytes, output %d bytes after the input",

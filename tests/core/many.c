@@ -345,8 +345,10 @@ static void errors(void)
            "CBC refuses a length that is no multiple of 16");
     jobs[2].len = 64;
     jobs[2].out = in[2].bytes + 16;
-    tap_ok(tr_cbc_encrypt_many(jobs, 3) == TR_ERR_OVERLAP, "CBC refuses a partial overlap");
-    tap_ok(tr_cfb128_encrypt_many(jobs, 3) == TR_ERR_OVERLAP, "CFB refuses a partial overlap");
+    tap_ok(tr_cbc_encrypt_many(jobs, 3) == TR_ERR_OVERLAP,
+           "CBC refuses output that begins inside the input");
+    tap_ok(tr_cfb128_encrypt_many(jobs, 3) == TR_ERR_OVERLAP,
+           "CFB refuses output that begins inside the input");
     tap_ok(tr_cmac_sign_many(cmacs, 1) == TR_ERR_STATE, "CMAC refuses a key that was not set");
     sealed[2].nonce_len = 14;
     tap_ok(tr_ccm_seal_many(sealed, 3) == TR_ERR_IV_LENGTH, "CCM refuses a nonce of 14 bytes");
@@ -355,7 +357,8 @@ static void errors(void)
     tap_ok(tr_ccm_seal_many(sealed, 3) == TR_ERR_TAG_LENGTH, "CCM refuses a tag of 5 bytes");
     sealed[2].tag_len = 16;
     sealed[2].out = in[2].bytes + 1;
-    tap_ok(tr_ccm_open_many(sealed, 3) == TR_ERR_OVERLAP, "CCM refuses a partial overlap");
+    tap_ok(tr_ccm_open_many(sealed, 3) == TR_ERR_OVERLAP,
+           "CCM refuses output that begins inside the input");
     tap_ok(is_expected(0, out[0].bytes, "errors") && is_expected(1, out[1].bytes, "errors") &&
                memcmp(ivs, (uint8_t[3][16]){{0}}, sizeof(ivs)) == 0,
            "refused calls write nothing");

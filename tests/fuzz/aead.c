@@ -83,7 +83,8 @@ static bool untouched(const uint8_t *p, size_t len)
     return true;
 }
 
-/* Encrypts or decrypts a piece, in place or not, sometimes with partial overlap. */
+/* Encrypts or decrypts a piece, in place or not, sometimes with output that begins inside the
+ * input. */
 static void crypt(struct input *in)
 {
     static uint8_t area[2 * FUZZ_LONGEST + 64];
@@ -97,7 +98,8 @@ static void crypt(struct input *in)
     memcpy(area, m.in + m.len, n);
     if (how & 1 && n > 1) {
         const enum tr_status status = a->crypt(&state, m.decrypt, area + 1, area, n, tag);
-        check(status != TR_OK && tap_same(area, m.in + m.len, n), "a call with a partial overlap");
+        check(status != TR_OK && tap_same(area, m.in + m.len, n),
+              "a call whose output begins inside its input");
         return;
     }
     uint8_t *out = how & 2 ? area : area + FUZZ_LONGEST + 32;
