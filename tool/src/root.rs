@@ -160,6 +160,20 @@ impl Root {
             .collect()
     }
 
+    /// The directories of a place, in which "*" stands for every name: "/opt/*/lib".
+    pub fn directories(&self, place: &str) -> Vec<PathBuf> {
+        let Some((before, after)) = place.split_once("/*") else {
+            return Some(PathBuf::from(place))
+                .filter(|dir| self.path(dir).is_dir())
+                .into_iter()
+                .collect();
+        };
+        let names = self.names(before).into_iter();
+        names
+            .flat_map(|name| self.directories(&format!("{before}/{name}{after}")))
+            .collect()
+    }
+
     /// What a symbolic link says; None if it is none.
     pub fn link(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
         let path = path.as_ref();

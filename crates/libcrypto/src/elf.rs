@@ -92,6 +92,11 @@ impl Elf {
         Some(text.strip_prefix("OpenSSL ")?.to_owned())
     }
 
+    /// Whether it is a Node.js, which begins with the section that `nodejs_conf` names.
+    pub fn is_nodejs(&self) -> bool {
+        memmem::find(&self.texts, b"nodejs_conf\0").is_some()
+    }
+
     /// What stands in quotes behind a name in libcrypto: OPENSSLDIR, MODULESDIR (crypto/info.c).
     pub fn directory(&self, name: &str) -> Option<String> {
         let key = format!("{name}: \"");

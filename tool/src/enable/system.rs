@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration::{self, Config, OWN, OWN_HEAD};
+use crate::openssl::nodejs::Nodejs;
 use crate::openssl::programs;
 use crate::openssl::trial::{self, Subject, Trial};
 use crate::root::Root;
@@ -45,11 +46,14 @@ pub fn enable(root: &Path, dry_run: bool) -> Result<Report> {
         false => State::lock(&dir)?,
     };
     let scratch = state.trial()?;
+    let nodejs = Nodejs::look(&Root::new(root));
+    report.notes.extend(nodejs.note());
     for site in found.sites {
         let mut shown = Site::new("system", site.conf.clone(), site.programs.clone());
         let mut work = Work {
             libcrypto: &libcrypto,
             module: &module,
+            nodejs: &nodejs,
             state: &mut state,
             rooted: root != Path::new("/"),
             site: &site,
@@ -73,6 +77,7 @@ pub fn enable(root: &Path, dry_run: bool) -> Result<Report> {
 struct Work<'a> {
     libcrypto: &'a LibCrypto,
     module: &'a Path,
+    nodejs: &'a Nodejs,
     state: &'a mut State,
     /// Whether the programs are told where the configuration is, instead of looking where they
     /// always do.
@@ -108,7 +113,7 @@ impl Work<'_> {
             format!("{} includes it.", before.file.display()),
         ];
         let named = (base.as_ref(), before.file.as_path());
-        let config = configuration::addition(&comments, None, named, self.module)?;
+        let config = configuration::addition(&comments, None, named, self.module, self.nodejs)?;
         shown.file = Some(before.file.clone());
         shown.own_file = Some(before.own.clone());
         shown.module = Some(self.module.to_owned());

@@ -12,9 +12,11 @@ use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration::{self, Config, OWN_HEAD};
+use crate::openssl::nodejs::Nodejs;
 use crate::openssl::programs::{self, Program};
 use crate::openssl::trial::{Subject, Trial};
 use crate::provider;
+use crate::root::Root;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -122,7 +124,8 @@ pub fn enable(root: &Path, profile: Option<&Path>, dry_run: bool) -> Result<Repo
     let cnf = base.as_ref().map(read).transpose()?;
     let named = (cnf.as_ref(), base.as_deref().unwrap_or(&home.own));
     let comments = [OWN_HEAD.to_owned()];
-    let config = configuration::addition(&comments, base.as_deref(), named, &module)?;
+    let nodejs = Nodejs::look(&Root::new(root));
+    let config = configuration::addition(&comments, base.as_deref(), named, &module, &nodejs)?;
     let edited = profile.map(|path| edited(&home, path)).transpose()?;
     let found = programs::installations(root, Some(&libcrypto));
 
@@ -142,6 +145,7 @@ pub fn enable(root: &Path, profile: Option<&Path>, dry_run: bool) -> Result<Repo
     work.enable(&mut state, &config, &mut shown)?;
     let mut report = Report::new(dry_run);
     report.note_state(&home.state);
+    report.notes.extend(nodejs.note());
     if let Some(edited) = edited {
         match dry_run {
             true => shown.changes.extend(edited.change()),

@@ -115,7 +115,7 @@ const PLACES: [&str; 11] = [
 pub fn find(root: &Root, processes: &[Process]) -> Vec<Install> {
     let mut known = Known::new();
     let mut seen = HashSet::new();
-    let in_places = PLACES.iter().flat_map(|place| directories(root, place));
+    let in_places = PLACES.iter().flat_map(|place| root.directories(place));
     let found = in_places.flat_map(|dir| {
         // The longest name first: that of the version, not that for the linker.
         let names = root.names(&dir).into_iter().rev();
@@ -135,19 +135,6 @@ pub fn find(root: &Root, processes: &[Process]) -> Vec<Install> {
         installs.extend(install.filter(|install| seen.insert(install.identity())));
     }
     installs
-}
-
-fn directories(root: &Root, place: &str) -> Vec<PathBuf> {
-    match place.split_once("/*") {
-        None => vec![PathBuf::from(place)],
-        Some((before, after)) => {
-            let names = root.names(before).into_iter();
-            names
-                .map(|name| PathBuf::from(format!("{before}/{name}{after}")))
-                .filter(|dir| root.path(dir).is_dir())
-                .collect()
-        }
-    }
 }
 
 /// The result for each library that was read, by device and inode.

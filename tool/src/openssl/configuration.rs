@@ -8,6 +8,7 @@
 
 use super::cnf::{self, Cnf};
 use super::conf::{Conf, Refusal};
+use super::nodejs::Nodejs;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::root::Root;
@@ -69,14 +70,14 @@ fn refused(file: &Path, Refusal { line, said }: &Refusal) -> Error {
 }
 
 /// Writes the configuration on top of a base, which it includes.
-pub fn generate(base: Option<(&Path, &Cnf)>, module: &Path) -> Result<Config> {
+pub fn generate(base: Option<(&Path, &Cnf)>, module: &Path, nodejs: &Nodejs) -> Result<Config> {
     let mut text = Writer::new();
     text.comment("Written by 'tenrounds run': the configuration below, and tenrounds preferred.");
     if let Some((base, _)) = base {
         text.assign(".include", base.as_os_str().as_bytes());
     }
     let (named, cnf) = base.unzip();
-    extend(text, cnf, named, module, false)
+    extend(text, cnf, named, module, nodejs, false)
 }
 
 /// Writes, behind some comments, what is to be read after a base, which is included or includes it.
@@ -86,6 +87,7 @@ pub fn addition(
     included: Option<&Path>,
     (base, named): (Option<&Cnf>, &Path),
     module: &Path,
+    nodejs: &Nodejs,
 ) -> Result<Config> {
     let mut text = Writer::new();
     for comment in comments {
@@ -94,7 +96,7 @@ pub fn addition(
     if let Some(included) = included {
         text.assign(".include", included.as_os_str().as_bytes());
     }
-    extend(text, base, Some(named), module, true)
+    extend(text, base, Some(named), module, nodejs, true)
 }
 
 /// A line that includes a file.
@@ -118,6 +120,7 @@ fn extend(
     base: Option<&Cnf>,
     named: Option<&Path>,
     module: &Path,
+    nodejs: &Nodejs,
     lasting: bool,
 ) -> Result<Config> {
     let nothing = Cnf::default();
@@ -125,6 +128,9 @@ fn extend(
     let properties = properties(layout.properties.as_deref(), named)?;
     text.section("default");
     text.assign_new("openssl_conf", &layout.init);
+    if !layout.nodejs && nodejs.too_old.is_none() {
+        text.assign("nodejs_conf", layout.init.name.as_bytes());
+    }
     text.section(&layout.init.name);
     text.assign_new("providers", &layout.providers);
     text.assign_new("alg_section", &layout.algorithms);
@@ -233,6 +239,8 @@ struct Layout {
     algorithms: Section,
     default: Section,
     tenrounds: Section,
+    /// Whether the base names a section for Node.js, which stays as it is.
+    nodejs: bool,
     properties: Option<String>,
 }
 
@@ -255,6 +263,7 @@ impl Layout {
         Layout {
             default: look(&providers.name, "default", "tenrounds_default"),
             tenrounds: look(&providers.name, "tenrounds", "tenrounds_provider"),
+            nodejs: cnf.value("default", "nodejs_conf").is_some(),
             properties: properties.map(str::to_owned),
             init,
             providers,
@@ -348,7 +357,12 @@ mod tests {
         let (base_file, file) = (dir.join("base $1.cnf"), dir.join("out.cnf"));
         std::fs::write(&base_file, base).unwrap();
         let cnf = load(&libcrypto, &base_file).unwrap();
-        let config = generate(Some((&base_file, &cnf)), Path::new(module)).unwrap();
+        let config = generate(
+            Some((&base_file, &cnf)),
+            Path::new(module),
+            &Nodejs::default(),
+        )
+        .unwrap();
         std::fs::write(&file, &config.text).unwrap();
         config.verify(&libcrypto, &file, Path::new(module)).unwrap();
         let conf = Conf::load(&libcrypto, &file).unwrap();
@@ -363,6 +377,16 @@ mod tests {
         let (_, entries) = written("", "/x/tenrounds.so");
         let names: Vec<&str> = entries.iter().map(|e| e.0.as_str()).collect();
         assert_eq!(names, ["providers", "alg_section"]);
+    }
+
+    #[test]
+    fn nodejs_gets_the_same_section_unless_the_base_names_one() {
+        let (text, _) = written("", "/x/tenrounds.so");
+        assert!(text.contains("nodejs_conf = tenrounds_init\n"), "{text}");
+        let (text, _) = written("openssl_conf = a\n[a]\nx = y\n", "/x/tenrounds.so");
+        assert!(text.contains("nodejs_conf = a\n"), "{text}");
+        let (text, _) = written("nodejs_conf = n\n[n]\nx = y\n", "/x/tenrounds.so");
+        assert!(!text.contains("nodejs_conf ="), "{text}");
     }
 
     #[test]

@@ -192,6 +192,16 @@ fn of_elf(file: &Path) -> Option<String> {
     if elf.names_openssl() {
         return None;
     }
+    match elf.openssl_version() {
+        Some(old) if old.starts_with("1.") => {
+            return Some(format!(
+                "brings OpenSSL {old}, which knows no providers; it is not reached"
+            ));
+        }
+        // The configuration names its section, too (openssl/nodejs.rs).
+        Some(_) if elf.is_nodejs() => return None,
+        _ => {}
+    }
     elf.own.map(|own| {
         format!(
             "brings its own cryptography ({own}), not the system's libcrypto; {}",

@@ -25,6 +25,7 @@ mod json;
 mod kernel;
 mod machine;
 mod no_memory;
+mod nodejs;
 mod output;
 mod picture;
 mod pseudo_terminal;

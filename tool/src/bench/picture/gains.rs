@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What programs gain: for each program and workload a bar for the measured ratio, with a mark
-//! where the share of AES in its time would allow it to end.
+//! What programs gain: for each program and workload a bar for the measured ratio.
 
 use super::{headed, on_paper, remarks, Area, Drawn, Theme, ABOUT, LINE, WIDTH};
 use crate::error::{Error, Result};
@@ -35,8 +34,6 @@ struct Row {
     version: String,
     workload: String,
     ratio: Spread,
-    /// None if the program's stock AES is not OpenSSL's.
-    allowed: Option<f64>,
 }
 
 impl Row {
@@ -93,7 +90,7 @@ impl Gains {
         let about = format!("{processor} · {system} · {openssl} · {date}");
         let notes = format!(
             "CPU time for each byte, stock AES (OpenSSL's, Java's own) divided by tenrounds; \
-             medians of {rounds} alternated pairs. Red line: the ratio that the share of AES in the stock program's CPU time allows."
+             medians of {rounds} alternated pairs."
         );
         Ok(Gains {
             about: wrap(&about, 14.0, room),
@@ -117,13 +114,12 @@ impl Gains {
         })
     }
 
-    /// The smallest ratio, at most 1, and the largest end of a bar or mark.
+    /// The smallest ratio, at most 1, and the largest.
     fn range(&self) -> (f64, f64) {
         let ratios = self.rows.iter().map(|row| row.ratio.median);
-        let limits = self.rows.iter().filter_map(|row| row.allowed);
         (
             ratios.clone().fold(1.0, f64::min),
-            ratios.chain(limits).fold(1.1, f64::max),
+            ratios.fold(1.1, f64::max),
         )
     }
 
@@ -159,13 +155,8 @@ impl Gains {
         let edge = (middle - BAR / 2, middle + BAR / 2);
         let corners = [(one.min(end), edge.0), (one.max(end), edge.1)];
         area.draw(&Rectangle::new(corners, theme.tenrounds.filled()))?;
-        let allowed = row.allowed.map(|allowed| self.pixel(allowed));
-        if let Some(x) = allowed {
-            let mark = vec![(x, edge.0 - 3), (x, edge.1 + 3)];
-            area.draw(&PathElement::new(mark, theme.limit.stroke_width(2)))?;
-        }
         let style = text(SIZE, &theme.ink);
-        let after = end.max(allowed.unwrap_or(end)).max(one) + 8;
+        let after = end.max(one) + 8;
         let style = style.pos(plotters::style::text_anchor::Pos::new(
             HPos::Left,
             VPos::Center,
@@ -203,7 +194,7 @@ mod tests {
     fn the_largest_gain_comes_first() {
         let row = |program: &str, ratio: f64| {
             format!(
-                r#"{{"program": "{program}", "version": "1", "workload": "w", "ratio": {{"median": {ratio}}}, "allowed": 1.5}}"#
+                r#"{{"program": "{program}", "version": "1", "workload": "w", "ratio": {{"median": {ratio}}}}}"#
             )
         };
         let gains = of(&[row("small", 0.97), row("large", 1.62)].join(",")).unwrap();
@@ -217,18 +208,12 @@ mod tests {
     }
 
     #[test]
-    fn a_row_without_a_limit_has_no_mark() {
-        let row = |allowed: &str| {
-            let row = format!(
-                r#"{{"program": "p", "version": "1.0, OpenSSL 4.0.3", "workload": "w", "ratio": {{"median": 1.5}}, "allowed": {allowed}}}"#
-            );
-            of(&row).unwrap().draw(&THEMES[0])
-        };
-        assert!(row("null").contains("p, OpenSSL 4.0.3: w"));
-        assert_eq!(
-            row("1.4").matches("<polyline").count(),
-            row("null").matches("<polyline").count() + 1
-        );
+    fn a_row_with_another_openssl_names_it() {
+        let row = r#"{"program": "p", "version": "1.0, OpenSSL 4.0.3", "workload": "w", "ratio": {"median": 1.5}}"#;
+        assert!(of(row)
+            .unwrap()
+            .draw(&THEMES[0])
+            .contains("p, OpenSSL 4.0.3: w"));
     }
 
     #[test]
