@@ -9,8 +9,8 @@
 #   make check-arm    the tests for 64-bit Arm under an emulator; of the tool, check-full runs those
 #                     that depend on the processor, this all (20 minutes)
 #   make check-i386   of these, the core and the provider as 32-bit code
-#   make check-kernel of these, the kernel module in guests: Debian's kernels 6.1 and 6.12 in an
-#                     emulator
+#   make check-kernel of these, the kernel module in guests: Debian's kernels 6.1 and 6.12, and the
+#                     newest of its backports, in an emulator
 #   make constant-time   follow secrets through every backend on this processor;
 #                     CONSTANT_TIME=--whole runs all lengths, for hours
 #   make check-uml    the kernel module in user-mode Linux, on the real processor: the kernel's
@@ -27,8 +27,8 @@
 #                     libcrypto, into docs/benchmarks/replace (minutes)
 #   make bench-pkcs11    compare the PKCS#11 module with the core's calls, SoftHSM and NSS, into
 #                     docs/benchmarks/pkcs11 (a minute; part of bench)
-#   make check-fresh  the demo, the tests and the packages from a clone, in a bare Debian 12 in a
-#                     chroot, as root
+#   make check-fresh  the demo, the tests and the packages from a clone, in bare Debians 13, 12,
+#                     testing and 11 in a chroot, as root
 #   make deb      Debian packages, in build/deb; DEB_ARCH=arm64 for 64-bit Arm from another machine,
 #                 in build/deb-arm64
 #   make check-packages   install, enable and remove them in a chroot
@@ -200,7 +200,7 @@ check-sanitized:
 check-tool:
 	@scripts/check $(BUILD) tool
 
-# Runs a newcomer's steps in a bare Debian 12 in a chroot; needs root.
+# Runs a newcomer's steps in bare Debians in a chroot; needs root.
 check-fresh:
 	@scripts/dependencies check-fresh
 	@scripts/check-fresh
