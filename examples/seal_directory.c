@@ -34,7 +34,7 @@
 struct header {
     uint8_t magic[7], own_key, nonce[NONCE], salt[SALT];
 };
-static const uint8_t magic[7] = "TRSEAL1";
+static const uint8_t magic[7] = {'T', 'R', 'S', 'E', 'A', 'L', '1'};
 
 struct file {
     char *name;    /* without SUFFIX */

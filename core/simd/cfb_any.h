@@ -94,6 +94,8 @@ TR_TARGET static enum tr_status cfb_decrypt_any_length(const struct tr_aes_key *
         last = cfb_last_group(&b, n, len);                                                         \
         break;
         BY_LAST(CFB_LAST)
+    default: /* the loop leaves at most CFB_LAST_MOST vectors */
+        __builtin_unreachable();
     }
     b_store(iv, v_block_at(last, (len - 1) % VBYTES / TR_BLOCK));
     return TR_OK;

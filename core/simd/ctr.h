@@ -29,7 +29,7 @@ static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t 
                                           uint64_t low)
 {
     struct bulk b = bulk_start(key, key->enc, out, in);
-    const struct group g = {.shape = TR_SHAPE_CTR};
+    const struct group g = {.shape = TR_SHAPE_CTR, .aligned = 0};
     size_t lead = (size_t)(0 - low) % GROUP;
     b.chain = v_counters64(low, high);
     small_group(g, &b, lead);
@@ -98,7 +98,7 @@ TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
  */
 TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
 {
-    struct group g = {.shape = TR_SHAPE_CTR};
+    struct group g = {.shape = TR_SHAPE_CTR, .aligned = 0};
     if (VBLOCKS < 4 && blocks >= 8 * GROUP) {
         size_t lead = (size_t)(0 - low) % GROUP;
         b->chain = v_counters64(low, high);

@@ -51,7 +51,8 @@ static inline struct trossl_counters_file counting_read(const struct counting *c
 /* Clears the counts. No process that counts may be alive. */
 static inline void counting_clear(const struct counting *c)
 {
-    const struct trossl_counters_file none = {.magic = TROSSL_COUNTERS_NEW};
+    struct trossl_counters_file none = {0};
+    memcpy(none.magic, TROSSL_COUNTERS_NEW, sizeof(none.magic));
     if (pwrite(c->fd, &none, sizeof(none), 0) != (ssize_t)sizeof(none)) {
         perror("clearing the counters");
         exit(2);

@@ -127,7 +127,7 @@ static struct keys {
     struct tr_cmac_key cmac;
 } * keys;
 
-static const uint8_t raw[64] = "a key of up to sixty-four bytes, of which no two parts are equal";
+static const uint8_t raw[64] = "a key of up to 64 bytes, in which no part occurs a second time";
 static const uint8_t iv[16] = "sixteen bytes..";
 static uint8_t text[BYTES];
 
