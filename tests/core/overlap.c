@@ -46,8 +46,8 @@ static uint8_t *place(const uint8_t *input, size_t len)
     return memcpy(memory + FURTHEST, input, len);
 }
 
-/* Whether the output is right, with a tag after it if tag_len is not 0. Everything around output and
- * input must be unchanged. */
+/* Whether the output is right, with a tag after it if tag_len is not 0. Everything around output
+ * and input must be unchanged. */
 static bool is_right(const uint8_t *output, const uint8_t *input, size_t len, size_t k,
                      const uint8_t *tag, size_t tag_len)
 {
