@@ -26,8 +26,8 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
 /*
  * Starts at a block boundary, and decrypts at least one whole block and then a partial block. The
  * keystream of the partial block is the last whole ciphertext block, encrypted. This encryption
- * comes first, so that its latency overlaps the other blocks. The store comes last, because `out` may
- * begin before `in`, and then overwrites the end of the whole blocks. The function is
+ * comes first, so that its latency overlaps the other blocks. The store comes last, because `out`
+ * may begin before `in`, and then overwrites the end of the whole blocks. The function is
  * throughput-bound, so the load and the XOR of the partial block have no branch. Only the store
  * branches on the length. In any_length(), with branches in load, XOR and store, 100 bytes would
  * take 1.18 times as long (vaes256, Zen 3).

@@ -155,7 +155,7 @@ static int seal_rest(struct sealing *s)
     uint8_t *mac = s->out + s->len, inner[TROSSL_SHA_MAX];
     hash(s, s->left);
     if (s->in != s->out)
-        memcpy(s->out + s->done, s->in + s->done, s->len - s->done);
+        memmove(s->out + s->done, s->in + s->done, s->len - s->done);
     end_hash(s, inner);
     s->md = s->c->tail;
     trossl_sha_update(sha, &s->md, inner, sha->digest_len);

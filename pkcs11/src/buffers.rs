@@ -55,7 +55,7 @@ impl Input {
         unsafe { std::slice::from_raw_parts(self.data, self.len) }
     }
 
-    /// A copy, for output that overlaps the input partially.
+    /// A copy, for output that begins inside the input.
     pub fn copied(self) -> Result<Zeroizing<Vec<u8>>> {
         // SAFETY: new()'s caller; nothing is written while this copies.
         copy_of(unsafe { self.bytes() }).map(Zeroizing::new)

@@ -247,7 +247,7 @@ fn messages_whole_and_in_pieces() {
     }
 }
 
-/// Buffers in place, one byte too small, and overlapping by some bytes.
+/// Buffers in place, one byte too small, and overlapping in both directions.
 #[test]
 fn buffers() {
     let mut random = seeded("buffers");
@@ -262,12 +262,13 @@ fn buffers() {
                 (Way::Decrypt, &c.expected, &c.text),
             ] {
                 let shift = random.usize(0..40);
+                let (at, to_at) = if random.bool() { (0, shift) } else { (shift, 0) };
                 let mut memory = vec![0x55; shift + from.len().max(to.len()) + 16];
-                memory[..from.len()].copy_from_slice(from);
+                memory[at..][..from.len()].copy_from_slice(from);
                 session.init(way, &m, key).unwrap();
-                let input = memory.as_mut_ptr();
+                let start = memory.as_mut_ptr();
                 // SAFETY: the shift is inside the memory.
-                let out = unsafe { input.add(shift) };
+                let (input, out) = unsafe { (start.add(at), start.add(to_at)) };
                 let (mut n, len) = (to.len() as CK_ULONG, from.len() as CK_ULONG);
                 if n > 0 {
                     n -= 1;
@@ -278,7 +279,7 @@ fn buffers() {
                     assert_eq!(small, CKR_BUFFER_TOO_SMALL, "{kind:#x}");
                     assert!(n >= to.len() as CK_ULONG);
                     assert_eq!(
-                        memory[..from.len()],
+                        memory[at..][..from.len()],
                         from[..],
                         "{kind:#x}: the input is whole"
                     );
@@ -290,10 +291,10 @@ fn buffers() {
                 };
                 assert_eq!(
                     rv, CKR_OK,
-                    "{kind:#x} {way:?}, {len} bytes, shifted {shift}"
+                    "{kind:#x} {way:?}, {len} bytes from {at} to {to_at}"
                 );
                 assert_eq!(
-                    memory[shift..shift + n as usize],
+                    memory[to_at..][..n as usize],
                     to[..],
                     "{kind:#x} {way:?}"
                 );

@@ -5,6 +5,7 @@
  * inside the input, forged tags, and
  * wrong lengths of data, IV and tag. An error must leave the output and all objects unchanged.
  * Exception: on tag mismatch, a call that decrypts must leave zeros in the output.
+ * A message that has ended must hold no secret.
  */
 #include "common.h"
 
@@ -170,6 +171,7 @@ enum {
     MESSAGE = 16,  /* the call needs a message that begin() has started */
     DECRYPTS = 32, /* no test of a correct call, which would need valid input */
     ENDED = 64,    /* the call needs a SIV message that has ended */
+    ENDS = 128,    /* the call ends a message, which must then hold no secret */
 };
 
 #if SIZE_MAX > 0xffffffff
@@ -236,27 +238,26 @@ static const struct {
     ROW(cipher_final, MESSAGE, 48, 0, 0, 0),
     ROW(cmac_start, 0, 48, 0, 0, 0),
     ROW(cmac_update, MESSAGE, 48, 0, 0, 0),
-    ROW(cmac_tag, MESSAGE, 48, 0, 0, 17),
-    ROW(cmac_check, MESSAGE | CHECK | DECRYPTS, 48, 0, 0, SIZE_MAX),
+    ROW(cmac_tag, MESSAGE | ENDS, 41, 0, 0, 17),
+    ROW(cmac_check, MESSAGE | CHECK | DECRYPTS | ENDS, 41, 0, 0, SIZE_MAX),
     ROW(gcm_start, 0, 48, 0, SIZE_MAX, 0),
     ROW(gcm_aad, MESSAGE, 48, 0, 0, 0),
     ROW(gcm_encrypt, MESSAGE | OVERLAP, 48, GCM_TOO_LONG, 0, 0),
     ROW(gcm_decrypt, MESSAGE | OVERLAP, 47, GCM_TOO_LONG, 0, 0),
-    ROW(gcm_tag, MESSAGE, 48, 0, 0, 17),
-    ROW(gcm_check, MESSAGE | CHECK | DECRYPTS, 48, 0, 0, SIZE_MAX),
+    ROW(gcm_tag, MESSAGE | ENDS, 41, 0, 0, 17),
+    ROW(gcm_check, MESSAGE | CHECK | DECRYPTS | ENDS, 41, 0, 0, SIZE_MAX),
     ROW(ccm_start, 0, 48, 0, 14, 7),
     ROW(ccm_aad, MESSAGE, 48, 0, 0, 0),
     ROW(ccm_encrypt, MESSAGE | OVERLAP, 48, 49, 0, 0),
     ROW(ccm_decrypt, MESSAGE | OVERLAP, 48, 49, 0, 0),
-    /* The message has no data, so the tag may follow at once. */
-    ROW(ccm_tag, MESSAGE, 0, 0, 0, 0),
-    ROW(ccm_check, MESSAGE | CHECK | DECRYPTS, 0, 0, 0, 0),
+    ROW(ccm_tag, MESSAGE | ENDS, 41, 0, 0, 0),
+    ROW(ccm_check, MESSAGE | CHECK | DECRYPTS | ENDS, 41, 0, 0, 0),
     ROW(ocb_start, 0, 48, 0, 16, 17),
     ROW(ocb_aad, MESSAGE, 48, 0, 0, 0),
     ROW(ocb_encrypt, MESSAGE | OVERLAP, 48, 0, 0, 0),
     ROW(ocb_decrypt, MESSAGE | OVERLAP, 47, 0, 0, 0),
-    ROW(ocb_tag, MESSAGE, 48, 0, 0, 0),
-    ROW(ocb_check, MESSAGE | CHECK | DECRYPTS, 48, 0, 0, 0),
+    ROW(ocb_tag, MESSAGE | ENDS, 41, 0, 0, 0),
+    ROW(ocb_check, MESSAGE | CHECK | DECRYPTS | ENDS, 41, 0, 0, 0),
     ROW(siv_start, 0, 48, 0, 0, 0),
     ROW(siv_again, MESSAGE | ENDED, 48, 0, 0, 0),
     ROW(siv_aad, MESSAGE, 48, 0, 0, 0),
@@ -285,7 +286,8 @@ static bool set_keys(const struct tr_backend *b)
            tr_gcm_siv_set_key(&k.gcm_siv, b, raw, 16) == TR_OK;
 }
 
-/* Sets correct arguments, with out == in. If `messages`, also starts a message in each mode. */
+/* Sets correct arguments, with out == in. If `messages`, also starts a message in each mode. A call
+ * that ends a message gets one with data, whose last block is partial. */
 static bool begin(size_t i, bool messages)
 {
     memset(&w, 0, sizeof(w));
@@ -300,7 +302,10 @@ static bool begin(size_t i, bool messages)
            (call_cipher_start() == TR_OK && call_cmac_start() == TR_OK &&
             call_gcm_start() == TR_OK && call_ccm_start() == TR_OK && call_ocb_start() == TR_OK &&
             call_siv_start() == TR_OK && call_gcm_siv_start() == TR_OK &&
-            (!(calls[i].flags & ENDED) || call_siv_encrypt() == TR_OK));
+            (!(calls[i].flags & ENDED) || call_siv_encrypt() == TR_OK) &&
+            (!(calls[i].flags & ENDS) ||
+             (call_gcm_encrypt() == TR_OK && call_ccm_encrypt() == TR_OK &&
+              call_ocb_encrypt() == TR_OK && call_cmac_update() == TR_OK)));
 }
 
 /* Fills the stack of the next call with invalid pointers, to expose a use of uninitialized
@@ -378,6 +383,30 @@ static bool bad_arguments(size_t i)
     return good;
 }
 
+/* Whether the message that the call ended holds no secret: no keystream, no tag mask, no hash and
+ * no chaining value. */
+static bool holds_no_secret(size_t i)
+{
+    static const uint8_t zeros[16];
+    const uint8_t *const gcm[] = {w.gcm.mask, w.gcm.counter, w.gcm.keystream, w.gcm.ghash.hash,
+                                  NULL},
+                         *const ccm[] = {w.ccm.tag_mask, w.ccm.keystream, w.ccm.run.mac, NULL},
+                         *const ocb[] = {w.ocb.run.offset,   w.ocb.run.checksum, w.ocb.aad.offset,
+                                         w.ocb.aad.checksum, w.ocb.buffer,       NULL},
+                         *const cmac[] = {w.cmac.chain, w.cmac.buffer, NULL};
+    if (!(calls[i].flags & ENDS))
+        return true;
+    const uint8_t *const *secret = calls[i].name[0] == 'g'   ? gcm
+                                   : calls[i].name[0] == 'o' ? ocb
+                                   : calls[i].name[1] == 'c' ? ccm
+                                                             : cmac;
+    while (*secret != NULL && memcmp(*secret, zeros, 16) == 0)
+        secret++;
+    if (*secret != NULL)
+        tap_diag("the message still holds a secret");
+    return *secret == NULL;
+}
+
 /* Tests a forged (random) tag. The call may only set the output to zeros and end the message. */
 static bool wrong_tag(size_t i)
 {
@@ -392,12 +421,13 @@ static bool wrong_tag(size_t i)
             tap_same(w.tag, before.tag, 16) && w.out_len == 0;
     if (!good)
         tap_diag("a forged tag: wrong status or output");
-    return good;
+    return good && holds_no_secret(i);
 }
 
 static bool good_call(size_t i)
 {
-    return calls[i].flags & DECRYPTS || (begin(i, true) && calls[i].call() == TR_OK);
+    return calls[i].flags & DECRYPTS ||
+           (begin(i, true) && calls[i].call() == TR_OK && holds_no_secret(i));
 }
 
 int main(void)

@@ -6,7 +6,7 @@
  *
  * The sequences leave out calls on which the default provider crashes or computes garbage. guards.c
  * tests tenrounds with these calls:
- * - data without a key; a "num" of 16 and more; partially overlapping buffers;
+ * - data without a key; a "num" of 16 and more; output that begins inside the input;
  * - ECB and CBC after a change of direction without a new key;
  * - partial blocks in EVP_Cipher() with ECB and CBC.
  *

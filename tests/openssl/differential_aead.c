@@ -6,9 +6,10 @@
  * argument is the duration in seconds (default 5).
  *
  * In some states, tenrounds refuses calls on purpose (OSSL_PROVIDER-tenrounds(7), DIFFERENCES), and
- * the test checks these refusals. The sequences leave out partial overlap, which only tenrounds
- * refuses. After the end of a CCM message, the sequences also leave out final, empty data and AAD.
- * Random IVs differ between the providers, so generated_iv() tests them separately.
+ * the test checks these refusals. The sequences leave out output that begins inside the input,
+ * which only tenrounds refuses. After the end of a CCM message, the sequences also leave out final,
+ * empty data and AAD. Random IVs differ between the providers, so generated_iv() tests them
+ * separately.
  */
 #define MAX_DATA 2000
 #include "sequences.h"

@@ -661,17 +661,17 @@ static bool refuses_without_key(const struct family *f)
     return good;
 }
 
-/* Checks that tenrounds refuses partial overlap and writes nothing, and that a message can
- * follow. */
+/* Checks that tenrounds refuses output that begins inside the input and writes nothing, and that a
+ * message can follow. */
 static bool refuses_overlap(const struct family *f)
 {
     bool good = true;
     for (int encrypt = 0; encrypt < 2; encrypt++) {
-        for (int shift = -40; good && shift <= 40; shift += 8) {
+        for (int shift = 0; good && shift <= 40; shift += 8) {
             uint8_t memory[160] = {0}, before[160] = {0};
             int n;
             EVP_CIPHER_CTX *ctx = ours(f->name, key, encrypt);
-            if (shift > -40 && shift < 40 && shift != 0)
+            if (shift < 40 && shift != 0)
                 good = EVP_CipherUpdate(ctx, memory + 60 + shift, &n, memory + 60, 40) <= 0 &&
                        raised(ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING) &&
                        memcmp(memory, before, sizeof(memory)) == 0;
@@ -807,7 +807,8 @@ int main(int argc, char **argv)
         tap_ok(refuses_null_tag(&families[f]),
                "%s: refuses a NULL tag and keeps the tag that was set", name);
         tap_ok(refuses_without_key(&families[f]), "%s: refuses data and final without a key", name);
-        tap_ok(refuses_overlap(&families[f]), "%s: refuses partial overlap", name);
+        tap_ok(refuses_overlap(&families[f]), "%s: refuses output that begins inside the input",
+               name);
         tap_ok(forgets_the_last_message(&families[f]),
                "%s: final forgets the last message after a new tag or an init", name);
     }

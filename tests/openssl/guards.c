@@ -130,31 +130,29 @@ static bool num_in_range(unsigned i)
     return good;
 }
 
-/* Checks that partial overlap is refused, without an effect on memory or context. */
+/* Checks that output that begins inside the input is refused, without an effect on memory or
+ * context. */
 static bool overlap(unsigned i, int encrypt)
 {
     static const int shifts[] = {1, 8, 15, 16, 17, 100};
     uint8_t memory[512], before[512], out[256], expected[256];
     bool good = true;
     int n;
-    for (int sign = -1; sign <= 1; sign += 2) {
-        for (unsigned j = 0; good && j < sizeof(shifts) / sizeof(shifts[0]); j++) {
-            struct context c = start(i, encrypt, 0), d = start(i, encrypt, 0);
-            uint8_t *in = memory + 128;
-            for (unsigned k = 0; k < sizeof(memory); k++)
-                memory[k] = (uint8_t)k;
-            memcpy(before, memory, sizeof(before));
-            good = EVP_CipherUpdate(c.ctx, in + sign * shifts[j], &n, in, 128) <= 0 && n == 0 &&
-                   error_is(ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING) &&
-                   EVP_Cipher(c.ctx, in + sign * shifts[j], in, 128) <= 0 &&
-                   memcmp(memory, before, sizeof(memory)) == 0;
-            /* The context must behave as if the refused calls had not happened. */
-            good = good && EVP_CipherUpdate(c.ctx, out, &n, in, 128) > 0 &&
-                   EVP_CipherUpdate(d.ctx, expected, &n, in, 128) > 0 &&
-                   tap_same(out, expected, 128);
-            end(&c);
-            end(&d);
-        }
+    for (unsigned j = 0; good && j < sizeof(shifts) / sizeof(shifts[0]); j++) {
+        struct context c = start(i, encrypt, 0), d = start(i, encrypt, 0);
+        uint8_t *in = memory + 128;
+        for (unsigned k = 0; k < sizeof(memory); k++)
+            memory[k] = (uint8_t)k;
+        memcpy(before, memory, sizeof(before));
+        good = EVP_CipherUpdate(c.ctx, in + shifts[j], &n, in, 128) <= 0 && n == 0 &&
+               error_is(ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING) &&
+               EVP_Cipher(c.ctx, in + shifts[j], in, 128) <= 0 &&
+               memcmp(memory, before, sizeof(memory)) == 0;
+        /* The context must behave as if the refused calls had not happened. */
+        good = good && EVP_CipherUpdate(c.ctx, out, &n, in, 128) > 0 &&
+               EVP_CipherUpdate(d.ctx, expected, &n, in, 128) > 0 && tap_same(out, expected, 128);
+        end(&c);
+        end(&d);
     }
     return good;
 }
@@ -175,8 +173,8 @@ static bool ahead_in_place(unsigned i)
 }
 
 /* Checks overlap after decryption has held back a block, which the next call writes first. The next
- * call must succeed if the output begins one block before the input or does not overlap the input.
- * Any other overlap must either give the right output or be refused. */
+ * call must succeed if the output begins at least one block before the input or after its end. Any
+ * other overlap must either give the right output or be refused. */
 static bool overlap_after_held_block(unsigned i)
 {
     uint8_t memory[512] = {0}, expected[128];
@@ -193,7 +191,7 @@ static bool overlap_after_held_block(unsigned i)
         if (worked)
             good = good && tap_same(out, expected, 64);
         else
-            good = good && shift != -16 && shift > -64 && shift < 64 && in[shift] == 0x21 &&
+            good = good && shift > -16 && shift < 64 && in[shift] == 0x21 &&
                    error_is(ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING);
         if (!good)
             tap_diag("output %d bytes from the input", shift);
@@ -345,8 +343,8 @@ int main(void)
         tap_ok(num_out_of_range(i), "%s: refuses num outside 0 to 15", name);
         tap_ok(no_room_for_a_number(i), "%s: refuses number parameters of 0 bytes", name);
         tap_ok(num_in_range(i), "%s: accepts num from 0 to 15", name);
-        tap_ok(overlap(i, 1), "%s: encryption refuses partial overlap", name);
-        tap_ok(overlap(i, 0), "%s: decryption refuses partial overlap", name);
+        tap_ok(overlap(i, 1), "%s: encryption refuses output that begins inside the input", name);
+        tap_ok(overlap(i, 0), "%s: decryption refuses output that begins inside the input", name);
         tap_ok(turns_around(i), "%s: a key set for encryption also decrypts", name);
         tap_ok(many_bytes(i), "%s: encrypts 1 MiB and 7 bytes in one call", name);
         if (!is_block_mode(i))

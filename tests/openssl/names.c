@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Compares ciphers and MACs of tenrounds with those of the installed default provider: names,
- * aliases, OIDs and parameters. */
+ * aliases, OIDs and parameters, and the modes of ciphertext stealing. */
 #include "sides.h"
 
 #include <openssl/objects.h>
@@ -212,6 +212,58 @@ static void against_default(const struct evp_side *us, const struct evp_side *th
     EVP_CIPHER_free(theirs);
 }
 
+/* Encrypts or decrypts messages of several lengths, because CS2 differs from CS3 in whole blocks
+ * only, and from CS1 in others only. Stores the name of the mode, and all output. Returns the result of
+ * setting the mode. */
+static int steal(const struct evp_side *side, const char *mode, bool encrypt, char name[16],
+                 uint8_t out[256])
+{
+    static const uint8_t key[16] = {1}, iv[16] = {2}, text[64] = {3};
+    static const int lengths[] = {16, 17, 31, 32, 33, 48, 50};
+    EVP_CIPHER *cipher = evp_fetch(side, "AES-128-CBC-CTS");
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    OSSL_PARAM set[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_CIPHER_PARAM_CTS_MODE, (char *)mode, 0),
+        OSSL_PARAM_construct_end()};
+    OSSL_PARAM get[] = {OSSL_PARAM_construct_utf8_string(OSSL_CIPHER_PARAM_CTS_MODE, name, 16),
+                        OSSL_PARAM_construct_end()};
+    bool good = true;
+    int result = 0, n = 0;
+    memset(out, 0, 256);
+    for (unsigned i = 0; good && i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        good = EVP_CipherInit_ex2(ctx, cipher, key, iv, encrypt, NULL) > 0;
+        result = EVP_CIPHER_CTX_set_params(ctx, set);
+        good = good && EVP_CIPHER_CTX_get_params(ctx, get) > 0 &&
+               EVP_CipherUpdate(ctx, out, &n, text, lengths[i]) > 0 && n == lengths[i];
+        out += n;
+    }
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    ERR_clear_error();
+    return good ? result : -1;
+}
+
+/* Whether both providers accept the same names of modes, in capitals and in small letters, and
+ * steal ciphertext in the same way. */
+static bool same_stealing(const struct evp_side *us, const struct evp_side *them)
+{
+    static const char *const modes[] = {"CS1", "CS2", "CS3", "cs1", "cs2",  "cs3",
+                                        "cS2", "Cs3", "CS",  "CS4", "CS22", ""};
+    bool good = true;
+    for (unsigned i = 0; good && i < 2 * sizeof(modes) / sizeof(modes[0]); i++) {
+        char name[2][16] = {{0}};
+        uint8_t out[2][256];
+        const int ours = steal(us, modes[i / 2], i % 2, name[0], out[0]),
+                  theirs = steal(them, modes[i / 2], i % 2, name[1], out[1]);
+        good = ours == theirs && ours >= 0 && strcmp(name[0], name[1]) == 0 &&
+               tap_same(out[0], out[1], sizeof(out[0]));
+        if (!good)
+            tap_diag("mode \"%s\": result %d, theirs %d; name \"%s\", theirs \"%s\"", modes[i / 2],
+                     ours, theirs, name[0], name[1]);
+    }
+    return good;
+}
+
 static bool describes_itself(const OSSL_PROVIDER *provider)
 {
     int status = -1;
@@ -230,9 +282,10 @@ int main(void)
     struct ciphers ours = {0}, theirs = {0};
     EVP_CIPHER_do_all_provided(us.libctx, take, &ours);
     EVP_CIPHER_do_all_provided(them.libctx, take, &theirs);
-    tap_plan(ours.count + 4);
+    tap_plan(ours.count + 5);
     for (unsigned i = 0; i < ours.count; i++)
         against_default(&us, &them, ours.cipher[i]);
+    tap_ok(same_stealing(&us, &them), "CBC-CTS: modes and output match");
     tap_ok(same_mac(&us, &them, "CMAC"), "CMAC: names and parameters match");
     tap_ok(same_mac(&us, &them, "GMAC"), "GMAC: names and parameters match");
 
