@@ -9,6 +9,7 @@
 #ifndef TENROUNDS_PROVIDER_H
 #define TENROUNDS_PROVIDER_H
 
+#include "dispatch/selftest.h"
 #include "evp.h"
 #include "selection.h"
 
@@ -38,8 +39,13 @@ struct trp_provider {
     OSSL_FUNC_core_pop_error_to_mark_fn *pop_error_to_mark;
     struct trp_evp evp;
     struct trossl_selection selection;
-    char build_info[4 * TROSSL_TEXT];
+    struct trp_report *report; /* atomic; NULL until a caller asks for it (provider.c) */
 };
+
+/* The backend to expand a key for (trossl_backend()). Raises an error and returns NULL if every
+ * backend fails its known-answer tests. */
+const struct tr_backend *trp_backend(const struct trp_provider *provider, unsigned tests,
+                                     size_t key_len);
 
 /* Cleanses and frees `size` bytes. Does nothing if `p` is NULL. CRYPTO_clear_free() stores 8 bytes
  * at a time, and would take most of the time of EVP_CIPHER_CTX_free(). tr_cleanse() is several
