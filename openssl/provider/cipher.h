@@ -45,6 +45,7 @@ struct trp_cipher {
     size_t tls_mac_size;
     const uint8_t *tls_mac; /* NULL, or points into tls_mac_copy or the caller's data */
     uint8_t tls_mac_copy[TRP_MAX_MAC];
+    uint64_t tls_records; /* opened records, for the substitute of a MAC */
 };
 
 /* A context. The pointer cipher.core.key points to the member `key`. */
