@@ -44,10 +44,12 @@ enum tr_status tr_backend_self_test(const struct tr_backend *backend)
                : status;
 }
 
-/* The tests that a backend has passed with each key length. Once it fails a test, all three words
- * have the bit FAILED. */
 static uint32_t verdicts[TR_MAX_BACKENDS][TR_KNOWN_KEYS];
-#define FAILED ((uint32_t)1 << 31)
+
+const uint32_t *tr_backend_verdicts(const struct tr_backend *backend)
+{
+    return verdicts[tr_backend_index(backend)];
+}
 
 /* Runs tests and remembers their verdict. */
 static __attribute__((__noinline__)) int first_time(const struct tr_backend *backend,
@@ -55,21 +57,18 @@ static __attribute__((__noinline__)) int first_time(const struct tr_backend *bac
 {
     uint32_t *const of = verdicts[tr_backend_index(backend)];
     if (are_right(backend, tests, k, tr_is_listed(tr_env_sabotage(), backend->name)))
-        return (__atomic_or_fetch(&of[k], tests, __ATOMIC_RELAXED) & FAILED) == 0;
+        return (__atomic_or_fetch(&of[k], tests, __ATOMIC_RELAXED) & TR_FAILED) == 0;
     for (unsigned i = 0; i < TR_KNOWN_KEYS; i++)
-        __atomic_fetch_or(&of[i], FAILED, __ATOMIC_RELAXED);
+        __atomic_fetch_or(&of[i], TR_FAILED, __ATOMIC_RELAXED);
     return 0;
 }
 
 int tr_backend_passes(const struct tr_backend *backend, unsigned tests, size_t key_len)
 {
     const unsigned k = (unsigned)(key_len / 8 - 2);
-    const uint32_t verdict =
-        __atomic_load_n(&verdicts[tr_backend_index(backend)][k], __ATOMIC_RELAXED);
-    if ((verdict & FAILED) != 0)
-        return 0;
+    const uint32_t verdict = __atomic_load_n(&tr_backend_verdicts(backend)[k], __ATOMIC_RELAXED);
     const unsigned missing = tests & ~verdict;
-    return missing == 0 || first_time(backend, missing, k);
+    return (verdict & TR_FAILED) == 0 && (missing == 0 || first_time(backend, missing, k));
 }
 
 const struct tr_backend *tr_backend_passing(const struct tr_backend *backend, unsigned tests,

@@ -4,7 +4,6 @@
 
 #include "armcap.h"
 #include "dispatch/env.h"
-#include "dispatch/selftest.h"
 #include "ia32cap.h"
 #include "once.h"
 
@@ -104,8 +103,8 @@ const struct tr_backend *trossl_selection_test(const struct trossl_selection *s,
     return backend;
 }
 
-const struct tr_backend *trossl_backend(const struct trossl_selection *s, unsigned tests,
-                                        size_t key_len)
+const struct tr_backend *trossl_backend_by_tests(const struct trossl_selection *s, unsigned tests,
+                                                 size_t key_len)
 {
     const struct tr_backend *backend =
         tr_backend_passing(s->choice.by_features.backend, tests, key_len);
@@ -151,6 +150,8 @@ void trossl_selection_begin(struct trossl_selection *s, enum trossl_host host)
 {
     memset(s, 0, sizeof(*s));
     choose_once(&s->choice);
+    s->backend = s->choice.by_features.backend;
+    s->verdicts = tr_backend_verdicts(s->backend);
     s->counters = trossl_counters_open(secure_getenv("TENROUNDS_COUNTERS"), host);
     if (s->counters == NULL)
         return;
@@ -158,7 +159,7 @@ void trossl_selection_begin(struct trossl_selection *s, enum trossl_host host)
     if (s->counting == NULL)
         trossl_selection_end(s);
     else
-        (void)tr_counting_init(s->counting, s->choice.by_features.backend, &s->counters->counters);
+        s->backend = tr_counting_init(s->counting, s->backend, &s->counters->counters);
 }
 
 void trossl_selection_end(struct trossl_selection *s)

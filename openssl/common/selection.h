@@ -7,6 +7,7 @@
 
 #include "counters_file.h"
 #include "dispatch/counting.h"
+#include "dispatch/selftest.h"
 #include "sha.h"
 
 #define TROSSL_TEXT 256
@@ -22,6 +23,9 @@ struct trossl_choice {
 
 struct trossl_selection {
     struct trossl_choice choice;
+    const uint32_t *verdicts; /* on the backend of the choice */
+    /* The backend of the choice, or a backend that counts the calls and passes them to it. */
+    const struct tr_backend *backend;
     struct trossl_counters_file *counters; /* NULL unless counting */
     struct tr_counting *counting;          /* the same */
 };
@@ -38,8 +42,15 @@ void trossl_selection_begin(struct trossl_selection *selection, enum trossl_host
 /* The backend to expand a key for, a set of enum tr_test and a key length of 16, 24 or 32 bytes: the
  * strongest that passes these tests, or a backend that counts the calls and passes them to it. The
  * first call for a mode runs its tests. NULL if every backend fails. */
-const struct tr_backend *trossl_backend(const struct trossl_selection *selection, unsigned tests,
-                                        size_t key_len);
+const struct tr_backend *trossl_backend_by_tests(const struct trossl_selection *selection,
+                                                 unsigned tests, size_t key_len);
+static inline const struct tr_backend *trossl_backend(const struct trossl_selection *selection,
+                                                      unsigned tests, size_t key_len)
+{
+    return __builtin_expect(tr_has_passed(selection->verdicts, tests, key_len), 1)
+               ? selection->backend
+               : trossl_backend_by_tests(selection, tests, key_len);
+}
 
 /* Runs all known-answer tests that have not run yet. Describes in `passed_over` the code that failed
  * its tests, or writes "none". Returns the strongest backend that passes all tests, or NULL. */

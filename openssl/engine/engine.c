@@ -4,7 +4,6 @@
  * serves both versions, because it is not linked with libcrypto. The module looks up the functions
  * of the libcrypto that loads the module.
  */
-#include "dispatch/selftest.h"
 #include "mode.h"
 #include "selection.h"
 

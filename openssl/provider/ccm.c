@@ -205,7 +205,6 @@ static int copied(void *ctx)
 
 static const struct trp_aead_mode ccm_mode = {.context_size = sizeof(struct trp_ccm),
                                               .tag_len = 12,
-                                              .keys = 1,
                                               .tests = TR_TESTS_CCM,
                                               .set_key = set_key,
                                               .copied = copied,

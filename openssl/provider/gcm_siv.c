@@ -233,7 +233,6 @@ static void restart(void *ctx)
 
 static const struct trp_aead_mode gcm_siv_mode = {.context_size = sizeof(struct trp_gcm_siv),
                                                   .tag_len = TR_BLOCK,
-                                                  .keys = 1,
                                                   .tests = TR_TEST_GCM_SIV,
                                                   .set_key = set_key,
                                                   .get_tag = get_tag,

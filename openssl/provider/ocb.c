@@ -259,7 +259,6 @@ static void restart(void *ctx)
 static const struct trp_aead_mode ocb_mode = {.context_size = sizeof(struct trp_ocb),
                                               .tag_len = TR_BLOCK,
                                               .max_iv = MAX_IV,
-                                              .keys = 1,
                                               .tests = TR_TEST_OCB,
                                               .set_key = set_key,
                                               .copied = copied,

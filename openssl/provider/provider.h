@@ -9,7 +9,6 @@
 #ifndef TENROUNDS_PROVIDER_H
 #define TENROUNDS_PROVIDER_H
 
-#include "dispatch/selftest.h"
 #include "evp.h"
 #include "selection.h"
 
@@ -44,8 +43,14 @@ struct trp_provider {
 
 /* The backend to expand a key for (trossl_backend()). Raises an error and returns NULL if every
  * backend fails its known-answer tests. */
-const struct tr_backend *trp_backend(const struct trp_provider *provider, unsigned tests,
-                                     size_t key_len);
+const struct tr_backend *trp_no_backend(const struct trp_provider *provider)
+    __attribute__((cold, noinline));
+static inline const struct tr_backend *trp_backend(const struct trp_provider *provider,
+                                                   unsigned tests, size_t key_len)
+{
+    const struct tr_backend *backend = trossl_backend(&provider->selection, tests, key_len);
+    return __builtin_expect(backend != NULL, 1) ? backend : trp_no_backend(provider);
+}
 
 /* Cleanses and frees `size` bytes. Does nothing if `p` is NULL. CRYPTO_clear_free() stores 8 bytes
  * at a time, and would take most of the time of EVP_CIPHER_CTX_free(). tr_cleanse() is several

@@ -218,7 +218,7 @@ static int copied(void *ctx)
 static const struct trp_aead_mode siv_mode = {.context_size = sizeof(struct trp_siv),
                                               .tag_len = TR_BLOCK,
                                               .no_iv = 1, /* the nonce is the last AAD component */
-                                              .keys = 2,
+                                              .halves = 1,
                                               .tests = TR_TESTS_SIV,
                                               .set_key = set_key,
                                               .get_tag = get_tag,
