@@ -103,14 +103,19 @@ void tr_cpu_detect(struct tr_cpu *cpu)
 {
     uint32_t a, b, c, d;
     *cpu = (struct tr_cpu){0};
-    if (__get_cpuid(1, &a, &b, &c, &d) == 0)
+    /* Calls neither __get_cpuid() nor __get_cpuid_count(), which execute CPUID twice. In a virtual
+     * machine, CPUID takes more than 1 µs. */
+    const unsigned last = __get_cpuid_max(0, NULL);
+    if (last < 1)
         return;
+    __cpuid(1, a, b, c, d);
     int sse2 = (d & bit_SSE2) != 0;
     cpu->present |= when(c, bit_AES, TR_FEATURE_AES) | when(c, bit_PCLMUL, TR_FEATURE_CLMUL) |
                     when(c, bit_SSSE3, TR_FEATURE_SSSE3) | when(c, bit_AVX, TR_FEATURE_AVX);
     if (c & bit_OSXSAVE)
         cpu->xcr0 = read_xcr0();
-    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) {
+    if (last >= 7) {
+        __cpuid_count(7, 0, a, b, c, d);
         cpu->present |=
             when(b, bit_AVX2, TR_FEATURE_AVX2) |
             when(b, bit_AVX512F | bit_AVX512BW | bit_AVX512VL, TR_FEATURE_AVX512) |

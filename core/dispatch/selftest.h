@@ -5,15 +5,16 @@
 
 #include "tenrounds.h"
 
-#define TR_KNOWN_MODES 5 /* TR_ECB to TR_CTR */
-#define TR_KNOWN_KEYS  3 /* 16, 24 and 32 bytes */
+#define TR_KNOWN_MODES      5 /* TR_ECB to TR_CTR */
+#define TR_KNOWN_KEYS       3 /* 16, 24 and 32 bytes */
+#define TR_KNOWN_KEY_LEN(k) (16 + 8 * (size_t)(k))
 
 /*
  * Inputs of the known-answer tests, and the digest of outputs. The test suite also uses these, to
  * recompute the digests with another implementation. The known-answer tests run on the stack of the
  * thread that makes the first call. To save stack, they encrypt and decrypt one buffer in place.
- * The tests that selection runs need less than 16 KiB of stack, 6 KiB of which are precomputed
- * values for long messages.
+ * The tests need less than 16 KiB of stack, 6 KiB of which are precomputed values for long
+ * messages. The tests of multi-buffer code need more.
  */
 #define TR_KNOWN_MAX   8791u /* longest message, in bytes */
 #define TR_KNOWN_SHORT 1440u /* buffer of the short tests; gcm_agrees() uses it in two halves */
@@ -86,17 +87,75 @@ struct tr_known_long_work {
     uint8_t data[6231];
 };
 
-/* The three groups of known-answer tests that a backend must pass to be selected. The flag
- * `falsify` makes the expected answers wrong, to test the reaction to a failure. */
-enum tr_status tr_kat_short(const struct tr_backend *backend, int falsify,
-                            struct tr_known_work *work);
-enum tr_status tr_kat_long(const struct tr_backend *backend, struct tr_known_long_work *work);
-enum tr_status tr_kat_ctr(const struct tr_backend *backend); /* needs a large stack */
+/* The known-answer tests of one mode. A set of tests is the sum of these numbers. */
+enum tr_test {
+    TR_TEST_ECB = 1 << 0, /* the first five are in the order of enum tr_mode */
+    TR_TEST_CBC = 1 << 1, /* and CBC-CTS */
+    TR_TEST_CFB = 1 << 2,
+    TR_TEST_OFB = 1 << 3,
+    TR_TEST_CTR = 1 << 4,
+    TR_TEST_LONG_CTR = 1 << 5, /* calls that precompute AES states (simd/ctr_states.h) */
+    TR_TEST_GCM = 1 << 6,
+    TR_TEST_XTS = 1 << 7,
+    TR_TEST_OCB = 1 << 8,
+    TR_TEST_CCM = 1 << 9,
+    TR_TEST_GCM_SIV = 1 << 10,
+    TR_TESTS_ALL = (1 << 11) - 1,
+    /* The tests of modes that call operations of other modes. For CCM, this happens where the
+     * backend has no fused operation. tests/core/known_answers.c checks that these sets, and the
+     * test of each other mode, notice a fault in any operation that the mode calls. */
+    TR_TESTS_CTR = TR_TEST_CTR | TR_TEST_LONG_CTR,
+    TR_TESTS_SMALL_CFB = TR_TEST_ECB, /* CFB8 and CFB1 */
+    TR_TESTS_KW = TR_TEST_ECB,
+    TR_TESTS_CTS = TR_TEST_CBC | TR_TEST_ECB,
+    TR_TESTS_CMAC = TR_TEST_CBC | TR_TEST_ECB,
+    TR_TESTS_CCM = TR_TEST_CCM | TR_TEST_CBC | TR_TEST_CTR | TR_TEST_ECB,
+    TR_TESTS_SIV = TR_TESTS_CMAC | TR_TESTS_CTR,
+};
+
+/* Run the known-answer tests of a set, with the key length TR_KNOWN_KEY_LEN(k). A backend must pass
+ * all three functions. The flag `falsify` makes the expected answers wrong, to test the reaction to
+ * a failure. */
+enum tr_status tr_kat_short(const struct tr_backend *backend, unsigned tests, unsigned k,
+                            int falsify, struct tr_known_work *work);
+enum tr_status tr_kat_long(const struct tr_backend *backend, unsigned tests, unsigned k,
+                           struct tr_known_long_work *work);
+/* Runs TR_TEST_LONG_CTR, also for the GCM of backends that compose it from CTR and GHASH. Needs a
+ * large stack. */
+enum tr_status tr_kat_ctr(const struct tr_backend *backend, unsigned tests, unsigned k);
 
 /* The known-answer tests of multi-buffer code. The backend or a weaker one must have such code.
- * These tests need more stack than the other tests. Selection therefore does not run them: the
- * first multi-buffer call does. */
+ * These tests need more stack than the other tests, so only the first multi-buffer call runs
+ * them. */
 enum tr_status tr_kat_multibuffer(const struct tr_backend *backend);
+
+/*
+ * Whether the process may use a backend for a mode: runs the known-answer tests of this set and key
+ * length (16, 24 or 32) that have not run in this process, and remembers their verdict. A backend
+ * that has failed one test is not used again, for any mode. Threads that race here run the same
+ * tests and store the same verdict. Takes no lock. A fork inherits the verdicts.
+ */
+int tr_backend_passes(const struct tr_backend *backend, unsigned tests, size_t key_len);
+
+/* The verdicts on a backend: for each key length the tests that it has passed, and TR_FAILED once it
+ * has failed one. tr_has_passed() reads them inline, because it runs for each key. */
+#define TR_FAILED ((uint32_t)1 << 31)
+const uint32_t *tr_backend_verdicts(const struct tr_backend *backend);
+static inline int tr_has_passed(const uint32_t *verdicts, unsigned tests, size_t key_len)
+{
+    const uint32_t verdict = __atomic_load_n(&verdicts[key_len / 8 - 2], __ATOMIC_RELAXED);
+    return (verdict & (TR_FAILED | tests)) == tests;
+}
+
+/* The strongest backend from `backend` down (field `weaker`) that passes these tests. NULL if even
+ * the weakest fails. */
+const struct tr_backend *tr_backend_passing(const struct tr_backend *backend, unsigned tests,
+                                            size_t key_len);
+
+/* As tr_select(), but without known-answer tests. The caller expands keys only for the result of
+ * tr_backend_passing(). */
+enum tr_status tr_select_untested(const char *mask, tr_features also_masked,
+                                  struct tr_selection *selection);
 
 /* As tr_select(), but tests each candidate with known(backend, falsify, memory), until one
  * passes. */

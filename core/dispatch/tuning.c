@@ -133,9 +133,9 @@ const struct tr_tuning *tr_tuning_of(const char vendor[12], unsigned family, uns
 static const struct tr_tuning *detect(void)
 {
     uint32_t vendor[3], signature, unused[3];
-    if (__get_cpuid(0, &signature, &vendor[0], &vendor[2], &vendor[1]) == 0 ||
-        __get_cpuid(1, &signature, &unused[0], &unused[1], &unused[2]) == 0)
+    if (__get_cpuid(0, &signature, &vendor[0], &vendor[2], &vendor[1]) == 0 || signature < 1)
         return &table[0];
+    __cpuid(1, signature, unused[0], unused[1], unused[2]);
     unsigned family = signature >> 8 & 0xf, model = signature >> 4 & 0xf;
     if (family == 6 || family == 15)
         model |= (signature >> 16 & 0xf) << 4;

@@ -5,6 +5,7 @@
 #include "armcap.h"
 #include "dispatch/env.h"
 #include "ia32cap.h"
+#include "once.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,84 +48,124 @@ static void add_features(char text[TROSSL_TEXT], tr_features features, const cha
 
 /* Lists the features of this processor that selection does not use. These are the features that a
  * mask removes, and AVX-512 if it lowers the clock. */
-static void describe_masks(struct trossl_selection *s, tr_features by_libcrypto)
+static void describe_masks(struct trossl_choice *c, tr_features by_libcrypto)
 {
+    const tr_features present = c->by_features.cpu.present;
     tr_features by_mask;
     (void)tr_mask_parse(tr_env_mask(), &by_mask, NULL);
-    add_features(s->masked, by_mask & s->choice.cpu.present, "TENROUNDS_MASK");
-    add_features(s->masked, by_libcrypto & s->choice.cpu.present, LIBCRYPTO_VARIABLE);
-    add_features(s->masked, s->choice.avoided,
+    add_features(c->masked, by_mask & present, "TENROUNDS_MASK");
+    add_features(c->masked, by_libcrypto & present, LIBCRYPTO_VARIABLE);
+    add_features(c->masked, c->by_features.avoided,
                  "the clock of this processor, unless TENROUNDS_MASK=avx512");
-    if (*s->masked == '\0')
-        add(s->masked, "none");
+    if (*c->masked == '\0')
+        add(c->masked, "none");
 }
 
 /* Describes the first word of TENROUNDS_MASK that names no feature. The pointer bad_mask points to
  * that word, and other words may follow. */
-static void describe_mask_error(struct trossl_selection *s)
+static void describe_mask_error(struct trossl_choice *c)
 {
-    const char *const bad = s->choice.bad_mask;
+    const char *const bad = c->by_features.bad_mask;
     if (bad == NULL)
-        add(s->mask_error, "none");
+        add(c->mask_error, "none");
     else
-        add(s->mask_error, "\"%.*s\" in TENROUNDS_MASK is no mask", (int)strcspn(bad, ", \t\n"),
+        add(c->mask_error, "\"%.*s\" in TENROUNDS_MASK is no mask", (int)strcspn(bad, ", \t\n"),
             bad);
 }
 
-static int may_use_sha(const struct trossl_selection *s)
+static void add_failure(char text[TROSSL_TEXT], const char *name)
 {
-    const tr_features needed = TR_FEATURE_SHA | TR_FEATURE_SSSE3;
-    return (s->choice.cpu.usable & ~s->choice.masked & needed) == needed;
+    add(text, "%s%s", *text != '\0' ? ", " : "", name);
 }
 
-int trossl_has_sha(const struct trossl_selection *s)
+static int passes_all(const struct tr_backend *backend)
 {
-    return s->sha1 != &trossl_sha1_portable && s->sha256 != &trossl_sha256_portable;
+    int good = 1;
+    for (unsigned k = 0; k < TR_KNOWN_KEYS && good; k++)
+        good = tr_backend_passes(backend, TR_TESTS_ALL, TR_KNOWN_KEY_LEN(k));
+    return good;
 }
 
-static void describe_failures(struct trossl_selection *s)
+const struct tr_backend *trossl_selection_test(const struct trossl_selection *s,
+                                               char passed_over[TROSSL_TEXT])
 {
-    for (unsigned i = 0; tr_backend_at(i) != NULL; i++) {
-        if ((s->choice.failed & 1u << i) != 0)
-            add(s->passed_over, "%s%s", *s->passed_over != '\0' ? ", " : "",
-                tr_backend_name(tr_backend_at(i)));
-    }
+    const struct tr_backend *backend = s->choice.by_features.backend;
+    *passed_over = '\0';
+    for (; backend != NULL && !passes_all(backend); backend = backend->weaker)
+        add_failure(passed_over, tr_backend_name(backend));
     /* Each hash has its own known-answer test and its own fallback. */
-    if (may_use_sha(s) && s->sha1 == &trossl_sha1_portable)
-        add(s->passed_over, "%sSHA-1 instructions", *s->passed_over != '\0' ? ", " : "");
-    if (may_use_sha(s) && s->sha256 == &trossl_sha256_portable)
-        add(s->passed_over, "%sSHA-256 instructions", *s->passed_over != '\0' ? ", " : "");
-    if (*s->passed_over == '\0')
-        add(s->passed_over, "none");
-    else
-        add(s->passed_over, " (failed known-answer tests)");
+    const tr_features usable = trossl_features(s);
+    if (trossl_has_sha(usable) && trossl_sha1(usable) == &trossl_sha1_portable)
+        add_failure(passed_over, "SHA-1 instructions");
+    if (trossl_has_sha(usable) && trossl_sha256(usable) == &trossl_sha256_portable)
+        add_failure(passed_over, "SHA-256 instructions");
+    add(passed_over, "%s", *passed_over == '\0' ? "none" : " (failed known-answer tests)");
+    return backend;
 }
 
-int trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host)
+const struct tr_backend *trossl_backend_by_tests(const struct trossl_selection *s, unsigned tests,
+                                                 size_t key_len)
 {
-    memset(selection, 0, sizeof(*selection));
+    const struct tr_backend *backend =
+        tr_backend_passing(s->choice.by_features.backend, tests, key_len);
+    if (s->counting == NULL || backend == NULL)
+        return backend;
+    const struct tr_counting_table *front = s->counting->front;
+    while (front->wrapped != backend)
+        front++;
+    return &front->table;
+}
+
+/* Chooses a backend and describes the choice. */
+static void choose(struct trossl_choice *c)
+{
     /* Unlike libcrypto, ignores LIBCRYPTO_VARIABLE in setuid programs, because the user who starts
      * such a program must not choose the code that the program runs. */
     tr_features by_libcrypto = LIBCRYPTO_MASKED(secure_getenv(LIBCRYPTO_VARIABLE));
-    if (tr_select(tr_env_mask(), by_libcrypto, &selection->choice) != TR_OK)
-        return 0;
-    tr_features usable = selection->choice.cpu.usable & ~selection->choice.masked;
-    selection->sha1 = trossl_sha1(usable);
-    selection->sha256 = trossl_sha256(usable);
-    describe_masks(selection, by_libcrypto);
-    describe_mask_error(selection);
-    describe_failures(selection);
-
-    selection->backend = selection->choice.backend;
-    selection->counters = trossl_counters_open(secure_getenv("TENROUNDS_COUNTERS"), host);
-    if (selection->counters != NULL)
-        selection->backend = tr_counting_init(&selection->counting, selection->choice.backend,
-                                              &selection->counters->counters);
-    return 1;
+    (void)tr_select_untested(tr_env_mask(), by_libcrypto, &c->by_features);
+    describe_masks(c, by_libcrypto);
+    describe_mask_error(c);
+    c->by_features.bad_mask = NULL; /* points into the environment, which the program may change */
 }
 
-void trossl_selection_end(struct trossl_selection *selection)
+static struct {
+    unsigned state;
+    struct trossl_choice choice;
+} process;
+
+static void choose_once(struct trossl_choice *c)
 {
-    trossl_counters_close(selection->counters);
-    selection->counters = NULL;
+    if (trossl_is_stored(&process.state)) {
+        *c = process.choice;
+        return;
+    }
+    choose(c);
+    if (trossl_may_store(&process.state)) {
+        process.choice = *c;
+        trossl_stored(&process.state);
+    }
+}
+
+void trossl_selection_begin(struct trossl_selection *s, enum trossl_host host)
+{
+    memset(s, 0, sizeof(*s));
+    choose_once(&s->choice);
+    s->backend = s->choice.by_features.backend;
+    s->verdicts = tr_backend_verdicts(s->backend);
+    s->counters = trossl_counters_open(secure_getenv("TENROUNDS_COUNTERS"), host);
+    if (s->counters == NULL)
+        return;
+    s->counting = malloc(sizeof(*s->counting));
+    if (s->counting == NULL)
+        trossl_selection_end(s);
+    else
+        s->backend = tr_counting_init(s->counting, s->backend, &s->counters->counters);
+}
+
+void trossl_selection_end(struct trossl_selection *s)
+{
+    trossl_counters_close(s->counters);
+    free(s->counting);
+    s->counters = NULL;
+    s->counting = NULL;
 }

@@ -1,42 +1,71 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Selects a backend for the provider and the engine. Applies masks, runs the known-answer tests,
- * describes the choice in words, and counts calls if TENROUNDS_COUNTERS is set. */
+/* Selects a backend for the provider and the engine. Applies masks, runs the known-answer tests of a
+ * mode before its first use, describes the choice in words, and counts calls if TENROUNDS_COUNTERS
+ * is set. */
 #ifndef TENROUNDS_SELECTION_H
 #define TENROUNDS_SELECTION_H
 
 #include "counters_file.h"
 #include "dispatch/counting.h"
+#include "dispatch/selftest.h"
 #include "sha.h"
 
 #define TROSSL_TEXT 256
 
-struct trossl_selection {
-    /* The backend to expand keys for: the selected backend, or a backend that counts the calls and
-     * passes them to the selected one. */
-    const struct tr_backend *backend;
-    struct tr_selection choice;
-    const struct trossl_sha_code *sha1, *sha256; /* for AES-CBC-HMAC */
-    struct trossl_counters_file *counters;       /* NULL unless counting */
-    struct tr_counting counting;
+/* The choice by features alone. Its backend has not passed its known-answer tests, so keys are
+ * expanded for the result of trossl_backend(). */
+struct trossl_choice {
+    struct tr_selection by_features;
     /* The reasons for the choice, in words, or "none". */
-    char masked[TROSSL_TEXT];      /* features that are not used */
-    char passed_over[TROSSL_TEXT]; /* code that failed its known-answer tests */
-    char mask_error[TROSSL_TEXT];  /* the first word of TENROUNDS_MASK that names no feature */
+    char masked[TROSSL_TEXT];     /* features that are not used */
+    char mask_error[TROSSL_TEXT]; /* the first word of TENROUNDS_MASK that names no feature */
+};
+
+struct trossl_selection {
+    struct trossl_choice choice;
+    const uint32_t *verdicts; /* on the backend of the choice */
+    /* The backend of the choice, or a backend that counts the calls and passes them to it. */
+    const struct tr_backend *backend;
+    struct trossl_counters_file *counters; /* NULL unless counting */
+    struct tr_counting *counting;          /* the same */
 };
 
 /*
- * Selects a backend by the processor, TENROUNDS_MASK and OPENSSL_ia32cap (on Arm OPENSSL_armcap).
- * Runs the known-answer tests, and maps the host's section of the counters file. In a setuid
- * program, ignores the environment variables. A process can have several independent selections.
- * The object *selection must not move until trossl_selection_end(). Returns 0 if no backend passes
- * its known-answer tests, 1 otherwise.
+ * Selects a backend by the processor, TENROUNDS_MASK and OPENSSL_ia32cap (on Arm OPENSSL_armcap),
+ * and maps the host's section of the counters file. In a setuid program, ignores the environment
+ * variables. All selections of a process make the same choice: the first reads the variables and
+ * the processor's features, which takes 10 µs in a virtual machine. Does not
+ * count if memory is exhausted.
  */
-int trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host);
+void trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host);
 
-/* Whether both hashes use the SHA instructions. */
-int trossl_has_sha(const struct trossl_selection *selection);
+/* The backend to expand a key for, a set of enum tr_test and a key length of 16, 24 or 32 bytes: the
+ * strongest that passes these tests, or a backend that counts the calls and passes them to it. The
+ * first call for a mode runs its tests. NULL if every backend fails. */
+const struct tr_backend *trossl_backend_by_tests(const struct trossl_selection *selection,
+                                                 unsigned tests, size_t key_len);
+static inline const struct tr_backend *trossl_backend(const struct trossl_selection *selection,
+                                                      unsigned tests, size_t key_len)
+{
+    return __builtin_expect(tr_has_passed(selection->verdicts, tests, key_len), 1)
+               ? selection->backend
+               : trossl_backend_by_tests(selection, tests, key_len);
+}
 
-/* Unmaps the counters. No key that was expanded for selection->backend may be used afterwards. */
+/* Runs all known-answer tests that have not run yet. Describes in `passed_over` the code that failed
+ * its tests, or writes "none". Returns the strongest backend that passes all tests, or NULL. */
+const struct tr_backend *trossl_selection_test(const struct trossl_selection *selection,
+                                               char passed_over[TROSSL_TEXT]);
+
+/* The features that the processor has and no mask removes. */
+static inline tr_features trossl_features(const struct trossl_selection *selection)
+{
+    const struct tr_selection *s = &selection->choice.by_features;
+    return s->cpu.usable & ~s->masked;
+}
+
+/* Unmaps the counters. No key that was expanded for a result of
+ * trossl_backend() may be used afterwards. */
 void trossl_selection_end(struct trossl_selection *selection);
 
 #endif

@@ -48,10 +48,16 @@ extern const struct trossl_sha_code trossl_sha1_portable, trossl_sha256_portable
 /* Code with the SHA instructions, only for x86. It needs TR_FEATURE_SHA and TR_FEATURE_SSSE3. */
 extern const struct trossl_sha_code trossl_sha1_x86, trossl_sha256_x86;
 
+/* Whether these features allow the code with the SHA instructions. */
+static inline int trossl_has_sha(tr_features usable)
+{
+    return (~usable & (TR_FEATURE_SHA | TR_FEATURE_SSSE3)) == 0;
+}
+
 /* Return the code with the SHA instructions if these features allow it and it passes a known-answer
- * test, else the portable code. The expected hash comes from the portable code. With
- * TR_FEATURE_AES, the test also checks the hash of the interleaved code, and compares its
- * ciphertext and IV with the results of tr_cbc_encrypt(). */
+ * test, else the portable code. The first call of the process runs the test. The expected hash comes
+ * from the portable code. With TR_FEATURE_AES, the test also checks the hash of the interleaved
+ * code, and compares its ciphertext and IV with the results of tr_cbc_encrypt(). */
 const struct trossl_sha_code *trossl_sha1(tr_features usable);
 const struct trossl_sha_code *trossl_sha256(tr_features usable);
 

@@ -44,6 +44,7 @@ static struct {
     unsigned engines;
     const void *libcrypto; /* an address in the libcrypto that has bound the engine */
     struct trossl_selection selection;
+    const struct tr_backend *backend; /* for tre_backend() */
     char name[3 * TROSSL_TEXT];
     int nids[CIPHERS];
     EVP_CIPHER *made[CIPHERS];
@@ -51,21 +52,28 @@ static struct {
 
 const struct tr_backend *tre_backend(void)
 {
-    return shared.selection.backend;
+    return shared.backend;
 }
 
-/* Describes the selection in the engine's name, because `openssl engine` shows nothing else. */
-static void describe(void)
+/* Describes the selection in the engine's name, because `openssl engine` shows nothing else. The
+ * name is constant, so all known-answer tests run before. Returns 0 if every backend fails. */
+static int describe(void)
 {
     const struct trossl_selection *s = &shared.selection;
-    const int aes = (tr_backend_features(s->choice.backend) & TR_FEATURE_AES) != 0;
-    const int failed = strcmp(s->passed_over, "none") != 0;
-    const int bad_mask = s->choice.bad_mask != NULL;
+    char passed_over[TROSSL_TEXT];
+    const struct tr_backend *backend = trossl_selection_test(s, passed_over);
+    if (backend == NULL)
+        return 0;
+    const int aes = (tr_backend_features(backend) & TR_FEATURE_AES) != 0;
+    const int failed = strcmp(passed_over, "none") != 0;
+    const char *const error = s->choice.mask_error;
+    const int bad_mask = strcmp(error, "none") != 0;
     snprintf(shared.name, sizeof(shared.name), "tenrounds AES engine (%s%s%s%s%s)",
-             aes ? tr_backend_name(s->choice.backend)
-                 : "no AES instructions: constant-time software",
-             failed ? "; passed over: " : "", failed ? s->passed_over : "",
-             bad_mask ? "; error: " : "", bad_mask ? s->mask_error : "");
+             aes ? tr_backend_name(backend) : "no AES instructions: constant-time software",
+             failed ? "; passed over: " : "", failed ? passed_over : "",
+             bad_mask ? "; error: " : "", bad_mask ? error : "");
+    shared.backend = trossl_backend(s, TR_TESTS_ALL, 32);
+    return 1;
 }
 
 static EVP_CIPHER *make(int nid, int key_len, const struct tre_mode *mode)
@@ -95,10 +103,14 @@ static void end(void)
  * OpenSSL 1.1.1 may be waiting for AES from this engine. */
 static int begin(const void *libcrypto)
 {
-    if (!tre_evp_find(libcrypto) || !trossl_selection_begin(&shared.selection, TROSSL_HOST_ENGINE))
+    if (!tre_evp_find(libcrypto))
         return 0;
+    trossl_selection_begin(&shared.selection, TROSSL_HOST_ENGINE);
+    if (!describe()) {
+        trossl_selection_end(&shared.selection);
+        return 0;
+    }
     shared.libcrypto = libcrypto;
-    describe();
     for (size_t i = 0; i < CIPHERS; i++) {
         shared.nids[i] = ciphers[i].nid;
         shared.made[i] = make(ciphers[i].nid, ciphers[i].key_len, ciphers[i].mode);

@@ -75,7 +75,10 @@ static int set_key(struct trp_aead *a, const uint8_t *key, size_t key_len)
 {
     if (key_len != a->kind->key_len)
         return trp_aead_failed(a, PROV_R_INVALID_KEY_LENGTH);
-    if (a->kind->aead_mode->set_key(a, a->provider->selection.backend, key, key_len) != TR_OK)
+    const struct trp_aead_mode *mode = a->kind->aead_mode;
+    const struct tr_backend *backend =
+        trp_backend(a->provider, mode->tests, key_len >> mode->halves);
+    if (backend == NULL || mode->set_key(a, backend, key, key_len) != TR_OK)
         return 0;
     a->key_set = 1;
     return 1;

@@ -53,7 +53,9 @@ struct trp_aead_mode {
     size_t tag_len;      /* tag length of a new context */
     /* An IV has 1 to max_iv bytes. If max_iv is 0, an IV has the context's iv_len bytes. */
     size_t max_iv;
-    uint8_t no_iv; /* 1: the init functions ignore IVs */
+    uint8_t no_iv;  /* 1: the init functions ignore IVs */
+    uint8_t halves; /* 1: a key consists of two AES keys */
+    uint16_t tests; /* the known-answer tests of a key, a set of enum tr_test */
     enum tr_status (*set_key)(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len);
     /* Writes the tag. The array `get` also contains this function, but a fast path calls it

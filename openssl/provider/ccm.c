@@ -205,6 +205,7 @@ static int copied(void *ctx)
 
 static const struct trp_aead_mode ccm_mode = {.context_size = sizeof(struct trp_ccm),
                                               .tag_len = 12,
+                                              .tests = TR_TESTS_CCM,
                                               .set_key = set_key,
                                               .copied = copied,
                                               .get_tag = get_tag,

@@ -21,6 +21,7 @@ struct trp_kind {
     uint8_t tls1_multiblock;
     uint8_t mac_len; /* bytes of the HMAC in AES-CBC-HMAC */
     uint8_t inverse; /* key wrap with the inverse cipher */
+    uint16_t tests;  /* the known-answer tests of a key, a set of enum tr_test */
     /* The IV length of a new context; 0 means iv_len. For CCM, this member is 7 and iv_len 12. */
     uint8_t default_iv_len;
     const struct trp_aead_mode *aead_mode;
@@ -44,6 +45,7 @@ struct trp_cipher {
     size_t tls_mac_size;
     const uint8_t *tls_mac; /* NULL, or points into tls_mac_copy or the caller's data */
     uint8_t tls_mac_copy[TRP_MAX_MAC];
+    uint64_t tls_records; /* opened records, for the substitute of a MAC */
 };
 
 /* A context. The pointer cipher.core.key points to the member `key`. */

@@ -80,8 +80,10 @@ int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len)
     struct trp_cipher *cipher = &ctx->cipher;
     if (key_len != cipher->kind->key_len)
         return trp_raise_status(cipher, TR_ERR_KEY_LENGTH);
-    enum tr_status status =
-        tr_aes_set_key(&ctx->key, cipher->provider->selection.backend, key, key_len);
+    const struct tr_backend *backend = trp_backend(cipher->provider, cipher->kind->tests, key_len);
+    if (backend == NULL)
+        return 0;
+    enum tr_status status = tr_aes_set_key(&ctx->key, backend, key, key_len);
     if (status != TR_OK)
         return trp_raise_status(cipher, status);
     cipher->key_set = 1;
@@ -134,21 +136,22 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
         TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_UPDATE, trp_pipeline_update),                       \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_FINAL, trp_pipeline_final),
 
-/* Calls X() for each mode. The arguments are the key bits, the name, the enum tr_mode, the
- * EVP_CIPH_..._MODE, the IV length, EVP's block size, the kind of final function (block or stream),
- * and more entries of the function table. */
+/* Calls X() for each mode. The arguments are the key bits, the name, the enum tr_mode, the suffix of
+ * EVP_CIPH_..._MODE, the known-answer tests, the IV length, EVP's block size, the kind of final
+ * function (block or stream), and more entries of the function table. */
 #define MODES(X, bits)                                                                             \
-    X(bits, ecb, TR_ECB, EVP_CIPH_ECB_MODE, 0, TR_BLOCK, block, )                                  \
-    X(bits, cbc, TR_CBC, EVP_CIPH_CBC_MODE, TR_BLOCK, TR_BLOCK, block, PIPELINE)                   \
-    X(bits, cfb, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream, )                              \
-    X(bits, ofb, TR_OFB, EVP_CIPH_OFB_MODE, TR_BLOCK, 1, stream, )                                 \
-    X(bits, ctr, TR_CTR, EVP_CIPH_CTR_MODE, TR_BLOCK, 1, stream, )                                 \
-    X(bits, cfb8, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream, )                             \
-    X(bits, cfb1, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream, )
+    X(bits, ecb, TR_ECB, ECB, TR_TEST_ECB, 0, TR_BLOCK, block, )                                   \
+    X(bits, cbc, TR_CBC, CBC, TR_TEST_CBC, TR_BLOCK, TR_BLOCK, block, PIPELINE)                    \
+    X(bits, cfb, TR_CFB128, CFB, TR_TEST_CFB, TR_BLOCK, 1, stream, )                               \
+    X(bits, ofb, TR_OFB, OFB, TR_TEST_OFB, TR_BLOCK, 1, stream, )                                  \
+    X(bits, ctr, TR_CTR, CTR, TR_TESTS_CTR, TR_BLOCK, 1, stream, )                                 \
+    X(bits, cfb8, TR_CFB128, CFB, TR_TESTS_SMALL_CFB, TR_BLOCK, 1, stream, )                       \
+    X(bits, cfb1, TR_CFB128, CFB, TR_TESTS_SMALL_CFB, TR_BLOCK, 1, stream, )
 
-#define CIPHER(bits, name, tr, evp, iv, block_bytes, final, functions)                             \
+#define CIPHER(bits, name, tr, evp, known, iv, block_bytes, final, functions)                      \
     static const struct trp_kind kind_##bits##_##name = {.mode = tr,                               \
-                                                         .evp_mode = evp,                          \
+                                                         .evp_mode = EVP_CIPH_##evp##_MODE,        \
+                                                         .tests = known,                           \
                                                          .key_len = bits / 8,                      \
                                                          .iv_len = iv,                             \
                                                          .block_size = block_bytes};               \

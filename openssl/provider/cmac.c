@@ -93,7 +93,8 @@ static int set_our_key(struct cmac *c, const uint8_t *key, size_t key_len)
         return 1; /* sets the cipher without a key */
     if (key_len != c->key_len)
         return TRP_RAISE(c->provider, ERR_LIB_EVP, EVP_R_INVALID_KEY_LENGTH);
-    if (tr_cmac_set_key(&c->key, c->provider->selection.backend, key, key_len) != TR_OK ||
+    const struct tr_backend *backend = trp_backend(c->provider, TR_TESTS_CMAC, key_len);
+    if (backend == NULL || tr_cmac_set_key(&c->key, backend, key, key_len) != TR_OK ||
         tr_cmac_start(&c->core, &c->key) != TR_OK)
         return 0;
     c->keyed = 1;

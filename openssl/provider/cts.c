@@ -141,6 +141,7 @@ static int cts_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
                                                     .key_len = bits / 8,                           \
                                                     .iv_len = TR_BLOCK,                            \
                                                     .block_size = TR_BLOCK,                        \
+                                                    .tests = TR_TESTS_CTS,                         \
                                                     .cts = 1};                                     \
     TRP_DISPATCH(cts_##bits, cts)
 

@@ -430,6 +430,7 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
 
 static const struct trp_aead_mode gcm_mode = {.context_size = CONTEXT_SIZE,
                                               .max_iv = TRP_MAX_IV,
+                                              .tests = TR_TEST_GCM,
                                               .set_key = set_key,
                                               .get_tag = get_tag,
                                               .get = gcm_get,

@@ -233,6 +233,7 @@ static void restart(void *ctx)
 
 static const struct trp_aead_mode gcm_siv_mode = {.context_size = sizeof(struct trp_gcm_siv),
                                                   .tag_len = TR_BLOCK,
+                                                  .tests = TR_TEST_GCM_SIV,
                                                   .set_key = set_key,
                                                   .get_tag = get_tag,
                                                   .restart = restart,

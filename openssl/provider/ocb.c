@@ -259,6 +259,7 @@ static void restart(void *ctx)
 static const struct trp_aead_mode ocb_mode = {.context_size = sizeof(struct trp_ocb),
                                               .tag_len = TR_BLOCK,
                                               .max_iv = MAX_IV,
+                                              .tests = TR_TEST_OCB,
                                               .set_key = set_key,
                                               .copied = copied,
                                               .restart = restart,

@@ -90,49 +90,84 @@ static const OSSL_PARAM *gettable_params(void *provctx)
     return list;
 }
 
-/* The value of the parameter `key`, or NULL if this parameter is not text. */
-static const char *text_of(const struct trp_provider *provider, const char *key)
+const struct tr_backend *trp_no_backend(const struct trp_provider *provider)
+{
+    trp_raise(provider, __FILE__, __LINE__, __func__, ERR_LIB_PROV, PROV_R_SELF_TEST_KAT_FAILURE,
+              "tenrounds: no implementation of AES passed its known-answer tests");
+    return NULL;
+}
+
+/* The results of all known-answer tests, in words. */
+struct trp_report {
+    const char *backend;
+    char passed_over[TROSSL_TEXT], build_info[4 * TROSSL_TEXT];
+};
+
+/* Writes the build info, because `openssl list -providers -verbose` shows only name, version and
+ * build info. */
+static void describe(const struct trossl_selection *s, struct trp_report *r)
+{
+    const struct tr_backend *const backend = trossl_selection_test(s, r->passed_over);
+    const char *const error = s->choice.mask_error;
+    const int bad_mask = strcmp(error, "none") != 0;
+    r->backend = backend != NULL ? tr_backend_name(backend) : "none";
+    snprintf(r->build_info, sizeof(r->build_info),
+             "built with " TRP_COMPILER "; selected backend: %s; masked features: %s; "
+             "passed over: %s%s%s",
+             r->backend, s->choice.masked, r->passed_over, bad_mask ? "; error: " : "",
+             bad_mask ? error : "");
+}
+
+/* Whoever asks for the selected backend wants to know that it is right, so all known-answer tests
+ * run first. Only the first call does this. If threads race, each writes a report, and all use the
+ * one that was stored first. Returns NULL if memory is exhausted. */
+static const struct trp_report *report(struct trp_provider *provider)
+{
+    struct trp_report *found = __atomic_load_n(&provider->report, __ATOMIC_ACQUIRE);
+    if (found != NULL)
+        return found;
+    struct trp_report *const made = provider->zalloc(sizeof(*made), __FILE__, __LINE__);
+    if (made == NULL)
+        return NULL;
+    describe(&provider->selection, made);
+    if (__atomic_compare_exchange_n(&provider->report, &found, made, 0, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        return made;
+    provider->free(made, __FILE__, __LINE__);
+    return found;
+}
+
+/* Stores the value of a text parameter. Returns 0 on failure. Ignores other parameters. */
+static int get_text(struct trp_provider *provider, OSSL_PARAM *p)
 {
     const struct {
         const char *key, *text;
     } texts[] = {{OSSL_PROV_PARAM_NAME, "tenrounds: AES at the processor's speed"},
                  {OSSL_PROV_PARAM_VERSION, TR_VERSION_STRING},
-                 {OSSL_PROV_PARAM_BUILDINFO, provider->build_info},
-                 {PARAM_BACKEND, tr_backend_name(provider->selection.choice.backend)},
-                 {PARAM_MASKED, provider->selection.masked},
-                 {PARAM_PASSED_OVER, provider->selection.passed_over},
-                 {PARAM_MASK_ERROR, provider->selection.mask_error}};
+                 {PARAM_MASKED, provider->selection.choice.masked},
+                 {PARAM_MASK_ERROR, provider->selection.choice.mask_error}};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        if (strcmp(key, texts[i].key) == 0)
-            return texts[i].text;
+        if (strcmp(p->key, texts[i].key) == 0)
+            return trp_param_set_text(p, texts[i].text);
     }
-    return NULL;
+    const int backend = strcmp(p->key, PARAM_BACKEND) == 0,
+              passed_over = strcmp(p->key, PARAM_PASSED_OVER) == 0;
+    if (!backend && !passed_over && strcmp(p->key, OSSL_PROV_PARAM_BUILDINFO) != 0)
+        return 1;
+    const struct trp_report *const r = report(provider);
+    return r != NULL && trp_param_set_text(p, backend       ? r->backend
+                                              : passed_over ? r->passed_over
+                                                            : r->build_info);
 }
 
 static int get_params(void *provctx, OSSL_PARAM params[])
 {
-    const struct trp_provider *provider = provctx;
     for (OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
-        const char *text = text_of(provider, p->key);
-        if (text != NULL && !trp_param_set_text(p, text))
-            return 0;
-        if (strcmp(p->key, OSSL_PROV_PARAM_STATUS) == 0 && !trp_param_set_number(p, 1, sizeof(int)))
+        if (!get_text(provctx, p) || (strcmp(p->key, OSSL_PROV_PARAM_STATUS) == 0 &&
+                                      !trp_param_set_number(p, 1, sizeof(int))))
             return 0;
     }
     return 1;
-}
-
-/* Describes the selection in the build info, because `openssl list -providers -verbose` shows only
- * name, version and build info. */
-static void describe(struct trp_provider *provider)
-{
-    const struct trossl_selection *s = &provider->selection;
-    const int bad_mask = s->choice.bad_mask != NULL;
-    snprintf(provider->build_info, sizeof(provider->build_info),
-             "built with " TRP_COMPILER "; selected backend: %s; masked features: %s; "
-             "passed over: %s%s%s",
-             tr_backend_name(s->choice.backend), s->masked, s->passed_over,
-             bad_mask ? "; error: " : "", bad_mask ? s->mask_error : "");
 }
 
 static const OSSL_ALGORITHM *query_operation(void *provctx, int operation, int *no_cache)
@@ -141,7 +176,8 @@ static const OSSL_ALGORITHM *query_operation(void *provctx, int operation, int *
     *no_cache = 0;
     switch (operation) {
     case OSSL_OP_CIPHER:
-        return trp_ciphers + (trossl_has_sha(&provider->selection) ? 0 : TRP_SHA_CIPHERS);
+        return trp_ciphers +
+               (trossl_has_sha(trossl_features(&provider->selection)) ? 0 : TRP_SHA_CIPHERS);
     case OSSL_OP_MAC:
         return provider->evp.mac_fetch != NULL ? trp_macs : NULL;
     case OSSL_OP_SKEYMGMT:
@@ -154,6 +190,7 @@ static void teardown(void *provctx)
 {
     struct trp_provider *provider = provctx;
     trossl_selection_end(&provider->selection);
+    provider->free(provider->report, __FILE__, __LINE__);
     provider->clear_free(provider, sizeof(*provider), __FILE__, __LINE__);
 }
 
@@ -250,17 +287,10 @@ __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HA
     if (provider == NULL)
         return 0;
     *provider = functions;
-    if (!trossl_selection_begin(&provider->selection, TROSSL_HOST_PROVIDER)) {
-        trp_raise(provider, __FILE__, __LINE__, __func__, ERR_LIB_PROV,
-                  PROV_R_SELF_TEST_KAT_FAILURE,
-                  "tenrounds: no implementation of AES passed its known-answer tests");
-        provider->clear_free(provider, sizeof(*provider), __FILE__, __LINE__);
-        return 0;
-    }
+    trossl_selection_begin(&provider->selection, TROSSL_HOST_PROVIDER);
     provider->libcrypto = version_of_libcrypto(provider);
     if (provider->get_libctx != NULL)
         trp_evp_find(&provider->evp, *(void **)&provider->get_libctx);
-    describe(provider);
     *provctx = provider;
     *out = provider_functions;
     return 1;

@@ -39,8 +39,19 @@ struct trp_provider {
     OSSL_FUNC_core_pop_error_to_mark_fn *pop_error_to_mark;
     struct trp_evp evp;
     struct trossl_selection selection;
-    char build_info[4 * TROSSL_TEXT];
+    struct trp_report *report; /* atomic; NULL until a caller asks for it (provider.c) */
 };
+
+/* The backend to expand a key for (trossl_backend()). Raises an error and returns NULL if every
+ * backend fails its known-answer tests. */
+const struct tr_backend *trp_no_backend(const struct trp_provider *provider)
+    __attribute__((cold, noinline));
+static inline const struct tr_backend *trp_backend(const struct trp_provider *provider,
+                                                   unsigned tests, size_t key_len)
+{
+    const struct tr_backend *backend = trossl_backend(&provider->selection, tests, key_len);
+    return __builtin_expect(backend != NULL, 1) ? backend : trp_no_backend(provider);
+}
 
 /* Cleanses and frees `size` bytes. Does nothing if `p` is NULL. CRYPTO_clear_free() stores 8 bytes
  * at a time, and would take most of the time of EVP_CIPHER_CTX_free(). tr_cleanse() is several

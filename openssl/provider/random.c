@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "random.h"
 
+#include <sys/random.h>
+
+/* Draws n bytes, at most 256, from the kernel. Signals do not interrupt getrandom() up to that
+ * length. Returns 1, or 0 on failure. */
+static int random_of_kernel(uint8_t *out, size_t n)
+{
+    return getrandom(out, n, 0) == (ssize_t)n;
+}
+
 int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n)
 {
     const struct trp_evp *const evp = &provider->evp;
     if (evp->rand_bytes_ex == NULL)
-        return trp_random_of_kernel(out, n);
+        return random_of_kernel(out, n);
     /* provider-base(7) warns against this cast, because a provider may be linked with another
      * libcrypto. But the functions in `evp` come from the libcrypto that created this library
      * context, so the cast is safe. */
@@ -17,5 +26,5 @@ int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n)
         return drawn;
     }
     provider->pop_error_to_mark(provider->core);
-    return trp_random_of_kernel(out, n);
+    return random_of_kernel(out, n);
 }

@@ -215,6 +215,8 @@ static int copied(void *ctx)
 static const struct trp_aead_mode siv_mode = {.context_size = sizeof(struct trp_siv),
                                               .tag_len = TR_BLOCK,
                                               .no_iv = 1, /* the nonce is the last AAD component */
+                                              .halves = 1,
+                                              .tests = TR_TESTS_SIV,
                                               .set_key = set_key,
                                               .get_tag = get_tag,
                                               .restart = restart,

@@ -22,7 +22,8 @@ static void *stitched_new(void *provctx, const struct trp_kind *kind)
     if (c == NULL)
         return NULL;
     c->provider = provider;
-    c->sha = kind->mac_len == 20 ? provider->selection.sha1 : provider->selection.sha256;
+    c->sha =
+        (kind->mac_len == 20 ? trossl_sha1 : trossl_sha256)(trossl_features(&provider->selection));
     c->payload_len = TRP_NO_PAYLOAD;
     trp_begin(&c->base, provider, kind);
     return c;
@@ -155,8 +156,7 @@ static int plan_many(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PAR
     if (len == 0)
         len = p->data_size;
     else
-        records = len >= 8192 && (c->provider->selection.choice.cpu.usable &
-                                  ~c->provider->selection.choice.masked & TR_FEATURE_AVX2) != 0
+        records = len >= 8192 && (trossl_features(&c->provider->selection) & TR_FEATURE_AVX2) != 0
                       ? 8
                       : 4;
     memcpy(c->aad, aad, TRP_AAD);
@@ -357,6 +357,7 @@ TRP_INITS(stitched)
                                                                   .block_size = TR_BLOCK,          \
                                                                   .aead = 1,                       \
                                                                   .tls1_multiblock = 1,            \
+                                                                  .tests = TR_TEST_CBC,            \
                                                                   .mac_len = len};                 \
     TRP_DISPATCH(stitched_##bits##_##hash, stitched)
 

@@ -133,6 +133,7 @@ static int wrap_final(void *ctx, unsigned char *out, size_t *out_len, size_t out
                                                          .iv_len = iv,                             \
                                                          .block_size = SEMIBLOCK,                  \
                                                          .custom_iv = 1,                           \
+                                                         .tests = TR_TESTS_KW,                     \
                                                          .inverse = inv};                          \
     TRP_DISPATCH_NO_CIPHER(name##_##bits, wrap)
 #define WRAPS(name, iv, inverse)                                                                   \

@@ -89,7 +89,8 @@ static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encryp
         return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_INVALID_KEY_LENGTH);
     if (encrypt && TR_PUBLIC(tr_equal(key, key + len / 2, len / 2)))
         return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_XTS_DUPLICATED_KEYS);
-    if (tr_xts_set_key(&x->key, x->provider->selection.backend, key, len) != TR_OK)
+    const struct tr_backend *backend = trp_backend(x->provider, TR_TEST_XTS, len / 2);
+    if (backend == NULL || tr_xts_set_key(&x->key, backend, key, len) != TR_OK)
         return 0;
     x->key_set = 1;
     return 1;

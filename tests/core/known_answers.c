@@ -2,9 +2,12 @@
 /*
  * Tests that tr_backend_self_test() notices a fault in each operation. The test copies a backend
  * and replaces one operation of the copy. The replacement flips a bit of the result, always or only
- * in some calls, such as long ones. The copy must then fail tr_backend_self_test().
+ * in some calls, such as long ones. The copy must then fail tr_backend_self_test(). It must also
+ * fail the tests of each mode that calls the wrong operation, because a process runs the tests of a
+ * mode before its first use, and no others.
  */
-#include "common.h"
+#include "aead.h"
+#include "dispatch/selftest.h"
 #include "modes/ghash.h"
 
 static const struct tr_backend *real; /* the backend that the copy was made of */
@@ -12,12 +15,15 @@ static struct tr_backend copy;
 static size_t from;             /* the shortest wrong call, in blocks */
 static size_t until = SIZE_MAX; /* the longest wrong call, in blocks */
 
+static unsigned long flips; /* calls that were wrong */
+
 /* If calls of this length are to be wrong, flips a bit of the output, or of the hash if there is no
  * output. */
 static void flip(uint8_t *out, size_t blocks, void *state)
 {
     if (blocks < from || blocks > until)
         return;
+    flips++;
     if (out != NULL && blocks != 0)
         out[blocks * TR_BLOCK - TR_BLOCK] ^= 0x10;
     else if (out == NULL)
@@ -63,15 +69,18 @@ static const struct range {
 
 static bool is_wrong(size_t len, unsigned used)
 {
-    return len >= range->from && len <= range->until && (!range->within_block || used != 0);
+    const bool wrong_now =
+        len >= range->from && len <= range->until && (!range->within_block || used != 0);
+    flips += wrong_now;
+    return wrong_now;
 }
 
 static enum tr_status wrong_any_length(const struct tr_aes_key *key, uint8_t *iv, unsigned *used,
                                        uint8_t *out, const uint8_t *in, size_t len)
 {
-    const bool flips = is_wrong(len, *used);
+    const bool wrong_now = is_wrong(len, *used);
     const enum tr_status status = real->cfb_decrypt(key, iv, used, out, in, len);
-    out[0] ^= flips ? 0x10 : 0;
+    out[0] ^= wrong_now ? 0x10 : 0;
     return status;
 }
 
@@ -82,6 +91,7 @@ static void wrong_cts(const struct tr_aes_key *key, uint8_t *iv, uint8_t *out, c
 {
     real->cts_decrypt(key, iv, out, in, last, cut_first);
     *(flips_iv ? iv : out + TR_BLOCK) ^= 0x10;
+    flips++;
 }
 
 #define UNIT(name, decrypt)                                                                        \
@@ -106,6 +116,174 @@ static bool fails(void)
     return tr_backend_self_test(&copy) == TR_ERR_SELF_TEST;
 }
 
+/* ---- The tests of one mode ------------------------------------------------------------------ */
+
+#define LONGEST 9000
+static const size_t lengths[] = {16,  17,  31,  32,  48,  63,  64,   65,   96,   111,
+                                 128, 160, 257, 336, 512, 769, 1024, 2000, 5120, LONGEST};
+#define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
+static const uint8_t raw[64] = "the keys of this test: both halves differ, as XTS demands";
+static const uint8_t zeros[LONGEST];
+static uint8_t data[LONGEST + 16];
+
+/* Encrypts and decrypts messages in one call, and in two of which the first ends within a block. */
+static void work_plainly(const struct tr_backend *b, enum tr_mode mode)
+{
+    const struct tr_aes_key key = key_for(b, raw, 16);
+    for (unsigned i = 0; i < 2 * LENGTHS; i++) {
+        const bool decrypt = i % 2 != 0;
+        size_t len = mode_longest(mode, lengths[i / 2]);
+        struct position p = position_at(raw);
+        if (mode_is_blocks(mode))
+            len -= len % 16;
+        (void)mode_run(&key, mode, decrypt, &p, data, zeros, len);
+        p = position_at(raw);
+        if (!mode_is_blocks(mode) && !mode_is_whole(mode)) {
+            (void)mode_run(&key, mode, decrypt, &p, data, zeros, 5);
+            (void)mode_run(&key, mode, decrypt, &p, data + 5, zeros, len - 5);
+        }
+    }
+}
+
+static void work_xts(const struct tr_backend *b)
+{
+    struct tr_xts_key key;
+    bool good = tr_xts_set_key(&key, b, raw, 32) == TR_OK;
+    for (unsigned i = 0; i < LENGTHS; i++)
+        good &= tr_xts_encrypt(&key, raw, data, zeros, lengths[i]) == TR_OK &&
+                tr_xts_decrypt(&key, raw, data, zeros, lengths[i]) == TR_OK;
+    if (!good)
+        exit(2);
+}
+
+static void work_kw(const struct tr_backend *b)
+{
+    const struct tr_aes_key key = key_for(b, raw, 16);
+    size_t len;
+    for (unsigned i = 0; i < LENGTHS; i++) {
+        const size_t n = lengths[i] / 8 * 8;
+        (void)(tr_kw_wrap(&key, 0, NULL, data, zeros, n) +
+               tr_kw_unwrap(&key, 0, NULL, data, zeros, n + 8) +
+               tr_kwp_wrap(&key, 0, NULL, data, zeros, lengths[i] > 4096 ? 8 : n) +
+               tr_kwp_unwrap(&key, 0, NULL, data, &len, zeros, 16));
+    }
+}
+
+static void work_cmac(const struct tr_backend *b)
+{
+    struct tr_cmac_key key;
+    struct tr_cmac cmac;
+    uint8_t tag[16];
+    bool good = tr_cmac_set_key(&key, b, raw, 16) == TR_OK;
+    for (unsigned i = 0; i < LENGTHS; i++)
+        good &= tr_cmac_sign(&key, zeros, lengths[i], tag, 16) == TR_OK &&
+                tr_cmac_start(&cmac, &key) == TR_OK &&
+                tr_cmac_update(&cmac, zeros, lengths[i] - 3) == TR_OK &&
+                tr_cmac_update(&cmac, zeros, 3) == TR_OK && tr_cmac_tag(&cmac, tag, 16) == TR_OK;
+    if (!good)
+        exit(2);
+}
+
+/* Encrypts and decrypts a message in one call, and by streaming. The right backend seals the message
+ * that the backend b opens. */
+static void work_message(const struct aead *mode, const struct tr_backend *b,
+                         const struct aead_lengths *n)
+{
+    static struct aead_state right, s;
+    uint8_t tag[16], unwanted[16];
+    if (mode->set_key(&right, real, raw, n->key) != TR_OK ||
+        mode->set_key(&s, b, raw, n->key) != TR_OK)
+        exit(2);
+    for (int decrypt = 0; decrypt < 2; decrypt++) {
+        if (mode->whole(&right, false, n, raw, zeros, data, zeros, tag) != TR_OK)
+            exit(2);
+        (void)mode->whole(&s, decrypt != 0, n, raw, zeros, data, decrypt ? data : zeros,
+                          decrypt ? tag : unwanted);
+        if (mode->whole(&right, false, n, raw, zeros, data, zeros, tag) != TR_OK)
+            exit(2);
+        (void)mode->start(&s, raw, n);
+        (void)mode->aad(&s, zeros, n->aad);
+        (void)mode->crypt(&s, decrypt != 0, data, decrypt ? data : zeros, n->text,
+                          decrypt ? tag : unwanted);
+        if (mode->end != NULL)
+            (void)mode->end(&s, decrypt != 0, decrypt ? tag : unwanted, 16);
+    }
+}
+
+static void work_aead(const struct tr_backend *b, const char *name)
+{
+    const struct aead *mode = all_aeads;
+    while (strcmp(mode->name, name) != 0)
+        mode++;
+    const size_t ivs[2] = {mode->iv.usual, 16};
+    for (unsigned i = 0; i < LENGTHS; i++) {
+        for (unsigned j = 0; j < 2; j++) {
+            /* Lengths of AAD: no whole block, or as much as data, with another IV. */
+            const bool other = j != 0 && mode->iv.max >= 16;
+            const struct aead_lengths n = {mode->key.min, ivs[other], j ? lengths[i] : 13,
+                                           lengths[i], 16};
+            work_message(mode, b, &n);
+        }
+    }
+}
+
+/* The modes, and the tests that a host runs before their first use. */
+static const struct {
+    const char *name;
+    unsigned tests;
+    enum tr_mode plain; /* TR_ECB and up; 0: another mode */
+    void (*work)(const struct tr_backend *b);
+} modes[] = {
+    {"ECB", TR_TEST_ECB, TR_ECB, NULL},
+    {"CBC", TR_TEST_CBC, TR_CBC, NULL},
+    {"CFB128", TR_TEST_CFB, TR_CFB128, NULL},
+    {"OFB", TR_TEST_OFB, TR_OFB, NULL},
+    {"CTR", TR_TESTS_CTR, TR_CTR, NULL},
+    {"CFB8", TR_TESTS_SMALL_CFB, TEST_CFB8, NULL},
+    {"CFB1", TR_TESTS_SMALL_CFB, TEST_CFB1, NULL},
+    {"CS1", TR_TESTS_CTS, TEST_CS1, NULL},
+    {"CS2", TR_TESTS_CTS, TEST_CS2, NULL},
+    {"CS3", TR_TESTS_CTS, TEST_CS3, NULL},
+    {"XTS", TR_TEST_XTS, (enum tr_mode)0, work_xts},
+    {"key wrap", TR_TESTS_KW, (enum tr_mode)0, work_kw},
+    {"CMAC", TR_TESTS_CMAC, (enum tr_mode)0, work_cmac},
+    {"GCM", TR_TEST_GCM, (enum tr_mode)0, NULL},
+    {"CCM", TR_TESTS_CCM, (enum tr_mode)0, NULL},
+    {"OCB", TR_TEST_OCB, (enum tr_mode)0, NULL},
+    {"SIV", TR_TESTS_SIV, (enum tr_mode)0, NULL},
+    {"GCM-SIV", TR_TEST_GCM_SIV, (enum tr_mode)0, NULL},
+};
+
+static bool tests_pass(const struct tr_backend *b, unsigned tests)
+{
+    static struct tr_known_work work;
+    static struct tr_known_long_work long_work;
+    return tr_kat_short(b, tests, 0, 0, &work) == TR_OK &&
+           tr_kat_long(b, tests, 0, &long_work) == TR_OK && tr_kat_ctr(b, tests, 0) == TR_OK;
+}
+
+/* Whether each mode that calls the wrong operation fails its tests. */
+static bool fails_by_mode(const char *what, const char *where)
+{
+    bool good = true;
+    for (unsigned m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+        flips = 0;
+        if (modes[m].plain != 0)
+            work_plainly(&copy, modes[m].plain);
+        else if (modes[m].work != NULL)
+            modes[m].work(&copy);
+        else
+            work_aead(&copy, modes[m].name);
+        if (flips != 0 && tests_pass(&copy, modes[m].tests)) {
+            tap_diag("%s%s: %s calls it, and passes its tests", what, where, modes[m].name);
+            good = false;
+        }
+    }
+    return good;
+}
+
+/* ---- Faults --------------------------------------------------------------------------------- */
+
 /* Whether long calls of this operation have separate code with its own known-answer test. The long
  * calls of GCM_ENCRYPT and GCM_DECRYPT share their code with those of GCM_SEAL and GCM_OPEN. */
 static bool is_long(unsigned op)
@@ -119,9 +297,10 @@ static bool is_long(unsigned op)
 static unsigned planted, noticed;
 static void plant(const char *what, const char *where)
 {
-    const bool found = fails();
+    bool found = fails();
     if (!found)
         tap_diag("%s%s: the fault is not noticed", what, where);
+    found &= fails_by_mode(what, where);
     planted++;
     noticed += found;
     copy = *real;

@@ -578,10 +578,68 @@ static void test_threads(void)
            tr_backend_name(s.backend));
 }
 
+/* ---- Tests before the first use of a mode --------------------------------------------------- */
+
+enum { USERS = 8 };
+static pthread_barrier_t together;
+static const struct tr_backend *best; /* the strongest usable backend */
+
+/* Uses all modes and key lengths for the first time in the process, in an order of its own. Returns
+ * the backend that passed all tests, or NULL if it was not always the same. */
+static void *use_in_thread(void *number)
+{
+    const struct tr_backend *used = NULL;
+    pthread_barrier_wait(&together);
+    for (unsigned i = 0; i < 33; i++) {
+        const unsigned j = (i + 5 * (unsigned)(uintptr_t)number) % 33;
+        const struct tr_backend *b = tr_backend_passing(best, 1u << j % 11, 16 + 8 * (j / 11));
+        if (b == NULL || (used != NULL && b != used))
+            return NULL;
+        used = b;
+    }
+    return (void *)(uintptr_t)used;
+}
+
+/* In a child process: whether threads that use all modes at the same time all use `expected`. */
+static bool used_in_child(const char *sabotage, const struct tr_backend *expected)
+{
+    int status;
+    const pid_t child = fork();
+    if (child == 0) {
+        pthread_t threads[USERS];
+        bool good = pthread_barrier_init(&together, NULL, USERS) == 0;
+        setenv("TENROUNDS_SABOTAGE", sabotage, 1);
+        for (uintptr_t i = 0; i < USERS; i++)
+            good &= pthread_create(&threads[i], NULL, use_in_thread, (void *)i) == 0;
+        for (int i = 0; i < USERS; i++) {
+            void *used = NULL;
+            good &= pthread_join(threads[i], &used) == 0 && used == expected;
+        }
+        _exit(good ? 0 : 1);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* A backend that fails the tests of one mode is not used for any. */
+static void test_first_use(void)
+{
+    char two[128], all[256] = "";
+    best = tr_backend_at(expected_index(usual(), 0));
+    snprintf(two, sizeof(two), "%s,%s", best->name, best->weaker != NULL ? best->weaker->name : "");
+    for (unsigned i = 0; i < BACKENDS; i++)
+        snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s,", expected_backends[i].name);
+    tap_ok(used_in_child("", best), "%d threads test and use the strongest backend", USERS);
+    tap_ok(used_in_child(best->name, best->weaker),
+           "if it fails its tests, all modes use the next weaker backend");
+    tap_ok(used_in_child(two, best->weaker != NULL ? best->weaker->weaker : NULL),
+           "if both fail, all modes use the next one");
+    tap_ok(used_in_child(all, NULL), "if all fail, none is used");
+}
+
 int main(void)
 {
     rng = tap_random(0);
-    tap_plan(1 + 5 + 7 + 2 + 1 + backend_count() + 1 + 2 + 2 + 2 + 3);
+    tap_plan(1 + 5 + 7 + 2 + 1 + backend_count() + 1 + 2 + 4 + 2 + 2 + 3);
     test_tuning_named();
     test_cpu();
     test_saved();
@@ -592,6 +650,7 @@ int main(void)
     test_sabotage();
     test_environment();
     test_threads();
+    test_first_use();
     test_tuning_of();
     test_avoided();
     return tap_done();

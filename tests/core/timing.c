@@ -72,7 +72,7 @@ static bool tls_open(uint8_t *input)
 {
     uint8_t mac[20];
     struct trp_tls_opened opened;
-    return trp_tls_open(TLS1_2_VERSION, input, 384, mac, sizeof(mac), &opened) != 0 &&
+    return trp_tls_open(TLS1_2_VERSION, input, 384, mac, sizeof(mac), zeros, &opened) != 0 &&
            opened.has_mac;
 }
 

@@ -78,11 +78,14 @@ static struct tr_known_long_work long_work;
 
 static enum tr_status known(const struct tr_backend *b, int falsify)
 {
-    enum tr_status status = tr_kat_short(b, falsify, &work);
-    if (status == TR_OK)
-        status = tr_kat_long(b, &long_work);
-    if (status == TR_OK)
-        status = tr_kat_ctr(b);
+    enum tr_status status = TR_OK;
+    for (unsigned k = 0; k < TR_KNOWN_KEYS && status == TR_OK; k++) {
+        status = tr_kat_short(b, TR_TESTS_ALL, k, falsify, &work);
+        if (status == TR_OK)
+            status = tr_kat_long(b, TR_TESTS_ALL, k, &long_work);
+        if (status == TR_OK)
+            status = tr_kat_ctr(b, TR_TESTS_ALL, k);
+    }
     return status == TR_OK && tr_backend_with_multibuffer(b) != NULL ? tr_kat_multibuffer(b)
                                                                      : status;
 }

@@ -9,8 +9,8 @@ echo "1..$#"
 n=0 failed=0
 
 # Removes the expected names. Three are words of the core, each written by the first call that needs
-# it: the selected backend, the row of the table of microarchitectures, and the verdicts of the
-# known-answer tests of multi-buffer code. The compiler and the linker add the other names: a handle
+# it: the selected backend, the row of the table of microarchitectures, and the verdicts of
+# known-answer tests. The compiler and the linker add the other names: a handle
 # for the end of the program, a flag that the program has ended, and labels.
 expected() {
     sed -e 's/\.[0-9]*$//' -e 's/.*\.//' | grep -vxE 'selected|tuned|verdicts|completed|__dso_handle|__TMC_END__|__bss_start|_edata|_end|'

@@ -217,8 +217,8 @@ static bool load_and_unload(void)
     return good;
 }
 
-/* Checks that loading, with its known-answer tests, is fast. Takes the minimum of 20 loads, in CPU
- * time so that other processes have no effect. */
+/* Checks that loading is fast. Takes the minimum of 20 loads, in CPU time so that other processes
+ * have no effect. */
 static bool quick_to_load(void)
 {
     double best = 1;

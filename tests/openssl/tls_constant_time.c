@@ -43,13 +43,14 @@ static void compose(uint8_t *record, size_t len, size_t n, bool right)
 
 static bool open_secretly(unsigned version, size_t mac_size, size_t len, size_t n, bool right)
 {
+    static const uint8_t substitute[TRP_TLS_MAC] = {1};
     uint8_t record[512], mac[2][64];
     struct trp_tls_opened opened[2];
     int ok[2];
     compose(record, len, n, right);
-    ok[0] = trp_tls_open(version, record, len, mac[0], mac_size, &opened[0]);
+    ok[0] = trp_tls_open(version, record, len, mac[0], mac_size, substitute, &opened[0]);
     VALGRIND_MAKE_MEM_UNDEFINED(record, len);
-    ok[1] = trp_tls_open(version, record, len, mac[1], mac_size, &opened[1]);
+    ok[1] = trp_tls_open(version, record, len, mac[1], mac_size, substitute, &opened[1]);
     VALGRIND_MAKE_MEM_DEFINED(record, len);
     VALGRIND_MAKE_MEM_DEFINED(&opened[1], sizeof(opened[1]));
     VALGRIND_MAKE_MEM_DEFINED(mac[1], sizeof(mac[1]));
