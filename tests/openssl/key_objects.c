@@ -211,6 +211,7 @@ static bool imported_works(const struct enabled *e, const char *name, const char
 
 static bool imported_aes_works(const struct enabled *e)
 {
+    DIFFERS("key-object-imported");
     static const char *const names[] = {"AES-128-ECB",  "AES-128-CBC", "AES-192-CFB",
                                         "AES-256-OFB",  "AES-256-CTR", "AES-128-GCM",
                                         "AES-256-WRAP", "AES-128-XTS"};
@@ -222,6 +223,7 @@ static bool imported_aes_works(const struct enabled *e)
 
 static bool generic_works(const struct enabled *e)
 {
+    DIFFERS("key-object-derived");
     /* Of the default provider, and of tenrounds. */
     static const char *const names[] = {"ChaCha20",    "CAMELLIA-256-CTR", "ARIA-128-CBC",
                                         "AES-256-CTR", "AES-128-GCM",      "AES-256-XTS"};
@@ -280,6 +282,7 @@ static bool bytes_of(void *object, uint8_t bytes[64])
  * tenrounds. A derivation with a fetched key manager gives a key of tenrounds. */
 static bool derived_works(void *(*derive)(const struct enabled *, void *))
 {
+    DIFFERS("key-object-derived");
     struct enabled e = enable();
     uint8_t bytes[64];
     void *key = derive(&e, NULL);
