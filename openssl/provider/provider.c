@@ -182,6 +182,10 @@ static const OSSL_ALGORITHM *query_operation(void *provctx, int operation, int *
         return provider->evp.mac_fetch != NULL ? trp_macs : NULL;
     case OSSL_OP_SKEYMGMT:
         return trp_skeymgmts;
+    case OSSL_OP_KDF: /* a key derivation may follow */
+    case OSSL_OP_KEYEXCH:
+        trp_skeymgmt_first(provctx);
+        return NULL;
     }
     return NULL;
 }

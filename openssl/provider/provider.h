@@ -38,6 +38,7 @@ struct trp_provider {
     OSSL_FUNC_core_clear_last_error_mark_fn *clear_last_error_mark;
     OSSL_FUNC_core_pop_error_to_mark_fn *pop_error_to_mark;
     struct trp_evp evp;
+    unsigned skeymgmt_chosen; /* atomic; trp_skeymgmt_first() */
     struct trossl_selection selection;
     struct trp_report *report; /* atomic; NULL until a caller asks for it (provider.c) */
 };
@@ -109,5 +110,9 @@ extern const OSSL_ALGORITHM trp_macs[];
 #    define OSSL_OP_SKEYMGMT 15
 #endif
 extern const OSSL_ALGORITHM trp_skeymgmts[];
+
+/* Makes libcrypto choose the key manager for imports of "AES" keys before the first derivation of
+ * such a key. Does something only once in each library context. Not in a call that holds a lock. */
+void trp_skeymgmt_first(struct trp_provider *provider);
 
 #endif

@@ -2,10 +2,16 @@
 /*
  * Opaque keys, EVP_SKEY(3), of OpenSSL 3.5 and later: the types "AES" and "GENERIC-SECRET".
  * EVP_CipherInit_SKEY() refuses a key if its key manager and the cipher belong to different
- * providers. A program that prefers this provider's AES therefore needs this provider's key
- * manager, too. The ciphers have no init for opaque keys. libcrypto therefore exports the bytes of
- * the key and calls the usual init. provider-skeymgmt(7) describes the interface.
+ * providers. A program that prefers this provider's AES therefore needs this provider's "AES"
+ * manager, too. A "GENERIC-SECRET" key may be for any cipher, and ChaCha20, Camellia and ARIA belong
+ * to another provider. A preference for tenrounds.aes therefore does not choose this provider's
+ * manager of this type, which exists for EVP_SKEY_to_provider(). Keys that a KDF or a key exchange
+ * derives belong to its provider, and need EVP_SKEY_to_provider(), too.
+ *
+ * The ciphers have no init for opaque keys. libcrypto therefore exports the bytes of the key and
+ * calls the usual init. provider-skeymgmt(7) describes the interface.
  */
+#include "libcrypto.h"
 #include "param.h"
 #include "provider.h"
 
@@ -93,6 +99,42 @@ static const OSSL_PARAM *skey_settable(void *provctx)
 static const OSSL_DISPATCH aes_functions[] = FUNCTIONS(aes_import);
 static const OSSL_DISPATCH generic_functions[] = FUNCTIONS(generic_import);
 
-const OSSL_ALGORITHM trp_skeymgmts[] = {{"AES", TRP_PROPERTIES, aes_functions, NULL},
-                                        {"GENERIC-SECRET", TRP_PROPERTIES, generic_functions, NULL},
-                                        {NULL, NULL, NULL, NULL}};
+const OSSL_ALGORITHM trp_skeymgmts[] = {
+    {"AES", TRP_PROPERTIES, aes_functions, NULL},
+    {"GENERIC-SECRET", "provider=tenrounds", generic_functions, NULL},
+    {NULL, NULL, NULL, NULL}};
+
+/* Fetches the manager of "AES" keys. Does nothing if libcrypto cannot derive opaque keys, or if the
+ * program does not export its functions. */
+static void fetch_manager(const struct trp_provider *provider)
+{
+    void *(*fetch)(OSSL_LIB_CTX *, const char *, const char *);
+    void (*release)(void *), (*derive)(void);
+    struct trossl_libcrypto library;
+    if (!trossl_libcrypto_open(&library, *(void *const *)&provider->get_libctx))
+        return;
+    if (trossl_libcrypto_find(&library, "EVP_KDF_derive_SKEY", &derive) &&
+        trossl_libcrypto_find(&library, "EVP_SKEYMGMT_fetch", &fetch) &&
+        trossl_libcrypto_find(&library, "EVP_SKEYMGMT_free", &release)) {
+        provider->set_error_mark(provider->core);
+        /* As in random.c, this cast is safe, because the functions are those of this libcrypto. */
+        release(fetch((OSSL_LIB_CTX *)provider->get_libctx(provider->core), "AES", NULL));
+        provider->pop_error_to_mark(provider->core);
+    }
+    trossl_libcrypto_close(&library);
+}
+
+/*
+ * EVP_KDF_derive_SKEY() and EVP_PKEY_derive_SKEY() of OpenSSL 3.6 and 4.0 take the key manager of
+ * the provider that derives. libcrypto keeps this manager in its cache as the answer to a fetch
+ * without properties. An import after the derivation would get it, and AES of this provider would
+ * refuse the imported key. The first answer in the cache wins, so a fetch before the derivation
+ * keeps the preferred manager.
+ */
+void trp_skeymgmt_first(struct trp_provider *provider)
+{
+    if (provider->get_libctx != NULL &&
+        __atomic_load_n(&provider->skeymgmt_chosen, __ATOMIC_RELAXED) == 0 &&
+        __atomic_exchange_n(&provider->skeymgmt_chosen, 1, __ATOMIC_RELAXED) == 0)
+        fetch_manager(provider);
+}

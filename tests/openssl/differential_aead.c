@@ -134,6 +134,7 @@ static bool ccm_final_checks;
 
 static bool final_checks(void)
 {
+    DIFFERS("ccm-final-without-data");
     uint8_t key[16] = {0}, iv[7] = {0}, out[16];
     int len;
     EVP_CIPHER *cipher = evp_fetch(&sides[THEIRS], "AES-128-CCM");
@@ -153,6 +154,8 @@ static bool ocb_ends, ocb_takes_iv;
 
 static void look_at_ocb(void)
 {
+    DIFFERS("ocb-one-shot-final");
+    DIFFERS("ocb-one-shot-iv");
     static const uint8_t key[16] = {0}, iv[2][12] = {{0}, {1}}, block[16] = {0};
     uint8_t out[2][32];
     EVP_CIPHER *cipher = evp_fetch(&sides[THEIRS], "AES-128-OCB");
@@ -229,6 +232,10 @@ static bool wraps_two_keys(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher)
  * does. */
 static bool look_at_gcm_and_wrap(void)
 {
+    DIFFERS("gcm-iv-generated");
+    DIFFERS("gcm-order");
+    DIFFERS("gcm-sizes");
+    DIFFERS("wrap-several-keys");
     bool resets[SIDES], sizes[SIDES], any_order[SIDES], wraps[SIDES], knows[SIDES];
     for (int i = 0; i < SIDES; i++) {
         EVP_CIPHER *gcm = evp_fetch(&sides[i], "AES-128-GCM");
@@ -311,6 +318,7 @@ static bool refuses(const struct state *s)
  * bytes of its IV. With a shorter IV, the default provider writes before its IV buffer. */
 static bool refuses_record(const struct state *s)
 {
+    DIFFERS("gcm-short-iv");
     static const uint8_t key[32] = {1};
     uint8_t aad[13] = {[12] = 64}, iv[8] = {0}, record[64] = {0}, before[64] = {0};
     int len;
@@ -338,6 +346,7 @@ static bool nonce_is_cut(const struct state *s)
 
 static bool refuses_cut_nonce(const struct state *s)
 {
+    DIFFERS("ccm-long-iv");
     int len;
     refusals++;
     tell("tenrounds must refuse an IV of %u bytes for a nonce of %u bytes", s->iv_len,
@@ -382,6 +391,7 @@ static bool do_init(struct state *s, struct tap_random *random)
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], fresh ? s->cipher[i] : NULL,
                                            with_key ? key : NULL, with_iv ? iv : NULL, enc, NULL));
+    DIFFERS("after-failed-call");
     s->dead = !fresh && (s->dead || (s->spent && with_key) ||
                          (has(s, LENGTHS) && enc >= 0 && enc != s->encrypt) || r[THEIRS].ret <= 0);
     s->stuck |= s->dead;
@@ -391,6 +401,8 @@ static bool do_init(struct state *s, struct tap_random *random)
         s->record = false;
         s->tag = has(s, HOLDS) ? GIVEN : NONE;
     }
+    DIFFERS("gcm-new-key");
+    DIFFERS("ocb-new-key");
     /* A new key ends the message. So does an init that drops buffered bytes of OCB. */
     if (!fresh && !with_iv && s->open && !has(s, LENGTHS) &&
         ((with_key && r[THEIRS].ret > 0) || s->waits != 0 || s->aad_waits != 0)) {
@@ -447,6 +459,7 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
                       (!has(s, HOLDS) || (!aad && s->waits == 0 && (s->open || ocb_takes_iv)));
     if (once && has(s, HOLDS) && !ragged)
         len -= len % 16;
+    DIFFERS("ocb-one-shot-in-place");
     /* OCB: for a partial block in place, the default provider's EVP_Cipher() gives a wrong tag. */
     const bool in_place =
         tap_below(random, 2) == 0 && !has(s, GROWS) && (!has(s, HOLDS) || (once && len % 16 == 0));
@@ -461,7 +474,9 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
     if (has(s, GROWS) && stock.wraps_once && s->wrapped)
         return true;
     s->wrapped = true;
+    DIFFERS("ccm-empty-update");
     s->spent |= has(s, LENGTHS) && !aad;
+    DIFFERS("gcm-aad-after-empty");
     s->no_aad |= !aad && once && len == 0 && !has(s, HOLDS);
     tell("%s: %zu bytes%s%s", aad ? "aad" : "update", len, in_place ? " in place" : "",
          once ? ", EVP_Cipher" : "");
@@ -487,6 +502,7 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
         s->partial |= once && len % 16 != 0;
         *waits = once ? *waits : (unsigned)((*waits + len) % 16);
     }
+    DIFFERS("ccm-failed-data");
     s->dead = s->dead || (has(s, LENGTHS) && r[THEIRS].ret <= 0);
     s->stuck = s->stuck || s->dead;
     return alike(r);
@@ -511,6 +527,7 @@ static bool do_final(struct state *s, struct tap_random *random)
     /* The nonce of OCB contains the tag length, so tenrounds must refuse a tag of another
      * length. */
     if (has(s, HOLDS) && s->open && s->tag_len != s->message_tag_len) {
+        DIFFERS("ocb-tag-length");
         tell("tenrounds must refuse final after a change of the tag length");
         refusals++;
         s->stuck = true;
@@ -535,10 +552,13 @@ static bool do_final(struct state *s, struct tap_random *random)
     }
     /* Without a tag, final of GCM fails and the message continues. A wrong tag ends the message. */
     if (r[THEIRS].ret <= 0 && s->open && has(s, AEAD) && !has(s, LENGTHS) && s->tag != MAYBE &&
-        !s->record)
+        !s->record) {
+        DIFFERS("gcm-after-mismatch");
+        DIFFERS("ocb-after-mismatch");
         s->refused = s->tag == GIVEN;
-    else
+    } else {
         s->stuck = r[THEIRS].ret <= 0;
+    }
     s->open = r[THEIRS].ret <= 0 && s->open && !s->refused;
     if (r[THEIRS].ret > 0 && s->encrypt)
         s->tag = GIVEN;
@@ -696,6 +716,7 @@ static bool do_length(struct state *s, struct tap_random *random)
     if (nonce_is_cut(s))
         return refuses_cut_nonce(s);
     /* After a second message without data, the default provider's tag matches neither message. */
+    DIFFERS("ccm-empty-message");
     if (len == 0 && s->spent)
         return true;
     s->spent = true;
@@ -747,10 +768,12 @@ static bool do_get_params(struct state *s, struct tap_random *random)
                                         OSSL_CIPHER_PARAM_CTS_MODE};
     static const unsigned types[] = {OSSL_PARAM_OCTET_STRING, OSSL_PARAM_OCTET_PTR,
                                      OSSL_PARAM_UTF8_STRING, OSSL_PARAM_UTF8_PTR};
+    DIFFERS("gcm-early-iv");
     /* GCM: if no IV is set, reading the IV makes OpenSSL 4.0 and tenrounds draw a random IV. */
     if (!ready(s) || s->refused || (s->encrypt && !s->iv_set && has(s, IV_GEN)))
         return true;
     tell("get params");
+    DIFFERS("ccm-iv-size");
     bool good = true;
     for (unsigned i = 0; good && i < 5; i++)
         good = same_param(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
@@ -773,6 +796,7 @@ static bool do_get_params(struct state *s, struct tap_random *random)
                                      tap_below(random, 2) == 0
                                          ? 0
                                          : tap_below(random, has(s, LENGTHS) ? 17 : 132));
+    DIFFERS("null-tag");
     /* The default provider writes the tag of CCM and OCB to a NULL buffer if the size is right. */
     if (good && !has(s, LENGTHS | HOLDS))
         good = only_ours ? our_size(s, OSSL_CIPHER_PARAM_AEAD_TAG, s->tag_len)
@@ -836,6 +860,7 @@ static bool do_set_params(struct state *s, struct tap_random *random)
         return true;
     if (n == 2 && has(s, IV_GEN) && stock.in_call_order && comes_before(&params[1], &params[0]))
         return true;
+    DIFFERS("after-failed-call");
     /* The default provider ignores use-bits in a call in which it refuses the padding. */
     if (n == 2 && (strcmp(first, OSSL_CIPHER_PARAM_USE_BITS) == 0 ||
                    strcmp(params[1].key, OSSL_CIPHER_PARAM_USE_BITS) == 0))
@@ -863,6 +888,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     if (!s->started)
         return true;
     tell("copy, continue with the %s", keep ? "copy" : "original");
+    DIFFERS("copy-more-states");
     for (int i = 0; i < SIDES; i++) {
         copy[i] = EVP_CIPHER_CTX_new();
         end_call(&r[i], EVP_CIPHER_CTX_copy(copy[i], s->ctx[i]));

@@ -91,6 +91,7 @@ static void look_at_siv(void)
  * tenrounds. */
 static void reset_by_parameter(struct state *s)
 {
+    DIFFERS("siv-parameters-keep-result");
     s->reset |= s->done;
     s->done = false;
 }
@@ -194,6 +195,7 @@ static bool do_init(struct state *s, struct tap_random *random)
     s->stale = s->stale && !fresh && !with_key;
     s->done = s->reset = false;
     /* After a failed init, the default provider may have stored part of the new key. */
+    DIFFERS("after-failed-call");
     s->half = r[THEIRS].ret <= 0;
     s->key_set = r[THEIRS].ret > 0 && (with_key || (s->key_set && !fresh));
     s->started = true;
@@ -406,6 +408,7 @@ static bool do_set_params(struct state *s, struct tap_random *random)
  * parameter and succeed. */
 static bool refuses_tag_as_number(EVP_CIPHER_CTX *ctx)
 {
+    DIFFERS("siv-tag-type");
     unsigned number = 7;
     OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(OSSL_CIPHER_PARAM_AEAD_TAG, &number),
                            OSSL_PARAM_END};
@@ -455,6 +458,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     struct result r[SIDES] = {0};
     EVP_CIPHER_CTX *copy[SIDES];
     const bool keep = tap_below(random, 2) == 0;
+    DIFFERS("copy-more-states");
     /* The default provider cannot copy SIV without a key. */
     if (!s->started || (s->family->siv && !s->key_set))
         return true;
@@ -580,6 +584,7 @@ static bool sequence(const struct family *family, struct tap_random *random)
  * zeros. */
 static bool no_plaintext(const struct family *family, struct tap_random *random)
 {
+    DIFFERS("gcm-siv-zeros");
     uint8_t key[64], iv[12], aad[20], out[64], tag[16];
     int n;
     tap_fill(random, key, sizeof(key));
@@ -634,6 +639,7 @@ static bool raised(int lib, int reason)
  * crashes in this case. */
 static bool refuses_null_tag(const struct family *f)
 {
+    DIFFERS("null-tag");
     uint8_t data[20] = {0}, tag[16];
     int n;
     EVP_CIPHER_CTX *ctx = ours(f->name, key, 1);
@@ -651,6 +657,7 @@ static bool refuses_null_tag(const struct family *f)
 
 static bool refuses_without_key(const struct family *f)
 {
+    DIFFERS("no-key");
     uint8_t data[32] = {0}, out[32];
     int n;
     EVP_CIPHER_CTX *ctx = ours(f->name, NULL, 1);
@@ -665,6 +672,7 @@ static bool refuses_without_key(const struct family *f)
  * message can follow. */
 static bool refuses_overlap(const struct family *f)
 {
+    DIFFERS("overlap");
     bool good = true;
     for (int encrypt = 0; encrypt < 2; encrypt++) {
         for (int shift = 0; good && shift <= 40; shift += 8) {
@@ -687,6 +695,7 @@ static bool refuses_overlap(const struct family *f)
  * checks an empty message, for which both `tag` and `other` are wrong. */
 static bool forgets_the_last_message(const struct family *f)
 {
+    DIFFERS("siv-final-forgets");
     uint8_t data[40] = {0}, tag[16], other[16] = {7};
     int n;
     EVP_CIPHER_CTX *ctx = ours(f->name, key, 1);
@@ -712,6 +721,8 @@ static bool forgets_the_last_message(const struct family *f)
  * so final processes it without an update. */
 static bool gcm_siv_is_right(void)
 {
+    DIFFERS("gcm-siv-everywhere");
+    DIFFERS("gcm-siv-empty-final");
     static const uint8_t text[8] = {1},
                          sealed[8] = {0xb5, 0xd8, 0x39, 0x33, 0x0a, 0xc7, 0xb7, 0x86},
                          expected[16] = {0x57, 0x87, 0x82, 0xff, 0xf6, 0x01, 0x3b, 0x81,

@@ -357,6 +357,7 @@ static bool others_cannot(void)
 
 int main(void)
 {
+    DIFFERS("pipelines");
     if (!find_pipeline_api()) {
         tap_plan(1);
         tap_ok(OPENSSL_VERSION_NUMBER < 0x30500000 && OpenSSL_version_num() < 0x30500000,

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests a program that prefers tenrounds ("?provider=tenrounds"). The program uses CMAC and GMAC
- * with AES and with other ciphers, algorithms of the default provider that use CMAC, and key
- * objects (EVP_SKEY). The results must equal the results without tenrounds. The counters must show
- * which provider's code ran.
+ * with AES and with other ciphers, and algorithms of the default provider that use CMAC. The
+ * results must equal the results without tenrounds. The counters must show which provider's code
+ * ran.
  */
 #define _GNU_SOURCE
 #include "sides.h"
 
 #include "counted.h"
 
-#include <dlfcn.h>
 #include <openssl/kdf.h>
 #include <unistd.h>
 
@@ -220,184 +219,6 @@ static bool user_is_the_same(unsigned i, struct tap_random *random)
            (executed(OUR_CMAC) > before) == users[i].ours;
 }
 
-/* ---- Key objects ---------------------------------------------------------------------------- */
-
-/* OSSL_OP_SKEYMGMT, its functions, and the selection of the secret key. The headers of OpenSSL 3.0
- * lack these. */
-#define SKEYMGMT    15
-#define SKEY_FREE   1
-#define SKEY_IMPORT 2
-#define SKEY_EXPORT 3
-#define SECRET_KEY  2
-
-static void (*function(const OSSL_DISPATCH *table, int id))(void)
-{
-    while (table->function_id != 0 && table->function_id != id)
-        table++;
-    return table->function;
-}
-
-struct exported {
-    unsigned calls;
-    size_t len;
-    uint8_t bytes[64];
-};
-
-static int keep(const OSSL_PARAM params[], void *arg)
-{
-    struct exported *e = arg;
-    const OSSL_PARAM *p = OSSL_PARAM_locate_const(params, "raw-bytes");
-    e->calls++;
-    void *to = e->bytes;
-    return p != NULL && OSSL_PARAM_get_octet_string(p, &to, sizeof(e->bytes), &e->len);
-}
-
-/* Whether the default provider's key manager of this type accepts a key of this length. */
-static bool takes(const char *type, size_t len)
-{
-    return strcmp(type, "AES") == 0 ? len == 16 || len == 24 || len == 32 : len != 0;
-}
-
-/* Tests a key manager of tenrounds with direct calls, because libcrypto calls key managers only
- * since 3.5. The key manager must export keys of valid lengths unchanged. It must refuse other
- * lengths, and selections without the secret key. */
-static bool manager_keeps_keys(const struct evp_side *us, const OSSL_ALGORITHM *manager)
-{
-    const OSSL_DISPATCH *const table = manager->implementation;
-    void *(*import)(void *, int, const OSSL_PARAM[]) =
-        (void *(*)(void *, int, const OSSL_PARAM[]))function(table, SKEY_IMPORT);
-    int (*export)(void *, int, OSSL_CALLBACK *, void *) =
-        (int (*)(void *, int, OSSL_CALLBACK *, void *))function(table, SKEY_EXPORT);
-    void (*release)(void *) = (void (*)(void *))function(table, SKEY_FREE);
-    void *const provctx = OSSL_PROVIDER_get0_provider_ctx(us->provider);
-    uint8_t bytes[64];
-    struct tap_random random = tap_random(2);
-    tap_fill(&random, bytes, sizeof(bytes));
-    bool good = true;
-    for (size_t len = 0; len <= sizeof(bytes); len++) {
-        OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_string("raw-bytes", bytes, len),
-                               OSSL_PARAM_END};
-        OSSL_PARAM text[] = {params[0], OSSL_PARAM_END};
-        text[0].data_type = OSSL_PARAM_UTF8_STRING;
-        struct exported e = {0};
-        void *key = import(provctx, SECRET_KEY, params);
-        if (takes(manager->algorithm_names, len))
-            good &= key != NULL && export(key, 3, keep, &e) == 1 && e.len == len &&
-                    memcmp(e.bytes, bytes, len) == 0 && export(key, 1, keep, &e) == 0 &&
-                    e.calls == 1;
-        else
-            good &= key == NULL;
-        release(key);
-        good &= import(provctx, SECRET_KEY, text) == NULL;
-        good &= import(provctx, 1, params) == NULL;
-    }
-    return good && import(provctx, SECRET_KEY, NULL) == NULL;
-}
-
-static bool table_keeps_keys(const struct evp_side *us)
-{
-    int no_cache;
-    const OSSL_ALGORITHM *list = OSSL_PROVIDER_query_operation(us->provider, SKEYMGMT, &no_cache);
-    return list != NULL && strcmp(list[0].algorithm_names, "AES") == 0 &&
-           strcmp(list[1].algorithm_names, "GENERIC-SECRET") == 0 &&
-           list[2].algorithm_names == NULL && manager_keeps_keys(us, &list[0]) &&
-           manager_keeps_keys(us, &list[1]);
-}
-
-/* The functions of EVP_SKEY, if libcrypto has them. */
-static struct {
-    void *(*import)(OSSL_LIB_CTX *, const char *, unsigned char *, size_t, const char *);
-    int (*init)(EVP_CIPHER_CTX *, const EVP_CIPHER *, void *, const unsigned char *, size_t, int,
-                const OSSL_PARAM[]);
-    const char *(*provider)(const void *);
-    void *(*to_provider)(void *, OSSL_LIB_CTX *, OSSL_PROVIDER *, const char *);
-    void (*release)(void *);
-} skey;
-
-static bool skey_found(void)
-{
-    *(void **)&skey.import = dlsym(RTLD_DEFAULT, "EVP_SKEY_import_raw_key");
-    *(void **)&skey.init = dlsym(RTLD_DEFAULT, "EVP_CipherInit_SKEY");
-    *(void **)&skey.provider = dlsym(RTLD_DEFAULT, "EVP_SKEY_get0_provider_name");
-    *(void **)&skey.to_provider = dlsym(RTLD_DEFAULT, "EVP_SKEY_to_provider");
-    *(void **)&skey.release = dlsym(RTLD_DEFAULT, "EVP_SKEY_free");
-    return skey.import != NULL && skey.init != NULL && skey.provider != NULL &&
-           skey.to_provider != NULL && skey.release != NULL;
-}
-
-/* Encrypts 64 bytes with a key object and with the raw key, compares the results, and decrypts. */
-static bool object_works(const char *name, const char *type)
-{
-    uint8_t key[64], iv[16], text[64], with_object[128] = {0}, with_bytes[128] = {0}, back[128];
-    int n = 0, m = 0, k = 0;
-    struct tap_random random = tap_random(3);
-    tap_fill(&random, key, sizeof(key));
-    tap_fill(&random, iv, sizeof(iv));
-    tap_fill(&random, text, sizeof(text));
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(preferring, name, NULL);
-    const size_t key_len = (size_t)EVP_CIPHER_get_key_length(cipher);
-    const size_t iv_len = (size_t)EVP_CIPHER_get_iv_length(cipher);
-    void *object = skey.import(preferring, type, key, key_len, NULL);
-    EVP_CIPHER_CTX *a = EVP_CIPHER_CTX_new(), *b = EVP_CIPHER_CTX_new(), *c = EVP_CIPHER_CTX_new();
-    const bool good = object != NULL && strcmp(skey.provider(object), "tenrounds") == 0 &&
-                      skey.init(a, cipher, object, iv, iv_len, 1, NULL) > 0 &&
-                      EVP_CipherUpdate(a, with_object, &n, text, sizeof(text)) > 0 &&
-                      EVP_CipherInit_ex2(b, cipher, key, iv, 1, NULL) > 0 &&
-                      EVP_CipherUpdate(b, with_bytes, &m, text, sizeof(text)) > 0 && n == m &&
-                      n > 0 && memcmp(with_object, with_bytes, (size_t)n) == 0 &&
-                      skey.init(c, cipher, object, iv, iv_len, 0, NULL) > 0 &&
-                      EVP_CIPHER_CTX_set_padding(c, 0) > 0 &&
-                      EVP_CipherUpdate(c, back, &k, with_object, n) > 0 && k == (int)sizeof(text) &&
-                      memcmp(back, text, sizeof(text)) == 0;
-    if (!good) {
-        tap_diag("%s, key of type %s: %s", name, type,
-                 object == NULL ? "no object" : skey.provider(object));
-        ERR_print_errors_fp(stderr);
-    }
-    skey.release(object);
-    EVP_CIPHER_CTX_free(a);
-    EVP_CIPHER_CTX_free(b);
-    EVP_CIPHER_CTX_free(c);
-    EVP_CIPHER_free(cipher);
-    return good;
-}
-
-/* Checks that the default provider's cipher accepts a key object of tenrounds after
- * EVP_SKEY_to_provider(). */
-static bool other_cipher_takes_copy(OSSL_PROVIDER *their_provider)
-{
-    uint8_t key[32] = {1}, iv[16] = {2};
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(preferring, "ChaCha20", NULL);
-    void *object = skey.import(preferring, "GENERIC-SECRET", key, sizeof(key), NULL);
-    void *copy = skey.to_provider(object, preferring, their_provider, NULL);
-    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
-    const bool good = copy != NULL && strcmp(skey.provider(copy), "default") == 0 &&
-                      skey.init(ctx, cipher, copy, iv, sizeof(iv), 1, NULL) > 0;
-    EVP_CIPHER_CTX_free(ctx);
-    skey.release(copy);
-    skey.release(object);
-    EVP_CIPHER_free(cipher);
-    return good;
-}
-
-static bool objects_work(OSSL_PROVIDER *their_provider)
-{
-    static const char *const names[] = {"AES-128-ECB",  "AES-128-CBC", "AES-192-CFB",
-                                        "AES-256-OFB",  "AES-256-CTR", "AES-128-GCM",
-                                        "AES-256-WRAP", "AES-128-XTS"};
-    bool good = true;
-    if (!skey_found()) {
-        const bool early = OPENSSL_version_major() == 3 && OPENSSL_version_minor() < 5;
-        tap_diag("OpenSSL %s has no EVP_SKEY", OpenSSL_version(OPENSSL_VERSION_STRING));
-        return early;
-    }
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        good &= object_works(names[i], "AES") && object_works(names[i], "GENERIC-SECRET");
-    /* An "AES" key cannot have 64 bytes. */
-    return good && object_works("AES-256-XTS", "GENERIC-SECRET") &&
-           other_cipher_takes_copy(their_provider);
-}
-
 int main(void)
 {
     const struct counting counting = counting_new();
@@ -405,7 +226,7 @@ int main(void)
     counters = trossl_counters_open(counting.path, TROSSL_HOST_PROVIDER);
     if (counters == NULL)
         return 2;
-    tap_plan(2 * MAC_CASES + USERS + 2);
+    tap_plan(2 * MAC_CASES + USERS);
 
     struct evp_side us = evp_open("tenrounds"), them = evp_open("default");
     for (unsigned i = 0; i < MAC_CASES; i++)
@@ -424,8 +245,6 @@ int main(void)
         tap_ok(user_is_the_same(i, &random),
                "%s with %s: same result as without tenrounds, by %s CMAC", users[i].what,
                users[i].cipher, users[i].ours ? "our" : "the default provider's");
-    tap_ok(table_keeps_keys(&us), "key managers accept the key lengths of the default provider");
-    tap_ok(objects_work(also), "key objects work with our ciphers, if libcrypto has key objects");
     OSSL_PROVIDER_unload(also);
     evp_close(&us);
     evp_close(&them);
