@@ -25,6 +25,5 @@ int trp_evp_find(struct trp_evp *evp, const void *address)
         trossl_libcrypto_find(&library, "RAND_bytes_ex", &found.rand_bytes_ex) &&
         trossl_libcrypto_find(&library, "RAND_get0_public", &found.rand_get0_public))
         *evp = found;
-    trossl_libcrypto_close(&library);
     return evp->mac_fetch != NULL;
 }
