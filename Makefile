@@ -17,6 +17,8 @@
 #                     fuzzing, speed; DEBUG=yes: in a debugging kernel
 #   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in
 #                     build/kernel/RELEASE
+#   make engine   the engine alone, for OpenSSL 1.1.1 and 3.x, in build/engine: needs the compiler and
+#                 OpenSSL's headers
 #   make prove        proofs about the C code with CBMC (minutes): docs/assurance.md
 #   make check-rust-sanitized   the PKCS#11 module with AddressSanitizer (minutes)
 #   make soak         all hosts under random load for an hour; SOAK_SECONDS=120 for two minutes
@@ -128,9 +130,14 @@ bench bench-quick bench-replace:
 	@$(if $(filter bench,$@),scripts/bench-pkcs11 $(BUILD) --publish docs/benchmarks/pkcs11)
 
 # Builds for the running kernel, unless KDIR names another.
-.PHONY: kernel-module
+.PHONY: kernel-module engine
 kernel-module:
 	@$(MAKE) --no-print-directory -C kernel $(if $(KDIR),KDIR=$(KDIR)) OUT=$(if $(OUT),$(abspath $(OUT)))
+
+# With the compiler alone, for systems with OpenSSL 1.1.1.
+engine:
+	@scripts/dependencies $@
+	@scripts/engine $(BUILD)
 
 check-kernel:
 	@scripts/dependencies check-kernel

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -28,22 +27,29 @@ static size_t offset_of(enum trossl_host host)
     return (size_t)host * TROSSL_COUNTERS_SECTION;
 }
 
+/* Calls statx(2), because glibc 2.33 gave stat() and fstat() a new version: a module that is linked
+ * there would not load with an older glibc. An empty path means the descriptor. */
+static int state(int fd, const char *path, struct statx *st)
+{
+    return statx(fd, path, AT_EMPTY_PATH, STATX_TYPE | STATX_UID | STATX_SIZE, st) == 0;
+}
+
 /* Whether the file is regular, belongs to the effective user, and has room for the host's
  * section. */
-static int may_be_counters(const struct stat *st, enum trossl_host host)
+static int may_be_counters(const struct statx *st, enum trossl_host host)
 {
-    return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
-           st->st_size >= (off_t)(offset_of(host) + sizeof(struct trossl_counters_file));
+    return S_ISREG(st->stx_mode) && st->stx_uid == geteuid() &&
+           st->stx_size >= offset_of(host) + sizeof(struct trossl_counters_file);
 }
 
 /* Whether this is a counters file with F_SEAL_SHRINK, so that it never becomes shorter than its
  * mapping. Only a memfd can have this seal, so a file on disk is not suitable. */
 static int is_suitable(int fd, enum trossl_host host)
 {
-    struct stat st;
+    struct statx st;
     char begin[8];
     const int seals = fcntl(fd, F_GET_SEALS);
-    return seals != -1 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &st) == 0 &&
+    return seals != -1 && (seals & F_SEAL_SHRINK) != 0 && state(fd, "", &st) &&
            may_be_counters(&st, host) && pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
            (memcmp(begin, TROSSL_COUNTERS_NEW, sizeof(begin)) == 0 ||
             memcmp(begin, TROSSL_COUNTERS_MAGIC, sizeof(begin)) == 0);
@@ -76,12 +82,12 @@ static int is_ours_or_new(const struct trossl_counters_file *file, enum trossl_h
            file->backends == TR_MAX_BACKENDS && file->ops == TR_OPS;
 }
 
-/* Returns a descriptor for `path`, or -1. Calls stat() first, because opening a device or a FIFO
+/* Returns a descriptor for `path`, or -1. Looks at it first, because opening a device or a FIFO
  * can have side effects. */
 static int open_path(const char *path, enum trossl_host host)
 {
-    struct stat st;
-    if (stat(path, &st) != 0 || !may_be_counters(&st, host))
+    struct statx st;
+    if (!state(AT_FDCWD, path, &st) || !may_be_counters(&st, host))
         return -1;
     return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
@@ -91,11 +97,15 @@ static int open_path(const char *path, enum trossl_host host)
 static int inherited(const char *path)
 {
     const char *name = strrchr(path, '/');
-    char *end;
-    if (name == NULL || name[1] < '0' || name[1] > '9')
+    int fd = 0;
+    if (name == NULL || name[1] == '\0')
         return -1;
-    const long fd = strtol(name + 1, &end, 10);
-    return *end != '\0' || fd > INT_MAX ? -1 : fcntl((int)fd, F_DUPFD_CLOEXEC, 0);
+    for (const char *digit = name + 1; *digit != '\0'; digit++) {
+        if (*digit < '0' || *digit > '9' || fd > (INT_MAX - 9) / 10)
+            return -1;
+        fd = 10 * fd + (*digit - '0');
+    }
+    return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
 /* The offset of an address or file position within its page. On Arm, pages can have 64 KiB, and a

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reads the symbol table itself instead of calling dlsym(). dlsym() also searches the object's
+ * dependencies, one of which may be another libcrypto. Besides, glibc 2.34 gave dlsym() a new
+ * version, so a module that is linked there would not load with an older glibc.
+ */
 #define _GNU_SOURCE
 #include "libcrypto.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <string.h>
 
-/* The loaded object that contains an address. */
-struct object {
-    uintptr_t address; /* the address to search for */
-    uintptr_t begin, end;
-    const char *name; /* NULL: not found */
-};
-
-static int contains(struct dl_phdr_info *info, size_t size, void *arg)
+static int contains(const struct dl_phdr_info *info, uintptr_t address)
 {
-    struct object *object = arg;
     uintptr_t begin = UINTPTR_MAX, end = 0;
-    (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const uintptr_t from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
         const uintptr_t to = from + info->dlpi_phdr[i].p_memsz;
@@ -26,43 +20,91 @@ static int contains(struct dl_phdr_info *info, size_t size, void *arg)
         begin = from < begin ? from : begin;
         end = to > end ? to : end;
     }
-    if (object->address < begin || object->address >= end)
+    return address >= begin && address < end;
+}
+
+/* The address of a table. glibc writes addresses in memory into the dynamic section, and musl
+ * leaves those of the file there. */
+static const void *table(uintptr_t base, uintptr_t address)
+{
+    return (const void *)(address < base ? base + address : address);
+}
+
+static void read_dynamic(struct trossl_libcrypto *libcrypto, const ElfW(Dyn) * dynamic)
+{
+    for (; dynamic->d_tag != DT_NULL; dynamic++) {
+        const void *const at = table(libcrypto->base, dynamic->d_un.d_ptr);
+        switch (dynamic->d_tag) {
+        case DT_SYMTAB:
+            libcrypto->symbols = at;
+            break;
+        case DT_STRTAB:
+            libcrypto->names = at;
+            break;
+        case DT_VERSYM:
+            libcrypto->versions = at;
+            break;
+        case DT_GNU_HASH:
+            libcrypto->gnu_hash = at;
+            break;
+        }
+    }
+}
+
+static int look(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct trossl_libcrypto *libcrypto = arg;
+    (void)size;
+    if (!contains(info, libcrypto->address))
         return 0;
-    object->begin = begin;
-    object->end = end;
-    object->name = info->dlpi_name;
+    libcrypto->base = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            read_dynamic(libcrypto, (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
+    }
     return 1;
 }
 
 int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *address)
 {
-    struct object object = {(uintptr_t)address, 0, 0, NULL};
-    dl_iterate_phdr(contains, &object);
-    if (object.name == NULL)
-        return 0;
-    /* Opens the object by its name, because RTLD_DEFAULT does not reach objects loaded with
-     * RTLD_LOCAL. dl_iterate_phdr() gives the program itself an empty name, but dlopen() needs NULL
-     * for the program. */
-    const char *const name = object.name[0] == '\0' ? NULL : object.name;
-    libcrypto->handle = dlopen(name, RTLD_LAZY | (name == NULL ? 0 : RTLD_NOLOAD));
-    libcrypto->begin = object.begin;
-    libcrypto->end = object.end;
-    return libcrypto->handle != NULL;
+    *libcrypto = (struct trossl_libcrypto){.address = (uintptr_t)address};
+    dl_iterate_phdr(look, libcrypto);
+    return libcrypto->gnu_hash != NULL && libcrypto->symbols != NULL && libcrypto->names != NULL;
 }
 
-/* Accepts only a symbol in the object itself. dlsym() also searches the object's dependencies, one
- * of which may be another libcrypto. */
+/* Whether symbol i is the default version of a function that the object defines. */
+static int is_function(const struct trossl_libcrypto *libcrypto, uint32_t i, const char *name)
+{
+    const ElfW(Sym) *const symbol = &libcrypto->symbols[i];
+    const int hidden = libcrypto->versions != NULL && (libcrypto->versions[i] & 0x8000) != 0;
+    return symbol->st_shndx != SHN_UNDEF && (symbol->st_info & 15) == STT_FUNC && !hidden &&
+           strcmp(libcrypto->names + symbol->st_name, name) == 0;
+}
+
+/* A table of GNU hashes has four words, a Bloom filter, buckets and chains. A bucket has the index
+ * of its first symbol. The chains have a hash per symbol, from `first` on. Its lowest bit marks the
+ * bucket's last symbol. */
 int trossl_libcrypto_find(const struct trossl_libcrypto *libcrypto, const char *name,
                           void *function)
 {
-    void *const symbol = dlsym(libcrypto->handle, name);
-    if ((uintptr_t)symbol < libcrypto->begin || (uintptr_t)symbol >= libcrypto->end)
+    const uint32_t buckets = libcrypto->gnu_hash[0], first = libcrypto->gnu_hash[1];
+    const size_t filter = libcrypto->gnu_hash[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+    const uint32_t *const bucket = libcrypto->gnu_hash + 4 + filter, *const chain =
+                                                                         bucket + buckets;
+    uint32_t hash = 5381;
+    for (const char *p = name; *p != '\0'; p++)
+        hash = hash * 33 + (unsigned char)*p;
+    uint32_t i = buckets == 0 ? 0 : bucket[hash % buckets];
+    if (i < first)
         return 0;
-    memcpy(function, &symbol, sizeof(symbol));
-    return 1;
-}
-
-void trossl_libcrypto_close(struct trossl_libcrypto *libcrypto)
-{
-    dlclose(libcrypto->handle);
+    for (;; i++) {
+        const uint32_t at = chain[i - first];
+        if ((at | 1) == (hash | 1) && is_function(libcrypto, i, name)) {
+            const uintptr_t found = libcrypto->base + libcrypto->symbols[i].st_value;
+            memcpy(function, &found, sizeof(found));
+            return 1;
+        }
+        if ((at & 1) != 0)
+            return 0;
+    }
 }

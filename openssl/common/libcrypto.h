@@ -8,14 +8,21 @@
 #ifndef TENROUNDS_LIBCRYPTO_H
 #define TENROUNDS_LIBCRYPTO_H
 
+#include <link.h>
 #include <stdint.h>
 
+/* The dynamic symbol table of an object in memory (ELF gABI, "Dynamic Section"). */
 struct trossl_libcrypto {
-    void *handle;
-    uintptr_t begin, end; /* address range of the object */
+    uintptr_t address; /* the address to search for */
+    uintptr_t base;    /* the difference between addresses in memory and in the file */
+    const ElfW(Sym) * symbols;
+    const char *names;
+    const ElfW(Half) * versions; /* of the symbols, or NULL */
+    const uint32_t *gnu_hash;    /* NULL: not found */
 };
 
-/* Finds the loaded object that contains the address. Returns 0 if there is no such object. */
+/* Finds the loaded object that contains the address, and its symbol table. Returns 0 if there is no
+ * such object, or if it has no table of GNU hashes, as in a static program. */
 int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *address);
 
 /*
@@ -25,9 +32,5 @@ int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *addres
  */
 int trossl_libcrypto_find(const struct trossl_libcrypto *libcrypto, const char *name,
                           void *function);
-
-/* Closes the handle. The functions that were found stay valid, because the object that loaded this
- * module stays loaded as long as the module. */
-void trossl_libcrypto_close(struct trossl_libcrypto *libcrypto);
 
 #endif

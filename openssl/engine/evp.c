@@ -55,6 +55,5 @@ int tre_evp_find(const void *address)
               (functions[i].later != NULL &&
                trossl_libcrypto_find(&library, functions[i].later, function));
     }
-    trossl_libcrypto_close(&library);
     return all;
 }

@@ -26,7 +26,6 @@ static void find(struct trp_evp *evp, const void *address)
         trossl_libcrypto_find(&library, "RAND_bytes_ex", &found.rand_bytes_ex) &&
         trossl_libcrypto_find(&library, "RAND_get0_public", &found.rand_get0_public))
         *evp = found;
-    trossl_libcrypto_close(&library);
 }
 
 /* The functions of the first libcrypto of the process. Finding them takes 5 µs. */

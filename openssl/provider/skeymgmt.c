@@ -121,7 +121,6 @@ static void fetch_manager(const struct trp_provider *provider)
         release(fetch((OSSL_LIB_CTX *)provider->get_libctx(provider->core), "AES", NULL));
         provider->pop_error_to_mark(provider->core);
     }
-    trossl_libcrypto_close(&library);
 }
 
 /*

@@ -95,7 +95,7 @@ static void known_answers(const struct tr_backend *b)
     unsigned long unbounded = 0;
     for (unsigned i = 0; i < BOUNDS; i++) {
         bool right = true;
-        char bound[32] = "no limit";
+        char bound[48] = "no limit";
         if (i != 0)
             snprintf(bound, sizeof(bound), "%zu blocks per hold", bounds[i]);
         most = bounds[i];

@@ -407,7 +407,7 @@ static const struct file {
 static bool tag_of(const struct evp_side *alone, const struct file *f, const struct test_case *c,
                    uint8_t tag[16])
 {
-    char name[16];
+    char name[32];
     size_t len = 0;
     snprintf(name, sizeof(name), "AES-%zu-%s", 8 * c->key.len, *f->mac == 'C' ? "CBC" : "GCM");
     OSSL_PARAM params[] = {

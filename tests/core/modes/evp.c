@@ -21,7 +21,7 @@ struct the_case {
     size_t key_len, len, aad_len, iv_len, tag_len;
     uint8_t key[64], iv[16], tag[16], expected_tag[16], aad[3 * 600];
     uint8_t in[MOST], out[MOST + 32], expected[MOST + 32], back[MOST + 32];
-    char name[32];
+    char name[48];
 };
 
 /* A random length, mostly small. */
@@ -226,7 +226,7 @@ static bool cmac(struct the_case *c)
 {
     struct tr_cmac_key key;
     struct tr_cmac mac;
-    char cipher[16];
+    char cipher[32];
     snprintf(cipher, sizeof(cipher), "AES-%zu-CBC", c->key_len * 8);
     if (!lc_cmac(cipher, c->key, c->key_len, c->in, c->len, c->expected_tag) ||
         tr_cmac_set_key(&key, c->backend, c->key, c->key_len) != TR_OK ||
