@@ -58,7 +58,7 @@ static void describe_masks(struct trossl_choice *c, tr_features by_libcrypto)
     add_features(c->masked, c->by_features.avoided,
                  "the clock of this processor, unless TENROUNDS_MASK=avx512");
     if (*c->masked == '\0')
-        add(c->masked, "none");
+        strcpy(c->masked, "none");
 }
 
 /* Describes the first word of TENROUNDS_MASK that names no feature. The pointer bad_mask points to
@@ -67,7 +67,7 @@ static void describe_mask_error(struct trossl_choice *c)
 {
     const char *const bad = c->by_features.bad_mask;
     if (bad == NULL)
-        add(c->mask_error, "none");
+        strcpy(c->mask_error, "none");
     else
         add(c->mask_error, "\"%.*s\" in TENROUNDS_MASK is no mask", (int)strcspn(bad, ", \t\n"),
             bad);
@@ -121,7 +121,8 @@ static void choose(struct trossl_choice *c)
 {
     /* Unlike libcrypto, ignores LIBCRYPTO_VARIABLE in setuid programs, because the user who starts
      * such a program must not choose the code that the program runs. */
-    tr_features by_libcrypto = LIBCRYPTO_MASKED(secure_getenv(LIBCRYPTO_VARIABLE));
+    const char *const variable = secure_getenv(LIBCRYPTO_VARIABLE);
+    const tr_features by_libcrypto = variable != NULL ? LIBCRYPTO_MASKED(variable) : 0;
     (void)tr_select_untested(tr_env_mask(), by_libcrypto, &c->by_features);
     describe_masks(c, by_libcrypto);
     describe_mask_error(c);

@@ -98,8 +98,37 @@ static bool is_mapped(const char *path)
     return found;
 }
 
+/* Sets a key of one cipher or MAC, the first key of the process. */
+static int set_one_key(const char *name)
+{
+    static const uint8_t key[64] = "the two halves of this key differ, as AES-128-XTS demands";
+    struct evp_side side = evp_open("tenrounds");
+    bool good;
+    if (strcmp(name, "CMAC") == 0) {
+        const OSSL_PARAM params[] = {
+            OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, (char[]){"AES-128-CBC"}, 0),
+            OSSL_PARAM_END};
+        EVP_MAC *mac = EVP_MAC_fetch(side.libctx, name, NULL);
+        EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(mac);
+        good = ctx != NULL && EVP_MAC_init(ctx, key, 16, params);
+        EVP_MAC_CTX_free(ctx);
+        EVP_MAC_free(mac);
+    } else {
+        EVP_CIPHER *cipher = evp_fetch(&side, name);
+        EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+        EVP_CIPHER_CTX_set_flags(ctx, EVP_CIPHER_CTX_FLAG_WRAP_ALLOW);
+        good = EVP_EncryptInit_ex2(ctx, cipher, key, NULL, NULL) > 0;
+        EVP_CIPHER_CTX_free(ctx);
+        EVP_CIPHER_free(cipher);
+    }
+    evp_close(&side);
+    return good ? 0 : 3;
+}
+
 static int work(const char *how)
 {
+    if (strncmp(how, "key ", 4) == 0)
+        return set_one_key(how + 4);
     before_loading(how);
     struct evp_side side = evp_open("tenrounds");
     after_loading(how);
@@ -343,6 +372,56 @@ static bool wrong_mask_is_told(void)
            strcmp(told.backend, tr_backend_name(strongest(TR_FEATURE_AVX512, NULL))) == 0;
 }
 
+static struct each_first {
+    const struct tr_backend *strongest;
+    unsigned ciphers, right;
+} each_first;
+
+/* Falsifies the known answers of the strongest backend. A weaker backend must expand the only key of
+ * a process, so the tests of this cipher ran before. */
+static void one_first(const char *name)
+{
+    const struct environment e = {NULL, NULL, tr_backend_name(each_first.strongest)};
+    const unsigned index = tr_backend_index(each_first.strongest);
+    char how[80];
+    snprintf(how, sizeof(how), "key %s", name);
+    counting_clear(&counts);
+    const struct told told = start(&e, counts.path, how);
+    const struct trossl_counters_file c = counting_read(&counts);
+    uint64_t others = 0;
+    for (unsigned i = 0; i < TR_MAX_BACKENDS; i++)
+        others += i != index ? c.counters.keys[i] : 0;
+    const bool right = told.status == 0 && c.counters.keys[index] == 0 && others != 0;
+    if (!right)
+        tap_diag("%s: status %d, %llu keys of the backend that fails, %llu of others", name,
+                 told.status, (unsigned long long)c.counters.keys[index],
+                 (unsigned long long)others);
+    each_first.ciphers++;
+    each_first.right += right;
+}
+
+static void one_cipher(EVP_CIPHER *cipher, void *unused)
+{
+    (void)unused;
+    one_first(EVP_CIPHER_get0_name(cipher));
+}
+
+static void test_first_keys(void)
+{
+    struct evp_side side = evp_open("tenrounds");
+    each_first.strongest = strongest(0, NULL);
+    if (each_first.strongest->weaker == NULL) {
+        tap_skip(1, "aes", "there is only one backend for this processor");
+    } else {
+        EVP_CIPHER_do_all_provided(side.libctx, one_cipher, NULL);
+        one_first("CMAC");
+        tap_ok(each_first.ciphers > 40 && each_first.right == each_first.ciphers,
+               "%u of %u ciphers and MACs test the backend before their first key",
+               each_first.right, each_first.ciphers);
+    }
+    evp_close(&side);
+}
+
 static bool nothing_right_is_used(void)
 {
     static const struct environment e = {
@@ -483,7 +562,7 @@ int main(int argc, char **argv)
     self = argv[0];
     if (argc == 3 && strcmp(argv[1], "work") == 0)
         return work(argv[2]);
-    tap_plan(2 * CASES + 9 + REFUSED + (geteuid() == 0 ? 2 : 1));
+    tap_plan(2 * CASES + 10 + REFUSED + (geteuid() == 0 ? 2 : 1));
     counts = counting_new();
     const int fd = mkstemp(file);
     close(fd);
@@ -504,6 +583,7 @@ int main(int argc, char **argv)
            "the first word that is no mask is reported, and the valid words apply");
     tap_ok(nothing_right_is_used(),
            "if every backend fails its tests, the provider sets no key and raises an error");
+    test_first_keys();
     refused_files();
     other_users();
     unlink(file);

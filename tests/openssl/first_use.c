@@ -9,6 +9,7 @@
  *
  * The argument is the number of processes per median.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "sides.h"
 
 #include <sys/wait.h>
