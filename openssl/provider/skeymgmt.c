@@ -129,7 +129,7 @@ static void fetch_manager(const struct trp_provider *provider)
  * the provider that derives. libcrypto keeps this manager in its cache as the answer to a fetch
  * without properties. An import after the derivation would get it, and AES of this provider would
  * refuse the imported key. The first answer in the cache wins, so a fetch before the derivation
- * keeps the preferred manager.
+ * keeps the preferred manager. libcrypto holds no lock while it asks a provider for its algorithms.
  */
 void trp_skeymgmt_first(struct trp_provider *provider)
 {
