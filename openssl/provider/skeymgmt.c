@@ -3,10 +3,10 @@
  * Opaque keys, EVP_SKEY(3), of OpenSSL 3.5 and later: the types "AES" and "GENERIC-SECRET".
  * EVP_CipherInit_SKEY() refuses a key if its key manager and the cipher belong to different
  * providers. A program that prefers this provider's AES therefore needs this provider's "AES"
- * manager, too. A "GENERIC-SECRET" key may be for any cipher, and ChaCha20, Camellia and ARIA belong
- * to another provider. A preference for tenrounds.aes therefore does not choose this provider's
- * manager of this type, which exists for EVP_SKEY_to_provider(). Keys that a KDF or a key exchange
- * derives belong to its provider, and need EVP_SKEY_to_provider(), too.
+ * manager, too. A "GENERIC-SECRET" key may be for any cipher, and ChaCha20, Camellia and ARIA
+ * belong to another provider. A preference for tenrounds.aes therefore does not choose this
+ * provider's manager of this type, which exists for EVP_SKEY_to_provider(). Keys that a KDF or a
+ * key exchange derives belong to its provider, and need EVP_SKEY_to_provider(), too.
  *
  * The ciphers have no init for opaque keys. libcrypto therefore exports the bytes of the key and
  * calls the usual init. provider-skeymgmt(7) describes the interface.
