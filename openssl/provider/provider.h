@@ -85,11 +85,11 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
 #define TRP_RAISE(provider, lib, reason)                                                           \
     trp_raise(provider, __FILE__, __LINE__, __func__, lib, reason, NULL)
 
-/* The properties of all algorithms (property(7)). A configuration prefers this provider by the
- * default property query "?tenrounds.aes=yes". The default "?provider=tenrounds" would have no
- * effect in many programs: their own query "provider!=fips" overrides it, because both name the
- * same property. The names of our own properties must contain a period. No algorithm has the
- * property "fips". */
+/* The properties of all algorithms but one key manager (property(7), skeymgmt.c). A configuration
+ * prefers this provider by the default property query "?tenrounds.aes=yes". The default
+ * "?provider=tenrounds" would have no effect in many programs: their own query "provider!=fips"
+ * overrides it, because both name the same property. The names of our own properties must contain a
+ * period. No algorithm has the property "fips". */
 #define TRP_PROPERTIES "provider=tenrounds,tenrounds.aes=yes"
 
 /*
@@ -112,7 +112,7 @@ extern const OSSL_ALGORITHM trp_macs[];
 extern const OSSL_ALGORITHM trp_skeymgmts[];
 
 /* Makes libcrypto choose the key manager for imports of "AES" keys before the first derivation of
- * such a key. Does something only once in each library context. Not in a call that holds a lock. */
+ * such a key. Fetches this manager once in each library context. */
 void trp_skeymgmt_first(struct trp_provider *provider);
 
 #endif

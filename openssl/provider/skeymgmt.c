@@ -3,10 +3,10 @@
  * Opaque keys, EVP_SKEY(3), of OpenSSL 3.5 and later: the types "AES" and "GENERIC-SECRET".
  * EVP_CipherInit_SKEY() refuses a key if its key manager and the cipher belong to different
  * providers. A program that prefers this provider's AES therefore needs this provider's "AES"
- * manager, too. A "GENERIC-SECRET" key may be for any cipher, and ChaCha20, Camellia and ARIA belong
- * to another provider. A preference for tenrounds.aes therefore does not choose this provider's
- * manager of this type, which exists for EVP_SKEY_to_provider(). Keys that a KDF or a key exchange
- * derives belong to its provider, and need EVP_SKEY_to_provider(), too.
+ * manager, too. A "GENERIC-SECRET" key may be for any cipher, and ChaCha20, Camellia and ARIA
+ * belong to another provider. A preference for tenrounds.aes therefore does not choose this
+ * provider's manager of this type, which exists for EVP_SKEY_to_provider(). Keys that a KDF or a
+ * key exchange derives belong to its provider, and need EVP_SKEY_to_provider(), too.
  *
  * The ciphers have no init for opaque keys. libcrypto therefore exports the bytes of the key and
  * calls the usual init. provider-skeymgmt(7) describes the interface.
@@ -128,7 +128,7 @@ static void fetch_manager(const struct trp_provider *provider)
  * the provider that derives. libcrypto keeps this manager in its cache as the answer to a fetch
  * without properties. An import after the derivation would get it, and AES of this provider would
  * refuse the imported key. The first answer in the cache wins, so a fetch before the derivation
- * keeps the preferred manager.
+ * keeps the preferred manager. libcrypto holds no lock while it asks a provider for its algorithms.
  */
 void trp_skeymgmt_first(struct trp_provider *provider)
 {

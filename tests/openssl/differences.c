@@ -19,8 +19,8 @@ static EVP_CIPHER_CTX *start(const char *name, int encrypt)
     return ctx;
 }
 
-/* Encrypts `text` with CCM, with or without an update of 0 bytes after the data, and stores the tag.
- * Returns what that update returns, or -1 if another call fails. */
+/* Encrypts `text` with CCM, with or without an update of 0 bytes after the data, and stores the
+ * tag. Returns what that update returns, or -1 if another call fails. */
 static int ccm(bool with_empty_update, uint8_t tag[12])
 {
     uint8_t out[64];

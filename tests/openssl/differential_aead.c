@@ -181,7 +181,7 @@ static unsigned generated(EVP_CIPHER_CTX *ctx)
     return value;
 }
 
-/* Begins a GCM message with a random IV, and then sets an IV, as a whole fixed part or in an init. */
+/* Begins a GCM message with a random IV. Then sets an IV, as a whole fixed part or in an init. */
 static void set_iv_after_random(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, bool fixed)
 {
     static const uint8_t key[16] = {1}, iv[12] = {2};

@@ -12,8 +12,8 @@
 #include <openssl/params.h>
 #include <openssl/provider.h>
 
-/* Names an entry of DIFFERENCES in OSSL_PROVIDER-tenrounds(7), where a test requires this difference
- * or leaves out the calls that show it. differences.sh compares the names with the entries. */
+/* Names an entry of DIFFERENCES in OSSL_PROVIDER-tenrounds(7), where a test requires this
+ * difference or leaves out the calls that show it. differences.sh compares names and entries. */
 #define DIFFERS(name) ((void)0)
 
 static const char *const evp_modes[] = {"ECB", "CBC", "CFB", "OFB", "CTR"};
