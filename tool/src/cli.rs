@@ -497,30 +497,30 @@ pub struct DisableArgs {
 
 #[derive(Args, Debug)]
 pub struct ScopeArgs {
-    /// For your account (the default)
+    /// Your account (the default)
     ///
     /// `enable` writes a configuration into ~/.config/tenrounds, and prints the line that makes a
-    /// shell use it.
+    /// shell use it. `disable` removes that configuration.
     #[arg(long)]
     pub user: bool,
 
-    /// For every program on the machine; needs root
+    /// Every program on the machine; needs root
     ///
-    /// `enable` adds a line to the openssl.cnf of every installed OpenSSL.
+    /// `enable` adds a line to the openssl.cnf of every installed OpenSSL. `disable` removes it.
     #[arg(long, conflicts_with = "user")]
     pub system: bool,
 
-    /// For one JDK instead: the PKCS#11 module becomes the first provider of its programs
+    /// One JDK instead: whether its first provider is the PKCS#11 module
     ///
-    /// `enable` adds lines to the JDK's java.security, after a trial with its keytool. It needs the
-    /// right to change that file.
+    /// `enable` adds lines to the JDK's java.security, after a trial with its keytool, and `disable`
+    /// removes them. Both need the right to change that file.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["user", "system"])]
     pub java_home: Option<PathBuf>,
 
-    /// For programs that use p11-kit instead: each loads the PKCS#11 module
+    /// The programs that use p11-kit instead: whether they load the PKCS#11 module
     ///
     /// `enable` writes tenrounds-enabled.module into ~/.config/pkcs11/modules, with --system into
-    /// /etc/pkcs11/modules, after a trial of the module and with p11-kit.
+    /// /etc/pkcs11/modules, after a trial of the module and with p11-kit. `disable` removes it.
     #[arg(long, conflicts_with = "java_home")]
     pub p11_kit: bool,
 

@@ -2,6 +2,7 @@
 //! `tenrounds`: AES at the processor's speed in the OpenSSL that is installed.
 
 mod advice;
+mod apparmor;
 mod bench;
 mod cli;
 mod compare;
@@ -12,6 +13,7 @@ mod diff;
 mod doctor;
 mod enable;
 mod finding;
+mod force;
 mod generate;
 mod inventory;
 mod kernel;
@@ -19,8 +21,10 @@ mod limited;
 mod memory;
 mod openssl;
 mod pages;
+mod paths;
 mod pkcs11;
 mod processor;
+mod replaced;
 mod report;
 mod root;
 mod run;
@@ -96,6 +100,7 @@ fn command_line() -> std::result::Result<(Cli, String), clap::Error> {
 /// Prints what clap answers, help or an error, and returns the exit status.
 fn answered(mut answer: clap::Error, command: Option<&str>) -> ExitCode {
     forget_hidden(&mut answer);
+    forget_values(&mut answer, command);
     let text = answer.render();
     if !answer.use_stderr() {
         let written = output::out(text.ansi());
@@ -137,6 +142,19 @@ fn forget_hidden(answer: &mut clap::Error) {
             words.any(|word| is_hidden(&word.to_owned()))
         };
         tips.retain(|tip| !names_hidden(&tip.to_string()));
+        if !tips.is_empty() {
+            answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
+}
+
+/// clap suggests to pass an unknown option as a value behind "--". Only `scan` takes any value.
+fn forget_values(answer: &mut clap::Error, command: Option<&str>) {
+    if command == Some("scan") {
+        return;
+    }
+    if let Some(ContextValue::StyledStrs(mut tips)) = answer.remove(ContextKind::Suggested) {
+        tips.retain(|tip| !tip.to_string().contains("as a value, use"));
         if !tips.is_empty() {
             answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
         }

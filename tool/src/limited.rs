@@ -2,6 +2,7 @@
 //! Child processes that may not take for ever.
 
 use crate::memory::with_memory;
+use measure::child;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
@@ -53,10 +54,10 @@ pub fn run(mut command: Command, input: &[u8], limit: Duration) -> Result<Output
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut child = with_memory(piped.spawn()).map_err(|error| format!("{name}: {error}"))?;
+    let mut child = with_memory(child::spawn(piped)).map_err(|error| format!("{name}: {error}"))?;
     let collectors =
         collect(child.stdout.take()).and_then(|out| Ok((out, collect(child.stderr.take())?)));
-    let (out, err) = collectors.inspect_err(|_| stop(&mut child))?;
+    let (out, err) = collectors.inspect_err(|_| child::kill(&mut child))?;
     if let Some(mut stdin) = child.stdin.take() {
         without_sigpipe(|| {
             let _ = stdin.write_all(input);
@@ -97,15 +98,9 @@ fn end(child: &mut Child, limit: Duration) -> Option<std::process::ExitStatus> {
             Ok(Some(status)) => return Some(status),
             Ok(None) if begin.elapsed() < limit => std::thread::sleep(Duration::from_millis(1)),
             _ => {
-                stop(child);
+                child::kill(child);
                 return None;
             }
         }
     }
-}
-
-/// Ends a child for good.
-pub fn stop(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
 }

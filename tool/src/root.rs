@@ -32,6 +32,14 @@ impl Root {
         self.0 == Path::new("/")
     }
 
+    /// Whether /proc is mounted. A directory without processes is not it.
+    pub fn has_proc(&self) -> bool {
+        self.exists(match self.is_machine() {
+            true => "/proc/self",
+            false => "/proc",
+        })
+    }
+
     /// Where an absolute path lies really. Symbolic links are followed within the tree.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();

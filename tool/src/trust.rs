@@ -4,17 +4,36 @@
 
 use crate::error::{Error, Result};
 use crate::memory::with_memory;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A component of a path through which another user could replace the file.
+/// A component of a path through which another user could replace the file, or which keeps other
+/// users from reading it.
+#[derive(Debug, Clone)]
 pub struct Loose {
     pub part: PathBuf,
     /// "belongs to user 1000", "can be written to by others (mode 777)".
     pub why: String,
-    /// The command that makes it safe, if one command does.
+    /// The command that corrects it, if one command does.
     pub cure: Option<String>,
+}
+
+impl std::fmt::Display for Loose {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.part.display(), self.why)
+    }
+}
+
+impl Loose {
+    /// The same, with the cure.
+    pub fn advice(&self) -> String {
+        match &self.cure {
+            Some(cure) => format!("{self}; to correct it: {cure}"),
+            None => self.to_string(),
+        }
+    }
 }
 
 /// The users that may own a file below `top`, and the groups that may write to it.
@@ -87,21 +106,82 @@ impl Trusted<'_> {
     }
 }
 
-/// Why users other than its owner cannot read a file, as "/root cannot be searched by others (mode
-/// 700)"; None if they can. Groups and access control lists are not considered.
-pub fn hidden(path: &Path) -> Option<String> {
+/// The component that keeps users other than its owner from reading a file below `top`; None if they
+/// can read it. Groups and access control lists are not considered.
+pub fn hidden(top: &Path, path: &Path) -> Option<Loose> {
     let real = path.canonicalize().ok()?;
-    let mut parts: Vec<&Path> = real.ancestors().collect();
+    let below = |part: &&Path| part.starts_with(top);
+    let mut parts: Vec<&Path> = real.ancestors().filter(below).collect();
     parts.reverse();
     parts.into_iter().find_map(|part| {
         let meta = fs::metadata(part).ok()?;
-        let (needed, cannot) = match meta.is_dir() {
-            true => (0o001, "searched"),
-            false => (0o004, "read"),
+        let (needed, cannot, cure) = match meta.is_dir() {
+            true => (0o001, "searched", "a+rx"),
+            false => (0o004, "read", "a+r"),
         };
-        let (mode, name) = (meta.mode() & 0o7777, part.display());
-        (mode & needed == 0).then(|| format!("{name} cannot be {cannot} by others (mode {mode:o})"))
+        let mode = meta.mode() & 0o7777;
+        (mode & needed == 0).then(|| Loose {
+            part: part.to_owned(),
+            why: format!("cannot be {cannot} by others (mode {mode:o})"),
+            cure: Some(format!("chmod {cure} {}", part.display())),
+        })
     })
+}
+
+/// The symbolic link of another user through which root would write a path; None for others than
+/// root, for whom the kernel decides (protected_symlinks, proc_sys_fs(5)).
+pub fn foreign_link(path: &Path) -> Option<Loose> {
+    let mut users = vec![0];
+    // In a user namespace root has another number.
+    users.extend(fs::metadata("/").map(|meta| meta.uid()));
+    let path = std::env::current_dir().ok()?.join(path);
+    is_root().then(|| link_of_others(&path, &users)).flatten()
+}
+
+/// As deep as the kernel follows symbolic links (path_resolution(7)).
+const LINKS: usize = 40;
+
+/// The first symbolic link on the way of an absolute path that belongs to none of these users.
+fn link_of_others(path: &Path, users: &[u32]) -> Option<Loose> {
+    let parts = |path: &Path| -> Vec<OsString> {
+        let parts = path.components().rev();
+        parts.map(|part| part.as_os_str().to_owned()).collect()
+    };
+    let mut waiting = parts(path);
+    let mut at = PathBuf::new();
+    let mut links = 0;
+    while let Some(part) = waiting.pop() {
+        if part == ".." {
+            at.pop();
+            continue;
+        }
+        let next = at.join(&part);
+        let meta = fs::symlink_metadata(&next).ok()?;
+        // Links in /proc are the kernel's.
+        if !meta.is_symlink() || next.starts_with("/proc") {
+            at = next;
+            continue;
+        }
+        if !users.contains(&meta.uid()) {
+            return Some(Loose {
+                why: format!("is a symbolic link of user {}", meta.uid()),
+                part: next,
+                cure: None,
+            });
+        }
+        links += 1;
+        if links > LINKS {
+            return None;
+        }
+        waiting.extend(parts(&fs::read_link(&next).ok()?));
+    }
+    None
+}
+
+/// Whether this process is root.
+pub fn is_root() -> bool {
+    // SAFETY: it has no arguments and cannot fail.
+    unsafe { libc::geteuid() == 0 }
 }
 
 /// Refuses a file that users other than root and this one could replace, because every program of
@@ -120,5 +200,31 @@ pub fn only_mine(path: &Path) -> Result<()> {
             "{} {why}, and every program of the system would load code from there; install tenrounds first (sudo make install, or the package)",
             part.display()
         )))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_on_the_way() {
+        let dir = std::env::temp_dir().join(format!("tenrounds-trust-{}", std::process::id()));
+        fs::create_dir_all(dir.join("real")).unwrap();
+        let dir = dir.canonicalize().unwrap();
+        symlink("real", dir.join("folder")).unwrap();
+        symlink("../real/file", dir.join("real/link")).unwrap();
+        let users = [fs::metadata(&dir).unwrap().uid()];
+        let found = |name: &str, users: &[u32]| {
+            let found = link_of_others(&dir.join(name), users);
+            found.map(|link| link.part.strip_prefix(&dir).unwrap().to_owned())
+        };
+        let link = |name: &str| Some(PathBuf::from(name));
+        assert_eq!(found("folder/link", &users), None);
+        assert_eq!(found("folder/link", &[]), link("folder"));
+        assert_eq!(found("real/link", &[]), link("real/link"));
+        assert_eq!(found("real/file", &[]), None);
+        fs::remove_dir_all(&dir).unwrap();
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod affinity;
 pub mod busy;
+pub mod child;
 pub mod kernel;
 pub mod limit;
 pub mod noise;

@@ -2,6 +2,7 @@
 //! Measuring processes: this program again, under another first argument. Requests and answers are
 //! lines of JSON on its standard input and output.
 
+use crate::child;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -34,14 +35,14 @@ impl Process {
         variables: impl IntoIterator<Item = (impl AsRef<OsStr>, impl AsRef<OsStr>)>,
     ) -> Result<Process> {
         let failed = |error| Error::failure(format!("cannot start a measuring process: {error}"));
-        let mut child = Command::new(std::env::current_exe().map_err(failed)?)
+        let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+        command
             .args(arguments)
             .envs(variables)
             .env_remove("TENROUNDS_COUNTERS") // counting costs time
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
+            .stdout(Stdio::piped());
+        let mut child = child::spawn(&mut command).map_err(failed)?;
         Ok(Process {
             name: name.to_owned(),
             requests: child.stdin.take(),

@@ -13,6 +13,7 @@ mod screen;
 
 use crate::cli::PictureArgs;
 use crate::error::{Error, Result};
+use crate::replaced;
 use drawing::{text, MARGIN};
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -133,8 +134,7 @@ pub fn picture(args: &PictureArgs) -> Result<()> {
         let name = chart.file_stem().unwrap_or_default().to_string_lossy();
         for (theme, drawn) in Chart::read(&chart)?.draw(&chart)? {
             let file = args.images.join(format!("{name}-{theme}.svg"));
-            let failed = |why| Error::failure(format!("cannot write {}: {why}", file.display()));
-            std::fs::write(&file, drawn).map_err(failed)?;
+            replaced::write(&file, &drawn)?;
         }
     }
     Ok(())

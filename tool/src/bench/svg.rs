@@ -8,6 +8,7 @@ use super::implementation::Implementation::{self, *};
 use super::markdown::{times, today};
 use super::report::{skips_rounds, SKIPS_ROUNDS};
 use crate::error::{Error, Result};
+use crate::replaced;
 use drawing::{anchored, pixels, places, text, wrap, About};
 use drawing::{INK, LIMIT, MARGIN, MUTED, PALE, TENROUNDS};
 use plotters::prelude::*;
@@ -87,15 +88,12 @@ fn groups(found: &Comparison) -> Vec<Group> {
     drawn(found).map(group).collect()
 }
 
-fn cannot_write(path: &Path, why: &str) -> Error {
-    Error::failure(format!("cannot write {}: {why}", path.display()))
-}
-
 pub fn write(found: &Comparison, path: &Path) -> Result<()> {
     let groups = groups(found);
     let mut picture = String::new();
-    draw(found, &groups, &mut picture).map_err(|error| cannot_write(path, &error))?;
-    std::fs::write(path, picture).map_err(|error| cannot_write(path, &error.to_string()))
+    let failed = |why| Error::failure(format!("cannot write {}: {why}", path.display()));
+    draw(found, &groups, &mut picture).map_err(failed)?;
+    replaced::write(path, &picture)
 }
 
 /// The groups by panel: PER_PANEL each, and the references beside the last.

@@ -8,6 +8,7 @@ use crate::bench::figure::{size_name, title};
 use crate::bench::implementation::Implementation::{self, *};
 use crate::bench::markdown::{times, today};
 use crate::error::{Error, Result};
+use crate::replaced;
 use drawing::{text, wrap, About, INK, MARGIN, MUTED, PALE};
 use plotters::prelude::*;
 use std::path::Path;
@@ -52,7 +53,7 @@ pub fn write(found: &Found, path: &Path) -> Result<()> {
     let mut picture = String::new();
     let failed = |why: String| Error::failure(format!("cannot write {}: {why}", path.display()));
     draw(found, &mut picture).map_err(failed)?;
-    std::fs::write(path, picture).map_err(|why| failed(why.to_string()))
+    replaced::write(path, &picture)
 }
 
 /// "AES-128-CTR: at 16 KiB, tenrounds 2.67× OpenSSL 3.0.22".

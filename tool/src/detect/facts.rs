@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::libcrypto::LibCrypto;
 use crate::openssl::probe::{self, Served};
+use crate::paths::shown;
 use crate::pkcs11::registered::{self, Registered};
 use crate::root::Root;
 use crate::schema::Host;
@@ -80,8 +81,10 @@ pub struct Provider {
 #[derive(Debug, Serialize)]
 pub struct Pkcs11 {
     /// The module that `run --java` would use; null if there is none.
+    #[serde(serialize_with = "shown")]
     pub module: Option<PathBuf>,
     /// The token files that are configured, also those that do not exist yet.
+    #[serde(serialize_with = "shown")]
     pub tokens: Vec<PathBuf>,
     /// The files of p11-kit and of JDKs that name a module of tenrounds.
     pub registered: Vec<Registered>,

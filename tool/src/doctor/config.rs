@@ -9,6 +9,7 @@ use crate::inventory::install::Install;
 use crate::openssl::cnf::{plain_name, Assignment, Cnf, Place, Trouble};
 use crate::openssl::configuration::{clauses, is_fips, prefers_ours, BY_NAME, OWN_HEAD, PROPERTY};
 use crate::root::Root;
+use crate::trust::{self, Loose};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +43,31 @@ pub struct Effect {
     /// The providers that it activates; empty if the file cannot be parsed completely.
     pub activates: Vec<(String, Assignment)>,
     pub cnf: Cnf,
+}
+
+impl Effect {
+    /// The files of the configuration: the first, and those that it includes.
+    pub fn files(&self, source: &Source) -> Vec<PathBuf> {
+        let mut files = vec![source.file.clone()];
+        files.extend(self.cnf.assignments.iter().map(|a| a.place.file.clone()));
+        files.sort();
+        files.dedup();
+        files
+    }
+
+    /// Why users other than root cannot read the configuration or the module of tenrounds.
+    pub fn hidden(&self, source: &Source) -> Option<Loose> {
+        let ours = self.activates.iter().find(|(name, _)| name == "tenrounds");
+        let module = ours.and_then(|(name, named)| {
+            let path = self.cnf.value(&named.value, "module").unwrap_or(name);
+            module::locate(source.view, path, source.install)
+        });
+        let files = self.files(source).into_iter().chain(module);
+        let top = source.view.top();
+        files
+            .map(|file| source.view.path(file))
+            .find_map(|file| trust::hidden(top, &file))
+    }
 }
 
 pub fn check(source: &Source) -> Effect {

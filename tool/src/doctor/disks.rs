@@ -5,9 +5,14 @@
 use super::means::Means;
 use crate::finding::{Finding, Group};
 use crate::kernel::drivers::{is_software, Driver};
+use crate::limited;
 use crate::root::Root;
 use serde::Serialize;
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
+
+/// The time that dmsetup has.
+const LIMIT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Disk {
@@ -123,14 +128,12 @@ fn table(root: &Root, name: &str) -> Option<Table> {
         .iter()
         .map(|file| root.path(file))
         .find(|file| file.is_file())?;
-    let output = Command::new(program)
+    let mut dmsetup = Command::new(program);
+    dmsetup
         .args(["table", "--target", "crypt", "--", name])
-        .env_clear()
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()
-        .ok()?;
-    parse(String::from_utf8_lossy(&output.stdout).lines().next()?)
+        .env_clear();
+    let output = limited::run(dmsetup, b"", LIMIT).ok()?;
+    parse(output.out.lines().next()?)
 }
 
 pub fn check(means: &Means, disks: &[Disk]) -> Vec<Finding> {

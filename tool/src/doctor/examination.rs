@@ -4,9 +4,10 @@
 use super::config::{self, Effect, Source};
 use super::means::Means;
 use super::pkcs11::{self, Pkcs11};
-use super::verdict::{self, InForce};
+use super::verdict;
 use super::{disks, environment, hazards, kernel, kernel_module, processes, starts, system};
 use crate::finding::{Finding, Severity};
+use crate::force::{Force, InForce};
 use crate::inventory;
 use crate::inventory::install::{self, Install};
 use crate::inventory::processes::Processes;
@@ -58,8 +59,11 @@ impl Doctor {
         let means = Means::of(root, &kernel);
         let disks = disks::find(root, kernel.drivers());
         let mut findings = of_configurations(&sources, &effects);
+        let force = Force::look(root);
         findings.extend(tried(root, &sources, &effects));
+        findings.extend(system::force(&force, &findings));
         findings.extend(system::fips(root, preferred));
+        findings.extend(system::confined(root, preferred));
         findings.extend(system::interrupted(root));
         findings.extend(environment::check(root, &here, &processes.list));
         findings.extend(processor::check(root));
@@ -76,8 +80,8 @@ impl Doctor {
             Some(Severity::Warning) => ("warnings", 1),
             Some(Severity::Note) | None => ("healthy", 0),
         };
-        let in_force = InForce::of(&sources, &effects, &findings);
-        let summary = verdict::lines(in_force, &sources, &effects, &processes, &findings);
+        let in_force = force.verdict();
+        let summary = verdict::lines(&force, &processes, &findings);
         Doctor {
             verdict,
             status,

@@ -2,7 +2,7 @@
 //! `doctor`: what on this machine keeps AES from being fast, or will break programs, each with its
 //! evidence and its cure. It only reads.
 
-mod config;
+pub mod config;
 mod disks;
 mod environment;
 mod examination;
@@ -13,7 +13,7 @@ mod means;
 mod module;
 mod pkcs11;
 mod processes;
-mod starts;
+pub mod starts;
 mod system;
 mod text;
 mod verdict;
@@ -28,7 +28,6 @@ use crate::{host, output};
 pub use examination::Doctor;
 use serde::Serialize;
 use std::path::Path;
-pub use verdict::InForce;
 
 #[derive(Serialize)]
 struct Body {
@@ -39,7 +38,7 @@ struct Body {
 /// 2 problems. What could not be done at all is 3, by main.
 pub fn run(args: &DoctorArgs) -> Result<u8> {
     let root = Root::new(args.root.as_deref().unwrap_or(Path::new("/")));
-    if !root.exists("/proc") {
+    if !root.has_proc() {
         return Err(Error::unknown(
             "there is no /proc, so the doctor cannot look at anything; mount it",
         ));

@@ -2,6 +2,7 @@
 //! The PKCS#11 module: whether it works, whether the files that name it are right, and its tokens.
 
 use crate::finding::{Finding, Group};
+use crate::paths::shown;
 use crate::pkcs11::look::{self, Seen};
 use crate::pkcs11::registered::{self, Registered};
 use crate::pkcs11::{self, MODULE};
@@ -18,10 +19,12 @@ const GROUP: Group = Group::Pkcs11;
 #[derive(Debug, Default, Serialize)]
 pub struct Pkcs11 {
     /// The module that is installed; null if there is none, or another root is examined.
+    #[serde(serialize_with = "shown")]
     pub module: Option<PathBuf>,
     /// What it showed when it was tried; null if it was not tried or does not work.
     pub works: Option<Seen>,
     /// The token files that exist.
+    #[serde(serialize_with = "shown")]
     pub tokens: Vec<PathBuf>,
     pub registered: Vec<Registered>,
 }

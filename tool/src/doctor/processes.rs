@@ -5,6 +5,7 @@ use crate::finding::{Finding, Group};
 use crate::inventory::is_old;
 use crate::inventory::processes::{count, Library, Process, Processes};
 use crate::inventory::scan::BUDGET;
+use crate::trust::is_root;
 use std::collections::BTreeSet;
 
 /// "12 (nginx), 13 (nginx) and 4 more".
@@ -193,8 +194,12 @@ fn without(processes: &Processes) -> Option<Finding> {
     })
 }
 
+/// Processes with cryptography of their own. An OpenSSL of their own is reached if it has loaded
+/// tenrounds.
 fn carrying(processes: &Processes) -> Vec<Finding> {
-    let carrying = those(processes, |p| !p.carries.is_empty());
+    let carrying = those(processes, |p| {
+        !p.carries.is_empty() && p.tenrounds.is_none()
+    });
     let other = those(processes, |p| !p.other.is_empty() && p.libcrypto.is_empty());
     let mut found = Vec::new();
     if !carrying.is_empty() {
@@ -236,11 +241,6 @@ fn carrying(processes: &Processes) -> Vec<Finding> {
         );
     }
     found
-}
-
-fn is_root() -> bool {
-    // SAFETY: it has no arguments and cannot fail.
-    unsafe { libc::geteuid() == 0 }
 }
 
 fn unreadable(processes: &Processes) -> Vec<Finding> {

@@ -11,7 +11,7 @@ use crate::openssl::configuration::OWN;
 use crate::openssl::programs::{self, Program};
 use crate::openssl::trial;
 use crate::root::Root;
-use crate::trust::{Loose, Trusted};
+use crate::trust::{is_root, Loose, Trusted};
 use std::path::{Path, PathBuf};
 
 const GROUP: Group = Group::Configuration;
@@ -66,15 +66,12 @@ pub fn check(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding
 /// provider's module or an engine. Root does not try such a configuration. None if there is no such
 /// part, and always None if this process is not root.
 pub fn refused_to_root(source: &Source, effect: &Effect) -> Option<Loose> {
-    // SAFETY: it has no arguments and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
+    if !is_root() {
         return None;
     }
     let root = source.view;
-    let lines = &effect.cnf.assignments;
-    let mut files: Vec<PathBuf> = vec![source.file.clone()];
-    files.extend(lines.iter().map(|line| line.place.file.clone()));
-    for line in lines {
+    let mut files = effect.files(source);
+    for line in &effect.cnf.assignments {
         match plain_name(&line.name) {
             "module" => files.extend(module::locate(root, &line.value, source.install)),
             "dynamic_path" => files.push(PathBuf::from(&line.value)),

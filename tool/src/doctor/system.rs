@@ -2,12 +2,13 @@
 //! The whole system: FIPS mode, interrupted runs of enable and disable, and whether this
 //! environment's OpenSSL works at all.
 
-use crate::enable;
 use crate::error::Error;
-use crate::finding::{Finding, Group};
+use crate::finding::{Finding, Group, Severity};
+use crate::force::Force;
 use crate::libcrypto::LibCrypto;
 use crate::openssl::probe;
 use crate::root::Root;
+use crate::{apparmor, enable};
 use std::path::PathBuf;
 
 const GROUP: Group = Group::Configuration;
@@ -63,6 +64,48 @@ fn unreadable(error: &Error) -> Finding {
             "shell",
             "tenrounds status   (shows which configurations prefer tenrounds)",
         )
+}
+
+/// What keeps a configuration that prefers tenrounds from reaching programs.
+pub fn force(force: &Force, findings: &[Finding]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let explained = |f: &Finding| f.group == GROUP && f.severity == Severity::Problem;
+    if let (Some((of, why)), false) = (force.problem(), findings.iter().any(explained)) {
+        let says = format!(
+            "{} prefers tenrounds, but OpenSSL does not take AES from it",
+            of.file.display()
+        );
+        let finding = Finding::problem(GROUP, "does-not-work", says).seen("a trial", why);
+        found.push(finding.cure(
+            "shell",
+            "tenrounds status   (shows each check of the trial)",
+        ));
+    }
+    if let Some(hidden) = force.hidden() {
+        let says = "only some users' programs take AES from tenrounds: the others cannot read its configuration or its module";
+        let finding = Finding::warning(GROUP, "hidden-from-others", says);
+        let finding = finding.seen(hidden.part.display(), &hidden.why);
+        found.push(match &hidden.cure {
+            Some(cure) => finding.cure("shell", format!("sudo {cure}")),
+            None => finding.cure(
+                "shell",
+                "namei -l on the module and the configuration   (shows their modes)",
+            ),
+        });
+    }
+    found
+}
+
+/// Programs that AppArmor confines, and that may not load tenrounds.
+pub fn confined(root: &Root, preferred: bool) -> Option<Finding> {
+    let blind = apparmor::blind(root).filter(|_| preferred)?;
+    let says = "AppArmor lets confined programs read neither the configuration nor the module of tenrounds: they run stock OpenSSL";
+    let (from, value) = blind.seen;
+    Some(
+        Finding::warning(GROUP, "apparmor", says)
+            .seen(from, value)
+            .cure("shell", blind.cure),
+    )
 }
 
 /// Runs a child process with this environment. libcrypto reads its configuration there, fetches a

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What `enable --dry-run` shows: each file that would be created or changed, as a unified diff.
 
+use crate::paths::shown;
 use crate::style::{paint, BAD, BOLD, DIM, GOOD};
 use serde::Serialize;
 use similar::TextDiff;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Serialize)]
 pub struct Change {
+    #[serde(serialize_with = "shown")]
     pub file: PathBuf,
     /// "create" or "change".
     pub action: &'static str,

@@ -3,6 +3,7 @@
 //! looks meanwhile, or after a crash, sees the old file or the new one.
 
 use crate::error::{Error, Result};
+use crate::trust;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -51,6 +52,12 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
 
 /// The file that a path leads to through all symbolic links, whether or not it exists at their end.
 pub fn real(path: &Path) -> Result<PathBuf> {
+    if let Some(link) = trust::foreign_link(path) {
+        return Err(Error::failure(format!(
+            "{}: {link}, and root writes through no link of another user; replace the link by what it leads to",
+            path.display()
+        )));
+    }
     match path.canonicalize() {
         Ok(real) => Ok(real),
         Err(error) if error.kind() == ErrorKind::NotFound => {

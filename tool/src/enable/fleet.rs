@@ -18,7 +18,8 @@ pub struct Fleet {
     pub failed: Vec<&'static str>,
     /// The doctor's findings about the processor and its hypervisor, by their names.
     pub processor: Vec<&'static str>,
-    pub processes: Processes,
+    /// None if there is no /proc.
+    pub processes: Option<Processes>,
     /// The sum over the commands of `run --count` that are running.
     pub counters: Counters,
 }
@@ -44,7 +45,8 @@ impl Fleet {
         for (pid, maps) in &maps {
             let mapped = processes::openssl(root, *pid, maps);
             match mapped.libcrypto.iter().any(|path| !is_old(path)) {
-                true if mapped.tenrounds => found.loaded += 1,
+                // Also by an OpenSSL inside a program or another library.
+                _ if mapped.tenrounds => found.loaded += 1,
                 true => found.not_loaded += 1,
                 false => {}
             }
@@ -53,7 +55,7 @@ impl Fleet {
             backend: selection.backend.map(|backend| backend.name()),
             failed: selection.failed.iter().map(|b| b.name()).collect(),
             processor: processor::check(root).iter().map(|f| f.id).collect(),
-            processes: found,
+            processes: root.has_proc().then_some(found),
             counters: counted(root, maps.iter().map(|(pid, _)| *pid)),
         }
     }

@@ -12,11 +12,16 @@ use super::state::{self, checksum, Entry, State};
 use super::undo::remove_own;
 use super::user::Home;
 use crate::error::{Error, Result};
+use crate::limited;
 use crate::openssl::configuration::OWN_HEAD;
 use crate::pkcs11::{self, java, registered};
 use crate::trust;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
+
+/// The time that keytool has.
+const LIMIT: Duration = Duration::from_secs(120);
 
 const OWN: &str = "tenrounds-pkcs11.cfg";
 const BEGIN: &str = "# tenrounds: begin. 'tenrounds enable --java-home' added these lines; 'tenrounds disable --java-home' removes them.\n";
@@ -132,18 +137,14 @@ impl Jdk {
                 "-keystore",
             ])
             .arg(&store)
-            .env_remove("JAVA_TOOL_OPTIONS")
-            .stdin(Stdio::null());
+            .env_remove("JAVA_TOOL_OPTIONS");
         let failed =
             |why: String| Error::failure(format!("{}/bin/keytool: {why}", self.home.display()));
-        let output = keytool
-            .output()
-            .map_err(|error| failed(error.to_string()))?;
-        match output.status.success() {
+        let output = limited::run(keytool, b"", LIMIT).map_err(Error::failure)?;
+        match output.success {
             true => Ok(()),
             false => {
-                let said = [output.stdout, output.stderr].concat();
-                let said = String::from_utf8_lossy(&said);
+                let said = [output.out, output.err].concat();
                 Err(failed(format!("{} {}", output.status, said.trim())))
             }
         }

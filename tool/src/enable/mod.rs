@@ -21,10 +21,11 @@ mod user;
 
 use crate::cli::{DisableArgs, EnableArgs, StatusArgs};
 use crate::error::{Error, Result};
+use crate::force::InForce;
 use crate::openssl::programs::below;
 use crate::root::Root;
 use fleet::Fleet;
-use report::{InForce, Report};
+use report::Report;
 use site::Site;
 use state::{Entry, State};
 use std::path::{Path, PathBuf};

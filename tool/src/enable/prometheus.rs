@@ -3,14 +3,13 @@
 //! node exporter. docs/fleet.md lists the names, which do not change between releases.
 
 use super::fleet::Fleet;
-use super::report::{InForce, Report};
+use super::report::Report;
 use super::site::Outcome;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::force::InForce;
+use crate::replaced::Replaced;
 use crate::{masks, output};
 use std::fmt::Write;
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::Write as _;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// The names and values of labels.
@@ -52,30 +51,6 @@ impl Metrics {
     }
 }
 
-/// Writes a file that its reader sees whole or not at all. The collector reads only names that end
-/// in .prom, and so never the temporary file.
-fn write(path: &Path, text: &str) -> Result<()> {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let create = || {
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)?;
-        file.write_all(text.as_bytes())?;
-        file.set_permissions(Permissions::from_mode(0o644))?;
-        fs::rename(&temporary, path)
-    };
-    create().map_err(|error: std::io::Error| {
-        let _ = fs::remove_file(&temporary);
-        Error::failure(format!("--prometheus={}: {error}", path.display()))
-    })
-}
-
 /// A label's value between quotes.
 fn escaped(value: &str) -> String {
     value
@@ -90,7 +65,8 @@ pub fn show(report: &Report, target: &Path) -> Result<()> {
     let text = text.unwrap_or_default();
     match target == Path::new("-") {
         true => output::out(text),
-        false => write(target, &text),
+        // The collector reads only names that end in .prom, and so never the file beside.
+        false => Replaced::prepare(target)?.with_mode(0o644).fill(&text),
     }
 }
 
@@ -231,13 +207,14 @@ fn machine(metrics: &mut Metrics, fleet: &Fleet) {
         "gauge",
         "Processes with OpenSSL 3 or later, by whether they have loaded tenrounds.",
     );
-    let processes = &fleet.processes;
-    for (state, number) in [
-        ("loaded", processes.loaded),
-        ("not_loaded", processes.not_loaded),
-        ("unreadable", processes.unreadable),
-    ] {
-        metrics.sample("processes", &[("state", state)], number);
+    if let Some(processes) = &fleet.processes {
+        for (state, number) in [
+            ("loaded", processes.loaded),
+            ("not_loaded", processes.not_loaded),
+            ("unreadable", processes.unreadable),
+        ] {
+            metrics.sample("processes", &[("state", state)], number);
+        }
     }
 }
 

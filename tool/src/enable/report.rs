@@ -5,12 +5,14 @@ use super::fleet::Fleet;
 use super::running::Running;
 use super::site::{Outcome, Site};
 use crate::error::Result;
+use crate::force::{Force, InForce};
 use crate::host;
 use crate::libcrypto::LibCrypto;
 use crate::masks::{LIBCRYPTO_MASK, TENROUNDS_MASK};
 use crate::openssl::enabling;
 use crate::openssl::trial::Verdict;
 use crate::output;
+use crate::paths::shown;
 use crate::schema::Document;
 use crate::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
 use serde::Serialize;
@@ -19,6 +21,7 @@ use std::path::{Path, PathBuf};
 /// An `openssl` that does not count.
 #[derive(Debug, Serialize)]
 pub struct PassedOver {
+    #[serde(serialize_with = "shown")]
     pub path: PathBuf,
     pub reason: String,
 }
@@ -29,16 +32,6 @@ pub struct Override {
     pub variable: &'static str,
     pub value: String,
     pub effect: &'static str,
-}
-
-/// Whether OpenSSL takes AES from tenrounds, as configured in this environment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InForce {
-    Yes,
-    /// In some installations of OpenSSL, but not in all.
-    Partly,
-    No,
 }
 
 #[rustfmt::skip]
@@ -54,6 +47,9 @@ pub struct Report {
     /// Of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_force: Option<InForce>,
+    /// What the verdict rests on.
+    #[serde(skip)]
+    pub force: Option<Force>,
     /// Of `enable`: nothing was written.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
@@ -63,6 +59,7 @@ pub struct Report {
     /// The line for the shell.
     pub export: Option<String>,
     /// The profile that has it.
+    #[serde(serialize_with = "shown")]
     pub profile: Option<PathBuf>,
     /// The services that run without tenrounds until restarted; null if the command did not look
     /// for them.
@@ -190,61 +187,68 @@ impl Report {
                 paint(BOLD, format!("Dry run, nothing was changed; {would}:")),
             );
         }
-        let Some(in_force) = self.in_force else {
+        let Some(force) = &self.force else {
             return String::new();
         };
+        let in_force = force.verdict();
         let (style, verdict) = match in_force {
             InForce::Yes => (GOOD, "tenrounds is in force"),
             InForce::Partly => (WARN, "tenrounds is in force in part"),
             InForce::No => (BOLD, "tenrounds is not in force"),
         };
-        item(
-            "",
-            format!("{}. {}.", paint(style, verdict), self.why(in_force)),
-        )
+        let why = self.why(force, in_force);
+        item("", format!("{}. {why}.", paint(style, verdict)))
     }
 
     /// Why, and what to do first.
-    fn why(&self, in_force: InForce) -> String {
-        let conf = self.overrides.iter().find(|o| o.variable == "OPENSSL_CONF");
-        let of = |scope: &str| {
-            let scope = scope.to_owned();
-            self.sites.iter().filter(move |site| site.scope == scope)
-        };
-        let count = of("system").filter(|site| site.outcome == Outcome::Enabled);
-        let (count, all) = (count.count(), of("system").count());
-        let mut user = of("user").filter(|site| site.outcome == Outcome::Enabled);
-        match (in_force, conf, user.next()) {
-            (InForce::Yes, None, Some(site)) if count < all || all == 0 => format!(
-                "Programs started from this shell read {}",
-                site.configuration.display()
+    fn why(&self, force: &Force, in_force: InForce) -> String {
+        let (count, all) = force.counts();
+        let mut user = self.sites.iter().filter(|site| site.scope == "user");
+        let user = user.find(|site| site.outcome == Outcome::Enabled);
+        let own = |file: &Path| user.is_some_and(|user| user.configuration == file);
+        match (in_force, &force.named) {
+            (InForce::Yes, Some(named)) if own(&named.file) => {
+                format!("Programs started from this shell read {}", named.file.display())
+            }
+            (InForce::Yes, Some(named)) => format!(
+                "OPENSSL_CONF of this shell names {}, which prefers it",
+                named.file.display()
             ),
-            (InForce::Yes, None, _) => {
+            (InForce::Yes, None) => {
                 "Every program that reads the system's OpenSSL configuration takes AES from it"
                     .to_owned()
             }
-            (InForce::Yes, Some(conf), _) => {
-                format!("OPENSSL_CONF of this shell names {}, which prefers it", conf.value)
-            }
-            (InForce::Partly, ..) => format!(
-                "{count} of {all} configurations of OpenSSL enable it. {}",
-                enabling::how(true)
+            (InForce::Partly, _) => match force.hidden() {
+                Some(hidden) if count == all => format!("Not for all users: {}", hidden.advice()),
+                _ => format!(
+                    "{count} of {all} configurations of OpenSSL enable it. {}",
+                    enabling::how(true)
+                ),
+            },
+            (InForce::No, Some(named)) if named.prefers => format!(
+                "OPENSSL_CONF of this shell names {}, which prefers it, but does not work",
+                named.file.display()
             ),
-            (InForce::No, Some(conf), _) => format!(
+            (InForce::No, Some(_)) => format!(
                 "OPENSSL_CONF of this shell names '{}', which does not prefer it. To change that: unset OPENSSL_CONF",
-                conf.value
+                std::env::var_os("OPENSSL_CONF").unwrap_or_default().to_string_lossy()
             ),
-            (InForce::No, None, Some(site)) => format!(
-                "It is enabled for you, but OPENSSL_CONF of this shell does not name {}",
-                site.configuration.display()
-            ),
-            (InForce::No, None, None)
-                if of("system").chain(of("user")).any(|s| s.outcome.is_bad()) =>
-            {
-                "It is enabled, but does not work".to_owned()
-            }
-            (InForce::No, None, None) => enabling::how(all > 0),
+            (InForce::No, None) => match user {
+                Some(user) => format!(
+                    "It is enabled for you, but OPENSSL_CONF of this shell does not name {}",
+                    user.configuration.display()
+                ),
+                None if force.problem().is_some() || self.is_broken() => {
+                    "It is enabled, but does not work".to_owned()
+                }
+                None => enabling::how(all > 0),
+            },
         }
+    }
+
+    fn is_broken(&self) -> bool {
+        let mut sites = self.sites.iter();
+        sites.any(|site| ["system", "user"].contains(&site.scope) && site.outcome.is_bad())
     }
 
     /// What the user of a shell does with a configuration of their own.

@@ -29,7 +29,7 @@ pub struct Service {
 }
 
 /// Finds processes without tenrounds whose libcrypto reads one of the enabled configurations. None
-/// if no site is enabled.
+/// if no site is enabled, or if there is no /proc.
 pub fn find(root: &Root, sites: &[Site]) -> Option<Running> {
     let enabled = |site: &&Site| matches!(site.outcome, Outcome::Enabled | Outcome::AlreadyEnabled);
     let machine = Root::machine();
@@ -37,7 +37,7 @@ pub fn find(root: &Root, sites: &[Site]) -> Option<Running> {
     let files: Vec<(u64, u64)> = files
         .filter_map(|site| machine.identity(&site.configuration))
         .collect();
-    if files.is_empty() {
+    if files.is_empty() || !root.has_proc() {
         return None;
     }
     let mut known = Known::new();

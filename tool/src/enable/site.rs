@@ -4,6 +4,7 @@
 use super::change::Change;
 use crate::openssl::programs::Program;
 use crate::openssl::trial::{Check, Trial};
+use crate::paths::shown;
 use crate::provider;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -40,16 +41,21 @@ pub struct Site {
     /// "system", "user", "java" for a JDK, or "p11-kit".
     pub scope: &'static str,
     /// As OpenSSL calls it.
+    #[serde(serialize_with = "shown")]
     pub configuration: PathBuf,
     /// The same with all symbolic links followed.
+    #[serde(serialize_with = "shown")]
     pub file: Option<PathBuf>,
     /// The programs that read it.
     pub openssl: Vec<Program>,
     pub outcome: Outcome,
     pub reason: Option<String>,
     /// Our own file.
+    #[serde(serialize_with = "shown")]
     pub own_file: Option<PathBuf>,
+    #[serde(serialize_with = "shown")]
     pub backup: Option<PathBuf>,
+    #[serde(serialize_with = "shown")]
     pub module: Option<PathBuf>,
     pub provider_version: Option<String>,
     pub checks: Vec<Check>,

@@ -6,6 +6,7 @@ use super::files::{self, Like, Time};
 use crate::error::{Error, Result};
 use crate::openssl::programs::below;
 use crate::output;
+use crate::paths::exact;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
@@ -37,8 +38,10 @@ pub fn checksum(content: &[u8]) -> String {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Entry {
     /// The file, with all symbolic links followed.
+    #[serde(with = "exact")]
     pub file: PathBuf,
     /// Its copy; None if there was no such file.
+    #[serde(default, with = "exact")]
     pub backup: Option<PathBuf>,
     /// Checksums of the file before and after.
     pub before: Option<String>,
@@ -48,15 +51,16 @@ pub struct Entry {
     /// The line that was added.
     pub line: String,
     /// The file of our own that the line includes, and its checksum.
+    #[serde(default, with = "exact")]
     pub own: Option<PathBuf>,
     pub own_sum: Option<String>,
     /// Tried, replaced and verified; false while that is under way.
     pub done: bool,
     /// Of `--java-home`: the JDK, which the file need not lie in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "exact")]
     pub java_home: Option<PathBuf>,
     /// Of `--p11-kit`: the folders that were made for the file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "exact")]
     pub folders: Vec<PathBuf>,
 }
 
@@ -158,8 +162,10 @@ impl State {
         // This fails if the directory exists, so nobody else has put anything there.
         let made = fs::DirBuilder::new().mode(0o700).create(&elsewhere);
         made.map_err(|error| {
-            let why = files::explain(&error);
-            Error::failure(format!("{}: {why}", elsewhere.display()))
+            Error::failure(format!(
+                "{}: {error}; set TMPDIR to a writable directory",
+                elsewhere.display()
+            ))
         })?;
         state.elsewhere = Some(elsewhere);
         Ok(state)

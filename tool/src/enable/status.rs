@@ -6,50 +6,47 @@ use super::edit::{self, Found};
 use super::files;
 use super::java;
 use super::p11_kit;
-use super::report::{InForce, Report};
+use super::report::Report;
 use super::site::{Outcome, Site};
 use super::state::{self, checksum, State};
 use super::user::Home;
+use crate::apparmor;
 use crate::error::Result;
+use crate::force::{Configuration, Force};
 use crate::libcrypto::LibCrypto;
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration::{self, OWN, OWN_HEAD};
+use crate::openssl::programs;
 use crate::openssl::trial::Subject;
-use crate::openssl::{probe, programs};
 use crate::root::Root;
 use std::path::{Path, PathBuf};
 
 pub fn look(root: &Path) -> Result<Report> {
-    let libcrypto = LibCrypto::open()?;
-    let found = programs::installations(root, Some(&libcrypto));
+    LibCrypto::open()?;
+    let force = Force::look(&Root::new(root));
     let state = State::look(&state::system_dir(root));
     let mut report = Report::default();
-    let rooted = root != Path::new("/");
     let state = state.unwrap_or_else(|error| {
         report.notes.push(error.to_string());
         State::none()
     });
-    let programs: Vec<_> = found
-        .sites
-        .iter()
-        .flat_map(|s| s.programs.clone())
-        .collect();
-    for site in &found.sites {
+    for (site, found) in force.sites.iter().zip(&force.system) {
         let mut shown = Site::new("system", site.conf.clone(), site.programs.clone());
         system(site, &state, &mut shown);
-        if shown.outcome == Outcome::Enabled {
-            let conf = rooted.then_some(site.conf.as_path());
-            try_out(&mut shown, conf, site.ours || rooted);
-        }
+        tried(&mut shown, found);
         report.note_version(shown.provider_version.as_deref(), shown.module.as_deref());
         report.sites.push(shown);
     }
     let home = Home::find().ok();
     if let Some(home) = &home {
-        let mut shown = Site::new("user", home.own.clone(), programs);
+        let programs = force.sites.iter().flat_map(|s| s.programs.clone());
+        let mut shown = Site::new("user", home.own.clone(), programs.collect());
         user(home, &mut shown);
-        if shown.outcome == Outcome::Enabled {
-            try_out(&mut shown, Some(&home.own), true);
+        let named = force.named.as_ref();
+        match named.filter(|named| named.file == home.own) {
+            Some(named) => tried(&mut shown, named),
+            None if shown.outcome == Outcome::Enabled => try_out(&mut shown, &home.own),
+            None => {}
         }
         report.note_version(shown.provider_version.as_deref(), shown.module.as_deref());
         report.sites.push(shown);
@@ -57,28 +54,37 @@ pub fn look(root: &Path) -> Result<Report> {
     java::look(root, &mut report);
     p11_kit::look(root, &mut report);
     report.note_overrides(home.as_ref().map(|home| home.own.as_path()));
-    report.passed_over(found.passed_over);
-    report.in_force = Some(in_force(&report.sites));
+    report.passed_over(force.passed_over.clone());
+    let prefers = force
+        .system
+        .iter()
+        .any(|configuration| configuration.prefers);
+    if let Some(blind) = apparmor::blind(&Root::new(root)).filter(|_| prefers) {
+        report.notes.push(format!(
+            "AppArmor keeps confined programs from tenrounds; to let them load it: {}",
+            blind.cure
+        ));
+    }
+    report.in_force = Some(force.verdict());
+    report.force = Some(force);
     Ok(report)
 }
 
-/// What programs started from here read: the file of OPENSSL_CONF, or else the system's.
-fn in_force(sites: &[Site]) -> InForce {
-    let works = |site: &&Site| site.outcome == Outcome::Enabled;
-    if let Some(conf) = std::env::var_os("OPENSSL_CONF") {
-        let user = sites.iter().find(|site| site.scope == "user");
-        let prefers = match user.filter(|site| site.configuration.as_os_str() == conf) {
-            Some(site) => works(&site),
-            None => probe::ask(&[]).is_ok_and(|probe| probe.problem().is_none()),
-        };
-        return if prefers { InForce::Yes } else { InForce::No };
+/// What the inventory says of a configuration.
+fn tried(shown: &mut Site, found: &Configuration) {
+    match (&found.problem, &found.hidden) {
+        (Some(problem), _) if shown.outcome == Outcome::Enabled => shown.broken(problem),
+        (None, Some(hidden)) if shown.outcome == Outcome::Enabled => {
+            shown.outcome = Outcome::Broken;
+            shown.reason = Some(format!("not for all users: {}", hidden.advice()));
+        }
+        (None, None) if found.prefers && shown.outcome == Outcome::NotEnabled => {
+            let by = "prefers tenrounds by lines that 'tenrounds enable' did not write";
+            shown.reason.get_or_insert_with(|| by.to_owned());
+        }
+        _ => {}
     }
-    let system = sites.iter().filter(|site| site.scope == "system");
-    match (system.clone().filter(works).count(), system.count()) {
-        (0, _) => InForce::No,
-        (enabled, all) if enabled == all => InForce::Yes,
-        _ => InForce::Partly,
-    }
+    shown.tried(found.trial.clone());
 }
 
 fn module(file: &Path) -> Option<PathBuf> {
@@ -157,12 +163,14 @@ fn user(home: &Home, shown: &mut Site) {
     }
 }
 
-fn try_out(shown: &mut Site, conf: Option<&Path>, libcrypto: bool) {
+fn try_out(shown: &mut Site, conf: &Path) {
     let subject = Subject {
         programs: &shown.openssl,
-        libcrypto,
-        conf,
+        libcrypto: true,
+        libraries: &[],
+        conf: Some(conf),
         without: Some(Path::new("/dev/null")),
+        others: false,
     };
     let trial = subject.run();
     if let Some(problem) = trial.problem() {

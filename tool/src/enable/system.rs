@@ -147,7 +147,8 @@ impl Work<'_> {
     fn look_again(&self, shown: &mut Site, before: &Before) {
         let trial = self.verify(before);
         shown.outcome = Outcome::AlreadyEnabled;
-        if let Some(problem) = trial.problem() {
+        let problem = trial.problem().or_else(|| self.hidden(&trial, before));
+        if let Some(problem) = problem {
             shown.broken(&format!("enabled already, but {problem}"));
         }
         shown.tried(trial);
@@ -251,9 +252,28 @@ impl Work<'_> {
             programs: &self.site.programs,
             libcrypto: self.site.ours || self.rooted,
             conf,
+            libraries: self.site.alone(),
             without: before.base.as_deref().or(Some(Path::new("/dev/null"))),
+            others: conf.is_none(),
         };
         subject.run()
+    }
+
+    /// Why other users' programs do not take AES from tenrounds: as tried, or by the modes of files.
+    fn hidden(&self, trial: &Trial, before: &Before) -> Option<String> {
+        let saw = match trial.others() {
+            _ if self.rooted => return None,
+            Some(Ok(())) => return None,
+            Some(Err(saw)) => Some(saw),
+            None => None,
+        };
+        let files = [self.module, &before.own, &before.file];
+        let mut hidden = files
+            .into_iter()
+            .filter_map(|file| trust::hidden(Path::new("/"), file));
+        let why = hidden.next().map(|hidden| hidden.advice());
+        why.or(saw.map(str::to_owned))
+            .map(|why| format!("not for all users: {why}"))
     }
 
     /// Tries what is in force.
@@ -299,7 +319,7 @@ impl Work<'_> {
         let mut made = Vec::new();
         let done = self.replace(before, own, &mut made).and_then(|()| {
             let trial = self.verify(before);
-            let problem = trial.problem();
+            let problem = trial.problem().or_else(|| self.hidden(&trial, before));
             shown.tried(trial);
             problem.map_or(Ok(()), |problem| Err(Error::failure(problem)))
         });

@@ -18,7 +18,6 @@ use crate::openssl::trial::{Subject, Trial};
 use crate::provider;
 use crate::root::Root;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -87,16 +86,30 @@ impl Home {
         }
     }
 
-    /// The line that sets the variable, in the language of a profile.
-    fn line(&self, profile: &Path) -> String {
-        let path = String::from_utf8_lossy(self.own.as_os_str().as_bytes()).into_owned();
-        match profile.extension().is_some_and(|e| e == "fish") {
+    /// The line that sets the variable, in the language of a profile. If the path is not UTF-8, the
+    /// shell's $HOME has to stand for a part of it.
+    fn line(&self, profile: &Path) -> Result<String> {
+        let below = self.own.strip_prefix(&self.home).ok();
+        let (home, path) = match (self.own.to_str(), below.and_then(Path::to_str)) {
+            (Some(path), _) => ("", path.to_owned()),
+            (None, Some(below)) => (r#""$HOME""#, format!("/{below}")),
+            (None, None) => {
+                return Err(Error::failure(format!(
+                    "{}: this path is not UTF-8, so no line of a shell can name it; set XDG_CONFIG_HOME to a directory whose name is",
+                    self.own.display()
+                )))
+            }
+        };
+        Ok(match profile.extension().is_some_and(|e| e == "fish") {
             true => format!(
-                "set -gx OPENSSL_CONF '{}'",
+                "set -gx OPENSSL_CONF {home}'{}'",
                 path.replace('\\', r"\\").replace('\'', r"\'")
             ),
-            false => format!("export OPENSSL_CONF='{}'", path.replace('\'', r"'\''")),
-        }
+            false => format!(
+                "export OPENSSL_CONF={home}'{}'",
+                path.replace('\'', r"'\''")
+            ),
+        })
     }
 }
 
@@ -127,6 +140,8 @@ pub fn enable(root: &Path, profile: Option<&Path>, dry_run: bool) -> Result<Repo
     let nodejs = Nodejs::look(&Root::new(root));
     let config = configuration::addition(&comments, base.as_deref(), named, &module, &nodejs)?;
     let edited = profile.map(|path| edited(&home, path)).transpose()?;
+    let line_for = edited.as_ref().map_or(Path::new(""), |edited| &edited.file);
+    let export = home.line(line_for)?;
     let found = programs::installations(root, Some(&libcrypto));
 
     let mut state = match dry_run {
@@ -153,8 +168,7 @@ pub fn enable(root: &Path, profile: Option<&Path>, dry_run: bool) -> Result<Repo
         }
         report.profile = Some(edited.file);
     }
-    let line_for = report.profile.as_deref().unwrap_or(Path::new(""));
-    report.export = Some(home.line(line_for));
+    report.export = Some(export);
     report.note_version(shown.provider_version.as_deref(), Some(&module));
     report.sites.push(shown);
     report.passed_over(found.passed_over);
@@ -219,6 +233,8 @@ impl Work<'_> {
             libcrypto: true,
             conf: Some(conf),
             without: Some(self.base),
+            libraries: &[],
+            others: false,
         };
         subject.run()
     }
@@ -284,7 +300,7 @@ fn edited(home: &Home, profile: &Path) -> Result<Edited> {
         false => std::env::current_dir().map_or(profile.to_owned(), |dir| dir.join(profile)),
     };
     let file = files::real(&profile)?;
-    let line = home.line(&file) + "\n";
+    let line = home.line(&file)? + "\n";
     let before = files::read(&file)?;
     let text = before.as_deref().unwrap_or_default();
     let after = match edit::find(text, line.as_bytes(), "OPENSSL_CONF=") {

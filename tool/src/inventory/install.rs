@@ -5,6 +5,7 @@
 use super::is_libcrypto;
 use super::processes::Process;
 use crate::elf::Elf;
+use crate::paths::shown;
 use crate::root::Root;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -14,14 +15,17 @@ use std::path::PathBuf;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Install {
+    #[serde(serialize_with = "shown")]
     pub library: PathBuf,
     /// "3.0.13"; null if the file does not say.
     pub version: Option<String>,
     /// Of the processor and width it is for: "64-bit x86-64".
     pub kind: String,
     /// Where openssl.cnf lies.
+    #[serde(serialize_with = "shown")]
     pub directory: Option<PathBuf>,
     /// Where its modules lie.
+    #[serde(serialize_with = "shown")]
     pub modules: Option<PathBuf>,
     /// The root of the process that maps it, "/proc/PID/root", if that differs from ours.
     pub root: Option<String>,

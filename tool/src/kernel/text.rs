@@ -5,6 +5,7 @@ use super::drivers::Driver;
 use super::module::Module;
 use super::signatures::Signatures;
 use super::Kernel;
+use crate::root::Root;
 use crate::style::{grouped, paint, BAD, DIM, GOOD, WARN};
 use crate::table::Table;
 use std::fmt::Write;
@@ -114,6 +115,9 @@ pub fn module(kernel: &Kernel) -> String {
 
 fn absent(module: &Module) -> String {
     match (&module.file, module.by_dkms()) {
+        _ if !module.loadable && !Root::machine().has_proc() => {
+            "unknown, because there is no /proc".to_owned()
+        }
         _ if !module.loadable => "none, because this kernel loads no modules".to_owned(),
         (Some(file), _) => format!("not loaded; modprobe tenrounds loads {file}"),
         (None, true) => paint(

@@ -2,10 +2,12 @@
 //! The installations of OpenSSL on this machine: every `openssl` is asked where its configuration
 //! lies.
 
+use crate::inventory::install::{self, Install};
 use crate::libcrypto::LibCrypto;
 use crate::limited;
+use crate::paths::shown;
 use crate::root::Root;
-use crate::trust;
+use crate::trust::{self, is_root};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -18,6 +20,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// One `openssl` command.
 #[derive(Debug, Clone, Serialize)]
 pub struct Program {
+    #[serde(serialize_with = "shown")]
     pub path: PathBuf,
     /// "OpenSSL 3.0.22 25 Aug 2026".
     pub version: String,
@@ -29,8 +32,29 @@ pub struct Site {
     /// As its users call it.
     pub conf: PathBuf,
     pub programs: Vec<Program>,
+    /// The installed libraries that read it.
+    pub libraries: Vec<PathBuf>,
     /// Whether the tool's own libcrypto reads it, too.
     pub ours: bool,
+}
+
+impl Site {
+    fn new(conf: PathBuf) -> Site {
+        Site {
+            conf,
+            programs: Vec::new(),
+            libraries: Vec::new(),
+            ours: false,
+        }
+    }
+
+    /// The libraries to try in the place of programs, if there are no programs.
+    pub fn alone(&self) -> &[PathBuf] {
+        match self.programs.is_empty() && !self.ours {
+            true => &self.libraries,
+            false => &[],
+        }
+    }
 }
 
 /// What was found, and what was passed over and why.
@@ -47,34 +71,54 @@ pub fn installations(root: &Path, libcrypto: Option<&LibCrypto>) -> Found {
     for path in programs(root) {
         match trusted(&path).and_then(|()| ask(&path)) {
             Ok((version, dir)) => {
-                let conf = inside(root, &dir.join("openssl.cnf"));
-                let program = Program { path, version };
-                match found.sites.iter_mut().find(|site| same(&site.conf, &conf)) {
-                    Some(site) => site.programs.push(program),
-                    None => found.sites.push(Site {
-                        conf,
-                        programs: vec![program],
-                        ours: false,
-                    }),
-                }
+                let site = found.site(inside(root, &dir.join("openssl.cnf")));
+                site.programs.push(Program { path, version });
             }
             Err(why) => found.passed_over.push((path, why)),
         }
     }
     if root == Path::new("/") {
         if let Some(dir) = libcrypto.and_then(LibCrypto::config_dir) {
-            let conf = dir.join("openssl.cnf");
-            match found.sites.iter_mut().find(|site| same(&site.conf, &conf)) {
-                Some(site) => site.ours = true,
-                None => found.sites.push(Site {
-                    conf,
-                    programs: Vec::new(),
-                    ours: true,
-                }),
-            }
+            found.site(dir.join("openssl.cnf")).ours = true;
+        }
+    }
+    let libraries = install::find(&Root::new(root), &[]);
+    let libraries = libraries.iter().filter(|library| library.major() >= 3);
+    for library in libraries {
+        let path = below(root, &library.library);
+        match reads(root, library, &path) {
+            Ok(conf) => found.site(conf).libraries.push(path),
+            Err(why) => found.passed_over.push((path, why)),
         }
     }
     found
+}
+
+impl Found {
+    /// The site of a configuration, which may be new.
+    fn site(&mut self, conf: PathBuf) -> &mut Site {
+        let at = self.sites.iter().position(|site| same(&site.conf, &conf));
+        let at = at.unwrap_or_else(|| {
+            self.sites.push(Site::new(conf));
+            self.sites.len() - 1
+        });
+        &mut self.sites[at]
+    }
+}
+
+/// The configuration that a library reads, or why the library does not count.
+fn reads(root: &Path, library: &Install, path: &Path) -> Result<PathBuf, String> {
+    trusted(path)?;
+    let conf = library.configuration();
+    let conf = conf.ok_or_else(|| "does not tell its OPENSSLDIR".to_owned())?;
+    let conf = inside(root, &conf);
+    match conf.parent().is_some_and(Path::is_dir) {
+        true => Ok(conf),
+        false => Err(format!(
+            "reads {}, whose directory does not exist",
+            conf.display()
+        )),
+    }
 }
 
 fn same(a: &Path, b: &Path) -> bool {
@@ -127,21 +171,16 @@ fn programs(root: &Path) -> Vec<PathBuf> {
         };
         if real.is_file() && !seen.contains(&real) {
             // Root runs what was checked, and not where a link leads a moment later.
-            programs.push(if root_runs() { real.clone() } else { program });
+            programs.push(if is_root() { real.clone() } else { program });
             seen.push(real);
         }
     }
     programs
 }
 
-fn root_runs() -> bool {
-    // SAFETY: it has no arguments and cannot fail.
-    (unsafe { libc::geteuid() }) == 0
-}
-
 /// Root runs nothing that another user could have put there.
 fn trusted(program: &Path) -> Result<(), String> {
-    if !root_runs() {
+    if !is_root() {
         return Ok(());
     }
     trust::only_mine(program).map_err(|_| {

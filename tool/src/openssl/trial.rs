@@ -6,8 +6,12 @@ use super::probe;
 use super::programs::Program;
 use crate::counters::memory::Memory;
 use crate::limited;
+use crate::paths::shown;
+use crate::trust::is_root;
+use measure::child;
 use serde::Serialize;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -38,9 +42,10 @@ pub enum Verdict {
 /// One thing that was tried.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// "libcrypto", "providers", "cipher", "random", "tls", "ssh".
+    /// "libcrypto", "providers", "cipher", "random", "tls", "ssh", "others".
     pub name: &'static str,
     /// Who was asked: a program, or the tool itself.
+    #[serde(serialize_with = "shown")]
     pub by: PathBuf,
     pub verdict: Verdict,
     /// What was seen.
@@ -48,15 +53,17 @@ pub struct Check {
 }
 
 /// A trial's checks, and what they say of the provider.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Trial {
     pub checks: Vec<Check>,
     pub provider_version: Option<String>,
 }
 
 impl Trial {
+    /// The first check that failed for this user.
     pub fn problem(&self) -> Option<String> {
-        let failed = self.checks.iter().find(|c| c.verdict == Verdict::Failed)?;
+        let mut checks = self.checks.iter();
+        let failed = checks.find(|c| c.name != OTHERS && c.verdict == Verdict::Failed)?;
         Some(format!(
             "{} ({}): {}",
             failed.name,
@@ -64,7 +71,23 @@ impl Trial {
             failed.saw
         ))
     }
+
+    /// Whether other users' programs take AES from tenrounds; None if that was not tried.
+    pub fn others(&self) -> Option<Result<(), &str>> {
+        let mut checks = self.checks.iter();
+        let tried = |c: &&Check| c.name == OTHERS && c.verdict != Verdict::Impossible;
+        let check = checks.find(tried)?;
+        Some(match check.verdict {
+            Verdict::Passed => Ok(()),
+            _ => Err(&check.saw),
+        })
+    }
 }
+
+/// The check that root makes as another user.
+const OTHERS: &str = "others";
+/// "nobody" of all distributions.
+const NOBODY: u32 = 65534;
 
 /// A configuration: a file, or None for what each program reads by itself.
 type Conf<'a> = Option<&'a Path>;
@@ -82,10 +105,14 @@ pub struct Subject<'a> {
     pub programs: &'a [Program],
     /// Whether to ask the tool's own libcrypto.
     pub libcrypto: bool,
+    /// Other libcryptos to ask.
+    pub libraries: &'a [PathBuf],
     pub conf: Conf<'a>,
     /// The configuration as it is without tenrounds: what fails there as well is not held against
     /// us.
     pub without: Conf<'a>,
+    /// Whether root tries it as another user, too.
+    pub others: bool,
 }
 
 impl Subject<'_> {
@@ -93,7 +120,11 @@ impl Subject<'_> {
     pub fn run(&self) -> Trial {
         let mut trial = Trial::default();
         if self.libcrypto {
-            self.libcrypto(&mut trial);
+            let program = std::env::current_exe().unwrap_or_default();
+            self.libcrypto(&mut trial, &program, None);
+        }
+        for library in self.libraries {
+            self.libcrypto(&mut trial, library, Some(library));
         }
         for program in self.programs {
             let program = program.path.as_path();
@@ -106,12 +137,47 @@ impl Subject<'_> {
         if let Some(ssh) = on_path("ssh") {
             trial.compare("ssh", &ssh, self, |conf| ssh_ciphers(&ssh, conf));
         }
+        if self.others && is_root() {
+            self.as_nobody(&mut trial);
+        }
         trial
     }
 
-    fn libcrypto(&self, trial: &mut Trial) {
-        let program = std::env::current_exe().unwrap_or_default();
-        let asked = probe::ask_with(|command| configured(command, self.conf));
+    /// Asks the first program as a user without privileges.
+    fn as_nobody(&self, trial: &mut Trial) {
+        let Some(program) = self.programs.first().map(|program| &program.path) else {
+            return;
+        };
+        let ask = |conf| {
+            let mut command = listing(program, conf);
+            command.uid(NOBODY).gid(NOBODY).current_dir("/");
+            active(command)
+        };
+        match ask(self.conf) {
+            Ok(active) if active.iter().any(|(name, _)| name == "tenrounds") => {
+                trial.add(OTHERS, program, Ok(format!("user {NOBODY} has it, too")));
+            }
+            Ok(_) => {
+                let saw = format!("only root has it; user {NOBODY} runs without tenrounds");
+                trial.add(OTHERS, program, Err(saw));
+            }
+            Err(why) => {
+                let alike = ask(self.without).is_err();
+                trial.add(OTHERS, program, Err(why));
+                let last = trial.checks.last_mut();
+                if let Some(last) = last.filter(|_| alike) {
+                    last.verdict = Verdict::Impossible;
+                }
+            }
+        }
+    }
+
+    /// Asks the tool's libcrypto, or another.
+    fn libcrypto(&self, trial: &mut Trial, by: &Path, library: Option<&Path>) {
+        let asked = probe::ask_with(|command| {
+            configured(command, self.conf);
+            command.envs(library.map(|library| ("TENROUNDS_LIBCRYPTO", library)));
+        });
         let answer = match asked {
             Err(error) => Err(error.to_string()),
             Ok(probe) => match probe.problem() {
@@ -122,7 +188,7 @@ impl Subject<'_> {
                 }
             },
         };
-        trial.add("libcrypto", &program, answer);
+        trial.add("libcrypto", by, answer);
     }
 
     fn providers(&self, program: &Path, version: &mut Option<String>) -> Answer {
@@ -209,14 +275,22 @@ impl Trial {
 
 /// Names and versions of the providers that are active.
 pub fn active_providers(program: &Path, conf: Conf<'_>) -> Result<Vec<(String, String)>, String> {
+    active(listing(program, conf))
+}
+
+fn listing(program: &Path, conf: Conf<'_>) -> Command {
     let mut command = Command::new(program);
     command.args(["list", "-providers"]);
     configured(&mut command, conf);
-    let output = limited::run(command, b"", LIMIT)?;
-    if !output.success {
-        return Err(output.said());
+    command
+}
+
+fn active(listing: Command) -> Result<Vec<(String, String)>, String> {
+    let output = limited::run(listing, b"", LIMIT)?;
+    match output.success {
+        true => Ok(parse_providers(&output.out)),
+        false => Err(output.said()),
     }
-    Ok(parse_providers(&output.out))
 }
 
 /// Two blanks before a name, four before what is said of it.
@@ -283,7 +357,7 @@ struct Ending(Child);
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        limited::stop(&mut self.0);
+        child::kill(&mut self.0);
     }
 }
 
@@ -300,7 +374,8 @@ fn tls(program: &Path, conf: Conf<'_>) -> Answer {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        piped.spawn().map(Ending).map_err(|error| error.to_string())
+        let started = child::spawn(piped);
+        started.map(Ending).map_err(|error| error.to_string())
     };
     let mut server = start(&[
         "s_server",

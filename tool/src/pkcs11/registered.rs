@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Who names a PKCS#11 module of tenrounds: p11-kit's module files, and the java.security of JDKs.
 
+use crate::paths::shown;
 use crate::root::Root;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,10 @@ use std::path::{Path, PathBuf};
 pub struct Registered {
     /// "p11-kit" or "java".
     pub by: &'static str,
+    #[serde(serialize_with = "shown")]
     pub file: PathBuf,
     /// What it names.
+    #[serde(serialize_with = "shown")]
     pub module: PathBuf,
     /// Whether that exists.
     pub exists: bool,

@@ -55,7 +55,7 @@ pub fn everything(
 ) -> Result<(Host, Vec<Measurement>, Report)> {
     let begun = Instant::now();
     let root = Root::machine();
-    if !root.exists("/proc") {
+    if !root.has_proc() {
         return Err(Error::failure(
             "there is no /proc, so nothing can be reported; mount it",
         ));

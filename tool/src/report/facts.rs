@@ -4,8 +4,8 @@
 use super::earlier::Earlier;
 use crate::bench::how::How;
 use crate::detect::Detect;
-use crate::doctor::{Doctor, InForce, Severity};
-use crate::scan::{Holds, Reach, Scan};
+use crate::doctor::{Doctor, Severity};
+use crate::scan::{has_aes, is_reached, Scan};
 use crate::schema::Measurement;
 use crate::trace::Trace;
 use serde::{Deserialize, Serialize};
@@ -99,14 +99,13 @@ impl Summary {
         scan: &Scan,
         doctor: &Doctor,
     ) -> Summary {
-        let aes = |holds: Holds| !matches!(holds, Holds::OtherUse | Holds::Others);
-        let with_aes = scan.files.iter().filter(|entry| aes(entry.holds));
+        let with_aes = scan.files.iter().filter(|entry| has_aes(entry));
         let count = |severity: Severity| {
             let findings = doctor.findings.iter();
             findings.filter(|f| f.severity == severity).count()
         };
         Summary {
-            in_force: in_force(doctor.in_force).to_owned(),
+            in_force: doctor.in_force.word().to_owned(),
             backend: detect.map(|detect| detect.backend.to_owned()),
             aes_share: trace
                 .filter(|trace| trace.samples > 0)
@@ -119,20 +118,6 @@ impl Summary {
             notes: count(Severity::Note),
         }
     }
-}
-
-fn in_force(is: InForce) -> &'static str {
-    match is {
-        InForce::Yes => "yes",
-        InForce::Partly => "partly",
-        InForce::No => "no",
-    }
-}
-
-/// Whether tenrounds can replace the code for certain.
-pub fn is_reached(reach: Reach) -> bool {
-    use Reach::{Engine, Itself, Java, Kernel, Provider};
-    matches!(reach, Itself | Provider | Engine | Java | Kernel)
 }
 
 /// A gain for each algorithm, direction and size that both did.

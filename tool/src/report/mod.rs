@@ -6,7 +6,6 @@ mod chart;
 mod collect;
 mod earlier;
 mod facts;
-mod file;
 mod html;
 mod page;
 mod verdict;
@@ -14,11 +13,11 @@ mod verdict;
 use crate::cli::PageArgs;
 use crate::error::Result;
 use crate::output;
+use crate::replaced::Replaced;
 use crate::schema::Document;
 use crate::style::{item, paint, BOLD, DIM};
 use earlier::Earlier;
 use facts::{Body, Report};
-use file::Replaced;
 use std::path::Path;
 
 /// Where the JSON goes if `--json` names no file.

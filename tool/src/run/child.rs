@@ -103,11 +103,6 @@ extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut l
     }
 }
 
-/// Runs the command to its end. Signals that reach this process meanwhile reach the command.
-pub fn wait(command: Command) -> Result<ExitStatus> {
-    end(start(command)?)
-}
-
 /// Waits for the end of a command that `start` started.
 pub fn end(mut child: Child) -> Result<ExitStatus> {
     while !has_ended(&child, 0) {

@@ -3,6 +3,7 @@
 
 pub mod child;
 pub mod java;
+mod loaded;
 mod reach;
 mod report;
 
@@ -35,7 +36,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if args.print_env {
         return print_environment(&environment);
     }
-    if let Some(note) = reach::note(&args.command[0]) {
+    let note = reach::note(&args.command[0]);
+    // Counters tell afterwards whether the command was reached.
+    if let (None, Some(note)) = (&args.count, &note) {
         output::complain(note);
     }
     if let (false, Some(note)) = (args.java, java::note(&args.command[0])) {
@@ -50,10 +53,15 @@ pub fn run(args: &RunArgs) -> Result<()> {
                 Ok(memory) => memory.pass_to(&mut command),
                 Err(error) => output::complain(format!("{error}; the command runs uncounted")),
             }
-            let status = child::wait(command)?;
+            let child = child::start(command)?;
+            let watch = loaded::Watch::start(child.id());
+            let status = child::end(child)?;
+            let loaded = watch.map(loaded::Watch::finish).unwrap_or_default();
             if let Ok(memory) = memory {
                 let reported = memory.read().and_then(|counters| {
-                    let done = report::Run::new(&args.command[0], &configuration, status, counters);
+                    let program = &args.command[0];
+                    let done = report::Run::new(program, &configuration, status, counters);
+                    let done = done.beside(note, &loaded);
                     done.write(target, args.json)
                 });
                 // An error here does not change the exit status, which is the command's.

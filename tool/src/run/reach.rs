@@ -6,7 +6,7 @@ use crate::elf::Elf;
 use crate::inventory::is_old;
 use crate::style::clean;
 use serde::Serialize;
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -156,7 +156,27 @@ fn privileged(file: &Path) -> Option<String> {
             )
         })
     };
-    changes(0o4000, "setuid").or_else(|| changes(0o2000, "setgid"))
+    let by_mode = changes(0o4000, "setuid").or_else(|| changes(0o2000, "setgid"));
+    by_mode.or_else(|| {
+        let why = "a program with file capabilities, and libcrypto ignores the caller's configuration in it; it is not reached";
+        (user != 0 && has_capabilities(file)).then(|| why.to_owned())
+    })
+}
+
+/// Whether executing a file gives capabilities to a user without any (capabilities(7)). The
+/// attribute has a word of flags, and then pairs of the permitted and the inheritable capabilities.
+fn has_capabilities(file: &Path) -> bool {
+    let Ok(path) = CString::new(file.as_os_str().as_bytes()) else {
+        return false;
+    };
+    let mut value = [0u8; 64];
+    let (name, data) = (c"security.capability", value.as_mut_ptr().cast());
+    // SAFETY: path and name are C strings, and the buffer has this length.
+    let len = unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), data, value.len()) };
+    let value = &value[..usize::try_from(len).unwrap_or(0)];
+    let word = |at: usize| value.get(at..at + 4).is_some_and(|word| word != [0; 4]);
+    let is_effective = value.first().is_some_and(|flags| flags & 1 != 0);
+    is_effective || word(4) || word(12)
 }
 
 /// What the first line of a script names; behind `env`, the program that it looks for.
@@ -176,8 +196,14 @@ fn interpreter_of(file: &Path) -> Option<OsString> {
 
 fn of_elf(file: &Path) -> Option<String> {
     let elf = Elf::open(file)?;
+    // A stripped program has no names of functions, but its OpenSSL still tells its version.
+    let version = || {
+        elf.openssl_version()
+            .map(|version| format!("OpenSSL {version}"))
+    };
+    let own = elf.own.clone().or_else(version);
     if !elf.interpreter {
-        return Some(match elf.own {
+        return Some(match own {
             Some(own) => format!("is statically linked with {own} in it; {}", inside(&own)),
             None => {
                 "is statically linked: no provider can be loaded into it; it is not reached".into()
@@ -202,7 +228,7 @@ fn of_elf(file: &Path) -> Option<String> {
         Some(_) if elf.is_nodejs() => return None,
         _ => {}
     }
-    elf.own.map(|own| {
+    own.map(|own| {
         format!(
             "brings its own cryptography ({own}), not the system's libcrypto; {}",
             inside(&own)

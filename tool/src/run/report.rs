@@ -3,11 +3,11 @@
 
 use super::reach::{self, Expected};
 use crate::counters::Counters;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::libcrypto::LibCrypto;
 use crate::schema::Document;
 use crate::style::{error_columns, grouped, paint, wrapped, BOLD, GOOD, WARN};
-use crate::{host, output, table::Table, trust};
+use crate::{host, output, replaced, scan, table::Table, trust};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
@@ -29,6 +29,12 @@ pub struct Run {
     expected: Expected,
     #[serde(flatten)]
     counters: Counters,
+    /// Why the program may not be reached.
+    #[serde(skip)]
+    note: Option<String>,
+    /// Files of the command with AES code that tenrounds does not replace. Looked up if the command
+    /// was not reached.
+    own: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -51,14 +57,30 @@ impl Run {
             reached: counters.reached(),
             expected: reach::expected(program),
             counters,
+            note: None,
+            own: Vec::new(),
+        }
+    }
+
+    /// Adds what else is known of a command that was not reached: a note on its program, and the
+    /// files that it loaded.
+    pub fn beside(self, note: Option<String>, loaded: &[PathBuf]) -> Run {
+        if self.reached {
+            return self;
+        }
+        let own = scan::of_files(loaded).into_iter();
+        let own = own.filter(|entry| scan::has_aes(entry) && !scan::is_reached(entry.reach));
+        Run {
+            note,
+            own: own.map(|entry| entry.path).collect(),
+            ..self
         }
     }
 
     /// Writes to a file as JSON, or to standard error ("-") as text or JSON.
     pub fn write(&self, target: &Path, json: bool) -> Result<()> {
         if target != Path::new("-") {
-            return std::fs::write(target, self.json())
-                .map_err(|error| Error::failure(format!("--count={}: {error}", target.display())));
+            return replaced::write(target, &self.json());
         }
         output::err(if json { self.json() } else { self.text() });
         Ok(())
@@ -78,7 +100,7 @@ impl Run {
     fn text(&self) -> String {
         if self.counters.executed.is_empty() {
             let nothing = paint(WARN, "tenrounds executed nothing in this command.");
-            let text = format!("{nothing} {}", self.why_nothing());
+            let text = format!("{nothing} {}{}", self.why_nothing(), self.own_aes());
             return wrapped("", &text, error_columns());
         }
         let keys: u64 = self.counters.keys.iter().map(|keys| keys.expansions).sum();
@@ -90,8 +112,11 @@ impl Run {
         let heading = match self.reached {
             true => format!("{BOLD}tenrounds reached this command{BOLD:#}: {counts}"),
             false => {
-                let not = paint(WARN, "tenrounds did not reach this command:");
-                format!("{not} {counts}. {}", self.why_no_bulk())
+                let not = paint(
+                    WARN,
+                    "It cannot be told whether tenrounds reached this command:",
+                );
+                format!("{not} {counts}. {}{}", self.why_no_bulk(), self.own_aes())
             }
         };
         wrapped("", &heading, error_columns()) + &self.table()
@@ -113,9 +138,22 @@ impl Run {
 
     fn why_no_bulk(&self) -> String {
         format!(
-            "It executed only short calls, as the random generator and TLS tickets make them. {}",
+            "It executed only short calls, as the random generator makes them, too. {}",
             self.unseen()
         )
+    }
+
+    /// What is known of the program and of the AES code of its own.
+    fn own_aes(&self) -> String {
+        let note = self.note.iter().map(|note| format!(" {note}."));
+        let own = match self.own.is_empty() {
+            true => String::new(),
+            false => format!(
+                " The command loaded files with AES code that tenrounds does not replace: {}.",
+                self.own.join(", ")
+            ),
+        };
+        note.collect::<String>() + &own
     }
 
     fn why_nothing(&self) -> String {
@@ -171,7 +209,7 @@ impl Run {
         let hidden = needed
             .into_iter()
             .flatten()
-            .find_map(|file| trust::hidden(&file));
+            .find_map(|file| trust::hidden(Path::new("/"), &file));
         hidden.map_or(String::new(), |why| {
             format!(" A process that changed its user cannot load tenrounds: {why}.")
         })

@@ -109,6 +109,26 @@ pub fn mapped(time: Duration) -> Scan {
     examined(targets::mapped(), begun, begun + time)
 }
 
+/// Examines these files.
+pub fn of_files(files: &[std::path::PathBuf]) -> Vec<Entry> {
+    let mut targets = targets::Targets::default();
+    for file in files {
+        targets.add(file, targets::Origin::Listed);
+    }
+    files::examine(targets, None, &mut Vec::new()).files
+}
+
+/// Whether a file holds AES code for AES.
+pub fn has_aes(entry: &Entry) -> bool {
+    !matches!(entry.holds, Holds::OtherUse | Holds::Others)
+}
+
+/// Whether tenrounds can replace the code for certain.
+pub fn is_reached(reach: Reach) -> bool {
+    use Reach::{Engine, Itself, Java, Kernel, Provider};
+    matches!(reach, Itself | Provider | Engine | Java | Kernel)
+}
+
 fn examined(targets: targets::Targets, begun: Instant, end: Instant) -> Scan {
     // No target is named, so none can be complained about.
     let mut scan = files::examine(targets, Some(end), &mut Vec::new());

@@ -3,6 +3,7 @@
 //! mapped, the files of a package.
 
 use crate::inventory::processes;
+use crate::limited;
 use crate::root::Root;
 use crate::style::clean;
 use std::collections::HashSet;
@@ -11,7 +12,8 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use super::Trouble;
 
@@ -130,7 +132,7 @@ impl Targets {
         }
     }
 
-    fn add(&mut self, path: &Path, origin: Origin) {
+    pub fn add(&mut self, path: &Path, origin: Origin) {
         self.files.push(Target {
             path: path.to_owned(),
             at: path.to_owned(),
@@ -211,10 +213,13 @@ fn is_package_name(name: &str) -> bool {
     name.bytes().all(plain) && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
+/// The time that a package manager has.
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// What a package manager lists; None if it is not installed or does not know the package.
 fn listed(program: &str, option: &str, package: &str) -> Option<Vec<u8>> {
     let mut command = Command::new(program);
-    command.args([option, package]).stdin(Stdio::null());
-    let output = command.stderr(Stdio::null()).output().ok()?;
-    output.status.success().then_some(output.stdout)
+    command.args([option, package]);
+    let output = limited::run(command, b"", LIMIT).ok()?;
+    output.success.then_some(output.raw)
 }

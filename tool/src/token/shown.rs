@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::host;
 use crate::libcrypto::LibCrypto;
 use crate::output;
+use crate::paths::shown;
 use crate::schema::Document;
 use crate::style::{paint, BOLD};
 use crate::table::Table;
@@ -22,6 +23,7 @@ pub struct Shown {
 #[derive(Serialize)]
 struct Described {
     action: &'static str,
+    #[serde(serialize_with = "shown")]
     path: PathBuf,
     label: String,
     serial: String,

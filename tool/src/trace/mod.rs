@@ -28,7 +28,7 @@ use crate::openssl::trial::on_path;
 use crate::root::Root;
 use crate::run::child;
 use crate::schema::Document;
-use crate::{host, output};
+use crate::{host, output, replaced};
 use count::Counter;
 use indicatif::{ProgressBar, ProgressStyle};
 pub use live::Live;
@@ -40,7 +40,7 @@ use serde::Serialize;
 use state::State;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -470,20 +470,15 @@ fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
     };
     // A drawing that cannot be written does not cost the text.
     let said = write(args, text, has_command);
-    let drawn = drawing.map_or(Ok(()), |(path, svg)| written(path, &svg));
+    let drawn = drawing.map_or(Ok(()), |(path, svg)| replaced::write(path, &svg));
     said.and(drawn)
-}
-
-fn written(path: &Path, text: &str) -> Result<()> {
-    let failed = |error| Error::failure(format!("cannot write {}: {error}", path.display()));
-    std::fs::write(path, text).map_err(failed)
 }
 
 /// Writes to the file of --output, or to standard output, which belongs to the command if there is
 /// one.
 fn write(args: &TraceArgs, text: String, has_command: bool) -> Result<()> {
     match (&args.output, has_command) {
-        (Some(path), _) => written(path, &anstream::adapter::strip_str(&text).to_string()),
+        (Some(path), _) => replaced::write(path, &anstream::adapter::strip_str(&text).to_string()),
         (None, true) => {
             output::err(text);
             Ok(())

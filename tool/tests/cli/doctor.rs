@@ -889,6 +889,71 @@ fn processes_that_cannot_be_reached() {
     assert!(!brief.contains("seen "), "{brief}");
 }
 
+/// An OpenSSL inside a program or a library, as in Node.js and in wheels, that has loaded tenrounds.
+#[test]
+fn what_is_mapped_is_reached() {
+    let machine = Machine::healthy();
+    let own = "int EVP_EncryptInit_ex(void) { return 0; }\nint main(void) { return 0; }";
+    machine.compile("opt/app/node", own, &[]);
+    let module = "/usr/lib/ossl-modules/tenrounds.so";
+    machine.write(
+        "proc/200/maps",
+        format!("{MAP}/opt/app/node\n{MAP}{module}\n"),
+    );
+    machine.write("proc/200/comm", "node\n");
+    let examined = machine.examined(&[]);
+    assert_eq!(examined.ids(), ["not-loaded"]);
+    assert!(!examined.the("not-loaded").contains("node"));
+    let summary = examined.0.list("/doctor/summary");
+    contains(
+        summary[0].as_str().unwrap(),
+        &["1 of 2 running processes with OpenSSL have it loaded"],
+    );
+}
+
+#[test]
+fn without_proc_nothing_is_said() {
+    let machine = crate::enable_support::Machine::bare();
+    let script = r#"
+mount -t tmpfs none /proc
+"$1" doctor 2>&1 || echo "status $?"
+"$1" status --json || true
+"#;
+    if let Some(done) = crate::enable_support::in_namespace(&machine, script) {
+        contains(
+            &done.out,
+            &["there is no /proc", "status 3", "\"processes\": null"],
+        );
+    }
+}
+
+#[test]
+fn apparmor_that_knows_nothing_of_tenrounds() {
+    let machine = Machine::healthy();
+    let found = || machine.examined(&[]).ids().contains(&"apparmor".to_owned());
+    machine.write("etc/apparmor.d/abstractions/openssl", "");
+    machine.write("sys/kernel/security/apparmor/profiles", "named (enforce)\n");
+    assert!(!found(), "it is not enabled");
+    machine.write("sys/module/apparmor/parameters/enabled", "Y\n");
+    contains(
+        &machine.examined(&[]).the("apparmor"),
+        &["1 profiles are loaded", "abstractions/openssl.d/tenrounds"],
+    );
+    let ours = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../packaging/apparmor/tenrounds"
+    );
+    let ours = std::fs::read_to_string(ours).unwrap();
+    machine.write("etc/apparmor.d/abstractions/openssl.d/tenrounds", ours);
+    assert!(!found());
+    machine.remove("etc/apparmor.d/abstractions/openssl.d");
+    machine.write("sys/kernel/security/apparmor/profiles", "");
+    assert!(!found(), "no profile is loaded");
+    machine.write("sys/kernel/security/apparmor/profiles", "named (enforce)\n");
+    machine.write("etc/ssl/openssl.cnf", "");
+    assert!(!found(), "tenrounds is not preferred");
+}
+
 #[test]
 fn hostile_processes_are_survived() {
     let machine = Machine::healthy();

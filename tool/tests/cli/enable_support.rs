@@ -195,7 +195,8 @@ pub fn namespace() -> Option<Command> {
 }
 
 /// Makes private, for `in_namespace`: the directory of openssl.cnf, /var/lib, /usr/local and /opt.
-/// The script then sees this machine as "/", and nothing that it writes there stays.
+/// The script then sees this machine as "/", and nothing that it writes there stays. The provider is a
+/// copy in "$modules", which all users can read.
 const PRIVATE: &str = r#"
 dir=$(openssl version -d | sed 's/^OPENSSLDIR: "\(.*\)"$/\1/')
 conf=$(readlink -f "$dir/openssl.cnf")
@@ -205,6 +206,11 @@ chmod 755 "$2/private"
 mount --bind "$2/private" "${conf%/*}"
 mount -t tmpfs -o mode=755 none /var/lib
 for dir in /usr/local /opt; do [ ! -d $dir ] || mount -t tmpfs -o mode=755 none $dir; done
+modules=/var/lib/modules
+mkdir $modules
+cp "$TENROUNDS_MODULE" $modules/tenrounds.so
+chmod -R a+rX $modules
+export TENROUNDS_MODULE=$modules/tenrounds.so
 tool=$1
 "#;
 

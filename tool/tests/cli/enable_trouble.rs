@@ -3,7 +3,7 @@
 //! as it was or as wished, never half.
 
 use crate::enable_support::{in_namespace, Machine, DEBIAN};
-use crate::support::{contains, Finish, TOOL};
+use crate::support::{contains, until, Finish, TOOL};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -499,4 +499,31 @@ fn what_fails_in_the_trial_changes_nothing() {
     );
     assert_eq!(machine.tree(), before);
     assert!(!Path::new(&machine.at("/var/lib/tenrounds")).exists());
+}
+
+/// However the tool ends, the kernel ends what it has started.
+#[test]
+fn no_child_outlives_the_tool() {
+    let machine = Machine::debian(DEBIAN);
+    let pid = machine.place.path("pid");
+    let server = format!(
+        r#"[ "$1" != s_server ] || {{ echo $$ >{0}.new; mv {0}.new {0}; exec sleep 600; }}
+exec openssl "$@""#,
+        pid.display()
+    );
+    let version = "OpenSSL 3.0.0 7 sep 2021";
+    machine.script("/usr/bin/openssl", version, "/usr/lib/ssl", &server);
+    for signal in [libc::SIGTERM, libc::SIGKILL] {
+        let mut tool = machine.tool(&["enable", "--system"]).started();
+        until("s_server", || pid.exists());
+        tool.signal(signal);
+        tool.ends();
+        let server = fs::read_to_string(&pid).unwrap();
+        let status = format!("/proc/{}/status", server.trim());
+        until("end of s_server", || match fs::read_to_string(&status) {
+            Ok(status) => status.contains("State:\tZ"),
+            Err(_) => true,
+        });
+        fs::remove_file(&pid).unwrap();
+    }
 }

@@ -5,6 +5,7 @@ use crate::enable_support::{Machine, DEBIAN};
 use crate::json::valid;
 use crate::support::{contains, Done, Finish};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 fn home(machine: &Machine, path: &str) -> PathBuf {
@@ -218,4 +219,34 @@ fn killed_anywhere_the_shell_works() {
         }
     }
     panic!("it never came to an end");
+}
+
+/// A directory whose name is in Latin-1.
+#[test]
+fn a_home_that_is_not_utf_8() {
+    let machine = Machine::debian(DEBIAN);
+    let latin = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    let directory = machine.place.path("home").join(latin);
+    fs::create_dir(&directory).unwrap();
+    let tool = |args: &[&str]| machine.tool(args).env("HOME", &directory).done();
+    let done = tool(&["enable"]).ok();
+    let mut lines = done.out.lines();
+    let line = lines.find(|l| l.trim().starts_with("export ")).unwrap();
+    contains(
+        line,
+        &[r#"OPENSSL_CONF="$HOME"'/.config/tenrounds/openssl.cnf'"#],
+    );
+    let mut sh = machine.place.program("sh");
+    let script = format!("{line}; openssl list -providers");
+    let shown = sh.env("HOME", &directory).args(["-c", &script]).done().ok();
+    contains(&shown.out, &["tenrounds"]);
+    valid(&tool(&["status", "--json"]).ok().out);
+    tool(&["enable", "--profile"]).ok();
+    contains(&tool(&["status"]).ok().out, &["enabled (user)"]);
+    tool(&["disable"]).ok();
+    assert_eq!(fs::read_dir(directory.join(".config")).unwrap().count(), 0);
+    assert_eq!(
+        fs::read(directory.join(".profile")).unwrap_or_default(),
+        b""
+    );
 }

@@ -258,3 +258,42 @@ fn a_home_that_cannot_be_written() {
         without(&said.err, &["sudo"]);
     }
 }
+
+/// Only TMPDIR moves the directory in which a dry run tries things.
+#[test]
+fn a_dry_run_without_a_directory_for_trials() {
+    let machine = Machine::debian(DEBIAN);
+    let mut tool = machine.tool(&["enable", "--dry-run"]);
+    let said = tool.env("TMPDIR", "/nonexistent").done().failed(1);
+    contains(
+        &said,
+        &["/nonexistent/", "set TMPDIR to a writable directory"],
+    );
+    without(&said, &["XDG_"]);
+}
+
+#[test]
+fn disable_does_not_describe_what_enable_does() {
+    let place = Place::new();
+    let help = place.tool(["disable", "-h"]).done().ok().out;
+    without(
+        &help,
+        &[
+            "becomes the first provider",
+            "each loads the PKCS#11 module",
+        ],
+    );
+}
+
+/// Behind "--" these commands take algorithms or a command, and no option as a value.
+#[test]
+fn an_unknown_option_is_no_value() {
+    let place = Place::new();
+    for command in ["run", "speed", "compare", "diff", "trace"] {
+        let said = place.tool([command, "--nonsense"]).done().failed(2);
+        contains(&said, &["'--nonsense'"]);
+        without(&said, &["as a value"]);
+    }
+    let said = place.tool(["scan", "--nonsense"]).done().failed(2);
+    contains(&said, &["as a value, use '-- --nonsense'"]);
+}

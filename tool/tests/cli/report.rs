@@ -2,7 +2,7 @@
 //! `report`: the page against its JSON, names that are hostile, files that cannot be written.
 
 use crate::json::{valid, Document};
-use crate::support::{contains, Done, Finish, Place, TOOL};
+use crate::support::{contains, skip, Done, Finish, Place, TOOL};
 use serde_json::Value;
 use std::fs;
 use std::fs::OpenOptions;
@@ -359,4 +359,34 @@ fn a_file_that_cannot_be_written_is_an_error_at_once() {
     let mut tool = place.tool(["report", "--json"]);
     let done = Done::from(tool.args(BRIEF).stdout(full).output().unwrap());
     contains(&done.failed(1), &["cannot write to standard output"]);
+}
+
+/// Root writes through no symbolic link of another user, in a directory of theirs or in /tmp.
+#[test]
+fn a_link_of_another_user_is_not_followed() {
+    // SAFETY: it has no arguments and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip("only root writes where others own links; a test of trust.rs has the rest");
+    }
+    let place = Place::new();
+    let victim = place.file("victim", "precious");
+    let link = place.path("report.html");
+    std::os::unix::fs::symlink(&victim, &link).unwrap();
+    std::os::unix::fs::lchown(&link, Some(65534), Some(65534)).unwrap();
+    let path = link.to_str().unwrap();
+    let count = format!("--count={path}");
+    let metrics = format!("--prometheus={path}");
+    for line in [
+        ["report", "--html", path].as_slice(),
+        &["run", &count, "--", "true"],
+        &["status", &metrics],
+    ] {
+        let done = place.tool(line).done();
+        contains(
+            &done.err,
+            &["is a symbolic link of user 65534", "remove it"],
+        );
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious", "{line:?}");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `run` says in a line when it cannot reach the program that it starts.
 
-use crate::support::{skip, Finish, Place};
+use crate::support::{contains, skip, Finish, Nobody, Place};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -142,4 +142,40 @@ fn other_users_setuid(place: &Place) -> Option<PathBuf> {
     std::os::unix::fs::chown(&program, Some(65534), Some(65534)).ok()?;
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).ok()?;
     Some(program)
+}
+
+/// Only root can give capabilities to a file, and only others get them from it.
+#[test]
+fn a_program_with_file_capabilities() {
+    let Some(nobody) = Nobody::new() else {
+        return;
+    };
+    let program = nobody.file("capable");
+    std::fs::copy("/bin/true", &program).unwrap();
+    let said = || {
+        let place = Place::new();
+        let mut tool = nobody.tool(&place, ["run", "--"]);
+        tool.env("TENROUNDS_MODULE", nobody.module())
+            .env("XDG_CACHE_HOME", nobody.file("cache"));
+        tool.arg(&program).done().err
+    };
+    assert_eq!(said(), "");
+    // Version 2 with the flag "effective": cap_net_bind_service is permitted, nothing inheritable.
+    let mut value = [0u8; 20];
+    value[..4].copy_from_slice(&0x0200_0001_u32.to_le_bytes());
+    value[4..8].copy_from_slice(&(1_u32 << 10).to_le_bytes());
+    let path = std::ffi::CString::new(program.to_str().unwrap()).unwrap();
+    let name = c"security.capability";
+    // SAFETY: path and name are C strings, and the value has this length.
+    let set = unsafe {
+        libc::setxattr(
+            path.as_ptr(),
+            name.as_ptr(),
+            value.as_ptr().cast(),
+            value.len(),
+            0,
+        )
+    };
+    assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
+    contains(&said(), &["with file capabilities", "it is not reached"]);
 }

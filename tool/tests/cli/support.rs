@@ -453,7 +453,21 @@ impl Nobody {
         std::fs::create_dir(&dir).unwrap();
         std::fs::set_permissions(&dir, PermissionsExt::from_mode(0o755)).unwrap();
         std::fs::copy(TOOL, dir.join("tenrounds")).unwrap();
-        Some(Nobody(dir))
+        let nobody = Nobody(dir);
+        std::fs::copy(module(), nobody.module()).unwrap();
+        std::fs::create_dir(nobody.file("cache")).unwrap();
+        std::os::unix::fs::chown(nobody.file("cache"), Some(65534), Some(65534)).unwrap();
+        Some(nobody)
+    }
+
+    /// A file in this user's directory.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A copy of the provider under test.
+    pub fn module(&self) -> PathBuf {
+        self.file("tenrounds.so")
     }
 
     /// Any program, as this user.

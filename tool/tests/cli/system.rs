@@ -66,6 +66,101 @@ PATH=$2/programs "$tool" doctor --json >"$2/twice" || [ $? = 2 ]
     );
 }
 
+/// The verdicts of `status` and `doctor`.
+fn verdicts(machine: &Machine, name: &str) -> [String; 2] {
+    let document = |command: &str| valid(&written(machine, &format!("{command}-{name}")));
+    [
+        document("status").text("/status/in_force"),
+        document("doctor").text("/doctor/in_force"),
+    ]
+}
+
+/// Asks both commands, and writes down what they say.
+const BOTH: &str = r#"
+root=$2
+both() { # NAME
+    "$tool" status --json >"$root/status-$1" || [ $? = 1 ]
+    "$tool" doctor --json >"$root/doctor-$1" || [ $? -lt 3 ]
+}
+"#;
+
+#[test]
+fn status_and_doctor_agree_in_one_shell() {
+    let machine = Machine::bare();
+    let script = r#"
+both off
+"$tool" enable
+both elsewhere
+export OPENSSL_CONF=$HOME/.config/tenrounds/openssl.cnf
+both user
+unset OPENSSL_CONF
+"$tool" enable --system
+both system
+export OPENSSL_CONF=/dev/null
+both null
+"#;
+    let Some(done) = on_this_machine(&machine, &format!("{BOTH}{script}")) else {
+        return;
+    };
+    done.ok();
+    for (when, expected) in [
+        ("off", "no"),
+        ("elsewhere", "no"),
+        ("user", "yes"),
+        ("system", "yes"),
+        ("null", "no"),
+    ] {
+        assert_eq!(verdicts(&machine, when), [expected, expected], "{when}");
+    }
+}
+
+/// Only root can read the module, or the configuration.
+#[test]
+fn what_other_users_cannot_read_is_not_in_force_for_all() {
+    let machine = Machine::bare();
+    let script = r#"
+refused() { # WORDS
+    if "$tool" enable --system >"$root/out" 2>"$root/said"; then exit 9; fi
+    cat "$root/said" >&2
+    grep -qF "not for all users: $1" "$root/said"
+}
+not_for_all() { # NAME
+    if "$tool" status --check >"$root/text"; then exit 8; fi
+    both "$1"
+}
+cp "$conf" "$root/before"
+chmod 750 $modules
+refused "$modules cannot be searched by others (mode 750); to correct it: chmod a+rx $modules"
+cmp "$conf" "$root/before"
+chmod 755 $modules
+"$tool" enable --system
+"$tool" status --check
+chmod 750 $modules
+not_for_all module
+refused "$modules cannot be searched"
+chmod 755 $modules
+chmod 600 "${conf%/*}/tenrounds.cnf"
+not_for_all own
+"#;
+    let Some(done) = on_this_machine(&machine, &format!("{BOTH}{script}")) else {
+        return;
+    };
+    done.ok();
+    for (name, cause) in [
+        ("module", "cannot be searched by others (mode 750)"),
+        ("own", "cannot be read by others (mode 600)"),
+    ] {
+        assert_eq!(verdicts(&machine, name), ["partly", "partly"], "{name}");
+        contains(&written(&machine, &format!("status-{name}")), &[cause]);
+        let findings = of_configuration(&written(&machine, &format!("doctor-{name}")));
+        let mut hidden = findings.iter().filter(|f| f["id"] == "hidden-from-others");
+        contains(
+            &hidden.next().unwrap().to_string(),
+            &[cause, "sudo chmod a+r"],
+        );
+    }
+}
+
 /// Starts two OpenSSL processes that wait, before `enable`. The second has its own configuration.
 const WAITING: &str = r#"
 mkfifo "$2/input"
