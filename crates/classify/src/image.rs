@@ -31,12 +31,14 @@ pub struct Image<'d> {
     pub machine: Machine,
     pub code: Vec<Chunk<'d>>,
     pub constants: Vec<Chunk<'d>>,
+    /// Data that the program may change, as it is in the file.
+    pub variables: Vec<Chunk<'d>>,
     /// Sorted by their beginning, which differs.
     pub known: Vec<Known<'d>>,
     pub build_id: Option<&'d [u8]>,
     /// The section .eh_frame and its address.
     pub eh_frame: Option<(u64, &'d [u8])>,
-    /// Bytes of code and constants.
+    /// Bytes of code, constants and variables.
     total: usize,
     pub evidence: Evidence<'d>,
 }
@@ -68,6 +70,7 @@ fn look<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Image<'_>, Re
         machine,
         code: Vec::new(),
         constants: Vec::new(),
+        variables: Vec::new(),
         known: Vec::new(),
         build_id: None,
         eh_frame: None,
@@ -94,13 +97,29 @@ fn outside<E>(_: E) -> Refusal {
     Refusal::Damaged("a section lies outside the file".to_owned())
 }
 
+enum Part {
+    Code,
+    Constants,
+    Variables,
+}
+
+impl Part {
+    fn of(executable: bool, writable: bool) -> Part {
+        match (executable, writable) {
+            (true, _) => Part::Code,
+            (false, false) => Part::Constants,
+            (false, true) => Part::Variables,
+        }
+    }
+}
+
 impl<'d> Image<'d> {
-    /// Adds code or read-only data. Together they are not longer than the file, unless they
-    /// overlap.
-    fn take(&mut self, executable: bool, chunk: Chunk<'d>, longest: usize) -> Result<(), Refusal> {
-        match executable {
-            true => self.code.push(chunk),
-            false => self.constants.push(chunk),
+    /// Adds code or data. Together they are not longer than the file, unless they overlap.
+    fn take(&mut self, part: Part, chunk: Chunk<'d>, longest: usize) -> Result<(), Refusal> {
+        match part {
+            Part::Code => self.code.push(chunk),
+            Part::Constants => self.constants.push(chunk),
+            Part::Variables => self.variables.push(chunk),
         }
         self.total = self.total.saturating_add(chunk.data.len());
         match self.total > longest {
@@ -158,9 +177,6 @@ fn take_sections<'d, H: FileHeader<Endian = Endianness>>(
             }
             _ => {}
         }
-        if has(SHF_WRITE) && !has(SHF_EXECINSTR) {
-            continue;
-        }
         let offset = section.file_range().map_or(0, |range| range.0);
         let chunk = Chunk {
             name: name.and_then(|name| std::str::from_utf8(name).ok()),
@@ -171,7 +187,8 @@ fn take_sections<'d, H: FileHeader<Endian = Endianness>>(
             },
             data: bytes,
         };
-        image.take(has(SHF_EXECINSTR), chunk, data.len())?;
+        let part = Part::of(has(SHF_EXECINSTR), has(SHF_WRITE));
+        image.take(part, chunk, data.len())?;
     }
     Ok(loaded)
 }
@@ -185,15 +202,13 @@ fn take_segments<'d, H: FileHeader<Endian = Endianness>>(
         let SegmentFlags::Elf { p_flags } = segment.flags() else {
             continue;
         };
-        if p_flags & PF_W != 0 && p_flags & PF_X == 0 {
-            continue;
-        }
         let chunk = Chunk {
             name: None,
             address: segment.address(),
             data: segment.data().map_err(outside)?,
         };
-        image.take(p_flags & PF_X != 0, chunk, elf.data().len())?;
+        let part = Part::of(p_flags & PF_X != 0, p_flags & PF_W != 0);
+        image.take(part, chunk, elf.data().len())?;
     }
     Ok(())
 }

@@ -41,12 +41,12 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NoElf => f.write_str("is no ELF file"),
+            Refusal::NoElf => f.write_str("it is no ELF file"),
             Refusal::OtherProcessor(name) => write!(
                 f,
-                "is for another processor ({name}); only x86-64, i386 and arm64 are examined"
+                "it is for another processor ({name}); only x86-64, i386 and arm64 are examined"
             ),
-            Refusal::Damaged(why) => write!(f, "is a damaged ELF file: {why}"),
+            Refusal::Damaged(why) => write!(f, "it is a damaged ELF file: {why}"),
         }
     }
 }
@@ -79,7 +79,7 @@ pub struct Module {
     pub instructions: Tally,
     /// Sorted by address.
     pub functions: Vec<Function>,
-    /// AES tables in read-only data, sorted by address.
+    /// AES tables, sorted by address.
     pub tables: Vec<Table>,
 }
 
@@ -113,7 +113,8 @@ pub fn examine(data: &[u8]) -> Result<Module, Refusal> {
         }
         tables::find(chunk, &mut tables);
     }
-    for chunk in &image.constants {
+    // Go and some C programs have S-boxes in data that could be changed.
+    for chunk in image.constants.iter().chain(&image.variables) {
         tables::find(chunk, &mut tables);
     }
     functions.sort_by_key(|function: &Function| function.address);

@@ -101,7 +101,7 @@ fn entry(kind: TableKind, index: usize) -> [u8; 4] {
 /// No file has more tables that matter: OpenSSL's have 12.
 const MOST: usize = 64;
 
-/// Adds the tables in a chunk of read-only data.
+/// Adds the tables in a chunk of data.
 pub fn find(chunk: &Chunk, found: &mut Vec<Table>) {
     let mut add = |kind: TableKind, at: usize, length: usize| {
         if found.len() < MOST {

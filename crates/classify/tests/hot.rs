@@ -113,6 +113,48 @@ fn a_table_counts_if_a_lookup_goes_to_its_first_entry() {
     assert_eq!(running(&both, 0, table, place).work, Work::AesNi);
 }
 
+/// A program that searches for an S-box compares text with it. Only loads by bytes of a state are
+/// those of a cipher.
+#[test]
+fn a_table_that_is_read_in_order_is_no_lookup() {
+    let place = 0x7f00_1234_5000;
+    let table = Some((TableKind::Sbox, place));
+    let work = |parts: &[&[u8]]| {
+        let code = [&looped(parts)[..], RET].concat();
+        running(&code, 0, table, place).work
+    };
+    // MOV EAX, [RDI + RCX] and the text with the same counter: CMP EAX, [RSI + RCX].
+    let compare: &[u8] = &[0x8b, 0x04, 0x0f, 0x3b, 0x04, 0x0e];
+    // ADD RCX, 4; INC ECX; LEA RCX, [RCX + 4].
+    for count in [
+        &[0x48, 0x83, 0xc1, 0x04][..],
+        &[0xff, 0xc1],
+        &[0x48, 0x8d, 0x49, 0x04],
+    ] {
+        assert_eq!(work(&[compare, count]), Work::Other, "{count:x?}");
+    }
+    // The index is the same in each pass.
+    assert_eq!(work(&[compare]), Work::Other);
+    // The byte before is of another register: MOVZX EDX, DL.
+    assert_eq!(work(&[&[0x0f, 0xb6, 0xd2], compare]), Work::Other);
+    // Bytes of the state: MOVZX ECX, AH; MOVZX ECX, byte [RSI]; AND ECX, 0x3fc; SHR ECX, 24.
+    let bytes: [&[u8]; 4] = [
+        &[0x0f, 0xb6, 0xcc],
+        &[0x0f, 0xb6, 0x0e],
+        &[0x81, 0xe1, 0xfc, 0x03, 0, 0],
+        &[0xc1, 0xe9, 24],
+    ];
+    for byte in bytes {
+        assert_eq!(work(&[byte, compare]), Work::Tables, "{byte:x?}");
+        // At the end of the loop, for the next pass.
+        assert_eq!(work(&[compare, byte]), Work::Tables, "{byte:x?}");
+        // With a part of the key, XOR ECX, EDX; and copied: MOV ECX, EDX behind MOVZX EDX, CL.
+        assert_eq!(work(&[byte, &[0x31, 0xd1], compare]), Work::Tables);
+        let copied: &[&[u8]] = &[byte, &[0x0f, 0xb6, 0xd1], &[0x89, 0xd1], compare];
+        assert_eq!(work(copied), Work::Tables);
+    }
+}
+
 #[test]
 fn products_of_128_bits_are_ghash_and_folding_is_not() {
     let ghash = [

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Instructions of 64-bit Arm in the terms of this classification.
 
-use super::shape::{Does, Function, Place, Step};
+use super::shape::{Does, Function, Lookup, Place, Step};
 use super::Code;
 use crate::arm::{is_aes, other, Rounds};
 
@@ -65,11 +65,15 @@ fn step(rounds: &mut Rounds, address: u64, word: u32) -> Step {
         decrypts: aes.then_some(word & 0x1000 != 0),
         padding: word == 0,
         jump: distance.map(|distance| address.wrapping_add(distance as u64)),
-        lookup: is_lookup.then(|| Place {
-            registers: [register(5), register(16)],
-            distance: 0,
-            narrow: false,
+        lookup: is_lookup.then(|| Lookup {
+            place: Place {
+                registers: [register(5), register(16)],
+                distance: 0,
+                narrow: false,
+            },
+            indices: [None, None],
         }),
+        write: None,
         // LDR and LDUR of 16 bytes.
         vector: (word & 0xffc0_0000 == 0x3dc0_0000).then(|| Place {
             registers: [register(5), None],

@@ -160,11 +160,12 @@ const SCATTERED: u64 = 1024;
 
 /// Examines the code around an address.
 pub fn look(code: &Code, at: u64) -> Spot {
-    let function = match code.machine {
+    let mut function = match code.machine {
         Machine::X86_64 => x86::decode(64, code, at),
         Machine::I386 => x86::decode(32, code, at),
         Machine::Arm64 => arm::decode(code, at),
     };
+    function.keep_lookups();
     let whole = function.shape(&(0..u64::MAX));
     let extents = function.extents(at);
     let arm = code.machine == Machine::Arm64;

@@ -32,6 +32,34 @@ impl Place {
     }
 }
 
+/// A load by an index, of whose registers either can be the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Lookup {
+    pub place: Place,
+    /// For each register of the place that can be the table, the register that is the index then.
+    /// For an address alone, the first is the index. None: the index is not followed.
+    pub indices: [Option<u8>; 2],
+}
+
+/// What an instruction leaves in a general register, by its number in machine code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Write {
+    pub register: u8,
+    pub value: Value,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    /// Some bits that were cut out of a word or loaded alone, as the index of a table is.
+    Bits,
+    /// The value of another register, perhaps scaled.
+    Of(u8),
+    /// Its own former value, scaled or mixed with another one.
+    Same,
+    /// Anything else: a counter, a pointer, a constant.
+    Other,
+}
+
 /// What an instruction does, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Does {
@@ -63,7 +91,9 @@ pub struct Step {
     /// The target of a jump.
     pub jump: Option<u64>,
     /// A load of a general register by an index.
-    pub lookup: Option<Place>,
+    pub lookup: Option<Lookup>,
+    /// The general register that it changes.
+    pub write: Option<Write>,
     /// The memory operand of a vector instruction, or an address that is computed.
     pub vector: Option<Place>,
 }
@@ -73,6 +103,13 @@ pub struct Step {
 pub struct Function {
     pub steps: Vec<Step>,
 }
+
+/// An index is followed back through so many instructions.
+const BACK: usize = 256;
+/// Of the loops around a load that end within so many instructions, so many are followed from their
+/// end.
+const FORTH: usize = 4096;
+const ROUND: usize = 2;
 
 /// More loops around one address are not looked at: each costs a pass over its instructions.
 const MOST_LOOPS: usize = 64;
@@ -132,6 +169,58 @@ impl Function {
             .map_or(self.steps.len(), |place| here + place);
         self.steps.truncate(last);
         self.steps.drain(..first.min(last));
+    }
+
+    /// Keeps of each load by an index the registers that can be a table. A table of AES is read at
+    /// bytes of the state; text, and an S-box that a program searches for, by a counter.
+    pub fn keep_lookups(&mut self) {
+        for at in 0..self.steps.len() {
+            let Some(lookup) = self.steps[at].lookup else {
+                continue;
+            };
+            let Lookup { mut place, indices } = lookup;
+            let is_index = |index: Option<u8>| index.map_or(true, |it| self.is_bits(at, it));
+            let is_kept = match place.registers {
+                [None, None] => is_index(indices[0]),
+                _ => {
+                    let both = place.registers.iter_mut().zip(indices);
+                    both.for_each(|(register, index)| {
+                        *register = register.filter(|_| is_index(index));
+                    });
+                    place.registers != [None, None]
+                }
+            };
+            let kept = is_kept.then_some(Lookup { place, indices });
+            self.steps[at].lookup = kept;
+        }
+    }
+
+    /// Whether a register holds bits of a word when an instruction begins: by the last instruction
+    /// before that changes it, or by the last one of a loop around.
+    fn is_bits(&self, at: usize, register: u8) -> bool {
+        let address = self.steps[at].address;
+        let ends = (at..self.steps.len()).take(FORTH).filter(|end| {
+            let target = self.steps[*end].jump;
+            target.is_some_and(|target| target <= address)
+        });
+        self.was_bits(0..at, register)
+            || ends.take(ROUND).any(|end| self.was_bits(at..end, register))
+    }
+
+    /// The same by the instructions of a range alone, from its end.
+    fn was_bits(&self, range: Range<usize>, mut register: u8) -> bool {
+        for step in self.steps[range].iter().rev().take(BACK) {
+            match step.write.filter(|write| write.register == register) {
+                None => {}
+                Some(write) => match write.value {
+                    Value::Bits => return true,
+                    Value::Other => return false,
+                    Value::Of(source) => register = source,
+                    Value::Same => {}
+                },
+            }
+        }
+        false
     }
 
     fn within<'s>(&'s self, range: &Range<u64>) -> impl Iterator<Item = &'s Step> {
@@ -214,7 +303,7 @@ impl Shape {
             None => {}
         }
         for (place, list) in [
-            (step.lookup, &mut self.lookups),
+            (step.lookup.map(|lookup| lookup.place), &mut self.lookups),
             (step.vector, &mut self.vectors),
         ] {
             if let Some(place) = place.filter(|place| list.len() < MOST && !list.contains(place)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Instructions of x86-64 and i386 in the terms of this classification.
 
-use super::shape::{Does, Function, Place, Step};
+use super::shape::{Does, Function, Lookup, Place, Step, Value, Write};
 use super::Code;
 use crate::tally::Kind;
 use crate::x86::kind;
@@ -96,20 +96,79 @@ fn step(bits: u32, instruction: &Instruction) -> Step {
             _ => None,
         },
         jump: is_jump.then(|| instruction.near_branch_target()),
-        lookup: place.filter(|_| is_lookup),
+        lookup: place.filter(|_| is_lookup).map(|place| Lookup {
+            place,
+            indices: indices(instruction),
+        }),
+        write: write(instruction),
         vector: place.filter(|_| is_reference),
         padding: matches!(mnemonic, M::Int3 | M::INVALID | M::Hlt | M::Ud2),
     }
 }
 
-fn place(bits: u32, instruction: &Instruction) -> Place {
-    let (base, index) = (instruction.memory_base(), instruction.memory_index());
-    let number = |register: Register| match register {
-        // The distance is the address.
-        Register::None | Register::RIP | Register::EIP => None,
-        register if register.is_gpr() => u8::try_from(register.number()).ok(),
+fn number(register: Register) -> Option<u8> {
+    register
+        .is_gpr()
+        .then(|| u8::try_from(register.full_register().number()).ok())
+        .flatten()
+}
+
+/// The index of a load, where its base is the table; and the base, where the index is.
+fn indices(instruction: &Instruction) -> [Option<u8>; 2] {
+    [instruction.memory_index(), instruction.memory_base()].map(number)
+}
+
+/// The general register that an instruction changes, by its first operand.
+fn write(instruction: &Instruction) -> Option<Write> {
+    use Mnemonic as M;
+    let mnemonic = instruction.mnemonic();
+    let is_read = matches!(
+        mnemonic,
+        M::Cmp | M::Test | M::Bt | M::Push | M::Nop | M::Call | M::Jmp | M::Cdqe | M::Cwde
+    );
+    if is_read || instruction.op_count() == 0 || instruction.op_kind(0) != OpKind::Register {
+        return None;
+    }
+    let register = instruction.op_register(0);
+    Some(Write {
+        register: number(register)?,
+        value: value(instruction, register),
+    })
+}
+
+fn value(instruction: &Instruction, register: Register) -> Value {
+    use Mnemonic as M;
+    let of_register = |index| match instruction.op_kind(index) {
+        OpKind::Register => number(instruction.op_register(index)),
         _ => None,
     };
+    let is_same = instruction.op_count() == 2 && instruction.op1_register() == register;
+    let is_counting = matches!(
+        instruction.mnemonic(),
+        M::Inc | M::Dec | M::Add | M::Sub | M::Adc | M::Sbb
+    );
+    match instruction.mnemonic() {
+        M::Xor | M::Sub if is_same => Value::Other,
+        M::Movzx | M::And | M::Bextr | M::Pext | M::Pextrb => Value::Bits,
+        // A byte of a register whose others are known to be zero.
+        _ if register.size() == 1 && !is_counting => Value::Bits,
+        M::Shr if instruction.op_kind(1) != OpKind::Register && instruction.immediate8() >= 8 => {
+            Value::Bits
+        }
+        M::Xor | M::Or | M::Shl | M::Shr | M::Rol | M::Ror => Value::Same,
+        M::Add if of_register(1).is_some() => Value::Same,
+        M::Mov | M::Movsxd => of_register(1).map_or(Value::Other, Value::Of),
+        M::Lea => {
+            let index = number(instruction.memory_index());
+            let base = number(instruction.memory_base());
+            index.or(base).map_or(Value::Other, Value::Of)
+        }
+        _ => Value::Other,
+    }
+}
+
+fn place(bits: u32, instruction: &Instruction) -> Place {
+    let (base, index) = (instruction.memory_base(), instruction.memory_index());
     // An index that is not scaled may as well be the table.
     let second =
         number(index).filter(|_| instruction.memory_index_scale() == 1 && base != Register::None);
