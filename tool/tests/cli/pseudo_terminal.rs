@@ -146,7 +146,7 @@ impl PseudoTerminal {
     pub fn resize(&mut self, rows: u16, columns: u16) {
         // What was written for the old size is not for the new one.
         self.drain();
-        self.screen.set_size(rows, columns);
+        self.screen.screen_mut().set_size(rows, columns);
         // Only a redraw fills it again.
         self.screen.process(b"\x1b[2J");
         // SAFETY: the pointer is valid.
