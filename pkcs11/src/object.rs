@@ -111,7 +111,7 @@ impl Secret {
 pub fn backend() -> Result<Backend> {
     static SELECTED: OnceLock<Option<Backend>> = OnceLock::new();
     let selected = SELECTED.get_or_init(|| {
-        let mask = std::env::var("TENROUNDS_MASK").ok();
+        let mask = environment::text("TENROUNDS_MASK");
         let selected = tenrounds_sys::select(mask.as_deref(), 0).backend;
         selected.map(crate::counting::counted)
     });

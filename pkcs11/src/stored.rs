@@ -417,9 +417,9 @@ mod tests {
     #[test]
     #[allow(clippy::disallowed_macros)] // the seed
     fn a_file_is_taken_over_whole_or_not_at_all() {
-        let seed = match std::env::var("SEED") {
-            Ok(seed) => seed.parse().expect("SEED: a number"),
-            Err(_) => fastrand::u64(..),
+        let seed = match environment::text("SEED") {
+            Some(seed) => seed.parse().expect("SEED: a number"),
+            None => fastrand::u64(..),
         };
         println!("SEED={seed}");
         let mut random = fastrand::Rng::with_seed(seed);

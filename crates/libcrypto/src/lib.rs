@@ -38,7 +38,7 @@ pub struct LibCrypto {
 impl LibCrypto {
     /// Opens the system's libcrypto, or the one that TENROUNDS_LIBCRYPTO names.
     pub fn open() -> Result<LibCrypto> {
-        let names: Vec<OsString> = match std::env::var_os("TENROUNDS_LIBCRYPTO") {
+        let names: Vec<OsString> = match environment::variable("TENROUNDS_LIBCRYPTO") {
             Some(path) => vec![path],
             None => SONAMES.iter().map(OsString::from).collect(),
         };

@@ -14,7 +14,7 @@ const FILE: &str = "tenrounds.so";
 /// The places to look in, in this order: what TENROUNDS_MODULE names, and nothing else; or beside
 /// this program, and where libcrypto keeps its modules.
 pub fn places(libcrypto: Option<&LibCrypto>) -> Vec<PathBuf> {
-    if let Some(path) = std::env::var_os(MODULE) {
+    if let Some(path) = environment::variable(MODULE) {
         return vec![PathBuf::from(path)];
     }
     let program = std::env::current_exe().ok();

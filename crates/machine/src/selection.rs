@@ -10,9 +10,8 @@ pub const TENROUNDS_TUNE: &str = "TENROUNDS_TUNE";
 
 /// The selection by the processor and both masks.
 pub fn here() -> Selection {
-    let variable = |name| std::env::var(name).ok();
-    let also = variable(LIBCRYPTO_MASK).map_or(0, |value| masks::removed_by(&value));
-    tenrounds_sys::select(variable(TENROUNDS_MASK).as_deref(), also)
+    let also = environment::text(LIBCRYPTO_MASK).map_or(0, |value| masks::removed_by(&value));
+    tenrounds_sys::select(environment::text(TENROUNDS_MASK).as_deref(), also)
 }
 
 /// Backends that failed their known answers, and a mask with a wrong word: one line each.
@@ -34,7 +33,7 @@ pub fn warnings(selection: &Selection) -> Vec<String> {
 
 /// What is wrong with TENROUNDS_TUNE, which then has no effect.
 fn wrong_tuning() -> Option<String> {
-    let wanted = std::env::var(TENROUNDS_TUNE).ok()?;
+    let wanted = environment::text(TENROUNDS_TUNE)?;
     let names: Vec<&str> = Tuning::all().iter().map(|row| row.name).collect();
     if wanted.is_empty() || names.contains(&wanted.as_str()) {
         return None;

@@ -73,7 +73,7 @@ pub fn columns() -> Option<usize> {
 
 /// The same for another stream.
 fn columns_of(stream: impl AsFd) -> Option<usize> {
-    let variable = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let variable = || environment::text("COLUMNS")?.parse().ok();
     let columns = terminal_columns(stream).or_else(variable);
     columns.filter(|columns| *columns > 0)
 }

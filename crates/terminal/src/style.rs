@@ -95,7 +95,7 @@ pub fn grouped(number: u64) -> String {
 pub fn unicode() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+        .find_map(|name| environment::text(name).filter(|value| !value.is_empty()));
     let utf8 = locale.is_some_and(|l| l.to_ascii_lowercase().replace('-', "").contains("utf8"));
     utf8 && std::io::stdout().is_terminal()
 }

@@ -75,7 +75,7 @@ impl<const N: usize> Drop for Hidden<N> {
 /// no flags of pages. No failure with TENROUNDS_MUST_RUN: no emulator could run these parts.
 #[cfg(test)]
 pub fn is_emulated() -> bool {
-    let is_emulated = std::env::var_os("TENROUNDS_EMULATED").is_some();
+    let is_emulated = environment::variable("TENROUNDS_EMULATED").is_some();
     if is_emulated {
         let line = b"# SKIP the emulator does not wipe pages in children\n";
         std::io::Write::write_all(&mut std::io::stderr(), line).unwrap();

@@ -63,12 +63,9 @@ pub struct Surroundings {
 impl Surroundings {
     /// Those of this process.
     pub fn here() -> Surroundings {
-        // SAFETY: the functions have no arguments, or a constant.
-        let (privileged, me) = unsafe { (libc::getauxval(libc::AT_SECURE) != 0, libc::geteuid()) };
-        let variable = move |name: &str| match privileged {
-            true => None,
-            false => std::env::var_os(name).filter(|value| !value.is_empty()),
-        };
+        // SAFETY: the function has no arguments.
+        let me = unsafe { libc::geteuid() };
+        let variable = |name: &str| environment::variable(name).filter(|value| !value.is_empty());
         Surroundings {
             home: variable("HOME").map(PathBuf::from).or_else(|| home_of(me)),
             variable: Box::new(variable),

@@ -22,7 +22,7 @@ const MULTIARCH: &str = match () {
 /// The places to look in, in this order: what TENROUNDS_PKCS11 names, and nothing else; or beside
 /// this program, and where distributions keep modules.
 pub fn places() -> Vec<PathBuf> {
-    if let Some(path) = std::env::var_os(MODULE) {
+    if let Some(path) = environment::variable(MODULE) {
         return vec![PathBuf::from(path)];
     }
     let program = std::env::current_exe().ok();

@@ -63,31 +63,29 @@ pub fn parse(mask: &str, origin: &str) -> Result<Mask> {
 
 /// The features that this process's environment removes: those of both variables.
 pub fn masked() -> Result<Features> {
-    let ours = match std::env::var(TENROUNDS_MASK) {
-        Ok(mask) => parse(&mask, TENROUNDS_MASK)?.masked,
-        Err(_) => 0,
+    let ours = match environment::text(TENROUNDS_MASK) {
+        Some(mask) => parse(&mask, TENROUNDS_MASK)?.masked,
+        None => 0,
     };
-    Ok(ours | std::env::var(LIBCRYPTO_MASK).map_or(0, |value| removed_by(&value)))
+    Ok(ours | environment::text(LIBCRYPTO_MASK).map_or(0, |value| removed_by(&value)))
 }
 
 /// libcrypto's mask in this process's environment.
 pub fn libcrypto_mask() -> Option<CpuMask> {
-    std::env::var(LIBCRYPTO_MASK)
-        .ok()
-        .map(|value| CpuMask::parse(&value))
+    environment::text(LIBCRYPTO_MASK).map(|value| CpuMask::parse(&value))
 }
 
 /// Both variables, as reported.
 pub fn in_force() -> BTreeMap<String, schema::Mask> {
     let mut masks = BTreeMap::new();
-    if let Ok(value) = std::env::var(TENROUNDS_MASK) {
+    if let Some(value) = environment::text(TENROUNDS_MASK) {
         let mask = parse_mask(&value).unwrap_or_default();
         if mask != Mask::default() {
             let hex = CpuMask::none().also_without(mask.masked);
             masks.insert(TENROUNDS_MASK.into(), report(value, mask.masked, &hex));
         }
     }
-    if let Ok(value) = std::env::var(LIBCRYPTO_MASK) {
+    if let Some(value) = environment::text(LIBCRYPTO_MASK) {
         let mask = CpuMask::parse(&value);
         masks.insert(
             LIBCRYPTO_MASK.into(),
