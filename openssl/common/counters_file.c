@@ -112,7 +112,7 @@ static int inherited(const char *path)
  * section can then begin in the middle of a page. */
 static size_t in_page(size_t position)
 {
-    return position & ((size_t)sysconf(_SC_PAGESIZE) - 1);
+    return position & ((size_t)getpagesize() - 1);
 }
 
 /* Maps the host's section, or returns NULL. fallocate() allocates every page first, so that no

@@ -9,6 +9,21 @@ scripts=$1
 . "$(dirname -- "$0")/tap.sh"
 export HOME="$dir/home"
 unset SUDO_UID
+# Stubs of id and of ldconfig, whose cache is the file of that name. It has no line for a folder if
+# there is a file "elsewhere".
+mkdir "$dir/stubs"
+export PATH="$dir/stubs:$PATH" dir
+cat >"$dir/stubs/id" <<'END'
+#!/bin/sh
+cat "$dir/uid"
+END
+cat >"$dir/stubs/ldconfig" <<'END'
+#!/bin/sh
+[ "$*" != -p ] || exec cat "$dir/cache"
+ls "$dir"/prefix/lib/*.so.2 2>/dev/null | sed 's|.*/\(.*\)|    \1 (libc6,x86-64) => &|' >"$dir/cache"
+[ ! -e "$dir/elsewhere" ] || : >"$dir/cache"
+END
+chmod 755 "$dir/stubs/id" "$dir/stubs/ldconfig"
 manifest=$dir/prefix/share/tenrounds/manifest
 
 # stage VERSION: a staged tree with the layout that make produces.
@@ -25,6 +40,8 @@ stage() {
 # before: a prefix in which files lie already.
 before() {
     rm -rf "$dir/prefix" "$dir/tool"
+    : >"$dir/cache"
+    echo 0 >"$dir/uid"
     mkdir -p "$dir/prefix/lib" "$dir/prefix/share/man/man1" "$dir/home"
     chmod 2775 "$dir/prefix/lib"
     echo other >"$dir/prefix/share/man/man1/other.1"
@@ -88,6 +105,18 @@ image() {
         [ -x "$dir/image/usr/local/bin/tenrounds" ] && ! grep "$dir" "$dir/image/usr/local/share/tenrounds/manifest" &&
         sh "$scripts/install" --remove "$dir/dist" /usr/local "$dir/image" && [ ! -e "$dir/image/usr/local" ]
 }
+library_found() {
+    stage 1 && before && install_it >"$dir/out" 2>&1 && grep -F "=> $dir/prefix/lib/libtenrounds.so.2" "$dir/cache" &&
+        ! grep LD_LIBRARY_PATH "$dir/out" && uninstall && ! grep . "$dir/cache"
+}
+library_not_found() { # UID
+    stage 1 && before && echo "$1" >"$dir/uid" && install_it >"$dir/out" 2>&1 && cat "$dir/out" &&
+        grep -qxF "  export LD_LIBRARY_PATH=$dir/prefix/lib" "$dir/out" && ! grep . "$dir/cache"
+}
+library_elsewhere() {
+    touch "$dir/elsewhere" && library_not_found 0 && rm "$dir/elsewhere"
+}
+image_has_own_cache() { image >"$dir/out" 2>&1 && ! grep . "$dir/cache" && ! grep LD_LIBRARY_PATH "$dir/out"; }
 not_built() {
     before && rm -rf "$dir/dist" && ! install_it 2>"$dir/out" && grep -q 'run make first' "$dir/out" && as_before
 }
@@ -108,5 +137,9 @@ result 'with a path that leaves the prefix nothing is removed' damaged "dir - ..
 result 'with an absolute path nothing is removed' damaged "file 00 $dir/home"
 result 'with an unknown line nothing is removed' damaged 'nonsense'
 result 'an image at DESTDIR is independent of its place' image
+result 'root updates the cache of the dynamic linker, after removing, too' library_found
+result 'a user is told that programs do not find the library' library_not_found 1000
+result 'so is root, if the dynamic linker does not look there' library_elsewhere
+result 'an image at DESTDIR has its own cache' image_has_own_cache
 result 'without a build nothing is installed' not_built
 planned
