@@ -13,7 +13,7 @@
  */
 #define TR_STEPS(start, aad, crypt)                                                                \
     ({                                                                                             \
-        enum tr_status steps = tr_bad_overlap(out, in, len) ? TR_ERR_OVERLAP : (start);        \
+        enum tr_status steps = tr_bad_overlap(out, in, len) ? TR_ERR_OVERLAP : (start);            \
         if (steps == TR_OK)                                                                        \
             steps = (aad);                                                                         \
         if (steps == TR_OK)                                                                        \

@@ -64,7 +64,8 @@ static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const u
     size_t fill = first != 0 ? TR_BLOCK - c->used : 0;
     size_t straight = out_len - first;
     if (straight != 0) {
-        int covers = first != 0 && (uintptr_t)out - (uintptr_t)(in + fill) < straight;
+        uintptr_t into_input = (uintptr_t)(in + fill) - (uintptr_t)out;
+        int covers = first != 0 && (into_input < TR_BLOCK || 0 - into_input < straight);
         if (covers || tr_bad_overlap(out + first, in + fill, straight))
             return TR_ERR_OVERLAP;
     }

@@ -99,8 +99,7 @@ INLINE void bulk_direct(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, co
 INLINE enum tr_status crypt(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
                             size_t len)
 {
-    if (UNLIKELY(c->used != 0 || len == 0 || len % TR_BLOCK != 0 ||
-                 tr_bad_overlap(out, in, len)))
+    if (UNLIKELY(c->used != 0 || len == 0 || len % TR_BLOCK != 0 || tr_bad_overlap(out, in, len)))
         return crypt_any(c, out, in, len);
     bulk_direct(c, mode, out, in, len);
     return TR_OK;

@@ -105,8 +105,7 @@ static int can_join(const struct trp_cipher *cipher, const uint8_t *out, size_t 
 {
     const struct tr_cipher *c = &cipher->core;
     return cipher->key_set && !c->decrypt && c->used == 0 && cipher->tls_version == 0 &&
-           len >= TR_BLOCK && tr_cipher_room(c, len) <= out_size &&
-           !tr_bad_overlap(out, in, len);
+           len >= TR_BLOCK && tr_cipher_room(c, len) <= out_size && !tr_bad_overlap(out, in, len);
 }
 
 static int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
