@@ -87,9 +87,10 @@ static unsigned strongest(tr_features usable)
 
 /* Returns TR_FEATURE_AVX512 if 512-bit registers lower the clock, and if masking this feature would
  * change the choice of a backend. Otherwise returns 0. */
-static tr_features avoid(tr_features usable, const char *sabotage)
+static tr_features avoid(tr_features usable, const struct tr_model *model, const char *sabotage)
 {
-    if (!tr_tuning()->clock_drops && !tr_env_clock_drops() && !tr_is_listed(sabotage, "clock"))
+    if (!tr_tuning_here(model)->clock_drops && !tr_env_clock_drops() &&
+        !tr_is_listed(sabotage, "clock"))
         return 0;
     return strongest(usable) != strongest(usable & ~TR_FEATURE_AVX512) ? TR_FEATURE_AVX512 : 0;
 }
@@ -99,12 +100,13 @@ enum tr_status tr_select_by(tr_kat_fn *known, void *memory, const char *mask,
                             struct tr_selection *selection)
 {
     struct tr_selection s = {0};
-    tr_cpu_detect(&s.cpu);
+    struct tr_model model;
+    tr_cpu_read(&s.cpu, &model);
     tr_features wanted;
     (void)tr_mask_read(mask, &s.masked, &wanted, &s.bad_mask);
     s.masked |= also_masked;
     tr_features usable = s.cpu.usable & ~s.masked & ~tr_env_unusable();
-    s.avoided = avoid(usable, sabotage) & ~wanted;
+    s.avoided = avoid(usable, &model, sabotage) & ~wanted;
     usable &= ~s.avoided;
     for (unsigned i = 0; i < COUNT && s.backend == NULL; i++) {
         if ((list[i]->features & ~usable) != 0)

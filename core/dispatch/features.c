@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Feature detection, feature names, and the parser of masks. */
 #include "dispatch/backend.h"
+#include "dispatch/tuning.h"
 #include "util.h"
 
 static const char *const names[TR_FEATURE_COUNT] = {"aes",  "clmul",  "ssse3", "avx",
@@ -99,16 +100,40 @@ TR_INLINE tr_features when(uint32_t word, uint32_t bits, tr_features feature)
     return (word & bits) == bits ? feature : 0;
 }
 
-void tr_cpu_detect(struct tr_cpu *cpu)
+/* Family and model as in Intel's SDM (volume 2, figure 3-6). AMD uses the same layout. */
+static void read_model(struct tr_model *m, const uint32_t vendor[3], uint32_t signature)
 {
-    uint32_t a, b, c, d;
+    m->family = signature >> 8 & 0xf;
+    m->model = signature >> 4 & 0xf;
+    if (m->family == 6 || m->family == 15)
+        m->model |= (signature >> 16 & 0xf) << 4;
+    if (m->family == 15)
+        m->family += signature >> 20 & 0xff;
+    __builtin_memcpy(m->vendor, vendor, sizeof(m->vendor));
+}
+
+/* The highest leaf of CPUID, and the vendor. On i386, a processor may lack the instruction. */
+static unsigned read_leaf_0(uint32_t vendor[3])
+{
+    uint32_t last;
+#    if defined(__i386__)
+    if (__get_cpuid_max(0, NULL) == 0)
+        return 0;
+#    endif
+    __cpuid(0, last, vendor[0], vendor[2], vendor[1]);
+    return last;
+}
+
+void tr_cpu_read(struct tr_cpu *cpu, struct tr_model *model)
+{
+    uint32_t a, b, c, d, vendor[3];
     *cpu = (struct tr_cpu){0};
-    /* Calls neither __get_cpuid() nor __get_cpuid_count(), which execute CPUID twice. In a virtual
-     * machine, CPUID takes more than 1 µs. */
-    const unsigned last = __get_cpuid_max(0, NULL);
+    *model = (struct tr_model){{0}, 0, 0};
+    const unsigned last = read_leaf_0(vendor);
     if (last < 1)
         return;
     __cpuid(1, a, b, c, d);
+    read_model(model, vendor, a);
     int sse2 = (d & bit_SSE2) != 0;
     cpu->present |= when(c, bit_AES, TR_FEATURE_AES) | when(c, bit_PCLMUL, TR_FEATURE_CLMUL) |
                     when(c, bit_SSSE3, TR_FEATURE_SSSE3) | when(c, bit_AVX, TR_FEATURE_AVX);
@@ -134,10 +159,11 @@ void tr_cpu_detect(struct tr_cpu *cpu)
 #    define HWCAP_PMULL (1ul << 4)
 #    define HWCAP_SHA3  (1ul << 17)
 
-void tr_cpu_detect(struct tr_cpu *cpu)
+void tr_cpu_read(struct tr_cpu *cpu, struct tr_model *model)
 {
     unsigned long has = tr_env_hwcap();
     *cpu = (struct tr_cpu){0};
+    *model = (struct tr_model){{0}, 0, 0};
     if (has & HWCAP_ASIMD)
         cpu->present = TR_FEATURE_NEON | (has & HWCAP_AES ? TR_FEATURE_AES : 0) |
                        (has & HWCAP_PMULL ? TR_FEATURE_CLMUL : 0) |
@@ -147,9 +173,16 @@ void tr_cpu_detect(struct tr_cpu *cpu)
 
 #else
 
-void tr_cpu_detect(struct tr_cpu *cpu)
+void tr_cpu_read(struct tr_cpu *cpu, struct tr_model *model)
 {
     *cpu = (struct tr_cpu){0};
+    *model = (struct tr_model){{0}, 0, 0};
 }
 
 #endif
+
+void tr_cpu_detect(struct tr_cpu *cpu)
+{
+    struct tr_model model;
+    tr_cpu_read(cpu, &model);
+}

@@ -126,42 +126,34 @@ const struct tr_tuning *tr_tuning_of(const char vendor[12], unsigned family, uns
     return &table[0];
 }
 
-#if TR_X86
-#    include <cpuid.h>
+/* Racing threads find the same row and store the same pointer. */
+static const struct tr_tuning *tuned;
 
-/* Family and model as in Intel's SDM (volume 2, figure 3-6). AMD uses the same layout. */
-static const struct tr_tuning *detect(void)
+static __attribute__((__noinline__)) const struct tr_tuning *first_time(const struct tr_model *here)
 {
-    uint32_t vendor[3], signature, unused[3];
-    if (__get_cpuid(0, &signature, &vendor[0], &vendor[2], &vendor[1]) == 0 || signature < 1)
-        return &table[0];
-    __cpuid(1, signature, unused[0], unused[1], unused[2]);
-    unsigned family = signature >> 8 & 0xf, model = signature >> 4 & 0xf;
-    if (family == 6 || family == 15)
-        model |= (signature >> 16 & 0xf) << 4;
-    if (family == 15)
-        family += signature >> 20 & 0xff;
-    return tr_tuning_of((const char *)vendor, family, model);
+    struct tr_model model;
+    struct tr_cpu cpu;
+    const struct tr_tuning *tuning = by_name(tr_env_tuning());
+    if (here == NULL)
+        tr_cpu_read(&cpu, &model);
+    else
+        model = *here;
+    if (tuning == NULL)
+        tuning = tr_tuning_of(model.vendor, model.family, model.model);
+    __atomic_store_n(&tuned, tuning, __ATOMIC_RELAXED);
+    return tuning;
 }
-#else
-static const struct tr_tuning *detect(void)
+
+const struct tr_tuning *tr_tuning_here(const struct tr_model *model)
 {
-    return &table[0];
+    const struct tr_tuning *tuning = __atomic_load_n(&tuned, __ATOMIC_RELAXED);
+    return __builtin_expect(tuning != NULL, 1) ? tuning : first_time(model);
 }
-#endif
 
 const struct tr_tuning *tr_tuning(void)
 {
-    /* Racing threads find the same row and store the same pointer. */
-    static const struct tr_tuning *tuned;
     const struct tr_tuning *tuning = __atomic_load_n(&tuned, __ATOMIC_RELAXED);
-    if (__builtin_expect(tuning == NULL, 0)) {
-        tuning = by_name(tr_env_tuning());
-        if (tuning == NULL)
-            tuning = detect();
-        __atomic_store_n(&tuned, tuning, __ATOMIC_RELAXED);
-    }
-    return tuning;
+    return __builtin_expect(tuning != NULL, 1) ? tuning : first_time(NULL);
 }
 
 const struct tr_tuning *tr_tuning_selected(void)
