@@ -512,7 +512,7 @@ pub struct ScopeArgs {
 
     /// One JDK instead: whether its first provider is the PKCS#11 module
     ///
-    /// `enable` adds lines to the JDK's java.security, after a trial with its keytool, and `disable`
+    /// `enable` adds lines to the JDK's java.security, after a trial with its keytool. `disable`
     /// removes them. Both need the right to change that file.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["user", "system"])]
     pub java_home: Option<PathBuf>,

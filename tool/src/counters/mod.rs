@@ -57,8 +57,8 @@ pub struct Keys {
 
 /// Operations of libcrypto's random generator, which a process that encrypts nothing executes, too.
 const OF_THE_GENERATOR: [&str; 2] = ["ecb_encrypt", "ctr"];
-/// The mean bytes of a call from which such an operation is not the generator's, whose calls have 16
-/// to 64 bytes.
+/// The mean bytes of a call from which such an operation is not the generator's. Calls of the
+/// generator have 16 to 64 bytes.
 const BULK: u64 = 512;
 
 /// What stands for names that this core does not know.

@@ -129,9 +129,10 @@ fn table(root: &Root, name: &str) -> Option<Table> {
         .map(|file| root.path(file))
         .find(|file| file.is_file())?;
     let mut dmsetup = Command::new(program);
-    dmsetup
-        .args(["table", "--target", "crypt", "--", name])
-        .env_clear();
+    dmsetup.args(["table", "--target", "crypt", "--", name]);
+    for (variable, _) in std::env::vars_os() {
+        dmsetup.env_remove(variable);
+    }
     let output = limited::run(dmsetup, b"", LIMIT).ok()?;
     parse(output.out.lines().next()?)
 }
