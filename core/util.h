@@ -58,8 +58,8 @@ TR_INLINE int tr_word_is(const char *word, size_t n, const char *text)
     return tr_length(text) == n && __builtin_memcmp(word, text, n) == 0;
 }
 
-/* Whether `out` begins inside `in`, but not at its start ("Overlap" in tenrounds.h). A call would then
- * overwrite input before it reads it. */
+/* Whether `out` begins inside `in`, but not at its start ("Overlap" in tenrounds.h). A call would
+ * then overwrite input before it reads it. */
 TR_INLINE int tr_bad_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 {
     uintptr_t ahead = (uintptr_t)out - (uintptr_t)in;

@@ -314,8 +314,9 @@ impl Work {
         of_core(status, self.decrypts())
     }
 
-    /// Calls the core, which refuses output that begins inside the input before it changes anything.
-    /// PKCS#11 does not forbid that (section 5.1), so the call is repeated with a copy of the input.
+    /// Calls the core, which refuses output that begins inside the input, before it changes
+    /// anything. PKCS#11 does not forbid that (section 5.1), so the call is repeated with a copy of
+    /// the input.
     pub fn apart<T>(
         &self,
         input: Input,

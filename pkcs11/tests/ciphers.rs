@@ -262,7 +262,11 @@ fn buffers() {
                 (Way::Decrypt, &c.expected, &c.text),
             ] {
                 let shift = random.usize(0..40);
-                let (at, to_at) = if random.bool() { (0, shift) } else { (shift, 0) };
+                let (at, to_at) = if random.bool() {
+                    (0, shift)
+                } else {
+                    (shift, 0)
+                };
                 let mut memory = vec![0x55; shift + from.len().max(to.len()) + 16];
                 memory[at..][..from.len()].copy_from_slice(from);
                 session.init(way, &m, key).unwrap();
@@ -293,11 +297,7 @@ fn buffers() {
                     rv, CKR_OK,
                     "{kind:#x} {way:?}, {len} bytes from {at} to {to_at}"
                 );
-                assert_eq!(
-                    memory[to_at..][..n as usize],
-                    to[..],
-                    "{kind:#x} {way:?}"
-                );
+                assert_eq!(memory[to_at..][..n as usize], to[..], "{kind:#x} {way:?}");
             }
         }
     }
