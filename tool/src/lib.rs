@@ -96,6 +96,7 @@ fn command_line() -> std::result::Result<(Cli, String), clap::Error> {
 /// Prints what clap answers, help or an error, and returns the exit status.
 fn answered(mut answer: clap::Error, command: Option<&str>) -> ExitCode {
     forget_hidden(&mut answer);
+    correct_tip(&mut answer, command);
     let text = answer.render();
     if !answer.use_stderr() {
         let written = output::out(text.ansi());
@@ -140,6 +141,27 @@ fn forget_hidden(answer: &mut clap::Error) {
         if !tips.is_empty() {
             answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
         }
+    }
+}
+
+/// clap suggests to write -- before an unknown option, which would make it the name of a file or a
+/// command. The options of a command follow it after --.
+fn correct_tip(answer: &mut clap::Error, command: Option<&str>) {
+    if answer.kind() != ErrorKind::UnknownArgument {
+        return;
+    }
+    let mut tips = match answer.remove(ContextKind::Suggested) {
+        Some(ContextValue::StyledStrs(tips)) => tips,
+        _ => Vec::new(),
+    };
+    tips.retain(|tip| !tip.to_string().starts_with("to pass "));
+    let is_misspelt = answer.get(ContextKind::SuggestedArg).is_some();
+    if let (Some(name @ ("trace" | "watch")), false) = (command, is_misspelt) {
+        let tip = format!("to start a command, write -- before it: tenrounds {name} -- COMMAND");
+        tips.push(tip.into());
+    }
+    if !tips.is_empty() {
+        answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
 }
 

@@ -13,6 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::needed::{self, Loaded};
 use super::Trouble;
 
 /// A file to examine.
@@ -41,6 +42,8 @@ pub enum Origin {
 #[derive(Debug, Default)]
 pub struct Targets {
     pub files: Vec<Target>,
+    /// Named files, with the libraries that they load, which are targets, too.
+    pub programs: Vec<(PathBuf, Vec<Loaded>)>,
     /// Their files are targets, too.
     pub directories: Vec<Directory>,
     pub troubles: Vec<Trouble>,
@@ -101,6 +104,7 @@ impl Targets {
     /// Adds other targets.
     pub fn append(&mut self, mut others: Targets) {
         self.files.append(&mut others.files);
+        self.programs.append(&mut others.programs);
         self.directories.append(&mut others.directories);
         self.troubles.append(&mut others.troubles);
     }
@@ -115,6 +119,7 @@ impl Targets {
             }
             Ok(meta) if meta.is_file() => {
                 self.add(path, Origin::Named);
+                self.follow(path);
                 Ok(())
             }
             Ok(_) => Err(NEITHER.to_owned()),
@@ -136,6 +141,20 @@ impl Targets {
             at: path.to_owned(),
             origin,
         });
+    }
+
+    /// Adds the libraries that a file loads.
+    fn follow(&mut self, path: &Path) {
+        let needed::Libraries { found, missing } = needed::of(path);
+        for library in &found {
+            self.add(&library.path, Origin::Listed);
+        }
+        for name in missing {
+            self.trouble(path, format!("its library {} was not found", clean(name)));
+        }
+        if !found.is_empty() {
+            self.programs.push((path.to_owned(), found));
+        }
     }
 
     fn add_directory(&mut self, path: &Path) {
@@ -160,7 +179,7 @@ impl Targets {
         let mapped = processes::executable(&root, number).map_err(|error| match error.kind() {
             ErrorKind::NotFound => none(),
             ErrorKind::PermissionDenied => {
-                format!("process {pid} belongs to another user; run the command as root")
+                format!("process {pid} {}", processes::hidden(&root, number))
             }
             _ => format!("process {pid}: {error}"),
         })?;
@@ -178,7 +197,10 @@ impl Targets {
                 false => view.path(&path),
                 true if std::fs::read_link(&exe).is_ok_and(|to| to == Path::new(&link)) => exe,
                 true => {
-                    self.trouble(&path, "was deleted or replaced since the process started");
+                    self.trouble(
+                        &path,
+                        "it was deleted or replaced since the process started",
+                    );
                     continue;
                 }
             };
