@@ -216,7 +216,13 @@ pub const TRACE_RATE: u32 = 499;
 /// What `trace` and `watch` sample, and how often.
 #[derive(Args, Debug)]
 pub struct SampledArgs {
-    /// Sample these processes, and what they start
+    /// Sample the processes with these names, and their descendants, as with -p
+    ///
+    /// The name is that of the process, as ps(1) shows it, or the file name of its program.
+    #[arg(value_name = "NAME", value_hint = ValueHint::Other)]
+    pub names: Vec<OsString>,
+
+    /// Sample these processes and their descendants: those that exist and those that are started
     ///
     /// Processes of other users need root, or CAP_PERFMON and CAP_SYS_PTRACE.
     #[arg(
@@ -249,10 +255,11 @@ pub struct SampledArgs {
 #[derive(Args, Debug)]
 #[command(
     override_usage = "tenrounds trace [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
+                            tenrounds trace [OPTIONS] NAME...\n       \
                             tenrounds trace [OPTIONS] -p PID[,PID...]\n       \
                             tenrounds trace [OPTIONS] --all\n       \
                             tenrounds trace --print-bpftrace [--output FILE]",
-    group = clap::ArgGroup::new("whom").required(true).args(["command", "pid", "all", "print_bpftrace"])
+    group = clap::ArgGroup::new("whom").required(true).args(["command", "names", "pid", "all", "print_bpftrace"])
 )]
 pub struct TraceArgs {
     #[command(flatten)]
@@ -326,9 +333,10 @@ pub struct TraceArgs {
 #[derive(Args, Debug)]
 #[command(
     override_usage = "tenrounds watch [OPTIONS] [--all]\n       \
+                            tenrounds watch [OPTIONS] NAME...\n       \
                             tenrounds watch [OPTIONS] -p PID[,PID...]\n       \
                             tenrounds watch [OPTIONS] -- COMMAND [ARGUMENT]...",
-    group = clap::ArgGroup::new("whom").args(["command", "pid", "all"])
+    group = clap::ArgGroup::new("whom").args(["command", "names", "pid", "all"])
 )]
 pub struct WatchArgs {
     #[command(flatten)]

@@ -100,7 +100,7 @@ fn command_line() -> std::result::Result<(Cli, String), clap::Error> {
 /// Prints what clap answers, help or an error, and returns the exit status.
 fn answered(mut answer: clap::Error, command: Option<&str>) -> ExitCode {
     forget_hidden(&mut answer);
-    forget_values(&mut answer, command);
+    correct_tip(&mut answer, command);
     let text = answer.render();
     if !answer.use_stderr() {
         let written = output::out(text.ansi());
@@ -148,16 +148,24 @@ fn forget_hidden(answer: &mut clap::Error) {
     }
 }
 
-/// clap suggests to pass an unknown option as a value behind "--". Only `scan` takes any value.
-fn forget_values(answer: &mut clap::Error, command: Option<&str>) {
-    if command == Some("scan") {
+/// clap suggests to write -- before an unknown option, which would make it the name of a command.
+/// Only `scan` takes any value. The options of a command follow it after --.
+fn correct_tip(answer: &mut clap::Error, command: Option<&str>) {
+    if answer.kind() != ErrorKind::UnknownArgument {
         return;
     }
-    if let Some(ContextValue::StyledStrs(mut tips)) = answer.remove(ContextKind::Suggested) {
-        tips.retain(|tip| !tip.to_string().contains("as a value, use"));
-        if !tips.is_empty() {
-            answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
-        }
+    let mut tips = match answer.remove(ContextKind::Suggested) {
+        Some(ContextValue::StyledStrs(tips)) => tips,
+        _ => Vec::new(),
+    };
+    tips.retain(|tip| command == Some("scan") || !tip.to_string().starts_with("to pass "));
+    let is_misspelt = answer.get(ContextKind::SuggestedArg).is_some();
+    if let (Some(name @ ("trace" | "watch")), false) = (command, is_misspelt) {
+        let tip = format!("to start a command, write -- before it: tenrounds {name} -- COMMAND");
+        tips.push(tip.into());
+    }
+    if !tips.is_empty() {
+        answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
 }
 

@@ -207,6 +207,7 @@ const PAGES: &[(&str, Page)] = &[
     ("trace", Page {
         examples: &[
             ("tenrounds trace -- openssl speed -evp aes-128-gcm", "Which AES code does a command run?"),
+            ("sudo tenrounds trace nginx", "Which one does a server run, in all its processes?"),
             ("sudo tenrounds trace -p 1234 --evidence", "Which one does process 1234 run, and by what evidence?"),
             ("sudo tenrounds trace -p 1234 --callers", "Which functions of the program use the AES code?"),
             ("sudo tenrounds trace --all --seconds 10", "Which processes run AES code at all?"),

@@ -194,6 +194,16 @@ fn long_runs_of_boolean_operations() {
     assert_eq!(work(&sliced, 300), Work::Bitslice);
     let short = [&logic.repeat(10)[..], RET].concat();
     assert_eq!(work(&short, 60), Work::Other);
+    // As much again of copies: MOVDQA of xmm2 by xmm0, as two operands need.
+    let copies = [&logic[..], &[0x66, 0x0f, 0x6f, 0xd0].repeat(4)].concat();
+    let copied = [&copies.repeat(40)[..], RET].concat();
+    assert_eq!(work(&copied, 300), Work::Bitslice);
+    // Lookups between them, MOV EDX, [RSI + RCX * 8] behind MOVZX ECX, AL: another cipher.
+    let lookups: Vec<u8> = (0..8)
+        .flat_map(|at| [0x0f, 0xb6, 0xc8, 0x8b, 0x54, 0xce, at])
+        .collect();
+    let cipher = [&logic.repeat(60)[..], &lookups, RET].concat();
+    assert_eq!(work(&cipher, 720), Work::Other);
     // With PADDD between them, as in hash functions and stream ciphers.
     let sums = [&logic[..], &[0x66, 0x0f, 0xfe, 0xc1]].concat();
     let stream = [&sums.repeat(60)[..], RET].concat();

@@ -3,7 +3,7 @@
 //! is part of it, and, of a libcrypto, where that looks for its files. Files are untrusted.
 
 use memchr::memmem;
-use object::elf::{FileHeader32, FileHeader64, DT_NEEDED, PT_INTERP};
+use object::elf::{FileHeader32, FileHeader64, DT_NEEDED, DT_RPATH, DT_RUNPATH, PT_INTERP};
 use object::read::elf::{Dyn, ElfFile, FileHeader, ProgramHeader};
 use object::{Architecture, Endianness, FileKind, Object, ObjectSection, ObjectSymbol, ReadCache};
 use std::fs::File;
@@ -23,6 +23,8 @@ pub struct Elf {
     pub interpreter: bool,
     /// The libraries that it names itself.
     pub needed: Vec<String>,
+    /// The folders where it searches for them first (DT_RUNPATH, DT_RPATH).
+    pub runpath: Vec<String>,
     /// A cryptographic library that is part of the file itself.
     pub own: Option<String>,
     /// It calls EVP_set_default_properties() or EVP_default_properties_enable_fips() of another
@@ -177,8 +179,10 @@ fn extent<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>, is: u64) 
 fn look<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>) -> Option<Elf> {
     let elf = ElfFile::<H, &ReadCache<File>>::parse(cache).ok()?;
     let endian = elf.endian();
-    let mut needed = needed(&elf).unwrap_or_default();
+    let mut needed = named(&elf, &[DT_NEEDED]).unwrap_or_default();
     needed.dedup();
+    let runpath = named(&elf, &[DT_RUNPATH, DT_RPATH]).unwrap_or_default();
+    let folders = runpath.iter().flat_map(|list| list.split(':'));
     let mut found = Elf {
         bits: if elf.is_64() { 64 } else { 32 },
         machine: machine(elf.architecture()),
@@ -186,6 +190,10 @@ fn look<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>) -> Option<E
             .elf_program_headers()
             .iter()
             .any(|segment| segment.p_type(endian) == PT_INTERP),
+        runpath: folders
+            .filter(|folder| !folder.is_empty())
+            .map(str::to_owned)
+            .collect(),
         needed,
         texts: texts(&elf).unwrap_or_default(),
         ..Elf::default()
@@ -242,9 +250,10 @@ fn machine(architecture: Architecture) -> String {
     }
 }
 
-/// The libraries that it names itself.
-fn needed<'a, H: FileHeader<Endian = Endianness>>(
+/// The texts that entries of these kinds name in the dynamic section.
+fn named<'a, H: FileHeader<Endian = Endianness>>(
     elf: &ElfFile<'a, H, &'a ReadCache<File>>,
+    kinds: &[u32],
 ) -> Option<Vec<String>> {
     let (endian, data) = (elf.endian(), elf.data());
     let sections = elf.elf_header().sections(endian, data).ok()?;
@@ -252,7 +261,7 @@ fn needed<'a, H: FileHeader<Endian = Endianness>>(
     let strings = sections.strings(endian, data, strings).ok()?;
     let names = entries
         .iter()
-        .filter(|entry| entry.tag32(endian) == Some(DT_NEEDED))
+        .filter(|entry| entry.tag32(endian).is_some_and(|tag| kinds.contains(&tag)))
         .filter_map(|entry| strings.get(entry.val32(endian)?).ok());
     Some(
         names

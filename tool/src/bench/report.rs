@@ -156,14 +156,27 @@ pub fn answer(figures: &[Figure]) -> String {
     let figures: Vec<&Figure> = blocks(figures).into_iter().map(largest).collect();
     let size = |f: &Figure| size_name(f.case.bytes);
     let ratio = |f: &Figure| f.ratio(Tenrounds, OpenSsl);
-    let mut compared: Vec<_> = figures
+    let mut compared: Vec<(f64, &&Figure)> = figures
         .iter()
         .filter_map(|f| Some((ratio(f)?, f)))
         .collect();
     compared.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let doubt = doubt(&compared);
+    if let (Doubt::All(worst), Some((_, f))) = (&doubt, compared.first()) {
+        return format!(
+            "At {}, tenrounds cannot be compared with OpenSSL: the machine was never quiet, and the ratios vary by up to {worst}. Measure again while nothing else runs.",
+            size(f)
+        );
+    }
+    let doubt = match doubt {
+        Doubt::Some(worst) => {
+            format!(" The machine was not quiet: the ratios vary by up to {worst}.")
+        }
+        _ => String::new(),
+    };
     if let [(least, slow), .., (most, fast)] = compared[..] {
         return format!(
-            "At {}, tenrounds is {least:.2} ({}) to {most:.2} ({}) times as fast as OpenSSL.",
+            "At {}, tenrounds is {least:.2} ({}) to {most:.2} ({}) times as fast as OpenSSL.{doubt}",
             size(fast),
             title_with_threads(&slow.case),
             title_with_threads(&fast.case)
@@ -186,7 +199,33 @@ pub fn answer(figures: &[Figure]) -> String {
         n => format!(", {n} threads"),
     };
     let (title, parts) = (title(&f.case), parts.join(", "));
-    format!("{title}, {}{threads}: {parts}.", size(f))
+    format!("{title}, {}{threads}: {parts}.{doubt}", size(f))
+}
+
+/// How far the ratios of the first line can be trusted.
+enum Doubt {
+    None,
+    /// They vary by up to this.
+    Some(String),
+    /// They vary by as much as they are.
+    All(String),
+}
+
+/// On an idle machine ratios vary by some percent, because they are paired within rounds.
+fn doubt(compared: &[(f64, &&Figure)]) -> Doubt {
+    const QUIET: f64 = 0.15;
+    const HOPELESS: f64 = 1.0;
+    let ratios = compared
+        .iter()
+        .map(|(_, f)| f.rounds.rates.ratio(&Tenrounds, &OpenSsl));
+    let worst = ratios
+        .flatten()
+        .max_by(|a, b| a.spread().total_cmp(&b.spread()));
+    match worst {
+        Some(worst) if worst.spread() >= HOPELESS => Doubt::All(spread(worst)),
+        Some(worst) if worst.spread() > QUIET => Doubt::Some(spread(worst)),
+        _ => Doubt::None,
+    }
 }
 
 /// A line for each algorithm, at its largest size.
@@ -449,6 +488,40 @@ mod tests {
         let said = |name: &str| verdict(&at(name, &[0.99])[0]).unwrap();
         assert!(said("aes-128-cbc").contains("each block waits for the one before"));
         assert_eq!(said("aes-128-ctr"), "99% of the limit");
+    }
+
+    /// Ratios of rounds that differ: quiet, disturbed, and never quiet.
+    #[test]
+    fn the_first_line_carries_its_doubt() {
+        let said = |ratios: [f64; 4]| {
+            let figure = |name: &str| {
+                let mut figures = at(name, &[0.5]);
+                let rates = &mut figures[0].rounds.rates;
+                rates.insert(OpenSsl, vec![1e9; 4]);
+                rates.insert(Tenrounds, ratios.map(|ratio| ratio * 1e9).to_vec());
+                figures
+            };
+            let mut both = figure("aes-128-ctr");
+            both.extend(figure("aes-128-gcm"));
+            (answer(&figure("aes-128-ctr")), answer(&both))
+        };
+        let (one, both) = said([2.0, 2.0, 2.02, 2.02]);
+        assert!(
+            one.contains("times as fast") && !one.contains("quiet"),
+            "{one}"
+        );
+        assert!(both.ends_with("times as fast as OpenSSL."), "{both}");
+        for text in <[String; 2]>::from(said([1.0, 1.5, 2.5, 4.0])) {
+            assert!(text.contains("times as fast"), "{text}");
+            assert!(
+                text.contains("The machine was not quiet: the ratios vary by up to "),
+                "{text}"
+            );
+        }
+        for text in <[String; 2]>::from(said([0.1, 0.1, 9.0, 60.0])) {
+            assert!(text.contains("the machine was never quiet"), "{text}");
+            assert!(!text.contains("times as fast"), "{text}");
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Examines files in several threads.
 
+use super::needed::Loaded;
 use super::queue::{Queue, Work};
 use super::reach::Reach;
 use super::targets::{Origin, Target, Targets};
-use super::{Entry, Holds, Scan, Trouble};
+use super::{Entry, Holds, Program, Scan, Through, Trouble};
 use crate::root::Root;
 use crate::style::clean;
 use classify::{Module, Refusal};
@@ -16,6 +17,7 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::time::Instant;
 use terminal::progress::Progress;
 
@@ -51,6 +53,8 @@ pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<Stri
     scan.troubles.extend(left.troubles);
     scan.not_entered = left.not_entered;
     let mut seen = HashSet::new();
+    // The files that encrypt.
+    let mut encrypting = HashSet::new();
     for (target, outcome) in outcomes {
         let path = clean(target.path.display());
         let is_named = target.origin == Origin::Named;
@@ -58,6 +62,9 @@ pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<Stri
             Outcome::Examined { identity, module } => {
                 if seen.insert(identity) {
                     scan.examined += 1;
+                    if module.encrypts() {
+                        encrypting.insert(identity);
+                    }
                     scan.files.extend(entry(path, *module));
                 }
                 continue;
@@ -74,10 +81,31 @@ pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<Stri
             false => scan.troubles.push(Trouble { path, why }),
         }
     }
+    let is_encrypting = |library: &&Loaded| {
+        let meta = library.path.metadata();
+        meta.is_ok_and(|meta| encrypting.contains(&(meta.dev(), meta.ino())))
+    };
+    let program = |(path, libraries): &(PathBuf, Vec<Loaded>)| Program {
+        path: clean(path.display()),
+        libraries: libraries.len(),
+        through: libraries
+            .iter()
+            .filter(is_encrypting)
+            .map(through)
+            .collect(),
+    };
+    scan.programs = targets.programs.iter().map(program).collect();
     scan.troubles.sort_by(|a, b| a.path.cmp(&b.path));
     let strength = |entry: &Entry| (entry.holds, std::cmp::Reverse(entry.module.class));
     scan.files.sort_by_key(strength);
     scan
+}
+
+fn through(library: &Loaded) -> Through {
+    Through {
+        name: clean(&library.name),
+        path: clean(library.path.display()),
+    }
 }
 
 /// The outcomes of files that were named or are ELF files, by origin and path.
@@ -158,11 +186,13 @@ fn read(mut file: File, buffer: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
     let meta = file.metadata()?;
     let refused = |why: String| Err(Error::new(ErrorKind::InvalidData, why));
     if !meta.is_file() {
-        return refused("is not a regular file".to_owned());
+        return refused("it is not a regular file".to_owned());
     }
     if meta.len() > LARGEST {
         let most = LARGEST >> 30;
-        return refused(format!("is larger than {most} GiB, which is not examined"));
+        return refused(format!(
+            "it is larger than {most} GiB, which is not examined"
+        ));
     }
     buffer.reserve(usize::try_from(meta.len()).unwrap_or(0));
     file.take(LARGEST).read_to_end(buffer)?;

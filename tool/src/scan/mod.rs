@@ -3,6 +3,7 @@
 //! reaches it. Files are read, nothing is executed.
 
 mod files;
+mod needed;
 mod queue;
 mod reach;
 mod targets;
@@ -51,6 +52,23 @@ pub enum Holds {
     Others,
 }
 
+/// A named file and the libraries that the dynamic linker loads with it.
+#[derive(Debug, Serialize)]
+pub struct Program {
+    pub path: String,
+    /// How many libraries were followed.
+    pub libraries: usize,
+    /// Those that hold AES instructions that encrypt, nearest first.
+    pub through: Vec<Through>,
+}
+
+/// A library by the name that programs have for it, as "libcrypto.so.3", and by its path.
+#[derive(Debug, Serialize)]
+pub struct Through {
+    pub name: String,
+    pub path: String,
+}
+
 #[derive(Debug, Default, Serialize)]
 pub struct Scan {
     /// The ELF files that were examined.
@@ -62,6 +80,8 @@ pub struct Scan {
     pub not_reached: Option<usize>,
     /// Files that hold something, the most AES first.
     pub files: Vec<Entry>,
+    /// The named files that load libraries.
+    pub programs: Vec<Program>,
     /// Files and directories that were met and could not be examined.
     pub troubles: Vec<Trouble>,
     /// Directories where another file system is mounted, which was not entered.

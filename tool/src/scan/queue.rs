@@ -6,6 +6,7 @@ use super::targets::{Directory, Origin, Target};
 use super::Trouble;
 use crate::style::clean;
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::Path;
@@ -145,15 +146,16 @@ impl Waiting {
     fn read(&mut self, directory: &Directory) {
         let entries = match std::fs::read_dir(&directory.path) {
             Ok(entries) => entries,
-            Err(error) => {
-                self.troubles.push(Trouble {
-                    path: clean(directory.path.display()),
-                    why: error.to_string(),
-                });
-                return;
-            }
+            Err(error) => return self.trouble(&directory.path, &error),
         };
-        for entry in entries.flatten() {
+        for entry in entries {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.trouble(&directory.path, &error);
+                    continue;
+                }
+            };
             let path = entry.path();
             match entry.file_type() {
                 Ok(kind) if kind.is_file() => {
@@ -165,20 +167,31 @@ impl Waiting {
                     self.others.push((entry.ino(), target));
                 }
                 Ok(kind) if kind.is_dir() => self.add_directory(&path, directory.device),
-                _ => {}
+                Ok(_) => {}
+                Err(error) => self.trouble(&path, &error),
             }
         }
     }
 
     fn add_directory(&mut self, path: &Path, device: Option<u64>) {
-        match path.symlink_metadata().map(|meta| meta.dev()).ok() {
-            own if own == device => self.directories.push(Directory {
+        match path.symlink_metadata().map(|meta| meta.dev()) {
+            Ok(own) if Some(own) == device => self.directories.push(Directory {
                 path: path.to_owned(),
                 device,
             }),
-            Some(_) => self.not_entered.push(clean(path.display())),
-            // It was removed meanwhile.
-            None => {}
+            Ok(_) => self.not_entered.push(clean(path.display())),
+            Err(error) => self.trouble(path, &error),
+        }
+    }
+
+    /// Keeps what could not be read, unless it was removed meanwhile. A path can be longer than the
+    /// kernel takes.
+    fn trouble(&mut self, path: &Path, error: &std::io::Error) {
+        if error.kind() != ErrorKind::NotFound {
+            self.troubles.push(Trouble {
+                path: clean(path.display()),
+                why: error.to_string(),
+            });
         }
     }
 }

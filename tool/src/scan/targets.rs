@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::needed::{self, Loaded};
 use super::Trouble;
 
 /// A file to examine.
@@ -43,6 +44,8 @@ pub enum Origin {
 #[derive(Debug, Default)]
 pub struct Targets {
     pub files: Vec<Target>,
+    /// Named files, with the libraries that they load, which are targets, too.
+    pub programs: Vec<(PathBuf, Vec<Loaded>)>,
     /// Their files are targets, too.
     pub directories: Vec<Directory>,
     pub troubles: Vec<Trouble>,
@@ -103,6 +106,7 @@ impl Targets {
     /// Adds other targets.
     pub fn append(&mut self, mut others: Targets) {
         self.files.append(&mut others.files);
+        self.programs.append(&mut others.programs);
         self.directories.append(&mut others.directories);
         self.troubles.append(&mut others.troubles);
     }
@@ -117,6 +121,7 @@ impl Targets {
             }
             Ok(meta) if meta.is_file() => {
                 self.add(path, Origin::Named);
+                self.follow(path);
                 Ok(())
             }
             Ok(_) => Err(NEITHER.to_owned()),
@@ -138,6 +143,20 @@ impl Targets {
             at: path.to_owned(),
             origin,
         });
+    }
+
+    /// Adds the libraries that a file loads.
+    fn follow(&mut self, path: &Path) {
+        let needed::Libraries { found, missing } = needed::of(path);
+        for library in &found {
+            self.add(&library.path, Origin::Listed);
+        }
+        for name in missing {
+            self.trouble(path, format!("its library {} was not found", clean(name)));
+        }
+        if !found.is_empty() {
+            self.programs.push((path.to_owned(), found));
+        }
     }
 
     fn add_directory(&mut self, path: &Path) {
@@ -162,7 +181,7 @@ impl Targets {
         let mapped = processes::executable(&root, number).map_err(|error| match error.kind() {
             ErrorKind::NotFound => none(),
             ErrorKind::PermissionDenied => {
-                format!("process {pid} belongs to another user; run the command as root")
+                format!("process {pid} {}", processes::hidden(&root, number))
             }
             _ => format!("process {pid}: {error}"),
         })?;
@@ -180,7 +199,10 @@ impl Targets {
                 false => view.path(&path),
                 true if std::fs::read_link(&exe).is_ok_and(|to| to == Path::new(&link)) => exe,
                 true => {
-                    self.trouble(&path, "was deleted or replaced since the process started");
+                    self.trouble(
+                        &path,
+                        "it was deleted or replaced since the process started",
+                    );
                     continue;
                 }
             };

@@ -2,7 +2,7 @@
 //! The text of `scan`: the verdict, a table of the files with AES code, what to do; with --verbose
 //! also functions, addresses, and files with other cryptographic instructions.
 
-use super::{Entry, Holds, Scan};
+use super::{Entry, Holds, Program, Scan};
 use crate::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
 use classify::{Bounds, Class, Function, Kind, Machine, Module, TableKind, WIDTHS};
@@ -62,14 +62,12 @@ fn verdict(scan: &Scan) -> Vec<String> {
     };
     let first = match holding(Holds::Instructions).next() {
         _ if scan.examined == 0 => "There are no programs and no libraries here.".to_owned(),
-        None if scan.examined == 1 => {
-            format!("The file holds no {what}. Libraries that it loads are files of their own.")
-        }
+        None if scan.examined == 1 => format!("The file holds no {what}. {NOT_FOLLOWED}"),
         None => format!("None of {files} holds {what}."),
         Some(widest) => {
             let code = format!("{} in {}", class_name(&widest.module), widest.path);
             match (scan.examined, with) {
-                (1, _) => format!("The file holds AES instructions: {code}."),
+                (1, _) => holds(widest),
                 (_, 1) => format!("1 of {files} holds AES instructions: {code}."),
                 _ => format!(
                     "{} of {files} hold AES instructions; the widest: {code}.",
@@ -78,7 +76,17 @@ fn verdict(scan: &Scan) -> Vec<String> {
             }
         }
     };
-    let mut lines = vec![paint(BOLD, first)];
+    let alone = match &scan.programs[..] {
+        [program] if scan.examined <= 1 + program.libraries => Some(alone(scan, program, what)),
+        _ => None,
+    };
+    let mut lines = match alone {
+        Some(first) => vec![paint(BOLD, first)],
+        None => {
+            let loads = scan.programs.iter().filter_map(loads).take(MOST_PROGRAMS);
+            std::iter::once(paint(BOLD, first)).chain(loads).collect()
+        }
+    };
     let tables = holding(Holds::Tables).count();
     if tables > 0 {
         let files = count(tables, "file holds", "files hold");
@@ -91,6 +99,62 @@ fn verdict(scan: &Scan) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// The verdict on one file with AES instructions.
+fn holds(entry: &Entry) -> String {
+    let class = class_name(&entry.module);
+    format!(
+        "The file holds AES instructions: {class} in {}.",
+        entry.path
+    )
+}
+
+/// The dynamic linker's part is known from the file; what the program opens later is not.
+const NOT_FOLLOWED: &str = "Libraries that it opens when it runs are not followed.";
+/// The verdict says of no more programs what they load.
+const MOST_PROGRAMS: usize = 10;
+
+/// The verdict on one program and the libraries that it loads.
+fn alone(scan: &Scan, program: &Program, what: &str) -> String {
+    let of = |path: &str| {
+        let mut files = scan.files.iter();
+        files.find(|entry| entry.path == path)
+    };
+    let own = of(&program.path).filter(|entry| entry.holds == Holds::Instructions);
+    if let Some(own) = own {
+        return holds(own);
+    }
+    let path = &program.path;
+    let libraries = count(program.libraries, "library", "libraries");
+    match &program.through[..] {
+        [] => format!("{path} and the {libraries} that it loads hold no {what}. {NOT_FOLLOWED}"),
+        [first, ..] => {
+            let class = of(&first.path).map_or("", |entry| class_name(&entry.module));
+            format!(
+                "{path} holds no {what} itself, but loads them through {}: {class} in {}.",
+                names(program),
+                first.path
+            )
+        }
+    }
+}
+
+/// "nginx loads AES instructions through libcrypto.so.3."
+fn loads(program: &Program) -> Option<String> {
+    let is_any = !program.through.is_empty();
+    is_any.then(|| {
+        format!(
+            "{} loads AES instructions through {}.",
+            program.path,
+            names(program)
+        )
+    })
+}
+
+fn names(program: &Program) -> String {
+    let names: Vec<&str> = program.through.iter().map(|it| it.name.as_str()).collect();
+    names.join(", ")
 }
 
 fn class_name(module: &Module) -> &'static str {
@@ -250,6 +314,18 @@ fn instructions(function: &Function) -> String {
     widths.join("; ")
 }
 
+/// A path without its middle, if it is long.
+fn shortened(path: &str) -> String {
+    const MOST: usize = 80;
+    let letters: Vec<char> = path.chars().collect();
+    if letters.len() <= MOST {
+        return path.to_owned();
+    }
+    let part = |letters: &[char]| letters.iter().collect::<String>();
+    let (first, last) = (&letters[..MOST / 2], &letters[letters.len() - MOST / 2..]);
+    format!("{}...{}", part(first), part(last))
+}
+
 fn notes(scan: &Scan, others: usize, verbose: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if others > 0 && !verbose {
@@ -270,8 +346,11 @@ fn notes(scan: &Scan, others: usize, verbose: bool) -> Vec<String> {
             "file or directory",
             "files and directories",
         );
+        let first = &scan.troubles[0];
         notes.push(format!(
-            "{files} could not be examined; --verbose names them."
+            "{files} could not be examined, such as {}: {}. --verbose names all.",
+            shortened(&first.path),
+            first.why
         ));
     }
     if !scan.not_entered.is_empty() {

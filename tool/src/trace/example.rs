@@ -69,6 +69,7 @@ pub fn trace(processes: Vec<Process>) -> Trace {
         lost: 0,
         aes_share: 0.25,
         unseen_below: None,
+        unclear_samples: 0,
         processes,
         troubles: Vec::new(),
         counts: None,

@@ -11,6 +11,7 @@ mod event;
 pub mod example;
 mod flow;
 mod live;
+pub mod named;
 mod report;
 mod result;
 mod sampler;
@@ -32,6 +33,7 @@ use crate::{host, output, replaced};
 use count::Counter;
 use indicatif::{ProgressBar, ProgressStyle};
 pub use live::Live;
+use named::Named;
 use report::{Circumstances, Files};
 pub use result::{Finding, Module, ModuleKind, Place, Process, Trace};
 pub use sampler::Target;
@@ -74,6 +76,7 @@ fn processes(args: &TraceArgs) -> Result<()> {
 pub fn everybody(seconds: f64) -> Result<Trace> {
     traced(&TraceArgs {
         sampled: crate::cli::SampledArgs {
+            names: Vec::new(),
             pid: Vec::new(),
             all: true,
             rate: crate::cli::TRACE_RATE,
@@ -92,36 +95,37 @@ pub fn everybody(seconds: f64) -> Result<Trace> {
 }
 
 fn traced(args: &TraceArgs) -> Result<Trace> {
-    let target = match args.sampled.all {
-        true => Target::Everybody,
-        false => Target::Processes(args.sampled.pid.clone()),
+    let named = match args.sampled.all {
+        true => None,
+        false => Some(Named::of(&args.sampled)?),
+    };
+    let pids = named.as_ref().map(|named| &named.all[..]);
+    let target = match pids {
+        None => Target::Everybody,
+        Some(pids) => Target::Processes(pids.to_vec()),
     };
     let (sampler, mut refused) = opened(&target, wanted(args)?)?;
     let is_sampled = |pid: &u32| !sampler.refused.iter().any(|(refused, _)| refused == pid);
-    let sampled: Vec<u32> = args
-        .sampled
-        .pid
+    let sampled: Vec<u32> = named
         .iter()
+        .flat_map(|named| &named.pids)
         .copied()
         .filter(is_sampled)
         .collect();
     let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
-    let pids = match target {
-        Target::Processes(pids) => pids,
-        _ => Vec::new(),
-    };
-    let ended = move || !pids.is_empty() && pids.iter().all(|pid| !is_alive(*pid));
     let mut tracing = Tracing::new(sampler, args);
     if args.count {
-        tracing.counter = Some(enabled(Counter::of_processes(&args.sampled.pid)?)?);
+        let counter = Counter::of_processes(pids.unwrap_or_default())?;
+        tracing.counter = Some(enabled(counter)?);
         tracing.begun = Instant::now();
     }
     if args.kernel {
-        let pids = (!args.sampled.all).then_some(&args.sampled.pid[..]);
         tracing.requests = Some(enabled_in_kernel(crypto::Counter::new(pids)?)?);
         tracing.begun = Instant::now();
     }
-    tracing.follow(Some(seconds), ended);
+    tracing.follow(Some(seconds), || {
+        named.as_ref().is_some_and(Named::have_ended)
+    });
     let gone = sampled.iter().filter(|pid| !is_alive(**pid));
     refused.extend(gone.map(|pid| format!("process {pid} ended before the trace did.")));
     // What comes now ends the report.

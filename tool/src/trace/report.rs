@@ -9,7 +9,8 @@ use super::result::{
 use super::spots;
 use super::state::State;
 use super::tally::{Activity, Found, Key, Tally};
-use super::target::{module, package};
+use super::target::module::{self, Budget};
+use super::target::package;
 use super::verdict;
 use crate::scan::{Holds, Reach};
 use classify::hot::{Confidence, Work};
@@ -68,11 +69,13 @@ pub fn trace(
         lost: tally.lost,
         aes_share: share(aes, tally.samples),
         unseen_below: unseen_below(tally),
+        unclear_samples: tally.unclear,
         processes,
         troubles,
         counts: circumstances.counts,
         kernel: circumstances.requests,
     };
+    trace.troubles.extend(files.left_out.iter().cloned());
     trace.verdict = verdict::lines(&trace);
     trace
 }
@@ -95,14 +98,30 @@ fn unseen_below(tally: &Tally) -> Option<f64> {
     (tally.samples > 0).then(|| below.min(1.0))
 }
 
-fn unexamined(tally: &Tally) -> Option<String> {
-    (tally.unexamined > 0).then(|| {
+fn unexamined(tally: &Tally) -> Vec<String> {
+    let of_all = |count: u64| {
         format!(
-            "{} of {} samples could not be examined: their process had ended, or it cannot be read. To read it, this user needs CAP_SYS_PTRACE or kernel.yama.ptrace_scope=0.",
-            crate::style::grouped(tally.unexamined),
+            "{} of {} samples",
+            crate::style::grouped(count),
             crate::style::grouped(tally.samples)
         )
-    })
+    };
+    let mut lines = Vec::new();
+    let unreadable = tally.unexamined - tally.skipped;
+    if unreadable > 0 {
+        lines.push(format!(
+            "{} could not be examined: their process had ended, or it cannot be read. To read it, this user needs CAP_SYS_PTRACE or kernel.yama.ptrace_scope=0.",
+            of_all(unreadable)
+        ));
+    }
+    if tally.skipped > 0 {
+        let verb = if tally.skipped == 1 { "was" } else { "were" };
+        lines.push(format!(
+            "{} {verb} not examined, because the time of the trace was over: files with sampled code are long, or the machine is busy.",
+            of_all(tally.skipped)
+        ));
+    }
+    lines
 }
 
 /// Files with samples that could not be read.
@@ -310,6 +329,9 @@ pub struct Files {
     /// Whether packages are asked for, by programs that take a moment.
     packages: bool,
     known: HashMap<usize, (Module, Option<classify::Module>)>,
+    budget: Budget,
+    /// The files that did not fit into the budget.
+    left_out: Vec<String>,
 }
 
 impl Files {
@@ -317,6 +339,8 @@ impl Files {
         Files {
             packages,
             known: HashMap::new(),
+            budget: Budget::default(),
+            left_out: Vec::new(),
         }
     }
 }
@@ -348,9 +372,19 @@ impl About<'_> {
         if read.of_kernel {
             return of_kernel(read, key.work);
         }
-        let Files { packages, known } = &mut *self.files;
-        let known = known.entry(index);
-        let (module, examined) = known.or_insert_with(|| described(read, *packages));
+        let files = &mut *self.files;
+        let (module, examined) = match files.known.entry(index) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let examined = read.examined(&files.budget).unwrap_or_else(|why| {
+                    let path = crate::style::clean(&read.path);
+                    let line = format!("{path}: {why}; what library it is was not looked up");
+                    files.left_out.push(line);
+                    None
+                });
+                new.insert(described(read, examined, files.packages))
+            }
+        };
         let reach = examined
             .as_ref()
             .map(|examined| Reach::of(&read.path, examined, holds(key.work)));
@@ -383,14 +417,17 @@ fn of_kernel(read: &module::Module, work: Work) -> (Module, Reach) {
     (module, reach)
 }
 
-fn described(read: &module::Module, packages: bool) -> (Module, Option<classify::Module>) {
+fn described(
+    read: &module::Module,
+    examined: Option<classify::Module>,
+    packages: bool,
+) -> (Module, Option<classify::Module>) {
     let path = crate::style::clean(&read.path);
     let kind = match read.deleted {
         true if path.starts_with("/memfd:") => ModuleKind::Memory,
         true => ModuleKind::Deleted,
         false => ModuleKind::File,
     };
-    let examined = read.examined();
     let is_installed = kind == ModuleKind::File && read.of_machine;
     let module = Module {
         kind,

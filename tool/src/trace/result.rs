@@ -26,8 +26,11 @@ pub struct Trace {
     pub lost: u64,
     /// The fraction of all samples in AES code.
     pub aes_share: f64,
-    /// What was seen in no sample takes less than this fraction of the time, with 95 % confidence.
+    /// AES instructions, byte shuffles and tables that were seen in no sample take less than this
+    /// fraction of the time, with 95 % confidence.
     pub unseen_below: Option<f64>,
+    /// Samples in code that can be AES without being recognised.
+    pub unclear_samples: u64,
     /// Those with samples, the most AES first.
     pub processes: Vec<Process>,
     /// What could not be traced or read, and why.

@@ -109,6 +109,7 @@ impl State {
             Event::Sample(sample) if !is_ignored(sample) => {
                 self.tally.samples += 1;
                 self.tally.unexamined += 1;
+                self.tally.skipped += 1;
             }
             _ => {}
         }
@@ -286,6 +287,12 @@ impl State {
             self.tally.aes += 1;
             subject.activity.aes += 1;
         }
+        let is_file = module.is_some_and(|module| self.modules.list[module].is_file());
+        self.tally.unclear += u64::from(match seen.running.work {
+            Work::Bitslice => true,
+            Work::Other => !is_file && !mapping.is_of_kernel(),
+            _ => false,
+        });
         let work = seen.running.work;
         if sample.stack.is_some() && (work.is_aes() || work.is_ghash()) {
             let place = seen.place.clone();
@@ -545,7 +552,11 @@ mod tests {
         let all = trace(&mut state);
         assert_eq!(all.unseen_below, Some(1.0));
         assert!(all.verdict[0].contains("cannot tell"), "{all:?}");
-        assert!(all.troubles[0].starts_with("3 of 3 samples"), "{all:?}");
+        assert!(all.troubles[0].starts_with("2 of 3 samples"), "{all:?}");
+        assert!(
+            all.troubles[1].starts_with("1 of 3 samples was not examined, because the time"),
+            "{all:?}"
+        );
         (state.tally.samples, state.tally.unexamined) = (1000, 3);
         assert_eq!(trace(&mut state).unseen_below, Some(0.006));
         state.tally.samples = 1000;

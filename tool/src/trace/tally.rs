@@ -19,9 +19,14 @@ pub struct Tally {
     pub aes: u64,
     /// Samples in user space whose mapping or code could not be read.
     pub unexamined: u64,
+    /// Those of them that there was no time for.
+    pub skipped: u64,
     /// Samples in a kernel whose code can be read, but in no known function, or in code that cannot
     /// be read.
     pub unexamined_in_kernel: u64,
+    /// Samples in code that can be AES without being recognised: code that was written at run time,
+    /// unless it is known to be AES, and long Boolean code.
+    pub unclear: u64,
     /// Files with samples that could not be read.
     pub unreadable: BTreeSet<usize>,
     /// Only processes with samples.
@@ -76,6 +81,8 @@ impl Tally {
         self.aes += other.aes;
         self.unexamined += other.unexamined;
         self.unexamined_in_kernel += other.unexamined_in_kernel;
+        self.unclear += other.unclear;
+        self.skipped += other.skipped;
         self.unreadable.extend(&other.unreadable);
         let known = self.processes.iter().map(|known| known.serial);
         let mut places: HashMap<u64, usize> = known.zip(0..).collect();

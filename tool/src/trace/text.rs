@@ -507,7 +507,7 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
     )];
     if let Some(below) = trace.unseen_below {
         notes.push(format!(
-            "Code that is not shown was not seen: it takes less than {} of the time.",
+            "AES instructions, byte shuffles and tables that are not shown take less than {} of the time.",
             bound(below)
         ));
     }

@@ -21,16 +21,7 @@ pub fn lines(trace: &Trace) -> Vec<String> {
     }
     let mut lines: Vec<String> = trace.processes.iter().filter_map(process).collect();
     if lines.is_empty() {
-        let samples = crate::style::grouped(trace.samples);
-        lines.push(match trace.unseen_below {
-            Some(below) if below < 1.0 => format!(
-                "No AES code was seen in {samples} samples: it takes less than {} of the time.",
-                bound(below)
-            ),
-            _ => format!(
-                "No AES code was seen in {samples} samples, but they cannot tell that there is none: they are too few, or could not be examined."
-            ),
-        });
+        lines.push(nothing(trace));
         lines.extend(trace.processes.iter().filter_map(other).take(MOST));
     }
     let more = lines.len().saturating_sub(MOST);
@@ -41,6 +32,29 @@ pub fn lines(trace: &Trace) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// What a trace cannot tell.
+pub const NOT_RECOGNISED: &str =
+    "AES that is bitsliced, interpreted or compiled at run time cannot be recognised.";
+
+/// What a trace without AES can tell.
+fn nothing(trace: &Trace) -> String {
+    let samples = crate::style::grouped(trace.samples);
+    let unclear = trace.unclear_samples as f64 / trace.samples as f64;
+    match trace.unseen_below {
+        _ if unclear > 0.5 => format!(
+            "Cannot tell whether AES runs: {} of {samples} samples are in code that was written at run time, or in long Boolean code. Both can be AES without being recognised.",
+            percent(unclear)
+        ),
+        Some(below) if below < 1.0 => format!(
+            "No AES code was seen in {samples} samples: AES instructions, byte shuffles and tables take less than {} of the time. {NOT_RECOGNISED}",
+            bound(below)
+        ),
+        _ => format!(
+            "No AES code was seen in {samples} samples, but they cannot tell that there is none: they are too few, or could not be examined."
+        ),
+    }
 }
 
 /// "11 %", "0.3 %".
@@ -198,6 +212,37 @@ pub fn with_tenrounds(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Code written at run time and Boolean code can be AES, so that many samples of them leave no
+    /// bound.
+    #[test]
+    fn nothing_seen_is_not_nothing_there() {
+        use crate::trace::example::{finding, process, trace};
+        let verdict = |unclear| {
+            let found = finding(Work::Bitslice, 60);
+            let mut trace = trace(vec![process(7, "bearssl", vec![found])]);
+            (trace.samples, trace.unseen_below) = (1000, Some(0.003));
+            trace.unclear_samples = unclear;
+            lines(&trace)
+        };
+        let most = verdict(930);
+        let words = "Cannot tell whether AES runs: 93 % of 1,000 samples are in code that was written at run time";
+        assert!(most[0].starts_with(words), "{most:?}");
+        assert!(!most[0].contains("less than"), "{most:?}");
+        assert!(
+            most[1].starts_with("bearssl (7): possibly bitsliced"),
+            "{most:?}"
+        );
+        let few = verdict(20);
+        assert!(
+            few[0].contains("take less than 0.30 % of the time"),
+            "{few:?}"
+        );
+        assert!(
+            few[0].contains("bitsliced, interpreted or compiled at run time"),
+            "{few:?}"
+        );
+    }
 
     #[test]
     fn bounds_are_rounded_up() {

@@ -6,7 +6,7 @@ use super::result::{class, library, main_finding, megabytes, mode, Watch};
 use super::view::{Page, Sort, View};
 use crate::style::{grouped, wrapped};
 use crate::trace::text::details;
-use crate::trace::verdict::percent;
+use crate::trace::verdict::{percent, NOT_RECOGNISED};
 use crate::trace::{Finding, Process};
 use classify::hot::Work;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
@@ -214,7 +214,7 @@ fn table(frame: &mut Frame, area: Rect, view: &View, watch: &Watch) {
     let table = Table::new(rows.collect::<Vec<Row>>(), widths)
         .header(Row::new(heads.collect::<Vec<Cell>>()))
         .row_highlight_style(Modifier::REVERSED);
-    let mut state = TableState::default().with_selected(Some(view.row));
+    let mut state = TableState::default().with_selected(view.selected.map(|_| view.row));
     frame.render_stateful_widget(table, area, &mut state);
 }
 
@@ -270,7 +270,7 @@ fn about(view: &View, watch: &Watch) -> Vec<String> {
         format!("tenrounds encrypts and decrypts {rate} MB/s, as it counts itself{together}")
     }));
     if process.findings.is_empty() {
-        lines.push("No AES code was seen.".to_owned());
+        lines.push(format!("No AES code was seen. {NOT_RECOGNISED}"));
     }
     for finding in &process.findings {
         lines.push(String::new());
@@ -317,7 +317,7 @@ fn help() -> Vec<String> {
         "+, -     longer and shorter intervals",
         "Ctrl-L   draw again",
         "?, h     this help, and back",
-        "Esc      back, or quit",
+        "Esc      back, select no process, or quit",
         "q        quit",
     ];
     lines.map(str::to_owned).to_vec()
@@ -329,6 +329,7 @@ mod tests {
     use crate::trace::example::{self, finding, process};
     use crate::watch::input::Key;
     use crate::watch::result::Rate;
+    use crate::watch::view::Wish;
     use ratatui::backend::TestBackend;
     use ratatui::buffer::Buffer;
     use ratatui::Terminal;
@@ -510,6 +511,8 @@ mod tests {
         let mut view = view(false);
         view.settle(&before);
         press(&mut view, Key::Down, &before);
+        assert_eq!((view.row, view.selected), (0, Some(7)));
+        press(&mut view, Key::Down, &before);
         assert_eq!((view.row, view.selected), (1, Some(8)));
         let mut after = example();
         after.trace.processes.swap(0, 1);
@@ -535,6 +538,34 @@ mod tests {
             press(&mut view, Key::Char('s'), &after);
             assert_eq!((view.sort, view.selected), (expected, Some(9)));
         }
+    }
+
+    /// The first samples may be of other processes. Nothing is selected until a key is pressed, so
+    /// the table still begins with the AES rows when these come.
+    #[test]
+    fn rows_that_come_later_are_shown() {
+        let idle = |pid| process(pid, "idle", Vec::new());
+        let mut view = view(false);
+        view.settle(&watch((100..130).map(idle).collect()));
+        let server = process(7, "server", vec![finding(Work::Vaes512, 50)]);
+        let after = watch([server].into_iter().chain((70..130).map(idle)).collect());
+        view.settle(&after);
+        let screen = |view: &View| drawn(view, Some(&after), 80, 12);
+        let is_selected = |buffer: &Buffer| {
+            let mut cells = buffer.content.iter();
+            cells.any(|cell| cell.modifier.contains(Modifier::REVERSED))
+        };
+        let table = screen(&view);
+        assert!(lines(&table)[6].contains("server"), "{table:?}");
+        assert!(!is_selected(&table), "{table:?}");
+        press(&mut view, Key::Enter, &after);
+        assert_eq!((view.page, view.selected), (Page::Detail, Some(7)));
+        press(&mut view, Key::Escape, &after);
+        assert!(is_selected(&screen(&view)));
+        // From here on, Escape leaves.
+        assert_eq!(view.press(Key::Escape, Some(&after)), Wish::Nothing);
+        assert!(!is_selected(&screen(&view)));
+        assert_eq!(view.press(Key::Escape, Some(&after)), Wish::Quit);
     }
 
     #[test]

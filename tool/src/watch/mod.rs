@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::host;
 use crate::libcrypto::LibCrypto;
 use crate::schema::Host;
+use crate::trace::named::Named;
 use crate::trace::{self, Live, Target};
 use command::Running;
 use rates::Rates;
@@ -51,18 +52,22 @@ struct Watching {
     window: Duration,
     processors: usize,
     command: Option<Running>,
-    /// The processes that were named.
-    pids: Vec<u32>,
+    named: Option<Named>,
 }
 
 impl Watching {
     /// With `evidence`, the results have the code around samples.
     fn begin(args: &WatchArgs, evidence: bool) -> Result<Watching> {
         let host = host::read(LibCrypto::open().as_ref().ok());
-        let target = match (args.command.is_empty(), args.sampled.pid.is_empty()) {
-            (false, _) => Target::Children,
-            (true, false) => Target::Processes(args.sampled.pid.clone()),
-            (true, true) => Target::Everybody,
+        let sampled = &args.sampled;
+        let named = match sampled.pid.is_empty() && sampled.names.is_empty() {
+            true => None,
+            false => Some(Named::of(sampled)?),
+        };
+        let target = match &named {
+            _ if !args.command.is_empty() => Target::Children,
+            Some(named) => Target::Processes(named.all.clone()),
+            None => Target::Everybody,
         };
         let mut live = Live::open(&target, args.sampled.rate, evidence)?;
         let command = match target {
@@ -79,7 +84,7 @@ impl Watching {
             window: Duration::from_secs_f64(args.window),
             processors: Live::processors(),
             command,
-            pids: args.sampled.pid.clone(),
+            named,
         })
     }
 
@@ -96,8 +101,8 @@ impl Watching {
         if let Some(command) = &mut self.command {
             return command.ended();
         }
-        let is_over = !self.pids.is_empty() && !self.pids.iter().any(|pid| trace::is_alive(*pid));
-        is_over.then(|| match self.pids.len() {
+        let named = self.named.as_ref().filter(|named| named.have_ended())?;
+        Some(match named.all.len() {
             1 => "The process has ended.".to_owned(),
             _ => "All processes have ended.".to_owned(),
         })

@@ -59,7 +59,8 @@ pub struct View {
     pub sort: Sort,
     pub is_paused: bool,
     pub interval: Duration,
-    /// The selected process, by its serial number.
+    /// The selected process, by its serial number. Until a key selects one there is none, and the
+    /// table shows its first rows: samples of AES code may come after those of other processes.
     pub selected: Option<u64>,
     /// Its row, where the selection stays if the process has no samples any more.
     pub row: usize,
@@ -105,6 +106,9 @@ impl View {
     /// Follows the selected process to its new row. On the table, another process in the same row
     /// is selected if it is gone; the page about a process stays.
     pub fn settle(&mut self, watch: &Watch) {
+        if self.selected.is_none() {
+            return;
+        }
         let rows = self.rows(watch);
         let found = rows.iter().position(|it| Some(it.serial) == self.selected);
         match found {
@@ -122,11 +126,10 @@ impl View {
     pub fn press(&mut self, key: Key, watch: Option<&Watch>) -> Wish {
         match key {
             Key::Char('q') | Key::Control('c') => return Wish::Quit,
-            Key::Escape if self.page == Page::Table => return Wish::Quit,
+            Key::Escape if self.is_unselected() => return Wish::Quit,
+            Key::Escape if self.page == Page::Table => (self.row, self.selected) = (0, None),
             Key::Control('l') => return Wish::Redraw,
-            Key::Enter if self.page == Page::Table && self.selected.is_some() => {
-                self.open(Page::Detail);
-            }
+            Key::Enter if self.page == Page::Table => self.open_details(watch),
             Key::Escape | Key::Backspace | Key::Enter => self.open(Page::Table),
             Key::Char('?' | 'h') if self.page != Page::Help => self.open(Page::Help),
             Key::Char('?' | 'h') => self.open(Page::Table),
@@ -142,9 +145,24 @@ impl View {
         Wish::Nothing
     }
 
+    /// Shows the details of the selected process, or of the first one.
+    fn open_details(&mut self, watch: Option<&Watch>) {
+        if let (None, Some(watch)) = (self.selected, watch) {
+            self.select(0, &self.rows(watch));
+        }
+        if self.selected.is_some() {
+            self.open(Page::Detail);
+        }
+    }
+
     fn open(&mut self, page: Page) {
         self.page = page;
         self.scroll.set(0);
+    }
+
+    /// Whether the table has no selected row.
+    fn is_unselected(&self) -> bool {
+        self.page == Page::Table && self.selected.is_none()
     }
 
     fn step(&mut self, key: Key, watch: Option<&Watch>) {
@@ -154,6 +172,7 @@ impl View {
         };
         let to = match key {
             Key::Up | Key::Char('k') => at.saturating_sub(1),
+            Key::Down | Key::Char('j') if self.is_unselected() => 0,
             Key::Down | Key::Char('j') => at + 1,
             Key::PageUp => at.saturating_sub(PAGE),
             Key::PageDown => at + PAGE,

@@ -72,6 +72,43 @@ fn a_negative_number_is_not_an_option() {
     }
 }
 
+/// Without --, the words of a command are names of processes.
+#[test]
+fn a_command_follows_two_hyphens() {
+    let place = Place::new();
+    for command in ["trace", "watch"] {
+        let hint = format!("write -- before it: tenrounds {command} -- COMMAND");
+        for line in [
+            &["openssl", "speed", "-evp", "aes-128-ctr"][..],
+            &["--nonsense"],
+        ] {
+            let said = place.tool([command]).args(line).done().failed(2);
+            contains(&said, &["unexpected argument", &hint]);
+            without(&said, &["as a value"]);
+        }
+        let said = place.tool([command, "--jsn"]).done().failed(2);
+        contains(&said, &["'--json'"]);
+        without(&said, &["write --"]);
+        let batch = ["--batch"].iter().filter(|_| command == "watch");
+        let mut tool = place.tool([command, "no-such-name", "speed"]);
+        contains(
+            &tool.args(batch).done().failed(1),
+            &[
+                "no process has the name 'no-such-name'",
+                "write -- before it: -- no-such-name speed",
+            ],
+        );
+    }
+    let said = place.tool(["trace", "4194304"]).done().failed(1);
+    contains(
+        &said,
+        &["no process has the name '4194304'", "use -p 4194304"],
+    );
+    // Not an algorithm either.
+    let said = place.tool(["compare", "--evp"]).done().failed(2);
+    without(&said, &["-- --evp"]);
+}
+
 #[test]
 fn another_key_size_is_not_a_misspelling() {
     let place = Place::new();

@@ -4,8 +4,11 @@
 
 use crate::json::{valid, Document};
 use crate::pseudo_terminal::PseudoTerminal;
-use crate::support::{contains, emulated, installed_library, module, skip, Done, Finish, Place};
+use crate::support::{
+    contains, emulated, installed_library, module, skip, Done, Finish, Place, TOOL,
+};
 use serde_json::{json, Value};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -173,11 +176,11 @@ fn nothing_found_is_no_failure() {
     let done = scan(&place, &[plain.to_str().unwrap()]).ok();
     assert_eq!(
         done.out,
-        "The file holds no AES instructions. Libraries that it loads are files of their own.\n"
+        "The file holds no AES instructions. Libraries that it opens when it runs are not followed.\n"
     );
     let hash = library(&place, "hash.so", BODIES[1]);
     let done = scan(&place, &[hash.to_str().unwrap()]).ok();
-    let hash = "The file holds no AES instructions that encrypt. Libraries that it loads are files of their own.\n1 file uses AES";
+    let hash = "The file holds no AES instructions that encrypt. Libraries that it opens when it runs are not followed.\n1 file uses AES";
     assert!(done.out.starts_with(hash), "{}", done.out);
 }
 
@@ -196,8 +199,8 @@ fn what_cannot_be_scanned_is_named_with_the_reason() {
     let dangling = place.path("dangling");
     symlink("nowhere", &dangling).unwrap();
     for (path, why) in [
-        (text, "is no ELF file"),
-        (damaged, "is a damaged ELF file: "),
+        (text, "it is no ELF file"),
+        (damaged, "it is a damaged ELF file: "),
         (fifo, "it is neither a regular file nor a directory"),
         (dangling, "the symbolic link leads nowhere"),
         (place.path("none"), "there is no such file or directory"),
@@ -216,7 +219,7 @@ fn what_cannot_be_scanned_is_named_with_the_reason() {
     file.set_len((2 << 30) + 1).unwrap();
     let large = large.to_str().unwrap();
     let said = scan(&place, &[large]).failed(1);
-    let why = "is larger than 2 GiB, which is not examined";
+    let why = "it is larger than 2 GiB, which is not examined";
     contains(&said, &[&format!("cannot scan '{large}': {why}")]);
     let verbose = scan(&place, &["-v", place.path("").to_str().unwrap()]);
     contains(&verbose.ok().out, &[&format!("{large}: {why}")]);
@@ -279,12 +282,15 @@ fn a_directory_that_cannot_be_read() {
         let dir = dir.to_str().unwrap();
         contains(
             &scan(&place, &[dir]).ok().out,
-            &["1 file or directory could not be examined"],
+            &[
+                "1 file or directory could not be examined, such as ",
+                "/damaged: it is a damaged ELF file",
+            ],
         );
         let verbose = scan(&place, &["-v", dir]).ok().out;
         return contains(
             &verbose,
-            &["Not examined: ", "/damaged: is a damaged ELF file: "],
+            &["Not examined: ", "/damaged: it is a damaged ELF file: "],
         );
     }
     use std::os::unix::fs::PermissionsExt;
@@ -301,6 +307,116 @@ fn a_directory_that_cannot_be_read() {
         &around.ok().out,
         &["1 file or directory could not be examined"],
     );
+}
+
+/// Programs seldom have AES code of their own: they load it, through a library that loads another.
+#[test]
+fn the_libraries_that_a_program_loads_are_followed() {
+    let place = Place::new();
+    let aes = library(&place, "libaes.so.1", BODIES[0]);
+    let cc = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let linked = |name: &str, with: &Path, runpath: &str| {
+        let (source, file) = (place.file("b.s", ".text\n"), place.path(name));
+        let mut cc = Command::new(&cc);
+        cc.args(["-shared", "-nostdlib", "-Wl,--no-as-needed", "-o"]);
+        let (dir, name) = (with.parent().unwrap(), with.file_name().unwrap());
+        cc.arg(&file).arg(source).arg("-L").arg(dir);
+        cc.arg(format!("-l:{}", name.to_str().unwrap()));
+        cc.arg(format!("-Wl,-rpath,{runpath}"));
+        assert!(cc.status().unwrap().success(), "{cc:?}");
+        file
+    };
+    // $ORIGIN is the folder of the file that needs the library.
+    std::fs::create_dir(place.path("below")).unwrap();
+    let middle = linked("below/libmiddle.so", &aes, "$ORIGIN/..");
+    let server = linked("server", &middle, "$ORIGIN/below");
+    let server = server.to_str().unwrap();
+    let done = scan(&place, &[server]).ok();
+    let first = done.out.lines().next().unwrap();
+    let words = format!("{server} holds no AES instructions itself, but loads them through ");
+    assert!(first.starts_with(&words), "{first}");
+    contains(first, &["libaes.so.1", WIDEST]);
+    let document = scanned(&place, server);
+    assert_eq!(document.at("/scan/programs/0/libraries"), 2);
+    let through = document.text("/scan/programs/0/through/0/path");
+    assert_eq!(Path::new(&through), aes.canonicalize().unwrap());
+    assert_eq!(document.at("/scan/examined"), 3);
+    // Two programs, and one with AES code of its own.
+    let done = scan(&place, &[server, middle.to_str().unwrap()]).ok();
+    contains(
+        &done.out,
+        &[
+            "1 of 3 programs and libraries holds AES instructions",
+            &format!("{server} loads AES instructions through "),
+        ],
+    );
+    // Without its library, the program is what there is.
+    std::fs::remove_file(&aes).unwrap();
+    let done = scan(&place, &["--verbose", server]).ok();
+    contains(
+        &done.out,
+        &[
+            "1 library that it loads hold no AES",
+            "libaes.so.1 was not found",
+        ],
+    );
+    // The system's.
+    let openssl = Command::new("sh")
+        .args(["-c", "command -v openssl"])
+        .output();
+    let openssl = String::from_utf8(openssl.unwrap().stdout).unwrap();
+    let done = scan(&place, &[openssl.trim()]).ok();
+    contains(
+        done.out.lines().next().unwrap(),
+        &["through", "libcrypto.so"],
+    );
+}
+
+/// A path can be longer than the kernel takes. What lies below is not examined, and counted.
+#[test]
+fn folders_that_are_too_deep_are_named() {
+    let place = Place::new();
+    let top = place.path("top");
+    std::fs::create_dir(&top).unwrap();
+    let name = "x".repeat(250);
+    let name = std::ffi::CString::new(name).unwrap();
+    let mut dir = OwnedFd::from(std::fs::File::open(&top).unwrap());
+    for _ in 0..20 {
+        // SAFETY: the descriptor is open, and the name is a C string.
+        let below = unsafe {
+            assert_eq!(libc::mkdirat(dir.as_raw_fd(), name.as_ptr(), 0o755), 0);
+            libc::openat(dir.as_raw_fd(), name.as_ptr(), libc::O_DIRECTORY)
+        };
+        assert!(below >= 0);
+        // SAFETY: it was opened just now, and nothing else owns it.
+        dir = unsafe { OwnedFd::from_raw_fd(below) };
+    }
+    let done = scan(&place, &[top.to_str().unwrap()]).ok();
+    contains(
+        &done.out,
+        &[
+            "1 file or directory could not be examined, such as ",
+            "File name too long",
+        ],
+    );
+}
+
+/// Root of a container may not read its own processes.
+#[test]
+fn root_without_the_capability_is_told_so() {
+    // SAFETY: it has no arguments and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip("dropping capabilities of root needs root");
+    }
+    let place = Place::new();
+    let child = crate::support::sleeping(place.program("sleep"));
+    let pid = child.0.id().to_string();
+    let mut tool = place.program("setpriv");
+    let drop = "--bounding-set=-sys_ptrace,-perfmon,-sys_admin,-dac_override,-dac_read_search";
+    tool.args([drop, "--inh-caps=-all", "--"]);
+    let said = tool.args([TOOL, "scan", &pid]).done().failed(1);
+    contains(&said, &["process", &pid, "root lacks CAP_SYS_PTRACE here"]);
+    assert!(!said.contains("another user"), "{said}");
 }
 
 #[test]

@@ -125,6 +125,8 @@ pub struct Spot {
     plain: Vec<(Range<u64>, Shape)>,
     /// Sums over the whole function.
     function: Shape,
+    /// The whole function.
+    range: Range<u64>,
     /// The address, with some instructions before and behind it.
     pub listing: Range<u64>,
 }
@@ -184,6 +186,7 @@ pub fn look(code: &Code, at: u64) -> Spot {
         elsewhere,
         plain: plain.collect(),
         function: whole,
+        range: function.range(),
         listing: function.listing(at),
     }
 }
@@ -254,6 +257,8 @@ impl Spot {
         let sliced = self.plain.iter().find(|(_, shape)| shape.is_sliced());
         let (work, range) = match sliced {
             Some((range, _)) => (Work::Bitslice, range.clone()),
+            // An S-box without a loop is longer than the neighbourhood.
+            None if self.function.is_sliced() => (Work::Bitslice, self.range.clone()),
             None => (Work::Other, 0..0),
         };
         Running {

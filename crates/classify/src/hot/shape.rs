@@ -72,6 +72,8 @@ pub enum Does {
     /// A byte permutation of two registers.
     Permute,
     Logic,
+    /// A copy between registers, or between a register and memory without an index.
+    Move,
     /// What bitsliced code does not do: sums, products, rotations.
     Arithmetic,
 }
@@ -277,6 +279,7 @@ pub struct Shape {
     nibble_shifts: usize,
     pub permutes: usize,
     logic: usize,
+    moves: usize,
     arithmetic: usize,
     pub lookups: Vec<Place>,
     pub vectors: Vec<Place>,
@@ -295,6 +298,7 @@ impl Shape {
             Does::NibbleShift => self.nibble_shifts += 1,
             Does::Permute => self.permutes += 1,
             Does::Logic => self.logic += 1,
+            Does::Move => self.moves += 1,
             Does::Arithmetic => self.arithmetic += 1,
         }
         match step.decrypts {
@@ -317,9 +321,12 @@ impl Shape {
         self.shuffles >= 6 && self.nibble_shifts > 0
     }
 
-    /// A long run of Boolean operations with hardly anything else. The S-box of a bitsliced AES has
-    /// more than 113 of them.
+    /// A long run of Boolean operations with hardly anything else but moves: two operands and few
+    /// registers need many of them. The S-box of a bitsliced AES has about 113 operations. Its
+    /// tables would be lookups.
     pub fn is_sliced(&self) -> bool {
-        self.logic >= 120 && 2 * self.logic >= self.total && 25 * self.arithmetic <= self.total
+        let rest = self.total - self.moves;
+        let is_long = self.logic >= 100 && 2 * self.logic >= rest;
+        is_long && 25 * self.arithmetic <= self.total && self.lookups.len() < 4
     }
 }

@@ -86,6 +86,7 @@ fn step(bits: u32, instruction: &Instruction) -> Step {
         next: instruction.next_ip(),
         does: match crypto {
             Some((kind, width)) => Does::Crypto(kind, width),
+            None if memory && instruction.memory_index() != Register::None => indexed(instruction),
             None => does(instruction),
         },
         crosswise: matches!(crypto, Some((Kind::Clmul, _)))
@@ -179,6 +180,14 @@ fn place(bits: u32, instruction: &Instruction) -> Place {
     }
 }
 
+/// What an instruction with an index does: a load by an index is no mere copy.
+fn indexed(instruction: &Instruction) -> Does {
+    match does(instruction) {
+        Does::Move => Does::Other,
+        other => other,
+    }
+}
+
 fn does(instruction: &Instruction) -> Does {
     use Mnemonic as M;
     match instruction.mnemonic() {
@@ -205,6 +214,9 @@ fn does(instruction: &Instruction) -> Does {
         M::Vpternlogd | M::Vpternlogq | M::Andps | M::Andnps | M::Orps | M::Xorps => Does::Logic,
         M::Vandps | M::Vandnps | M::Vorps | M::Vxorps => Does::Logic,
         M::And | M::Or | M::Xor | M::Not | M::Andn => Does::Logic,
+        M::Mov | M::Movdqa | M::Movdqu | M::Movaps | M::Movups => Does::Move,
+        M::Vmovdqa | M::Vmovdqu | M::Vmovaps | M::Vmovups => Does::Move,
+        M::Vmovdqa32 | M::Vmovdqa64 | M::Vmovdqu32 | M::Vmovdqu64 => Does::Move,
         M::Add | M::Adc | M::Sub | M::Sbb | M::Mul | M::Imul | M::Mulx | M::Adcx | M::Adox => {
             Does::Arithmetic
         }

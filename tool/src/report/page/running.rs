@@ -132,7 +132,9 @@ fn notes(html: &mut Html, trace: &Trace) {
         html.seconds(trace.seconds);
         html.text(". ");
         if let Some(below) = trace.unseen_below {
-            html.text("Code that is not shown takes less than ");
+            html.text(
+                "AES instructions, byte shuffles and tables that are not shown take less than ",
+            );
             html.bound(below);
             html.text(" of the time. ");
         }

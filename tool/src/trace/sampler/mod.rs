@@ -351,6 +351,11 @@ pub const TOO_MANY: &str =
 fn explained(error: &io::Error, pid: u32) -> String {
     match error.raw_os_error() {
         Some(libc::ESRCH) => "there is no such process, or it has ended".to_owned(),
+        // SAFETY: it has no arguments and cannot fail.
+        Some(libc::EACCES | libc::EPERM) if unsafe { libc::geteuid() } == 0 => {
+            "root lacks CAP_PERFMON or CAP_SYS_PTRACE here, as in many containers; add them, or run the command outside"
+                .to_owned()
+        }
         Some(libc::EACCES | libc::EPERM) if Root::machine().exists(format!("/proc/{pid}")) => {
             "it belongs to another user: run the command as root, or with CAP_PERFMON and CAP_SYS_PTRACE"
                 .to_owned()

@@ -42,6 +42,11 @@ impl Mapping {
         self.path.starts_with('/') && !self.path.starts_with("//")
     }
 
+    /// Whether the kernel has put the code there: [vdso] and [vsyscall].
+    pub fn is_of_kernel(&self) -> bool {
+        self.path.starts_with("[v")
+    }
+
     /// The place in the file of an address in it.
     pub fn offset_of(&self, address: u64) -> u64 {
         self.offset

@@ -4,6 +4,7 @@
 use super::maps::{self, Mapping};
 use crate::root::Root;
 use classify::{Program, Refusal};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -69,9 +70,17 @@ impl Source {
 }
 
 impl Module {
-    /// What the file holds.
-    pub fn examined(&self) -> Option<classify::Module> {
-        classify::examine(&self.bytes()?).ok()
+    /// What the file holds; None if it cannot be read. The error says why it was not read.
+    pub fn examined(&self, budget: &Budget) -> Result<Option<classify::Module>, String> {
+        budget.take(self.stamp.map_or(0, |stamp| stamp.size.min(LARGEST)))?;
+        let bytes = self.bytes();
+        Ok(bytes.and_then(|bytes| classify::examine(&bytes).ok()))
+    }
+
+    /// Whether its code comes from a file. Just-in-time compilers also write code into files that
+    /// exist in memory alone, where it is no ELF file.
+    pub fn is_file(&self) -> bool {
+        self.program.is_ok() || !self.path.starts_with("/memfd:")
     }
 
     /// The whole file.
@@ -93,6 +102,7 @@ impl Module {
 #[derive(Default)]
 pub struct Modules {
     pub list: Vec<Module>,
+    budget: Budget,
     by_file: HashMap<(maps::File, String), usize>,
     /// The kernel and its modules.
     of_kernel: HashMap<String, usize>,
@@ -112,7 +122,7 @@ impl Modules {
                 return *known;
             }
         }
-        let module = read(opened, stamp, mapping, self.open < MOST_OPEN);
+        let module = read(opened, stamp, mapping, self.open < MOST_OPEN, &self.budget);
         self.open += usize::from(matches!(module.source, Source::Open(_)));
         self.list.push(module);
         self.by_file.insert(key, self.list.len() - 1);
@@ -140,6 +150,33 @@ impl Modules {
     }
 }
 
+/// The bytes of files that may still be read, because samples or the report wait meanwhile. Sparse
+/// files can be long at no cost for whoever makes them.
+pub struct Budget(Cell<u64>);
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget(Cell::new(MOST_BYTES))
+    }
+}
+
+impl Budget {
+    /// Takes the size of a file, or says why the file is not read.
+    pub fn take(&self, size: u64) -> Result<(), String> {
+        let rest = self.0.get().checked_sub(size).ok_or_else(|| {
+            format!(
+                "its {} MiB were not read, because the trace reads at most {} MiB of files",
+                size >> 20,
+                MOST_BYTES >> 20
+            )
+        })?;
+        self.0.set(rest);
+        Ok(())
+    }
+}
+
+/// A trace reads so many bytes of files: a browser, and the libraries of many programs.
+const MOST_BYTES: u64 = 768 << 20;
 /// So many files are kept open: fewer than the descriptors that counters leave.
 const MOST_OPEN: usize = 32;
 /// A larger file is not read, because samples wait meanwhile: the largest browsers have 300 MB.
@@ -150,13 +187,16 @@ fn read(
     stamp: Option<Stamp>,
     mapping: &Mapping,
     may_keep: bool,
+    budget: &Budget,
 ) -> Module {
     let (file, of_machine) = match opened {
         Some((file, of_machine)) => (Some(file), of_machine),
         None => (None, false),
     };
     let program = match &file {
-        Some(file) => examine(file),
+        Some(file) => budget
+            .take(stamp.map_or(0, |stamp| stamp.size.min(LARGEST)))
+            .and_then(|()| examine(file)),
         None => Err("the file cannot be read, or was replaced since".to_owned()),
     };
     Module {
@@ -247,6 +287,35 @@ mod tests {
         assert_eq!(examine(&file).unwrap_err(), why);
         file.set_len(u64::MAX >> 24).unwrap();
         assert!(bytes(&file).is_err());
+    }
+
+    /// Files that are not read any more are those that do not fit, not all that come later.
+    #[test]
+    fn files_are_read_within_a_budget_of_bytes() {
+        let path = std::env::current_exe().unwrap();
+        let meta = std::fs::metadata(&path).unwrap();
+        let file = maps::File {
+            device: (0, 0),
+            inode: meta.ino(),
+        };
+        let mapping = Mapping::new(0..4096, 0, file, path.to_str().unwrap());
+        let read = |budget: u64| {
+            let mut modules = Modules {
+                budget: Budget(Cell::new(budget)),
+                ..Modules::default()
+            };
+            let index = modules.of(std::process::id(), &mapping);
+            let program = &modules.list[index].program;
+            (program.as_ref().err().cloned(), modules.budget.0.get())
+        };
+        assert_eq!(read(meta.size() + 7), (None, 7));
+        let (why, rest) = read(meta.size() - 1);
+        assert_eq!(rest, meta.size() - 1);
+        let why = why.unwrap();
+        assert!(
+            why.contains("were not read, because the trace reads at most 768 MiB"),
+            "{why}"
+        );
     }
 
     /// A program that is built again under the same inode is read again, and only then.
