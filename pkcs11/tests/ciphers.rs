@@ -367,6 +367,13 @@ fn narrow_counters() {
         let longer = [&text[..], &[0]].concat();
         let out = session.crypt(Way::Encrypt, &m, handle, &longer);
         assert_eq!(out, Err(CKR_DATA_LEN_RANGE), "{bits} bits");
+        // The blocks after the wrap count, too.
+        session.init(Way::Encrypt, &m, handle).unwrap();
+        let mut room = vec![0; all];
+        let mut update = |text: &[u8]| session.update(Way::Encrypt, text, &mut room);
+        assert_eq!(update(&text[..all - 1]), Ok(all - 1));
+        assert_eq!(update(&text[all - 1..]), Ok(1));
+        assert_eq!(update(&[0]), Err(CKR_DATA_LEN_RANGE), "{bits} bits");
     }
 }
 
