@@ -27,13 +27,13 @@ pub struct Live {
 
 impl Live {
     /// Begins to sample. A command must not have been started yet.
-    pub fn open(target: &Target, rate: u32, evidence: bool) -> Result<Live> {
+    pub fn open(target: &Target, named: &[u32], rate: u32, evidence: bool) -> Result<Live> {
         let wanted = Wanted {
             rate,
             kernel: true,
             stack: false,
         };
-        let (sampler, refused) = super::opened(target, wanted)?;
+        let (sampler, refused) = super::opened(target, named, wanted)?;
         Ok(Live {
             rate: sampler.rate(rate),
             sampler,

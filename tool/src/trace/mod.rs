@@ -104,14 +104,10 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
         None => Target::Everybody,
         Some(pids) => Target::Processes(pids.to_vec()),
     };
-    let (sampler, mut refused) = opened(&target, wanted(args)?)?;
+    let (sampler, mut refused) = opened(&target, pids_of(&named), wanted(args)?)?;
     let is_sampled = |pid: &u32| !sampler.refused.iter().any(|(refused, _)| refused == pid);
-    let sampled: Vec<u32> = named
-        .iter()
-        .flat_map(|named| &named.pids)
-        .copied()
-        .filter(is_sampled)
-        .collect();
+    let sampled = pids_of(&named).iter().copied().filter(is_sampled);
+    let sampled: Vec<u32> = sampled.collect();
     let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
     let mut tracing = Tracing::new(sampler, args);
     if args.count {
@@ -133,6 +129,11 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
     Ok(tracing.finish(refused))
 }
 
+/// The processes that arguments name.
+pub fn pids_of(named: &Option<Named>) -> &[u32] {
+    named.as_ref().map_or(&[], |named| &named.pids)
+}
+
 /// The samples that the arguments ask for.
 fn wanted(args: &TraceArgs) -> Result<Wanted> {
     if args.callers && !cfg!(target_arch = "x86_64") {
@@ -146,14 +147,17 @@ fn wanted(args: &TraceArgs) -> Result<Wanted> {
     })
 }
 
-/// A sampler that runs, and what it leaves out.
-fn opened(target: &Target, wanted: Wanted) -> Result<(Sampler, Vec<String>)> {
-    let sampler = Sampler::open(target, wanted)?;
+/// A sampler that runs, and what it leaves out. A process that was not named may end before it is
+/// sampled.
+fn opened(target: &Target, named: &[u32], wanted: Wanted) -> Result<(Sampler, Vec<String>)> {
+    let mut sampler = Sampler::open(target, wanted)?;
+    let is_nobody =
+        matches!(target, Target::Processes(pids) if pids.len() == sampler.refused.len());
+    let is_worth_it = |pid: &u32| named.contains(pid) || is_alive(*pid);
+    sampler.refused.retain(|(pid, _)| is_worth_it(pid));
     let mut refused = refusals(&sampler);
-    if let (Target::Processes(pids), Some(first)) = (target, refused.first()) {
-        if refused.len() == pids.len() {
-            return Err(Error::failure(first.clone()));
-        }
+    if let (true, Some(first)) = (is_nobody, refused.first()) {
+        return Err(Error::failure(first.clone()));
     }
     if sampler.only_own {
         refused.push("Only your own processes are traced: those of others need root, or CAP_PERFMON and CAP_SYS_PTRACE.".to_owned());
@@ -179,7 +183,7 @@ fn refusals(sampler: &Sampler) -> Vec<String> {
 
 fn command(args: &TraceArgs) -> Result<()> {
     let command = prepared(&args.command);
-    let (mut sampler, mut troubles) = opened(&Target::Children, wanted(args)?)?;
+    let (mut sampler, mut troubles) = opened(&Target::Children, &[], wanted(args)?)?;
     let counter = match args.count {
         true => {
             let name = PathBuf::from(&args.command[0]);

@@ -69,7 +69,7 @@ impl Watching {
             Some(named) => Target::Processes(named.all.clone()),
             None => Target::Everybody,
         };
-        let mut live = Live::open(&target, args.sampled.rate, evidence)?;
+        let mut live = Live::open(&target, trace::pids_of(&named), sampled.rate, evidence)?;
         let command = match target {
             Target::Children => Some(Running::start(&args.command)?),
             _ => None,
