@@ -4,18 +4,14 @@
 
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
-use crate::limited;
 use libcrypto::functions::{Param, Ptr, OSSL_PARAM_UTF8_PTR};
 use libcrypto::string;
+use measure::child;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{c_char, CString, OsString};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::ptr::{null, null_mut};
-use std::time::Duration;
-
-/// The time that a child has to look.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// What the child saw.
 #[derive(Debug, Serialize, Deserialize)]
@@ -174,12 +170,17 @@ pub fn ask_with(change: impl FnOnce(&mut Command)) -> Result<Probe> {
     let failed =
         |why: String| Error::failure(format!("the configuration could not be tried: {why}"));
     let mut command = Command::new(program);
-    change(command.arg("probe"));
-    let output = limited::run(command, b"", LIMIT).map_err(failed)?;
-    if !output.success {
-        return Err(failed(format!("{} {}", output.status, output.err.trim())));
+    change(command.arg("probe").stdin(Stdio::null()));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Without threads, whose start would change a signal that the command of `run` may ignore.
+    let child = child::spawn(&mut command).map_err(|error| failed(error.to_string()))?;
+    let output = child.wait_with_output();
+    let output = output.map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(failed(format!("{} {said}", output.status)));
     }
-    serde_json::from_slice(&output.raw).map_err(|error| failed(error.to_string()))
+    serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
 }
 
 impl Probe {

@@ -114,7 +114,7 @@ impl Run {
             false => {
                 let not = paint(
                     WARN,
-                    "It cannot be told whether tenrounds reached this command:",
+                    "Whether tenrounds reached this command cannot be told:",
                 );
                 format!("{not} {counts}. {}{}", self.why_no_bulk(), self.own_aes())
             }

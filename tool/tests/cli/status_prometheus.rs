@@ -51,6 +51,7 @@ fn samples(text: &str) -> Option<Vec<String>> {
 #[test]
 fn the_parser_of_prometheus_reads_what_json_says() {
     let machine = Machine::debian(DEBIAN);
+    std::fs::create_dir(machine.at("/proc")).unwrap();
     let text = || {
         machine
             .tool(&["status", "--prometheus"])
