@@ -84,6 +84,7 @@ pub fn check(root: &Root, loaded: &Loaded, install: Option<&Install>) -> Vec<Fin
     }
     if provider == "tenrounds" {
         found.extend(other_version(&file, &elf));
+        found.extend(install.and_then(opaque_keys));
     }
     found.into_iter().map(seen).collect()
 }
@@ -166,6 +167,21 @@ fn other_abi(provider: &str, file: &Path, elf: &Elf, install: Option<&Install>) 
 }
 
 /// The provider and this tool are made for each other.
+/// Since OpenSSL 3.6 a program can derive opaque keys. libcrypto takes such a key only with ciphers of
+/// the provider that derived it, and tenrounds derives none.
+fn opaque_keys(install: &Install) -> Option<Finding> {
+    if (install.major(), install.minor()) < (3, 6) {
+        return None;
+    }
+    let says = "programs that derive opaque keys (EVP_KDF_derive_SKEY, EVP_PKEY_derive_SKEY) cannot use them with AES of tenrounds as they are";
+    let finding = Finding::note(GROUP, "opaque-keys", says);
+    let version = install.version.clone().unwrap_or_default();
+    Some(finding.seen(install.library.display(), format!("OpenSSL {version}")).cure(
+        "the program",
+        "copy the key with EVP_SKEY_to_provider(), or fetch its cipher with 'provider=default'",
+    ))
+}
+
 fn other_version(file: &Path, elf: &Elf) -> Option<Finding> {
     let version = elf.own_version()?;
     let ours = crate::core::version();

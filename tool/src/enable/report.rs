@@ -10,6 +10,7 @@ use crate::host;
 use crate::libcrypto::LibCrypto;
 use crate::masks::{LIBCRYPTO_MASK, TENROUNDS_MASK};
 use crate::openssl::enabling;
+use crate::openssl::programs::Program;
 use crate::openssl::trial::Verdict;
 use crate::output;
 use crate::paths::shown;
@@ -97,6 +98,15 @@ impl Report {
         );
         if !self.notes.contains(&note) {
             self.notes.push(note);
+        }
+    }
+
+    /// What programs cannot do with tenrounds that they could do without.
+    pub fn note_opaque_keys(&mut self, programs: &[Program]) {
+        let note = "programs that derive opaque keys (EVP_KDF_derive_SKEY, EVP_PKEY_derive_SKEY) cannot use them with AES of tenrounds, unless they copy them with EVP_SKEY_to_provider()";
+        let is_new = !self.notes.iter().any(|known| known == note);
+        if is_new && programs.iter().any(Program::derives_opaque_keys) {
+            self.notes.push(note.to_owned());
         }
     }
 

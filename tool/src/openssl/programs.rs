@@ -26,6 +26,15 @@ pub struct Program {
     pub version: String,
 }
 
+impl Program {
+    /// Whether its OpenSSL can derive opaque keys, which AES of tenrounds refuses: 3.6 and later.
+    pub fn derives_opaque_keys(&self) -> bool {
+        let number = self.version.split(' ').nth(1).unwrap_or_default();
+        let mut parts = number.split('.').map(|part| part.parse().unwrap_or(0));
+        (parts.next(), parts.next()) >= (Some(3), Some(6))
+    }
+}
+
 /// A configuration file, and who reads it.
 #[derive(Debug, Clone)]
 pub struct Site {

@@ -857,6 +857,18 @@ fn a_process_whose_user_cannot_read_its_configuration() {
 }
 
 #[test]
+fn opaque_keys_since_openssl_3_6() {
+    let machine = Machine::healthy();
+    let noted = |version| {
+        machine.libcrypto(version);
+        let ids = machine.examined(&[]).ids();
+        ids.contains(&"opaque-keys".to_owned())
+    };
+    assert!(noted("3.6.5"));
+    assert!(!noted("3.5.9"));
+}
+
+#[test]
 fn processes_that_cannot_be_reached() {
     let machine = Machine::healthy();
     let own = "int EVP_EncryptInit_ex(void) { return 0; }\nint main(void) { return 0; }";

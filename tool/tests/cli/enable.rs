@@ -424,3 +424,22 @@ fn a_module_that_others_can_replace_is_refused_for_the_system() {
     );
     assert_eq!(machine.tree(), before);
 }
+
+#[test]
+fn opaque_keys_since_openssl_3_6() {
+    let enabled = |version: &str| {
+        let machine = Machine::debian(DEBIAN);
+        machine.script(
+            "/usr/bin/openssl",
+            version,
+            "/usr/lib/ssl",
+            r#"exec openssl "$@""#,
+        );
+        machine.enable().ok().out
+    };
+    contains(
+        &enabled("OpenSSL 3.6.5 1 Sep 2026"),
+        &["EVP_SKEY_to_provider()"],
+    );
+    assert!(!enabled("OpenSSL 3.5.9 1 Sep 2026").contains("EVP_SKEY_to_provider()"));
+}

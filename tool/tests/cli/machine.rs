@@ -31,7 +31,7 @@ impl Machine {
         copy(&Path::new(FIXTURES).join("machine"), &dir);
         let machine = Machine { place, dir };
         machine.write("proc/100/environ", "PATH=/bin\0HOME=/root\0");
-        machine.write("usr/lib/libcrypto.so.3", library("libcrypto", LIBCRYPTO));
+        machine.libcrypto("3.0.13");
         let current = MODULE.replace("VERSION", env!("CARGO_PKG_VERSION"));
         let module = library("module", &current);
         machine.write("usr/lib/ossl-modules/tenrounds.so", &module);
@@ -39,6 +39,12 @@ impl Machine {
         let old = library("old", &MODULE.replace("VERSION", "0.0.9"));
         machine.write("usr/lib/ossl-modules/old.so", &old);
         machine
+    }
+
+    /// The system's libcrypto, of this version.
+    pub fn libcrypto(&self, version: &'static str) {
+        let source = LIBCRYPTO.replace("3.0.13", version);
+        self.write("usr/lib/libcrypto.so.3", library(version, &source));
     }
 
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
