@@ -4,7 +4,7 @@
 use crate::core::{feature, Features};
 use crate::error::Result;
 use crate::masks::{CpuMask, LIBCRYPTO_MASK};
-use crate::openssl::{self, store::Lifetime};
+use crate::openssl::{self, nodejs::Nodejs, store::Lifetime};
 use std::ffi::OsString;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,7 +92,7 @@ impl Implementation {
             }
             Implementation::Tenrounds => vec![(
                 "OPENSSL_CONF",
-                openssl::prepare(&[], Lifetime::Session)?.into(),
+                openssl::prepare(&[], Lifetime::Session, &Nodejs::default())?.into(),
             )],
             _ => vec![],
         })

@@ -15,7 +15,6 @@ pub mod trial;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::provider;
-use crate::root::Root;
 use nodejs::Nodejs;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -26,14 +25,13 @@ pub type Variable = (&'static str, OsString);
 
 /// Writes the configuration with which a program prefers the provider, checks it, and tries it in
 /// this environment.
-pub fn prepare(environment: &[Variable], lifetime: Lifetime) -> Result<PathBuf> {
+pub fn prepare(environment: &[Variable], lifetime: Lifetime, nodejs: &Nodejs) -> Result<PathBuf> {
     let libcrypto = LibCrypto::open()?;
     let module = provider::find(Some(&libcrypto))?;
     let base = configuration::base(&libcrypto);
     let read = |base: &PathBuf| configuration::load(&libcrypto, base);
     let cnf = base.as_ref().map(read).transpose()?;
-    let nodejs = Nodejs::look(&Root::machine());
-    let config = configuration::generate(base.as_deref().zip(cnf.as_ref()), &module, &nodejs)?;
+    let config = configuration::generate(base.as_deref().zip(cnf.as_ref()), &module, nodejs)?;
     let file = store::put(lifetime, "openssl", ".cnf", &config.text)?;
     config.verify(&libcrypto, &file, &module)?;
     let mut tried = environment.to_vec();

@@ -40,6 +40,14 @@ impl Nodejs {
         }
     }
 
+    /// The same for one program. To look at all takes too long before each start of a command.
+    pub fn of(program: &Path) -> Nodejs {
+        let is_old = program.ends_with("node") && has_no_providers(program);
+        Nodejs {
+            too_old: is_old.then(|| program.to_owned()),
+        }
+    }
+
     /// What is told to the user about a Node.js that is too old.
     pub fn note(&self) -> Option<String> {
         let program = self.too_old.as_ref()?.display();
@@ -49,10 +57,12 @@ impl Nodejs {
     }
 }
 
-fn on_path(root: &Root) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").filter(|_| root.is_machine())?;
-    let mut programs = std::env::split_paths(&path).map(|dir| dir.join("node"));
-    programs.find(|program| program.is_file())
+fn on_path(root: &Root) -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").filter(|_| root.is_machine());
+    let path = path.unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|dir| dir.join("node"))
+        .collect()
 }
 
 /// The programs of running processes, wherever they lie.

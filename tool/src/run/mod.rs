@@ -12,8 +12,10 @@ use crate::core::{self, Mask};
 use crate::counters::memory::Memory;
 use crate::error::Result;
 use crate::masks::{self, CpuMask};
+use crate::openssl::nodejs::Nodejs;
 use crate::openssl::store::Lifetime;
 use crate::openssl::{self, Variable};
+use crate::root::Root;
 use crate::{output, selection};
 use std::os::unix::ffi::OsStrExt;
 
@@ -28,7 +30,11 @@ pub fn run(args: &RunArgs) -> Result<()> {
         true => Lifetime::Persistent,
         false => Lifetime::Session,
     };
-    let configuration = openssl::prepare(&environment, lifetime)?;
+    let nodejs = match args.print_env {
+        true => Nodejs::look(&Root::machine()),
+        false => reach::nodejs(&args.command[0]),
+    };
+    let configuration = openssl::prepare(&environment, lifetime, &nodejs)?;
     environment.push(("OPENSSL_CONF", configuration.clone().into()));
     if args.java {
         environment.push(java::prepare(&args.command, lifetime)?);

@@ -4,6 +4,7 @@
 
 use crate::elf::Elf;
 use crate::inventory::is_old;
+use crate::openssl::nodejs::Nodejs;
 use crate::style::clean;
 use serde::Serialize;
 use std::ffi::{CString, OsStr, OsString};
@@ -29,6 +30,12 @@ pub fn note(program: &OsStr) -> Option<String> {
             interpreter.display()
         )),
     }
+}
+
+/// Whether the configuration may name a section for Node.js, if the command is one.
+pub fn nodejs(program: &OsStr) -> Nodejs {
+    let file = find(program).and_then(|file| interpreted(&file));
+    file.map_or_else(Nodejs::default, |file| Nodejs::of(&file))
 }
 
 /// The program file that the kernel starts: a script's interpreter, or the file itself.
