@@ -213,15 +213,18 @@ fn random_calls_of_other_libraries_are_counted_exactly() {
         return;
     }
     let program = compile(&place, LIBRARIES, &["-ldl"], "libraries");
-    let mbedtls = ["libmbedcrypto.so.16", "libmbedcrypto.so.7"];
     for (name, files, functions) in [
         ("gcrypt", &["libgcrypt.so.20"][..], 9),
         ("nettle", &["libnettle.so.8"], 14),
         ("gnutls", &["libgnutls.so.30"], 17),
-        ("mbedtls", &mbedtls, 10),
+        ("mbedtls", &["libmbedcrypto.so.7"], 10),
         ("nss", &["libnss3.so"], 5),
     ] {
         let Some(file) = installed_library(files) else {
+            // Since Mbed TLS 3.5, contexts of GCM and CCM do not show the size of the key.
+            if name == "mbedtls" && installed_library(&["libmbedcrypto.so.16"]).is_some() {
+                continue;
+            }
             skip(&format!("this needs {}", files.join(" or ")));
             continue;
         };
