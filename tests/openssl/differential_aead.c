@@ -692,7 +692,7 @@ static bool do_record(struct state *s, struct tap_random *random)
     }
     s->begun |= s->key_set && s->iv_set;
     s->open = aad_len != 13 && (s->open || r[THEIRS].ret > 0);
-    if (aad_len == 13 && has(s, IV_GEN))
+    if (aad_len == 13 && len != 0 && has(s, IV_GEN))
         s->record = false; /* the data was the record */
     if (s->tag == NONE)
         s->tag = MAYBE;
