@@ -65,7 +65,7 @@ pub fn enable(root: &Path, dry_run: bool) -> Result<Report> {
             shown.reason = Some(error.to_string());
         }
         report.note_version(shown.provider_version.as_deref(), Some(&module));
-        report.note_opaque_keys(&shown.programs);
+        report.note_opaque_keys(&shown.openssl);
         report.sites.push(shown);
     }
     report.note_state(&dir);

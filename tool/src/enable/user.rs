@@ -170,7 +170,7 @@ pub fn enable(root: &Path, profile: Option<&Path>, dry_run: bool) -> Result<Repo
     }
     report.export = Some(export);
     report.note_version(shown.provider_version.as_deref(), Some(&module));
-    report.note_opaque_keys(&shown.programs);
+    report.note_opaque_keys(&shown.openssl);
     report.sites.push(shown);
     report.passed_over(found.passed_over);
     report.note_overrides(Some(&home.own));
