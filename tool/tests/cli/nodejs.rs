@@ -33,7 +33,7 @@ fn the_system_names_our_section_unless_one_is_too_old() {
         (out, String::from_utf8(machine.read(OWN)).unwrap())
     };
     let (out, own) = with("3.0.2 15 Mar 2022");
-    assert!(own.contains("\nnodejs_conf = openssl_init\n"), "{own}");
+    assert!(own.contains("\nnodejs_conf = tenrounds_nodejs\n"), "{own}");
     assert!(!out.contains("nodejs_conf"), "{out}");
     let (out, own) = with("1.1.1v 1 Aug 2023");
     assert!(!own.contains("nodejs_conf"), "{own}");
@@ -43,6 +43,15 @@ fn the_system_names_our_section_unless_one_is_too_old() {
         "1.1.1",
     ];
     contains(&out, &named);
+}
+
+#[test]
+fn a_pipe_in_a_home_is_not_opened() {
+    let machine = Machine::debian(DEBIAN);
+    let program = machine.write("/home/eve/.nvm/versions/node/v1/bin/node", "");
+    fs::remove_file(&program).unwrap();
+    nix::unistd::mkfifo(&program, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    machine.enable().ok();
 }
 
 /// The configuration that lines of `run --print-env` name, with this program's directory on PATH.
