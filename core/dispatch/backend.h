@@ -73,9 +73,9 @@ enum tr_op {
 };
 
 /*
- * A bulk operation: processes `blocks` whole blocks, at least one (but see GCM_SEAL). The modes
- * have checked that `in` and `out` are identical or disjoint. To limit the time of a call,
- * tr_bulk() may split it into several. The parameter `state` points to the mode's data, which the
+ * A bulk operation: processes `blocks` whole blocks, at least one (but see GCM_SEAL). `out` may
+ * begin before `in`, so it loads each position before it stores to it, and stores in ascending
+ * order. To limit its time, tr_bulk() may split it. `state` points to the mode's data, which the
  * operation updates:
  *
  *   ECB                  not used

@@ -15,7 +15,7 @@ struct tr_job {
     const struct tr_aes_key *key;
     uint8_t *chain; /* 16 bytes, updated */
     const uint8_t *in;
-    /* Equal to `in`, or disjoint from the `in` and `out` of every job. Not used by MAC. */
+    /* Begins at or before `in`, and is disjoint from all other jobs. Not used by MAC. */
     uint8_t *out;
     size_t blocks;
 };

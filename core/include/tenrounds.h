@@ -30,10 +30,10 @@
  *
  *   Units      Lengths are in bytes, except that CFB1 counts bits. A block is TR_BLOCK = 16 bytes.
  *              An AES key is 16, 24 or 32 bytes. XTS and SIV take two AES keys in one buffer.
- *   Overlap    The output may begin before the input, at the same address, or after its end. An
- *              output that begins inside the input gives TR_ERR_OVERLAP, because it would overwrite
- *              unread input. Key wrap allows any overlap. Sealing writes the tag last, so the tag
- *              may follow the output where that overwrites input.
+ *   Overlap    The output may begin before the input, at the same address, or after its end. Output
+ *              that begins inside the input gives TR_ERR_OVERLAP; only key wrap allows it. Sealing
+ *              writes the tag last, so it may follow output that overwrites input. Opening reads the
+ *              tag last, so a tag to check must not lie in the output.
  *   Alignment  Buffers of data need no alignment.
  *   Memory     The library allocates nothing. The caller owns every object, may copy it by
  *              assignment, and cleanses it with tr_cleanse() after the last use. Copy a key only

@@ -9,7 +9,7 @@
 /*
  * The steps of a one-shot call: the start, the AAD, and the call that encrypts or decrypts. A step
  * runs only if all earlier steps succeeded. The macro first checks that the caller's variables
- * `out`, `in` and `len` describe no partial overlap. The value of the macro is the status.
+ * `out`, `in` and `len` are no bad overlap. The value of the macro is the status.
  */
 #define TR_STEPS(start, aad, crypt)                                                                \
     ({                                                                                             \

@@ -25,15 +25,16 @@ static int contains(const struct dl_phdr_info *info, uintptr_t address)
 
 /* The address of a table. glibc writes addresses in memory into the dynamic section, and musl
  * leaves those of the file there. */
-static const void *table(uintptr_t base, uintptr_t address)
+static const void *table(const struct dl_phdr_info *info, uintptr_t address)
 {
-    return (const void *)(address < base ? base + address : address);
+    return (const void *)(contains(info, address) ? address : info->dlpi_addr + address);
 }
 
-static void read_dynamic(struct trossl_libcrypto *libcrypto, const ElfW(Dyn) * dynamic)
+static void read_dynamic(struct trossl_libcrypto *libcrypto, const struct dl_phdr_info *info,
+                         const ElfW(Dyn) * dynamic)
 {
     for (; dynamic->d_tag != DT_NULL; dynamic++) {
-        const void *const at = table(libcrypto->base, dynamic->d_un.d_ptr);
+        const void *const at = table(info, dynamic->d_un.d_ptr);
         switch (dynamic->d_tag) {
         case DT_SYMTAB:
             libcrypto->symbols = at;
@@ -60,7 +61,8 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
     libcrypto->base = info->dlpi_addr;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            read_dynamic(libcrypto, (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
+            read_dynamic(libcrypto, info,
+                         (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
     }
     return 1;
 }

@@ -21,7 +21,7 @@ struct trossl_interleaved {
     uint8_t *iv; /* chaining value of CBC, 16 bytes, updated */
     uint32_t *h; /* chaining value of the hash, updated */
     uint8_t *out;
-    const uint8_t *in; /* equal to `out`, or disjoint from it */
+    const uint8_t *in; /* begins at or after `out`, or is disjoint from it */
     /* The input of the hash starts at `in` or a later address, or is disjoint from `in` and `out`.
      * The loop reads each block of this input before it writes ciphertext over the block. */
     const uint8_t *hashed;

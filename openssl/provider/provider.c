@@ -286,8 +286,8 @@ static unsigned version_of_libcrypto(const struct trp_provider *provider)
 OSSL_provider_init_fn OSSL_provider_init;
 
 /*
- * The entry point. libcrypto calls it once for each library context, and all state of the provider
- * belongs to that context. The call can come while libcrypto's random generator waits for this
+ * The entry point. libcrypto calls it once for each library context. The choice of a backend and the
+ * results of its tests belong to the process, all other state to that context. The call can come while libcrypto's random generator waits for this
  * provider's AES. The function therefore draws no random numbers, fetches nothing, and takes no
  * lock except the lock of the dynamic linker.
  */

@@ -38,7 +38,6 @@ struct trp_provider {
     OSSL_FUNC_core_clear_last_error_mark_fn *clear_last_error_mark;
     OSSL_FUNC_core_pop_error_to_mark_fn *pop_error_to_mark;
     struct trp_evp evp;
-    unsigned skeymgmt_chosen; /* atomic; trp_skeymgmt_first() */
     struct trossl_selection selection;
     struct trp_report *report; /* atomic; NULL until a caller asks for it (provider.c) */
 };
@@ -111,8 +110,8 @@ extern const OSSL_ALGORITHM trp_macs[];
 #endif
 extern const OSSL_ALGORITHM trp_skeymgmts[];
 
-/* Makes libcrypto choose the key manager for imports of "AES" keys before the first derivation of
- * such a key. Fetches this manager once in each library context. */
-void trp_skeymgmt_first(struct trp_provider *provider);
+/* Makes libcrypto choose the key manager for imports of "AES" keys before a derivation of such a key,
+ * by fetching this manager. */
+void trp_skeymgmt_first(const struct trp_provider *provider);
 
 #endif

@@ -128,12 +128,12 @@ static void fetch_manager(const struct trp_provider *provider)
  * the provider that derives. libcrypto keeps this manager in its cache as the answer to a fetch
  * without properties. An import after the derivation would get it, and AES of this provider would
  * refuse the imported key. The first answer in the cache wins, so a fetch before the derivation
- * keeps the preferred manager. libcrypto holds no lock while it asks a provider for its algorithms.
+ * keeps the preferred manager. Activating a provider empties the cache, so each query for these
+ * algorithms, which is one that the cache could not answer, fetches it again. libcrypto holds no
+ * lock while it asks a provider for its algorithms.
  */
-void trp_skeymgmt_first(struct trp_provider *provider)
+void trp_skeymgmt_first(const struct trp_provider *provider)
 {
-    if (provider->get_libctx != NULL &&
-        __atomic_load_n(&provider->skeymgmt_chosen, __ATOMIC_RELAXED) == 0 &&
-        __atomic_exchange_n(&provider->skeymgmt_chosen, 1, __ATOMIC_RELAXED) == 0)
+    if (provider->get_libctx != NULL)
         fetch_manager(provider);
 }
