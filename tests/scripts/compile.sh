@@ -44,6 +44,12 @@ refused() { # VARIABLE=VALUE...
 not_again() {
     compile && ! grep -q configuring "$dir/out"
 }
+counted() {
+    compile CFLAGS=-O1 &&
+        grep -qx "compile: warnings of the compiler: 2, in $dir/build/c.log" "$dir/out" &&
+        compile CFLAGS=-O1 && ! grep -q 'warnings of' "$dir/out"
+}
+
 # A build as scripts/arm, scripts/i386 and scripts/versions make it.
 configured() { # VARIABLE=VALUE...
     # shellcheck disable=SC2016 # for the shell inside
@@ -72,6 +78,7 @@ result 'without them, the folder is as before' says none
 result 'WERROR=1 makes a warning an error' refused WERROR=1
 result 'WERROR=1 with CFLAGS, too' refused WERROR=1 CFLAGS=-O1
 result 'and without WERROR it is none again' says none
+result 'warnings are counted, where something was compiled' counted
 result 'configured: a warning is no error' builds
 result 'configured again: nothing is built' nothing_to_do
 result 'configured with WERROR=1: it is an error in the same folder' ends WERROR=1
