@@ -51,6 +51,18 @@ quietly() {
 werror() {
     if [ "${WERROR-}" = 1 ]; then echo -Dwerror=true; else echo -Dwerror=false; fi
 }
+# configured FOLDER OPTION...: configures a folder with Meson, the first time. If WERROR has changed
+# since then, the next build follows it.
+configured() {
+    configured_in=$1
+    shift
+    if [ ! -f "$configured_in/build.ninja" ]; then
+        quietly "$configured_in.log" meson setup "$(werror)" "$@" "$configured_in" "$root"
+    elif [ "$(werror)" != "$(cat "$configured_in/werror" 2>/dev/null)" ]; then
+        quietly "$configured_in.log" meson configure "$(werror)" "$configured_in"
+    fi
+    werror >"$configured_in/werror"
+}
 
 # retried COMMAND...: runs a command that downloads, and repeats it if it fails, because a network or
 # a server may fail for a moment.
