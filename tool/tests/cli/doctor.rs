@@ -423,6 +423,13 @@ fn a_module_of_another_user() {
         &machine.examined(&[]).the("module-writable"),
         &["belongs to user 12345", "sudo chown root: "],
     );
+    let examined = machine.examined(&[]).0;
+    assert_eq!(examined.text("/doctor/in_force"), "partly");
+    let said = &examined.list("/doctor/summary")[0];
+    contains(
+        said.as_str().unwrap(),
+        &["root did not try every configuration"],
+    );
     // A user may own the modules that the user's own configuration loads.
     give(&machine, "etc/ssl/openssl.cnf", 12345);
     let examined = machine.examined(&[]);
