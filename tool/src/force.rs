@@ -42,6 +42,8 @@ pub struct Configuration {
     pub file: PathBuf,
     /// The file activates tenrounds and prefers it.
     pub prefers: bool,
+    /// The module of tenrounds that the file loads.
+    pub module: Option<PathBuf>,
     /// What was tried; empty if the file does not prefer tenrounds.
     pub trial: Trial,
     /// Why OpenSSL does not take AES from tenrounds although the file prefers it.
@@ -121,6 +123,12 @@ impl Force {
     pub fn not_tried(&self) -> Option<(&Configuration, &Loose)> {
         let of = |c| Option::zip(Some(c), Configuration::not_tried(c));
         self.read().iter().find_map(of)
+    }
+
+    /// The modules that the system's configurations prefer.
+    pub fn modules(&self) -> Vec<&Path> {
+        let preferring = self.system.iter().filter(|c| c.prefers);
+        preferring.filter_map(|c| c.module.as_deref()).collect()
     }
 
     /// Why only some users' programs load tenrounds.
@@ -245,6 +253,7 @@ impl Look<'_> {
         Configuration {
             file: source.file.clone(),
             prefers: effect.prefers_tenrounds,
+            module: effect.module(source),
             trial,
             problem,
             not_tried,

@@ -60,7 +60,7 @@ pub fn look(root: &Path) -> Result<Report> {
         .system
         .iter()
         .any(|configuration| configuration.prefers);
-    if let Some(blind) = apparmor::blind(&Root::new(root)).filter(|_| prefers) {
+    if let Some(blind) = apparmor::blind(&Root::new(root), &force.modules()).filter(|_| prefers) {
         report.notes.push(format!(
             "AppArmor keeps confined programs from tenrounds; to let them load it: {}",
             blind.cure

@@ -965,6 +965,19 @@ fn apparmor_that_knows_nothing_of_tenrounds() {
     let ours = std::fs::read_to_string(ours).unwrap();
     machine.write("etc/apparmor.d/abstractions/openssl.d/tenrounds", ours);
     assert!(!found());
+    let elsewhere = "/opt/tenrounds/lib/ossl-modules/tenrounds.so";
+    let usual = "/usr/lib/ossl-modules/tenrounds.so";
+    let module = std::fs::read(machine.dir.join(&usual[1..])).unwrap();
+    machine.write(&elsewhere[1..], module);
+    machine.edit("etc/ssl/openssl.cnf", usual, elsewhere);
+    contains(
+        &machine.examined(&[]).the("apparmor"),
+        &[&format!("echo '  {elsewhere} mr,' | sudo tee -a ")],
+    );
+    let drop_in = "etc/apparmor.d/abstractions/openssl.d/tenrounds";
+    machine.edit(drop_in, "# SPDX", &format!("  {elsewhere} mr,\n# SPDX"));
+    assert!(!found());
+    machine.edit("etc/ssl/openssl.cnf", elsewhere, usual);
     machine.remove("etc/apparmor.d/abstractions/openssl.d");
     machine.write("sys/kernel/security/apparmor/profiles", "");
     assert!(!found(), "no profile is loaded");
