@@ -42,10 +42,15 @@ pub struct Configuration {
     pub file: PathBuf,
     /// The file activates tenrounds and prefers it.
     pub prefers: bool,
+    /// The module of tenrounds that the file loads.
+    pub module: Option<PathBuf>,
     /// What was tried; empty if the file does not prefer tenrounds.
     pub trial: Trial,
     /// Why OpenSSL does not take AES from tenrounds although the file prefers it.
     pub problem: Option<String>,
+    /// The part that other users can replace: root did not try a configuration that prefers tenrounds
+    /// because of it.
+    pub not_tried: Option<Loose>,
     /// Why other users' programs do not load tenrounds.
     pub hidden: Option<Loose>,
 }
@@ -97,7 +102,7 @@ impl Force {
         let (working, all) = self.counts();
         match working {
             0 => InForce::No,
-            n if n == all && self.hidden().is_none() => InForce::Yes,
+            n if n == all && self.hidden().is_none() && self.not_tried().is_none() => InForce::Yes,
             _ => InForce::Partly,
         }
     }
@@ -114,6 +119,18 @@ impl Force {
         self.read().iter().find_map(of)
     }
 
+    /// The first configuration that was not tried, and why.
+    pub fn not_tried(&self) -> Option<(&Configuration, &Loose)> {
+        let of = |c| Option::zip(Some(c), Configuration::not_tried(c));
+        self.read().iter().find_map(of)
+    }
+
+    /// The modules that the system's configurations prefer.
+    pub fn modules(&self) -> Vec<&Path> {
+        let preferring = self.system.iter().filter(|c| c.prefers);
+        preferring.filter_map(|c| c.module.as_deref()).collect()
+    }
+
     /// Why only some users' programs load tenrounds.
     pub fn hidden(&self) -> Option<&Loose> {
         let mut working = self.read().iter().filter(|c| c.works());
@@ -124,6 +141,10 @@ impl Force {
 impl Configuration {
     fn problem(&self) -> Option<&str> {
         self.problem.as_deref().filter(|_| self.prefers)
+    }
+
+    fn not_tried(&self) -> Option<&Loose> {
+        self.not_tried.as_ref()
     }
 }
 
@@ -217,7 +238,9 @@ impl Look<'_> {
         let mut findings = effect.findings.iter();
         let broken = findings.find(|finding| finding.severity == Severity::Problem);
         let mut problem = broken.map(|finding| finding.says.clone());
-        let may_run = effect.prefers_tenrounds && starts::refused_to_root(source, effect).is_none();
+        let refused = starts::refused_to_root(source, effect);
+        let not_tried = refused.filter(|_| effect.prefers_tenrounds);
+        let may_run = effect.prefers_tenrounds && not_tried.is_none();
         if may_run && in_tree {
             let started = subject
                 .conf
@@ -230,8 +253,10 @@ impl Look<'_> {
         Configuration {
             file: source.file.clone(),
             prefers: effect.prefers_tenrounds,
+            module: effect.module(source),
             trial,
             problem,
+            not_tried,
             hidden: None,
         }
     }

@@ -85,7 +85,7 @@ impl Replaced {
     /// Writes the text, and puts it in the place of the file.
     pub fn fill(self, text: &str) -> Result<()> {
         let done = match &self.beside {
-            None => fs::write(&self.path, text),
+            None => self.written(text),
             Some(beside) => {
                 let done = self.renamed(beside, text);
                 if done.is_err() {
@@ -95,6 +95,23 @@ impl Replaced {
             }
         };
         done.map_err(|error| cannot_write(&self.named, &error))
+    }
+
+    /// Writes to a device or a pipe. Another user could have put a link or a file in its place since
+    /// `prepare`, so neither is written to.
+    fn written(&self, text: &str) -> std::io::Result<()> {
+        let flags = OFlag::O_WRONLY | OFlag::O_CLOEXEC;
+        let opened = match is_descriptor(&self.path) {
+            true => openat(AT_FDCWD, &self.path, flags, Mode::empty())?,
+            false => without_links(&self.path, flags)?,
+        };
+        let mut file = File::from(opened);
+        match file.metadata()?.is_file() {
+            true => Err(std::io::Error::other(
+                "a file took the place of the device or pipe meanwhile",
+            )),
+            false => file.write_all(text.as_bytes()),
+        }
     }
 
     fn renamed(&self, beside: &Beside, text: &str) -> std::io::Result<()> {
@@ -125,13 +142,7 @@ impl Beside {
             .filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new("."));
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-        let how = OpenHow::new().flags(flags);
-        let how = how.resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
-        let directory = match openat2(AT_FDCWD, parent, how) {
-            // Linux has it since 5.6, and a container's filter may refuse it.
-            Err(Errno::ENOSYS | Errno::EPERM) => openat(AT_FDCWD, parent, flags, Mode::empty()),
-            opened => opened,
-        }?;
+        let directory = without_links(parent, flags)?;
         let mut name = OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
         name.push(format!(".{}", std::process::id()));
@@ -152,6 +163,29 @@ impl Beside {
         let flag = UnlinkatFlags::NoRemoveDir;
         Ok(unlinkat(&self.directory, self.name(), flag)?)
     }
+}
+
+/// Opens a path that has no symbolic links.
+fn without_links(path: &Path, flags: OFlag) -> nix::Result<OwnedFd> {
+    let how = OpenHow::new().flags(flags);
+    let how = how.resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+    match openat2(AT_FDCWD, path, how) {
+        // Linux has it since 5.6, and a container's filter may refuse it.
+        Err(Errno::ENOSYS | Errno::EPERM) => {
+            openat(AT_FDCWD, path, flags | OFlag::O_NOFOLLOW, Mode::empty())
+        }
+        opened => opened,
+    }
+}
+
+/// Whether a path names an open descriptor of this process: /proc/self/fd/1, /dev/fd/1, /dev/stdout.
+/// These are links that the kernel or the system provides.
+fn is_descriptor(path: &Path) -> bool {
+    let directory = path.parent().and_then(|parent| parent.canonicalize().ok());
+    let is_standard = ["/dev/stdout", "/dev/stderr"]
+        .map(Path::new)
+        .contains(&path);
+    is_standard || directory.is_some_and(|directory| directory.starts_with("/proc"))
 }
 
 /// A path without symbolic links. Of a file that does not exist, that of its directory.
@@ -177,6 +211,48 @@ fn cannot_write(path: &Path, why: &dyn std::fmt::Display) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
+    use std::os::fd::AsRawFd;
+
+    /// A directory for one test.
+    fn folder(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("tenrounds-{name}-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        dir.canonicalize().unwrap()
+    }
+
+    /// What takes the place of a pipe before the text is written is not followed, nor overwritten.
+    #[test]
+    fn what_takes_the_place_of_a_pipe_is_not_written_to() {
+        let dir = folder("replaced");
+        let (pipe, kept) = (dir.join("pipe"), dir.join("kept"));
+        let refused = |put: &dyn Fn()| {
+            nix::unistd::mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+            let replaced = Replaced::prepare(&pipe).unwrap();
+            fs::remove_file(&pipe).unwrap();
+            fs::write(&kept, "kept").unwrap();
+            put();
+            assert!(replaced.fill("new").is_err());
+            assert_eq!(fs::read_to_string(&kept).unwrap(), "kept");
+            fs::remove_file(&pipe).unwrap();
+        };
+        refused(&|| std::os::unix::fs::symlink(&kept, &pipe).unwrap());
+        refused(&|| fs::hard_link(&kept, &pipe).unwrap());
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_descriptor_of_a_pipe_is_written_to() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        for folder in ["/dev/fd", "/proc/self/fd"] {
+            let named = Path::new(folder).join(writer.as_raw_fd().to_string());
+            write(&named, "text").unwrap();
+            let mut text = [0; 4];
+            reader.read_exact(&mut text).unwrap();
+            assert_eq!(&text, b"text");
+        }
+        write(Path::new("/dev/null"), "text").unwrap();
+    }
 
     /// A directory in which the file cannot be renamed keeps the old file.
     #[test]

@@ -88,6 +88,10 @@ impl Trusted<'_> {
                 cure: meta.is_file().then(|| format!("chown root: {name}")),
             });
         }
+        // All users can write to /dev/null, and nothing of it can be read.
+        if part == Path::new("/dev/null") {
+            return None;
+        }
         let others = match self.groups.contains(&meta.gid()) {
             true => 0o002,
             false => 0o022,

@@ -23,8 +23,10 @@ pub struct Elf {
     pub interpreter: bool,
     /// The libraries that it names itself.
     pub needed: Vec<String>,
-    /// The folders where it searches for them first (DT_RUNPATH, DT_RPATH).
+    /// The folders where it searches for them first (DT_RUNPATH).
     pub runpath: Vec<String>,
+    /// The same, also for the libraries that these need (DT_RPATH). Empty if there is a DT_RUNPATH.
+    pub rpath: Vec<String>,
     /// A cryptographic library that is part of the file itself.
     pub own: Option<String>,
     /// It calls EVP_set_default_properties() or EVP_default_properties_enable_fips() of another
@@ -181,8 +183,17 @@ fn look<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>) -> Option<E
     let endian = elf.endian();
     let mut needed = named(&elf, &[DT_NEEDED]).unwrap_or_default();
     needed.dedup();
-    let runpath = named(&elf, &[DT_RUNPATH, DT_RPATH]).unwrap_or_default();
-    let folders = runpath.iter().flat_map(|list| list.split(':'));
+    let folders = |kind| {
+        let lists = named(&elf, &[kind]).unwrap_or_default();
+        let folders = lists.iter().flat_map(|list| list.split(':'));
+        let folders = folders.filter(|folder| !folder.is_empty());
+        folders.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let runpath = folders(DT_RUNPATH);
+    let rpath = match runpath.is_empty() {
+        true => folders(DT_RPATH),
+        false => Vec::new(),
+    };
     let mut found = Elf {
         bits: if elf.is_64() { 64 } else { 32 },
         machine: machine(elf.architecture()),
@@ -190,10 +201,8 @@ fn look<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>) -> Option<E
             .elf_program_headers()
             .iter()
             .any(|segment| segment.p_type(endian) == PT_INTERP),
-        runpath: folders
-            .filter(|folder| !folder.is_empty())
-            .map(str::to_owned)
-            .collect(),
+        runpath,
+        rpath,
         needed,
         texts: texts(&elf).unwrap_or_default(),
         ..Elf::default()

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::ffi::{c_char, CString, OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::ptr::null;
 
@@ -86,10 +87,25 @@ fn find(name: &OsStr) -> io::Result<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         return Ok(PathBuf::from(name));
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut files = std::env::split_paths(&path).map(|dir| dir.join(name));
-    let found = files.find(|file| file.is_file());
+    let path = std::env::var_os("PATH");
+    let found = on_path(name, path.as_deref().unwrap_or(OsStr::new(USUAL)));
     found.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
+}
+
+/// Where programs are if PATH is not set.
+const USUAL: &str = "/usr/bin:/bin";
+
+/// The first executable file of this name. An empty or relative part of PATH means the working
+/// directory, in which another user may have put the file, so it does not count.
+fn on_path(name: &OsStr, path: &OsStr) -> Option<PathBuf> {
+    let dirs = std::env::split_paths(path).filter(|dir| dir.is_absolute());
+    let mut files = dirs.map(|dir| dir.join(name));
+    files.find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    let meta = file.metadata();
+    meta.is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// C strings, with pointers to them and NULL at the end.
@@ -122,7 +138,6 @@ mod tests {
     /// A file that is executable and neither a script nor an ELF file is not given to a shell.
     #[test]
     fn a_file_of_no_known_format_is_an_error() {
-        use std::os::unix::fs::PermissionsExt;
         let name = format!("tenrounds-child-{}", std::process::id());
         let file = std::env::temp_dir().join(name);
         std::fs::write(&file, "exit 0\n").unwrap();
@@ -133,6 +148,29 @@ mod tests {
         let error = std::iter::repeat_with(spawned).find(|e| *e != Some(libc::ETXTBSY));
         std::fs::remove_file(&file).unwrap();
         assert_eq!(error, Some(Some(libc::ENOEXEC)));
+    }
+
+    #[test]
+    fn programs_come_from_absolute_folders_alone() {
+        let name = format!("tenrounds-path-{}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        let (plain, program) = (dir.join("plain"), dir.join("program"));
+        for (folder, mode) in [(&plain, 0o644), (&program, 0o755)] {
+            let file = folder.join("name");
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::write(&file, "").unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let both = std::env::join_paths([&plain, &program]).unwrap();
+        let found = on_path(OsStr::new("name"), &both);
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert_eq!(found, Some(program.join("name")));
+        // Tests run in the folder of their crate.
+        assert!(Path::new("build.rs").is_file());
+        for path in ["", ":", ".", "src/.."] {
+            assert_eq!(on_path(OsStr::new("build.rs"), OsStr::new(path)), None);
+        }
+        assert!(on_path(OsStr::new("sh"), OsStr::new(USUAL)).is_some());
     }
 
     #[test]

@@ -55,14 +55,17 @@ impl Effect {
         files
     }
 
+    /// The module of tenrounds that it loads.
+    pub fn module(&self, source: &Source) -> Option<PathBuf> {
+        let mut active = self.activates.iter();
+        let (name, named) = active.find(|(name, _)| name == "tenrounds")?;
+        let path = self.cnf.value(&named.value, "module").unwrap_or(name);
+        module::locate(source.view, path, source.install)
+    }
+
     /// Why users other than root cannot read the configuration or the module of tenrounds.
     pub fn hidden(&self, source: &Source) -> Option<Loose> {
-        let ours = self.activates.iter().find(|(name, _)| name == "tenrounds");
-        let module = ours.and_then(|(name, named)| {
-            let path = self.cnf.value(&named.value, "module").unwrap_or(name);
-            module::locate(source.view, path, source.install)
-        });
-        let files = self.files(source).into_iter().chain(module);
+        let files = self.files(source).into_iter().chain(self.module(source));
         let top = source.view.top();
         files
             .map(|file| source.view.path(file))

@@ -63,7 +63,7 @@ impl Doctor {
         findings.extend(tried(root, &sources, &effects));
         findings.extend(system::force(&force, &findings));
         findings.extend(system::fips(root, preferred));
-        findings.extend(system::confined(root, preferred));
+        findings.extend(system::confined(root, preferred, &force.modules()));
         findings.extend(system::interrupted(root));
         findings.extend(environment::check(root, &here, &processes.list));
         findings.extend(processor::check(root));

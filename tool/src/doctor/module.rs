@@ -166,7 +166,6 @@ fn other_abi(provider: &str, file: &Path, elf: &Elf, install: Option<&Install>) 
     )
 }
 
-/// The provider and this tool are made for each other.
 /// Since OpenSSL 3.6 a program can derive opaque keys. libcrypto takes such a key only with ciphers of
 /// the provider that derived it, and tenrounds derives none.
 fn opaque_keys(install: &Install) -> Option<Finding> {
@@ -182,6 +181,7 @@ fn opaque_keys(install: &Install) -> Option<Finding> {
     ))
 }
 
+/// The provider and this tool are made for each other.
 fn other_version(file: &Path, elf: &Elf) -> Option<Finding> {
     let version = elf.own_version()?;
     let ours = crate::core::version();

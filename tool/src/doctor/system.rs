@@ -9,7 +9,7 @@ use crate::libcrypto::LibCrypto;
 use crate::openssl::probe;
 use crate::root::Root;
 use crate::{apparmor, enable};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const GROUP: Group = Group::Configuration;
 const FIPS: &str = "/proc/sys/crypto/fips_enabled";
@@ -97,8 +97,8 @@ pub fn force(force: &Force, findings: &[Finding]) -> Vec<Finding> {
 }
 
 /// Programs that AppArmor confines, and that may not load tenrounds.
-pub fn confined(root: &Root, preferred: bool) -> Option<Finding> {
-    let blind = apparmor::blind(root).filter(|_| preferred)?;
+pub fn confined(root: &Root, preferred: bool, modules: &[&Path]) -> Option<Finding> {
+    let blind = apparmor::blind(root, modules).filter(|_| preferred)?;
     let says = "AppArmor lets confined programs read neither the configuration nor the module of tenrounds: they run stock OpenSSL";
     let (from, value) = blind.seen;
     Some(

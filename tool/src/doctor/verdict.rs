@@ -35,6 +35,9 @@ fn in_words(force: &Force, in_force: InForce, processes: &Processes) -> String {
     };
     let (working, all) = force.counts();
     match in_force {
+        InForce::Partly if working == all && force.hidden().is_none() => {
+            format!("tenrounds is in force in part: root did not try every configuration of OpenSSL; {have}.")
+        }
         InForce::Partly if working == all => {
             format!("tenrounds is in force in part: not for all users; {have}.")
         }

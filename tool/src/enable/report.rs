@@ -4,6 +4,7 @@
 use super::fleet::Fleet;
 use super::running::Running;
 use super::site::{Outcome, Site};
+use super::status;
 use crate::error::Result;
 use crate::force::{Force, InForce};
 use crate::host;
@@ -228,8 +229,13 @@ impl Report {
                 "Every program that reads the system's OpenSSL configuration takes AES from it"
                     .to_owned()
             }
-            (InForce::Partly, _) => match force.hidden() {
-                Some(hidden) if count == all => format!("Not for all users: {}", hidden.advice()),
+            (InForce::Partly, _) => match (force.hidden(), force.not_tried()) {
+                (Some(hidden), _) if count == all => {
+                    format!("Not for all users: {}", hidden.advice())
+                }
+                (None, Some((of, part))) if count == all => {
+                    format!("{} {}", of.file.display(), status::not_tried(part))
+                }
                 _ => format!(
                     "{count} of {all} configurations of OpenSSL enable it. {}",
                     enabling::how(true)

@@ -19,6 +19,7 @@ use crate::openssl::configuration::{self, OWN, OWN_HEAD};
 use crate::openssl::programs;
 use crate::openssl::trial::Subject;
 use crate::root::Root;
+use crate::trust::Loose;
 use std::path::{Path, PathBuf};
 
 pub fn look(root: &Path) -> Result<Report> {
@@ -59,7 +60,7 @@ pub fn look(root: &Path) -> Result<Report> {
         .system
         .iter()
         .any(|configuration| configuration.prefers);
-    if let Some(blind) = apparmor::blind(&Root::new(root)).filter(|_| prefers) {
+    if let Some(blind) = apparmor::blind(&Root::new(root), &force.modules()).filter(|_| prefers) {
         report.notes.push(format!(
             "AppArmor keeps confined programs from tenrounds; to let them load it: {}",
             blind.cure
@@ -74,6 +75,9 @@ pub fn look(root: &Path) -> Result<Report> {
 fn tried(shown: &mut Site, found: &Configuration) {
     match (&found.problem, &found.hidden) {
         (Some(problem), _) if shown.outcome == Outcome::Enabled => shown.broken(problem),
+        (None, _) if found.not_tried.is_some() && !shown.outcome.is_bad() => {
+            shown.reason = found.not_tried.as_ref().map(not_tried);
+        }
         (None, Some(hidden)) if shown.outcome == Outcome::Enabled => {
             shown.outcome = Outcome::Broken;
             shown.reason = Some(format!("not for all users: {}", hidden.advice()));
@@ -85,6 +89,12 @@ fn tried(shown: &mut Site, found: &Configuration) {
         _ => {}
     }
     shown.tried(found.trial.clone());
+}
+
+/// Why root did not try a configuration.
+pub fn not_tried(part: &Loose) -> String {
+    let why = part.advice();
+    format!("was not tried: root does not run what other users can replace; {why}")
 }
 
 fn module(file: &Path) -> Option<PathBuf> {

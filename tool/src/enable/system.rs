@@ -8,7 +8,11 @@ use super::report::Report;
 use super::running;
 use super::site::{Outcome, Site};
 use super::state::{self, checksum, Entry, State};
+use super::status;
+use crate::doctor::config::{self, Source};
+use crate::doctor::starts;
 use crate::error::{Error, Result};
+use crate::inventory::install::{self, Install};
 use crate::libcrypto::LibCrypto;
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration::{self, Config, OWN, OWN_HEAD};
@@ -16,6 +20,7 @@ use crate::openssl::nodejs::Nodejs;
 use crate::openssl::programs;
 use crate::openssl::trial::{self, Subject, Trial};
 use crate::root::Root;
+use crate::trust::{Loose, Trusted};
 use crate::{provider, trust};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -26,7 +31,8 @@ pub fn enable(root: &Path, dry_run: bool) -> Result<Report> {
     let libcrypto = LibCrypto::open()?;
     let module = provider::find(Some(&libcrypto))?;
     trust::only_mine(&module)?;
-    let found = programs::installations(root, Some(&libcrypto));
+    let mut found = programs::installations(root, Some(&libcrypto));
+    pass_over_untrusted(root, &mut found);
     let mut report = Report::new(dry_run);
     if found.sites.is_empty() {
         let over: Vec<String> = found
@@ -73,6 +79,50 @@ pub fn enable(root: &Path, dry_run: bool) -> Result<Report> {
     report.passed_over(found.passed_over);
     report.note_overrides(None);
     Ok(report)
+}
+
+/// Root tries no configuration that another user can replace: it would load that user's modules.
+fn pass_over_untrusted(root: &Path, found: &mut programs::Found) {
+    if !trust::is_root() {
+        return;
+    }
+    let installs = install::find(&Root::new(root), &[]);
+    for site in std::mem::take(&mut found.sites) {
+        match replaceable(root, &site, &installs) {
+            None => found.sites.push(site),
+            Some(loose) => {
+                let why = status::not_tried(&loose);
+                found.passed_over.push((site.conf, why));
+            }
+        }
+    }
+}
+
+/// The part of a site that another user can replace: the directory of its configuration, a file of
+/// the configuration, or a module.
+fn replaceable(root: &Path, site: &programs::Site, installs: &[Install]) -> Option<Loose> {
+    let machine = Root::machine();
+    let directory = site.conf.parent().unwrap_or(root);
+    let loose = Trusted::root_and(machine.top(), 0).loose(directory);
+    if let Some(loose) = loose.ok().and_then(|loose| loose.into_iter().next()) {
+        return Some(loose);
+    }
+    let reads = |install: &&Install| {
+        let library = programs::below(root, &install.library);
+        site.libraries.contains(&library)
+    };
+    // Each library looks for modules in a directory of its own.
+    let readers = installs.iter().filter(reads).map(Some).chain([None]);
+    readers.into_iter().find_map(|install| {
+        let source = Source {
+            view: &machine,
+            file: site.conf.clone(),
+            reader: String::new(),
+            install,
+            by_variable: false,
+        };
+        starts::refused_to_root(&source, &config::check(&source))
+    })
 }
 
 struct Work<'a> {

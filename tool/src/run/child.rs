@@ -91,6 +91,9 @@ const FORWARDED: [libc::c_int; 6] = [
     libc::SIGUSR2,
 ];
 
+/// Those with which a user ends a program.
+const ENDING: [libc::c_int; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+
 /// Passes on what another process sent to this one. What the terminal sends, it sends to the child,
 /// too.
 extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
@@ -112,6 +115,8 @@ pub fn end(mut child: Child) -> Result<ExitStatus> {
         .wait()
         .map_err(|e| Error::failure(format!("waiting for the command: {e}")));
     CHILD.store(0, Ordering::Relaxed);
+    // What this process still does after the command can be interrupted.
+    ENDING.into_iter().for_each(forward_no_more);
     status
 }
 
@@ -188,6 +193,18 @@ fn forward_from_now_on(signal: libc::c_int) {
         action.sa_sigaction = forward as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
         libc::sigaction(signal, &action, std::ptr::null_mut());
+    }
+}
+
+/// Gives a signal that was forwarded its meaning for this process back.
+fn forward_no_more(signal: libc::c_int) {
+    // SAFETY: all zeros is a valid sigaction, and the pointers are valid or null.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &mut now);
+        if now.sa_sigaction == forward as *const () as usize {
+            libc::signal(signal, libc::SIG_DFL);
+        }
     }
 }
 

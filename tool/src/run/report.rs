@@ -13,6 +13,10 @@ use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::time::Duration;
+
+/// The time to examine the files of a command after its end.
+const LIMIT: Duration = Duration::from_secs(5);
 
 /// The object `run` of the JSON document.
 #[derive(Debug, Serialize)]
@@ -68,7 +72,7 @@ impl Run {
         if self.reached {
             return self;
         }
-        let own = scan::of_files(loaded).into_iter();
+        let own = scan::of_files(loaded, LIMIT).into_iter();
         let own = own.filter(|entry| scan::has_aes(entry) && !scan::is_reached(entry.reach));
         Run {
             note,

@@ -129,13 +129,22 @@ pub fn mapped(time: Duration) -> Scan {
     examined(targets::mapped(), begun, begun + time)
 }
 
-/// Examines these files.
-pub fn of_files(files: &[std::path::PathBuf]) -> Vec<Entry> {
+/// A larger file is not examined after a command: no end interrupts the examination of a file.
+const LARGEST_LOADED: u64 = 512 << 20;
+
+/// Examines these files for so long.
+pub fn of_files(files: &[std::path::PathBuf], time: Duration) -> Vec<Entry> {
+    let end = Instant::now() + time;
     let mut targets = targets::Targets::default();
     for file in files {
-        targets.add(file, targets::Origin::Listed);
+        if file
+            .metadata()
+            .is_ok_and(|meta| meta.len() <= LARGEST_LOADED)
+        {
+            targets.add(file, targets::Origin::Listed);
+        }
     }
-    files::examine(targets, None, &mut Vec::new()).files
+    files::examine(targets, Some(end), &mut Vec::new()).files
 }
 
 /// Whether a file holds AES code for AES.

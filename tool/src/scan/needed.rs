@@ -33,11 +33,18 @@ pub fn of(file: &Path) -> Libraries {
     };
     let configured = configured(&Root::machine(), Path::new("/etc/ld.so.conf"), 0);
     let mut seen: HashSet<String> = HashSet::new();
-    let mut waiting = vec![(file.to_owned(), elf)];
+    let mut waiting = vec![(file.to_owned(), elf, Vec::new())];
     let mut next = 0;
-    while let Some((user, elf)) = waiting.get(next) {
-        let (user, kind) = (user.clone(), elf.kind());
-        let own: Vec<PathBuf> = elf.runpath.iter().map(|dir| below(dir, &user)).collect();
+    while let Some((user, elf, of_users)) = waiting.get(next) {
+        let kind = elf.kind();
+        let folders = |dirs: &[String]| dirs.iter().map(|dir| below(dir, user)).collect();
+        // DT_RPATH also holds for the libraries of libraries, and DT_RUNPATH does not.
+        let mut inherited: Vec<PathBuf> = folders(&elf.rpath);
+        inherited.extend_from_slice(of_users);
+        let own = match elf.runpath.is_empty() {
+            true => inherited.clone(),
+            false => folders(&elf.runpath),
+        };
         for name in elf.needed.clone() {
             if waiting.len() > MOST || !seen.insert(name.clone()) {
                 continue;
@@ -45,7 +52,7 @@ pub fn of(file: &Path) -> Libraries {
             let dirs = own.iter().chain(&configured).map(PathBuf::as_path);
             match find(&name, dirs.chain(STANDARD.map(Path::new)), &kind) {
                 Some((path, elf)) => {
-                    waiting.push((path.clone(), elf));
+                    waiting.push((path.clone(), elf, inherited.clone()));
                     libraries.found.push(Loaded { name, path });
                 }
                 None => libraries.missing.push(name),
@@ -98,7 +105,8 @@ fn configured(root: &Root, file: &Path, depth: usize) -> Vec<PathBuf> {
         match line.strip_prefix("include ") {
             _ if line.is_empty() || depth > DEEPEST => {}
             Some(pattern) => {
-                let files = matching(root, Path::new(pattern.trim()));
+                let folder = file.parent().unwrap_or(Path::new("/"));
+                let files = matching(root, &folder.join(pattern.trim()));
                 dirs.extend(
                     files
                         .iter()
@@ -125,4 +133,25 @@ fn matching(root: &Root, pattern: &Path) -> Vec<PathBuf> {
             && name.ends_with(after)
     };
     names.filter(fits).map(|name| dir.join(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A relative name is one beside the file that includes it, as in Fedora's /etc/ld.so.conf.
+    #[test]
+    fn included_files() {
+        let top = std::env::temp_dir().join(format!("tenrounds-needed-{}", std::process::id()));
+        let folder = top.join("etc/ld.so.conf.d");
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |path: &str, text: &str| std::fs::write(top.join(path), text).unwrap();
+        write("etc/ld.so.conf", "include ld.so.conf.d/*.conf\n/last\n");
+        write("etc/ld.so.conf.d/a.conf", "/first\ninclude /etc/more\n");
+        write("etc/ld.so.conf.d/b.other", "/not\n");
+        write("etc/more", "/second\n");
+        let dirs = configured(&Root::new(&top), Path::new("/etc/ld.so.conf"), 0);
+        std::fs::remove_dir_all(&top).unwrap();
+        assert_eq!(dirs, ["/first", "/second", "/last"].map(PathBuf::from));
+    }
 }

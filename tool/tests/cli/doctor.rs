@@ -423,6 +423,13 @@ fn a_module_of_another_user() {
         &machine.examined(&[]).the("module-writable"),
         &["belongs to user 12345", "sudo chown root: "],
     );
+    let examined = machine.examined(&[]).0;
+    assert_eq!(examined.text("/doctor/in_force"), "partly");
+    let said = &examined.list("/doctor/summary")[0];
+    contains(
+        said.as_str().unwrap(),
+        &["root did not try every configuration"],
+    );
     // A user may own the modules that the user's own configuration loads.
     give(&machine, "etc/ssl/openssl.cnf", 12345);
     let examined = machine.examined(&[]);
@@ -958,6 +965,19 @@ fn apparmor_that_knows_nothing_of_tenrounds() {
     let ours = std::fs::read_to_string(ours).unwrap();
     machine.write("etc/apparmor.d/abstractions/openssl.d/tenrounds", ours);
     assert!(!found());
+    let elsewhere = "/opt/tenrounds/lib/ossl-modules/tenrounds.so";
+    let usual = "/usr/lib/ossl-modules/tenrounds.so";
+    let module = std::fs::read(machine.dir.join(&usual[1..])).unwrap();
+    machine.write(&elsewhere[1..], module);
+    machine.edit("etc/ssl/openssl.cnf", usual, elsewhere);
+    contains(
+        &machine.examined(&[]).the("apparmor"),
+        &[&format!("echo '  {elsewhere} mr,' | sudo tee -a ")],
+    );
+    let drop_in = "etc/apparmor.d/abstractions/openssl.d/tenrounds";
+    machine.edit(drop_in, "# SPDX", &format!("  {elsewhere} mr,\n# SPDX"));
+    assert!(!found());
+    machine.edit("etc/ssl/openssl.cnf", elsewhere, usual);
     machine.remove("etc/apparmor.d/abstractions/openssl.d");
     machine.write("sys/kernel/security/apparmor/profiles", "");
     assert!(!found(), "no profile is loaded");

@@ -3,11 +3,11 @@
 //! as it was or as wished, never half.
 
 use crate::enable_support::{in_namespace, Machine, DEBIAN};
-use crate::support::{contains, until, Finish, TOOL};
+use crate::support::{contains, skip, until, Finish, TOOL};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const CONF: &str = "/etc/ssl/openssl.cnf";
 const OWN: &str = "/etc/ssl/tenrounds.cnf";
@@ -525,5 +525,35 @@ exec openssl "$@""#,
             Err(_) => true,
         });
         fs::remove_file(&pid).unwrap();
+    }
+}
+
+/// A configuration can load any module, so root tries none that another user can replace.
+#[test]
+fn root_passes_over_what_another_user_can_replace() {
+    // SAFETY: geteuid() has no requirements.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip("only root can change the owner of a file");
+    }
+    let give = |path: PathBuf| std::os::unix::fs::chown(path, Some(12345), None).unwrap();
+    for given in ["ssl", "ssl/openssl.cnf", "module.so"] {
+        let machine = Machine::debian("");
+        machine.openssl("/opt/vendor/bin/openssl", "/opt/vendor/ssl");
+        let module = machine.write("/opt/vendor/module.so", "");
+        let configuration = format!(
+            "openssl_conf = init\n[init]\nproviders = all\n[all]\nother = other\n[other]\nmodule = {}\n",
+            module.display()
+        );
+        machine.write("/opt/vendor/ssl/openssl.cnf", configuration);
+        give(machine.at(&format!("/opt/vendor/{given}")));
+        contains(
+            &machine.enable().ok().out,
+            &[
+                "/opt/vendor/ssl/openssl.cnf was not tried",
+                "belongs to user 12345",
+            ],
+        );
+        assert!(machine.at("/etc/ssl/tenrounds.cnf").exists());
+        assert!(!machine.at("/opt/vendor/ssl/tenrounds.cnf").exists());
     }
 }
