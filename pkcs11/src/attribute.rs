@@ -250,7 +250,7 @@ impl<'a> Value<'a> {
                 Value::Bytes(bytes)
             }
             Kind::Mechanisms => {
-                if bytes.len() % size_of::<CK_MECHANISM_TYPE>() != 0 {
+                if !bytes.len().is_multiple_of(size_of::<CK_MECHANISM_TYPE>()) {
                     return None;
                 }
                 Value::Bytes(bytes)

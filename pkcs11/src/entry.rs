@@ -1012,8 +1012,7 @@ unsafe fn find_interface(
     }
     // SAFETY: the caller's.
     let version = unsafe { version.as_ref() };
-    let fits =
-        |at: &CK_VERSION| version.map_or(true, |v| (v.major, v.minor) == (at.major, at.minor));
+    let fits = |at: &CK_VERSION| version.is_none_or(|v| (v.major, v.minor) == (at.major, at.minor));
     let at = VERSIONS.iter().position(fits);
     let at = at.ok_or(Error(CKR_FUNCTION_FAILED))?;
     let found = &INTERFACES.0[at];

@@ -384,7 +384,7 @@ impl Cipher {
         let tag_len = params.ulMACLen as usize;
         let right = (7..=13).contains(&nonce.len())
             && (4..=16).contains(&tag_len)
-            && tag_len % 2 == 0
+            && tag_len.is_multiple_of(2)
             && (nonce.len() == 7 || params.ulDataLen >> (8 * (15 - nonce.len())) == 0);
         ensure(right, CKR_MECHANISM_PARAM_INVALID)?;
         let (mut own_nonce, mut own_aad) = (Bytes::EMPTY, Bytes::EMPTY);

@@ -302,8 +302,8 @@ impl Attributes {
             return true;
         }
         let today = crate::date::today();
-        self.start_date.map_or(true, |start| start <= today)
-            && self.end_date.map_or(true, |end| today <= end)
+        self.start_date.is_none_or(|start| start <= today)
+            && self.end_date.is_none_or(|end| today <= end)
     }
 }
 

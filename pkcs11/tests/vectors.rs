@@ -35,7 +35,7 @@ fn folder() -> PathBuf {
 }
 
 fn hex(text: &str) -> Vec<u8> {
-    assert!(text.len() % 2 == 0, "{text}");
+    assert!(text.len().is_multiple_of(2), "{text}");
     let pair = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal");
     (0..text.len()).step_by(2).map(pair).collect()
 }

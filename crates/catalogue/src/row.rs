@@ -167,7 +167,7 @@ impl Row {
 
     /// Whether a message of so many bytes exists.
     pub fn has_length(&self, bytes: usize) -> bool {
-        (self.shortest..=self.longest).contains(&bytes) && bytes % self.unit == 0
+        (self.shortest..=self.longest).contains(&bytes) && bytes.is_multiple_of(self.unit)
     }
 
     /// The OID for a key size.

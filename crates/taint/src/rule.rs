@@ -303,7 +303,7 @@ impl Step<'_> {
                 .filter(|used| reads(used.access()))
                 .any(|used| {
                     let size = used.memory_size().size() as u64;
-                    address(used, self.values).map_or(true, |at| state.memory.any(at, size))
+                    address(used, self.values).is_none_or(|at| state.memory.any(at, size))
                 })
     }
 

@@ -131,7 +131,7 @@ fn forge(input: &mut Input<'_>, bytes: &mut Vec<u8>) -> bool {
         match at.checked_sub(0xff00) {
             Some(cut) => bytes.truncate(bytes.len() - cut.min(bytes.len())),
             None if at < bytes.len() => bytes[at] = value,
-            None => bytes.extend(std::iter::repeat(value).take(at % 64)),
+            None => bytes.extend(std::iter::repeat_n(value, at % 64)),
         }
     }
     let hash = Sha256::digest(&bytes);

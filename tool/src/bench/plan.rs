@@ -104,7 +104,7 @@ fn refusal(subject: Subject, bytes: usize) -> Option<String> {
         let (shortest, longest) = (lengths.start(), lengths.end());
         return Some(format!("takes messages of {shortest} to {longest} bytes"));
     }
-    (subject.whole_blocks() && bytes % BLOCK != 0).then(|| takes_whole_blocks(bytes))
+    (subject.whole_blocks() && !bytes.is_multiple_of(BLOCK)).then(|| takes_whole_blocks(bytes))
 }
 
 /// "takes whole blocks", with the two nearest sizes.

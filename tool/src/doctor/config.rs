@@ -30,7 +30,7 @@ pub struct Source<'a> {
 impl Source<'_> {
     /// Whether its paths are in this command's root, not in that of a container or chroot.
     pub fn in_this_root(&self) -> bool {
-        self.install.map_or(true, |install| install.root.is_none())
+        self.install.is_none_or(|install| install.root.is_none())
     }
 }
 

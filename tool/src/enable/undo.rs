@@ -102,7 +102,7 @@ pub fn loads(own: &Path, modules: &[PathBuf]) -> bool {
         .iter()
         .map(|module| configuration::module_line(module))
         .collect();
-    text.map_or(true, |text| {
+    text.is_none_or(|text| {
         let mut there = text.split_inclusive(|&byte| byte == b'\n');
         there.any(|line| lines.iter().any(|ours| ours == line))
     })

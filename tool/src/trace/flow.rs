@@ -148,7 +148,7 @@ fn in_user_space(trace: &Trace, who: &OnBehalf) -> Option<Chain> {
     let is_aes = |name: &str| name.to_ascii_lowercase().contains("aes");
     let calls = counts.map_or(&[][..], |counts| &counts.calls).iter();
     let calls: Vec<&Counted> = calls
-        .filter(|row| row.pid == pid && row.algorithm.as_deref().map_or(true, is_aes))
+        .filter(|row| row.pid == pid && row.algorithm.as_deref().is_none_or(is_aes))
         .take(MOST)
         .collect();
     let mut steps = Vec::new();

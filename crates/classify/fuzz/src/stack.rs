@@ -38,7 +38,7 @@ pub fn fuzz(data: &[u8]) {
         let Ok(Some(next)) = frames.caller(&frame, 0, &read) else {
             break;
         };
-        let grows = next.stack().map_or(true, |_| next.stack() > frame.stack());
+        let grows = next.stack().is_none_or(|_| next.stack() > frame.stack());
         assert!(grows, "a circle");
         let _ = program.around(next.within());
         frame = next;

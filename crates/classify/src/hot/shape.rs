@@ -181,7 +181,7 @@ impl Function {
                 continue;
             };
             let Lookup { mut place, indices } = lookup;
-            let is_index = |index: Option<u8>| index.map_or(true, |it| self.is_bits(at, it));
+            let is_index = |index: Option<u8>| index.is_none_or(|it| self.is_bits(at, it));
             let is_kept = match place.registers {
                 [None, None] => is_index(indices[0]),
                 _ => {

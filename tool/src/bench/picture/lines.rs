@@ -344,7 +344,7 @@ impl<'a> Lines<'a> {
         }
         let style = anchored(TICK, &theme.muted, HPos::Center, VPos::Top);
         say(chart.x.clone(), (middle, bottom + 25), style)?;
-        if index % self.columns() == 0 {
+        if index.is_multiple_of(self.columns()) {
             let pos = Pos::new(HPos::Center, VPos::Top);
             let style = (text(TICK, &theme.muted).pos(pos)).transform(FontTransform::Rotate270);
             say(chart.y.name.clone(), (8, (top + bottom) / 2), style)?;

@@ -63,7 +63,7 @@ impl Memory {
     /// Those that share it, the command first, without the tool that tries what it sets, unless
     /// there is no other.
     fn commands(&self, names: &HashMap<u32, String>) -> Vec<u32> {
-        let is_other = |pid: &u32| names.get(pid).map_or(true, |name| name != "tenrounds");
+        let is_other = |pid: &u32| names.get(pid).is_none_or(|name| name != "tenrounds");
         let seen: Vec<u32> = self.pids.iter().copied().collect();
         // The command is the last child of `run --count`.
         let mut guessed = self.guessed.clone();

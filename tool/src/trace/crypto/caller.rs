@@ -64,7 +64,7 @@ pub fn transfers(caller: Option<&Caller>) -> bool {
 /// Whether the kernel's hash interface makes the call to serve another one, or nobody knows.
 pub fn is_unknown_or_hash(caller: Option<&Caller>) -> bool {
     const STARTS: [&str; 4] = ["crypto_ahash_", "crypto_shash_", "ahash_", "shash_"];
-    caller.map_or(true, |caller| {
+    caller.is_none_or(|caller| {
         STARTS
             .iter()
             .any(|start| caller.function.starts_with(start))

@@ -499,7 +499,7 @@ const CALL: Option<usize> = Some(11);
 /// instruction that follows says nothing.
 fn registers(words: &[usize]) -> Option<(u64, Vec<u64>)> {
     let is_outside = |call: usize| words[call] == usize::MAX;
-    let pointer = CALL.map_or(true, is_outside).then_some(words[POINTER])?;
+    let pointer = CALL.is_none_or(is_outside).then_some(words[POINTER])?;
     let registers = PLACES.iter().map(|place| words[*place] as u64);
     Some((pointer as u64, registers.collect()))
 }

@@ -240,7 +240,7 @@ pub fn bytes(mut file: &File) -> Result<Vec<u8>, String> {
 pub fn open(pid: u32, mapping: &Mapping) -> Option<(File, bool)> {
     let root = Root::machine();
     let view = root.of_process(pid);
-    let of_machine = view.as_ref().map_or(true, Root::is_machine);
+    let of_machine = view.as_ref().is_none_or(Root::is_machine);
     let inside = view
         .unwrap_or_else(Root::machine)
         .path(Path::new(&mapping.path));
