@@ -48,8 +48,8 @@ pub struct Configuration {
     pub trial: Trial,
     /// Why OpenSSL does not take AES from tenrounds although the file prefers it.
     pub problem: Option<String>,
-    /// The part that other users can replace: root did not try a configuration that prefers tenrounds
-    /// because of it.
+    /// The part that other users can replace. Because of it root did not try the configuration,
+    /// which prefers tenrounds.
     pub not_tried: Option<Loose>,
     /// Why other users' programs do not load tenrounds.
     pub hidden: Option<Loose>,

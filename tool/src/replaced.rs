@@ -97,8 +97,8 @@ impl Replaced {
         done.map_err(|error| cannot_write(&self.named, &error))
     }
 
-    /// Writes to a device or a pipe. Another user could have put a link or a file in its place since
-    /// `prepare`, so neither is written to.
+    /// Writes to a device or a pipe. Another user could have put a link or a file in its place
+    /// since `prepare`, so neither is written to.
     fn written(&self, text: &str) -> std::io::Result<()> {
         let flags = OFlag::O_WRONLY | OFlag::O_CLOEXEC;
         let opened = match is_descriptor(&self.path) {
@@ -178,8 +178,8 @@ fn without_links(path: &Path, flags: OFlag) -> nix::Result<OwnedFd> {
     }
 }
 
-/// Whether a path names an open descriptor of this process: /proc/self/fd/1, /dev/fd/1, /dev/stdout.
-/// These are links that the kernel or the system provides.
+/// Whether a path names an open descriptor of this process, as /proc/self/fd/1, /dev/fd/1 and
+/// /dev/stdout do. These are links that the kernel or the system provides.
 fn is_descriptor(path: &Path) -> bool {
     let directory = path.parent().and_then(|parent| parent.canonicalize().ok());
     let is_standard = ["/dev/stdout", "/dev/stderr"]
