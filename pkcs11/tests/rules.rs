@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The rules of attributes and mechanisms, each with every attribute, permission and mechanism: what
-//! a new key has, what a copy keeps, what changes, what an expired key may do, and what is told of
-//! mechanisms.
+//! The rules of attributes and mechanisms, each with every attribute, permission and mechanism:
+//! what a new key has, what a copy keeps, what changes, what an expired key may do, and what is
+//! told of mechanisms.
 
 // The arguments of ck! may be unsafe.
 #![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]
@@ -183,8 +183,8 @@ fn flags_of_new_keys() {
     }
 }
 
-/// A derived key has the history of its base (PKCS#11 section 2.15 of the mechanisms), and is hidden
-/// if its base is.
+/// A derived key has the history of its base (PKCS#11 section 2.15 of the mechanisms), and is
+/// hidden if its base is.
 #[test]
 fn history_of_derived_keys() {
     let session = Session::open();
@@ -305,8 +305,8 @@ fn a_copy_keeps_all_attributes() {
     assert_eq!(copy(&session, refused, &[]), Err(CKR_ACTION_PROHIBITED));
 }
 
-/// What C_SetAttributeValue and C_CopyObject may do with each flag: from false to true, from true to
-/// false, and both again in a copy.
+/// What C_SetAttributeValue and C_CopyObject may do with each flag: from false to true, from true
+/// to false, and both again in a copy.
 #[test]
 fn changes_of_each_flag() {
     let session = Session::open();

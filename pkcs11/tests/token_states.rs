@@ -528,7 +528,7 @@ impl Model {
             let label = at(s).read(*handle, CKA_LABEL).unwrap();
             found.push((String::from_utf8(label).unwrap(), *handle));
         }
-        let of_label = |o: &&Known| label.as_ref().map_or(true, |label| *label == o.label);
+        let of_label = |o: &&Known| label.as_ref().is_none_or(|label| *label == o.label);
         let seen = self.objects.iter().filter(|o| self.sees(o));
         let mut expected: Vec<&str> = seen.filter(of_label).map(|o| &o.label[..]).collect();
         let mut labels: Vec<&str> = found.iter().map(|(label, _)| &label[..]).collect();

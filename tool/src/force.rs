@@ -2,14 +2,14 @@
 //! Whether tenrounds is in force: the inventory of the configurations that programs started from
 //! here read, and the one verdict of `status`, `doctor` and `report`.
 
-use crate::doctor::config::{self, Effect, Source};
-use crate::doctor::starts;
 use crate::finding::Severity;
 use crate::inventory::install::{self, Install};
 use crate::libcrypto::LibCrypto;
 use crate::openssl::programs::{self, Program, Site};
 use crate::openssl::trial::{self, Subject, Trial};
 use crate::root::Root;
+use crate::settings::config::{self, Effect, Source};
+use crate::settings::starts;
 use crate::trust::Loose;
 use serde::Serialize;
 use std::ffi::OsString;

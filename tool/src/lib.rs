@@ -30,6 +30,7 @@ mod root;
 mod run;
 mod scan;
 mod selftest;
+mod settings;
 mod speed;
 mod subject;
 mod token;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A file that is replaced whole or not at all: the new text is written beside it, and renamed. Root
-//! writes through no symbolic link of another user, who could let it lead to any file.
+//! A file that is replaced whole or not at all: the new text is written beside it, and renamed.
+//! Root writes through no symbolic link of another user, who could let it lead to any file.
 
 use crate::error::{Error, Result};
 use crate::trust;

@@ -110,8 +110,8 @@ impl Trusted<'_> {
     }
 }
 
-/// The component that keeps users other than its owner from reading a file below `top`; None if they
-/// can read it. Groups and access control lists are not considered.
+/// The component that keeps users other than its owner from reading a file below `top`; None if
+/// they can read it. Groups and access control lists are not considered.
 pub fn hidden(top: &Path, path: &Path) -> Option<Loose> {
     let real = path.canonicalize().ok()?;
     let below = |part: &&Path| part.starts_with(top);

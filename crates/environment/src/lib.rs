@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Environment variables by the rule of secure_getenv(3): a program with more rights than its caller
-//! (setuid, setgid, file capabilities) does not see them. Its caller must not choose which code it
-//! runs, or where it reads and writes.
+//! Environment variables by the rule of secure_getenv(3): a program with more rights than its
+//! caller (setuid, setgid, file capabilities) does not see them. Its caller must not choose which
+//! code it runs, or where it reads and writes.
 
 use std::ffi::OsString;
 

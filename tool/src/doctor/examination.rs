@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The examination: every part of the machine in turn, then the verdict.
 
-use super::config::{self, Effect, Source};
 use super::means::Means;
 use super::pkcs11::{self, Pkcs11};
 use super::verdict;
-use super::{disks, environment, hazards, kernel, kernel_module, processes, starts, system};
+use super::{disks, environment, hazards, kernel, kernel_module, processes, system};
 use crate::finding::{Finding, Severity};
 use crate::force::{Force, InForce};
 use crate::inventory;
@@ -14,6 +13,8 @@ use crate::inventory::processes::Processes;
 use crate::inventory::scan::Scanner;
 use crate::processor;
 use crate::root::Root;
+use crate::settings::config::{self, Effect, Source};
+use crate::settings::starts;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;

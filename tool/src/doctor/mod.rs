@@ -2,7 +2,6 @@
 //! `doctor`: what on this machine keeps AES from being fast, or will break programs, each with its
 //! evidence and its cure. It only reads.
 
-pub mod config;
 mod disks;
 mod environment;
 mod examination;
@@ -10,10 +9,8 @@ mod hazards;
 mod kernel;
 mod kernel_module;
 mod means;
-mod module;
 mod pkcs11;
 mod processes;
-pub mod starts;
 mod system;
 mod text;
 mod verdict;

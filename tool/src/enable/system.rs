@@ -9,8 +9,6 @@ use super::running;
 use super::site::{Outcome, Site};
 use super::state::{self, checksum, Entry, State};
 use super::status;
-use crate::doctor::config::{self, Source};
-use crate::doctor::starts;
 use crate::error::{Error, Result};
 use crate::inventory::install::{self, Install};
 use crate::libcrypto::LibCrypto;
@@ -20,6 +18,8 @@ use crate::openssl::nodejs::Nodejs;
 use crate::openssl::programs;
 use crate::openssl::trial::{self, Subject, Trial};
 use crate::root::Root;
+use crate::settings::config::{self, Source};
+use crate::settings::starts;
 use crate::trust::{Loose, Trusted};
 use crate::{provider, trust};
 use std::fs;
@@ -310,7 +310,8 @@ impl Work<'_> {
         subject.run()
     }
 
-    /// Why other users' programs do not take AES from tenrounds: as tried, or by the modes of files.
+    /// Why other users' programs do not take AES from tenrounds: as tried, or by the modes of
+    /// files.
     fn hidden(&self, trial: &Trial, before: &Before) -> Option<String> {
         let saw = match trial.others() {
             _ if self.rooted => return None,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Node.js with an OpenSSL of its own, as nodejs.org builds it. It reads the system's openssl.cnf, but
-//! begins with the section that `nodejs_conf` names, not with that of `openssl_conf`.
+//! Node.js with an OpenSSL of its own, as nodejs.org builds it. It reads the system's openssl.cnf,
+//! but begins with the section that `nodejs_conf` names, not with that of `openssl_conf`.
 
 use crate::elf::Elf;
 use crate::root::Root;

@@ -908,7 +908,8 @@ fn processes_that_cannot_be_reached() {
     assert!(!brief.contains("seen "), "{brief}");
 }
 
-/// An OpenSSL inside a program or a library, as in Node.js and in wheels, that has loaded tenrounds.
+/// An OpenSSL inside a program or a library, as in Node.js and in wheels, that has loaded
+/// tenrounds.
 #[test]
 fn what_is_mapped_is_reached() {
     let machine = Machine::healthy();

@@ -195,8 +195,8 @@ pub fn namespace() -> Option<Command> {
 }
 
 /// Makes private, for `in_namespace`: the directory of openssl.cnf, /var/lib, /usr/local and /opt.
-/// The script then sees this machine as "/", and nothing that it writes there stays. The provider is a
-/// copy in "$modules", which all users can read.
+/// The script then sees this machine as "/", and nothing that it writes there stays. The provider
+/// is a copy in "$modules", which all users can read.
 const PRIVATE: &str = r#"
 dir=$(openssl version -d | sed 's/^OPENSSLDIR: "\(.*\)"$/\1/')
 conf=$(readlink -f "$dir/openssl.cnf")

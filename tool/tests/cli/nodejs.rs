@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Node.js with its own OpenSSL: `nodejs_conf` names our section for it, unless one on the machine is
-//! too old to start with that.
+//! Node.js with its own OpenSSL: `nodejs_conf` names our section for it, unless one on the machine
+//! is too old to start with that.
 
 use crate::enable_support::{Machine, DEBIAN};
 use crate::run_reach::compile;

@@ -166,8 +166,8 @@ fn other_abi(provider: &str, file: &Path, elf: &Elf, install: Option<&Install>) 
     )
 }
 
-/// Since OpenSSL 3.6 a program can derive opaque keys. libcrypto takes such a key only with ciphers of
-/// the provider that derived it, and tenrounds derives none.
+/// Since OpenSSL 3.6 a program can derive opaque keys. libcrypto takes such a key only with ciphers
+/// of the provider that derived it, and tenrounds derives none.
 fn opaque_keys(install: &Install) -> Option<Finding> {
     if (install.major(), install.minor()) < (3, 6) {
         return None;
