@@ -367,8 +367,11 @@ impl<'a> Reading<'a> {
         let set = self.cnf.default_properties();
         found.extend(self.set_twice(&set));
         let all = self.cnf.assignments.iter();
+        let nodejs = self.cnf.value("default", "nodejs_conf");
+        let nodejs = nodejs.and_then(|section| self.cnf.value(section, "alg_section"));
         let mut stray = all
-            .filter(|a| a.name == "default_properties" && !set.iter().any(|s| s.place == a.place));
+            .filter(|a| a.name == "default_properties" && nodejs != Some(a.section.as_str()))
+            .filter(|a| !set.iter().any(|s| s.place == a.place));
         if let Some(stray) = stray.next() {
             let says = format!(
                 "default_properties stands in section [{}], which no alg_section names: it is not read",

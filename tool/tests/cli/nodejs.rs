@@ -69,7 +69,7 @@ fn configuration(place: &Place, node: &Path) -> String {
 fn a_shell_gets_no_section_if_the_one_on_its_path_is_too_old() {
     let place = Place::new();
     let old = configuration(&place, &node(&place, "1.1.1v 1 Aug 2023"));
-    contains(&old, &["openssl_conf"]);
+    contains(&old, &["default_properties"]);
     assert!(!old.contains("nodejs_conf"), "{old}");
 }
 
