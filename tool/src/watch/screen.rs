@@ -57,6 +57,13 @@ impl Screen {
         }
         opened.map(Screen)
     }
+
+    /// Clears it, so that the next frame is drawn whole. Terminal::clear() would ask the terminal for
+    /// the cursor's position, and another thread reads what the terminal answers.
+    fn clear(&mut self) -> io::Result<()> {
+        let area = self.0.size()?.into();
+        self.0.resize(area)
+    }
 }
 
 impl Drop for Screen {
@@ -121,14 +128,14 @@ pub fn show(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
             Next::Quit => return Ok(()),
             Next::Key(key) => match view.press(key, shown.as_ref()) {
                 Wish::Quit => return Ok(()),
-                Wish::Redraw => screen.0.clear().map_err(failed)?,
+                Wish::Redraw => screen.clear().map_err(failed)?,
                 Wish::Nothing => {}
             },
             Next::Resized => {}
             Next::Continued => {
                 // crossterm takes a terminal that it has for one in raw mode.
                 let _ = terminal::disable_raw_mode();
-                take().and_then(|()| screen.0.clear()).map_err(failed)?;
+                take().and_then(|()| screen.clear()).map_err(failed)?;
             }
             Next::Due => {
                 let watch = watching.update();
