@@ -58,8 +58,8 @@ impl Screen {
         opened.map(Screen)
     }
 
-    /// Clears it, so that the next frame is drawn whole. Terminal::clear() would ask the terminal for
-    /// the cursor's position, and another thread reads what the terminal answers.
+    /// Clears it, so that the next frame is drawn whole. Terminal::clear() would ask the terminal
+    /// for the cursor's position, and another thread reads what the terminal answers.
     fn clear(&mut self) -> io::Result<()> {
         let area = self.0.size()?.into();
         self.0.resize(area)
