@@ -20,3 +20,8 @@ pub fn variable(name: &str) -> Option<OsString> {
 pub fn text(name: &str) -> Option<String> {
     variable(name)?.into_string().ok()
 }
+
+/// All variables, to pass on to a child process, which has no more rights than the caller by itself.
+pub fn for_a_child() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os()
+}

@@ -54,7 +54,7 @@ impl Program {
     fn of(command: &Command) -> io::Result<Program> {
         let name = command.get_program();
         let arguments = std::iter::once(name).chain(command.get_args());
-        let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        let mut variables: BTreeMap<OsString, OsString> = environment::for_a_child().collect();
         for (name, value) in command.get_envs() {
             match value {
                 Some(value) => variables.insert(name.to_owned(), value.to_owned()),
@@ -87,7 +87,7 @@ fn find(name: &OsStr) -> io::Result<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         return Ok(PathBuf::from(name));
     }
-    let path = std::env::var_os("PATH");
+    let path = environment::variable("PATH");
     let found = on_path(name, path.as_deref().unwrap_or(OsStr::new(USUAL)));
     found.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
 }
