@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
@@ -82,8 +82,15 @@ pub fn kernel_sees(flag: &str) -> bool {
     }
 }
 
-/// The provider under test.
+/// The provider under test, where other users can read it: a tree in root's home is closed to them,
+/// and the tool would say so. Then it is a copy in the directory of temporary files.
 pub fn module() -> PathBuf {
+    static MODULE: OnceLock<PathBuf> = OnceLock::new();
+    MODULE.get_or_init(|| public(built_module())).clone()
+}
+
+/// The built provider.
+fn built_module() -> PathBuf {
     let path = std::env::var_os("TENROUNDS_MODULE").expect(
         "set TENROUNDS_MODULE to the built provider (openssl/provider/tenrounds.so in Meson's build directory)",
     );
@@ -94,6 +101,33 @@ pub fn module() -> PathBuf {
         path.display()
     );
     path
+}
+
+/// The file, or a copy of it that all users can read and that goes when this process ends.
+fn public(file: PathBuf) -> PathBuf {
+    if searchable(file.parent().unwrap()) {
+        return file;
+    }
+    let dir = copies();
+    std::fs::create_dir(&dir).unwrap();
+    extern "C" fn remove() {
+        let _ = std::fs::remove_dir_all(copies());
+    }
+    // SAFETY: the function has no arguments and does not unwind.
+    assert_eq!(unsafe { libc::atexit(remove) }, 0);
+    let copy = dir.join(file.file_name().unwrap());
+    std::fs::copy(&file, &copy).unwrap();
+    copy
+}
+
+fn copies() -> PathBuf {
+    std::env::temp_dir().join(format!("cli-{}-module", std::process::id()))
+}
+
+/// Whether all users can search a directory.
+fn searchable(dir: &Path) -> bool {
+    let open = |dir: &Path| dir.metadata().unwrap().permissions().mode() & 0o001 != 0;
+    dir.canonicalize().unwrap().ancestors().all(open)
 }
 
 /// The provider with the fault switch, which the installed one does not have.
@@ -144,8 +178,14 @@ impl Place {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("cli-{}-{number}", std::process::id());
-        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        std::fs::create_dir_all(&dir).unwrap();
+        let built = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        std::fs::create_dir_all(&built).unwrap();
+        // Other users have to see what `enable --system` is tried on.
+        let dir = match searchable(&built) {
+            true => built.join(name),
+            false => std::env::temp_dir().join(name),
+        };
+        std::fs::create_dir(&dir).unwrap();
         // A shell without job control lets its background jobs ignore these two, and what the tests
         // start would inherit that.
         static HEED: Once = Once::new();
