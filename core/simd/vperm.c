@@ -328,6 +328,7 @@ TR_TARGET static void ghash(const struct tr_aes_key *key, uint8_t *out, const ui
         y ^= load(in);
         y = ghash_multiply((const struct ghash_tables *)g->key->power, &y, 1);
     }
+    KEEP(y); /* else gcc 14 stores y to the stack first, and leaves it there */
     store(g->hash, y);
 }
 

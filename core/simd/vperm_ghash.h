@@ -13,6 +13,7 @@
  * This is a template. Define these names before you include it:
  *
  * - V, TR_TARGET, v_lanes(), v_shuffle(): as for vperm.h
+ * - KEEP(): as for vperm.h
  * - x64: the vector type, of 64-bit words
  * - v_load(), v_store(): as in vector.h
  * - v_lanes_unaligned(): as v_lanes(), without alignment
@@ -25,6 +26,7 @@
 #define TR_SIMD_VPERM_GHASH_H
 
 #include "dispatch/env.h"
+#include "simd/unroll.h"
 #include "util.h"
 
 /*
@@ -98,9 +100,14 @@ TR_INLINE TR_TARGET V ghash_multiply(const struct ghash_tables *tables, const V 
 {
     V high[4], low[4], first = {0}, second = {0};
     for (unsigned i = 0; i < n; i++) {
-        high[i] = ghash_high_nibbles(x[i]);
-        low[i] = ghash_low_nibbles(x[i]);
+        V block = x[i];
+        KEEP(block); /* else gcc 14 stores the block to the stack */
+        high[i] = ghash_high_nibbles(block);
+        low[i] = ghash_low_nibbles(block);
     }
+    /* Unrolled, the sums do not fit into 16 registers: gcc spills them, and a block takes up to a
+     * quarter longer (gcc 14, Zen 4). */
+    DO_NOT_UNROLL
     for (unsigned j = 0; j < TR_BLOCK; j++) {
         V sum = {0};
         for (unsigned i = 0; i < n; i++) {
