@@ -4,6 +4,7 @@
 #include <tmmintrin.h>
 
 #define TR_TARGET   __attribute__((target("ssse3")))
+#define KEEP(x)     __asm__("" : "+x"(x))
 #define GHASH_LANES 1u
 typedef uint8_t V __attribute__((vector_size(16)));
 typedef uint64_t x64 __attribute__((vector_size(16)));

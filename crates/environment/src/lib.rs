@@ -21,7 +21,7 @@ pub fn text(name: &str) -> Option<String> {
     variable(name)?.into_string().ok()
 }
 
-/// All variables, to pass on to a child process, which has no more rights than the caller by itself.
+/// All variables, for a child process, which by itself has no more rights than its parent.
 pub fn for_a_child() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os()
 }
