@@ -13,6 +13,7 @@
 #include "dispatch/backend.h"
 #include "portable/expand.h"
 #include "portable/ghash.h"
+#include "simd/unroll.h"
 #include "util.h"
 #if TR_X86 || TR_ARM64
 #    if TR_X86
@@ -27,11 +28,6 @@
 #        define KEEP(x) __asm__("" : "+w"(x))
 #    endif
 #    define BLOCKS 4u
-#    if defined(__clang__)
-#        define UNROLL _Pragma("clang loop unroll(full)")
-#    else
-#        define UNROLL _Pragma("GCC unroll 8")
-#    endif
 
 typedef uint8_t V __attribute__((vector_size(16)));
 typedef int8_t signed_bytes __attribute__((vector_size(16)));
@@ -229,10 +225,6 @@ TR_TARGET static void serial(const struct tr_aes_key *key, uint8_t *out, const u
 /* ---- GHASH ---- */
 
 typedef uint64_t x64 __attribute__((vector_size(16)));
-#    define v_load               load
-#    define v_store              store
-#    define v_lanes_unaligned(p) load(p)
-#    define GHASH_LANES          1u
 #    include "simd/vperm_ghash.h"
 
 /* Interleaves the bytes of the first or of the second halves of a and b. */
