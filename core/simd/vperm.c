@@ -2,8 +2,7 @@
 /*
  * AES by vector permutation, for processors without AES instructions. PSHUFB (SSSE3) or TBL (NEON)
  * looks up 16 bytes in a table of 16 bytes in a register, so no memory address depends on a secret.
- * The round is in vperm.h. This file has the 128-bit backend. The wider software backends use its
- * key expansion, too.
+ * The round is in vperm.h.
  *
  * The bound is the number of operations. An encryption round of one block has 13 shuffles and 16
  * other operations. Four blocks in flight hide the latency of a round. The serial modes are
