@@ -21,12 +21,6 @@
 #else
 #    define TR_X86 0
 #endif
-/* Wide bitsliced AES needs 16 vector registers, and some KiB of stack for its round keys. */
-#if defined(__x86_64__) && TR_ENV_LARGE_STACK
-#    define TR_WIDE_BITSLICE 1
-#else
-#    define TR_WIDE_BITSLICE 0
-#endif
 /* The Arm backends enable extensions by the target attributes of functions. Clang before 17 rejects
  * the instructions of such an extension. */
 #if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&                           \
@@ -192,24 +186,14 @@ extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_vperm, tr_bi
 /* Backends without carry-less multiplication, for processors that lack it and for the mask
  * "noclmul". */
 extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_noclmul;
-/* Backends that kernel builds do not have. */
-extern const struct tr_backend tr_vperm512, tr_bitslice512, tr_bitslice256, tr_vperm256,
-    tr_bitslice128;
 extern const struct tr_backend tr_armce_eor3, tr_armce, tr_armce_noclmul;
 
 /* As tr_aes_set_key(), for modes that only encrypt: may leave `dec` unchanged. */
 enum tr_status tr_aes_set_encryption_key(struct tr_aes_key *key, const struct tr_backend *backend,
                                          const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
-/* Functions that several backends use. tr_vperm_expand_key() sets `enc` and `dec`.
- * tr_vperm256_ghash() needs the multiplication tables that vperm's ghash_key computes. */
+/* Sets `enc` and `dec`, for backends without an instruction for key expansion. */
 void tr_vperm_expand_key(struct tr_aes_key *key, const uint8_t *raw);
-#if TR_WIDE_BITSLICE
-tr_bulk_fn tr_vperm256_ghash;
-#    define TR_WIDE_GHASH_OPS [TR_OP_GHASH] = tr_vperm256_ghash
-#else
-#    define TR_WIDE_GHASH_OPS [TR_OP_GHASH] = NULL
-#endif
 
 /* The features whose registers the operating system saves if XCR0 has this value. */
 tr_features tr_features_saved(uint64_t xcr0);

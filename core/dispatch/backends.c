@@ -7,12 +7,8 @@
 
 static const struct tr_backend *const list[] = {
 #if TR_X86
-    &tr_vaes512,       &tr_vaes256,     &tr_aesni,       &tr_vaes512_noclmul, &tr_vaes256_noclmul,
-    &tr_aesni_noclmul,
-#    if TR_WIDE_BITSLICE
-    &tr_vperm512,      &tr_bitslice512, &tr_bitslice256, &tr_vperm256,        &tr_bitslice128,
-#    endif
-    &tr_vperm,
+    &tr_vaes512,         &tr_vaes256,       &tr_aesni, &tr_vaes512_noclmul,
+    &tr_vaes256_noclmul, &tr_aesni_noclmul, &tr_vperm,
 #elif TR_ARM64
     &tr_armce_eor3, &tr_armce, &tr_armce_noclmul, &tr_vperm,
 #endif

@@ -4,9 +4,8 @@
 #include "dispatch/tuning.h"
 #include "util.h"
 
-static const char *const names[TR_FEATURE_COUNT] = {"aes",  "clmul",  "ssse3", "avx",
-                                                    "avx2", "avx512", "vaes",  "vclmul",
-                                                    "sha",  "neon",   "sha3",  "avx512vbmi"};
+static const char *const names[TR_FEATURE_COUNT] = {
+    "aes", "clmul", "ssse3", "avx", "avx2", "avx512", "vaes", "vclmul", "sha", "neon", "sha3"};
 
 const char *tr_feature_name(unsigned index)
 {
@@ -81,7 +80,7 @@ tr_features tr_features_saved(uint64_t xcr0)
     if ((xcr0 & XCR0_YMM) == XCR0_YMM)
         saved |= TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_VAES | TR_FEATURE_VCLMUL;
     if ((xcr0 & XCR0_ZMM) == XCR0_ZMM)
-        saved |= TR_FEATURE_AVX512 | TR_FEATURE_AVX512VBMI;
+        saved |= TR_FEATURE_AVX512;
     return saved;
 }
 
@@ -141,11 +140,11 @@ void tr_cpu_read(struct tr_cpu *cpu, struct tr_model *model)
         cpu->xcr0 = read_xcr0();
     if (last >= 7) {
         __cpuid_count(7, 0, a, b, c, d);
-        cpu->present |=
-            when(b, bit_AVX2, TR_FEATURE_AVX2) |
-            when(b, bit_AVX512F | bit_AVX512BW | bit_AVX512VL, TR_FEATURE_AVX512) |
-            when(c, bit_AVX512VBMI, TR_FEATURE_AVX512VBMI) | when(c, bit_VAES, TR_FEATURE_VAES) |
-            when(c, bit_VPCLMULQDQ, TR_FEATURE_VCLMUL) | when(b, bit_SHA, TR_FEATURE_SHA);
+        cpu->present |= when(b, bit_AVX2, TR_FEATURE_AVX2) |
+                        when(b, bit_AVX512F | bit_AVX512BW | bit_AVX512VL, TR_FEATURE_AVX512) |
+                        when(c, bit_VAES, TR_FEATURE_VAES) |
+                        when(c, bit_VPCLMULQDQ, TR_FEATURE_VCLMUL) |
+                        when(b, bit_SHA, TR_FEATURE_SHA);
     }
     cpu->usable = sse2 ? cpu->present & tr_features_saved(cpu->xcr0) : 0;
 }

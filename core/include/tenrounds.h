@@ -127,19 +127,18 @@ TR_API void tr_cleanse(void *memory, size_t len);
  * avx2, XGETBV must report the YMM registers; for avx512, also the ZMM and mask registers. */
 typedef uint32_t tr_features;
 
-#define TR_FEATURE_AES        (1u << 0) /* AES-NI (AESENC, .., 128 bits); Arm: AESE, .. */
-#define TR_FEATURE_CLMUL      (1u << 1) /* PCLMULQDQ; Arm: PMULL of 64 bits */
-#define TR_FEATURE_SSSE3      (1u << 2) /* PSHUFB */
-#define TR_FEATURE_AVX        (1u << 3)
-#define TR_FEATURE_AVX2       (1u << 4)
-#define TR_FEATURE_AVX512     (1u << 5)  /* AVX-512 F, BW and VL together */
-#define TR_FEATURE_VAES       (1u << 6)  /* VAES: AES on YMM registers, with avx512 also on ZMM */
-#define TR_FEATURE_VCLMUL     (1u << 7)  /* VPCLMULQDQ */
-#define TR_FEATURE_SHA        (1u << 8)  /* SHA-NI, for hosts that interleave a hash with AES */
-#define TR_FEATURE_NEON       (1u << 9)  /* Arm: Advanced SIMD */
-#define TR_FEATURE_SHA3       (1u << 10) /* Arm: SHA-3 extension (EOR3, ..) */
-#define TR_FEATURE_AVX512VBMI (1u << 11) /* VPERMB: permutes all bytes of a register */
-#define TR_FEATURE_COUNT      12u
+#define TR_FEATURE_AES    (1u << 0) /* AES-NI (AESENC, .., 128 bits); Arm: AESE, .. */
+#define TR_FEATURE_CLMUL  (1u << 1) /* PCLMULQDQ; Arm: PMULL of 64 bits */
+#define TR_FEATURE_SSSE3  (1u << 2) /* PSHUFB */
+#define TR_FEATURE_AVX    (1u << 3)
+#define TR_FEATURE_AVX2   (1u << 4)
+#define TR_FEATURE_AVX512 (1u << 5)  /* AVX-512 F, BW and VL together */
+#define TR_FEATURE_VAES   (1u << 6)  /* VAES: AES on YMM registers, with avx512 also on ZMM */
+#define TR_FEATURE_VCLMUL (1u << 7)  /* VPCLMULQDQ */
+#define TR_FEATURE_SHA    (1u << 8)  /* SHA-NI, for hosts that interleave a hash with AES */
+#define TR_FEATURE_NEON   (1u << 9)  /* Arm: Advanced SIMD */
+#define TR_FEATURE_SHA3   (1u << 10) /* Arm: SHA-3 extension (EOR3, ..) */
+#define TR_FEATURE_COUNT  11u
 
 struct tr_cpu {
     /* The features that CPUID reports. On Arm, the features that the kernel reports
@@ -236,9 +235,9 @@ TR_API const struct tr_tuning *tr_tuning_selected(void);
  * All key and message types. Callers own the objects but must not use their fields, except the
  * fields of struct tr_cipher. All are aligned to 16 bytes. Sizes in bytes on 64-bit systems:
  *
- *     tr_aes_key 496   tr_gcm_key 1680   tr_ccm_key 496   tr_ocb_key 784   tr_siv_key 1040
+ *     tr_aes_key 496   tr_gcm_key 1104   tr_ccm_key 496   tr_ocb_key 784   tr_siv_key 1040
  *     tr_gcm_siv_key 496   tr_xts_key 1008   tr_cmac_key 528
- *     tr_gcm 112   tr_ccm 96   tr_ocb 128   tr_siv 32   tr_gcm_siv 1760   tr_cmac 48   tr_cipher 48
+ *     tr_gcm 112   tr_ccm 96   tr_ocb 128   tr_siv 32   tr_gcm_siv 1184   tr_cmac 48   tr_cipher 48
  */
 #include "tenrounds_private.h"
 

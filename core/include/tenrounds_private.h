@@ -28,13 +28,10 @@ struct tr_aes_key {
 #define TR_GHASH_POWERS 36u
 /*
  * GHASH's hash subkey H and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. With
- * carry-less multiplication, H^n is power[TR_GHASH_POWERS - n], and `square` is unused. The GHASH
- * of vperm multiplies by byte shuffles: `power` has the multiplication tables of H. The GHASH of
- * vperm256 also uses the tables of H^2, which it computes in `square` on first use. The GHASH of
- * bitslice uses only `h`.
+ * carry-less multiplication, H^n is power[TR_GHASH_POWERS - n]. The GHASH of vperm multiplies by
+ * byte shuffles: `power` has the multiplication tables of H. The GHASH of bitslice uses only `h`.
  */
 struct tr_ghash_key {
-    uint8_t square[TR_GHASH_POWERS][TR_BLOCK];
     uint8_t power[TR_GHASH_POWERS][TR_BLOCK];
     uint8_t h[TR_BLOCK];
     uintptr_t powers_state; /* atomic: the number of powers, encoded (modes/ghash.h) */
@@ -42,9 +39,8 @@ struct tr_ghash_key {
     uint8_t unshared;       /* 1: only one message, and so only one thread, uses the key */
 } TR_ALIGNED(16);
 
-/* The field `hash` comes first, so that its arrays `square` and `power` have the offsets 0 and
- * 9 * 64 bytes. If the key is aligned to 64 bytes, no x86 vector load of multiplication tables or
- * of a full group's powers crosses a cache line. */
+/* The field `hash` comes first, so that its array `power` has the offset 0. If the key is aligned
+ * to 64 bytes, no x86 vector load of a full group's powers crosses a cache line. */
 struct tr_gcm_key {
     struct tr_ghash_key hash;
     struct tr_aes_key aes;

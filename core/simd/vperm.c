@@ -2,8 +2,7 @@
 /*
  * AES by vector permutation, for processors without AES instructions. PSHUFB (SSSE3) or TBL (NEON)
  * looks up 16 bytes in a table of 16 bytes in a register, so no memory address depends on a secret.
- * The round is in vperm.h. This file has the 128-bit backend. The wider software backends use its
- * key expansion, too.
+ * The round is in vperm.h.
  *
  * The bound is the number of operations. An encryption round of one block has 13 shuffles and 16
  * other operations. Four blocks in flight hide the latency of a round. The serial modes are
@@ -225,10 +224,6 @@ TR_TARGET static void serial(const struct tr_aes_key *key, uint8_t *out, const u
 /* ---- GHASH ---- */
 
 typedef uint64_t x64 __attribute__((vector_size(16)));
-#    define v_load               load
-#    define v_store              store
-#    define v_lanes_unaligned(p) load(p)
-#    define GHASH_LANES          1u
 #    include "simd/vperm_ghash.h"
 
 /* Interleaves the bytes of the first or of the second halves of a and b. */

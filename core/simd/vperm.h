@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A round of AES by vector permutation, for all register widths. The idea is Hamburg's
+ * A round of AES by vector permutation. The idea is Hamburg's
  * ("Accelerating AES with Vector Permute Instructions", CHES 2009).
  *
  * The S-box is a linear map of the inverse in GF(256), XORed with a constant. A change of basis
@@ -18,11 +18,11 @@
  *
  * This is a template. Define these names before you include it:
  *
- *   V                    the vector type, of bytes
+ *   V                    the vector type, of 16 bytes
  *   TR_TARGET            the target attribute of every function over V
- *   v_lanes(p)           16 bytes of memory, aligned, in every 128-bit lane
- *   v_shuffle(x, index)  the bytes of x that `index` selects, within lanes; an index is below 16,
- *                        or has its high bit set, which gives zero
+ *   v_lanes(p)           16 bytes of memory, aligned
+ *   v_shuffle(x, index)  the bytes of x that `index` selects; an index is below 16, or has its
+ *                        high bit set, which gives zero
  *   high_nibbles(x), low_nibbles(x)
  *                        the nibbles of every byte
  *   KEEP(x)              keeps x in a register; the compiler moves no XOR of x across it

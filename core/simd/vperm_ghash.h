@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * GHASH (SP 800-38D section 6.4) by vector permutation, for processors without carry-less
- * multiplication. Each 128-bit lane holds one block.
+ * multiplication.
  *
  * For a factor h, entry n of table j is byte j of the product n h, where n is a nibble. A shuffle
  * of table j, indexed by one nibble of each byte of a block, gives byte j of 16 such products. Byte
@@ -10,16 +10,9 @@
  * blocks, and then moves the bytes into place with 32 more shuffles. The tables are read in order,
  * so no address depends on a secret.
  *
- * This is a template. Define these names before you include it:
+ * This is a template, with the parameters of vperm.h, and load() and store() for 16 bytes.
  *
- * - V, TR_TARGET, v_lanes(), v_shuffle(): as for vperm.h
- * - KEEP(): as for vperm.h
- * - x64: the vector type, of 64-bit words
- * - v_load(), v_store(): as in vector.h
- * - v_lanes_unaligned(): as v_lanes(), without alignment
- * - GHASH_LANES: the number of 128-bit lanes in V
- *
- * The bound is the number of operations. A group of four vectors takes 4 x 32 shuffles to multiply,
+ * The bound is the number of operations. A group of four blocks takes 4 x 32 shuffles to multiply,
  * 32 shuffles to move bytes, and 160 XORs. Zen 4 can start two shuffles or four XORs a cycle.
  */
 #ifndef TR_SIMD_VPERM_GHASH_H
@@ -45,8 +38,8 @@ void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t h[TR_BLOCK
 void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_tables *tables);
 
 /*
- * The 16 indices from offset 16 - j move each lane up by j bytes. The 16 indices from offset 32 - j
- * move each lane down by 16 - j bytes.
+ * The 16 indices from offset 16 - j move a block up by j bytes. The 16 indices from offset 32 - j
+ * move it down by 16 - j bytes.
  */
 static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
 #define OUT 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
@@ -81,20 +74,10 @@ TR_INLINE TR_TARGET V ghash_look_up(const uint8_t table[16], V x)
 
 TR_INLINE TR_TARGET V ghash_move(V x, unsigned offset)
 {
-    return v_shuffle(x, v_lanes_unaligned(ghash_moves + offset));
+    return v_shuffle(x, load(ghash_moves + offset));
 }
 
-TR_INLINE TR_TARGET V ghash_high_nibbles(V x)
-{
-    return (V)((x64)x >> 4) & (V)((x64){0} + 0x0f0f0f0f0f0f0f0fu);
-}
-
-TR_INLINE TR_TARGET V ghash_low_nibbles(V x)
-{
-    return x & (V)((x64){0} + 0x0f0f0f0f0f0f0f0fu);
-}
-
-/* Multiplies vector x[i] by the factor of tables[i], for n vectors, 1 to 4. Returns the XOR of the
+/* Multiplies block x[i] by the factor of tables[i], for n blocks, 1 to 4. Returns the XOR of the
  * products, modulo the polynomial. */
 TR_INLINE TR_TARGET V ghash_multiply(const struct ghash_tables *tables, const V x[], unsigned n)
 {
@@ -102,8 +85,8 @@ TR_INLINE TR_TARGET V ghash_multiply(const struct ghash_tables *tables, const V 
     for (unsigned i = 0; i < n; i++) {
         V block = x[i];
         KEEP(block); /* else gcc 14 stores the block to the stack */
-        high[i] = ghash_high_nibbles(block);
-        low[i] = ghash_low_nibbles(block);
+        high[i] = high_nibbles(block);
+        low[i] = low_nibbles(block);
     }
     /* Unrolled, the sums do not fit into 16 registers: gcc spills them, and a block takes up to a
      * quarter longer (gcc 14, Zen 4). */
@@ -117,57 +100,39 @@ TR_INLINE TR_TARGET V ghash_multiply(const struct ghash_tables *tables, const V 
         first ^= ghash_move(sum, 16 - j);
         second ^= ghash_move(sum, 32 - j);
     }
-    V h = ghash_high_nibbles(second), l = ghash_low_nibbles(second);
+    V h = high_nibbles(second), l = low_nibbles(second);
     V beyond = ghash_look_up(ghash_fold[1][0], l) ^ ghash_look_up(ghash_fold[1][1], h);
     first ^= ghash_look_up(ghash_fold[0][0], l) ^ ghash_look_up(ghash_fold[0][1], h);
     return first ^ ghash_move(beyond, 15);
 }
 
-#define GHASH_GROUP (4 * GHASH_LANES)
+#define GHASH_GROUP 4u
 
 #if TR_ENV_LARGE_STACK
-/*
- * Hashes groups of four vectors. Returns the number of blocks done. In each lane, a group computes
- * y g^4 + v0 g^3 + v1 g^2 + v2 g + v3, where + is XOR. Here y is the previous group's result, v0 to
- * v3 are the four vectors, and g is H^GHASH_LANES. At the end, the lanes of y are hashed as blocks.
- */
+/* Hashes groups of four blocks: (y + x0) H^4 + x1 H^3 + x2 H^2 + x3 H, where + is XOR and y is the
+ * hash so far. Returns the number of blocks done. */
 TR_INLINE TR_TARGET size_t ghash_groups(struct tr_ghash *ghash, const uint8_t *in, size_t blocks)
 {
-    struct ghash_tables tables[4];
-    const struct ghash_tables *of_h = (const struct ghash_tables *)ghash->key->power;
-    uint8_t power[TR_BLOCK], base[TR_BLOCK], lanes[sizeof(V)] = {0};
-    V y = {0}, x[4];
-    __builtin_memcpy(base, ghash->key->h, TR_BLOCK);
-    for (unsigned i = 1; i < GHASH_LANES; i++)
-        tr_vperm_ghash_multiply(base, of_h);
-    __builtin_memcpy(power, base, TR_BLOCK);
-    for (unsigned i = 4; i-- > 0;) {
+    struct ghash_tables tables[GHASH_GROUP];
+    uint8_t power[TR_BLOCK];
+    __builtin_memcpy(power, ghash->key->h, TR_BLOCK);
+    for (unsigned i = GHASH_GROUP; i-- > 0;) {
         tr_vperm_ghash_tables(&tables[i], power);
         if (i != 0)
-            tr_vperm_ghash_multiply(power, &tables[3]);
+            tr_vperm_ghash_multiply(power, &tables[GHASH_GROUP - 1]);
     }
-    __builtin_memcpy(lanes, ghash->hash, TR_BLOCK);
-    V hash = v_load(lanes);
+    V y = load(ghash->hash), x[GHASH_GROUP];
     size_t done = 0;
     for (; blocks - done >= GHASH_GROUP; done += GHASH_GROUP) {
-        x[0] = y;
-        for (unsigned i = 0; i < 3; i++, in += sizeof(V))
-            x[i + 1] = v_load(in);
-        x[1] ^= hash;
-        hash = (V){0};
-        y = ghash_multiply(tables, x, 4) ^ v_load(in);
-        in += sizeof(V);
+        for (unsigned i = 0; i < GHASH_GROUP; i++, in += TR_BLOCK)
+            x[i] = load(in);
+        x[0] ^= y;
+        y = ghash_multiply(tables, x, GHASH_GROUP);
     }
-    v_store(lanes, y);
-    __builtin_memset(ghash->hash, 0, TR_BLOCK);
-    for (unsigned i = 0; i < GHASH_LANES; i++) {
-        tr_xor_block(ghash->hash, ghash->hash, lanes + (size_t)i * TR_BLOCK);
-        tr_vperm_ghash_multiply(ghash->hash, of_h);
-    }
+    KEEP(y);
+    store(ghash->hash, y);
     tr_cleanse(tables, sizeof(tables));
     tr_cleanse(power, sizeof(power));
-    tr_cleanse(base, sizeof(base));
-    tr_cleanse(lanes, sizeof(lanes));
     return done;
 }
 #endif

@@ -42,6 +42,6 @@ const struct tr_backend tr_vaes256_noclmul = {
     .cleanse = wide_cleanse,
     .few = TR_FEW_OF(vaes256),
     .cts_decrypt = tr_vaes256_few_cts_decrypt,
-    .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS, TR_WIDE_GHASH_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif

@@ -28,7 +28,7 @@ static const struct {
     {0, BIT(41), TR_FEATURE_SSSE3}, {0, BIT(60), TR_FEATURE_AVX},
     {1, BIT(5), TR_FEATURE_AVX2},   {1, BIT(16) | BIT(30) | BIT(31), TR_FEATURE_AVX512},
     {1, BIT(41), TR_FEATURE_VAES},  {1, BIT(42), TR_FEATURE_VCLMUL},
-    {1, BIT(29), TR_FEATURE_SHA},   {1, BIT(33), TR_FEATURE_AVX512VBMI},
+    {1, BIT(29), TR_FEATURE_SHA},
 };
 
 /* As in libcrypto: if word 0 begins with "~" and hides FXSR, it also hides PCLMULQDQ, XOP, AES and

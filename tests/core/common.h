@@ -169,7 +169,7 @@ static inline const char *cpu_flags(tr_features features, char *text, size_t roo
                                                         "avx2",   "avx512f avx512bw avx512vl",
                                                         "vaes",   "vpclmulqdq",
                                                         "sha_ni", "asimd",
-                                                        "sha3",   "avx512vbmi"};
+                                                        "sha3"};
     size_t used = 0;
     *text = '\0';
     for (unsigned i = 0; i < TR_FEATURE_COUNT; i++)

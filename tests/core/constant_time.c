@@ -1198,11 +1198,6 @@ static bool valgrind_runs(const char *name)
 #if !defined(__i386__) /* valgrind for i386 knows no AES instructions */
         "aesni",
 #endif
-#if TR_WIDE_BITSLICE
-        "bitslice256",
-        "vperm256",
-        "bitslice128",
-#endif
         "vperm",
         "bitslice"
     };

@@ -40,13 +40,13 @@ static size_t len, iv_len, tag_len;
 static struct tap_random rng;
 
 #if SIZE_MAX > 0xffffffff
-_Static_assert(sizeof(struct tr_aes_key) == 496 && sizeof(struct tr_gcm_key) == 1680 &&
+_Static_assert(sizeof(struct tr_aes_key) == 496 && sizeof(struct tr_gcm_key) == 1104 &&
                    sizeof(struct tr_ccm_key) == 496 && sizeof(struct tr_ocb_key) == 784 &&
                    sizeof(struct tr_siv_key) == 1040 && sizeof(struct tr_gcm_siv_key) == 496 &&
                    sizeof(struct tr_xts_key) == 1008 && sizeof(struct tr_cmac_key) == 528 &&
                    sizeof(struct tr_gcm) == 112 && sizeof(struct tr_ccm) == 96 &&
                    sizeof(struct tr_ocb) == 128 && sizeof(struct tr_siv) == 32 &&
-                   sizeof(struct tr_gcm_siv) == 1760 && sizeof(struct tr_cmac) == 48 &&
+                   sizeof(struct tr_gcm_siv) == 1184 && sizeof(struct tr_cmac) == 48 &&
                    sizeof(struct tr_cipher) == 48,
                "sizes differ from those in tenrounds.h");
 #endif

@@ -19,11 +19,8 @@
 static const char *expected_doer(const char *backend, enum tr_op op)
 {
     const bool serial = op == TR_OP_CBC_ENCRYPT || op == TR_OP_CFB_ENCRYPT || op == TR_OP_OFB;
-    if (!serial || strcmp(backend, "bitslice") == 0 || strcmp(backend, "vperm") == 0 ||
-        strcmp(backend, "vperm512") == 0)
+    if (!serial || strcmp(backend, "bitslice") == 0 || strcmp(backend, "vperm") == 0)
         return backend;
-    if (strncmp(backend, "bitslice", 8) == 0 || strcmp(backend, "vperm256") == 0)
-        return "vperm";
     return SERIAL(strstr(backend, "-noclmul") == NULL);
 }
 

@@ -6,10 +6,8 @@
  *
  * - at least `rounds` - 2 of the `rounds` + 1 round keys, each as 16 contiguous bytes;
  * - more key-dependent bytes than the call's limit `most`. Ciphertext does not count. The limit is
- *   not 0, because the compiler may spill registers. The wide software backends spill the most: up
- *   to 950 bytes, in GCM up to 1700. In GCM-SIV, which also expands keys, they spill up to 2000. In
- *   64-bit code, every limit is below the size of a table of AES states (4 KiB), of products of H
- *   (2 KiB) or of bitsliced round keys (2 KiB).
+ *   not 0, because the compiler may spill registers. In 64-bit code, every limit is below the size
+ *   of a table of AES states (4 KiB) or of products of H (2 KiB).
  */
 #define _GNU_SOURCE
 #include "common.h"

@@ -51,15 +51,15 @@ static struct tr_cpu read_cpu(void)
         c1 >> 25 & 1, c1 >> 1 & 1,  c1 >> 9 & 1,
         c1 >> 28 & 1, b7 >> 5 & 1,  (b7 >> 16 & 1) && (b7 >> 30 & 1) && (b7 >> 31 & 1),
         c7 >> 9 & 1,  c7 >> 10 & 1, b7 >> 29 & 1,
-        false,        false,        c7 >> 1 & 1};
+        false,        false};
     if (c1 >> 27 & 1) { /* OSXSAVE */
         unsigned low, high;
         __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
         cpu.xcr0 = (uint64_t)high << 32 | low;
     }
     const bool ymm = (cpu.xcr0 & 0x06) == 0x06, zmm = (cpu.xcr0 & 0xe6) == 0xe6;
-    const bool saved[TR_FEATURE_COUNT] = {true, true, true, ymm,   ymm,   zmm,
-                                          ymm,  ymm,  true, false, false, zmm};
+    const bool saved[TR_FEATURE_COUNT] = {true, true, true, ymm,   ymm,  zmm,
+                                          ymm,  ymm,  true, false, false};
     for (unsigned i = 0; i < TR_FEATURE_COUNT; i++) {
         cpu.present |= (tr_features)has[i] << i;
         cpu.usable |= (tr_features)(has[i] && saved[i]) << i;
@@ -97,14 +97,6 @@ static const struct {
     {"vaes512-noclmul", AES_512},
     {"vaes256-noclmul", AES_256},
     {"aesni-noclmul", AES_128},
-#    if TR_WIDE_BITSLICE
-    {"vperm512", TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_AVX512 |
-                     TR_FEATURE_AVX512VBMI},
-    {"bitslice512", TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_AVX512},
-    {"bitslice256", TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2},
-    {"vperm256", TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2},
-    {"bitslice128", TR_FEATURE_SSSE3},
-#    endif
     {"vperm", TR_FEATURE_SSSE3},
 #elif TR_ARM64
     {"armce-eor3", AES_ARM | TR_FEATURE_CLMUL | TR_FEATURE_SHA3},
@@ -135,7 +127,7 @@ static tr_features usual(void)
 static void test_cpu(void)
 {
     static const char *const names[] = {"aes",  "clmul",  "ssse3", "avx",  "avx2", "avx512",
-                                        "vaes", "vclmul", "sha",   "neon", "sha3", "avx512vbmi"};
+                                        "vaes", "vclmul", "sha",   "neon", "sha3"};
     const struct tr_cpu expected = read_cpu();
     struct tr_cpu cpu;
     tr_cpu_detect(&cpu);
@@ -175,7 +167,7 @@ static void test_saved(void)
         {0x07, AES_256 | XMM_ALONE | TR_FEATURE_VCLMUL},
         {0x67, AES_256 | XMM_ALONE | TR_FEATURE_VCLMUL}, /* no ZMM16 to ZMM31 */
         {0xe1, AES_128 | XMM_ALONE},
-        {0xe7, AES_512 | XMM_ALONE | TR_FEATURE_VCLMUL | TR_FEATURE_AVX512VBMI},
+        {0xe7, AES_512 | XMM_ALONE | TR_FEATURE_VCLMUL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         tap_ok(tr_features_saved(cases[i].xcr0) == cases[i].saved,
@@ -200,7 +192,6 @@ static void test_good_masks(void)
         {"noavx", TR_FEATURE_AVX},
         {"noavx2", TR_FEATURE_AVX2},
         {"noavx512", TR_FEATURE_AVX512},
-        {"noavx512vbmi", TR_FEATURE_AVX512VBMI},
         {"novaes", TR_FEATURE_VAES},
         {"novclmul", TR_FEATURE_VCLMUL},
         {"nosha", TR_FEATURE_SHA},

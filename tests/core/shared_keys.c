@@ -142,7 +142,6 @@ static bool abandoned(struct tap_random *rng, const struct tr_backend *b)
     struct tr_ghash_key *const hash = &shared.key.gcm.hash;
     hash->powers_wanted = 1;
     hash->powers_state |= 1; /* what tr_ghash_claim() does */
-    memset(hash->square, 0xa5, sizeof(hash->square));
     if (tr_backend_features(b) & TR_FEATURE_CLMUL)
         memset(hash->power, 0xa5, (TR_GHASH_POWERS - TR_GHASH_FIRST_POWERS) * sizeof(*hash->power));
     for (unsigned i = 0; i < THREADS; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compiles simd/vperm.h alone (scripts/lint), with parameters for 128 bits. */
+/* Compiles simd/vperm.h alone (scripts/lint). */
 #include <stdint.h>
 #include <tmmintrin.h>
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compiles simd/vperm_ghash.h alone (scripts/lint), with parameters for 128 bits. */
+/* Compiles simd/vperm_ghash.h alone (scripts/lint). */
 #include <stdint.h>
 #include <tmmintrin.h>
 
-#define TR_TARGET   __attribute__((target("ssse3")))
-#define KEEP(x)     __asm__("" : "+x"(x))
-#define GHASH_LANES 1u
+#define TR_TARGET __attribute__((target("ssse3")))
+#define KEEP(x)   __asm__("" : "+x"(x))
 typedef uint8_t V __attribute__((vector_size(16)));
-typedef uint64_t x64 __attribute__((vector_size(16)));
-#define v_load(p)            ((V)_mm_loadu_si128((const __m128i *)(p)))
-#define v_store(p, x)        _mm_storeu_si128((__m128i *)(p), (__m128i)(x))
-#define v_lanes(p)           ((V)_mm_load_si128((const __m128i *)(p)))
-#define v_lanes_unaligned(p) v_load(p)
-#define v_shuffle(x, index)  ((V)_mm_shuffle_epi8((__m128i)(x), (__m128i)(index)))
+typedef uint32_t words __attribute__((vector_size(16)));
+#define load(p)             ((V)_mm_loadu_si128((const __m128i *)(p)))
+#define store(p, x)         _mm_storeu_si128((__m128i *)(p), (__m128i)(x))
+#define v_lanes(p)          ((V)_mm_load_si128((const __m128i *)(p)))
+#define v_shuffle(x, index) ((V)_mm_shuffle_epi8((__m128i)(x), (__m128i)(index)))
+#define high_nibbles(x)     ((V)((words)(x) >> 4) & 0x0f)
+#define low_nibbles(x)      ((x)&0x0f)
 #include "simd/vperm_ghash.h"

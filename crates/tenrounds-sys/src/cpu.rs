@@ -22,7 +22,6 @@ pub mod feature {
     pub const SHA: Features = 1 << 8;
     pub const NEON: Features = 1 << 9;
     pub const SHA3: Features = 1 << 10;
-    pub const AVX512VBMI: Features = 1 << 11;
 }
 
 extern "C" {

@@ -33,7 +33,7 @@ macro_rules! opaque {
 // Sizes on 64-bit systems, as in the header.
 opaque! {
     tr_aes_key: 496;
-    tr_gcm_key: 1680;
+    tr_gcm_key: 1104;
     tr_ccm_key: 496;
     tr_ocb_key: 784;
     tr_siv_key: 1040;

@@ -21,7 +21,7 @@ pub struct Instruction {
 /// Intel SDM volume 2, and for what each is used here: FIPS-197 and SP 800-38D.
 #[cfg(not(target_arch = "aarch64"))]
 #[rustfmt::skip]
-const INSTRUCTIONS: [(&str, Features, &str); 15] = [
+const INSTRUCTIONS: [(&str, Features, &str); 14] = [
     ("AESENC", feature::AES, "one round of encryption on one block"),
     ("AESENCLAST", feature::AES, "the last round of encryption, which has no MixColumns"),
     ("AESDEC", feature::AES, "one round of decryption on one block"),
@@ -36,7 +36,6 @@ const INSTRUCTIONS: [(&str, Features, &str); 15] = [
     ("AVX", feature::AVX, "three-operand forms, and registers of 256 bits"),
     ("AVX2", feature::AVX2, "integer arithmetic on 256 bits: 2 blocks a register"),
     ("AVX-512 F+BW+VL", feature::AVX512, "registers of 512 bits: 4 blocks each, 32 of them"),
-    ("AVX-512 VBMI", feature::AVX512VBMI, "any bytes of a register: the S-box without AES instructions"),
 ];
 
 /// The same of the Arm ARM, section C7.2.

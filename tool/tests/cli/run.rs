@@ -2,7 +2,7 @@
 //! `run`: what the command sees, what it executed, and how it ends.
 
 use crate::json::{valid, Document};
-use crate::support::{contains, faulty_module, without_aes, Finish, Place};
+use crate::support::{contains, faulty_module, Finish, Place, WITHOUT_AES};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -90,7 +90,7 @@ fn a_mask_takes_effect_on_what_runs() {
         ENC.join(" ")
     );
     let counts = counted(&place, &["--mask", "noaes"], &script);
-    assert_eq!(backends(&counts, "ctr"), [without_aes()]);
+    assert_eq!(backends(&counts, "ctr"), [WITHOUT_AES]);
     assert_eq!(
         counts.list("/host/masks/TENROUNDS_MASK/removes"),
         [serde_json::json!("aes")]

@@ -72,15 +72,7 @@ fn a_masked_backend_is_not_run_and_says_why() {
         } else {
             assert!(line["known_answers"].is_null(), "{line}");
             let why = [line["masked"].to_string(), line["missing"].to_string()].concat();
-            let software = [
-                "vperm512",
-                "bitslice512",
-                "bitslice256",
-                "vperm256",
-                "bitslice128",
-                "vperm",
-            ];
-            let lacks = if software.iter().any(|name| line["name"] == *name) {
+            let lacks = if line["name"] == "vperm" {
                 SHUFFLES
             } else {
                 "aes"

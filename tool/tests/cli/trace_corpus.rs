@@ -153,7 +153,7 @@ fn core(place: &Place, corpus: &mut Corpus) {
                 ("vaes256", _) => Label::Is("vaes256"),
                 ("aesni", _) => Label::Is("aes-ni"),
                 ("armce", _) => Label::Is("arm-ce"),
-                ("vperm512" | "vperm256" | "vperm", _) => Label::Is("vperm"),
+                ("vperm", _) => Label::Is("vperm"),
                 _ => Label::Bitsliced,
             };
             let name = format!("{backend} {mode}");
