@@ -11,16 +11,22 @@ use std::ptr::addr_of;
 /// A row of the table.
 pub struct Row {
     pub mechanism: CK_MECHANISM_TYPE,
-    /// The type of its keys (see takes()); None if it has no key.
-    pub key_type: Option<CK_KEY_TYPE>,
+    /// The types of its keys; none if it has no key. HMAC takes generic secrets and keys of its own
+    /// type (PKCS#11 3.0 sections 2.20 to 2.24 of the mechanisms).
+    key_types: &'static [CK_KEY_TYPE],
     /// Bytes of a key, from and to; bits of a generic secret that is generated.
     sizes: (CK_ULONG, CK_ULONG),
     flags: CK_FLAGS,
 }
 
-const AES: Option<CK_KEY_TYPE> = Some(CKK_AES);
-const XTS: Option<CK_KEY_TYPE> = Some(CKK_AES_XTS);
-const GENERIC: Option<CK_KEY_TYPE> = Some(CKK_GENERIC_SECRET);
+const NONE: &[CK_KEY_TYPE] = &[];
+const AES: &[CK_KEY_TYPE] = &[CKK_AES];
+const XTS: &[CK_KEY_TYPE] = &[CKK_AES_XTS];
+const GENERIC: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET];
+const HMAC_1: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET, CKK_SHA_1_HMAC];
+const HMAC_256: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET, CKK_SHA256_HMAC];
+const HMAC_384: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET, CKK_SHA384_HMAC];
+const HMAC_512: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET, CKK_SHA512_HMAC];
 const OF_AES: (CK_ULONG, CK_ULONG) = (16, 32);
 const OF_XTS: (CK_ULONG, CK_ULONG) = (32, 64);
 const OF_SECRETS: (CK_ULONG, CK_ULONG) = (1, crate::object::MOST_SECRET as CK_ULONG);
@@ -31,13 +37,13 @@ const WRAP: CK_FLAGS = CKF_WRAP | CKF_UNWRAP;
 
 const fn row(
     mechanism: CK_MECHANISM_TYPE,
-    key_type: Option<CK_KEY_TYPE>,
+    key_types: &'static [CK_KEY_TYPE],
     sizes: (CK_ULONG, CK_ULONG),
     flags: CK_FLAGS,
 ) -> Row {
     Row {
         mechanism,
-        key_type,
+        key_types,
         sizes,
         flags,
     }
@@ -72,18 +78,18 @@ pub static TABLE: [Row; 35] = [
     row(CKM_AES_GMAC, AES, OF_AES, MAC),
     row(CKM_AES_ECB_ENCRYPT_DATA, AES, OF_AES, CKF_DERIVE),
     row(CKM_AES_CBC_ENCRYPT_DATA, AES, OF_AES, CKF_DERIVE),
-    row(CKM_SHA_1, None, (0, 0), CKF_DIGEST),
-    row(CKM_SHA_1_HMAC, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA_1_HMAC_GENERAL, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA256, None, (0, 0), CKF_DIGEST),
-    row(CKM_SHA256_HMAC, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA256_HMAC_GENERAL, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA384, None, (0, 0), CKF_DIGEST),
-    row(CKM_SHA384_HMAC, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA384_HMAC_GENERAL, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA512, None, (0, 0), CKF_DIGEST),
-    row(CKM_SHA512_HMAC, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA512_HMAC_GENERAL, GENERIC, OF_SECRETS, MAC),
+    row(CKM_SHA_1, NONE, (0, 0), CKF_DIGEST),
+    row(CKM_SHA_1_HMAC, HMAC_1, OF_SECRETS, MAC),
+    row(CKM_SHA_1_HMAC_GENERAL, HMAC_1, OF_SECRETS, MAC),
+    row(CKM_SHA256, NONE, (0, 0), CKF_DIGEST),
+    row(CKM_SHA256_HMAC, HMAC_256, OF_SECRETS, MAC),
+    row(CKM_SHA256_HMAC_GENERAL, HMAC_256, OF_SECRETS, MAC),
+    row(CKM_SHA384, NONE, (0, 0), CKF_DIGEST),
+    row(CKM_SHA384_HMAC, HMAC_384, OF_SECRETS, MAC),
+    row(CKM_SHA384_HMAC_GENERAL, HMAC_384, OF_SECRETS, MAC),
+    row(CKM_SHA512, NONE, (0, 0), CKF_DIGEST),
+    row(CKM_SHA512_HMAC, HMAC_512, OF_SECRETS, MAC),
+    row(CKM_SHA512_HMAC_GENERAL, HMAC_512, OF_SECRETS, MAC),
 ];
 
 impl Row {
@@ -95,17 +101,14 @@ impl Row {
         }
     }
 
-    /// Whether a type of key fits. HMAC takes generic secrets and keys of its own type (PKCS#11 3.0
-    /// sections 2.20 to 2.24 of the mechanisms).
+    /// Whether a type of key fits.
     pub fn takes(&self, key_type: CK_KEY_TYPE) -> bool {
-        let own = match self.mechanism {
-            CKM_SHA_1_HMAC | CKM_SHA_1_HMAC_GENERAL => Some(CKK_SHA_1_HMAC),
-            CKM_SHA256_HMAC | CKM_SHA256_HMAC_GENERAL => Some(CKK_SHA256_HMAC),
-            CKM_SHA384_HMAC | CKM_SHA384_HMAC_GENERAL => Some(CKK_SHA384_HMAC),
-            CKM_SHA512_HMAC | CKM_SHA512_HMAC_GENERAL => Some(CKK_SHA512_HMAC),
-            _ => None,
-        };
-        [self.key_type, own].contains(&Some(key_type))
+        self.key_types.contains(&key_type)
+    }
+
+    /// The type of key that it makes.
+    pub fn key_type(&self) -> Option<CK_KEY_TYPE> {
+        self.key_types.first().copied()
     }
 
     pub fn does(&self, flag: CK_FLAGS) -> bool {
