@@ -208,6 +208,18 @@ impl Bytes {
         Ok(())
     }
 
+    /// Copies a block, which block() returns.
+    #[inline]
+    pub fn set_block(&mut self, block: &[u8; 16]) {
+        *self.short.first_chunk_mut().expect("room for a block") = *block;
+        (self.len, self.long) = (block.len(), None);
+    }
+
+    #[inline]
+    pub fn block(&self) -> &[u8; 16] {
+        self.short.first_chunk().expect("room for a block")
+    }
+
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
         match &self.long {

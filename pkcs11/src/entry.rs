@@ -24,9 +24,9 @@ use crate::module::{self, current, of_slot, settle, Module, SLOT};
 use crate::object::{Object, Reading, MOST_SECRET};
 use crate::objects::{is_unsettled, Objects};
 use crate::rv::{ensure, fail, Error, Result};
-use crate::session::Session;
+use crate::session::{usable, Session};
 use crate::slab::Guard;
-use catalogue::Direction::{self, Decrypt, Encrypt};
+use catalogue::Direction::{Decrypt, Encrypt};
 use cryptoki_sys::*;
 use std::ffi::c_void;
 use std::mem::size_of;
@@ -443,9 +443,9 @@ functions! {
         let (wrapped, template) =
             unsafe { (Input::new(wrapped, len)?, Template::new(template, count)?) };
         let (mechanism, row) = unsafe { find_mechanism(mechanism, CKF_UNWRAP)? };
-        let by = owner.key(&module.objects, unwrapping, row, Flags::UNWRAP);
+        let by = usable(&module.objects, unwrapping, row, Flags::UNWRAP);
         let by = by.map_err(of_unwrapping)?;
-        let object = unsafe { unwrap(mechanism, by, wrapped, &template, session)? };
+        let object = unsafe { unwrap((mechanism, row), by, wrapped, &template, session)? };
         unsafe { put(key, module.objects.add(&mut owner, object)?) }
     }
 
@@ -460,7 +460,7 @@ functions! {
         let (module, mut owner) = opened(session)?;
         let (mechanism, row) = unsafe { find_mechanism(mechanism, CKF_DERIVE)? };
         ensure(!key.is_null(), CKR_ARGUMENTS_BAD)?;
-        let base = owner.key(&module.objects, base, row, Flags::DERIVE)?;
+        let base = usable(&module.objects, base, row, Flags::DERIVE)?;
         let template = unsafe { Template::new(template, count)? };
         let object = unsafe {
             keys::derive(&base, row.mechanism, &Parameter::new(mechanism)?, &template, session)?
@@ -684,19 +684,17 @@ unsafe fn wrap(
     key: Key,
     out: Result<Output<'_>>,
 ) -> Result<()> {
-    let (module, mut session) = opened(session)?;
+    let (module, _locked) = opened(session)?;
     // SAFETY: the caller's.
     let (mechanism, row) = unsafe { find_mechanism(mechanism, CKF_WRAP)? };
-    let by = session.key(&module.objects, wrapping, row, Flags::WRAP);
+    let by = usable(&module.objects, wrapping, row, Flags::WRAP);
     let by = by.map_err(of_wrapping)?;
     let key = module.objects.key(key)?;
     ensure(key.has(Flags::EXTRACTABLE), CKR_KEY_UNEXTRACTABLE)?;
     // No key is trusted (see Attributes::set).
     ensure(!key.has(Flags::WRAP_WITH_TRUSTED), CKR_KEY_NOT_WRAPPABLE)?;
-    let mut operation = cipher::Operation::new(Direction::Encrypt);
-    operation.take_once(by);
     // SAFETY: the caller's.
-    unsafe { operation.init(mechanism)? };
+    let mut operation = unsafe { cipher::Operation::once(Encrypt, (mechanism, row), by)? };
     let value = key.secret.value();
     // Zeros fill the last block (PKCS#11 section 2.11.6 of the mechanisms).
     let len = match operation.needs_blocks() {
@@ -714,17 +712,15 @@ unsafe fn wrap(
 }
 
 unsafe fn unwrap(
-    mechanism: &CK_MECHANISM,
+    mechanism: (&CK_MECHANISM, &Row),
     by: Arc<Object>,
     wrapped: Input,
     template: &Template<'_>,
     session: Handle,
 ) -> Result<Object> {
     ensure(wrapped.len() <= MOST_SECRET + 64, CKR_WRAPPED_KEY_LEN_RANGE)?;
-    let mut operation = cipher::Operation::new(Direction::Decrypt);
-    operation.take_once(by);
     // SAFETY: the caller's.
-    unsafe { operation.init(mechanism)? };
+    let mut operation = unsafe { cipher::Operation::once(Decrypt, mechanism, by)? };
     let is_filled_up = operation.needs_blocks();
     let mut value = zeros(wrapped.len())?;
     let mut len = value.len() as CK_ULONG;

@@ -12,7 +12,7 @@ use crate::objects::Objects;
 use crate::rv::{ensure, Error, Result};
 use catalogue::Direction;
 use cryptoki_sys::*;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 pub struct Session {
     pub writes: bool,
@@ -23,9 +23,6 @@ pub struct Session {
     pub find: Option<std::vec::IntoIter<usize>>,
     /// Whether objects may end with it.
     pub has_created: bool,
-    /// The key that was used last, so that the next operation need not look it up. It does not keep
-    /// the key alive.
-    recent: (CK_OBJECT_HANDLE, Weak<Object>),
 }
 
 /// Whether an operation is over after a call.
@@ -44,6 +41,25 @@ fn run<T>(slot: &mut Option<T>, call: impl FnOnce(&mut T) -> Result<Next>) -> Re
         *slot = None;
     }
     result.map(|_| ())
+}
+
+/// A key that may do what the mechanism's row and the flag name.
+pub fn usable(
+    objects: &Objects,
+    handle: CK_OBJECT_HANDLE,
+    row: &Row,
+    permission: Flags,
+) -> Result<Arc<Object>> {
+    let object = objects.key(handle)?;
+    let attributes = &object.attributes;
+    let fits = row.takes(attributes.key_type);
+    ensure(fits, CKR_KEY_TYPE_INCONSISTENT)?;
+    // A key that has expired still opens what it sealed.
+    let new = [Flags::ENCRYPT, Flags::SIGN, Flags::WRAP, Flags::DERIVE].contains(&permission);
+    let allowed = object.has(permission) && (!new || attributes.is_current());
+    ensure(allowed, CKR_KEY_FUNCTION_NOT_PERMITTED)?;
+    ensure(attributes.allows(row.mechanism), CKR_MECHANISM_INVALID)?;
+    Ok(object)
 }
 
 /// Writes the result of a digest or MAC, after the last input. Too little room changes nothing.
@@ -66,39 +82,7 @@ impl Session {
             macs: [None, None, None],
             find: None,
             has_created: false,
-            recent: (0, Weak::new()),
         }
-    }
-
-    /// A key that may do what the mechanism's row and the flag name.
-    pub fn key(
-        &mut self,
-        objects: &Objects,
-        handle: CK_OBJECT_HANDLE,
-        row: &Row,
-        permission: Flags,
-    ) -> Result<Arc<Object>> {
-        let recent = match self.recent.0 == handle {
-            true => self.recent.1.upgrade().filter(|object| !object.is_stale()),
-            false => None,
-        };
-        let object = match recent {
-            Some(object) => object,
-            None => {
-                let object = objects.key(handle)?;
-                self.recent = (handle, Arc::downgrade(&object));
-                object
-            }
-        };
-        let attributes = &object.attributes;
-        let fits = row.takes(attributes.key_type);
-        ensure(fits, CKR_KEY_TYPE_INCONSISTENT)?;
-        // A key that has expired still opens what it sealed.
-        let new = [Flags::ENCRYPT, Flags::SIGN, Flags::WRAP, Flags::DERIVE].contains(&permission);
-        let allowed = object.has(permission) && (!new || attributes.is_current());
-        ensure(allowed, CKR_KEY_FUNCTION_NOT_PERMITTED)?;
-        ensure(attributes.allows(row.mechanism), CKR_MECHANISM_INVALID)?;
-        Ok(object)
     }
 
     fn crypt(&mut self, direction: Direction) -> &mut cipher::Operation {
@@ -160,9 +144,8 @@ impl Session {
             Direction::Decrypt => (CKF_DECRYPT, Flags::DECRYPT),
         };
         let row = mechanism::find(mechanism, does)?;
-        let object = self.key(objects, key, row, permission)?;
-        self.crypt(direction).take(own, (key, mechanism), &object);
-        Ok(())
+        let object = usable(objects, key, row, permission)?;
+        self.crypt(direction).take(own, (key, row), &object)
     }
 
     /// Lets go of a key that was removed, unless a message uses it.
@@ -228,7 +211,7 @@ impl Session {
         ensure(self.mac(purpose).is_none(), CKR_OPERATION_ACTIVE)?;
         let row = mechanism::find(mechanism.mechanism, purpose.flag())?;
         let permission = purpose.permission();
-        let key = permission.map(|permission| self.key(objects, key, row, permission));
+        let key = permission.map(|permission| usable(objects, key, row, permission));
         // SAFETY: the caller's.
         let parameter = unsafe { Parameter::new(mechanism) };
         let operation = mac::Operation::new(key.transpose()?, row.mechanism, &parameter?)?;
