@@ -268,7 +268,7 @@ functions! {
         ensure(!object.is_null(), CKR_ARGUMENTS_BAD)?;
         let template = unsafe { Template::new(template, count)? };
         let created = keys::create(&template, session)?;
-        unsafe { put(object, module.objects.add(&mut owner, created)?) }
+        unsafe { put(object, module.add(&mut owner, created)?) }
     }
 
     C_CopyObject(
@@ -281,8 +281,8 @@ functions! {
         let (module, mut owner) = opened(session)?;
         ensure(!copy.is_null(), CKR_ARGUMENTS_BAD)?;
         let template = unsafe { Template::new(template, count)? };
-        let made = module.objects.copy((session, &mut owner), object, &template)?;
-        unsafe { put(copy, made) }
+        let made = module.objects.copy(object, &template, session)?;
+        unsafe { put(copy, module.add(&mut owner, made)?) }
     }
 
     C_DestroyObject(session: Handle, object: Key) {
@@ -414,7 +414,7 @@ functions! {
         unsafe { Parameter::new(mechanism)? }.none()?;
         let template = unsafe { Template::new(template, count)? };
         let object = keys::generate(row, &template, session)?;
-        unsafe { put(key, module.objects.add(&mut owner, object)?) }
+        unsafe { put(key, module.add(&mut owner, object)?) }
     }
 
     C_WrapKey(
@@ -446,7 +446,7 @@ functions! {
         let by = usable(&module.objects, unwrapping, row, Flags::UNWRAP);
         let by = by.map_err(of_unwrapping)?;
         let object = unsafe { unwrap((mechanism, row), by, wrapped, &template, session)? };
-        unsafe { put(key, module.objects.add(&mut owner, object)?) }
+        unsafe { put(key, module.add(&mut owner, object)?) }
     }
 
     C_DeriveKey(
@@ -465,7 +465,7 @@ functions! {
         let object = unsafe {
             keys::derive(&base, row.mechanism, &Parameter::new(mechanism)?, &template, session)?
         };
-        unsafe { put(key, module.objects.add(&mut owner, object)?) }
+        unsafe { put(key, module.add(&mut owner, object)?) }
     }
 
     C_SeedRandom(session: Handle, _seed: Bytes, _len: Long) {

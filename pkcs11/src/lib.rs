@@ -2,9 +2,10 @@
 //! A PKCS#11 module: Cryptoki 2.40 and 3.0 (OASIS) over the core's own calls.
 //!
 //! [`entry`] has the functions that C calls, [`module`] the sessions and objects of the process,
-//! [`session`] the operations of a session, [`objects`] and [`object`] what a handle names, [`keys`]
-//! where keys come from, [`cipher`] with [`whole`], and [`mac`] with [`digest`], what operations
-//! compute. [`mechanism`] and [`attribute`] are the tables that everything is looked up in.
+//! [`session`] the operations of a session, [`objects`] and [`object`] what a handle names.
+//! [`keys`] makes keys, [`cipher`] with [`whole`] encrypts and decrypts, [`mac`] with [`digest`]
+//! signs and digests. [`mechanism`] and [`attribute`] are the tables that everything is looked up
+//! in.
 
 mod attribute;
 mod buffers;

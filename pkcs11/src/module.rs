@@ -5,7 +5,7 @@
 //! A child after fork() has no state until it calls C_Initialize itself (PKCS#11 section 2.2 of the
 //! usage guide): locks that other threads of the parent held would stay locked for ever.
 
-use crate::object::backend;
+use crate::object::{backend, Object};
 use crate::objects::{set_settled, Objects};
 use crate::rv::{ensure, fail, Error, Result};
 use crate::session::Session;
@@ -135,6 +135,13 @@ impl Module {
         self.sessions.get(handle as usize).ok_or_else(no_session)
     }
 
+    /// Stores a new object. The caller has locked its session, which so cannot close before the
+    /// object is there.
+    pub fn add(&self, session: &mut Session, object: Object) -> Result<CK_OBJECT_HANDLE> {
+        session.has_created = true;
+        self.objects.insert(object)
+    }
+
     /// C_CloseSession.
     pub fn close(&self, handle: CK_SESSION_HANDLE) -> Result<()> {
         let session = self.sessions.remove(handle as usize);
@@ -157,6 +164,6 @@ impl Module {
     fn clear(&self) -> Result<()> {
         self.close_all();
         self.objects.retire_all(|_| true);
-        self.objects.insert_profile()
+        self.objects.insert(Object::profile()?).map(|_| ())
     }
 }

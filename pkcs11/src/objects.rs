@@ -9,7 +9,6 @@ use crate::attribute::{Flags, Template};
 use crate::lock::Lock;
 use crate::object::Object;
 use crate::rv::{ensure, Error, Result};
-use crate::session::Session;
 use crate::slab::Slab;
 use cryptoki_sys::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,28 +66,20 @@ impl Objects {
         ensure(object.has(allowed), CKR_ACTION_PROHIBITED).map(|()| object)
     }
 
-    /// Stores a new object. The caller has locked the session, so it cannot close before the object
-    /// is there.
-    pub fn add(&self, session: &mut Session, object: Object) -> Result<CK_OBJECT_HANDLE> {
-        session.has_created = true;
+    pub fn insert(&self, object: Object) -> Result<CK_OBJECT_HANDLE> {
         let handle = self.by_handle.insert(Arc::new(object));
         handle.map(|h| h as _).ok_or_else(out_of_memory)
     }
 
-    pub fn insert_profile(&self) -> Result<()> {
-        let profile = self.by_handle.insert(Arc::new(Object::profile()?));
-        profile.map(|_| ()).ok_or_else(out_of_memory)
-    }
-
-    /// C_CopyObject.
+    /// A copy, for C_CopyObject to store.
     pub fn copy(
         &self,
-        (session, owner): (CK_SESSION_HANDLE, &mut Session),
         handle: CK_OBJECT_HANDLE,
         template: &Template<'_>,
-    ) -> Result<CK_OBJECT_HANDLE> {
+        session: CK_SESSION_HANDLE,
+    ) -> Result<Object> {
         let object = self.to(Flags::COPYABLE, handle)?;
-        self.add(owner, object.changed(template, true, session)?)
+        object.changed(template, true, session)
     }
 
     /// C_DestroyObject.

@@ -365,8 +365,8 @@ fn fail_in_child(n: usize, starts: bool, flow: fn() -> Result<(), CK_RV>) -> CK_
 }
 
 /// Fails each allocation of some flows, in a child: a call fails or is right, or the process ends
-/// by Rust's abort(). It never goes on with a wrong state. At least `least` have to fail, so that the
-/// flow cannot end early unnoticed.
+/// by Rust's abort(). It never goes on with a wrong state. At least `least` have to fail, so that
+/// the flow cannot end early unnoticed.
 fn each_allocation(name: &str, starts: bool, least: usize, flow: fn() -> Result<(), CK_RV>) {
     let (mut right, mut refused, mut aborted) = (0, 0, 0);
     for n in 1.. {

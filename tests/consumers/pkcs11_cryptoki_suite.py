@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the tests of the crate cryptoki with the token of slot 1, which they initialise. EXCLUDED has
-those that cannot pass, each with its reason. For SoftHSM, some tests expect less than for kryoptic;
+"""Runs the tests of the crate cryptoki, without PINs and stored objects (scripts/cryptoki-tests).
+EXCLUDED has those that cannot pass, each with its reason. For SoftHSM, some tests expect less than for kryoptic;
 AS_SOFTHSM has those in which our module is like it.
 """
 
@@ -8,9 +8,9 @@ import os
 import re
 import subprocess
 
-from harness_pkcs11 import OBJECTS, ROOT, TokenConsumer, check
+from harness_pkcs11 import ROOT, ModuleConsumer, check
 
-consumer = TokenConsumer("cryptoki-suite", limit=300, needs={})
+consumer = ModuleConsumer("cryptoki-suite", limit=300, needs={})
 PAIRS = "it makes a pair of keys, and the module has only secret keys"
 MESSAGES = "it uses the functions for messages of PKCS#11 3.0, which the module refuses"
 DERIVATION = "it derives a key by a mechanism that the module does not have"
@@ -58,7 +58,7 @@ def suite(folder, name, excluded, only=()):
     said = consumer.run("ours", [program, "--exact", "--test-threads", "1", *words, *only], limit=200).decode()
     passed = re.search(r"^test result: ok. ([1-9]\d*) passed", said, re.M)
     check(passed, f"no test passed: {said}")
-    return f"{passed[1]} tests passed, {consumer.demand_module(OBJECTS + ('gcm_seal', 'cbc_encrypt', 'ecb_encrypt'), 1)}"
+    return f"{passed[1]} tests passed, {consumer.demand_module(('gcm_seal', 'cbc_encrypt', 'ecb_encrypt'), 1)}"
 
 
 def as_softhsm(folder):

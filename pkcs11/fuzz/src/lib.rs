@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Fuzz target of the PKCS#11 module: [`parameters`] of calls. scripts/fuzz compiles this crate with
-//! coverage, and links the function below with libFuzzer.
+//! Fuzz target of the PKCS#11 module: [`parameters`] of calls. scripts/fuzz compiles this crate
+//! with coverage, and links the function below with libFuzzer.
 
 // A target stops by a panic, whose reason goes to the standard error. The arguments of ck! may be
 // unsafe.
