@@ -36,8 +36,7 @@ def stores_nothing():
 
 
 def lists_nothing():
-    said = p11tool("--list-all", TOKEN, good=(0, 1)).decode()
-    check("Object" not in said, f"p11tool lists an object of a session, or the profile: {said}")
+    p11tool("--list-all", TOKEN, good=(2,))  # no matching objects
     return consumer.demand_module()
 
 
