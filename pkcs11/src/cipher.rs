@@ -439,7 +439,7 @@ impl Work {
         Ok(Next::Ends)
     }
 
-    /// The mode and padding of a stream.
+    /// A streaming mode before its first byte.
     pub fn stream(&self) -> Result<Stream> {
         let counter = self.cipher.iv.block();
         // At most 2^bits blocks: more would use a counter block twice.
@@ -458,6 +458,7 @@ impl Work {
         })
     }
 
+    /// A message of this mode and padding, from an IV or a counter block on.
     fn stream_from(&self, iv: &[u8; BLOCK]) -> Result<tenrounds_sys::Cipher> {
         let (mode, padding) = match self.cipher.kind {
             Kind::Stream(mode) => (mode, false),
