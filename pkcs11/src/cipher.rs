@@ -6,7 +6,7 @@
 //! has seen the tag, so it collects them, and so do modes that need the whole message (CCM, XTS,
 //! ciphertext stealing, key wrap).
 
-use crate::buffers::{zeros, Input, Output, Room};
+use crate::buffers::{zeros, Input, Output};
 use crate::mechanism::{Cipher, Kind, Parameter, Row};
 use crate::object::{Object, Secret};
 use crate::rv::{ensure, fail, of_core, Error, Result};
@@ -269,7 +269,7 @@ impl Operation {
     pub fn update(&mut self, input: Input, out: &mut Output<'_>) -> Result<Next> {
         let n = input.len();
         let need = self.update_len(n)?;
-        let Room::At(to) = out.need(need)? else {
+        let Some(to) = out.need(need)? else {
             return Ok(Next::Goes);
         };
         self.in_pieces = true;
@@ -382,7 +382,7 @@ impl Work {
         if self.has_unknown_length() {
             return self.unknown_length(input, need, out);
         }
-        let Room::At(to) = out.need(need)? else {
+        let Some(to) = out.need(need)? else {
             return Ok(Next::Goes);
         };
         let result = self.write(input, to, need);
@@ -401,7 +401,7 @@ impl Work {
     /// message() of the shortest path: CTR takes any length and cannot fail on the data.
     #[inline]
     fn counted(&self, input: Input, out: &mut Output<'_>) -> Result<Next> {
-        let Room::At(to) = out.need(input.len())? else {
+        let Some(to) = out.need(input.len())? else {
             return Ok(Next::Goes);
         };
         let result = self.unpadded(Mode::Ctr, input, to);
@@ -426,7 +426,7 @@ impl Work {
             return Ok(Next::Goes);
         }
         if out.room() >= most {
-            if let Room::At(to) = out.need(most)? {
+            if let Some(to) = out.need(most)? {
                 let result = self.write(input, to, most);
                 out.set_len(*result.as_ref().unwrap_or(&0));
                 result?;
@@ -541,7 +541,7 @@ impl Work {
 
     fn finish_gcm(&self, gcm: &mut GcmMessage, out: &mut Output<'_>) -> Result<Next> {
         let tag_len = self.cipher.tag_len;
-        let Room::At(to) = out.need(tag_len)? else {
+        let Some(to) = out.need(tag_len)? else {
             return Ok(Next::Goes);
         };
         let mut tag = [0; BLOCK];
