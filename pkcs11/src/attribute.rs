@@ -5,13 +5,15 @@
 use crate::rv::{ensure, fail, Error, Result};
 use cryptoki_sys::*;
 use std::mem::size_of;
+use Change::*;
+use Given::*;
+use Kind::*;
 
 /// The classes of objects that have an attribute.
 const DATA: u8 = 1;
 const KEY: u8 = 2;
 const PROFILE: u8 = 4;
-const STORED: u8 = DATA | KEY;
-const EVERY: u8 = STORED | PROFILE;
+const EVERY: u8 = DATA | KEY | PROFILE;
 
 /// What an attribute holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +22,32 @@ pub enum Kind {
     Flag(Flags),
     /// CK_ULONG.
     Number,
-    Bytes,
+    /// Kept as it is given.
+    Bytes(Field, Form),
+    /// Made from the value or the handle, or a value itself.
+    Derived,
+}
+
+/// The attributes that an object keeps as bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Field {
+    Label,
+    Id,
+    Application,
+    ObjectId,
+    StartDate,
+    EndDate,
+    AllowedMechanisms,
+}
+
+impl Field {
+    pub const COUNT: usize = 7;
+}
+
+/// What bytes a field may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    Any,
     /// CK_DATE, or empty.
     Date,
     /// An array of CK_MECHANISM_TYPE.
@@ -45,10 +72,12 @@ pub enum Change {
 pub enum Origin {
     /// C_CreateObject.
     Create,
-    /// C_GenerateKey.
-    Generate,
-    /// C_UnwrapKey and C_DeriveKey.
+    /// C_GenerateKey, by this mechanism.
+    Generate(CK_MECHANISM_TYPE),
+    /// C_UnwrapKey.
     Unwrap,
+    /// C_DeriveKey, from a key with these flags.
+    Derive(Flags),
 }
 
 /// A set of attributes that are true.
@@ -101,13 +130,24 @@ impl Flags {
     }
 }
 
+/// Which templates of new objects may have an attribute.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Given {
+    Anywhere,
+    /// The module sets it.
+    Nowhere,
+    /// Only those of C_CreateObject.
+    Create,
+    /// All but those of C_CreateObject.
+    Make,
+}
+
 /// A row of the table.
 pub struct Definition {
     pub attribute: CK_ATTRIBUTE_TYPE,
     pub kind: Kind,
     classes: u8,
-    /// Whether a template of C_CreateObject may have it, of C_GenerateKey, of C_UnwrapKey.
-    given: [bool; 3],
+    given: Given,
     pub change: Change,
 }
 
@@ -115,7 +155,7 @@ const fn row(
     attribute: CK_ATTRIBUTE_TYPE,
     kind: Kind,
     classes: u8,
-    given: [bool; 3],
+    given: Given,
     change: Change,
 ) -> Definition {
     Definition {
@@ -127,86 +167,76 @@ const fn row(
     }
 }
 
-const ANY: [bool; 3] = [true; 3];
-const NOWHERE: [bool; 3] = [false; 3];
-const CREATE: [bool; 3] = [true, false, false];
-const LATER: [bool; 3] = [false, true, true];
-
-const fn flag(attribute: CK_ATTRIBUTE_TYPE, flag: Flags, change: Change) -> Definition {
-    row(attribute, Kind::Flag(flag), KEY, ANY, change)
+const fn flag(
+    attribute: CK_ATTRIBUTE_TYPE,
+    flag: Flags,
+    classes: u8,
+    change: Change,
+) -> Definition {
+    row(attribute, Kind::Flag(flag), classes, Anywhere, change)
 }
 
-/// Attributes that the module sets are given nowhere.
-static TABLE: [Definition; 37] = {
-    use Change::*;
-    use Kind::*;
-    [
-        row(CKA_CLASS, Number, EVERY, ANY, Never),
-        row(CKA_TOKEN, Flag(Flags::TOKEN), EVERY, ANY, InCopy),
-        row(CKA_PRIVATE, Flag(Flags::PRIVATE), EVERY, ANY, InCopy),
-        row(CKA_MODIFIABLE, Flag(Flags::MODIFIABLE), EVERY, ANY, InCopy),
-        row(CKA_COPYABLE, Flag(Flags::COPYABLE), EVERY, ANY, ToFalse),
-        row(
-            CKA_DESTROYABLE,
-            Flag(Flags::DESTROYABLE),
-            EVERY,
-            ANY,
-            InCopy,
-        ),
-        row(CKA_LABEL, Bytes, EVERY, ANY, Always),
-        row(CKA_UNIQUE_ID, Bytes, EVERY, NOWHERE, Never),
-        row(CKA_VALUE, Bytes, STORED, CREATE, Never),
-        row(CKA_APPLICATION, Bytes, DATA, CREATE, Always),
-        row(CKA_OBJECT_ID, Bytes, DATA, CREATE, Always),
-        row(CKA_KEY_TYPE, Number, KEY, ANY, Never),
-        row(CKA_ID, Bytes, KEY, ANY, Always),
-        row(CKA_START_DATE, Date, KEY, ANY, Always),
-        row(CKA_END_DATE, Date, KEY, ANY, Always),
-        row(CKA_KEY_GEN_MECHANISM, Number, KEY, NOWHERE, Never),
-        row(CKA_ALLOWED_MECHANISMS, Mechanisms, KEY, ANY, Never),
-        row(CKA_VALUE_LEN, Number, KEY, LATER, Never),
-        row(CKA_CHECK_VALUE, Bytes, KEY, ANY, Never),
-        row(CKA_LOCAL, Flag(Flags::LOCAL), KEY, NOWHERE, Never),
-        row(
-            CKA_ALWAYS_SENSITIVE,
-            Flag(Flags::ALWAYS_SENSITIVE),
-            KEY,
-            NOWHERE,
-            Never,
-        ),
-        row(
-            CKA_NEVER_EXTRACTABLE,
-            Flag(Flags::NEVER_EXTRACTABLE),
-            KEY,
-            NOWHERE,
-            Never,
-        ),
-        flag(CKA_SENSITIVE, Flags::SENSITIVE, ToTrue),
-        flag(CKA_EXTRACTABLE, Flags::EXTRACTABLE, ToFalse),
-        flag(CKA_ENCRYPT, Flags::ENCRYPT, Always),
-        flag(CKA_DECRYPT, Flags::DECRYPT, Always),
-        flag(CKA_SIGN, Flags::SIGN, Always),
-        flag(CKA_VERIFY, Flags::VERIFY, Always),
-        flag(CKA_WRAP, Flags::WRAP, Always),
-        flag(CKA_UNWRAP, Flags::UNWRAP, Always),
-        flag(CKA_DERIVE, Flags::DERIVE, Always),
-        flag(CKA_TRUSTED, Flags::TRUSTED, Always),
-        flag(CKA_WRAP_WITH_TRUSTED, Flags::WRAP_WITH_TRUSTED, ToTrue),
-        row(CKA_PROFILE_ID, Number, PROFILE, NOWHERE, Never),
-        // Keys cannot carry templates for what they wrap, unwrap or derive.
-        row(CKA_WRAP_TEMPLATE, Bytes, 0, NOWHERE, Never),
-        row(CKA_UNWRAP_TEMPLATE, Bytes, 0, NOWHERE, Never),
-        row(CKA_DERIVE_TEMPLATE, Bytes, 0, NOWHERE, Never),
-    ]
-};
+/// A flag that tells the history of a key.
+const fn history(attribute: CK_ATTRIBUTE_TYPE, flag: Flags) -> Definition {
+    row(attribute, Kind::Flag(flag), KEY, Nowhere, Never)
+}
+
+const fn bytes(attribute: CK_ATTRIBUTE_TYPE, field: Field, classes: u8) -> Definition {
+    let kind = Bytes(field, Form::Any);
+    row(attribute, kind, classes, Anywhere, Always)
+}
+
+const fn date(attribute: CK_ATTRIBUTE_TYPE, field: Field) -> Definition {
+    row(attribute, Bytes(field, Form::Date), KEY, Anywhere, Always)
+}
+
+const APPLICATION: Kind = Bytes(Field::Application, Form::Any);
+const OBJECT_ID: Kind = Bytes(Field::ObjectId, Form::Any);
+const LISTED: Kind = Bytes(Field::AllowedMechanisms, Form::Mechanisms);
+
+static TABLE: [Definition; 37] = [
+    row(CKA_CLASS, Number, EVERY, Anywhere, Never),
+    flag(CKA_TOKEN, Flags::TOKEN, EVERY, InCopy),
+    flag(CKA_PRIVATE, Flags::PRIVATE, EVERY, InCopy),
+    flag(CKA_MODIFIABLE, Flags::MODIFIABLE, EVERY, InCopy),
+    flag(CKA_COPYABLE, Flags::COPYABLE, EVERY, ToFalse),
+    flag(CKA_DESTROYABLE, Flags::DESTROYABLE, EVERY, InCopy),
+    bytes(CKA_LABEL, Field::Label, EVERY),
+    row(CKA_UNIQUE_ID, Derived, EVERY, Nowhere, Never),
+    row(CKA_VALUE, Derived, DATA | KEY, Create, Never),
+    row(CKA_APPLICATION, APPLICATION, DATA, Create, Always),
+    row(CKA_OBJECT_ID, OBJECT_ID, DATA, Create, Always),
+    row(CKA_KEY_TYPE, Number, KEY, Anywhere, Never),
+    bytes(CKA_ID, Field::Id, KEY),
+    date(CKA_START_DATE, Field::StartDate),
+    date(CKA_END_DATE, Field::EndDate),
+    row(CKA_KEY_GEN_MECHANISM, Number, KEY, Nowhere, Never),
+    row(CKA_ALLOWED_MECHANISMS, LISTED, KEY, Anywhere, Never),
+    row(CKA_VALUE_LEN, Number, KEY, Make, Never),
+    row(CKA_CHECK_VALUE, Derived, KEY, Anywhere, Never),
+    history(CKA_LOCAL, Flags::LOCAL),
+    history(CKA_ALWAYS_SENSITIVE, Flags::ALWAYS_SENSITIVE),
+    history(CKA_NEVER_EXTRACTABLE, Flags::NEVER_EXTRACTABLE),
+    flag(CKA_SENSITIVE, Flags::SENSITIVE, KEY, ToTrue),
+    flag(CKA_EXTRACTABLE, Flags::EXTRACTABLE, KEY, ToFalse),
+    flag(CKA_ENCRYPT, Flags::ENCRYPT, KEY, Always),
+    flag(CKA_DECRYPT, Flags::DECRYPT, KEY, Always),
+    flag(CKA_SIGN, Flags::SIGN, KEY, Always),
+    flag(CKA_VERIFY, Flags::VERIFY, KEY, Always),
+    flag(CKA_WRAP, Flags::WRAP, KEY, Always),
+    flag(CKA_UNWRAP, Flags::UNWRAP, KEY, Always),
+    flag(CKA_DERIVE, Flags::DERIVE, KEY, Always),
+    flag(CKA_TRUSTED, Flags::TRUSTED, KEY, ToFalse),
+    flag(CKA_WRAP_WITH_TRUSTED, Flags::WRAP_WITH_TRUSTED, KEY, ToTrue),
+    row(CKA_PROFILE_ID, Number, PROFILE, Nowhere, Never),
+    // Keys cannot carry templates for what they wrap, unwrap or derive.
+    row(CKA_WRAP_TEMPLATE, Derived, 0, Nowhere, Never),
+    row(CKA_UNWRAP_TEMPLATE, Derived, 0, Nowhere, Never),
+    row(CKA_DERIVE_TEMPLATE, Derived, 0, Nowhere, Never),
+];
 
 pub fn definition(attribute: CK_ATTRIBUTE_TYPE) -> Option<&'static Definition> {
     TABLE.iter().find(|row| row.attribute == attribute)
-}
-
-/// The attributes of the objects of a class.
-pub fn of_class(class: CK_OBJECT_CLASS) -> impl Iterator<Item = &'static Definition> {
-    TABLE.iter().filter(move |row| row.belongs_to(class))
 }
 
 impl Definition {
@@ -222,7 +252,10 @@ impl Definition {
     }
 
     pub fn may_be_given(&self, origin: Origin) -> bool {
-        self.given[origin as usize]
+        match origin {
+            Origin::Create => matches!(self.given, Anywhere | Create),
+            _ => matches!(self.given, Anywhere | Make),
+        }
     }
 }
 
@@ -237,41 +270,37 @@ pub enum Value<'a> {
 impl<'a> Value<'a> {
     /// None: bytes that an attribute of this kind cannot have.
     pub fn parse(kind: Kind, bytes: &'a [u8]) -> Option<Value<'a>> {
-        Some(match kind {
-            Kind::Flag(flag) => match bytes {
-                [CK_FALSE] => Value::Flag(flag, false),
-                [CK_TRUE] => Value::Flag(flag, true),
-                _ => return None,
-            },
-            Kind::Number => Value::Number(CK_ULONG::from_ne_bytes(bytes.try_into().ok()?)),
-            Kind::Bytes => Value::Bytes(bytes),
-            Kind::Date => {
-                date_of(bytes)?;
-                Value::Bytes(bytes)
+        let fits = |form| match form {
+            Form::Any => true,
+            Form::Date => bytes.is_empty() || is_date(bytes),
+            Form::Mechanisms => bytes.len().is_multiple_of(size_of::<CK_MECHANISM_TYPE>()),
+        };
+        match (kind, bytes) {
+            (Kind::Flag(flag), [CK_FALSE]) => Some(Value::Flag(flag, false)),
+            (Kind::Flag(flag), [CK_TRUE]) => Some(Value::Flag(flag, true)),
+            (Kind::Flag(_), _) => None,
+            (Number, _) => {
+                let number = bytes.try_into().ok()?;
+                Some(Value::Number(CK_ULONG::from_ne_bytes(number)))
             }
-            Kind::Mechanisms => {
-                if !bytes.len().is_multiple_of(size_of::<CK_MECHANISM_TYPE>()) {
-                    return None;
-                }
-                Value::Bytes(bytes)
-            }
-        })
+            (Derived, _) => Some(Value::Bytes(bytes)),
+            (Bytes(_, form), _) => fits(form).then_some(Value::Bytes(bytes)),
+        }
     }
 }
 
-/// A CK_DATE: eight digits, YYYYMMDD. Nothing for no date.
-pub fn date_of(bytes: &[u8]) -> Option<Option<[u8; 8]>> {
-    if bytes.is_empty() {
-        return Some(None);
-    }
-    let date: [u8; 8] = bytes.try_into().ok()?;
-    let number = |from: usize, to: usize| {
-        date[from..to].iter().try_fold(0, |n, d| {
+/// Whether bytes are a CK_DATE: eight digits, YYYYMMDD.
+fn is_date(bytes: &[u8]) -> bool {
+    let number = |digits: &[u8]| {
+        digits.iter().try_fold(0, |n, d| {
             d.is_ascii_digit().then(|| n * 10 + u32::from(d - b'0'))
         })
     };
-    let (_, month, day) = (number(0, 4)?, number(4, 6)?, number(6, 8)?);
-    ((1..=12).contains(&month) && (1..=31).contains(&day)).then_some(Some(date))
+    let parts = match bytes.len() {
+        8 => [&bytes[..4], &bytes[4..6], &bytes[6..]].map(number),
+        _ => return false,
+    };
+    matches!(parts, [Some(_), Some(1..=12), Some(1..=31)])
 }
 
 /// The attributes of a call, each once and with a value of its kind.
@@ -284,28 +313,16 @@ impl<'a> Template<'a> {
     /// The list is NULL or valid for `count` attributes, whose values are valid for their lengths.
     pub unsafe fn new(list: *const CK_ATTRIBUTE, count: CK_ULONG) -> Result<Template<'a>> {
         // A template names each attribute once at most, so a longer one fails below.
-        let mut template = Template::with_room(count as usize);
+        let room = TABLE.len().min(count as usize);
+        let mut template = Template {
+            list: Vec::with_capacity(room),
+        };
         // SAFETY: the caller's.
         for attribute in unsafe { attributes(list, count)? } {
             // SAFETY: the caller's.
             template.push(attribute.type_, unsafe { bytes_of(attribute)? })?;
         }
         Ok(template)
-    }
-
-    /// Attributes by type and value.
-    pub fn of(list: &[(CK_ATTRIBUTE_TYPE, &'a [u8])]) -> Result<Template<'a>> {
-        let mut template = Template::with_room(list.len());
-        for (attribute, bytes) in list {
-            template.push(*attribute, bytes)?;
-        }
-        Ok(template)
-    }
-
-    fn with_room(count: usize) -> Template<'a> {
-        Template {
-            list: Vec::with_capacity(TABLE.len().min(count)),
-        }
     }
 
     fn push(&mut self, attribute: CK_ATTRIBUTE_TYPE, bytes: &'a [u8]) -> Result<()> {
@@ -409,10 +426,9 @@ mod tests {
 
     #[test]
     fn dates() {
-        assert_eq!(date_of(b""), Some(None));
-        assert_eq!(date_of(b"20261123"), Some(Some(*b"20261123")));
-        for bad in [&b"2026112"[..], b"20261323", b"20261100", b"2026112x"] {
-            assert_eq!(date_of(bad), None);
+        assert!(is_date(b"20261123"));
+        for bad in [&b"2026112"[..], b"20261323", b"20261100", b"2026112x", b""] {
+            assert!(!is_date(bad));
         }
     }
 }

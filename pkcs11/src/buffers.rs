@@ -68,14 +68,6 @@ pub struct Output<'a> {
     len: &'a mut CK_ULONG,
 }
 
-/// What the caller asked for.
-pub enum Room {
-    /// Only the length.
-    Query,
-    /// The bytes: they fit.
-    At(*mut u8),
-}
-
 /// Input and output of a call, or what is wrong with its pointers.
 pub type Buffers<'a> = Result<(Input, Output<'a>)>;
 
@@ -112,15 +104,16 @@ impl<'a> Output<'a> {
         usize::try_from(*self.len).unwrap_or(usize::MAX)
     }
 
-    /// Sets the length to `need`, and returns where so many bytes go. If they do not fit, the
-    /// caller learns the length by CKR_BUFFER_TOO_SMALL (PKCS#11 section 5.2).
-    pub fn need(&mut self, need: usize) -> Result<Room> {
+    /// Sets the length to `need`, and returns where so many bytes go; None: the caller asks only for
+    /// the length. If they do not fit, the caller learns the length by CKR_BUFFER_TOO_SMALL (PKCS#11
+    /// section 5.2).
+    pub fn need(&mut self, need: usize) -> Result<Option<*mut u8>> {
         let room = self.room();
         *self.len = need as CK_ULONG;
         match (self.data.is_null(), need > room) {
-            (true, _) => Ok(Room::Query),
+            (true, _) => Ok(None),
             (false, true) => fail(CKR_BUFFER_TOO_SMALL),
-            (false, false) => Ok(Room::At(self.data)),
+            (false, false) => Ok(Some(self.data)),
         }
     }
 
@@ -140,8 +133,8 @@ impl<'a> Output<'a> {
     /// Writes bytes that do not depend on where they go. Returns false for a query.
     pub fn put(&mut self, bytes: &[u8]) -> Result<bool> {
         match self.need(bytes.len())? {
-            Room::Query => Ok(false),
-            Room::At(to) => {
+            None => Ok(false),
+            Some(to) => {
                 // SAFETY: new()'s caller, and they fit. The source is our own memory.
                 unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
                 Ok(true)
@@ -206,6 +199,18 @@ impl Bytes {
         }
         self.len = bytes.len();
         Ok(())
+    }
+
+    /// Copies a block, which block() returns.
+    #[inline]
+    pub fn set_block(&mut self, block: &[u8; 16]) {
+        *self.short.first_chunk_mut().expect("room for a block") = *block;
+        (self.len, self.long) = (block.len(), None);
+    }
+
+    #[inline]
+    pub fn block(&self) -> &[u8; 16] {
+        self.short.first_chunk().expect("room for a block")
     }
 
     #[inline]

@@ -6,8 +6,8 @@
 //! has seen the tag, so it collects them, and so do modes that need the whole message (CCM, XTS,
 //! ciphertext stealing, key wrap).
 
-use crate::buffers::{zeros, Input, Output, Room};
-use crate::mechanism::{Cipher, Parameter};
+use crate::buffers::{zeros, Input, Output};
+use crate::mechanism::{Cipher, Kind, Parameter, Row};
 use crate::object::{Object, Secret};
 use crate::rv::{ensure, fail, of_core, Error, Result};
 use catalogue::{Direction, Mode};
@@ -66,16 +66,16 @@ pub struct Work {
 
 enum Progress {
     New,
-    Stream(tenrounds_sys::Cipher),
-    Counter(Counter),
+    Stream(Stream),
     Cfb8([u8; BLOCK]),
     Gcm(GcmMessage),
     Collected(Collected),
 }
 
-/// CTR, and how many bytes it has left until the counting bits wrap, and after that.
-pub struct Counter {
-    stream: tenrounds_sys::Cipher,
+/// A streaming mode, and how many bytes it has left until the bits of a counter wrap, and after
+/// that.
+pub struct Stream {
+    pub cipher: tenrounds_sys::Cipher,
     until_wrap: u128,
     after_wrap: u128,
 }
@@ -132,7 +132,7 @@ impl Operation {
             kept: Kept::default(),
             work: Work {
                 key: None,
-                cipher: Cipher::None,
+                cipher: Cipher::NEW,
                 direction,
             },
         }
@@ -155,24 +155,38 @@ impl Operation {
     pub fn take(
         &mut self,
         session: CK_SESSION_HANDLE,
-        (handle, mechanism): (CK_OBJECT_HANDLE, CK_MECHANISM_TYPE),
+        (handle, row): (CK_OBJECT_HANDLE, &Row),
         key: &Arc<Object>,
-    ) {
-        self.take_once(key.clone());
+    ) -> Result<()> {
+        self.let_go();
+        self.work.cipher.kind = row.kind()?;
+        self.work.key = Some(key.clone());
         if !key.attributes.has_dates() {
             let stays = key.keep(session);
             self.kept = Kept {
                 handle: if stays { handle } else { 0 },
-                mechanism,
+                mechanism: row.mechanism,
                 session,
             };
         }
+        Ok(())
     }
 
-    /// Takes a key for one message.
-    pub fn take_once(&mut self, key: Arc<Object>) {
-        self.let_go();
-        self.work.key = Some(key);
+    /// Makes an operation for one message.
+    ///
+    /// # Safety
+    /// The pointers in the mechanism are valid for their lengths.
+    pub unsafe fn once(
+        direction: Direction,
+        (mechanism, row): (&CK_MECHANISM, &Row),
+        key: Arc<Object>,
+    ) -> Result<Operation> {
+        let mut operation = Operation::new(direction);
+        operation.work.cipher.kind = row.kind()?;
+        operation.work.key = Some(key);
+        // SAFETY: the caller's.
+        unsafe { operation.init(mechanism)? };
+        Ok(operation)
     }
 
     /// Lets go of the key. No message uses it.
@@ -198,12 +212,9 @@ impl Operation {
     pub unsafe fn init(&mut self, mechanism: &CK_MECHANISM) -> Result<()> {
         let work = &mut self.work;
         // SAFETY: the caller's.
-        unsafe {
-            let parameter = Parameter::new(mechanism)?;
-            work.cipher.set(mechanism.mechanism, &parameter)?;
-        }
+        unsafe { work.cipher.set(&Parameter::new(mechanism)?)? };
         // XTS with two equal halves would be unsafe (SP 800-38E does not allow it).
-        if let (Cipher::Xts { .. }, Direction::Encrypt) = (&work.cipher, work.direction) {
+        if work.cipher.kind == Kind::Sealed(Mode::Xts) && !work.decrypts() {
             let value = work.secret()?.value();
             let (a, b) = value.split_at(value.len() / 2);
             ensure(!tenrounds_sys::equal(a, b), CKR_KEY_FUNCTION_NOT_PERMITTED)?;
@@ -214,12 +225,7 @@ impl Operation {
 
     /// Whether the data have to be whole blocks.
     pub fn needs_blocks(&self) -> bool {
-        match self.work.cipher {
-            Cipher::Stream { mode, padding, .. } => {
-                !padding && matches!(mode, Mode::Ecb | Mode::Cbc)
-            }
-            _ => false,
-        }
+        matches!(self.work.cipher.kind, Kind::Stream(Mode::Ecb | Mode::Cbc))
     }
 
     /// Forgets the message, and the key if it is not kept.
@@ -253,7 +259,7 @@ impl Operation {
     pub fn update_len(&mut self, n: usize) -> Result<usize> {
         self.begin()?;
         Ok(match &self.progress {
-            Progress::Stream(stream) => stream.room(n),
+            Progress::Stream(stream) => stream.cipher.room(n),
             Progress::Collected(_) => 0,
             _ => n,
         })
@@ -263,18 +269,13 @@ impl Operation {
     pub fn update(&mut self, input: Input, out: &mut Output<'_>) -> Result<Next> {
         let n = input.len();
         let need = self.update_len(n)?;
-        let Room::At(to) = out.need(need)? else {
+        let Some(to) = out.need(need)? else {
             return Ok(Next::Goes);
         };
         self.in_pieces = true;
         let work = &self.work;
         match &mut self.progress {
-            Progress::Stream(stream) => {
-                // SAFETY: the room is stream.room().
-                let call = |from: *const u8| unsafe { stream.update(to, from, n) };
-                work.apart(input, call)?;
-            }
-            Progress::Counter(counter) => work.count(counter, input, to)?,
+            Progress::Stream(stream) => work.advance(stream, input, to).map(|_| ())?,
             Progress::Cfb8(iv) => work.cfb8(iv, input, to)?,
             Progress::Gcm(gcm) => {
                 // SAFETY: the room is that of the input.
@@ -291,10 +292,10 @@ impl Operation {
     pub fn finish(&mut self, out: &mut Output<'_>) -> Result<Next> {
         self.begin()?;
         match &mut self.progress {
-            Progress::Counter(_) | Progress::Cfb8(_) => out.put(&[]).map(next_of),
+            Progress::Cfb8(_) => out.put(&[]).map(next_of),
             Progress::Collected(collected) => self.work.message(Input::of(&collected.0), out),
             Progress::Gcm(gcm) => self.work.finish_gcm(gcm, out),
-            Progress::Stream(stream) => self.work.finish_stream(stream, out),
+            Progress::Stream(stream) => self.work.finish_stream(&mut stream.cipher, out),
             Progress::New => fail(CKR_GENERAL_ERROR),
         }
     }
@@ -345,52 +346,43 @@ impl Work {
             0 => Ok(n),
             _ => self.bad_length(),
         };
-        match (&self.cipher, self.decrypts()) {
-            (Cipher::Stream { padding: true, .. }, false) => plus(BLOCK - n % BLOCK),
-            (Cipher::Stream { padding: true, .. }, true) if n == 0 => self.bad_length(),
-            (Cipher::Stream { mode, .. }, _) => match mode {
-                Mode::Ecb | Mode::Cbc => blocks(BLOCK),
-                _ => Ok(n),
+        let Cipher {
+            kind,
+            tag_len,
+            text_len,
+            ..
+        } = self.cipher;
+        match (kind, self.decrypts()) {
+            (Kind::Padded, false) => plus(BLOCK - n % BLOCK),
+            (Kind::Padded, true) if n == 0 => self.bad_length(),
+            (Kind::Padded | Kind::Stream(Mode::Ecb | Mode::Cbc), _) => blocks(BLOCK),
+            (Kind::Stream(_), _) => Ok(n),
+            (Kind::Stolen | Kind::Sealed(Mode::Xts), _) => less(BLOCK).map(|_| n),
+            (Kind::Sealed(Mode::Ccm), false) if n != text_len => self.bad_length(),
+            (Kind::Sealed(_), false) => plus(tag_len),
+            (Kind::Sealed(mode), true) => match less(tag_len)? {
+                text if mode == Mode::Ccm && text != text_len => self.bad_length(),
+                text => Ok(text),
             },
-            (Cipher::None, _) => fail(CKR_GENERAL_ERROR),
-            (Cipher::Ctr { .. } | Cipher::Cfb8 { .. }, _) => Ok(n),
-            (Cipher::Cts { .. } | Cipher::Xts { .. }, _) => less(BLOCK).map(|_| n),
-            (Cipher::Gcm { tag_len, .. }, false) => plus(*tag_len),
-            (Cipher::Gcm { tag_len, .. }, true) => less(*tag_len),
-            (Cipher::Ccm { tag_len, len, .. }, false) => match n == *len {
-                true => plus(*tag_len),
-                false => self.bad_length(),
-            },
-            (Cipher::Ccm { tag_len, len, .. }, true) => match less(*tag_len)? {
-                text if text == *len => Ok(text),
-                _ => self.bad_length(),
-            },
-            (Cipher::Kw { padding: true, .. }, false) => plus(8 + 8 - n % 8),
-            (Cipher::Kw { .. }, false) => match n >= 16 {
-                true => blocks(8).and_then(|_| plus(8)),
-                false => self.bad_length(),
-            },
-            (Cipher::Kwp { .. }, false) => match n {
-                0 => self.bad_length(),
-                _ => plus(8 + (8 - n % 8) % 8),
-            },
-            (Cipher::Kw { .. } | Cipher::Kwp { .. }, true) => {
-                blocks(8)?;
-                less(8)
-            }
+            (Kind::KwPadded, false) => plus(8 + 8 - n % 8),
+            (Kind::Kw, false) if n < 16 => self.bad_length(),
+            (Kind::Kw, false) => blocks(8).and_then(|_| plus(8)),
+            (Kind::Kwp, false) if n == 0 => self.bad_length(),
+            (Kind::Kwp, false) => plus(8 + (8 - n % 8) % 8),
+            (Kind::Kw | Kind::KwPadded | Kind::Kwp, true) => blocks(8).and_then(|_| less(8)),
         }
     }
 
     /// Processes a whole message, and changes nothing in the operation.
     fn message(&self, input: Input, out: &mut Output<'_>) -> Result<Next> {
-        if let Cipher::Ctr { counter, bits: 128 } = &self.cipher {
-            return self.counted(counter, input, out);
+        if self.counts_fully() {
+            return self.counted(input, out);
         }
         let need = self.whole_len(input.len())?;
         if self.has_unknown_length() {
             return self.unknown_length(input, need, out);
         }
-        let Room::At(to) = out.need(need)? else {
+        let Some(to) = out.need(need)? else {
             return Ok(Next::Goes);
         };
         let result = self.write(input, to, need);
@@ -400,13 +392,19 @@ impl Work {
         result.map(|_| Next::Ends)
     }
 
+    /// CTR whose whole counter block counts.
+    #[inline]
+    fn counts_fully(&self) -> bool {
+        self.cipher.kind == Kind::Stream(Mode::Ctr) && self.cipher.counter_bits == 128
+    }
+
     /// message() of the shortest path: CTR takes any length and cannot fail on the data.
     #[inline]
-    fn counted(&self, counter: &[u8; BLOCK], input: Input, out: &mut Output<'_>) -> Result<Next> {
-        let Room::At(to) = out.need(input.len())? else {
+    fn counted(&self, input: Input, out: &mut Output<'_>) -> Result<Next> {
+        let Some(to) = out.need(input.len())? else {
             return Ok(Next::Goes);
         };
-        let result = self.unpadded(Mode::Ctr, counter, input, to);
+        let result = self.unpadded(Mode::Ctr, input, to);
         if result.is_err() {
             out.set_len(0);
         }
@@ -415,11 +413,7 @@ impl Work {
 
     /// Whether only decryption tells how long the plaintext is.
     fn has_unknown_length(&self) -> bool {
-        let padded = match self.cipher {
-            Cipher::Stream { padding, .. } | Cipher::Kw { padding, .. } => padding,
-            Cipher::Kwp { .. } => true,
-            _ => false,
-        };
+        let padded = matches!(self.cipher.kind, Kind::Padded | Kind::KwPadded | Kind::Kwp);
         padded && self.decrypts()
     }
 
@@ -432,7 +426,7 @@ impl Work {
             return Ok(Next::Goes);
         }
         if out.room() >= most {
-            if let Room::At(to) = out.need(most)? {
+            if let Some(to) = out.need(most)? {
                 let result = self.write(input, to, most);
                 out.set_len(*result.as_ref().unwrap_or(&0));
                 result?;
@@ -445,77 +439,72 @@ impl Work {
         Ok(Next::Ends)
     }
 
-    pub fn stream(&self) -> Result<tenrounds_sys::Cipher> {
-        let Cipher::Stream { mode, iv, padding } = &self.cipher else {
-            return fail(CKR_GENERAL_ERROR);
-        };
-        let key = self.secret()?.aes()?;
-        // SAFETY: the operation holds the key until the message is gone.
-        let stream =
-            unsafe { tenrounds_sys::Cipher::start(key, *mode, self.direction, *padding, iv) };
-        stream.map_err(|e| self.of_core(e))
-    }
-
-    pub fn counter(&self) -> Result<Counter> {
-        let Cipher::Ctr { counter, bits } = &self.cipher else {
-            return fail(CKR_GENERAL_ERROR);
-        };
+    /// A streaming mode before its first byte.
+    pub fn stream(&self) -> Result<Stream> {
+        let counter = self.cipher.iv.block();
         // At most 2^bits blocks: more would use a counter block twice.
         let blocks = |n: u128| n.saturating_mul(BLOCK as u128);
-        let (until, all) = match bits {
-            128 => (u128::MAX, u128::MAX),
-            bits => {
+        let (until, all) = match (self.cipher.kind, self.cipher.counter_bits) {
+            (Kind::Stream(Mode::Ctr), bits @ 0..128) => {
                 let all = 1u128 << bits;
                 (all - (u128::from_be_bytes(*counter) & (all - 1)), all)
             }
+            _ => (u128::MAX, u128::MAX),
         };
-        Ok(Counter {
-            stream: self.count_from(counter)?,
+        Ok(Stream {
+            cipher: self.stream_from(counter)?,
             until_wrap: blocks(until),
             after_wrap: blocks(all - until),
         })
     }
 
-    fn count_from(&self, counter: &[u8; BLOCK]) -> Result<tenrounds_sys::Cipher> {
+    /// A message of this mode and padding, from an IV or a counter block on.
+    fn stream_from(&self, iv: &[u8; BLOCK]) -> Result<tenrounds_sys::Cipher> {
+        let (mode, padding) = match self.cipher.kind {
+            Kind::Stream(mode) => (mode, false),
+            _ => (Mode::Cbc, true),
+        };
         let key = self.secret()?.aes()?;
-        let encrypt = Direction::Encrypt;
         // SAFETY: the operation holds the key until the message is gone.
-        let stream =
-            unsafe { tenrounds_sys::Cipher::start(key, Mode::Ctr, encrypt, false, counter) };
-        stream.map_err(|e| self.of_core(e))
+        let cipher =
+            unsafe { tenrounds_sys::Cipher::start(key, mode, self.direction, padding, iv) };
+        cipher.map_err(|e| self.of_core(e))
     }
 
-    pub fn count(&self, c: &mut Counter, input: Input, to: *mut u8) -> Result<()> {
+    /// Processes a piece of a stream, and returns how many bytes it wrote.
+    pub fn advance(&self, stream: &mut Stream, input: Input, to: *mut u8) -> Result<usize> {
         let n = input.len() as u128;
-        if n > c.until_wrap.saturating_add(c.after_wrap) {
+        if n > stream.until_wrap.saturating_add(stream.after_wrap) {
             return self.bad_length();
         }
-        let wraps = n > c.until_wrap;
-        if !wraps {
-            c.until_wrap -= n;
-            return self.count_piece(c, input, to);
+        if n <= stream.until_wrap {
+            stream.until_wrap -= n;
+            return self.advance_by(&mut stream.cipher, input, to);
         }
         // A copy, so that the two halves cannot overlap.
         let copy = input.copied()?;
-        let (before, after) = copy.split_at(c.until_wrap as usize);
-        self.count_piece(c, Input::of(before), to)?;
-        let Cipher::Ctr { counter, bits } = &self.cipher else {
-            return fail(CKR_GENERAL_ERROR);
-        };
-        let low = (1u128 << bits) - 1;
-        let first = (u128::from_be_bytes(*counter) & !low).to_be_bytes();
-        c.stream = self.count_from(&first)?;
-        c.until_wrap = c.after_wrap - after.len() as u128;
-        c.after_wrap = 0;
+        let (before, after) = copy.split_at(stream.until_wrap as usize);
+        self.advance_by(&mut stream.cipher, Input::of(before), to)?;
+        let low = (1u128 << self.cipher.counter_bits) - 1;
+        let first = (u128::from_be_bytes(*self.cipher.iv.block()) & !low).to_be_bytes();
+        stream.cipher = self.stream_from(&first)?;
+        stream.until_wrap = stream.after_wrap - after.len() as u128;
+        stream.after_wrap = 0;
         // SAFETY: the room is that of the whole input.
-        self.count_piece(c, Input::of(after), unsafe { to.add(before.len()) })
+        let to = unsafe { to.add(before.len()) };
+        self.advance_by(&mut stream.cipher, Input::of(after), to)?;
+        Ok(copy.len())
     }
 
-    fn count_piece(&self, c: &mut Counter, input: Input, to: *mut u8) -> Result<()> {
+    fn advance_by(
+        &self,
+        cipher: &mut tenrounds_sys::Cipher,
+        input: Input,
+        to: *mut u8,
+    ) -> Result<usize> {
         let n = input.len();
-        // SAFETY: the room is that of the input.
-        let result = self.apart(input, |from| unsafe { c.stream.update(to, from, n) });
-        result.map(|_| ())
+        // SAFETY: the room is cipher.room().
+        self.apart(input, |from| unsafe { cipher.update(to, from, n) })
     }
 
     pub fn cfb8(&self, iv: &mut [u8; BLOCK], input: Input, to: *mut u8) -> Result<()> {
@@ -531,33 +520,28 @@ impl Work {
     }
 
     fn gcm(&self) -> Result<GcmMessage> {
-        let Cipher::Gcm { iv, aad, .. } = &self.cipher else {
-            return fail(CKR_GENERAL_ERROR);
-        };
         let key = self.secret()?.key(Mode::Gcm)?;
         // SAFETY: the operation holds the key until the message is gone.
-        let gcm = unsafe { GcmMessage::start(key, iv.as_slice()) };
+        let gcm = unsafe { GcmMessage::start(key, self.cipher.iv.as_slice()) };
         let mut gcm = gcm.map_err(|e| self.of_core(e))?;
-        gcm.aad(aad.as_slice()).map_err(|e| self.of_core(e))?;
+        let aad = gcm.aad(self.cipher.aad.as_slice());
+        aad.map_err(|e| self.of_core(e))?;
         Ok(gcm)
     }
 
     /// The state of a message that comes in pieces.
     fn begin(&self) -> Result<Progress> {
-        Ok(match (&self.cipher, self.decrypts()) {
-            (Cipher::Stream { .. }, _) => Progress::Stream(self.stream()?),
-            (Cipher::Ctr { .. }, _) => Progress::Counter(self.counter()?),
-            (Cipher::Cfb8 { iv }, _) => Progress::Cfb8(*iv),
-            (Cipher::Gcm { .. }, false) => Progress::Gcm(self.gcm()?),
+        Ok(match (self.cipher.kind, self.decrypts()) {
+            (Kind::Stream(Mode::Cfb8), _) => Progress::Cfb8(*self.cipher.iv.block()),
+            (Kind::Stream(_) | Kind::Padded, _) => Progress::Stream(self.stream()?),
+            (Kind::Sealed(Mode::Gcm), false) => Progress::Gcm(self.gcm()?),
             _ => Progress::Collected(Collected::default()),
         })
     }
 
     fn finish_gcm(&self, gcm: &mut GcmMessage, out: &mut Output<'_>) -> Result<Next> {
-        let Cipher::Gcm { tag_len, .. } = self.cipher else {
-            return fail(CKR_GENERAL_ERROR);
-        };
-        let Room::At(to) = out.need(tag_len)? else {
+        let tag_len = self.cipher.tag_len;
+        let Some(to) = out.need(tag_len)? else {
             return Ok(Next::Goes);
         };
         let mut tag = [0; BLOCK];
@@ -573,9 +557,8 @@ impl Work {
         stream: &mut tenrounds_sys::Cipher,
         out: &mut Output<'_>,
     ) -> Result<Next> {
-        let padding = matches!(self.cipher, Cipher::Stream { padding: true, .. });
         // Encryption writes a block of padding. Decryption knows only afterwards what it writes.
-        let most = match (padding, self.decrypts()) {
+        let most = match (self.cipher.kind == Kind::Padded, self.decrypts()) {
             (false, _) => 0,
             (true, false) => BLOCK,
             (true, true) => BLOCK - 1,

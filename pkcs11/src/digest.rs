@@ -5,91 +5,46 @@ use crate::rv::{fail, Result};
 use cryptoki_sys::*;
 use hmac::{Hmac, Mac};
 use sha1::Sha1;
+use sha2::digest::{FixedOutput, Update};
 use sha2::{Digest, Sha256, Sha384, Sha512};
 use zeroize::Zeroize;
-
-/// Calls a method on whichever hash it is.
-macro_rules! each {
-    ($value:expr, $hash:ident => $call:expr) => {
-        match $value {
-            Self::Sha1($hash) => $call,
-            Self::Sha256($hash) => $call,
-            Self::Sha384($hash) => $call,
-            Self::Sha512($hash) => $call,
-        }
-    };
-}
 
 /// The longest output, in bytes.
 pub const LONGEST: usize = 64;
 
-/// Output of a hash: the bytes and how many there are.
-pub struct Output([u8; LONGEST], usize);
-
-impl Output {
-    fn new(bytes: &[u8]) -> Output {
-        let mut output = Output([0; LONGEST], bytes.len());
-        output.0[..bytes.len()].copy_from_slice(bytes);
-        output
-    }
-
-    pub fn as_slice(&self) -> &[u8] {
-        &self.0[..self.1]
-    }
+/// A digest or an HMAC that takes data.
+pub trait Hash: Send + Sync {
+    fn update(&mut self, data: &[u8]);
+    /// The length of the output.
+    fn len(&self) -> usize;
+    /// Writes the output to the first bytes.
+    fn finish(&self, output: &mut [u8; LONGEST]);
 }
 
-#[derive(Clone)]
-pub enum Hash {
-    Sha1(Sha1),
-    Sha256(Sha256),
-    Sha384(Sha384),
-    Sha512(Sha512),
-}
+/// The state of an HMAC is as good as its key, and the crates do not clear it: so it clears itself,
+/// and burn() what calls may have left on the stack.
+struct State<T>(T);
 
-impl Hash {
-    pub fn new(mechanism: CK_MECHANISM_TYPE) -> Result<Hash> {
-        Ok(match mechanism {
-            CKM_SHA_1 => Hash::Sha1(Sha1::new()),
-            CKM_SHA256 => Hash::Sha256(Sha256::new()),
-            CKM_SHA384 => Hash::Sha384(Sha384::new()),
-            CKM_SHA512 => Hash::Sha512(Sha512::new()),
-            _ => return fail(CKR_MECHANISM_INVALID),
-        })
-    }
-
-    pub fn len(&self) -> usize {
-        match self {
-            Hash::Sha1(_) => 20,
-            Hash::Sha256(_) => 32,
-            Hash::Sha384(_) => 48,
-            Hash::Sha512(_) => 64,
-        }
-    }
-
-    pub fn update(&mut self, data: &[u8]) {
-        each!(self, hash => hash.update(data));
-    }
-
-    pub fn finish(self) -> Output {
-        each!(self, hash => Output::new(&hash.finalize()))
-    }
-}
-
-/// An HMAC. Its states are as good as the key, and the crates do not clear them: so it clears
-/// itself, and burn() what calls may have left on the stack.
-#[derive(Clone)]
-pub enum Keyed {
-    Sha1(Hmac<Sha1>),
-    Sha256(Hmac<Sha256>),
-    Sha384(Hmac<Sha384>),
-    Sha512(Hmac<Sha512>),
-}
-
-impl Drop for Keyed {
+impl<T> Drop for State<T> {
     fn drop(&mut self) {
-        let size = std::mem::size_of::<Keyed>();
+        let size = std::mem::size_of::<T>();
         // SAFETY: the states are numbers; nothing is dropped after this.
-        unsafe { tenrounds_sys::raw::tr_cleanse((self as *mut Keyed).cast(), size) };
+        unsafe { tenrounds_sys::raw::tr_cleanse((&raw mut self.0).cast(), size) };
+    }
+}
+
+impl<T: Update + FixedOutput + Clone + Send + Sync> Hash for State<T> {
+    fn update(&mut self, data: &[u8]) {
+        self.0.update(data);
+    }
+
+    fn len(&self) -> usize {
+        T::output_size()
+    }
+
+    fn finish(&self, output: &mut [u8; LONGEST]) {
+        let hash = self.0.clone().finalize_fixed();
+        output[..hash.len()].copy_from_slice(&hash);
     }
 }
 
@@ -101,44 +56,21 @@ pub fn burn() {
     std::hint::black_box(&stack);
 }
 
-impl Keyed {
-    /// The caller moves it to where it stays, and then calls burn().
-    pub fn new(mechanism: CK_MECHANISM_TYPE, key: &[u8]) -> Result<Keyed> {
-        // An HMAC takes keys of every length.
-        const ANY: &str = "a key of any length";
-        Ok(match mechanism {
-            CKM_SHA_1_HMAC | CKM_SHA_1_HMAC_GENERAL => {
-                Keyed::Sha1(Hmac::new_from_slice(key).expect(ANY))
-            }
-            CKM_SHA256_HMAC | CKM_SHA256_HMAC_GENERAL => {
-                Keyed::Sha256(Hmac::new_from_slice(key).expect(ANY))
-            }
-            CKM_SHA384_HMAC | CKM_SHA384_HMAC_GENERAL => {
-                Keyed::Sha384(Hmac::new_from_slice(key).expect(ANY))
-            }
-            CKM_SHA512_HMAC | CKM_SHA512_HMAC_GENERAL => {
-                Keyed::Sha512(Hmac::new_from_slice(key).expect(ANY))
-            }
-            _ => return fail(CKR_MECHANISM_INVALID),
-        })
+/// A digest, or an HMAC with a key. For an HMAC, the caller then calls burn().
+#[inline(never)]
+pub fn new(mechanism: CK_MECHANISM_TYPE, key: &[u8]) -> Result<Box<dyn Hash>> {
+    fn keyed<T: Mac + hmac::digest::KeyInit>(key: &[u8]) -> State<T> {
+        State(<T as Mac>::new_from_slice(key).expect("a key of any length"))
     }
-
-    pub fn len(&self) -> usize {
-        match self {
-            Keyed::Sha1(_) => 20,
-            Keyed::Sha256(_) => 32,
-            Keyed::Sha384(_) => 48,
-            Keyed::Sha512(_) => 64,
-        }
-    }
-
-    pub fn update(&mut self, data: &[u8]) {
-        each!(self, hash => hash.update(data));
-    }
-
-    pub fn finish(&self) -> Output {
-        let output = each!(self, hash => Output::new(&hash.clone().finalize().into_bytes()));
-        burn();
-        output
-    }
+    Ok(match mechanism {
+        CKM_SHA_1 => Box::new(State(Sha1::new())),
+        CKM_SHA256 => Box::new(State(Sha256::new())),
+        CKM_SHA384 => Box::new(State(Sha384::new())),
+        CKM_SHA512 => Box::new(State(Sha512::new())),
+        CKM_SHA_1_HMAC | CKM_SHA_1_HMAC_GENERAL => Box::new(keyed::<Hmac<Sha1>>(key)),
+        CKM_SHA256_HMAC | CKM_SHA256_HMAC_GENERAL => Box::new(keyed::<Hmac<Sha256>>(key)),
+        CKM_SHA384_HMAC | CKM_SHA384_HMAC_GENERAL => Box::new(keyed::<Hmac<Sha384>>(key)),
+        CKM_SHA512_HMAC | CKM_SHA512_HMAC_GENERAL => Box::new(keyed::<Hmac<Sha512>>(key)),
+        _ => return fail(CKR_MECHANISM_INVALID),
+    })
 }

@@ -18,25 +18,31 @@ use crate::buffers::{buffers, with_room, zeros, Input, Output};
 use crate::cipher;
 use crate::information;
 use crate::keys;
-use crate::mechanism::{self, Parameter};
-use crate::module::{self, current, settle};
+use crate::mac::Purpose;
+use crate::mechanism::{self, Parameter, Row};
+use crate::module::{self, current, of_slot, settle, Module, SLOT};
 use crate::object::{Object, Reading, MOST_SECRET};
-use crate::objects::is_unsettled;
+use crate::objects::{is_unsettled, Objects};
 use crate::rv::{ensure, fail, Error, Result};
-use crate::session::Session;
+use crate::session::{usable, Session};
 use crate::slab::Guard;
-use crate::slot::Slot;
-use catalogue::Direction;
+use catalogue::Direction::{Decrypt, Encrypt};
 use cryptoki_sys::*;
 use std::ffi::c_void;
 use std::mem::size_of;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::addr_of;
 use std::sync::Arc;
-use token::{Role, LABEL_LEN};
 use zeroize::Zeroizing;
 
-pub(crate) fn guard(call: impl FnOnce() -> Result<()>) -> CK_RV {
+type Bytes = *mut CK_BYTE;
+type Handle = CK_SESSION_HANDLE;
+type Key = CK_OBJECT_HANDLE;
+type Mechanism = *mut CK_MECHANISM;
+type Attributes = *mut CK_ATTRIBUTE;
+type Long = CK_ULONG;
+
+fn guard(call: impl FnOnce() -> Result<()>) -> CK_RV {
     let call = || {
         let result = call();
         if is_unsettled() {
@@ -59,6 +65,46 @@ macro_rules! functions {
             guard(|| $body)
         }
     )*};
+}
+
+/// Defines functions that take a mechanism and a key, and begin an operation.
+macro_rules! begin {
+    ($($name:ident: $init:ident($kind:expr);)*) => {functions! {$(
+        $name(session: Handle, mechanism: Mechanism, key: Key) {
+            let (module, mut locked) = opened(session)?;
+            let own = (session, &module.objects);
+            unsafe { locked.$init(own, $kind, mechanism.as_ref(), key) }
+        }
+    )*}};
+}
+
+/// Defines functions that take data.
+macro_rules! take {
+    ($($name:ident: $method:ident($kind:expr);)*) => {functions! {$(
+        $name(session: Handle, data: Bytes, len: Long) {
+            locked(session)?.$method($kind, unsafe { Input::new(data, len) })
+        }
+    )*}};
+}
+
+/// Defines functions that take data and write a result.
+macro_rules! transform {
+    ($($name:ident: $method:ident($($kind:expr),*);)*) => {functions! {$(
+        $name(session: Handle, data: Bytes, len: Long, out: Bytes, out_len: *mut Long) {
+            let mut session = locked(session)?;
+            let buffers = unsafe { buffers(data, len, out, out_len) };
+            session.$method($($kind),*, buffers)
+        }
+    )*}};
+}
+
+/// Defines functions that write the end of a result.
+macro_rules! finish {
+    ($($name:ident: $method:ident($kind:expr);)*) => {functions! {$(
+        $name(session: Handle, out: Bytes, out_len: *mut Long) {
+            locked(session)?.$method($kind, unsafe { Output::new(out, out_len) })
+        }
+    )*}};
 }
 
 /// Defines functions that the module does not have.
@@ -92,25 +138,17 @@ unsafe fn put_list<T: Copy>(list: &[T], to: *mut T, count: *mut CK_ULONG) -> Res
     Ok(())
 }
 
-fn slot(id: CK_SLOT_ID) -> Result<&'static Slot> {
-    current()?.slot(id)
-}
-
-/// A session, locked, and its slot.
-fn opened(handle: CK_SESSION_HANDLE) -> Result<(Guard<'static, Session>, &'static Slot)> {
-    current()?.session(handle)
+/// The module, and a session of it, locked.
+#[inline]
+fn opened(handle: Handle) -> Result<(&'static Module, Guard<'static, Session>)> {
+    let module = current()?;
+    Ok((module, module.session(handle)?))
 }
 
 /// A session, locked, for calls that need no objects.
-fn locked(handle: CK_SESSION_HANDLE) -> Result<Guard<'static, Session>> {
-    current()?.locked(handle)
-}
-
-/// A PIN. A module without a keypad of its own needs one.
-unsafe fn pin<'a>(pin: *const CK_UTF8CHAR, len: CK_ULONG) -> Result<&'a [u8]> {
-    ensure(!pin.is_null(), CKR_ARGUMENTS_BAD)?;
-    // SAFETY: the caller's; nobody writes to it.
-    Ok(unsafe { Input::new(pin, len)?.bytes() })
+#[inline]
+fn locked(handle: Handle) -> Result<Guard<'static, Session>> {
+    current()?.session(handle)
 }
 
 /// Reads the arguments of C_Initialize. The module locks by the operating system's means, so it can
@@ -153,12 +191,12 @@ functions! {
         unsafe { put(list, addr_of!(LIST).cast_mut()) }
     }
 
-    C_GetInterfaceList(list: *mut CK_INTERFACE, count: *mut CK_ULONG) {
-        unsafe { put_list(&interfaces(), list, count) }
+    C_GetInterfaceList(list: *mut CK_INTERFACE, count: *mut Long) {
+        unsafe { put_list(&INTERFACES.0, list, count) }
     }
 
     C_GetInterface(
-        name: *mut CK_UTF8CHAR,
+        name: Bytes,
         version: *mut CK_VERSION,
         interface: *mut *mut CK_INTERFACE,
         flags: CK_FLAGS,
@@ -166,34 +204,31 @@ functions! {
         unsafe { find_interface(name, version, interface, flags) }
     }
 
-    C_GetSlotList(_present: CK_BBOOL, list: *mut CK_SLOT_ID, count: *mut CK_ULONG) {
-        let module = current()?;
-        unsafe { put_list(&module.slots(), list, count) }
+    C_GetSlotList(_present: CK_BBOOL, list: *mut CK_SLOT_ID, count: *mut Long) {
+        current()?;
+        unsafe { put_list(&[SLOT], list, count) }
     }
 
     C_GetSlotInfo(id: CK_SLOT_ID, info: *mut CK_SLOT_INFO) {
-        unsafe { put(info, information::of_slot(slot(id)?)) }
+        of_slot(id)?;
+        unsafe { put(info, information::of_slot()) }
     }
 
     C_GetTokenInfo(id: CK_SLOT_ID, info: *mut CK_TOKEN_INFO) {
-        unsafe { put(info, information::of_token(slot(id)?)?) }
+        of_slot(id)?;
+        unsafe { put(info, information::of_token()?) }
     }
 
-    C_GetMechanismList(id: CK_SLOT_ID, list: *mut CK_MECHANISM_TYPE, count: *mut CK_ULONG) {
-        slot(id)?;
+    C_GetMechanismList(id: CK_SLOT_ID, list: *mut CK_MECHANISM_TYPE, count: *mut Long) {
+        of_slot(id)?;
         let types: Vec<_> = mechanism::TABLE.iter().map(|row| row.mechanism).collect();
         unsafe { put_list(&types, list, count) }
     }
 
-    C_GetMechanismInfo(
-        id: CK_SLOT_ID,
-        mechanism: CK_MECHANISM_TYPE,
-        info: *mut CK_MECHANISM_INFO,
-    ) {
-        slot(id)?;
+    C_GetMechanismInfo(id: CK_SLOT_ID, mechanism: CK_MECHANISM_TYPE, info: *mut CK_MECHANISM_INFO) {
+        of_slot(id)?;
         let row = mechanism::TABLE.iter().find(|row| row.mechanism == mechanism);
-        let row = row.ok_or(Error(CKR_MECHANISM_INVALID))?;
-        unsafe { put(info, row.info()) }
+        unsafe { put(info, row.ok_or(Error(CKR_MECHANISM_INVALID))?.info()) }
     }
 
     C_OpenSession(
@@ -201,101 +236,81 @@ functions! {
         flags: CK_FLAGS,
         _application: *mut c_void,
         _notify: CK_NOTIFY,
-        session: *mut CK_SESSION_HANDLE,
+        session: *mut Handle,
     ) {
-        slot(id)?;
+        let module = of_slot(id)?;
         ensure(flags & CKF_SERIAL_SESSION != 0, CKR_SESSION_PARALLEL_NOT_SUPPORTED)?;
         ensure(!session.is_null(), CKR_ARGUMENTS_BAD)?;
-        unsafe { put(session, current()?.open(id, flags & CKF_RW_SESSION != 0)?) }
+        unsafe { put(session, module.open(flags & CKF_RW_SESSION != 0)?) }
     }
 
-    C_CloseSession(session: CK_SESSION_HANDLE) {
+    C_CloseSession(session: Handle) {
         current()?.close(session)
     }
 
     C_CloseAllSessions(id: CK_SLOT_ID) {
-        current()?.close_slot(id)
+        of_slot(id)?.close_all();
+        Ok(())
     }
 
-    C_GetSessionInfo(session: CK_SESSION_HANDLE, info: *mut CK_SESSION_INFO) {
-        let (session, slot) = opened(session)?;
-        unsafe { put(info, information::of_session(&session, slot)) }
+    C_GetSessionInfo(session: Handle, info: *mut CK_SESSION_INFO) {
+        let session = locked(session)?;
+        unsafe { put(info, information::of_session(&session)) }
     }
 
-    C_SessionCancel(session: CK_SESSION_HANDLE, flags: CK_FLAGS) {
+    C_SessionCancel(session: Handle, flags: CK_FLAGS) {
         locked(session)?.cancel(flags);
         Ok(())
     }
 
-    C_CreateObject(
-        session: CK_SESSION_HANDLE,
-        template: *mut CK_ATTRIBUTE,
-        count: CK_ULONG,
-        object: *mut CK_OBJECT_HANDLE,
-    ) {
-        let (mut owner, slot) = opened(session)?;
+    C_CreateObject(session: Handle, template: Attributes, count: Long, object: *mut Key) {
+        let (module, mut owner) = opened(session)?;
         ensure(!object.is_null(), CKR_ARGUMENTS_BAD)?;
         let template = unsafe { Template::new(template, count)? };
         let created = keys::create(&template, session)?;
-        unsafe { put(object, slot.add(&mut owner, created)?) }
+        unsafe { put(object, module.add(&mut owner, created)?) }
     }
 
     C_CopyObject(
-        session: CK_SESSION_HANDLE,
-        object: CK_OBJECT_HANDLE,
-        template: *mut CK_ATTRIBUTE,
-        count: CK_ULONG,
-        copy: *mut CK_OBJECT_HANDLE,
+        session: Handle,
+        object: Key,
+        template: Attributes,
+        count: Long,
+        copy: *mut Key,
     ) {
-        let (mut owner, slot) = opened(session)?;
+        let (module, mut owner) = opened(session)?;
         ensure(!copy.is_null(), CKR_ARGUMENTS_BAD)?;
         let template = unsafe { Template::new(template, count)? };
-        unsafe { put(copy, slot.copy((session, &mut owner), object, &template)?) }
+        let made = module.objects.copy(object, &template, session)?;
+        unsafe { put(copy, module.add(&mut owner, made)?) }
     }
 
-    C_DestroyObject(session: CK_SESSION_HANDLE, object: CK_OBJECT_HANDLE) {
-        let (session, slot) = opened(session)?;
-        slot.destroy(&session, object)
+    C_DestroyObject(session: Handle, object: Key) {
+        let (module, _locked) = opened(session)?;
+        module.objects.destroy(object)
     }
 
-    C_GetObjectSize(
-        session: CK_SESSION_HANDLE,
-        object: CK_OBJECT_HANDLE,
-        size: *mut CK_ULONG,
-    ) {
-        let (_, slot) = opened(session)?;
-        unsafe { put(size, slot.object(object)?.secret.value().len() as CK_ULONG) }
+    C_GetObjectSize(session: Handle, object: Key, size: *mut Long) {
+        let (module, _locked) = opened(session)?;
+        let object = module.objects.object(object)?;
+        unsafe { put(size, object.secret.value().len() as Long) }
     }
 
-    C_GetAttributeValue(
-        session: CK_SESSION_HANDLE,
-        object: CK_OBJECT_HANDLE,
-        template: *mut CK_ATTRIBUTE,
-        count: CK_ULONG,
-    ) {
-        let (_, slot) = opened(session)?;
-        unsafe { read_attributes(slot, object, template, count) }
+    C_GetAttributeValue(session: Handle, object: Key, template: Attributes, count: Long) {
+        let (module, _locked) = opened(session)?;
+        unsafe { read_attributes(&module.objects, object, template, count) }
     }
 
-    C_SetAttributeValue(
-        session: CK_SESSION_HANDLE,
-        object: CK_OBJECT_HANDLE,
-        template: *mut CK_ATTRIBUTE,
-        count: CK_ULONG,
-    ) {
-        let (session, slot) = opened(session)?;
-        slot.change(&session, object, unsafe { &Template::new(template, count)? })
+    C_SetAttributeValue(session: Handle, object: Key, template: Attributes, count: Long) {
+        let (module, _locked) = opened(session)?;
+        module.objects.change(object, unsafe { &Template::new(template, count)? })
     }
 
-    C_FindObjectsInit(
-        session: CK_SESSION_HANDLE,
-        template: *mut CK_ATTRIBUTE,
-        count: CK_ULONG,
-    ) {
-        let (mut session, slot) = opened(session)?;
+    C_FindObjectsInit(session: Handle, template: Attributes, count: Long) {
+        let (module, mut session) = opened(session)?;
         ensure(session.find.is_none(), CKR_OPERATION_ACTIVE)?;
         let found = match unsafe { Template::new(template, count) } {
-            Ok(template) => slot.find(&template)?,
+            Ok(template) => module.objects.find(&template)?,
             // No object has such an attribute. Programs look for certificates in every token.
             Err(Error(CKR_ATTRIBUTE_TYPE_INVALID | CKR_ATTRIBUTE_VALUE_INVALID)) => Vec::new(),
             Err(error) => return Err(error),
@@ -304,322 +319,161 @@ functions! {
         Ok(())
     }
 
-    C_FindObjects(
-        session: CK_SESSION_HANDLE,
-        objects: *mut CK_OBJECT_HANDLE,
-        most: CK_ULONG,
-        count: *mut CK_ULONG,
-    ) {
+    C_FindObjects(session: Handle, objects: *mut Key, most: Long, count: *mut Long) {
         let mut session = locked(session)?;
         let right = !count.is_null() && (!objects.is_null() || most == 0);
         let most = ensure(right, CKR_ARGUMENTS_BAD)
-            .and_then(|()| count_of(most, size_of::<CK_OBJECT_HANDLE>()));
+            .and_then(|()| count_of(most, size_of::<Key>()));
         let mut n = 0;
         for handle in session.found(most)? {
-            unsafe { objects.add(n).write(handle as CK_OBJECT_HANDLE) };
+            unsafe { objects.add(n).write(handle as Key) };
             n += 1;
         }
-        unsafe { put(count, n as CK_ULONG) }
+        unsafe { put(count, n as Long) }
     }
 
-    C_FindObjectsFinal(session: CK_SESSION_HANDLE) {
+    C_FindObjectsFinal(session: Handle) {
         let mut session = locked(session)?;
         session.find.take().map(|_| ()).ok_or(Error(CKR_OPERATION_NOT_INITIALIZED))
     }
+}
 
-    C_EncryptInit(
-        session: CK_SESSION_HANDLE,
-        mechanism: *mut CK_MECHANISM,
-        key: CK_OBJECT_HANDLE,
-    ) {
-        unsafe { crypt_init(session, Direction::Encrypt, mechanism, key) }
+begin! {
+    C_EncryptInit: crypt_init(Encrypt);
+    C_DecryptInit: crypt_init(Decrypt);
+    C_SignInit: mac_init(Purpose::Sign);
+    C_VerifyInit: mac_init(Purpose::Verify);
+}
+
+transform! {
+    C_Encrypt: crypt_whole(Encrypt);
+    C_EncryptUpdate: crypt_update(Encrypt);
+    C_Decrypt: crypt_whole(Decrypt);
+    C_DecryptUpdate: crypt_update(Decrypt);
+    C_Digest: mac_whole(Purpose::Digest);
+    C_Sign: mac_whole(Purpose::Sign);
+    C_DigestEncryptUpdate: update_both(Encrypt, Purpose::Digest);
+    C_SignEncryptUpdate: update_both(Encrypt, Purpose::Sign);
+    C_DecryptDigestUpdate: update_both(Decrypt, Purpose::Digest);
+    C_DecryptVerifyUpdate: update_both(Decrypt, Purpose::Verify);
+}
+
+take! {
+    C_DigestUpdate: mac_update(Purpose::Digest);
+    C_SignUpdate: mac_update(Purpose::Sign);
+    C_VerifyUpdate: mac_update(Purpose::Verify);
+}
+
+finish! {
+    C_EncryptFinal: crypt_final(Encrypt);
+    C_DecryptFinal: crypt_final(Decrypt);
+    C_DigestFinal: mac_final(Purpose::Digest);
+    C_SignFinal: mac_final(Purpose::Sign);
+}
+
+functions! {
+    C_DigestInit(session: Handle, mechanism: Mechanism) {
+        let (module, mut locked) = opened(session)?;
+        let own = (session, &module.objects);
+        unsafe { locked.mac_init(own, Purpose::Digest, mechanism.as_ref(), 0) }
     }
 
-    C_Encrypt(
-        session: CK_SESSION_HANDLE,
-        data: *mut CK_BYTE,
-        len: CK_ULONG,
-        out: *mut CK_BYTE,
-        out_len: *mut CK_ULONG,
-    ) {
-        let mut session = locked(session)?;
-        let buffers = unsafe { buffers(data, len, out, out_len) };
-        session.crypt_whole(Direction::Encrypt, buffers)
-    }
-
-    C_EncryptUpdate(
-        session: CK_SESSION_HANDLE,
-        data: *mut CK_BYTE,
-        len: CK_ULONG,
-        out: *mut CK_BYTE,
-        out_len: *mut CK_ULONG,
-    ) {
-        let mut session = locked(session)?;
-        let buffers = unsafe { buffers(data, len, out, out_len) };
-        session.crypt_update(Direction::Encrypt, buffers)
-    }
-
-    C_EncryptFinal(session: CK_SESSION_HANDLE, out: *mut CK_BYTE, out_len: *mut CK_ULONG) {
-        let mut session = locked(session)?;
-        session.crypt_final(Direction::Encrypt, unsafe { Output::new(out, out_len) })
-    }
-
-    C_DecryptInit(
-        session: CK_SESSION_HANDLE,
-        mechanism: *mut CK_MECHANISM,
-        key: CK_OBJECT_HANDLE,
-    ) {
-        unsafe { crypt_init(session, Direction::Decrypt, mechanism, key) }
-    }
-
-    C_Decrypt(
-        session: CK_SESSION_HANDLE,
-        data: *mut CK_BYTE,
-        len: CK_ULONG,
-        out: *mut CK_BYTE,
-        out_len: *mut CK_ULONG,
-    ) {
-        let mut session = locked(session)?;
-        let buffers = unsafe { buffers(data, len, out, out_len) };
-        session.crypt_whole(Direction::Decrypt, buffers)
-    }
-
-    C_DecryptUpdate(
-        session: CK_SESSION_HANDLE,
-        data: *mut CK_BYTE,
-        len: CK_ULONG,
-        out: *mut CK_BYTE,
-        out_len: *mut CK_ULONG,
-    ) {
-        let mut session = locked(session)?;
-        let buffers = unsafe { buffers(data, len, out, out_len) };
-        session.crypt_update(Direction::Decrypt, buffers)
-    }
-
-    C_DecryptFinal(session: CK_SESSION_HANDLE, out: *mut CK_BYTE, out_len: *mut CK_ULONG) {
-        let mut session = locked(session)?;
-        session.crypt_final(Direction::Decrypt, unsafe { Output::new(out, out_len) })
-    }
-
-    C_DigestInit(session: CK_SESSION_HANDLE, mechanism: *mut CK_MECHANISM) {
-        let mut session = locked(session)?;
-        session.digest_init(unsafe { mechanism.as_ref() })
-    }
-
-    C_Digest(
-        session: CK_SESSION_HANDLE,
-        data: *mut CK_BYTE,
-        len: CK_ULONG,
-        out: *mut CK_BYTE,
-        out_len: *mut CK_ULONG,
-    ) {
-        let mut session = locked(session)?;
-        let buffers = unsafe { buffers(data, len, out, out_len) };
-        session.digest_whole(buffers)
-    }
-
-    C_DigestUpdate(session: CK_SESSION_HANDLE, data: *mut CK_BYTE, len: CK_ULONG) {
-        let mut session = locked(session)?;
-        session.digest_update(unsafe { Input::new(data, len).map(|data| data.bytes()) })
-    }
-
-    C_DigestKey(session: CK_SESSION_HANDLE, key: CK_OBJECT_HANDLE) {
-        let (mut session, slot) = opened(session)?;
-        let object = digestible(slot, key);
-        session.digest_update(object.as_ref().map(|object| object.secret.value()).map_err(|e| *e))
-    }
-
-    C_DigestFinal(session: CK_SESSION_HANDLE, out: *mut CK_BYTE, out_len: *mut CK_ULONG) {
-        let mut session = locked(session)?;
-        session.digest_final(unsafe { Output::new(out, out_len) })
-    }
-
-    C_SignInit(
-        session: CK_SESSION_HANDLE,
-        mechanism: *mut CK_MECHANISM,
-        key: CK_OBJECT_HANDLE,
-    ) {
-        unsafe { mac_init(session, false, mechanism, key) }
-    }
-
-    C_Sign(
-        session: CK_SESSION_HANDLE,
-        data: *mut CK_BYTE,
-        len: CK_ULONG,
-        out: *mut CK_BYTE,
-        out_len: *mut CK_ULONG,
-    ) {
-        let mut session = locked(session)?;
-        let (input, out) = unsafe { (Input::new(data, len), Output::new(out, out_len)) };
-        session.sign(Some(input), out)
-    }
-
-    C_SignUpdate(session: CK_SESSION_HANDLE, data: *mut CK_BYTE, len: CK_ULONG) {
-        let mut session = locked(session)?;
-        session.mac_update(false, unsafe { Input::new(data, len) })
-    }
-
-    C_SignFinal(session: CK_SESSION_HANDLE, out: *mut CK_BYTE, out_len: *mut CK_ULONG) {
-        let mut session = locked(session)?;
-        session.sign(None, unsafe { Output::new(out, out_len) })
-    }
-
-    C_VerifyInit(
-        session: CK_SESSION_HANDLE,
-        mechanism: *mut CK_MECHANISM,
-        key: CK_OBJECT_HANDLE,
-    ) {
-        unsafe { mac_init(session, true, mechanism, key) }
+    C_DigestKey(session: Handle, key: Key) {
+        let (module, mut session) = opened(session)?;
+        let object = digestible(&module.objects, key);
+        let value = object.as_ref().map(|object| Input::of(object.secret.value()));
+        session.mac_update(Purpose::Digest, value.map_err(|error| *error))
     }
 
     C_Verify(
-        session: CK_SESSION_HANDLE,
-        data: *mut CK_BYTE,
-        len: CK_ULONG,
-        signature: *mut CK_BYTE,
-        signature_len: CK_ULONG,
+        session: Handle,
+        data: Bytes,
+        len: Long,
+        signature: Bytes,
+        signature_len: Long,
     ) {
         let mut session = locked(session)?;
         let input = unsafe { Input::new(data, len) };
         session.verify(Some(input), unsafe { Input::new(signature, signature_len) })
     }
 
-    C_VerifyUpdate(session: CK_SESSION_HANDLE, data: *mut CK_BYTE, len: CK_ULONG) {
-        let mut session = locked(session)?;
-        session.mac_update(true, unsafe { Input::new(data, len) })
-    }
-
-    C_VerifyFinal(
-        session: CK_SESSION_HANDLE,
-        signature: *mut CK_BYTE,
-        signature_len: CK_ULONG,
-    ) {
-        let mut session = locked(session)?;
-        session.verify(None, unsafe { Input::new(signature, signature_len) })
-    }
-
-    C_DigestEncryptUpdate(
-        session: CK_SESSION_HANDLE,
-        data: *mut CK_BYTE,
-        len: CK_ULONG,
-        out: *mut CK_BYTE,
-        out_len: *mut CK_ULONG,
-    ) {
-        let mut session = locked(session)?;
-        let buffers = unsafe { buffers(data, len, out, out_len) };
-        session.encrypt_beside(false, buffers)
-    }
-
-    C_SignEncryptUpdate(
-        session: CK_SESSION_HANDLE,
-        data: *mut CK_BYTE,
-        len: CK_ULONG,
-        out: *mut CK_BYTE,
-        out_len: *mut CK_ULONG,
-    ) {
-        let mut session = locked(session)?;
-        let buffers = unsafe { buffers(data, len, out, out_len) };
-        session.encrypt_beside(true, buffers)
-    }
-
-    C_DecryptDigestUpdate(
-        session: CK_SESSION_HANDLE,
-        data: *mut CK_BYTE,
-        len: CK_ULONG,
-        out: *mut CK_BYTE,
-        out_len: *mut CK_ULONG,
-    ) {
-        let mut session = locked(session)?;
-        let buffers = unsafe { buffers(data, len, out, out_len) };
-        session.decrypt_beside(false, buffers)
-    }
-
-    C_DecryptVerifyUpdate(
-        session: CK_SESSION_HANDLE,
-        data: *mut CK_BYTE,
-        len: CK_ULONG,
-        out: *mut CK_BYTE,
-        out_len: *mut CK_ULONG,
-    ) {
-        let mut session = locked(session)?;
-        let buffers = unsafe { buffers(data, len, out, out_len) };
-        session.decrypt_beside(true, buffers)
+    C_VerifyFinal(session: Handle, signature: Bytes, signature_len: Long) {
+        locked(session)?.verify(None, unsafe { Input::new(signature, signature_len) })
     }
 
     C_GenerateKey(
-        session: CK_SESSION_HANDLE,
-        mechanism: *mut CK_MECHANISM,
-        template: *mut CK_ATTRIBUTE,
-        count: CK_ULONG,
-        key: *mut CK_OBJECT_HANDLE,
+        session: Handle,
+        mechanism: Mechanism,
+        template: Attributes,
+        count: Long,
+        key: *mut Key,
     ) {
-        let (mut owner, slot) = opened(session)?;
-        let mechanism = unsafe { mechanism.as_ref() }.ok_or(Error(CKR_ARGUMENTS_BAD))?;
+        let (module, mut owner) = opened(session)?;
+        let (mechanism, row) = unsafe { find_mechanism(mechanism, CKF_GENERATE)? };
         ensure(!key.is_null(), CKR_ARGUMENTS_BAD)?;
-        let row = mechanism::find(mechanism.mechanism, CKF_GENERATE)?;
         unsafe { Parameter::new(mechanism)? }.none()?;
-        let key_type = row.key_type.ok_or(Error(CKR_GENERAL_ERROR))?;
         let template = unsafe { Template::new(template, count)? };
-        let object = keys::generate(row.mechanism, key_type, &template, session)?;
-        unsafe { put(key, slot.add(&mut owner, object)?) }
+        let object = keys::generate(row, &template, session)?;
+        unsafe { put(key, module.add(&mut owner, object)?) }
     }
 
     C_WrapKey(
-        session: CK_SESSION_HANDLE,
-        mechanism: *mut CK_MECHANISM,
-        wrapping: CK_OBJECT_HANDLE,
-        key: CK_OBJECT_HANDLE,
-        out: *mut CK_BYTE,
-        out_len: *mut CK_ULONG,
+        session: Handle,
+        mechanism: Mechanism,
+        wrapping: Key,
+        key: Key,
+        out: Bytes,
+        out_len: *mut Long,
     ) {
         unsafe { wrap(session, mechanism, wrapping, key, Output::new(out, out_len)) }
     }
 
     C_UnwrapKey(
-        session: CK_SESSION_HANDLE,
-        mechanism: *mut CK_MECHANISM,
-        unwrapping: CK_OBJECT_HANDLE,
-        wrapped: *mut CK_BYTE,
-        len: CK_ULONG,
-        template: *mut CK_ATTRIBUTE,
-        count: CK_ULONG,
-        key: *mut CK_OBJECT_HANDLE,
+        session: Handle,
+        mechanism: Mechanism,
+        unwrapping: Key,
+        wrapped: Bytes,
+        len: Long,
+        template: Attributes,
+        count: Long,
+        key: *mut Key,
     ) {
-        let (mut owner, slot) = opened(session)?;
+        let (module, mut owner) = opened(session)?;
         ensure(!key.is_null(), CKR_ARGUMENTS_BAD)?;
         let (wrapped, template) =
             unsafe { (Input::new(wrapped, len)?, Template::new(template, count)?) };
-        let (mechanism, by) = unsafe { unwrapping_by(slot, &mut owner, mechanism, unwrapping)? };
-        let object = unsafe { unwrap(mechanism, by, wrapped, &template, session)? };
-        unsafe { put(key, slot.add(&mut owner, object)?) }
+        let (mechanism, row) = unsafe { find_mechanism(mechanism, CKF_UNWRAP)? };
+        let by = usable(&module.objects, unwrapping, row, Flags::UNWRAP);
+        let by = by.map_err(of_unwrapping)?;
+        let object = unsafe { unwrap((mechanism, row), by, wrapped, &template, session)? };
+        unsafe { put(key, module.add(&mut owner, object)?) }
     }
 
     C_DeriveKey(
-        session: CK_SESSION_HANDLE,
-        mechanism: *mut CK_MECHANISM,
-        base: CK_OBJECT_HANDLE,
-        template: *mut CK_ATTRIBUTE,
-        count: CK_ULONG,
-        key: *mut CK_OBJECT_HANDLE,
+        session: Handle,
+        mechanism: Mechanism,
+        base: Key,
+        template: Attributes,
+        count: Long,
+        key: *mut Key,
     ) {
-        let (mut owner, slot) = opened(session)?;
-        let mechanism = unsafe { mechanism.as_ref() }.ok_or(Error(CKR_ARGUMENTS_BAD))?;
+        let (module, mut owner) = opened(session)?;
+        let (mechanism, row) = unsafe { find_mechanism(mechanism, CKF_DERIVE)? };
         ensure(!key.is_null(), CKR_ARGUMENTS_BAD)?;
-        let row = mechanism::find(mechanism.mechanism, CKF_DERIVE)?;
-        let base = owner.key(&slot.objects, base, row, Flags::DERIVE)?;
+        let base = usable(&module.objects, base, row, Flags::DERIVE)?;
         let template = unsafe { Template::new(template, count)? };
         let object = unsafe {
             keys::derive(&base, row.mechanism, &Parameter::new(mechanism)?, &template, session)?
         };
-        unsafe { put(key, slot.add(&mut owner, object)?) }
+        unsafe { put(key, module.add(&mut owner, object)?) }
     }
 
-    C_SeedRandom(session: CK_SESSION_HANDLE, _seed: *mut CK_BYTE, _len: CK_ULONG) {
+    C_SeedRandom(session: Handle, _seed: Bytes, _len: Long) {
         locked(session)?;
         fail(CKR_RANDOM_SEED_NOT_SUPPORTED)
     }
 
-    C_GenerateRandom(session: CK_SESSION_HANDLE, out: *mut CK_BYTE, len: CK_ULONG) {
+    C_GenerateRandom(session: Handle, out: Bytes, len: Long) {
         locked(session)?;
         let len = count_of(len, 1)?;
         ensure(!out.is_null() || len == 0, CKR_ARGUMENTS_BAD)?;
@@ -631,104 +485,67 @@ functions! {
 
     C_WaitForSlotEvent(flags: CK_FLAGS, _slot: *mut CK_SLOT_ID, _reserved: *mut c_void) {
         current()?;
-        // Slots never change, so only a call that does not wait ends.
+        // The slot never changes, so only a call that does not wait ends.
         fail(match flags & CKF_DONT_BLOCK {
             0 => CKR_FUNCTION_NOT_SUPPORTED,
             _ => CKR_NO_EVENT,
         })
     }
 
-    C_GetOperationState(
-        session: CK_SESSION_HANDLE,
-        _state: *mut CK_BYTE,
-        _len: *mut CK_ULONG,
-    ) {
+    C_GetOperationState(session: Handle, _state: Bytes, _len: *mut Long) {
         // It would have to hold the key.
         locked(session)?;
         fail(CKR_STATE_UNSAVEABLE)
     }
 
     C_SetOperationState(
-        session: CK_SESSION_HANDLE,
-        _state: *mut CK_BYTE,
-        _len: CK_ULONG,
-        _encryption_key: CK_OBJECT_HANDLE,
-        _authentication_key: CK_OBJECT_HANDLE,
+        session: Handle,
+        _state: Bytes,
+        _len: Long,
+        _encryption_key: Key,
+        _authentication_key: Key,
     ) {
         locked(session)?;
         fail(CKR_SAVED_STATE_INVALID)
     }
 
-    C_InitToken(
-        id: CK_SLOT_ID,
-        so_pin: *mut CK_UTF8CHAR,
-        len: CK_ULONG,
-        label: *mut CK_UTF8CHAR,
-    ) {
-        let slot = slot(id)?;
-        let token = slot.token(CKR_TOKEN_WRITE_PROTECTED)?;
-        ensure(slot.sessions().0 == 0, CKR_SESSION_EXISTS)?;
-        ensure(!label.is_null(), CKR_ARGUMENTS_BAD)?;
-        let label = unsafe { label.cast::<[u8; LABEL_LEN]>().as_ref() };
-        let label = label.ok_or(Error(CKR_ARGUMENTS_BAD))?;
-        token.initialize(&slot.objects, unsafe { pin(so_pin, len)? }, label)
+    C_InitToken(id: CK_SLOT_ID, _so_pin: Bytes, _len: Long, _label: Bytes) {
+        of_slot(id)?;
+        fail(CKR_TOKEN_WRITE_PROTECTED)
     }
 
-    C_InitPIN(session: CK_SESSION_HANDLE, user_pin: *mut CK_UTF8CHAR, len: CK_ULONG) {
-        let (_session, slot) = opened(session)?;
-        let token = slot.token(CKR_USER_NOT_LOGGED_IN)?;
-        token.init_pin(&slot.objects, unsafe { pin(user_pin, len)? })
+    C_InitPIN(session: Handle, _user_pin: Bytes, _len: Long) {
+        locked(session)?;
+        fail(CKR_USER_NOT_LOGGED_IN)
     }
 
-    C_SetPIN(
-        session: CK_SESSION_HANDLE,
-        old: *mut CK_UTF8CHAR,
-        old_len: CK_ULONG,
-        new: *mut CK_UTF8CHAR,
-        new_len: CK_ULONG,
-    ) {
-        let (session, slot) = opened(session)?;
-        let token = slot.token(CKR_TOKEN_WRITE_PROTECTED)?;
-        ensure(session.writes, CKR_SESSION_READ_ONLY)?;
-        drop(session); // the old PIN may have to wait
-        let (old, new) = unsafe { (pin(old, old_len)?, pin(new, new_len)?) };
-        token.set_pin(&slot.objects, old, new)
+    C_SetPIN(session: Handle, _old: Bytes, _old_len: Long, _new: Bytes, _new_len: Long) {
+        locked(session)?;
+        fail(CKR_TOKEN_WRITE_PROTECTED)
     }
 
-    C_Login(
-        session: CK_SESSION_HANDLE,
-        user: CK_USER_TYPE,
-        user_pin: *mut CK_UTF8CHAR,
-        len: CK_ULONG,
-    ) {
-        unsafe { login(session, user, pin(user_pin, len)) }
+    C_Login(session: Handle, user: CK_USER_TYPE, _pin: Bytes, _len: Long) {
+        locked(session)?;
+        refuse_login(user)
     }
 
     C_LoginUser(
-        session: CK_SESSION_HANDLE,
+        session: Handle,
         user: CK_USER_TYPE,
-        user_pin: *mut CK_UTF8CHAR,
-        len: CK_ULONG,
-        _name: *mut CK_UTF8CHAR,
-        name_len: CK_ULONG,
+        _pin: Bytes,
+        _len: Long,
+        _name: Bytes,
+        _name_len: Long,
     ) {
         locked(session)?;
-        // A token has one user, who has no name.
-        ensure(name_len == 0, CKR_ARGUMENTS_BAD)?;
-        unsafe { login(session, user, pin(user_pin, len)) }
+        refuse_login(user)
     }
 
-    C_Logout(session: CK_SESSION_HANDLE) {
-        let (_session, slot) = opened(session)?;
-        slot.token(CKR_USER_NOT_LOGGED_IN)?.logout(&slot.objects)
+    C_Logout(session: Handle) {
+        locked(session)?;
+        fail(CKR_USER_NOT_LOGGED_IN)
     }
 }
-
-type Bytes = *mut CK_BYTE;
-type Handle = CK_SESSION_HANDLE;
-type Key = CK_OBJECT_HANDLE;
-type Mechanism = *mut CK_MECHANISM;
-type Long = CK_ULONG;
 
 refused! {
     CKR_FUNCTION_NOT_SUPPORTED;
@@ -771,65 +588,35 @@ refused! {
     C_CancelFunction(Handle);
 }
 
-unsafe fn crypt_init(
-    session: CK_SESSION_HANDLE,
-    direction: Direction,
-    mechanism: *mut CK_MECHANISM,
-    key: CK_OBJECT_HANDLE,
-) -> Result<()> {
-    let module = current()?;
-    let mut locked = module.locked(session)?;
-    let objects = &module.slot_of(&locked).objects;
-    // SAFETY: the caller's.
-    unsafe { locked.crypt_init((session, objects), direction, mechanism.as_ref(), key) }
+/// The token has no PINs, and needs none: CKF_LOGIN_REQUIRED is not set.
+fn refuse_login(user: CK_USER_TYPE) -> Result<()> {
+    fail(match user {
+        CKU_USER => CKR_USER_PIN_NOT_INITIALIZED,
+        CKU_SO => CKR_PIN_INCORRECT,
+        CKU_CONTEXT_SPECIFIC => CKR_OPERATION_NOT_INITIALIZED,
+        _ => CKR_USER_TYPE_INVALID,
+    })
 }
 
-unsafe fn mac_init(
-    session: CK_SESSION_HANDLE,
-    verifies: bool,
-    mechanism: *mut CK_MECHANISM,
-    key: CK_OBJECT_HANDLE,
-) -> Result<()> {
-    let (mut session, slot) = opened(session)?;
+/// The mechanism of a call, and its row if it does what the flag names.
+unsafe fn find_mechanism<'a>(
+    mechanism: *const CK_MECHANISM,
+    flag: CK_FLAGS,
+) -> Result<(&'a CK_MECHANISM, &'static Row)> {
     // SAFETY: the caller's.
-    unsafe { session.mac_init(&slot.objects, verifies, mechanism.as_ref(), key) }
-}
-
-/// C_Login. The session stays unlocked while the PIN is checked, so that the wait after wrong PINs
-/// does not hold up C_CloseSession and C_Finalize.
-fn login(handle: CK_SESSION_HANDLE, user: CK_USER_TYPE, pin: Result<&[u8]>) -> Result<()> {
-    let (session, slot) = opened(handle)?;
-    let token = slot.token(CKR_USER_PIN_NOT_INITIALIZED)?;
-    let role = match user {
-        CKU_USER => Role::User,
-        CKU_SO => Role::SecurityOfficer,
-        CKU_CONTEXT_SPECIFIC => return fail(CKR_OPERATION_NOT_INITIALIZED),
-        _ => return fail(CKR_USER_TYPE_INVALID),
-    };
-    let admits = || {
-        let (all, writing) = slot.sessions();
-        let reads_only = role == Role::SecurityOfficer && all != writing;
-        ensure(!reads_only, CKR_SESSION_READ_ONLY_EXISTS)
-    };
-    admits()?;
-    drop(session);
-    let master = token.check_pin(role, pin?)?;
-    // The session, or the whole module, may have been closed.
-    let (_session, now) = opened(handle)?;
-    ensure(std::ptr::eq(now, slot), CKR_SESSION_HANDLE_INVALID)?;
-    admits()?;
-    token.login(&slot.objects, role, master)
+    let mechanism = unsafe { mechanism.as_ref() }.ok_or(Error(CKR_ARGUMENTS_BAD))?;
+    Ok((mechanism, mechanism::find(mechanism.mechanism, flag)?))
 }
 
 /// Fills in a template. Every attribute is tried, and one of the errors is returned (PKCS#11
 /// section 5.7.5).
 unsafe fn read_attributes(
-    slot: &Slot,
-    handle: CK_OBJECT_HANDLE,
-    template: *mut CK_ATTRIBUTE,
-    count: CK_ULONG,
+    objects: &Objects,
+    handle: Key,
+    template: Attributes,
+    count: Long,
 ) -> Result<()> {
-    let object = slot.object(handle)?;
+    let object = objects.object(handle)?;
     // SAFETY: the caller's.
     let count = unsafe { attributes(template, count)? }.len();
     let mut result = Ok(());
@@ -865,13 +652,9 @@ unsafe fn read_attributes(
 }
 
 /// A key that C_DigestKey takes. The digest of a short key tells the key.
-fn digestible(slot: &Slot, key: CK_OBJECT_HANDLE) -> Result<Arc<Object>> {
-    let object = slot
-        .object(key)
-        .map_err(|_| Error(CKR_KEY_HANDLE_INVALID))?;
-    ensure(object.is_key(), CKR_KEY_HANDLE_INVALID)?;
-    let open = object.has(Flags::EXTRACTABLE) && !object.has(Flags::SENSITIVE);
-    ensure(open, CKR_KEY_INDIGESTIBLE)?;
+fn digestible(objects: &Objects, key: Key) -> Result<Arc<Object>> {
+    let object = objects.key(key)?;
+    ensure(object.shows_value(), CKR_KEY_INDIGESTIBLE)?;
     Ok(object)
 }
 
@@ -895,29 +678,23 @@ fn of_unwrapping(error: Error) -> Error {
 }
 
 unsafe fn wrap(
-    session: CK_SESSION_HANDLE,
-    mechanism: *mut CK_MECHANISM,
-    wrapping: CK_OBJECT_HANDLE,
-    key: CK_OBJECT_HANDLE,
+    session: Handle,
+    mechanism: Mechanism,
+    wrapping: Key,
+    key: Key,
     out: Result<Output<'_>>,
 ) -> Result<()> {
-    let (mut session, slot) = opened(session)?;
+    let (module, _locked) = opened(session)?;
     // SAFETY: the caller's.
-    let mechanism = unsafe { mechanism.as_ref() }.ok_or(Error(CKR_ARGUMENTS_BAD))?;
-    let row = mechanism::find(mechanism.mechanism, CKF_WRAP)?;
-    let by = session.key(&slot.objects, wrapping, row, Flags::WRAP);
+    let (mechanism, row) = unsafe { find_mechanism(mechanism, CKF_WRAP)? };
+    let by = usable(&module.objects, wrapping, row, Flags::WRAP);
     let by = by.map_err(of_wrapping)?;
-    let key = slot
-        .object(key)
-        .map_err(|_| Error(CKR_KEY_HANDLE_INVALID))?;
-    ensure(key.is_key(), CKR_KEY_HANDLE_INVALID)?;
+    let key = module.objects.key(key)?;
     ensure(key.has(Flags::EXTRACTABLE), CKR_KEY_UNEXTRACTABLE)?;
-    let trusted = by.has(Flags::TRUSTED) || !key.has(Flags::WRAP_WITH_TRUSTED);
-    ensure(trusted, CKR_KEY_NOT_WRAPPABLE)?;
-    let mut operation = cipher::Operation::new(Direction::Encrypt);
-    operation.take_once(by);
+    // No key is trusted (see Attributes::set).
+    ensure(!key.has(Flags::WRAP_WITH_TRUSTED), CKR_KEY_NOT_WRAPPABLE)?;
     // SAFETY: the caller's.
-    unsafe { operation.init(mechanism)? };
+    let mut operation = unsafe { cipher::Operation::once(Encrypt, (mechanism, row), by)? };
     let value = key.secret.value();
     // Zeros fill the last block (PKCS#11 section 2.11.6 of the mechanisms).
     let len = match operation.needs_blocks() {
@@ -934,32 +711,16 @@ unsafe fn wrap(
     })
 }
 
-/// The mechanism and the key of C_UnwrapKey.
-unsafe fn unwrapping_by<'a>(
-    slot: &Slot,
-    session: &mut Session,
-    mechanism: *const CK_MECHANISM,
-    unwrapping: CK_OBJECT_HANDLE,
-) -> Result<(&'a CK_MECHANISM, Arc<Object>)> {
-    // SAFETY: the caller's.
-    let mechanism = unsafe { mechanism.as_ref() }.ok_or(Error(CKR_ARGUMENTS_BAD))?;
-    let row = mechanism::find(mechanism.mechanism, CKF_UNWRAP)?;
-    let by = session.key(&slot.objects, unwrapping, row, Flags::UNWRAP);
-    Ok((mechanism, by.map_err(of_unwrapping)?))
-}
-
 unsafe fn unwrap(
-    mechanism: &CK_MECHANISM,
+    mechanism: (&CK_MECHANISM, &Row),
     by: Arc<Object>,
     wrapped: Input,
     template: &Template<'_>,
-    session: CK_SESSION_HANDLE,
+    session: Handle,
 ) -> Result<Object> {
     ensure(wrapped.len() <= MOST_SECRET + 64, CKR_WRAPPED_KEY_LEN_RANGE)?;
-    let mut operation = cipher::Operation::new(Direction::Decrypt);
-    operation.take_once(by);
     // SAFETY: the caller's.
-    unsafe { operation.init(mechanism)? };
+    let mut operation = unsafe { cipher::Operation::once(Decrypt, mechanism, by)? };
     let is_filled_up = operation.needs_blocks();
     let mut value = zeros(wrapped.len())?;
     let mut len = value.len() as CK_ULONG;
@@ -994,10 +755,6 @@ const VERSIONS: [CK_VERSION; 2] = [
         minor: 40,
     },
 ];
-
-fn interfaces() -> [CK_INTERFACE; 2] {
-    INTERFACES.0
-}
 
 unsafe fn find_interface(
     name: *const CK_UTF8CHAR,

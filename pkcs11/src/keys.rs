@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Where keys come from: templates with values, random bytes, unwrapping and derivation.
 
-use crate::attribute::{Flags, Origin, Template};
+use crate::attribute::{Origin, Template};
 use crate::buffers::zeros;
-use crate::mechanism::{pointed, Parameter};
-use crate::object::{Attributes, Home, Making, Object, Secret, MOST_SECRET};
+use crate::mechanism::{pointed, Parameter, Row};
+use crate::object::{Attributes, Object, Secret, MOST_SECRET};
 use crate::rv::{ensure, fail, of_core, Error, Result};
 use catalogue::{Direction, Mode};
 use cryptoki_sys::*;
 
 /// Whether a type of key has values of a length, in bytes.
-pub fn check_size(key_type: CK_KEY_TYPE, len: usize, wrong: CK_RV) -> Result<()> {
+fn check_size(key_type: CK_KEY_TYPE, len: usize, wrong: CK_RV) -> Result<()> {
     let right = match key_type {
         CKK_AES => matches!(len, 16 | 24 | 32),
         CKK_AES_XTS => matches!(len, 32 | 64),
@@ -27,7 +27,7 @@ fn finish(
     value: &[u8],
     session: CK_SESSION_HANDLE,
 ) -> Result<Object> {
-    let object = Object::new(attributes, Secret::new(value)?, Home::Session(session));
+    let object = Object::new(attributes, Secret::new(value)?, session);
     if let Some(given) = template.bytes(CKA_CHECK_VALUE) {
         // An empty one asks for none to be checked (PKCS#11 section 4.10.2).
         let right = given.is_empty() || given == object.check_value()?;
@@ -38,13 +38,7 @@ fn finish(
 
 /// C_CreateObject.
 pub fn create(template: &Template<'_>, session: CK_SESSION_HANDLE) -> Result<Object> {
-    let making = Making {
-        origin: Origin::Create,
-        generated_by: None,
-        always_sensitive: false,
-        never_extractable: false,
-    };
-    let attributes = Attributes::new(template, &making, None)?;
+    let attributes = Attributes::new(template, Origin::Create, None)?;
     let value = template.bytes(CKA_VALUE);
     if attributes.class == CKO_DATA {
         return finish(template, attributes, value.unwrap_or_default(), session);
@@ -59,19 +53,9 @@ pub fn create(template: &Template<'_>, session: CK_SESSION_HANDLE) -> Result<Obj
 }
 
 /// C_GenerateKey.
-pub fn generate(
-    mechanism: CK_MECHANISM_TYPE,
-    key_type: CK_KEY_TYPE,
-    template: &Template<'_>,
-    session: CK_SESSION_HANDLE,
-) -> Result<Object> {
-    let making = Making {
-        origin: Origin::Generate,
-        generated_by: Some(mechanism),
-        always_sensitive: false,
-        never_extractable: false,
-    };
-    let attributes = Attributes::new(template, &making, Some(key_type))?;
+pub fn generate(row: &Row, template: &Template<'_>, session: CK_SESSION_HANDLE) -> Result<Object> {
+    let attributes = Attributes::new(template, Origin::Generate(row.mechanism), row.key_type())?;
+    let key_type = attributes.key_type;
     let len = template.number(CKA_VALUE_LEN);
     let len = len.ok_or(Error(CKR_TEMPLATE_INCOMPLETE))? as usize;
     check_size(key_type, len, CKR_KEY_SIZE_RANGE)?;
@@ -93,13 +77,7 @@ pub fn unwrapped(
     is_filled_up: bool,
     session: CK_SESSION_HANDLE,
 ) -> Result<Object> {
-    let making = Making {
-        origin: Origin::Unwrap,
-        generated_by: None,
-        always_sensitive: false,
-        never_extractable: false,
-    };
-    let attributes = Attributes::new(template, &making, None)?;
+    let attributes = Attributes::new(template, Origin::Unwrap, None)?;
     let value = match template.number(CKA_VALUE_LEN).map(|len| len as usize) {
         Some(len) if len > value.len() => return fail(CKR_WRAPPED_KEY_LEN_RANGE),
         Some(len) if len < value.len() && !is_filled_up => return fail(CKR_TEMPLATE_INCONSISTENT),
@@ -123,26 +101,9 @@ pub unsafe fn derive(
 ) -> Result<Object> {
     // SAFETY: the caller's.
     let (iv, data) = unsafe { derivation(mechanism, p)? };
-    let making = Making {
-        origin: Origin::Unwrap,
-        generated_by: None,
-        always_sensitive: base.has(Flags::ALWAYS_SENSITIVE),
-        never_extractable: base.has(Flags::NEVER_EXTRACTABLE),
-    };
     let key_type = template.number(CKA_KEY_TYPE).unwrap_or(CKK_GENERIC_SECRET);
-    let mut attributes = Attributes::new(template, &making, Some(key_type))?;
-    // What could not be read before cannot be read after. The standard would allow it; we do not.
-    for (attribute, flag, strict) in [
-        (CKA_SENSITIVE, Flags::SENSITIVE, true),
-        (CKA_EXTRACTABLE, Flags::EXTRACTABLE, false),
-    ] {
-        if base.has(flag) == strict {
-            let given = template.flag(attribute);
-            ensure(given != Some(!strict), CKR_TEMPLATE_INCONSISTENT)?;
-            attributes.flags.set(flag, strict);
-        }
-    }
-    attributes.complete(&making);
+    let origin = Origin::Derive(base.attributes.flags);
+    let attributes = Attributes::new(template, origin, Some(key_type))?;
     let len = match (template.number(CKA_VALUE_LEN), attributes.key_type) {
         (Some(len), _) => len as usize,
         (None, CKK_GENERIC_SECRET) => data.len(),

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A PKCS#11 module: Cryptoki 2.40 and 3.0 (OASIS) over the core's own calls.
 //!
-//! [`entry`] has the functions that C calls, [`module`] the sessions and slots of the process,
-//! [`slot`] a slot and [`objects`] its objects, [`stored`] those of a token file, [`record`] their
-//! form there, [`session`] the operations of a session, [`cipher`] with [`whole`], [`mac`] and
-//! [`digest`] what they compute. [`keyring`] is for the tool. [`mechanism`] and [`attribute`] are
-//! the tables that everything is looked up in.
+//! [`entry`] has the functions that C calls, [`module`] the sessions and objects of the process,
+//! [`session`] the operations of a session, [`objects`] and [`object`] what a handle names.
+//! [`keys`] makes keys, [`cipher`] with [`whole`] encrypts and decrypts, [`mac`] with [`digest`]
+//! signs and digests. [`mechanism`] and [`attribute`] are the tables that everything is looked up
+//! in.
 
-pub mod attribute;
+mod attribute;
 mod buffers;
 mod cipher;
 mod counting;
@@ -15,7 +15,6 @@ mod date;
 mod digest;
 pub mod entry;
 mod information;
-pub mod keyring;
 mod keys;
 mod lock;
 mod mac;
@@ -23,10 +22,7 @@ mod mechanism;
 mod module;
 mod object;
 mod objects;
-mod record;
 mod rv;
 mod session;
 mod slab;
-mod slot;
-mod stored;
 mod whole;

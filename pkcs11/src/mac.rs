@@ -1,69 +1,98 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Signing and verifying with MACs: CMAC, GMAC and HMAC.
+//! Digests and MACs: digesting, signing and verifying, by CMAC, GMAC, HMAC and the hashes.
 
+use crate::attribute::Flags;
 use crate::buffers::Input;
-use crate::digest::Keyed;
+use crate::digest::{self, Hash};
 use crate::mechanism::Parameter;
 use crate::object::Object;
-use crate::rv::{ensure, fail, of_core, Result};
+use crate::rv::{ensure, fail, of_core, Error, Result};
 use catalogue::Mode;
 use cryptoki_sys::*;
 use std::sync::Arc;
 use tenrounds_sys::{CmacMessage, GcmMessage};
 use zeroize::Zeroizing;
 
-/// The longest MAC, in bytes.
-pub const LONGEST: usize = crate::digest::LONGEST;
+/// The longest result, in bytes.
+pub const LONGEST: usize = digest::LONGEST;
+
+#[derive(Clone, Copy)]
+pub enum Purpose {
+    Digest,
+    Sign,
+    Verify,
+}
+
+impl Purpose {
+    pub const ALL: [Purpose; 3] = [Purpose::Digest, Purpose::Sign, Purpose::Verify];
+
+    /// The flag of its mechanisms and of C_SessionCancel.
+    pub fn flag(self) -> CK_FLAGS {
+        [CKF_DIGEST, CKF_SIGN, CKF_VERIFY][self as usize]
+    }
+
+    /// What its key must be allowed to do.
+    pub fn permission(self) -> Option<Flags> {
+        [None, Some(Flags::SIGN), Some(Flags::VERIFY)][self as usize]
+    }
+}
 
 pub struct Operation {
     /// Before the key: it refers to what the core made of it.
     message: Message,
-    /// The MAC is cut to its first bytes.
+    /// The result is cut to its first bytes.
     len: usize,
     /// Whether a piece has come, so that the message cannot be passed whole any more.
     in_pieces: bool,
-    _key: Arc<Object>,
+    /// None: a digest.
+    key: Option<Arc<Object>>,
 }
 
 enum Message {
     Cmac(CmacMessage),
     /// A GCM message without text (SP 800-38D section 3).
     Gmac(GcmMessage),
-    Hmac(Box<Keyed>),
+    Hash(Box<dyn Hash>),
 }
 
 impl Operation {
-    pub fn new(key: Arc<Object>, mechanism: CK_MECHANISM_TYPE, p: &Parameter) -> Result<Operation> {
+    pub fn new(
+        key: Option<Arc<Object>>,
+        mechanism: CK_MECHANISM_TYPE,
+        p: &Parameter,
+    ) -> Result<Operation> {
+        let secret = key.as_ref().map(|key| &key.secret);
+        let aes = |mode| secret.ok_or(Error(CKR_KEY_HANDLE_INVALID))?.key(mode);
         let (message, whole) = match mechanism {
             CKM_AES_CMAC | CKM_AES_CMAC_GENERAL => {
-                let cmac = key.secret.key(Mode::Cmac)?;
                 // SAFETY: the operation holds the key until the message is gone.
-                let message = unsafe { CmacMessage::start(cmac) };
+                let message = unsafe { CmacMessage::start(aes(Mode::Cmac)?) };
                 (Message::Cmac(message.map_err(|e| of_core(e, false))?), 16)
             }
             CKM_AES_GMAC => {
                 let iv: [u8; 12] = p.array()?;
-                let gcm = key.secret.key(Mode::Gcm)?;
                 // SAFETY: as above.
-                let message = unsafe { GcmMessage::start(gcm, &iv) };
+                let message = unsafe { GcmMessage::start(aes(Mode::Gcm)?, &iv) };
                 (Message::Gmac(message.map_err(|e| of_core(e, false))?), 16)
             }
             _ => {
-                let keyed = Box::new(Keyed::new(mechanism, key.secret.value())?);
-                crate::digest::burn();
-                let whole = keyed.len();
-                (Message::Hmac(keyed), whole)
+                let hash = digest::new(mechanism, secret.map_or(&[], |secret| secret.value()))?;
+                if key.is_some() {
+                    digest::burn();
+                }
+                let whole = hash.len();
+                (Message::Hash(hash), whole)
             }
         };
         Ok(Operation {
             message,
             len: len_of(mechanism, p, whole)?,
             in_pieces: false,
-            _key: key,
+            key,
         })
     }
 
-    /// The length of the MAC.
+    /// The length of the result.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -79,14 +108,14 @@ impl Operation {
         match &mut self.message {
             Message::Cmac(cmac) => cmac.update(data).map_err(|e| of_core(e, false)),
             Message::Gmac(gcm) => gcm.aad(data).map_err(|e| of_core(e, false)),
-            Message::Hmac(keyed) => {
-                keyed.update(data);
+            Message::Hash(hash) => {
+                hash.update(data);
                 Ok(())
             }
         }
     }
 
-    /// Ends the message: the MAC is the first len() bytes.
+    /// Ends the message: the result is the first len() bytes.
     pub fn finish(&mut self) -> Result<Zeroizing<[u8; LONGEST]>> {
         let mut mac = Zeroizing::new([0; LONGEST]);
         match &mut self.message {
@@ -95,9 +124,11 @@ impl Operation {
                     .map_err(|e| of_core(e, false))?;
             }
             Message::Gmac(gcm) => gcm.tag(&mut mac[..16]).map_err(|e| of_core(e, false))?,
-            Message::Hmac(keyed) => {
-                let output = keyed.finish();
-                mac[..output.as_slice().len()].copy_from_slice(output.as_slice());
+            Message::Hash(hash) => {
+                hash.finish(&mut mac);
+                if self.key.is_some() {
+                    digest::burn();
+                }
             }
         }
         Ok(mac)
@@ -113,7 +144,7 @@ impl Operation {
     }
 }
 
-/// The length of the MAC: of the general mechanisms the parameter gives it.
+/// The length of the result: of the general mechanisms the parameter gives it.
 fn len_of(mechanism: CK_MECHANISM_TYPE, p: &Parameter, whole: usize) -> Result<usize> {
     match mechanism {
         CKM_AES_CMAC_GENERAL

@@ -2,88 +2,121 @@
 //! The mechanisms: one table of what each does and with which keys, and their parameters.
 
 use crate::buffers::{Bytes, Input};
-use crate::rv::{ensure, fail, Error, Result};
+use crate::rv::{ensure, Error, Result};
 use catalogue::Mode;
 use cryptoki_sys::*;
 use std::mem::size_of;
 use std::ptr::addr_of;
 
+/// What encryption or decryption does with a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// ECB, CBC, OFB, CFB128, CFB8 or CTR: each piece is written as it comes.
+    Stream(Mode),
+    /// CBC with PKCS#7 padding.
+    Padded,
+    /// GCM, CCM or XTS, by the core's one-shot calls.
+    Sealed(Mode),
+    /// Ciphertext stealing: CS1 of the addendum to SP 800-38A, as in NSS and kryoptic.
+    Stolen,
+    /// SP 800-38F's KW.
+    Kw,
+    /// KW after PKCS#7 padding to 8 bytes.
+    KwPadded,
+    Kwp,
+}
+
 /// A row of the table.
 pub struct Row {
     pub mechanism: CK_MECHANISM_TYPE,
-    /// The type of its keys (see takes()); None if it has no key.
-    pub key_type: Option<CK_KEY_TYPE>,
+    /// The types of its keys; none if it has no key. HMAC takes generic secrets and keys of its own
+    /// type (PKCS#11 3.0 sections 2.20 to 2.24 of the mechanisms).
+    key_types: &'static [CK_KEY_TYPE],
     /// Bytes of a key, from and to; bits of a generic secret that is generated.
     sizes: (CK_ULONG, CK_ULONG),
     flags: CK_FLAGS,
+    /// Of those that encrypt.
+    kind: Option<Kind>,
 }
 
-const AES: Option<CK_KEY_TYPE> = Some(CKK_AES);
-const XTS: Option<CK_KEY_TYPE> = Some(CKK_AES_XTS);
-const GENERIC: Option<CK_KEY_TYPE> = Some(CKK_GENERIC_SECRET);
+const NONE: &[CK_KEY_TYPE] = &[];
+const AES: &[CK_KEY_TYPE] = &[CKK_AES];
+const XTS: &[CK_KEY_TYPE] = &[CKK_AES_XTS];
+const GENERIC: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET];
+const HMAC_1: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET, CKK_SHA_1_HMAC];
+const HMAC_256: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET, CKK_SHA256_HMAC];
+const HMAC_384: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET, CKK_SHA384_HMAC];
+const HMAC_512: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET, CKK_SHA512_HMAC];
 const OF_AES: (CK_ULONG, CK_ULONG) = (16, 32);
 const OF_XTS: (CK_ULONG, CK_ULONG) = (32, 64);
 const OF_SECRETS: (CK_ULONG, CK_ULONG) = (1, crate::object::MOST_SECRET as CK_ULONG);
+const GENERATED: (CK_ULONG, CK_ULONG) = (8, 8 * OF_SECRETS.1);
 
-const CRYPT: CK_FLAGS = CKF_ENCRYPT | CKF_DECRYPT;
 const MAC: CK_FLAGS = CKF_SIGN | CKF_VERIFY;
-const WRAP: CK_FLAGS = CKF_WRAP | CKF_UNWRAP;
 
 const fn row(
     mechanism: CK_MECHANISM_TYPE,
-    key_type: Option<CK_KEY_TYPE>,
+    key_types: &'static [CK_KEY_TYPE],
     sizes: (CK_ULONG, CK_ULONG),
     flags: CK_FLAGS,
 ) -> Row {
     Row {
         mechanism,
-        key_type,
+        key_types,
         sizes,
         flags,
+        kind: None,
+    }
+}
+
+const fn cipher(mechanism: CK_MECHANISM_TYPE, kind: Kind) -> Row {
+    const CRYPT: CK_FLAGS = CKF_ENCRYPT | CKF_DECRYPT;
+    let (key_types, sizes, flags) = match kind {
+        Kind::Sealed(Mode::Xts) => (XTS, OF_XTS, CRYPT),
+        _ => (AES, OF_AES, CRYPT | CKF_WRAP | CKF_UNWRAP),
+    };
+    Row {
+        kind: Some(kind),
+        ..row(mechanism, key_types, sizes, flags)
     }
 }
 
 pub static TABLE: [Row; 35] = [
     row(CKM_AES_KEY_GEN, AES, OF_AES, CKF_GENERATE),
     row(CKM_AES_XTS_KEY_GEN, XTS, OF_XTS, CKF_GENERATE),
-    row(
-        CKM_GENERIC_SECRET_KEY_GEN,
-        GENERIC,
-        (8, 8 * OF_SECRETS.1),
-        CKF_GENERATE,
-    ),
-    row(CKM_AES_ECB, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_CBC, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_CBC_PAD, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_CTR, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_CTS, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_OFB, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_CFB128, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_CFB8, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_GCM, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_CCM, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_XTS, XTS, OF_XTS, CRYPT),
-    row(CKM_AES_KEY_WRAP, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_KEY_WRAP_PAD, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_KEY_WRAP_KWP, AES, OF_AES, CRYPT | WRAP),
-    row(CKM_AES_KEY_WRAP_PKCS7, AES, OF_AES, CRYPT | WRAP),
+    row(CKM_GENERIC_SECRET_KEY_GEN, GENERIC, GENERATED, CKF_GENERATE),
+    cipher(CKM_AES_ECB, Kind::Stream(Mode::Ecb)),
+    cipher(CKM_AES_CBC, Kind::Stream(Mode::Cbc)),
+    cipher(CKM_AES_CBC_PAD, Kind::Padded),
+    cipher(CKM_AES_CTR, Kind::Stream(Mode::Ctr)),
+    cipher(CKM_AES_CTS, Kind::Stolen),
+    cipher(CKM_AES_OFB, Kind::Stream(Mode::Ofb)),
+    cipher(CKM_AES_CFB128, Kind::Stream(Mode::Cfb128)),
+    cipher(CKM_AES_CFB8, Kind::Stream(Mode::Cfb8)),
+    cipher(CKM_AES_GCM, Kind::Sealed(Mode::Gcm)),
+    cipher(CKM_AES_CCM, Kind::Sealed(Mode::Ccm)),
+    cipher(CKM_AES_XTS, Kind::Sealed(Mode::Xts)),
+    cipher(CKM_AES_KEY_WRAP, Kind::Kw),
+    cipher(CKM_AES_KEY_WRAP_PAD, Kind::KwPadded),
+    cipher(CKM_AES_KEY_WRAP_KWP, Kind::Kwp),
+    cipher(CKM_AES_KEY_WRAP_PKCS7, Kind::KwPadded),
     row(CKM_AES_CMAC, AES, OF_AES, MAC),
     row(CKM_AES_CMAC_GENERAL, AES, OF_AES, MAC),
     row(CKM_AES_GMAC, AES, OF_AES, MAC),
     row(CKM_AES_ECB_ENCRYPT_DATA, AES, OF_AES, CKF_DERIVE),
     row(CKM_AES_CBC_ENCRYPT_DATA, AES, OF_AES, CKF_DERIVE),
-    row(CKM_SHA_1, None, (0, 0), CKF_DIGEST),
-    row(CKM_SHA_1_HMAC, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA_1_HMAC_GENERAL, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA256, None, (0, 0), CKF_DIGEST),
-    row(CKM_SHA256_HMAC, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA256_HMAC_GENERAL, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA384, None, (0, 0), CKF_DIGEST),
-    row(CKM_SHA384_HMAC, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA384_HMAC_GENERAL, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA512, None, (0, 0), CKF_DIGEST),
-    row(CKM_SHA512_HMAC, GENERIC, OF_SECRETS, MAC),
-    row(CKM_SHA512_HMAC_GENERAL, GENERIC, OF_SECRETS, MAC),
+    row(CKM_SHA_1, NONE, (0, 0), CKF_DIGEST),
+    row(CKM_SHA_1_HMAC, HMAC_1, OF_SECRETS, MAC),
+    row(CKM_SHA_1_HMAC_GENERAL, HMAC_1, OF_SECRETS, MAC),
+    row(CKM_SHA256, NONE, (0, 0), CKF_DIGEST),
+    row(CKM_SHA256_HMAC, HMAC_256, OF_SECRETS, MAC),
+    row(CKM_SHA256_HMAC_GENERAL, HMAC_256, OF_SECRETS, MAC),
+    row(CKM_SHA384, NONE, (0, 0), CKF_DIGEST),
+    row(CKM_SHA384_HMAC, HMAC_384, OF_SECRETS, MAC),
+    row(CKM_SHA384_HMAC_GENERAL, HMAC_384, OF_SECRETS, MAC),
+    row(CKM_SHA512, NONE, (0, 0), CKF_DIGEST),
+    row(CKM_SHA512_HMAC, HMAC_512, OF_SECRETS, MAC),
+    row(CKM_SHA512_HMAC_GENERAL, HMAC_512, OF_SECRETS, MAC),
 ];
 
 impl Row {
@@ -95,77 +128,27 @@ impl Row {
         }
     }
 
-    /// Whether a type of key fits. HMAC takes generic secrets and keys of its own type (PKCS#11 3.0
-    /// sections 2.20 to 2.24 of the mechanisms).
+    /// Whether a type of key fits.
     pub fn takes(&self, key_type: CK_KEY_TYPE) -> bool {
-        let own = match self.mechanism {
-            CKM_SHA_1_HMAC | CKM_SHA_1_HMAC_GENERAL => Some(CKK_SHA_1_HMAC),
-            CKM_SHA256_HMAC | CKM_SHA256_HMAC_GENERAL => Some(CKK_SHA256_HMAC),
-            CKM_SHA384_HMAC | CKM_SHA384_HMAC_GENERAL => Some(CKK_SHA384_HMAC),
-            CKM_SHA512_HMAC | CKM_SHA512_HMAC_GENERAL => Some(CKK_SHA512_HMAC),
-            _ => None,
-        };
-        [self.key_type, own].contains(&Some(key_type))
+        self.key_types.contains(&key_type)
     }
 
-    pub fn does(&self, flag: CK_FLAGS) -> bool {
-        self.flags & flag != 0
+    /// The type of key that it makes.
+    pub fn key_type(&self) -> Option<CK_KEY_TYPE> {
+        self.key_types.first().copied()
+    }
+
+    /// What a mechanism does that encrypts.
+    pub fn kind(&self) -> Result<Kind> {
+        self.kind.ok_or(Error(CKR_MECHANISM_INVALID))
     }
 }
 
 /// The row of a mechanism that does what the flag names.
 pub fn find(mechanism: CK_MECHANISM_TYPE, flag: CK_FLAGS) -> Result<&'static Row> {
     let row = TABLE.iter().find(|row| row.mechanism == mechanism);
-    row.filter(|row| row.does(flag))
+    row.filter(|row| row.flags & flag != 0)
         .ok_or(Error(CKR_MECHANISM_INVALID))
-}
-
-/// A mechanism of encryption and decryption, with its parameters.
-#[derive(Default)]
-pub enum Cipher {
-    #[default]
-    None,
-    /// ECB, CBC, OFB or CFB128. PKCS#7 padding in CBC alone.
-    Stream {
-        mode: Mode,
-        iv: [u8; 16],
-        padding: bool,
-    },
-    /// The low `bits` of the counter block count, and wrap among themselves.
-    Ctr {
-        counter: [u8; 16],
-        bits: u32,
-    },
-    Cfb8 {
-        iv: [u8; 16],
-    },
-    /// Ciphertext stealing: CS1 of the addendum to SP 800-38A, as in NSS and kryoptic.
-    Cts {
-        iv: [u8; 16],
-    },
-    Gcm {
-        iv: Bytes,
-        aad: Bytes,
-        tag_len: usize,
-    },
-    Ccm {
-        nonce: Bytes,
-        aad: Bytes,
-        tag_len: usize,
-        /// Bytes of plaintext.
-        len: usize,
-    },
-    Xts {
-        tweak: [u8; 16],
-    },
-    /// SP 800-38F's KW, with PKCS#7 padding to 8 bytes or without.
-    Kw {
-        iv: Option<[u8; 8]>,
-        padding: bool,
-    },
-    Kwp {
-        icv: Option<[u8; 4]>,
-    },
 }
 
 /// A mechanism's parameter, as bytes.
@@ -195,13 +178,6 @@ impl Parameter {
     pub fn array<const N: usize>(&self) -> Result<[u8; N]> {
         let bytes = self.bytes().try_into();
         bytes.map_err(|_| Error(CKR_MECHANISM_PARAM_INVALID))
-    }
-
-    fn optional<const N: usize>(&self) -> Result<Option<[u8; N]>> {
-        match self.0.len() {
-            0 => Ok(None),
-            _ => self.array().map(Some),
-        }
     }
 
     /// A struct of the standard, which may not be aligned.
@@ -243,52 +219,58 @@ struct ShortGcmParams {
     tag_bits: CK_ULONG,
 }
 
+/// A message's parameters.
+pub struct Cipher {
+    pub kind: Kind,
+    /// Also the counter block, nonce, tweak or ICV. Empty: the standard ICV of key wrap.
+    pub iv: Bytes,
+    pub aad: Bytes,
+    pub tag_len: usize,
+    /// Of CTR: the low bits of the counter block that count, and wrap among themselves.
+    pub counter_bits: u32,
+    /// Of CCM: bytes of plaintext.
+    pub text_len: usize,
+}
+
 impl Cipher {
-    /// Becomes a mechanism with its parameters, or is any if it fails.
+    pub const NEW: Cipher = Cipher {
+        kind: Kind::Padded,
+        iv: Bytes::EMPTY,
+        aad: Bytes::EMPTY,
+        tag_len: 0,
+        counter_bits: 0,
+        text_len: 0,
+    };
+
+    /// Takes the parameters of a message of this kind, or is any if it fails.
     ///
     /// # Safety
     /// The pointers in the parameter are valid for their lengths.
     #[inline]
-    pub unsafe fn set(&mut self, mechanism: CK_MECHANISM_TYPE, p: &Parameter) -> Result<()> {
-        *self = match mechanism {
+    pub unsafe fn set(&mut self, p: &Parameter) -> Result<()> {
+        match self.kind {
             // SAFETY: the caller's.
-            CKM_AES_GCM => return unsafe { self.set_gcm(p) },
+            Kind::Sealed(Mode::Gcm) => unsafe { self.set_gcm(p) },
             // SAFETY: the caller's.
-            CKM_AES_CCM => return unsafe { self.set_ccm(p) },
+            Kind::Sealed(Mode::Ccm) => unsafe { self.set_ccm(p) },
             // SAFETY: the caller's.
-            CKM_AES_CTR => return unsafe { self.set_ctr(p) },
-            CKM_AES_CBC => return self.set_stream(Mode::Cbc, false, p),
-            CKM_AES_CBC_PAD => return self.set_stream(Mode::Cbc, true, p),
-            CKM_AES_ECB => p.none().map(|()| Cipher::Stream {
-                mode: Mode::Ecb,
-                iv: [0; 16],
-                padding: false,
-            })?,
-            CKM_AES_OFB => return self.set_stream(Mode::Ofb, false, p),
-            CKM_AES_CFB128 => return self.set_stream(Mode::Cfb128, false, p),
-            CKM_AES_CFB8 => p.array().map(|iv| Cipher::Cfb8 { iv })?,
-            CKM_AES_CTS => p.array().map(|iv| Cipher::Cts { iv })?,
-            CKM_AES_XTS => p.array().map(|tweak| Cipher::Xts { tweak })?,
-            CKM_AES_KEY_WRAP => Cipher::kw(p, false)?,
-            CKM_AES_KEY_WRAP_PAD | CKM_AES_KEY_WRAP_PKCS7 => Cipher::kw(p, true)?,
-            CKM_AES_KEY_WRAP_KWP => Cipher::Kwp { icv: p.optional()? },
-            _ => return fail(CKR_MECHANISM_INVALID),
-        };
-        Ok(())
+            Kind::Stream(Mode::Ctr) => unsafe { self.set_ctr(p) },
+            Kind::Stream(Mode::Ecb) => p.none(),
+            Kind::Stream(_) | Kind::Padded | Kind::Stolen | Kind::Sealed(_) => {
+                self.tag_len = 0;
+                self.iv.set_block(&p.array()?);
+                Ok(())
+            }
+            Kind::Kw | Kind::KwPadded => self.set_icv(p, 8),
+            Kind::Kwp => self.set_icv(p, 4),
+        }
     }
 
-    /// A mode with an IV of a block. Not inlined into set(): there the compiler would copy the IV
-    /// in pieces, and the core's load of the whole would wait for them (store forwarding).
-    #[inline(never)]
-    fn set_stream(&mut self, mode: Mode, padding: bool, p: &Parameter) -> Result<()> {
-        let iv = p.array()?;
-        *self = Cipher::Stream { mode, iv, padding };
-        Ok(())
-    }
-
-    fn kw(p: &Parameter, padding: bool) -> Result<Cipher> {
-        let iv = p.optional()?;
-        Ok(Cipher::Kw { iv, padding })
+    fn set_icv(&mut self, p: &Parameter, len: usize) -> Result<()> {
+        let icv = p.bytes();
+        let right = icv.is_empty() || icv.len() == len;
+        ensure(right, CKR_MECHANISM_PARAM_INVALID)?;
+        self.iv.set(icv)
     }
 
     /// # Safety
@@ -305,14 +287,8 @@ impl Cipher {
             )
         };
         ensure((1..=128).contains(&bits), CKR_MECHANISM_PARAM_INVALID)?;
-        let new = (counter, bits as u32);
-        match self {
-            Cipher::Ctr { counter, bits } => (*counter, *bits) = new,
-            _ => {
-                let (counter, bits) = new;
-                *self = Cipher::Ctr { counter, bits };
-            }
-        }
+        self.counter_bits = bits as u32;
+        self.iv.set_block(&counter);
         Ok(())
     }
 
@@ -338,34 +314,16 @@ impl Cipher {
             }
         };
         // SAFETY: the caller's.
-        let (iv, aad) = unsafe {
-            (
-                pointed(params.iv, params.iv_len)?,
-                pointed(params.aad, params.aad_len)?,
-            )
-        };
+        let iv = unsafe { pointed(params.iv, params.iv_len)? };
         ensure(!iv.is_empty(), CKR_MECHANISM_PARAM_INVALID)?;
         // SP 800-38D section 5.2.1.2.
         let allowed = matches!(params.tag_bits, 32 | 64 | 96 | 104 | 112 | 120 | 128);
         ensure(allowed, CKR_MECHANISM_PARAM_INVALID)?;
-        if !matches!(self, Cipher::Gcm { .. }) {
-            *self = Cipher::Gcm {
-                iv: Bytes::EMPTY,
-                aad: Bytes::EMPTY,
-                tag_len: 0,
-            };
-        }
-        if let Cipher::Gcm {
-            iv: own_iv,
-            aad: own_aad,
-            tag_len,
-        } = self
-        {
-            own_iv.set(iv)?;
-            own_aad.set(aad)?;
-            *tag_len = params.tag_bits as usize / 8;
-        }
-        Ok(())
+        self.iv.set(iv)?;
+        self.tag_len = params.tag_bits as usize / 8;
+        // SAFETY: the caller's.
+        self.aad
+            .set(unsafe { pointed(params.aad, params.aad_len)? })
     }
 
     /// # Safety
@@ -374,12 +332,7 @@ impl Cipher {
         // SAFETY: the struct is of numbers and pointers.
         let params: CK_CCM_PARAMS = unsafe { p.read()? };
         // SAFETY: the caller's.
-        let (nonce, aad) = unsafe {
-            (
-                pointed(params.pNonce, params.ulNonceLen)?,
-                pointed(params.pAAD, params.ulAADLen)?,
-            )
-        };
+        let nonce = unsafe { pointed(params.pNonce, params.ulNonceLen)? };
         // SP 800-38C appendix A.1.
         let tag_len = params.ulMACLen as usize;
         let right = (7..=13).contains(&nonce.len())
@@ -387,16 +340,11 @@ impl Cipher {
             && tag_len.is_multiple_of(2)
             && (nonce.len() == 7 || params.ulDataLen >> (8 * (15 - nonce.len())) == 0);
         ensure(right, CKR_MECHANISM_PARAM_INVALID)?;
-        let (mut own_nonce, mut own_aad) = (Bytes::EMPTY, Bytes::EMPTY);
-        own_nonce.set(nonce)?;
-        own_aad.set(aad)?;
-        *self = Cipher::Ccm {
-            nonce: own_nonce,
-            aad: own_aad,
-            tag_len,
-            len: params.ulDataLen as usize,
-        };
-        Ok(())
+        (self.tag_len, self.text_len) = (tag_len, params.ulDataLen as usize);
+        self.iv.set(nonce)?;
+        // SAFETY: the caller's.
+        self.aad
+            .set(unsafe { pointed(params.pAAD, params.ulAADLen)? })
     }
 }
 

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The state of the process: its sessions and slots. It exists between C_Initialize and C_Finalize.
+//! The state of the process: the sessions and objects of the one slot. It exists between
+//! C_Initialize and C_Finalize.
 //!
 //! A child after fork() has no state until it calls C_Initialize itself (PKCS#11 section 2.2 of the
 //! usage guide): locks that other threads of the parent held would stay locked for ever.
 
-use crate::object::backend;
-use crate::objects::set_settled;
+use crate::object::{backend, Object};
+use crate::objects::{set_settled, Objects};
 use crate::rv::{ensure, fail, Error, Result};
 use crate::session::Session;
 use crate::slab::{Busy, Guard, Slab};
-use crate::slot::Slot;
-use crate::stored::Stored;
 use cryptoki_sys::*;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+/// The slot, whose token is always present.
+pub const SLOT: CK_SLOT_ID = 0;
 
 pub struct Module {
     sessions: Slab<Session>,
-    /// Slot 0 has session objects alone. The others have token files.
-    slots: Vec<Slot>,
+    pub objects: Objects,
 }
 
 /// NULL: not initialised.
@@ -39,12 +39,17 @@ pub fn current() -> Result<&'static Module> {
     unsafe { current.as_ref() }.ok_or(Error(CKR_CRYPTOKI_NOT_INITIALIZED))
 }
 
+/// The module, if it is initialised and a slot exists.
+pub fn of_slot(id: CK_SLOT_ID) -> Result<&'static Module> {
+    let module = current()?;
+    ensure(id == SLOT, CKR_SLOT_ID_INVALID).map(|()| module)
+}
+
 /// C_Initialize.
 pub fn initialize() -> Result<()> {
     static WATCHES_FORK: AtomicBool = AtomicBool::new(false);
     ensure(current().is_err(), CKR_CRYPTOKI_ALREADY_INITIALIZED)?;
     backend()?;
-    let (tokens, _) = token::place::tokens();
     // Two threads may both register the handler, which does no harm.
     if !WATCHES_FORK.load(Ordering::Acquire) {
         // SAFETY: the handler only stores two pointers.
@@ -52,14 +57,17 @@ pub fn initialize() -> Result<()> {
         ensure(failed == 0, CKR_HOST_MEMORY)?;
         WATCHES_FORK.store(true, Ordering::Release);
     }
-    let module = match spare(&tokens) {
-        Some(module) => module,
-        None => Box::into_raw(Box::new(Module::new(tokens)?)),
+    let null = std::ptr::null_mut();
+    let module = match SPARE.swap(null, Ordering::AcqRel) {
+        spare if spare.is_null() => Box::into_raw(Box::new(Module {
+            sessions: Slab::new(),
+            objects: Objects::new(),
+        })),
+        spare => spare,
     };
     // What a call that raced with C_Finalize has left.
     // SAFETY: modules are never freed.
-    unsafe { &*module }.close_all()?;
-    let null = std::ptr::null_mut();
+    unsafe { &*module }.clear()?;
     let other = CURRENT.compare_exchange(null, module, Ordering::AcqRel, Ordering::Acquire);
     if other.is_err() {
         SPARE.store(module, Ordering::Release);
@@ -68,25 +76,15 @@ pub fn initialize() -> Result<()> {
     Ok(())
 }
 
-/// The module of before C_Finalize, if the configuration still names the same tokens.
-fn spare(tokens: &[PathBuf]) -> Option<*mut Module> {
-    let module = SPARE.swap(std::ptr::null_mut(), Ordering::AcqRel);
-    // SAFETY: modules are never freed.
-    let state = unsafe { module.as_ref() }?;
-    let had = state.slots.iter().filter_map(Slot::stored);
-    let same = had.map(|stored| stored.file.path()).eq(tokens);
-    same.then_some(module)
-}
-
 /// C_Finalize.
 pub fn finalize() -> Result<()> {
     let module = CURRENT.swap(std::ptr::null_mut(), Ordering::AcqRel);
     // SAFETY: modules are never freed.
     let state = unsafe { module.as_ref() }.ok_or(Error(CKR_CRYPTOKI_NOT_INITIALIZED))?;
-    let closed = state.close_all();
+    let cleared = state.clear();
     state.settle();
     SPARE.store(module, Ordering::Release);
-    closed
+    cleared
 }
 
 /// Tells the sessions that keep removed objects to let go of them, so that the keys are cleansed.
@@ -104,98 +102,68 @@ fn no_session() -> Error {
 }
 
 impl Module {
-    fn new(tokens: Vec<PathBuf>) -> Result<Module> {
-        let backend = backend()?;
-        let stored = tokens.into_iter().map(|path| Stored::new(path, backend));
-        Ok(Module {
-            sessions: Slab::new(),
-            slots: std::iter::once(None)
-                .chain(stored.map(Some))
-                .map(Slot::new)
-                .collect(),
-        })
-    }
-
     /// See settle(). A message that uses a key lets go of it at its end. A session that is in a
     /// call of another thread is left to the end of that call, which settles, too.
     fn settle(&self) {
-        for slot in &self.slots {
-            for object in slot.objects.take_removed() {
-                let mut busy = false;
-                for handle in object.take_keepers() {
-                    match self.sessions.try_get(handle as usize) {
-                        Ok(Some(mut session)) => session.let_go(&object),
-                        Ok(None) => {}
-                        Err(Busy) => {
-                            object.keep(handle);
-                            busy = true;
-                        }
+        for object in self.objects.take_removed() {
+            let mut busy = false;
+            for handle in object.take_keepers() {
+                match self.sessions.try_get(handle as usize) {
+                    Ok(Some(mut session)) => session.let_go(&object),
+                    Ok(None) => {}
+                    Err(Busy) => {
+                        object.keep(handle);
+                        busy = true;
                     }
                 }
-                if busy {
-                    slot.objects.put_back(object);
-                }
+            }
+            if busy {
+                self.objects.put_back(object);
             }
         }
     }
 
-    pub fn slots(&self) -> Vec<CK_SLOT_ID> {
-        (0..self.slots.len() as CK_SLOT_ID).collect()
-    }
-
-    pub fn slot(&self, id: CK_SLOT_ID) -> Result<&Slot> {
-        let slot = usize::try_from(id).ok().and_then(|id| self.slots.get(id));
-        slot.ok_or(Error(CKR_SLOT_ID_INVALID))
-    }
-
-    pub fn open(&self, id: CK_SLOT_ID, writes: bool) -> Result<CK_SESSION_HANDLE> {
-        let slot = self.slot(id)?;
-        slot.admit(writes)?;
-        let handle = self.sessions.insert(Session::new(id as usize, writes));
-        let handle = handle.ok_or(Error(CKR_HOST_MEMORY))?;
-        slot.count_opened(writes);
-        Ok(handle as CK_SESSION_HANDLE)
+    /// C_OpenSession.
+    pub fn open(&self, writes: bool) -> Result<CK_SESSION_HANDLE> {
+        let handle = self.sessions.insert(Session::new(writes));
+        handle.map(|h| h as _).ok_or(Error(CKR_HOST_MEMORY))
     }
 
     /// A session, locked.
     #[inline]
-    pub fn locked(&self, handle: CK_SESSION_HANDLE) -> Result<Guard<'_, Session>> {
+    pub fn session(&self, handle: CK_SESSION_HANDLE) -> Result<Guard<'_, Session>> {
         self.sessions.get(handle as usize).ok_or_else(no_session)
     }
 
-    /// The slot of a session.
-    pub fn slot_of(&self, session: &Session) -> &Slot {
-        &self.slots[session.slot]
+    /// Stores a new object. The caller has locked its session, which so cannot close before the
+    /// object is there.
+    pub fn add(&self, session: &mut Session, object: Object) -> Result<CK_OBJECT_HANDLE> {
+        session.has_created = true;
+        self.objects.insert(object)
     }
 
-    /// A session, locked, and its slot.
-    pub fn session(&self, handle: CK_SESSION_HANDLE) -> Result<(Guard<'_, Session>, &Slot)> {
-        let session = self.locked(handle)?;
-        let slot = self.slot_of(&session);
-        Ok((session, slot))
-    }
-
+    /// C_CloseSession.
     pub fn close(&self, handle: CK_SESSION_HANDLE) -> Result<()> {
         let session = self.sessions.remove(handle as usize);
-        let session = session.ok_or_else(no_session)?;
-        self.slots[session.slot].close(handle, &session);
+        if session.ok_or_else(no_session)?.has_created {
+            self.objects.retire_all(|object| object.session == handle);
+        }
         Ok(())
     }
 
     /// C_CloseAllSessions.
-    pub fn close_slot(&self, id: CK_SLOT_ID) -> Result<()> {
-        self.slot(id)?;
-        for session in self.sessions.select(|_, s| s.slot == id as usize) {
+    pub fn close_all(&self) {
+        for session in self.sessions.select(|_, _| true) {
             // Another thread may have closed it.
             let _ = self.close(session as CK_SESSION_HANDLE);
         }
-        Ok(())
     }
 
-    fn close_all(&self) -> Result<()> {
-        for id in self.slots() {
-            let _ = self.close_slot(id);
-        }
-        self.slots.iter().try_for_each(Slot::clear)
+    /// Closes all sessions, and removes all objects, also those that a call that raced with
+    /// C_Finalize has left. Only the profile is there again.
+    fn clear(&self) -> Result<()> {
+        self.close_all();
+        self.objects.retire_all(|_| true);
+        self.objects.insert(Object::profile()?).map(|_| ())
     }
 }

@@ -2,7 +2,7 @@
 //! Objects: secret keys, data, and what tells the module's profile. An object never changes:
 //! C_SetAttributeValue puts another one in its place. So operations share objects without locks.
 
-use crate::attribute::{date_of, Change, Definition, Flags, Kind, Origin, Template, Value};
+use crate::attribute::{Change, Definition, Field, Flags, Kind, Origin, Template, Value};
 use crate::buffers::copy_of;
 use crate::lock::Lock;
 use crate::rv::{ensure, fail, Error, Result};
@@ -13,7 +13,6 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use tenrounds_sys::{Backend, Key};
-use token::format::Nonce;
 use zeroize::Zeroizing;
 
 /// The largest value of a generic secret, in bytes.
@@ -23,22 +22,12 @@ pub struct Object {
     pub attributes: Attributes,
     /// The value of a key or of data.
     pub secret: Arc<Secret>,
-    pub home: Home,
+    /// The session that it ends with; 0: it comes and goes with the module.
+    pub session: CK_SESSION_HANDLE,
     /// Another object has taken its place, or it was destroyed.
     stale: AtomicBool,
     /// The sessions that keep this key for their next message, once for each operation.
     keepers: Lock<Vec<CK_SESSION_HANDLE>>,
-}
-
-/// Where an object belongs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Home {
-    /// It comes and goes with the module.
-    Module,
-    /// The session that it ends with.
-    Session(CK_SESSION_HANDLE),
-    /// Its number in the token file, and what is new with every change.
-    Token(u64, Nonce),
 }
 
 #[derive(Clone)]
@@ -46,15 +35,8 @@ pub struct Attributes {
     pub class: CK_OBJECT_CLASS,
     pub key_type: CK_KEY_TYPE,
     pub flags: Flags,
-    pub key_gen_mechanism: CK_MECHANISM_TYPE,
-    label: Box<[u8]>,
-    id: Box<[u8]>,
-    application: Box<[u8]>,
-    object_id: Box<[u8]>,
-    start_date: Option<[u8; 8]>,
-    end_date: Option<[u8; 8]>,
-    /// Numbers of the type CK_MECHANISM_TYPE. Empty: all.
-    allowed_mechanisms: Box<[u8]>,
+    key_gen_mechanism: CK_MECHANISM_TYPE,
+    bytes: [Box<[u8]>; Field::COUNT],
 }
 
 /// A value, and what the core made of it: one key object for each kind of mode that was used.
@@ -118,16 +100,6 @@ pub fn backend() -> Result<Backend> {
     selected.ok_or(Error(CKR_DEVICE_ERROR))
 }
 
-/// What a new key is, beside its template.
-pub struct Making {
-    pub origin: Origin,
-    /// Generated here, by this mechanism.
-    pub generated_by: Option<CK_MECHANISM_TYPE>,
-    /// Both flags of the key that it was derived from.
-    pub always_sensitive: bool,
-    pub never_extractable: bool,
-}
-
 /// Defaults of flags that a template does not give. SunPKCS11 imports keys without CKA_ENCRYPT and
 /// CKA_DECRYPT, and then uses them for both.
 const OF_KEYS: Flags = Flags::ENCRYPT
@@ -146,38 +118,41 @@ impl Attributes {
     /// contradict it.
     pub fn new(
         template: &Template<'_>,
-        making: &Making,
+        origin: Origin,
         key_type: Option<CK_KEY_TYPE>,
     ) -> Result<Attributes> {
-        let class = match (template.number(CKA_CLASS), making.origin) {
+        let class = match (template.number(CKA_CLASS), origin) {
             (Some(class), Origin::Create) => class,
             (None, Origin::Create) => return fail(CKR_TEMPLATE_INCOMPLETE),
             (None | Some(CKO_SECRET_KEY), _) => CKO_SECRET_KEY,
             _ => return fail(CKR_TEMPLATE_INCONSISTENT),
         };
-        ensure(
-            matches!(class, CKO_SECRET_KEY | CKO_DATA),
-            CKR_ATTRIBUTE_VALUE_INVALID,
-        )?;
         let given = template.number(CKA_KEY_TYPE);
-        let key_type = match (class == CKO_SECRET_KEY, key_type, given) {
-            (false, ..) => CK_UNAVAILABLE_INFORMATION,
-            (true, None, None) => return fail(CKR_TEMPLATE_INCOMPLETE),
-            (true, Some(made), Some(given)) if made != given => {
+        let (key_type, flags) = match (class, key_type, given) {
+            (CKO_DATA, ..) => (CK_UNAVAILABLE_INFORMATION, OF_ALL),
+            (CKO_SECRET_KEY, Some(made), Some(given)) if made != given => {
                 return fail(CKR_TEMPLATE_INCONSISTENT)
             }
-            (true, made, given) => made.or(given).unwrap_or(CK_UNAVAILABLE_INFORMATION),
+            (CKO_SECRET_KEY, made, given) => {
+                let key_type = made.or(given).ok_or(Error(CKR_TEMPLATE_INCOMPLETE))?;
+                (key_type, OF_ALL.with(OF_KEYS))
+            }
+            _ => return fail(CKR_ATTRIBUTE_VALUE_INVALID),
         };
-        let made_by = making.generated_by.unwrap_or(CK_UNAVAILABLE_INFORMATION);
-        let mut attributes = Attributes::blank(class, key_type, made_by);
-        attributes.flags = match class {
-            CKO_SECRET_KEY => OF_ALL.with(OF_KEYS),
-            _ => OF_ALL,
+        let mut attributes = Attributes {
+            class,
+            key_type,
+            flags,
+            key_gen_mechanism: match origin {
+                Origin::Generate(mechanism) => mechanism,
+                _ => CK_UNAVAILABLE_INFORMATION,
+            },
+            bytes: Default::default(),
         };
         for (definition, value) in template.iter() {
-            ensure(definition.belongs_to(class), CKR_ATTRIBUTE_TYPE_INVALID)?;
+            ensure(definition.belongs_to(class), CKR_TEMPLATE_INCONSISTENT)?;
             ensure(
-                definition.may_be_given(making.origin),
+                definition.may_be_given(origin),
                 match definition.change {
                     Change::Never => CKR_ATTRIBUTE_READ_ONLY,
                     _ => CKR_TEMPLATE_INCONSISTENT,
@@ -185,85 +160,77 @@ impl Attributes {
             )?;
             attributes.set(definition, *value)?;
         }
-        attributes.complete(making);
-        attributes.hide_stored_key(template);
+        if class == CKO_SECRET_KEY {
+            attributes.set_history(template, origin)?;
+        }
         attributes.check_dates()?;
         Ok(attributes)
     }
 
-    /// Attributes without flags, dates and names.
-    pub fn blank(
-        class: CK_OBJECT_CLASS,
-        key_type: CK_KEY_TYPE,
-        key_gen_mechanism: CK_MECHANISM_TYPE,
-    ) -> Attributes {
-        Attributes {
-            class,
-            key_type,
-            flags: Flags::NONE,
-            key_gen_mechanism,
-            label: Box::default(),
-            id: Box::default(),
-            application: Box::default(),
-            object_id: Box::default(),
-            start_date: None,
-            end_date: None,
-            allowed_mechanisms: Box::default(),
-        }
-    }
-
-    /// A key in a token file is private, unless the template says otherwise.
-    pub fn hide_stored_key(&mut self, template: &Template<'_>) {
-        let stored_key = self.class == CKO_SECRET_KEY && self.flags.has(Flags::TOKEN);
-        if stored_key && template.flag(CKA_PRIVATE).is_none() {
-            self.flags.set(Flags::PRIVATE, true);
-        }
-    }
-
-    /// Sets the flags that tell a key's history.
-    pub fn complete(&mut self, making: &Making) {
-        if self.class != CKO_SECRET_KEY {
-            return;
-        }
-        let made_here = making.generated_by.is_some();
+    /// Sets the flags that tell a key's history. What could not be read of a base key cannot be
+    /// read of the derived one: the standard would allow it, the module does not.
+    fn set_history(&mut self, template: &Template<'_>, origin: Origin) -> Result<()> {
+        let before = match origin {
+            Origin::Create | Origin::Unwrap => Flags::NONE,
+            Origin::Generate(_) => Flags::LOCAL
+                .with(Flags::ALWAYS_SENSITIVE)
+                .with(Flags::NEVER_EXTRACTABLE),
+            Origin::Derive(base) => {
+                for (attribute, flag, strict) in [
+                    (CKA_SENSITIVE, Flags::SENSITIVE, true),
+                    (CKA_EXTRACTABLE, Flags::EXTRACTABLE, false),
+                ] {
+                    if base.has(flag) == strict {
+                        let given = template.flag(attribute);
+                        ensure(given != Some(!strict), CKR_TEMPLATE_INCONSISTENT)?;
+                        self.flags.set(flag, strict);
+                    }
+                }
+                base
+            }
+        };
         let sensitive = self.flags.has(Flags::SENSITIVE);
         let extractable = self.flags.has(Flags::EXTRACTABLE);
-        self.flags.set(Flags::LOCAL, made_here);
-        let always = sensitive && (made_here || making.always_sensitive);
-        self.flags.set(Flags::ALWAYS_SENSITIVE, always);
-        let never = !extractable && (made_here || making.never_extractable);
-        self.flags.set(Flags::NEVER_EXTRACTABLE, never);
+        let local = matches!(origin, Origin::Generate(_));
+        for (flag, holds) in [
+            (Flags::LOCAL, local),
+            (Flags::ALWAYS_SENSITIVE, sensitive),
+            (Flags::NEVER_EXTRACTABLE, !extractable),
+        ] {
+            self.flags.set(flag, holds && before.has(flag));
+        }
+        Ok(())
+    }
+
+    fn field(&self, field: Field) -> &[u8] {
+        &self.bytes[field as usize]
     }
 
     fn check_dates(&self) -> Result<()> {
-        match (self.start_date, self.end_date) {
-            (Some(start), Some(end)) if start > end => fail(CKR_ATTRIBUTE_VALUE_INVALID),
-            _ => Ok(()),
-        }
+        let (start, end) = (self.field(Field::StartDate), self.field(Field::EndDate));
+        let right = end.is_empty() || start <= end;
+        ensure(right, CKR_ATTRIBUTE_VALUE_INVALID)
     }
 
-    /// Stores a value that the caller has checked may be given.
-    pub fn set(&mut self, definition: &Definition, value: Value<'_>) -> Result<()> {
-        match (definition.attribute, value) {
+    /// Sets what the caller has checked may be given. Class, type, value, its length and its check
+    /// value are for those who make the object.
+    fn set(&mut self, definition: &Definition, value: Value<'_>) -> Result<()> {
+        match (definition.kind, value) {
+            // Nothing outlives the process.
+            (_, Value::Flag(Flags::TOKEN, true)) => return fail(CKR_TOKEN_WRITE_PROTECTED),
+            // Only a security officer, who would log in, vouches for keys.
+            (_, Value::Flag(Flags::TRUSTED, true)) => return fail(CKR_ATTRIBUTE_READ_ONLY),
             (_, Value::Flag(flag, value)) => self.flags.set(flag, value),
-            (CKA_LABEL, Value::Bytes(bytes)) => self.label = copy_of(bytes)?.into(),
-            (CKA_ID, Value::Bytes(bytes)) => self.id = copy_of(bytes)?.into(),
-            (CKA_APPLICATION, Value::Bytes(bytes)) => self.application = copy_of(bytes)?.into(),
-            (CKA_OBJECT_ID, Value::Bytes(bytes)) => self.object_id = copy_of(bytes)?.into(),
-            (CKA_START_DATE, Value::Bytes(bytes)) => self.start_date = date_of(bytes).flatten(),
-            (CKA_END_DATE, Value::Bytes(bytes)) => self.end_date = date_of(bytes).flatten(),
-            (CKA_ALLOWED_MECHANISMS, Value::Bytes(bytes)) => {
-                self.allowed_mechanisms = copy_of(bytes)?.into();
+            (Kind::Bytes(field, _), Value::Bytes(bytes)) => {
+                self.bytes[field as usize] = copy_of(bytes)?.into();
             }
-            // Class, type, value, its length and its check value: those who make the object use
-            // them.
             _ => {}
         }
         Ok(())
     }
 
     /// Applies a template to an object that exists.
-    pub fn change(&mut self, template: &Template<'_>, copies: bool) -> Result<()> {
+    fn change(&mut self, template: &Template<'_>, copies: bool) -> Result<()> {
         for (definition, value) in template.iter() {
             ensure(
                 definition.belongs_to(self.class),
@@ -288,12 +255,14 @@ impl Attributes {
 
     pub fn allows(&self, mechanism: CK_MECHANISM_TYPE) -> bool {
         let size = std::mem::size_of::<CK_MECHANISM_TYPE>();
-        let mut listed = self.allowed_mechanisms.chunks_exact(size);
-        self.allowed_mechanisms.is_empty() || listed.any(|m| *m == mechanism.to_ne_bytes())
+        let listed = self.field(Field::AllowedMechanisms);
+        let mut numbers = listed.chunks_exact(size);
+        listed.is_empty() || numbers.any(|m| *m == mechanism.to_ne_bytes())
     }
 
     pub fn has_dates(&self) -> bool {
-        self.start_date.is_some() || self.end_date.is_some()
+        let of_key = [Field::StartDate, Field::EndDate];
+        of_key.iter().any(|date| !self.field(*date).is_empty())
     }
 
     /// Whether today lies within the dates that the key is for.
@@ -301,9 +270,9 @@ impl Attributes {
         if !self.has_dates() {
             return true;
         }
-        let today = crate::date::today();
-        self.start_date.is_none_or(|start| start <= today)
-            && self.end_date.is_none_or(|end| today <= end)
+        let today = &crate::date::today()[..];
+        let end = self.field(Field::EndDate);
+        self.field(Field::StartDate) <= today && (end.is_empty() || today <= end)
     }
 }
 
@@ -317,11 +286,11 @@ pub enum Reading<'a> {
 }
 
 impl Object {
-    pub fn new(attributes: Attributes, secret: Arc<Secret>, home: Home) -> Object {
+    pub fn new(attributes: Attributes, secret: Arc<Secret>, session: CK_SESSION_HANDLE) -> Object {
         Object {
             attributes,
             secret,
-            home,
+            session,
             stale: AtomicBool::new(false),
             keepers: Lock::new(Vec::new()),
         }
@@ -330,10 +299,26 @@ impl Object {
     /// The object that says which profile the module conforms to (PKCS#11 3.0 section 4.12).
     /// Nobody changes, copies or destroys it.
     pub fn profile() -> Result<Object> {
-        let none = CK_UNAVAILABLE_INFORMATION;
-        let mut attributes = Attributes::blank(CKO_PROFILE, none, none);
-        attributes.flags = Flags::TOKEN;
-        Ok(Object::new(attributes, Secret::new(&[])?, Home::Module))
+        let attributes = Attributes {
+            class: CKO_PROFILE,
+            key_type: CK_UNAVAILABLE_INFORMATION,
+            flags: Flags::TOKEN,
+            key_gen_mechanism: CK_UNAVAILABLE_INFORMATION,
+            bytes: Default::default(),
+        };
+        Ok(Object::new(attributes, Secret::new(&[])?, 0))
+    }
+
+    /// The object that C_SetAttributeValue or C_CopyObject makes of this one.
+    pub fn changed(
+        &self,
+        template: &Template<'_>,
+        copies: bool,
+        session: CK_SESSION_HANDLE,
+    ) -> Result<Object> {
+        let mut attributes = self.attributes.clone();
+        attributes.change(template, copies)?;
+        Ok(Object::new(attributes, self.secret.clone(), session))
     }
 
     pub fn is_stale(&self) -> bool {
@@ -378,14 +363,8 @@ impl Object {
         self.attributes.class == CKO_SECRET_KEY
     }
 
-    /// Whether only a user who logged in has the object. A key in a file is always encrypted, also
-    /// if CKA_PRIVATE is false: pkcs11-tool asks for that unless told otherwise.
-    pub fn needs_login(&self) -> bool {
-        self.has(Flags::PRIVATE) || self.is_key() && self.has(Flags::TOKEN)
-    }
-
     /// Whether C_GetAttributeValue may return the value.
-    fn shows_value(&self) -> bool {
+    pub fn shows_value(&self) -> bool {
         !self.is_key() || self.has(Flags::EXTRACTABLE) && !self.has(Flags::SENSITIVE)
     }
 
@@ -414,56 +393,42 @@ impl Object {
 
     /// What C_GetAttributeValue tells of an attribute.
     pub fn read(&self, attribute: CK_ATTRIBUTE_TYPE, handle: CK_OBJECT_HANDLE) -> Reading<'_> {
-        let Some(definition) = crate::attribute::definition(attribute) else {
+        let definition = crate::attribute::definition(attribute);
+        let Some(definition) = definition.filter(|d| d.belongs_to(self.attributes.class)) else {
             return Reading::Missing;
         };
-        if !definition.belongs_to(self.attributes.class) {
-            return Reading::Missing;
-        }
         if attribute == CKA_VALUE && !self.shows_value() {
             return Reading::Hidden;
         }
-        if attribute == CKA_UNIQUE_ID {
-            let id = match self.home {
-                Home::Module => "profile".to_owned(),
-                Home::Session(_) => format!("session-{handle:016x}"),
-                Home::Token(id, _) => format!("token-{id:016x}"),
-            };
-            return Reading::Bytes(id.into_bytes().into());
-        }
-        self.attribute(definition)
-            .map_or(Reading::Missing, Reading::Bytes)
-    }
-
-    /// The value of an attribute of its class, also of one that nobody may read.
-    pub fn attribute(&self, definition: &Definition) -> Option<Cow<'_, [u8]>> {
         let a = &self.attributes;
-        let own = |bytes: &[u8]| Some(bytes.to_vec().into());
-        let number = |n: CK_ULONG| own(&n.to_ne_bytes());
-        let date = |d: Option<[u8; 8]>| own(d.as_ref().map_or(&[], |d| &d[..]));
-        if let Kind::Flag(flag) = definition.kind {
-            let value: &[u8] = match a.flags.has(flag) {
-                true => &[CK_TRUE],
-                false => &[CK_FALSE],
-            };
-            return Some(value.into());
-        }
-        match definition.attribute {
-            CKA_CLASS => number(a.class),
-            CKA_PROFILE_ID => number(CKP_BASELINE_PROVIDER),
-            CKA_LABEL => Some(a.label[..].into()),
-            CKA_ID => Some(a.id[..].into()),
-            CKA_APPLICATION => Some(a.application[..].into()),
-            CKA_OBJECT_ID => Some(a.object_id[..].into()),
-            CKA_KEY_TYPE => number(a.key_type),
-            CKA_KEY_GEN_MECHANISM => number(a.key_gen_mechanism),
-            CKA_START_DATE => date(a.start_date),
-            CKA_END_DATE => date(a.end_date),
-            CKA_ALLOWED_MECHANISMS => Some(a.allowed_mechanisms[..].into()),
-            CKA_VALUE => Some(self.secret.value().into()),
-            CKA_VALUE_LEN => number(self.secret.value().len() as CK_ULONG),
-            CKA_CHECK_VALUE => own(&self.check_value().ok()?),
-            _ => None,
+        let number = |n: CK_ULONG| Reading::Bytes(n.to_ne_bytes().to_vec().into());
+        match (definition.kind, attribute) {
+            (Kind::Flag(flag), _) => {
+                let value: &[u8] = match a.flags.has(flag) {
+                    true => &[CK_TRUE],
+                    false => &[CK_FALSE],
+                };
+                Reading::Bytes(value.into())
+            }
+            (Kind::Bytes(field, _), _) => Reading::Bytes(a.field(field).into()),
+            (_, CKA_CLASS) => number(a.class),
+            (_, CKA_PROFILE_ID) => number(CKP_BASELINE_PROVIDER),
+            (_, CKA_KEY_TYPE) => number(a.key_type),
+            (_, CKA_KEY_GEN_MECHANISM) => number(a.key_gen_mechanism),
+            (_, CKA_VALUE_LEN) => number(self.secret.value().len() as CK_ULONG),
+            (_, CKA_VALUE) => Reading::Bytes(self.secret.value().into()),
+            (_, CKA_CHECK_VALUE) => match self.check_value() {
+                Ok(value) => Reading::Bytes(value.to_vec().into()),
+                Err(_) => Reading::Missing,
+            },
+            (_, CKA_UNIQUE_ID) => {
+                let id = match self.session {
+                    0 => "profile".to_owned(),
+                    _ => format!("session-{handle:016x}"),
+                };
+                Reading::Bytes(id.into_bytes().into())
+            }
+            _ => Reading::Missing,
         }
     }
 

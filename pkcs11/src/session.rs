@@ -5,36 +5,24 @@
 use crate::attribute::Flags;
 use crate::buffers::{Buffers, Input, Output};
 use crate::cipher::{self, next_of, Next};
-use crate::digest::Hash;
-use crate::mac;
+use crate::mac::{self, Purpose};
 use crate::mechanism::{self, Parameter, Row};
 use crate::object::Object;
 use crate::objects::Objects;
 use crate::rv::{ensure, Error, Result};
 use catalogue::Direction;
 use cryptoki_sys::*;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 pub struct Session {
-    /// The number of its slot.
-    pub slot: usize,
     pub writes: bool,
-    pub encrypt: cipher::Operation,
-    pub decrypt: cipher::Operation,
-    pub digest: Option<Digest>,
-    pub sign: Option<mac::Operation>,
-    pub verify: Option<mac::Operation>,
+    encrypt: cipher::Operation,
+    decrypt: cipher::Operation,
+    /// By their purpose.
+    macs: [Option<mac::Operation>; 3],
     pub find: Option<std::vec::IntoIter<usize>>,
     /// Whether objects may end with it.
     pub has_created: bool,
-    /// The key that was used last, so that the next operation need not look it up. It does not keep
-    /// the key alive.
-    recent: (CK_OBJECT_HANDLE, Weak<Object>),
-}
-
-pub struct Digest {
-    hash: Hash,
-    in_pieces: bool,
 }
 
 /// Whether an operation is over after a call.
@@ -55,53 +43,46 @@ fn run<T>(slot: &mut Option<T>, call: impl FnOnce(&mut T) -> Result<Next>) -> Re
     result.map(|_| ())
 }
 
+/// A key that may do what the mechanism's row and the flag name.
+pub fn usable(
+    objects: &Objects,
+    handle: CK_OBJECT_HANDLE,
+    row: &Row,
+    permission: Flags,
+) -> Result<Arc<Object>> {
+    let object = objects.key(handle)?;
+    let attributes = &object.attributes;
+    let fits = row.takes(attributes.key_type);
+    ensure(fits, CKR_KEY_TYPE_INCONSISTENT)?;
+    // A key that has expired still opens what it sealed.
+    let new = [Flags::ENCRYPT, Flags::SIGN, Flags::WRAP, Flags::DERIVE].contains(&permission);
+    let allowed = object.has(permission) && (!new || attributes.is_current());
+    ensure(allowed, CKR_KEY_FUNCTION_NOT_PERMITTED)?;
+    ensure(attributes.allows(row.mechanism), CKR_MECHANISM_INVALID)?;
+    Ok(object)
+}
+
+/// Writes the result of a digest or MAC, after the last input. Too little room changes nothing.
+fn end_mac(op: &mut mac::Operation, input: Option<Input>, mut out: Output<'_>) -> Result<Next> {
+    if out.is_query() || out.room() < op.len() {
+        return out.need(op.len()).map(|_| Next::Goes);
+    }
+    if let Some(input) = input {
+        op.update(input)?;
+    }
+    out.put(&op.finish()?[..op.len()]).map(next_of)
+}
+
 impl Session {
-    pub fn new(slot: usize, writes: bool) -> Session {
+    pub fn new(writes: bool) -> Session {
         Session {
-            slot,
             writes,
             encrypt: cipher::Operation::new(Direction::Encrypt),
             decrypt: cipher::Operation::new(Direction::Decrypt),
-            digest: None,
-            sign: None,
-            verify: None,
+            macs: [None, None, None],
             find: None,
             has_created: false,
-            recent: (0, Weak::new()),
         }
-    }
-
-    /// A key that may do what the mechanism's row and the flag name.
-    pub fn key(
-        &mut self,
-        objects: &Objects,
-        handle: CK_OBJECT_HANDLE,
-        row: &Row,
-        permission: Flags,
-    ) -> Result<Arc<Object>> {
-        let recent = match self.recent.0 == handle {
-            true => self.recent.1.upgrade().filter(|object| !object.is_stale()),
-            false => None,
-        };
-        let object = match recent {
-            Some(object) => object,
-            None => {
-                let found = objects.get(handle as usize).map(|object| object.clone());
-                let object = found.ok_or(Error(CKR_KEY_HANDLE_INVALID))?;
-                ensure(object.is_key(), CKR_KEY_HANDLE_INVALID)?;
-                self.recent = (handle, Arc::downgrade(&object));
-                object
-            }
-        };
-        let attributes = &object.attributes;
-        let fits = row.takes(attributes.key_type);
-        ensure(fits, CKR_KEY_TYPE_INCONSISTENT)?;
-        // A key that has expired still opens what it sealed.
-        let new = [Flags::ENCRYPT, Flags::SIGN, Flags::WRAP, Flags::DERIVE].contains(&permission);
-        let allowed = object.has(permission) && (!new || attributes.is_current());
-        ensure(allowed, CKR_KEY_FUNCTION_NOT_PERMITTED)?;
-        ensure(attributes.allows(row.mechanism), CKR_MECHANISM_INVALID)?;
-        Ok(object)
     }
 
     fn crypt(&mut self, direction: Direction) -> &mut cipher::Operation {
@@ -163,9 +144,8 @@ impl Session {
             Direction::Decrypt => (CKF_DECRYPT, Flags::DECRYPT),
         };
         let row = mechanism::find(mechanism, does)?;
-        let object = self.key(objects, key, row, permission)?;
-        self.crypt(direction).take(own, (key, mechanism), &object);
-        Ok(())
+        let object = usable(objects, key, row, permission)?;
+        self.crypt(direction).take(own, (key, row), &object)
     }
 
     /// Lets go of a key that was removed, unless a message uses it.
@@ -209,111 +189,59 @@ impl Session {
         self.run_crypt(direction, |op| op.finish(&mut out?))
     }
 
-    pub fn digest_init(&mut self, mechanism: Option<&CK_MECHANISM>) -> Result<()> {
-        let Some(mechanism) = mechanism else {
-            self.digest = None;
-            return Ok(());
-        };
-        ensure(self.digest.is_none(), CKR_OPERATION_ACTIVE)?;
-        let row = mechanism::find(mechanism.mechanism, CKF_DIGEST)?;
-        let none = mechanism.ulParameterLen == 0;
-        ensure(none, CKR_MECHANISM_PARAM_INVALID)?;
-        self.digest = Some(Digest {
-            hash: Hash::new(row.mechanism)?,
-            in_pieces: false,
-        });
-        Ok(())
+    fn mac(&mut self, purpose: Purpose) -> &mut Option<mac::Operation> {
+        &mut self.macs[purpose as usize]
     }
 
-    pub fn digest_whole(&mut self, buffers: Buffers<'_>) -> Result<()> {
-        run(&mut self.digest, |digest| {
-            let (input, mut out) = buffers?;
-            ensure(!digest.in_pieces, CKR_OPERATION_ACTIVE)?;
-            if out.is_query() || out.room() < digest.hash.len() {
-                return out.need(digest.hash.len()).map(|_| Next::Goes);
-            }
-            // SAFETY: the data are read before anything is written.
-            digest.hash.update(unsafe { input.bytes() });
-            out.put(digest.hash.clone().finish().as_slice())
-                .map(next_of)
-        })
-    }
-
-    pub fn digest_update(&mut self, data: Result<&[u8]>) -> Result<()> {
-        run(&mut self.digest, |digest| {
-            digest.hash.update(data?);
-            digest.in_pieces = true;
-            Ok(Next::Goes)
-        })
-    }
-
-    pub fn digest_final(&mut self, out: Result<Output<'_>>) -> Result<()> {
-        run(&mut self.digest, |digest| {
-            out?.put(digest.hash.clone().finish().as_slice())
-                .map(next_of)
-        })
-    }
-
-    fn mac_slot(&mut self, verifies: bool) -> &mut Option<mac::Operation> {
-        match verifies {
-            false => &mut self.sign,
-            true => &mut self.verify,
-        }
-    }
-
-    /// C_SignInit and C_VerifyInit.
+    /// C_DigestInit, C_SignInit and C_VerifyInit.
     ///
     /// # Safety
     /// The pointers in the mechanism are valid for their lengths.
     pub unsafe fn mac_init(
         &mut self,
-        objects: &Objects,
-        verifies: bool,
+        (_, objects): (CK_SESSION_HANDLE, &Objects),
+        purpose: Purpose,
         mechanism: Option<&CK_MECHANISM>,
         key: CK_OBJECT_HANDLE,
     ) -> Result<()> {
         let Some(mechanism) = mechanism else {
-            *self.mac_slot(verifies) = None;
+            *self.mac(purpose) = None;
             return Ok(());
         };
-        ensure(self.mac_slot(verifies).is_none(), CKR_OPERATION_ACTIVE)?;
-        let (does, permission) = match verifies {
-            false => (CKF_SIGN, Flags::SIGN),
-            true => (CKF_VERIFY, Flags::VERIFY),
-        };
-        let row = mechanism::find(mechanism.mechanism, does)?;
-        let object = self.key(objects, key, row, permission)?;
+        ensure(self.mac(purpose).is_none(), CKR_OPERATION_ACTIVE)?;
+        let row = mechanism::find(mechanism.mechanism, purpose.flag())?;
+        let permission = purpose.permission();
+        let key = permission.map(|permission| usable(objects, key, row, permission));
         // SAFETY: the caller's.
-        let parameter = unsafe { Parameter::new(mechanism)? };
-        let operation = mac::Operation::new(object, row.mechanism, &parameter)?;
-        *self.mac_slot(verifies) = Some(operation);
+        let parameter = unsafe { Parameter::new(mechanism) };
+        let operation = mac::Operation::new(key.transpose()?, row.mechanism, &parameter?)?;
+        *self.mac(purpose) = Some(operation);
         Ok(())
     }
 
-    pub fn mac_update(&mut self, verifies: bool, input: Result<Input>) -> Result<()> {
-        run(self.mac_slot(verifies), |op| {
+    pub fn mac_update(&mut self, purpose: Purpose, input: Result<Input>) -> Result<()> {
+        run(self.mac(purpose), |op| {
             op.update(input?).map(|()| Next::Goes)
         })
     }
 
-    /// C_Sign with input, C_SignFinal without.
-    pub fn sign(&mut self, input: Option<Result<Input>>, out: Result<Output<'_>>) -> Result<()> {
-        run(&mut self.sign, |op| {
-            let (input, mut out) = (input.transpose()?, out?);
-            ensure(input.is_none() || !op.is_in_pieces(), CKR_OPERATION_ACTIVE)?;
-            if out.is_query() || out.room() < op.len() {
-                return out.need(op.len()).map(|_| Next::Goes);
-            }
-            if let Some(input) = input {
-                op.update(input)?;
-            }
-            out.put(&op.finish()?[..op.len()]).map(next_of)
+    /// C_Digest and C_Sign.
+    pub fn mac_whole(&mut self, purpose: Purpose, buffers: Buffers<'_>) -> Result<()> {
+        run(self.mac(purpose), |op| {
+            let (input, out) = buffers?;
+            ensure(!op.is_in_pieces(), CKR_OPERATION_ACTIVE)?;
+            end_mac(op, Some(input), out)
         })
+    }
+
+    /// C_DigestFinal and C_SignFinal.
+    pub fn mac_final(&mut self, purpose: Purpose, out: Result<Output<'_>>) -> Result<()> {
+        run(self.mac(purpose), |op| end_mac(op, None, out?))
     }
 
     /// C_Verify with input, C_VerifyFinal without.
     pub fn verify(&mut self, input: Option<Result<Input>>, signature: Result<Input>) -> Result<()> {
-        run(&mut self.verify, |op| {
+        run(self.mac(Purpose::Verify), |op| {
             let (input, signature) = (input.transpose()?, signature?);
             ensure(input.is_none() || !op.is_in_pieces(), CKR_OPERATION_ACTIVE)?;
             if let Some(input) = input {
@@ -324,91 +252,62 @@ impl Session {
         })
     }
 
-    /// C_DigestEncryptUpdate and C_SignEncryptUpdate: the plaintext goes to both operations, unless
-    /// the caller only asks for a length or has too little room. An error ends both.
-    pub fn encrypt_beside(&mut self, signs: bool, buffers: Buffers<'_>) -> Result<()> {
-        self.active_crypt(Direction::Encrypt)?;
-        self.beside(signs, false)?;
-        let result = self.try_encrypt_beside(signs, buffers);
+    /// The calls that update a cipher and a digest or MAC of its plaintext. An error ends both.
+    pub fn update_both(
+        &mut self,
+        direction: Direction,
+        purpose: Purpose,
+        buffers: Buffers<'_>,
+    ) -> Result<()> {
+        self.active_crypt(direction)?;
+        active(self.mac(purpose))?;
+        let result = match direction {
+            Direction::Encrypt => self.mac_and_encrypt(purpose, buffers),
+            Direction::Decrypt => self.decrypt_and_mac(purpose, buffers),
+        };
         if !matches!(result, Ok(()) | Err(Error(CKR_BUFFER_TOO_SMALL))) {
-            self.encrypt.end();
-            self.end_beside(signs, false);
+            self.crypt(direction).end();
+            *self.mac(purpose) = None;
         }
         result
     }
 
-    fn try_encrypt_beside(&mut self, signs: bool, buffers: Buffers<'_>) -> Result<()> {
+    /// If the caller only asks for a length or has too little room, no operation gets the data.
+    fn mac_and_encrypt(&mut self, purpose: Purpose, buffers: Buffers<'_>) -> Result<()> {
         let (input, mut out) = buffers?;
         let need = self.encrypt.update_len(input.len())?;
         if out.is_query() || out.room() < need {
             return out.need(need).map(|_| ());
         }
-        match signs {
-            true => self.mac_update(false, Ok(input))?,
-            // SAFETY: the data are read before anything is written.
-            false => self.digest_update(Ok(unsafe { input.bytes() }))?,
-        }
+        // It reads the data before anything is written.
+        self.mac_update(purpose, Ok(input))?;
         self.crypt_update(Direction::Encrypt, Ok((input, out)))
     }
 
-    /// C_DecryptDigestUpdate and C_DecryptVerifyUpdate.
-    pub fn decrypt_beside(&mut self, verifies: bool, buffers: Buffers<'_>) -> Result<()> {
-        self.active_crypt(Direction::Decrypt)?;
-        self.beside(verifies, true)?;
-        let result = self.try_decrypt_beside(verifies, buffers);
-        if !matches!(result, Ok(()) | Err(Error(CKR_BUFFER_TOO_SMALL))) {
-            self.decrypt.end();
-            self.end_beside(verifies, true);
-        }
-        result
-    }
-
-    fn try_decrypt_beside(&mut self, verifies: bool, buffers: Buffers<'_>) -> Result<()> {
+    fn decrypt_and_mac(&mut self, purpose: Purpose, buffers: Buffers<'_>) -> Result<()> {
         let (input, mut out) = buffers?;
         self.decrypt.update(input, &mut out)?;
-        let Some(text) = out.written() else {
-            return Ok(()); // only the length was asked for
-        };
-        match verifies {
-            true => self.mac_update(true, Ok(text)),
-            // SAFETY: the call above wrote it, and nobody writes now.
-            false => self.digest_update(Ok(unsafe { text.bytes() })),
-        }
-    }
-
-    /// Checks that the digest or MAC beside a cipher is active.
-    fn beside(&mut self, mac: bool, decrypts: bool) -> Result<()> {
-        match mac {
-            true => active(self.mac_slot(decrypts)).map(|_| ()),
-            false => active(&mut self.digest).map(|_| ()),
-        }
-    }
-
-    fn end_beside(&mut self, mac: bool, decrypts: bool) {
-        match mac {
-            true => *self.mac_slot(decrypts) = None,
-            false => self.digest = None,
+        match out.written() {
+            Some(text) => self.mac_update(purpose, Ok(text)),
+            None => Ok(()), // only the length was asked for
         }
     }
 
     /// C_SessionCancel. Operations that the module does not have are never active.
     pub fn cancel(&mut self, flags: CK_FLAGS) {
-        if flags & CKF_ENCRYPT != 0 {
-            self.encrypt.end();
+        let ends = |flag| flags & flag != 0;
+        for (flag, operation) in [
+            (CKF_ENCRYPT, &mut self.encrypt),
+            (CKF_DECRYPT, &mut self.decrypt),
+        ] {
+            if ends(flag) {
+                operation.end();
+            }
         }
-        if flags & CKF_DECRYPT != 0 {
-            self.decrypt.end();
+        for purpose in Purpose::ALL.into_iter().filter(|p| ends(p.flag())) {
+            *self.mac(purpose) = None;
         }
-        if flags & CKF_DIGEST != 0 {
-            self.digest = None;
-        }
-        if flags & CKF_SIGN != 0 {
-            self.sign = None;
-        }
-        if flags & CKF_VERIFY != 0 {
-            self.verify = None;
-        }
-        if flags & CKF_FIND_OBJECTS != 0 {
+        if ends(CKF_FIND_OBJECTS) {
             self.find = None;
         }
     }

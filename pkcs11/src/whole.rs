@@ -3,7 +3,7 @@
 
 use crate::buffers::{with_room, Input};
 use crate::cipher::{append, done, Work, BLOCK};
-use crate::mechanism::Cipher;
+use crate::mechanism::Kind;
 use crate::rv::{fail, Result};
 use catalogue::{Direction, Mode};
 use cryptoki_sys::*;
@@ -14,36 +14,36 @@ impl Work {
     /// Writes a whole message to memory that has room for `need` bytes; returns how many it wrote.
     pub fn write(&self, input: Input, to: *mut u8, need: usize) -> Result<usize> {
         let n = input.len();
-        match &self.cipher {
-            Cipher::None => return fail(CKR_GENERAL_ERROR),
-            Cipher::Stream { padding: true, .. } => return self.padded(input, to),
-            Cipher::Stream { mode, iv, .. } => self.unpadded(*mode, iv, input, to)?,
-            Cipher::Ctr { counter, bits: 128 } => self.unpadded(Mode::Ctr, counter, input, to)?,
-            Cipher::Ctr { .. } => self.count(&mut self.counter()?, input, to)?,
-            Cipher::Cfb8 { iv } => self.cfb8(&mut iv.clone(), input, to)?,
-            Cipher::Cts { iv } => {
+        match self.cipher.kind {
+            Kind::Padded => return self.padded(input, to),
+            Kind::Stream(Mode::Cfb8) => {
+                self.cfb8(&mut self.cipher.iv.block().clone(), input, to)?
+            }
+            // A counter of fewer bits may wrap.
+            Kind::Stream(Mode::Ctr) => self.advance(&mut self.stream()?, input, to).map(|_| ())?,
+            Kind::Stream(mode) => self.unpadded(mode, input, to)?,
+            Kind::Stolen => {
                 let key = self.secret()?.aes()?.as_ptr();
                 let call = match self.direction {
                     Direction::Encrypt => raw::tr_cbc_cts_encrypt,
                     Direction::Decrypt => raw::tr_cbc_cts_decrypt,
                 };
                 self.apart(input, |from| {
-                    let mut iv = *iv;
+                    let mut iv = *self.cipher.iv.block();
                     // SAFETY: the room is whole_len(); 1 is CS1.
                     done(unsafe { call(key, 1, iv.as_mut_ptr(), to, from, n) })
                 })?;
             }
-            Cipher::Gcm { .. } | Cipher::Ccm { .. } | Cipher::Xts { .. } => {
-                self.sealed(input, to, need)?;
-            }
-            Cipher::Kw { .. } | Cipher::Kwp { .. } => return self.wrapped(input, to, need),
+            Kind::Sealed(mode) => self.sealed(mode, input, to, need)?,
+            Kind::Kw | Kind::KwPadded | Kind::Kwp => return self.wrapped(input, to, need),
         }
         Ok(need)
     }
 
     /// A mode without padding, by the core's own function. Its room is that of the input.
     #[inline(always)]
-    pub fn unpadded(&self, mode: Mode, iv: &[u8; BLOCK], input: Input, to: *mut u8) -> Result<()> {
+    pub fn unpadded(&self, mode: Mode, input: Input, to: *mut u8) -> Result<()> {
+        let iv = self.cipher.iv.block();
         let key = self.secret()?.aes()?.as_ptr();
         let n = input.len();
         let encrypts = !self.decrypts();
@@ -76,11 +76,10 @@ impl Work {
 
     /// A mode with PKCS#7 padding.
     fn padded(&self, input: Input, to: *mut u8) -> Result<usize> {
-        let (mut stream, n) = (self.stream()?, input.len());
-        // SAFETY: the caller's room is whole_len().
-        let len = self.apart(input, |from| unsafe { stream.update(to, from, n) })?;
+        let mut stream = self.stream()?;
+        let len = self.advance(&mut stream, input, to)?;
         let mut end = Zeroizing::new([0; BLOCK]);
-        let more = stream.finish(&mut end).map_err(|e| {
+        let more = stream.cipher.finish(&mut end).map_err(|e| {
             // SAFETY: update() wrote these bytes.
             unsafe { std::slice::from_raw_parts_mut(to, len) }.zeroize();
             self.of_core(e)
@@ -91,20 +90,9 @@ impl Work {
     }
 
     /// An AEAD or XTS, by the core's one-shot calls.
-    fn sealed(&self, input: Input, to: *mut u8, need: usize) -> Result<()> {
-        let (mode, iv, aad, tag_len): (_, &[u8], &[u8], _) = match &self.cipher {
-            Cipher::Gcm { iv, aad, tag_len } => {
-                (Mode::Gcm, iv.as_slice(), aad.as_slice(), *tag_len)
-            }
-            Cipher::Ccm {
-                nonce,
-                aad,
-                tag_len,
-                ..
-            } => (Mode::Ccm, nonce.as_slice(), aad.as_slice(), *tag_len),
-            Cipher::Xts { tweak } => (Mode::Xts, tweak, &[], 0),
-            _ => return fail(CKR_GENERAL_ERROR),
-        };
+    fn sealed(&self, mode: Mode, input: Input, to: *mut u8, need: usize) -> Result<()> {
+        let (iv, aad) = (self.cipher.iv.as_slice(), self.cipher.aad.as_slice());
+        let tag_len = self.cipher.tag_len;
         let key = self.secret()?.key(mode)?;
         let text = match self.decrypts() {
             true => need,
@@ -143,46 +131,32 @@ impl Work {
     fn wrapped(&self, input: Input, to: *mut u8, need: usize) -> Result<usize> {
         let key = self.secret()?.aes()?.as_ptr();
         let (from, n) = (input.as_ptr(), input.len());
-        let null = std::ptr::null();
+        let icv = match self.cipher.iv.as_slice() {
+            [] => std::ptr::null(),
+            icv => icv.as_ptr(),
+        };
         let mut len = need;
-        let status = match (&self.cipher, self.decrypts()) {
-            (Cipher::Kw { iv, padding }, decrypts) => {
-                let iv = iv.as_ref().map_or(null, |iv| iv.as_ptr());
-                if decrypts {
-                    // SAFETY: the room is n - 8.
-                    let status = unsafe { raw::tr_kw_unwrap(key, 0, iv, to, from, n) };
-                    if status == raw::TR_OK && *padding {
-                        // SAFETY: the call wrote these bytes.
-                        let text = unsafe { std::slice::from_raw_parts_mut(to, need) };
-                        len = self.unpad(text)?;
-                    }
-                    status
-                } else if *padding {
-                    let more = need - 8 - n;
+        // SAFETY: the room is whole_len().
+        let status = unsafe {
+            match (self.cipher.kind, self.decrypts()) {
+                (Kind::Kwp, true) => raw::tr_kwp_unwrap(key, 0, icv, to, &mut len, from, n),
+                (Kind::Kwp, false) => raw::tr_kwp_wrap(key, 0, icv, to, from, n),
+                (_, true) => raw::tr_kw_unwrap(key, 0, icv, to, from, n),
+                (Kind::KwPadded, false) => {
+                    let padding = need - 8 - n;
                     let mut whole = Zeroizing::new(with_room(need)?);
-                    // SAFETY: nothing is written while this copies.
-                    whole.extend_from_slice(unsafe { input.bytes() });
-                    whole.resize(n + more, more as u8);
-                    // SAFETY: the room is the padded length + 8.
-                    unsafe { raw::tr_kw_wrap(key, 0, iv, to, whole.as_ptr(), whole.len()) }
-                } else {
-                    // SAFETY: the room is n + 8.
-                    unsafe { raw::tr_kw_wrap(key, 0, iv, to, from, n) }
+                    whole.extend_from_slice(input.bytes());
+                    whole.resize(n + padding, padding as u8);
+                    raw::tr_kw_wrap(key, 0, icv, to, whole.as_ptr(), whole.len())
                 }
+                (_, false) => raw::tr_kw_wrap(key, 0, icv, to, from, n),
             }
-            (Cipher::Kwp { icv }, decrypts) => {
-                let icv = icv.as_ref().map_or(null, |icv| icv.as_ptr());
-                // SAFETY: the room is whole_len().
-                unsafe {
-                    match decrypts {
-                        true => raw::tr_kwp_unwrap(key, 0, icv, to, &mut len, from, n),
-                        false => raw::tr_kwp_wrap(key, 0, icv, to, from, n),
-                    }
-                }
-            }
-            _ => return fail(CKR_GENERAL_ERROR),
         };
         done(status).map_err(|e| self.of_core(e))?;
+        if self.cipher.kind == Kind::KwPadded && self.decrypts() {
+            // SAFETY: the call wrote these bytes.
+            len = self.unpad(unsafe { std::slice::from_raw_parts_mut(to, need) })?;
+        }
         Ok(len)
     }
 

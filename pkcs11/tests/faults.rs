@@ -78,7 +78,7 @@ fn within_limit(expected: &[u8]) {
             assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
             let mut sessions = Vec::with_capacity(100_000);
             let refused = loop {
-                match Session::on(0, false) {
+                match Session::of_kind(false) {
                     Ok(session) => sessions.push(session),
                     Err(rv) => break rv,
                 }

@@ -65,22 +65,22 @@ fn allocations(call: impl FnOnce()) -> usize {
 
 const REFUSED: Result<(), CK_RV> = Err(CKR_HOST_MEMORY);
 
-fn open(slot: CK_SLOT_ID, handle: &mut CK_SESSION_HANDLE) -> Result<(), CK_RV> {
+fn open(handle: &mut CK_SESSION_HANDLE) -> Result<(), CK_RV> {
     let flags = CKF_SERIAL_SESSION | CKF_RW_SESSION;
-    result(ck!(C_OpenSession(slot, flags, null_mut(), None, handle)))
+    result(ck!(C_OpenSession(0, flags, null_mut(), None, handle)))
 }
 
 /// Opens sessions until there is no memory for more. All work, and more open when there is memory.
 fn sessions() {
     let mut handles = Vec::with_capacity(10_000);
     let mut handle = 0;
-    while without_memory(|| open(0, &mut handle)) != REFUSED {
+    while without_memory(|| open(&mut handle)) != REFUSED {
         handles.push(handle);
         assert!(handles.len() < 10_000, "sessions need memory");
     }
-    assert_eq!(without_memory(|| open(0, &mut handle)), REFUSED);
+    assert_eq!(without_memory(|| open(&mut handle)), REFUSED);
     for _ in 0..100 {
-        open(0, &mut handle).unwrap();
+        open(&mut handle).unwrap();
         handles.push(handle);
     }
     let info = &mut CK_SESSION_INFO::default();
@@ -175,24 +175,6 @@ fn large_arguments(session: &Session, key: CK_ULONG) {
     assert_eq!(room, large, "an error leaves the output unchanged");
 }
 
-/// Passes a PIN to a call.
-fn pin(call: &dyn Fn(*mut u8, CK_ULONG) -> CK_RV) -> Result<(), CK_RV> {
-    let mut pin = *b"a pin";
-    result(call(pin.as_mut_ptr(), pin.len() as CK_ULONG))
-}
-
-/// A PIN needs 19 MiB (Argon2id).
-fn pins() {
-    let init = || pin(&|pin, len| ck!(C_InitToken(1, pin, len, [b' '; 32].as_mut_ptr())));
-    assert_eq!(without_memory(init), REFUSED);
-    init().unwrap();
-    let session = Session::on(1, true).unwrap();
-    let login = || pin(&|pin, len| ck!(C_Login(session.0, CKU_SO, pin, len)));
-    assert_eq!(without_memory(login), REFUSED);
-    login().unwrap();
-    pin(&|pin, len| ck!(C_InitPIN(session.0, pin, len))).unwrap(); // of the user, for the flows
-}
-
 /// Messages with the key of the last message allocate nothing, whole or in pieces.
 fn messages_allocate_nothing(session: &Session, key: CK_ULONG) {
     let ctr_params = CK_AES_CTR_PARAMS {
@@ -238,17 +220,17 @@ fn messages_allocate_nothing(session: &Session, key: CK_ULONG) {
 }
 
 /// A session that closes when the flow ends.
-fn session_on(slot: CK_SLOT_ID) -> Result<Session, CK_RV> {
+fn opened() -> Result<Session, CK_RV> {
     let mut handle = 0;
-    open(slot, &mut handle)?;
+    open(&mut handle)?;
     Ok(Session(handle))
 }
 
 /// Every kind of call with a session key.
 fn calls() -> Result<(), CK_RV> {
-    let session = session_on(0)?;
+    let session = opened()?;
     let mut other = 0;
-    open(0, &mut other)?;
+    open(&mut other)?;
     let key = session.key_with(CKK_AES, &[1; 16], &[(CKA_LABEL, b"a name")])?;
     let cbc = mechanism(CKM_AES_CBC_PAD, &[3; 16]);
     let (mut sealed, mut text, mut mac) = ([0; 64], [0; 64], [0; 16]);
@@ -276,7 +258,7 @@ fn whole_life() -> Result<(), CK_RV> {
 
 /// GCM in one call, and in pieces, which decryption collects.
 fn gcm() -> Result<(), CK_RV> {
-    let session = session_on(0)?;
+    let session = opened()?;
     let (mut iv, mut aad) = ([1; 12], [2; 20]);
     let params = CK_GCM_PARAMS {
         pIv: iv.as_mut_ptr(),
@@ -306,7 +288,7 @@ fn gcm() -> Result<(), CK_RV> {
 
 /// SHA-256 of "abc" (FIPS 180-2 appendix B.1), whole and in pieces.
 fn digest() -> Result<(), CK_RV> {
-    let session = session_on(0)?;
+    let session = opened()?;
     let (mut m, mut text) = (mechanism(CKM_SHA256, &[]), *b"abc");
     let (at, mut hash, mut len) = (text.as_mut_ptr(), [0; 32], 32);
     result(ck!(C_DigestInit(session.0, &mut m)))?;
@@ -320,28 +302,22 @@ fn digest() -> Result<(), CK_RV> {
     Ok(())
 }
 
-/// Generates a key, of the session or of the token.
-fn generated(session: &Session, on_token: bool) -> Result<CK_ULONG, CK_RV> {
+fn generated(session: &Session) -> Result<CK_ULONG, CK_RV> {
     let (len, yes) = ((32 as CK_ULONG).to_ne_bytes(), [CK_TRUE]);
-    let (stays, mut m, mut key) = (
-        [CK_BBOOL::from(on_token)],
-        mechanism(CKM_AES_KEY_GEN, &[]),
-        0,
-    );
+    let (mut m, mut key) = (mechanism(CKM_AES_KEY_GEN, &[]), 0);
     let mut template = [
         attribute(CKA_VALUE_LEN, &len),
         attribute(CKA_EXTRACTABLE, &yes),
         attribute(CKA_SENSITIVE, &[CK_FALSE]),
-        attribute(CKA_TOKEN, &stays),
     ];
     let at = template.as_mut_ptr();
-    result(ck!(C_GenerateKey(session.0, &mut m, at, 4, &mut key))).map(|()| key)
+    result(ck!(C_GenerateKey(session.0, &mut m, at, 3, &mut key))).map(|()| key)
 }
 
 /// Generates two keys, and wraps and unwraps one with the other.
 fn wrap() -> Result<(), CK_RV> {
-    let session = session_on(0)?;
-    let (by, key) = (generated(&session, false)?, generated(&session, false)?);
+    let session = opened()?;
+    let (by, key) = (generated(&session)?, generated(&session)?);
     let (mut m, mut wrapped, mut n) = (mechanism(CKM_AES_KEY_WRAP, &[]), [0; 40], 40);
     let to = wrapped.as_mut_ptr();
     result(ck!(C_WrapKey(session.0, &mut m, by, key, to, &mut n)))?;
@@ -362,16 +338,6 @@ fn wrap() -> Result<(), CK_RV> {
         session.read(key, CKA_VALUE)?
     );
     Ok(())
-}
-
-/// Logs in to the token, and stores, finds and destroys a key there.
-fn login() -> Result<(), CK_RV> {
-    let session = session_on(1)?;
-    pin(&|pin, len| ck!(C_Login(session.0, CKU_USER, pin, len)))?;
-    let key = generated(&session, true)?;
-    assert_eq!(session.read(key, CKA_VALUE)?.len(), 32);
-    result(ck!(C_DestroyObject(session.0, key)))?;
-    result(ck!(C_Logout(session.0)))
 }
 
 /// Fails allocation n of a flow, and then runs the flow again, in a child. Returns how the child
@@ -399,23 +365,11 @@ fn fail_in_child(n: usize, starts: bool, flow: fn() -> Result<(), CK_RV>) -> CK_
 }
 
 /// Fails each allocation of some flows, in a child: a call fails or is right, or the process ends
-/// by Rust's abort(). It never goes on with a wrong state. With a `step` above 1, fails only one
-/// allocation of so many, and others in each run. At least `least` have to fail, so that the flow
-/// cannot end early unnoticed.
-fn each_allocation(
-    name: &str,
-    starts: bool,
-    step: usize,
-    least: usize,
-    flow: fn() -> Result<(), CK_RV>,
-) {
+/// by Rust's abort(). It never goes on with a wrong state. At least `least` have to fail, so that
+/// the flow cannot end early unnoticed.
+fn each_allocation(name: &str, starts: bool, least: usize, flow: fn() -> Result<(), CK_RV>) {
     let (mut right, mut refused, mut aborted) = (0, 0, 0);
-    let file = std::env::var_os("TENROUNDS_TOKEN").unwrap();
-    let token = std::fs::read(&file).unwrap();
-    let first = 1 + std::process::id() as usize % step;
-    for n in (first..).step_by(step) {
-        // Without the keys that earlier children have stored.
-        std::fs::write(&file, &token).unwrap();
+    for n in 1.. {
         // SAFETY: the child only calls the module, and leaves by _exit().
         let child = unsafe { libc::fork() };
         if child == 0 {
@@ -442,20 +396,15 @@ fn each_allocation(
 
 #[test]
 fn without_memory_calls_are_refused() {
-    let folder = std::env::temp_dir().join(format!("tenrounds-memory-{}", std::process::id()));
-    std::env::set_var("TENROUNDS_TOKEN", folder.join("token"));
     let session = Session::open();
-    pins();
     let key = session.key(CKK_AES, &[9; 16]);
     messages_allocate_nothing(&session, key);
     large_arguments(&session, key);
     sessions();
     objects(&session);
-    each_allocation("calls", true, 1, 10, calls);
-    each_allocation("from start to end", false, 1, 25, whole_life);
-    each_allocation("GCM", true, 1, 10, gcm);
-    each_allocation("a digest", true, 1, 2, digest);
-    each_allocation("keys", true, 1, 15, wrap);
-    each_allocation("the token", true, 4, 20, login); // a login takes 40 ms
-    std::fs::remove_dir_all(folder).unwrap();
+    each_allocation("calls", true, 10, calls);
+    each_allocation("from start to end", false, 15, whole_life);
+    each_allocation("GCM", true, 10, gcm);
+    each_allocation("a digest", true, 2, digest);
+    each_allocation("keys", true, 15, wrap);
 }

@@ -2,7 +2,6 @@
 //! The command line: help, man pages and completions all come from here and from pages.rs.
 
 use crate::core::Backend;
-use crate::token::args::TokenArgs;
 use crate::{pages, subject};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
@@ -99,11 +98,6 @@ pub enum Command {
     /// what is installed, and what the doctor found. Attach it to a ticket, or keep it to compare.
     /// `report` takes less than 20 seconds, and changes nothing but its files.
     Report(PageArgs),
-    /// Keep keys in a token file for the PKCS#11 module
-    ///
-    /// A token holds keys for Java and other programs that speak PKCS#11. They are encrypted under
-    /// a PIN, which `token` asks for on the terminal.
-    Token(TokenArgs),
     /// Measure AES in stock OpenSSL and in tenrounds, in the columns of `openssl speed`
     ///
     /// Without arguments, `speed` measures AES-128-GCM, and AES-256 in GCM, CTR, CBC (both
@@ -876,21 +870,7 @@ pub fn command() -> clap::Command {
         .map(|sub| sub.get_name().to_owned())
         .collect();
     for name in names {
-        command = command.mut_subcommand(&name, |sub| with_pages(sub, &name));
-    }
-    command
-}
-
-/// A command and those below it, whose pages have names such as "token-list".
-fn with_pages(command: clap::Command, name: &str) -> clap::Command {
-    let mut command = command.after_long_help(pages::help(name));
-    let below: Vec<String> = command
-        .get_subcommands()
-        .map(|sub| sub.get_name().to_owned())
-        .collect();
-    for sub in below {
-        let page = format!("{name}-{sub}");
-        command = command.mut_subcommand(&sub, |sub| with_pages(sub, &page));
+        command = command.mut_subcommand(&name, |sub| sub.after_long_help(pages::help(&name)));
     }
     command
 }

@@ -62,7 +62,12 @@ pub fn tree(root: &Path) -> Result<()> {
     let share = root.join("share");
     let mut command = cli::command().disable_help_subcommand(true);
     command.build();
-    pages_below(&command, &share)?;
+    let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    for command in shown.chain([&command]) {
+        let name = command.get_display_name().unwrap_or(command.get_name());
+        let page = page(name, command).expect("memory can be written");
+        write(&share.join(format!("man/man1/{name}.1")), &page)?;
+    }
     let shells = [
         (Shell::Bash, "bash-completion/completions/tenrounds"),
         (Shell::Zsh, "zsh/site-functions/_tenrounds"),
@@ -72,15 +77,6 @@ pub fn tree(root: &Path) -> Result<()> {
         write(&share.join(file), &completions_of(shell))?;
     }
     Ok(())
-}
-
-/// The manual pages of a command and of its own commands.
-fn pages_below(command: &Command, share: &Path) -> Result<()> {
-    let name = command.get_display_name().unwrap_or(command.get_name());
-    let page = page(name, command).expect("memory can be written");
-    write(&share.join(format!("man/man1/{name}.1")), &page)?;
-    let mut shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
-    shown.try_for_each(|sub| pages_below(sub, share))
 }
 
 /// The manual page of a command. clap_mangen knows its options, pages.rs the rest.

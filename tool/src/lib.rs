@@ -33,7 +33,6 @@ mod selftest;
 mod settings;
 mod speed;
 mod subject;
-mod token;
 mod trace;
 mod trust;
 mod watch;
@@ -64,7 +63,6 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Trace(args) => trace::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Report(args) => report::run(&args),
-        Command::Token(args) => token::run(&args),
         Command::Speed(args) => speed::speed(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::ComparePaths(args) => compare_paths::compare_paths(&args),
@@ -85,17 +83,11 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     result.map(|()| ExitCode::SUCCESS)
 }
 
-/// The command line, and the names of its command, such as "token import"; or clap's answer.
+/// The command line, and the name of its command; or clap's answer.
 fn command_line() -> std::result::Result<(Cli, String), clap::Error> {
     let mut matches = cli::command().try_get_matches()?;
-    let mut names = Vec::new();
-    let mut below = &matches;
-    while let Some((name, inner)) = below.subcommand() {
-        names.push(name);
-        below = inner;
-    }
-    let names = names.join(" ");
-    Ok((Cli::from_arg_matches_mut(&mut matches)?, names))
+    let name = matches.subcommand_name().unwrap_or_default().to_owned();
+    Ok((Cli::from_arg_matches_mut(&mut matches)?, name))
 }
 
 /// Prints what clap answers, help or an error, and returns the exit status.
@@ -186,13 +178,10 @@ fn failed(error: &Error, command: Option<&str>) -> ExitCode {
 }
 
 /// What a command itself has against its arguments, as clap says it: with the command's usage.
-fn in_claps_form(error: &Error, names: &str) -> clap::Error {
+fn in_claps_form(error: &Error, name: &str) -> clap::Error {
     let mut all = cli::command();
     all.build();
-    let mut command = &mut all;
-    for name in names.split_whitespace() {
-        command = command.find_subcommand_mut(name).expect("clap named it");
-    }
+    let command = all.find_subcommand_mut(name).expect("clap named it");
     clap::Error::raw(ErrorKind::ValueValidation, error).format(command)
 }
 

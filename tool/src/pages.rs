@@ -30,8 +30,6 @@ pub const VARIABLES: Lines = &[
     ("OPENSSL_CONF", "The configuration that libcrypto reads, instead of the system's."),
     (LIBCRYPTO_MASK, "OpenSSL's own variable that disables processor features; tenrounds does not use these features, either."),
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "The directories for a user's configuration and for the state that disable needs, instead of ~/.config and ~/.local/state."),
-    ("TENROUNDS_TOKEN", "The token's file, instead of the configured one."),
-    ("XDG_CONFIG_HOME, XDG_DATA_HOME", "The directories of pkcs11.conf and of the token's file, instead of ~/.config and ~/.local/share."),
     ("TERM", "If it is dumb, the terminal cannot be drawn on."),
     ("COLUMNS", "The width to which text is wrapped if the output is not a terminal."),
     ("NO_COLOR", "If set, no colours, unless --color=always is given."),
@@ -74,20 +72,6 @@ const USUAL: Page = Page {
     ],
     environment: WHERE,
     see_also: &[],
-};
-
-/// What `token` and its commands have.
-const TOKEN: Page = Page {
-    exit: &[
-        ("0", "Success."),
-        (
-            "1",
-            "A wrong PIN, a damaged token, or a key that is not there or may not be used so.",
-        ),
-        ("2", "The command line is wrong."),
-    ],
-    environment: &["TENROUNDS_TOKEN", "XDG_CONFIG_HOME, XDG_DATA_HOME"],
-    ..USUAL
 };
 
 #[rustfmt::skip]
@@ -311,58 +295,6 @@ const PAGES: &[(&str, Page)] = &[
         environment: MASKS,
         ..USUAL
     }),
-    ("token", Page {
-        examples: &[
-            ("tenrounds token init", "Make a token where the module looks for it. It asks for both PINs."),
-            ("head -c 32 /dev/urandom | tenrounds token import --label backup -", "Store a new AES key of 256 bits."),
-            ("tenrounds token list", "What does the token have?"),
-        ],
-        see_also: &["tenrounds-token-init(1)", "tenrounds-token-pin(1)", "tenrounds-token-list(1)", "tenrounds-token-import(1)", "tenrounds-token-export(1)", "tenrounds-token-delete(1)"],
-        ..TOKEN
-    }),
-    ("token-init", Page {
-        examples: &[
-            ("tenrounds token init --label backups", "Make a token where the module looks for it."),
-            ("tenrounds token init --token /srv/token --so-pin-file SO --pin-file PIN", "Make one elsewhere, in a script."),
-        ],
-        ..TOKEN
-    }),
-    ("token-pin", Page {
-        examples: &[
-            ("tenrounds token pin", "Give the user a new PIN. It asks for the security officer's PIN first."),
-            ("tenrounds token pin --so-pin-file SO --pin-file PIN", "The same in a script."),
-        ],
-        ..TOKEN
-    }),
-    ("token-list", Page {
-        examples: &[
-            ("tenrounds token list", "Which keys does it have, and what may they do?"),
-            ("tenrounds token list --json --pin-file PIN", "The same for a script."),
-        ],
-        ..TOKEN
-    }),
-    ("token-import", Page {
-        examples: &[
-            ("head -c 32 /dev/urandom | tenrounds token import --label backup --extractable -", "Store a new AES key of 256 bits that another key may wrap."),
-            ("tenrounds token import --label transport --use wrap KEYFILE", "Store a key that wraps others."),
-            ("tenrounds token import --label backup --unwrap-with transport backup.wrapped", "Store a key that was wrapped elsewhere."),
-        ],
-        ..TOKEN
-    }),
-    ("token-export", Page {
-        examples: &[
-            ("tenrounds token export backup backup.wrapped --wrap-with transport", "Take a key elsewhere, wrapped."),
-            ("tenrounds token export readable key.hex --hex", "Write a key that was imported with --readable."),
-        ],
-        ..TOKEN
-    }),
-    ("token-delete", Page {
-        examples: &[
-            ("tenrounds token delete backup", "Delete a key by its label, after a question."),
-            ("tenrounds token delete '#7' --yes --pin-file PIN", "Delete the object with this number in a script."),
-        ],
-        ..TOKEN
-    }),
     ("completions", Page {
         examples: &[
             ("tenrounds completions bash >~/.local/share/bash-completion/completions/tenrounds", "Install the completions of bash for your account."),
@@ -433,9 +365,7 @@ mod tests {
             }
         }
         for (name, page) in PAGES {
-            let below = |(first, second)| command.find_subcommand(first)?.find_subcommand(second);
-            let below = name.split_once('-').and_then(below);
-            let known = below.or_else(|| command.find_subcommand(name)).is_some();
+            let known = command.find_subcommand(name).is_some();
             assert!(
                 *name == "tenrounds" || known,
                 "there is no command '{name}'"

@@ -2,7 +2,6 @@
 //! PKCS#11 modules beside each other and beside the core's own calls, in one process:
 //! `tenrounds-bench pkcs11`, which scripts/bench-pkcs11 starts. docs/benchmarks/pkcs11 has a run.
 
-mod kept;
 mod module;
 mod pair;
 mod report;
@@ -67,8 +66,6 @@ enum Job {
     AnotherThread,
     /// Two threads against one ([`pair`]).
     Pair,
-    /// Keys that a token keeps ([`kept`]); of our module alone.
-    Kept,
 }
 
 pub const CORE: &str = "core";
@@ -87,7 +84,6 @@ enum Answer {
         row: String,
         rounds: Vec<Vec<f64>>,
     },
-    Kept(kept::Times),
 }
 
 fn kind_of(name: &str) -> Kind {
@@ -152,10 +148,6 @@ fn times(row: &Row, rounds: usize, subjects: &[Subject]) -> Result<Vec<Vec<f64>>
 
 fn measure(plan: &Plan) -> Result<()> {
     pin_to_number(0)?;
-    if plan.job == Job::Kept {
-        let times = kept::measure(&plan.modules[0].1, plan.rounds)?;
-        return say(Ok(Answer::Kept(times)));
-    }
     let selected = tenrounds_sys::select(None, 0).backend;
     let backend = selected.ok_or_else(|| Error::failure("no backend passes its tests"))?;
     let core = Core::new(backend)?;
@@ -205,11 +197,11 @@ pub fn run(args: &Args) -> Result<u8> {
         .chain(others)
         .map(|(name, path)| (name.to_owned(), path))
         .collect();
-    let mut jobs = vec![Job::OneThread, Job::AnotherThread, Job::Kept];
+    let mut jobs = vec![Job::OneThread, Job::AnotherThread];
     if threads::available() > 1 {
         jobs.push(Job::Pair);
     }
-    let (mut parts, mut pairs, mut stored) = (Vec::new(), Vec::new(), None);
+    let (mut parts, mut pairs) = (Vec::new(), Vec::new());
     for job in jobs {
         let plan = Plan {
             modules: modules.clone(),
@@ -223,9 +215,8 @@ pub fn run(args: &Args) -> Result<u8> {
                 pairs.push(report::Pair::of(row, &rounds));
             }
             Answer::Times { row, rounds } => rows.push(report::Figures::of(row, &rounds)),
-            Answer::Kept(times) => stored = Some(report::Stored::of(&times)),
         })?;
-        if matches!(job, Job::OneThread | Job::AnotherThread) {
+        if job != Job::Pair {
             parts.push(report::Part {
                 threaded: job == Job::AnotherThread,
                 backend,
@@ -236,7 +227,7 @@ pub fn run(args: &Args) -> Result<u8> {
     let names: Vec<String> = std::iter::once(CORE.to_owned())
         .chain(modules.into_iter().map(|(name, _)| name))
         .collect();
-    let report = report::Report::new(names, parts, pairs, stored);
+    let report = report::Report::new(names, parts, pairs);
     report.write(args.json.as_deref(), args.publish.as_deref())?;
     Ok(0)
 }

@@ -13,8 +13,6 @@ use terminal::error::{Error, Result};
 pub enum Kind {
     /// Its first slot needs nothing.
     Plain,
-    /// Its second slot has a token, whose user logs in.
-    Kept,
     /// A token of its own in a temporary folder, and a login.
     SoftHsm,
     /// NSS's softoken without databases: its parameters are a string.
@@ -30,7 +28,7 @@ struct NssArguments {
     reserved: *mut c_void,
 }
 
-pub const PIN: &[u8] = b"12345678";
+const PIN: &[u8] = b"12345678";
 
 /// A module with a session. It stays loaded to the end of the process.
 pub struct Module {
@@ -91,26 +89,24 @@ impl Module {
             folder: None,
         };
         match kind {
-            Kind::Plain | Kind::Kept => module.begin()?,
+            Kind::Plain => module.begin()?,
             Kind::SoftHsm => module.begin_softhsm()?,
             Kind::Nss => module.begin_nss()?,
         }
-        module.slot = module.slot_of_token(usize::from(kind == Kind::Kept))?;
+        module.slot = module.slot_of_token()?;
         module.session = module.another_session()?;
-        if matches!(kind, Kind::SoftHsm | Kind::Kept) {
+        if kind == Kind::SoftHsm {
             module.login(CKU_USER)?;
         }
         Ok(module)
     }
 
-    /// The slot of the first token, or of a later one.
-    fn slot_of_token(&self, number: usize) -> Result<CK_SLOT_ID> {
+    /// The slot of the first token.
+    fn slot_of_token(&self) -> Result<CK_SLOT_ID> {
         let (mut slots, mut count) = ([0; 16], 16);
         call!(self, C_GetSlotList(CK_TRUE, slots.as_mut_ptr(), &mut count))?;
-        let slot = slots[..count as usize].get(number).copied();
-        slot.ok_or_else(|| {
-            Error::failure(format!("{}: only {count} slots have a token", self.name))
-        })
+        let slot = slots[..count as usize].first().copied();
+        slot.ok_or_else(|| Error::failure(format!("{}: no slot has a token", self.name)))
     }
 
     pub fn another_session(&self) -> Result<CK_SESSION_HANDLE> {
@@ -151,12 +147,12 @@ impl Module {
         std::env::set_var("SOFTHSM2_CONF", folder.join("conf"));
         self.folder = Some(folder);
         self.begin()?;
-        self.slot = self.slot_of_token(0)?;
+        self.slot = self.slot_of_token()?;
         let (pin, len) = (PIN.as_ptr().cast_mut(), PIN.len() as CK_ULONG);
         let mut label = [b' '; 32];
         call!(self, C_InitToken(self.slot, pin, len, label.as_mut_ptr()))?;
         // The token gets a slot with another number.
-        self.slot = self.slot_of_token(0)?;
+        self.slot = self.slot_of_token()?;
         self.session = self.another_session()?;
         self.login(CKU_SO)?;
         call!(self, C_InitPIN(self.session, pin, len))?;
@@ -198,16 +194,6 @@ impl Module {
 
     pub fn destroy_key(&self, session: CK_SESSION_HANDLE, key: CK_OBJECT_HANDLE) -> Result<()> {
         call!(self, C_DestroyObject(session, key))
-    }
-
-    /// The number of objects with a label: C_FindObjectsInit, C_FindObjects and C_FindObjectsFinal.
-    pub fn find(&self, label: &[u8]) -> Result<usize> {
-        let (mut template, mut found, mut count) = ([attribute(CKA_LABEL, label)], [0; 4], 0);
-        let (session, list, handles) = (self.session, template.as_mut_ptr(), found.as_mut_ptr());
-        call!(self, C_FindObjectsInit(session, list, 1))?;
-        call!(self, C_FindObjects(session, handles, 4, &mut count))?;
-        call!(self, C_FindObjectsFinal(session))?;
-        Ok(count as usize)
     }
 
     /// C_EncryptInit and C_Encrypt. The output has room for the data and 16 bytes more.

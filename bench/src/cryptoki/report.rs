@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The tables of `tenrounds-bench pkcs11`.
 
-use super::{kept, CORE, OURS};
+use super::{CORE, OURS};
 use crate::files;
 use libcrypto::LibCrypto;
 use machine::host;
@@ -38,15 +38,6 @@ pub struct Pair {
     times_one: Vec<f64>,
 }
 
-/// A token with many keys, of our module.
-#[derive(Serialize)]
-pub struct Stored {
-    keys: usize,
-    login_ms: f64,
-    /// The median.
-    find_ms: f64,
-}
-
 #[derive(Serialize)]
 pub struct Report {
     date: String,
@@ -54,10 +45,9 @@ pub struct Report {
     subjects: Vec<String>,
     parts: Vec<Part>,
     pairs: Vec<Pair>,
-    stored: Option<Stored>,
 }
 
-/// A text with a table, or without.
+/// A text with a table.
 struct Sheet {
     title: &'static str,
     remark: String,
@@ -80,24 +70,6 @@ impl Pair {
             row,
             times_one: (0..subjects).map(of).collect(),
         }
-    }
-}
-
-impl Stored {
-    pub fn of(times: &kept::Times) -> Stored {
-        Stored {
-            keys: times.keys,
-            login_ms: times.login_ms,
-            find_ms: median(times.find_ms.iter().copied()),
-        }
-    }
-
-    fn line(&self) -> String {
-        format!(
-            "{OURS} finds a key by its label among {} of a token in {:.3} ms; loading the module and \
-             the login took {:.0} ms.",
-            self.keys, self.find_ms, self.login_ms
-        )
     }
 }
 
@@ -128,19 +100,13 @@ fn nanoseconds(ns: f64) -> String {
 }
 
 impl Report {
-    pub fn new(
-        subjects: Vec<String>,
-        parts: Vec<Part>,
-        pairs: Vec<Pair>,
-        stored: Option<Stored>,
-    ) -> Report {
+    pub fn new(subjects: Vec<String>, parts: Vec<Part>, pairs: Vec<Pair>) -> Report {
         Report {
             date: terminal::today(),
             host: host::read(LibCrypto::open().ok().as_ref()),
             subjects,
             parts,
             pairs,
-            stored,
         }
     }
 
@@ -211,12 +177,6 @@ impl Report {
                 rows,
             });
         }
-        sheets.extend(self.stored.as_ref().map(|stored| Sheet {
-            title: "Stored keys",
-            remark: stored.line(),
-            heads: Vec::new(),
-            rows: Vec::new(),
-        }));
         sheets
     }
 
@@ -224,13 +184,11 @@ impl Report {
         let mut out = String::new();
         for sheet in self.sheets() {
             let _ = writeln!(out, "{}. {}", sheet.title, sheet.remark);
-            if !sheet.rows.is_empty() {
-                let heads: Vec<String> = sheet.heads.iter().enumerate().map(aligned).collect();
-                let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-                let mut table = Table::new(&heads);
-                sheet.rows.into_iter().for_each(|row| table.row(row));
-                let _ = write!(out, "{table}");
-            }
+            let heads: Vec<String> = sheet.heads.iter().enumerate().map(aligned).collect();
+            let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+            let mut table = Table::new(&heads);
+            sheet.rows.into_iter().for_each(|row| table.row(row));
+            let _ = write!(out, "{table}");
         }
         out
     }
@@ -253,10 +211,8 @@ impl Report {
                 its crate,\nwith bindgen, SQLite and OpenSSL.\n";
         for sheet in self.sheets() {
             let _ = writeln!(out, "\n## {}\n\n{}", sheet.title, sheet.remark);
-            if !sheet.rows.is_empty() {
-                let columns = "---:|".repeat(sheet.heads.len() - 1);
-                let _ = writeln!(out, "\n| {} |\n|---|{columns}", sheet.heads.join(" | "));
-            }
+            let columns = "---:|".repeat(sheet.heads.len() - 1);
+            let _ = writeln!(out, "\n| {} |\n|---|{columns}", sheet.heads.join(" | "));
             for row in sheet.rows {
                 let _ = writeln!(out, "| {} |", row.join(" | "));
             }
@@ -310,24 +266,16 @@ mod tests {
     }
 
     #[test]
-    fn two_threads_and_stored_keys_are_shown() {
+    fn two_threads_are_shown() {
         let pair = Pair::of(
             "AES".into(),
             &[vec![1.0, 1.9], vec![2.0, 1.5], vec![1.9, 1.8]],
         );
         assert_eq!(pair.times_one, [1.9, 1.8]);
-        let stored = Stored::of(&kept::Times {
-            keys: 10_000,
-            login_ms: 60.0,
-            find_ms: vec![0.5, 0.1, 0.2],
-        });
-        assert_eq!(stored.find_ms, 0.2);
         let names = vec![CORE.to_owned(), OURS.to_owned()];
-        let report = Report::new(names, Vec::new(), vec![pair], Some(stored));
+        let report = Report::new(names, Vec::new(), vec![pair]);
         for shown in [report.text(), report.markdown()] {
-            for text in ["1.80 times", "among 10000 of a token in 0.200 ms"] {
-                assert!(shown.contains(text), "{shown}");
-            }
+            assert!(shown.contains("1.80 times"), "{shown}");
         }
     }
 

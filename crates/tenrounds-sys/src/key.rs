@@ -14,34 +14,8 @@ use std::mem::size_of;
 pub struct Key<'table> {
     mode: Mode,
     object: *mut c_void,
-    memory: Memory,
+    layout: Layout,
     _table: PhantomData<&'table ()>,
-}
-
-/// Memory for a key object, with the function that releases it. It holds zeros at first. The owner
-/// cleanses it before it calls `release`.
-pub struct Memory {
-    pub at: *mut u8,
-    pub layout: Layout,
-    /// Takes the `Memory` that it is a field of.
-    pub release: unsafe fn(&Memory),
-}
-
-impl Memory {
-    /// Allocates on the heap.
-    fn new(layout: Layout) -> Memory {
-        // SAFETY: the size is not zero.
-        let at = unsafe { alloc_zeroed(layout) };
-        if at.is_null() {
-            handle_alloc_error(layout);
-        }
-        Memory {
-            at,
-            layout,
-            // SAFETY: the memory came from alloc_zeroed() with this layout.
-            release: |memory| unsafe { dealloc(memory.at, memory.layout) },
-        }
-    }
 }
 
 // SAFETY: the core shares key objects between threads, and counting tables count atomically.
@@ -71,26 +45,6 @@ impl Key<'static> {
         // SAFETY: the core's tables live as long as the program.
         unsafe { Key::with_table(mode, backend.as_ptr(), raw) }
     }
-
-    /// The size of a mode's key object.
-    pub fn layout(mode: Mode) -> Layout {
-        let (size, _) = object_of(mode).expect("a mode of AES");
-        Layout::from_size_align(size, 64).expect("a small power of two")
-    }
-
-    /// Expands a key into memory of the caller.
-    ///
-    /// # Safety
-    /// The memory has the mode's layout, holds zeros, and is the key's until its release.
-    pub unsafe fn in_memory(
-        mode: Mode,
-        backend: Backend,
-        raw: &[u8],
-        memory: Memory,
-    ) -> Result<Key<'static>> {
-        // SAFETY: the caller's; the core's tables live as long as the program.
-        unsafe { Key::expand(mode, backend.as_ptr(), raw, memory) }
-    }
 }
 
 impl<'table> Key<'table> {
@@ -101,23 +55,17 @@ impl<'table> Key<'table> {
         table: *const tr_backend,
         raw: &[u8],
     ) -> Result<Key<'table>> {
-        // SAFETY: the caller's, and the memory is new.
-        unsafe { Key::expand(mode, table, raw, Memory::new(Key::layout(mode))) }
-    }
-
-    /// # Safety
-    /// The table lives for 'table. The memory has the mode's layout, holds zeros, and is the key's.
-    unsafe fn expand(
-        mode: Mode,
-        table: *const tr_backend,
-        raw: &[u8],
-        memory: Memory,
-    ) -> Result<Key<'table>> {
-        let (_, set_key) = object_of(mode).expect("a mode of AES");
+        let (size, set_key) = object_of(mode).expect("a mode of AES");
+        let layout = Layout::from_size_align(size, 64).expect("a small power of two");
+        // SAFETY: the size is not zero.
+        let object = unsafe { alloc_zeroed(layout) };
+        if object.is_null() {
+            handle_alloc_error(layout);
+        }
         let key = Key {
             mode,
-            object: memory.at.cast(),
-            memory,
+            object: object.cast(),
+            layout,
             _table: PhantomData,
         };
         // SAFETY: the object has the size of the mode's type.
@@ -140,10 +88,10 @@ impl<'table> Key<'table> {
 
 impl Drop for Key<'_> {
     fn drop(&mut self) {
-        // SAFETY: the memory has this size, and is the key's.
+        // SAFETY: the object has this size, and came from alloc_zeroed() with this layout.
         unsafe {
-            raw::tr_cleanse(self.object, self.memory.layout.size());
-            (self.memory.release)(&self.memory);
+            raw::tr_cleanse(self.object, self.layout.size());
+            dealloc(self.object.cast(), self.layout);
         }
     }
 }

@@ -20,7 +20,7 @@ pub use cpu::{
     armcap_masked, avoided_on, feature, feature_names, ia32cap_masked, names_of, parse_mask, Cpu,
     Features, Mask,
 };
-pub use key::{Key, Memory, Message, Parameters};
+pub use key::{Key, Message, Parameters};
 pub use pieces::{Cipher, CmacMessage, GcmMessage};
 pub use status::{explain, Error, Result};
 pub use stream::Stream;

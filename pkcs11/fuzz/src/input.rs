@@ -32,10 +32,6 @@ impl<'a> Input<'a> {
         list[usize::from(self.byte()) % list.len()]
     }
 
-    pub fn word(&mut self) -> u16 {
-        u16::from_le_bytes([self.byte(), self.byte()])
-    }
-
     /// Small in one byte, with one bit or close to the largest in two, or any in nine.
     pub fn number(&mut self) -> CK_ULONG {
         match self.byte() {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Fuzz targets of the PKCS#11 module: [`parameters`] of calls, and [`file`] for token files.
-//! scripts/fuzz compiles this crate with coverage, and links each function below with libFuzzer.
+//! Fuzz target of the PKCS#11 module: [`parameters`] of calls. scripts/fuzz compiles this crate
+//! with coverage, and links the function below with libFuzzer.
 
 // A target stops by a panic, whose reason goes to the standard error. The arguments of ck! may be
 // unsafe.
 #![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]
 
 mod arguments;
-mod file;
 mod input;
 mod parameters;
 #[path = "../../tests/support/mod.rs"]
@@ -44,9 +43,4 @@ fn is_expected(code: CK_RV) -> bool {
 #[no_mangle]
 pub extern "C" fn fuzz_pkcs11_parameters(data: *const u8, len: usize) -> i32 {
     run(parameters::fuzz, data, len)
-}
-
-#[no_mangle]
-pub extern "C" fn fuzz_pkcs11_token(data: *const u8, len: usize) -> i32 {
-    run(file::fuzz, data, len)
 }

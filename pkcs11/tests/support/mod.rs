@@ -5,11 +5,8 @@
 
 use cryptoki_sys::*;
 use std::ffi::c_void;
-use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
-use token::format::{Costs, Role};
-use token::{Contents, MasterKey, LABEL_LEN};
 
 pub type Rv = std::result::Result<Vec<u8>, CK_RV>;
 
@@ -94,62 +91,6 @@ pub fn result(rv: CK_RV) -> Result<(), CK_RV> {
     }
 }
 
-pub fn login(session: &Session, user: CK_USER_TYPE, pin: &[u8]) -> Result<(), CK_RV> {
-    let (at, len) = (pin.as_ptr().cast_mut(), pin.len() as CK_ULONG);
-    result(ck!(C_Login(session.0, user, at, len)))
-}
-
-pub fn logout(session: &Session) -> Result<(), CK_RV> {
-    result(ck!(C_Logout(session.0)))
-}
-
-pub fn init_pin(session: &Session, pin: &[u8]) -> Result<(), CK_RV> {
-    let (at, len) = (pin.as_ptr().cast_mut(), pin.len() as CK_ULONG);
-    result(ck!(C_InitPIN(session.0, at, len)))
-}
-
-pub fn set_pin(session: &Session, old: &[u8], new: &[u8]) -> Result<(), CK_RV> {
-    result(ck!(C_SetPIN(
-        session.0,
-        old.as_ptr().cast_mut(),
-        old.len() as CK_ULONG,
-        new.as_ptr().cast_mut(),
-        new.len() as CK_ULONG
-    )))
-}
-
-/// Writes a token file whose PINs take microseconds to check.
-pub fn cheap_token(path: &Path, officer: &[u8], user: Option<&[u8]>) {
-    const CHEAP: Costs = Costs {
-        memory: 8,
-        passes: 1,
-        lanes: 1,
-    };
-    let backend = tenrounds_sys::select(None, 0).backend.unwrap();
-    let master = MasterKey::generate(backend).unwrap();
-    let serial = format!("{:016x}", fastrand::u64(..)).into_bytes();
-    let serial = serial.try_into().unwrap();
-    let wrap = |pin, role| master.wrap(pin, &serial, role, CHEAP, backend).unwrap();
-    let mut contents = Contents {
-        label: [b' '; LABEL_LEN],
-        serial,
-        costs: CHEAP,
-        wrong_pins: [0; 2],
-        security_officer: wrap(officer, Role::SecurityOfficer),
-        user: user.map(|pin| wrap(pin, Role::User)),
-        next_id: 1,
-        written: 1,
-        records: Vec::new(),
-        seal: Default::default(),
-    };
-    contents.seal = master.sign(&contents).unwrap();
-    let new = path.with_extension("test");
-    std::fs::write(&new, contents.encode().unwrap()).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-    std::fs::set_permissions(&new, mode).unwrap();
-    std::fs::rename(new, path).unwrap();
-}
-
 /// Starts a child, which has to pass. It ends after a minute if a call hangs.
 pub fn child(run: impl FnOnce()) -> libc::pid_t {
     // SAFETY: the child calls the module alone, and leaves by _exit().
@@ -184,21 +125,15 @@ pub enum Way {
 
 impl Session {
     pub fn open() -> Session {
-        Session::on(0, true).expect("a session")
+        Session::of_kind(true).expect("a session")
     }
 
-    /// A session of a slot, which may write or only read.
-    pub fn on(slot: CK_SLOT_ID, writes: bool) -> Result<Session, CK_RV> {
+    /// A session that may write or only read.
+    pub fn of_kind(writes: bool) -> Result<Session, CK_RV> {
         initialized();
         let mut handle = 0;
         let flags = CKF_SERIAL_SESSION | if writes { CKF_RW_SESSION } else { 0 };
-        result(ck!(C_OpenSession(
-            slot,
-            flags,
-            null_mut(),
-            None,
-            &mut handle
-        )))?;
+        result(ck!(C_OpenSession(0, flags, null_mut(), None, &mut handle)))?;
         Ok(Session(handle))
     }
 

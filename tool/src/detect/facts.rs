@@ -83,9 +83,6 @@ pub struct Pkcs11 {
     /// The module that `run --java` would use; null if there is none.
     #[serde(serialize_with = "shown")]
     pub module: Option<PathBuf>,
-    /// The token files that are configured, also those that do not exist yet.
-    #[serde(serialize_with = "shown")]
-    pub tokens: Vec<PathBuf>,
     /// The files of p11-kit and of JDKs that name a module of tenrounds.
     pub registered: Vec<Registered>,
 }
@@ -94,7 +91,6 @@ impl Pkcs11 {
     fn here(root: &Root) -> Pkcs11 {
         Pkcs11 {
             module: pkcs11::find().ok(),
-            tokens: token::place::tokens().0,
             registered: registered::find(root),
         }
     }

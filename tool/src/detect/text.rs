@@ -46,14 +46,6 @@ fn pkcs11(detect: &Detect) -> String {
     for registered in &detect.pkcs11.registered {
         out += &item("named in: ", registered.file.display().to_string());
     }
-    for token in &detect.pkcs11.tokens {
-        let state = if token.exists() {
-            ""
-        } else {
-            " (not made yet)"
-        };
-        out += &item("token: ", format!("{}{state}", token.display()));
-    }
     out
 }
 

@@ -143,18 +143,16 @@ fn looked_at(doctor: &Doctor) -> String {
 }
 
 fn pkcs11(looked: &Pkcs11) -> String {
-    let number = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let module = match (&looked.module, &looked.works) {
         (None, _) => "no module was tried".to_owned(),
         (Some(path), None) => format!("{} does not work or was not tried", path.display()),
-        (Some(path), Some(seen)) => {
-            let slots = number(seen.slots, "slot");
-            format!("{} works, on {}, with {slots}", path.display(), seen.model)
-        }
+        (Some(path), Some(seen)) => format!("{} works, on {}", path.display(), seen.model),
     };
-    let tokens = number(looked.tokens.len(), "token file");
-    let files = number(looked.registered.len(), "file");
-    format!("PKCS#11: {module}; {tokens}; named in {files} of p11-kit and JDKs")
+    let files = match looked.registered.len() {
+        1 => "1 file".to_owned(),
+        n => format!("{n} files"),
+    };
+    format!("PKCS#11: {module}; named in {files} of p11-kit and JDKs")
 }
 
 fn listed(doctor: &Doctor) -> String {

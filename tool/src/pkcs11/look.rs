@@ -18,10 +18,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// What the child saw.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Seen {
-    /// The model of the first token, which names the backend.
+    /// The model of the first slot's token, which names the backend.
     pub model: String,
-    /// Its slots, each of which has a token.
-    pub slots: usize,
 }
 
 type GetFunctionList = unsafe extern "C" fn(*mut *mut CK_FUNCTION_LIST) -> CK_RV;
@@ -67,7 +65,6 @@ pub fn look(path: &Path) -> Result<Seen> {
     call!(list, C_Finalize(null_mut()))?;
     Ok(Seen {
         model: String::from_utf8_lossy(&info.model).trim().to_owned(),
-        slots: count as usize,
     })
 }
 

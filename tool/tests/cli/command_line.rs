@@ -3,14 +3,13 @@
 
 use crate::support::{contains, Done, Finish, Place};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 13] = [
     "detect",
     "doctor",
     "run",
     "enable",
     "disable",
     "status",
-    "token",
     "speed",
     "compare",
     "compare-paths",
@@ -115,10 +114,6 @@ fn wrong_words_are_answered_with_the_nearest_and_the_usage() {
     contains(
         &said(&["completions", "tcsh"]),
         &["'tcsh'", "bash", "zsh", "fish"],
-    );
-    contains(
-        &said(&["token", "import", "--label", "", "-"]),
-        &["--label is empty", "Usage: tenrounds token import"],
     );
 }
 

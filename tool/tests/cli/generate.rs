@@ -124,7 +124,7 @@ fn completions_know_modes_and_backends() {
     for number in ["speed --seconds", "compare --bytes", "selftest --seed"] {
         assert_eq!(offered(&format!("tenrounds {number} ")), [""], "{number}");
     }
-    for command in ["speed", "compare-paths", "diff", "run", "token import"] {
+    for command in ["speed", "compare-paths", "diff", "run"] {
         let words = offered(&format!("tenrounds {command} "));
         let placeholder = |word: &&String| word.contains(['[', '<']);
         assert_eq!(words.iter().find(placeholder), None, "{command}");

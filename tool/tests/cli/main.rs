@@ -43,7 +43,6 @@ mod status;
 mod status_prometheus;
 mod support;
 mod system;
-mod token;
 mod trace;
 // `trace` tells callers on x86-64 alone.
 #[cfg(target_arch = "x86_64")]

@@ -213,24 +213,6 @@ impl PseudoTerminal {
         self.child
     }
 
-    /// Answers a question once it is the last line, and, if the answer is a secret, typing is
-    /// hidden. What is typed before would be shown, or lost.
-    pub fn answer(&mut self, question: &str, is_secret: bool, answer: &str) {
-        let begun = Instant::now();
-        let is_asked = |it: &PseudoTerminal| {
-            let is_shown = settings(&it.slave).c_lflag & libc::ECHO != 0;
-            let text = it.text();
-            let last = text.trim_end().lines().last().unwrap_or_default();
-            last.contains(question) && is_shown != is_secret
-        };
-        while !is_asked(self) {
-            let text = self.text();
-            assert!(begun.elapsed() < within(PATIENCE), "no {question}:\n{text}");
-            self.read(Duration::from_millis(10));
-        }
-        self.press(&format!("{answer}\r"));
-    }
-
     /// Whether the program has changed the settings, so that keys arrive at once.
     pub fn is_raw(&self) -> bool {
         settings(&self.slave).c_lflag & libc::ICANON == 0

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
 
 /// Variables that steer the tool, libcrypto or colours.
-const CLEARED: [&str; 21] = [
+const CLEARED: [&str; 20] = [
     "TENROUNDS_MASK",
     "TENROUNDS_TUNE",
     "TENROUNDS_SABOTAGE",
@@ -28,7 +28,6 @@ const CLEARED: [&str; 21] = [
     "OPENSSL_CONF_INCLUDE",
     "OPENSSL_MODULES",
     "OPENSSL_ENGINES",
-    "TENROUNDS_TOKEN",
     "TENROUNDS_PKCS11",
     "XDG_CONFIG_HOME",
     "XDG_RUNTIME_DIR",

@@ -7,7 +7,7 @@ use crate::support::{contains, Done, Finish, TOOL};
 use std::process::Stdio;
 
 /// Command lines whose output people read, and the words that open it.
-const LINES: [(&[&str], &str); 13] = [
+const LINES: [(&[&str], &str); 12] = [
     (&["detect"], "AES-GCM"),
     (&["detect", "--verbose"], "AES-GCM"),
     (&["doctor"], "tenrounds"),
@@ -30,7 +30,6 @@ const LINES: [(&[&str], &str); 13] = [
         ],
         "Passed",
     ),
-    (&["token", "list", "--token", "/nonexistent"], ""),
     (&["run", "--count", "--", "true"], ""),
 ];
 
@@ -73,7 +72,6 @@ fn standard_error_and_headings_are_wrapped() {
     let test = Commands::new();
     for line in [
         &["enable", "--system", "--java-home", "/tmp"][..],
-        &["token", "import", "--label", "", "-"],
         &["completions", "tcsh"],
         &["completions", "bash", "--nonsense"],
         &["detcet"],
@@ -111,8 +109,7 @@ fn nothing_is_lost_by_wrapping() {
         words
     };
     for (line, _) in LINES.iter().filter(|(line, _)| {
-        !line.contains(&"--verbose")
-            && !["detect", "selftest", "run", "token", "scan"].contains(&line[0])
+        !line.contains(&"--verbose") && !["detect", "selftest", "run", "scan"].contains(&line[0])
     }) {
         let whole = test.tool(line).done();
         let mut narrow = test.tool(line);
