@@ -100,7 +100,7 @@ impl Files {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+pub fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(|e| cannot_write(path, &e))
 }
 

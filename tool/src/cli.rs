@@ -141,9 +141,6 @@ pub enum Command {
         /// The root of the tree, which gets share/man, share/bash-completion, ...
         dir: PathBuf,
     },
-    /// Draw the pictures of the documents
-    #[command(hide = true)]
-    Picture(PictureArgs),
     /// A measuring process of speed and compare
     #[command(hide = true, disable_help_flag = true)]
     Worker {
@@ -637,15 +634,6 @@ pub struct DiffArgs {
     /// Write JSON instead of text
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct PictureArgs {
-    /// What to draw: one file, or all in a directory (docs/charts)
-    pub charts: PathBuf,
-
-    /// The directory that gets NAME-light.svg and NAME-dark.svg for each NAME.json (docs/images)
-    pub images: PathBuf,
 }
 
 /// The algorithms of speed and compare.

@@ -68,7 +68,6 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Speed(args) => speed::speed(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::ComparePaths(args) => compare_paths::compare_paths(&args),
-        Command::Picture(args) => bench::picture(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Worker { args } => bench::worker(&args),
         Command::Completions { shell } => generate::completions(shell),

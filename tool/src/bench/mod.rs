@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Measuring: what the commands `speed`, `compare`, `compare-paths` and `diff` share, the worker
-//! processes that they ask, and the pictures of the documents. docs/measuring.md says how and why.
+//! processes that they ask. docs/measuring.md says how and why.
 
 pub mod afalg;
 pub mod case;
@@ -21,7 +21,6 @@ pub mod markdown;
 pub mod measure;
 mod message;
 pub mod passes;
-mod picture;
 pub mod plan;
 pub mod report;
 pub mod runs;
@@ -29,8 +28,6 @@ pub mod shown;
 pub mod svg;
 pub mod team;
 pub mod worker;
-
-pub use picture::picture;
 
 use crate::error::{Error, Result};
 use crate::subject;

@@ -408,4 +408,4 @@ fn below<'a>(area: &Area<'a>, axis: (i32, i32), group: &Group) -> Drawn<'a> {
 }
 
 #[cfg(test)]
-pub mod tests;
+mod tests;

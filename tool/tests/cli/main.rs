@@ -27,7 +27,6 @@ mod machine;
 mod no_memory;
 mod nodejs;
 mod output;
-mod picture;
 mod pseudo_terminal;
 mod report;
 mod report_browser;

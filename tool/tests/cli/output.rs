@@ -52,7 +52,7 @@ fn all_lines() -> Vec<Vec<String>> {
             "completions" => &["bash"],
             "worker" => &["tenrounds-core"],
             // They write only files, or need one that is prepared.
-            "generate" | "picture" | "token" => continue,
+            "generate" | "token" => continue,
             // Their own tests do: it needs a kernel that samples, and a report takes seconds.
             "trace" | "watch" | "report" => continue,
             new => panic!("say here how 'tenrounds {new}' writes to standard output"),

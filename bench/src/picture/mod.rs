@@ -1,24 +1,38 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The pictures of the README and of docs/, each for light and for dark pages. A file of
 //! docs/charts says what a picture shows: a run that `make bench` has published, or figures with
-//! their origin. Maintainers draw all of them by `tenrounds picture docs/charts docs/images`; a
-//! test compares them with the published ones, and their runs with the newest of the same
-//! processor.
+//! their origin. Maintainers draw all of them by `scripts/bench BUILD picture docs/charts
+//! docs/images`; a test compares them with the published ones, and their runs with the newest of the
+//! same processor.
 
 mod bars;
 mod gains;
 mod lines;
+#[cfg(test)]
+mod published;
 mod run;
 mod screen;
 
-use crate::cli::PictureArgs;
-use crate::error::{Error, Result};
-use crate::replaced;
+use crate::files;
 use drawing::{text, MARGIN};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
+
+/// The name of the command.
+pub const COMMAND: &str = "picture";
+
+/// Draw the pictures of the documents
+#[derive(clap::Parser)]
+#[command(name = "tenrounds-bench picture")]
+pub struct PictureArgs {
+    /// What to draw: one file, or all in a directory (docs/charts)
+    pub charts: PathBuf,
+    /// The directory that gets NAME-light.svg and NAME-dark.svg for each NAME.json (docs/images)
+    pub images: PathBuf,
+}
 
 /// The colours of a page.
 struct Theme {
@@ -129,15 +143,15 @@ fn charts(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Draws both pictures of each chart into a directory.
-pub fn picture(args: &PictureArgs) -> Result<()> {
+pub fn run(args: &PictureArgs) -> Result<u8> {
     for chart in charts(&args.charts)? {
         let name = chart.file_stem().unwrap_or_default().to_string_lossy();
         for (theme, drawn) in Chart::read(&chart)?.draw(&chart)? {
             let file = args.images.join(format!("{name}-{theme}.svg"));
-            replaced::write(&file, &drawn)?;
+            files::write(&file, &drawn)?;
         }
     }
-    Ok(())
+    Ok(0)
 }
 
 /// A picture on the paper of a theme.
@@ -178,7 +192,7 @@ fn remarks<'a>(area: &Area<'a>, theme: &Theme, top: i32, lines: &[String]) -> Dr
 
 #[cfg(test)]
 mod tests {
-    use super::super::svg::tests::{extent_of_text, Extent};
+    use drawing::extent::{of_text, Extent};
     use super::*;
 
     /// The extents of a picture's texts.
@@ -187,7 +201,7 @@ mod tests {
         let nodes = document.descendants().filter(|n| n.has_tag_name("text"));
         let text = |node: roxmltree::Node| {
             let text = node.text().unwrap_or_default().trim().to_owned();
-            let extent = extent_of_text(&node, &text);
+            let extent = of_text(|name| node.attribute(name), &text);
             (text, extent)
         };
         nodes.map(text).collect()
@@ -195,8 +209,8 @@ mod tests {
 
     #[test]
     fn no_published_chart_has_texts_that_overlap_or_leave_the_picture() {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/charts");
-        let files = charts(&dir).unwrap();
+        let dir = Path::new("../docs/charts");
+        let files = charts(dir).unwrap();
         assert!(!files.is_empty());
         for file in files {
             for (_, picture) in Chart::read(&file).unwrap().draw(&file).unwrap() {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The pictures of the documents, and what they show.
+//! Tests of the published pictures, and of what they show.
 
-use crate::support::{contains, Finish, Place};
+use super::{charts, Chart};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+/// Tests run in the folder of their crate.
+const ROOT: &str = "..";
 
 fn files(dir: &str, end: &str) -> BTreeSet<String> {
     let files = std::fs::read_dir(Path::new(ROOT).join(dir)).unwrap();
@@ -31,21 +32,17 @@ fn newest_run(processor: &str) -> String {
 
 #[test]
 fn every_picture_shows_what_its_file_says() {
-    let place = Place::new();
-    let mut picture = place.tool(["picture"]);
-    picture.arg(Path::new(ROOT).join("docs/charts"));
-    let done = picture.arg(place.path("")).done().ok();
-    assert_eq!((&*done.out, &*done.err), ("", ""));
     let mut drawn = BTreeSet::new();
-    for chart in files("docs/charts", ".json") {
-        for theme in ["light", "dark"] {
-            let name = format!("{}-{theme}.svg", chart.trim_end_matches(".json"));
+    for chart in charts(&Path::new(ROOT).join("docs/charts")).unwrap() {
+        for (theme, picture) in Chart::read(&chart).unwrap().draw(&chart).unwrap() {
+            let name = chart.file_stem().unwrap().to_string_lossy();
+            let name = format!("{name}-{theme}.svg");
             let published = Path::new(ROOT).join("docs/images").join(&name);
             assert!(
-                std::fs::read_to_string(place.path(&name)).ok()
-                    == std::fs::read_to_string(published).ok(),
-                "docs/images/{name} does not show docs/charts/{chart}: \
-                 run 'tenrounds picture docs/charts docs/images'"
+                std::fs::read_to_string(published).ok() == Some(picture),
+                "docs/images/{name} does not show {}: \
+                 run 'scripts/bench build picture docs/charts docs/images'",
+                chart.display()
             );
             drawn.insert(name);
         }
@@ -78,34 +75,38 @@ fn every_run_that_a_picture_shows_is_the_newest_of_its_processor() {
     assert!(runs > 0);
 }
 
+/// What is said of a chart beside which `run.json` has this text.
+fn refused(chart: &str, run: &str) -> String {
+    static SERIAL: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let serial = SERIAL.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let name = format!("tenrounds-chart-{}-{serial}", std::process::id());
+    let dir = std::env::temp_dir().join(name);
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(dir.join("run.json"), run).unwrap();
+    let file = dir.join("chart.json");
+    std::fs::write(&file, chart).unwrap();
+    let drawn = Chart::read(&file).and_then(|chart| chart.draw(&file));
+    std::fs::remove_dir_all(&dir).unwrap();
+    drawn.err().expect("an error").to_string()
+}
+
+fn contains(said: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(said.contains(part), "no {part} in {said}");
+    }
+}
+
 #[test]
 fn what_is_no_run_is_refused() {
-    let place = Place::new();
-    let said = |text: &str| {
-        place.file("run.json", text);
-        let chart = place.file("speed.json", r#"{"form": "bars", "run": "run.json"}"#);
-        let mut picture = place.tool(["picture".as_ref(), chart.as_os_str()]);
-        picture.arg(place.path("")).done().failed(1)
-    };
-    let refused = said(r#"{"schema": "tenrounds-1"}"#);
-    contains(&refused, &["run.json: is no run of tenrounds-bench"]);
-    contains(&said("nonsense"), &["run.json: is no JSON"]);
-    let empty = said(r#"{"schema": "tenrounds-bench-2", "tables": []}"#);
-    contains(
-        &empty,
-        &["has not measured the OpenSSL of the subject 'evp'"],
-    );
-    assert!(!place.path("speed-light.svg").exists());
+    let said = |run: &str| refused(r#"{"form": "bars", "run": "run.json"}"#, run);
+    let other = said(r#"{"schema": "tenrounds-1"}"#);
+    contains(&other, &["run.json has the schema \"tenrounds-1\""]);
+    contains(&said("nonsense"), &["run.json is no JSON"]);
 }
 
 #[test]
 fn what_is_no_chart_is_refused() {
-    let place = Place::new();
-    let said = |text: &str| {
-        let chart = place.file("chart.json", text);
-        let mut picture = place.tool(["picture".as_ref(), chart.as_os_str()]);
-        picture.arg(place.path("")).done().failed(1)
-    };
+    let said = |chart: &str| refused(chart, "");
     contains(&said("{}"), &["chart.json: is no chart", "form"]);
     let lines = |origin: &str, figures: &str| {
         format!(
@@ -127,5 +128,4 @@ fn what_is_no_chart_is_refused() {
     ] {
         contains(&said(&lines(known, figures)), &["chart.json:", why]);
     }
-    assert!(!place.path("chart-light.svg").exists());
 }

@@ -2,12 +2,12 @@
 //! What programs gain: for each program and workload a bar for the measured ratio.
 
 use super::{headed, on_paper, remarks, Area, Drawn, Theme, ABOUT, LINE, WIDTH};
-use crate::error::{Error, Result};
 use drawing::{anchored, text, wrap, MARGIN};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
 
 /// A file of docs/charts of this form.
 #[derive(Deserialize)]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Lines over the bytes of a message or a call: panels side by side, each with the same lines.
 
-use super::run::{self, Cell, Run};
+use super::run::{self, Of, Run};
+use crate::plan::Environment;
 use super::{headed, on_paper, remarks, Area, Drawn, Theme, ABOUT, LINE, WIDTH};
-use crate::error::{Error, Result};
 use drawing::{anchored, text, width, wrap, MARGIN};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -11,6 +11,7 @@ use plotters::style::FontTransform;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
 
 /// A file of docs/charts: its figures come from a published run, or are in the file.
 #[derive(Deserialize)]
@@ -111,7 +112,7 @@ struct Panel {
     #[serde(default = "usual_key")]
     key_bits: u16,
     #[serde(default = "plain")]
-    environment: String,
+    environment: Environment,
     /// Figures of the file, by the names of their lines; null where there is none.
     #[serde(default)]
     bytes: Vec<usize>,
@@ -123,8 +124,8 @@ fn usual_key() -> u16 {
     128
 }
 
-fn plain() -> String {
-    "plain".into()
+fn plain() -> Environment {
+    Environment::Plain
 }
 
 /// Bytes and figure.
@@ -381,10 +382,10 @@ impl Chart {
             );
             return Err(Error::failure(why));
         };
-        let cell = Cell {
+        let of = Of {
             way: panel.way.as_deref().unwrap_or_default(),
             key_bits: panel.key_bits,
-            environment: &panel.environment,
+            environment: panel.environment,
         };
         let scale = match &line.rounds {
             Some(width) => {
@@ -396,21 +397,21 @@ impl Chart {
         };
         let mut points = Vec::new();
         for &bytes in bytes {
-            let Some(row) = run.find(cell, bytes, subject) else {
+            let Some(row) = run.find(of, bytes, subject) else {
                 continue;
             };
             let value = match figure {
-                Figure::Limit => 100.0 * scale * run.fraction(row)?,
-                Figure::Ns => bytes as f64 / row.rate,
+                Figure::Limit => 100.0 * scale * run.fraction(of, row)?,
+                Figure::Ns => bytes as f64 * 1e9 / row.rate.median,
                 Figure::Ratio(other) => {
-                    let other = run.row(cell, bytes, other)?;
-                    run.fraction(row)? / run.fraction(other)?
+                    let other = run.row(of, bytes, other)?;
+                    run.fraction(of, row)? / run.fraction(of, other)?
                 }
             };
             points.push((bytes, value));
         }
         if points.is_empty() {
-            run.row(cell, bytes[0], subject)?;
+            run.row(of, bytes[0], subject)?;
         }
         Ok(points)
     }
@@ -533,20 +534,20 @@ mod tests {
                 r#"{{"title": "T", "x": "bytes", "y": {{"name": "%"}},
                 "lines": [{{"name": "XMM", "colour": "blue", "subject": "core-aesni"{rounds}}}],
                 "panels": [{{"title": "P", "way": "ctr"}}],
-                "origin": {{"run": "docs/benchmarks/{RUN}", "figure": "limit", "bytes": [1024]}}}}"#
+                "origin": {{"run": "../docs/benchmarks/{RUN}", "figure": "limit", "bytes": [1024]}}}}"#
             );
             serde_json::from_str(&text).unwrap()
         };
         const RUN: &str = "amd-epyc-family-25-model-17-2026-11-21.json";
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../chart.json");
-        let figure = |chart: &Chart| Lines::of(chart, &file).unwrap().points[0][0][0].1;
+        let file = Path::new("chart.json");
+        let figure = |chart: &Chart| Lines::of(chart, file).unwrap().points[0][0][0].1;
         let of_all = figure(&chart(""));
         let of_its_width = figure(&chart(r#", "rounds": "aes-xmm""#));
         assert!((0.4..0.5).contains(&(of_all / 100.0)), "{of_all}");
         // 236.0 and 117.8 GB/s through one round.
         assert!((of_its_width / of_all - 236.0 / 117.8).abs() < 1e-9);
         let unknown = chart(r#", "rounds": "aes-qmm""#);
-        let error = Lines::of(&unknown, &file).err().unwrap().to_string();
+        let error = Lines::of(&unknown, file).err().unwrap().to_string();
         assert!(error.contains("has no limit 'aes-qmm'"), "{error}");
     }
 }

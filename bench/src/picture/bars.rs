@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The README's picture: stock OpenSSL, tenrounds and the limit in five modes, as bars.
 
-use super::run::{Cell, Run};
+use super::run::{Of, Run};
+use crate::plan::Environment;
 use super::{headed, on_paper, remarks, Area, Drawn, Theme, ABOUT, LINE, WIDTH};
-use crate::error::Result;
 use drawing::{anchored, text, width, wrap, MARGIN};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use serde::Deserialize;
 use std::path::PathBuf;
+use terminal::error::Result;
 
 /// What it is drawn from.
 #[derive(Deserialize)]
@@ -38,20 +39,20 @@ struct Group {
 
 fn group(run: &Run, way: &str, name: &'static [&'static str]) -> Result<Group> {
     let (openssl, _) = run.openssl()?;
-    let cell = Cell {
+    let of = Of {
         way,
         key_bits: KEY_BITS,
-        environment: "plain",
+        environment: Environment::Plain,
     };
-    let rows = [openssl, "evp", "limit"].map(|subject| run.row(cell, BYTES, subject));
+    let rows = [openssl, "evp", "limit"].map(|subject| run.row(of, BYTES, subject));
     let [theirs, ours, limit] = rows;
     let (theirs, ours, limit) = (theirs?, ours?, limit?);
     // Both are measured against the limit of their rounds, so the clock cancels out.
     Ok(Group {
         name,
-        rates: [theirs.rate, ours.rate, limit.rate],
-        ratio: run.fraction(ours)? / run.fraction(theirs)?,
-        fraction: run.fraction(ours)?,
+        rates: [theirs, ours, limit].map(|row| row.rate.median / 1e9),
+        ratio: run.fraction(of, ours)? / run.fraction(of, theirs)?,
+        fraction: run.fraction(of, ours)?,
     })
 }
 
@@ -87,7 +88,7 @@ impl Bars {
         let room = f64::from(WIDTH - 2 * MARGIN);
         let mut notes = format!(
             "Green: how many times as fast as stock OpenSSL. Medians of {} paired rounds.",
-            run.count("/effort/rounds")
+            run.run.effort.rounds
         );
         if groups
             .iter()
@@ -205,7 +206,6 @@ impl Theme {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::runs;
     use super::super::THEMES;
     use super::*;
     use serde_json::{json, Value};
@@ -230,22 +230,29 @@ mod tests {
             [0.8, 23.0, 23.6],
         ];
         let ways = MODES.iter().map(|(way, _)| *way);
+        let subject = |(id, title): (&str, &str)| {
+            json!({"id": id, "title": title, "version": "9", "ours": id == "evp", "environment": "plain"})
+        };
+        let subjects = [
+            ("evp", "tenrounds in OpenSSL 9"),
+            ("openssl-10", "OpenSSL 10"),
+            ("openssl-9", "OpenSSL 9"),
+        ];
         let mut document = json!({
-            "schema": "tenrounds-bench-2", "version": "0.1.0", "date": "2026-11-21", "quick": false,
-            "host": {"cpu": {"brand": "Some CPU", "family": 25, "model": 17}, "hypervisor": "KVM"},
-            "effort": {"rounds": 40, "repeated": 0, "doubtful": 0},
-            "subjects": [
-                {"id": "evp", "title": "tenrounds in OpenSSL 9"},
-                {"id": "openssl-10", "title": "OpenSSL 10"},
-                {"id": "openssl-9", "title": "OpenSSL 9"}
-            ],
+            "schema": "tenrounds-bench-2", "version": "0.1.0", "commit": null, "date": "2026-11-21",
+            "seed": 1, "quick": false,
+            "host": {
+                "cpu": {"vendor": "V", "brand": "Some CPU", "family": 25, "model": 17, "stepping": 1, "threads": 2},
+                "microcode": null, "governor": null, "hypervisor": "KVM", "os": null, "kernel": "Linux"
+            },
+            "effort": {"rounds": 40, "processes": 1, "window_us": 1000, "seconds": 1, "repeated": 0, "doubtful": 0},
+            "subjects": subjects.map(subject), "absent": [], "wrong": [], "limits": [], "met": 0, "missed": [],
             "tables": ways.zip(rates).map(table).collect::<Vec<_>>()
         });
         change(&mut document);
         Run {
             file: "run.json".into(),
-            rows: runs::rows(&document).unwrap().unwrap(),
-            document,
+            run: crate::json::read(&document.to_string()).unwrap(),
         }
     }
 
