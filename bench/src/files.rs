@@ -100,7 +100,7 @@ impl Files {
     }
 }
 
-pub fn write(path: &Path, text: &str) -> Result<()> {
+fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(|e| cannot_write(path, &e))
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The goals, in one table, and how a run stands to them. A median is compared with its goal as it
-//! is. Where the goal is to be as fast as another implementation, the upper quartile counts, so
-//! that a tie within the noise is met.
+//! is. Where the goal is to be as fast as another implementation, the upper end of its confidence
+//! interval counts, so that a tie within the noise is met.
 
 use crate::answer::{CEILING, ONE_THREAD};
 use crate::grid::{Cell, Kind, Way};
@@ -552,7 +552,7 @@ impl Figure {
 /// Whether a ratio to another implementation reaches a target. A target of 1 may be a tie.
 fn reached(ratio: &Summary, target: f64) -> bool {
     let value = if target == 1.0 {
-        ratio.q3
+        ratio.high
     } else {
         ratio.median
     };

@@ -19,7 +19,6 @@ mod overview;
 mod paired;
 mod peer;
 mod peers;
-mod picture;
 mod plan;
 mod process;
 mod published;
@@ -45,7 +44,6 @@ fn main() -> ExitCode {
         cryptoki::WORKER => ended(cryptoki::serve().map(|()| 0)),
         calls::COMMAND => parsed(1, |args| calls::run(&args)),
         cryptoki::COMMAND => parsed(1, |args| cryptoki::run(&args)),
-        picture::COMMAND => parsed(1, |args| picture::run(&args)),
         paired::COMMAND => parsed(1, |args| paired::run(&args)),
         _ => parsed(0, |cli: Cli| {
             if cli.no_color {

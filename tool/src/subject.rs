@@ -23,18 +23,13 @@ fn all() -> Vec<Subject> {
     catalogue::all().into_iter().filter(measured).collect()
 }
 
-/// Other ciphers, for orientation.
-pub fn references() -> Vec<Subject> {
-    all().into_iter().filter(|s| !s.is_aes()).collect()
-}
-
-/// The names of the modes that `speed` and `compare` measure.
+/// The names of the modes that `bench` measures.
 pub fn modes() -> Vec<&'static str> {
     let measured = Mode::aes().filter(|mode| mode.row().measured);
     measured.map(Mode::name).collect()
 }
 
-/// The names of those of `compare-paths`.
+/// The names of those of `bench --paths`.
 pub fn kernel_modes() -> Vec<&'static str> {
     let streams = Mode::aes().filter(|mode| mode.kernel_stream().is_some());
     streams.map(Mode::name).collect()
@@ -53,20 +48,10 @@ fn groups() -> Vec<&'static str> {
     GROUPS.into_iter().chain(modes()).collect()
 }
 
-/// The words that `speed` and `compare` take, without other spellings.
+/// The words that `bench` takes, without other spellings.
 pub fn words() -> Vec<String> {
     let groups = groups().into_iter().map(str::to_owned);
     groups.chain(all().into_iter().map(Subject::name)).collect()
-}
-
-/// Those that `compare-paths` takes.
-pub fn kernel_words() -> Vec<String> {
-    let modes = kernel_modes();
-    let of_these = all()
-        .into_iter()
-        .filter(|s| modes.contains(&s.mode().name()));
-    let words = modes.iter().map(|mode| mode.to_string());
-    words.chain(of_these.map(Subject::name)).collect()
 }
 
 /// Reads names and groups in any case; each subject once, in the order asked for.
@@ -154,11 +139,10 @@ mod tests {
 
     #[test]
     fn every_word_that_completions_offer_is_known() {
-        for word in words().into_iter().chain(kernel_words()) {
+        for word in words() {
             assert!(!names(&[&word]).is_empty(), "{word}");
         }
         assert_eq!(or(&kernel_modes()), "ecb, cbc or ctr");
-        assert!(kernel_words().contains(&"aes-256-ctr".to_owned()));
     }
 
     #[test]

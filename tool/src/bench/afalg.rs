@@ -8,11 +8,11 @@
 
 use super::evp::{key, IV};
 use super::job::{sample_in_place, Job};
-use super::subject::Subject;
 use crate::algorithm::{Direction, Mode};
 use crate::error::{Error, Result};
 use crate::kernel::drivers::{self, Driver};
 use crate::root::Root;
+use crate::subject::Subject;
 use ::measure::place::Buffer;
 use nix::errno::Errno;
 use nix::fcntl::{fcntl, splice, vmsplice, FcntlArg, SpliceFFlags};

@@ -2,11 +2,11 @@
 //! What is measured at once: an algorithm, a direction, a size, a number of threads.
 
 use super::implementation::Implementation;
-use super::subject::Subject;
 use super::worker::Request;
 use crate::algorithm::{Direction, Mode};
 use crate::core::Cpu;
 use crate::error::{Error, Result};
+use crate::subject::Subject;
 use ::measure::limit::{ceiling, limit, Limit, Work};
 
 /// One column of one table.

@@ -233,10 +233,10 @@ impl Tracer {
 mod tests {
     use super::super::crossing::CrossingJob;
     use super::super::jobs::CoreJob;
-    use super::super::subject::Subject;
     use super::*;
     use crate::algorithm::Direction;
     use crate::core::Backend;
+    use crate::subject::Subject;
 
     // The tests' harness has threads, which fork() leaves behind; what is counted here needs none
     // of them.

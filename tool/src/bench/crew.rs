@@ -134,10 +134,10 @@ impl Crew {
 #[cfg(test)]
 mod tests {
     use super::super::jobs::CoreJob;
-    use super::super::subject::Subject;
     use super::*;
     use crate::algorithm::Direction;
     use crate::core::Backend;
+    use crate::subject::Subject;
 
     #[test]
     fn every_thread_delivers_a_window() {

@@ -5,10 +5,10 @@
 use super::afalg;
 use super::evp::{key, IV};
 use super::job::{sample_in_place, Job};
-use super::subject::Subject;
 use crate::algorithm::Direction;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
+use crate::subject::Subject;
 use ::measure::place::Buffer;
 use libcrypto::functions::{Functions, Ptr, Update};
 use std::ffi::{c_char, c_int, CString};

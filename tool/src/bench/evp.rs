@@ -5,10 +5,10 @@
 use super::implementation::Implementation;
 use super::job::{sample_in_place, Job};
 use super::message::{nonce, Messages, Tag, AAD, TAG_BYTES};
-use super::subject::{Call, Shape, Subject};
 use crate::algorithm::Direction;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
+use crate::subject::{Call, Shape, Subject};
 use ::measure::place::Buffer;
 use libcrypto::functions::{
     Functions, Param, Ptr, Update, EVP_CTRL_AEAD_GET_TAG, EVP_CTRL_AEAD_SET_IVLEN,

@@ -2,6 +2,7 @@
 //! What was measured for one case, and the same as rows of the JSON document.
 
 use super::case::Case;
+use super::count::Counts;
 use super::implementation::Implementation;
 use super::measure::Rounds;
 use crate::algorithm::Direction;
@@ -11,9 +12,12 @@ use ::measure::limit::Limit;
 use ::measure::stats::Summary;
 pub use terminal::size_name;
 
+#[derive(Clone)]
 pub struct Figure {
     pub case: Case,
     pub rounds: Rounds,
+    /// The system calls of each path, where they were counted.
+    pub counts: Vec<(Implementation, Counts)>,
 }
 
 /// The backend whose code does a case, where another is selected: the selected one may leave an
@@ -39,12 +43,20 @@ fn backend(
 }
 
 impl Figure {
+    pub fn new(case: Case, rounds: Rounds) -> Figure {
+        Figure {
+            case,
+            rounds,
+            counts: Vec::new(),
+        }
+    }
+
     pub fn rate(&self, who: Implementation) -> Option<f64> {
-        self.rounds.rates.rate(&who).map(|s| s.median)
+        self.rounds.rates.median_rate(&who)
     }
 
     pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<f64> {
-        self.rounds.rates.ratio(&a, &b).map(|s| s.median)
+        self.rounds.rates.median_ratio(&a, &b)
     }
 
     /// One row per implementation.
@@ -93,14 +105,14 @@ impl Figure {
 }
 
 /// The limits themselves: bytes of state per second and round at each width, and along the chain.
-pub fn limit_rows(limits: &[(Limit, Summary)], threads: usize) -> Vec<Measurement> {
+pub fn limit_rows(limits: &[(Limit, Summary)]) -> Vec<Measurement> {
     let best = limits.iter().map(|(_, s)| s.median).fold(0.0, f64::max);
     let row = |(limit, rate): &(Limit, Summary)| Measurement {
         algorithm: "aes-round".into(),
         direction: Direction::Encrypt.name(),
         implementation: Implementation::Limit.name().into(),
         backend: Some(limit.name().into()),
-        threads,
+        threads: 1,
         bytes: limit.register_bytes(),
         bytes_per_second: rate.median,
         spread: rate.spread(),
@@ -121,6 +133,20 @@ pub fn title(case: &Case) -> String {
     }
 }
 
+/// Figures of one algorithm, direction and number of threads.
+pub fn blocks(figures: &[Figure]) -> Vec<&[Figure]> {
+    let key = |f: &Figure| (f.case.subject, f.case.direction, f.case.threads);
+    figures.chunk_by(|a, b| key(a) == key(b)).collect()
+}
+
+/// "2.43×", "28×".
+pub fn times(ratio: f64) -> String {
+    match ratio {
+        r if r >= 9.95 => format!("{r:.0}×"),
+        r => format!("{r:.2}×"),
+    }
+}
+
 /// The title, with the number of threads if there are several.
 pub fn title_with_threads(case: &Case) -> String {
     match case.threads {
@@ -129,19 +155,11 @@ pub fn title_with_threads(case: &Case) -> String {
     }
 }
 
-/// The distinct sizes of some figures, in ascending order.
-pub fn sizes<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<usize> {
-    let mut sizes: Vec<usize> = figures.into_iter().map(|f| f.case.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::subject::Subject;
     use super::*;
     use crate::core::Cpu;
+    use crate::subject::Subject;
 
     #[test]
     fn sizes_have_names() {
@@ -171,7 +189,7 @@ mod tests {
         let widest = Limit::usable(&Cpu::detect())
             .into_iter()
             .rfind(|limit| *limit != Limit::Chain);
-        let rows = Figure { case, rounds }.rows(Backend::by_name("bitslice"), widest);
+        let rows = Figure::new(case, rounds).rows(Backend::by_name("bitslice"), widest);
         assert_eq!(rows.len(), 3);
         let ours = rows
             .iter()

@@ -4,10 +4,10 @@
 use super::evp::{key, IV};
 use super::job::{sample_in_place, Job};
 use super::message::{nonce, Messages, Tag, AAD, TAG_BYTES};
-use super::subject::Subject;
 use crate::algorithm::Direction;
 use crate::core::{Backend, Key, Message, Stream};
 use crate::error::{Error, Result};
+use crate::subject::Subject;
 use ::measure::limit::Work;
 use ::measure::place::Buffer;
 

@@ -4,9 +4,9 @@
 use super::evp::{absent, key, verify_provider};
 use super::implementation::Implementation;
 use super::message::{Messages, Tag, TAG_BYTES};
-use super::subject::Subject;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
+use crate::subject::Subject;
 use libcrypto::functions::{Functions, Param, Ptr, OSSL_PARAM_UTF8_STRING};
 use std::ffi::{c_int, CStr, CString};
 use std::ptr::{null, null_mut};

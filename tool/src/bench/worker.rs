@@ -13,11 +13,11 @@ use super::job::Job;
 use super::jobs::{CoreJob, CoreMessages, LimitJob};
 use super::mac::EvpMac;
 use super::message::MessageJob;
-use super::subject::{Call, Subject};
 use crate::algorithm::Direction;
 use crate::core::{self, Backend};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
+use crate::subject::{Call, Subject};
 use crate::{masks, selection};
 use ::measure::affinity::processors;
 use ::measure::limit::Work;
@@ -38,7 +38,7 @@ pub enum Request {
     /// Sets up the limit probe.
     Limit { work: Work, threads: usize },
     /// Sets up the way into the kernel and back with so many bytes, without a cipher.
-    Crossing(usize),
+    Crossing { bytes: usize, threads: usize },
     /// Sets up system calls that do nothing, each of them a "byte".
     NullCalls,
     /// Counts the system calls of so many calls of a cipher, or crossings.
@@ -135,7 +135,10 @@ impl Worker {
                 let job = |_| -> Box<dyn Job> { Box::new(LimitJob(work.clone())) };
                 self.set_up((0..threads).map(job).collect())
             }
-            Request::Crossing(bytes) => self.set_up(vec![Box::new(CrossingJob::new(bytes)?)]),
+            Request::Crossing { bytes, threads } => {
+                let jobs = (0..threads).map(|_| crossing(bytes));
+                self.set_up(jobs.collect::<Result<_>>()?)
+            }
             Request::NullCalls => self.set_up(vec![Box::new(NullCalls)]),
             Request::Count { work, calls } => self.count(&work, calls).map(Answer::Counted),
             Request::Window(microseconds) => {
@@ -157,9 +160,7 @@ impl Worker {
                 let (subject, direction) = cipher(name, direction)?;
                 count::count(|| self.job(subject, direction, *bytes), calls)
             }
-            Request::Crossing(bytes) => {
-                count::count(|| Ok(Box::new(CrossingJob::new(*bytes)?)), calls)
-            }
+            Request::Crossing { bytes, .. } => count::count(|| crossing(*bytes), calls),
             _ => Err(Error::usage(
                 "only calls of a cipher and crossings are counted",
             )),
@@ -198,7 +199,8 @@ impl Worker {
         bytes: usize,
     ) -> Result<Box<dyn Job>> {
         if subject.is_legacy() {
-            libcrypto.load_provider(c"legacy")?;
+            let absent = |error: Error| Error::absent(format!("{}: {error}", subject.title()));
+            libcrypto.load_provider(c"legacy").map_err(absent)?;
         }
         let who = self.implementation;
         Ok(match subject.call() {
@@ -241,6 +243,10 @@ impl Worker {
             digest: format!("{:016x}", fnv1a(&sample)),
         })
     }
+}
+
+fn crossing(bytes: usize) -> Result<Box<dyn Job>> {
+    Ok(Box::new(CrossingJob::new(bytes)?))
 }
 
 fn cipher(name: &str, direction: &str) -> Result<(Subject, Direction)> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `tenrounds compare-paths`: the same bytes through user space and through the kernel, in one run:
+//! `bench --paths`: the same bytes through user space and through the kernel, in one run:
 //! throughput, system calls, bytes that cross, CPU time, and from what size the kernel wins.
 
 mod found;
@@ -7,27 +7,26 @@ mod json;
 mod report;
 mod svg;
 
-use crate::bench::afalg;
-use crate::bench::case::Case;
-use crate::bench::engine;
-use crate::bench::implementation::Implementation::{self, *};
-use crate::bench::measure::{Effort, Rounds, TEAMS};
-use crate::bench::passes;
-use crate::bench::plan::{effort, of_all, sizes, whole_blocks, work, Work, THOROUGH};
-use crate::bench::shown::Report;
-use crate::bench::team::WorkerProcess;
-use crate::bench::worker::Request;
-use crate::cli::PathsArgs;
-use crate::core::Backend;
+pub use json::Paths;
+
+use super::afalg;
+use super::chart::Paint;
+use super::engine;
+use super::figure::Figure;
+use super::implementation::Implementation::{self, *};
+use super::measure::Effort;
+use super::plan::{of_all, sizes, threads, whole_blocks, Asked, Plan, Work};
+use super::run;
+use super::team::WorkerProcess;
+use super::worker::Request;
+use crate::cli::BenchArgs;
 use crate::error::{Error, Result};
 use crate::kernel::drivers::Driver;
 use crate::libcrypto::LibCrypto;
-use crate::masks;
+use crate::output;
 use crate::subject::{kernel_modes, or};
-use ::measure::busy::Watch;
 use ::measure::stats::Summary;
-use found::{Figure, Found, Unavailable, PATHS};
-use std::time::Instant;
+use found::{Found, Unavailable, PATHS};
 
 /// From one block to a large file's buffer.
 const SIZES: [usize; 7] = [16, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
@@ -36,19 +35,15 @@ const DEFAULT: [&str; 2] = ["aes-128-cbc", "aes-128-ctr"];
 /// seen.
 const COUNTED: u64 = 10;
 
-fn asked(args: &PathsArgs) -> Result<Vec<Work>> {
-    let usual = || DEFAULT.map(str::to_owned).to_vec();
-    let names = match args.algorithms.is_empty() {
-        true => usual(),
-        false => args.algorithms.clone(),
-    };
-    let work = work(&names, args.measure.decrypt, true)?;
-    if let Some((other, _)) = work
-        .iter()
-        .find(|(s, _)| s.mode().kernel_stream().is_none())
-    {
+fn work(asked: &mut Asked, driver: Option<&str>) -> Result<Vec<Work>> {
+    if asked.algorithms.is_empty() {
+        asked.algorithms = DEFAULT.map(str::to_owned).to_vec();
+    }
+    let work = asked.work()?;
+    let in_kernel = |(s, _): &&Work| s.mode().kernel_stream().is_some();
+    if let Some((other, _)) = work.iter().find(|work| !in_kernel(work)) {
         return Err(Error::usage(format!(
-            "compare-paths does not measure {}; say {}, or one of them with a key size, such as \
+            "--paths does not measure {}; say {}, or one of them with a key size, such as \
              aes-128-cbc",
             other.title(),
             or(&kernel_modes())
@@ -56,18 +51,12 @@ fn asked(args: &PathsArgs) -> Result<Vec<Work>> {
     }
     let mut modes: Vec<&str> = work.iter().map(|(s, _)| s.mode().name()).collect();
     modes.dedup();
-    match (&args.driver, modes.len()) {
+    match (driver, modes.len()) {
         (Some(driver), 2..) => Err(Error::usage(format!(
             "--driver {driver}: a driver has one mode; say which, such as aes-128-cbc"
         ))),
         _ => Ok(work),
     }
-}
-
-fn cases(args: &PathsArgs, work: &[Work]) -> Result<Vec<Case>> {
-    let sizes = sizes(&args.measure.bytes, &SIZES);
-    whole_blocks(&sizes, "the kernel")?;
-    Ok(of_all(work, &[1], &sizes))
 }
 
 /// What of the kernel cannot be measured here, and why.
@@ -92,15 +81,6 @@ fn unavailable(libcrypto: &LibCrypto) -> Vec<Unavailable> {
     list
 }
 
-fn team(left_out: &[Unavailable], driver: Option<&str>) -> Result<Vec<WorkerProcess>> {
-    let takes_part = |who: &&Implementation| left_out.iter().all(|u| u.path != **who);
-    let start = |who: &Implementation| match who {
-        AfAlg | AfAlgSplice => WorkerProcess::start_with(*who, driver),
-        _ => WorkerProcess::start(*who),
-    };
-    PATHS.iter().filter(takes_part).map(start).collect()
-}
-
 /// Nanoseconds of a system call that does nothing.
 fn null_call(team: &mut [WorkerProcess], effort: Effort) -> Result<Option<Summary>> {
     let worker = team.iter_mut().find(|w| w.implementation == Crossing);
@@ -114,48 +94,36 @@ fn null_call(team: &mut [WorkerProcess], effort: Effort) -> Result<Option<Summar
     Ok(Summary::of(times))
 }
 
-/// The system calls of each path, counted.
+/// Counts the system calls of each path at a figure's size.
 fn count(
-    case: Case,
-    rounds: Rounds,
+    figure: &mut Figure,
     team: &mut [WorkerProcess],
     splice_copies: bool,
     notes: &mut Vec<String>,
-) -> Result<Figure> {
-    let mut counts = Vec::new();
-    for worker in team {
+) -> Result<()> {
+    for worker in team.iter_mut().filter(|worker| worker.threads == 1) {
         let who = worker.implementation;
-        if !rounds.rates.contains_key(&who) {
+        if !figure.rounds.rates.contains_key(&who) {
             continue;
         }
-        match worker.count(&case, COUNTED) {
+        match worker.count(&figure.case, COUNTED) {
             Ok(mut counted) => {
                 // The copy is the kernel's, and no system call tells of it.
                 if who == AfAlgSplice && splice_copies {
                     counted.copied.r#in += std::mem::take(&mut counted.referenced.r#in);
                 }
-                counts.push((who, counted));
+                figure.counts.push((who, counted));
             }
             Err(error) if error.is_absent() => {
-                note(notes, format!("system calls were not counted: {error}"));
+                let note = format!("system calls were not counted: {error}");
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
             }
             Err(error) => return Err(error),
         }
     }
-    for (who, why) in &rounds.absent {
-        note(notes, format!("{} was not measured: {why}", who.name()));
-    }
-    Ok(Figure {
-        case,
-        rounds,
-        counts,
-    })
-}
-
-fn note(notes: &mut Vec<String>, text: String) {
-    if !notes.contains(&text) {
-        notes.push(text);
-    }
+    Ok(())
 }
 
 /// The drivers that the kernel takes for the algorithms asked for; after the measurement, because
@@ -172,16 +140,15 @@ fn drivers(work: &[Work], forced: Option<&str>) -> Vec<Driver> {
     all.filter(wanted).collect()
 }
 
-fn run(args: &PathsArgs) -> Result<Found> {
-    let watch = Watch::start();
-    let started = Instant::now();
-    let work = asked(args)?;
-    let cases = cases(args, &work)?;
-    let effort = effort(&args.measure, &args.report, THOROUGH);
-    masks::masked()?; // a wrong word is an error before anything is measured
+fn measure(args: &BenchArgs) -> Result<Found> {
+    let mut asked = args.asked();
+    let driver = args.driver.as_deref();
+    let work = work(&mut asked, driver)?;
+    let sizes = sizes(&asked.bytes, &SIZES);
+    whole_blocks(&sizes, "the kernel")?;
+    let threads = threads(&asked.threads)?;
     let libcrypto = LibCrypto::open()?;
     let unavailable = unavailable(&libcrypto);
-    let driver = args.driver.as_deref();
     if let (Some(driver), Some(u)) = (driver, unavailable.iter().find(|u| u.path == AfAlg)) {
         return Err(Error::failure(format!("--driver {driver}: {}", u.why)));
     }
@@ -192,46 +159,43 @@ fn run(args: &PathsArgs) -> Result<Found> {
         true => None,
         false => Some(afalg::splice_copies(work[0].0, driver)?),
     };
-    let teams = (0..TEAMS).map(|_| team(&unavailable, driver));
-    let mut teams = teams.collect::<Result<Vec<_>>>()?;
-    let bar = passes::bar(&cases, &teams, effort);
-    let null_call = null_call(&mut teams[0], effort)?;
-    let share = |team: &mut [WorkerProcess], case: &Case, effort| {
-        Ok(vec![case.measure(team, None, effort)?])
+    let takes_part = |who: &Implementation| unavailable.iter().all(|u| u.path != *who);
+    let plan = Plan {
+        who: PATHS.into_iter().filter(takes_part).collect(),
+        cases: of_all(&work, &sizes),
+        threads,
+        driver: args.driver.clone(),
+        time: asked.time,
+        notes: Vec::new(),
     };
-    let measured = passes::measure(&cases, &mut teams, (effort, None), &bar, share)?;
-    let mut notes = Vec::new();
-    let mut figures = Vec::new();
-    for (case, rounds) in cases.into_iter().zip(measured.into_iter().flatten()) {
+    let mut empty_call = None;
+    let run = run::run(&plan, |run, team| {
+        empty_call = null_call(team, run.effort)?;
+        let figures = run.figures.iter_mut().filter(|f| f.case.threads == 1);
         let copies = splice_copies == Some(true);
-        figures.push(count(case, rounds, &mut teams[0], copies, &mut notes)?);
-    }
-    bar.finish_and_clear();
-    let backend = teams[0].iter().find_map(|w| w.backend.as_deref());
-    let backend = backend.and_then(Backend::by_name);
-    drop(teams);
+        figures
+            .into_iter()
+            .try_for_each(|figure| count(figure, team, copies, &mut run.notes))
+    })?;
     Ok(Found {
-        host: crate::host::read(Some(&libcrypto)),
-        backend,
+        run,
         drivers: drivers(&work, driver),
         unavailable,
         splice_copies,
-        null_call,
-        figures,
-        notes,
-        effort,
-        took: started.elapsed(),
-        load: watch.end(),
+        null_call: empty_call,
     })
 }
 
-pub fn compare_paths(args: &PathsArgs) -> Result<()> {
-    let report = Report {
-        json: json::text,
-        markdown: report::markdown,
-        text: report::text,
-        svg: svg::write,
-        args: &args.report,
-    };
-    report.of(args.measure.json, || run(args))
+pub fn run(args: &BenchArgs) -> Result<()> {
+    let found = measure(args)?;
+    let shown = output::out(match args.json {
+        true => {
+            let (rows, paths) = json::of(&found);
+            super::document(&found.run, rows, Some(paths)).to_json()
+        }
+        false => report::text(&found, args.verbose, Paint::for_stdout()),
+    });
+    let svg = args.svg.as_deref();
+    svg.map_or(Ok(()), |file| svg::write(&found, file))
+        .and(shown)
 }
