@@ -3,7 +3,7 @@
 
 use crate::core::Backend;
 use crate::token::args::TokenArgs;
-use crate::{pages, subject};
+use crate::{ciphers, pages};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueHint};
@@ -568,8 +568,8 @@ const MEASURED: &str = "aes-{128,192,256}-MODE, rc4, chacha20-poly1305, or a gro
 fn with_modes() -> String {
     format!(
         "{MEASURED}\n\nMODE is {}. With --paths it is {}.",
-        subject::or(&subject::modes()),
-        subject::or(&subject::kernel_modes())
+        ciphers::or(&ciphers::modes()),
+        ciphers::or(&ciphers::kernel_modes())
     )
 }
 
@@ -577,7 +577,7 @@ fn with_modes() -> String {
 pub struct BenchArgs {
     #[arg(
         value_name = "ALGORITHM",
-        value_parser = Offered(subject::words),
+        value_parser = Offered(ciphers::words),
         hide_possible_values = true,
         help = MEASURED,
         long_help = with_modes()

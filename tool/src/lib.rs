@@ -4,6 +4,7 @@
 mod advice;
 mod apparmor;
 mod bench;
+mod ciphers;
 mod cli;
 mod counters;
 mod detect;
@@ -28,7 +29,6 @@ mod run;
 mod scan;
 mod selftest;
 mod settings;
-mod subject;
 mod token;
 mod trace;
 mod trust;

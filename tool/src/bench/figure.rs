@@ -23,7 +23,7 @@ pub struct Figure {
 /// The backend whose code does a case, where another is selected: the selected one may leave an
 /// operation to a weaker one.
 fn doing(selected: Backend, case: &Case) -> &'static str {
-    let doing = selected.doing_mode(case.subject.mode(), case.direction);
+    let doing = selected.doing_mode(case.cipher.mode(), case.direction);
     doing.unwrap_or(selected).name()
 }
 
@@ -84,7 +84,7 @@ impl Figure {
                 .map(|ratio| (other.name().to_owned(), ratio))
         };
         Measurement {
-            algorithm: self.case.subject.name(),
+            algorithm: self.case.cipher.name(),
             direction: self.case.direction.name(),
             implementation: who.name().into(),
             backend: backend(who, &self.case, selected, widest),
@@ -126,8 +126,8 @@ pub fn limit_rows(limits: &[(Limit, Summary)]) -> Vec<Measurement> {
 
 /// "AES-128-CBC encrypt", without the direction where both are the same work.
 pub fn title(case: &Case) -> String {
-    let name = case.subject.title();
-    match case.subject.directions().len() {
+    let name = case.cipher.title();
+    match case.cipher.directions().len() {
         1 => name,
         _ => format!("{name} {}", case.direction.name()),
     }
@@ -135,7 +135,7 @@ pub fn title(case: &Case) -> String {
 
 /// Figures of one algorithm, direction and number of threads.
 pub fn blocks(figures: &[Figure]) -> Vec<&[Figure]> {
-    let key = |f: &Figure| (f.case.subject, f.case.direction, f.case.threads);
+    let key = |f: &Figure| (f.case.cipher, f.case.direction, f.case.threads);
     figures.chunk_by(|a, b| key(a) == key(b)).collect()
 }
 
@@ -158,8 +158,8 @@ pub fn title_with_threads(case: &Case) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ciphers::Cipher;
     use crate::core::Cpu;
-    use crate::subject::Subject;
 
     #[test]
     fn sizes_have_names() {
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn rows_carry_fractions_and_ratios() {
         let case = Case {
-            subject: Subject::by_name("aes-128-ctr").unwrap(),
+            cipher: Cipher::by_name("aes-128-ctr").unwrap(),
             direction: Direction::Encrypt,
             bytes: 16,
             threads: 1,

@@ -4,16 +4,16 @@
 use super::evp::{absent, key, verify_provider};
 use super::implementation::Implementation;
 use super::message::{Messages, Tag, TAG_BYTES};
+use crate::ciphers::Cipher;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
-use crate::subject::Subject;
 use libcrypto::functions::{Functions, Param, Ptr, OSSL_PARAM_UTF8_STRING};
 use std::ffi::{c_int, CStr, CString};
 use std::ptr::{null, null_mut};
 
 /// A MAC, fetched from the implementation's provider and from nowhere else, with a context.
 pub struct EvpMac {
-    subject: Subject,
+    subject: Cipher,
     f: Functions,
     mac: Ptr,
     context: Ptr,
@@ -26,7 +26,7 @@ impl EvpMac {
     pub fn new(
         libcrypto: &LibCrypto,
         implementation: Implementation,
-        subject: Subject,
+        subject: Cipher,
     ) -> Result<EvpMac> {
         let f = libcrypto.functions;
         let provider = implementation.provider(false);

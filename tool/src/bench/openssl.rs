@@ -56,7 +56,7 @@ fn name(case: &Case, who: &str) -> String {
         Direction::Encrypt => "",
         Direction::Decrypt => " decrypt",
     };
-    let name = format!("{}{direction} {who}", case.subject.title());
+    let name = format!("{}{direction} {who}", case.cipher.title());
     match case.threads {
         1 => name,
         n => format!("{name} x{n}"),

@@ -6,9 +6,9 @@ use super::figure::size_name;
 use super::implementation::Implementation::{self, *};
 use super::measure::{sharing, Effort, TEAMS};
 use crate::algorithm::Direction::{self, Decrypt, Encrypt};
+use crate::ciphers::{parse, Call, Cipher};
 use crate::cli::{BenchArgs, Threads};
 use crate::error::{Error, Result};
-use crate::subject::{parse, Call, Subject};
 use ::measure::affinity::processors;
 use std::time::{Duration, Instant};
 
@@ -98,18 +98,18 @@ impl Asked {
     /// named.
     pub fn work(&self) -> Result<Vec<Work>> {
         let usual = |(name, direction): &(&str, Direction)| {
-            (Subject::by_name(name).expect("it exists"), *direction)
+            (Cipher::by_name(name).expect("it exists"), *direction)
         };
         let mut work: Vec<Work> = match self.algorithms.is_empty() {
             true => USUAL.iter().map(usual).collect(),
             false => Vec::new(),
         };
-        for subject in parse(&self.algorithms)? {
-            work.extend(subject.directions().iter().map(|d| (subject, *d)));
+        for cipher in parse(&self.algorithms)? {
+            work.extend(cipher.directions().iter().map(|d| (cipher, *d)));
         }
         if self.decrypt {
-            for (subject, direction) in &mut work {
-                *direction = decryption(*subject);
+            for (cipher, direction) in &mut work {
+                *direction = decryption(*cipher);
             }
             work.dedup();
         }
@@ -142,11 +142,11 @@ const BLOCK: usize = 16;
 const WINDOW_OVERHEAD_US: u64 = 350;
 
 /// What to measure: an algorithm and a direction.
-pub type Work = (Subject, Direction);
+pub type Work = (Cipher, Direction);
 
 /// Decryption, except of a MAC, which has one direction.
-fn decryption(subject: Subject) -> Direction {
-    match subject.call() {
+fn decryption(cipher: Cipher) -> Direction {
+    match cipher.call() {
         Call::Mac => Encrypt,
         Call::Stream | Call::Message(_) | Call::Wrap => Decrypt,
     }
@@ -155,8 +155,8 @@ fn decryption(subject: Subject) -> Direction {
 /// The work that takes all sizes asked for, with a note for each algorithm that does not. An error
 /// if no work remains.
 fn fitting(bytes: &[usize], work: Vec<Work>) -> Result<(Vec<Work>, Vec<String>)> {
-    let refused = |(subject, _): &Work| {
-        let refusals = bytes.iter().map(|n| (*n, refusal(*subject, *n)));
+    let refused = |(cipher, _): &Work| {
+        let refusals = bytes.iter().map(|n| (*n, refusal(*cipher, *n)));
         refusals.into_iter().find_map(|(n, why)| Some((n, why?)))
     };
     let (left_out, fits): (Vec<Work>, Vec<Work>) =
@@ -179,13 +179,13 @@ fn fitting(bytes: &[usize], work: Vec<Work>) -> Result<(Vec<Work>, Vec<String>)>
 }
 
 /// Why an algorithm does not take a message of so many bytes.
-fn refusal(subject: Subject, bytes: usize) -> Option<String> {
-    let lengths = subject.lengths();
+fn refusal(cipher: Cipher, bytes: usize) -> Option<String> {
+    let lengths = cipher.lengths();
     if !lengths.contains(&bytes) {
         let (shortest, longest) = (lengths.start(), lengths.end());
         return Some(format!("takes messages of {shortest} to {longest} bytes"));
     }
-    (subject.whole_blocks() && !bytes.is_multiple_of(BLOCK)).then(|| takes_whole_blocks(bytes))
+    (cipher.whole_blocks() && !bytes.is_multiple_of(BLOCK)).then(|| takes_whole_blocks(bytes))
 }
 
 /// "takes whole blocks", with the two nearest sizes.
@@ -245,8 +245,8 @@ fn powers_up_to(available: usize) -> Vec<usize> {
 
 /// Each with each.
 pub fn of_all(work: &[Work], sizes: &[usize]) -> Vec<Case> {
-    let case = |(subject, direction): &Work, bytes: &usize| Case {
-        subject: *subject,
+    let case = |(cipher, direction): &Work, bytes: &usize| Case {
+        cipher: *cipher,
         direction: *direction,
         bytes: *bytes,
         threads: 1,
@@ -332,7 +332,7 @@ impl Pace {
 
 /// "AES-128-CBC at 16 B": what a progress bar says.
 pub fn label(case: &Case) -> String {
-    format!("{} at {}", case.subject.title(), size_name(case.bytes))
+    format!("{} at {}", case.cipher.title(), size_name(case.bytes))
 }
 
 #[cfg(test)]
@@ -385,7 +385,7 @@ mod tests {
             Ok::<_, Error>((plan.cases, plan.notes))
         };
         let titles = |cases: &[Case]| -> Vec<String> {
-            cases.iter().map(|case| case.subject.title()).collect()
+            cases.iter().map(|case| case.cipher.title()).collect()
         };
         let said = "AES-128-CBC was not measured with --bytes 1350: it takes whole blocks of 16 \
                     bytes; say 1344 or 1360";

@@ -8,8 +8,8 @@ use super::implementation::Implementation::{self, *};
 use super::openssl::EFFICIENCY;
 use super::run::Run;
 use crate::algorithm::Mode;
+use crate::ciphers::Bound;
 use crate::style::item;
-use crate::subject::Bound;
 use ::measure::stats::Summary;
 use anstyle::{AnsiColor, Style};
 
@@ -323,7 +323,7 @@ fn bar(who: Implementation, figure: &Figure, paint: Paint) -> Option<Bar> {
 /// tenrounds against whatever else was measured: "2.41x OpenSSL, 97% of the limit".
 fn verdict(figure: &Figure) -> Option<String> {
     let to = |other| figure.ratio(Tenrounds, other);
-    let why = match figure.case.subject.bound(figure.case.direction) {
+    let why = match figure.case.cipher.bound(figure.case.direction) {
         Bound::Latency => " (each block waits for the one before)",
         Bound::LatencyThenThroughput | Bound::HashThenThroughput => " (of two passes)",
         _ => "",
@@ -376,7 +376,7 @@ fn beyond_the_limit(figure: &Figure) -> bool {
 /// Whether it is beyond the limit because it does not do all rounds (core/simd/ctr_states.h).
 pub fn skips_rounds(figure: &Figure) -> bool {
     let case = &figure.case;
-    (case.subject.mode(), case.bytes > 4096) == (Mode::Ctr, true) && beyond_the_limit(figure)
+    (case.cipher.mode(), case.bytes > 4096) == (Mode::Ctr, true) && beyond_the_limit(figure)
 }
 
 /// What the signs mean, what was left out, and how it was measured.
@@ -405,12 +405,12 @@ mod tests {
     use super::super::measure::Rounds;
     use super::*;
     use crate::algorithm::Direction;
-    use crate::subject::Subject;
+    use crate::ciphers::Cipher;
 
     /// Figures of tenrounds at these fractions of the limit.
     fn at(name: &str, fractions: &[f64]) -> Vec<Figure> {
         let case = Case {
-            subject: Subject::by_name(name).unwrap(),
+            cipher: Cipher::by_name(name).unwrap(),
             direction: Direction::Encrypt,
             bytes: 16384,
             threads: 1,

@@ -123,7 +123,7 @@ pub fn run(
     }
     let place = |figure: &Figure| {
         let same = |case: &Case| {
-            (case.subject, case.direction) == (figure.case.subject, figure.case.direction)
+            (case.cipher, case.direction) == (figure.case.cipher, figure.case.direction)
         };
         (cases.iter().position(same), figure.case.threads)
     };

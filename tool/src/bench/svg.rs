@@ -192,7 +192,7 @@ impl Heading {
         let blocks = shown(run);
         let threads = blocks.first().map_or(1, |block| block[0].case.threads);
         let plural = if threads == 1 { "" } else { "s" };
-        let what = match blocks.iter().any(|block| block[0].case.subject.is_aes()) {
+        let what = match blocks.iter().any(|block| block[0].case.cipher.is_aes()) {
             true => "AES through OpenSSL",
             false => "Other ciphers of OpenSSL",
         };

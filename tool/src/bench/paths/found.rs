@@ -163,7 +163,7 @@ mod tests {
     use crate::algorithm::Direction;
     use crate::bench::case::Case;
     use crate::bench::measure::Rounds;
-    use crate::subject::Subject;
+    use crate::ciphers::Cipher;
 
     #[test]
     fn a_crossover_lasts_to_the_largest_size() {
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn the_estimate_is_both_times_added() {
         let case = Case {
-            subject: Subject::by_name("aes-128-cbc").unwrap(),
+            cipher: Cipher::by_name("aes-128-cbc").unwrap(),
             direction: Direction::Encrypt,
             bytes: 16,
             threads: 1,

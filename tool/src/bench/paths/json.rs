@@ -92,7 +92,7 @@ fn costs(figure: &Figure) -> Vec<Cost> {
     let cost = |who: Implementation| {
         let time = figure.cpu_time(who)?;
         Some(Cost {
-            algorithm: figure.case.subject.name(),
+            algorithm: figure.case.cipher.name(),
             direction: figure.case.direction.name(),
             implementation: who.name(),
             threads: figure.case.threads,
@@ -114,7 +114,7 @@ fn estimate(figure: &Figure) -> Option<Estimate> {
     let others = [Core, OpenSsl, Tenrounds].into_iter();
     let ratio = |other: Implementation| Some((other.name(), figure.estimate_ratio(other)?));
     Some(Estimate {
-        algorithm: figure.case.subject.name(),
+        algorithm: figure.case.cipher.name(),
         direction: figure.case.direction.name(),
         threads: figure.case.threads,
         bytes: figure.case.bytes,
@@ -127,7 +127,7 @@ fn crossovers_of(block: &[Figure]) -> Vec<Crossover> {
     let case = block[0].case;
     let found = crossovers(block).into_iter();
     let crossover = |found: super::found::Crossover| Crossover {
-        algorithm: case.subject.name(),
+        algorithm: case.cipher.name(),
         direction: case.direction.name(),
         threads: case.threads,
         path: found.way.name(),
@@ -144,7 +144,7 @@ fn rows(found: &Found, figure: &Figure) -> Vec<Measurement> {
     let mut rows = figure.rows(found.run.backend, None);
     let kernel = Implementation::ALL.into_iter().filter(|w| w.is_kernel());
     let kernel: Vec<&str> = kernel.map(Implementation::name).collect();
-    let algorithm = figure.case.subject.mode().kernel_stream();
+    let algorithm = figure.case.cipher.mode().kernel_stream();
     let mut drivers = found.drivers.iter();
     let driver = drivers.find(|d| Some(d.algorithm.as_str()) == algorithm);
     for row in &mut rows {

@@ -19,12 +19,12 @@ use super::plan::{of_all, sizes, threads, whole_blocks, Asked, Plan, Work};
 use super::run;
 use super::team::WorkerProcess;
 use super::worker::Request;
+use crate::ciphers::{kernel_modes, or};
 use crate::cli::BenchArgs;
 use crate::error::{Error, Result};
 use crate::kernel::drivers::Driver;
 use crate::libcrypto::LibCrypto;
 use crate::output;
-use crate::subject::{kernel_modes, or};
 use ::measure::stats::Summary;
 use found::{Found, Unavailable, PATHS};
 

@@ -6,7 +6,7 @@ use super::super::case::Case;
 use super::super::measure::{Effort, Rounds};
 use super::*;
 use crate::algorithm::Direction;
-use crate::subject::Subject;
+use crate::ciphers::Cipher;
 use drawing::extent::{of_text, Extent};
 use std::time::Duration;
 
@@ -148,7 +148,7 @@ fn figure(
     rates: &[(Implementation, f64)],
 ) -> Figure {
     let case = Case {
-        subject: Subject::by_name(name).unwrap(),
+        cipher: Cipher::by_name(name).unwrap(),
         direction,
         bytes: LARGEST,
         threads,
@@ -213,16 +213,16 @@ const MODES: [&str; 12] = [
 fn modes(count: usize) -> Vec<Figure> {
     let of = |mode: &&str| {
         let name = format!("aes-256-{mode}");
-        let subject = Subject::by_name(&name).unwrap();
+        let cipher = Cipher::by_name(&name).unwrap();
         let figure = move |&direction: &Direction| {
-            let serial = subject.bound(direction) == crate::subject::Bound::Latency;
+            let serial = cipher.bound(direction) == crate::ciphers::Bound::Latency;
             let (limit, parts) = match serial {
                 true => (1.6, [0.1, 0.95, 0.99]),
                 false => (23.4, [0.03, 0.4, 1.04]),
             };
             let mut figure = aes(&name, direction, limit, parts);
             let xmm = ::measure::limit::Limit::Xmm;
-            if ::measure::limit::ceiling(subject, direction, xmm).is_some() {
+            if ::measure::limit::ceiling(cipher, direction, xmm).is_some() {
                 figure
                     .rounds
                     .rates
@@ -230,7 +230,7 @@ fn modes(count: usize) -> Vec<Figure> {
             }
             figure
         };
-        subject.directions().iter().map(figure).collect::<Vec<_>>()
+        cipher.directions().iter().map(figure).collect::<Vec<_>>()
     };
     MODES[MODES.len() - count..]
         .iter()

@@ -4,22 +4,22 @@
 
 use crate::error::{suggestion, Error, Result};
 use catalogue::Mode;
-pub use catalogue::{Bound, Call, Cipher as Subject, Shape};
+pub use catalogue::{Bound, Call, Cipher, Shape};
 
 const GROUPS: [&str; 5] = ["all", "aead", "aes-128", "aes-192", "aes-256"];
 
-fn belongs_to(subject: Subject, group: &str) -> bool {
-    let mode = subject.mode().name();
-    subject.is_aes()
+fn belongs_to(cipher: Cipher, group: &str) -> bool {
+    let mode = cipher.mode().name();
+    cipher.is_aes()
         && match group {
             "all" => true,
-            "aead" => subject.is_aead(),
-            _ => group == mode || group == format!("aes-{}", subject.key_bits()),
+            "aead" => cipher.is_aead(),
+            _ => group == mode || group == format!("aes-{}", cipher.key_bits()),
         }
 }
 
-fn all() -> Vec<Subject> {
-    let measured = |s: &Subject| s.row().measured;
+fn all() -> Vec<Cipher> {
+    let measured = |s: &Cipher| s.row().measured;
     catalogue::all().into_iter().filter(measured).collect()
 }
 
@@ -43,7 +43,7 @@ pub fn or(words: &[&str]) -> String {
     }
 }
 
-/// The words that stand for several subjects.
+/// The words that stand for several ciphers.
 fn groups() -> Vec<&'static str> {
     GROUPS.into_iter().chain(modes()).collect()
 }
@@ -51,22 +51,22 @@ fn groups() -> Vec<&'static str> {
 /// The words that `bench` takes, without other spellings.
 pub fn words() -> Vec<String> {
     let groups = groups().into_iter().map(str::to_owned);
-    groups.chain(all().into_iter().map(Subject::name)).collect()
+    groups.chain(all().into_iter().map(Cipher::name)).collect()
 }
 
-/// Reads names and groups in any case; each subject once, in the order asked for.
-pub fn parse(names: &[String]) -> Result<Vec<Subject>> {
-    let mut once: Vec<Subject> = Vec::new();
+/// Reads names and groups in any case; each cipher once, in the order asked for.
+pub fn parse(names: &[String]) -> Result<Vec<Cipher>> {
+    let mut once: Vec<Cipher> = Vec::new();
     for name in names {
         let group = name.to_ascii_lowercase();
-        let meant = |s: &Subject| s.answers_to(name) || belongs_to(*s, &group);
-        let found: Vec<Subject> = all().into_iter().filter(meant).collect();
+        let meant = |s: &Cipher| s.answers_to(name) || belongs_to(*s, &group);
+        let found: Vec<Cipher> = all().into_iter().filter(meant).collect();
         if found.is_empty() {
             return Err(unknown(name));
         }
-        for subject in found {
-            if !once.contains(&subject) {
-                once.push(subject);
+        for cipher in found {
+            if !once.contains(&cipher) {
+                once.push(cipher);
             }
         }
     }
@@ -84,7 +84,7 @@ fn unknown(name: &str) -> Error {
 
 /// Suggests a similar name, but never one with another key size: that is another algorithm.
 fn hint(name: &str) -> String {
-    let names: Vec<String> = all().into_iter().map(Subject::name).collect();
+    let names: Vec<String> = all().into_iter().map(Cipher::name).collect();
     let groups = groups();
     let known = names
         .iter()
@@ -116,7 +116,7 @@ mod tests {
         parse(&asked)
             .unwrap()
             .into_iter()
-            .map(Subject::name)
+            .map(Cipher::name)
             .collect()
     }
 
