@@ -6,7 +6,7 @@ use crate::files::{FileArgs, Files};
 use crate::json::short;
 use crate::peer::{Mode, Spec};
 use crate::plan::{Environment, Plan};
-use crate::published::{Effort, Host, Probed, Run};
+use crate::published::{side, Effort, Host, Probed, Run};
 use crate::results::Results;
 use crate::run::{self, Fault, Found};
 use crate::{goals, grid, overview, peers, replace, table, threads};
@@ -14,6 +14,7 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use libcrypto::LibCrypto;
 use machine::host;
+use measure::baseline::Baseline;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use terminal::error::{Error, Result};
@@ -64,6 +65,9 @@ pub struct Cli {
     /// Write the reports of an earlier run, its JSON, instead of measuring
     #[arg(long, value_name = "FILE", conflicts_with_all = ["modes", "check", "quick", "replace", "seconds", "list"])]
     pub from: Option<PathBuf>,
+    /// Compare with an earlier run, its JSON, row by row as fractions of the limit
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "replace", "list"])]
+    pub baseline: Option<PathBuf>,
     #[command(flatten)]
     pub files: FileArgs,
     /// Show what can be measured
@@ -243,7 +247,7 @@ pub fn run(cli: &Cli) -> Result<bool> {
     if let Some(file) = &cli.from {
         let run = overview::read(file)?;
         let files = Files::of(&cli.files, &run.host.cpu, &run.date)?;
-        anstream::print!("{}", report(&run));
+        anstream::print!("{}", report(&run, cli)?);
         files.write(&run)?;
         return Ok(true);
     }
@@ -277,16 +281,23 @@ pub fn run(cli: &Cli) -> Result<bool> {
         }),
     };
     let run = measured(cli, seed, host, effort, &found);
-    anstream::print!("{}", report(&run));
+    anstream::print!("{}", report(&run, cli)?);
     files.write(&run)?;
     Ok(sound)
 }
 
-fn report(run: &Run) -> String {
-    match replace::is(run) {
+/// What the run found, or how it differs from an earlier one.
+fn report(run: &Run, cli: &Cli) -> Result<String> {
+    if let Some(file) = &cli.baseline {
+        let old = side(file.display().to_string(), &overview::read(file)?);
+        let new = side("the new run".into(), run);
+        let found = Baseline::of(&old, &new)?;
+        return Ok(found.text("±", terminal::style::columns()));
+    }
+    Ok(match replace::is(run) {
         true => replace::text(run),
         false => table::text(run),
-    }
+    })
 }
 
 fn measured(cli: &Cli, seed: u64, host: Host, effort: Effort, found: &[Found]) -> Run {

@@ -175,12 +175,6 @@ pub fn read(text: &str) -> Result<Run, String> {
     let value: Value = serde_json::from_str(text).map_err(|e| format!("is no JSON: {e}"))?;
     match value["schema"].as_str() {
         Some(SCHEMA) => {}
-        Some("tenrounds-bench-1") => {
-            return Err(format!(
-                "has the schema tenrounds-bench-1, of which this program reads only {SCHEMA}: measure again \
-                 (make bench), or compare it with another run by 'tenrounds diff', which reads both"
-            ))
-        }
         other => {
             let other = other.unwrap_or("none");
             return Err(format!("has the schema {other:?} instead of {SCHEMA}"));
@@ -434,12 +428,7 @@ impl Line {
     ) -> Option<Row> {
         let figure = |list: &Vec<Option<Figure>>| list.get(place).copied().flatten().map(|f| f.0);
         let spread = f64::from(self.s.get(place).copied().flatten()?) / 1000.0;
-        let summary = |median: f64| Summary {
-            median,
-            q1: median * (1.0 - spread),
-            q3: median * (1.0 + spread),
-            farthest: 0.0,
-        };
+        let summary = |median: f64| Summary::with_spread(median, spread);
         let limit = match id {
             LIMIT => bound.map(|_| 1.0),
             _ => figure(&self.l).map(|percent| percent / 100.0),
@@ -495,12 +484,7 @@ mod tests {
     }
 
     fn row(cell: Cell, subject: &str, rate: f64, limit: Option<f64>) -> Row {
-        let summary = |median: f64| Summary {
-            median,
-            q1: median * 0.97,
-            q3: median * 1.01,
-            farthest: 0.0,
-        };
+        let summary = |median: f64| Summary::with_spread(median, 0.02);
         Row {
             environment: Environment::Plain,
             cell,
@@ -646,7 +630,6 @@ mod tests {
                 "{}".to_owned(),
                 "has the schema \"none\" instead of tenrounds-bench-2",
             ),
-            (text.replace("bench-2", "bench-1"), "tenrounds diff"),
             (text.replace("bench-2", "bench-3"), "\"tenrounds-bench-3\""),
             (
                 text.replace("\"seed\"", "\"seeds\""),

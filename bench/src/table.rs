@@ -89,7 +89,7 @@ fn line(run: &Run, environment: Environment, cell: Cell, goals: &[&Judged]) -> V
     ]
 }
 
-/// What the columns say, in the words of `tenrounds compare`.
+/// What the columns say, in the words of `tenrounds bench`.
 const MEANING: &str =
     "limit: nothing but AES rounds, independent ones or one chain, as the mode needs them\n\
      ops: the operations of the core's own kernel, of which none waits for another one";

@@ -358,10 +358,11 @@ class Gain:
         """The gain of the cipher alone at the size of the program's calls. None if the program's stock
         AES is not OpenSSL's."""
         name = self.cipher.lower()
-        said = self.consumer.run("plain", [os.path.join(self.consumer.dist, "bin", "tenrounds"), "speed", name, "--bytes",
-                                           self.call, "--seconds", "0.5", "--json",
+        said = self.consumer.run("plain", [os.path.join(self.consumer.dist, "bin", "tenrounds"), "bench", name, "--bytes",
+                                           self.call, "--seconds", "4", "--json",
                                            *(["--decrypt"] if self.direction == "decrypt" else [])], limit=120)
-        rates = {m["implementation"]: m["bytes_per_second"] for m in json.loads(said)["results"]}
+        rates = {m["implementation"]: m["bytes_per_second"] for m in json.loads(said)["results"]
+                 if m["algorithm"] == name and m["direction"] == self.direction}
         return rates["tenrounds"] / rates["openssl"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# Counts what an AF_ALG operation costs, and tests compare-paths on a kernel that has AF_ALG.
+# Counts what an AF_ALG operation costs, and tests bench --paths on a kernel that has AF_ALG.
 # guest: values
 # modules: aesni-intel algif_skcipher
 # programs: BUILD/dist/bin/tenrounds BUILD/dist/lib/ossl-modules/tenrounds.so
@@ -52,7 +52,7 @@ same 'send ran once for the IV and once for each operation' "$(ran skcipher_send
 operations send 64 320
 # If splice passes the pages of the output buffer, input and output pages end together: 17 steps per
 # operation. Some kernels copy spliced data into other pages, as for send: 32 steps. Below,
-# compare-paths must report the same.
+# bench --paths must report the same.
 spliced=170
 steps=$(counter 'cbc(aes)' steps)
 check 'splice at offset 64: chunks makes 10 operations' \
@@ -61,7 +61,7 @@ check 'splice at offset 64: chunks makes 10 operations' \
 operations splice 64 $spliced
 echo nop >$tracing/current_tracer
 
-# ---- compare-paths ----
+# ---- bench --paths ----
 
 # Prints the value of "counted" for a path and a size, on one line.
 counted() { # path bytes
@@ -78,44 +78,44 @@ of() {
     echo "{\"calls\":10,\"system_calls\":{$1},\"copied\":{\"in\":$2,\"out\":$3},\"referenced\":{\"in\":$4,\"out\":$5}},"
 }
 
-# compare-paths fails unless all paths compute the same output as the core.
-compare() { tenrounds compare-paths aes-128-cbc --decrypt --seconds 0.01 --bytes 16,64K,128K --json "$@" >/tmp/paths.json; }
-check 'compare-paths finds no difference' compare
+# bench --paths fails unless all paths compute the same output as the core.
+compare() { tenrounds bench --paths aes-128-cbc --decrypt --seconds 0.01 --bytes 16,64K,128K --json "$@" >/tmp/paths.json; }
+check 'bench --paths finds no difference' compare
 for who in tenrounds-core tenrounds openssl; do
     same "$who makes no system calls" "$(counted $who 65536)" "$(of '' 0 0 0 0)"
 done
 for bytes in 16 65536; do
     ten=$((10 * bytes))
-    same "compare-paths counts AF_ALG with send, $bytes bytes" "$(counted af-alg $bytes)" "$(of '"recvfrom":10,"sendto":10' $ten 0 0 $ten)"
+    same "bench --paths counts AF_ALG with send, $bytes bytes" "$(counted af-alg $bytes)" "$(of '"recvfrom":10,"sendto":10' $ten 0 0 $ten)"
     calls='"recvfrom":10,"splice":10,"vmsplice":10'
     case $spliced in
     170) wanted=$(of "$calls" 0 0 $ten $ten) ;;
     *) wanted=$(of "$calls" $ten 0 0 $ten) ;;
     esac
-    same "compare-paths counts AF_ALG with splice, $bytes bytes" \
+    same "bench --paths counts AF_ALG with splice, $bytes bytes" \
         "$(counted af-alg-splice $bytes)" "$wanted"
     # The engine also reads 8 bytes from an eventfd per call.
-    same "compare-paths counts the engine afalg, $bytes bytes" "$(counted afalg-engine $bytes)" \
+    same "bench --paths counts the engine afalg, $bytes bytes" "$(counted afalg-engine $bytes)" \
         "$(of '"io_getevents":10,"io_submit":10,"read":10,"sendmsg":10' $ten 80 0 $ten)"
 done
-same 'compare-paths counts AF_ALG with send, 128 KiB' "$(counted af-alg 131072)" "$(of '"recvfrom":20,"sendto":20' 1310720 0 0 1310720)"
+same 'bench --paths counts AF_ALG with send, 128 KiB' "$(counted af-alg 131072)" "$(of '"recvfrom":20,"sendto":20' 1310720 0 0 1310720)"
 driver=$(sed -n 's/.*"driver": "\(.*\)",/\1/p' /tmp/paths.json | head -n 1)
 same 'AF_ALG used our driver' "$driver" "$(driver cbc)"
 
 # --driver selects the kernel's own driver by its name.
 before_calls=$(counter 'cbc(aes)' calls)
-check 'compare-paths --driver uses that driver' sh -c \
-    "tenrounds compare-paths aes-128-cbc --seconds 0.01 --bytes 4K --driver cbc-aes-aesni | grep -q 'cbc(aes): cbc-aes-aesni,'"
+check 'bench --paths --driver uses that driver' sh -c \
+    "tenrounds bench --paths aes-128-cbc --seconds 0.01 --bytes 4K --driver cbc-aes-aesni | grep -q 'cbc(aes): cbc-aes-aesni,'"
 # The engine opens cbc(aes) by the algorithm's name, so it still gets our driver.
 check 'the engine still uses our driver' test "$(counter 'cbc(aes)' calls)" -gt "$before_calls"
-refused 'compare-paths refuses a driver of another mode' tenrounds compare-paths aes-128-cbc --bytes 16 --driver ctr-aes-aesni
+refused 'bench --paths refuses a driver of another mode' tenrounds bench --paths aes-128-cbc --bytes 16 --driver ctr-aes-aesni
 cp "$output" /tmp/said
 check 'the error names both modes' \
     grep -q 'ctr-aes-aesni: that does ctr(aes), not cbc(aes)' /tmp/said
 # A path that computes wrong output is detected before anything is timed.
 export TENROUNDS_CORRUPT=af-alg
-refused 'compare-paths refuses a path with wrong output' \
-    tenrounds compare-paths aes-128-cbc --bytes 16
+refused 'bench --paths refuses a path with wrong output' \
+    tenrounds bench --paths aes-128-cbc --bytes 16
 cp "$output" /tmp/said
 check 'the error names the paths that differ' grep -q 'tenrounds-core and af-alg differ' /tmp/said
 unset TENROUNDS_CORRUPT

@@ -2,7 +2,7 @@
 //! The command line: help, man pages and completions all come from here and from pages.rs.
 
 use crate::core::Backend;
-use crate::{pages, subject};
+use crate::{ciphers, pages};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueHint};
@@ -98,27 +98,12 @@ pub enum Command {
     /// what is installed, and what the doctor found. Attach it to a ticket, or keep it to compare.
     /// `report` takes less than 20 seconds, and changes nothing but its files.
     Report(PageArgs),
-    /// Measure AES in stock OpenSSL and in tenrounds, in the columns of `openssl speed`
+    /// Measure software, stock OpenSSL, tenrounds and the limit of this processor, in one run
     ///
-    /// Without arguments, `speed` measures AES-128-GCM, and AES-256 in GCM, CTR, CBC (both
-    /// directions) and XTS. That takes about ten seconds.
-    Speed(SpeedArgs),
-    /// Compare software, stock OpenSSL and tenrounds with the limit of this processor
-    ///
-    /// The limit is the throughput of AES rounds alone on one core, measured in the same run.
-    /// Without arguments, `compare` takes less than 15 seconds.
-    Compare(CompareArgs),
-    /// Compare AES in user space with AES in the kernel
-    ///
-    /// Measures the core, OpenSSL with tenrounds, stock OpenSSL, AF_ALG and OpenSSL's engine afalg,
-    /// from 16 bytes to 1 MiB. Also counts system calls and copies, and measures CPU time. The
-    /// result says from which size on the kernel is faster.
-    ComparePaths(PathsArgs),
-    /// Compare two JSON files of earlier runs, row by row
-    ///
-    /// `diff` compares the fraction of the limit in each row, which was measured in the same run. A
-    /// row is faster or slower only if it changed by more than both spreads together.
-    Diff(DiffArgs),
+    /// The limit is the throughput of AES rounds alone on one core. The first line is the answer.
+    /// Without an algorithm, `bench` measures AES-128-GCM, and AES-256 in GCM, CTR, CBC (both
+    /// directions) and XTS.
+    Bench(BenchArgs),
     /// Check every backend with known-answer tests and against every other backend
     ///
     /// A backend is tenrounds' code for one set of instructions. All backends that this processor
@@ -135,10 +120,7 @@ pub enum Command {
         /// The root of the tree, which gets share/man, share/bash-completion, ...
         dir: PathBuf,
     },
-    /// Draw the pictures of the documents
-    #[command(hide = true)]
-    Picture(PictureArgs),
-    /// A measuring process of speed and compare
+    /// A measuring process of bench
     #[command(hide = true, disable_help_flag = true)]
     Worker {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -573,93 +555,33 @@ pub struct StatusArgs {
     pub root: PathBuf,
 }
 
-#[derive(Args, Debug)]
-pub struct SpeedArgs {
-    #[command(flatten)]
-    pub measure: MeasureArgs,
+/// What bench measures.
+const MEASURED: &str = "aes-{128,192,256}-MODE, rc4, chacha20-poly1305, or a group: aes-128, gcm, \
+                        aead, all [default: the most used modes]";
 
-    #[command(flatten)]
-    pub cases: CaseArgs,
+fn with_modes() -> String {
+    format!(
+        "{MEASURED}\n\nMODE is {}. With --paths it is {}.",
+        ciphers::or(&ciphers::modes()),
+        ciphers::or(&ciphers::kernel_modes())
+    )
 }
 
 #[derive(Args, Debug)]
-pub struct CompareArgs {
-    #[command(flatten)]
-    pub measure: MeasureArgs,
-
-    #[command(flatten)]
-    pub cases: CaseArgs,
-
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
-
-#[derive(Args, Debug)]
-pub struct PathsArgs {
+pub struct BenchArgs {
     #[arg(
         value_name = "ALGORITHM",
-        value_parser = Offered(subject::kernel_words),
+        value_parser = Offered(ciphers::words),
         hide_possible_values = true,
-        help = IN_KERNEL,
-        long_help = with_modes(IN_KERNEL, &subject::kernel_modes())
+        help = MEASURED,
+        long_help = with_modes()
     )]
     pub algorithms: Vec<String>,
 
-    #[command(flatten)]
-    pub measure: MeasureArgs,
-
-    /// The kernel's driver to measure, by its name in /proc/crypto; for one mode
-    #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
-    pub driver: Option<String>,
-
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
-
-#[derive(Args, Debug)]
-pub struct DiffArgs {
-    /// A JSON file of `tenrounds compare --json` or of `make bench`
-    pub old: PathBuf,
-
-    /// A later file of the same kind
-    pub new: PathBuf,
-
-    /// Exit with status 3 if a row is slower
-    #[arg(long)]
-    pub fail_slower: bool,
-
-    /// Write JSON instead of text
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct PictureArgs {
-    /// What to draw: one file, or all in a directory (docs/charts)
-    pub charts: PathBuf,
-
-    /// The directory that gets NAME-light.svg and NAME-dark.svg for each NAME.json (docs/images)
-    pub images: PathBuf,
-}
-
-/// The algorithms of speed and compare.
-const MEASURED: &str = "aes-{128,192,256}-MODE, rc4, chacha20-poly1305, or a group: aes-128, gcm, \
-                        aead, all [default: the most used modes]";
-/// Those of compare-paths.
-const IN_KERNEL: &str =
-    "aes-{128,192,256}-MODE, or MODE for all key sizes [default: aes-128-cbc aes-128-ctr]";
-
-fn with_modes(help: &str, modes: &[&str]) -> String {
-    format!("{help}\n\nMODE is {}.", subject::or(modes))
-}
-
-/// What speed, compare and compare-paths measure.
-#[derive(Args, Debug)]
-pub struct MeasureArgs {
     /// Sizes of one call in bytes, up to 64 MiB; K and M multiply by 1024 and 1048576
     ///
-    /// The default is the sizes of `openssl speed`: 16, 64, 256, 1024, 8192 and 16384 bytes. For
-    /// `compare-paths` it is seven sizes from 16 bytes to 1 MiB.
+    /// The default is the sizes of `openssl speed`: 16, 64, 256, 1024, 8192 and 16384 bytes. With
+    /// `--paths` it is seven sizes from 16 bytes to 1 MiB.
     #[arg(
         long,
         allow_negative_numbers = true,
@@ -670,50 +592,9 @@ pub struct MeasureArgs {
     )]
     pub bytes: Vec<usize>,
 
-    /// Seconds for each figure, 0.01 to 3600
-    ///
-    /// The default is 0.1 for `speed`, and 0.08 for `compare` and `compare-paths`. If you name no
-    /// algorithm, `speed` and `compare` use less time for each figure on a busy machine.
-    #[arg(
-        long,
-        allow_negative_numbers = true,
-        value_name = "S",
-        value_parser = Checked(parse_seconds),
-        value_hint = ValueHint::Other
-    )]
-    pub seconds: Option<f64>,
-
-    /// Measure only decryption
-    ///
-    /// By default `speed` measures only encryption. `compare` and `compare-paths` measure both
-    /// directions where these differ.
-    #[arg(long)]
-    pub decrypt: bool,
-
-    /// Write JSON instead of text
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What speed and compare can measure.
-#[derive(Args, Debug)]
-pub struct CaseArgs {
-    #[arg(
-        value_name = "ALGORITHM",
-        value_parser = Offered(subject::words),
-        hide_possible_values = true,
-        help = MEASURED,
-        long_help = with_modes(MEASURED, &subject::modes())
-    )]
-    pub algorithms: Vec<String>,
-
-    /// The sizes of `openssl speed -aead`: 2, 31, 136, 1024, 8192 and 16384 bytes; AEADs only
-    #[arg(long, conflicts_with = "bytes")]
-    pub aead: bool,
-
     /// Numbers of threads, or `all`: 1, 2, 4 and so on up to the number of processors [default: 1]
     ///
-    /// With more than one thread, `speed` also shows the ratio to the rate of one thread.
+    /// One thread is always measured as well, in the same rounds, for the ratio to it.
     #[arg(
         long,
         allow_negative_numbers = true,
@@ -724,27 +605,77 @@ pub struct CaseArgs {
     )]
     pub threads: Vec<Threads>,
 
-    /// Also measure the core's own calls, without libcrypto
+    /// Measure only decryption
+    ///
+    /// By default both directions are measured where these differ.
     #[arg(long)]
+    pub decrypt: bool,
+
+    /// Also measure the core's own calls, without libcrypto
+    #[arg(long, conflicts_with = "paths")]
     pub core: bool,
+
+    /// Measure for about so long, 0.01 to 3600, but each figure at least 5 times
+    ///
+    /// The default is 12 seconds if you name no algorithm, and otherwise 40 windows of 2 ms for
+    /// each figure.
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "SECONDS",
+        value_parser = Checked(parse_seconds),
+        value_hint = ValueHint::Other
+    )]
+    pub seconds: Option<f64>,
+
+    /// Compare with an earlier run, row by row; the file is of `tenrounds bench --json`
+    ///
+    /// The fractions of the limit are compared, which were measured in the same run. A row is
+    /// faster or slower if it changed by more than both spreads together.
+    #[arg(long, value_name = "OLD.json", value_hint = ValueHint::FilePath, conflicts_with = "paths")]
+    pub baseline: Option<PathBuf>,
+
+    /// Exit with status 3 if a row is slower than in the earlier run
+    #[arg(long, requires = "baseline")]
+    pub fail_slower: bool,
+
+    /// Show the columns of `openssl speed`
+    #[arg(long, conflicts_with_all = ["json", "paths", "verbose"])]
+    pub openssl: bool,
+
+    /// Measure user space against the kernel: AF_ALG, and OpenSSL's engine afalg
+    ///
+    /// Also counts system calls and copies, and measures CPU time. The result says from which size
+    /// on the kernel is faster.
+    #[arg(long)]
+    pub paths: bool,
+
+    /// The kernel's driver to measure, by its name in /proc/crypto; for one mode
+    #[arg(long, value_name = "NAME", requires = "paths", value_hint = ValueHint::Other)]
+    pub driver: Option<String>,
+
+    /// Also draw a chart into an SVG file: bars over the sizes, or over the algorithms at one size
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub svg: Option<PathBuf>,
+
+    /// Show all sizes, the intervals, and what the words mean
+    #[arg(long, short, conflicts_with = "json")]
+    pub verbose: bool,
+
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
-/// How compare and compare-paths measure and report.
-#[derive(Args, Debug)]
-pub struct ReportArgs {
-    /// Write Markdown instead of text
-    ///
-    /// The Markdown of `compare` contains RC4 and ChaCha20-Poly1305 only if you name them.
-    #[arg(long, conflicts_with = "json")]
-    pub markdown: bool,
-
-    /// Measure only 10 rounds, in windows of 1 ms
-    #[arg(long, conflicts_with = "seconds")]
-    pub quick: bool,
-
-    /// Also draw the chart into an SVG file
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
+/// What has replaced a word of former versions.
+pub fn replaced_by(command: &str) -> Option<&'static str> {
+    Some(match command {
+        "speed" => "bench --openssl",
+        "compare" => "bench",
+        "compare-paths" => "bench --paths",
+        "diff" => "bench --baseline OLD.json",
+        _ => return None,
+    })
 }
 
 /// Any word. Completions offer these; the command itself refuses others, and names the nearest.
@@ -1027,19 +958,17 @@ mod tests {
 
     #[test]
     fn a_wrong_value_is_answered_with_the_usage_of_its_command() {
-        for command in ["speed", "compare", "compare-paths"] {
-            for (option, hint) in [
-                ("--bytes 16KiB", "did you mean '16K'?"),
-                ("--seconds 0", "from 0.01 to 3600"),
-            ] {
-                let said = said(&format!("tenrounds {command} {option}"));
-                let (_, value) = option.split_once(' ').unwrap();
-                for part in [&format!("error: invalid value '{value}' for '--"), hint] {
-                    assert!(said.contains(part), "{said}");
-                }
-                let usage = format!("Usage: tenrounds {command} [OPTIONS] [ALGORITHM]...");
-                assert!(said.contains(&usage), "{said}");
+        for (option, hint) in [
+            ("--bytes 16KiB", "did you mean '16K'?"),
+            ("--seconds 0", "from 0.01 to 3600"),
+        ] {
+            let said = said(&format!("tenrounds bench {option}"));
+            let (_, value) = option.split_once(' ').unwrap();
+            for part in [&format!("error: invalid value '{value}' for '--"), hint] {
+                assert!(said.contains(part), "{said}");
             }
+            let usage = "Usage: tenrounds bench [OPTIONS] [ALGORITHM]...";
+            assert!(said.contains(usage), "{said}");
         }
     }
 

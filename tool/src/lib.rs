@@ -4,12 +4,10 @@
 mod advice;
 mod apparmor;
 mod bench;
+mod ciphers;
 mod cli;
-mod compare;
-mod compare_paths;
 mod counters;
 mod detect;
-mod diff;
 mod doctor;
 mod enable;
 mod finding;
@@ -31,8 +29,6 @@ mod run;
 mod scan;
 mod selftest;
 mod settings;
-mod speed;
-mod subject;
 mod trace;
 mod trust;
 mod watch;
@@ -53,7 +49,7 @@ use std::process::ExitCode;
 fn dispatch(command: Command) -> Result<ExitCode> {
     let result = match command {
         Command::Doctor(args) => return doctor::run(&args).map(ExitCode::from),
-        Command::Diff(args) => return diff::diff(&args).map(ExitCode::from),
+        Command::Bench(args) => return bench::bench(&args).map(ExitCode::from),
         Command::Status(args) => return enable::status(&args).map(ExitCode::from),
         Command::Scan(args) => return scan::run(&args).map(ExitCode::from),
         Command::Detect(args) => detect::run(&args),
@@ -63,10 +59,6 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Trace(args) => trace::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Report(args) => report::run(&args),
-        Command::Speed(args) => speed::speed(&args),
-        Command::Compare(args) => compare::compare(&args),
-        Command::ComparePaths(args) => compare_paths::compare_paths(&args),
-        Command::Picture(args) => bench::picture(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Worker { args } => bench::worker(&args),
         Command::Completions { shell } => generate::completions(shell),
@@ -196,6 +188,11 @@ pub fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let early = cli::Early::of(&words);
     cli::use_colour(early.color);
+    let word = early.command.as_deref().unwrap_or_default();
+    if let Some(new) = cli::replaced_by(word) {
+        output::complain(format!("'tenrounds {word}' is now 'tenrounds {new}'"));
+        return ExitCode::from(2);
+    }
     match command_line() {
         Err(answer) => answered(answer, early.command.as_deref()),
         Ok((cli, name)) => {

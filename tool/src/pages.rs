@@ -79,7 +79,7 @@ const PAGES: &[(&str, Page)] = &[
     ("tenrounds", Page {
         examples: &[
             ("tenrounds detect", "Which AES code does this machine use?"),
-            ("tenrounds compare gcm", "How fast is AES-GCM in OpenSSL and in tenrounds, and what is the limit?"),
+            ("tenrounds bench gcm", "How fast is AES-GCM in OpenSSL and in tenrounds, and what is the limit?"),
             ("tenrounds run --count -- openssl enc -aes-256-ctr -pbkdf2 -pass file:KEY -in FILE -out FILE.enc",
              "Let one command use tenrounds, and show which code executed."),
             ("sudo tenrounds enable --system", "Let all programs use tenrounds."),
@@ -89,7 +89,7 @@ const PAGES: &[(&str, Page)] = &[
             ("0", "Success."),
             ("1", "Failure, also if the output cannot be written."),
             ("2", "The command line or a mask is wrong."),
-            ("other", "See the pages of doctor, run and diff."),
+            ("other", "See the pages of doctor, run and bench."),
         ],
         see_also: &["openssl(1)", "OSSL_PROVIDER-tenrounds(7)"],
         ..USUAL
@@ -239,48 +239,28 @@ const PAGES: &[(&str, Page)] = &[
             ("1", "A file cannot be read or written, or OLD.json is no report."),
             ("2", "The command line is wrong."),
         ],
-        see_also: &["tenrounds-detect(1)", "tenrounds-compare(1)", "tenrounds-trace(1)", "tenrounds-scan(1)", "tenrounds-doctor(1)"],
+        see_also: &["tenrounds-detect(1)", "tenrounds-bench(1)", "tenrounds-trace(1)", "tenrounds-scan(1)", "tenrounds-doctor(1)"],
         ..USUAL
     }),
-    ("speed", Page {
+    ("bench", Page {
         examples: &[
-            ("tenrounds speed", "Measure the most used modes, in about ten seconds."),
-            ("tenrounds speed aes-256-gcm --decrypt", "Measure decryption in one mode at the usual sizes."),
-            ("tenrounds speed ctr gcm --threads all", "Does it scale with threads?"),
-        ],
-        see_also: &["tenrounds-compare(1)", "openssl-speed(1)"],
-        ..USUAL
-    }),
-    ("compare", Page {
-        examples: &[
-            ("tenrounds compare gcm", "Compare AES-GCM with the limit of this processor, for all key sizes."),
-            ("tenrounds compare aes-256 --svg aes.svg", "Draw a chart of all modes with one key size."),
-            ("tenrounds compare all --json >mine.json", "Save all results, to compare them later with diff."),
-        ],
-        see_also: &["tenrounds-speed(1)", "tenrounds-diff(1)"],
-        ..USUAL
-    }),
-    ("compare-paths", Page {
-        examples: &[
-            ("tenrounds compare-paths", "From which size on is the kernel's AES faster?"),
-            ("tenrounds compare-paths aes-128-ctr --driver ctr-aes-aesni", "Measure one of the kernel's drivers."),
-        ],
-        see_also: &["tenrounds-compare(1)", "tenrounds-kernel(7)"],
-        ..USUAL
-    }),
-    ("diff", Page {
-        examples: &[
-            ("tenrounds diff old.json new.json", "Which rows changed by more than both spreads?"),
-            ("tenrounds diff --fail-slower old.json new.json", "The same for a script: exit status 3 if a row is slower."),
+            ("tenrounds bench", "Measure the most used modes."),
+            ("tenrounds bench aes-128-ctr aes-192-ctr aes-256-ctr --svg keys.svg", "Draw stock OpenSSL and tenrounds over the sizes, for each key size."),
+            ("tenrounds bench aes-128-ctr rc4 chacha20-poly1305 --bytes 16K --svg ciphers.svg", "Compare AES with other ciphers at one size."),
+            ("tenrounds bench ctr gcm --openssl --threads all", "Does it scale with threads, in the columns of openssl speed?"),
+            ("tenrounds bench --paths --threads 1,2,4", "From which size on is the kernel's AES faster?"),
+            ("tenrounds bench --paths aes-128-ctr --driver ctr-aes-aesni", "Measure one of the kernel's drivers."),
+            ("tenrounds bench all --json >old.json", "Keep all results."),
+            ("tenrounds bench all --baseline old.json --fail-slower", "Compare with them later, in a script: exit status 3 if a row is slower."),
         ],
         exit: &[
             ("0", "Success."),
-            ("1", "A file could not be read, or the two cannot be compared."),
-            ("2", "The command line is wrong."),
+            ("1", "Failure, also if the earlier run cannot be read, or has no row in common."),
+            ("2", "The command line or a mask is wrong."),
             ("3", "With --fail-slower: a row is slower."),
         ],
-        environment: &[],
-        see_also: &["tenrounds-compare(1)"],
+        see_also: &["openssl-speed(1)", "tenrounds-kernel(7)"],
+        ..USUAL
     }),
     ("selftest", Page {
         examples: &[

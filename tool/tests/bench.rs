@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! speed and compare end to end, with windows too short to say anything about time: what is
+//! bench end to end, with windows too short to say anything about time: what is
 //! written, in which form, and what happens when something is wrong. Needs the built provider in
 //! TENROUNDS_MODULE.
 
@@ -16,9 +16,14 @@ use support::{contains, Finish, Place};
 /// The shortest that is accepted.
 const SHORT: [&str; 2] = ["--seconds", "0.01"];
 
-/// compare of some algorithms, short.
-fn compare<'a>(args: &[&'a str]) -> Vec<&'a str> {
-    [&["compare"], args, &SHORT].concat()
+/// bench of some algorithms, short.
+fn bench<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    [&["bench"], args, &SHORT].concat()
+}
+
+/// The same, with everything that it can say.
+fn verbose<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    [&bench(args)[..], &["--verbose"]].concat()
 }
 
 fn json(place: &Place, args: &[&str]) -> Value {
@@ -46,9 +51,9 @@ fn has_aes() -> bool {
 }
 
 #[test]
-fn compare_writes_every_row_with_its_pairs() {
+fn it_writes_every_row_with_its_pairs() {
     let place = Place::new();
-    let args = compare(&[
+    let args = bench(&[
         "aes-128-cbc",
         "AES-256-CTR",
         "--bytes",
@@ -82,24 +87,16 @@ fn compare_writes_every_row_with_its_pairs() {
 }
 
 #[test]
-fn compare_has_the_references_and_the_limits_themselves() {
+fn it_has_other_ciphers_and_the_limits_themselves() {
     let place = Place::new();
-    let document = json(
-        &place,
-        &compare(&["aes-128-ecb", "--bytes", "64", "--decrypt"]),
-    );
-    let reference = rows(&document, "algorithm", "chacha20-poly1305");
-    assert_eq!(
-        texts(&reference, "implementation"),
-        BTreeSet::from(["openssl"])
-    );
+    let args = ["aes-128-ecb", "rc4", "chacha20-poly1305", "--bytes", "64"];
+    let document = json(&place, &bench(&args));
+    let other = rows(&document, "algorithm", "chacha20-poly1305");
+    assert_eq!(texts(&other, "implementation"), BTreeSet::from(["openssl"]));
     // RC4 is in the legacy provider, which may be missing; then a note says so.
     let rc4 = rows(&document, "algorithm", "rc4");
-    let notes = document["compare"]["notes"].to_string();
-    assert!(
-        !rc4.is_empty() || notes.contains("RC4 was not measured"),
-        "{notes}"
-    );
+    let notes = document["bench"]["notes"].to_string();
+    assert!(!rc4.is_empty() || notes.contains("RC4"), "{notes}");
     let limits = rows(&document, "algorithm", "aes-round");
     assert_eq!(!limits.is_empty(), has_aes());
     for limit in limits {
@@ -112,12 +109,9 @@ fn compare_has_the_references_and_the_limits_themselves() {
 }
 
 #[test]
-fn compare_can_show_the_core() {
+fn it_can_show_the_core() {
     let place = Place::new();
-    let document = json(
-        &place,
-        &compare(&["aes-192-cfb", "--bytes", "32", "--core"]),
-    );
+    let document = json(&place, &bench(&["aes-192-cfb", "--bytes", "32", "--core"]));
     let core = rows(&document, "implementation", "tenrounds-core");
     assert!(core
         .iter()
@@ -128,12 +122,12 @@ fn compare_can_show_the_core() {
 /// Every mode of whole messages, both ways, through libcrypto and the core: what is compared before
 /// the first window is that all seal alike and open each what they sealed.
 #[test]
-fn compare_knows_whole_messages() {
+fn it_knows_whole_messages() {
     let place = Place::new();
     let modes = ["gcm", "ccm", "ocb", "xts", "siv", "gcm-siv", "cmac"];
     let sizes = ["--bytes", "16,1000", "--threads", "1", "--core"];
-    let document = json(&place, &compare(&[&modes[..], &sizes].concat()));
-    let notes = document["compare"]["notes"].to_string();
+    let document = json(&place, &bench(&[&modes[..], &sizes].concat()));
+    let notes = document["bench"]["notes"].to_string();
     for mode in modes {
         let name = format!("aes-256-{mode}");
         let found = rows(&document, "algorithm", &name);
@@ -175,7 +169,7 @@ fn compare_knows_whole_messages() {
 fn wrong_messages_are_detected_too() {
     let place = Place::new();
     for mode in ["aes-128-gcm", "aes-128-ccm"] {
-        let args = compare(&[mode, "--bytes", "64", "--decrypt"]);
+        let args = bench(&[mode, "--bytes", "64", "--decrypt"]);
         let said = place
             .tool(args)
             .env("TENROUNDS_CORRUPT", "tenrounds")
@@ -185,45 +179,39 @@ fn wrong_messages_are_detected_too() {
     }
 }
 
-#[test]
-fn the_table_is_one_table_in_markdown() {
-    let place = Place::new();
-    let args = compare(&[
-        "aes-128-ctr",
-        "aes-128-xts",
-        "--bytes",
-        "16,4K",
-        "--threads",
-        "1",
-        "--core",
-        "--markdown",
-    ]);
-    let done = place.tool(args).done().ok();
-    let table: Vec<&str> = done
-        .out
-        .lines()
-        .take_while(|l| l.starts_with('|'))
-        .collect();
-    assert_eq!(table.len(), 2 + 3, "{}", done.out);
-    let columns: BTreeSet<usize> = table.iter().map(|l| l.matches('|').count()).collect();
-    assert_eq!(columns.len(), 1, "{}", done.out);
-    contains(table[0], &["at 4 KiB", "tenrounds", "16 B", "core, 16 B"]);
-    contains(table[2], &["AES-128-CTR", "GB/s", "×"]);
-    contains(&done.out, &["tenrounds 0", "family", "paired rounds"]);
-    assert!(!done.out.contains("ChaCha20"), "{}", done.out);
-}
-
 /// In a terminal of 80 columns, a longer line would wrap and break the tables. The first line is
 /// for scripts, too, and only a terminal wraps it.
 #[test]
 fn every_line_has_at_most_80_columns() {
     let place = Place::new();
     let args = ["aes-256-gcm", "aes-256-siv", "rc4", "--core"];
-    let done = place.tool(compare(&args)).done().ok();
-    let lines = done.out.lines().skip(1);
-    let long: Vec<&str> = lines.filter(|l| l.len() > 80).collect();
-    assert!(long.is_empty(), "{}\n{}", long.join("\n"), done.out);
-    contains(&done.out, &["At 16 KiB, tenrounds: ", "x OpenSSL", "GB/s"]);
+    for (args, part) in [
+        (bench(&args), "tenrounds  speed-up"),
+        (verbose(&args), "At 16 KiB, tenrounds: "),
+    ] {
+        let done = place.tool(args).done().ok();
+        let lines = done.out.lines().skip(1);
+        let long: Vec<&str> = lines.filter(|l| l.len() > 80).collect();
+        assert!(long.is_empty(), "{}\n{}", long.join("\n"), done.out);
+        contains(&done.out, &[part, "GB/s"]);
+    }
+}
+
+/// Without --verbose: the answer, the machine, and one table, with or without a busy machine.
+#[test]
+fn it_answers_in_few_lines() {
+    let place = Place::new();
+    for args in [
+        bench(&[]),
+        bench(&["aes-128-ctr"]),
+        bench(&["all", "--bytes", "64"]),
+    ] {
+        let out = place.tool(args).done().ok().out;
+        let (answer, busy) = out.split_once("Warning: ").unwrap_or((&out, ""));
+        let lines = answer.lines().filter(|line| !line.starts_with("Note: "));
+        assert!(lines.count() <= 16 && busy.lines().count() <= 5, "{out}");
+        contains(&out, &["--verbose: "]);
+    }
 }
 
 /// The first line is the answer: one algorithm's rates, or the ratios of several.
@@ -235,147 +223,53 @@ fn the_first_line_is_the_answer() {
         let out = place.tool(args).done().ok().out;
         out.split('\n').next().unwrap().to_owned()
     };
-    for command in ["speed", "compare"] {
-        let said = first(&[command, "aes-128-ctr", "--bytes", "16,1K"]);
+    for form in ["--decrypt", "--openssl"] {
+        let said = first(&["bench", form, "aes-128-ctr", "--bytes", "16,1K"]);
         let parts = [
             "AES-128-CTR, 1 KiB: tenrounds ",
             " GB/s, OpenSSL ",
             " times as fast",
         ];
         contains(&said, &parts);
-        let said = first(&[command, "aes-128-ctr", "aes-128-ecb", "--bytes", "1K"]);
+        let said = first(&["bench", form, "aes-128-ctr", "aes-128-ecb", "--bytes", "1K"]);
         assert!(said.starts_with("At 1 KiB, tenrounds is "), "{said}");
     }
-    let said = first(&["compare", "rc4", "--bytes", "1K"]);
+    let said = first(&["bench", "rc4", "--bytes", "1K"]);
     assert!(said.starts_with("RC4, 1 KiB: OpenSSL "), "{said}");
 }
 
-/// The lines of the table "For reference"; the first has the sizes.
-fn reference_table(out: &str) -> Vec<&str> {
-    let (_, table) = out.split_once("For reference: ").expect(out);
-    table
-        .lines()
-        .skip(1)
-        .take_while(|l| !l.is_empty())
-        .collect()
-}
-
-/// Splits a table's line into its first column and the others.
-fn columns(line: &str) -> (&str, Vec<&str>) {
-    let mut parts = line.trim().split("  ").filter(|c| !c.is_empty());
-    let label = parts.next().unwrap_or_default();
-    (label.trim(), parts.map(str::trim).collect())
-}
-
-/// Every row has a label, and every figure is below its size.
+/// The picture shows the rows of the lowest number of threads.
 #[test]
-fn other_ciphers_have_a_label_and_their_own_columns() {
+fn the_picture_has_the_rates_of_the_rows() {
     let place = Place::new();
-    for asked in [
-        &["rc4"][..],
-        &["chacha20-poly1305"],
-        &["aes-128-ctr", "rc4", "chacha20-poly1305"],
-        &["rc4", "--threads", "all"],
-    ] {
-        let done = place.tool(compare(asked)).done().ok();
-        let table = reference_table(&done.out);
-        let (corner, sizes) = columns(table[0]);
-        assert_eq!((corner, sizes.len()), ("GB/s", 6), "{}", done.out);
-        assert_eq!(sizes[5], "16 KiB", "{}", done.out);
-        let mut labels = BTreeSet::new();
-        for line in &table[1..] {
-            let (label, cells) = columns(line);
-            assert_eq!(line.len(), table[0].len(), "{}", done.out);
-            assert!(line.len() <= 80, "{}", done.out);
-            assert_eq!(cells.len(), 6, "{}", done.out);
-            assert!(labels.insert(label), "{label} twice: {}", done.out);
-            assert!(cells[5].parse::<f64>().is_ok(), "{}", done.out);
-        }
-        assert!(labels.contains("ChaCha20-Poly1305"), "{}", done.out);
-        // RC4 is in the legacy provider, which may be missing.
-        for (name, title) in [("rc4", "RC4"), ("chacha20-poly1305", "ChaCha20-Poly1305")] {
-            let several = format!("{title} x2");
-            let expected = asked.contains(&"all") && asked.contains(&name);
-            if processors() > 1 && labels.contains(title) {
-                assert_eq!(labels.contains(&*several), expected, "{}", done.out);
-            }
-        }
-    }
-}
-
-/// The reference ciphers use as many threads as the other figures: in the text, in JSON and in the
-/// picture.
-#[test]
-fn other_ciphers_have_the_threads_asked_for() {
-    let place = Place::new();
-    let threads = processors().min(2).to_string();
     let file = place.path("two.svg");
     let svg = ["--svg", file.to_str().unwrap()];
-    let args = ["aes-128-ctr", "--bytes", "4K", "--threads", &threads];
-    let args = compare(&[&args[..], &svg].concat());
-    let document = json(&place, &args);
-    let reference = rows(&document, "algorithm", "chacha20-poly1305");
-    assert_eq!(reference.len(), 1);
-    assert_eq!(reference[0]["threads"].to_string(), threads);
-
+    let args = [
+        "aes-128-ctr",
+        "chacha20-poly1305",
+        "--bytes",
+        "4K,16K",
+        "--threads",
+        "all",
+    ];
+    let document = json(&place, &bench(&[&args[..], &svg].concat()));
     let text = std::fs::read_to_string(&file).unwrap();
-    let said = match &*threads {
-        "1" => "1 thread,".to_owned(),
-        n => format!("{n} threads,"),
-    };
-    contains(&text, &[&said]);
+    contains(&text, &["1 thread"]);
     let picture = roxmltree::Document::parse(&text).unwrap();
-    let labels: Vec<&str> = picture
-        .descendants()
-        .filter(|n| n.has_tag_name("text"))
-        .filter_map(|n| n.text())
-        .map(str::trim)
-        .collect();
-    let figures = document["results"].as_array().unwrap().iter();
+    let texts = picture.descendants().filter(|n| n.has_tag_name("text"));
+    let labels: Vec<&str> = texts.filter_map(|n| n.text()).map(str::trim).collect();
+    for label in ["AES-128-CTR", "ChaCha20-Poly1305", "4 KiB", "16 KiB"] {
+        assert!(labels.contains(&label), "no {label} in {labels:?}");
+    }
     let drawn = ["software", "openssl", "tenrounds"];
-    for row in figures.filter(|r| drawn.contains(&r["implementation"].as_str().unwrap())) {
-        assert_eq!(row["threads"].to_string(), threads, "{row}");
-        let rate = row["bytes_per_second"].as_f64().unwrap();
-        let label = terminal::gigabytes(rate);
-        assert!(labels.contains(&&*label), "no {label} in {labels:?}: {row}");
-    }
-
-    let done = place.tool(args).done().ok();
-    let table = reference_table(&done.out);
-    for line in &table[1..] {
-        let label = columns(line).0;
-        assert_eq!(label.ends_with(" x2"), threads == "2", "{}", done.out);
-    }
-}
-
-/// Markdown has exactly the algorithms that were asked for.
-#[test]
-fn the_table_in_markdown_has_all_that_was_asked_for() {
-    let place = Place::new();
-    let table = |args: &[&str]| {
-        let sizes = ["--bytes", "64,1K", "--markdown"];
-        let done = place.tool(compare(&[args, &sizes].concat())).done().ok();
-        let lines = done.out.lines().take_while(|l| l.starts_with('|'));
-        let lines: Vec<String> = lines.map(str::to_owned).collect();
-        let columns: BTreeSet<usize> = lines.iter().map(|l| l.matches('|').count()).collect();
-        assert_eq!(columns.len(), 1, "{}", done.out);
-        (lines, done.out)
-    };
-    let (lines, out) = table(&["chacha20-poly1305", "--threads", "1"]);
-    assert_eq!(lines.len(), 2 + 1, "{out}");
-    contains(&lines[0], &["at 1 KiB", "64 B", "1 KiB"]);
-    contains(&lines[2], &["| ChaCha20-Poly1305 |", "GB/s", "absent"]);
-    contains(&out, &["one thread"]);
-
-    let (lines, out) = table(&["aes-128-ctr", "chacha20-poly1305", "--threads", "1"]);
-    assert_eq!(lines.len(), 2 + 2, "{out}");
-
-    if processors() > 1 {
-        let (lines, out) = table(&["aes-128-ctr", "--threads", "2"]);
-        assert_eq!(lines.len(), 2 + 1, "{out}");
-        contains(&lines[2], &["AES-128-CTR", "×"]);
-        contains(&out, &["2 threads"]);
-        assert!(!out.contains("one thread"), "{out}");
+    let rows = document["results"].as_array().unwrap().iter();
+    for row in rows.filter(|r| drawn.contains(&r["implementation"].as_str().unwrap())) {
+        let label = terminal::gigabytes(row["bytes_per_second"].as_f64().unwrap());
+        let shown = labels.contains(&&*label);
+        assert!(
+            shown || row["threads"] != 1,
+            "no {label} in {labels:?}: {row}"
+        );
     }
 }
 
@@ -422,7 +316,26 @@ fn scripts_table_writes_both_tables_and_checks_the_readme() {
 
     let fake = place.path("dist/bin/tenrounds");
     std::fs::create_dir_all(fake.parent().unwrap()).unwrap();
-    std::fs::write(&fake, "#!/bin/sh\necho '| measured |'\n").unwrap();
+    let row = |who: &str, rate: f64, bytes: usize| {
+        serde_json::json!({
+            "algorithm": "aes-128-ctr", "direction": "encrypt", "implementation": who, "bytes": bytes,
+            "backend": "vaes512", "bytes_per_second": rate, "ratio_to": {"openssl": 2.0}, "limit_fraction": 0.5
+        })
+    };
+    let whom = [
+        ("openssl", 1e9),
+        ("tenrounds", 2e9),
+        ("tenrounds-core", 4e9),
+    ];
+    let results = [16, 16384].map(|bytes| whom.map(|(who, rate)| row(who, rate, bytes)));
+    let measured = serde_json::json!({
+        "version": "0.1.0", "results": results.concat(), "bench": {"rounds": 40},
+        "host": {"cpu": {"brand": "Some CPU", "family": 25, "model": 17}, "hypervisor": null,
+                 "openssl": {"version": "OpenSSL 3.0.22 25 Aug 2026"}}
+    });
+    place.file("measured.json", &measured.to_string());
+    let file = place.path("measured.json");
+    std::fs::write(&fake, format!("#!/bin/sh\ncat '{}'\n", file.display())).unwrap();
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&fake, executable).unwrap();
     let before = read(whole);
@@ -433,8 +346,11 @@ fn scripts_table_writes_both_tables_and_checks_the_readme() {
     );
     let (head, rest) = before.split_once(begin).unwrap();
     let (_, tail) = rest.split_once(end).unwrap();
-    let expected = format!("{head}{begin}\n| measured |\n\n{end}{tail}");
-    assert_eq!(read(whole), expected);
+    let after = read(whole);
+    assert!(after.starts_with(head) && after.ends_with(tail), "{after}");
+    let row =
+        "| AES-128-CTR | 1.00 GB/s | 2.00 GB/s | 2.00×, 50 % | 2.00×, 50 % | - | 4.00 GB/s, 2.00× |";
+    contains(&after, &[begin, end, row, "Some CPU, family 25 model 17"]);
 
     place.file(readme, "no markers\n");
     let refused = table(&["--readme"]);
@@ -499,7 +415,7 @@ fn the_demo_proves_by_files_and_times_without_them() {
     let timed: Vec<&str> = out.lines().filter(seconds).collect();
     assert!(timed.is_empty(), "mostly reading and writing: {timed:?}");
     let at = |text: &str| out.find(text).unwrap_or_else(|| panic!("no {text}: {out}"));
-    let order = ["(compare)", "identical", "loaded, and executed"].map(at);
+    let order = ["(bench)", "identical", "loaded, and executed"].map(at);
     assert!(order.windows(2).all(|two| two[0] < two[1]), "{out}");
     assert!(!out.contains("OPENSSL_CONF"), "{out}");
 }
@@ -520,7 +436,7 @@ fn the_demo_compares_with_openssl_even_where_tenrounds_is_enabled() {
 #[test]
 fn a_mask_reaches_tenrounds_and_is_reported() {
     let place = Place::new();
-    let args = compare(&["aes-128-ecb", "--bytes", "64", "--threads", "1", "--json"]);
+    let args = bench(&["aes-128-ecb", "--bytes", "64", "--threads", "1", "--json"]);
     let done = place
         .tool(args)
         .env("TENROUNDS_MASK", support::bitslice_alone())
@@ -543,7 +459,7 @@ fn a_mask_reaches_tenrounds_and_is_reported() {
 #[test]
 fn where_there_is_no_terminal_everything_is_plain() {
     let place = Place::new();
-    let args = compare(&["aes-128-cbc", "--bytes", "16,256", "--threads", "1"]);
+    let args = verbose(&["aes-128-cbc", "--bytes", "16,256", "--threads", "1"]);
     let done = place.tool(args).env("LANG", "C.UTF-8").done().ok();
     assert!(
         done.out.is_ascii() && !done.out.contains('\x1b'),
@@ -573,7 +489,7 @@ fn on_a_terminal(place: &Place, columns: usize, line: &str, variable: (&str, &st
     script.env(variable.0, variable.1).done().ok().out
 }
 
-const ON_A_TERMINAL: &str = "compare aes-128-ctr --bytes 64 --threads 1 --seconds 0.01";
+const ON_A_TERMINAL: &str = "bench --verbose aes-128-ctr --bytes 64 --seconds 0.01";
 
 #[test]
 fn a_terminal_gets_colours_unless_no_color_forbids_it() {
@@ -593,13 +509,13 @@ fn a_terminal_gets_colours_unless_no_color_forbids_it() {
 #[test]
 fn output_fits_the_terminal() {
     let place = Place::new();
-    let [old, new] = ["old", "new"].map(|file| format!("tests/fixtures/diff/bench-{file}.json"));
-    let root = env!("CARGO_MANIFEST_DIR");
+    let old = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/baseline.json");
     let lines = [
-        "compare aes-128-gcm aes-256-cbc --seconds 0.01".to_owned(),
-        "compare-paths aes-128-cbc --bytes 16,1K --seconds 0.01".to_owned(),
-        "speed aes-128-gcm --seconds 0.01".to_owned(),
-        format!("diff {root}/{old} {root}/{new}"),
+        "bench aes-128-gcm aes-256-cbc --seconds 0.01".to_owned(),
+        "bench --verbose aes-128-gcm aes-256-cbc --seconds 0.01".to_owned(),
+        "bench --paths aes-128-cbc --bytes 16,1K --seconds 0.01".to_owned(),
+        "bench --openssl aes-128-gcm --seconds 0.01".to_owned(),
+        format!("bench aes-128-ctr --bytes 64 --seconds 0.01 --baseline {old}"),
     ];
     for columns in [1, 20, 40, 80] {
         for line in &lines {
@@ -635,18 +551,20 @@ fn a_busy_machine_is_named_by_all_who_measure() {
     let others: Vec<_> = (0..processors())
         .map(|_| support::Guarded(spin().unwrap()))
         .collect();
-    for command in ["speed", "compare", "compare-paths"] {
-        let args = [command, "aes-128-ctr", "--bytes", "1K", SHORT[0], SHORT[1]];
-        let out = place.tool(args).done().ok().out;
+    for form in ["--core", "--paths"] {
+        let args = bench(&["aes-128-ctr", "--bytes", "1K", form]);
+        let out = place.tool(&args).done().ok().out;
         let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
         contains(
             &out,
             &["Warning: the machine was busy: other programs used "],
         );
-        let document = json(&place, &args);
-        assert_eq!(document[command]["busy"], true, "{}", document[command]);
-        let others = document[command]["load"]["others"].as_f64().unwrap();
-        assert!(others > 0.5, "{}", document[command]);
+        let document = &json(&place, &args)["bench"];
+        assert_eq!(document["busy"], true, "{document}");
+        assert!(
+            document["load"]["others"].as_f64().unwrap() > 0.5,
+            "{document}"
+        );
     }
     drop(others);
 }
@@ -657,7 +575,7 @@ fn a_busy_machine_is_named_by_all_who_measure() {
 fn spreads_are_shown_and_words_explained() {
     let place = Place::new();
     let out = place
-        .tool(compare(&["aes-128-gcm", "--bytes", "64"]))
+        .tool(verbose(&["aes-128-gcm", "--bytes", "64"]))
         .done()
         .ok()
         .out;
@@ -665,16 +583,16 @@ fn spreads_are_shown_and_words_explained() {
         .lines()
         .filter(|line| line.trim_start().starts_with("+- "));
     assert_eq!(spreads.count(), 2 * 3, "{out}");
-    contains(&out, &["+-: half of the rounds", "speed-up"]);
+    contains(&out, &["+-: half of the 95 %", "speed-up"]);
     let explained = out.contains("limit: the throughput of AES rounds alone");
     assert_eq!(explained, has_aes(), "{out}");
     // Both directions: a table of the whole first.
     contains(&out, &["At 64 B\n  GB/s "]);
 
-    let args = ["speed", "aes-128-gcm", "--bytes", "64", SHORT[0], SHORT[1]];
+    let args = bench(&["--openssl", "aes-128-ctr", "--bytes", "64"]);
     let out = place.tool(args).done().ok().out;
     let spreads = out.lines().filter(|line| line.starts_with("  +- "));
-    assert_eq!(spreads.count(), 2, "{out}");
+    assert_eq!(spreads.count(), 2 + usize::from(has_aes()), "{out}");
     let speed_up = out
         .lines()
         .find(|line| line.starts_with("  speed-up "))
@@ -688,7 +606,7 @@ fn the_picture_is_well_formed_and_labelled() {
     let file = place.path("out.svg");
     let svg = ["--svg", file.to_str().unwrap()];
     let args = [&["all", "--bytes", "64", "--threads", "1"][..], &svg].concat();
-    let args = compare(&args);
+    let args = bench(&args);
     place.tool(args).done().ok();
     let text = std::fs::read_to_string(&file).unwrap();
     let picture = roxmltree::Document::parse(&text).unwrap();
@@ -716,12 +634,12 @@ fn the_picture_is_well_formed_and_labelled() {
 fn a_picture_that_cannot_be_written_is_said_before_measuring() {
     let place = Place::new();
     let said = place
-        .tool(compare(&["--svg", "no/such/place.svg"]))
+        .tool(bench(&["--svg", "no/such/place.svg"]))
         .done()
         .failed(1);
     contains(&said, &["no/such/place.svg"]);
     let file = place.path("left.svg");
-    let args = compare(&["nonsense", "--svg", file.to_str().unwrap()]);
+    let args = bench(&["nonsense", "--svg", file.to_str().unwrap()]);
     place.tool(args).done().failed(2);
     assert!(!file.exists());
 }
@@ -730,7 +648,7 @@ fn a_picture_that_cannot_be_written_is_said_before_measuring() {
 fn wrong_output_is_detected_before_anything_is_timed() {
     let place = Place::new();
     for culprit in ["software", "openssl", "tenrounds"] {
-        let args = compare(&["aes-256-cbc", "--bytes", "16"]);
+        let args = bench(&["aes-256-cbc", "--bytes", "16"]);
         let said = place
             .tool(args)
             .env("TENROUNDS_CORRUPT", culprit)
@@ -741,7 +659,7 @@ fn wrong_output_is_detected_before_anything_is_timed() {
             &["differ for AES-256-CBC encrypt", culprit, "selftest"],
         );
     }
-    let args = ["speed", "aes-256-cbc", "--bytes", "16", "--core"];
+    let args = bench(&["aes-256-cbc", "--bytes", "16", "--core"]);
     let said = place
         .tool(args)
         .env("TENROUNDS_CORRUPT", "tenrounds-core")
@@ -758,54 +676,42 @@ fn what_is_wrong_with_the_command_line_is_said() {
     let place = Place::new();
     let said = |args: &[&str]| place.tool(args).done().failed(2);
     contains(
-        &said(&["compare", "aes-128-crt"]),
+        &said(&["bench", "aes-128-crt"]),
         &["'aes-128-crt'", "did you mean 'aes-128-ctr'?", "groups all"],
     );
     contains(
-        &said(&["speed", "cbc", "--bytes", "20"]),
+        &said(&["bench", "cbc", "--bytes", "20"]),
         &["--bytes 20", "16 or 32"],
     );
+    contains(&said(&["bench", "--threads", "1024"]), &["--threads 1024"]);
     contains(
-        &said(&["compare", "--threads", "1024"]),
-        &["--threads 1024"],
-    );
-    contains(&said(&["speed", "rc4"]), &["RC4"]);
-    contains(
-        &said(&["speed", "xts", "--bytes", "8"]),
+        &said(&["bench", "xts", "--bytes", "8"]),
         &["--bytes 8", "AES-128-XTS", "16 to 16777216"],
     );
     contains(
-        &said(&["compare", "ccm", "--bytes", "16M"]),
+        &said(&["bench", "ccm", "--bytes", "16M"]),
         &["AES-128-CCM", "1 to 16777215"],
     );
-    contains(
-        &said(&["speed", "ctr", "--aead"]),
-        &["AES-128-CTR is no AEAD"],
-    );
+    contains(&said(&["bench", "--fail-slower"]), &["--baseline"]);
+    contains(&said(&["bench", "--openssl", "--json"]), &["--json"]);
 }
 
 #[test]
 fn a_missing_provider_and_a_wrong_mask_are_named() {
     let place = Place::new();
-    for command in ["speed", "compare"] {
-        let done = place
-            .tool([command, "ctr"])
-            .env("TENROUNDS_MODULE", "/no/such.so")
-            .done();
-        contains(&done.failed(1), &["/no/such.so"]);
-        let done = place
-            .tool([command, "ctr"])
-            .env("TENROUNDS_MASK", "noavx521")
-            .done();
-        contains(&done.failed(2), &["'noavx521'", "did you mean 'noavx512'?"]);
-    }
+    let with = |name: &str, value: &str| place.tool(["bench", "ctr"]).env(name, value).done();
+    let done = with("TENROUNDS_MODULE", "/no/such.so");
+    contains(&done.failed(1), &["/no/such.so"]);
+    let done = with("TENROUNDS_MASK", "noavx521");
+    contains(&done.failed(2), &["'noavx521'", "did you mean 'noavx512'?"]);
 }
 
 #[test]
-fn speed_has_the_familiar_columns() {
+fn the_columns_of_openssl_speed() {
     let place = Place::new();
     let args = [
-        "speed",
+        "bench",
+        "--openssl",
         "aes-128-ctr",
         "aes-256-ecb",
         "--core",
@@ -848,12 +754,11 @@ fn speed_has_the_familiar_columns() {
             "1000s of bytes per second",
         ],
     );
-    contains(&done.err, &["This takes about"]);
 }
 
 /// What is measured if nothing is named: both implementations of each.
 #[test]
-fn speed_and_compare_begin_with_what_people_use() {
+fn it_begins_with_what_people_use() {
     let place = Place::new();
     let names = BTreeSet::from([
         "aes-128-gcm",
@@ -862,50 +767,20 @@ fn speed_and_compare_begin_with_what_people_use() {
         "aes-256-gcm",
         "aes-256-xts",
     ]);
-    for command in ["speed", "compare"] {
-        let document = json(&place, &[command, SHORT[0], SHORT[1]]);
-        for who in ["openssl", "tenrounds"] {
-            let ours = rows(&document, "implementation", who);
-            let aes = |row: &&&Value| row["algorithm"].as_str().unwrap().starts_with("aes");
-            let aes: Vec<&Value> = ours.iter().filter(aes).copied().collect();
-            assert_eq!(texts(&aes, "algorithm"), names, "{command}, {who}");
-            assert_eq!(aes.len(), 6 * 6, "{command}, {who}");
-        }
+    let document = json(&place, &bench(&[]));
+    for who in ["software", "openssl", "tenrounds"] {
+        let rows = rows(&document, "implementation", who);
+        assert_eq!(texts(&rows, "algorithm"), names, "{who}");
+        assert_eq!(rows.len(), 6 * 6, "{who}");
     }
 }
 
 #[test]
-fn speed_has_the_sizes_of_openssl_speed_aead() {
+fn it_measures_the_direction_asked_for() {
     let place = Place::new();
-    let args = ["speed", "aes-128-gcm", "--aead", "--seconds", "0.01"];
-    let done = place.tool(args).done().ok();
-    let header = done.out.lines().find(|l| l.starts_with("type")).unwrap();
-    contains(header, &["2 bytes", "31 bytes", "136 bytes", "16384 bytes"]);
-    for row in ["AES-128-GCM OpenSSL", "AES-128-GCM tenrounds"] {
-        let line = done.out.lines().find(|l| l.starts_with(row)).unwrap();
-        assert_eq!(line.matches('k').count(), 6, "{line}");
-    }
-}
-
-#[test]
-fn speed_measures_the_direction_and_threads_asked_for() {
-    let place = Place::new();
-    let args = [
-        "speed",
-        "aes-128-cbc",
-        "--bytes",
-        "64",
-        "--decrypt",
-        "--threads",
-        "1",
-        SHORT[0],
-    ];
-    let document = json(&place, &[&args[..], &SHORT[1..]].concat());
-    let results: Vec<&Value> = document["results"].as_array().unwrap().iter().collect();
-    assert_eq!(
-        texts(&results, "implementation"),
-        BTreeSet::from(["openssl", "tenrounds"])
-    );
+    let args = bench(&["aes-128-cbc", "--bytes", "64", "--decrypt"]);
+    let document = json(&place, &args);
+    let results = rows(&document, "algorithm", "aes-128-cbc");
     assert_eq!(texts(&results, "direction"), BTreeSet::from(["decrypt"]));
     assert!(results
         .iter()
@@ -915,63 +790,58 @@ fn speed_measures_the_direction_and_threads_asked_for() {
 /// Several threads: a row for each number of them, and what they reach of one thread's rate in the
 /// same rounds.
 #[test]
-fn speed_tells_how_it_scales() {
+fn it_tells_how_it_scales() {
     let place = Place::new();
-    let args = ["speed", "aes-128-ctr", "--bytes", "16,8K", "--threads"];
-    let all = [&args[..], &["all"], &SHORT].concat();
-    let document = json(&place, &all);
+    let args = ["aes-128-ctr", "--bytes", "16,8K", "--threads"];
+    let document = json(&place, &bench(&[&args[..], &["all"]].concat()));
     let processors = document["host"]["cpu"]["threads"].as_u64().unwrap();
-    let results = document["results"].as_array().unwrap();
+    let results = rows(&document, "algorithm", "aes-128-ctr");
     let counts: BTreeSet<u64> = results
         .iter()
         .map(|r| r["threads"].as_u64().unwrap())
         .collect();
     assert_eq!(counts.first(), Some(&1));
     assert_eq!(counts.last(), Some(&processors));
-    let mut who = BTreeSet::from(["openssl", "tenrounds"]);
-    if has_aes() {
-        who.insert("limit");
-    }
-    for row in results {
+    for row in &results {
         let threads = row["threads"].as_f64().unwrap();
         let scaling = &row["scaling"];
         if processors == 1 {
             assert!(scaling.is_null(), "{row}");
             continue;
         }
-        assert!(
-            who.contains(row["implementation"].as_str().unwrap()),
-            "{row}"
-        );
         let times = scaling["times_one"].as_f64().unwrap();
         assert!(times > 0.0 && (threads > 1.0 || times == 1.0), "{row}");
         let efficiency = scaling["efficiency"].as_f64().unwrap();
         assert!((efficiency * threads - times).abs() < 1e-9, "{row}");
     }
+    let who = texts(&results, "implementation");
+    assert_eq!(who.contains("limit"), has_aes());
+    assert_eq!(results.len(), counts.len() * 2 * who.len());
     if processors > 1 {
-        assert_eq!(results.len(), counts.len() * 2 * who.len());
-        let two = [&args[..], &["2"], &SHORT].concat();
-        let out = place.tool(two).done().ok().out;
+        let args = [&args[..], &["2", "--openssl"]].concat();
+        let out = place.tool(bench(&args)).done().ok().out;
         contains(&out, &["AES-128-CTR tenrounds x2", "times one thread"]);
         contains(&out, &["\nefficiency: the rate of N threads"]);
         assert_eq!(out.contains("\n  of limit"), has_aes(), "{out}");
-        assert!(
-            !out.contains("AES-128-CTR tenrounds  "),
-            "one thread was not asked for: {out}"
-        );
     }
 }
 
 /// Measures the algorithm with the longest name, with several threads.
 #[test]
-fn the_columns_of_speed_stand_below_their_sizes() {
+fn the_columns_stand_below_their_sizes() {
     let place = Place::new();
     let threads = processors().min(2).to_string();
-    let asked = ["speed", "aes-256-gcm-siv", "aes-128-ecb", "--threads"];
+    let asked = [
+        "bench",
+        "--openssl",
+        "aes-256-gcm-siv",
+        "aes-128-ecb",
+        "--threads",
+    ];
     let args = [&asked[..], &[&threads, "--bytes", "16,1K"], &SHORT].concat();
     let out = place.tool(args).done().ok().out;
     let (_, table) = out.split_once("per second processed.\n").expect(&out);
-    let after = ["limit: ", "efficiency: ", "Note: ", "Wall clock"];
+    let after = ["limit: ", "efficiency: ", "+-: "];
     let is_table = |line: &&str| !after.iter().any(|word| line.starts_with(word));
     let table: Vec<&str> = table.lines().take_while(is_table).collect();
     assert!(table.len() > 4, "{out}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! compare-paths end to end, with windows too short to say anything about time. What is asked of a
+//! bench --paths end to end, with windows too short to say anything about time. What is asked of a
 //! kernel with AF_ALG and of one without differs, and is asked of whichever runs here. Needs the
 //! built provider in TENROUNDS_MODULE.
 
@@ -13,7 +13,7 @@ use serde_json::{json, Value};
 use support::{contains, Finish, Place};
 
 fn paths<'a>(args: &[&'a str]) -> Vec<&'a str> {
-    [&["compare-paths", "--seconds", "0.01"], args].concat()
+    [&["bench", "--paths", "--seconds", "0.01"], args].concat()
 }
 
 /// What this kernel says to AF_ALG.
@@ -30,7 +30,7 @@ fn document(args: &[&str]) -> Value {
 
 /// What was counted for a path at a size.
 fn counted<'a>(document: &'a Value, who: &str, bytes: u64) -> &'a Value {
-    let costs = document["compare-paths"]["costs"].as_array().unwrap();
+    let costs = document["bench"]["paths"]["costs"].as_array().unwrap();
     let mut costs = costs.iter();
     let cost = costs.find(|c| c["implementation"] == who && c["bytes"] == bytes);
     &cost.unwrap_or_else(|| panic!("no {who} at {bytes}"))["counted"]
@@ -62,7 +62,7 @@ fn user_space_makes_no_system_calls_and_a_crossing_two_for_each_64_kib() {
         crossing["copied"],
         json!({ "in": 10 * (160 << 10), "out": 0 })
     );
-    let paths = &document["compare-paths"];
+    let paths = &document["bench"]["paths"];
     assert!(paths["null_call_ns"].as_f64().unwrap() > 1.0);
     assert_eq!(paths["estimate"].as_array().unwrap().len(), 2);
     // Two passes are slower than the second alone.
@@ -78,7 +78,7 @@ fn user_space_makes_no_system_calls_and_a_crossing_two_for_each_64_kib() {
 #[test]
 fn the_kernel_s_paths_are_measured_or_the_reason_is_said() {
     let document = document(&["aes-128-cbc", "--bytes", "16,64K", "--decrypt"]);
-    let available = &document["compare-paths"]["af_alg"];
+    let available = &document["bench"]["paths"]["af_alg"];
     let Err(errno) = af_alg() else {
         assert_eq!(
             *available,
@@ -89,11 +89,11 @@ fn the_kernel_s_paths_are_measured_or_the_reason_is_said() {
     let why = format!("socket(AF_ALG): {} (errno {})", errno.desc(), errno as i32);
     let expected = json!({ "available": false, "why": why, "errno": errno as i32 });
     assert_eq!(*available, expected);
-    assert_eq!(document["compare-paths"]["engine"]["available"], false);
+    assert_eq!(document["bench"]["paths"]["engine"]["available"], false);
     let absent = |who: &&str| ["af-alg", "af-alg-splice", "afalg-engine"].contains(who);
     assert!(!implementations(&document).iter().any(absent));
     let place = Place::new();
-    let text = place.tool(paths(&["aes-128-cbc", "--bytes", "16"]));
+    let text = place.tool(paths(&["aes-128-cbc", "--bytes", "16", "--verbose"]));
     let text = { text }.done().ok().out;
     let words: Vec<&str> = text.split_whitespace().collect();
     let paths = "d AF_ALG, send; d' AF_ALG, splice; e engine afalg";
@@ -117,18 +117,18 @@ fn kernel_counts(document: &Value) {
         let splice = counted(document, "af-alg-splice", bytes);
         let calls = json!({ "vmsplice": 10, "splice": 10, "recvfrom": 10 });
         assert_eq!(splice["system_calls"], calls);
-        let copies = &document["compare-paths"]["splice_copies"];
+        let copies = &document["bench"]["paths"]["splice_copies"];
         let (copied, shown) = if *copies == true { (ten, 0) } else { (0, ten) };
         assert_eq!(splice["copied"], json!({ "in": copied, "out": 0 }));
         assert_eq!(splice["referenced"], json!({ "in": shown, "out": ten }));
-        if document["compare-paths"]["engine"]["available"] == true {
+        if document["bench"]["paths"]["engine"]["available"] == true {
             let engine = counted(document, "afalg-engine", bytes);
             let calls = json!({ "sendmsg": 10, "io_submit": 10, "read": 10, "io_getevents": 10 });
             assert_eq!(engine["system_calls"], calls);
             assert_eq!(engine["copied"], json!({ "in": ten, "out": 80 }));
         }
     }
-    let drivers = document["compare-paths"]["drivers"].as_array().unwrap();
+    let drivers = document["bench"]["paths"]["drivers"].as_array().unwrap();
     assert_eq!(drivers.len(), 1, "{drivers:?}");
     assert_eq!(drivers[0]["algorithm"], "cbc(aes)");
 }
@@ -159,15 +159,14 @@ fn wrong_combinations_are_refused() {
     );
     contains(
         &said(&paths(&["all"])),
-        &["compare-paths does not measure AES-128-CFB"],
+        &["--paths does not measure AES-128-CFB"],
     );
     contains(
         &said(&paths(&["ctr", "--bytes", "20"])),
         &["--bytes 20", "16 or 32"],
     );
     contains(&said(&paths(&["--core"])), &["--core"]);
-    contains(&said(&paths(&["--threads", "1"])), &["--threads"]);
-    contains(&said(&["compare", "--driver", "x"]), &["--driver"]);
+    contains(&said(&["bench", "--driver", "x"]), &["--driver"]);
     contains(
         &said(&paths(&["cbc", "ctr", "--driver", "cbc-aes-aesni"])),
         &["--driver cbc-aes-aesni", "one mode"],
@@ -190,7 +189,7 @@ fn a_driver_that_is_not_there_is_named() {
 #[test]
 fn text_is_plain_where_there_is_no_terminal() {
     let place = Place::new();
-    let done = place.tool(paths(&["aes-128-ctr", "--bytes", "16,4K"]));
+    let done = place.tool(paths(&["aes-128-ctr", "--bytes", "16,4K", "--verbose"]));
     let done = { done }.env("LANG", "C.UTF-8").done().ok();
     let plain = |text: &str| text.is_ascii() && !text.contains('\x1b');
     assert!(plain(&done.out) && done.err.is_empty(), "{}", done.out);
@@ -207,23 +206,24 @@ fn text_is_plain_where_there_is_no_terminal() {
     assert!(!done.out.contains("engine afalg"), "{}", done.out);
 }
 
+/// Each path with each number of threads; system calls are counted with one.
 #[test]
-fn tables_in_markdown_have_rows_of_equal_length() {
-    let place = Place::new();
-    let done = place.tool(paths(&["aes-128-cbc", "--bytes", "16,1K,4K", "--markdown"]));
-    let out = { done }.done().ok().out;
-    let lines: Vec<&str> = out.lines().collect();
-    let tables: Vec<&[&str]> = lines
-        .split(|line| !line.starts_with('|'))
-        .filter(|table| !table.is_empty())
-        .collect();
-    assert_eq!(tables.len(), 4, "{out}");
-    for table in tables {
-        let columns = |line: &&str| line.matches('|').count();
-        assert!(
-            table.iter().all(|l| columns(l) == columns(&table[0])),
-            "{out}"
+fn threads_are_measured_beside_one() {
+    let document = document(&["aes-128-ctr", "--bytes", "4K", "--threads", "all"]);
+    let processors = document["host"]["cpu"]["threads"].as_u64().unwrap();
+    let rows = document["results"].as_array().unwrap();
+    for who in ["tenrounds-core", "tenrounds", "openssl", "crossing"] {
+        let rows = rows.iter().filter(|row| row["implementation"] == who);
+        let threads: Vec<u64> = rows.map(|row| row["threads"].as_u64().unwrap()).collect();
+        assert_eq!(
+            (threads[0], threads.last()),
+            (1, Some(&processors)),
+            "{who}"
         );
+    }
+    let costs = document["bench"]["paths"]["costs"].as_array().unwrap();
+    for cost in costs {
+        assert_eq!(cost["counted"].is_null(), cost["threads"] != 1, "{cost}");
     }
 }
 

@@ -266,7 +266,7 @@ fn reset_spare(s: &mut Subject, i: usize) {
     must!(s, EVP_CIPHER_CTX_reset(s.spares[i]));
 }
 
-/// Encrypts a message under the key that is set, as `tenrounds compare` does.
+/// Encrypts a message under the key that is set, as `tenrounds bench` does.
 fn message(s: &mut Subject, i: usize) {
     init_iv(s, i);
     if s.is_aead() {

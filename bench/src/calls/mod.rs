@@ -12,7 +12,7 @@ use evp::{Row, Subject, BATCH, MAX_BYTES};
 use libcrypto::LibCrypto;
 use measure::affinity::pin_to_number;
 use measure::process::say;
-use measure::stats::Summary;
+use measure::stats;
 use measure::window::{batches, undisturbed, Pace, Window};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -259,15 +259,16 @@ struct Figure {
 }
 
 fn figure(cipher: &str, row: &str, rounds: &[[f64; 2]]) -> Figure {
-    let summary =
-        |of: fn(&[f64; 2]) -> f64| Summary::of(rounds.iter().map(of)).expect("there is a round");
-    let ratio = summary(|[old, new]| old / new);
+    let median = |of: fn(&[f64; 2]) -> f64| stats::median(rounds.iter().map(of));
+    let median = |of| median(of).expect("there is a round");
+    let ratio: fn(&[f64; 2]) -> f64 = |[old, new]| old / new;
+    let quartiles = stats::quartiles(rounds.iter().map(ratio));
     Figure {
         cell: [cipher.to_owned(), row.to_owned()],
-        ns_old: summary(|round| round[0]).median,
-        ns_new: summary(|round| round[1]).median,
-        ratio: ratio.median,
-        quartiles: [ratio.q1, ratio.q3],
+        ns_old: median(|round| round[0]),
+        ns_new: median(|round| round[1]),
+        ratio: median(ratio),
+        quartiles: quartiles.expect("there is a round"),
     }
 }
 

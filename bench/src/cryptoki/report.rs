@@ -6,7 +6,7 @@ use crate::files;
 use libcrypto::LibCrypto;
 use machine::host;
 use machine::schema::Host;
-use measure::stats::Summary;
+use measure::stats;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -59,7 +59,7 @@ struct Sheet {
 const OUR_PLACE: usize = 1;
 
 fn median(values: impl IntoIterator<Item = f64>) -> f64 {
-    Summary::of(values).expect("there is a round").median
+    stats::median(values).expect("there is a round")
 }
 
 impl Pair {

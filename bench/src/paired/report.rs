@@ -3,7 +3,7 @@
 //! slower.
 
 use super::worker::{Cell, Times};
-use measure::stats::Summary;
+use measure::stats;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -20,28 +20,28 @@ pub struct Found {
     processes: Vec<f64>,
 }
 
-fn ratios(rounds: &[[f64; 2]]) -> Summary {
-    Summary::of(rounds.iter().map(|[old, new]| old / new)).expect("there is a round")
+fn ratios(rounds: &[[f64; 2]]) -> impl Iterator<Item = f64> + '_ {
+    rounds.iter().map(|[old, new]| old / new)
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    stats::median(values).expect("there is a round")
 }
 
 impl Found {
     pub fn add(&mut self, times: Times) {
-        self.processes.push(ratios(&times.rounds).median);
+        self.processes.push(median(ratios(&times.rounds)));
         self.rounds.extend(times.rounds);
         self.doubtful += times.doubtful;
     }
 
     pub fn summary(&self, cell: &Cell) -> Row {
-        let median = |which: usize| {
-            let times = self.rounds.iter().map(|round| round[which]);
-            Summary::of(times).expect("there is a round").median
-        };
-        let ratio = ratios(&self.rounds);
+        let side = |which: usize| median(self.rounds.iter().map(|round| round[which]));
         Row {
-            ns_old: median(0),
-            ns_new: median(1),
-            ratio: ratio.median,
-            quartiles: [ratio.q1, ratio.q3],
+            ns_old: side(0),
+            ns_new: side(1),
+            ratio: median(ratios(&self.rounds)),
+            quartiles: stats::quartiles(ratios(&self.rounds)).expect("there is a round"),
             processes: self.processes.clone(),
             rounds: self.rounds.len(),
             doubtful: self.doubtful,
@@ -117,7 +117,7 @@ fn group(name: &str, results: &[Row], belongs: impl Fn(&Cell) -> bool) -> String
     let of: Vec<&Row> = results.iter().filter(|r| belongs(&r.cell)).collect();
     let ratio = |r: &&Row| r.ratio;
     let mean = of.iter().map(|r| r.ratio.ln()).sum::<f64>() / of.len() as f64;
-    let median = Summary::of(of.iter().map(ratio)).map_or(f64::NAN, |s| s.median);
+    let median = stats::median(of.iter().map(ratio)).unwrap_or(f64::NAN);
     let count = |marks: &str| of.iter().filter(|r| marks.contains(r.mark())).count();
     format!(
         "{name:22} {:6} {:6.3} {:7.3} {median:7.3} {:8.3} {:8} {:4} {:4}\n",
@@ -163,7 +163,7 @@ pub fn text(results: &[Row], all: bool) -> String {
     let spreads = results
         .iter()
         .map(|r| (r.quartiles[1] - r.quartiles[0]) / 2.0);
-    let spread = Summary::of(spreads).map_or(f64::NAN, |s| s.median);
+    let spread = stats::median(spreads).unwrap_or(f64::NAN);
     let rounds: usize = results.iter().map(|r| r.rounds).sum();
     let doubtful: usize = results.iter().map(|r| r.doubtful).sum();
     let again = results.iter().filter(|r| r.first.is_some()).count();

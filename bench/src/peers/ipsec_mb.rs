@@ -145,6 +145,7 @@ impl Array {
     #[inline]
     unsafe fn copy_to(&self, places: &[*mut Job]) {
         for (words, place) in self.words.chunks_exact(self.size).zip(places) {
+            // SAFETY: the caller passes places of this size.
             unsafe { place.cast::<u64>().copy_from(words.as_ptr(), self.size) };
         }
     }

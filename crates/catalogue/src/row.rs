@@ -156,7 +156,7 @@ pub struct Row {
     /// Lengths are multiples of this many bytes.
     pub unit: usize,
     pub hosts: Hosts,
-    /// `speed` and `compare` know the mode.
+    /// `bench` knows the mode.
     pub measured: bool,
 }
 

@@ -2,6 +2,8 @@
 //! What the charts of the tool and of the benchmark share: fonts, colours, texts that fit, the
 //! places of a legend, and the line that says what was measured where.
 
+pub mod extent;
+
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 

@@ -163,7 +163,7 @@ impl Disturbance {
         reasons
     }
 
-    /// What `speed`, `compare` and `compare-paths` say about it; nothing after an undisturbed run.
+    /// What `bench` says about it; nothing after an undisturbed run.
     pub fn remark(&self) -> Option<String> {
         if self.is_busy() {
             return Some(format!(

@@ -7,7 +7,7 @@
 //! Zen 4 in a virtual machine they would void 12 to 35 % of the windows, this one 1 %. Ratios are
 //! computed within a round, so only a difference within the round voids a window.
 
-use crate::stats::Summary;
+use crate::stats;
 use crate::window::{clock, WALL};
 use terminal::error::Result;
 
@@ -105,7 +105,7 @@ pub fn round<T>(
             void: false,
         });
     }
-    let median = Summary::of(probes).map_or(f64::NAN, |s| s.median);
+    let median = stats::median(probes).unwrap_or(f64::NAN);
     for (index, one) in taken.iter_mut().enumerate() {
         while one.differs(median) && one.repeated < REPEATS {
             one.before = probe()?;

@@ -3,7 +3,7 @@
 //! the same clock frequency and the same neighbours; ratios are taken within rounds. Several
 //! processes share the rounds, because the addresses of code and data differ between processes.
 
-use crate::stats::Summary;
+use crate::stats::{self, Summary};
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -77,9 +77,36 @@ impl<K: Ord> Rates<K> {
     where
         K: Borrow<Q>,
     {
-        let pairs = self.rates.get(a)?.iter().zip(others.rates.get(b)?);
-        let ratios: Vec<f64> = pairs.map(|(a, b)| a / b).collect();
+        let ratios: Vec<f64> = self.pairs(a, others, b)?.collect();
         Summary::of_parts(&ratios, &self.processes)
+    }
+
+    /// The median alone, which takes less time.
+    pub fn median_rate<Q: Ord + ?Sized>(&self, who: &Q) -> Option<f64>
+    where
+        K: Borrow<Q>,
+    {
+        stats::median(self.rates.get(who)?.iter().copied())
+    }
+
+    pub fn median_ratio<Q: Ord + ?Sized>(&self, a: &Q, b: &Q) -> Option<f64>
+    where
+        K: Borrow<Q>,
+    {
+        stats::median(self.pairs(a, self, b)?)
+    }
+
+    fn pairs<'a, Q: Ord + ?Sized>(
+        &'a self,
+        a: &Q,
+        others: &'a Rates<K>,
+        b: &Q,
+    ) -> Option<impl Iterator<Item = f64> + 'a>
+    where
+        K: Borrow<Q>,
+    {
+        let pairs = self.rates.get(a)?.iter().zip(others.rates.get(b)?);
+        Some(pairs.map(|(a, b)| a / b))
     }
 }
 
@@ -105,20 +132,9 @@ mod tests {
         assert_eq!((scaling.median, scaling.spread()), (2.0, 0.0));
     }
 
-    #[test]
-    fn the_spread_reaches_the_median_of_every_process() {
-        let mut rates = Rates::default();
-        rates.absorb(process([10.0; 3], [10.0; 3]));
-        rates.absorb(process([10.0; 3], [10.0; 3]));
-        rates.absorb(process([8.0; 3], [10.0; 3]));
-        assert!((rates.rate("ours").unwrap().spread() - 0.2).abs() < 1e-12);
-        assert!((rates.ratio("ours", "theirs").unwrap().spread() - 0.2).abs() < 1e-12);
-        assert_eq!(rates.rate("theirs").unwrap().spread(), 0.0);
-    }
-
     /// Simulated runs of five processes. `offset`: how much processes differ; `noise`: windows.
     #[test]
-    fn another_run_lies_within_the_spread() {
+    fn the_intervals_of_two_runs_overlap() {
         let mut random = fastrand::Rng::with_seed(1);
         let mut normal = || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
         let mut run = |offset: f64, noise: f64| {
@@ -131,12 +147,12 @@ mod tests {
             rates.rate("ours").unwrap()
         };
         for (offset, noise) in [(0.0, 1.0), (0.3, 1.0), (1.0, 1.0), (1.0, 0.1)] {
-            let within = (0..1000).filter(|_| {
+            let overlap = (0..400).filter(|_| {
                 let (a, b) = (run(offset, noise), run(offset, noise));
-                (a.median / b.median - 1.0).abs() <= a.spread().max(b.spread())
+                a.low <= b.high && b.low <= a.high
             });
-            let within = within.count();
-            assert!(within >= 950, "{within} of 1000: {offset}, {noise}");
+            let overlap = overlap.count();
+            assert!(overlap >= 380, "{overlap} of 400: {offset}, {noise}");
         }
     }
 }

@@ -8,8 +8,8 @@
 
 use super::evp::{key, IV};
 use super::job::{sample_in_place, Job};
-use super::subject::Subject;
 use crate::algorithm::{Direction, Mode};
+use crate::ciphers::Cipher;
 use crate::error::{Error, Result};
 use crate::kernel::drivers::{self, Driver};
 use crate::root::Root;
@@ -66,14 +66,14 @@ pub fn capacity() -> Result<usize> {
 }
 
 /// An error if the kernel has no such driver, or not for this mode.
-pub fn check_driver(subject: Subject, driver: &str) -> Result<()> {
-    let wanted = subject.mode().kernel_stream().unwrap_or_default();
+pub fn check_driver(cipher: Cipher, driver: &str) -> Result<()> {
+    let wanted = cipher.mode().kernel_stream().unwrap_or_default();
     let help = |error: Error| {
         Error::failure(format!(
             "--driver {driver}: {error}; the drivers of {wanted} are in /proc/crypto"
         ))
     };
-    bound(subject, Some(driver)).map_err(help)?;
+    bound(cipher, Some(driver)).map_err(help)?;
     let of = kernel_drivers().into_iter().find(|d| d.driver == driver);
     match of {
         Some(of) if of.algorithm != wanted => Err(Error::usage(format!(
@@ -85,12 +85,12 @@ pub fn check_driver(subject: Subject, driver: &str) -> Result<()> {
 }
 
 /// A socket with a cipher, of the driver or by the algorithm's name.
-fn bound(subject: Subject, driver: Option<&str>) -> Result<OwnedFd> {
+fn bound(cipher: Cipher, driver: Option<&str>) -> Result<OwnedFd> {
     let socket = family().map_err(|(why, _)| Error::absent(why))?;
-    let algorithm = subject
+    let algorithm = cipher
         .mode()
         .kernel_stream()
-        .ok_or_else(|| Error::absent(format!("AF_ALG: no {} here", subject.title())))?;
+        .ok_or_else(|| Error::absent(format!("AF_ALG: no {} here", cipher.title())))?;
     let name = driver.unwrap_or(algorithm);
     // struct sockaddr_alg, salg_name, with its zero byte.
     if name.len() >= 64 {
@@ -101,7 +101,7 @@ fn bound(subject: Subject, driver: Option<&str>) -> Result<OwnedFd> {
         Error::absent(why(&call, errno))
     };
     bind(socket.as_raw_fd(), &AlgAddr::new("skcipher", name)).map_err(absent)?;
-    setsockopt(&socket, AlgSetKey::default(), &key(subject))
+    setsockopt(&socket, AlgSetKey::default(), &key(cipher))
         .map_err(|errno| Error::failure(why("setsockopt(ALG_SET_KEY)", errno)))?;
     Ok(socket)
 }
@@ -125,14 +125,14 @@ pub struct AfAlgJob {
 
 impl AfAlgJob {
     pub fn new(
-        subject: Subject,
+        cipher: Cipher,
         direction: Direction,
         bytes: usize,
         input: Input,
         driver: Option<&str>,
     ) -> Result<AfAlgJob> {
-        let bound = bound(subject, driver)?;
-        let has_iv = subject.mode() != Mode::Ecb;
+        let bound = bound(cipher, driver)?;
+        let has_iv = cipher.mode() != Mode::Ecb;
         let pipe = match input {
             Input::Copied => None,
             Input::Referenced => Some(pipe(PIPE_BYTES)?),
@@ -202,8 +202,8 @@ fn referenced(
 /// Whether this kernel copies what is spliced into a socket, as those do that gave up working on
 /// the pages of others: what is changed after the splice and before recv() is then not in the
 /// result.
-pub fn splice_copies(subject: Subject, driver: Option<&str>) -> Result<bool> {
-    let mut job = AfAlgJob::new(subject, Direction::Encrypt, 16, Input::Referenced, driver)?;
+pub fn splice_copies(cipher: Cipher, driver: Option<&str>) -> Result<bool> {
+    let mut job = AfAlgJob::new(cipher, Direction::Encrypt, 16, Input::Referenced, driver)?;
     Ok(job.spliced(true)? == job.spliced(false)?)
 }
 

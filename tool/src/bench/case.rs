@@ -2,9 +2,9 @@
 //! What is measured at once: an algorithm, a direction, a size, a number of threads.
 
 use super::implementation::Implementation;
-use super::subject::Subject;
 use super::worker::Request;
 use crate::algorithm::{Direction, Mode};
+use crate::ciphers::Cipher;
 use crate::core::Cpu;
 use crate::error::{Error, Result};
 use ::measure::limit::{ceiling, limit, Limit, Work};
@@ -12,7 +12,7 @@ use ::measure::limit::{ceiling, limit, Limit, Work};
 /// One column of one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    pub subject: Subject,
+    pub cipher: Cipher,
     pub direction: Direction,
     pub bytes: usize,
     pub threads: usize,
@@ -21,7 +21,7 @@ pub struct Case {
 impl Case {
     pub fn request(&self) -> Request {
         Request::Cipher {
-            name: self.subject.name(),
+            name: self.cipher.name(),
             direction: self.direction.name().into(),
             bytes: self.bytes,
             threads: self.threads,
@@ -32,7 +32,7 @@ impl Case {
         let plural = if self.threads == 1 { "" } else { "s" };
         format!(
             "{} {}, {} bytes, {} thread{plural}",
-            self.subject.title(),
+            self.cipher.title(),
             self.direction.name(),
             self.bytes,
             self.threads
@@ -44,12 +44,12 @@ impl Case {
         match who {
             Implementation::OpenSsl => true,
             Implementation::AfAlg | Implementation::AfAlgSplice => {
-                self.subject.mode().kernel_stream().is_some()
+                self.cipher.mode().kernel_stream().is_some()
             }
-            Implementation::AfAlgEngine => self.subject.mode() == Mode::Cbc,
+            Implementation::AfAlgEngine => self.cipher.mode() == Mode::Cbc,
             // Of two widths it does not matter which.
-            Implementation::Ceiling => ceiling(self.subject, self.direction, Limit::Xmm).is_some(),
-            _ => self.subject.is_aes(),
+            Implementation::Ceiling => ceiling(self.cipher, self.direction, Limit::Xmm).is_some(),
+            _ => self.cipher.is_aes(),
         }
     }
 
@@ -57,8 +57,8 @@ impl Case {
     /// instruction.
     pub fn bound(&self, who: Implementation, widest: Limit) -> Option<Work> {
         let work = match who {
-            Implementation::Limit => limit(self.subject, self.direction, false, widest),
-            Implementation::Ceiling => ceiling(self.subject, self.direction, widest),
+            Implementation::Limit => limit(self.cipher, self.direction, false, widest),
+            Implementation::Ceiling => ceiling(self.cipher, self.direction, widest),
             _ => None,
         };
         work.filter(|work| work.runs(&Cpu::detect()))
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn different_outputs_are_an_error() {
         let case = Case {
-            subject: Subject::by_name("aes-128-cbc").unwrap(),
+            cipher: Cipher::by_name("aes-128-cbc").unwrap(),
             direction: Direction::Encrypt,
             bytes: 16,
             threads: 1,

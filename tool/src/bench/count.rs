@@ -233,9 +233,9 @@ impl Tracer {
 mod tests {
     use super::super::crossing::CrossingJob;
     use super::super::jobs::CoreJob;
-    use super::super::subject::Subject;
     use super::*;
     use crate::algorithm::Direction;
+    use crate::ciphers::Cipher;
     use crate::core::Backend;
 
     // The tests' harness has threads, which fork() leaves behind; what is counted here needs none
@@ -253,10 +253,10 @@ mod tests {
 
     #[test]
     fn the_core_makes_no_system_calls() {
-        let subject = Subject::by_name("aes-128-cbc").unwrap();
+        let cipher = Cipher::by_name("aes-128-cbc").unwrap();
         let backend = Backend::by_name("bitslice").unwrap();
         let make = || -> Result<Box<dyn Job>> {
-            let job = CoreJob::new(backend, subject, Direction::Encrypt, 1024);
+            let job = CoreJob::new(backend, cipher, Direction::Encrypt, 1024);
             Ok(Box::new(job?))
         };
         let counts = count(make, 7).unwrap();

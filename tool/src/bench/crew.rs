@@ -134,18 +134,18 @@ impl Crew {
 #[cfg(test)]
 mod tests {
     use super::super::jobs::CoreJob;
-    use super::super::subject::Subject;
     use super::*;
     use crate::algorithm::Direction;
+    use crate::ciphers::Cipher;
     use crate::core::Backend;
 
     #[test]
     fn every_thread_delivers_a_window() {
         let processors = ::measure::affinity::processors();
-        let subject = Subject::by_name("aes-128-ctr").unwrap();
+        let cipher = Cipher::by_name("aes-128-ctr").unwrap();
         let backend = Backend::by_name("bitslice").unwrap();
         let job = move |_: &usize| -> Box<dyn Job> {
-            let job = CoreJob::new(backend, subject, Direction::Encrypt, 256);
+            let job = CoreJob::new(backend, cipher, Direction::Encrypt, 256);
             Box::new(job.unwrap())
         };
         // In a thread of its own, which stays pinned.

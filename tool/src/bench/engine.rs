@@ -5,8 +5,8 @@
 use super::afalg;
 use super::evp::{key, IV};
 use super::job::{sample_in_place, Job};
-use super::subject::Subject;
 use crate::algorithm::Direction;
+use crate::ciphers::Cipher;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use ::measure::place::Buffer;
@@ -78,7 +78,7 @@ pub struct EngineJob {
     engine: Engine,
     cipher: Ptr,
     context: Ptr,
-    subject: Subject,
+    subject: Cipher,
     direction: Direction,
     buffer: Buffer,
     bytes: usize,
@@ -102,7 +102,7 @@ fn fits(bytes: usize) -> Result<()> {
 impl EngineJob {
     pub fn new(
         libcrypto: &LibCrypto,
-        subject: Subject,
+        subject: Cipher,
         direction: Direction,
         bytes: usize,
     ) -> Result<EngineJob> {

@@ -5,8 +5,8 @@
 use super::implementation::Implementation;
 use super::job::{sample_in_place, Job};
 use super::message::{nonce, Messages, Tag, AAD, TAG_BYTES};
-use super::subject::{Call, Shape, Subject};
 use crate::algorithm::Direction;
+use crate::ciphers::{Call, Cipher, Shape};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use ::measure::place::Buffer;
@@ -37,7 +37,7 @@ pub fn selected_backend(libcrypto: &LibCrypto, provider: &CStr) -> Result<String
 }
 
 /// The key of all measurements.
-pub fn key(subject: Subject) -> Vec<u8> {
+pub fn key(subject: Cipher) -> Vec<u8> {
     (1..=subject.key_bytes() as u8).collect()
 }
 
@@ -45,24 +45,24 @@ pub fn key(subject: Subject) -> Vec<u8> {
 pub const IV: [u8; 16] = [0x5a; 16];
 
 /// A cipher, fetched from the implementation's provider and from nowhere else, with a context.
-struct Cipher {
+struct Fetched {
     f: Functions,
-    subject: Subject,
+    subject: Cipher,
     direction: Direction,
     cipher: Ptr,
     context: Ptr,
 }
 
 // SAFETY: libcrypto ties no context to a thread, and only the owner calls it.
-unsafe impl Send for Cipher {}
+unsafe impl Send for Fetched {}
 
-impl Cipher {
+impl Fetched {
     fn new(
         libcrypto: &LibCrypto,
         implementation: Implementation,
-        subject: Subject,
+        subject: Cipher,
         direction: Direction,
-    ) -> Result<Cipher> {
+    ) -> Result<Fetched> {
         let f = libcrypto.functions;
         let provider = implementation.provider(subject.is_legacy());
         let name = CString::new(subject.fetched()).expect("a name without zero bytes");
@@ -73,7 +73,7 @@ impl Cipher {
         if fetched.is_null() {
             return Err(absent(libcrypto, provider, subject));
         }
-        let cipher = Cipher {
+        let cipher = Fetched {
             f,
             subject,
             direction,
@@ -123,7 +123,7 @@ impl Cipher {
     }
 }
 
-impl Drop for Cipher {
+impl Drop for Fetched {
     fn drop(&mut self) {
         // SAFETY: this value owns both, and nothing uses them later.
         unsafe {
@@ -134,7 +134,7 @@ impl Drop for Cipher {
 }
 
 /// The error of a fetch that found nothing.
-pub fn absent(libcrypto: &LibCrypto, provider: &str, subject: Subject) -> Error {
+pub fn absent(libcrypto: &LibCrypto, provider: &str, subject: Cipher) -> Error {
     libcrypto.take_error(); // "unsupported", in many words
     Error::absent(format!(
         "{} has no {}",
@@ -146,7 +146,7 @@ pub fn absent(libcrypto: &LibCrypto, provider: &str, subject: Subject) -> Error 
     ))
 }
 
-pub fn verify_provider(subject: Subject, from: &str, wanted: &str) -> Result<()> {
+pub fn verify_provider(subject: Cipher, from: &str, wanted: &str) -> Result<()> {
     match from == wanted {
         true => Ok(()),
         false => Err(Error::failure(format!(
@@ -158,7 +158,7 @@ pub fn verify_provider(subject: Subject, from: &str, wanted: &str) -> Result<()>
 
 /// One long message.
 pub struct StreamJob {
-    cipher: Cipher,
+    cipher: Fetched,
     buffer: Buffer,
     bytes: usize,
 }
@@ -167,12 +167,12 @@ impl StreamJob {
     pub fn new(
         libcrypto: &LibCrypto,
         implementation: Implementation,
-        subject: Subject,
+        subject: Cipher,
         direction: Direction,
         bytes: usize,
     ) -> Result<StreamJob> {
         let job = StreamJob {
-            cipher: Cipher::new(libcrypto, implementation, subject, direction)?,
+            cipher: Fetched::new(libcrypto, implementation, subject, direction)?,
             buffer: Buffer::new(bytes),
             bytes,
         };
@@ -218,7 +218,7 @@ impl Job for StreamJob {
 /// Whole messages: the IV alone is set anew (the key only where there is no IV), then additional
 /// data, data, end and tag.
 pub struct EvpMessages {
-    cipher: Cipher,
+    cipher: Fetched,
     shape: Shape,
     key: Vec<u8>,
 }
@@ -227,13 +227,13 @@ impl EvpMessages {
     pub fn new(
         libcrypto: &LibCrypto,
         implementation: Implementation,
-        subject: Subject,
+        subject: Cipher,
         direction: Direction,
     ) -> Result<EvpMessages> {
         let Call::Message(shape) = subject.call() else {
             return Err(Error::usage(format!("{} has no messages", subject.title())));
         };
-        let cipher = Cipher::new(libcrypto, implementation, subject, direction)?;
+        let cipher = Fetched::new(libcrypto, implementation, subject, direction)?;
         let key = key(subject);
         let null = null_mut();
         let mut status = cipher.init(cipher.cipher, None, None);

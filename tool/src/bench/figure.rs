@@ -2,6 +2,7 @@
 //! What was measured for one case, and the same as rows of the JSON document.
 
 use super::case::Case;
+use super::count::Counts;
 use super::implementation::Implementation;
 use super::measure::Rounds;
 use crate::algorithm::Direction;
@@ -11,15 +12,18 @@ use ::measure::limit::Limit;
 use ::measure::stats::Summary;
 pub use terminal::size_name;
 
+#[derive(Clone)]
 pub struct Figure {
     pub case: Case,
     pub rounds: Rounds,
+    /// The system calls of each path, where they were counted.
+    pub counts: Vec<(Implementation, Counts)>,
 }
 
 /// The backend whose code does a case, where another is selected: the selected one may leave an
 /// operation to a weaker one.
 fn doing(selected: Backend, case: &Case) -> &'static str {
-    let doing = selected.doing_mode(case.subject.mode(), case.direction);
+    let doing = selected.doing_mode(case.cipher.mode(), case.direction);
     doing.unwrap_or(selected).name()
 }
 
@@ -39,12 +43,20 @@ fn backend(
 }
 
 impl Figure {
+    pub fn new(case: Case, rounds: Rounds) -> Figure {
+        Figure {
+            case,
+            rounds,
+            counts: Vec::new(),
+        }
+    }
+
     pub fn rate(&self, who: Implementation) -> Option<f64> {
-        self.rounds.rates.rate(&who).map(|s| s.median)
+        self.rounds.rates.median_rate(&who)
     }
 
     pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<f64> {
-        self.rounds.rates.ratio(&a, &b).map(|s| s.median)
+        self.rounds.rates.median_ratio(&a, &b)
     }
 
     /// One row per implementation.
@@ -72,7 +84,7 @@ impl Figure {
                 .map(|ratio| (other.name().to_owned(), ratio))
         };
         Measurement {
-            algorithm: self.case.subject.name(),
+            algorithm: self.case.cipher.name(),
             direction: self.case.direction.name(),
             implementation: who.name().into(),
             backend: backend(who, &self.case, selected, widest),
@@ -93,14 +105,14 @@ impl Figure {
 }
 
 /// The limits themselves: bytes of state per second and round at each width, and along the chain.
-pub fn limit_rows(limits: &[(Limit, Summary)], threads: usize) -> Vec<Measurement> {
+pub fn limit_rows(limits: &[(Limit, Summary)]) -> Vec<Measurement> {
     let best = limits.iter().map(|(_, s)| s.median).fold(0.0, f64::max);
     let row = |(limit, rate): &(Limit, Summary)| Measurement {
         algorithm: "aes-round".into(),
         direction: Direction::Encrypt.name(),
         implementation: Implementation::Limit.name().into(),
         backend: Some(limit.name().into()),
-        threads,
+        threads: 1,
         bytes: limit.register_bytes(),
         bytes_per_second: rate.median,
         spread: rate.spread(),
@@ -114,10 +126,24 @@ pub fn limit_rows(limits: &[(Limit, Summary)], threads: usize) -> Vec<Measuremen
 
 /// "AES-128-CBC encrypt", without the direction where both are the same work.
 pub fn title(case: &Case) -> String {
-    let name = case.subject.title();
-    match case.subject.directions().len() {
+    let name = case.cipher.title();
+    match case.cipher.directions().len() {
         1 => name,
         _ => format!("{name} {}", case.direction.name()),
+    }
+}
+
+/// Figures of one algorithm, direction and number of threads.
+pub fn blocks(figures: &[Figure]) -> Vec<&[Figure]> {
+    let key = |f: &Figure| (f.case.cipher, f.case.direction, f.case.threads);
+    figures.chunk_by(|a, b| key(a) == key(b)).collect()
+}
+
+/// "2.43×", "28×".
+pub fn times(ratio: f64) -> String {
+    match ratio {
+        r if r >= 9.95 => format!("{r:.0}×"),
+        r => format!("{r:.2}×"),
     }
 }
 
@@ -129,18 +155,10 @@ pub fn title_with_threads(case: &Case) -> String {
     }
 }
 
-/// The distinct sizes of some figures, in ascending order.
-pub fn sizes<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<usize> {
-    let mut sizes: Vec<usize> = figures.into_iter().map(|f| f.case.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::subject::Subject;
     use super::*;
+    use crate::ciphers::Cipher;
     use crate::core::Cpu;
 
     #[test]
@@ -154,7 +172,7 @@ mod tests {
     #[test]
     fn rows_carry_fractions_and_ratios() {
         let case = Case {
-            subject: Subject::by_name("aes-128-ctr").unwrap(),
+            cipher: Cipher::by_name("aes-128-ctr").unwrap(),
             direction: Direction::Encrypt,
             bytes: 16,
             threads: 1,
@@ -171,7 +189,7 @@ mod tests {
         let widest = Limit::usable(&Cpu::detect())
             .into_iter()
             .rfind(|limit| *limit != Limit::Chain);
-        let rows = Figure { case, rounds }.rows(Backend::by_name("bitslice"), widest);
+        let rows = Figure::new(case, rounds).rows(Backend::by_name("bitslice"), widest);
         assert_eq!(rows.len(), 3);
         let ours = rows
             .iter()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! How a run was measured, for the JSON of `speed`, `compare` and `compare-paths`: docs/json.md.
+//! How a run was measured, for the JSON of `bench` and `report`: docs/json.md.
 
 use super::measure::Effort;
 use ::measure::busy::{Disturbance, Load};

@@ -78,6 +78,11 @@ impl Implementation {
         matches!(self, AfAlg | AfAlgSplice | AfAlgEngine)
     }
 
+    /// Whether it calls AF_ALG itself, and so chooses the kernel's driver.
+    pub fn is_af_alg(self) -> bool {
+        matches!(self, Implementation::AfAlg | Implementation::AfAlgSplice)
+    }
+
     pub fn by_name(name: &str) -> Option<Implementation> {
         Implementation::ALL.into_iter().find(|i| i.name() == name)
     }

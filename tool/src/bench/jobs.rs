@@ -4,8 +4,8 @@
 use super::evp::{key, IV};
 use super::job::{sample_in_place, Job};
 use super::message::{nonce, Messages, Tag, AAD, TAG_BYTES};
-use super::subject::Subject;
 use crate::algorithm::Direction;
+use crate::ciphers::Cipher;
 use crate::core::{Backend, Key, Message, Stream};
 use crate::error::{Error, Result};
 use ::measure::limit::Work;
@@ -30,8 +30,8 @@ impl Job for LimitJob {
 /// Bytes of the nonce of an AEAD.
 const NONCE_BYTES: usize = 12;
 
-fn set_key(backend: Backend, subject: Subject) -> Result<Key<'static>> {
-    Key::new(subject.mode(), backend, &key(subject)).map_err(Error::from_reason)
+fn set_key(backend: Backend, cipher: Cipher) -> Result<Key<'static>> {
+    Key::new(cipher.mode(), backend, &key(cipher)).map_err(Error::from_reason)
 }
 
 /// A streaming mode of the core on one buffer, in place.
@@ -46,12 +46,12 @@ pub struct CoreJob {
 impl CoreJob {
     pub fn new(
         backend: Backend,
-        subject: Subject,
+        cipher: Cipher,
         direction: Direction,
         bytes: usize,
     ) -> Result<CoreJob> {
         Ok(CoreJob {
-            key: set_key(backend, subject)?,
+            key: set_key(backend, cipher)?,
             stream: Stream::new(IV),
             direction,
             buffer: Buffer::new(bytes),
@@ -84,8 +84,8 @@ impl Job for CoreJob {
 pub struct CoreMessages(Key<'static>);
 
 impl CoreMessages {
-    pub fn new(backend: Backend, subject: Subject) -> Result<CoreMessages> {
-        set_key(backend, subject).map(CoreMessages)
+    pub fn new(backend: Backend, cipher: Cipher) -> Result<CoreMessages> {
+        set_key(backend, cipher).map(CoreMessages)
     }
 
     fn message(&self, direction: Direction, message: &Message) -> Result<()> {

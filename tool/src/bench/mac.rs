@@ -4,7 +4,7 @@
 use super::evp::{absent, key, verify_provider};
 use super::implementation::Implementation;
 use super::message::{Messages, Tag, TAG_BYTES};
-use super::subject::Subject;
+use crate::ciphers::Cipher;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use libcrypto::functions::{Functions, Param, Ptr, OSSL_PARAM_UTF8_STRING};
@@ -13,7 +13,7 @@ use std::ptr::{null, null_mut};
 
 /// A MAC, fetched from the implementation's provider and from nowhere else, with a context.
 pub struct EvpMac {
-    subject: Subject,
+    subject: Cipher,
     f: Functions,
     mac: Ptr,
     context: Ptr,
@@ -26,7 +26,7 @@ impl EvpMac {
     pub fn new(
         libcrypto: &LibCrypto,
         implementation: Implementation,
-        subject: Subject,
+        subject: Cipher,
     ) -> Result<EvpMac> {
         let f = libcrypto.functions;
         let provider = implementation.provider(false);

@@ -111,25 +111,23 @@ impl Rounds {
 /// Who has no such cipher, once for all its sizes and directions.
 pub fn note_absent(rounds: &Rounds, notes: &mut Vec<String>) {
     for why in rounds.absent.values() {
-        // Each process says for itself whose it is: "openssl: OpenSSL 3.0.22 has no ...".
-        let (_, what) = why.split_once(": ").unwrap_or(("", why));
-        if !notes.iter().any(|note| note == what) {
-            notes.push(what.to_owned());
+        if !notes.contains(why) {
+            notes.push(why.clone());
         }
     }
 }
 
 /// Rounds as they were taken: the windows of each member of the team, by its place there.
 #[derive(Default)]
-pub struct Taken {
-    pub rounds: Vec<BTreeMap<usize, Vec<Window>>>,
-    pub repeated: usize,
-    pub doubtful: usize,
+struct Taken {
+    rounds: Vec<BTreeMap<usize, Vec<Window>>>,
+    repeated: usize,
+    doubtful: usize,
 }
 
 impl Taken {
     /// The part of some members, of different implementations.
-    pub fn of(&self, team: &[WorkerProcess], member: impl Fn(usize) -> bool) -> Rounds {
+    fn of(&self, team: &[WorkerProcess], member: impl Fn(usize) -> bool) -> Rounds {
         let mut result = Rounds {
             repeated: self.repeated,
             doubtful: self.doubtful,
@@ -146,7 +144,7 @@ impl Taken {
 
 /// Takes so many rounds. A disturbed window is repeated; on a machine that leaves no peace the last
 /// repetition counts, and is reported.
-pub fn take(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Result<Taken> {
+fn take(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Result<Taken> {
     // A fixed seed, so that runs repeat the same orders.
     let mut random = fastrand::Rng::with_seed(0x2545_f491_4f6c_dd1d);
     let mut order = chosen.to_vec();
@@ -168,14 +166,15 @@ pub fn take(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Res
 impl Case {
     /// Prepares an implementation: the digest of its output, or nothing for a bound. Whether it
     /// takes part at all, or why not.
-    pub fn set_up(
+    fn set_up(
         &self,
         worker: &mut WorkerProcess,
         widest: Option<Limit>,
     ) -> Result<std::result::Result<Option<String>, String>> {
         let who = worker.implementation;
         if who == Implementation::Crossing {
-            worker.set_up(&Request::Crossing(self.bytes))?;
+            let (bytes, threads) = (self.bytes, self.threads);
+            worker.set_up(&Request::Crossing { bytes, threads })?;
             return Ok(Ok(None));
         }
         if !who.is_bound() {
@@ -193,24 +192,30 @@ impl Case {
         Ok(Ok(None))
     }
 
-    /// Measures the case with those of a team that it concerns. All outputs must be equal.
-    pub fn measure(
+    /// A team's share of the case: rounds for each number of threads, of those members that the
+    /// case concerns. All outputs must be equal.
+    pub fn share(
         &self,
         team: &mut [WorkerProcess],
+        threads: &[usize],
         widest: Option<Limit>,
         effort: Effort,
-    ) -> Result<Rounds> {
+    ) -> Result<Vec<Rounds>> {
         let mut chosen = Vec::new();
         let mut digests: Vec<(Implementation, String)> = Vec::new();
         let mut absent = BTreeMap::new();
-        for (index, worker) in team.iter_mut().enumerate() {
+        for (place, worker) in team.iter_mut().enumerate() {
             let who = worker.implementation;
             if !self.concerns(who) {
                 continue;
             }
-            match self.set_up(worker, widest)? {
+            let case = Case {
+                threads: worker.threads,
+                ..*self
+            };
+            match case.set_up(worker, widest)? {
                 Ok(digest) => {
-                    chosen.push(index);
+                    chosen.push(place);
                     digests.extend(digest.map(|digest| (who, digest)));
                 }
                 Err(why) => _ = absent.insert(who, why),
@@ -220,13 +225,16 @@ impl Case {
         if digests.is_empty() {
             chosen.clear(); // a limit of nothing
         }
-        let mut result = match chosen.is_empty() {
-            true => Rounds::default(),
-            false => take(team, &chosen, effort)?.of(team, |_| true),
+        absent.retain(|who: &Implementation, _| !who.is_bound());
+        let taken = match chosen.is_empty() {
+            true => Taken::default(),
+            false => take(team, &chosen, effort)?,
         };
-        absent.retain(|who, _| !who.is_bound());
-        result.absent = absent;
-        Ok(result)
+        let of = |&threads: &usize| Rounds {
+            absent: absent.clone(),
+            ..taken.of(team, |place| team[place].threads == threads)
+        };
+        Ok(threads.iter().map(of).collect())
     }
 }
 
@@ -235,7 +243,6 @@ impl Case {
 pub fn limits(
     worker: &mut WorkerProcess,
     usable: &[Limit],
-    threads: usize,
     effort: Effort,
 ) -> Result<Vec<(Limit, Summary)>> {
     let mut rates: Vec<Vec<f64>> = vec![Vec::new(); usable.len()];
@@ -243,7 +250,7 @@ pub fn limits(
         for (limit, rates) in usable.iter().zip(&mut rates) {
             worker.set_up(&Request::Limit {
                 work: Work::round(*limit),
-                threads,
+                threads: 1,
             })?;
             let windows = worker.window(effort.window_us)?;
             if windows.iter().all(Window::undisturbed) || rates.is_empty() {
@@ -255,12 +262,6 @@ pub fn limits(
         .into_iter()
         .map(|r| Summary::of(r).expect("at least one window"));
     Ok(usable.iter().copied().zip(summaries).collect())
-}
-
-/// The windows of a round of a case.
-pub fn windows(case: &Case, team: &[WorkerProcess]) -> usize {
-    let concerned = |worker: &&WorkerProcess| case.concerns(worker.implementation);
-    team.iter().filter(concerned).count()
 }
 
 /// The width with the highest throughput; of two that differ by less than the noise, the wider.
@@ -321,12 +322,7 @@ mod tests {
 
     #[test]
     fn the_widest_of_equals() {
-        let at = |median| Summary {
-            median,
-            q1: median,
-            q3: median,
-            farthest: 0.0,
-        };
+        let at = |median| Summary::with_spread(median, 0.0);
         let limits = [
             (Limit::Xmm, at(50.0)),
             (Limit::Ymm, at(100.0)),

@@ -4,15 +4,22 @@
 //! change while it lasts, as they do between two runs; the spread of a figure shows both.
 
 use super::case::Case;
-use super::measure::{windows, Effort, Rounds};
+use super::measure::{Effort, Rounds};
 use super::plan::{label, Pace};
 use super::team::WorkerProcess;
 use crate::error::Result;
+use ::measure::limit::Limit;
 use indicatif::ProgressBar;
 use std::time::Instant;
 
+/// Windows of a round of a case.
+fn windows(case: &Case, team: &[WorkerProcess]) -> usize {
+    let concerned = |worker: &&WorkerProcess| case.concerns(worker.implementation);
+    team.iter().filter(concerned).count()
+}
+
 /// Windows of a round of all cases.
-fn all_windows(cases: &[Case], team: &[WorkerProcess]) -> usize {
+pub fn all_windows(cases: &[Case], team: &[WorkerProcess]) -> usize {
     cases.iter().map(|case| windows(case, team)).sum()
 }
 
@@ -22,27 +29,23 @@ pub fn bar(cases: &[Case], teams: &[Vec<WorkerProcess>], effort: Effort) -> Prog
     terminal::progress::timed(cases.len() * teams.len(), expected)
 }
 
-/// Measures all cases. `share` measures a team's share of one, in as many ways as it likes; the
-/// rounds of each way are joined.
+/// Measures all cases: rounds for each, and for each number of threads.
 pub fn measure(
-    cases: &[Case],
+    (cases, threads): (&[Case], &[usize]),
     teams: &mut [Vec<WorkerProcess>],
+    widest: Option<Limit>,
     (effort, end): (Effort, Option<Instant>),
     bar: &ProgressBar,
-    mut share: impl FnMut(&mut [WorkerProcess], &Case, Effort) -> Result<Vec<Rounds>>,
 ) -> Result<Vec<Vec<Rounds>>> {
     let mut pace = Pace::new(effort, end, all_windows(cases, &teams[0]));
-    let mut found: Vec<Vec<Rounds>> = vec![Vec::new(); cases.len()];
+    let mut found = vec![vec![Rounds::default(); threads.len()]; cases.len()];
     for (number, team) in teams.iter_mut().enumerate() {
         for (case, found) in cases.iter().zip(&mut found) {
             bar.set_message(label(case));
             if let Some(effort) = pace.next(number, case.bytes, windows(case, team)) {
-                let parts = share(team, case, effort)?;
-                found.resize_with(parts.len(), Rounds::default);
-                found
-                    .iter_mut()
-                    .zip(parts)
-                    .for_each(|(all, part)| all.absorb(part));
+                let parts = case.share(team, threads, widest, effort)?;
+                let parts = found.iter_mut().zip(parts);
+                parts.for_each(|(all, part)| all.absorb(part));
             }
             bar.inc(1);
         }

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! From the command line to the list of cases, and how long they take.
+//! From what is asked for to the list of cases, and how long they take.
 
 use super::case::Case;
 use super::figure::size_name;
+use super::implementation::Implementation::{self, *};
 use super::measure::{sharing, Effort, TEAMS};
-use super::subject::{parse, Call, Subject};
 use crate::algorithm::Direction::{self, Decrypt, Encrypt};
-use crate::cli::{CaseArgs, MeasureArgs, ReportArgs, Threads};
+use crate::ciphers::{parse, Call, Cipher};
+use crate::cli::{BenchArgs, Threads};
 use crate::error::{Error, Result};
 use ::measure::affinity::processors;
 use std::time::{Duration, Instant};
 
+/// Who takes part in `bench`, weakest first.
+pub const ALL: [Implementation; 5] = [Software, OpenSsl, Tenrounds, Ceiling, Limit];
+/// Those of `bench --openssl`.
+pub const COLUMNS: [Implementation; 3] = [OpenSsl, Tenrounds, Limit];
+
 /// The columns of openssl speed.
-pub const SIZES: [usize; 6] = [16, 64, 256, 1024, 8192, 16384];
+const SIZES: [usize; 6] = [16, 64, 256, 1024, 8192, 16384];
 
-/// Those of openssl speed -aead.
-const AEAD_SIZES: [usize; 6] = [2, 31, 136, 1024, 8192, 16384];
-
-/// What `speed` and `compare` measure if nothing is named: AES where people meet it. TLS 1.3 and
-/// SSH negotiate GCM with 128 or 256 bits; SSH and encrypted backups use CTR; `openssl enc` and
-/// older TLS use CBC, whose two directions have unlike bounds; LUKS uses XTS. Decryption of the
-/// others is about as fast as encryption.
+/// What is measured if nothing is named: AES where people meet it. TLS 1.3 and SSH negotiate GCM
+/// with 128 or 256 bits; SSH and encrypted backups use CTR; `openssl enc` and older TLS use CBC,
+/// whose two directions have unlike bounds; LUKS uses XTS. Decryption of the others is about as
+/// fast as encryption.
 const USUAL: [(&str, Direction); 6] = [
     ("aes-128-gcm", Encrypt),
     ("aes-256-gcm", Encrypt),
@@ -29,6 +32,109 @@ const USUAL: [(&str, Direction); 6] = [
     ("aes-256-cbc", Decrypt),
     ("aes-256-xts", Encrypt),
 ];
+/// And for so long.
+const USUAL_TIME: Duration = Duration::from_secs(12);
+
+/// What is asked for; by default the most used modes, in the sizes of `openssl speed`.
+#[derive(Default)]
+pub struct Asked {
+    pub algorithms: Vec<String>,
+    pub decrypt: bool,
+    pub bytes: Vec<usize>,
+    pub threads: Vec<Threads>,
+    /// Whether the core is measured, too.
+    pub core: bool,
+    /// The time for the whole, plus the rounds that are never left out.
+    pub time: Option<Duration>,
+}
+
+/// What to measure.
+pub struct Plan {
+    pub who: Vec<Implementation>,
+    /// With one thread.
+    pub cases: Vec<Case>,
+    /// Each case is measured with each of these numbers, in ascending order; with one thread, too,
+    /// if there are several.
+    pub threads: Vec<usize>,
+    /// The kernel's driver that AF_ALG is to take.
+    pub driver: Option<String>,
+    pub time: Option<Duration>,
+    /// What was left out.
+    pub notes: Vec<String>,
+}
+
+impl BenchArgs {
+    pub fn asked(&self) -> Asked {
+        Asked {
+            algorithms: self.algorithms.clone(),
+            decrypt: self.decrypt,
+            bytes: self.bytes.clone(),
+            threads: self.threads.clone(),
+            core: self.core,
+            time: self.seconds.map(Duration::from_secs_f64),
+        }
+    }
+}
+
+impl Asked {
+    pub fn plan(&self, who: &[Implementation]) -> Result<Plan> {
+        let (work, notes) = fitting(&self.bytes, self.work()?)?;
+        let usual = self.algorithms.is_empty().then_some(USUAL_TIME);
+        Ok(Plan {
+            who: who
+                .iter()
+                .copied()
+                .chain(self.core.then_some(Core))
+                .collect(),
+            cases: of_all(&work, &sizes(&self.bytes, &SIZES)),
+            threads: threads(&self.threads)?,
+            driver: None,
+            time: self.time.or(usual),
+            notes,
+        })
+    }
+
+    /// The algorithms that were named, in all directions that differ, or in one. USUAL if none was
+    /// named.
+    pub fn work(&self) -> Result<Vec<Work>> {
+        let usual = |(name, direction): &(&str, Direction)| {
+            (Cipher::by_name(name).expect("it exists"), *direction)
+        };
+        let mut work: Vec<Work> = match self.algorithms.is_empty() {
+            true => USUAL.iter().map(usual).collect(),
+            false => Vec::new(),
+        };
+        for cipher in parse(&self.algorithms)? {
+            work.extend(cipher.directions().iter().map(|d| (cipher, *d)));
+        }
+        if self.decrypt {
+            for (cipher, direction) in &mut work {
+                *direction = decryption(*cipher);
+            }
+            work.dedup();
+        }
+        Ok(work)
+    }
+}
+
+impl Plan {
+    /// The effort for so many windows a round of all cases.
+    pub fn effort(&self, windows: usize) -> Effort {
+        const MOST: u128 = 1000;
+        let Some(time) = self.time else {
+            return THOROUGH;
+        };
+        let one = Effort {
+            rounds: 1,
+            ..THOROUGH
+        };
+        let fit = time.as_nanos() / one.duration(windows.max(1)).as_nanos();
+        Effort {
+            rounds: fit.clamp(TEAMS as u128, MOST) as usize,
+            ..THOROUGH
+        }
+    }
+}
 
 const BLOCK: usize = 16;
 
@@ -36,36 +142,11 @@ const BLOCK: usize = 16;
 const WINDOW_OVERHEAD_US: u64 = 350;
 
 /// What to measure: an algorithm and a direction.
-pub type Work = (Subject, Direction);
-
-/// The algorithms that were named, in all directions that differ, or in one. USUAL if none was
-/// named.
-pub fn work(names: &[String], decrypt: bool, all_directions: bool) -> Result<Vec<Work>> {
-    let mut work: Vec<Work> = Vec::new();
-    if names.is_empty() {
-        work = USUAL
-            .iter()
-            .map(|(name, direction)| (Subject::by_name(name).expect("it exists"), *direction))
-            .collect();
-    }
-    for subject in parse(names)? {
-        match all_directions {
-            true => work.extend(subject.directions().iter().map(|d| (subject, *d))),
-            false => work.push((subject, Encrypt)),
-        }
-    }
-    if decrypt {
-        for (subject, direction) in &mut work {
-            *direction = decryption(*subject);
-        }
-        work.dedup();
-    }
-    Ok(work)
-}
+pub type Work = (Cipher, Direction);
 
 /// Decryption, except of a MAC, which has one direction.
-fn decryption(subject: Subject) -> Direction {
-    match subject.call() {
+fn decryption(cipher: Cipher) -> Direction {
+    match cipher.call() {
         Call::Mac => Encrypt,
         Call::Stream | Call::Message(_) | Call::Wrap => Decrypt,
     }
@@ -74,8 +155,8 @@ fn decryption(subject: Subject) -> Direction {
 /// The work that takes all sizes asked for, with a note for each algorithm that does not. An error
 /// if no work remains.
 fn fitting(bytes: &[usize], work: Vec<Work>) -> Result<(Vec<Work>, Vec<String>)> {
-    let refused = |(subject, _): &Work| {
-        let refusals = bytes.iter().map(|n| (*n, refusal(*subject, *n)));
+    let refused = |(cipher, _): &Work| {
+        let refusals = bytes.iter().map(|n| (*n, refusal(*cipher, *n)));
         refusals.into_iter().find_map(|(n, why)| Some((n, why?)))
     };
     let (left_out, fits): (Vec<Work>, Vec<Work>) =
@@ -98,13 +179,13 @@ fn fitting(bytes: &[usize], work: Vec<Work>) -> Result<(Vec<Work>, Vec<String>)>
 }
 
 /// Why an algorithm does not take a message of so many bytes.
-fn refusal(subject: Subject, bytes: usize) -> Option<String> {
-    let lengths = subject.lengths();
+fn refusal(cipher: Cipher, bytes: usize) -> Option<String> {
+    let lengths = cipher.lengths();
     if !lengths.contains(&bytes) {
         let (shortest, longest) = (lengths.start(), lengths.end());
         return Some(format!("takes messages of {shortest} to {longest} bytes"));
     }
-    (subject.whole_blocks() && !bytes.is_multiple_of(BLOCK)).then(|| takes_whole_blocks(bytes))
+    (cipher.whole_blocks() && !bytes.is_multiple_of(BLOCK)).then(|| takes_whole_blocks(bytes))
 }
 
 /// "takes whole blocks", with the two nearest sizes.
@@ -133,7 +214,7 @@ pub fn sizes(bytes: &[usize], usual: &[usize]) -> Vec<usize> {
     }
 }
 
-/// The numbers of threads asked for, in order; one if none was.
+/// The numbers of threads asked for, in order, with one thread.
 pub fn threads(asked: &[Threads]) -> Result<Vec<usize>> {
     let available = processors().len();
     let mut counts = Vec::new();
@@ -149,9 +230,7 @@ pub fn threads(asked: &[Threads]) -> Result<Vec<usize>> {
             }
         }
     }
-    if counts.is_empty() {
-        counts.push(1);
-    }
+    counts.push(1);
     counts.sort_unstable();
     counts.dedup();
     Ok(counts)
@@ -164,56 +243,20 @@ fn powers_up_to(available: usize) -> Vec<usize> {
     powers.chain([available.max(1)]).collect()
 }
 
-/// The sizes asked for: those of openssl speed if none was.
-fn sizes_asked(measure: &MeasureArgs, asked: &CaseArgs, work: &[Work]) -> Result<Vec<usize>> {
-    match (asked.aead, work.iter().find(|(s, _)| !s.is_aead())) {
-        (true, Some((other, _))) => Err(Error::usage(format!(
-            "--aead: {} is no AEAD; say `aead` for all that are",
-            other.title()
-        ))),
-        (true, None) => Ok(AEAD_SIZES.to_vec()),
-        (false, _) => Ok(sizes(&measure.bytes, &SIZES)),
-    }
-}
-
-/// The work with these numbers of threads and all sizes asked for, and notes on what was left out.
-pub fn cases(
-    measure: &MeasureArgs,
-    asked: &CaseArgs,
-    work: Vec<Work>,
-    threads: &[usize],
-) -> Result<(Vec<Case>, Vec<String>)> {
-    let (work, notes) = fitting(&measure.bytes, work)?;
-    let sizes = sizes_asked(measure, asked, &work)?;
-    Ok((of_all(&work, threads, &sizes), notes))
-}
-
 /// Each with each.
-pub fn of_all(work: &[Work], threads: &[usize], sizes: &[usize]) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for &(subject, direction) in work {
-        for &threads in threads {
-            cases.extend(sizes.iter().map(|&bytes| Case {
-                subject,
-                direction,
-                bytes,
-                threads,
-            }));
-        }
-    }
-    cases
+pub fn of_all(work: &[Work], sizes: &[usize]) -> Vec<Case> {
+    let case = |(cipher, direction): &Work, bytes: &usize| Case {
+        cipher: *cipher,
+        direction: *direction,
+        bytes: *bytes,
+        threads: 1,
+    };
+    let all = work.iter();
+    all.flat_map(|work| sizes.iter().map(move |bytes| case(work, bytes)))
+        .collect()
 }
 
 impl Effort {
-    /// So many seconds for each figure.
-    pub fn of_seconds(seconds: f64, window_us: u64) -> Effort {
-        let window_us = window_us.min((seconds * 1e6) as u64);
-        Effort {
-            rounds: ((seconds * 1e6) as u64 / window_us).max(1) as usize,
-            window_us,
-        }
-    }
-
     /// How long so many windows per round take.
     pub fn duration(&self, windows: usize) -> Duration {
         let per_window = self.window_us + WINDOW_OVERHEAD_US;
@@ -221,24 +264,11 @@ impl Effort {
     }
 }
 
-/// Where algorithms are named.
-pub const THOROUGH: Effort = Effort {
+/// Where no time is asked for.
+const THOROUGH: Effort = Effort {
     rounds: 40,
     window_us: 2000,
 };
-const QUICK: Effort = Effort {
-    rounds: 10,
-    window_us: 1000,
-};
-
-/// The effort asked for, or else the usual one.
-pub fn effort(measure: &MeasureArgs, report: &ReportArgs, usual: Effort) -> Effort {
-    match (measure.seconds, report.quick) {
-        (Some(seconds), _) => Effort::of_seconds(seconds, THOROUGH.window_us),
-        (None, true) => QUICK,
-        (None, false) => usual,
-    }
-}
 
 /// Keeps a run within its time. On a busy machine rounds take longer and are repeated; then the
 /// shares that are left get fewer.
@@ -302,56 +332,47 @@ impl Pace {
 
 /// "AES-128-CBC at 16 B": what a progress bar says.
 pub fn label(case: &Case) -> String {
-    format!("{} at {}", case.subject.title(), size_name(case.bytes))
+    format!("{} at {}", case.cipher.title(), size_name(case.bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn measure(bytes: &[usize]) -> MeasureArgs {
-        MeasureArgs {
+    fn asked(names: &[&str], bytes: &[usize]) -> Asked {
+        Asked {
+            algorithms: names.iter().map(|name| name.to_string()).collect(),
             bytes: bytes.to_vec(),
-            seconds: None,
-            decrypt: false,
-            json: false,
+            ..Asked::default()
         }
-    }
-
-    fn with_threads(threads: &[Threads]) -> CaseArgs {
-        CaseArgs {
-            algorithms: Vec::new(),
-            aead: false,
-            threads: threads.to_vec(),
-            core: false,
-        }
-    }
-
-    fn named(name: &str) -> Vec<Work> {
-        work(&[name.to_owned()], false, true).unwrap()
     }
 
     #[test]
     fn by_default_six_sizes_one_thread_and_both_directions_where_they_differ() {
         let count = |name| {
-            let cases = cases(&measure(&[]), &with_threads(&[]), named(name), &[1]);
-            let (cases, notes) = cases.unwrap();
-            assert_eq!(notes, [""; 0]);
-            assert!(cases.iter().all(|case| case.threads == 1));
-            cases.len()
+            let plan = asked(&[name], &[]).plan(&ALL).unwrap();
+            assert_eq!((plan.notes, plan.threads), (vec![], vec![1]));
+            assert!(plan.cases.iter().all(|case| case.threads == 1));
+            plan.cases.len()
         };
         assert_eq!((count("aes-128-cbc"), count("aes-128-ctr")), (12, 6));
     }
 
     #[test]
     fn what_people_use_is_measured_if_nothing_is_named() {
-        let usual = work(&[], false, true).unwrap();
-        assert_eq!(usual.len(), USUAL.len());
-        let decrypted = work(&[], true, false).unwrap();
+        let work = |names: &[&str], decrypt| {
+            let asked = Asked {
+                decrypt,
+                ..asked(names, &[])
+            };
+            asked.work().unwrap()
+        };
+        assert_eq!(work(&[], false).len(), USUAL.len());
+        let decrypted = work(&[], true);
         assert!(decrypted.iter().all(|(_, d)| *d == Decrypt));
         assert_eq!(decrypted.len(), USUAL.len() - 1, "CBC decryption once");
         assert_eq!(
-            work(&["cmac".into()], true, false).unwrap()[0].1,
+            work(&["cmac"], true)[0].1,
             Encrypt,
             "a MAC has one direction"
         );
@@ -360,12 +381,11 @@ mod tests {
     #[test]
     fn what_cannot_take_a_size_is_left_out_and_named() {
         let cases = |bytes: &[usize], names: &[&str]| {
-            let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
-            let work = work(&names, false, true).unwrap();
-            cases(&measure(bytes), &with_threads(&[]), work, &[1])
+            let plan = asked(names, bytes).plan(&ALL)?;
+            Ok::<_, Error>((plan.cases, plan.notes))
         };
         let titles = |cases: &[Case]| -> Vec<String> {
-            cases.iter().map(|case| case.subject.title()).collect()
+            cases.iter().map(|case| case.cipher.title()).collect()
         };
         let said = "AES-128-CBC was not measured with --bytes 1350: it takes whole blocks of 16 \
                     bytes; say 1344 or 1360";
@@ -382,9 +402,9 @@ mod tests {
         let (kept, notes) = cases(&[8], &["aes-128-xts", "aes-128-gcm"]).unwrap();
         assert_eq!(titles(&kept), ["AES-128-GCM"; 2]);
         assert!(notes[0].contains("takes messages of 16 to"), "{notes:?}");
-        let error = cases(&[100], &["aes-128-cbc", "aes-128-ecb"]).unwrap_err();
+        let error = cases(&[100], &["aes-128-cbc", "aes-128-ecb"]).err();
         assert_eq!(
-            error.to_string(),
+            error.unwrap().to_string(),
             "--bytes 100: AES-128-CBC takes whole blocks of 16 bytes; say 96 or 112"
         );
     }
@@ -407,11 +427,18 @@ mod tests {
     }
 
     #[test]
-    fn effort_follows_the_seconds() {
-        let effort = Effort::of_seconds(0.1, 2000);
-        assert_eq!((effort.rounds, effort.window_us), (50, 2000));
-        let effort = Effort::of_seconds(0.001, 2000);
-        assert_eq!((effort.rounds, effort.window_us), (1, 1000));
+    fn effort_follows_the_time() {
+        let rounds = |time: Option<Duration>, windows| {
+            let plan = Plan {
+                time,
+                ..asked(&["ctr"], &[]).plan(&ALL).unwrap()
+            };
+            plan.effort(windows).rounds
+        };
+        assert_eq!(rounds(None, 10), THOROUGH.rounds);
+        let round = THOROUGH.duration(10) / THOROUGH.rounds as u32;
+        assert_eq!(rounds(Some(round * 30), 10), 30);
+        assert_eq!(rounds(Some(Duration::from_millis(10)), 10), TEAMS);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison as a picture: grouped bars at the largest size, the limit as a line over each
-//! group, and below it how many times faster tenrounds is than OpenSSL.
+//! A run as a picture: grouped bars, the limit as a line over each group, and below it how many times
+//! faster tenrounds is than OpenSSL. Of several sizes, each algorithm has a panel with a group for
+//! each size. Of one size, a group is an algorithm.
 
-use super::comparison::Comparison;
-use super::figure::{size_name, title, Figure};
+use super::figure::{size_name, times, title, Figure};
 use super::implementation::Implementation::{self, *};
-use super::markdown::{times, today};
 use super::report::{skips_rounds, SKIPS_ROUNDS};
+use super::run::Run;
 use crate::error::{Error, Result};
 use crate::replaced;
 use drawing::{anchored, pixels, places, text, wrap, About};
@@ -27,6 +27,8 @@ const HOST_LINE: i32 = 18;
 const LEGEND_LINE: i32 = 20;
 /// Minimum pixels between a label and the end of its bar, or a limit line.
 const GAP: i32 = 4;
+/// The height of a panel's title.
+const PANEL_TITLE: u32 = 22;
 /// Groups of a panel; more go into another one below.
 const PER_PANEL: usize = 8;
 
@@ -38,7 +40,13 @@ fn colour(who: Implementation) -> RGBColor {
     }
 }
 
-/// A group of bars: one algorithm, or one reference.
+/// Groups beside each other.
+struct Panel {
+    title: String,
+    groups: Vec<Group>,
+}
+
+/// A group of bars: one algorithm, or one size.
 struct Group {
     lines: Vec<String>,
     bars: Vec<(Implementation, f64)>,
@@ -50,32 +58,27 @@ struct Group {
     ratio: Option<f64>,
 }
 
-/// The number of threads and the size that the picture shows: the lowest number, the largest size.
-/// Other ciphers count only if no AES was measured.
-fn shown(found: &Comparison) -> (usize, usize) {
-    let figures = match found.figures.is_empty() {
-        true => &found.references,
-        false => &found.figures,
-    };
-    let threads = figures.iter().map(|f| f.case.threads).min();
-    let bytes = figures.iter().map(|f| f.case.bytes).max();
-    (threads.unwrap_or(1), bytes.unwrap_or(0))
+/// The blocks that the picture shows: those with the lowest number of threads.
+fn shown(run: &Run) -> Vec<&[Figure]> {
+    let blocks = run.blocks();
+    let threads = |block: &&[Figure]| block[0].case.threads;
+    let lowest = blocks.iter().map(threads).min();
+    let shown = blocks.into_iter();
+    shown
+        .filter(|block| Some(threads(block)) == lowest)
+        .collect()
 }
 
-/// The figures of the picture.
-fn drawn(found: &Comparison) -> impl Iterator<Item = &Figure> {
-    let (threads, bytes) = shown(found);
-    let drawn = move |f: &&Figure| (f.case.threads, f.case.bytes) == (threads, bytes);
-    found.all().filter(drawn)
+/// The size, if there is only one.
+fn one_size(blocks: &[&[Figure]]) -> Option<usize> {
+    let mut sizes = blocks.iter().flat_map(|block| block.iter());
+    let first = sizes.next()?.case.bytes;
+    sizes.all(|f| f.case.bytes == first).then_some(first)
 }
 
-fn groups(found: &Comparison) -> Vec<Group> {
-    let group = |figure: &Figure| Group {
-        lines: title(&figure.case)
-            .replacen("Poly", "\u{200b}Poly", 1)
-            .split([' ', '\u{200b}'])
-            .map(str::to_owned)
-            .collect(),
+fn group(figure: &Figure, lines: Vec<String>) -> Group {
+    Group {
+        lines,
         bars: BARS
             .iter()
             .filter_map(|&who| Some((who, figure.rate(who)?)))
@@ -84,43 +87,49 @@ fn groups(found: &Comparison) -> Vec<Group> {
         ceiling: figure.rate(Ceiling),
         fraction: figure.ratio(Tenrounds, Limit),
         ratio: figure.ratio(Tenrounds, OpenSsl),
-    };
-    drawn(found).map(group).collect()
+    }
 }
 
-pub fn write(found: &Comparison, path: &Path) -> Result<()> {
-    let groups = groups(found);
+fn of_algorithm(figure: &Figure) -> Group {
+    let name = title(&figure.case).replacen("Poly", "\u{200b}Poly", 1);
+    let lines = name.split([' ', '\u{200b}']).map(str::to_owned);
+    group(figure, lines.collect())
+}
+
+fn panels(run: &Run) -> Vec<Panel> {
+    let blocks = shown(run);
+    if one_size(&blocks).is_none() {
+        let of_size = |f: &Figure| group(f, vec![size_name(f.case.bytes)]);
+        let panel = |block: &&[Figure]| Panel {
+            title: title(&block[0].case),
+            groups: block.iter().map(of_size).collect(),
+        };
+        return blocks.iter().map(panel).collect();
+    }
+    let panel = |blocks: &[&[Figure]]| Panel {
+        title: String::new(),
+        groups: blocks.iter().map(|block| of_algorithm(&block[0])).collect(),
+    };
+    blocks.chunks(PER_PANEL).map(panel).collect()
+}
+
+pub fn write(run: &Run, path: &Path) -> Result<()> {
     let mut picture = String::new();
     let failed = |why| Error::failure(format!("cannot write {}: {why}", path.display()));
-    draw(found, &groups, &mut picture).map_err(failed)?;
+    draw(run, &mut picture).map_err(failed)?;
     replaced::write(path, &picture)
 }
 
-/// The groups by panel: PER_PANEL each, and the references beside the last.
-fn panels(groups: &[Group]) -> Vec<&[Group]> {
-    let ciphers = groups
-        .iter()
-        .filter(|g| g.bars.iter().any(|(who, _)| *who != OpenSsl))
-        .count();
-    let mut panels = Vec::new();
-    let mut rest = groups;
-    let mut left = ciphers;
-    while left > PER_PANEL {
-        let (panel, others) = rest.split_at(PER_PANEL);
-        panels.push(panel);
-        rest = others;
-        left -= PER_PANEL;
-    }
-    panels.push(rest);
-    panels
-}
-
-fn draw(found: &Comparison, groups: &[Group], out: &mut String) -> std::result::Result<(), String> {
-    let panels = panels(groups);
-    let most = panels.iter().map(|p| p.len()).max().unwrap_or(0).max(1);
+fn draw(run: &Run, out: &mut String) -> std::result::Result<(), String> {
+    let panels = panels(run);
+    let groups: Vec<&Group> = panels.iter().flat_map(|panel| &panel.groups).collect();
+    let most = panels.iter().map(|p| p.groups.len()).max().unwrap_or(0);
+    let most = most.max(1);
     let width = (110 + 112 * most as u32).max(800);
-    let heading = Heading::new(found, groups, width);
-    let size = (width, heading.height + PANEL * panels.len() as u32);
+    let heading = Heading::new(run, &groups, width);
+    let titled = panels.iter().any(|panel| !panel.title.is_empty());
+    let panel_height = PANEL + if titled { PANEL_TITLE } else { 0 };
+    let size = (width, heading.height + panel_height * panels.len() as u32);
     let values = groups
         .iter()
         .flat_map(|g| g.bars.iter().map(|b| b.1).chain(g.limit));
@@ -130,8 +139,18 @@ fn draw(found: &Comparison, groups: &[Group], out: &mut String) -> std::result::
     root.fill(&WHITE).map_err(|e| failed(&e))?;
     let (head, body) = root.split_vertically(heading.height);
     heading.draw(&head).map_err(|e| failed(&e))?;
-    for (panel, area) in panels.iter().zip(body.split_evenly((panels.len(), 1))) {
-        plot(panel, (most, highest), &area).map_err(|e| failed(&e))?;
+    let areas = body.split_evenly((panels.len().max(1), 1));
+    for (panel, area) in panels.iter().zip(areas) {
+        let area = match titled {
+            true => {
+                let (title, plot) = area.split_vertically(PANEL_TITLE);
+                let words = Text::new(panel.title.clone(), (MARGIN, 4), text(16.0, &INK));
+                title.draw(&words).map_err(|e| failed(&e))?;
+                plot
+            }
+            false => area,
+        };
+        plot(&panel.groups, (most, highest), &area).map_err(|e| failed(&e))?;
     }
     root.present().map_err(|e| failed(&e))
 }
@@ -169,33 +188,35 @@ impl Heading {
     const TITLE_SIZE: f64 = 22.0;
     const SIZE: f64 = 14.0;
 
-    fn new(found: &Comparison, groups: &[Group], width: u32) -> Heading {
-        let (threads, bytes) = shown(found);
+    fn new(run: &Run, groups: &[&Group], width: u32) -> Heading {
+        let blocks = shown(run);
+        let threads = blocks.first().map_or(1, |block| block[0].case.threads);
         let plural = if threads == 1 { "" } else { "s" };
-        let what = match found.figures.is_empty() {
-            true => "Other ciphers of OpenSSL",
-            false => "AES through OpenSSL",
+        let what = match blocks.iter().any(|block| block[0].case.cipher.is_aes()) {
+            true => "AES through OpenSSL",
+            false => "Other ciphers of OpenSSL",
         };
+        let size = one_size(&blocks).map(|bytes| format!(", calls of {}", size_name(bytes)));
         let title = format!(
-            "{what}: {threads} thread{plural}, calls of {}",
-            size_name(bytes)
+            "{what}: {threads} thread{plural}{}",
+            size.unwrap_or_default()
         );
         let about = About {
-            processor: &found.host.cpu.brand,
-            hypervisor: found.host.hypervisor.as_deref(),
-            busy: found.disturbance().is_busy(),
-            openssl: found.openssl_version(),
+            processor: &run.host.cpu.brand,
+            hypervisor: run.host.hypervisor.as_deref(),
+            busy: run.disturbance().is_busy(),
+            openssl: run.openssl_version(),
             version: env!("CARGO_PKG_VERSION"),
-            date: &today(),
+            date: &terminal::today(),
         };
         let right = width as i32 - MARGIN;
         let room = f64::from(right - MARGIN);
         let mut host = wrap(&about.line(), Heading::SIZE, room);
-        if drawn(found).any(skips_rounds) {
+        if blocks.iter().any(|block| block.iter().any(skips_rounds)) {
             host.extend(wrap(SKIPS_ROUNDS, Heading::SIZE, room));
         }
         let top = HOST + HOST_LINE * (host.len() as i32 - 1) + 30;
-        let entries = entries(found, groups, threads);
+        let entries = entries(run, groups, threads);
         let widths = entries
             .iter()
             .map(|(mark, label)| mark.width() + drawing::width(label, Heading::SIZE).ceil() as i32);
@@ -240,12 +261,8 @@ impl Heading {
 }
 
 /// The legend's entries: only the implementations and limits that are drawn.
-fn entries(found: &Comparison, groups: &[Group], threads: usize) -> Vec<(Mark, String)> {
-    let version = found
-        .openssl_version()
-        .split(' ')
-        .nth(1)
-        .unwrap_or_default();
+fn entries(run: &Run, groups: &[&Group], threads: usize) -> Vec<(Mark, String)> {
+    let version = run.openssl_version().split(' ').nth(1).unwrap_or_default();
     let drawn = |who| groups.iter().any(|g| g.bars.iter().any(|b| b.0 == who));
     let bars = BARS.into_iter().filter(|who| drawn(*who)).map(|who| {
         let label = match who {
@@ -408,4 +425,4 @@ fn below<'a>(area: &Area<'a>, axis: (i32, i32), group: &Group) -> Drawn<'a> {
 }
 
 #[cfg(test)]
-pub mod tests;
+mod tests;

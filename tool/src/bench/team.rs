@@ -11,6 +11,8 @@ use ::measure::window::Window;
 
 pub struct WorkerProcess {
     pub implementation: Implementation,
+    /// The number of its threads.
+    pub threads: usize,
     /// What its libcrypto says about the processor.
     pub cpu_settings: Option<String>,
     pub backend: Option<String>,
@@ -18,13 +20,10 @@ pub struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    pub fn start(implementation: Implementation) -> Result<WorkerProcess> {
-        WorkerProcess::start_with(implementation, None)
-    }
-
-    /// The same, with the kernel's driver that AF_ALG is to take.
-    pub fn start_with(
+    /// `driver`: the kernel's driver that AF_ALG is to take.
+    pub fn start(
         implementation: Implementation,
+        threads: usize,
         driver: Option<&str>,
     ) -> Result<WorkerProcess> {
         let name = implementation.name();
@@ -36,6 +35,7 @@ impl WorkerProcess {
                 backend,
             } => Ok(WorkerProcess {
                 implementation,
+                threads,
                 cpu_settings,
                 backend,
                 process,
@@ -55,7 +55,10 @@ impl WorkerProcess {
     /// The system calls of so many calls of a case.
     pub fn count(&mut self, case: &Case, calls: u64) -> Result<Counts> {
         let work = Box::new(match self.implementation {
-            Implementation::Crossing => Request::Crossing(case.bytes),
+            Implementation::Crossing => Request::Crossing {
+                bytes: case.bytes,
+                threads: 1,
+            },
             _ => case.request(),
         });
         match self.process.ask(&Request::Count { work, calls })? {

@@ -13,8 +13,8 @@ use super::job::Job;
 use super::jobs::{CoreJob, CoreMessages, LimitJob};
 use super::mac::EvpMac;
 use super::message::MessageJob;
-use super::subject::{Call, Subject};
 use crate::algorithm::Direction;
+use crate::ciphers::{Call, Cipher};
 use crate::core::{self, Backend};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
@@ -38,7 +38,7 @@ pub enum Request {
     /// Sets up the limit probe.
     Limit { work: Work, threads: usize },
     /// Sets up the way into the kernel and back with so many bytes, without a cipher.
-    Crossing(usize),
+    Crossing { bytes: usize, threads: usize },
     /// Sets up system calls that do nothing, each of them a "byte".
     NullCalls,
     /// Counts the system calls of so many calls of a cipher, or crossings.
@@ -124,8 +124,8 @@ impl Worker {
                 bytes,
                 threads,
             } => {
-                let (subject, direction) = cipher(&name, &direction)?;
-                let jobs = (0..threads).map(|_| self.job(subject, direction, bytes));
+                let (cipher, direction) = cipher(&name, &direction)?;
+                let jobs = (0..threads).map(|_| self.job(cipher, direction, bytes));
                 self.set_up(jobs.collect::<Result<_>>()?)
             }
             Request::Limit { work, threads } => {
@@ -135,7 +135,10 @@ impl Worker {
                 let job = |_| -> Box<dyn Job> { Box::new(LimitJob(work.clone())) };
                 self.set_up((0..threads).map(job).collect())
             }
-            Request::Crossing(bytes) => self.set_up(vec![Box::new(CrossingJob::new(bytes)?)]),
+            Request::Crossing { bytes, threads } => {
+                let jobs = (0..threads).map(|_| crossing(bytes));
+                self.set_up(jobs.collect::<Result<_>>()?)
+            }
             Request::NullCalls => self.set_up(vec![Box::new(NullCalls)]),
             Request::Count { work, calls } => self.count(&work, calls).map(Answer::Counted),
             Request::Window(microseconds) => {
@@ -154,38 +157,36 @@ impl Worker {
                 bytes,
                 ..
             } => {
-                let (subject, direction) = cipher(name, direction)?;
-                count::count(|| self.job(subject, direction, *bytes), calls)
+                let (cipher, direction) = cipher(name, direction)?;
+                count::count(|| self.job(cipher, direction, *bytes), calls)
             }
-            Request::Crossing(bytes) => {
-                count::count(|| Ok(Box::new(CrossingJob::new(*bytes)?)), calls)
-            }
+            Request::Crossing { bytes, .. } => count::count(|| crossing(*bytes), calls),
             _ => Err(Error::usage(
                 "only calls of a cipher and crossings are counted",
             )),
         }
     }
 
-    fn job(&self, subject: Subject, direction: Direction, bytes: usize) -> Result<Box<dyn Job>> {
+    fn job(&self, cipher: Cipher, direction: Direction, bytes: usize) -> Result<Box<dyn Job>> {
         let driver = self.driver.as_deref();
         match (self.implementation, &self.libcrypto) {
             (Implementation::AfAlg, _) => {
-                let job = AfAlgJob::new(subject, direction, bytes, Input::Copied, driver);
+                let job = AfAlgJob::new(cipher, direction, bytes, Input::Copied, driver);
                 return Ok(Box::new(job?));
             }
             (Implementation::AfAlgSplice, _) => {
-                let job = AfAlgJob::new(subject, direction, bytes, Input::Referenced, driver);
+                let job = AfAlgJob::new(cipher, direction, bytes, Input::Referenced, driver);
                 return Ok(Box::new(job?));
             }
             (Implementation::AfAlgEngine, Some(libcrypto)) => {
-                let job = EngineJob::new(libcrypto, subject, direction, bytes);
+                let job = EngineJob::new(libcrypto, cipher, direction, bytes);
                 return Ok(Box::new(job?));
             }
             _ => {}
         }
         match (&self.libcrypto, self.backend) {
-            (Some(libcrypto), _) => self.evp_job(libcrypto, subject, direction, bytes),
-            (None, Some(backend)) => core_job(backend, subject, direction, bytes),
+            (Some(libcrypto), _) => self.evp_job(libcrypto, cipher, direction, bytes),
+            (None, Some(backend)) => core_job(backend, cipher, direction, bytes),
             (None, None) => Err(Error::usage("the limit has no ciphers")),
         }
     }
@@ -193,28 +194,29 @@ impl Worker {
     fn evp_job(
         &self,
         libcrypto: &LibCrypto,
-        subject: Subject,
+        cipher: Cipher,
         direction: Direction,
         bytes: usize,
     ) -> Result<Box<dyn Job>> {
-        if subject.is_legacy() {
-            libcrypto.load_provider(c"legacy")?;
+        if cipher.is_legacy() {
+            let absent = |error: Error| Error::absent(format!("{}: {error}", cipher.title()));
+            libcrypto.load_provider(c"legacy").map_err(absent)?;
         }
         let who = self.implementation;
-        Ok(match subject.call() {
+        Ok(match cipher.call() {
             Call::Stream => {
-                let job = StreamJob::new(libcrypto, who, subject, direction, bytes);
+                let job = StreamJob::new(libcrypto, who, cipher, direction, bytes);
                 Box::new(job?)
             }
             Call::Message(_) => {
-                let side = |direction| EvpMessages::new(libcrypto, who, subject, direction);
+                let side = |direction| EvpMessages::new(libcrypto, who, cipher, direction);
                 Box::new(MessageJob::new(side, direction, bytes)?)
             }
             Call::Mac => {
-                let side = |_| EvpMac::new(libcrypto, who, subject);
+                let side = |_| EvpMac::new(libcrypto, who, cipher);
                 Box::new(MessageJob::new(side, direction, bytes)?)
             }
-            Call::Wrap => return Err(Error::usage(format!("{} is not measured", subject.title()))),
+            Call::Wrap => return Err(Error::usage(format!("{} is not measured", cipher.title()))),
         })
     }
 
@@ -243,28 +245,32 @@ impl Worker {
     }
 }
 
-fn cipher(name: &str, direction: &str) -> Result<(Subject, Direction)> {
+fn crossing(bytes: usize) -> Result<Box<dyn Job>> {
+    Ok(Box::new(CrossingJob::new(bytes)?))
+}
+
+fn cipher(name: &str, direction: &str) -> Result<(Cipher, Direction)> {
     let unknown = || Error::usage(format!("no cipher {name} {direction}"));
-    let subject = Subject::by_name(name).ok_or_else(unknown)?;
+    let cipher = Cipher::by_name(name).ok_or_else(unknown)?;
     let mut directions = Direction::BOTH.into_iter();
     let direction = directions.find(|d| d.name() == direction);
-    Ok((subject, direction.ok_or_else(unknown)?))
+    Ok((cipher, direction.ok_or_else(unknown)?))
 }
 
 /// A mode of the core: a stream or one-shot calls.
 fn core_job(
     backend: Backend,
-    subject: Subject,
+    cipher: Cipher,
     direction: Direction,
     bytes: usize,
 ) -> Result<Box<dyn Job>> {
-    Ok(match subject.call() {
+    Ok(match cipher.call() {
         Call::Stream => {
-            let job = CoreJob::new(backend, subject, direction, bytes);
+            let job = CoreJob::new(backend, cipher, direction, bytes);
             Box::new(job?)
         }
         _ => {
-            let side = |_| CoreMessages::new(backend, subject);
+            let side = |_| CoreMessages::new(backend, cipher);
             Box::new(MessageJob::new(side, direction, bytes)?)
         }
     })

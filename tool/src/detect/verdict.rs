@@ -38,7 +38,7 @@ fn gcm(host: &Host, detect: &Detect) -> String {
         _ => "how fast both are",
     };
     format!(
-        "{ours_does} Your {} {theirs_does}: `tenrounds compare gcm` shows {shows}.",
+        "{ours_does} Your {} {theirs_does}: `tenrounds bench gcm` shows {shows}.",
         name.join(" ")
     )
 }

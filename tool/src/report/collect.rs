@@ -4,12 +4,13 @@
 use super::earlier::Earlier;
 use super::facts::{Missing, Report, Summary};
 use super::verdict;
-use crate::cli::{CaseArgs, CompareArgs, MeasureArgs, PageArgs, ReportArgs};
+use crate::bench::{self, Asked, Run};
+use crate::cli::PageArgs;
 use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::schema::{Host, Measurement};
 use crate::style::{error_columns, wrapped};
-use crate::{compare, detect, doctor, output, scan, trace};
+use crate::{detect, doctor, output, scan, trace};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -72,9 +73,9 @@ pub fn everything(
         false => scan::everything(SCANNING),
     };
     steps.next("speed");
-    let compared = compare::measure(&measured(args.brief), MEASURING);
-    let compared = part(compared, "measurement of speed", &mut missing);
-    let results = compared.as_ref().map(compare::rows).unwrap_or_default();
+    let run = bench::measure(&asked(args.brief));
+    let run = part(run, "measurement of speed", &mut missing);
+    let results = run.as_ref().map(Run::rows).unwrap_or_default();
     steps.next(&format!("running processes, for {} s", args.seconds));
     let trace = part(
         trace::everybody(args.seconds),
@@ -89,7 +90,7 @@ pub fn everything(
         summary,
         missing,
         detect,
-        compare: compared.as_ref().map(compare::how),
+        bench: run.as_ref().map(Run::how),
         trace,
         scan,
         doctor,
@@ -99,30 +100,20 @@ pub fn everything(
     Ok((host, results, report))
 }
 
-/// The usual modes at two sizes, without other ciphers.
-fn measured(brief: bool) -> CompareArgs {
-    let (algorithms, bytes) = match brief {
-        true => (vec!["aes-128-ctr".to_owned()], vec![SIZES[0]]),
-        false => (Vec::new(), SIZES.to_vec()),
+/// The usual modes at two sizes.
+fn asked(brief: bool) -> Asked {
+    let (algorithms, bytes, time) = match brief {
+        true => (
+            vec!["aes-128-ctr".to_owned()],
+            vec![SIZES[0]],
+            Duration::ZERO,
+        ),
+        false => (Vec::new(), SIZES.to_vec(), MEASURING),
     };
-    CompareArgs {
-        measure: MeasureArgs {
-            bytes,
-            seconds: None,
-            decrypt: false,
-            json: false,
-        },
-        cases: CaseArgs {
-            algorithms,
-            aead: false,
-            threads: Vec::new(),
-            core: false,
-        },
-        report: ReportArgs {
-            // Markdown has no reference ciphers.
-            markdown: true,
-            quick: brief,
-            svg: None,
-        },
+    Asked {
+        algorithms,
+        bytes,
+        time: Some(time),
+        ..Asked::default()
     }
 }

@@ -30,7 +30,7 @@ pub struct Report {
     pub missing: Vec<Missing>,
     pub detect: Option<Detect>,
     /// How the results were measured.
-    pub compare: Option<How>,
+    pub bench: Option<How>,
     pub trace: Option<Trace>,
     pub scan: Scan,
     pub doctor: Doctor,

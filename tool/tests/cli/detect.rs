@@ -76,7 +76,7 @@ fn the_verdict_comes_first_and_is_true() {
         first,
         &[
             &format!("Your {} {uses}", version.join(" ")),
-            "tenrounds compare gcm",
+            "tenrounds bench gcm",
         ],
     );
     contains(

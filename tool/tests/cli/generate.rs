@@ -97,14 +97,10 @@ fn completions_know_modes_and_backends() {
     let place = Place::new();
     let offered = |line: &str| offered(&place, line);
     assert_eq!(
-        offered("tenrounds speed aes-256-gcm"),
+        offered("tenrounds bench aes-256-gcm"),
         ["aes-256-gcm", "aes-256-gcm-siv"]
     );
-    assert_eq!(
-        offered("tenrounds compare-paths aes-128-"),
-        ["aes-128-ecb", "aes-128-cbc", "aes-128-ctr"]
-    );
-    let words = offered("tenrounds compare ");
+    let words = offered("tenrounds bench ");
     for mode in catalogue::Mode::aes().filter(|mode| mode.row().measured) {
         assert!(words.contains(&mode.name().to_owned()), "{words:?}");
     }
@@ -116,15 +112,15 @@ fn completions_know_modes_and_backends() {
         "{backends:?}"
     );
     let fish = place.tool(["completions", "fish"]).done().ok().out;
-    let of_speed =
-        "\ncomplete -c tenrounds -n \"__fish_tenrounds_using_subcommand speed\" -f -a \"all ";
-    contains(&fish, &[of_speed, " aes-256-gcm-siv "]);
+    let of_bench =
+        "\ncomplete -c tenrounds -n \"__fish_tenrounds_using_subcommand bench\" -f -a \"all ";
+    contains(&fish, &[of_bench, " aes-256-gcm-siv "]);
     let zsh = place.tool(["completions", "zsh"]).done().ok().out;
     contains(&zsh, &[":(all aead ", " aes-256-gcm-siv "]);
-    for number in ["speed --seconds", "compare --bytes", "selftest --seed"] {
+    for number in ["bench --seconds", "bench --bytes", "selftest --seed"] {
         assert_eq!(offered(&format!("tenrounds {number} ")), [""], "{number}");
     }
-    for command in ["speed", "compare-paths", "diff", "run"] {
+    for command in ["bench", "run"] {
         let words = offered(&format!("tenrounds {command} "));
         let placeholder = |word: &&String| word.contains(['[', '<']);
         assert_eq!(words.iter().find(placeholder), None, "{command}");

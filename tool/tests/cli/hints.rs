@@ -61,14 +61,10 @@ fn a_negative_number_is_not_an_option() {
         ("--bytes", "number of bytes from 1"),
         ("--threads", "say 1 to 1024"),
     ] {
-        for command in ["speed", "compare"] {
-            let said = place
-                .tool([command, "aes-128-ctr", option, "-1"])
-                .done()
-                .failed(2);
-            contains(&said, &["'-1'", option, words]);
-            without(&said, &["unexpected argument", "tip:"]);
-        }
+        let mut tool = place.tool(["bench", "aes-128-ctr", option, "-1"]);
+        let said = tool.done().failed(2);
+        contains(&said, &["'-1'", option, words]);
+        without(&said, &["unexpected argument", "tip:"]);
     }
 }
 
@@ -105,7 +101,7 @@ fn a_command_follows_two_hyphens() {
         &["no process has the name '4194304'", "use -p 4194304"],
     );
     // Not an algorithm either.
-    let said = place.tool(["compare", "--evp"]).done().failed(2);
+    let said = place.tool(["bench", "--evp"]).done().failed(2);
     without(&said, &["-- --evp"]);
 }
 
@@ -113,15 +109,15 @@ fn a_command_follows_two_hyphens() {
 fn another_key_size_is_not_a_misspelling() {
     let place = Place::new();
     for name in ["aes-512", "aes-512-gcm", "AES-64-ctr", "aes-512-gmc"] {
-        let said = place.tool(["speed", name]).done().failed(2);
+        let said = place.tool(["bench", name]).done().failed(2);
         contains(&said, &[name, "AES has keys of 128, 192 and 256 bits"]);
         without(&said, &["did you mean"]);
     }
     for name in ["des", "aes", "aes-256-xyz", "aes-256-"] {
-        let said = place.tool(["speed", name]).done().failed(2);
+        let said = place.tool(["bench", name]).done().failed(2);
         without(&said, &["did you mean", "keys of"]);
     }
-    let said = place.tool(["speed", "aes-192-gmc"]).done().failed(2);
+    let said = place.tool(["bench", "aes-192-gmc"]).done().failed(2);
     contains(&said, &["did you mean 'aes-192-gcm'?"]);
 }
 
@@ -326,7 +322,7 @@ fn disable_does_not_describe_what_enable_does() {
 #[test]
 fn an_unknown_option_is_no_value() {
     let place = Place::new();
-    for command in ["run", "speed", "compare", "diff", "trace"] {
+    for command in ["run", "bench", "trace"] {
         let said = place.tool([command, "--nonsense"]).done().failed(2);
         contains(&said, &["'--nonsense'"]);
         without(&said, &["as a value"]);

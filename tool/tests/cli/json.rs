@@ -86,14 +86,13 @@ fn writes_what_the_schema_says(command: &str, args: &[&str]) {
 
 #[test]
 fn every_command_writes_what_the_schema_says() {
-    let commands: [(&str, &[&str]); 8] = [
+    let commands: [(&str, &[&str]); 7] = [
         ("detect", &["--json"]),
         ("doctor", &["--json"]),
         ("selftest", &["--json", "--up-to", "32"]),
         ("status", &["--json"]),
         ("scan", &["--json", crate::support::TOOL]),
-        ("speed", &QUICK),
-        ("compare", &QUICK),
+        ("bench", &QUICK),
         ("run", &["--", "openssl", "rand", "-hex", "16"]),
     ];
     for (command, args) in commands {
@@ -103,8 +102,8 @@ fn every_command_writes_what_the_schema_says() {
 
 /// On its own, because scripts/arm leaves it out.
 #[test]
-fn compare_paths_writes_what_the_schema_says() {
-    writes_what_the_schema_says("compare-paths", &QUICK);
+fn paths_write_what_the_schema_says() {
+    writes_what_the_schema_says("bench", &[&QUICK[..], &["--paths"]].concat());
 }
 
 #[test]

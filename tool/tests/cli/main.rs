@@ -5,11 +5,11 @@
 // Tests may print: the lint is for the tool's own output.
 #![allow(clippy::disallowed_macros)]
 
+mod baseline;
 mod browser;
 mod catalogue;
 mod command_line;
 mod detect;
-mod diff;
 mod doctor;
 mod doctor_pkcs11;
 mod enable;
@@ -27,7 +27,6 @@ mod machine;
 mod no_memory;
 mod nodejs;
 mod output;
-mod picture;
 mod pseudo_terminal;
 mod report;
 mod report_browser;

@@ -2,7 +2,6 @@
 //! What every command does if it cannot write. On standard output that is an error, and on standard
 //! error it changes nothing. If the reader has closed the pipe, the command ends silently.
 
-use crate::diff::{BENCH_NEW, BENCH_OLD};
 use crate::enable_support::Commands;
 use crate::support::{contains, unread, Done, Finish};
 use std::fs::OpenOptions;
@@ -11,22 +10,22 @@ use std::process::Stdio;
 
 /// The command lines that write to standard output. For every command, including the hidden ones:
 /// its help, its normal output, and its JSON if it has any. Add each new command here.
-/// compare-paths has tests of its own, which scripts/arm leaves out.
+/// bench --paths has tests of its own, which scripts/arm leaves out.
 fn lines() -> Vec<Vec<String>> {
     let mut lines = all_lines();
-    lines.retain(|line| !of_compare_paths(line));
+    lines.retain(|line| !of_paths(line));
     lines
 }
 
-fn lines_of_compare_paths() -> Vec<Vec<String>> {
+fn lines_of_paths() -> Vec<Vec<String>> {
     let mut lines = all_lines();
-    lines.retain(|line| of_compare_paths(line));
-    assert_eq!(lines.len(), 3);
+    lines.retain(|line| of_paths(line));
+    assert_eq!(lines.len(), 2);
     lines
 }
 
-fn of_compare_paths(line: &[String]) -> bool {
-    line[0] == "compare-paths"
+fn of_paths(line: &[String]) -> bool {
+    line.contains(&"--paths".to_owned())
 }
 
 fn all_lines() -> Vec<Vec<String>> {
@@ -45,14 +44,13 @@ fn all_lines() -> Vec<Vec<String>> {
         let arguments: &[&str] = match name {
             "detect" | "doctor" | "enable" | "disable" | "status" | "probe" => &[],
             "run" => &["--print-env"],
-            "speed" | "compare" | "compare-paths" => &quick,
-            "diff" => &[BENCH_OLD, BENCH_NEW],
+            "bench" => &quick,
             "selftest" => &["--backend", "bitslice", "--up-to", "32"],
             "scan" => &[crate::support::TOOL],
             "completions" => &["bash"],
             "worker" => &["tenrounds-core"],
             // They write only files, or need one that is prepared.
-            "generate" | "picture" => continue,
+            "generate" => continue,
             // Their own tests do: it needs a kernel that samples, and a report takes seconds.
             "trace" | "watch" | "report" => continue,
             new => panic!("say here how 'tenrounds {new}' writes to standard output"),
@@ -64,6 +62,17 @@ fn all_lines() -> Vec<Vec<String>> {
             let mut json = line.clone();
             json.push("--json".into());
             lines.push(json);
+        }
+        if name == "bench" {
+            for more in [
+                &["--paths"][..],
+                &["--paths", "--json"],
+                &["--openssl"],
+                &["--verbose"],
+            ] {
+                let more = more.iter().map(|word| word.to_string());
+                lines.push(line.iter().cloned().chain(more).collect());
+            }
         }
         lines.push(line);
     }
@@ -81,8 +90,8 @@ fn a_full_standard_output_is_an_error() {
 }
 
 #[test]
-fn a_full_standard_output_is_an_error_of_compare_paths() {
-    fails_if_standard_output_is_full(&lines_of_compare_paths());
+fn a_full_standard_output_is_an_error_of_paths() {
+    fails_if_standard_output_is_full(&lines_of_paths());
 }
 
 fn fails_if_standard_output_is_full(lines: &[Vec<String>]) {
@@ -110,8 +119,8 @@ fn is_the_same_if_standard_error_is_full(test: &Commands, lines: &[Vec<String>])
 }
 
 #[test]
-fn a_full_standard_error_changes_nothing_of_compare_paths() {
-    is_the_same_if_standard_error_is_full(&Commands::new(), &lines_of_compare_paths());
+fn a_full_standard_error_changes_nothing_of_paths() {
+    is_the_same_if_standard_error_is_full(&Commands::new(), &lines_of_paths());
 }
 
 #[test]
@@ -138,8 +147,8 @@ fn a_pipe_that_nobody_reads_ends_it_quietly() {
 }
 
 #[test]
-fn a_pipe_that_nobody_reads_ends_compare_paths_quietly() {
-    ends_quietly_if_nobody_reads(&lines_of_compare_paths());
+fn a_pipe_that_nobody_reads_ends_paths_quietly() {
+    ends_quietly_if_nobody_reads(&lines_of_paths());
 }
 
 fn ends_quietly_if_nobody_reads(lines: &[Vec<String>]) {

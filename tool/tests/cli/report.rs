@@ -269,7 +269,7 @@ fn names_from_the_machine_are_escaped() {
     let program = place.path(name);
     fs::copy(TOOL, &program).unwrap();
     let mut work = place.program(&program);
-    work.args(["speed", "aes-128-ctr", "--bytes", "16K", "--seconds", "60"]);
+    work.args(["bench", "aes-128-ctr", "--bytes", "16K", "--seconds", "60"]);
     let _work = work.stdout(Stdio::null()).stderr(Stdio::null()).started();
     let written = report(&place, &["--seconds", "1"]);
     assert!(!written.page.contains("<img"));

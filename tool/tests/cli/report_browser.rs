@@ -88,7 +88,7 @@ fn report(place: &Place) -> (std::path::PathBuf, Document) {
     let program = place.path(HOSTILE);
     fs::copy(TOOL, &program).unwrap();
     let mut work = place.program(&program);
-    work.args(["speed", "aes-128-ctr", "--bytes", "16K", "--seconds", "60"]);
+    work.args(["bench", "aes-128-ctr", "--bytes", "16K", "--seconds", "60"]);
     let work = work.stdout(Stdio::null()).stderr(Stdio::null());
     let _work = work.started();
     let (page, json) = (place.path("page.html"), place.path("report.json"));

@@ -66,7 +66,7 @@ fn lines_are_wrapped_to_the_terminal() {
 }
 
 /// What goes to standard error: errors of the tool and of its command line, masks, counts, and the
-/// heading of `speed`.
+/// heading of `bench`.
 #[test]
 fn standard_error_and_headings_are_wrapped() {
     let test = Commands::new();
@@ -78,8 +78,8 @@ fn standard_error_and_headings_are_wrapped() {
         &["run", "--mask", "noavx512,novaes", "--count", "--", "true"],
         &["run", "--count", "--", "openssl", "rand", "-hex", "8"],
         &["run", "--", "/nonexistent/command/of/no/package"],
-        &["diff", "/nonexistent/old.json", "/nonexistent/new.json"],
-        &["speed", "aes-128-ctr", "--bytes", "1K", "--seconds", "0.01"],
+        &["bench", "--baseline", "/nonexistent/old.json"],
+        &["bench", "aes-128-ctr", "--bytes", "1K", "--seconds", "0.01"],
     ] {
         let whole = test.enables.place.tool(line).done();
         let mut tool = test.enables.place.tool(line);
@@ -120,7 +120,7 @@ fn nothing_is_lost_by_wrapping() {
     let detect = test.tool(&["detect"]).done().ok().out;
     contains(
         detect.lines().next().unwrap(),
-        &["AES-GCM", "tenrounds compare gcm"],
+        &["AES-GCM", "tenrounds bench gcm"],
     );
 }
 

@@ -4,103 +4,17 @@
 
 use super::super::case::Case;
 use super::super::measure::{Effort, Rounds};
-use super::super::subject::Subject;
 use super::*;
 use crate::algorithm::Direction;
+use crate::ciphers::Cipher;
+use drawing::extent::{of_text, Extent};
 use std::time::Duration;
-
-/// A rectangle in pixels.
-#[derive(Clone, Copy, Debug)]
-pub struct Extent {
-    pub left: f64,
-    pub top: f64,
-    pub right: f64,
-    pub bottom: f64,
-}
-
-impl Extent {
-    pub fn meets(&self, other: &Extent) -> bool {
-        self.left < other.right
-            && other.left < self.right
-            && self.top < other.bottom
-            && other.top < self.bottom
-    }
-
-    pub fn contains(&self, other: &Extent) -> bool {
-        self.left <= other.left
-            && self.top <= other.top
-            && self.right >= other.right
-            && self.bottom >= other.bottom
-    }
-}
-
-/// Advance widths of DejaVu Sans from ' ' to '~', in thousandths of the font's size.
-#[rustfmt::skip]
-const ADVANCES: [u16; 95] = [
-    317, 400, 459, 837, 636, 950, 779, 274, 390, 390, 500, 837, 317, 360, 317, 336, 636, 636, 636,
-    636, 636, 636, 636, 636, 636, 636, 336, 336, 837, 837, 837, 530, 1000, 684, 686, 698, 770, 631,
-    575, 774, 751, 294, 294, 655, 557, 862, 748, 787, 603, 787, 694, 634, 610, 731, 684, 988, 685,
-    610, 685, 390, 336, 390, 837, 500, 500, 612, 634, 549, 634, 615, 352, 634, 633, 277, 277, 579,
-    277, 974, 633, 611, 634, 634, 411, 520, 392, 633, 591, 817, 591, 591, 524, 636, 336, 636, 837,
-];
-
-fn advance(c: char) -> f64 {
-    let place = (c as usize).checked_sub(' ' as usize);
-    let thousandths = place.and_then(|place| ADVANCES.get(place)).copied();
-    f64::from(thousandths.unwrap_or(1000)) / 1000.0
-}
 
 type Node<'a> = roxmltree::Node<'a, 'a>;
 
 fn number(node: &Node, name: &str) -> f64 {
     let value = node.attribute(name).unwrap_or_else(|| panic!("no {name}"));
     value.parse().unwrap_or_else(|_| panic!("{name}={value}"))
-}
-
-/// The extent of a text by its anchor, its font size and the widths of its letters.
-pub fn extent_of_text(node: &Node, text: &str) -> Extent {
-    let (x, y, size) = (
-        number(node, "x"),
-        number(node, "y"),
-        number(node, "font-size"),
-    );
-    let width = match node.attribute("font-family") {
-        // The widest usual ones have 0.61 em a letter.
-        Some("monospace") => 0.61 * size * text.chars().count() as f64,
-        _ => size * text.chars().map(advance).sum::<f64>(),
-    };
-    let before = match node.attribute("text-anchor") {
-        Some("start") => 0.0,
-        Some("middle") => width / 2.0,
-        Some("end") => width,
-        other => panic!("text-anchor {other:?}"),
-    };
-    let baseline = match node.attribute("dy") {
-        Some("0.76em") => 0.76 * size,
-        Some("0.5ex") => 0.27 * size,
-        Some("-0.5ex") => -0.27 * size,
-        other => panic!("dy {other:?}"),
-    };
-    let above = baseline - 0.76 * size;
-    let descends = text.contains(['g', 'j', 'p', 'q', 'y', 'Q', ',', '(', ')', '/']);
-    let below = baseline + if descends { 0.24 } else { 0.02 } * size;
-    match node.attribute("transform") {
-        None => Extent {
-            left: x - before,
-            top: y + above,
-            right: x - before + width,
-            bottom: y + below,
-        },
-        Some(turn) => {
-            assert!(turn.starts_with("rotate(270"), "{turn}");
-            Extent {
-                left: x + above,
-                top: y + before - width,
-                right: x + below,
-                bottom: y + before,
-            }
-        }
-    }
 }
 
 fn extent_of_line(node: &Node) -> Extent {
@@ -146,9 +60,9 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(found: &Comparison) -> Seen {
+    fn of(run: &Run) -> Seen {
         let mut picture = String::new();
-        draw(found, &groups(found), &mut picture).unwrap();
+        draw(run, &mut picture).unwrap();
         let document = roxmltree::Document::parse(&picture).unwrap();
         let named = |name: &'static str| {
             let nodes = document.descendants();
@@ -158,7 +72,7 @@ impl Seen {
         let texts = |wanted: &dyn Fn(&Node) -> bool| {
             let text = |node: Node| {
                 let text = node.text().expect("a text").trim().to_owned();
-                let extent = extent_of_text(&node, &text);
+                let extent = of_text(|name| node.attribute(name), &text);
                 (text, extent)
             };
             let nodes = named("text").filter(|n| wanted(n));
@@ -234,7 +148,7 @@ fn figure(
     rates: &[(Implementation, f64)],
 ) -> Figure {
     let case = Case {
-        subject: Subject::by_name(name).unwrap(),
+        cipher: Cipher::by_name(name).unwrap(),
         direction,
         bytes: LARGEST,
         threads,
@@ -243,7 +157,7 @@ fn figure(
     for &(who, rate) in rates {
         rounds.rates.insert(who, vec![rate * 1e9; 3]);
     }
-    Figure { case, rounds }
+    Figure::new(case, rounds)
 }
 
 /// An AES figure whose rates are these fractions of the limit.
@@ -257,7 +171,7 @@ fn reference(name: &str, threads: usize, rate: f64) -> Figure {
     figure(name, Direction::Encrypt, threads, &[(OpenSsl, rate)])
 }
 
-fn comparison(figures: Vec<Figure>, references: Vec<Figure>) -> Comparison {
+fn run(figures: Vec<Figure>, references: Vec<Figure>) -> Run {
     let mut host = crate::host::read(None);
     host.cpu.brand = "AMD EPYC 9654 96-Core Processor".into();
     host.openssl = Some(crate::schema::OpenSsl {
@@ -267,10 +181,9 @@ fn comparison(figures: Vec<Figure>, references: Vec<Figure>) -> Comparison {
         cpu_settings: None,
         sees: vec![],
     });
-    Comparison {
+    Run {
         host,
-        figures,
-        references,
+        figures: [figures, references].concat(),
         limits: vec![],
         widest: None,
         backend: None,
@@ -300,16 +213,16 @@ const MODES: [&str; 12] = [
 fn modes(count: usize) -> Vec<Figure> {
     let of = |mode: &&str| {
         let name = format!("aes-256-{mode}");
-        let subject = Subject::by_name(&name).unwrap();
+        let cipher = Cipher::by_name(&name).unwrap();
         let figure = move |&direction: &Direction| {
-            let serial = subject.bound(direction) == super::super::subject::Bound::Latency;
+            let serial = cipher.bound(direction) == crate::ciphers::Bound::Latency;
             let (limit, parts) = match serial {
                 true => (1.6, [0.1, 0.95, 0.99]),
                 false => (23.4, [0.03, 0.4, 1.04]),
             };
             let mut figure = aes(&name, direction, limit, parts);
             let xmm = ::measure::limit::Limit::Xmm;
-            if ::measure::limit::ceiling(subject, direction, xmm).is_some() {
+            if ::measure::limit::ceiling(cipher, direction, xmm).is_some() {
                 figure
                     .rounds
                     .rates
@@ -317,7 +230,7 @@ fn modes(count: usize) -> Vec<Figure> {
             }
             figure
         };
-        subject.directions().iter().map(figure).collect::<Vec<_>>()
+        cipher.directions().iter().map(figure).collect::<Vec<_>>()
     };
     MODES[MODES.len() - count..]
         .iter()
@@ -330,18 +243,18 @@ fn modes(count: usize) -> Vec<Figure> {
 fn every_text_is_whole_and_apart_whatever_the_number_of_modes() {
     for count in 1..=MODES.len() {
         let what = format!("{count} modes");
-        Seen::of(&comparison(modes(count), references())).check(&what);
-        Seen::of(&comparison(modes(count), vec![])).check(&what);
+        Seen::of(&run(modes(count), references())).check(&what);
+        Seen::of(&run(modes(count), vec![])).check(&what);
     }
     let gcm = || modes(7).split_off(11); // has a ceiling, so its legend is the longest
     assert!(gcm()[0].rate(Ceiling).is_some());
-    Seen::of(&comparison(gcm(), references())).check("GCM alone");
-    Seen::of(&comparison(gcm(), vec![])).check("GCM without the others");
+    Seen::of(&run(gcm(), references())).check("GCM alone");
+    Seen::of(&run(gcm(), vec![])).check("GCM without the others");
 }
 
 #[test]
 fn long_names_stay_in_the_picture() {
-    let mut found = comparison(modes(1), references());
+    let mut found = run(modes(1), references());
     found.host.cpu.brand =
         "Intel(R) Xeon(R) Platinum 8481C CPU with a very long name @ 2.70GHz".into();
     let openssl = found.host.openssl.as_mut().unwrap();
@@ -363,7 +276,7 @@ fn slow_and_fast_machines_have_short_labels_at_the_axis() {
     for scale in [0.003, 0.02, 0.3, 1.0, 7.0, 40.0] {
         let parts = [0.03, 0.4, 0.97];
         let figures = vec![aes("aes-256-ctr", Direction::Encrypt, scale, parts)];
-        let seen = Seen::of(&comparison(figures, vec![]));
+        let seen = Seen::of(&run(figures, vec![]));
         seen.check(&format!("{scale} GB/s"));
         for (text, _) in &seen.texts {
             let is_number = text.parse::<f64>().is_ok();
@@ -388,7 +301,7 @@ fn near_limits(check: impl Fn(&Seen, &str)) {
                     (Ceiling, ceiling * limit),
                 ];
                 let tested = figure("aes-256-gcm", Direction::Encrypt, 1, &tested);
-                let found = comparison(vec![highest, tested], references());
+                let found = run(vec![highest, tested], references());
                 let what = format!("height {height}, limit {limit}, ceiling {ceiling}");
                 check(&Seen::of(&found), &what);
             }
@@ -408,26 +321,24 @@ fn labels_that_make_way_for_a_limit_stay_apart() {
 
 #[test]
 fn figures_of_other_threads_are_not_shown_as_those_of_the_heading() {
-    let two = [(OpenSsl, 19.0), (Tenrounds, 44.0), (Limit, 46.0)];
-    let figures = vec![figure("aes-128-ctr", Direction::Encrypt, 2, &two)];
-    let references = vec![
-        reference("rc4", 1, 0.777),
-        reference("rc4", 2, 1.54),
-        reference("chacha20-poly1305", 1, 2.22),
-    ];
-    let seen = Seen::of(&comparison(figures, references));
+    let ctr = |threads: usize, rates: [f64; 3]| {
+        let rates: Vec<_> = [OpenSsl, Tenrounds, Limit].into_iter().zip(rates).collect();
+        figure("aes-128-ctr", Direction::Encrypt, threads, &rates)
+    };
+    let figures = vec![ctr(2, [9.5, 22.0, 23.0]), ctr(4, [19.0, 44.0, 46.0])];
+    let seen = Seen::of(&run(figures, vec![reference("rc4", 4, 1.54)]));
     let heading = seen.texts.iter().find(|(t, _)| t.contains("2 threads"));
     assert!(heading.is_some(), "{:?}", seen.texts);
-    assert!(seen.says("19.0") && seen.says("1.54"), "{:?}", seen.texts);
-    for one_thread in ["0.78", "2.22"] {
-        assert!(!seen.says(one_thread), "{one_thread}: {:?}", seen.texts);
+    assert!(seen.says("9.50"), "{:?}", seen.texts);
+    for of_four in ["19.0", "1.54"] {
+        assert!(!seen.says(of_four), "{of_four}: {:?}", seen.texts);
     }
     assert!(!seen.says("limit of this core"), "of two: {:?}", seen.texts);
 }
 
 #[test]
 fn other_ciphers_alone_have_a_heading_and_a_legend_of_their_own() {
-    let seen = Seen::of(&comparison(vec![], references()));
+    let seen = Seen::of(&run(vec![], references()));
     seen.check("RC4");
     assert!(seen.says("RC4") && seen.says("OpenSSL 3.0.22"));
     assert!(!seen.says("OpenSSL with tenrounds"), "{:?}", seen.texts);
@@ -436,6 +347,32 @@ fn other_ciphers_alone_have_a_heading_and_a_legend_of_their_own() {
         heading.contains("16 KiB") && !heading.contains("AES"),
         "{heading}"
     );
+}
+
+/// Of several sizes each algorithm has a panel, with a group for each size.
+#[test]
+fn sizes_are_beside_each_other_in_a_panel_for_each_algorithm() {
+    let sizes = [16, 256, 1024, 8192, 16384];
+    let of = |name: &str| {
+        let figure = |(place, &bytes): (usize, &usize)| {
+            let part = (place + 1) as f64 / 5.0;
+            let parts = [0.03, 0.4, 0.97].map(|p| p * part);
+            let mut figure = aes(name, Direction::Encrypt, 23.5, parts);
+            figure.case.bytes = bytes;
+            figure
+        };
+        sizes.iter().enumerate().map(figure).collect::<Vec<_>>()
+    };
+    let keys = ["aes-128-ctr", "aes-192-ctr", "aes-256-ctr"];
+    let seen = Seen::of(&run(keys.into_iter().flat_map(of).collect(), vec![]));
+    seen.check("sizes");
+    for title in ["AES-128-CTR", "AES-192-CTR", "AES-256-CTR"] {
+        assert!(seen.says(title), "{title}: {:?}", seen.texts);
+    }
+    let groups = |size: &str| seen.texts.iter().filter(|(t, _)| t == size).count();
+    assert_eq!(["16 B", "16 KiB"].map(groups), [3, 3]);
+    let heading = &seen.texts[0].0;
+    assert_eq!(heading, "AES through OpenSSL: 1 thread");
 }
 
 /// The picture can be understood without the run's other output.
@@ -449,8 +386,8 @@ fn ratio_date_version_and_a_busy_machine_are_in_the_picture() {
             [0.03, 0.4, 1.07],
         )]
     };
-    let said = |change: &dyn Fn(&mut Comparison)| {
-        let mut found = comparison(ctr(), references());
+    let said = |change: &dyn Fn(&mut Run)| {
+        let mut found = run(ctr(), references());
         found.host.hypervisor = Some("KVM".into());
         change(&mut found);
         let seen = Seen::of(&found);
@@ -459,7 +396,7 @@ fn ratio_date_version_and_a_busy_machine_are_in_the_picture() {
         texts.join(" ")
     };
     let quiet = said(&|_| ());
-    let (today, version) = (today(), env!("CARGO_PKG_VERSION"));
+    let (today, version) = (terminal::today(), env!("CARGO_PKG_VERSION"));
     for part in [
         "2.68×",
         &today,

@@ -25,7 +25,7 @@ pub fn page(document: &Document<Body>) -> String {
     if let Some(detect) = &report.detect {
         machine::show(&mut html, host, detect);
     }
-    if let Some(how) = &report.compare {
+    if let Some(how) = &report.bench {
         speed::show(&mut html, &document.results, how, report.before.as_ref());
     }
     running::show(&mut html, report);

@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison of paths as JSON: docs/json.md.
+//! The paths as JSON: docs/json.md.
 
-use super::found::{crossovers, Figure, Found};
+use super::found::{crossovers, Found};
 use crate::bench::count::Bytes;
-use crate::bench::figure;
-use crate::bench::how::How;
+use crate::bench::figure::Figure;
 use crate::bench::implementation::Implementation::{
     self, AfAlg, AfAlgEngine, Core, OpenSsl, Tenrounds,
 };
 use crate::kernel::drivers::Driver;
-use crate::schema::{Document, Measurement};
+use crate::schema::Measurement;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// The object `bench.paths`.
 #[derive(Serialize)]
-struct Body {
-    #[serde(rename = "compare-paths")]
-    paths: Paths,
-}
-
-#[derive(Serialize)]
-struct Paths {
-    #[serde(flatten)]
-    how: How,
+pub struct Paths {
     af_alg: Availability,
     engine: Availability,
     splice_copies: Option<bool>,
@@ -56,6 +48,7 @@ struct Cost {
     algorithm: String,
     direction: &'static str,
     implementation: &'static str,
+    threads: usize,
     bytes: usize,
     /// null: not counted here.
     counted: Option<Counted>,
@@ -75,6 +68,7 @@ struct Counted {
 struct Estimate {
     algorithm: String,
     direction: &'static str,
+    threads: usize,
     bytes: usize,
     bytes_per_second: f64,
     ratio_to: BTreeMap<&'static str, f64>,
@@ -84,6 +78,7 @@ struct Estimate {
 struct Crossover {
     algorithm: String,
     direction: &'static str,
+    threads: usize,
     path: &'static str,
     against: &'static str,
     /// null: there is none.
@@ -97,9 +92,10 @@ fn costs(figure: &Figure) -> Vec<Cost> {
     let cost = |who: Implementation| {
         let time = figure.cpu_time(who)?;
         Some(Cost {
-            algorithm: figure.case.subject.name(),
+            algorithm: figure.case.cipher.name(),
             direction: figure.case.direction.name(),
             implementation: who.name(),
+            threads: figure.case.threads,
             bytes: figure.case.bytes,
             counted: figure.counts(who).map(|counts| Counted {
                 calls: counts.calls,
@@ -118,8 +114,9 @@ fn estimate(figure: &Figure) -> Option<Estimate> {
     let others = [Core, OpenSsl, Tenrounds].into_iter();
     let ratio = |other: Implementation| Some((other.name(), figure.estimate_ratio(other)?));
     Some(Estimate {
-        algorithm: figure.case.subject.name(),
+        algorithm: figure.case.cipher.name(),
         direction: figure.case.direction.name(),
+        threads: figure.case.threads,
         bytes: figure.case.bytes,
         bytes_per_second: figure.estimate()?,
         ratio_to: others.filter_map(ratio).collect(),
@@ -130,8 +127,9 @@ fn crossovers_of(block: &[Figure]) -> Vec<Crossover> {
     let case = block[0].case;
     let found = crossovers(block).into_iter();
     let crossover = |found: super::found::Crossover| Crossover {
-        algorithm: case.subject.name(),
+        algorithm: case.cipher.name(),
         direction: case.direction.name(),
+        threads: case.threads,
         path: found.way.name(),
         against: found.against.name(),
         bytes: found.bytes,
@@ -143,14 +141,10 @@ fn crossovers_of(block: &[Figure]) -> Vec<Crossover> {
 
 /// The driver's name where the kernel computes, else our backend.
 fn rows(found: &Found, figure: &Figure) -> Vec<Measurement> {
-    let plain = figure::Figure {
-        case: figure.case,
-        rounds: figure.rounds.clone(),
-    };
-    let mut rows = plain.rows(found.backend, None);
+    let mut rows = figure.rows(found.run.backend, None);
     let kernel = Implementation::ALL.into_iter().filter(|w| w.is_kernel());
     let kernel: Vec<&str> = kernel.map(Implementation::name).collect();
-    let algorithm = figure.case.subject.mode().kernel_stream();
+    let algorithm = figure.case.cipher.mode().kernel_stream();
     let mut drivers = found.drivers.iter();
     let driver = drivers.find(|d| Some(d.algorithm.as_str()) == algorithm);
     for row in &mut rows {
@@ -170,7 +164,8 @@ fn taken(driver: &Driver) -> Taken {
     }
 }
 
-pub fn text(found: &Found) -> String {
+/// The rows of all figures, and the object.
+pub fn of(found: &Found) -> (Vec<Measurement>, Paths) {
     let availability = |who| {
         let missing = found.why_not(who);
         Availability {
@@ -179,17 +174,17 @@ pub fn text(found: &Found) -> String {
             errno: missing.and_then(|u| u.errno),
         }
     };
+    let figures = &found.run.figures;
+    let blocks = found.run.blocks().into_iter();
     let paths = Paths {
-        how: How::new(found.took, found.effort, found.disturbance(), &found.notes),
         af_alg: availability(AfAlg),
         engine: availability(AfAlgEngine),
         splice_copies: found.splice_copies,
         drivers: found.drivers.iter().map(taken).collect(),
         null_call_ns: found.null_call.map(|s| s.median),
-        costs: found.figures.iter().flat_map(costs).collect(),
-        estimate: found.figures.iter().filter_map(estimate).collect(),
-        crossovers: found.blocks().into_iter().flat_map(crossovers_of).collect(),
+        costs: figures.iter().flat_map(costs).collect(),
+        estimate: figures.iter().filter_map(estimate).collect(),
+        crossovers: blocks.flat_map(crossovers_of).collect(),
     };
-    let rows = found.figures.iter().flat_map(|f| rows(found, f)).collect();
-    Document::new("compare-paths", found.host.clone(), rows, Body { paths }).to_json()
+    (figures.iter().flat_map(|f| rows(found, f)).collect(), paths)
 }

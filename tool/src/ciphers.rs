@@ -4,37 +4,32 @@
 
 use crate::error::{suggestion, Error, Result};
 use catalogue::Mode;
-pub use catalogue::{Bound, Call, Cipher as Subject, Shape};
+pub use catalogue::{Bound, Call, Cipher, Shape};
 
 const GROUPS: [&str; 5] = ["all", "aead", "aes-128", "aes-192", "aes-256"];
 
-fn belongs_to(subject: Subject, group: &str) -> bool {
-    let mode = subject.mode().name();
-    subject.is_aes()
+fn belongs_to(cipher: Cipher, group: &str) -> bool {
+    let mode = cipher.mode().name();
+    cipher.is_aes()
         && match group {
             "all" => true,
-            "aead" => subject.is_aead(),
-            _ => group == mode || group == format!("aes-{}", subject.key_bits()),
+            "aead" => cipher.is_aead(),
+            _ => group == mode || group == format!("aes-{}", cipher.key_bits()),
         }
 }
 
-fn all() -> Vec<Subject> {
-    let measured = |s: &Subject| s.row().measured;
+fn all() -> Vec<Cipher> {
+    let measured = |s: &Cipher| s.row().measured;
     catalogue::all().into_iter().filter(measured).collect()
 }
 
-/// Other ciphers, for orientation.
-pub fn references() -> Vec<Subject> {
-    all().into_iter().filter(|s| !s.is_aes()).collect()
-}
-
-/// The names of the modes that `speed` and `compare` measure.
+/// The names of the modes that `bench` measures.
 pub fn modes() -> Vec<&'static str> {
     let measured = Mode::aes().filter(|mode| mode.row().measured);
     measured.map(Mode::name).collect()
 }
 
-/// The names of those of `compare-paths`.
+/// The names of those of `bench --paths`.
 pub fn kernel_modes() -> Vec<&'static str> {
     let streams = Mode::aes().filter(|mode| mode.kernel_stream().is_some());
     streams.map(Mode::name).collect()
@@ -48,40 +43,30 @@ pub fn or(words: &[&str]) -> String {
     }
 }
 
-/// The words that stand for several subjects.
+/// The words that stand for several ciphers.
 fn groups() -> Vec<&'static str> {
     GROUPS.into_iter().chain(modes()).collect()
 }
 
-/// The words that `speed` and `compare` take, without other spellings.
+/// The words that `bench` takes, without other spellings.
 pub fn words() -> Vec<String> {
     let groups = groups().into_iter().map(str::to_owned);
-    groups.chain(all().into_iter().map(Subject::name)).collect()
+    groups.chain(all().into_iter().map(Cipher::name)).collect()
 }
 
-/// Those that `compare-paths` takes.
-pub fn kernel_words() -> Vec<String> {
-    let modes = kernel_modes();
-    let of_these = all()
-        .into_iter()
-        .filter(|s| modes.contains(&s.mode().name()));
-    let words = modes.iter().map(|mode| mode.to_string());
-    words.chain(of_these.map(Subject::name)).collect()
-}
-
-/// Reads names and groups in any case; each subject once, in the order asked for.
-pub fn parse(names: &[String]) -> Result<Vec<Subject>> {
-    let mut once: Vec<Subject> = Vec::new();
+/// Reads names and groups in any case; each cipher once, in the order asked for.
+pub fn parse(names: &[String]) -> Result<Vec<Cipher>> {
+    let mut once: Vec<Cipher> = Vec::new();
     for name in names {
         let group = name.to_ascii_lowercase();
-        let meant = |s: &Subject| s.answers_to(name) || belongs_to(*s, &group);
-        let found: Vec<Subject> = all().into_iter().filter(meant).collect();
+        let meant = |s: &Cipher| s.answers_to(name) || belongs_to(*s, &group);
+        let found: Vec<Cipher> = all().into_iter().filter(meant).collect();
         if found.is_empty() {
             return Err(unknown(name));
         }
-        for subject in found {
-            if !once.contains(&subject) {
-                once.push(subject);
+        for cipher in found {
+            if !once.contains(&cipher) {
+                once.push(cipher);
             }
         }
     }
@@ -99,7 +84,7 @@ fn unknown(name: &str) -> Error {
 
 /// Suggests a similar name, but never one with another key size: that is another algorithm.
 fn hint(name: &str) -> String {
-    let names: Vec<String> = all().into_iter().map(Subject::name).collect();
+    let names: Vec<String> = all().into_iter().map(Cipher::name).collect();
     let groups = groups();
     let known = names
         .iter()
@@ -131,7 +116,7 @@ mod tests {
         parse(&asked)
             .unwrap()
             .into_iter()
-            .map(Subject::name)
+            .map(Cipher::name)
             .collect()
     }
 
@@ -154,11 +139,10 @@ mod tests {
 
     #[test]
     fn every_word_that_completions_offer_is_known() {
-        for word in words().into_iter().chain(kernel_words()) {
+        for word in words() {
             assert!(!names(&[&word]).is_empty(), "{word}");
         }
         assert_eq!(or(&kernel_modes()), "ecb, cbc or ctr");
-        assert!(kernel_words().contains(&"aes-256-ctr".to_owned()));
     }
 
     #[test]

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What a comparison of paths found, and what follows from it.
+//! What a run of user space against the kernel found, and what follows from it.
 
-use crate::bench::case::Case;
 use crate::bench::count::Counts;
+use crate::bench::figure::Figure;
 use crate::bench::implementation::Implementation::{self, *};
-use crate::bench::measure::{Effort, Rounds};
-use crate::core::Backend;
+use crate::bench::run::Run;
 use crate::kernel::drivers::Driver;
-use crate::schema::Host;
-use ::measure::busy::{Disturbance, Load};
+use ::measure::stats;
 use ::measure::stats::Summary;
-use std::time::Duration;
 
 /// In the order in which they are shown. The core is the first: all others must agree with it.
 pub const PATHS: [Implementation; 7] = [
@@ -31,8 +28,7 @@ pub struct Unavailable {
 }
 
 pub struct Found {
-    pub host: Host,
-    pub backend: Option<Backend>,
+    pub run: Run,
     /// The kernel's drivers that AF_ALG took.
     pub drivers: Vec<Driver>,
     pub unavailable: Vec<Unavailable>,
@@ -40,19 +36,6 @@ pub struct Found {
     pub splice_copies: Option<bool>,
     /// Nanoseconds of a system call that does nothing.
     pub null_call: Option<Summary>,
-    pub figures: Vec<Figure>,
-    /// What could not be measured, and why.
-    pub notes: Vec<String>,
-    pub effort: Effort,
-    pub took: Duration,
-    pub load: Option<Load>,
-}
-
-/// A size of an algorithm in a direction.
-pub struct Figure {
-    pub case: Case,
-    pub rounds: Rounds,
-    pub counts: Vec<(Implementation, Counts)>,
 }
 
 /// User and system nanoseconds of a call.
@@ -62,14 +45,6 @@ pub struct CpuTime {
 }
 
 impl Figure {
-    pub fn rate(&self, who: Implementation) -> Option<f64> {
-        self.rounds.rates.rate(&who).map(|s| s.median)
-    }
-
-    pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<f64> {
-        self.rounds.rates.ratio(&a, &b).map(|s| s.median)
-    }
-
     pub fn counts(&self, who: Implementation) -> Option<&Counts> {
         let mut counts = self.counts.iter();
         counts.find(|(w, _)| *w == who).map(|(_, counts)| counts)
@@ -94,13 +69,13 @@ impl Figure {
     }
 
     pub fn estimate(&self) -> Option<f64> {
-        Summary::of(self.estimate_rounds()?).map(|s| s.median)
+        stats::median(self.estimate_rounds()?)
     }
 
     pub fn estimate_ratio(&self, other: Implementation) -> Option<f64> {
         let best = self.estimate_rounds()?;
         let pairs = best.iter().zip(self.rounds.rates.get(&other)?);
-        Summary::of(pairs.map(|(a, b)| a / b)).map(|s| s.median)
+        stats::median(pairs.map(|(a, b)| a / b))
     }
 }
 
@@ -180,43 +155,15 @@ impl Found {
     pub fn why_not(&self, who: Implementation) -> Option<&Unavailable> {
         self.unavailable.iter().find(|u| u.path == who)
     }
-
-    /// Figures of one algorithm and direction.
-    pub fn blocks(&self) -> Vec<&[Figure]> {
-        let same = |a: &Figure, b: &Figure| {
-            (a.case.subject, a.case.direction) == (b.case.subject, b.case.direction)
-        };
-        let mut blocks = Vec::new();
-        let mut rest = &self.figures[..];
-        while let Some(first) = rest.first() {
-            let length = rest.iter().take_while(|f| same(first, f)).count();
-            let (block, others) = rest.split_at(length);
-            blocks.push(block);
-            rest = others;
-        }
-        blocks
-    }
-
-    pub fn disturbance(&self) -> Disturbance {
-        Disturbance::of(
-            self.load,
-            self.figures.iter().map(|f| f.rounds.disturbance()),
-        )
-    }
-
-    /// "OpenSSL 3.0.22".
-    pub fn openssl(&self) -> String {
-        let version = self.host.openssl.as_ref().map(|o| o.version.as_str());
-        let words = version.unwrap_or("OpenSSL").split(' ');
-        words.take(2).collect::<Vec<_>>().join(" ")
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::algorithm::Direction;
-    use crate::subject::Subject;
+    use crate::bench::case::Case;
+    use crate::bench::measure::Rounds;
+    use crate::ciphers::Cipher;
 
     #[test]
     fn a_crossover_lasts_to_the_largest_size() {
@@ -235,7 +182,7 @@ mod tests {
     #[test]
     fn the_estimate_is_both_times_added() {
         let case = Case {
-            subject: Subject::by_name("aes-128-cbc").unwrap(),
+            cipher: Cipher::by_name("aes-128-cbc").unwrap(),
             direction: Direction::Encrypt,
             bytes: 16,
             threads: 1,
@@ -244,11 +191,7 @@ mod tests {
         for (who, rate) in [(Core, 6e9), (Crossing, 3e9), (OpenSsl, 4e9)] {
             rounds.rates.insert(who, vec![rate; 3]);
         }
-        let figure = Figure {
-            case,
-            rounds,
-            counts: vec![],
-        };
+        let figure = Figure::new(case, rounds);
         let near = |value: Option<f64>, wanted: f64| (value.unwrap() / wanted - 1.0).abs() < 1e-9;
         assert!(near(figure.estimate(), 2e9));
         assert!(near(figure.estimate_ratio(OpenSsl), 0.5));

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison of paths as a person reads it: a table of throughput for each algorithm and
-//! direction, what a call costs, and from what size the kernel wins; and the same in Markdown.
+//! The paths as a person reads them: from what size the kernel wins, a table of throughput for each
+//! algorithm and direction, and what a call costs.
 
-use super::found::{crossovers, Crossover, Figure, Found, Way, PATHS};
+use super::found::{crossovers, Crossover, Found, Way, PATHS};
 use crate::bench::chart::{bars, columns, gigabytes, label_width, Bar, Layout, Paint, Row};
-use crate::bench::figure::{size_name, title};
+use crate::bench::figure::{size_name, title_with_threads, Figure};
 use crate::bench::implementation::Implementation::{self, *};
-use crate::bench::markdown::today;
+use crate::bench::report::ending;
 use crate::style::grouped;
 use anstyle::{AnsiColor, Style};
-use std::fmt::Write;
 
 /// The size at which costs are shown, if it was measured; else the largest.
 const SHOWN: usize = 16 << 10;
@@ -18,7 +17,7 @@ fn label(found: &Found, who: Implementation) -> String {
     match who {
         Core => "a  core".into(),
         Tenrounds => "b  EVP, tenrounds".into(),
-        OpenSsl => format!("c  EVP, {}", found.openssl()),
+        OpenSsl => format!("c  EVP, {}", found.run.openssl()),
         AfAlg => "d  AF_ALG, send".into(),
         AfAlgSplice => "d' AF_ALG, splice".into(),
         AfAlgEngine => "e  engine afalg".into(),
@@ -37,7 +36,7 @@ fn way(way: Way) -> &'static str {
 
 fn against(found: &Found, who: Implementation) -> String {
     match who {
-        OpenSsl => found.openssl(),
+        OpenSsl => found.run.openssl(),
         _ => "tenrounds".into(),
     }
 }
@@ -51,27 +50,18 @@ fn ratio(value: f64) -> String {
 }
 
 fn heading(found: &Found) -> Vec<String> {
-    let host = &found.host;
-    let place = match &host.hypervisor {
-        Some(name) => format!("{}, in a virtual machine ({name})", host.cpu.brand),
-        None => host.cpu.brand.clone(),
-    };
-    let backend = found.backend.map_or("none", |b| b.name());
-    let version = env!("CARGO_PKG_VERSION");
+    let run = &found.run;
     let mut lines = vec![
-        place,
+        run.place(),
         format!(
-            "{}; tenrounds {version}, backend {backend}; {}",
-            found.openssl(),
-            host.kernel
+            "{}; tenrounds {}, backend {}; {}",
+            run.openssl(),
+            env!("CARGO_PKG_VERSION"),
+            run.backend(),
+            run.host.kernel
         ),
     ];
-    for (name, mask) in &host.masks {
-        lines.push(format!(
-            "mask in force: {name}={} ({})",
-            mask.value, mask.hex
-        ));
-    }
+    lines.extend(run.masks());
     for driver in &found.drivers {
         lines.push(format!(
             "the kernel's {}: {}, priority {}, self-test {}",
@@ -93,7 +83,7 @@ fn heading(found: &Found) -> Vec<String> {
 
 /// The paths that this machine lacks, by reason.
 fn missing(found: &Found) -> Vec<String> {
-    let concerned = |who| found.figures.iter().any(|f| f.case.concerns(who));
+    let concerned = |who| found.run.figures.iter().any(|f| f.case.concerns(who));
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for missing in found.unavailable.iter().filter(|m| concerned(m.path)) {
         let name = label(found, missing.path);
@@ -253,15 +243,20 @@ fn drawn(found: &Found, figure: &Figure, paint: Paint) -> String {
     )
 }
 
-fn block(found: &Found, block: &[Figure], paint: Paint) -> String {
+fn throughput(found: &Found, block: &[Figure], paint: Paint) -> String {
     let sizes = block.iter().map(|f| size_name(f.case.bytes)).collect();
+    let title = paint.bold(&title_with_threads(&block[0].case));
+    let rates = styled(paint, &rates(found, block), Row::new("GB/s", sizes), RATE);
+    format!("{title}\n{rates}")
+}
+
+fn block(found: &Found, block: &[Figure], paint: Paint) -> String {
     let figure = shown(block);
     let size = size_name(figure.case.bytes);
     let heads = COSTS.map(str::to_owned).to_vec();
     let mut out = format!(
-        "{}\n{}\n{}\n{}\n",
-        paint.bold(&title(&block[0].case)),
-        styled(paint, &rates(found, block), Row::new("GB/s", sizes), RATE),
+        "{}\n{}\n{}\n",
+        throughput(found, block, paint),
         styled(
             paint,
             &costs(found, figure),
@@ -286,78 +281,62 @@ const EXPLANATION: [&str; 3] = [
      is rough where it counts clock ticks.",
 ];
 
-fn explanation(found: &Found) -> Vec<String> {
-    let effort = found.effort;
-    let mut lines = EXPLANATION.map(str::to_owned).to_vec();
-    lines.push(format!(
-        "Each rate is the median of {} rounds of windows of {} ms, interleaved; ratios are paired \
-         within rounds. All outputs were equal to the core's. It took {:.1} s.",
-        effort.rounds,
-        effort.window_us as f64 / 1000.0,
-        found.took.as_secs_f64()
-    ));
-    lines.extend(found.notes.iter().map(|note| format!("Note: {note}")));
-    lines
+/// The first line: the best way into the kernel against stock OpenSSL.
+fn answer(found: &Found) -> String {
+    let blocks = found.run.blocks();
+    let all = blocks.iter().flat_map(|block| {
+        let crossovers = crossovers(block).into_iter();
+        let measured = |c: &Crossover| c.way != Way::Estimate && c.against == OpenSsl;
+        crossovers.filter(measured).map(|c| (block[0].case, c))
+    });
+    let best = all.max_by(|(_, a), (_, b)| a.best.total_cmp(&b.best));
+    match best {
+        Some((case, c)) => format!(
+            "{}: {} is {}.",
+            title_with_threads(&case),
+            way(c.way),
+            verdict(found, &c)
+        ),
+        None => "The kernel's AES cannot be measured here.".into(),
+    }
 }
 
-pub fn text(found: &Found, paint: Paint) -> String {
-    let mut out = String::new();
-    for (number, line) in heading(found).iter().enumerate() {
-        let line = paint.paragraph(line);
-        out += &match number {
-            0 => paint.bold(line.trim_end()) + "\n",
-            _ => line,
-        };
-    }
-    out.push('\n');
-    for figures in found.blocks() {
-        out += &block(found, figures, paint);
-    }
-    for line in explanation(found) {
+pub fn text(found: &Found, verbose: bool, paint: Paint) -> String {
+    let mut out = paint.bold(paint.paragraph(&answer(found)).trim_end()) + "\n";
+    for line in heading(found) {
         out += &paint.paragraph(&line);
     }
-    out + &paint.remark(found.disturbance())
-}
-
-fn markdown_table(heads: &[String], rows: &[(String, Vec<String>)]) -> String {
-    let mut out = format!(
-        "| {} |\n|{}\n",
-        heads.join(" | "),
-        "---|".repeat(heads.len())
-    );
-    for (name, cells) in rows {
-        let _ = writeln!(out, "| {} | {} |", name.trim(), cells.join(" | "));
-    }
-    out
-}
-
-pub fn markdown(found: &Found) -> String {
-    let mut out = String::new();
-    for block in found.blocks() {
-        let figure = shown(block);
-        let mut heads = vec![format!("{}, GB/s", title(&block[0].case))];
-        heads.extend(block.iter().map(|f| size_name(f.case.bytes)));
-        let _ = writeln!(out, "{}", markdown_table(&heads, &rates(found, block)));
-        let mut heads = vec![format!("a call of {}", size_name(figure.case.bytes))];
-        heads.extend(COSTS.map(str::to_owned));
-        let _ = writeln!(out, "{}", markdown_table(&heads, &costs(found, figure)));
-        for line in verdicts(found, block) {
-            let _ = writeln!(out, "- {line}");
+    out.push('\n');
+    let blocks = found.run.blocks();
+    if verbose {
+        for figures in blocks {
+            out += &block(found, figures, paint);
         }
-        out.push('\n');
+        for line in EXPLANATION {
+            out += &paint.paragraph(line);
+        }
+        return out + &ending(&found.run, paint);
     }
-    let _ = writeln!(
-        out,
-        "{}; {}. Medians of {} paired rounds.",
-        heading(found).join("; "),
-        today(),
-        found.effort.rounds
-    );
-    for note in &found.notes {
-        let _ = writeln!(out, "\n{note}.");
+    let titles = blocks.iter().map(|b| title_with_threads(&b[0].case));
+    let row = |(block, title): (&&[Figure], String)| {
+        let cell = |who| shown(block).rate(who).map_or("-".into(), rate);
+        (title, BRIEF.map(cell).to_vec())
+    };
+    let rows: Vec<_> = blocks.iter().zip(titles).map(row).collect();
+    let size = blocks
+        .first()
+        .map_or(String::new(), |block| size_name(shown(block).case.bytes));
+    let heads = BRIEF
+        .map(|who| who.name().replace("tenrounds-", ""))
+        .to_vec();
+    out += &styled(paint, &rows, Row::new(format!("GB/s, {size}"), heads), 10);
+    for note in &found.run.notes {
+        out += &paint.paragraph(&format!("Note: {note}"));
     }
-    if let Some(remark) = found.disturbance().remark() {
-        let _ = writeln!(out, "\n{remark}");
-    }
-    out
+    out += &paint.remark(found.run.disturbance());
+    let hint = "--verbose: all sizes, system calls, bytes copied and CPU time of a call.";
+    out + &paint.style(Style::new().dimmed(), paint.paragraph(hint).trim_end()) + "\n"
 }
+
+/// The columns of the brief table.
+const BRIEF: [Implementation; 4] = [Tenrounds, OpenSsl, AfAlg, Crossing];

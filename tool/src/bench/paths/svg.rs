@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison of paths as a picture: throughput over size, a line for each path, both axes
-//! logarithmic, a panel for each algorithm and direction.
+//! The paths as a picture: throughput over size, a line for each path, both axes logarithmic, a panel
+//! for each algorithm, direction and number of threads.
 
-use super::found::{Figure, Found, PATHS};
+use super::found::{Found, PATHS};
 use super::report::shown;
-use crate::bench::figure::{size_name, title};
+use crate::bench::figure::{size_name, times, title_with_threads, Figure};
 use crate::bench::implementation::Implementation::{self, *};
-use crate::bench::markdown::{times, today};
 use crate::error::{Error, Result};
 use crate::replaced;
 use drawing::{text, wrap, About, INK, MARGIN, MUTED, PALE};
@@ -34,7 +33,7 @@ fn label(found: &Found, who: Implementation) -> String {
     match who {
         Core => "core".into(),
         Tenrounds => "OpenSSL with tenrounds".into(),
-        OpenSsl => found.openssl(),
+        OpenSsl => found.run.openssl(),
         AfAlg => "AF_ALG, send".into(),
         AfAlgSplice => "AF_ALG, splice".into(),
         AfAlgEngine => "engine afalg".into(),
@@ -58,14 +57,14 @@ pub fn write(found: &Found, path: &Path) -> Result<()> {
 
 /// "AES-128-CTR: at 16 KiB, tenrounds 2.67× OpenSSL 3.0.22".
 fn caption(found: &Found, block: &[Figure]) -> String {
-    let title = title(&block[0].case);
+    let title = title_with_threads(&block[0].case);
     let figure = shown(block);
     match figure.ratio(Tenrounds, OpenSsl) {
         Some(ratio) => format!(
             "{title}: at {}, tenrounds {} {}",
             size_name(figure.case.bytes),
             times(ratio),
-            found.openssl()
+            found.run.openssl()
         ),
         None => title,
     }
@@ -73,12 +72,12 @@ fn caption(found: &Found, block: &[Figure]) -> String {
 
 fn draw(found: &Found, out: &mut String) -> std::result::Result<(), String> {
     let about = About {
-        processor: &found.host.cpu.brand,
-        hypervisor: found.host.hypervisor.as_deref(),
-        busy: found.disturbance().is_busy(),
-        openssl: &format!("{} · {}", found.openssl(), found.host.kernel),
+        processor: &found.run.host.cpu.brand,
+        hypervisor: found.run.host.hypervisor.as_deref(),
+        busy: found.run.disturbance().is_busy(),
+        openssl: &format!("{} · {}", found.run.openssl(), found.run.host.kernel),
         version: env!("CARGO_PKG_VERSION"),
-        date: &today(),
+        date: &terminal::today(),
     };
     let about = wrap(
         &about.line(),
@@ -86,7 +85,7 @@ fn draw(found: &Found, out: &mut String) -> std::result::Result<(), String> {
         f64::from(WIDTH) - 2.0 * f64::from(MARGIN),
     );
     let heading = (46 + LINE * about.len() as i32) as u32;
-    let blocks = found.blocks();
+    let blocks = found.run.blocks();
     let size = (WIDTH, heading + PANEL * blocks.len() as u32);
     let root = SVGBackend::with_string(out, size).into_drawing_area();
     let failed = |error: &dyn std::fmt::Display| error.to_string();

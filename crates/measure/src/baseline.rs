@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! A run against an earlier one, row by row. Rows are compared as fractions of the limit that was
+//! measured in the same run, because absolute times of unlike machines, or of one machine at two
+//! times, mean nothing.
+
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use terminal::error::{Error, Result};
+use terminal::style::{paint, wrapped, BAD, BOLD, DIM, GOOD, WARN};
+use terminal::table::Table;
+
+/// More rows than this are shown only if they changed.
+const MANY: usize = 100;
+
+/// The exit status that tells a script of a slower row.
+pub const SLOWER: u8 = 3;
+
+/// A row's fraction of the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Fraction {
+    pub limit_fraction: f64,
+    /// As the run has it, as a fraction of the median.
+    pub spread: f64,
+}
+
+impl Fraction {
+    /// None if either makes no sense.
+    pub fn new(limit_fraction: f64, spread: f64) -> Option<Fraction> {
+        let sane = limit_fraction > 0.0 && spread >= 0.0 && spread.is_finite();
+        sane.then_some(Fraction {
+            limit_fraction,
+            spread,
+        })
+    }
+
+    fn margin(&self) -> f64 {
+        self.limit_fraction * self.spread
+    }
+}
+
+/// A run as far as it matters here.
+pub struct Side {
+    /// Its file, or another name.
+    pub name: String,
+    /// By name, in order.
+    pub rows: Vec<(String, Option<Fraction>)>,
+    /// What figures depend on besides the code. "-" where it was not known.
+    pub facts: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Same,
+    Faster,
+    Slower,
+}
+
+/// Faster and slower only where the two spreads do not touch.
+fn verdict(old: Fraction, new: Fraction) -> Verdict {
+    let difference = new.limit_fraction - old.limit_fraction;
+    match difference.abs() > old.margin() + new.margin() {
+        false => Verdict::Same,
+        true if difference > 0.0 => Verdict::Faster,
+        true => Verdict::Slower,
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Pair {
+    row: String,
+    old: Fraction,
+    new: Fraction,
+    /// new / old.
+    ratio: f64,
+    verdict: Verdict,
+}
+
+/// Something that is not the same in both, so that figures may differ for it.
+#[derive(Debug, Serialize, PartialEq)]
+struct Unlike {
+    what: String,
+    old: String,
+    new: String,
+}
+
+/// The object `baseline` of the JSON document.
+#[derive(Debug, Serialize)]
+pub struct Baseline {
+    /// The earlier run.
+    file: String,
+    unlike: Vec<Unlike>,
+    rows: Vec<Pair>,
+    only_in_old: Vec<String>,
+    only_in_new: Vec<String>,
+    /// Rows of both that have no limit in one of them.
+    without_limit: Vec<String>,
+    slower: usize,
+    faster: usize,
+}
+
+fn unlike(old: &Side, new: &Side) -> Vec<Unlike> {
+    let names: Vec<&String> = old.facts.keys().chain(new.facts.keys()).collect();
+    let mut found: Vec<Unlike> = Vec::new();
+    let of = |run: &Side, name: &String| run.facts.get(name).cloned().unwrap_or("-".into());
+    for name in names {
+        let (old, new) = (of(old, name), of(new, name));
+        if old != new && !found.iter().any(|u| u.what == *name) {
+            let what = name.clone();
+            found.push(Unlike { what, old, new });
+        }
+    }
+    found
+}
+
+impl Baseline {
+    /// An error if nothing can be compared.
+    pub fn of(old: &Side, new: &Side) -> Result<Baseline> {
+        let in_old: BTreeMap<&String, &Option<Fraction>> =
+            old.rows.iter().map(|(name, row)| (name, row)).collect();
+        let (mut rows, mut only_in_new, mut without_limit) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, fraction) in &new.rows {
+            match (in_old.get(name), fraction) {
+                (None, _) => only_in_new.push(name.clone()),
+                (Some(Some(old)), Some(new)) => rows.push(Pair {
+                    row: name.clone(),
+                    old: *old,
+                    new: *new,
+                    ratio: new.limit_fraction / old.limit_fraction,
+                    verdict: verdict(*old, *new),
+                }),
+                _ => without_limit.push(name.clone()),
+            }
+        }
+        if rows.is_empty() {
+            return Err(Error::failure(format!(
+            "nothing to compare: {} and {} have no row in common that has a limit; measure both \
+             with the same arguments, on a processor with AES instructions",
+            old.name, new.name
+        )));
+        }
+        let in_new: BTreeSet<&String> = new.rows.iter().map(|(name, _)| name).collect();
+        let only_in_old = old.rows.iter().map(|(name, _)| name);
+        let count = |verdict| rows.iter().filter(|r| r.verdict == verdict).count();
+        Ok(Baseline {
+            file: old.name.clone(),
+            unlike: unlike(old, new),
+            only_in_old: only_in_old
+                .filter(|n| !in_new.contains(n))
+                .cloned()
+                .collect(),
+            only_in_new,
+            without_limit,
+            slower: count(Verdict::Slower),
+            faster: count(Verdict::Faster),
+            rows,
+        })
+    }
+
+    pub fn has_slower(&self) -> bool {
+        self.slower > 0
+    }
+
+    /// As a person reads it, in lines of so many columns.
+    pub fn text(&self, sign: &str, columns: Option<usize>) -> String {
+        let found = self;
+        let paragraph = |text: &str| wrapped("", text, columns);
+        let mut out = String::new();
+        if !found.unlike.is_empty() {
+            let heading = "NOT ALIKE, so figures may differ for other reasons than the code:";
+            out += &format!("{}\n", paint(WARN, heading));
+            let mut table = Table::new(&["", "old", "new"]);
+            for unlike in &found.unlike {
+                let Unlike { what, old, new } = unlike;
+                table.row(vec![what.clone(), old.clone(), new.clone()]);
+            }
+            out += &format!("{table}\n");
+        }
+        let changed = |pair: &&Pair| found.rows.len() <= MANY || pair.verdict != Verdict::Same;
+        let shown: Vec<&Pair> = found.rows.iter().filter(changed).collect();
+        if !shown.is_empty() {
+            out += &table(&shown, sign);
+        }
+        list(&mut out, "Only in the old file", &found.only_in_old);
+        list(&mut out, "Only in the new file", &found.only_in_new);
+        list(&mut out, "Without a limit", &found.without_limit);
+        let Baseline { slower, faster, .. } = found;
+        let rows = found.rows.len();
+        let others = match rows > shown.len() {
+            true => " The others are not shown (see --json).",
+            false => "",
+        };
+        out.push('\n');
+        out += &paragraph(&format!(
+            "{rows} rows in both: {slower} slower and {faster} faster beyond both spreads.{others}"
+        ));
+        let words = paragraph(&format!(
+            "limit: nothing but AES rounds, measured in the same run. {}: the spread of each run.",
+            sign
+        ));
+        out + &paint(DIM, words.trim_end()) + "\n"
+    }
+}
+
+/// The names; of many, how many they are.
+fn list(out: &mut String, heading: &str, names: &[String]) {
+    match names.len() {
+        0 => {}
+        1..=MANY => {
+            *out += &format!("\n{}\n", paint(BOLD, heading));
+            names.iter().for_each(|name| *out += &format!("  {name}\n"));
+        }
+        many => *out += &format!("\n{}: {many} rows (see --json)\n", paint(BOLD, heading)),
+    }
+}
+
+fn table(pairs: &[&Pair], sign: &str) -> String {
+    let mut table = Table::new(&["fraction of the limit", ">old", ">new", ">change", ""]);
+    for pair in pairs {
+        let shown = |f: Fraction| format!("{:.3} {sign}{:.3}", f.limit_fraction, f.margin());
+        let mark = match pair.verdict {
+            Verdict::Same => String::new(),
+            Verdict::Faster => paint(GOOD, "faster"),
+            Verdict::Slower => paint(BAD, "SLOWER"),
+        };
+        table.row(vec![
+            pair.row.clone(),
+            shown(pair.old),
+            shown(pair.new),
+            format!("{:+.1} %", 100.0 * (pair.ratio - 1.0)),
+            mark,
+        ]);
+    }
+    table.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(limit_fraction: f64, spread: f64) -> Fraction {
+        Fraction {
+            limit_fraction,
+            spread,
+        }
+    }
+
+    #[test]
+    fn a_change_counts_beyond_both_spreads() {
+        assert_eq!(verdict(at(0.90, 0.01), at(0.91, 0.01)), Verdict::Same);
+        assert_eq!(verdict(at(0.90, 0.01), at(0.93, 0.01)), Verdict::Faster);
+        assert_eq!(verdict(at(0.90, 0.01), at(0.87, 0.01)), Verdict::Slower);
+        assert_eq!(verdict(at(0.90, 0.01), at(0.87, 0.05)), Verdict::Same);
+        assert_eq!(verdict(at(0.90, 0.0), at(0.90, 0.0)), Verdict::Same);
+    }
+
+    #[test]
+    fn of_many_rows_only_those_that_changed_are_shown() {
+        let row = |nth: usize, verdict| Pair {
+            row: format!("row {nth}"),
+            old: at(0.90, 0.01),
+            new: at(0.90, 0.01),
+            ratio: 1.0,
+            verdict,
+        };
+        let said = |count: usize, changed: usize| {
+            let verdict = |nth| match nth < changed {
+                true => Verdict::Faster,
+                false => Verdict::Same,
+            };
+            let found = Baseline {
+                file: "old".into(),
+                unlike: vec![],
+                rows: (0..count).map(|nth| row(nth, verdict(nth))).collect(),
+                only_in_old: vec![],
+                only_in_new: vec![],
+                without_limit: (0..count).map(|nth| format!("unbound {nth}")).collect(),
+                slower: 0,
+                faster: changed,
+            };
+            found.text("+-", None)
+        };
+        assert_eq!(said(MANY, 1).matches("row ").count(), MANY);
+        let many = said(MANY + 1, 2);
+        assert_eq!(many.matches("row ").count(), 2, "{many}");
+        assert!(
+            many.contains("101 rows in both") && many.contains("The others are"),
+            "{many}"
+        );
+        assert!(many.contains("Without a limit") && many.contains(": 101 rows (see --json)"));
+        assert!(said(MANY, 1).contains("unbound 99") && !many.contains("unbound"));
+        let same = said(MANY + 1, 0);
+        assert!(!same.contains("fraction of the limit"), "{same}");
+    }
+}
