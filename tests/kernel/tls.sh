@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 # Tests kernel TLS with our driver at one end or at both ends (tls.c), and what `tenrounds trace
 # --kernel` says about a random number of records of both versions.
-# guest: plain
+# guest: traced
 # modules: aesni-intel tls gcm ccm ctr crypto_user algif_aead
-# programs: BUILD/dist/bin/tenrounds
+# programs: bpftrace BUILD/dist/bin/tenrounds
 # files: tests/kernel/drivers tests/kernel/rows
 # shellcheck disable=SC1091,SC2154
 . /tests/drivers

@@ -19,6 +19,7 @@ mod inventory;
 mod kernel;
 mod limited;
 mod memory;
+mod needed;
 mod openssl;
 mod pages;
 mod paths;

@@ -2,7 +2,7 @@
 //! `trace`: which AES code runs in processes, by samples. The code under each sample is copied and
 //! classified; nothing is written into a traced process but the probes of --count.
 
-mod bpf;
+mod bpftrace;
 mod callers;
 mod count;
 mod crypto;
@@ -104,21 +104,23 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
         None => Target::Everybody,
         Some(pids) => Target::Processes(pids.to_vec()),
     };
+    // bpftrace takes a while to put its probes.
+    let counter = match args.count {
+        true => Some(enabled(Counter::of_processes(pids.unwrap_or_default())?)?),
+        false => None,
+    };
+    let requests = match args.kernel {
+        true => Some(enabled_in_kernel(crypto::Counter::new(pids)?)?),
+        false => None,
+    };
     let (sampler, mut refused) = opened(&target, pids_of(&named), wanted(args)?)?;
     let is_sampled = |pid: &u32| !sampler.refused.iter().any(|(refused, _)| refused == pid);
     let sampled = pids_of(&named).iter().copied().filter(is_sampled);
     let sampled: Vec<u32> = sampled.collect();
     let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
     let mut tracing = Tracing::new(sampler, args);
-    if args.count {
-        let counter = Counter::of_processes(pids.unwrap_or_default())?;
-        tracing.counter = Some(enabled(counter)?);
-        tracing.begun = Instant::now();
-    }
-    if args.kernel {
-        tracing.requests = Some(enabled_in_kernel(crypto::Counter::new(pids)?)?);
-        tracing.begun = Instant::now();
-    }
+    tracing.counter = counter;
+    tracing.requests = requests;
     tracing.follow(Some(seconds), || {
         named.as_ref().is_some_and(Named::have_ended)
     });
@@ -183,7 +185,6 @@ fn refusals(sampler: &Sampler) -> Vec<String> {
 
 fn command(args: &TraceArgs) -> Result<()> {
     let command = prepared(&args.command);
-    let (mut sampler, mut troubles) = opened(&Target::Children, &[], wanted(args)?)?;
     let counter = match args.count {
         true => {
             let name = PathBuf::from(&args.command[0]);
@@ -196,6 +197,8 @@ fn command(args: &TraceArgs) -> Result<()> {
         true => Some(enabled_in_kernel(crypto::Counter::new(Some(&[]))?)?),
         false => None,
     };
+    // After bpftrace was started, so that it is not sampled.
+    let (mut sampler, mut troubles) = opened(&Target::Children, &[], wanted(args)?)?;
     let mut child = child::start(command)?;
     troubles.extend(sampler.started(child.id()));
     let mut tracing = Tracing::new(sampler, args);
@@ -222,10 +225,6 @@ fn command(args: &TraceArgs) -> Result<()> {
 /// Says what counting costs, and begins.
 fn enabled(mut counter: Counter) -> Result<Counter> {
     let (functions, files) = counter.extent();
-    let whose = match counter.is_everywhere() {
-        true => ", in all processes",
-        false => "",
-    };
     let ours = match counter.has_sites() {
         true => ", and what tenrounds executes",
         false => "",
@@ -235,7 +234,7 @@ fn enabled(mut counter: Counter) -> Result<Counter> {
             "Counting what tenrounds executes, which costs nothing more.".to_owned()
         }
         0 if !counter.has_sites() => "No library with counted functions was found yet.".to_owned(),
-        _ => format!("Counting {functions} functions in {files} files{ours}. Until the trace ends, each of their calls takes about 1 to 3 µs longer{whose}: calls of 16 bytes become 20 to 30 times as slow."),
+        _ => format!("Counting {functions} functions in {files} files{ours}. Until the trace ends, each of their calls takes about 1 to 3 µs longer, in all processes: calls of 16 bytes become 20 to 30 times as slow."),
     };
     output::err(crate::style::item("", text));
     counter.enable()?;
