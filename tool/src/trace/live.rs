@@ -35,7 +35,7 @@ impl Live {
         };
         let (sampler, refused) = super::opened(target, named, wanted)?;
         Ok(Live {
-            rate: sampler.rate(rate),
+            rate,
             sampler,
             state: State::new(evidence),
             files: Files::new(false),
@@ -44,11 +44,6 @@ impl Live {
             parts: VecDeque::new(),
             since: Instant::now(),
         })
-    }
-
-    /// Watches this command, which has just been started.
-    pub fn started(&mut self, pid: u32) {
-        self.refused.extend(self.sampler.started(pid));
     }
 
     /// Handles the events so far. Code is copied at most `PAUSE` after its first sample if this is
@@ -106,13 +101,11 @@ impl Live {
             length += *part;
             tally.merge(seen);
         }
-        let mut troubles = self.refused.clone();
-        troubles.extend(self.sampler.trouble());
         let circumstances = Circumstances {
             seconds: length.as_secs_f64(),
             rate: self.rate,
             kernel: self.sampler.kernel,
-            troubles,
+            troubles: self.refused.clone(),
             evidence: self.evidence,
             callers: false,
             counts: None,

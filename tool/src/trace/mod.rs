@@ -164,7 +164,6 @@ fn opened(target: &Target, named: &[u32], wanted: Wanted) -> Result<(Sampler, Ve
     if sampler.only_own {
         refused.push("Only your own processes are traced: those of others need root, or CAP_PERFMON and CAP_SYS_PTRACE.".to_owned());
     }
-    refused.extend(sampler.note());
     Ok((sampler, refused))
 }
 
@@ -198,9 +197,8 @@ fn command(args: &TraceArgs) -> Result<()> {
         false => None,
     };
     // After bpftrace was started, so that it is not sampled.
-    let (mut sampler, mut troubles) = opened(&Target::Children, &[], wanted(args)?)?;
+    let (sampler, troubles) = opened(&Target::Children, &[], wanted(args)?)?;
     let mut child = child::start(command)?;
-    troubles.extend(sampler.started(child.id()));
     let mut tracing = Tracing::new(sampler, args);
     tracing.counter = counter;
     tracing.requests = requests;
@@ -343,7 +341,7 @@ struct Tracing {
 impl Tracing {
     fn new(sampler: Sampler, args: &TraceArgs) -> Tracing {
         Tracing {
-            rate: sampler.rate(args.sampled.rate),
+            rate: args.sampled.rate,
             sampler,
             state: State::new(args.evidence),
             begun: Instant::now(),
@@ -437,9 +435,8 @@ impl Tracing {
         line
     }
 
-    fn finish(mut self, mut troubles: Vec<String>) -> Trace {
+    fn finish(mut self, troubles: Vec<String>) -> Trace {
         let seconds = self.begun.elapsed().as_secs_f64();
-        troubles.extend(self.sampler.trouble());
         let kernel = self.sampler.kernel;
         // Its counters must not follow the programs that are asked for packages.
         drop(self.sampler);

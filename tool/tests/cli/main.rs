@@ -51,6 +51,5 @@ mod trace_callers;
 mod trace_corpus;
 mod trace_count;
 mod trace_kernel;
-mod trace_stops;
 mod watch;
 mod width;

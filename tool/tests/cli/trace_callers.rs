@@ -3,8 +3,8 @@
 
 use crate::json::valid;
 use crate::support::{contains, module, Finish, Nobody, Place, TOOL};
+use crate::trace::without_perf;
 use crate::trace::{aes_works, can_sample, ready, traced_with, while_it_runs, ENCRYPT};
-use crate::trace_stops::without_perf;
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

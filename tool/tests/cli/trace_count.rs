@@ -491,7 +491,7 @@ fn what_tenrounds_executes_is_counted_by_its_static_probes() {
     tool.stdout(Stdio::piped()).stderr(Stdio::piped());
     let tool = tool.spawn().unwrap();
     // It takes samples once the probes are there.
-    crate::trace::wait_for_samples(tool.id(), pid);
+    crate::trace::wait_for_samples(tool.id());
     let mut input = child.0.stdin.take().unwrap();
     input.write_all(b"\n").unwrap();
     let said = lines.next().unwrap().unwrap();
