@@ -275,13 +275,6 @@ pub struct TraceArgs {
     #[arg(long)]
     pub evidence: bool,
 
-    /// Show who called the AES code: the functions up to the first one of the program
-    ///
-    /// The kernel copies 16 KiB of the stack with each sample, and `trace` follows it by the tables
-    /// for exceptions (.eh_frame), so that programs without frame pointers work. Only on x86-64.
-    #[arg(long)]
-    pub callers: bool,
-
     /// Also count each call that encrypts or decrypts, with its bytes (needs root and bpftrace,
     /// except for what `run --count` counts)
     ///
@@ -312,7 +305,7 @@ pub struct TraceArgs {
     ///
     /// The script has a probe for each function that --count counts in the libraries that are
     /// installed here, and for what tenrounds executes.
-    #[arg(long, conflicts_with_all = ["seconds", "evidence", "callers", "count", "kernel", "json"])]
+    #[arg(long, conflicts_with_all = ["seconds", "evidence", "count", "kernel", "json"])]
     pub print_bpftrace: bool,
 
     /// Write JSON instead of text

@@ -5,7 +5,6 @@
 
 mod arm;
 mod chunk;
-pub mod frames;
 mod go;
 pub mod hot;
 mod image;

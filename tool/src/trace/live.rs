@@ -28,11 +28,7 @@ pub struct Live {
 impl Live {
     /// Begins to sample. A command must not have been started yet.
     pub fn open(target: &Target, named: &[u32], rate: u32, evidence: bool) -> Result<Live> {
-        let wanted = Wanted {
-            rate,
-            kernel: true,
-            stack: false,
-        };
+        let wanted = Wanted { rate, kernel: true };
         let (sampler, refused) = super::opened(target, named, wanted)?;
         Ok(Live {
             rate,
@@ -107,7 +103,6 @@ impl Live {
             kernel: self.sampler.kernel,
             troubles: self.refused.clone(),
             evidence: self.evidence,
-            callers: false,
             counts: None,
             requests: None,
         };

@@ -3,7 +3,6 @@
 //! classified; nothing is written into a traced process but the probes of --count.
 
 mod bpftrace;
-mod callers;
 mod count;
 mod crypto;
 mod event;
@@ -83,7 +82,6 @@ pub fn everybody(seconds: f64) -> Result<Trace> {
         },
         seconds: Some(seconds),
         evidence: false,
-        callers: false,
         count: false,
         kernel: false,
         svg: None,
@@ -113,7 +111,7 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
         true => Some(enabled_in_kernel(crypto::Counter::new(pids)?)?),
         false => None,
     };
-    let (sampler, mut refused) = opened(&target, pids_of(&named), wanted(args)?)?;
+    let (sampler, mut refused) = opened(&target, pids_of(&named), wanted(args))?;
     let is_sampled = |pid: &u32| !sampler.refused.iter().any(|(refused, _)| refused == pid);
     let sampled = pids_of(&named).iter().copied().filter(is_sampled);
     let sampled: Vec<u32> = sampled.collect();
@@ -137,16 +135,11 @@ pub fn pids_of(named: &Option<Named>) -> &[u32] {
 }
 
 /// The samples that the arguments ask for.
-fn wanted(args: &TraceArgs) -> Result<Wanted> {
-    if args.callers && !cfg!(target_arch = "x86_64") {
-        let text = "--callers is for x86-64: other processors' stacks are not followed";
-        return Err(Error::failure(text.to_owned()));
-    }
-    Ok(Wanted {
+fn wanted(args: &TraceArgs) -> Wanted {
+    Wanted {
         rate: args.sampled.rate,
         kernel: true,
-        stack: args.callers,
-    })
+    }
 }
 
 /// A sampler that runs, and what it leaves out. A process that was not named may end before it is
@@ -197,7 +190,7 @@ fn command(args: &TraceArgs) -> Result<()> {
         false => None,
     };
     // After bpftrace was started, so that it is not sampled.
-    let (sampler, troubles) = opened(&Target::Children, &[], wanted(args)?)?;
+    let (sampler, troubles) = opened(&Target::Children, &[], wanted(args))?;
     let mut child = child::start(command)?;
     let mut tracing = Tracing::new(sampler, args);
     tracing.counter = counter;
@@ -331,7 +324,6 @@ struct Tracing {
     bar: ProgressBar,
     rate: u32,
     evidence: bool,
-    callers: bool,
     counter: Option<Counter>,
     requests: Option<crypto::Counter>,
     /// Only the command and what it starts are traced.
@@ -347,7 +339,6 @@ impl Tracing {
             begun: Instant::now(),
             bar: bar(),
             evidence: args.evidence,
-            callers: args.callers,
             counter: None,
             requests: None,
             of_command: false,
@@ -452,7 +443,6 @@ impl Tracing {
             kernel,
             troubles,
             evidence: self.evidence,
-            callers: self.callers,
             counts,
             requests: self.requests.map(crypto::Counter::finish),
         };

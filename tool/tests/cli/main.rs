@@ -45,9 +45,6 @@ mod support;
 mod system;
 mod token;
 mod trace;
-// `trace` tells callers on x86-64 alone.
-#[cfg(target_arch = "x86_64")]
-mod trace_callers;
 mod trace_corpus;
 mod trace_count;
 mod trace_kernel;

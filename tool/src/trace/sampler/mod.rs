@@ -84,8 +84,8 @@ impl Sampler {
     /// memory that they may have, nothing would be left for the last.
     fn with(target: &Target, wanted: Wanted) -> io::Result<Sampler> {
         let mut result = Err(io::Error::from_raw_os_error(libc::ENOMEM));
-        for pages in perf::sizes(wanted) {
-            result = Sampler::with_rings(target, wanted, *pages);
+        for pages in perf::PAGES {
+            result = Sampler::with_rings(target, wanted, pages);
             if !result.as_ref().is_err_and(is_full) {
                 break;
             }
