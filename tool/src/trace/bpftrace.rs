@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Runs bpftrace(8) with a script of ours, and reads the maps that it prints as JSON.
 //!
-//! bpftrace says "attached_probes" before it attaches them, and takes 100 ms for each when it ends
-//! by itself. So each script begins with a probe at a function of this process. bpftrace attaches
-//! that one last: once it answers a call, all are attached. The same probe prints the maps while the
-//! others are still there, and then bpftrace is killed. The kernel removes the probes of a process
-//! that ends, however it ends.
+//! bpftrace 0.17 says "attached_probes" before it attaches them, and takes 100 ms for each when it
+//! ends by itself. So each script begins with a probe at a function of this process. bpftrace
+//! attaches that one last: once it answers a call, all are attached. The same probe prints the maps
+//! while the others are still there, and then bpftrace is killed. The kernel removes the probes of a
+//! process that ends, however it ends.
 
 use super::interrupted;
 use super::target::maps::Maps as Mappings;
