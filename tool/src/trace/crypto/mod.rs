@@ -124,7 +124,8 @@ impl Counter {
             all.retain(|(key, _)| key.context != PROCESS || traced.contains(&key.pid));
         }
         drop_wrapped(&mut all);
-        for (pid, name) in self.counted.texts(NAMES) {
+        // An interrupt has the name of what it interrupts.
+        for (pid, name) in self.counted.texts(NAMES).filter(|(pid, _)| *pid != 0) {
             let name = || clean(name);
             self.names.entry(pid as u32).or_insert_with(name);
         }

@@ -65,6 +65,9 @@ impl Sampler {
         let target = Target::Processes(pids);
         let mut sampler =
             Sampler::with(&target, wanted).map_err(|error| refusal(&error, &target))?;
+        if sampler.rings.is_empty() {
+            return Err(refusal(error, &Target::Everybody));
+        }
         sampler.only_own = true;
         // They end and change their user all the time. Other refusals are worth a word.
         sampler.refused.retain(|(_, why)| why == TOO_MANY);
