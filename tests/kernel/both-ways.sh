@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 # The chart of `tenrounds trace --kernel` for a program that encrypts the same data in user space, by
 # our provider, and in the kernel, by AF_ALG: both ways stand beside each other, with the same bytes.
-# guest: plain
+# guest: traced
 # modules: aesni-intel algif_skcipher
-# programs: BUILD/dist/bin/tenrounds BUILD/dist/lib/ossl-modules/tenrounds.so
+# programs: bpftrace BUILD/dist/bin/tenrounds BUILD/dist/lib/ossl-modules/tenrounds.so
 # files: /usr/lib/x86_64-linux-gnu/libcrypto.so.3
 # shellcheck disable=SC2154 # $bin, $backend and $output come from run
 export TENROUNDS_MODULE=/bin/tenrounds.so XDG_CACHE_HOME=/tmp COLUMNS=200

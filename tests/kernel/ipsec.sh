@@ -3,9 +3,9 @@
 # own at the other, and the reverse. The data must arrive unchanged. At each end that uses our
 # driver, the driver must be called exactly once per packet. `tenrounds trace --kernel` has to count
 # a random number of packets.
-# guest: plain
+# guest: traced
 # modules: aesni-intel crypto_user veth esp4 xfrm_user gcm seqiv echainiv authenc drbg jitterentropy_rng sha512_generic
-# programs: /sbin/ip BUILD/dist/bin/tenrounds
+# programs: bpftrace /sbin/ip BUILD/dist/bin/tenrounds
 # files: tests/kernel/drivers tests/kernel/rows
 # shellcheck disable=SC1091,SC2015,SC2154 # other files set variables; fail() ends every list
 . /tests/drivers

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 # Tests kernel TLS with our driver at one end or at both ends (tls.c), and what `tenrounds trace
 # --kernel` says about a random number of records of both versions.
-# guest: plain
+# guest: traced
 # modules: aesni-intel tls gcm ccm ctr crypto_user algif_aead
-# programs: BUILD/dist/bin/tenrounds
+# programs: bpftrace BUILD/dist/bin/tenrounds
 # files: tests/kernel/drivers tests/kernel/rows
 # shellcheck disable=SC1091,SC2154
 . /tests/drivers
@@ -29,23 +29,27 @@ traced() { # VERSION
     tenrounds trace --kernel --json --svg /tmp/flow.svg --output /tmp/trace.json -- asks "$1" "$seed" $records >/tmp/wanted
 }
 wanted() { sed -n "s/^$1 //p" /tmp/wanted; }
+# An emulated processor takes a minute to compile the probes, so that each driver has one version,
+# drawn by the seed.
+versions='tls1.2 tls1.3'
+[ $((seed % 2)) -eq 0 ] || versions='tls1.3 tls1.2'
 for whose in ours theirs; do
     prefer $whose 'gcm(aes)'
     driver=$(best_driver $whose 'gcm(aes)')
-    for version in tls1.2 tls1.3; do
-        about="$version by $driver"
-        rm -f /tmp/trace.json
-        check "$about: records are counted" traced $version
-        for operation in encrypt decrypt; do
-            same "$about: one request to $operation a record" "$(sums ktls "$driver" $operation false)" "$(wanted $operation)"
-        done
-        same "$about: no other request of TLS" "$(kinds ktls)" 2
-        same "$about: by whom" "$(owners ktls)" 'process asks'
-        # The chart has the counts on its arrows.
-        for words in '\[tls\]: '"$records"' requests, ' "$records requests to encrypt, " "$records requests to decrypt, " ">$driver<"; do
-            check "$about: the picture has '$words'" grep -q "$words" /tmp/flow.svg
-        done
-        rows | sed 's/^/# /'
+    version=${versions%% *}
+    versions=${versions#* }
+    about="$version by $driver"
+    rm -f /tmp/trace.json
+    check "$about: records are counted" traced "$version"
+    for operation in encrypt decrypt; do
+        same "$about: one request to $operation a record" "$(sums ktls "$driver" $operation false)" "$(wanted $operation)"
     done
+    same "$about: no other request of TLS" "$(kinds ktls)" 2
+    same "$about: by whom" "$(owners ktls)" 'process asks'
+    # The chart has the counts on its arrows.
+    for words in '\[tls\]: '"$records"' requests, ' "$records requests to encrypt, " "$records requests to decrypt, " ">$driver<"; do
+        check "$about: the picture has '$words'" grep -q "$words" /tmp/flow.svg
+    done
+    rows | sed 's/^/# /'
 done
 check 'the module unloads' unload

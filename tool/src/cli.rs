@@ -251,17 +251,10 @@ pub struct TraceArgs {
     #[arg(long)]
     pub evidence: bool,
 
-    /// Show who called the AES code: the functions up to the first one of the program
+    /// Also count each call that encrypts or decrypts, with its bytes (needs root and bpftrace,
+    /// except for what `run --count` counts)
     ///
-    /// The kernel copies 16 KiB of the stack with each sample, and `trace` follows it by the tables
-    /// for exceptions (.eh_frame), so that programs without frame pointers work. Only on x86-64.
-    #[arg(long)]
-    pub callers: bool,
-
-    /// Also count each call that encrypts or decrypts, with its bytes (needs root, except for what
-    /// `run --count` counts)
-    ///
-    /// Probes at functions of OpenSSL, Libgcrypt, GnuTLS, Nettle, Mbed TLS and NSS count calls,
+    /// bpftrace's probes at functions of OpenSSL, Libgcrypt, GnuTLS, Nettle, Mbed TLS and NSS count calls,
     /// bytes, sizes, and whether the output goes over the input. Each call takes about 1 to 3 µs
     /// more meanwhile. `tenrounds run --count` has no such cost, and counts what tenrounds
     /// executes; the counters of traced processes that run under it are shown, too. With -p and
@@ -269,9 +262,10 @@ pub struct TraceArgs {
     #[arg(long)]
     pub count: bool,
 
-    /// Also count each request to the kernel's ciphers and hashes, with its bytes (needs root)
+    /// Also count each request to the kernel's ciphers and hashes, with its bytes (needs root and
+    /// bpftrace)
     ///
-    /// Probes in the kernel count requests, bytes and sizes by driver, by process, and by the part
+    /// bpftrace's probes in the kernel count requests, bytes and sizes by driver, by process, and by the part
     /// of the kernel that makes them: AF_ALG, dm-crypt, IPsec, kernel TLS. Hashes are those of AES
     /// (CMAC, XCBC), GHASH and POLYVAL, and those that a driver makes to serve a request. Probes
     /// also count what AF_ALG costs: messages, and the bytes that are copied. Requests take longer
@@ -283,11 +277,11 @@ pub struct TraceArgs {
     #[arg(long, value_name = "FILE", requires = "kernel", value_hint = ValueHint::FilePath)]
     pub svg: Option<PathBuf>,
 
-    /// Print a script for bpftrace that counts the same calls, and trace nothing
+    /// Print the script for bpftrace by which --count counts, and trace nothing
     ///
     /// The script has a probe for each function that --count counts in the libraries that are
     /// installed here, and for what tenrounds executes.
-    #[arg(long, conflicts_with_all = ["seconds", "evidence", "callers", "count", "kernel", "json"])]
+    #[arg(long, conflicts_with_all = ["seconds", "evidence", "count", "kernel", "json"])]
     pub print_bpftrace: bool,
 
     /// Write JSON instead of text

@@ -17,6 +17,7 @@ mod inventory;
 mod kernel;
 mod limited;
 mod memory;
+mod needed;
 mod openssl;
 mod pages;
 mod paths;

@@ -193,7 +193,6 @@ const PAGES: &[(&str, Page)] = &[
             ("tenrounds trace -- openssl speed -evp aes-128-gcm", "Which AES code does a command run?"),
             ("sudo tenrounds trace nginx", "Which one does a server run, in all its processes?"),
             ("sudo tenrounds trace -p 1234 --evidence", "Which one does process 1234 run, and by what evidence?"),
-            ("sudo tenrounds trace -p 1234 --callers", "Which functions of the program use the AES code?"),
             ("sudo tenrounds trace --all --seconds 10", "Which processes run AES code at all?"),
             ("sudo tenrounds trace --count -- nginx -g 'daemon off;'", "How many calls does a server make, of which algorithms and sizes?"),
             ("sudo tenrounds trace --kernel --all", "Which drivers of the kernel do disks, tunnels and programs use, and how much?"),

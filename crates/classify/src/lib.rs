@@ -5,7 +5,6 @@
 
 mod arm;
 mod chunk;
-pub mod frames;
 mod go;
 pub mod hot;
 mod image;
@@ -20,7 +19,7 @@ mod x86;
 pub use chunk::Bounds;
 pub use image::Machine;
 pub use library::Library;
-pub use probes::{probes, Argument, Place, Probe, Register};
+pub use probes::{probes, Probe};
 pub use program::{loaded, Around, Program};
 pub use tables::{near as tables_near, Table, TableKind};
 pub use tally::{Class, Kind, Tally, WIDTHS};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Examines files in several threads.
 
-use super::needed::Loaded;
 use super::queue::{Queue, Work};
 use super::reach::Reach;
 use super::targets::{Origin, Target, Targets};
 use super::{Entry, Holds, Program, Scan, Through, Trouble};
+use crate::needed::Loaded;
 use crate::root::Root;
 use crate::style::clean;
 use classify::{Module, Refusal};

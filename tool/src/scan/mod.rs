@@ -3,7 +3,6 @@
 //! reaches it. Files are read, nothing is executed.
 
 mod files;
-mod needed;
 mod queue;
 mod reach;
 mod targets;

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::needed::{self, Loaded};
 use super::Trouble;
+use crate::needed::{self, Loaded};
 
 /// A file to examine.
 #[derive(Debug, Clone)]

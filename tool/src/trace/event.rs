@@ -15,7 +15,6 @@ pub struct Attributes {
     pub config1: u64,
     pub config2: u64,
     pub sample_regs_user: u64,
-    pub sample_stack_user: u32,
 }
 
 #[repr(C)]
@@ -59,7 +58,7 @@ impl Attributes {
             config1: self.config1,
             config2: self.config2,
             sample_regs_user: self.sample_regs_user,
-            sample_stack_user: self.sample_stack_user,
+            sample_stack_user: 0,
             ..Raw::default()
         };
         // SAFETY: the structure is valid and has the size that it says.

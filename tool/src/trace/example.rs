@@ -24,7 +24,6 @@ pub fn finding(work: Work, samples: u64) -> Finding {
         share: samples as f64 / 100.0,
         threads: 2,
         places: vec![Place {
-            callers: None,
             function: Some("encrypt".to_owned()),
             address: 0x1000,
             samples,

@@ -28,14 +28,10 @@ pub struct Live {
 impl Live {
     /// Begins to sample. A command must not have been started yet.
     pub fn open(target: &Target, named: &[u32], rate: u32, evidence: bool) -> Result<Live> {
-        let wanted = Wanted {
-            rate,
-            kernel: true,
-            stack: false,
-        };
+        let wanted = Wanted { rate, kernel: true };
         let (sampler, refused) = super::opened(target, named, wanted)?;
         Ok(Live {
-            rate: sampler.rate(rate),
+            rate,
             sampler,
             state: State::new(evidence),
             files: Files::new(false),
@@ -44,11 +40,6 @@ impl Live {
             parts: VecDeque::new(),
             since: Instant::now(),
         })
-    }
-
-    /// Watches this command, which has just been started.
-    pub fn started(&mut self, pid: u32) {
-        self.refused.extend(self.sampler.started(pid));
     }
 
     /// Handles the events so far. Code is copied at most `PAUSE` after its first sample if this is
@@ -106,15 +97,12 @@ impl Live {
             length += *part;
             tally.merge(seen);
         }
-        let mut troubles = self.refused.clone();
-        troubles.extend(self.sampler.trouble());
         let circumstances = Circumstances {
             seconds: length.as_secs_f64(),
             rate: self.rate,
             kernel: self.sampler.kernel,
-            troubles,
+            troubles: self.refused.clone(),
             evidence: self.evidence,
-            callers: false,
             counts: None,
             requests: None,
         };

@@ -2,8 +2,7 @@
 //! `trace`: which AES code runs in processes, by samples. The code under each sample is copied and
 //! classified; nothing is written into a traced process but the probes of --count.
 
-mod bpf;
-mod callers;
+mod bpftrace;
 mod count;
 mod crypto;
 mod event;
@@ -83,7 +82,6 @@ pub fn everybody(seconds: f64) -> Result<Trace> {
         },
         seconds: Some(seconds),
         evidence: false,
-        callers: false,
         count: false,
         kernel: false,
         svg: None,
@@ -104,21 +102,23 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
         None => Target::Everybody,
         Some(pids) => Target::Processes(pids.to_vec()),
     };
-    let (sampler, mut refused) = opened(&target, pids_of(&named), wanted(args)?)?;
+    // bpftrace takes a while to put its probes.
+    let counter = match args.count {
+        true => Some(enabled(Counter::of_processes(pids.unwrap_or_default())?)?),
+        false => None,
+    };
+    let requests = match args.kernel {
+        true => Some(enabled_in_kernel(crypto::Counter::new(pids)?)?),
+        false => None,
+    };
+    let (sampler, mut refused) = opened(&target, pids_of(&named), wanted(args))?;
     let is_sampled = |pid: &u32| !sampler.refused.iter().any(|(refused, _)| refused == pid);
     let sampled = pids_of(&named).iter().copied().filter(is_sampled);
     let sampled: Vec<u32> = sampled.collect();
     let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
     let mut tracing = Tracing::new(sampler, args);
-    if args.count {
-        let counter = Counter::of_processes(pids.unwrap_or_default())?;
-        tracing.counter = Some(enabled(counter)?);
-        tracing.begun = Instant::now();
-    }
-    if args.kernel {
-        tracing.requests = Some(enabled_in_kernel(crypto::Counter::new(pids)?)?);
-        tracing.begun = Instant::now();
-    }
+    tracing.counter = counter;
+    tracing.requests = requests;
     tracing.follow(Some(seconds), || {
         named.as_ref().is_some_and(Named::have_ended)
     });
@@ -135,16 +135,11 @@ pub fn pids_of(named: &Option<Named>) -> &[u32] {
 }
 
 /// The samples that the arguments ask for.
-fn wanted(args: &TraceArgs) -> Result<Wanted> {
-    if args.callers && !cfg!(target_arch = "x86_64") {
-        let text = "--callers is for x86-64: other processors' stacks are not followed";
-        return Err(Error::failure(text.to_owned()));
-    }
-    Ok(Wanted {
+fn wanted(args: &TraceArgs) -> Wanted {
+    Wanted {
         rate: args.sampled.rate,
         kernel: true,
-        stack: args.callers,
-    })
+    }
 }
 
 /// A sampler that runs, and what it leaves out. A process that was not named may end before it is
@@ -162,7 +157,6 @@ fn opened(target: &Target, named: &[u32], wanted: Wanted) -> Result<(Sampler, Ve
     if sampler.only_own {
         refused.push("Only your own processes are traced: those of others need root, or CAP_PERFMON and CAP_SYS_PTRACE.".to_owned());
     }
-    refused.extend(sampler.note());
     Ok((sampler, refused))
 }
 
@@ -183,7 +177,6 @@ fn refusals(sampler: &Sampler) -> Vec<String> {
 
 fn command(args: &TraceArgs) -> Result<()> {
     let command = prepared(&args.command);
-    let (mut sampler, mut troubles) = opened(&Target::Children, &[], wanted(args)?)?;
     let counter = match args.count {
         true => {
             let name = PathBuf::from(&args.command[0]);
@@ -196,8 +189,9 @@ fn command(args: &TraceArgs) -> Result<()> {
         true => Some(enabled_in_kernel(crypto::Counter::new(Some(&[]))?)?),
         false => None,
     };
+    // After bpftrace was started, so that it is not sampled.
+    let (sampler, troubles) = opened(&Target::Children, &[], wanted(args))?;
     let mut child = child::start(command)?;
-    troubles.extend(sampler.started(child.id()));
     let mut tracing = Tracing::new(sampler, args);
     tracing.counter = counter;
     tracing.requests = requests;
@@ -222,10 +216,6 @@ fn command(args: &TraceArgs) -> Result<()> {
 /// Says what counting costs, and begins.
 fn enabled(mut counter: Counter) -> Result<Counter> {
     let (functions, files) = counter.extent();
-    let whose = match counter.is_everywhere() {
-        true => ", in all processes",
-        false => "",
-    };
     let ours = match counter.has_sites() {
         true => ", and what tenrounds executes",
         false => "",
@@ -235,7 +225,7 @@ fn enabled(mut counter: Counter) -> Result<Counter> {
             "Counting what tenrounds executes, which costs nothing more.".to_owned()
         }
         0 if !counter.has_sites() => "No library with counted functions was found yet.".to_owned(),
-        _ => format!("Counting {functions} functions in {files} files{ours}. Until the trace ends, each of their calls takes about 1 to 3 µs longer{whose}: calls of 16 bytes become 20 to 30 times as slow."),
+        _ => format!("Counting {functions} functions in {files} files{ours}. Until the trace ends, each of their calls takes about 1 to 3 µs longer, in all processes: calls of 16 bytes become 20 to 30 times as slow."),
     };
     output::err(crate::style::item("", text));
     counter.enable()?;
@@ -334,7 +324,6 @@ struct Tracing {
     bar: ProgressBar,
     rate: u32,
     evidence: bool,
-    callers: bool,
     counter: Option<Counter>,
     requests: Option<crypto::Counter>,
     /// Only the command and what it starts are traced.
@@ -344,13 +333,12 @@ struct Tracing {
 impl Tracing {
     fn new(sampler: Sampler, args: &TraceArgs) -> Tracing {
         Tracing {
-            rate: sampler.rate(args.sampled.rate),
+            rate: args.sampled.rate,
             sampler,
             state: State::new(args.evidence),
             begun: Instant::now(),
             bar: bar(),
             evidence: args.evidence,
-            callers: args.callers,
             counter: None,
             requests: None,
             of_command: false,
@@ -438,9 +426,8 @@ impl Tracing {
         line
     }
 
-    fn finish(mut self, mut troubles: Vec<String>) -> Trace {
+    fn finish(mut self, troubles: Vec<String>) -> Trace {
         let seconds = self.begun.elapsed().as_secs_f64();
-        troubles.extend(self.sampler.trouble());
         let kernel = self.sampler.kernel;
         // Its counters must not follow the programs that are asked for packages.
         drop(self.sampler);
@@ -456,7 +443,6 @@ impl Tracing {
             kernel,
             troubles,
             evidence: self.evidence,
-            callers: self.callers,
             counts,
             requests: self.requests.map(crypto::Counter::finish),
         };

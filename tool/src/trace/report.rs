@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The result of a trace, from what was seen.
 
-use super::callers;
 use super::result::{
-    Call, Callers, Counts, Evidence, Finding, KernelCounts, Line, Module, ModuleKind, Place,
-    Process, Trace,
+    Counts, Evidence, Finding, KernelCounts, Line, Module, ModuleKind, Place, Process, Trace,
 };
-use super::spots;
 use super::state::State;
 use super::tally::{Activity, Found, Key, Tally};
 use super::target::module::{self, Budget};
@@ -27,8 +24,6 @@ pub struct Circumstances {
     pub troubles: Vec<String>,
     /// Whether the evidence has the code.
     pub evidence: bool,
-    /// Whether chains of calls were asked for.
-    pub callers: bool,
     pub counts: Option<Counts>,
     pub requests: Option<KernelCounts>,
 }
@@ -215,7 +210,6 @@ fn finding(
             function: place.function.clone(),
             address: place.address,
             samples: *samples,
-            callers: of.callers.then(|| callers(found, place, about.state)),
         })
         .collect();
     places.sort_by_key(|place| (std::cmp::Reverse(place.samples), place.address));
@@ -252,35 +246,8 @@ fn finding(
     }
 }
 
-/// More functions, and more chains of calls to one of them, are not listed.
+/// More functions are not listed.
 const MOST_PLACES: usize = 50;
-
-/// Who called a function.
-fn callers(found: &Found, place: &spots::Place, state: &State) -> Vec<Callers> {
-    let chains = found.callers.iter().filter(|((of, _), _)| of == place);
-    let mut all: Vec<Callers> = chains
-        .map(|((_, chain), samples)| Callers {
-            calls: chain.calls.iter().map(|call| called(call, state)).collect(),
-            complete: chain.complete,
-            samples: *samples,
-        })
-        .collect();
-    all.sort_by(|a, b| {
-        let addresses = |chain: &Callers| chain.calls.iter().map(|call| call.address).collect();
-        let (left, right): (Vec<u64>, Vec<u64>) = (addresses(a), addresses(b));
-        b.samples.cmp(&a.samples).then(left.cmp(&right))
-    });
-    all.truncate(MOST_PLACES);
-    all
-}
-
-fn called(call: &callers::Call, state: &State) -> Call {
-    Call {
-        function: call.place.function.as_deref().map(crate::style::clean),
-        address: call.place.address,
-        file: crate::style::clean(&state.modules.list[call.module].path),
-    }
-}
 
 /// The mode, by the names of the functions; by AES and GHASH in one function; or by GHASH in the
 /// same file. A function for ECB tells nothing: XTS and others call it for their blocks.

@@ -328,27 +328,6 @@ pub struct Place {
     /// before relocation, as objdump shows it. In memory without a file, the address.
     pub address: u64,
     pub samples: u64,
-    /// Who called it, the most samples first; null without --callers.
-    pub callers: Option<Vec<Callers>>,
-}
-
-/// A chain of calls that leads to a function.
-#[derive(Debug, Clone, Serialize)]
-pub struct Callers {
-    /// The innermost first, up to the first function of the program.
-    pub calls: Vec<Call>,
-    /// Whether the last one is the program's, or the first of its thread. Otherwise the stack could
-    /// not be followed further.
-    pub complete: bool,
-    pub samples: u64,
-}
-
-#[derive(Debug, Clone, Serialize)]
-pub struct Call {
-    pub function: Option<String>,
-    /// As that of a place: of the function, before relocation.
-    pub address: u64,
-    pub file: String,
 }
 
 /// Why the code is what it is said to be: one sample, and the code around it.

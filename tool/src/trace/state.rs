@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Follows the traced processes through their events, and classifies each sampled address once.
 
-use super::callers::{Callers, Chain};
 use super::sampler::{Event, Mapped, Sample};
-use super::spots::{Place, Seen, Spot, Where};
+use super::spots::{Seen, Spot, Where};
 use super::tally::{Activity, Found, Key, Tally};
 use super::target::kernel::{self, Kernel};
 use super::target::maps::{File, Mapping, Maps};
@@ -23,8 +22,6 @@ struct Subject {
     maps: Maps,
     /// The modules of its mappings.
     modules: HashMap<(File, String), usize>,
-    /// The path of the program, once it was asked for.
-    program: Option<Option<String>>,
     /// When /proc/PID/maps was read last.
     read: Option<Instant>,
     tables: Tables,
@@ -44,7 +41,6 @@ pub struct State {
     pub modules: Modules,
     /// Classified addresses of files.
     spots: HashMap<(usize, u64), Spot>,
-    callers: Callers,
     /// Since the last one was taken; its processes are those that have ended or executed another
     /// program.
     pub tally: Tally,
@@ -162,7 +158,6 @@ impl State {
     pub fn forget_files(&mut self) {
         self.modules = Modules::default();
         self.spots.clear();
-        self.callers = Callers::default();
         self.tally = Tally::default();
         for subject in self.current.values_mut() {
             subject.modules.clear();
@@ -293,28 +288,6 @@ impl State {
             Work::Other => !is_file && !mapping.is_of_kernel(),
             _ => false,
         });
-        let work = seen.running.work;
-        if sample.stack.is_some() && (work.is_aes() || work.is_ghash()) {
-            let place = seen.place.clone();
-            self.called(sample, Key { module, work }, place);
-        }
-    }
-
-    /// Counts who called the code of a sample, which has been counted.
-    fn called(&mut self, sample: &Sample, key: Key, place: Place) {
-        let subject = subject(&mut self.current, sample.pid);
-        let program = subject.program();
-        let mapped = &mut |modules: &mut Modules, address| {
-            let mapping = subject.mapping(address).filter(Mapping::has_file)?;
-            Some((subject.module(modules, &mapping), mapping))
-        };
-        let program = program.as_deref();
-        let chain = self
-            .callers
-            .chain(sample, &mut self.modules, program, mapped);
-        if let Some(found) = subject.activity.found.get_mut(&key) {
-            count_chain(&mut found.callers, (place, chain));
-        }
     }
 
     fn sampled_in_kernel(&mut self, sample: &Sample) {
@@ -393,16 +366,6 @@ fn count(
     work.is_aes()
 }
 
-/// Counts a chain that leads to a place.
-fn count_chain(callers: &mut HashMap<(Place, Chain), u64>, mut key: (Place, Chain)) {
-    /// Further chains of one kind of work in one file are not told apart.
-    const MOST: usize = 1000;
-    if callers.len() >= MOST && !callers.contains_key(&key) {
-        key.1 = Chain::default();
-    }
-    *callers.entry(key).or_default() += 1;
-}
-
 /// The subject of a process, which is new if the process was not seen before.
 fn subject(current: &mut BTreeMap<u32, Subject>, pid: u32) -> &mut Subject {
     current.entry(pid).or_insert_with(|| Subject::of(pid))
@@ -427,7 +390,6 @@ impl Subject {
             activity: Activity::new(pid, serial, name),
             maps,
             modules: HashMap::new(),
-            program: None,
             read: None,
             tables: Tables::default(),
             anonymous: HashMap::new(),
@@ -455,16 +417,6 @@ impl Subject {
         let key = (mapping.file, mapping.path.clone());
         let find = || modules.of(self.activity.pid, mapping);
         *self.modules.entry(key).or_insert_with(find)
-    }
-
-    /// The file that it executes, as its mappings name it.
-    fn program(&mut self) -> Option<String> {
-        let read = || {
-            let link = std::fs::read_link(format!("/proc/{}/exe", self.activity.pid)).ok()?;
-            let path = link.to_str()?;
-            Some(path.strip_suffix(" (deleted)").unwrap_or(path).to_owned())
-        };
-        self.program.get_or_insert_with(read).clone()
     }
 
     /// The mapping of an address. One that is not known was made before the trace began, or by
@@ -502,7 +454,6 @@ mod tests {
             address,
             kernel: false,
             registers: None,
-            stack: None,
         })
     }
 
@@ -527,7 +478,6 @@ mod tests {
             kernel: true,
             troubles: Vec::new(),
             evidence: false,
-            callers: false,
             counts: None,
             requests: None,
         };
@@ -563,27 +513,6 @@ mod tests {
         let none = trace(&mut state);
         assert_eq!(none.unseen_below, Some(0.003));
         assert!(none.troubles.is_empty(), "{none:?}");
-    }
-
-    #[test]
-    fn known_chains_are_counted_after_a_thousand() {
-        let key = |complete: bool, address| {
-            let function = None;
-            let place = Place { address, function };
-            let calls = Vec::new();
-            (place, Chain { calls, complete })
-        };
-        let mut callers = HashMap::new();
-        for address in 0..1200 {
-            count_chain(&mut callers, key(true, address));
-        }
-        count_chain(&mut callers, key(true, 3));
-        count_chain(&mut callers, key(true, 1199));
-        let count = |key| callers.get(&key).copied();
-        assert_eq!(count(key(true, 3)), Some(2));
-        assert_eq!(count(key(true, 1199)), None);
-        // Without its calls.
-        assert_eq!(count(key(false, 1199)), Some(2));
     }
 
     #[test]

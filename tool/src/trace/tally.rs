@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What samples have shown, in a whole trace or in a part of it. Parts can be added up.
 
-use super::callers::Chain;
 use super::spots::{Place, Seen};
 use classify::hot::Work;
 use std::collections::hash_map::Entry;
@@ -64,8 +63,6 @@ pub struct Found {
     pub samples: u64,
     pub threads: HashSet<u32>,
     pub places: HashMap<Place, u64>,
-    /// Who called these functions, in samples with a copy of the stack.
-    pub callers: HashMap<(Place, Chain), u64>,
     /// Of the first sample.
     pub first: Seen,
     pub stitched: bool,
@@ -138,7 +135,6 @@ impl Found {
             samples: 0,
             threads: HashSet::new(),
             places: HashMap::new(),
-            callers: HashMap::new(),
             first: seen.clone(),
             stitched: false,
             decrypts: HashSet::new(),
@@ -150,9 +146,6 @@ impl Found {
         self.threads.extend(&other.threads);
         for (place, samples) in &other.places {
             *self.places.entry(place.clone()).or_default() += samples;
-        }
-        for (called, samples) in &other.callers {
-            *self.callers.entry(called.clone()).or_default() += samples;
         }
         self.stitched |= other.stitched;
         self.decrypts.extend(&other.decrypts);

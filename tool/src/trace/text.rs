@@ -4,15 +4,13 @@
 
 use super::flow;
 use super::result::{
-    Call, Callers, Counted, Counts, Evidence, Executed, Finding, KernelCounts, Module, ModuleKind,
-    Operation, Place, Process, SizeClass, Trace,
+    Counted, Counts, Evidence, Executed, Finding, KernelCounts, Module, ModuleKind, Operation,
+    Place, Process, SizeClass, Trace,
 };
 use super::verdict::{bound, percent};
 use crate::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
 use classify::hot::{Confidence, Work};
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use terminal::size_name;
 
 pub fn render(trace: &Trace, evidence: bool) -> String {
@@ -46,11 +44,6 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
     if let Some(counts) = &trace.kernel {
         out += "\n";
         out += &counted_in_kernel(trace, counts);
-    }
-    for process in &trace.processes {
-        for finding in &process.findings {
-            out += &callers(process, finding);
-        }
     }
     if evidence {
         for process in &trace.processes {
@@ -145,62 +138,6 @@ fn file(module: &Module) -> String {
         (None, _) => "(written at run time)".to_owned(),
         (Some(name), ModuleKind::Kernel) if name != "kernel" => format!("kernel: {name}"),
         (Some(path), _) => clean(path),
-    }
-}
-
-/// Who called the code of a finding, with the share of its samples. Empty without --callers.
-fn callers(process: &Process, finding: &Finding) -> String {
-    const MOST: usize = 8;
-    let chains = finding.places.iter().flat_map(|place| &place.callers);
-    let mut shown: BTreeMap<String, u64> = BTreeMap::new();
-    for chain in chains.flatten() {
-        *shown.entry(way(chain)).or_default() += chain.samples;
-    }
-    let all: u64 = shown.values().sum();
-    let mut shown: Vec<(String, u64)> = shown.into_iter().collect();
-    shown.sort_by_key(|(_, samples)| Reverse(*samples));
-    if shown.is_empty() {
-        return String::new();
-    }
-    let title = format!(
-        "{} ({}): callers of {} in {}",
-        process.name,
-        process.pid,
-        finding.work.name(),
-        file(&finding.module)
-    );
-    let mut out = format!("\n{}", item("", paint(BOLD, title)));
-    let more = shown.len().saturating_sub(MOST);
-    for (calls, samples) in shown.iter().take(MOST) {
-        let share = percent(*samples as f64 / all as f64);
-        out += &item(&format!("  {share:>6}  "), calls);
-    }
-    if more > 0 {
-        out += &item("          ", format!("{more} more; --json has all"));
-    }
-    out
-}
-
-/// "EVP_EncryptUpdate <- SSL_write <- nginx ngx_ssl_send_chain". Functions of libraries without a
-/// name are left out.
-fn way(chain: &Callers) -> String {
-    let last = chain.calls.len().checked_sub(1);
-    let name = |(index, call): (usize, &Call)| {
-        let is_last = Some(index) == last;
-        let file = clean(call.file.rsplit('/').next().unwrap_or_default());
-        match (&call.function, is_last && chain.complete) {
-            (Some(name), true) => Some(format!("{file} {name}")),
-            (Some(name), false) => Some(name.clone()),
-            (None, _) if is_last => Some(format!("{file}+{:#x}", call.address)),
-            (None, _) => None,
-        }
-    };
-    let named = chain.calls.iter().enumerate().filter_map(name);
-    let unknown = (!chain.complete).then(|| "?".to_owned());
-    let parts: Vec<String> = named.chain(unknown).collect();
-    match parts.is_empty() {
-        true => "the first function of its thread".to_owned(),
-        false => parts.join(" <- "),
     }
 }
 

@@ -42,10 +42,6 @@ impl Running {
         })
     }
 
-    pub fn id(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
-    }
-
     /// How it has ended, in words; None while it runs.
     pub fn ended(&mut self) -> Option<String> {
         if let (None, Some(child)) = (self.status, &mut self.child) {

@@ -69,14 +69,11 @@ impl Watching {
             Some(named) => Target::Processes(named.all.clone()),
             None => Target::Everybody,
         };
-        let mut live = Live::open(&target, trace::pids_of(&named), sampled.rate, evidence)?;
+        let live = Live::open(&target, trace::pids_of(&named), sampled.rate, evidence)?;
         let command = match target {
             Target::Children => Some(Running::start(&args.command)?),
             _ => None,
         };
-        if let Some(pid) = command.as_ref().and_then(Running::id) {
-            live.started(pid);
-        }
         Ok(Watching {
             live,
             rates: Rates::default(),

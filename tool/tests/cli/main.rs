@@ -43,12 +43,8 @@ mod status_prometheus;
 mod support;
 mod system;
 mod trace;
-// `trace` tells callers on x86-64 alone.
-#[cfg(target_arch = "x86_64")]
-mod trace_callers;
 mod trace_corpus;
 mod trace_count;
 mod trace_kernel;
-mod trace_stops;
 mod watch;
 mod width;

@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 #[cfg(target_arch = "x86_64")]
 use std::os::unix::fs::FileExt;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -105,7 +105,7 @@ pub fn traced_with(place: &Place, child: &Guarded, options: &[&str], seconds: &s
     tool.args(options);
     let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let tool = tool.unwrap();
-    wait_for_samples(tool.id(), child.0.id());
+    wait_for_samples(tool.id());
     let before = child.used();
     let time = Duration::from_secs_f64(seconds.parse().unwrap());
     until("work", || child.used() - before >= time);
@@ -535,7 +535,7 @@ fn a_process_that_ends_is_said() {
     let (ended, lives) = (short.0.id().to_string(), long.0.id().to_string());
     let begun = Instant::now();
     let tool = trace(&["--seconds", "500", "-p", &ended]);
-    wait_for_samples(tool.id(), short.0.id());
+    wait_for_samples(tool.id());
     drop(short.0.stdin.take());
     let said = Done::from(tool.wait_with_output().unwrap()).ok().out;
     contains(
@@ -547,7 +547,7 @@ fn a_process_that_ends_is_said() {
     let ended = short.0.id().to_string();
     let both = format!("{ended},{lives}");
     let tool = trace(&["--seconds", "500", "--json", "-p", &both]);
-    wait_for_samples(tool.id(), short.0.id());
+    wait_for_samples(tool.id());
     drop(short.0.stdin.take());
     until("end", || short.status("State").starts_with('Z'));
     assert_eq!(signalled(tool.id(), libc::SIGINT), 0);
@@ -676,15 +676,13 @@ pub fn ready(mut command: Command) -> Guarded {
 
 /// Waits until a trace samples a process: by perf_event_open(2), or else by ptrace(2). When all is
 /// prepared, its first thread sleeps between two looks at the samples.
-pub fn wait_for_samples(tool: u32, process: u32) {
+pub fn wait_for_samples(tool: u32) {
     let asleep = format!("{} ", libc::SYS_clock_nanosleep);
     until("samples", || {
         let files = std::fs::read_dir(format!("/proc/{tool}/fd")).unwrap();
         let mut targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
-        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
         let call = std::fs::read_to_string(format!("/proc/{tool}/syscall")).unwrap();
-        let has_events = targets.any(|it| it.as_os_str() == "anon_inode:[perf_event]")
-            || status.contains(&format!("TracerPid:\t{tool}\n"));
+        let has_events = targets.any(|it| it.as_os_str() == "anon_inode:[perf_event]");
         has_events && call.starts_with(&asleep)
     });
 }
@@ -709,7 +707,7 @@ fn code_that_is_rewritten_is_classified_again() {
     let mut tool = place.tool(["trace", "--json", "--seconds", "500", "-p", &pid]);
     let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let tool = tool.unwrap();
-    wait_for_samples(tool.id(), child.0.id());
+    wait_for_samples(tool.id());
     let runs_for = |seconds| {
         let before = child.used();
         let time = Duration::from_secs(seconds);
@@ -968,4 +966,61 @@ fn another_user_sees_the_same_class_and_not_the_kernel() {
         &document.text("/trace/troubles/0"),
         &["Only your own processes", "CAP_PERFMON"],
     );
+}
+
+/// Where perf_event_open is refused, nobody can tell what runs: the error has the cure, and a command
+/// is not started.
+#[test]
+fn a_kernel_that_refuses_to_sample_is_an_error_with_its_cure() {
+    let place = Place::new();
+    let file = place.path("started");
+    let mut tool = place.tool(["trace", "--", "touch"]);
+    let said = without_perf(tool.arg(&file)).done().failed(1);
+    let cure = [
+        "refuses perf_event_open",
+        "cannot tell what runs",
+        "kernel.perf_event_paranoid",
+    ];
+    contains(&said, &cure);
+    assert!(!file.exists());
+    let work = openssl(&place, "aes-128-ctr", None, &[]);
+    let pid = work.0.id().to_string();
+    let line = ["trace", "--seconds", "0.1", "-p", &pid];
+    contains(&without_perf(&mut place.tool(line)).done().failed(1), &cure);
+    let said = without_perf(&mut place.tool(["trace", "--seconds", "0.1", "--all"])).done();
+    contains(
+        &said.failed(1),
+        &["does not let this user sample all processes"],
+    );
+}
+
+/// Lets perf_event_open fail in this command, as the filters of many containers do.
+pub fn without_perf(command: &mut Command) -> &mut Command {
+    const LOAD_NUMBER: u16 = 0x20;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    let instruction = |code, jf, k| libc::sock_filter { code, jt: 0, jf, k };
+    let filter = [
+        instruction(LOAD_NUMBER, 0, 0),
+        instruction(JUMP_IF_EQUAL, 1, libc::SYS_perf_event_open as u32),
+        instruction(RETURN, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        instruction(RETURN, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let refuse = move || {
+        let program = libc::sock_fprog {
+            len: filter.len() as u16,
+            filter: filter.as_ptr().cast_mut(),
+        };
+        // SAFETY: the program is valid, and the kernel only reads it.
+        let result = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+                | libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program)
+        };
+        match result {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: the closure only calls prctl(), which is async-signal-safe.
+    unsafe { command.pre_exec(refuse) }
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Fuzz targets of the readers of untrusted files: [`file`](mod@file) for ELF files, [`stack`] for
-//! .eh_frame and the stacks that are followed by it. scripts/fuzz compiles this crate with
-//! coverage, and links each function below with libFuzzer. A panic aborts the process, so that
-//! libFuzzer keeps the input.
+//! Fuzz target of the readers of untrusted ELF files ([`file`](mod@file)). scripts/fuzz compiles this
+//! crate with coverage, and links the function below with libFuzzer. A panic aborts the process, so
+//! that libFuzzer keeps the input.
 
 mod file;
-mod stack;
 
 fn input<'d>(data: *const u8, len: usize) -> &'d [u8] {
     match len {
@@ -18,11 +16,5 @@ fn input<'d>(data: *const u8, len: usize) -> &'d [u8] {
 #[no_mangle]
 pub extern "C" fn fuzz_classify_file(data: *const u8, len: usize) -> i32 {
     file::fuzz(input(data, len));
-    0
-}
-
-#[no_mangle]
-pub extern "C" fn fuzz_classify_stack(data: *const u8, len: usize) -> i32 {
-    stack::fuzz(input(data, len));
     0
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The files in which functions are counted. What they hold is untrusted.
 
-use super::bulk::{self, Site};
 use super::functions::{may_be_in, Algorithm, Source, CIPHERS, FUNCTIONS};
+use super::ours::HOSTS;
 use crate::trace::target::module;
 use classify::{Machine, Program};
 use std::collections::{HashMap, HashSet};
@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub function: usize,
-    pub offset: u64,
     /// The file's own code, as distances from the function, if its calls are left out.
     pub own: Option<Range<i32>>,
     /// The distances of block ciphers from the function, with the bits of their keys.
@@ -61,10 +60,9 @@ pub struct Found {
     pub entries: Vec<Entry>,
     /// Those at whose beginning no probe may be.
     pub bad: Vec<&'static str>,
-    /// The static probes of tenrounds, if they are asked for.
-    pub sites: Vec<Site>,
-    /// Those that cannot be counted.
-    pub bad_sites: usize,
+    /// The index in `HOSTS`, if the file has static probes of tenrounds that can be counted, and
+    /// if they are asked for.
+    pub host: Option<usize>,
 }
 
 /// What a library, or a program, has to count. Fails if the file cannot be read.
@@ -75,7 +73,7 @@ pub fn examine(file: &File, is_library: bool, with_sites: bool) -> Result<Found,
         return Ok(found);
     };
     if with_sites {
-        (found.sites, found.bad_sites) = bulk::sites(&bytes, &program);
+        found.host = host(&bytes, &program);
     }
     let mut named: HashMap<&str, u64> = HashMap::new();
     let is_known = |name: &str| {
@@ -102,6 +100,26 @@ pub fn examine(file: &File, is_library: bool, with_sites: bool) -> Result<Found,
         }
     }
     Ok(found)
+}
+
+/// What a file with static probes of tenrounds is, if all of them can be counted.
+fn host(bytes: &[u8], program: &Program) -> Option<usize> {
+    const ONE_BYTE_NOP: u8 = 0x90;
+    let probes = classify::probes(bytes);
+    let mut ours = probes
+        .iter()
+        .filter(|probe| (&*probe.provider, &*probe.name) == ("tenrounds", "bulk"))
+        .peekable();
+    ours.peek()?;
+    let is_good = ours.all(|probe| {
+        let offset = program.offset_of(probe.address);
+        let code = offset.and_then(|offset| bytes.get(usize::try_from(offset).ok()?));
+        // Linux 6.18 damages data at NOPs of several bytes.
+        !probe.has_semaphore && (!cfg!(target_arch = "x86_64") || code == Some(&ONE_BYTE_NOP))
+    });
+    let has = |name: &str| program.entries().any(|(known, _)| known == name);
+    let host = HOSTS.iter().position(|(_, name)| has(name));
+    is_good.then_some(host.unwrap_or(HOSTS.len() - 1))
 }
 
 /// A function with its distances. None if calls of the file itself are to be left out but cannot be
@@ -136,7 +154,6 @@ fn entry(
     }
     Some(Entry {
         function: index,
-        offset,
         own,
         ciphers,
     })
@@ -191,6 +208,11 @@ pub fn installed() -> Vec<PathBuf> {
         .collect();
     found.sort();
     found
+}
+
+pub fn is_libcrypto(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(crate::inventory::is_libcrypto)
 }
 
 /// Whether a file may be a module of tenrounds, or libtenrounds, by its name.

@@ -23,14 +23,6 @@ pub enum Names {
 }
 
 impl Names {
-    /// The mode, if the function tells it.
-    pub fn mode(self) -> Option<&'static str> {
-        match self {
-            Names::Rounds(mode) | Names::Mbed(mode) | Names::Bits(mode) => Some(mode),
-            _ => None,
-        }
-    }
-
     pub fn of(self, number: u32, libcrypto: Option<&LibCrypto>) -> Option<String> {
         let aes = |bits: Option<u32>, mode: &str| match bits {
             Some(bits) => format!("aes-{bits}-{mode}"),

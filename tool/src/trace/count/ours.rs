@@ -7,16 +7,27 @@ use crate::counters::running::{find, owner, Found};
 use crate::counters::{memory, Counters};
 use crate::inventory::processes::{self, value};
 use crate::root::Root;
+use crate::style::clean;
+use crate::trace::bpftrace::Sum;
 use crate::trace::is_alive;
 use std::collections::{BTreeSet, HashMap};
 use std::io::ErrorKind;
 use std::path::Path;
+use tenrounds_sys::Op;
 
 /// The counters of more commands are not read: each takes a file descriptor, and any user may start
 /// many.
 pub const MOST_MEMORIES: usize = 256;
 /// A process that starts is looked at within milliseconds, so that older ones may be forgotten.
 const MOST_PARENTS: usize = 1 << 14;
+
+/// What holds the core, by a function that only it has; the last one is any other file.
+pub const HOSTS: [(&str, &str); 4] = [
+    ("provider", "OSSL_provider_init"),
+    ("engine", "bind_engine"),
+    ("pkcs11", "C_GetFunctionList"),
+    ("library", ""),
+];
 
 #[derive(Default)]
 pub struct Ours {
@@ -235,6 +246,32 @@ impl Ours {
             children: BTreeSet::new(),
         });
         Some(self.memories.len() - 1)
+    }
+
+    /// The row of a host, process and operation that static probes counted, unless the process
+    /// counts itself. A program with libtenrounds never does.
+    pub fn by_probe(
+        &self,
+        [host, pid, operation]: [u64; 3],
+        backend: &str,
+        sum: Sum,
+        name: Option<String>,
+    ) -> Option<Executed> {
+        let (host, pid) = (host as usize, pid as u32);
+        let is_program = host + 1 == HOSTS.len();
+        // A module of another version may have other operations.
+        let known = Op::all().nth(operation as usize);
+        let row = Executed {
+            pid,
+            name,
+            processes: 1,
+            host: HOSTS.get(host)?.0,
+            backend: clean(backend),
+            operation: known.map_or("other".to_owned(), |op| op.name().to_owned()),
+            calls: sum.calls,
+            bytes: sum.bytes,
+        };
+        (is_program || !self.counts(pid)).then_some(row)
     }
 
     /// Ends counting.

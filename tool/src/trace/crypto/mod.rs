@@ -1,38 +1,47 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `trace --kernel`: exact counts of the requests to the kernel's ciphers and hashes, and of the
-//! messages and copies that AF_ALG costs, by probes at functions of the kernel.
+//! messages and copies that AF_ALG costs, by bpftrace's probes at functions of the kernel.
 
-mod btf;
 mod caller;
-mod layout;
-mod program;
+mod script;
 
-use super::bpf::system::{everybody, is_general, Kind as Probes, Map, Probe};
+use super::bpftrace::{self, Bpftrace, Maps, Sum};
 use super::result::{
     Caller, Chosen, Context, Copied, Entry, KernelCounts, Message, OnBehalf, Operation, Requests,
     SizeClass, Transfers,
 };
-use super::target::kernel::Symbols;
+use super::target::kernel::{self, Symbols};
 use crate::error::{Error, Result};
 use crate::kernel::drivers::{self, Driver};
 use crate::root::Root;
 use crate::style::clean;
-use layout::Layout;
-use program::{Extent, Key, Kind, Setting, Sum, INTERRUPT, KERNEL_THREAD, PROBES};
+use script::{Kind, COUNTS, DRIVERS, INTERRUPT, KERNEL_THREAD, NAMES, PROBES, PROCESS};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io;
 
-/// Entries of the kernel's map: a process, function, caller, driver and size class each.
-const MOST_ENTRIES: u32 = 1 << 14;
-/// Threads that make requests.
-const MOST_THREADS: u32 = 1 << 16;
+/// What bpftrace counted together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Key {
+    /// The index in `PROBES`.
+    probe: usize,
+    /// 0 for interrupts.
+    pid: u32,
+    context: u64,
+    /// 1: a request that the driver of another request makes, a message by splice(2), or a copy to
+    /// a program's memory.
+    mark: u64,
+    /// Where the call returns to; 0 for messages.
+    caller: u64,
+    /// The bits of the length, as a number: 0 of 0, 5 of 16 to 31.
+    bits: u64,
+    /// The driver of a request.
+    driver: String,
+}
 
 /// Counts requests, once `enable` was called.
 pub struct Counter {
-    layout: Layout,
-    sums: Map<Key, Sum>,
-    extents: Map<u64, Extent>,
-    probes: Vec<Probe>,
+    bpftrace: Option<Bpftrace>,
+    /// What bpftrace counted, once it has ended.
+    counted: Maps,
     /// The processes whose requests are reported; None for all.
     traced: Option<HashSet<u32>>,
     /// Names of the processes that the trace has seen, the latest of each.
@@ -44,14 +53,10 @@ impl Counter {
     /// Counts in the whole kernel. Reports these processes and those that `named` and `forked`
     /// tell, or all.
     pub fn new(traced: Option<&[u32]>) -> Result<Counter> {
-        let layout = able()?;
-        let sums = Map::new(MOST_ENTRIES).map_err(|error| refusal(&error))?;
-        let extents = Map::new(MOST_THREADS).map_err(|error| refusal(&error))?;
+        able()?;
         Ok(Counter {
-            layout,
-            sums,
-            extents,
-            probes: Vec::new(),
+            bpftrace: None,
+            counted: Maps::default(),
             traced: traced.map(|pids| pids.iter().copied().collect()),
             names: HashMap::new(),
             troubles: Vec::new(),
@@ -60,45 +65,24 @@ impl Counter {
 
     /// Puts the probes, which all requests pay for.
     pub fn enable(&mut self) -> Result<()> {
-        let setting = Setting {
-            layout: self.layout,
-            sums: self.sums.descriptor(),
-            extents: self.extents.descriptor(),
-            whose: everybody(),
-        };
-        if setting.layout.hashes.is_none() {
-            let unknown =
-                "Hashes are not counted: this kernel keeps their requests in another way.";
-            self.troubles.push(unknown.to_owned());
-        }
-        (0..PROBES.len()).try_for_each(|index| self.probe(index, &setting))
-    }
-
-    /// Probes a function. A function that this kernel lacks is a trouble.
-    fn probe(&mut self, index: usize, setting: &Setting) -> Result<()> {
-        let name = PROBES[index].0;
-        let Some(program) = program::program(index, setting) else {
-            return Ok(());
-        };
-        let is_missing = |error: &io::Error| error.raw_os_error() == Some(libc::ENOENT);
-        let probe = match Probe::in_kernel(name, &program) {
-            Err(error) if is_missing(&error) => {
-                older(name).map_or(Err(error), |older| Probe::in_kernel(older, &program))
+        let names = PROBES.iter().flat_map(|(name, older, _)| [*name, *older]);
+        let known = kernel::has(&names.collect::<Vec<_>>());
+        let mut probes = Vec::new();
+        for (index, (name, older, _)) in PROBES.iter().enumerate() {
+            match [*name, *older]
+                .into_iter()
+                .find(|name| known.contains(*name))
+            {
+                Some(name) => probes.push((index, name)),
+                // Since Linux 6.16 it calls crypto_shash_finup(), in the headers.
+                None if *name == "crypto_shash_update" => {}
+                None => self.troubles.push(format!(
+                    "{name} not counted: this kernel has no such function"
+                )),
             }
-            probe => probe,
-        };
-        match probe {
-            Ok(probe) => self.probes.push(probe),
-            // Since Linux 6.16 it calls crypto_shash_finup(), in the headers.
-            Err(error) if is_missing(&error) && name == "crypto_shash_update" => {}
-            Err(error) if is_general(&error) => return Err(refusal(&error)),
-            Err(error) => self.troubles.push(match error.raw_os_error() {
-                Some(libc::ENOENT) => {
-                    format!("{name} not counted: this kernel has no such function")
-                }
-                _ => format!("{name} not counted: {error}"),
-            }),
         }
+        let started = Bpftrace::start(&script::script(&probes), &[COUNTS, DRIVERS, NAMES]);
+        self.bpftrace = Some(started.map_err(|why| refusal(&why))?);
         Ok(())
     }
 
@@ -122,39 +106,28 @@ impl Counter {
 
     /// Ends counting.
     pub fn stop(&mut self) {
-        self.probes.clear();
+        match self.bpftrace.take().map(Bpftrace::finish) {
+            Some(Ok(counted)) => self.counted = counted,
+            Some(Err(why)) => self.troubles.push(format!("Nothing is counted: {why}.")),
+            None => {}
+        }
     }
 
     pub fn finish(mut self) -> KernelCounts {
         self.stop();
-        let mut all = self.sums.all();
-        if all.len() as u32 >= MOST_ENTRIES {
+        if self.counted.is_full(COUNTS) {
             let full = "The table of counts was full: some requests are not counted.";
             self.troubles.push(full.to_owned());
         }
-        if self.extents.all().len() as u32 >= MOST_THREADS {
-            let full = "The table of threads was full: some copies are not counted, and some requests that drivers make to serve another one count like others.";
-            self.troubles.push(full.to_owned());
-        }
-        let elsewhere = |key: &Key| key.context == program::PROCESS && key.pid == 0;
-        let requests = all
-            .iter()
-            .filter(|(key, _)| elsewhere(key) && is_request(key));
-        let calls = requests.fold(0, |calls: u64, (_, sum)| calls.saturating_add(sum.calls));
-        if calls > 0 {
-            self.troubles.push(format!(
-                "{calls} requests of other PID namespaces are left out: the PIDs of their \
-                 processes are not known in this one. Trace from the first PID namespace to see \
-                 them."
-            ));
-        }
-        all.retain(|(key, _)| !elsewhere(key));
+        let mut all = rows(&self.counted);
         if let Some(traced) = &self.traced {
-            all.retain(|(key, _)| key.context != program::PROCESS || traced.contains(&key.pid));
+            all.retain(|(key, _)| key.context != PROCESS || traced.contains(&key.pid));
         }
         drop_wrapped(&mut all);
-        for (key, sum) in all.iter().filter(|(key, _)| key.pid != 0) {
-            self.names.entry(key.pid).or_insert_with(|| text(&sum.name));
+        // An interrupt has the name of what it interrupts.
+        for (pid, name) in self.counted.texts(NAMES).filter(|(pid, _)| *pid != 0) {
+            let name = || clean(name);
+            self.names.entry(pid as u32).or_insert_with(name);
         }
         let mut symbols = Symbols::read();
         if let Err(why) = &symbols {
@@ -179,11 +152,33 @@ impl Counter {
         };
         OnBehalf {
             context,
-            // Kernel threads are in the first PID namespace.
             pid: (key.pid != 0).then_some(key.pid),
             name: self.names.get(&key.pid).cloned(),
         }
     }
+}
+
+/// The rows of bpftrace's maps.
+fn rows(maps: &Maps) -> Vec<(Key, Sum)> {
+    let drivers: HashMap<u64, String> = maps
+        .texts(DRIVERS)
+        .map(|(address, name)| (address, clean(name)))
+        .collect();
+    let all = maps.sums(COUNTS).into_iter();
+    let row = |(numbers, _, sum): ([u64; 7], String, Sum)| {
+        let [probe, pid, context, mark, caller, bits, algorithm] = numbers;
+        let key = Key {
+            probe: probe as usize,
+            pid: pid as u32,
+            context,
+            mark,
+            caller,
+            bits,
+            driver: drivers.get(&algorithm).cloned().unwrap_or_default(),
+        };
+        (key, sum)
+    };
+    all.map(row).collect()
 }
 
 type RequestsKey = (OnBehalf, Entry, Option<Caller>, String, Operation, bool);
@@ -198,7 +193,7 @@ struct Rows {
 
 impl Rows {
     fn add(&mut self, on_behalf: OnBehalf, caller: Option<Caller>, key: &Key, sum: &Sum) {
-        let Some((_, kind)) = PROBES.get(key.probe as usize) else {
+        let Some((_, _, kind)) = PROBES.get(key.probe) else {
             return;
         };
         match *kind {
@@ -246,7 +241,7 @@ impl Rows {
         key: &Key,
         sum: &Sum,
     ) {
-        let (driver, inside) = (text(&key.driver.concat()), key.mark != 0);
+        let (driver, inside) = (key.driver.clone(), key.mark != 0);
         let entry = caller::entry(caller.as_ref());
         let of = (on_behalf, entry, caller, driver, operation, inside);
         let row = self.requests.entry(of.clone()).or_insert_with(|| Requests {
@@ -279,8 +274,8 @@ impl Rows {
 /// Drops the requests by which the asynchronous interface of hashes serves one of the same driver.
 /// The call may be the last of a function, whose caller then seems to make it.
 fn drop_wrapped(all: &mut Vec<(Key, Sum)>) {
-    let kind = |key: &Key| PROBES.get(key.probe as usize).map(|(_, kind)| *kind);
-    let of = |key: &Key| (key.context, key.pid, key.driver);
+    let kind = |key: &Key| PROBES.get(key.probe).map(|(_, _, kind)| *kind);
+    let of = |key: &Key| (key.context, key.pid, key.driver.clone());
     let outer = all.iter().map(|(key, _)| key);
     let outer = outer.filter(|key| kind(key) == Some(Kind::Ahash));
     let outer: HashSet<_> = outer.map(of).collect();
@@ -289,28 +284,10 @@ fn drop_wrapped(all: &mut Vec<(Key, Sum)>) {
     });
 }
 
-/// The function that is called in kernels that have another one in their headers: before Linux 6.7,
-/// the update of a hash called that of its driver. This one serves all drivers but those that
-/// answer later.
-fn older(name: &str) -> Option<&'static str> {
-    (name == "crypto_ahash_update").then_some("shash_async_update")
-}
-
-/// Whether it is a request of AES or of a hash that belongs to AES, and no part of another one.
-fn is_request(key: &Key) -> bool {
-    let kind = PROBES.get(key.probe as usize).map(|(_, kind)| *kind);
-    match kind {
-        Some(Kind::Skcipher { .. } | Kind::Aead { .. }) => key.mark == 0,
-        Some(Kind::Ahash | Kind::Shash) => key.mark == 0 && belongs_to_aes(key),
-        _ => false,
-    }
-}
-
 /// Whether a hash computes AES or belongs to a mode of AES, or is part of a request that may be one
 /// of AES: HMAC in a mode for IPsec.
 fn belongs_to_aes(key: &Key) -> bool {
-    let driver = text(&key.driver.concat());
-    let is_known = |name: &&str| driver.contains(*name);
+    let is_known = |name: &&str| key.driver.contains(*name);
     key.mark != 0 || ["aes", "ghash", "polyval"].iter().any(is_known)
 }
 
@@ -357,42 +334,31 @@ fn count(calls: &mut u64, bytes: &mut u64, sizes: &mut Vec<SizeClass>, key: &Key
     SizeClass::add(sizes, key.bits, sum.calls, sum.bytes);
 }
 
-/// A text that zeros follow.
-fn text(bytes: &[u8]) -> String {
-    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-    clean(String::from_utf8_lossy(text))
-}
-
-/// The layout of the kernel's structures. Fails with all that this kernel lacks.
-fn able() -> Result<Layout> {
-    let probes = Probes::Kernel.number().map_err(|_| {
-        format!(
-            "{} is missing: it has no kprobes (CONFIG_KPROBE_EVENTS)",
-            Probes::Kernel.file()
-        )
-    });
-    match (probes, Layout::read()) {
-        (Ok(_), Ok(layout)) => Ok(layout),
-        (probes, layout) => {
-            let why: Vec<String> = probes.err().into_iter().chain(layout.err()).collect();
-            Err(Error::failure(format!(
-                "cannot count in this kernel: {}",
-                why.join("; ")
-            )))
-        }
+/// Fails with all that this kernel lacks.
+fn able() -> Result<()> {
+    const NEEDED: [(&str, &str); 2] = [
+        (
+            "/sys/bus/event_source/devices/kprobe/type",
+            "it has no kprobes (CONFIG_KPROBE_EVENTS)",
+        ),
+        (
+            "/sys/kernel/btf/vmlinux",
+            "it does not describe its structures (CONFIG_DEBUG_INFO_BTF)",
+        ),
+    ];
+    let lacking = NEEDED.into_iter();
+    let lacking = lacking.filter(|(file, _)| !Root::machine().exists(file));
+    let mut why: Vec<String> = lacking
+        .map(|(file, why)| format!("{file} is missing: {why}"))
+        .collect();
+    why.extend(bpftrace::able().err());
+    match why.is_empty() {
+        true => Ok(()),
+        false => Err(refusal(&why.join("; "))),
     }
 }
 
-fn refusal(error: &io::Error) -> Error {
-    let why = match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => {
-            "this needs root (CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN), and a kernel that is not locked down (/sys/kernel/security/lockdown)".to_owned()
-        }
-        Some(libc::EOPNOTSUPP | libc::ENOSYS) => {
-            "it has no BPF for kprobes (CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS)".to_owned()
-        }
-        _ => error.to_string(),
-    };
+fn refusal(why: &str) -> Error {
     Error::failure(format!("cannot count in this kernel: {why}"))
 }
 
@@ -402,24 +368,24 @@ mod tests {
 
     #[test]
     fn a_hash_that_serves_one_of_the_same_driver_is_no_request() {
-        let entry = |function: &str, driver: u8, mark| {
-            let probe = PROBES.iter().position(|(name, _)| *name == function);
+        let entry = |function: &str, driver: &str, mark| {
+            let probe = PROBES.iter().position(|(name, ..)| *name == function);
             let key = Key {
-                probe: probe.unwrap() as u32,
+                probe: probe.unwrap(),
                 pid: 7,
                 mark,
-                driver: [[driver; 32]; 4],
+                driver: driver.to_owned(),
                 ..Key::default()
             };
             (key, Sum::default())
         };
-        let outer = entry("crypto_ahash_digest", 1, 0);
+        let outer = entry("crypto_ahash_digest", "one", 0);
         let (wrapped, alone) = (
-            entry("crypto_shash_digest", 1, 1),
-            entry("crypto_shash_digest", 1, 0),
+            entry("crypto_shash_digest", "one", 1),
+            entry("crypto_shash_digest", "one", 0),
         );
-        let other = entry("crypto_shash_update", 2, 1);
-        let mut all = vec![outer, wrapped, alone, other];
+        let other = entry("crypto_shash_update", "two", 1);
+        let mut all = vec![outer.clone(), wrapped, alone.clone(), other.clone()];
         drop_wrapped(&mut all);
         assert_eq!(all, [outer, alone, other]);
     }

@@ -4,8 +4,6 @@
 
 mod perf;
 mod records;
-mod stops;
-mod tracer;
 
 use crate::error::{Error, Result};
 use crate::root::Root;
@@ -13,8 +11,6 @@ pub use perf::Wanted;
 use perf::{Ring, Whom};
 pub use records::{Event, Mapped, Sample};
 use std::io;
-use stops::Stops;
-use tracer::Tracer;
 
 /// What is sampled.
 pub enum Target {
@@ -28,8 +24,6 @@ pub enum Target {
 /// Counters that run, or wait for the program to start.
 pub struct Sampler {
     rings: Vec<Ring>,
-    /// Takes the samples instead, where perf_event_open is refused.
-    stops: Option<Tracer>,
     /// Whether kernel code is sampled, too.
     pub kernel: bool,
     /// Processes of which no thread could be opened, and why.
@@ -39,18 +33,15 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Opens the counters. If the kernel's own code may not be sampled, samples only user code. If
-    /// perf_event_open is refused, samples a command or named processes by ptrace.
+    /// Opens the counters. If the kernel's own code may not be sampled, samples only user code.
     pub fn open(target: &Target, wanted: Wanted) -> Result<Sampler> {
         raise_limit();
         match (Sampler::counting(target, wanted), target) {
-            (Ok(sampler), Target::Processes(pids))
-                if sampler.rings.is_empty() && is_hidden(wanted) =>
-            {
-                Ok(Sampler::stopping(pids, wanted))
-            }
-            (Err(error), Target::Children) if is_unavailable(&error) => {
-                Ok(Sampler::stopping(&[], wanted))
+            (Ok(sampler), Target::Processes(_)) if sampler.rings.is_empty() => {
+                match Sampler::with(&Target::Children, wanted.in_user_space()) {
+                    Err(error) if is_unavailable(&error) => Err(refusal(&error, target)),
+                    _ => Ok(sampler),
+                }
             }
             (Err(error), Target::Everybody) if is_refusal(&error) => Sampler::own(&error, wanted),
             (sampler, _) => sampler.map_err(|error| refusal(&error, target)),
@@ -64,17 +55,19 @@ impl Sampler {
         }
     }
 
-    /// This user's processes, because all are refused. They are not stopped where perf_event_open
-    /// is refused even for this process: nobody named them.
+    /// This user's processes, because all are refused.
     fn own(error: &io::Error, wanted: Wanted) -> Result<Sampler> {
         let wanted = wanted.in_user_space();
         let pids = own_processes();
-        if pids.is_empty() || is_hidden(wanted) {
+        if pids.is_empty() {
             return Err(refusal(error, &Target::Everybody));
         }
         let target = Target::Processes(pids);
         let mut sampler =
             Sampler::with(&target, wanted).map_err(|error| refusal(&error, &target))?;
+        if sampler.rings.is_empty() {
+            return Err(refusal(error, &Target::Everybody));
+        }
         sampler.only_own = true;
         // They end and change their user all the time. Other refusals are worth a word.
         sampler.refused.retain(|(_, why)| why == TOO_MANY);
@@ -84,72 +77,18 @@ impl Sampler {
     fn empty(kernel: bool) -> Sampler {
         Sampler {
             rings: Vec::new(),
-            stops: None,
             kernel,
             refused: Vec::new(),
             only_own: false,
         }
     }
 
-    fn stopping(pids: &[u32], wanted: Wanted) -> Sampler {
-        let mut sampler = Sampler::empty(false);
-        let mut allowed = Vec::new();
-        for pid in pids {
-            match stops::allowed(*pid) {
-                Ok(()) => allowed.push(*pid),
-                Err(error) => sampler.refused.push((*pid, stopping_refused(error, *pid))),
-            }
-        }
-        sampler.stops = Some(Tracer::start(Stops::new(wanted, allowed)));
-        sampler
-    }
-
-    /// Samples this command, which has just been started. Counters have begun with it. Returns why
-    /// it is not sampled.
-    pub fn started(&mut self, pid: u32) -> Option<String> {
-        let tracer = self.stops.as_ref()?;
-        match stops::allowed(pid) {
-            Ok(()) => tracer.add(pid),
-            // It has ended.
-            Err(nix::Error::ESRCH) => {}
-            Err(error) => {
-                let why = stopping_refused(error, pid);
-                return Some(format!("the command is not traced: {why}"));
-            }
-        }
-        None
-    }
-
-    /// What went wrong while samples were taken.
-    pub fn trouble(&self) -> Option<String> {
-        let tracer = self.stops.as_ref()?;
-        tracer.has_panicked().then(|| {
-            "The thread that takes the samples by ptrace has failed, so later samples are missing: please report this.".to_owned()
-        })
-    }
-
-    /// The samples a second of processor time.
-    pub fn rate(&self, wanted: u32) -> u32 {
-        match self.stops {
-            Some(_) => wanted.min(stops::MOST),
-            None => wanted,
-        }
-    }
-
-    /// What is to be said of the way in which the samples are taken.
-    pub fn note(&self) -> Option<String> {
-        self.stops.as_ref().map(|_| {
-            let most = stops::MOST;
-            format!("The kernel refuses perf_event_open, as many containers do. So ptrace takes the samples: it stops each thread at most {most} times a second of its processor time. Time in system calls is not sampled, and programs of 32 bits are not.")
-        })
-    }
-
     /// With the largest ring buffers that all processors can have. If the first ones took all the
     /// memory that they may have, nothing would be left for the last.
     fn with(target: &Target, wanted: Wanted) -> io::Result<Sampler> {
         let mut result = Err(io::Error::from_raw_os_error(libc::ENOMEM));
-        for pages in perf::sizes(wanted) {
-            result = Sampler::with_rings(target, wanted, *pages);
+        for pages in perf::PAGES {
+            result = Sampler::with_rings(target, wanted, pages);
             if !result.as_ref().is_err_and(is_full) {
                 break;
             }
@@ -265,9 +204,6 @@ impl Sampler {
 
     /// All that happened since the last call, in order.
     pub fn events(&self) -> Vec<Event> {
-        if let Some(tracer) = &self.stops {
-            return tracer.events();
-        }
         let mut events = Vec::new();
         for ring in &self.rings {
             ring.drain(&mut events);
@@ -290,12 +226,6 @@ fn is_full(error: &io::Error) -> bool {
 /// Whether perf_event_open cannot be had: it is refused, or hidden by a filter of system calls.
 fn is_unavailable(error: &io::Error) -> bool {
     is_refusal(error) || error.raw_os_error() == Some(libc::ENOSYS)
-}
-
-/// Whether perf_event_open is unavailable even for this process.
-fn is_hidden(wanted: Wanted) -> bool {
-    Sampler::with(&Target::Children, wanted.in_user_space())
-        .is_err_and(|error| is_unavailable(&error))
 }
 
 /// The processes of this user but this one.
@@ -365,14 +295,6 @@ fn explained(error: &io::Error, pid: u32) -> String {
     }
 }
 
-/// Why a process is not sampled by ptrace either.
-fn stopping_refused(error: nix::Error, pid: u32) -> String {
-    match error {
-        nix::Error::EPERM => "the kernel refuses perf_event_open and ptrace: it belongs to another user, another program traces it, or kernel.yama.ptrace_scope allows child processes alone; run the command as root, with CAP_SYS_PTRACE, or outside the container".to_owned(),
-        other => explained(&other.into(), pid),
-    }
-}
-
 fn refusal(error: &io::Error, target: &Target) -> Error {
     let paranoid = Root::machine().line("/proc/sys/kernel/perf_event_paranoid");
     let level = paranoid.map_or(String::new(), |level| {
@@ -383,10 +305,10 @@ fn refusal(error: &io::Error, target: &Target) -> Error {
             "the kernel does not let this user sample all processes{level}; run the command as root, give it CAP_PERFMON and CAP_SYS_PTRACE, or name your own processes with -p"
         ),
         (Some(libc::EACCES | libc::EPERM), _) => format!(
-            "the kernel refuses perf_event_open{level}, as many containers do; run the command as root, or give it CAP_PERFMON"
+            "the kernel refuses perf_event_open{level}, as many containers do, so `trace` cannot tell what runs; run it as root, outside of the container, or set kernel.perf_event_paranoid to 2 or less"
         ),
         (Some(libc::ENOSYS), _) => {
-            "this kernel has no perf_event_open, or a filter of system calls hides it; run the command outside the container".to_owned()
+            "this kernel has no perf_event_open, or a filter of system calls hides it, so `trace` cannot tell what runs; run it outside of the container".to_owned()
         }
         (Some(libc::ESRCH), Target::Processes(pids)) => {
             let pids: Vec<String> = pids.iter().map(u32::to_string).collect();

@@ -13,7 +13,6 @@ const CPU_CLOCK: u64 = 0;
 /// PERF_SAMPLE_IP, TID, TIME and REGS_USER.
 const SAMPLED: u64 = 1 | 1 << 1 | 1 << 2;
 const REGS_USER: u64 = 1 << 12;
-const STACK_USER: u64 = 1 << 13;
 const DISABLED: u64 = 1;
 const INHERIT: u64 = 1 << 1;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
@@ -41,12 +40,7 @@ pub struct Wanted {
     pub rate: u32,
     /// Also samples in the kernel.
     pub kernel: bool,
-    /// With a copy of the stack.
-    pub stack: bool,
 }
-
-/// So much of the stack is copied: enough for the chains of calls of nginx and curl.
-pub const STACK: u32 = 16 << 10;
 
 impl Wanted {
     pub fn in_user_space(self) -> Wanted {
@@ -72,12 +66,9 @@ fn open(whom: Whom, processor: u32, wanted: Wanted) -> io::Result<OwnedFd> {
         kind: SOFTWARE,
         config: CPU_CLOCK,
         frequency: wanted.rate.into(),
-        sample_type: SAMPLED
-            | if REGISTERS == 0 { 0 } else { REGS_USER }
-            | if wanted.stack { STACK_USER } else { 0 },
+        sample_type: SAMPLED | if REGISTERS == 0 { 0 } else { REGS_USER },
         flags: flags | user_only | EXCLUDE_IDLE | RECORDS,
         sample_regs_user: REGISTERS,
-        sample_stack_user: if wanted.stack { STACK } else { 0 },
         ..Attributes::default()
     };
     attributes.open(pid, i32::try_from(processor).unwrap_or(i32::MAX))
@@ -95,17 +86,7 @@ pub struct Ring {
 /// Pages of a buffer, the first size that all processors can have. 256 KiB hold the samples of 2
 /// seconds at 499 Hz. Without CAP_IPC_LOCK the kernel allows 516 KiB a processor, unless others of
 /// this user trace, too; RLIMIT_MEMLOCK adds to the sum.
-const PAGES: [usize; 3] = [64, 16, 4];
-/// The same with copies of stacks, of which a smaller buffer would hold none.
-const PAGES_WITH_STACKS: [usize; 4] = [512, 128, 64, 16];
-
-/// The sizes of a buffer that are worth a try, in pages.
-pub fn sizes(wanted: Wanted) -> &'static [usize] {
-    match wanted.stack {
-        true => &PAGES_WITH_STACKS,
-        false => &PAGES,
-    }
-}
+pub const PAGES: [usize; 3] = [64, 16, 4];
 
 /// Offsets in the first page (struct perf_event_mmap_page).
 const HEAD: usize = 1024;

@@ -40,8 +40,6 @@ pub struct Sample {
     pub kernel: bool,
     /// In the order of `REGISTERS`; None if there is no user code under the sample.
     pub registers: Option<Vec<u64>>,
-    /// The stack from its pointer on, if it was asked for.
-    pub stack: Option<Vec<u8>>,
 }
 
 impl Sample {
@@ -201,17 +199,8 @@ fn sample(mut reader: Reader, misc: u16) -> Option<(u64, Event)> {
         address,
         kernel: misc & MODE == KERNEL,
         registers,
-        stack: stack(&mut reader),
     };
     Some((time, Event::Sample(sample)))
-}
-
-/// The copy of the stack, without what follows the end of the stack.
-fn stack(reader: &mut Reader) -> Option<Vec<u8>> {
-    let size = usize::try_from(reader.u64()?).ok()?;
-    let copied = reader.take(size)?;
-    let valid = usize::try_from(reader.u64()?).ok()?;
-    Some(copied.get(..valid)?.to_vec())
 }
 
 fn mapped(reader: &mut Reader) -> Option<Mapped> {
@@ -315,13 +304,6 @@ mod tests {
             [100, 102, 101, 107, 115]
         );
         let _ = numbered;
-        assert_eq!(sample.stack, None);
-        // 16 bytes of the stack, 8 of them valid.
-        let stack = [body, words(&[16, 0x1122, 0, 8])].concat();
-        let Some((_, Event::Sample(sample))) = parse(&record(SAMPLE, 2, &stack)) else {
-            panic!();
-        };
-        assert_eq!(sample.stack, Some(words(&[0x1122])));
         let body = words(&[0xabc, pair(7, 8), 99, 0]);
         let kernel = parse(&record(SAMPLE, 1, &body));
         assert!(matches!(

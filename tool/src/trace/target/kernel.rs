@@ -3,6 +3,7 @@
 //! read both, and some kernels are built without the second.
 
 use crate::root::Root;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::ops::Range;
@@ -69,6 +70,19 @@ impl Kernel {
     pub fn bytes(&self, range: Range<u64>) -> Option<Vec<u8>> {
         self.memory.bytes(range)
     }
+}
+
+/// Those of some names that functions of the running kernel have.
+pub fn has<'n>(names: &[&'n str]) -> HashSet<&'n str> {
+    let Ok(file) = Root::machine().open("/proc/kallsyms") else {
+        return HashSet::new();
+    };
+    let lines = BufReader::new(file).lines().map_while(Result::ok);
+    let found = lines.filter_map(|line| {
+        let name = line.split_whitespace().nth(2)?;
+        names.iter().copied().find(|known| *known == name)
+    });
+    found.collect()
 }
 
 impl Symbols {
