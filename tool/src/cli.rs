@@ -49,8 +49,9 @@ pub enum Command {
     Detect(DetectArgs),
     /// Run a command with tenrounds preferred in every OpenSSL that it uses
     ///
-    /// These programs do not use it: those that bundle their own OpenSSL or are linked statically,
-    /// Node.js, setuid programs, and callers of the old AES_* functions.
+    /// These programs do not use it: setuid programs, callers of the old AES_* functions, and those
+    /// with AES code of their own. An OpenSSL that is bundled or linked statically is reached if it
+    /// reads the configuration and can load modules; official builds of Node.js from 18 on do.
     Run(RunArgs),
     /// Prefer tenrounds in all programs, yours or the system's
     ///

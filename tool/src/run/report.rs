@@ -164,7 +164,7 @@ impl Run {
         match self.counters.loaded {
             0 => {
                 let why = "No process that can be counted loaded the provider or the PKCS#11 module. \
-                 The command uses no OpenSSL 3, has its own inside (static or bundled), or reads another configuration (Node.js, setuid programs). \
+                 The command uses no OpenSSL 3, has one inside that loads no modules, or reads another configuration, as setuid programs do. \
                  Processes that clear their environment (env -i), of another user, or in another user or PID namespace (a container), are not counted.";
                 why.to_owned() + &self.hidden()
             }
