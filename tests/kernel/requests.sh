@@ -15,6 +15,8 @@ echo "# seed $seed"
 wanted() { sed -n "s/^$1 //p" /tmp/wanted; }
 
 probes_are() { [ "$(probes)" = "$1" ]; }
+# On a busy machine, the emulator takes minutes for bpftrace to compile.
+probed() { eventually probes_are 13 || eventually probes_are 13 || eventually probes_are 13; }
 probes() { grep -c -E 'crypto_|shash_|__check_object_size|security_socket' /sys/kernel/debug/kprobes/list; }
 
 # An emulated processor takes a minute to compile the probes, so that one trace counts most cases.
@@ -46,9 +48,9 @@ modprobe cbc 2>/dev/null
 gcm='gcm_base(ctr(aes-generic),ghash-generic)'
 check 'GCM by a hash of its own is tested' "$bin/requests" 1 aead "$gcm" 1
 rm -f /tmp/trace.json
-tenrounds trace --kernel --all --seconds 100000 --json --output /tmp/trace.json >/tmp/said 2>&1 &
+tenrounds trace --kernel --all --seconds 3600 --json --output /tmp/trace.json >/tmp/said 2>&1 &
 tracer=$!
-check 'the trace begins' eventually probes_are 13
+check 'the trace begins' probed
 check 'cbc(aes) by tables' counts skcipher 'cbc(aes-generic)' 100
 check "the kernel's driver for AES-NI loads" modprobe aesni-intel
 check "cbc(aes) by the kernel's driver" counts skcipher 'cbc(aes)' 200
@@ -121,7 +123,7 @@ check 'the module unloads' unload
 # ---- Nothing stays ----
 
 tenrounds trace --kernel --all --seconds 600 >/tmp/killed 2>&1 &
-eventually probes_are 13
+probed
 same 'there are 13 probes' "$(probes)" 13
 kill -9 $!
 wait $!
