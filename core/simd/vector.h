@@ -6,7 +6,7 @@
  * A backend is one translation unit. It defines TR_VECTOR, for example as "x86/vec512.h", and
  * includes the bodies it wants. Each body includes this header. So each body compiles alone once
  * TR_VECTOR is defined; scripts/lint checks this. Headers in simd/ that call themselves a template,
- * such as bitslice.h, do not use this type.
+ * such as vperm.h, do not use this type.
  *
  * V is a vector of VBLOCKS AES blocks, and B is a single block. If VBLOCKS is 1, V and B are the
  * same type. The 128 bits of a V that hold one block are a lane; lane 0 is first in memory. A half

@@ -10,7 +10,7 @@
  * blocks, and then moves the bytes into place with 32 more shuffles. The tables are read in order,
  * so no address depends on a secret.
  *
- * This is a template, with the parameters of vperm.h, and load() and store() for 16 bytes.
+ * This is a template. Its parameters are those of vperm.h, and load() and store() for 16 bytes.
  *
  * The bound is the number of operations. A group of four blocks takes 4 x 32 shuffles to multiply,
  * 32 shuffles to move bytes, and 160 XORs. Zen 4 can start two shuffles or four XORs a cycle.

@@ -104,9 +104,9 @@ impl<'a> Output<'a> {
         usize::try_from(*self.len).unwrap_or(usize::MAX)
     }
 
-    /// Sets the length to `need`, and returns where so many bytes go; None: the caller asks only for
-    /// the length. If they do not fit, the caller learns the length by CKR_BUFFER_TOO_SMALL (PKCS#11
-    /// section 5.2).
+    /// Sets the length to `need`, and returns where so many bytes go; None: the caller asks only
+    /// for the length. If they do not fit, the caller learns the length by CKR_BUFFER_TOO_SMALL
+    /// (PKCS#11 section 5.2).
     pub fn need(&mut self, need: usize) -> Result<Option<*mut u8>> {
         let room = self.room();
         *self.len = need as CK_ULONG;

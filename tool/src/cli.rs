@@ -255,9 +255,9 @@ pub struct TraceArgs {
     /// Also count each call that encrypts or decrypts, with its bytes (needs root and bpftrace,
     /// except for what `run --count` counts)
     ///
-    /// bpftrace's probes at functions of OpenSSL, Libgcrypt, GnuTLS, Nettle, Mbed TLS and NSS count calls,
-    /// bytes, sizes, and whether the output goes over the input. Each call takes about 1 to 3 µs
-    /// more meanwhile. `tenrounds run --count` has no such cost, and counts what tenrounds
+    /// bpftrace's probes at functions of OpenSSL, Libgcrypt, GnuTLS, Nettle, Mbed TLS and NSS count
+    /// calls, bytes, sizes, and whether the output goes over the input. Each call takes about 1 to
+    /// 3 µs more meanwhile. `tenrounds run --count` has no such cost, and counts what tenrounds
     /// executes; the counters of traced processes that run under it are shown, too. With -p and
     /// --all, probes of tenrounds itself count this in other processes.
     #[arg(long)]
@@ -266,11 +266,11 @@ pub struct TraceArgs {
     /// Also count each request to the kernel's ciphers and hashes, with its bytes (needs root and
     /// bpftrace)
     ///
-    /// bpftrace's probes in the kernel count requests, bytes and sizes by driver, by process, and by the part
-    /// of the kernel that makes them: AF_ALG, dm-crypt, IPsec, kernel TLS. Hashes are those of AES
-    /// (CMAC, XCBC), GHASH and POLYVAL, and those that a driver makes to serve a request. Probes
-    /// also count what AF_ALG costs: messages, and the bytes that are copied. Requests take longer
-    /// meanwhile, in all processes.
+    /// bpftrace's probes in the kernel count requests, bytes and sizes by driver, by process, and
+    /// by the part of the kernel that makes them: AF_ALG, dm-crypt, IPsec, kernel TLS. Hashes are
+    /// those of AES (CMAC, XCBC), GHASH and POLYVAL, and those that a driver makes to serve a
+    /// request. Probes also count what AF_ALG costs: messages, and the bytes that are copied.
+    /// Requests take longer meanwhile, in all processes.
     #[arg(long)]
     pub kernel: bool,
 

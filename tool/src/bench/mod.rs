@@ -85,7 +85,11 @@ pub fn bench(args: &BenchArgs) -> Result<u8> {
     })?;
     let run = run::run(&plan, |_, _| Ok(()))?;
     let mut document = document(&run, run.rows(), None);
-    let baseline = old.map(|old| old.compare(&document)).transpose()?;
+    // The run is shown even if it has no row in common with the old one.
+    let (baseline, incomparable) = match old.map(|old| old.compare(&document)).transpose() {
+        Ok(baseline) => (baseline, None),
+        Err(error) => (None, Some(error)),
+    };
     let slower = baseline.as_ref().is_some_and(Baseline::has_slower);
     let paint = Paint::for_stdout();
     let shown = output::out(if args.json {
@@ -104,6 +108,9 @@ pub fn bench(args: &BenchArgs) -> Result<u8> {
     });
     svg.map_or(Ok(()), |file| svg::write(&run, file))
         .and(shown)?;
+    if let Some(error) = incomparable {
+        return Err(error);
+    }
     Ok(match slower && args.fail_slower {
         true => baseline::SLOWER,
         false => 0,

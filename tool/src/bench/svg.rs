@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A run as a picture: grouped bars, the limit as a line over each group, and below it how many times
-//! faster tenrounds is than OpenSSL. Of several sizes, each algorithm has a panel with a group for
-//! each size. Of one size, a group is an algorithm.
+//! A run as a picture: grouped bars, the limit as a line over each group, and below it how many
+//! times faster tenrounds is than OpenSSL. Of several sizes, each algorithm has a panel with a
+//! group for each size. Of one size, a group is an algorithm.
 
 use super::figure::{size_name, times, title, Figure};
 use super::implementation::Implementation::{self, *};

@@ -4,8 +4,8 @@
 //! bpftrace 0.17 says "attached_probes" before it attaches them, and takes 100 ms for each when it
 //! ends by itself. So each script begins with a probe at a function of this process. bpftrace
 //! attaches that one last: once it answers a call, all are attached. The same probe prints the maps
-//! while the others are still there, and then bpftrace is killed. The kernel removes the probes of a
-//! process that ends, however it ends.
+//! while the others are still there, and then bpftrace is killed. The kernel removes the probes of
+//! a process that ends, however it ends.
 
 use super::interrupted;
 use super::target::maps::Maps as Mappings;
@@ -17,8 +17,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write as _};
 use std::os::fd::FromRawFd;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -27,9 +28,14 @@ use std::time::{Duration, Instant};
 pub const MOST_ROWS: usize = 1 << 14;
 /// bpftrace compiles and attaches meanwhile, perhaps on an emulated processor.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How the messages for the program with a probe are told from other calls.
-const READY: u64 = 0x7465_6e72_0001;
-const REPORT: u64 = 0x7465_6e72_0002;
+/// bpftrace prints its maps within this time.
+const PRINTED: Duration = Duration::from_secs(60);
+/// What is kept of bpftrace's errors.
+const MOST_ERRORS: u64 = 1 << 14;
+/// The messages for a script's first probe, with the number of the script. Other calls of the
+/// function have other arguments.
+const READY: u64 = 0x7465_6e72_0001_0000;
+const REPORT: u64 = 0x7465_6e72_0002_0000;
 
 extern "C" {
     /// Of the C library. Hardly any program calls it, and it returns a constant.
@@ -40,6 +46,8 @@ extern "C" {
 pub struct Bpftrace {
     child: Option<Child>,
     lines: Receiver<Value>,
+    /// Of its script, in this process.
+    number: u64,
 }
 
 /// Calls, and the sum of their bytes.
@@ -102,18 +110,31 @@ pub fn bits() -> String {
     text + "    if ($rest) { $bits = $bits + 1; }\n"
 }
 
+/// Whether a script can name this path.
+pub fn is_plain(path: &Path) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._+-".contains(c);
+    path.to_str().is_some_and(|path| path.chars().all(plain))
+}
+
 /// The first probe of a script, which prints these maps when it is asked for them.
-fn first_probe(maps: &[&str]) -> Result<String, String> {
+fn first_probe(number: u64, maps: &[&str]) -> Result<String, String> {
     let function = gnu_get_libc_version as *const () as u64;
     let own = Root::machine().text("/proc/self/maps").unwrap_or_default();
     let own = Mappings::parse(&own);
     let library = own.all().find(|mapping| mapping.range.contains(&function));
     let library = library.ok_or("the C library is not known")?;
+    if !is_plain(Path::new(&library.path)) {
+        return Err(format!(
+            "bpftrace reads only paths of letters, digits and /._+-, and the C library is {}",
+            library.path
+        ));
+    }
     let prints: String = maps.iter().map(|map| format!("print({map}); ")).collect();
+    let (ready, report) = (READY + number, REPORT + number);
     Ok(format!(
         "uprobe:{}:gnu_get_libc_version /pid == {}/\n{{\n    \
-         if (arg0 == {READY}) {{ printf(\"ready\\n\"); }}\n    \
-         if (arg0 == {REPORT}) {{ {prints}printf(\"end\\n\"); }}\n}}\n",
+         if (arg0 == {ready}) {{ printf(\"ready\\n\"); }}\n    \
+         if (arg0 == {report}) {{ {prints}printf(\"end\\n\"); }}\n}}\n",
         library.path,
         std::process::id(),
     ))
@@ -133,25 +154,34 @@ fn say(message: u64) {
 impl Bpftrace {
     /// Starts it, and waits until all probes are attached. Fails with what bpftrace says.
     pub fn start(script: &str, maps: &[&str]) -> Result<Bpftrace, String> {
+        static SCRIPTS: AtomicU64 = AtomicU64::new(1);
+        let number = SCRIPTS.fetch_add(1, Ordering::Relaxed);
         let program = able()?;
-        let script = first_probe(maps)? + script;
+        let script = first_probe(number, maps)? + script;
         let mut command = Command::new(program);
         command
             .args(["-f", "json", "/proc/self/fd/0"])
             .stdin(in_memory(&script).map_err(|error| error.to_string())?)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .env("BPFTRACE_MAX_PROBES", "4096");
+            .env("BPFTRACE_MAX_PROBES", "4096")
+            .env("BPFTRACE_MAX_BPF_PROGS", "4096");
         // The name changed.
         for name in ["BPFTRACE_MAP_KEYS_MAX", "BPFTRACE_MAX_MAP_KEYS"] {
             command.env(name, (2 * MOST_ROWS).to_string());
         }
         // Ctrl-C is for this process, with which it ends.
         command.process_group(0);
-        // SAFETY: prctl(2) is async-signal-safe.
+        // SAFETY: prctl(2), getrlimit(2) and setrlimit(2) are async-signal-safe.
         unsafe {
             command.pre_exec(|| {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                // bpftrace has several descriptors for each probe.
+                let mut files = std::mem::zeroed::<libc::rlimit>();
+                if libc::getrlimit(libc::RLIMIT_NOFILE, &mut files) == 0 {
+                    files.rlim_cur = files.rlim_max;
+                    libc::setrlimit(libc::RLIMIT_NOFILE, &files);
+                }
                 Ok(())
             });
         }
@@ -163,6 +193,7 @@ impl Bpftrace {
         let started = Bpftrace {
             child: Some(child),
             lines,
+            number,
         };
         started.wait().map_err(|why| match why {
             Some(why) => why,
@@ -176,7 +207,7 @@ impl Bpftrace {
         const PAUSE: Duration = Duration::from_millis(20);
         let begun = Instant::now();
         loop {
-            say(READY);
+            say(READY + self.number);
             match self.lines.recv_timeout(PAUSE) {
                 Ok(line) if is_said(&line, "ready\n") => return Ok(()),
                 Ok(_) => {}
@@ -197,16 +228,20 @@ impl Bpftrace {
 
     /// The maps. Ends bpftrace.
     pub fn finish(self) -> Result<Maps, String> {
+        const PAUSE: Duration = Duration::from_secs(1);
         let mut maps = Maps::default();
-        say(REPORT);
+        let begun = Instant::now();
+        say(REPORT + self.number);
         loop {
-            let line = self.lines.recv_timeout(PATIENCE);
-            let line = line.map_err(|_| "bpftrace ended without its counts".to_owned())?;
-            if is_said(&line, "end\n") {
-                return Ok(maps);
-            }
-            if let Some(Value::Object(data)) = line.get("data") {
-                maps.0.extend(data.clone());
+            match self.lines.recv_timeout(PAUSE) {
+                Ok(line) if is_said(&line, "end\n") => return Ok(maps),
+                Ok(line) => {
+                    if let Some(Value::Object(data)) = line.get("data") {
+                        maps.0.extend(data.clone());
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) if begun.elapsed() < PRINTED => {}
+                Err(_) => return Err("bpftrace ended without its counts".to_owned()),
             }
         }
     }
@@ -232,9 +267,10 @@ fn values(child: &mut Child) -> Receiver<Value> {
     let (sender, lines) = channel();
     if let Some(output) = child.stdout.take() {
         std::thread::spawn(move || {
-            let lines = BufReader::new(output).lines();
+            let lines = BufReader::new(output).split(b'\n');
             for line in lines.map_while(Result::ok) {
-                if let Ok(value) = serde_json::from_str(&line) {
+                // Names of processes may have any bytes.
+                if let Ok(value) = serde_json::from_str(&String::from_utf8_lossy(&line)) {
                     // Nobody may wait for it any more.
                     let _ = sender.send(value);
                 }
@@ -244,13 +280,15 @@ fn values(child: &mut Child) -> Receiver<Value> {
     lines
 }
 
-/// What it complains about, in one line. It does so about limits that it does not need, too.
+/// The start of what it complains about, in one line. It also warns about limits that we do not
+/// need.
 fn complaints(child: &mut Child) -> JoinHandle<String> {
     let errors = child.stderr.take();
     std::thread::spawn(move || {
         let mut text = Vec::new();
         if let Some(mut errors) = errors {
-            let _ = errors.read_to_end(&mut text);
+            let _ = errors.by_ref().take(MOST_ERRORS).read_to_end(&mut text);
+            let _ = std::io::copy(&mut errors, &mut std::io::sink());
         }
         let text = String::from_utf8_lossy(&text);
         let lines = text.lines().map(str::trim);
@@ -324,6 +362,21 @@ fn number(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn paths_that_bpftrace_would_misread_are_left_out() {
+        assert!(is_plain(Path::new(
+            "/usr/lib/x86_64-linux-gnu/libcrypto.so.3"
+        )));
+        for path in [
+            "/a b/libcrypto.so",
+            "/a:b/libcrypto.so",
+            "/{/libcrypto.so",
+            "/ü/libcrypto.so",
+        ] {
+            assert!(!is_plain(Path::new(path)), "{path}");
+        }
+    }
 
     #[test]
     fn rows_of_maps() {

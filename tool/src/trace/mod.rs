@@ -103,7 +103,7 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
         Some(pids) => Target::Processes(pids.to_vec()),
     };
     // bpftrace takes a while to put its probes.
-    let counter = match args.count {
+    let mut counter = match args.count {
         true => Some(enabled(Counter::of_processes(pids.unwrap_or_default())?)?),
         false => None,
     };
@@ -112,6 +112,9 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
         false => None,
     };
     let (sampler, mut refused) = opened(&target, pids_of(&named), wanted(args))?;
+    if let Some(counter) = &mut counter {
+        counter.loaded_meanwhile();
+    }
     let is_sampled = |pid: &u32| !sampler.refused.iter().any(|(refused, _)| refused == pid);
     let sampled = pids_of(&named).iter().copied().filter(is_sampled);
     let sampled: Vec<u32> = sampled.collect();

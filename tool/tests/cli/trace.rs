@@ -674,7 +674,7 @@ pub fn ready(mut command: Command) -> Guarded {
     child
 }
 
-/// Waits until a trace samples a process: by perf_event_open(2), or else by ptrace(2). When all is
+/// Waits until a trace samples a process: by perf_event_open(2). When all is
 /// prepared, its first thread sleeps between two looks at the samples.
 pub fn wait_for_samples(tool: u32) {
     let asleep = format!("{} ", libc::SYS_clock_nanosleep);
@@ -968,8 +968,8 @@ fn another_user_sees_the_same_class_and_not_the_kernel() {
     );
 }
 
-/// Where perf_event_open is refused, nobody can tell what runs: the error has the cure, and a command
-/// is not started.
+/// Where perf_event_open is refused, nobody can tell what runs: the error has the cure, and a
+/// command is not started.
 #[test]
 fn a_kernel_that_refuses_to_sample_is_an_error_with_its_cure() {
     let place = Place::new();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Fuzz target of the readers of untrusted ELF files ([`file`](mod@file)). scripts/fuzz compiles this
-//! crate with coverage, and links the function below with libFuzzer. A panic aborts the process, so
-//! that libFuzzer keeps the input.
+//! Fuzz target of the readers of untrusted ELF files ([`file`](mod@file)). scripts/fuzz compiles
+//! this crate with coverage, and links the function below with libFuzzer. A panic aborts the
+//! process, so that libFuzzer keeps the input.
 
 mod file;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The paths as a picture: throughput over size, a line for each path, both axes logarithmic, a panel
-//! for each algorithm, direction and number of threads.
+//! The paths as a picture: throughput over size, a line for each path, both axes logarithmic, a
+//! panel for each algorithm, direction and number of threads.
 
 use super::found::{Found, PATHS};
 use super::report::shown;

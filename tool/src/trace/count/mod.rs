@@ -52,6 +52,23 @@ struct Waiting {
     host: Option<usize>,
 }
 
+/// The named processes, or all if none is named.
+fn or_running(named: &BTreeSet<u32>) -> BTreeSet<u32> {
+    if !named.is_empty() {
+        return named.clone();
+    }
+    let names = Root::machine().names("/proc");
+    names.iter().filter_map(|name| name.parse().ok()).collect()
+}
+
+/// Whether this is our process or a child of it, such as bpftrace.
+fn is_own(pid: u32) -> bool {
+    let own = std::process::id();
+    let parent = format!("PPid:\t{own}");
+    let status = Root::machine().text(format!("/proc/{pid}/status"));
+    pid == own || status.is_ok_and(|status| status.lines().any(|line| line == parent))
+}
+
 /// Counts calls, once `enable` was called.
 pub struct Counter {
     /// Only what tenrounds executes is counted.
@@ -78,14 +95,7 @@ impl Counter {
     pub fn of_processes(ids: &[u32]) -> Result<Counter> {
         // The ID of a thread stands for its process.
         let named: BTreeSet<u32> = ids.iter().map(|id| process_of(*id)).collect();
-        let running = || {
-            let names = Root::machine().names("/proc");
-            names.iter().filter_map(|name| name.parse().ok()).collect()
-        };
-        let pids: BTreeSet<u32> = match named.is_empty() {
-            true => running(),
-            false => named.clone(),
-        };
+        let pids = or_running(&named);
         let mut counter = Counter::new(Ours::of(pids.iter().copied()), named);
         if let Err(why) = bpftrace::able() {
             counter.refuse(&why)?;
@@ -97,8 +107,8 @@ impl Counter {
         Ok(counter)
     }
 
-    /// Counts in a program that is about to start, and in what it starts. The files are the program,
-    /// the libraries that are loaded with it, and libcrypto, which it may load later.
+    /// Counts in a program that is about to start, and in what it starts. The files are the
+    /// program, the libraries that are loaded with it, and libcrypto, which it may load later.
     pub fn of_command(program: &Path) -> Result<Counter> {
         bpftrace::able().map_err(|why| refusal(&why))?;
         let mut counter = Counter::new(Ours::of([]), BTreeSet::new());
@@ -217,6 +227,20 @@ impl Counter {
             let path = Path::new(&mapping.path);
             if self.is_counted(pid, path) || program.as_deref() == Some(path) {
                 self.add_mapped(pid, mapping);
+            }
+        }
+    }
+
+    /// Looks for files that processes have loaded since the counter was made: bpftrace may take
+    /// seconds to put its probes, and from now on the kernel tells of new files.
+    pub fn loaded_meanwhile(&mut self) {
+        for pid in or_running(&self.pids) {
+            if is_own(pid) {
+                continue;
+            }
+            let maps = Root::machine().text(format!("/proc/{pid}/maps"));
+            for mapping in Maps::parse(&maps.unwrap_or_default()).all() {
+                self.mapped(pid, mapping);
             }
         }
     }
@@ -446,7 +470,7 @@ fn path_of(file: &File, shown: &Path, pid: Option<u32>) -> Option<PathBuf> {
     let below = pid.map(|pid| PathBuf::from(format!("/proc/{pid}/root{}", shown.display())));
     let mut places = [Some(shown.to_owned()), below].into_iter().flatten();
     places.find(|path| {
-        script::is_plain(path) && std::fs::metadata(path).is_ok_and(|it| identity(it) == wanted)
+        bpftrace::is_plain(path) && std::fs::metadata(path).is_ok_and(|it| identity(it) == wanted)
     })
 }
 
