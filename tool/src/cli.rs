@@ -662,15 +662,21 @@ pub struct BenchArgs {
     pub json: bool,
 }
 
-/// What has replaced a word of former versions.
-pub fn replaced_by(command: &str) -> Option<&'static str> {
-    Some(match command {
+/// What has replaced a word of former versions, as an answer.
+pub fn replaced(command: &str) -> Option<String> {
+    let new = match command {
         "speed" => "bench --openssl",
         "compare" => "bench",
         "compare-paths" => "bench --paths",
         "diff" => "bench --baseline OLD.json",
+        "token" => return Some(
+            "'tenrounds token' is gone, because tenrounds keeps no keys any more: let SoftHSM, \
+                 kryoptic or a TPM keep them (docs/pkcs11.md)"
+                .to_owned(),
+        ),
         _ => return None,
-    })
+    };
+    Some(format!("'tenrounds {command}' is now 'tenrounds {new}'"))
 }
 
 /// Any word. Completions offer these; the command itself refuses others, and names the nearest.

@@ -190,8 +190,8 @@ pub fn main() -> ExitCode {
     let early = cli::Early::of(&words);
     cli::use_colour(early.color);
     let word = early.command.as_deref().unwrap_or_default();
-    if let Some(new) = cli::replaced_by(word) {
-        output::complain(format!("'tenrounds {word}' is now 'tenrounds {new}'"));
+    if let Some(answer) = cli::replaced(word) {
+        output::complain(answer);
         return ExitCode::from(2);
     }
     match command_line() {

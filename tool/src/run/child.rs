@@ -131,9 +131,7 @@ pub fn ended(child: &mut Child) -> Option<ExitStatus> {
     Some(status)
 }
 
-/// Whether a child has ended. Unless `WNOHANG` is given, waits until something happens. If this
-/// process traces the child, wait(2) also returns when it is stopped, which `Child` takes for the
-/// end.
+/// Whether a child has ended; it stays a zombie. Unless `WNOHANG` is given, waits for its end.
 fn has_ended(child: &Child, options: libc::c_int) -> bool {
     // SAFETY: all zeros is a valid siginfo_t.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
@@ -142,12 +140,8 @@ fn has_ended(child: &Child, options: libc::c_int) -> bool {
     if unsafe { libc::waitid(libc::P_PID, child.id(), &mut info, options) } != 0 {
         return std::io::Error::last_os_error().kind() != ErrorKind::Interrupted;
     }
-    is_end(info.si_code)
-}
-
-/// Whether waitid(2) tells an end, and not a stop.
-pub fn is_end(code: libc::c_int) -> bool {
-    [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED].contains(&code)
+    // 0 with WNOHANG: it runs.
+    info.si_code != 0
 }
 
 /// Starts the command. Signals that reach this process from then on reach the command.

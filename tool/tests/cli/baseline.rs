@@ -108,4 +108,9 @@ fn the_old_words_name_the_new_one() {
         assert_eq!((done.status, done.out.as_str()), (Some(2), ""));
         contains(&done.err, &[&format!("'tenrounds {old}' is now '{new}'")]);
     }
+    let gone = place.tool(["token", "create"]).done();
+    contains(
+        &gone.failed(2),
+        &["'tenrounds token' is gone", "docs/pkcs11.md"],
+    );
 }

@@ -108,7 +108,7 @@ fn public(file: PathBuf) -> PathBuf {
         return file;
     }
     let dir = copies();
-    std::fs::create_dir(&dir).unwrap();
+    std::fs::create_dir_all(&dir).unwrap();
     extern "C" fn remove() {
         let _ = std::fs::remove_dir_all(copies());
     }
@@ -116,6 +116,7 @@ fn public(file: PathBuf) -> PathBuf {
     assert_eq!(unsafe { libc::atexit(remove) }, 0);
     let copy = dir.join(file.file_name().unwrap());
     std::fs::copy(&file, &copy).unwrap();
+    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o644)).unwrap();
     copy
 }
 
@@ -184,7 +185,7 @@ impl Place {
             true => built.join(name),
             false => std::env::temp_dir().join(name),
         };
-        std::fs::create_dir(&dir).unwrap();
+        std::fs::create_dir_all(&dir).unwrap();
         // A shell without job control lets its background jobs ignore these two, and what the tests
         // start would inherit that.
         static HEED: Once = Once::new();
