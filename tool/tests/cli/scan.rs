@@ -5,7 +5,7 @@
 use crate::json::{valid, Document};
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::support::{
-    contains, emulated, installed_library, module, skip, Done, Finish, Place, TOOL,
+    built_module, contains, emulated, installed_library, module, skip, Done, Finish, Place, TOOL,
 };
 use serde_json::{json, Value};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -519,7 +519,7 @@ fn a_package() {
 #[test]
 fn our_own_code() {
     let place = Place::new();
-    let library = module().ancestors().find_map(|dir| {
+    let library = built_module().ancestors().find_map(|dir| {
         let file = dir.join("libtenrounds.so");
         file.exists().then_some(file)
     });

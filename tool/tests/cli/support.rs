@@ -88,8 +88,8 @@ pub fn module() -> PathBuf {
     MODULE.get_or_init(|| public(built_module())).clone()
 }
 
-/// The built provider.
-fn built_module() -> PathBuf {
+/// The built provider, beside the other files of the build.
+pub fn built_module() -> PathBuf {
     let path = std::env::var_os("TENROUNDS_MODULE").expect(
         "set TENROUNDS_MODULE to the built provider (openssl/provider/tenrounds.so in Meson's build directory)",
     );
@@ -291,6 +291,11 @@ pub fn skip(reason: &str) {
         std::env::var_os("TENROUNDS_MUST_RUN").is_none(),
         "skipped, but has to run here (TENROUNDS_MUST_RUN): {reason}"
     );
+    skip_in_a_container(reason);
+}
+
+/// Reports a test that cannot run in a container, such as the chroots of scripts/check-fresh.
+pub fn skip_in_a_container(reason: &str) {
     let line = format!("# SKIP {reason}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }

@@ -5,8 +5,8 @@
 use crate::json::{valid, Document};
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::support::{
-    contains, is_crowded, module, skip, sleeping, until, within, Done, Finish, Guarded, Nobody,
-    Place, PATIENCE, TOOL,
+    built_module, contains, is_crowded, skip, sleeping, until, within, Done, Finish, Guarded,
+    Nobody, Place, PATIENCE, TOOL,
 };
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
@@ -44,7 +44,7 @@ pub fn can_sample(place: &Place) -> bool {
 
 /// The program work.c, static and stripped.
 pub fn work(place: &Place) -> PathBuf {
-    let library = module().ancestors().find_map(|dir| {
+    let library = built_module().ancestors().find_map(|dir| {
         let file = dir.join("libtenrounds.a");
         file.exists().then_some(file)
     });

@@ -3,7 +3,8 @@
 
 use crate::json::{valid, Document};
 use crate::support::{
-    contains, installed_library, others_may_sample, skip, until, Finish, Guarded, Place,
+    contains, installed_library, others_may_sample, skip, skip_in_a_container, until, Finish,
+    Guarded, Place,
 };
 use crate::trace::at_work;
 use serde_json::{json, Value};
@@ -40,7 +41,11 @@ fn can_count(place: &Place) -> bool {
         return true;
     }
     contains(&done.err, &["cannot count calls"]);
-    skip(&format!("no probes: {}", done.err.trim()));
+    let reason = format!("no probes: {}", done.err.trim());
+    match done.err.contains("needs the first PID namespace") {
+        true => skip_in_a_container(&reason),
+        false => skip(&reason),
+    }
     false
 }
 
