@@ -123,7 +123,7 @@ static const size_t lengths[] = {16,  17,  31,  32,  48,  63,  64,   65,   96,  
                                  128, 160, 257, 336, 512, 769, 1024, 2000, 5120, LONGEST};
 #define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
 static const uint8_t raw[64] = "the keys of this test: both halves differ, as XTS demands";
-static const uint8_t zeros[LONGEST];
+static const uint8_t zeros[LONGEST + 8]; /* key unwrap reads 8 bytes more */
 static uint8_t data[LONGEST + 16];
 
 /* Encrypts and decrypts messages in one call, and in two of which the first ends within a block. */

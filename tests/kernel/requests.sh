@@ -70,7 +70,7 @@ same 'nothing is copied out' "$(row 'copies process out - -')" ''
 cp /tmp/wanted.5 /tmp/wanted
 # A driver that loads is compared with the generic one, by a thread of the kernel.
 same 'GHASH: the bytes of GCM' \
-    "$(name=requests; row 'requests other ghash-generic hash true' | awk '{ bytes += $2 } END { print bytes }')" \
+    "$(only=requests; row 'requests other ghash-generic hash true' | awk '{ bytes += $2 } END { print bytes }')" \
     "$(wanted ghash)"
 same 'GHASH is part of requests alone' "$(row 'requests [a-z-]* ghash-generic hash false')" ''
 
