@@ -91,8 +91,8 @@ const FORWARDED: [libc::c_int; 6] = [
     libc::SIGUSR2,
 ];
 
-/// Those with which a user ends a program.
-const ENDING: [libc::c_int; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+/// Those with which a user at a terminal ends a program.
+const INTERRUPTS: [libc::c_int; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
 
 /// Passes on what another process sent to this one. What the terminal sends, it sends to the child,
 /// too.
@@ -115,8 +115,9 @@ pub fn end(mut child: Child) -> Result<ExitStatus> {
         .wait()
         .map_err(|e| Error::failure(format!("waiting for the command: {e}")));
     CHILD.store(0, Ordering::Relaxed);
-    // What this process still does after the command can be interrupted.
-    ENDING.into_iter().for_each(forward_no_more);
+    // What this process still does after the command can be interrupted. But SIGTERM may have been
+    // meant for the command, which had just ended, and would lose its counts.
+    INTERRUPTS.into_iter().for_each(forward_no_more);
     status
 }
 
