@@ -92,7 +92,11 @@ class Connection:
 
     def close(self):
         self.client.end()
-        self.server.process.stop()
+        # By -naccept 1 the server ends by itself, and writes its counts.
+        try:
+            self.server.process.wait(2)
+        except subprocess.TimeoutExpired:
+            self.server.process.stop()
 
 
 def suites(protocol):
