@@ -107,8 +107,9 @@ fn of_configurations(sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
                 Some(root) => finding.seen(root, "these paths are relative to this root"),
                 None => finding,
             };
-            let new = |f: &Finding| f.id != finding.id || f.evidence != finding.evidence;
-            if findings.iter().all(new) {
+            // A finding that is kept has its reader behind what was seen.
+            let kept = |f: &Finding| f.id == finding.id && f.evidence.starts_with(&finding.evidence);
+            if !findings.iter().any(kept) {
                 findings.push(finding.seen("who reads it", &source.reader));
             }
         }
