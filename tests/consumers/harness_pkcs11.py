@@ -23,7 +23,7 @@ class ModuleConsumer(Consumer):
     def __init__(self, name, limit, needs):
         super().__init__(name, limit, {"openssl": "openssl", **needs})
         self.module = os.path.join(self.dist, "lib", "pkcs11", "tenrounds-pkcs11.so")
-        detected = self.run("plain", [os.path.join(self.dist, "bin", "tenrounds"), "detect", "--json"]).decode()
+        detected = self.run("plain", [os.path.join(self.dist, "bin", "tenrounds"), "status", "--json"]).decode()
         self.backends = sorted(set(re.findall(r'"backend": "([a-z0-9-]+)"', detected)))
         self.write("message", MESSAGE)
 

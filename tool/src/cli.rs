@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// AES at the processor's speed, in the OpenSSL that is installed
 ///
-/// `tenrounds detect` shows which AES code this machine can run. `tenrounds run -- COMMAND` uses
+/// `tenrounds status` shows which AES code this machine runs. `tenrounds run -- COMMAND` uses
 /// tenrounds for one command. `tenrounds enable` uses it for your programs, `tenrounds enable
 /// --system` for all.
 #[derive(Parser, Debug)]
@@ -41,12 +41,14 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Show the AES code that tenrounds, OpenSSL and the kernel run on this machine
+    /// Show which code does AES on this machine, and whether tenrounds is in force
     ///
-    /// The first lines are the verdict. A table then compares the code of tenrounds, of OpenSSL and
-    /// of the kernel for each mode. `--verbose` adds the processor's instructions, the masks in
-    /// force, the kernel's drivers, and settings that would give faster code.
-    Detect(DetectArgs),
+    /// The first line says whether tenrounds is in force, and for whom. A table then compares the
+    /// code of tenrounds, of OpenSSL and of the kernel for each mode. Then comes each
+    /// configuration, with the file that enables tenrounds in it, each JDK of `enable
+    /// --java-home`, and the files of `enable --p11-kit`. `status` tries each one in child
+    /// processes. It changes nothing.
+    Status(StatusArgs),
     /// Run a command with tenrounds preferred in every OpenSSL that it uses
     ///
     /// These programs do not use it: setuid programs, callers of the old AES_* functions, and those
@@ -63,12 +65,6 @@ pub enum Command {
     ///
     /// If somebody has changed a file since, `disable` removes only the lines of `enable`.
     Disable(DisableArgs),
-    /// Show whether tenrounds is in force, and where it is enabled
-    ///
-    /// The first line is the verdict. Then comes each configuration, with the file that enables
-    /// tenrounds in it, each JDK of `enable --java-home`, and the files of `enable --p11-kit`.
-    /// `status` tries each one in child processes. It changes nothing.
-    Status(StatusArgs),
     /// Find misconfigurations, faults and slow paths of AES on this machine
     ///
     /// Each finding says what was seen, and how to correct it. The doctor changes nothing. It
@@ -87,12 +83,6 @@ pub enum Command {
     /// time, its mode, file and function. `trace` looks at programs of every kind, and writes
     /// nothing into them.
     Trace(TraceArgs),
-    /// Watch which AES code runs in processes, on a screen like that of top(1)
-    ///
-    /// The screen shows the processes with the most AES time in the last seconds: the share of AES
-    /// code, its class, mode and library. Enter shows the details of a process, and ? the keys. The
-    /// samples and their meaning are those of `trace`.
-    Watch(WatchArgs),
     /// Write a report on AES on this machine, as a page or as JSON
     ///
     /// The page needs no network and no script: what is selected, how fast it is, what runs now,
@@ -139,21 +129,6 @@ pub enum Command {
 }
 
 #[derive(Args, Debug)]
-pub struct DetectArgs {
-    /// Show everything: instructions, masks, backends, kernel drivers, settings
-    #[arg(long, short, conflicts_with = "json")]
-    pub verbose: bool,
-
-    /// Write JSON instead of text
-    #[arg(long)]
-    pub json: bool,
-
-    /// Take the kernel's part from a tree that is laid out like a machine (for tests)
-    #[arg(long, value_name = "DIR", hide = true)]
-    pub root: Option<PathBuf>,
-}
-
-#[derive(Args, Debug)]
 pub struct DoctorArgs {
     /// Show all evidence, also of notes, and all processes, drivers and disks
     #[arg(long, short, conflicts_with = "json")]
@@ -190,8 +165,8 @@ pub struct ScanArgs {
 /// Without `--rate`, `trace` takes so many samples a second.
 pub const TRACE_RATE: u32 = 499;
 
-/// What `trace` and `watch` sample, and how often.
-#[derive(Args, Debug)]
+/// What `trace` samples, and how often.
+#[derive(Args, Debug, Default)]
 pub struct SampledArgs {
     /// Sample the processes with these names, and their descendants, as with -p
     ///
@@ -211,7 +186,7 @@ pub struct SampledArgs {
     )]
     pub pid: Vec<u32>,
 
-    /// Sample all processes, as `watch` does by default
+    /// Sample all processes
     ///
     /// Without root, or CAP_PERFMON and CAP_SYS_PTRACE, only your own are sampled: those that run
     /// at the beginning, and what they start.
@@ -229,18 +204,84 @@ pub struct SampledArgs {
     pub rate: u32,
 }
 
-#[derive(Args, Debug)]
+/// The screen of `trace --live`.
+#[derive(Args, Debug, Default)]
+pub struct ScreenArgs {
+    /// Seconds between updates, 0.1 to 60; the keys + and - change it
+    #[arg(
+        long,
+        short,
+        requires = "live",
+        allow_negative_numbers = true,
+        value_name = "SECONDS",
+        default_value = "1",
+        value_parser = Checked(parse_interval),
+        value_hint = ValueHint::Other
+    )]
+    pub interval: f64,
+
+    /// The last seconds that the figures are about, 0.1 to 3600
+    ///
+    /// A longer window sees code that takes less time; a shorter one shows changes sooner. It
+    /// covers at least one interval.
+    #[arg(
+        long,
+        short,
+        requires = "live",
+        allow_negative_numbers = true,
+        value_name = "SECONDS",
+        default_value = "5",
+        value_parser = Checked(parse_window),
+        value_hint = ValueHint::Other
+    )]
+    pub window: f64,
+
+    /// Write a table for each interval to standard output, which need not be a terminal
+    #[arg(long, short, requires = "live")]
+    pub batch: bool,
+
+    /// End after so many updates
+    #[arg(
+        long,
+        short = 'n',
+        requires = "live",
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..),
+        value_hint = ValueHint::Other
+    )]
+    pub updates: Option<u64>,
+
+    /// Panic at this update (for tests)
+    #[arg(long, value_name = "N", hide = true)]
+    pub panic_at: Option<u64>,
+}
+
+#[derive(Args, Debug, Default)]
 #[command(
     override_usage = "tenrounds trace [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
                             tenrounds trace [OPTIONS] NAME...\n       \
                             tenrounds trace [OPTIONS] -p PID[,PID...]\n       \
                             tenrounds trace [OPTIONS] --all\n       \
+                            tenrounds trace --live [OPTIONS] [NAME...|-p PID,...|-- COMMAND...]\n       \
                             tenrounds trace --print-bpftrace [--output FILE]",
-    group = clap::ArgGroup::new("whom").required(true).args(["command", "names", "pid", "all", "print_bpftrace"])
+    group = clap::ArgGroup::new("whom").args(["command", "names", "pid", "all", "print_bpftrace"])
 )]
 pub struct TraceArgs {
     #[command(flatten)]
     pub sampled: SampledArgs,
+
+    /// Show the processes with the most AES time in the last seconds, on a screen like that of
+    /// top(1)
+    ///
+    /// Enter shows the details of a process, and ? the keys. Without a process or command, all
+    /// processes are shown. A command gets no part of the terminal: its standard output is
+    /// discarded, and so is its standard error if that is a terminal. When the screen ends, it ends
+    /// the command (SIGTERM).
+    #[arg(long, conflicts_with_all = ["seconds", "evidence", "count", "kernel", "svg", "print_bpftrace", "output"])]
+    pub live: bool,
+
+    #[command(flatten)]
+    pub screen: ScreenArgs,
 
     /// Trace for so long [default: 5 for processes, else until the command ends]
     ///
@@ -285,7 +326,7 @@ pub struct TraceArgs {
     #[arg(long, conflicts_with_all = ["seconds", "evidence", "count", "kernel", "json"])]
     pub print_bpftrace: bool,
 
-    /// Write JSON instead of text
+    /// Write JSON instead of text; with --live a document for each interval, each on one line
     #[arg(long)]
     pub json: bool,
 
@@ -297,77 +338,7 @@ pub struct TraceArgs {
     pub output: Option<PathBuf>,
 
     /// The command to start and trace, with its arguments
-    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
-    pub command: Vec<OsString>,
-}
-
-#[derive(Args, Debug)]
-#[command(
-    override_usage = "tenrounds watch [OPTIONS] [--all]\n       \
-                            tenrounds watch [OPTIONS] NAME...\n       \
-                            tenrounds watch [OPTIONS] -p PID[,PID...]\n       \
-                            tenrounds watch [OPTIONS] -- COMMAND [ARGUMENT]...",
-    group = clap::ArgGroup::new("whom").args(["command", "names", "pid", "all"])
-)]
-pub struct WatchArgs {
-    #[command(flatten)]
-    pub sampled: SampledArgs,
-
-    /// Seconds between updates, 0.1 to 60; the keys + and - change it
-    #[arg(
-        long,
-        short,
-        allow_negative_numbers = true,
-        value_name = "SECONDS",
-        default_value = "1",
-        value_parser = Checked(parse_interval),
-        value_hint = ValueHint::Other
-    )]
-    pub interval: f64,
-
-    /// The last seconds that the figures are about, 0.1 to 3600
-    ///
-    /// A longer window sees code that takes less time; a shorter one shows changes sooner. It
-    /// covers at least one interval.
-    #[arg(
-        long,
-        short,
-        allow_negative_numbers = true,
-        value_name = "SECONDS",
-        default_value = "5",
-        value_parser = Checked(parse_window),
-        value_hint = ValueHint::Other
-    )]
-    pub window: f64,
-
-    /// Write a table for each interval to standard output, which need not be a terminal
-    #[arg(long, short)]
-    pub batch: bool,
-
-    /// End after so many updates
-    #[arg(
-        long,
-        short = 'n',
-        value_name = "N",
-        value_parser = clap::value_parser!(u64).range(1..),
-        value_hint = ValueHint::Other
-    )]
-    pub updates: Option<u64>,
-
-    /// Write a JSON document for each interval, each on one line
-    #[arg(long)]
-    pub json: bool,
-
-    /// Panic at this update (for tests)
-    #[arg(long, value_name = "N", hide = true)]
-    pub panic_at: Option<u64>,
-
-    /// The command to start and watch, with its arguments
-    ///
-    /// Its standard output is discarded, because the screen belongs to `watch`. So is its standard
-    /// error, unless that goes elsewhere than to a terminal. When `watch` ends, it ends the command
-    /// (SIGTERM).
-    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    #[arg(last = true, required_unless_present_any = ["names", "pid", "all", "print_bpftrace", "live"], value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }
 
@@ -518,6 +489,10 @@ pub struct ScopeArgs {
 
 #[derive(Args, Debug)]
 pub struct StatusArgs {
+    /// Show everything: all modes, instructions, masks, backends, kernel drivers, settings
+    #[arg(long, short, conflicts_with_all = ["json", "prometheus"])]
+    pub verbose: bool,
+
     /// Exit with status 1 unless tenrounds is in force
     ///
     /// It is in force if every OpenSSL that was found takes AES from it. If OPENSSL_CONF is set,
@@ -669,6 +644,8 @@ pub fn replaced(command: &str) -> Option<String> {
         "compare" => "bench",
         "compare-paths" => "bench --paths",
         "diff" => "bench --baseline OLD.json",
+        "watch" => "trace --live",
+        "detect" => "status",
         "token" => return Some(
             "'tenrounds token' is gone, because tenrounds keeps no keys any more: let SoftHSM, \
                  kryoptic or a TPM keep them (docs/pkcs11.md)"

@@ -32,7 +32,6 @@ mod selftest;
 mod settings;
 mod trace;
 mod trust;
-mod watch;
 
 use ::libcrypto;
 use ::libcrypto::{elf, module as provider};
@@ -53,12 +52,10 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Bench(args) => return bench::bench(&args).map(ExitCode::from),
         Command::Status(args) => return enable::status(&args).map(ExitCode::from),
         Command::Scan(args) => return scan::run(&args).map(ExitCode::from),
-        Command::Detect(args) => detect::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Enable(args) => enable::enable(&args),
         Command::Disable(args) => enable::disable(&args),
         Command::Trace(args) => trace::run(&args),
-        Command::Watch(args) => watch::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Worker { args } => bench::worker(&args),
@@ -146,9 +143,8 @@ fn correct_tip(answer: &mut clap::Error, command: Option<&str>) {
     };
     tips.retain(|tip| command == Some("scan") || !tip.to_string().starts_with("to pass "));
     let is_misspelt = answer.get(ContextKind::SuggestedArg).is_some();
-    if let (Some(name @ ("trace" | "watch")), false) = (command, is_misspelt) {
-        let tip = format!("to start a command, write -- before it: tenrounds {name} -- COMMAND");
-        tips.push(tip.into());
+    if command == Some("trace") && !is_misspelt {
+        tips.push("to start a command, write -- before it: tenrounds trace -- COMMAND".into());
     }
     if !tips.is_empty() {
         answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));

@@ -78,7 +78,7 @@ const USUAL: Page = Page {
 const PAGES: &[(&str, Page)] = &[
     ("tenrounds", Page {
         examples: &[
-            ("tenrounds detect", "Which AES code does this machine use?"),
+            ("tenrounds status", "Which AES code does this machine use, and is tenrounds in force?"),
             ("tenrounds bench gcm", "How fast is AES-GCM in OpenSSL and in tenrounds, and what is the limit?"),
             ("tenrounds run --count -- openssl enc -aes-256-ctr -pbkdf2 -pass file:KEY -in FILE -out FILE.enc",
              "Let one command use tenrounds, and show which code executed."),
@@ -92,14 +92,6 @@ const PAGES: &[(&str, Page)] = &[
             ("other", "See the pages of doctor, run and bench."),
         ],
         see_also: &["openssl(1)", "OSSL_PROVIDER-tenrounds(7)"],
-        ..USUAL
-    }),
-    ("detect", Page {
-        examples: &[
-            ("tenrounds detect", "The verdict and the table of modes."),
-            ("tenrounds detect --verbose", "Everything, such as the kernel's drivers and the settings of a virtual machine."),
-            ("TENROUNDS_MASK=noavx512 tenrounds detect", "The same, with 512-bit registers masked."),
-        ],
         ..USUAL
     }),
     ("run", Page {
@@ -147,7 +139,9 @@ const PAGES: &[(&str, Page)] = &[
     }),
     ("status", Page {
         examples: &[
-            ("tenrounds status", "Is tenrounds in force, and where is it enabled?"),
+            ("tenrounds status", "Which code does each mode run on, is tenrounds in force, and where is it enabled?"),
+            ("tenrounds status --verbose", "Everything, such as the kernel's drivers and the settings of a virtual machine."),
+            ("TENROUNDS_MASK=noavx512 tenrounds status", "The same, with 512-bit registers masked."),
             ("tenrounds status --check >/dev/null || sudo tenrounds enable --system", "Enable it unless it is in force."),
         ],
         exit: &[
@@ -198,33 +192,19 @@ const PAGES: &[(&str, Page)] = &[
             ("sudo tenrounds trace --kernel --all", "Which drivers of the kernel do disks, tunnels and programs use, and how much?"),
             ("sudo tenrounds trace --kernel --svg flow.svg -- ./program", "How does the data of a program flow through the kernel's ciphers, as a picture?"),
             ("tenrounds trace --print-bpftrace >aes.bt; sudo bpftrace -p 1234 aes.bt", "The same counts by bpftrace, for one process."),
+            ("sudo tenrounds trace --live", "Which processes run AES code now, on a screen?"),
+            ("sudo tenrounds trace --live --batch -n 10 --interval 5 >aes.txt", "Write ten tables to a file, one every 5 seconds."),
+            ("sudo tenrounds trace --live --json | jq -r '.live.machine_share'", "The share of the machine in AES code, each second."),
             ("tenrounds trace --json --output t.json -- ./program; jq -r '.trace.verdict[]' t.json", "The verdict, for a script."),
         ],
         exit: &[
             ("0", "Success, also if no AES code was seen."),
-            ("1", "The kernel refuses to sample or to count, the processes cannot be traced, or the output cannot be written."),
-            ("2", "The command line is wrong."),
-            ("other", "With a command, its exit status; 126 and 127 as of tenrounds-run(1)."),
-        ],
-        environment: &[],
-        see_also: &["tenrounds-watch(1)", "tenrounds-scan(1)", "tenrounds-run(1)"],
-    }),
-    ("watch", Page {
-        examples: &[
-            ("sudo tenrounds watch", "Which processes run AES code now, and which code?"),
-            ("tenrounds watch -- openssl speed -evp aes-128-gcm", "Watch a command and what it starts."),
-            ("sudo tenrounds watch -p 1234 --window 60", "Watch process 1234, by the samples of the last minute."),
-            ("sudo tenrounds watch --batch -n 10 --interval 5 >aes.txt", "Write ten tables to a file, one every 5 seconds."),
-            ("sudo tenrounds watch --json | jq -r '.watch.machine_share'", "The share of the machine in AES code, each second."),
-        ],
-        exit: &[
-            ("0", "Success, also after a signal."),
-            ("1", "The kernel refuses to sample, the processes cannot be watched, standard output is not a terminal (without --batch and --json), or the output cannot be written."),
+            ("1", "The kernel refuses to sample or to count, the processes cannot be traced, the output cannot be written, or --live has no terminal (without --batch and --json)."),
             ("2", "The command line is wrong."),
             ("other", "With a command that ended by itself, its exit status; 126 and 127 as of tenrounds-run(1)."),
         ],
         environment: &["TERM"],
-        see_also: &["tenrounds-trace(1)", "tenrounds-run(1)", "top(1)"],
+        see_also: &["tenrounds-scan(1)", "tenrounds-run(1)", "top(1)"],
     }),
     ("report", Page {
         examples: &[
@@ -238,7 +218,7 @@ const PAGES: &[(&str, Page)] = &[
             ("1", "A file cannot be read or written, or OLD.json is no report."),
             ("2", "The command line is wrong."),
         ],
-        see_also: &["tenrounds-detect(1)", "tenrounds-bench(1)", "tenrounds-trace(1)", "tenrounds-scan(1)", "tenrounds-doctor(1)"],
+        see_also: &["tenrounds-status(1)", "tenrounds-bench(1)", "tenrounds-trace(1)", "tenrounds-scan(1)", "tenrounds-doctor(1)"],
         ..USUAL
     }),
     ("bench", Page {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What hypervisor, kernel and firmware leave of the processor's instructions. The advice is that
-//! of `detect`; here it gets its evidence.
+//! of `status`; here it gets its evidence.
 
 use crate::advice::{advise, known_features, Advice, Facts};
 use crate::core::{self, avoided_on, feature, names_of, Cpu, Features};

@@ -2,7 +2,7 @@
 //! The modes of AES, one row each ([`ROWS`]): names, OIDs, key sizes, directions, the shape of a
 //! message, what bounds the speed, and which hosts offer it.
 //!
-//! `selftest`, `detect`, `bench`, completions, man pages and the tables in the
+//! `selftest`, `status`, `bench`, completions, man pages and the tables in the
 //! documentation take their lists from here. To add a mode, add a constant to [`Mode`] and a row.
 
 mod cipher;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What `detect` finds out.
+//! What is found out.
 
 use super::instructions::{self, Instruction};
 use super::modes::{self, ModeLine};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `detect`: what this machine can do for AES, what is selected, what really executes, and which
-//! setting would make it better.
+//! What this machine can do for AES, what is selected, what really executes, and which setting
+//! would make it better. `status` and `report` show it.
 
 mod code;
 mod facts;
@@ -13,20 +13,13 @@ mod verdict;
 pub use code::Code;
 pub use facts::Detect;
 pub use table::Row;
+pub use text::{details, table};
 
-use crate::cli::DetectArgs;
 use crate::error::Result;
+use crate::host;
 use crate::libcrypto::LibCrypto;
 use crate::root::Root;
-use crate::schema::{Document, Host};
-use crate::{host, output};
-use serde::Serialize;
-use std::path::Path;
-
-#[derive(Serialize)]
-struct Body {
-    detect: Detect,
-}
+use crate::schema::Host;
 
 /// The machine, and what is selected on it.
 pub fn look(root: &Root) -> (Host, Result<Detect>) {
@@ -37,17 +30,4 @@ pub fn look(root: &Root) -> (Host, Result<Detect>) {
         detect.verdict = verdict::lines(&host, detect);
     }
     (host, detect)
-}
-
-pub fn run(args: &DetectArgs) -> Result<()> {
-    let root = Root::new(args.root.as_deref().unwrap_or(Path::new("/")));
-    let (host, detect) = look(&root);
-    let detect = detect?;
-    for warning in &detect.warnings {
-        output::complain(warning);
-    }
-    match args.json {
-        true => output::out(Document::new("detect", host, Vec::new(), Body { detect }).to_json()),
-        false => output::out(text::render(&host, &detect, args.verbose)),
-    }
 }

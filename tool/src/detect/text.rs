@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What `detect` shows to people.
+//! The text about it.
 
 use super::code::Code;
 use super::facts::{Detect, Facts};
@@ -13,25 +13,19 @@ use crate::schema::Host;
 use crate::style::{item, paint, unicode, BAD, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
 
-pub fn render(host: &Host, detect: &Detect, verbose: bool) -> String {
-    let mut parts = vec![summary(detect), table(host, detect, verbose)];
-    if verbose {
-        parts.extend([
-            machine(host, detect),
-            masks(host),
-            instructions(detect),
-            modes(detect),
-            failed(detect),
-            avoided(detect),
-            kernel(detect),
-            pkcs11(detect),
-            advice(detect),
-        ]);
-    } else {
-        let more =
-            "--verbose adds other modes, instructions, masks, backends, kernel drivers, settings";
-        parts.push(item("", paint(DIM, more)));
-    }
+/// All but what runs each mode.
+pub fn details(host: &Host, detect: &Detect) -> String {
+    let mut parts = vec![
+        machine(host, detect),
+        masks(host),
+        instructions(detect),
+        modes(detect),
+        failed(detect),
+        avoided(detect),
+        kernel(detect),
+        pkcs11(detect),
+        advice(detect),
+    ];
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
@@ -49,17 +43,8 @@ fn pkcs11(detect: &Detect) -> String {
     out
 }
 
-/// The verdict, its first line in bold.
-fn summary(detect: &Detect) -> String {
-    let lines = detect.verdict.iter().enumerate();
-    let lines = lines.map(|(index, line)| match index {
-        0 => item("", paint(BOLD, line)),
-        _ => item("", line),
-    });
-    lines.collect()
-}
-
-fn table(host: &Host, detect: &Detect, all: bool) -> String {
+/// What runs each mode: the usual ones, or all.
+pub fn table(host: &Host, detect: &Detect, all: bool) -> String {
     let stock = match &host.openssl {
         Some(openssl) => openssl
             .version

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The verdict of `detect`: which code does AES-GCM here, in tenrounds and in OpenSSL, which of
-//! them programs use, and what would make it better.
+//! The verdict: which code does AES-GCM here, in tenrounds and in OpenSSL, and what would make it
+//! better.
 
 use super::code::Code;
 use super::facts::Detect;
 use crate::schema::Host;
 
 pub fn lines(host: &Host, detect: &Detect) -> Vec<String> {
-    let mut lines = vec![gcm(host, detect), in_use(detect)];
+    let mut lines = vec![gcm(host, detect)];
     lines.extend(better(detect));
     lines
 }
@@ -48,27 +48,6 @@ fn masked(host: &Host) -> bool {
     removed.any(|feature| feature == "aes")
 }
 
-fn in_use(detect: &Detect) -> String {
-    let provider = &detect.provider;
-    match (provider.in_use.as_deref(), &provider.module) {
-        (Some("tenrounds"), _) => {
-            "tenrounds is in force: OpenSSL takes AES from it in this environment.".to_owned()
-        }
-        (Some(_), None) => {
-            "tenrounds is not in force: its provider was not found. Build it with 'make', or install it."
-                .to_owned()
-        }
-        (Some(_), Some(_)) => {
-            "tenrounds is not in force: `tenrounds run -- COMMAND` uses it for one command, `tenrounds enable` for your account."
-                .to_owned()
-        }
-        (None, _) => {
-            "OpenSSL gives no AES in this environment; `tenrounds doctor` looks for the reason."
-                .to_owned()
-        }
-    }
-}
-
 /// What stands between this machine and faster code.
 fn better(detect: &Detect) -> Option<String> {
     if let Some(failed) = detect.failed.first() {
@@ -84,7 +63,7 @@ fn better(detect: &Detect) -> Option<String> {
         };
         let problem = advice.problem.trim_end_matches(':');
         return Some(format!(
-            "A setting may help{gives}: {problem}. `tenrounds detect --verbose` shows it."
+            "A setting may help{gives}: {problem}. `tenrounds status -v` shows it."
         ));
     }
     (!detect.avoided.is_empty()).then(|| avoided(detect))

@@ -108,7 +108,8 @@ fn of_configurations(sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
                 None => finding,
             };
             // A finding that is kept has its reader behind what was seen.
-            let kept = |f: &Finding| f.id == finding.id && f.evidence.starts_with(&finding.evidence);
+            let kept =
+                |f: &Finding| f.id == finding.id && f.evidence.starts_with(&finding.evidence);
             if !findings.iter().any(kept) {
                 findings.push(finding.seen("who reads it", &source.reader));
             }

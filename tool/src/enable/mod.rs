@@ -84,6 +84,9 @@ pub fn status(args: &StatusArgs) -> Result<u8> {
     let root = root(&args.root)?;
     let mut report = status::look(&root)?;
     report.machine = Some(Fleet::look(&Root::new(&root)));
+    if args.prometheus.is_none() {
+        report.detect(&Root::new(&root), args.verbose);
+    }
     let in_force = report.in_force == Some(InForce::Yes);
     let form = match (args.json, &args.prometheus) {
         (true, _) => Form::Json,

@@ -5,6 +5,7 @@ use super::fleet::Fleet;
 use super::running::Running;
 use super::site::{Outcome, Site};
 use super::status;
+use crate::detect::{self, Detect};
 use crate::error::Result;
 use crate::force::{Force, InForce};
 use crate::host;
@@ -15,7 +16,8 @@ use crate::openssl::programs::Program;
 use crate::openssl::trial::Verdict;
 use crate::output;
 use crate::paths::shown;
-use crate::schema::Document;
+use crate::root::Root;
+use crate::schema::{Document, Host};
 use crate::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -44,6 +46,33 @@ const OVERRIDES: [(&str, &str); 4] = [
     (LIBCRYPTO_MASK, "OpenSSL and tenrounds see this processor instead in programs started from here"),
 ];
 
+/// What each mode runs on here.
+#[derive(Debug)]
+struct Detected {
+    host: Host,
+    detect: Detect,
+    verbose: bool,
+}
+
+impl Detected {
+    fn text(&self) -> String {
+        let Detected { host, detect, .. } = self;
+        let lines = detect.verdict.iter().map(|line| item("", line));
+        let table = detect::table(host, detect, self.verbose);
+        format!("{}\n{table}\n", lines.collect::<String>())
+    }
+
+    fn details(&self) -> String {
+        match self.verbose {
+            true => format!("\n{}", detect::details(&self.host, &self.detect)),
+            false => {
+                let more = "--verbose adds other modes, instructions, masks, backends, kernel drivers, settings";
+                item("", paint(DIM, more))
+            }
+        }
+    }
+}
+
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
     /// Of `status`.
@@ -52,6 +81,9 @@ pub struct Report {
     /// What the verdict rests on.
     #[serde(skip)]
     pub force: Option<Force>,
+    /// Of `status`, an object of its own in JSON.
+    #[serde(skip)]
+    detected: Option<Detected>,
     /// Of `enable`: nothing was written.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
@@ -78,6 +110,22 @@ impl Report {
         Report {
             dry_run,
             ..Report::default()
+        }
+    }
+
+    /// Looks at what each mode runs on.
+    pub fn detect(&mut self, root: &Root, verbose: bool) {
+        let (host, detect) = detect::look(root);
+        match detect {
+            Ok(detect) => {
+                detect.warnings.iter().for_each(output::complain);
+                self.detected = Some(Detected {
+                    host,
+                    detect,
+                    verbose,
+                });
+            }
+            Err(error) => self.notes.push(error.to_string()),
         }
     }
 
@@ -151,11 +199,16 @@ impl Report {
         let mut body = serde_json::Map::new();
         let value = serde_json::to_value(self).expect("plain data");
         body.insert(command.to_owned(), value);
+        if let Some(detected) = &self.detected {
+            let value = serde_json::to_value(&detected.detect).expect("plain data");
+            body.insert("detect".to_owned(), value);
+        }
         Document::new(command, host, Vec::new(), body).to_json()
     }
 
     fn text(&self, command: &'static str) -> String {
         let mut text = self.verdict();
+        text += &self.detected.as_ref().map_or(String::new(), Detected::text);
         let told = self.sites.iter().position(|site| site.outcome.is_bad());
         for (i, site) in self.sites.iter().enumerate() {
             // The error gives this site's reason.
@@ -177,6 +230,10 @@ impl Report {
         for note in running.iter().flatten().chain(&self.notes) {
             text += &item(&paint(WARN, "Note: "), note);
         }
+        text += &self
+            .detected
+            .as_ref()
+            .map_or(String::new(), Detected::details);
         if command == "enable" {
             text += &self.how_to_use();
             text += &format!("{}\n", paint(DIM, format!("{:.2} s", self.seconds)));

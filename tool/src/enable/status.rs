@@ -13,7 +13,6 @@ use super::user::Home;
 use crate::apparmor;
 use crate::error::Result;
 use crate::force::{Configuration, Force};
-use crate::libcrypto::LibCrypto;
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration::{self, OWN, OWN_HEAD};
 use crate::openssl::programs;
@@ -23,7 +22,6 @@ use crate::trust::Loose;
 use std::path::{Path, PathBuf};
 
 pub fn look(root: &Path) -> Result<Report> {
-    LibCrypto::open()?;
     let force = Force::look(&Root::new(root));
     let state = State::look(&state::system_dir(root));
     let mut report = Report::default();

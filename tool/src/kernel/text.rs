@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What `detect` and `doctor` show to people of the kernel.
+//! What `status` and `doctor` show to people of the kernel.
 
 use super::drivers::Driver;
 use super::module::Module;

@@ -21,7 +21,7 @@ mod target;
 pub mod text;
 pub mod verdict;
 
-use crate::cli::TraceArgs;
+use crate::cli::{SampledArgs, TraceArgs, TRACE_RATE};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::openssl::trial::on_path;
@@ -31,7 +31,6 @@ use crate::schema::Document;
 use crate::{host, output, replaced};
 use count::Counter;
 use indicatif::{ProgressBar, ProgressStyle};
-pub use live::Live;
 use named::Named;
 use report::{Circumstances, Files};
 pub use result::{Finding, Module, ModuleKind, Place, Process, Trace};
@@ -57,6 +56,9 @@ pub fn run(args: &TraceArgs) -> Result<()> {
     for file in args.output.iter().chain(&args.svg) {
         terminal::writable(file)?;
     }
+    if args.live {
+        return live::run(args);
+    }
     if args.print_bpftrace {
         return write(args, count::script()?, false);
     }
@@ -74,21 +76,13 @@ fn processes(args: &TraceArgs) -> Result<()> {
 /// Traces all processes that this user may see for so many seconds.
 pub fn everybody(seconds: f64) -> Result<Trace> {
     traced(&TraceArgs {
-        sampled: crate::cli::SampledArgs {
-            names: Vec::new(),
-            pid: Vec::new(),
+        sampled: SampledArgs {
             all: true,
-            rate: crate::cli::TRACE_RATE,
+            rate: TRACE_RATE,
+            ..SampledArgs::default()
         },
         seconds: Some(seconds),
-        evidence: false,
-        count: false,
-        kernel: false,
-        svg: None,
-        print_bpftrace: false,
-        json: false,
-        output: None,
-        command: Vec::new(),
+        ..TraceArgs::default()
     })
 }
 

@@ -152,7 +152,7 @@ fn phrase(work: Work) -> &'static str {
     }
 }
 
-/// The code that a finding runs on, as `detect` names it.
+/// The code that a finding runs on, as `status` names it.
 fn code(work: Work) -> Option<Code> {
     Some(match work {
         Work::Vaes512 => Code::Vaes512,

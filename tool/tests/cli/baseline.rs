@@ -81,8 +81,8 @@ fn what_cannot_be_compared_is_said() {
         &["has the schema tenrounds-0", "measure again"],
     );
     contains(
-        &refused(r#"{"schema": "tenrounds-1", "command": "detect", "results": []}"#),
-        &["`tenrounds detect`", "tenrounds bench --json"],
+        &refused(r#"{"schema": "tenrounds-1", "command": "status", "results": []}"#),
+        &["`tenrounds status`", "tenrounds bench --json"],
     );
     for other in ["[1]", "{}"] {
         contains(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What `doctor` and `detect` say of the PKCS#11 module and those who name it.
+//! What `doctor` and `status` say of the PKCS#11 module and those who name it.
 
 use crate::json::valid;
 use crate::machine::Machine;
@@ -60,7 +60,7 @@ fn entries_that_lead_nowhere() {
     let root = machine.dir.display().to_string();
     let detect = machine
         .place()
-        .tool(["detect", "--json", "--root", &root])
+        .tool(["status", "--json", "--root", &root])
         .done()
         .ok();
     let registered = valid(&detect.out).list("/detect/pkcs11/registered");

@@ -269,7 +269,7 @@ impl Commands {
         let mut command = self.enables.place.tool(words);
         self.enables.at_home(&mut command);
         let root = match line[0].as_ref() {
-            "doctor" | "detect" => &self.healthy.dir,
+            "doctor" => &self.healthy.dir,
             "enable" | "disable" | "status" => &self.enables.root,
             _ => {
                 command.env("OPENSSL_CONF", "/dev/null");

@@ -42,7 +42,7 @@ fn the_staged_tree_has_pages_for_all_and_completions_for_three_shells() {
             assert!(!page.contains(hidden), "{hidden} in {name}");
         }
     }
-    contains(&read("man/man1/tenrounds.1"), &["detect", "TENROUNDS_MASK"]);
+    contains(&read("man/man1/tenrounds.1"), &["status", "TENROUNDS_MASK"]);
     for completions in [
         "bash-completion/completions/tenrounds",
         "zsh/site-functions/_tenrounds",
@@ -57,7 +57,7 @@ fn the_staged_tree_has_pages_for_all_and_completions_for_three_shells() {
     }
     contains(
         &read("bash-completion/completions/tenrounds"),
-        &["detect", "--print-env"],
+        &["status", "--print-env"],
     );
     contains(
         &read("zsh/site-functions/_tenrounds"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What `detect` and `doctor` say of the kernel's drivers, of our module and of signatures, on
+//! What `status` and `doctor` say of the kernel's drivers, of our module and of signatures, on
 //! machines that have or lack one thing each.
 
 use crate::json::valid;
@@ -100,7 +100,7 @@ fn secure(machine: &Machine) {
 
 fn detect(machine: &Machine, json: bool) -> String {
     let place = Place::new();
-    let mut tool = place.tool(["detect", "--root", machine.dir.to_str().unwrap()]);
+    let mut tool = place.tool(["status", "--root", machine.dir.to_str().unwrap()]);
     tool.arg(if json { "--json" } else { "--verbose" });
     tool.done().ok().out
 }

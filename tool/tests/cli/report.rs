@@ -305,7 +305,7 @@ fn names_from_the_machine_are_escaped() {
 fn an_earlier_file_that_is_no_report_is_an_error() {
     let place = Place::new();
     let page = place.file("page.html", "old page");
-    let detect = place.tool(["detect", "--json"]).done().ok().out;
+    let detect = place.tool(["status", "--json"]).done().ok().out;
     let mut other: Value = serde_json::from_str(&detect).unwrap();
     other["command"] = "report".into();
     let damaged = other.to_string();
@@ -313,7 +313,7 @@ fn an_earlier_file_that_is_no_report_is_an_error() {
     for (text, words) in [
         (
             detect.as_str(),
-            &["was written by `tenrounds detect`", "report --json"][..],
+            &["was written by `tenrounds status`", "report --json"][..],
         ),
         (&other.to_string(), &["tenrounds-9", "tenrounds-1"]),
         (&damaged, &["is a damaged report", "missing field `report`"]),

@@ -96,7 +96,7 @@ fn a_mask_takes_effect_on_what_runs() {
         [serde_json::json!("aes")]
     );
     let plain = counted(&place, &[], &script);
-    let selected = valid(&place.tool(["detect", "--json"]).done().ok().out);
+    let selected = valid(&place.tool(["status", "--json"]).done().ok().out);
     let ctr = selected
         .list("/detect/modes")
         .into_iter()
@@ -308,7 +308,7 @@ fn print_env_can_be_evaluated_by_a_shell() {
 #[test]
 fn a_failed_known_answer_is_said_and_the_next_backend_does_the_work() {
     let place = Place::new();
-    let selected = valid(&place.tool(["detect", "--json"]).done().ok().out);
+    let selected = valid(&place.tool(["status", "--json"]).done().ok().out);
     let strongest = selected.text("/detect/backend");
     let text = place.file("text", "to be encrypted");
     let mut tool = place.faulty_tool(["run", "--count", "--json", "--", "openssl", "enc"]);

@@ -462,7 +462,7 @@ fn the_files_of_a_process() {
 
 /// The path of the libcrypto that the tool uses, and its version.
 fn system_libcrypto(place: &Place) -> (PathBuf, String) {
-    let host = valid(&place.tool(["detect", "--json"]).done().ok().out);
+    let host = valid(&place.tool(["status", "--json"]).done().ok().out);
     let path = PathBuf::from(host.text("/host/openssl/library"));
     let version = host.text("/host/openssl/version");
     let version = version.trim_start_matches("OpenSSL ");

@@ -279,7 +279,7 @@ fn openssl_without_instructions_uses_tables_at_the_address_that_is_said() {
 
 /// The widest AES instructions of this processor that may be used.
 pub fn widest_aes(place: &Place) -> &'static str {
-    let detected = place.tool(["detect", "--json"]).done().ok();
+    let detected = place.tool(["status", "--json"]).done().ok();
     let of_these = ["vaes512", "vaes256"];
     let found = of_these
         .into_iter()
@@ -362,7 +362,16 @@ fn the_descendants_of_a_process_that_exist() {
         assert!(!aes_works_of(&seen[0]).is_empty(), "{seen:#?}");
     }
     // The name of the program's file.
-    let mut tool = place.tool(["watch", "--json", "-n", "1", "--interval", "0.1", "work"]);
+    let mut tool = place.tool([
+        "trace",
+        "--live",
+        "--json",
+        "-n",
+        "1",
+        "--interval",
+        "0.1",
+        "work",
+    ]);
     tool.done().ok();
 }
 

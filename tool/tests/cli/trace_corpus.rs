@@ -378,7 +378,7 @@ fn has_vaes512(place: &Place) -> bool {
     widest_aes(place) == "vaes512"
 }
 
-/// The Java virtual machine uses the widest registers: those of 512 bits, where `detect` has them.
+/// The Java virtual machine uses the widest registers: those of 512 bits, where `status` has them.
 fn java(place: &Place, corpus: &mut Corpus) {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/Work.java");
     let mut javac = Command::new("javac");

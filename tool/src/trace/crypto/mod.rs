@@ -292,7 +292,7 @@ fn belongs_to_aes(key: &Key) -> bool {
 }
 
 /// The drivers that the kernel has selected, and those that served requests. They come by
-/// algorithm, as `detect` has them.
+/// algorithm, as `status` has them.
 fn chosen(drivers: &[Driver], requests: &[Requests]) -> Vec<Chosen> {
     let mut all: Vec<Chosen> = Vec::new();
     for driver in drivers {

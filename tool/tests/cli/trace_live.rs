@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `watch` on a terminal of its own, and its tables and JSON, with programs whose AES code is
+//! `trace --live` on a terminal of its own, and its tables and JSON, with programs whose AES code is
 //! known.
 
 use crate::json::valid;
@@ -28,16 +28,16 @@ fn class(backend: &str) -> Option<&'static str> {
     })
 }
 
-/// `watch` on a terminal.
-fn watch(place: &Place, options: &[&str], rows: u16, columns: u16) -> PseudoTerminal {
-    let mut tool = place.tool(["watch"]);
+/// `trace --live` on a terminal.
+fn live(place: &Place, options: &[&str], rows: u16, columns: u16) -> PseudoTerminal {
+    let mut tool = place.tool(["trace", "--live"]);
     PseudoTerminal::start(tool.args(FAST).args(options), rows, columns)
 }
 
-/// `watch` of one process.
+/// The same of one process.
 fn watch_one(place: &Place, child: &Guarded, options: &[&str]) -> PseudoTerminal {
     let pid = child.0.id().to_string();
-    watch(place, &[&["-p", &pid], options].concat(), 24, 100)
+    live(place, &[&["-p", &pid], options].concat(), 24, 100)
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn the_row_changes_with_the_code() {
     };
     let script = "\"$0\" ctr '' first; \"$0\" ctr novaes second";
     let command = ["--", "sh", "-c", script, program.to_str().unwrap()];
-    let mut terminal = watch(&place, &command, 24, 100);
+    let mut terminal = live(&place, &command, 24, 100);
     terminal.shows(&["first", first]);
     let row = terminal.line("first").unwrap();
     let pid: i32 = row.split_whitespace().next().unwrap().parse().unwrap();
@@ -183,7 +183,7 @@ fn the_terminal_is_restored_however_it_ends() {
     }
     let own = std::process::id().to_string();
     let started = |options: &[&str]| {
-        let mut terminal = watch(&place, &[&["-p", &own], options].concat(), 24, 80);
+        let mut terminal = live(&place, &[&["-p", &own], options].concat(), 24, 80);
         terminal.wait("drawing", vt100::Screen::alternate_screen);
         assert!(terminal.is_raw());
         terminal
@@ -203,7 +203,7 @@ fn the_terminal_is_restored_however_it_ends() {
     terminal.child.signal(libc::SIGTERM);
     assert_eq!(terminal.ends_restored().code(), Some(0), "SIGTERM");
     // These may end before anybody looks.
-    let short = |options: &[&str]| watch(&place, &[&["-p", &own], options].concat(), 24, 80);
+    let short = |options: &[&str]| live(&place, &[&["-p", &own], options].concat(), 24, 80);
     let mut terminal = short(&["-n", "2"]);
     assert_eq!(terminal.ends_restored().code(), Some(0), "-n");
     let mut terminal = short(&["--panic-at", "2"]);
@@ -220,7 +220,7 @@ fn it_ends_with_its_terminal() {
         return;
     }
     let own = std::process::id().to_string();
-    let mut terminal = watch(&place, &["-p", &own], 24, 80);
+    let mut terminal = live(&place, &["-p", &own], 24, 80);
     terminal.wait("drawing", vt100::Screen::alternate_screen);
     let mut child = terminal.hang_up();
     child.ends();
@@ -262,7 +262,7 @@ fn tables_stand_out_in_colour_and_without() {
     let child = crate::trace::openssl(&place, "aes-128-cbc", Some("0:0"), &[]);
     let pid = child.0.id().to_string();
     let terminal = |variable: (&str, &str), options: &[&str]| {
-        let mut tool = place.tool(["watch", "-p", &pid]);
+        let mut tool = place.tool(["trace", "--live", "-p", &pid]);
         let tool = tool.args(FAST).args(options).env(variable.0, variable.1);
         PseudoTerminal::start(tool, 24, 100)
     };
@@ -317,20 +317,24 @@ fn tables_and_json_for_scripts() {
     let two = ["--interval", "0.3", "-n", "2", "-p", &pid];
     let begun = Instant::now();
     let done = while_it_runs(&child, 0.6, || {
-        place.tool(["watch", "--json"]).args(two).done().ok()
+        place
+            .tool(["trace", "--live", "--json"])
+            .args(two)
+            .done()
+            .ok()
     });
     let elapsed = begun.elapsed().as_secs_f64();
     assert_eq!(done.out.lines().count(), 2);
     let mut before = 0.0;
     for line in done.out.lines() {
         let document = valid(line);
-        assert_eq!(document.text("/command"), "watch");
-        assert_eq!(document.at("/watch/trace/processes/0/name"), "nginx");
-        let share = document.at("/watch/machine_share").as_f64().unwrap();
-        let processors = document.at("/watch/processors").as_f64().unwrap();
+        assert_eq!(document.text("/command"), "trace");
+        assert_eq!(document.at("/live/trace/processes/0/name"), "nginx");
+        let share = document.at("/live/machine_share").as_f64().unwrap();
+        let processors = document.at("/live/processors").as_f64().unwrap();
         // The program has one thread.
         assert!(share > 0.0 && share <= 1.1 / processors, "{document:#?}");
-        let seconds = document.at("/watch/trace/seconds").as_f64().unwrap();
+        let seconds = document.at("/live/trace/seconds").as_f64().unwrap();
         assert!(
             seconds >= before + 0.3 && seconds < elapsed,
             "{seconds} of {elapsed}, after {before}"
@@ -338,7 +342,11 @@ fn tables_and_json_for_scripts() {
         before = seconds;
     }
     let done = while_it_runs(&child, 0.6, || {
-        place.tool(["watch", "--batch"]).args(two).done().ok()
+        place
+            .tool(["trace", "--live", "--batch"])
+            .args(two)
+            .done()
+            .ok()
     });
     contains(&done.out, &["AES", "of the machine", "nginx", class, &pid]);
     assert_eq!(done.out.matches("Command").count(), 2, "{}", done.out);
@@ -352,11 +360,13 @@ fn a_command_has_no_part_of_the_output_and_gives_its_status() {
     }
     let script = "echo output; exit 7";
     let done = place
-        .tool(["watch", "--batch", "--", "sh", "-c", script])
+        .tool(["trace", "--live", "--batch", "--", "sh", "-c", script])
         .done();
     assert_eq!(done.status, Some(7), "{done:?}");
     assert!(!done.out.contains("output"), "{done:?}");
-    let said = place.tool(["watch", "-b", "--", "no-such-command"]).done();
+    let said = place
+        .tool(["trace", "--live", "-b", "--", "no-such-command"])
+        .done();
     contains(&said.failed(127), &["no-such-command: command not found"]);
 }
 
@@ -369,7 +379,16 @@ fn a_command_ends_with_watch() {
     }
     let pids = place.path("pids");
     let script = "trap '' TERM; sleep 600 & echo $! $$ >\"$0\"; wait";
-    let mut tool = place.tool(["watch", "--batch", "--interval", "0.1", "--", "sh", "-c"]);
+    let mut tool = place.tool([
+        "trace",
+        "--live",
+        "--batch",
+        "--interval",
+        "0.1",
+        "--",
+        "sh",
+        "-c",
+    ]);
     let tool = tool.args([script, pids.to_str().unwrap()]);
     let mut child = Guarded(tool.stdout(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
@@ -400,7 +419,8 @@ fn counted_bytes_are_shown_as_a_rate() {
     let counts = place.path("counts.json");
     let interval = INTERVAL.to_string();
     let mut tool = place.tool([
-        "watch",
+        "trace",
+        "--live",
         "--json",
         "--interval",
         &interval,
@@ -417,15 +437,15 @@ fn counted_bytes_are_shown_as_a_rate() {
     let mut child = Guarded(tool.spawn().unwrap());
     let lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
     let documents = lines.map(|line| valid(&line.unwrap()));
-    let mut counted = documents.filter(|document| !document.list("/watch/rates").is_empty());
+    let mut counted = documents.filter(|document| !document.list("/live/rates").is_empty());
     let third = counted.nth(2).expect("it counts before it ends");
     child.signal(libc::SIGINT);
     let later: Vec<_> = counted.collect();
     assert_eq!(child.ends().code(), Some(0));
     let time = begun.elapsed().as_secs_f64();
-    let rate = third.at("/watch/rates/0");
+    let rate = third.at("/live/rates/0");
     assert_eq!(rate["processes"], 1);
-    assert_eq!(&rate["pid"], third.at("/watch/trace/processes/0/pid"));
+    assert_eq!(&rate["pid"], third.at("/live/trace/processes/0/pid"));
     let rate = rate["bytes_per_second"].as_f64().unwrap();
     let counts = valid(&std::fs::read_to_string(&counts).unwrap());
     let executed = counts.list("/run/executed");
@@ -434,7 +454,7 @@ fn counted_bytes_are_shown_as_a_rate() {
     // The rate is that of at least two intervals. The processor may have been busy meanwhile.
     let rates = later
         .iter()
-        .map(|it| it.at("/watch/rates/0/bytes_per_second"));
+        .map(|it| it.at("/live/rates/0/bytes_per_second"));
     let highest = rates.fold(rate, |most, rate| most.max(rate.as_f64().unwrap()));
     let (least, most) = (0.8 * 2.0 * INTERVAL * rate, 4.0 * time * highest);
     assert!(
@@ -447,14 +467,16 @@ fn counted_bytes_are_shown_as_a_rate() {
 fn what_cannot_be_watched_is_said() {
     let place = Place::new();
     // Without a terminal, before the kernel is asked.
-    let said = place.tool(["watch"]).done().failed(1);
+    let said = place.tool(["trace", "--live"]).done().failed(1);
     contains(&said, &["not a terminal", "--batch", "tenrounds trace"]);
     for wrong in [
-        &["watch", "--all", "-p", "1"][..],
-        &["watch", "-p", "0"],
-        &["watch", "--interval", "0"],
-        &["watch", "--window", "-1"],
-        &["watch", "-n", "0"],
+        &["trace", "--live", "--all", "-p", "1"][..],
+        &["trace", "--live", "-p", "0"],
+        &["trace", "--live", "--interval", "0"],
+        &["trace", "--live", "--window", "-1"],
+        &["trace", "--live", "-n", "0"],
+        &["trace", "--live", "--count"],
+        &["trace", "--all", "--batch"],
     ] {
         place.tool(wrong).done().failed(2);
     }
@@ -462,7 +484,7 @@ fn what_cannot_be_watched_is_said() {
         return;
     }
     let said = place
-        .tool(["watch", "-b", "-p", "4194305"])
+        .tool(["trace", "--live", "-b", "-p", "4194305"])
         .done()
         .failed(1);
     contains(
@@ -474,7 +496,17 @@ fn what_cannot_be_watched_is_said() {
         .write(true)
         .open("/dev/full")
         .unwrap();
-    let mut tool = place.tool(["watch", "-b", "-n", "1", "--interval", "0.1", "-p", &own]);
+    let mut tool = place.tool([
+        "trace",
+        "--live",
+        "-b",
+        "-n",
+        "1",
+        "--interval",
+        "0.1",
+        "-p",
+        &own,
+    ]);
     let said = tool.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
     let said = crate::support::Done::from(said.wait_with_output().unwrap());
     contains(&said.failed(1), &["cannot write to standard output"]);
@@ -509,7 +541,7 @@ fn another_user_sees_own_processes_and_which_capability_shows_more() {
     }
     let Some(nobody) = Nobody::new() else { return };
     let own = Guarded(nobody.program(&place, "sleep").arg("600").spawn().unwrap());
-    let mut command = nobody.tool(&place, ["watch"]);
+    let mut command = nobody.tool(&place, ["trace", "--live"]);
     let mut terminal = PseudoTerminal::start(command.args(FAST), 24, 100);
     terminal.shows(&["Only your own processes", "CAP_PERFMON", "CAP_SYS_PTRACE"]);
     terminal.press("q");

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A trace without an end, whose result is about the last seconds: for `watch`.
+//! Samples without an end, of which those of the last seconds are kept.
 
-use super::report::{self, Circumstances, Files};
-use super::result::Trace;
-use super::sampler::{self, Sampler, Target, Wanted};
-use super::state::State;
-use super::tally::Tally;
 use crate::error::Result;
+use crate::trace::report::{self, Circumstances, Files};
+use crate::trace::result::Trace;
+use crate::trace::sampler::{self, Sampler, Target, Wanted};
+use crate::trace::state::State;
+use crate::trace::tally::Tally;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-pub struct Live {
+pub struct Samples {
     sampler: Sampler,
     state: State,
     files: Files,
@@ -25,12 +25,12 @@ pub struct Live {
     since: Instant,
 }
 
-impl Live {
+impl Samples {
     /// Begins to sample. A command must not have been started yet.
-    pub fn open(target: &Target, named: &[u32], rate: u32, evidence: bool) -> Result<Live> {
+    pub fn open(target: &Target, named: &[u32], rate: u32, evidence: bool) -> Result<Samples> {
         let wanted = Wanted { rate, kernel: true };
-        let (sampler, refused) = super::opened(target, named, wanted)?;
-        Ok(Live {
+        let (sampler, refused) = crate::trace::opened(target, named, wanted)?;
+        Ok(Samples {
             rate,
             sampler,
             state: State::new(evidence),

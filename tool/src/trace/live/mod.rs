@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `watch`: which AES code runs in which process, in the last seconds: on a screen like that of
-//! top(1), or as tables or JSON. The samples and what they mean are those of `trace`.
+//! `trace --live`: which AES code runs in which process, in the last seconds: on a screen like
+//! that of top(1), or as tables or JSON.
 
 mod batch;
 mod command;
@@ -8,24 +8,26 @@ mod draw;
 mod input;
 mod rates;
 mod result;
+mod samples;
 mod screen;
 mod view;
 
-use crate::cli::WatchArgs;
+use crate::cli::TraceArgs;
 use crate::error::Result;
 use crate::host;
 use crate::libcrypto::LibCrypto;
 use crate::schema::Host;
 use crate::trace::named::Named;
-use crate::trace::{self, Live, Target};
+use crate::trace::{self, Target};
 use command::Running;
 use rates::Rates;
-use result::Watch;
+use result::Picture;
+use samples::Samples;
 use std::time::Duration;
 
 /// Watches what the arguments name. With a command, ends as the command ended.
-pub fn run(args: &WatchArgs) -> Result<()> {
-    let batch = args.batch || args.json;
+pub fn run(args: &TraceArgs) -> Result<()> {
+    let batch = args.screen.batch || args.json;
     if !batch {
         screen::available()?;
     }
@@ -45,7 +47,7 @@ pub fn run(args: &WatchArgs) -> Result<()> {
 
 /// The samples and everything else that each form of output shows.
 struct Watching {
-    live: Live,
+    samples: Samples,
     rates: Rates,
     host: Host,
     /// Results cover this time, up to now.
@@ -57,7 +59,7 @@ struct Watching {
 
 impl Watching {
     /// With `evidence`, the results have the code around samples.
-    fn begin(args: &WatchArgs, evidence: bool) -> Result<Watching> {
+    fn begin(args: &TraceArgs, evidence: bool) -> Result<Watching> {
         let host = host::read(LibCrypto::open().as_ref().ok());
         let sampled = &args.sampled;
         let named = match sampled.pid.is_empty() && sampled.names.is_empty() {
@@ -69,28 +71,28 @@ impl Watching {
             Some(named) => Target::Processes(named.all.clone()),
             None => Target::Everybody,
         };
-        let live = Live::open(&target, trace::pids_of(&named), sampled.rate, evidence)?;
+        let samples = Samples::open(&target, trace::pids_of(&named), sampled.rate, evidence)?;
         let command = match target {
             Target::Children => Some(Running::start(&args.command)?),
             _ => None,
         };
         Ok(Watching {
-            live,
+            samples,
             rates: Rates::default(),
             host,
-            window: Duration::from_secs_f64(args.window),
-            processors: Live::processors(),
+            window: Duration::from_secs_f64(args.screen.window),
+            processors: Samples::processors(),
             command,
             named,
         })
     }
 
     /// Completes a part of the time, and shows the window that ends with it.
-    fn update(&mut self) -> Watch {
-        self.live.step(self.window);
-        let trace = self.live.trace();
+    fn update(&mut self) -> Picture {
+        self.samples.step(self.window);
+        let trace = self.samples.trace();
         let rates = self.rates.read(&trace.processes, self.window);
-        Watch::new(trace, self.processors, rates)
+        Picture::new(trace, self.processors, rates)
     }
 
     /// Says that the command, or all named processes, have ended; None while one runs.
@@ -106,13 +108,13 @@ impl Watching {
     }
 
     /// Lists hidden processes and code, and the capability that would show them.
-    fn limits(&self, watch: &Watch) -> Vec<String> {
-        let mut limits = self.live.refused.clone();
-        if watch.trace.kernel_samples.is_none() {
+    fn limits(&self, picture: &Picture) -> Vec<String> {
+        let mut limits = self.samples.refused.clone();
+        if picture.trace.kernel_samples.is_none() {
             let text = "Code in the kernel is not sampled: this needs root, or CAP_PERFMON.";
             limits.push(text.to_owned());
         }
-        let unknown = self.live.kernel_refusal();
+        let unknown = self.samples.kernel_refusal();
         limits.extend(unknown.map(|why| format!("The kernel's code is not classified: {why}.")));
         limits
     }

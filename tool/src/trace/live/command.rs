@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The command that is watched. The terminal belongs to `watch`, so the command gets none of it.
+//! The command that is watched. The terminal belongs to the screen, so the command gets none of it.
 
 use crate::error::Result;
 use crate::run::child;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The terminal: drawn on while `watch` runs, and afterwards as it was before, however that ends.
+//! The terminal: drawn on while the screen shows, and afterwards as it was before, however that ends.
 
 use super::input::{Input, Key};
-use super::result::Watch;
+use super::result::Picture;
 use super::view::{View, Wish};
 use super::{draw, Watching};
-use crate::cli::WatchArgs;
+use crate::cli::TraceArgs;
 use crate::error::{Error, Result};
 use crate::schema::Host;
 use crate::style::clean;
@@ -26,7 +26,7 @@ pub fn available() -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::failure(format!(
-        "{why}: use 'tenrounds watch --batch' for tables, or 'tenrounds trace' for one report"
+        "{why}: use 'tenrounds trace --live --batch' for tables, or 'tenrounds trace' for one report"
     )))
 }
 
@@ -108,15 +108,15 @@ fn restore_on_panic() {
 }
 
 /// Draws until a key or a signal ends it.
-pub fn show(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
+pub fn show(watching: &mut Watching, args: &TraceArgs) -> Result<()> {
     let colour = AutoStream::choice(&stdout()) != ColorChoice::Never;
     // crossterm has an opinion of its own on NO_COLOR, which --color=always overrides.
     style::force_color_output(colour);
-    let mut view = View::new(Duration::from_secs_f64(args.interval), colour);
+    let mut view = View::new(Duration::from_secs_f64(args.screen.interval), colour);
     let title = machine(&watching.host, watching.processors);
     let mut input = Input::open().map_err(failed)?;
     let mut screen = Screen::open().map_err(failed)?;
-    let mut shown: Option<Watch> = None;
+    let mut shown: Option<Picture> = None;
     let mut updates = 0;
     loop {
         let page = |frame: &mut Frame| draw::page(frame, &view, shown.as_ref(), &title);
@@ -138,17 +138,17 @@ pub fn show(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
                 take().and_then(|()| screen.clear()).map_err(failed)?;
             }
             Next::Due => {
-                let watch = watching.update();
+                let picture = watching.update();
                 updates += 1;
-                assert_ne!(args.panic_at, Some(updates), "as --panic-at asks");
-                if args.updates == Some(updates) {
+                assert_ne!(args.screen.panic_at, Some(updates), "as --panic-at asks");
+                if args.screen.updates == Some(updates) {
                     return Ok(());
                 }
                 if !view.is_paused {
-                    view.settle(&watch);
+                    view.settle(&picture);
                     view.notes = watching.ended().into_iter().collect();
-                    view.notes.extend(watching.limits(&watch));
-                    shown = Some(watch);
+                    view.notes.extend(watching.limits(&picture));
+                    shown = Some(picture);
                 }
             }
         }
@@ -175,7 +175,7 @@ fn next(
 ) -> io::Result<Next> {
     let drawn = screen.0.get_frame().area().as_size();
     loop {
-        watching.live.take();
+        watching.samples.take();
         if trace::interrupted() {
             return Ok(Next::Quit);
         }
@@ -183,7 +183,7 @@ fn next(
             return Ok(Next::Continued);
         }
         // Keys come first, because an update may take longer than the interval.
-        let is_due = watching.live.age() >= view.interval;
+        let is_due = watching.samples.age() >= view.interval;
         let pause = if is_due { Duration::ZERO } else { trace::PAUSE };
         if let Some(key) = input.key(pause)? {
             return Ok(Next::Key(key));

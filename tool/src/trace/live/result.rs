@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What `watch` shows at one time, as its JSON document has it.
+//! What `trace --live` shows at one time, as its JSON document has it.
 
 use crate::trace::{Finding, Module, ModuleKind, Process, Trace};
 use serde::Serialize;
 
-/// The object `watch` of the JSON document.
+/// The object `live` of the JSON document.
 #[derive(Debug, Serialize)]
-pub struct Watch {
+pub struct Picture {
     /// The logical processors that are sampled.
     pub processors: usize,
     /// The fraction of the time of all processors that AES code takes, also of the time in which
@@ -30,17 +30,22 @@ pub struct Rate {
     pub processes: usize,
 }
 
-impl Watch {
-    pub fn new(trace: Trace, processors: usize, rates: Vec<Rate>) -> Watch {
-        let mut watch = Watch {
+impl Picture {
+    pub fn new(trace: Trace, processors: usize, rates: Vec<Rate>) -> Picture {
+        let mut picture = Picture {
             processors,
             machine_share: 0.0,
             trace,
             rates,
         };
-        let aes = watch.trace.processes.iter().map(|it| it.aes_samples).sum();
-        watch.machine_share = watch.of_machine(aes);
-        watch
+        let aes = picture
+            .trace
+            .processes
+            .iter()
+            .map(|it| it.aes_samples)
+            .sum();
+        picture.machine_share = picture.of_machine(aes);
+        picture
     }
 
     /// The fraction of the time of all processors that samples stand for.

@@ -2,7 +2,7 @@
 //! What the screen shows of a result, and how keys change that.
 
 use super::input::Key;
-use super::result::Watch;
+use super::result::Picture;
 use crate::trace::Process;
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -92,8 +92,8 @@ impl View {
     }
 
     /// The processes in the order of the table.
-    pub fn rows<'w>(&self, watch: &'w Watch) -> Vec<&'w Process> {
-        let mut rows: Vec<&Process> = watch.trace.processes.iter().collect();
+    pub fn rows<'w>(&self, picture: &'w Picture) -> Vec<&'w Process> {
+        let mut rows: Vec<&Process> = picture.trace.processes.iter().collect();
         match self.sort {
             Sort::Aes => {}
             Sort::Cpu => rows.sort_by_key(|process| Reverse(process.samples)),
@@ -105,11 +105,11 @@ impl View {
 
     /// Follows the selected process to its new row. On the table, another process in the same row
     /// is selected if it is gone; the page about a process stays.
-    pub fn settle(&mut self, watch: &Watch) {
+    pub fn settle(&mut self, picture: &Picture) {
         if self.selected.is_none() {
             return;
         }
-        let rows = self.rows(watch);
+        let rows = self.rows(picture);
         let found = rows.iter().position(|it| Some(it.serial) == self.selected);
         match found {
             Some(row) => self.row = row,
@@ -123,13 +123,13 @@ impl View {
         self.selected = rows.get(self.row).map(|process| process.serial);
     }
 
-    pub fn press(&mut self, key: Key, watch: Option<&Watch>) -> Wish {
+    pub fn press(&mut self, key: Key, picture: Option<&Picture>) -> Wish {
         match key {
             Key::Char('q') | Key::Control('c') => return Wish::Quit,
             Key::Escape if self.is_unselected() => return Wish::Quit,
             Key::Escape if self.page == Page::Table => (self.row, self.selected) = (0, None),
             Key::Control('l') => return Wish::Redraw,
-            Key::Enter if self.page == Page::Table => self.open_details(watch),
+            Key::Enter if self.page == Page::Table => self.open_details(picture),
             Key::Escape | Key::Backspace | Key::Enter => self.open(Page::Table),
             Key::Char('?' | 'h') if self.page != Page::Help => self.open(Page::Help),
             Key::Char('?' | 'h') => self.open(Page::Table),
@@ -137,18 +137,18 @@ impl View {
             Key::Char(' ') => self.is_paused = !self.is_paused,
             Key::Char('+' | '=') => self.interval = longer(self.interval),
             Key::Char('-') => self.interval = shorter(self.interval),
-            key => self.step(key, watch),
+            key => self.step(key, picture),
         }
-        if let Some(watch) = watch {
-            self.settle(watch);
+        if let Some(picture) = picture {
+            self.settle(picture);
         }
         Wish::Nothing
     }
 
     /// Shows the details of the selected process, or of the first one.
-    fn open_details(&mut self, watch: Option<&Watch>) {
-        if let (None, Some(watch)) = (self.selected, watch) {
-            self.select(0, &self.rows(watch));
+    fn open_details(&mut self, picture: Option<&Picture>) {
+        if let (None, Some(picture)) = (self.selected, picture) {
+            self.select(0, &self.rows(picture));
         }
         if self.selected.is_some() {
             self.open(Page::Detail);
@@ -165,7 +165,7 @@ impl View {
         self.page == Page::Table && self.selected.is_none()
     }
 
-    fn step(&mut self, key: Key, watch: Option<&Watch>) {
+    fn step(&mut self, key: Key, picture: Option<&Picture>) {
         let at = match self.page {
             Page::Table => self.row,
             Page::Detail | Page::Help => self.scroll.get(),
@@ -180,9 +180,9 @@ impl View {
             Key::End => usize::MAX,
             _ => return,
         };
-        match (self.page, watch) {
-            (Page::Table, Some(watch)) => {
-                let rows = self.rows(watch);
+        match (self.page, picture) {
+            (Page::Table, Some(picture)) => {
+                let rows = self.rows(picture);
                 self.select(to, &rows);
             }
             (Page::Table, None) => {}

@@ -2,7 +2,7 @@
 //! The pages of the screen: the table of processes, the details of one, and help. All characters
 //! are ASCII, for terminals of every kind. Names of processes and files were cleaned by `trace`.
 
-use super::result::{class, library, main_finding, megabytes, mode, Watch};
+use super::result::{class, library, main_finding, megabytes, mode, Picture};
 use super::view::{Page, Sort, View};
 use crate::style::{grouped, wrapped};
 use crate::trace::text::details;
@@ -15,9 +15,9 @@ use ratatui::text::{Line, Text};
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 use ratatui::Frame;
 
-pub fn page(frame: &mut Frame, view: &View, watch: Option<&Watch>, machine: &str) {
+pub fn page(frame: &mut Frame, view: &View, picture: Option<&Picture>, machine: &str) {
     let area = frame.area();
-    let head = head(view, watch, machine, area);
+    let head = head(view, picture, machine, area);
     let height = u16::try_from(head.lines.len()).unwrap_or(u16::MAX);
     let foot = u16::from(area.height > 3);
     let parts = [
@@ -27,25 +27,25 @@ pub fn page(frame: &mut Frame, view: &View, watch: Option<&Watch>, machine: &str
     ];
     let [top, middle, bottom] = Layout::vertical(parts).areas(area);
     frame.render_widget(Paragraph::new(head), top);
-    match (view.page, watch) {
+    match (view.page, picture) {
         (Page::Help, _) => text(frame, middle, view, help()),
-        (Page::Table, Some(watch)) => table(frame, middle, view, watch),
-        (Page::Detail, Some(watch)) => text(frame, middle, view, about(view, watch)),
+        (Page::Table, Some(picture)) => table(frame, middle, view, picture),
+        (Page::Detail, Some(picture)) => text(frame, middle, view, about(view, picture)),
         (_, None) => {}
     }
     frame.render_widget(Paragraph::new(keys(view)).style(dim()), bottom);
 }
 
 /// The first line of all: how much AES code runs.
-pub fn headline(watch: &Watch) -> String {
-    let trace = &watch.trace;
+pub fn headline(picture: &Picture) -> String {
+    let trace = &picture.trace;
     let used = match trace.samples {
         0 => String::new(),
         _ => format!(", {} of the time used", percent(trace.aes_share)),
     };
     format!(
         "AES {} of the machine{used}; {} samples, {} lost, in the last {:.1} s",
-        percent(watch.machine_share),
+        percent(picture.machine_share),
         grouped(trace.samples),
         grouped(trace.lost),
         trace.seconds
@@ -53,9 +53,9 @@ pub fn headline(watch: &Watch) -> String {
 }
 
 /// The headline, and on a screen that is high enough the machine and notes.
-fn head(view: &View, watch: Option<&Watch>, machine: &str, area: Rect) -> Text<'static> {
+fn head(view: &View, picture: Option<&Picture>, machine: &str, area: Rect) -> Text<'static> {
     let columns = Some(usize::from(area.width).max(1));
-    let headline = watch.map_or("Sampling...".to_owned(), headline);
+    let headline = picture.map_or("Sampling...".to_owned(), headline);
     let headline = match view.is_paused {
         true => format!("PAUSED  {headline}"),
         false => headline,
@@ -108,7 +108,7 @@ struct Column {
     alignment: Alignment,
     /// Where there is no room, those with the highest number are left out first.
     rank: u16,
-    cell: fn(&Process, &Watch) -> String,
+    cell: fn(&Process, &Picture) -> String,
 }
 
 impl Column {
@@ -116,7 +116,7 @@ impl Column {
         head: &'static str,
         width: u16,
         rank: u16,
-        cell: fn(&Process, &Watch) -> String,
+        cell: fn(&Process, &Picture) -> String,
     ) -> Column {
         Column {
             head,
@@ -132,7 +132,7 @@ impl Column {
         head: &'static str,
         width: u16,
         rank: u16,
-        cell: fn(&Process, &Watch) -> String,
+        cell: fn(&Process, &Picture) -> String,
     ) -> Column {
         Column {
             alignment: Alignment::Right,
@@ -152,8 +152,8 @@ const COLUMNS: [Column; 8] = [
     Column::right("PID", 7, 4, |process, _| process.pid.to_string()).sorted(Sort::Pid),
     Column::left("COMMAND", 10, 0, |process, _| process.name.clone()).sorted(Sort::Name),
     Column::right("AES", 6, 1, |process, _| percent(process.aes_share)).sorted(Sort::Aes),
-    Column::right("CPU", 6, 3, |process, watch| {
-        percent(watch.of_machine(process.samples))
+    Column::right("CPU", 6, 3, |process, picture| {
+        percent(picture.of_machine(process.samples))
     })
     .sorted(Sort::Cpu),
     Column::right("MB/s", 6, 6, rate),
@@ -162,8 +162,8 @@ const COLUMNS: [Column; 8] = [
     Column::left("LIBRARY", 16, 7, |process, _| library(process)),
 ];
 
-fn rate(process: &Process, watch: &Watch) -> String {
-    let rate = watch.rate(process);
+fn rate(process: &Process, picture: &Picture) -> String {
+    let rate = picture.rate(process);
     rate.map_or(String::new(), |rate| megabytes(rate.bytes_per_second))
 }
 
@@ -186,7 +186,7 @@ fn fitting(width: u16) -> Vec<&'static Column> {
     columns
 }
 
-fn table(frame: &mut Frame, area: Rect, view: &View, watch: &Watch) {
+fn table(frame: &mut Frame, area: Rect, view: &View, picture: &Picture) {
     let columns = fitting(area.width);
     let heads = columns.iter().map(|column| {
         let style = match column.sort == Some(view.sort) {
@@ -195,14 +195,14 @@ fn table(frame: &mut Frame, area: Rect, view: &View, watch: &Watch) {
         };
         Cell::from(Line::styled(column.head, style).alignment(column.alignment))
     });
-    let processes = view.rows(watch);
+    let processes = view.rows(picture);
     let rows = processes.iter().map(|process| {
         let cells = columns.iter().map(|column| {
             let style = match column.head {
                 "CLASS" => style(process, view.colour),
                 _ => Style::new(),
             };
-            let text = (column.cell)(process, watch);
+            let text = (column.cell)(process, picture);
             Cell::from(Line::styled(text, style).alignment(column.alignment))
         });
         Row::new(cells.collect::<Vec<Cell>>())
@@ -248,8 +248,8 @@ fn text(frame: &mut Frame, area: Rect, view: &View, lines: Vec<String>) {
 }
 
 /// What is known about the selected process.
-fn about(view: &View, watch: &Watch) -> Vec<String> {
-    let mut processes = watch.trace.processes.iter();
+fn about(view: &View, picture: &Picture) -> Vec<String> {
+    let mut processes = picture.trace.processes.iter();
     let Some(process) = processes.find(|it| Some(it.serial) == view.selected) else {
         return vec!["The process has no more samples in this time. Esc leads back.".to_owned()];
     };
@@ -257,11 +257,11 @@ fn about(view: &View, watch: &Watch) -> Vec<String> {
         "{} ({}): uses {} of the machine, {} of that in AES code; threads: {}",
         process.name,
         process.pid,
-        percent(watch.of_machine(process.samples)),
+        percent(picture.of_machine(process.samples)),
         percent(process.aes_share),
         process.threads
     )];
-    lines.extend(watch.rate(process).map(|rate| {
+    lines.extend(picture.rate(process).map(|rate| {
         let together = match rate.processes {
             1 => String::new(),
             many => format!(", in {many} processes of one command together"),
@@ -325,17 +325,17 @@ fn help() -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::input::Key;
+    use super::super::result::Rate;
+    use super::super::view::Wish;
     use super::*;
     use crate::trace::example::{self, finding, process};
-    use crate::watch::input::Key;
-    use crate::watch::result::Rate;
-    use crate::watch::view::Wish;
     use ratatui::backend::TestBackend;
     use ratatui::buffer::Buffer;
     use ratatui::Terminal;
     use std::time::Duration;
 
-    fn watch(processes: Vec<Process>) -> Watch {
+    fn picture(processes: Vec<Process>) -> Picture {
         let trace = example::trace(processes);
         let rate = Rate {
             pid: 7,
@@ -343,12 +343,12 @@ mod tests {
             bytes_per_second: 1.5e9,
             processes: 3,
         };
-        Watch::new(trace, 2, vec![rate])
+        Picture::new(trace, 2, vec![rate])
     }
 
-    fn example() -> Watch {
+    fn example() -> Picture {
         let both = vec![finding(Work::Vaes512, 50), finding(Work::AesNi, 20)];
-        watch(vec![
+        picture(vec![
             process(7, "server", both),
             process(8, "old", vec![finding(Work::Tables, 10)]),
             process(9, "idle", Vec::new()),
@@ -361,14 +361,14 @@ mod tests {
         view
     }
 
-    fn press(view: &mut View, key: Key, watch: &Watch) {
-        view.press(key, Some(watch));
+    fn press(view: &mut View, key: Key, picture: &Picture) {
+        view.press(key, Some(picture));
     }
 
-    fn drawn(view: &View, watch: Option<&Watch>, columns: u16, rows: u16) -> Buffer {
+    fn drawn(view: &View, picture: Option<&Picture>, columns: u16, rows: u16) -> Buffer {
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         terminal
-            .draw(|frame| page(frame, view, watch, "A processor, 2 processors"))
+            .draw(|frame| page(frame, view, picture, "A processor, 2 processors"))
             .unwrap();
         terminal.backend().buffer().clone()
     }
@@ -376,20 +376,20 @@ mod tests {
     #[test]
     fn the_last_line_is_reached_and_left_again() {
         let processes = vec![process(7, "nginx", vec![finding(Work::Vaes512, 60)])];
-        let watch = watch(processes);
+        let picture = picture(processes);
         let mut view = view(false);
-        view.settle(&watch);
-        press(&mut view, Key::Enter, &watch);
-        let first = lines(&drawn(&view, Some(&watch), 30, 8));
-        press(&mut view, Key::End, &watch);
-        let end = lines(&drawn(&view, Some(&watch), 30, 8));
+        view.settle(&picture);
+        press(&mut view, Key::Enter, &picture);
+        let first = lines(&drawn(&view, Some(&picture), 30, 8));
+        press(&mut view, Key::End, &picture);
+        let end = lines(&drawn(&view, Some(&picture), 30, 8));
         assert!(end.iter().any(|line| line.contains("0x1020")), "{end:#?}");
-        press(&mut view, Key::PageDown, &watch);
-        assert_eq!(lines(&drawn(&view, Some(&watch), 30, 8)), end);
-        press(&mut view, Key::Up, &watch);
-        assert_ne!(lines(&drawn(&view, Some(&watch), 30, 8)), end);
-        press(&mut view, Key::Home, &watch);
-        assert_eq!(lines(&drawn(&view, Some(&watch), 30, 8)), first);
+        press(&mut view, Key::PageDown, &picture);
+        assert_eq!(lines(&drawn(&view, Some(&picture), 30, 8)), end);
+        press(&mut view, Key::Up, &picture);
+        assert_ne!(lines(&drawn(&view, Some(&picture), 30, 8)), end);
+        press(&mut view, Key::Home, &picture);
+        assert_eq!(lines(&drawn(&view, Some(&picture), 30, 8)), first);
     }
 
     fn lines(buffer: &Buffer) -> Vec<String> {
@@ -465,7 +465,7 @@ mod tests {
                 vec![finding(Work::Tables, 10)],
             )
         });
-        let hostile = watch(hostile.collect());
+        let hostile = picture(hostile.collect());
         for key in [Key::Up, Key::Enter, Key::Char('?')] {
             let mut view = view(true);
             view.settle(&hostile);
@@ -546,9 +546,9 @@ mod tests {
     fn rows_that_come_later_are_shown() {
         let idle = |pid| process(pid, "idle", Vec::new());
         let mut view = view(false);
-        view.settle(&watch((100..130).map(idle).collect()));
+        view.settle(&picture((100..130).map(idle).collect()));
         let server = process(7, "server", vec![finding(Work::Vaes512, 50)]);
-        let after = watch([server].into_iter().chain((70..130).map(idle)).collect());
+        let after = picture([server].into_iter().chain((70..130).map(idle)).collect());
         view.settle(&after);
         let screen = |view: &View| drawn(view, Some(&after), 80, 12);
         let is_selected = |buffer: &Buffer| {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `watch --batch` and `--json`: a table or a document for each interval.
+//! `trace --live --batch` and `--json`: a table or a document for each interval.
 
-use super::result::{class, library, megabytes, mode, Watch};
+use super::result::{class, library, megabytes, mode, Picture};
 use super::{draw, Watching};
-use crate::cli::WatchArgs;
+use crate::cli::TraceArgs;
 use crate::error::Result;
 use crate::schema::Document;
 use crate::style::{item, paint, BOLD, DIM};
@@ -15,29 +15,29 @@ use std::time::Duration;
 
 #[derive(Serialize)]
 struct Body {
-    watch: Watch,
+    live: Picture,
 }
 
 /// A table has no more rows.
 const MOST: usize = 30;
 
 /// Writes until a signal comes, what is watched ends, or there were so many updates.
-pub fn write(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
-    let interval = Duration::from_secs_f64(args.interval);
+pub fn write(watching: &mut Watching, args: &TraceArgs) -> Result<()> {
+    let interval = Duration::from_secs_f64(args.screen.interval);
     let mut updates = 0;
     loop {
         let is_over = wait(watching, interval);
-        let watch = watching.update();
+        let picture = watching.update();
         let text = match args.json {
             true => {
                 let host = watching.host.clone();
-                Document::new("watch", host, Vec::new(), Body { watch }).to_line()
+                Document::new("trace", host, Vec::new(), Body { live: picture }).to_line()
             }
-            false => text(watching, &watch, updates == 0),
+            false => text(watching, &picture, updates == 0),
         };
         output::out(text)?;
         updates += 1;
-        if is_over || args.updates == Some(updates) {
+        if is_over || args.screen.updates == Some(updates) {
             return Ok(());
         }
     }
@@ -47,30 +47,30 @@ pub fn write(watching: &mut Watching, args: &WatchArgs) -> Result<()> {
 fn wait(watching: &mut Watching, interval: Duration) -> bool {
     loop {
         let is_over = trace::interrupted() || watching.ended().is_some();
-        watching.live.take();
-        if is_over || watching.live.age() >= interval {
+        watching.samples.take();
+        if is_over || watching.samples.age() >= interval {
             return is_over;
         }
         std::thread::sleep(trace::PAUSE);
     }
 }
 
-fn text(watching: &Watching, watch: &Watch, is_first: bool) -> String {
+fn text(watching: &Watching, picture: &Picture, is_first: bool) -> String {
     let mut out = match is_first {
         true => String::new(),
         false => "\n".to_owned(),
     };
-    out += &item("", paint(BOLD, draw::headline(watch)));
+    out += &item("", paint(BOLD, draw::headline(picture)));
     let mut table = Table::new(&[
         ">PID", "Command", ">AES", ">CPU", ">MB/s", "Class", "Mode", "Library",
     ]);
-    for process in watch.trace.processes.iter().take(MOST) {
-        let rate = watch.rate(process);
+    for process in picture.trace.processes.iter().take(MOST) {
+        let rate = picture.rate(process);
         table.row(vec![
             process.pid.to_string(),
             process.name.clone(),
             percent(process.aes_share),
-            percent(watch.of_machine(process.samples)),
+            percent(picture.of_machine(process.samples)),
             rate.map_or(String::new(), |rate| megabytes(rate.bytes_per_second)),
             class(process),
             mode(process),
@@ -78,7 +78,7 @@ fn text(watching: &Watching, watch: &Watch, is_first: bool) -> String {
         ]);
     }
     out += &table.to_string();
-    let hidden = watch.trace.processes.len().saturating_sub(MOST);
+    let hidden = picture.trace.processes.len().saturating_sub(MOST);
     if hidden > 0 {
         out += &item(
             "",
@@ -86,7 +86,7 @@ fn text(watching: &Watching, watch: &Watch, is_first: bool) -> String {
         );
     }
     if is_first {
-        for limit in watching.limits(watch) {
+        for limit in watching.limits(picture) {
             out += &item("", paint(DIM, limit));
         }
     }
