@@ -236,10 +236,6 @@ pub struct ScreenArgs {
     )]
     pub window: f64,
 
-    /// Write a table for each interval to standard output, which need not be a terminal
-    #[arg(long, short, requires = "live")]
-    pub batch: bool,
-
     /// End after so many updates
     #[arg(
         long,
@@ -273,7 +269,8 @@ pub struct TraceArgs {
     /// Show the processes with the most AES time in the last seconds, on a screen like that of
     /// top(1)
     ///
-    /// Enter shows the details of a process, and ? the keys. Without a process or command, all
+    /// Enter shows the details of a process, and ? the keys. If standard output is no terminal, a
+    /// table is written for each interval. Without a process or command, all
     /// processes are shown. A command gets no part of the terminal: its standard output is
     /// discarded, and so is its standard error if that is a terminal. When the screen ends, it ends
     /// the command (SIGTERM).

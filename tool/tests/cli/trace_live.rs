@@ -342,11 +342,7 @@ fn tables_and_json_for_scripts() {
         before = seconds;
     }
     let done = while_it_runs(&child, 0.6, || {
-        place
-            .tool(["trace", "--live", "--batch"])
-            .args(two)
-            .done()
-            .ok()
+        place.tool(["trace", "--live"]).args(two).done().ok()
     });
     contains(&done.out, &["AES", "of the machine", "nginx", class, &pid]);
     assert_eq!(done.out.matches("Command").count(), 2, "{}", done.out);
@@ -360,12 +356,12 @@ fn a_command_has_no_part_of_the_output_and_gives_its_status() {
     }
     let script = "echo output; exit 7";
     let done = place
-        .tool(["trace", "--live", "--batch", "--", "sh", "-c", script])
+        .tool(["trace", "--live", "--", "sh", "-c", script])
         .done();
     assert_eq!(done.status, Some(7), "{done:?}");
     assert!(!done.out.contains("output"), "{done:?}");
     let said = place
-        .tool(["trace", "--live", "-b", "--", "no-such-command"])
+        .tool(["trace", "--live", "--", "no-such-command"])
         .done();
     contains(&said.failed(127), &["no-such-command: command not found"]);
 }
@@ -379,16 +375,7 @@ fn a_command_ends_with_watch() {
     }
     let pids = place.path("pids");
     let script = "trap '' TERM; sleep 600 & echo $! $$ >\"$0\"; wait";
-    let mut tool = place.tool([
-        "trace",
-        "--live",
-        "--batch",
-        "--interval",
-        "0.1",
-        "--",
-        "sh",
-        "-c",
-    ]);
+    let mut tool = place.tool(["trace", "--live", "--interval", "0.1", "--", "sh", "-c"]);
     let tool = tool.args([script, pids.to_str().unwrap()]);
     let mut child = Guarded(tool.stdout(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
@@ -466,9 +453,6 @@ fn counted_bytes_are_shown_as_a_rate() {
 #[test]
 fn what_cannot_be_watched_is_said() {
     let place = Place::new();
-    // Without a terminal, before the kernel is asked.
-    let said = place.tool(["trace", "--live"]).done().failed(1);
-    contains(&said, &["not a terminal", "--batch", "tenrounds trace"]);
     for wrong in [
         &["trace", "--live", "--all", "-p", "1"][..],
         &["trace", "--live", "-p", "0"],
@@ -476,7 +460,7 @@ fn what_cannot_be_watched_is_said() {
         &["trace", "--live", "--window", "-1"],
         &["trace", "--live", "-n", "0"],
         &["trace", "--live", "--count"],
-        &["trace", "--all", "--batch"],
+        &["trace", "--all", "--updates", "1"],
     ] {
         place.tool(wrong).done().failed(2);
     }
@@ -484,7 +468,7 @@ fn what_cannot_be_watched_is_said() {
         return;
     }
     let said = place
-        .tool(["trace", "--live", "-b", "-p", "4194305"])
+        .tool(["trace", "--live", "-p", "4194305"])
         .done()
         .failed(1);
     contains(
@@ -499,7 +483,6 @@ fn what_cannot_be_watched_is_said() {
     let mut tool = place.tool([
         "trace",
         "--live",
-        "-b",
         "-n",
         "1",
         "--interval",

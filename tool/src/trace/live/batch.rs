@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `trace --live --batch` and `--json`: a table or a document for each interval.
+//! `trace --live` without a screen: a table or a JSON document for each interval.
 
 use super::result::{class, library, megabytes, mode, Picture};
 use super::{draw, Watching};

@@ -27,10 +27,7 @@ use std::time::Duration;
 
 /// Watches what the arguments name. With a command, ends as the command ended.
 pub fn run(args: &TraceArgs) -> Result<()> {
-    let batch = args.screen.batch || args.json;
-    if !batch {
-        screen::available()?;
-    }
+    let batch = args.json || !screen::available();
     let mut watching = Watching::begin(args, !batch)?;
     trace::catch(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT]);
     if watching.command.is_some() {

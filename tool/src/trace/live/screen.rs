@@ -18,16 +18,10 @@ use std::io::{self, stdout, IsTerminal, Stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Refuses to draw where nobody would see it.
-pub fn available() -> Result<()> {
-    let why = match std::env::var_os("TERM") {
-        _ if !stdout().is_terminal() => "standard output is not a terminal",
-        Some(term) if term == "dumb" => "TERM says that the terminal is dumb",
-        _ => return Ok(()),
-    };
-    Err(Error::failure(format!(
-        "{why}: use 'tenrounds trace --live --batch' for tables, or 'tenrounds trace' for one report"
-    )))
+/// Whether somebody would see what is drawn.
+pub fn available() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    stdout().is_terminal() && !is_dumb
 }
 
 /// An error of the terminal.
