@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! When a better backend is only a setting away, the exact setting.
 
-use crate::core::{avoided_on, feature, names_of, parse_mask, Features, Selection};
-use crate::masks;
-use crate::schema::Host;
+use machine::masks;
+use machine::schema::Host;
 use serde::Serialize;
+use tenrounds_sys::{avoided_on, feature, names_of, parse_mask, Features, Selection};
 
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub struct Advice {
@@ -47,7 +47,7 @@ pub struct Facts {
 impl Facts {
     pub fn of(host: &Host, selection: &Selection) -> Facts {
         let bit = |name: &String| {
-            let names = crate::core::feature_names();
+            let names = tenrounds_sys::feature_names();
             names
                 .iter()
                 .position(|n| n == name)
@@ -321,7 +321,7 @@ fn firmware(facts: &Facts, strongest: Strongest) -> Option<Advice> {
 #[cfg(all(test, target_arch = "aarch64"))]
 mod tests {
     use super::*;
-    use crate::core::strongest;
+    use tenrounds_sys::strongest;
 
     const ALL: Features = feature::NEON | feature::AES | feature::CLMUL | feature::SHA3;
 
@@ -369,7 +369,7 @@ mod tests {
 #[cfg(all(test, not(target_arch = "aarch64")))]
 mod tests {
     use super::*;
-    use crate::core::strongest;
+    use tenrounds_sys::strongest;
 
     const ALL: Features = 0xff;
 

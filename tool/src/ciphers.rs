@@ -2,9 +2,9 @@
 //! The ciphers of the command line: names and groups, for those rows of the catalogue that are
 //! measured.
 
-use crate::error::{suggestion, Error, Result};
 use catalogue::Mode;
 pub use catalogue::{Bound, Call, Cipher, Shape};
+use terminal::error::{suggestion, Error, Result};
 
 const GROUPS: [&str; 5] = ["all", "aead", "aes-128", "aes-192", "aes-256"];
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The command line: help, man pages and completions all come from here and from pages.rs.
 
-use crate::core::Backend;
 use crate::{ciphers, pages};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueHint};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use tenrounds_sys::Backend;
 
 /// AES at the processor's speed, in the OpenSSL that is installed
 ///

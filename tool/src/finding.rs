@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What the doctor and `status` say of a machine: a finding, what it rests on, and what to do.
 
-use crate::style::clean;
 use serde::Serialize;
 use std::fmt::Display;
+use terminal::style::clean;
 
 /// The worst of all findings is the verdict, and the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -4,13 +4,13 @@
 
 use crate::finding::Severity;
 use crate::inventory::install::{self, Install};
-use crate::libcrypto::LibCrypto;
 use crate::openssl::programs::{self, Program, Site};
 use crate::openssl::trial::{self, Subject, Trial};
 use crate::root::Root;
 use crate::settings::config::{self, Effect, Source};
 use crate::settings::starts;
 use crate::trust::Loose;
+use libcrypto::LibCrypto;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,6 @@
 //! Man pages and completions, from the definitions of the command line.
 
 use crate::cli;
-use crate::error::{Error, Result};
-use crate::output;
 use crate::pages;
 use clap::Command;
 use clap_complete::Shell;
@@ -12,6 +10,8 @@ use roff::{bold, roman, Inline, Roff};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use terminal::error::{Error, Result};
+use terminal::output;
 
 /// When the texts of the manual pages last changed.
 const DATE: &str = "2026-11-25";

@@ -33,18 +33,12 @@ mod settings;
 mod trace;
 mod trust;
 
-use ::libcrypto;
-use ::libcrypto::{elf, module as provider};
-use catalogue as algorithm;
-use machine::{host, masks, schema, selection};
-use tenrounds_sys as core;
-use terminal::{error, output, style, table};
-
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::FromArgMatches;
 use cli::{Cli, Command};
-use error::{Error, Result};
 use std::process::ExitCode;
+use terminal::error::{Error, Result};
+use terminal::{output, style};
 
 fn dispatch(command: Command) -> Result<ExitCode> {
     let result = match command {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What happens if memory is lacking where the standard library returns an error.
 
-use crate::output;
 use std::io;
+use terminal::output;
 
 /// The same result, unless memory was lacking. The process then ends, as it does when an allocation
 /// of Rust's own fails: what could not be read for want of memory must not count as absent.

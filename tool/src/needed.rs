@@ -3,8 +3,8 @@
 //! (DT_NEEDED), and those that these name. They are searched for as ld.so(8) does, without its
 //! variables, and nothing is executed.
 
-use crate::elf::Elf;
 use crate::root::Root;
+use libcrypto::elf::Elf;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

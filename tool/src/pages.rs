@@ -2,8 +2,8 @@
 //! What `--help` and the manual page of each command have besides its options: examples, exit
 //! status, environment.
 
-use crate::masks::LIBCRYPTO_MASK;
 use anstyle::Style;
+use machine::masks::LIBCRYPTO_MASK;
 
 type Lines = &'static [(&'static str, &'static str)];
 

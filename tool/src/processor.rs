@@ -3,9 +3,9 @@
 //! of `status`; here it gets its evidence.
 
 use crate::advice::{advise, known_features, Advice, Facts};
-use crate::core::{self, avoided_on, feature, names_of, Cpu, Features};
 use crate::finding::{Finding, Group};
 use crate::root::Root;
+use tenrounds_sys::{avoided_on, feature, names_of, Cpu, Features};
 
 const CPUINFO: &str = "/proc/cpuinfo";
 
@@ -55,7 +55,7 @@ pub fn check(root: &Root) -> Vec<Finding> {
         return Vec::new();
     };
     let facts = facts(root, &cpuinfo);
-    let advice = advise(&facts, core::strongest);
+    let advice = advise(&facts, tenrounds_sys::strongest);
     let mut found: Vec<Finding> = advice
         .iter()
         .map(|advice| finding(advice, &facts, &cpuinfo))
@@ -71,8 +71,8 @@ pub fn check(root: &Root) -> Vec<Finding> {
 
 /// Where selection prefers 256 bits although there are 512.
 fn avoided(facts: &Facts, cpuinfo: &Cpuinfo) -> Option<Finding> {
-    let (_, wide) = core::strongest(facts.usable);
-    let (_, narrow) = core::strongest(facts.usable & !facts.avoided);
+    let (_, wide) = tenrounds_sys::strongest(facts.usable);
+    let (_, narrow) = tenrounds_sys::strongest(facts.usable & !facts.avoided);
     if wide == narrow {
         return None;
     }

@@ -2,7 +2,6 @@
 //! A file that is replaced whole or not at all: the new text is written beside it, and renamed.
 //! Root writes through no symbolic link of another user, who could let it lead to any file.
 
-use crate::error::{Error, Result};
 use crate::trust;
 use nix::errno::Errno;
 use nix::fcntl::{openat, openat2, renameat, OFlag, OpenHow, ResolveFlag, AT_FDCWD};
@@ -14,6 +13,7 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
 
 /// A file that can be written, as far as can be known before it is.
 pub struct Replaced {

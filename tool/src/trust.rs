@@ -2,12 +2,12 @@
 //! Whether users other than root and this one could replace a file: by its owner and mode, and by
 //! those of every directory of its path.
 
-use crate::error::{Error, Result};
 use crate::memory::with_memory;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
 
 /// A component of a path through which another user could replace the file, or which keeps other
 /// users from reading it.

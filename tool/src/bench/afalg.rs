@@ -8,12 +8,11 @@
 
 use super::evp::{key, IV};
 use super::job::{sample_in_place, Job};
-use crate::algorithm::{Direction, Mode};
 use crate::ciphers::Cipher;
-use crate::error::{Error, Result};
 use crate::kernel::drivers::{self, Driver};
 use crate::root::Root;
 use ::measure::place::Buffer;
+use catalogue::{Direction, Mode};
 use nix::errno::Errno;
 use nix::fcntl::{fcntl, splice, vmsplice, FcntlArg, SpliceFFlags};
 use nix::sys::socket::{
@@ -24,6 +23,7 @@ use nix::sys::socket::{
 use std::io::IoSlice;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
+use terminal::error::{Error, Result};
 
 /// How the data get into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

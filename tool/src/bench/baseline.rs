@@ -2,15 +2,15 @@
 //! The documents of two runs of `bench`, as measure::baseline compares them.
 
 use super::figure::size_name;
-use crate::error::{Error, Result};
-use crate::schema::{Document, SCHEMA};
-use crate::style::clean;
 pub use ::measure::baseline::{Baseline, SLOWER};
 use ::measure::baseline::{Fraction, Side};
+use machine::schema::{Document, SCHEMA};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
+use terminal::error::{Error, Result};
+use terminal::style::clean;
 
 /// The earlier run.
 pub struct Old(Side);

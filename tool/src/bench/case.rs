@@ -3,11 +3,11 @@
 
 use super::implementation::Implementation;
 use super::worker::Request;
-use crate::algorithm::{Direction, Mode};
 use crate::ciphers::Cipher;
-use crate::core::Cpu;
-use crate::error::{Error, Result};
 use ::measure::limit::{ceiling, limit, Limit, Work};
+use catalogue::{Direction, Mode};
+use tenrounds_sys::Cpu;
+use terminal::error::{Error, Result};
 
 /// One column of one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,7 +29,7 @@ impl Paint {
         let colours = choice != anstream::ColorChoice::Never;
         Paint {
             colours,
-            blocks: colours && crate::style::unicode(),
+            blocks: colours && terminal::style::unicode(),
             columns: terminal::columns(),
         }
     }

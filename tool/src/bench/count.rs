@@ -3,8 +3,6 @@
 //! by tracing a child that does the work (ptrace(2)), not assumed.
 
 use super::job::Job;
-use crate::error::{Error, Result};
-use crate::output;
 use nix::errno::Errno;
 use nix::sys::ptrace;
 use nix::sys::signal::{raise, Signal};
@@ -15,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::c_long;
 use std::io::IoSliceMut;
+use terminal::error::{Error, Result};
+use terminal::output;
 
 /// What so many calls did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -234,9 +234,9 @@ mod tests {
     use super::super::crossing::CrossingJob;
     use super::super::jobs::CoreJob;
     use super::*;
-    use crate::algorithm::Direction;
     use crate::ciphers::Cipher;
-    use crate::core::Backend;
+    use catalogue::Direction;
+    use tenrounds_sys::Backend;
 
     // The tests' harness has threads, which fork() leaves behind; what is counted here needs none
     // of them.

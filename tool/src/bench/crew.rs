@@ -3,13 +3,13 @@
 //! a window together.
 
 use super::job::{Job, Runner};
-use crate::error::{Error, Result};
 use ::measure::affinity::pin;
 use ::measure::window::Window;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use terminal::error::{Error, Result};
 
 /// Lets so many threads through together, by spinning: a sleeping thread would start late.
 struct Gate {
@@ -135,9 +135,9 @@ impl Crew {
 mod tests {
     use super::super::jobs::CoreJob;
     use super::*;
-    use crate::algorithm::Direction;
     use crate::ciphers::Cipher;
-    use crate::core::Backend;
+    use catalogue::Direction;
+    use tenrounds_sys::Backend;
 
     #[test]
     fn every_thread_delivers_a_window() {

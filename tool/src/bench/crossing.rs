@@ -5,12 +5,12 @@
 
 use super::afalg::{pipe, CHUNK};
 use super::job::Job;
-use crate::error::{Error, Result};
 use ::measure::place::Buffer;
 use nix::fcntl::{splice, SpliceFFlags};
 use nix::unistd::write;
 use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
+use terminal::error::{Error, Result};
 
 /// As many calls as AF_ALG takes with copying, and as many bytes copied into pages of the kernel:
 /// write() into a pipe, and splice() from there to /dev/null, which only gives the pages back.

@@ -5,13 +5,13 @@
 use super::afalg;
 use super::evp::{key, IV};
 use super::job::{sample_in_place, Job};
-use crate::algorithm::Direction;
 use crate::ciphers::Cipher;
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
 use ::measure::place::Buffer;
+use catalogue::Direction;
 use libcrypto::functions::{Functions, Ptr, Update};
+use libcrypto::LibCrypto;
 use std::ffi::{c_char, c_int, CString};
+use terminal::error::{Error, Result};
 
 libcrypto::functions! {
     /// include/openssl/engine.h, evp.h

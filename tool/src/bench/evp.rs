@@ -5,17 +5,17 @@
 use super::implementation::Implementation;
 use super::job::{sample_in_place, Job};
 use super::message::{nonce, Messages, Tag, AAD, TAG_BYTES};
-use crate::algorithm::Direction;
 use crate::ciphers::{Call, Cipher, Shape};
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
 use ::measure::place::Buffer;
+use catalogue::Direction;
 use libcrypto::functions::{
     Functions, Param, Ptr, Update, EVP_CTRL_AEAD_GET_TAG, EVP_CTRL_AEAD_SET_IVLEN,
     EVP_CTRL_AEAD_SET_TAG, OSSL_PARAM_UTF8_PTR,
 };
+use libcrypto::LibCrypto;
 use std::ffi::{c_char, c_int, CStr, CString};
 use std::ptr::{addr_of_mut, null, null_mut};
+use terminal::error::{Error, Result};
 
 /// What the provider's parameter "selected-backend" says. This environment's configuration loads
 /// it.

@@ -5,11 +5,11 @@ use super::case::Case;
 use super::count::Counts;
 use super::implementation::Implementation;
 use super::measure::Rounds;
-use crate::algorithm::Direction;
-use crate::core::Backend;
-use crate::schema::{Measurement, Scaling};
 use ::measure::limit::Limit;
 use ::measure::stats::Summary;
+use catalogue::Direction;
+use machine::schema::{Measurement, Scaling};
+use tenrounds_sys::Backend;
 pub use terminal::size_name;
 
 #[derive(Clone)]
@@ -159,7 +159,7 @@ pub fn title_with_threads(case: &Case) -> String {
 mod tests {
     use super::*;
     use crate::ciphers::Cipher;
-    use crate::core::Cpu;
+    use tenrounds_sys::Cpu;
 
     #[test]
     fn sizes_have_names() {

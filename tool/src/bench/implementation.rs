@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Whose code is measured, and the environment that makes libcrypto be that.
 
-use crate::core::{feature, Features};
-use crate::error::Result;
-use crate::masks::{CpuMask, LIBCRYPTO_MASK};
 use crate::openssl::{self, nodejs::Nodejs, store::Lifetime};
+use machine::masks::{CpuMask, LIBCRYPTO_MASK};
 use std::ffi::OsString;
+use tenrounds_sys::{feature, Features};
+use terminal::error::Result;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Implementation {

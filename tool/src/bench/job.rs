@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Work that is measured, and its windows.
 
-use crate::error::Result;
 use ::measure::place::Buffer;
 use ::measure::window::{Pace, Window};
+use terminal::error::Result;
 
 /// Calls of a sample: more than one, so that state carried from call to call is compared, too.
 pub const SAMPLE_CALLS: usize = 3;

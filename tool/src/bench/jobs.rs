@@ -4,12 +4,12 @@
 use super::evp::{key, IV};
 use super::job::{sample_in_place, Job};
 use super::message::{nonce, Messages, Tag, AAD, TAG_BYTES};
-use crate::algorithm::Direction;
 use crate::ciphers::Cipher;
-use crate::core::{Backend, Key, Message, Stream};
-use crate::error::{Error, Result};
 use ::measure::limit::Work;
 use ::measure::place::Buffer;
+use catalogue::Direction;
+use tenrounds_sys::{Backend, Key, Message, Stream};
+use terminal::error::{Error, Result};
 
 /// Nothing but the instructions that bound a mode.
 pub struct LimitJob(pub Work);

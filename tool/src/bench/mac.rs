@@ -5,11 +5,11 @@ use super::evp::{absent, key, verify_provider};
 use super::implementation::Implementation;
 use super::message::{Messages, Tag, TAG_BYTES};
 use crate::ciphers::Cipher;
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
 use libcrypto::functions::{Functions, Param, Ptr, OSSL_PARAM_UTF8_STRING};
+use libcrypto::LibCrypto;
 use std::ffi::{c_int, CStr, CString};
 use std::ptr::{null, null_mut};
+use terminal::error::{Error, Result};
 
 /// A MAC, fetched from the implementation's provider and from nowhere else, with a context.
 pub struct EvpMac {

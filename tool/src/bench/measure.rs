@@ -8,13 +8,13 @@ use super::case::Case;
 use super::implementation::Implementation;
 use super::team::WorkerProcess;
 use super::worker::Request;
-use crate::error::Result;
 use ::measure::busy::Disturbance;
 use ::measure::limit::{Limit, Work};
 use ::measure::rounds::Rates;
 use ::measure::stats::Summary;
 use ::measure::window::{undisturbed, Window};
 use std::collections::BTreeMap;
+use terminal::error::Result;
 
 /// So many sets of processes share the rounds of a case. Where code and data of a process happen to
 /// lie differs from process to process, and with it what the processor's predictors confuse; one

@@ -4,9 +4,9 @@
 //! writes elsewhere, because the tag must fit every time.
 
 use super::job::{Job, SAMPLE_CALLS};
-use crate::algorithm::Direction;
-use crate::error::Result;
 use ::measure::place::Buffer;
+use catalogue::Direction;
+use terminal::error::Result;
 
 pub const TAG_BYTES: usize = 16;
 pub type Tag = [u8; TAG_BYTES];

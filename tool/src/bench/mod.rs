@@ -33,15 +33,15 @@ pub use plan::Asked;
 pub use run::Run;
 
 use crate::cli::BenchArgs;
-use crate::error::{Error, Result};
-use crate::output;
-use crate::schema::{Document, Measurement};
 use baseline::{Baseline, Old};
 use chart::Paint;
 use how::How;
+use machine::schema::{Document, Measurement};
 use paths::Paths;
 use serde::Serialize;
 use std::ffi::OsString;
+use terminal::error::{Error, Result};
+use terminal::output;
 
 /// What JSON says besides the rows.
 #[derive(Serialize)]

@@ -7,12 +7,12 @@ use super::figure::Figure;
 use super::implementation::Implementation::{self, Core, Limit, OpenSsl, Tenrounds};
 use super::report::{answer, ending, percent, spread, times, words};
 use super::run::Run;
-use crate::algorithm::Direction;
-use crate::error::Result;
-use crate::libcrypto::LibCrypto;
-use crate::masks;
-use crate::style::item;
 use anstyle::Style;
+use catalogue::Direction;
+use libcrypto::LibCrypto;
+use machine::masks;
+use terminal::error::Result;
+use terminal::style::item;
 
 /// The rows of an algorithm, in this order.
 const ROWS: [(Implementation, &str); 4] = [

@@ -7,10 +7,10 @@ use super::case::Case;
 use super::measure::{Effort, Rounds};
 use super::plan::{label, Pace};
 use super::team::WorkerProcess;
-use crate::error::Result;
 use ::measure::limit::Limit;
 use indicatif::ProgressBar;
 use std::time::Instant;
+use terminal::error::Result;
 
 /// Windows of a round of a case.
 fn windows(case: &Case, team: &[WorkerProcess]) -> usize {

@@ -5,12 +5,12 @@ use super::case::Case;
 use super::figure::size_name;
 use super::implementation::Implementation::{self, *};
 use super::measure::{sharing, Effort, TEAMS};
-use crate::algorithm::Direction::{self, Decrypt, Encrypt};
 use crate::ciphers::{parse, Call, Cipher};
 use crate::cli::{BenchArgs, Threads};
-use crate::error::{Error, Result};
 use ::measure::affinity::processors;
+use catalogue::Direction::{self, Decrypt, Encrypt};
 use std::time::{Duration, Instant};
+use terminal::error::{Error, Result};
 
 /// Who takes part in `bench`, weakest first.
 pub const ALL: [Implementation; 5] = [Software, OpenSsl, Tenrounds, Ceiling, Limit];

@@ -7,11 +7,11 @@ use super::figure::{blocks, size_name, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
 use super::openssl::EFFICIENCY;
 use super::run::Run;
-use crate::algorithm::Mode;
 use crate::ciphers::Bound;
-use crate::style::item;
 use ::measure::stats::Summary;
 use anstyle::{AnsiColor, Style};
+use catalogue::Mode;
+use terminal::style::item;
 
 const SHOWN: [Implementation; 6] = [Software, OpenSsl, Tenrounds, Core, Ceiling, Limit];
 const DIM: Style = Style::new().dimmed();
@@ -404,8 +404,8 @@ mod tests {
     use super::super::case::Case;
     use super::super::measure::Rounds;
     use super::*;
-    use crate::algorithm::Direction;
     use crate::ciphers::Cipher;
+    use catalogue::Direction;
 
     /// Figures of tenrounds at these fractions of the limit.
     fn at(name: &str, fractions: &[f64]) -> Vec<Figure> {

@@ -9,15 +9,15 @@ use super::measure::{limits, note_absent, widest, Effort, Rounds, TEAMS};
 use super::passes;
 use super::plan::Plan;
 use super::team::WorkerProcess;
-use crate::core::{Backend, Cpu};
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
-use crate::masks;
-use crate::schema::{Host, Measurement};
 use ::measure::busy::{Disturbance, Load, Watch};
 use ::measure::limit::Limit;
 use ::measure::stats::Summary;
+use libcrypto::LibCrypto;
+use machine::masks;
+use machine::schema::{Host, Measurement};
 use std::time::{Duration, Instant};
+use tenrounds_sys::{Backend, Cpu};
+use terminal::error::{Error, Result};
 
 /// Everything that a run found.
 pub struct Run {
@@ -130,7 +130,7 @@ pub fn run(
     all.sort_by_key(place); // stable: sizes stay in order
     let backend = teams[0].iter().find_map(|worker| worker.backend.as_deref());
     let mut run = Run {
-        host: crate::host::read(Some(&libcrypto)),
+        host: machine::host::read(Some(&libcrypto)),
         figures: all,
         widest,
         limits,

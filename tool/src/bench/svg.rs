@@ -7,13 +7,13 @@ use super::figure::{size_name, times, title, Figure};
 use super::implementation::Implementation::{self, *};
 use super::report::{skips_rounds, SKIPS_ROUNDS};
 use super::run::Run;
-use crate::error::{Error, Result};
 use crate::replaced;
 use drawing::{anchored, pixels, places, text, wrap, About};
 use drawing::{INK, LIMIT, MARGIN, MUTED, PALE, TENROUNDS};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use std::path::Path;
+use terminal::error::{Error, Result};
 
 const BARS: [Implementation; 3] = [Software, OpenSsl, Tenrounds];
 const GROUP: f64 = 1.0;

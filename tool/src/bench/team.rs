@@ -5,9 +5,9 @@ use super::case::Case;
 use super::count::Counts;
 use super::implementation::Implementation;
 use super::worker::{Answer, Request};
-use crate::error::Result;
 use ::measure::process::Process;
 use ::measure::window::Window;
+use terminal::error::Result;
 
 pub struct WorkerProcess {
     pub implementation: Implementation,

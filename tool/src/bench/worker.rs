@@ -13,17 +13,18 @@ use super::job::Job;
 use super::jobs::{CoreJob, CoreMessages, LimitJob};
 use super::mac::EvpMac;
 use super::message::MessageJob;
-use crate::algorithm::Direction;
 use crate::ciphers::{Call, Cipher};
-use crate::core::{self, Backend};
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
-use crate::{masks, selection};
 use ::measure::affinity::processors;
 use ::measure::limit::Work;
 use ::measure::process::{requests, say};
 use ::measure::window::Window;
+use catalogue::Direction;
+use libcrypto::LibCrypto;
+use machine::masks;
+use machine::selection;
 use serde::{Deserialize, Serialize};
+use tenrounds_sys::Backend;
+use terminal::error::{Error, Result};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -129,7 +130,7 @@ impl Worker {
                 self.set_up(jobs.collect::<Result<_>>()?)
             }
             Request::Limit { work, threads } => {
-                if !work.runs(&core::Cpu::detect()) {
+                if !work.runs(&tenrounds_sys::Cpu::detect()) {
                     return Err(Error::usage(format!("no limit {}", work.describe())));
                 }
                 let job = |_| -> Box<dyn Job> { Box::new(LimitJob(work.clone())) };

@@ -3,7 +3,6 @@
 //! (openssl/common/counters_file.h says why). Nothing is left behind, however this process ends.
 
 use super::{Counters, NEW};
-use crate::error::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::Error as IoError;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
@@ -11,6 +10,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use terminal::error::{Error, Result};
 
 /// The variable that names the memory.
 pub const VARIABLE: &str = "TENROUNDS_COUNTERS";

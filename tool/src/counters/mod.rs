@@ -5,8 +5,8 @@
 pub mod memory;
 pub mod running;
 
-use crate::core::{Backend, Op};
 use serde::Serialize;
+use tenrounds_sys::{Backend, Op};
 
 const MAGIC: &[u8; 8] = b"TRCOUNT1";
 /// What the creator writes, so that the module can tell this memory from other programs'.

@@ -2,8 +2,8 @@
 //! Kinds of AES code, by the instructions that they use: what a backend of tenrounds, OpenSSL's own
 //! code and a driver of the kernel have in common.
 
-use crate::algorithm::{Direction, Mode};
 use crate::kernel::drivers::{is_software, Driver};
+use catalogue::{Direction, Mode};
 use serde::Serialize;
 
 /// The slowest first.

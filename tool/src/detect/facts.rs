@@ -5,19 +5,20 @@ use super::instructions::{self, Instruction};
 use super::modes::{self, ModeLine};
 use super::table::{self, Row, Sides};
 use crate::advice::{self, Advice};
-use crate::core::{self, names_of, Tuning};
-use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::libcrypto::LibCrypto;
 use crate::openssl::probe::{self, Served};
 use crate::paths::shown;
+use crate::pkcs11;
 use crate::pkcs11::registered::{self, Registered};
 use crate::root::Root;
-use crate::schema::Host;
-use crate::{pkcs11, provider, selection};
+use libcrypto::LibCrypto;
+use machine::schema::Host;
+use machine::selection;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use tenrounds_sys::{names_of, Tuning};
+use terminal::error::{Error, Result};
 
 /// The object `detect` of the JSON document.
 #[derive(Debug, Serialize)]
@@ -125,7 +126,10 @@ impl Detect {
             failed: selection.failed.iter().map(|b| b.name()).collect(),
             avoided: names_of(selection.avoided),
             tuning: Facts::selected(),
-            advice: advice::advise(&advice::Facts::of(host, &selection), core::strongest),
+            advice: advice::advise(
+                &advice::Facts::of(host, &selection),
+                tenrounds_sys::strongest,
+            ),
             provider,
             pkcs11: Pkcs11::here(root),
             kernel,
@@ -139,8 +143,10 @@ impl Detect {
 fn provider_state(
     libcrypto: Option<&LibCrypto>,
 ) -> (Provider, BTreeMap<String, Served>, Vec<String>) {
-    let module = provider::find(libcrypto);
-    let there = provider::places(libcrypto).iter().any(|p| p.is_file());
+    let module = libcrypto::module::find(libcrypto);
+    let there = libcrypto::module::places(libcrypto)
+        .iter()
+        .any(|p| p.is_file());
     let damaged = module.as_ref().err().filter(|_| there);
     let damaged = damaged.map(ToString::to_string);
     let module = module.ok().map(|path| path.display().to_string());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The instructions that AES is made of, and the register widths they come in.
 
-use crate::core::{feature, names_of, Cpu, Features};
 use serde::Serialize;
+use tenrounds_sys::{feature, names_of, Cpu, Features};
 
 #[derive(Debug, Serialize)]
 pub struct Instruction {

@@ -15,11 +15,11 @@ pub use facts::Detect;
 pub use table::Row;
 pub use text::{details, table};
 
-use crate::error::Result;
-use crate::host;
-use crate::libcrypto::LibCrypto;
 use crate::root::Root;
-use crate::schema::Host;
+use libcrypto::LibCrypto;
+use machine::host;
+use machine::schema::Host;
+use terminal::error::Result;
 
 /// The machine, and what is selected on it.
 pub fn look(root: &Root) -> (Host, Result<Detect>) {

@@ -2,10 +2,10 @@
 //! Per mode and direction three separate facts: the strongest backend that the processor has, the
 //! one that is selected, and those whose code did the work when it was tried just now.
 
-use crate::algorithm::{Call, Cipher, Direction, Mode, KEY_BITS};
-use crate::core::{Backend, Counted, Features, Key, Op, Parameters, Selection, Stream, BLOCK};
-use crate::error::{Error, Result};
+use catalogue::{Call, Cipher, Direction, Mode, KEY_BITS};
 use serde::Serialize;
+use tenrounds_sys::{Backend, Counted, Features, Key, Op, Parameters, Selection, Stream, BLOCK};
+use terminal::error::{Error, Result};
 
 #[derive(Debug, Serialize)]
 pub struct ModeLine {
@@ -112,7 +112,7 @@ fn counted(selected: Backend, cipher: Cipher, direction: Direction) -> Result<Co
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithm::Needs;
+    use catalogue::Needs;
 
     /// The catalogue says so of those modes alone whose calls of a backend are of one block.
     #[test]

@@ -2,13 +2,13 @@
 //! Each mode with what runs it here: in tenrounds, in OpenSSL, in the kernel.
 
 use super::code::{stock, Code};
-use crate::algorithm::{Cipher, Direction, Mode, Needs};
-use crate::core::Backend;
 use crate::kernel::drivers::{selected, Driver};
 use crate::openssl::probe::Served;
-use crate::schema::OpenSsl;
+use catalogue::{Cipher, Direction, Mode, Needs};
+use machine::schema::OpenSsl;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use tenrounds_sys::Backend;
 
 /// The groups of the table.
 pub const GROUPS: [(Needs, &str); 4] = [

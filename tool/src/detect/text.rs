@@ -5,13 +5,13 @@ use super::code::Code;
 use super::facts::{Detect, Facts};
 use super::table::{Row, GROUPS};
 use super::verdict;
-use crate::algorithm::Needs;
-use crate::core;
+use catalogue::Needs;
+
 use crate::kernel::text;
-use crate::masks::LIBCRYPTO_MASK;
-use crate::schema::Host;
-use crate::style::{item, paint, unicode, BAD, BOLD, DIM, GOOD, WARN};
-use crate::table::Table;
+use machine::masks::LIBCRYPTO_MASK;
+use machine::schema::Host;
+use terminal::style::{item, paint, unicode, BAD, BOLD, DIM, GOOD, WARN};
+use terminal::table::Table;
 
 /// All but what runs each mode.
 pub fn details(host: &Host, detect: &Detect) -> String {
@@ -166,7 +166,7 @@ fn tuning(t: &Facts) -> String {
 
 fn machine(host: &Host, detect: &Detect) -> String {
     let cpu = &host.cpu;
-    let mut out = heading(&format!("tenrounds {}", core::version()));
+    let mut out = heading(&format!("tenrounds {}", tenrounds_sys::version()));
     line(&mut out, "Processor", &cpu.brand);
     let microcode = host.microcode.as_deref().unwrap_or("unknown");
     line(

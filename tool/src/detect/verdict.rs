@@ -4,7 +4,7 @@
 
 use super::code::Code;
 use super::facts::Detect;
-use crate::schema::Host;
+use machine::schema::Host;
 
 pub fn lines(host: &Host, detect: &Detect) -> Vec<String> {
     let mut lines = vec![gcm(host, detect)];

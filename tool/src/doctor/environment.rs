@@ -2,14 +2,14 @@
 //! Variables that override what is configured: of this shell, of running processes, and in the
 //! files that set them for everybody.
 
-use crate::core::{names_of, Features, Mask};
 use crate::finding::{Finding, Group};
 use crate::inventory::processes::Process;
 use crate::inventory::VARIABLES;
-use crate::masks;
 use crate::root::Root;
+use machine::masks;
 use std::collections::BTreeMap;
 use std::path::Path;
+use tenrounds_sys::{names_of, Features, Mask};
 
 /// Files from which a shell or a service gets variables.
 const FILES: [&str; 4] = [

@@ -16,15 +16,16 @@ mod text;
 mod verdict;
 
 use crate::cli::DoctorArgs;
-use crate::error::{Error, Result};
 pub use crate::finding::{Finding, Severity};
-use crate::libcrypto::LibCrypto;
 use crate::root::Root;
-use crate::schema::Document;
-use crate::{host, output};
 pub use examination::Doctor;
+use libcrypto::LibCrypto;
+use machine::host;
+use machine::schema::Document;
 use serde::Serialize;
 use std::path::Path;
+use terminal::error::{Error, Result};
+use terminal::output;
 
 #[derive(Serialize)]
 struct Body {

@@ -2,14 +2,14 @@
 //! The whole system: FIPS mode, interrupted runs of enable and disable, and whether this
 //! environment's OpenSSL works at all.
 
-use crate::error::Error;
 use crate::finding::{Finding, Group, Severity};
 use crate::force::Force;
-use crate::libcrypto::LibCrypto;
 use crate::openssl::probe;
 use crate::root::Root;
 use crate::{apparmor, enable};
+use libcrypto::LibCrypto;
 use std::path::{Path, PathBuf};
+use terminal::error::Error;
 
 const GROUP: Group = Group::Configuration;
 const FIPS: &str = "/proc/sys/crypto/fips_enabled";

@@ -7,10 +7,10 @@ use crate::finding::{Finding, Severity};
 use crate::inventory::processes::{count, Process};
 use crate::kernel::drivers::is_software;
 use crate::kernel::text;
-use crate::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
-use crate::table::Table;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use terminal::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
+use terminal::table::Table;
 
 pub fn render(doctor: &Doctor, verbose: bool) -> String {
     let mut out = summary(doctor);

@@ -2,10 +2,10 @@
 //! What `enable --dry-run` shows: each file that would be created or changed, as a unified diff.
 
 use crate::paths::shown;
-use crate::style::{paint, BAD, BOLD, DIM, GOOD};
 use serde::Serialize;
 use similar::TextDiff;
 use std::path::{Path, PathBuf};
+use terminal::style::{paint, BAD, BOLD, DIM, GOOD};
 
 #[derive(Debug, Serialize)]
 pub struct Change {

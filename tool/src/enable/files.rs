@@ -2,7 +2,6 @@
 //! Files that are replaced whole or not at all: written beside, synchronised, renamed. Whoever
 //! looks meanwhile, or after a crash, sees the old file or the new one.
 
-use crate::error::{Error, Result};
 use crate::trust;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -11,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{fchown, DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use terminal::error::{Error, Result};
 
 /// Steps until this process kills itself, for tests of what a crash leaves; negative: never.
 static STEPS_LEFT: AtomicI64 = AtomicI64::new(-1);

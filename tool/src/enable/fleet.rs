@@ -7,7 +7,7 @@ use crate::counters::{memory, running, Counters};
 use crate::inventory::processes;
 use crate::processor;
 use crate::root::Root;
-use crate::selection;
+use machine::selection;
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]

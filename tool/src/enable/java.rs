@@ -11,7 +11,6 @@ use super::site::{Outcome, Site};
 use super::state::{self, checksum, Entry, State};
 use super::undo::remove_own;
 use super::user::Home;
-use crate::error::{Error, Result};
 use crate::limited;
 use crate::openssl::configuration::OWN_HEAD;
 use crate::pkcs11::{self, java, registered};
@@ -19,6 +18,7 @@ use crate::trust;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use terminal::error::{Error, Result};
 
 /// The time that keytool has.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -20,7 +20,6 @@ mod undo;
 mod user;
 
 use crate::cli::{DisableArgs, EnableArgs, StatusArgs};
-use crate::error::{Error, Result};
 use crate::force::InForce;
 use crate::openssl::programs::below;
 use crate::root::Root;
@@ -30,6 +29,7 @@ use site::Site;
 use state::{Entry, State};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use terminal::error::{Error, Result};
 
 pub fn enable(args: &EnableArgs) -> Result<()> {
     files::die_at(args.scope.die_at);

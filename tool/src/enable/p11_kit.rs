@@ -11,7 +11,6 @@ use super::report::Report;
 use super::site::{Outcome, Site};
 use super::state::{self, checksum, Entry, State};
 use super::user::Home;
-use crate::error::{Error, Result};
 use crate::limited;
 use crate::openssl::configuration::OWN_HEAD;
 use crate::openssl::programs::below;
@@ -22,6 +21,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use terminal::error::{Error, Result};
 
 const OWN: &str = "tenrounds-enabled.module";
 /// Showing modules takes milliseconds, but each of them runs its own code.

@@ -5,12 +5,13 @@
 use super::fleet::Fleet;
 use super::report::Report;
 use super::site::Outcome;
-use crate::error::Result;
 use crate::force::InForce;
 use crate::replaced::Replaced;
-use crate::{masks, output};
+use machine::masks;
 use std::fmt::Write;
 use std::path::Path;
+use terminal::error::Result;
+use terminal::output;
 
 /// The names and values of labels.
 type Labels<'a> = &'a [(&'a str, &'a str)];

@@ -6,21 +6,21 @@ use super::running::Running;
 use super::site::{Outcome, Site};
 use super::status;
 use crate::detect::{self, Detect};
-use crate::error::Result;
 use crate::force::{Force, InForce};
-use crate::host;
-use crate::libcrypto::LibCrypto;
-use crate::masks::{LIBCRYPTO_MASK, TENROUNDS_MASK};
 use crate::openssl::enabling;
 use crate::openssl::programs::Program;
 use crate::openssl::trial::Verdict;
-use crate::output;
 use crate::paths::shown;
 use crate::root::Root;
-use crate::schema::{Document, Host};
-use crate::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
+use libcrypto::LibCrypto;
+use machine::host;
+use machine::masks::{LIBCRYPTO_MASK, TENROUNDS_MASK};
+use machine::schema::{Document, Host};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use terminal::error::Result;
+use terminal::output;
+use terminal::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
 
 /// An `openssl` that does not count.
 #[derive(Debug, Serialize)]

@@ -5,7 +5,7 @@ use super::change::Change;
 use crate::openssl::programs::Program;
 use crate::openssl::trial::{Check, Trial};
 use crate::paths::shown;
-use crate::provider;
+
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -85,7 +85,7 @@ impl Site {
     /// Marks the site as enabled but not working. If its module is damaged, that is the reason, not
     /// `problem`.
     pub fn broken(&mut self, problem: &str) {
-        let damage = self.module.as_deref().and_then(provider::damage);
+        let damage = self.module.as_deref().and_then(libcrypto::module::damage);
         let undo = match self.scope {
             "system" => "tenrounds disable --system",
             _ => "tenrounds disable",

@@ -3,9 +3,7 @@
 //! copy of each as it was.
 
 use super::files::{self, Like, Time};
-use crate::error::{Error, Result};
 use crate::openssl::programs::below;
-use crate::output;
 use crate::paths::exact;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -15,6 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use terminal::error::{Error, Result};
+use terminal::output;
 
 /// Where the state of the system is kept.
 pub fn system_dir(root: &Path) -> PathBuf {

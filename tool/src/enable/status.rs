@@ -11,7 +11,6 @@ use super::site::{Outcome, Site};
 use super::state::{self, checksum, State};
 use super::user::Home;
 use crate::apparmor;
-use crate::error::Result;
 use crate::force::{Configuration, Force};
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration::{self, OWN, OWN_HEAD};
@@ -20,6 +19,7 @@ use crate::openssl::trial::Subject;
 use crate::root::Root;
 use crate::trust::Loose;
 use std::path::{Path, PathBuf};
+use terminal::error::Result;
 
 pub fn look(root: &Path) -> Result<Report> {
     let force = Force::look(&Root::new(root));

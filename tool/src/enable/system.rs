@@ -9,9 +9,7 @@ use super::running;
 use super::site::{Outcome, Site};
 use super::state::{self, checksum, Entry, State};
 use super::status;
-use crate::error::{Error, Result};
 use crate::inventory::install::{self, Install};
-use crate::libcrypto::LibCrypto;
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration::{self, Config, OWN, OWN_HEAD};
 use crate::openssl::nodejs::Nodejs;
@@ -20,16 +18,18 @@ use crate::openssl::trial::{self, Subject, Trial};
 use crate::root::Root;
 use crate::settings::config::{self, Source};
 use crate::settings::starts;
+use crate::trust;
 use crate::trust::{Loose, Trusted};
-use crate::{provider, trust};
+use libcrypto::LibCrypto;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
 
 /// Enables tenrounds in each openssl.cnf. A dry run only says what would be written.
 pub fn enable(root: &Path, dry_run: bool) -> Result<Report> {
     let libcrypto = LibCrypto::open()?;
-    let module = provider::find(Some(&libcrypto))?;
+    let module = libcrypto::module::find(Some(&libcrypto))?;
     trust::only_mine(&module)?;
     let mut found = programs::installations(root, Some(&libcrypto));
     pass_over_untrusted(root, &mut found);

@@ -6,14 +6,14 @@ use super::files::{self, Like};
 use super::report::Report;
 use super::site::{Outcome, Site};
 use super::state::{self, checksum, Entry, State};
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration::{self, OWN, OWN_HEAD};
 use crate::openssl::programs::{self, Program};
 use crate::openssl::trial;
 use crate::root::Root;
+use libcrypto::LibCrypto;
 use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
 
 /// Undoes all changes of `enable`, or only those that load one of these modules, if any are given.
 pub fn disable(root: &Path, modules: &[PathBuf]) -> Result<Report> {

@@ -8,14 +8,14 @@ use super::report::Report;
 use super::site::{Outcome, Site};
 use super::state::{checksum, Entry, State};
 use super::undo::{loads, remove_own, undo_edit};
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration::{self, Config, OWN_HEAD};
 use crate::openssl::nodejs::Nodejs;
 use crate::openssl::programs::{self, Program};
 use crate::openssl::trial::{Subject, Trial};
-use crate::provider;
+use libcrypto::LibCrypto;
+use terminal::error::{Error, Result};
+
 use crate::root::Root;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -130,7 +130,7 @@ pub fn enable(root: &Path, profile: Option<&Path>, dry_run: bool) -> Result<Repo
     let home = Home::find()?;
     home.refuse_foreign()?;
     let libcrypto = LibCrypto::open()?;
-    let module = provider::find(Some(&libcrypto))?;
+    let module = libcrypto::module::find(Some(&libcrypto))?;
     let base = base(&libcrypto, &home.own);
     refuse_foreign(&home.own)?;
     let read = |base: &PathBuf| read_base(&libcrypto, base);

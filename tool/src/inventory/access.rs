@@ -3,8 +3,8 @@
 //! and capabilities are not considered, except that root reads everything.
 
 use crate::root::Root;
-use crate::style::clean;
 use std::os::unix::fs::MetadataExt;
+use terminal::style::clean;
 
 /// The identities of a process.
 #[derive(Debug, PartialEq, Eq)]

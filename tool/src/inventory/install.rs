@@ -4,9 +4,9 @@
 
 use super::is_libcrypto;
 use super::processes::Process;
-use crate::elf::Elf;
 use crate::paths::shown;
 use crate::root::Root;
+use libcrypto::elf::Elf;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;

@@ -6,7 +6,7 @@ pub mod install;
 pub mod processes;
 pub mod scan;
 
-use crate::masks;
+use machine::masks;
 
 /// The variables that decide what a program's OpenSSL does.
 pub const VARIABLES: [&str; 6] = [

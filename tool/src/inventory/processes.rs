@@ -6,11 +6,11 @@ use super::access;
 use super::scan::{Scanner, Seen};
 use super::{is_libcrypto, VARIABLES};
 use crate::root::Root;
-use crate::style::clean;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use terminal::progress::Progress;
+use terminal::style::clean;
 
 /// A libcrypto in a process.
 #[derive(Debug, Clone, Serialize)]

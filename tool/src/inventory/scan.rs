@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Looks into files that processes have mapped: each file once, for a bounded time.
 
-use crate::elf::Elf;
 use crate::root::Root;
+use libcrypto::elf::Elf;
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;

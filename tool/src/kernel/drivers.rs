@@ -2,8 +2,8 @@
 //! The drivers of the kernel's ciphers (/proc/crypto), and which of them it takes.
 
 use crate::root::Root;
-use crate::style::clean;
 use serde::Serialize;
+use terminal::style::clean;
 
 pub const FILE: &str = "/proc/crypto";
 /// What is in the name of each driver of ours; the backend follows.

@@ -4,9 +4,9 @@
 
 use super::drivers::Driver;
 use crate::root::Root;
-use crate::style::clean;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use terminal::style::clean;
 
 const SYS: &str = "/sys/module/tenrounds";
 const DEBUG: &str = "/sys/kernel/debug/tenrounds";

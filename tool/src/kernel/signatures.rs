@@ -5,8 +5,8 @@
 
 use super::module::Module;
 use crate::root::Root;
-use crate::style::clean;
 use serde::Serialize;
+use terminal::style::clean;
 
 const EFIVARS: &str = "/sys/firmware/efi/efivars";
 /// The variable of the UEFI specification, section 3.3, with its vendor's GUID.

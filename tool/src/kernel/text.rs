@@ -6,9 +6,9 @@ use super::module::Module;
 use super::signatures::Signatures;
 use super::Kernel;
 use crate::root::Root;
-use crate::style::{grouped, paint, BAD, DIM, GOOD, WARN};
-use crate::table::Table;
 use std::fmt::Write;
+use terminal::style::{grouped, paint, BAD, DIM, GOOD, WARN};
+use terminal::table::Table;
 
 /// One line for each algorithm: who is selected, and who else is there.
 pub fn algorithms(kernel: &Kernel) -> String {

@@ -9,11 +9,11 @@
 use super::cnf::{self, Cnf};
 use super::conf::{Conf, Refusal};
 use super::nodejs::Nodejs;
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
 use crate::root::Root;
+use libcrypto::LibCrypto;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
 
 /// The preference: a property of our own (openssl/provider/provider.h). Programs whose query names
 /// a provider, as `provider!=fips` does, cancel a preference by name, but not this one.

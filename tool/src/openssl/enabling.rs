@@ -2,14 +2,14 @@
 //! How to enable tenrounds on this machine, or what it lacks: the first thing that `status` and
 //! `doctor` say to do.
 
-use crate::libcrypto::LibCrypto;
-use crate::{provider, trust};
+use crate::trust;
+use libcrypto::LibCrypto;
 use std::path::{Path, PathBuf};
 
 /// Commands that work here. `system`: whether the system has an OpenSSL 3 to enable it in.
 pub fn how(system: bool) -> String {
     let libcrypto = LibCrypto::open();
-    let module = match libcrypto.and_then(|libcrypto| provider::find(Some(&libcrypto))) {
+    let module = match libcrypto.and_then(|libcrypto| libcrypto::module::find(Some(&libcrypto))) {
         Ok(module) => module,
         Err(error) => return format!("It cannot be enabled yet: {error}"),
     };

@@ -12,9 +12,9 @@ pub mod programs;
 pub mod store;
 pub mod trial;
 
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
-use crate::provider;
+use libcrypto::LibCrypto;
+use terminal::error::{Error, Result};
+
 use nodejs::Nodejs;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub type Variable = (&'static str, OsString);
 /// this environment.
 pub fn prepare(environment: &[Variable], lifetime: Lifetime, nodejs: &Nodejs) -> Result<PathBuf> {
     let libcrypto = LibCrypto::open()?;
-    let module = provider::find(Some(&libcrypto))?;
+    let module = libcrypto::module::find(Some(&libcrypto))?;
     let base = configuration::base(&libcrypto);
     let read = |base: &PathBuf| configuration::load(&libcrypto, base);
     let cnf = base.as_ref().map(read).transpose()?;

@@ -2,8 +2,8 @@
 //! Node.js with an OpenSSL of its own, as nodejs.org builds it. It reads the system's openssl.cnf,
 //! but begins with the section that `nodejs_conf` names, not with that of `openssl_conf`.
 
-use crate::elf::Elf;
 use crate::root::Root;
+use libcrypto::elf::Elf;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -2,16 +2,16 @@
 //! Whether a libcrypto that reads a given configuration works and prefers the provider: found out
 //! in a child process, before any command depends on it.
 
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
 use libcrypto::functions::{Param, Ptr, OSSL_PARAM_UTF8_PTR};
 use libcrypto::string;
+use libcrypto::LibCrypto;
 use measure::child;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{c_char, CString, OsString};
 use std::process::{Command, Stdio};
 use std::ptr::{null, null_mut};
+use terminal::error::{Error, Result};
 
 /// What the child saw.
 #[derive(Debug, Serialize, Deserialize)]

@@ -3,11 +3,11 @@
 //! lies.
 
 use crate::inventory::install::{self, Install};
-use crate::libcrypto::LibCrypto;
 use crate::limited;
 use crate::paths::shown;
 use crate::root::Root;
 use crate::trust::{self, is_root};
+use libcrypto::LibCrypto;
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

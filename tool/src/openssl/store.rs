@@ -2,11 +2,11 @@
 //! The directory of generated files. Only its owner can write there. Root's can be read by all,
 //! because daemons that root starts read them as another user; the files hold no secret.
 
-use crate::error::{Error, Result};
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
 
 /// How long a file has to last.
 #[derive(Clone, Copy, PartialEq, Eq)]

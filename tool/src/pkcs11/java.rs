@@ -2,8 +2,8 @@
 //! The PKCS#11 module as the first provider of a JDK: what `run --java` and `enable --java-home`
 //! write.
 
-use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
 
 /// Java's own code does these faster than any call through PKCS#11.
 const LEFT_TO_JAVA: [&str; 9] = [

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Whether a PKCS#11 module loads and can be initialised: found out in a child process.
 
-use crate::error::{Error, Result};
 use crate::limited;
 use cryptoki_sys::*;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
@@ -11,6 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::ptr::null_mut;
 use std::time::Duration;
+use terminal::error::{Error, Result};
 
 /// A module loads in milliseconds, its known-answer tests included.
 const LIMIT: Duration = Duration::from_secs(10);

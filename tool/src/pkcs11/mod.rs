@@ -5,8 +5,8 @@ pub mod java;
 pub mod look;
 pub mod registered;
 
-use crate::error::{Error, Result};
 use std::path::PathBuf;
+use terminal::error::{Error, Result};
 
 pub const MODULE: &str = "TENROUNDS_PKCS11";
 const FILE: &str = "tenrounds-pkcs11.so";

@@ -6,13 +6,14 @@ use super::facts::{Missing, Report, Summary};
 use super::verdict;
 use crate::bench::{self, Asked, Run};
 use crate::cli::PageArgs;
-use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::schema::{Host, Measurement};
-use crate::style::{error_columns, wrapped};
-use crate::{detect, doctor, output, scan, trace};
+use crate::{detect, doctor, scan, trace};
+use machine::schema::{Host, Measurement};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
+use terminal::error::{Error, Result};
+use terminal::output;
+use terminal::style::{error_columns, wrapped};
 
 /// The size of one call: 1 KiB as in TLS records of web pages, 16 KiB as the largest.
 const SIZES: [usize; 2] = [1024, 16384];

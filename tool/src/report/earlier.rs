@@ -2,12 +2,12 @@
 //! An earlier report, as far as it is shown beside the new one.
 
 use super::facts::Summary;
-use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::schema::SCHEMA;
-use crate::style::clean;
+use machine::schema::SCHEMA;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use terminal::error::{Error, Result};
+use terminal::style::clean;
 
 /// The object `before` of the JSON document.
 #[derive(Debug, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use crate::bench::how::How;
 use crate::detect::Detect;
 use crate::doctor::{Doctor, Severity};
 use crate::scan::{has_aes, is_reached, Scan};
-use crate::schema::Measurement;
 use crate::trace::Trace;
+use machine::schema::Measurement;
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize)]

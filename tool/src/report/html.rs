@@ -3,12 +3,12 @@
 //! everything else is escaped.
 
 use super::chart::Chart;
-use crate::style::grouped;
 use crate::trace::verdict::{bound, percent};
 use serde::Serialize;
 use std::fmt::Display;
 use terminal::gigabytes;
 use terminal::markup::escape;
+use terminal::style::grouped;
 
 #[derive(Default)]
 pub struct Html(String);

@@ -11,14 +11,14 @@ mod page;
 mod verdict;
 
 use crate::cli::PageArgs;
-use crate::error::Result;
-use crate::output;
 use crate::replaced::Replaced;
-use crate::schema::Document;
-use crate::style::{item, paint, BOLD, DIM};
 use earlier::Earlier;
 use facts::{Body, Report};
+use machine::schema::Document;
 use std::path::Path;
+use terminal::error::Result;
+use terminal::output;
+use terminal::style::{item, paint, BOLD, DIM};
 
 /// Where the JSON goes if `--json` names no file.
 const STANDARD_OUTPUT: &str = "-";

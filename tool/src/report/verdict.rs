@@ -3,9 +3,9 @@
 //! what is installed, and what the doctor found.
 
 use super::facts::{Gain, Report};
-use crate::style::grouped;
 use terminal::gigabytes;
 use terminal::size_name;
+use terminal::style::grouped;
 
 /// The verdict has no more lines of the trace.
 const OF_TRACE: usize = 3;

@@ -3,13 +3,13 @@
 //! through.
 
 use super::reach;
-use crate::error::{Error, Kind, Result};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
+use terminal::error::{Error, Kind, Result};
 
 /// Whether SIGPIPE was ignored when this process began. Rust's runtime ignores it always, so it has
 /// to be seen before, in order to hand the command what this process was given.

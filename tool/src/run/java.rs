@@ -7,12 +7,12 @@
 //! tools start.
 
 use super::reach;
-use crate::error::{Error, Result};
 use crate::openssl::store::{self, Lifetime};
 use crate::openssl::Variable;
 use crate::pkcs11::{self, java};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use terminal::error::{Error, Result};
 
 const OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 /// Variables whose properties replace those of JAVA_TOOL_OPTIONS: the first is read by the command

@@ -8,16 +8,17 @@ mod reach;
 mod report;
 
 use crate::cli::RunArgs;
-use crate::core::{self, Mask};
 use crate::counters::memory::Memory;
-use crate::error::Result;
-use crate::masks::{self, CpuMask};
 use crate::openssl::nodejs::Nodejs;
 use crate::openssl::store::Lifetime;
 use crate::openssl::{self, Variable};
 use crate::root::Root;
-use crate::{output, selection};
+use machine::masks::{self, CpuMask};
+use machine::selection;
 use std::os::unix::ffi::OsStrExt;
+use tenrounds_sys::Mask;
+use terminal::error::Result;
+use terminal::output;
 
 pub fn run(args: &RunArgs) -> Result<()> {
     // The provider would ignore a wrong word; here somebody can still be told.
@@ -97,8 +98,8 @@ fn masking(mask: Option<&str>) -> Result<Vec<Variable>> {
     let stock = masks::libcrypto_mask()
         .unwrap_or_else(CpuMask::none)
         .also_without(both.masked);
-    let away = core::Cpu::detect().present & asked.masked;
-    let effect = match core::names_of(away).join(", ") {
+    let away = tenrounds_sys::Cpu::detect().present & asked.masked;
+    let effect = match tenrounds_sys::names_of(away).join(", ") {
         none if none.is_empty() => "which removes no feature that this processor has".to_owned(),
         names => format!("which removes {names}"),
     };

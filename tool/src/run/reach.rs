@@ -2,10 +2,9 @@
 //! Whether a command can be reached at all: whether the program is one into which the OpenSSL of
 //! the system, and so the provider, is loaded. docs/reach.md says what to do where it is not.
 
-use crate::elf::Elf;
 use crate::inventory::is_old;
 use crate::openssl::nodejs::Nodejs;
-use crate::style::clean;
+use libcrypto::elf::Elf;
 use serde::Serialize;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
@@ -13,6 +12,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use terminal::style::clean;
 
 /// A line about a program that is not reached, and why; None if it may be, or cannot be told.
 pub fn note(program: &OsStr) -> Option<String> {

@@ -3,17 +3,20 @@
 
 use super::reach::{self, Expected};
 use crate::counters::Counters;
-use crate::error::Result;
-use crate::libcrypto::LibCrypto;
-use crate::schema::Document;
-use crate::style::{error_columns, grouped, paint, wrapped, BOLD, GOOD, WARN};
-use crate::{host, output, replaced, scan, table::Table, trust};
+use crate::{replaced, scan, trust};
+use libcrypto::LibCrypto;
+use machine::host;
+use machine::schema::Document;
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
+use terminal::error::Result;
+use terminal::output;
+use terminal::style::{error_columns, grouped, paint, wrapped, BOLD, GOOD, WARN};
+use terminal::table::Table;
 
 /// The time to examine the files of a command after its end.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -207,7 +210,7 @@ impl Run {
             return String::new();
         }
         let module = LibCrypto::open()
-            .and_then(|libcrypto| crate::provider::find(Some(&libcrypto)))
+            .and_then(|libcrypto| libcrypto::module::find(Some(&libcrypto)))
             .ok();
         let needed = [Some(PathBuf::from(&self.configuration)), module];
         let hidden = needed

@@ -7,7 +7,6 @@ use super::targets::{Origin, Target, Targets};
 use super::{Entry, Holds, Program, Scan, Through, Trouble};
 use crate::needed::Loaded;
 use crate::root::Root;
-use crate::style::clean;
 use classify::{Module, Refusal};
 use nix::errno::Errno;
 use nix::fcntl::{openat2, OFlag, OpenHow, ResolveFlag, AT_FDCWD};
@@ -20,6 +19,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Instant;
 use terminal::progress::Progress;
+use terminal::style::clean;
 
 /// A larger file is not read: the largest browsers have 300 MB.
 const LARGEST: u64 = 2 << 30;

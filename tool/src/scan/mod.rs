@@ -9,14 +9,15 @@ mod targets;
 mod text;
 
 use crate::cli::ScanArgs;
-use crate::error::Result;
-use crate::libcrypto::LibCrypto;
-use crate::schema::Document;
-use crate::{host, output};
 use classify::Module;
+use libcrypto::LibCrypto;
+use machine::host;
+use machine::schema::Document;
 pub use reach::Reach;
 use serde::Serialize;
 use std::time::{Duration, Instant};
+use terminal::error::Result;
+use terminal::output;
 
 /// A file, and why it was not examined.
 #[derive(Debug, Clone, Serialize)]

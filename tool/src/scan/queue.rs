@@ -4,7 +4,6 @@
 
 use super::targets::{Directory, Origin, Target};
 use super::Trouble;
-use crate::style::clean;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -12,6 +11,7 @@ use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Instant;
+use terminal::style::clean;
 
 pub enum Work {
     Directory(Directory),

@@ -5,7 +5,6 @@
 use crate::inventory::processes;
 use crate::limited;
 use crate::root::Root;
-use crate::style::clean;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -14,6 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use terminal::style::clean;
 
 use super::Trouble;
 use crate::needed::{self, Loaded};

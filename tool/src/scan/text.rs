@@ -3,10 +3,10 @@
 //! also functions, addresses, and files with other cryptographic instructions.
 
 use super::{Entry, Holds, Program, Scan};
-use crate::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
-use crate::table::Table;
 use classify::{Bounds, Class, Function, Kind, Machine, Module, TableKind, WIDTHS};
 use std::collections::BTreeMap;
+use terminal::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
+use terminal::table::Table;
 
 pub fn render(scan: &Scan, verbose: bool) -> String {
     let mut out: String = verdict(scan).iter().map(|line| item("", line)).collect();

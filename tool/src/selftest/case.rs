@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! One random message of a mode, and what a backend makes of it.
 
-use crate::core::{Backend, Key, Parameters, Stream, BLOCK};
-use crate::error::{Error, Result};
 use catalogue::{Call, Cipher, Direction};
 use fastrand::Rng;
+use tenrounds_sys::{Backend, Key, Parameters, Stream, BLOCK};
+use terminal::error::{Error, Result};
 
 /// A message. Everything that a mode may vary is drawn at random.
 pub struct Case {

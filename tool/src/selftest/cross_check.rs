@@ -2,9 +2,9 @@
 //! Every backend against every other, on random messages of every mode and key size.
 
 use super::case::Case;
-use crate::core::Backend;
 use catalogue::Cipher;
 use fastrand::Rng;
+use tenrounds_sys::Backend;
 use terminal::progress::Progress;
 
 /// Lengths that are all tried: the loops and tails of all backends end below the first number.

@@ -6,16 +6,18 @@ mod case;
 mod cross_check;
 
 use crate::cli::SelftestArgs;
-use crate::core::{names_of, passes_known_answers, Backend, Cpu};
-use crate::error::{suggestion, Error, Result};
-use crate::libcrypto::LibCrypto;
-use crate::schema::Document;
-use crate::style::{grouped, item, paint, BAD, BOLD, DIM, GOOD, WARN};
-use crate::table::Table;
-use crate::{host, masks, output};
 use catalogue::{Mode, KEY_BITS};
 use cross_check::Difference;
+use libcrypto::LibCrypto;
+use machine::host;
+use machine::masks;
+use machine::schema::Document;
 use serde::Serialize;
+use tenrounds_sys::{names_of, passes_known_answers, Backend, Cpu};
+use terminal::error::{suggestion, Error, Result};
+use terminal::output;
+use terminal::style::{grouped, item, paint, BAD, BOLD, DIM, GOOD, WARN};
+use terminal::table::Table;
 
 #[derive(Debug, Serialize)]
 struct Selftest {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Whether the module of a provider can be loaded by the OpenSSL that is to load it.
 
-use crate::elf::{self, Elf};
 use crate::finding::{Finding, Group};
 use crate::inventory::install::Install;
 use crate::openssl::cnf::Assignment;
 use crate::root::Root;
 use crate::trust::Trusted;
+use libcrypto::elf::{self, Elf};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -184,7 +184,7 @@ fn opaque_keys(install: &Install) -> Option<Finding> {
 /// The provider and this tool are made for each other.
 fn other_version(file: &Path, elf: &Elf) -> Option<Finding> {
     let version = elf.own_version()?;
-    let ours = crate::core::version();
+    let ours = tenrounds_sys::version();
     (version != ours).then(|| {
         let says = format!("the provider that is installed is {version}, and this command {ours}: what it says of the provider may be wrong");
         Finding::warning(GROUP, "module-version", says)

@@ -5,13 +5,13 @@
 use super::config::{Effect, Source};
 use super::module;
 use crate::finding::{Finding, Group};
-use crate::libcrypto::LibCrypto;
 use crate::openssl::cnf::{plain_name, Assignment, Cnf};
 use crate::openssl::configuration::OWN;
 use crate::openssl::programs::{self, Program};
 use crate::openssl::trial;
 use crate::root::Root;
 use crate::trust::{is_root, Loose, Trusted};
+use libcrypto::LibCrypto;
 use std::path::{Path, PathBuf};
 
 const GROUP: Group = Group::Configuration;

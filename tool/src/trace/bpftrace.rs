@@ -293,7 +293,7 @@ fn complaints(child: &mut Child) -> JoinHandle<String> {
         let text = String::from_utf8_lossy(&text);
         let lines = text.lines().map(str::trim);
         let lines = lines.filter(|line| !line.is_empty() && !line.contains("RLIMIT_MEMLOCK"));
-        crate::style::clean(lines.take(5).collect::<Vec<_>>().join("; "))
+        terminal::style::clean(lines.take(5).collect::<Vec<_>>().join("; "))
     })
 }
 

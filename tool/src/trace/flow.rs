@@ -12,9 +12,9 @@ use super::result::{
     OnBehalf, Operation, Process, Requests, Trace, Transfers,
 };
 use super::verdict::percent;
-use crate::style::{clean, grouped, paint, width, wrapped, BOLD, DIM};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use terminal::style::{clean, grouped, paint, width, wrapped, BOLD, DIM};
 
 /// The way of a process' data through the kernel, and in user space if AES runs there, too.
 pub struct Flow {

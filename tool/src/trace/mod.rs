@@ -22,15 +22,15 @@ pub mod text;
 pub mod verdict;
 
 use crate::cli::{SampledArgs, TraceArgs, TRACE_RATE};
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
 use crate::openssl::trial::on_path;
+use crate::replaced;
 use crate::root::Root;
 use crate::run::child;
-use crate::schema::Document;
-use crate::{host, output, replaced};
 use count::Counter;
 use indicatif::{ProgressBar, ProgressStyle};
+use libcrypto::LibCrypto;
+use machine::host;
+use machine::schema::Document;
 use named::Named;
 use report::{Circumstances, Files};
 pub use result::{Finding, Module, ModuleKind, Place, Process, Trace};
@@ -44,6 +44,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use terminal::error::{Error, Result};
+use terminal::output;
 
 #[derive(Serialize)]
 struct Body {
@@ -224,7 +226,7 @@ fn enabled(mut counter: Counter) -> Result<Counter> {
         0 if !counter.has_sites() => "No library with counted functions was found yet.".to_owned(),
         _ => format!("Counting {functions} functions in {files} files{ours}. Until the trace ends, each of their calls takes about 1 to 3 µs longer, in all processes: calls of 16 bytes become 20 to 30 times as slow."),
     };
-    output::err(crate::style::item("", text));
+    output::err(terminal::style::item("", text));
     counter.enable()?;
     Ok(counter)
 }
@@ -232,7 +234,7 @@ fn enabled(mut counter: Counter) -> Result<Counter> {
 /// Says what counting in the kernel costs, and begins.
 fn enabled_in_kernel(mut counter: crypto::Counter) -> Result<crypto::Counter> {
     let text = "Counting requests to the kernel's ciphers and hashes. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
-    output::err(crate::style::item("", text));
+    output::err(terminal::style::item("", text));
     counter.enable()?;
     Ok(counter)
 }
@@ -412,7 +414,7 @@ impl Tracing {
         const SHOWN: usize = 3;
         let tally = &self.state.tally;
         let part = |samples: u64| verdict::percent(samples as f64 / tally.samples.max(1) as f64);
-        let all = crate::style::grouped(tally.samples);
+        let all = terminal::style::grouped(tally.samples);
         let mut line = format!("{all} samples, AES {}", part(tally.aes));
         let strongest = self.state.strongest();
         for (index, found) in strongest.iter().take(SHOWN).enumerate() {

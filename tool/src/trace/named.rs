@@ -2,13 +2,13 @@
 //! The processes that arguments name by ID or by name, and their descendants.
 
 use crate::cli::SampledArgs;
-use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::style::clean;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use terminal::error::{Error, Result};
+use terminal::style::clean;
 
 pub struct Named {
     /// The processes that the arguments name.

@@ -41,7 +41,7 @@ pub fn trace(
     troubles.extend((tally.unexamined_in_kernel > 0).then(|| {
         format!(
             "{} samples in the kernel could not be examined: no function of /proc/kallsyms has their addresses, or /proc/kcore lacks them.",
-            crate::style::grouped(tally.unexamined_in_kernel)
+            terminal::style::grouped(tally.unexamined_in_kernel)
         )
     }));
     troubles.extend(state.kernel_refusal().map(|why| {
@@ -97,8 +97,8 @@ fn unexamined(tally: &Tally) -> Vec<String> {
     let of_all = |count: u64| {
         format!(
             "{} of {} samples",
-            crate::style::grouped(count),
-            crate::style::grouped(tally.samples)
+            terminal::style::grouped(count),
+            terminal::style::grouped(tally.samples)
         )
     };
     let mut lines = Vec::new();
@@ -127,7 +127,7 @@ fn unreadable(tally: &Tally, state: &State) -> Vec<String> {
         let why = module.program.as_ref().err()?;
         Some(format!(
             "{}: {why}; its code was read from memory alone",
-            crate::style::clean(&module.path)
+            terminal::style::clean(&module.path)
         ))
     });
     failed.collect()
@@ -344,7 +344,7 @@ impl About<'_> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let examined = read.examined(&files.budget).unwrap_or_else(|why| {
-                    let path = crate::style::clean(&read.path);
+                    let path = terminal::style::clean(&read.path);
                     let line = format!("{path}: {why}; what library it is was not looked up");
                     files.left_out.push(line);
                     None
@@ -389,7 +389,7 @@ fn described(
     examined: Option<classify::Module>,
     packages: bool,
 ) -> (Module, Option<classify::Module>) {
-    let path = crate::style::clean(&read.path);
+    let path = terminal::style::clean(&read.path);
     let kind = match read.deleted {
         true if path.starts_with("/memfd:") => ModuleKind::Memory,
         true => ModuleKind::Deleted,

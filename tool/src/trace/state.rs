@@ -215,7 +215,7 @@ impl State {
     }
 
     fn named(&mut self, pid: u32, tid: u32, name: String, executed: bool) {
-        let name = crate::style::clean(name);
+        let name = terminal::style::clean(name);
         match executed {
             true => {
                 self.add(pid, Subject::new(pid, name, Maps::default()));

@@ -8,10 +8,10 @@ use super::result::{
     Place, Process, SizeClass, Trace,
 };
 use super::verdict::{bound, percent};
-use crate::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
-use crate::table::Table;
 use classify::hot::{Confidence, Work};
 use terminal::size_name;
+use terminal::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
+use terminal::table::Table;
 
 pub fn render(trace: &Trace, evidence: bool) -> String {
     let mut out = String::new();

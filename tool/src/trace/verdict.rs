@@ -3,11 +3,11 @@
 //! would run instead.
 
 use super::result::{Finding, ModuleKind, Process, Trace};
-use crate::algorithm::{Direction, Mode};
 use crate::detect::Code;
 use crate::scan::Reach;
-use crate::selection;
+use catalogue::{Direction, Mode};
 use classify::hot::Work;
+use machine::selection;
 
 /// The verdict names no more processes.
 const MOST: usize = 5;
@@ -40,7 +40,7 @@ pub const NOT_RECOGNISED: &str =
 
 /// What a trace without AES can tell.
 fn nothing(trace: &Trace) -> String {
-    let samples = crate::style::grouped(trace.samples);
+    let samples = terminal::style::grouped(trace.samples);
     let unclear = trace.unclear_samples as f64 / trace.samples as f64;
     match trace.unseen_below {
         _ if unclear > 0.5 => format!(

@@ -160,10 +160,10 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithm::Direction;
     use crate::bench::case::Case;
     use crate::bench::measure::Rounds;
     use crate::ciphers::Cipher;
+    use catalogue::Direction;
 
     #[test]
     fn a_crossover_lasts_to_the_largest_size() {

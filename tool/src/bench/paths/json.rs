@@ -8,7 +8,7 @@ use crate::bench::implementation::Implementation::{
     self, AfAlg, AfAlgEngine, Core, OpenSsl, Tenrounds,
 };
 use crate::kernel::drivers::Driver;
-use crate::schema::Measurement;
+use machine::schema::Measurement;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -21,12 +21,12 @@ use super::team::WorkerProcess;
 use super::worker::Request;
 use crate::ciphers::{kernel_modes, or};
 use crate::cli::BenchArgs;
-use crate::error::{Error, Result};
 use crate::kernel::drivers::Driver;
-use crate::libcrypto::LibCrypto;
-use crate::output;
 use ::measure::stats::Summary;
 use found::{Found, Unavailable, PATHS};
+use libcrypto::LibCrypto;
+use terminal::error::{Error, Result};
+use terminal::output;
 
 /// From one block to a large file's buffer.
 const SIZES: [usize; 7] = [16, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20];

@@ -7,8 +7,8 @@ use crate::bench::chart::{bars, columns, gigabytes, label_width, Bar, Layout, Pa
 use crate::bench::figure::{size_name, title_with_threads, Figure};
 use crate::bench::implementation::Implementation::{self, *};
 use crate::bench::report::ending;
-use crate::style::grouped;
 use anstyle::{AnsiColor, Style};
+use terminal::style::grouped;
 
 /// The size at which costs are shown, if it was measured; else the largest.
 const SHOWN: usize = 16 << 10;

@@ -6,11 +6,11 @@ use super::found::{Found, PATHS};
 use super::report::shown;
 use crate::bench::figure::{size_name, times, title_with_threads, Figure};
 use crate::bench::implementation::Implementation::{self, *};
-use crate::error::{Error, Result};
 use crate::replaced;
 use drawing::{text, wrap, About, INK, MARGIN, MUTED, PALE};
 use plotters::prelude::*;
 use std::path::Path;
+use terminal::error::{Error, Result};
 
 const FONT: &str = "sans-serif";
 const WIDTH: u32 = 860;

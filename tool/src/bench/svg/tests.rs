@@ -5,8 +5,8 @@
 use super::super::case::Case;
 use super::super::measure::{Effort, Rounds};
 use super::*;
-use crate::algorithm::Direction;
 use crate::ciphers::Cipher;
+use catalogue::Direction;
 use drawing::extent::{of_text, Extent};
 use std::time::Duration;
 
@@ -172,9 +172,9 @@ fn reference(name: &str, threads: usize, rate: f64) -> Figure {
 }
 
 fn run(figures: Vec<Figure>, references: Vec<Figure>) -> Run {
-    let mut host = crate::host::read(None);
+    let mut host = machine::host::read(None);
     host.cpu.brand = "AMD EPYC 9654 96-Core Processor".into();
-    host.openssl = Some(crate::schema::OpenSsl {
+    host.openssl = Some(machine::schema::OpenSsl {
         version: "OpenSSL 3.0.22 25 Aug 2026".into(),
         library: String::new(),
         modules: None,

@@ -2,8 +2,8 @@
 //! Tests of the reader of openssl.cnf, most of them against libcrypto's own parser.
 
 use super::*;
-use crate::libcrypto::LibCrypto;
 use crate::openssl::conf::Conf;
+use libcrypto::LibCrypto;
 
 fn directory() -> PathBuf {
     use std::sync::atomic::{AtomicU32, Ordering};

@@ -5,7 +5,7 @@ use super::super::earlier::Earlier;
 use super::super::facts::{Body, Gain, Summary};
 use super::super::html::{cell, figure, Html, Table};
 use super::first::openssl;
-use crate::schema::Document;
+use machine::schema::Document;
 
 pub fn show(html: &mut Html, document: &Document<Body>, before: &Earlier) {
     let (host, report) = (&document.host, &document.body.report);

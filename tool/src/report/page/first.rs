@@ -3,7 +3,7 @@
 
 use super::super::facts::{Body, Gain, Summary};
 use super::super::html::{cell, figure, Html};
-use crate::schema::{Document, Host};
+use machine::schema::{Document, Host};
 
 pub fn show(html: &mut Html, document: &Document<Body>) {
     let (host, report) = (&document.host, &document.body.report);

@@ -3,7 +3,7 @@
 
 use super::super::html::{cell, Html};
 use crate::detect::{Code, Detect, Row};
-use crate::schema::Host;
+use machine::schema::Host;
 
 pub fn show(html: &mut Html, host: &Host, detect: &Detect) {
     html.section("selected", "What is selected", |html| {

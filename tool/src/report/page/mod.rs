@@ -11,7 +11,7 @@ mod speed;
 
 use super::facts::Body;
 use super::html::{cell, Html};
-use crate::schema::Document;
+use ::machine::schema::Document;
 
 const STYLE: &str = include_str!("style.css");
 

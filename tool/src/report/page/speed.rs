@@ -6,7 +6,7 @@ use super::super::earlier::Earlier;
 use super::super::facts::Gain;
 use super::super::html::{cell, figure, Html};
 use crate::bench::how::How;
-use crate::schema::Measurement;
+use machine::schema::Measurement;
 
 /// The rows of a chart, by their names in JSON.
 const SHOWN: [(&str, &str, plotters::style::RGBColor); 3] = [

@@ -14,14 +14,12 @@ use super::bpftrace::{self, Bpftrace, Maps as Rows, Sum};
 use super::result::{Counted, Counts, SizeClass};
 use super::target::maps::{Mapping, Maps};
 use super::target::module;
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
 use crate::needed;
 use crate::root::Root;
-use crate::style::clean;
 use callers::Callers;
 use files::{Entry, Files};
 use functions::{Algorithm, FUNCTIONS};
+use libcrypto::LibCrypto;
 use ours::Ours;
 pub use script::printed as script;
 use script::{CALLS, EXECUTED};
@@ -29,6 +27,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
+use terminal::style::clean;
 
 /// More files are not examined, and more troubles not listed: a process may map any number of
 /// files. Each program counts, so that the number must be above that of the programs of a machine.

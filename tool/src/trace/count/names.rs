@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The names of algorithms, as OpenSSL writes them, by the numbers that libraries give them.
 
-use crate::libcrypto::{string, LibCrypto};
+use libcrypto::{string, LibCrypto};
 
 /// Whose number it is. A mode stays known if the number is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

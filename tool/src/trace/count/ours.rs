@@ -7,13 +7,13 @@ use crate::counters::running::{find, owner, Found};
 use crate::counters::{memory, Counters};
 use crate::inventory::processes::{self, value};
 use crate::root::Root;
-use crate::style::clean;
 use crate::trace::bpftrace::Sum;
 use crate::trace::is_alive;
 use std::collections::{BTreeSet, HashMap};
 use std::io::ErrorKind;
 use std::path::Path;
 use tenrounds_sys::Op;
+use terminal::style::clean;
 
 /// The counters of more commands are not read: each takes a file descriptor, and any user may start
 /// many.

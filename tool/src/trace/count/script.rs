@@ -4,13 +4,13 @@
 use super::files::{self, Entry, Files};
 use super::functions::{Algorithm, Function, Length, Source, FUNCTIONS, NONE};
 use super::ours::HOSTS;
-use crate::error::{Error, Result};
-use crate::libcrypto::{module, LibCrypto};
 use crate::root::Root;
 use crate::trace::bpftrace::{bits, is_plain};
+use libcrypto::{module, LibCrypto};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
+use terminal::error::{Error, Result};
 
 /// Maps of `Maps::sums`: calls of functions, and what tenrounds executes.
 pub const CALLS: &str = "@calls";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Which part of the kernel made a request, by the function that it returns to.
 
-use crate::style::clean;
 use crate::trace::result::{Caller, Entry};
 use crate::trace::target::kernel::Symbols;
+use terminal::style::clean;
 
 /// The function that a call returns to.
 pub fn of(symbols: &mut Symbols, address: u64) -> Option<Caller> {

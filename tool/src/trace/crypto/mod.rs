@@ -11,12 +11,12 @@ use super::result::{
     SizeClass, Transfers,
 };
 use super::target::kernel::{self, Symbols};
-use crate::error::{Error, Result};
 use crate::kernel::drivers::{self, Driver};
 use crate::root::Root;
-use crate::style::clean;
 use script::{Kind, COUNTS, DRIVERS, INTERRUPT, KERNEL_THREAD, NAMES, PROBES, PROCESS};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use terminal::error::{Error, Result};
+use terminal::style::clean;
 
 /// What bpftrace counted together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,14 +4,15 @@
 use super::result::{class, library, megabytes, mode, Picture};
 use super::{draw, Watching};
 use crate::cli::TraceArgs;
-use crate::error::Result;
-use crate::schema::Document;
-use crate::style::{item, paint, BOLD, DIM};
-use crate::table::Table;
+use crate::trace;
 use crate::trace::verdict::percent;
-use crate::{output, trace};
+use machine::schema::Document;
 use serde::Serialize;
 use std::time::Duration;
+use terminal::error::Result;
+use terminal::output;
+use terminal::style::{item, paint, BOLD, DIM};
+use terminal::table::Table;
 
 #[derive(Serialize)]
 struct Body {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The command that is watched. The terminal belongs to the screen, so the command gets none of it.
 
-use crate::error::Result;
 use crate::run::child;
 use crate::trace;
 use std::ffi::OsString;
@@ -9,6 +8,7 @@ use std::io::IsTerminal;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use terminal::error::Result;
 
 /// The command has so long to end after SIGTERM, before SIGKILL.
 const GRACE: Duration = Duration::from_secs(3);

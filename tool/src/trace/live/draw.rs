@@ -4,7 +4,6 @@
 
 use super::result::{class, library, main_finding, megabytes, mode, Picture};
 use super::view::{Page, Sort, View};
-use crate::style::{grouped, wrapped};
 use crate::trace::text::details;
 use crate::trace::verdict::{percent, NOT_RECOGNISED};
 use crate::trace::{Finding, Process};
@@ -14,6 +13,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 use ratatui::Frame;
+use terminal::style::{grouped, wrapped};
 
 pub fn page(frame: &mut Frame, view: &View, picture: Option<&Picture>, machine: &str) {
     let area = frame.area();
@@ -239,7 +239,7 @@ fn style(process: &Process, colour: bool) -> Style {
 /// Lines that are scrolled.
 fn text(frame: &mut Frame, area: Rect, view: &View, lines: Vec<String>) {
     let columns = Some(usize::from(area.width));
-    let folded = crate::style::folded(&lines.join("\n"), columns);
+    let folded = terminal::style::folded(&lines.join("\n"), columns);
     let last = folded.lines().count().saturating_sub(area.height.into());
     let first = view.scroll.get().min(last);
     view.scroll.set(first);
@@ -461,7 +461,7 @@ mod tests {
         let hostile = names.iter().zip(7..).map(|(name, pid)| {
             process(
                 pid,
-                &crate::style::clean(name),
+                &terminal::style::clean(name),
                 vec![finding(Work::Tables, 10)],
             )
         });

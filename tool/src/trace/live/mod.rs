@@ -13,17 +13,17 @@ mod screen;
 mod view;
 
 use crate::cli::TraceArgs;
-use crate::error::Result;
-use crate::host;
-use crate::libcrypto::LibCrypto;
-use crate::schema::Host;
 use crate::trace::named::Named;
 use crate::trace::{self, Target};
 use command::Running;
+use libcrypto::LibCrypto;
+use machine::host;
+use machine::schema::Host;
 use rates::Rates;
 use result::Picture;
 use samples::Samples;
 use std::time::Duration;
+use terminal::error::Result;
 
 /// Watches what the arguments name. With a command, ends as the command ended.
 pub fn run(args: &TraceArgs) -> Result<()> {

@@ -107,8 +107,8 @@ fn bytes(counters: &Counters) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::Op;
     use crate::counters::Executed;
+    use tenrounds_sys::Op;
 
     #[test]
     fn hashes_are_no_encryption() {

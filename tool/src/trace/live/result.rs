@@ -100,7 +100,7 @@ fn short(module: &Module) -> String {
         (_, ModuleKind::WrittenAtRunTime) => "(written at run time)".to_owned(),
         (_, ModuleKind::Kernel) => format!("kernel: {}", name()),
         (Some(library), _) => match &library.version {
-            Some(version) => format!("{} {}", library.name, crate::style::clean(version)),
+            Some(version) => format!("{} {}", library.name, terminal::style::clean(version)),
             None => library.name.to_owned(),
         },
         (None, _) => name(),
@@ -111,7 +111,7 @@ fn short(module: &Module) -> String {
 pub fn megabytes(bytes_per_second: f64) -> String {
     let value = bytes_per_second / 1e6;
     match value {
-        v if v >= 9.95 => crate::style::grouped(v.round() as u64),
+        v if v >= 9.95 => terminal::style::grouped(v.round() as u64),
         v => format!("{v:.1}"),
     }
 }

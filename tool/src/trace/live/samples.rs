@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Samples without an end, of which those of the last seconds are kept.
 
-use crate::error::Result;
 use crate::trace::report::{self, Circumstances, Files};
 use crate::trace::result::Trace;
 use crate::trace::sampler::{self, Sampler, Target, Wanted};
@@ -9,6 +8,7 @@ use crate::trace::state::State;
 use crate::trace::tally::Tally;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+use terminal::error::Result;
 
 pub struct Samples {
     sampler: Sampler,

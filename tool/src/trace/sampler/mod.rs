@@ -5,12 +5,12 @@
 mod perf;
 mod records;
 
-use crate::error::{Error, Result};
 use crate::root::Root;
 pub use perf::Wanted;
 use perf::{Ring, Whom};
 pub use records::{Event, Mapped, Sample};
 use std::io;
+use terminal::error::{Error, Result};
 
 /// What is sampled.
 pub enum Target {

@@ -172,7 +172,7 @@ fn functions(text: impl BufRead) -> io::Result<(Vec<Function>, Vec<String>)> {
                 let module = module.trim_matches(['[', ']']);
                 let known = modules.iter().rposition(|known| known == module);
                 known.unwrap_or_else(|| {
-                    modules.push(crate::style::clean(module));
+                    modules.push(terminal::style::clean(module));
                     modules.len() - 1
                 })
             }
