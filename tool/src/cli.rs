@@ -43,11 +43,11 @@ pub struct Cli {
 pub enum Command {
     /// Show which code does AES on this machine, and whether tenrounds is in force
     ///
-    /// The first line says whether tenrounds is in force, and for whom. A table then compares the
-    /// code of tenrounds, of OpenSSL and of the kernel for each mode. Then comes each
+    /// The first line says whether tenrounds is in force, and for whom. Then comes each
     /// configuration, with the file that enables tenrounds in it, each JDK of `enable
     /// --java-home`, and the files of `enable --p11-kit`. `status` tries each one in child
-    /// processes. It changes nothing.
+    /// processes. A table compares the code of tenrounds, of OpenSSL and of the kernel for each
+    /// mode. `status` changes nothing.
     Status(StatusArgs),
     /// Run a command with tenrounds preferred in every OpenSSL that it uses
     ///
@@ -207,11 +207,12 @@ pub struct SampledArgs {
 /// The screen of `trace --live`.
 #[derive(Args, Debug, Default)]
 pub struct ScreenArgs {
-    /// Seconds between updates, 0.1 to 60; the keys + and - change it
+    /// Seconds between updates, 0.1 to 60; the keys + and - of the screen change it
     #[arg(
         long,
         short,
         requires = "live",
+        help_heading = "Options of --live",
         allow_negative_numbers = true,
         value_name = "SECONDS",
         default_value = "1",
@@ -228,6 +229,7 @@ pub struct ScreenArgs {
         long,
         short,
         requires = "live",
+        help_heading = "Options of --live",
         allow_negative_numbers = true,
         value_name = "SECONDS",
         default_value = "5",
@@ -236,11 +238,12 @@ pub struct ScreenArgs {
     )]
     pub window: f64,
 
-    /// End after so many updates
+    /// End after N updates
     #[arg(
         long,
         short = 'n',
         requires = "live",
+        help_heading = "Options of --live",
         value_name = "N",
         value_parser = clap::value_parser!(u64).range(1..),
         value_hint = ValueHint::Other
@@ -269,11 +272,11 @@ pub struct TraceArgs {
     /// Show the processes with the most AES time in the last seconds, on a screen like that of
     /// top(1)
     ///
-    /// Enter shows the details of a process, and ? the keys. If standard output is no terminal, a
-    /// table is written for each interval. Without a process or command, all
-    /// processes are shown. A command gets no part of the terminal: its standard output is
-    /// discarded, and so is its standard error if that is a terminal. When the screen ends, it ends
-    /// the command (SIGTERM).
+    /// Enter shows the details of a process, and ? the keys. If standard output is not a terminal,
+    /// a table is written for each interval. Without a process or command, all processes are shown.
+    /// A command gets no part of the terminal: its standard output is discarded, and so is its
+    /// standard error if that is a terminal. `trace --live` ends a command that still runs when it
+    /// ends itself (SIGTERM, and after 3 seconds SIGKILL).
     #[arg(long, conflicts_with_all = ["seconds", "evidence", "count", "kernel", "svg", "print_bpftrace", "output"])]
     pub live: bool,
 
@@ -335,7 +338,7 @@ pub struct TraceArgs {
     pub output: Option<PathBuf>,
 
     /// The command to start and trace, with its arguments
-    #[arg(last = true, required_unless_present_any = ["names", "pid", "all", "print_bpftrace", "live"], value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }
 

@@ -56,6 +56,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Completions { shell } => generate::completions(shell),
         Command::Generate { dir } => generate::tree(&dir),
         Command::Probe { pkcs11, algorithms } => {
+            openssl::probe::limit();
             let seen = match pkcs11 {
                 Some(path) => serde_json::to_string(&crate::pkcs11::look::look(&path)?),
                 None => serde_json::to_string(&openssl::probe::look(&algorithms)?),
@@ -179,8 +180,11 @@ pub fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let early = cli::Early::of(&words);
     cli::use_colour(early.color);
-    let word = early.command.as_deref().unwrap_or_default();
-    if let Some(answer) = cli::replaced(word) {
+    let word = match early.command.as_deref() {
+        Some("help") => words.last().and_then(|word| word.to_str()),
+        word => word,
+    };
+    if let Some(answer) = word.and_then(cli::replaced) {
         output::complain(answer);
         return ExitCode::from(2);
     }

@@ -139,14 +139,14 @@ const PAGES: &[(&str, Page)] = &[
     }),
     ("status", Page {
         examples: &[
-            ("tenrounds status", "Which code does each mode run on, is tenrounds in force, and where is it enabled?"),
+            ("tenrounds status", "Is tenrounds in force, and which code runs each mode?"),
             ("tenrounds status --verbose", "Everything, such as the kernel's drivers and the settings of a virtual machine."),
             ("TENROUNDS_MASK=noavx512 tenrounds status", "The same, with 512-bit registers masked."),
             ("tenrounds status --check >/dev/null || sudo tenrounds enable --system", "Enable it unless it is in force."),
         ],
         exit: &[
             ("0", "With --check, tenrounds is in force. Otherwise, no enabled configuration is broken."),
-            ("1", "Tenrounds is enabled somewhere and does not work. With --check, also if it is not in force."),
+            ("1", "Tenrounds is enabled somewhere and does not work, or no libcrypto can be loaded. With --check, also if it is not in force."),
             ("2", "The command line is wrong."),
         ],
         see_also: &["tenrounds-enable(1)", "tenrounds-doctor(1)"],

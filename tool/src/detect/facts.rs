@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What is found out.
+//! The facts about AES on this machine, which `status` and `report` show.
 
 use super::instructions::{self, Instruction};
 use super::modes::{self, ModeLine};
@@ -23,7 +23,7 @@ use terminal::error::{Error, Result};
 /// The object `detect` of the JSON document.
 #[derive(Debug, Serialize)]
 pub struct Detect {
-    /// The first lines of the text.
+    /// What runs AES-GCM, and what would make it faster.
     pub verdict: Vec<String>,
     /// What runs each mode.
     pub table: Vec<Row>,

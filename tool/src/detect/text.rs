@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The text about it.
+//! The facts as text.
 
 use super::code::Code;
 use super::facts::{Detect, Facts};
@@ -13,7 +13,7 @@ use machine::schema::Host;
 use terminal::style::{item, paint, unicode, BAD, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
 
-/// All but what runs each mode.
+/// Everything except the table of modes.
 pub fn details(host: &Host, detect: &Detect) -> String {
     let mut parts = vec![
         machine(host, detect),

@@ -22,10 +22,13 @@ fn gcm(host: &Host, detect: &Detect) -> String {
     };
     let ours_does = format!("AES-GCM runs on {} in tenrounds{software}.", ours.phrase());
     let Some(openssl) = &host.openssl else {
-        return format!(
-            "{ours_does} There is no OpenSSL 3 or later on this machine that could use it."
-        );
+        return format!("{ours_does} No OpenSSL 3 or later was found that could use it.");
     };
+    if detect.provider.in_use.is_none() {
+        return format!(
+            "{ours_does} OpenSSL gives no AES in this environment: `tenrounds doctor` looks for the reason."
+        );
+    }
     let name: Vec<&str> = openssl.version.split(' ').take(2).collect();
     let theirs = row.and_then(|row| row.openssl);
     let theirs_does = match theirs {
@@ -38,7 +41,7 @@ fn gcm(host: &Host, detect: &Detect) -> String {
         _ => "how fast both are",
     };
     format!(
-        "{ours_does} Your {} {theirs_does}: `tenrounds bench gcm` shows {shows}.",
+        "{ours_does} The own code of {} {theirs_does}: `tenrounds bench gcm` shows {shows}.",
         name.join(" ")
     )
 }

@@ -98,19 +98,18 @@ impl Doctor {
     }
 }
 
-/// The findings of all configurations, each once, with who reads it.
+/// The findings of all configurations, each once, with the first who reads it.
 fn of_configurations(sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
+    let (mut findings, mut known) = (Vec::<Finding>::new(), Vec::<Finding>::new());
     for (source, effect) in sources.iter().zip(effects) {
         for finding in effect.findings.iter().cloned() {
             let finding = match source.install.and_then(|install| install.root.as_ref()) {
                 Some(root) => finding.seen(root, "these paths are relative to this root"),
                 None => finding,
             };
-            // A finding that is kept has its reader behind what was seen.
-            let kept =
-                |f: &Finding| f.id == finding.id && f.evidence.starts_with(&finding.evidence);
-            if !findings.iter().any(kept) {
+            let same = |f: &Finding| f.id == finding.id && f.evidence == finding.evidence;
+            if !known.iter().any(same) {
+                known.push(finding.clone());
                 findings.push(finding.seen("who reads it", &source.reader));
             }
         }

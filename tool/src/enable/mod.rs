@@ -24,6 +24,7 @@ use crate::force::InForce;
 use crate::openssl::programs::below;
 use crate::root::Root;
 use fleet::Fleet;
+use libcrypto::LibCrypto;
 use report::Report;
 use site::Site;
 use state::{Entry, State};
@@ -84,9 +85,10 @@ pub fn status(args: &StatusArgs) -> Result<u8> {
     let root = root(&args.root)?;
     let mut report = status::look(&root)?;
     report.machine = Some(Fleet::look(&Root::new(&root)));
-    if args.prometheus.is_none() {
-        report.detect(&Root::new(&root), args.verbose);
-    }
+    let detected = match args.prometheus {
+        None => report.detect(&Root::new(&root), args.verbose),
+        Some(_) => Ok(()),
+    };
     let in_force = report.in_force == Some(InForce::Yes);
     let form = match (args.json, &args.prometheus) {
         (true, _) => Form::Json,
@@ -94,6 +96,8 @@ pub fn status(args: &StatusArgs) -> Result<u8> {
         (false, None) => Form::Text,
     };
     end("status", report, begin, form)?;
+    detected?;
+    LibCrypto::open()?;
     Ok(u8::from(args.check && !in_force))
 }
 

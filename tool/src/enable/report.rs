@@ -55,21 +55,20 @@ struct Detected {
 }
 
 impl Detected {
-    fn text(&self) -> String {
-        let Detected { host, detect, .. } = self;
-        let lines = detect.verdict.iter().map(|line| item("", line));
-        let table = detect::table(host, detect, self.verbose);
-        format!("{}\n{table}\n", lines.collect::<String>())
+    fn verdict(&self) -> String {
+        let lines = self.detect.verdict.iter();
+        lines.map(|line| item("", line)).collect()
     }
 
     fn details(&self) -> String {
-        match self.verbose {
-            true => format!("\n{}", detect::details(&self.host, &self.detect)),
-            false => {
-                let more = "--verbose adds other modes, instructions, masks, backends, kernel drivers, settings";
-                item("", paint(DIM, more))
-            }
-        }
+        let table = detect::table(&self.host, &self.detect, self.verbose);
+        let more =
+            "--verbose adds other modes, instructions, masks, backends, kernel drivers, settings";
+        let more = match self.verbose {
+            true => detect::details(&self.host, &self.detect),
+            false => item("", paint(DIM, more)),
+        };
+        format!("\n{table}\n{more}")
     }
 }
 
@@ -113,20 +112,22 @@ impl Report {
         }
     }
 
-    /// Looks at what each mode runs on.
-    pub fn detect(&mut self, root: &Root, verbose: bool) {
+    /// Looks at what each mode runs on. Says what it warns of, but for a libcrypto that cannot be
+    /// loaded, which is an error of the command.
+    pub fn detect(&mut self, root: &Root, verbose: bool) -> Result<()> {
         let (host, detect) = detect::look(root);
-        match detect {
-            Ok(detect) => {
-                detect.warnings.iter().for_each(output::complain);
-                self.detected = Some(Detected {
-                    host,
-                    detect,
-                    verbose,
-                });
-            }
-            Err(error) => self.notes.push(error.to_string()),
-        }
+        let detect = detect?;
+        let error = LibCrypto::open().err().map(|error| error.to_string());
+        let warnings = detect.warnings.iter();
+        warnings
+            .filter(|warning| Some(*warning) != error.as_ref())
+            .for_each(output::complain);
+        self.detected = Some(Detected {
+            host,
+            detect,
+            verbose,
+        });
+        Ok(())
     }
 
     pub fn passed_over(&mut self, found: Vec<(PathBuf, String)>) {
@@ -208,7 +209,10 @@ impl Report {
 
     fn text(&self, command: &'static str) -> String {
         let mut text = self.verdict();
-        text += &self.detected.as_ref().map_or(String::new(), Detected::text);
+        text += &self
+            .detected
+            .as_ref()
+            .map_or(String::new(), Detected::verdict);
         let told = self.sites.iter().position(|site| site.outcome.is_bad());
         for (i, site) in self.sites.iter().enumerate() {
             // The error gives this site's reason.

@@ -9,6 +9,7 @@ use measure::child;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{c_char, CString, OsString};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::ptr::{null, null_mut};
 use terminal::error::{Error, Result};
@@ -150,6 +151,18 @@ pub fn ask(environment: &[(&'static str, OsString)]) -> Result<Probe> {
     })
 }
 
+/// In seconds. A module can wait for something that never comes.
+const LIMIT: u32 = 20;
+
+/// Ends this process, a child of `ask_with`, if it takes for ever.
+pub fn limit() {
+    // SAFETY: neither call has requirements.
+    unsafe {
+        libc::signal(libc::SIGALRM, libc::SIG_DFL);
+        libc::alarm(LIMIT);
+    }
+}
+
 /// Has a child look in this environment, and ask for these algorithms.
 pub fn ask_for(algorithms: &[String]) -> Result<Probe> {
     ask_with(|command| {
@@ -176,6 +189,9 @@ pub fn ask_with(change: impl FnOnce(&mut Command)) -> Result<Probe> {
     let child = child::spawn(&mut command).map_err(|error| failed(error.to_string()))?;
     let output = child.wait_with_output();
     let output = output.map_err(|error| failed(error.to_string()))?;
+    if output.status.signal() == Some(libc::SIGALRM) {
+        return Err(failed(format!("it has not ended after {LIMIT} seconds")));
+    }
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(failed(format!("{} {said}", output.status)));

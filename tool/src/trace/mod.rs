@@ -64,6 +64,13 @@ pub fn run(args: &TraceArgs) -> Result<()> {
     if args.print_bpftrace {
         return write(args, count::script()?, false);
     }
+    let sampled = &args.sampled;
+    if args.command.is_empty() && sampled.names.is_empty() && sampled.pid.is_empty() && !sampled.all
+    {
+        return Err(Error::usage(
+            "say what to trace: a command after --, names of processes, -p PID, --all, or --live",
+        ));
+    }
     match args.command.is_empty() {
         true => processes(args),
         false => command(args),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `trace --live` on a terminal of its own, and its tables and JSON, with programs whose AES code is
-//! known.
+//! `trace --live` on a terminal of its own, and its tables and JSON, with programs whose AES code
+//! is known.
 
 use crate::json::valid;
 use crate::pseudo_terminal::PseudoTerminal;

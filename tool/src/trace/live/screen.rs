@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The terminal: drawn on while the screen shows, and afterwards as it was before, however that ends.
+//! The terminal: draws the screen, and restores the terminal however the screen ends.
 
 use super::input::{Input, Key};
 use super::result::Picture;
