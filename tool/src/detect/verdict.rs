@@ -41,7 +41,7 @@ fn gcm(host: &Host, detect: &Detect) -> String {
         _ => "how fast both are",
     };
     format!(
-        "{ours_does} The own code of {} {theirs_does}: `tenrounds bench gcm` shows {shows}.",
+        "{ours_does} {}'s own code {theirs_does}: `tenrounds bench gcm` shows {shows}.",
         name.join(" ")
     )
 }

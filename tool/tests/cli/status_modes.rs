@@ -76,7 +76,7 @@ fn the_verdict_is_true() {
     contains(
         first,
         &[
-            &format!("The own code of {} {uses}", version.join(" ")),
+            &format!("{}'s own code {uses}", version.join(" ")),
             "tenrounds bench gcm",
         ],
     );
