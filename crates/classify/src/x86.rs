@@ -351,6 +351,13 @@ mod tests {
         // A place of opcode bytes that is the last one, or the end of the stretch.
         assert_eq!(count(&[stretch(0, 11)]), [(0, 1)]);
         assert_eq!(count(&[]), []);
+        // An opcode that begins the next stretch, as with a VEX prefix, is that one's.
+        let vaesenc = [0xc4, 0xe2, 0x71, 0xdc, 0xc2];
+        let code = [&aesenc[..], &vaesenc].concat();
+        let chunk = Chunk::of(&code);
+        let mut found = Vec::new();
+        functions(64, &chunk, &[stretch(0, 5), stretch(5, 10)], &mut found);
+        assert_eq!(found.iter().map(|f| f.address).collect::<Vec<_>>(), [0, 5]);
     }
 
     #[test]
