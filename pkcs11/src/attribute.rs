@@ -431,4 +431,104 @@ mod tests {
             assert!(!is_date(bad));
         }
     }
+
+    #[test]
+    fn bounds_of_dates() {
+        for good in [b"00000101", b"20261231", b"99991231"] {
+            assert!(is_date(good));
+        }
+        for bad in [
+            &b"20260001"[..],
+            b"20261301",
+            b"20260100",
+            b"20260132",
+            b"202611230",
+            b"/0261123",
+            b":0261123",
+        ] {
+            assert!(!is_date(bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn each_flag_is_one_bit() {
+        let flags = TABLE.iter().filter_map(|row| match row.kind {
+            Kind::Flag(flag) => Some(flag),
+            _ => None,
+        });
+        let flags: Vec<Flags> = flags.collect();
+        assert_eq!(flags.len(), 19);
+        let all = flags.iter().fold(Flags::NONE, |all, flag| all.with(*flag));
+        assert_eq!(all.0.count_ones(), 19);
+        for (i, flag) in flags.iter().enumerate() {
+            assert_eq!(flag.0.count_ones(), 1);
+            let mut set = Flags::NONE;
+            set.set(*flag, true);
+            for (j, other) in flags.iter().enumerate() {
+                assert_eq!((set.has(*other), flag.has(*other)), (i == j, i == j));
+            }
+            let mut without = all;
+            without.set(*flag, false);
+            assert!(!without.has(*flag) && without.with(*flag) == all);
+            set.set(*flag, true);
+            assert_eq!(set, *flag, "twice");
+        }
+    }
+
+    #[test]
+    fn values_of_each_kind() {
+        let parse = Value::parse;
+        let flag = Kind::Flag(Flags::SIGN);
+        assert_eq!(parse(flag, &[1]), Some(Value::Flag(Flags::SIGN, true)));
+        assert_eq!(parse(flag, &[0]), Some(Value::Flag(Flags::SIGN, false)));
+        for wrong in [&[][..], &[2], &[1, 0]] {
+            assert_eq!(parse(flag, wrong), None);
+        }
+        let number = CK_ULONG::to_ne_bytes(7);
+        assert_eq!(parse(Number, &number), Some(Value::Number(7)));
+        assert_eq!(parse(Number, &number[1..]), None);
+        let of = |form, bytes| parse(Bytes(Field::Label, form), bytes).is_some();
+        assert!(of(Form::Any, b"x") && of(Form::Date, b"") && of(Form::Date, b"20261123"));
+        assert!(!of(Form::Date, b"x") && of(Form::Mechanisms, &[0; 16]));
+        assert!(of(Form::Mechanisms, b"") && !of(Form::Mechanisms, &[0; 9]));
+        assert_eq!(parse(Derived, b"x"), Some(Value::Bytes(b"x")));
+    }
+
+    #[test]
+    fn counts_fit_into_memory() {
+        let most = isize::MAX as CK_ULONG;
+        let of = |count, size| count_of(count, size).map_err(|error| error.0);
+        assert_eq!(of(most, 1), Ok(most as usize));
+        assert_eq!(of(most + 1, 1), Err(CKR_ARGUMENTS_BAD));
+        assert_eq!(of(most / 24, 24), Ok(most as usize / 24));
+        assert_eq!(of(most / 24 + 1, 24), Err(CKR_ARGUMENTS_BAD));
+        assert_eq!(of(CK_ULONG::MAX, 24), Err(CKR_ARGUMENTS_BAD));
+        let template = |list: &[CK_ATTRIBUTE], count| {
+            // SAFETY: the list is valid for the count, or the count is 0.
+            let template = unsafe { Template::new(list.as_ptr(), count) };
+            template.map(|t| t.iter().count()).map_err(|error| error.0)
+        };
+        let mut class = CKO_DATA;
+        let mut attribute = |len| CK_ATTRIBUTE {
+            type_: CKA_CLASS,
+            pValue: (&raw mut class).cast(),
+            ulValueLen: len,
+        };
+        let size = size_of::<CK_ULONG>() as CK_ULONG;
+        assert_eq!(template(&[attribute(size)], 1), Ok(1));
+        assert_eq!(template(&[], 0), Ok(0));
+        let twice = [attribute(size), attribute(size)];
+        assert_eq!(template(&twice, 2), Err(CKR_TEMPLATE_INCONSISTENT));
+        assert_eq!(
+            template(&[attribute(most + 1)], 1),
+            Err(CKR_ATTRIBUTE_VALUE_INVALID)
+        );
+        assert_eq!(
+            template(&[attribute(0)], 1),
+            Err(CKR_ATTRIBUTE_VALUE_INVALID)
+        );
+        let mut unknown = attribute(size);
+        unknown.type_ = CKA_MODULUS;
+        assert_eq!(template(&[unknown], 1), Err(CKR_ATTRIBUTE_TYPE_INVALID));
+    }
 }

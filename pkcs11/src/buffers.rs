@@ -221,3 +221,69 @@ impl Bytes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_any_length() {
+        let bytes: Vec<u8> = (1..=100).collect();
+        let mut kept = Bytes::EMPTY;
+        assert!(kept.as_slice().is_empty());
+        for len in [0, 1, 11, 12, 13, 16, 31, 32, 33, 100, 32, 0] {
+            kept.set(&bytes[..len]).unwrap();
+            assert_eq!(kept.as_slice(), &bytes[..len]);
+            // Short ones stay in place.
+            assert_eq!(kept.long.is_some(), len > 32, "{len}");
+        }
+        kept.set(&bytes).unwrap();
+        kept.set_block(&[9; 16]);
+        assert_eq!((kept.as_slice(), kept.block()), (&[9; 16][..], &[9; 16]));
+    }
+
+    #[test]
+    fn inputs() {
+        let bytes = [1, 2, 3];
+        // SAFETY: NULL, or valid for its length; what is longer is refused.
+        let new = |data: *const u8, len| unsafe { Input::new(data, len) };
+        let pointer = bytes.as_ptr();
+        let len = |input: Result<Input>| input.map(Input::len).map_err(|error| error.0);
+        assert_eq!(len(new(pointer, 3)), Ok(3));
+        assert_eq!(len(new(pointer, 0)), Ok(0));
+        assert_eq!(len(new(std::ptr::null(), 0)), Ok(0));
+        assert_eq!(len(new(std::ptr::null(), 1)), Err(CKR_ARGUMENTS_BAD));
+        let most = isize::MAX as CK_ULONG;
+        assert_eq!(len(new(pointer, most)), Ok(most as usize));
+        assert_eq!(len(new(pointer, most + 1)), Err(CKR_ARGUMENTS_BAD));
+        assert_eq!((Input::EMPTY.len(), Input::of(&bytes).len()), (0, 3));
+        assert_eq!(Input::of(&bytes).copied().unwrap()[..], bytes);
+    }
+
+    #[test]
+    fn outputs_tell_their_length() {
+        let mut memory = [0u8; 4];
+        let data = memory.as_mut_ptr();
+        // SAFETY: NULL, or valid for its length.
+        let with = |data: *mut u8, mut len: CK_ULONG, bytes: &[u8]| unsafe {
+            let mut out = Output::new(data, &mut len).unwrap();
+            let put = out.put(bytes).map_err(|error| error.0);
+            let written = out.written().map(Input::len);
+            (put, written, len)
+        };
+        let nowhere = std::ptr::null_mut();
+        assert_eq!(with(data, 4, &[1, 2, 3]), (Ok(true), Some(3), 3));
+        assert_eq!(with(data, 3, &[1, 2, 3]), (Ok(true), Some(3), 3));
+        let small = Err(CKR_BUFFER_TOO_SMALL);
+        assert_eq!(with(data, 2, &[1, 2, 3]), (small, Some(3), 3));
+        assert_eq!(with(nowhere, 0, &[1, 2, 3]), (Ok(false), None, 3));
+        assert_eq!(with(nowhere, 9, &[]), (Ok(false), None, 0));
+        assert_eq!(memory, [1, 2, 3, 0]);
+        // SAFETY: NULL is no length.
+        let none = unsafe { Output::new(data, std::ptr::null_mut()) };
+        assert!(none.is_err());
+        assert_eq!(zeros(3).unwrap()[..], [0; 3]);
+        assert!(with_room(isize::MAX as usize).is_err());
+        assert!(with_room(10).unwrap().capacity() >= 10);
+    }
+}

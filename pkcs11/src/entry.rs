@@ -818,3 +818,36 @@ lists! {
         C_VerifyMessageBegin, C_VerifyMessageNext, C_MessageVerifyFinal,
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interfaces_have_names_and_versions() {
+        let find = |name: Option<&std::ffi::CStr>, version: Option<(u8, u8)>, flags| {
+            let name = name.map_or(std::ptr::null(), |name| name.as_ptr().cast());
+            let version = version.map(|(major, minor)| CK_VERSION { major, minor });
+            let version = version.as_ref().map_or(std::ptr::null(), |v| v as *const _);
+            let mut interface = std::ptr::null_mut();
+            // SAFETY: the pointers are NULL or valid; both lists begin with their version.
+            unsafe {
+                find_interface(name, version, &mut interface, flags).ok()?;
+                let version = (*interface).pFunctionList.cast::<CK_VERSION>().read();
+                Some((version.major, version.minor))
+            }
+        };
+        let ours = Some(c"PKCS 11");
+        assert_eq!(find(None, None, 0), Some((3, 0)), "the default");
+        for version in [(3, 0), (2, 40)] {
+            assert_eq!(find(ours, Some(version), 0), Some(version));
+            assert_eq!(find(None, Some(version), 0), Some(version));
+            assert_eq!(find(ours, Some(version), CKF_INTERFACE_FORK_SAFE), None);
+        }
+        for version in [(2, 0), (2, 41), (3, 1), (2, 30)] {
+            assert_eq!(find(ours, Some(version), 0), None, "{version:?}");
+        }
+        assert_eq!(find(Some(c"PKCS 12"), None, 0), None);
+        assert_eq!(find(Some(c"PKCS 11 "), None, 0), None);
+    }
+}

@@ -81,3 +81,45 @@ pub fn of_session(session: &Session) -> CK_SESSION_INFO {
         ulDeviceError: 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_fill_their_fields() {
+        let text = |field: &[CK_UTF8CHAR]| {
+            let text = std::str::from_utf8(field).unwrap();
+            (text.trim_end().to_owned(), field.len())
+        };
+        let ours = ("tenrounds".to_owned(), 32);
+        let library = of_library();
+        assert_eq!(text(&library.manufacturerID), ours);
+        let words = "AES at the processor's speed".to_owned();
+        assert_eq!(text(&library.libraryDescription), (words, 32));
+        let version = |v: CK_VERSION| (v.major, v.minor);
+        assert_eq!(version(library.cryptokiVersion), (2, 40));
+        assert_eq!(version(library.libraryVersion), (0, 1));
+        assert_eq!({ library.flags }, 0);
+        let slot = of_slot();
+        assert_eq!(
+            (text(&slot.manufacturerID), slot.slotDescription.len()),
+            (ours.clone(), 64)
+        );
+        assert_eq!(
+            (version(slot.hardwareVersion), { slot.flags }),
+            ((0, 1), CKF_TOKEN_PRESENT)
+        );
+        let token = of_token().unwrap();
+        assert_eq!(text(&token.manufacturerID), ours);
+        assert_eq!(text(&token.label), ours);
+        let model = backend().unwrap().name().to_owned();
+        assert_eq!(
+            (text(&token.model), text(&token.serialNumber)),
+            ((model, 16), ("session".into(), 16))
+        );
+        assert_eq!(text(&token.utcTime), (String::new(), 16));
+        assert_eq!({ token.flags }, CKF_RNG | CKF_TOKEN_INITIALIZED);
+        assert_eq!(({ token.ulMinPinLen }, { token.ulMaxPinLen }), (0, 0));
+    }
+}

@@ -159,4 +159,58 @@ mod tests {
         });
         assert_eq!(*lock.lock(), (160_000, 160_000));
     }
+
+    /// The words of the futex: whoever unlocks has to know whether somebody waits.
+    #[test]
+    fn the_state_tells_who_waits() {
+        let lock = Lock::new(());
+        let state = || lock.state.load(Ordering::SeqCst);
+        assert_eq!(state(), 0);
+        let holder = lock.lock();
+        assert_eq!(state(), 1);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| drop(lock.lock()));
+            while state() != 2 {
+                std::thread::yield_now();
+            }
+            drop(holder);
+            waiting.join().unwrap();
+        });
+        assert_eq!(state(), 0);
+        let tried = lock.try_lock();
+        assert_eq!(state(), 1);
+        drop(tried);
+        assert_eq!(state(), 0);
+    }
+
+    /// Whoever waits sleeps, and one of several is woken at a time.
+    #[test]
+    fn waiting_takes_no_processor_time() {
+        let lock = Lock::new(0);
+        let holder = lock.lock();
+        let spent = || {
+            // SAFETY: all zeros is a valid struct rusage.
+            let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+            // SAFETY: the pointer is valid.
+            unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+            usage.ru_utime.tv_sec * 1_000_000
+                + usage.ru_utime.tv_usec
+                + usage.ru_stime.tv_sec * 1_000_000
+                + usage.ru_stime.tv_usec
+        };
+        std::thread::scope(|scope| {
+            let wait = || {
+                let before = spent();
+                *lock.lock() += 1;
+                spent() - before
+            };
+            let all: Vec<_> = (0..3).map(|_| scope.spawn(wait)).collect();
+            std::thread::sleep(std::time::Duration::from_millis(400));
+            drop(holder);
+            for waited in all.into_iter().map(|thread| thread.join().unwrap()) {
+                assert!(waited < 100_000, "{waited} us");
+            }
+        });
+        assert_eq!(*lock.lock(), 3);
+    }
 }

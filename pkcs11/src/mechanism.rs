@@ -359,4 +359,184 @@ mod tests {
             assert!(!same, "{:#x}", row.mechanism);
         }
     }
+
+    /// What the standard says of each mechanism: its sizes of keys, and what it does.
+    #[test]
+    fn sizes_and_functions_of_mechanisms() {
+        let (crypt, wrap) = (CKF_ENCRYPT | CKF_DECRYPT, CKF_WRAP | CKF_UNWRAP);
+        let secrets = (1, 1 << 20);
+        for row in &TABLE {
+            let (sizes, flags) = match row.mechanism {
+                CKM_AES_KEY_GEN => ((16, 32), CKF_GENERATE),
+                CKM_AES_XTS_KEY_GEN => ((32, 64), CKF_GENERATE),
+                CKM_GENERIC_SECRET_KEY_GEN => ((8, 8 << 20), CKF_GENERATE),
+                CKM_AES_XTS => ((32, 64), crypt),
+                CKM_AES_CMAC | CKM_AES_CMAC_GENERAL | CKM_AES_GMAC => ((16, 32), MAC),
+                CKM_AES_ECB_ENCRYPT_DATA | CKM_AES_CBC_ENCRYPT_DATA => ((16, 32), CKF_DERIVE),
+                CKM_SHA_1 | CKM_SHA256 | CKM_SHA384 | CKM_SHA512 => ((0, 0), CKF_DIGEST),
+                _ if row.kind.is_none() => (secrets, CKF_SIGN | CKF_VERIFY),
+                _ => ((16, 32), crypt | wrap),
+            };
+            assert_eq!(
+                (row.sizes, row.flags),
+                (sizes, flags),
+                "{:#x}",
+                row.mechanism
+            );
+            let info = row.info();
+            assert_eq!(
+                (info.ulMinKeySize, info.ulMaxKeySize, info.flags),
+                (sizes.0, sizes.1, flags)
+            );
+            for bit in 0..32 {
+                let flag = 1 << bit;
+                let found = find(row.mechanism, flag).is_ok();
+                assert_eq!(found, flags & flag != 0, "{:#x} {flag:#x}", row.mechanism);
+            }
+        }
+        assert!(find(CKM_DES_ECB, CKF_ENCRYPT).is_err());
+    }
+
+    /// Sets the parameter of a message, and returns what it became.
+    fn set<T>(kind: Kind, parameter: &T) -> Result<Cipher> {
+        set_bytes(kind, (parameter as *const T).cast(), size_of::<T>())
+    }
+
+    fn set_bytes(kind: Kind, pointer: *const u8, len: usize) -> Result<Cipher> {
+        let mechanism = CK_MECHANISM {
+            mechanism: 0,
+            pParameter: pointer.cast_mut().cast(),
+            ulParameterLen: len as CK_ULONG,
+        };
+        let mut cipher = Cipher {
+            kind,
+            ..Cipher::NEW
+        };
+        // SAFETY: the callers' parameters are valid.
+        unsafe { cipher.set(&Parameter::new(&mechanism)?)? };
+        Ok(cipher)
+    }
+
+    #[test]
+    fn counters_have_up_to_128_bits() {
+        let set = |bits| {
+            let params = CK_AES_CTR_PARAMS {
+                ulCounterBits: bits,
+                cb: [7; 16],
+            };
+            set(Kind::Stream(Mode::Ctr), &params).ok()
+        };
+        for bits in [1, 32, 127, 128] {
+            let cipher = set(bits).unwrap();
+            assert_eq!(
+                (cipher.counter_bits, cipher.iv.block()),
+                (bits as u32, &[7; 16])
+            );
+        }
+        assert!(set(0).is_none() && set(129).is_none() && set(CK_ULONG::MAX).is_none());
+    }
+
+    #[test]
+    fn tags_and_nonces_of_gcm() {
+        let bytes = [5u8; 300];
+        let set = |iv_len, aad_len, tag_bits| {
+            let (iv, aad) = (bytes.as_ptr().cast_mut(), bytes.as_ptr().cast_mut());
+            let params = CK_GCM_PARAMS {
+                pIv: iv,
+                ulIvLen: iv_len,
+                ulIvBits: CK_ULONG::MAX,
+                pAAD: aad,
+                ulAADLen: aad_len,
+                ulTagBits: tag_bits,
+            };
+            let short = ShortGcmParams {
+                iv,
+                iv_len,
+                aad,
+                aad_len,
+                tag_bits,
+            };
+            let gcm = Kind::Sealed(Mode::Gcm);
+            let found = [set(gcm, &params).ok(), set(gcm, &short).ok()];
+            let lengths = found
+                .map(|c| c.map(|c| (c.iv.as_slice().len(), c.aad.as_slice().len(), c.tag_len)));
+            assert_eq!(lengths[0], lengths[1]);
+            lengths[0]
+        };
+        for bits in 0..=136 {
+            let allowed = [32, 64, 96, 104, 112, 120, 128].contains(&bits);
+            let expected = allowed.then_some((12, 0, bits as usize / 8));
+            assert_eq!(set(12, 0, bits), expected, "{bits}");
+        }
+        assert_eq!(set(0, 0, 128), None);
+        assert_eq!(
+            (set(1, 3, 128), set(300, 40, 32)),
+            (Some((1, 3, 16)), Some((300, 40, 4)))
+        );
+    }
+
+    #[test]
+    fn lengths_of_ccm() {
+        let bytes = [5u8; 16];
+        let set = |nonce_len, tag_len, text_len| {
+            let params = CK_CCM_PARAMS {
+                ulDataLen: text_len,
+                pNonce: bytes.as_ptr().cast_mut(),
+                ulNonceLen: nonce_len,
+                pAAD: bytes.as_ptr().cast_mut(),
+                ulAADLen: 5,
+                ulMACLen: tag_len,
+            };
+            let found = set(Kind::Sealed(Mode::Ccm), &params).ok();
+            found.map(|c| {
+                (
+                    c.iv.as_slice().len(),
+                    c.aad.as_slice().len(),
+                    c.tag_len,
+                    c.text_len,
+                )
+            })
+        };
+        for nonce_len in 0..=16 {
+            let right = (7..=13).contains(&nonce_len);
+            assert_eq!(set(nonce_len, 16, 9).is_some(), right, "{nonce_len}");
+        }
+        for tag_len in 0..=18 {
+            let right = (4..=16).contains(&tag_len) && tag_len % 2 == 0;
+            assert_eq!(set(12, tag_len, 9).is_some(), right, "{tag_len}");
+        }
+        assert_eq!(set(12, 8, 9), Some((12, 5, 8, 9)));
+        // The nonce leaves 15 bytes less its own for the length of the text.
+        for nonce_len in 8..=13 {
+            let longest = (1 << (8 * (15 - nonce_len))) - 1;
+            assert!(set(nonce_len, 16, longest).is_some(), "{nonce_len}");
+            assert!(set(nonce_len, 16, longest + 1).is_none(), "{nonce_len}");
+        }
+        assert!(set(7, 16, CK_ULONG::MAX).is_some());
+    }
+
+    #[test]
+    fn ivs_and_integrity_check_values() {
+        let bytes = [5u8; 40];
+        let allowed = |kind| -> Vec<usize> {
+            let taken = |len: &usize| set_bytes(kind, bytes.as_ptr(), *len).is_ok();
+            (0..40).filter(taken).collect()
+        };
+        assert_eq!(allowed(Kind::Stream(Mode::Ecb)), [0]);
+        for kind in [
+            Kind::Stream(Mode::Cbc),
+            Kind::Padded,
+            Kind::Stolen,
+            Kind::Sealed(Mode::Xts),
+        ] {
+            assert_eq!(allowed(kind), [16], "{kind:?}");
+        }
+        assert_eq!(
+            (allowed(Kind::Kw), allowed(Kind::KwPadded)),
+            (vec![0, 8], vec![0, 8])
+        );
+        assert_eq!(allowed(Kind::Kwp), [0, 4]);
+        let xts = set_bytes(Kind::Sealed(Mode::Xts), bytes.as_ptr(), 16).unwrap();
+        assert_eq!((xts.tag_len, xts.iv.as_slice()), (0, &[5; 16][..]));
+    }
 }

@@ -454,3 +454,97 @@ impl Object {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret_key(key_type: CK_KEY_TYPE, value: &[u8]) -> Object {
+        let attributes = Attributes {
+            class: CKO_SECRET_KEY,
+            key_type,
+            flags: OF_ALL.with(OF_KEYS),
+            key_gen_mechanism: CK_UNAVAILABLE_INFORMATION,
+            bytes: Default::default(),
+        };
+        Object::new(attributes, Secret::new(value).unwrap(), 5)
+    }
+
+    #[test]
+    fn check_values() {
+        let of = |key_type, value: &[u8]| secret_key(key_type, value).check_value().ok();
+        // The zero block under zero keys (FIPS 197), and SHA-1 of 20 bytes 07.
+        assert_eq!(of(CKK_AES, &[0; 16]), Some([0x66, 0xe9, 0x4b]));
+        assert_eq!(of(CKK_AES, &[0; 24]), Some([0xaa, 0xe0, 0x69]));
+        let two = [[0u8; 16], [9; 16]].concat();
+        assert_eq!(of(CKK_AES_XTS, &two), Some([0x66, 0xe9, 0x4b]));
+        assert_eq!(of(CKK_GENERIC_SECRET, &[7; 20]), Some([0x6d, 0xdc, 0xc0]));
+        assert_eq!(of(CKK_AES, &[0; 15]), None);
+    }
+
+    #[test]
+    fn sessions_keep_a_key_until_it_goes() {
+        let key = secret_key(CKK_AES, &[0; 16]);
+        assert!(key.keep(1) && key.keep(2) && key.keep(1));
+        key.let_go(1);
+        key.let_go(3);
+        assert_eq!(*key.keepers.lock(), [1, 2]);
+        key.let_go(1);
+        assert_eq!(*key.keepers.lock(), [2]);
+        assert!(!key.is_stale() && key.retire() && key.is_stale());
+        // One that comes later is registered, but may not have been seen.
+        assert!(!key.keep(4));
+        assert_eq!(key.take_keepers(), [2, 4]);
+        assert_eq!((key.take_keepers(), key.retire()), (vec![], false));
+        let other = secret_key(CKK_AES, &[0; 16]);
+        assert!(!other.retire());
+    }
+
+    #[test]
+    fn core_keys_are_made_once() {
+        let secret = Secret::new(&[1; 32]).unwrap();
+        let modes = [Mode::Gcm, Mode::Ccm, Mode::Cmac, Mode::Xts];
+        let keys: Vec<*const Key> = modes.map(|m| secret.key(m).unwrap() as *const _).into();
+        for (mode, key) in modes.into_iter().zip(&keys) {
+            assert!(std::ptr::eq(secret.key(mode).unwrap(), *key), "{mode:?}");
+            assert!(keys.iter().filter(|other| *other == key).count() == 1);
+        }
+        let aes = secret.aes().unwrap();
+        assert!(std::ptr::eq(secret.aes().unwrap(), aes) && !keys.contains(&(aes as *const _)));
+        assert!(secret.key(Mode::Ecb).is_err());
+    }
+
+    #[test]
+    fn mechanisms_and_days_that_a_key_is_for() {
+        let mut attributes = secret_key(CKK_AES, &[0; 16]).attributes;
+        assert!(attributes.allows(CKM_AES_CBC) && !attributes.has_dates());
+        let list = [CKM_AES_GCM.to_ne_bytes(), CKM_AES_CTR.to_ne_bytes()].concat();
+        attributes.bytes[Field::AllowedMechanisms as usize] = list.into();
+        let allowed = [CKM_AES_GCM, CKM_AES_CTR, CKM_AES_CBC].map(|m| attributes.allows(m));
+        assert_eq!(allowed, [true, true, false]);
+        let today = crate::date::today();
+        let (before, after) = (*b"19700101", *b"99991231");
+        let none = &[][..];
+        for (start, end, right, current) in [
+            (none, none, true, true),
+            (&today[..], none, true, true),
+            (none, &today[..], true, true),
+            (&today, &today, true, true),
+            (&before, &after, true, true),
+            (&after, none, true, false),
+            (none, &before, true, false),
+            (&after, &after, true, false),
+            (&before, &before, true, false),
+            (&after, &before, false, false),
+        ] {
+            attributes.bytes[Field::StartDate as usize] = start.into();
+            attributes.bytes[Field::EndDate as usize] = end.into();
+            let found = (attributes.check_dates().is_ok(), attributes.is_current());
+            assert_eq!(found, (right, current), "{start:?} {end:?}");
+            assert_eq!(
+                attributes.has_dates(),
+                !(start.is_empty() && end.is_empty())
+            );
+        }
+    }
+}

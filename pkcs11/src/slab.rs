@@ -263,4 +263,62 @@ mod tests {
         assert_eq!((c & INDEX_MASK, *slab.get(c).unwrap()), (a & INDEX_MASK, 3));
         assert!(c != a && slab.get(a).is_none());
     }
+
+    #[test]
+    fn entries_have_their_own_values() {
+        let slab = Slab::new();
+        let handles: Vec<usize> = (0..1000).map(|i| slab.insert(i).unwrap()).collect();
+        for (i, handle) in handles.iter().enumerate() {
+            assert_eq!(*handle, i + 1, "the first generation");
+            assert_eq!(*slab.get(*handle).unwrap(), i);
+        }
+        assert!(slab.get(1001).is_none() && slab.get(5000).is_none());
+        assert!(slab.select(|handle, value| handle == value + 1).eq(handles));
+        // A chunk has as many entries as its places, whose numbers continue.
+        for chunk in [0, 1, 3] {
+            let entries = empty_chunk::<()>(chunk).unwrap();
+            assert_eq!(entries.len(), 64 << chunk);
+            for (place, entry) in entries.iter().enumerate() {
+                let slot = entry.value.lock();
+                assert_eq!(
+                    (slot.index, slot.generation),
+                    (64 * ((1 << chunk) - 1) + place, 0)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_entry_ends_with_its_last_generation() {
+        let slab = Slab::new();
+        let first = slab.insert(1).unwrap();
+        assert_eq!(slab.remove(first), Some(1));
+        // Its next handle is that of the next generation.
+        let again = slab.insert(2).unwrap();
+        assert_eq!(again, first + (1 << INDEX_BITS));
+        slab.get(again).unwrap().slot.generation = LAST_GENERATION - 1;
+        let before = (LAST_GENERATION - 1) << INDEX_BITS | first;
+        assert_eq!(slab.remove(before), Some(2));
+        let last = slab.insert(3).unwrap();
+        assert_eq!(last, LAST_GENERATION << INDEX_BITS | first);
+        assert_eq!((slab.remove(last), slab.remove(last)), (Some(3), None));
+        // The entry is used up: another one follows.
+        assert_eq!(slab.insert(4), Some(first + 1));
+        assert_eq!(slab.select(|_, _| true).collect::<Vec<_>>(), [first + 1]);
+    }
+
+    #[test]
+    fn a_locked_value_is_busy() {
+        let slab = Slab::new();
+        let (a, b) = (slab.insert(1).unwrap(), slab.insert(2).unwrap());
+        let guard = slab.get(a).unwrap();
+        assert!(matches!(slab.try_get(a), Err(Busy)));
+        assert!(matches!(slab.try_get(b), Ok(Some(found)) if *found == 2));
+        drop(guard);
+        assert!(matches!(slab.try_get(a), Ok(Some(found)) if *found == 1));
+        assert_eq!(slab.remove(a), Some(1));
+        for gone in [a, 0, b + (1 << INDEX_BITS), 77, usize::MAX] {
+            assert!(matches!(slab.try_get(gone), Ok(None)), "{gone}");
+        }
+    }
 }

@@ -202,4 +202,134 @@ mod tests {
         assert!(has(Mode::Xts, 17) && !has(Mode::Xts, 15) && !has(Mode::Xts, (1 << 24) + 1));
         assert!(has(Mode::Kw, 24) && !has(Mode::Kw, 20) && has(Mode::Kwp, 1));
     }
+
+    /// Lengths in bytes by the standards: IVs, tags, messages and their unit. SP 800-38A to F,
+    /// RFC 5297, 7253 and 8452, IEEE 1619.
+    #[test]
+    fn lengths_of_every_mode() {
+        let any: Vec<usize> = (1..=16).collect();
+        let even: Vec<usize> = (4..=16).step_by(2).collect();
+        let (block, none, all) = ([16, 16], [0, 0], usize::MAX);
+        let (wrapped, data_unit) = ((1usize << 31) - 8, 1usize << 24);
+        for (name, ivs, tags, shortest, longest, unit) in [
+            ("ecb", block, &[][..], 1, all, 16),
+            ("cbc", block, &[], 1, all, 16),
+            ("cbc-cts", block, &[], 16, all, 1),
+            ("cfb", block, &[], 1, all, 1),
+            ("cfb8", block, &[], 1, all, 1),
+            ("cfb1", block, &[], 1, all, 1),
+            ("ofb", block, &[], 1, all, 1),
+            ("ctr", block, &[], 1, all, 1),
+            ("gcm", [1, 128], &any, 1, all, 1),
+            ("ccm", [7, 13], &even, 1, (1 << 24) - 1, 1),
+            ("ocb", [1, 15], &any, 1, all, 1),
+            ("siv", none, &[16], 1, all, 1),
+            ("gcm-siv", [12, 12], &[16], 1, all, 1),
+            ("xts", block, &[], 16, data_unit, 1),
+            ("wrap", none, &[], 16, wrapped, 8),
+            ("wrap-pad", none, &[], 1, wrapped, 1),
+            ("cmac", none, &any, 0, all, 1),
+        ] {
+            let row = Mode::by_name(name).unwrap().row();
+            let found = (row.ivs, row.tags, row.shortest, row.longest, row.unit);
+            assert_eq!(found, (ivs, tags, shortest, longest, unit), "{name}");
+        }
+        assert_eq!(Mode::aes().count(), 17);
+    }
+
+    /// IV, length announced, empty AAD first, authenticated; None for what is no message.
+    #[test]
+    fn parts_of_messages() {
+        for mode in Mode::aes() {
+            let expected = match mode.name() {
+                "gcm" | "ocb" => Some((12, false, false, true)),
+                "ccm" => Some((12, true, false, true)),
+                "siv" => Some((0, false, false, true)),
+                "gcm-siv" => Some((12, false, true, true)),
+                "xts" | "cbc-cts" => Some((16, false, false, false)),
+                _ => None,
+            };
+            let found = match mode.row().call {
+                Call::Message(s) => Some((s.iv, s.announced, s.empty_aad_first, s.authenticated)),
+                _ => None,
+            };
+            assert_eq!(found, expected, "{mode:?}");
+            assert_eq!(mode.is_aead(), expected.is_some_and(|(.., tag)| tag));
+        }
+        let of = |has: fn(Mode) -> bool| -> Vec<&str> {
+            Mode::aes()
+                .filter(|mode| has(*mode))
+                .map(Mode::name)
+                .collect()
+        };
+        assert_eq!(of(Mode::whole_blocks), ["ecb", "cbc"]);
+        assert_eq!(of(Mode::wraps), ["wrap", "wrap-pad"]);
+        let streams = ["ecb", "cbc", "cfb", "cfb8", "cfb1", "ofb", "ctr"];
+        assert_eq!(of(Mode::streams), streams);
+        let single = ["cfb8", "cfb1", "wrap", "wrap-pad"];
+        assert_eq!(of(Mode::block_by_block), single);
+        let kernel = ["ecb", "cbc", "ctr"];
+        assert_eq!(of(|mode| mode.kernel_stream().is_some()), kernel);
+    }
+
+    #[test]
+    fn keys_hosts_and_measurements() {
+        let rows = |has: fn(&Row) -> bool| -> Vec<&str> {
+            ROWS.iter()
+                .filter(|row| has(row))
+                .map(|row| row.name)
+                .collect()
+        };
+        assert_eq!(rows(|row| row.double_key), ["siv", "xts"]);
+        assert_eq!(rows(|row| row.hosts.mac), ["cmac"]);
+        let engine = ["ecb", "cbc", "cfb", "ofb", "ctr", "gcm", "ccm", "xts"];
+        assert_eq!(rows(|row| row.hosts.engine), engine);
+        let unmeasured = ["cbc-cts", "cfb8", "cfb1", "wrap", "wrap-pad"];
+        assert_eq!(rows(|row| !row.measured), unmeasured);
+        let one = ["ofb", "ctr", "cmac", "rc4", "chacha20-poly1305"];
+        assert_eq!(rows(|row| row.directions.len() == 1), one);
+        let names: Vec<_> = all().into_iter().map(Cipher::name).collect();
+        assert_eq!(names.len(), 17 + 16 + 17 + 2);
+        assert_eq!(names[50..], ["rc4", "chacha20-poly1305"]);
+        let bits = ["rc4", "chacha20-poly1305", "aes-128-xts"].map(|name| cipher(name).key_bits());
+        assert_eq!(bits, [128, 256, 128]);
+        let key_bytes =
+            ["aes-128-cbc", "aes-256-cbc", "aes-128-xts"].map(|n| cipher(n).key_bytes());
+        assert_eq!(key_bytes, [16, 32, 32]);
+        let rounds = ["aes-128-ecb", "aes-192-ecb", "aes-256-ecb"].map(|n| cipher(n).rounds());
+        assert_eq!(rounds, [10, 12, 14]);
+        let titles = ["aes-128-gcm-siv", "rc4"].map(|name| cipher(name).title());
+        assert_eq!(titles, ["AES-128-GCM-SIV", "RC4"]);
+        let fetched = ["aes-192-cmac", "aes-128-gcm"].map(|name| cipher(name).fetched());
+        assert_eq!(fetched, ["CMAC", "aes-128-gcm"]);
+        let legacy: Vec<_> = all().into_iter().filter(|c| c.is_legacy()).collect();
+        assert_eq!(legacy, [cipher("rc4")]);
+        assert_eq!(cipher("aes-256-xts").lengths(), 16..=1 << 24);
+        assert!(cipher("aes-256-ecb").whole_blocks() && !cipher("aes-256-ctr").whole_blocks());
+    }
+
+    /// The last numbers of NIST's identifiers are 20 apart (2.16.840.1.101.3.4.1).
+    #[test]
+    fn object_identifiers_of_every_key_size() {
+        let numbers = [
+            ("ecb", 1),
+            ("cbc", 2),
+            ("ofb", 3),
+            ("cfb", 4),
+            ("wrap", 5),
+            ("gcm", 6),
+            ("ccm", 7),
+            ("wrap-pad", 8),
+        ];
+        for mode in Mode::aes().filter(|mode| mode.name() != "xts") {
+            let number = numbers.iter().find(|(name, _)| *name == mode.name());
+            for (at, bits) in KEY_BITS.into_iter().enumerate() {
+                let expected = number.map(|(_, n)| format!("2.16.840.1.101.3.4.1.{}", n + 20 * at));
+                assert_eq!(mode.row().oid(bits), expected, "{mode:?}");
+            }
+        }
+        let xts = KEY_BITS.map(|bits| Mode::Xts.row().oid(bits).unwrap_or_default());
+        assert_eq!(xts, ["1.3.111.2.1619.0.1.1", "", "1.3.111.2.1619.0.1.2"]);
+        assert_eq!(Mode::Ecb.row().oid(64), None);
+    }
 }

@@ -159,4 +159,110 @@ mod tests {
         // PMULL of bytes, and FADD.
         assert!(tally(&[0x0e20_e020, 0x1e20_2820]).is_empty());
     }
+
+    #[test]
+    fn every_instruction_has_its_kind() {
+        for (word, expected) in [
+            (0x0ee2_e020, Some(Kind::Clmul)),  // pmull v0.1q
+            (0x4ee2_e020, Some(Kind::Clmul)),  // pmull2 v0.1q
+            (0x5e02_0020, Some(Kind::Sha1)),   // sha1c
+            (0x5e02_1020, Some(Kind::Sha1)),   // sha1p
+            (0x5e02_2020, Some(Kind::Sha1)),   // sha1m
+            (0x5e02_3020, Some(Kind::Sha1)),   // sha1su0
+            (0x5e02_4020, Some(Kind::Sha256)), // sha256h
+            (0x5e02_5020, Some(Kind::Sha256)), // sha256h2
+            (0x5e02_6020, Some(Kind::Sha256)), // sha256su1
+            (0x5e02_7020, None),               // not allocated
+            (0x5e28_0820, Some(Kind::Sha1)),   // sha1h
+            (0x5e28_1820, Some(Kind::Sha1)),   // sha1su1
+            (0x5e28_2820, Some(Kind::Sha256)), // sha256su0
+            (0x5e28_3820, None),               // not allocated
+            (0xcec0_8020, Some(Kind::Sha512)), // sha512su0
+            (0xce62_8020, Some(Kind::Sha512)), // sha512h
+            (0xce62_8420, Some(Kind::Sha512)), // sha512h2
+            (0xce62_8820, Some(Kind::Sha512)), // sha512su1
+            (0xce22_0c20, None),               // bcax
+            (0x4e28_4820, None),               // aese
+        ] {
+            assert_eq!(other(word), expected, "{word:#x}");
+            assert_eq!(
+                may_hold(&word.to_le_bytes()),
+                expected.is_some() || is_aes(word)
+            );
+        }
+        let aes = [0x4e28_4820, 0x4e28_5820, 0x4e28_6800, 0x4e28_7800];
+        assert!(aes.into_iter().all(is_aes) && !is_aes(0x4e28_0820));
+        // Behind another instruction, and cut off.
+        let both = [0xd280_0020u32.to_le_bytes(), aes[0].to_le_bytes()].concat();
+        assert!(may_hold(&both) && !may_hold(&both[..7]));
+    }
+
+    #[test]
+    fn registers_hold_results_until_they_change() {
+        let aese = |to: u32, with: u32| 0x4e28_4800 | with << 5 | to;
+        let aesmc = |to: u32, from: u32| 0x4e28_6800 | from << 5 | to;
+        let eor = |to: u32, left: u32, right: u32| 0x6e20_1c00 | right << 16 | left << 5 | to;
+        let eor3 = |to: u32, a: u32, b: u32, c: u32| 0xce00_0000 | b << 16 | c << 10 | a << 5 | to;
+        let kinds = |words: &[u32]| -> Vec<Option<Kind>> {
+            let mut rounds = Rounds::default();
+            words.iter().map(|word| rounds.take(*word)).collect()
+        };
+        let (round, last) = (Some(Kind::Round), Some(Kind::LastRound));
+        // Registers 0 and 31, in place and to another one.
+        assert_eq!(kinds(&[aese(0, 1), aesmc(0, 0)]), [None, round]);
+        assert_eq!(kinds(&[aese(31, 1), aesmc(2, 31)]), [None, round]);
+        // AESMC takes the result away, and AESE of the key's register gives none.
+        let twice = [aese(3, 1), aesmc(3, 3), aesmc(3, 3)];
+        assert_eq!(kinds(&twice), [None, round, None]);
+        let key = [aese(3, 1), aese(4, 3), eor(5, 3, 6)];
+        assert_eq!(kinds(&key), [None, None, None]);
+        // The result on either side, in both and in none.
+        assert_eq!(kinds(&[aese(3, 1), eor(5, 3, 6)]), [None, last]);
+        assert_eq!(kinds(&[aese(3, 1), eor(5, 6, 3)]), [None, last]);
+        let both = [aese(3, 1), aese(4, 1), eor(5, 3, 4)];
+        assert_eq!(kinds(&both), [None, None, None]);
+        assert_eq!(kinds(&[eor(5, 6, 3)]), [None]);
+        for place in [eor3(5, 3, 6, 7), eor3(5, 6, 3, 7), eor3(5, 6, 7, 3)] {
+            assert_eq!(kinds(&[aese(3, 1), place]), [None, last]);
+        }
+        // An XOR takes the result from its own register.
+        let over = [aese(3, 1), eor(3, 6, 7), eor(5, 3, 6)];
+        assert_eq!(kinds(&over), [None, None, None]);
+        // Another instruction changes nothing.
+        let between = [aese(3, 1), 0xd280_0020, eor(5, 3, 6)];
+        assert_eq!(kinds(&between), [None, None, last]);
+    }
+
+    #[test]
+    fn functions_have_their_first_instruction() {
+        let words = [
+            0xd280_0020u32,
+            0xd280_0020,
+            0x4e28_4840,
+            0x4e28_6800,
+            0xd65f_03c0,
+        ];
+        let data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let chunk = Chunk {
+            address: 0x1000,
+            ..Chunk::of(&data)
+        };
+        let found = |start, bounds| {
+            let stretch = Stretch {
+                start,
+                end: data.len(),
+                name: None,
+                bounds,
+            };
+            let mut found = Vec::new();
+            functions(&chunk, &[stretch], &mut found);
+            found.first().map(|f| (f.address, f.size))
+        };
+        // AESE is the first, although only AESMC tells the kind.
+        assert_eq!(found(0, Bounds::Unknown), Some((0x1008, None)));
+        assert_eq!(found(5, Bounds::Unknown), Some((0x1008, None)));
+        assert_eq!(found(9, Bounds::Unknown), None, "AESMC alone");
+        assert_eq!(found(4, Bounds::Symbol), Some((0x1004, Some(16))));
+        assert_eq!(found(0, Bounds::Data), None);
+    }
 }

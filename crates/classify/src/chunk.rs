@@ -135,3 +135,81 @@ impl<'d> Chunk<'d> {
         found
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_end_with_a_zero() {
+        let text = |offset| text_at(b"ab\0c\0d", offset);
+        assert_eq!((text(0), text(1)), (Some(&b"ab"[..]), Some(&b"b"[..])));
+        assert_eq!((text(2), text(3)), (Some(&b""[..]), Some(&b"c"[..])));
+        assert_eq!((text(5), text(6), text(7)), (None, None, None));
+        let long = |length| {
+            let strings = [&vec![b'x'; length][..], &[0]].concat();
+            text_at(&strings, 0).map(<[u8]>::len)
+        };
+        assert_eq!((long(1023), long(1024)), (Some(1023), None));
+    }
+
+    /// The parts of 100 bytes at 0x1000: offsets, and whether they are functions.
+    fn parts(known: &[Range<u64>]) -> Vec<(usize, usize, bool)> {
+        let chunk = Chunk {
+            name: None,
+            address: 0x1000,
+            data: &[0; 100],
+        };
+        let known = known.iter().map(|range| Known {
+            range: range.clone(),
+            name: None,
+            bounds: Bounds::Symbol,
+        });
+        let found = chunk.stretches(&known.collect::<Vec<_>>());
+        let part = |s: &Stretch| (s.start, s.end, s.bounds == Bounds::Symbol);
+        found.iter().map(part).collect()
+    }
+
+    #[test]
+    fn functions_and_the_code_between_them() {
+        assert_eq!(parts(&[]), [(0, 100, false)]);
+        assert_eq!(parts(&[0x1000..0x1064]), [(0, 100, true)]);
+        let gaps = [(0, 16, false), (16, 32, true), (32, 100, false)];
+        assert_eq!(parts(&[0x1010..0x1020]), gaps);
+        let behind = [(0, 16, true), (16, 32, true), (32, 100, false)];
+        assert_eq!(parts(&[0x1000..0x1010, 0x1010..0x1020]), behind);
+        // No size: up to the next one, or to the end.
+        let sized = [(0, 16, true), (16, 100, true)];
+        assert_eq!(parts(&[0x1000..0x1000, 0x1010..0x1010]), sized);
+        // Too long: cut at the next one, and at the end.
+        assert_eq!(parts(&[0x1000..0x1020, 0x1010..0x9000]), sized);
+        // Before and behind the chunk.
+        let outside = [0xf00..0x1010, 0x1063..0x1070, 0x1064..0x1070];
+        assert_eq!(parts(&outside), [(0, 99, false), (99, 100, true)]);
+        assert_eq!(parts(&[0xfff..0x1000, 0x2000..0x2010]), [(0, 100, false)]);
+    }
+
+    #[test]
+    fn unknown_bounds_have_no_size() {
+        let chunk = Chunk {
+            name: None,
+            address: 0x1000,
+            data: &[],
+        };
+        let function = |bounds| {
+            let stretch = Stretch {
+                start: 8,
+                end: 20,
+                name: Some(b"f"),
+                bounds,
+            };
+            let found = stretch.function(&chunk, 0x1234, Tally::default());
+            assert_eq!((found.name.as_deref(), found.bounds), (Some("f"), bounds));
+            (found.address, found.size)
+        };
+        assert_eq!(function(Bounds::Symbol), (0x1008, Some(12)));
+        assert_eq!(function(Bounds::Unwind), (0x1008, Some(12)));
+        assert_eq!(function(Bounds::Unknown), (0x1234, None));
+    }
+}

@@ -101,4 +101,28 @@ mod tests {
         many[8..16].fill(0x1f);
         assert!(functions(&many).is_empty());
     }
+
+    /// The offsets may end the section. Then there is no room for names.
+    #[test]
+    fn the_offsets_of_the_functions_are_all_there() {
+        let mut table = table();
+        table.truncate(84 + 20);
+        let found = functions(&table);
+        assert!(found.len() == 2 && found.iter().all(|known| known.name.is_none()));
+        table.pop();
+        assert!(functions(&table).is_empty());
+    }
+
+    #[test]
+    fn versions_before_and_other_processors_are_not_read() {
+        let whole = table();
+        for (at, value) in [(0, 0xf2), (0, 0xef), (3, 0xfe), (7, 4), (7, 9)] {
+            let mut other = whole.clone();
+            other[at] = value;
+            assert!(functions(&other).is_empty(), "{at}");
+        }
+        let mut older = whole;
+        older[0] = 0xf0;
+        assert_eq!(functions(&older).len(), 2);
+    }
 }

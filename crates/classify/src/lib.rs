@@ -143,3 +143,24 @@ fn hexadecimal(bytes: &[u8]) -> String {
     let bytes = &bytes[..bytes.len().min(64)];
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_are_in_hexadecimal() {
+        assert_eq!(hexadecimal(&[0x00, 0x0f, 0xa5]), "000fa5");
+        assert_eq!(hexadecimal(&[0xff; 64]), "ff".repeat(64));
+        assert_eq!(hexadecimal(&[0xff; 65]), "ff".repeat(64));
+    }
+
+    #[test]
+    fn each_processor_has_its_bytes() {
+        let (aesenc, aese) = ([0x66, 0x0f, 0x38, 0xdc], 0x4e28_4840u32.to_le_bytes());
+        let found = |machine| [aesenc, aese].map(|code| may_have_crypto(machine, &code));
+        assert_eq!(found(Machine::X86_64), [true, false]);
+        assert_eq!(found(Machine::I386), [true, false]);
+        assert_eq!(found(Machine::Arm64), [false, true]);
+    }
+}

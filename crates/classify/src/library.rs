@@ -334,4 +334,96 @@ mod tests {
             ("Linux", Some("6.1.0-28-amd64"))
         );
     }
+
+    #[test]
+    fn forms_of_versions() {
+        let at = |text: &'static str| version_at(text.as_bytes());
+        for (text, expected) in [
+            ("3.0.13 30 Jan", Some(("3.0.13", true))),
+            ("3.0.13 a", Some(("3.0.13", false))),
+            ("3.0.13  3", Some(("3.0.13", false))),
+            ("3.0.13", Some(("3.0.13", false))),
+            ("3.0.13\x001", Some(("3.0.13", false))),
+            ("1.2-dev+x~3_4", Some(("1.2-dev+x~3", false))),
+            ("1.2.", Some(("1.2", false))),
+            ("1.2- 3", Some(("1.2", true))),
+            ("12.0", Some(("12.0", false))),
+            ("3", None),
+            (".1", None),
+            ("3.x", None),
+            ("3.", None),
+            ("v3.1", None),
+            ("3a.1", None),
+            ("", None),
+        ] {
+            assert_eq!(at(text), expected, "{text}");
+        }
+        let long = "1.".to_owned() + &"2".repeat(50);
+        let (found, _) = version_at(long.as_bytes()).unwrap();
+        assert_eq!(found.len(), 40);
+    }
+
+    #[test]
+    fn the_best_of_several_versions() {
+        let after = |texts: &[u8]| version_after(&[Chunk::of(texts)], "X ");
+        let text = |version: &str| Some(version.to_owned());
+        // A date is best, then two dots, then the first.
+        assert_eq!(after(b"X 1.2.3\0X 1.0 30\0X 4.5.6"), text("1.0"));
+        assert_eq!(after(b"X 1.0\0X 1.2.3\0X 4.5.6"), text("1.2.3"));
+        assert_eq!(after(b"X 1.0\0X 2.0\0"), text("1.0"));
+        assert_eq!(after(b"X 1.2.3.4\0X 1.0\0"), text("1.2.3.4"));
+        assert_eq!(after(b"X y\0x 1.0"), None);
+    }
+
+    #[test]
+    fn a_version_that_stands_alone() {
+        let found = |texts: &[u8]| alone(&[Chunk::of(texts)]);
+        let text = |version: &str| Some(version.to_owned());
+        assert_eq!(found(b"x\x001.2.3\x00y"), text("1.2.3"));
+        assert_eq!(found(b"1.2.3\x001.2.3"), text("1.2.3"), "twice the same");
+        assert_eq!(found(b"123456789.12345.123"), text("123456789.12345.123"));
+        for other in [
+            &b"1.2"[..],
+            b"1.2.3.4",
+            b"1..3",
+            b".2.3",
+            b"1.2.",
+            b"1.2.a",
+            b"1.2.3\x001.2.4",
+            b"123456789.12345.1234",
+            b"",
+        ] {
+            assert_eq!(found(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn damaged_evidence_has_no_version() {
+        let header = [0; 32];
+        let go = |rest: &[u8]| go_version(&[&header[..], rest].concat());
+        assert_eq!(go(b"\x06go1.22").as_deref(), Some("1.22"));
+        assert_eq!(go(b"\x08go1.22 X").as_deref(), Some("1.22"));
+        assert_eq!(go(b"\x06go1.2"), None, "cut off");
+        assert_eq!(go(b"\x06xx1.22"), None);
+        assert_eq!(go_version(&header), None);
+        let long = [&b"vermagic="[..], &[b'6'; 50], b" SMP"].concat();
+        assert_eq!(value(&long, b"vermagic=").unwrap(), "6".repeat(40));
+        assert_eq!(value(b"x=1\0vermagic=", b"vermagic=").as_deref(), Some(""));
+        assert_eq!(value(b"xvermagic=1", b"vermagic="), None);
+    }
+
+    #[test]
+    fn symbols_begin_with_the_names_of_libraries() {
+        let names = |symbol: &[u8]| by_symbol(symbol).map(|at| SIGNATURES[at].name);
+        for signature in &SIGNATURES {
+            for symbol in signature.symbols {
+                assert_eq!(names(symbol.as_bytes()), Some(signature.name));
+                let longer = [symbol.as_bytes(), b"x"].concat();
+                assert_eq!(names(&longer), Some(signature.name));
+                let other = [b"x", symbol.as_bytes()].concat();
+                assert_eq!(names(&other), None, "{symbol}");
+            }
+        }
+        assert_eq!((names(b""), names(b"main")), (None, None));
+    }
 }

@@ -82,6 +82,9 @@ mod tests {
         assert_eq!((read.address, read.has_semaphore), (0x1100, false));
         assert_eq!((&*read.provider, &*read.name), ("tenrounds", "bulk"));
         assert_eq!(probe(&note, None).unwrap().address, 0x1000);
+        let mut counted = note.clone();
+        counted[23] = 1;
+        assert!(probe(&counted, None).unwrap().has_semaphore);
         for length in 0..note.len() {
             // The last text may end with the note.
             assert_eq!(

@@ -165,3 +165,101 @@ fn segments<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Option<Vec<Segme
     };
     Some(loaded.filter_map(segment).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two segments, and functions in the first one: data behind f, and a symbol without a size.
+    fn program() -> Program {
+        let known = |range, name: &str, bounds| Named {
+            range,
+            name: (!name.is_empty()).then(|| name.into()),
+            bounds,
+        };
+        Program {
+            machine: Machine::X86_64,
+            segments: vec![
+                Segment {
+                    offset: 0x100..0x200,
+                    address: 0x1100,
+                },
+                Segment {
+                    offset: 0x200..0x280,
+                    address: 0x5000,
+                },
+            ],
+            known: vec![
+                known(0x10f0..0x1110, "before", Bounds::Symbol),
+                known(0x1120..0x1130, "f", Bounds::Symbol),
+                known(0x1130..0x1138, "data", Bounds::Data),
+                known(0x1140..0x1140, "open", Bounds::Symbol),
+                known(0x1150..0x1158, "", Bounds::Unwind),
+                known(0x11f0..0x1300, "long", Bounds::Symbol),
+            ],
+        }
+    }
+
+    #[test]
+    fn addresses_and_places_in_the_file() {
+        let program = program();
+        for (offset, address) in [
+            (0x100, 0x1100),
+            (0x1ff, 0x11ff),
+            (0x200, 0x5000),
+            (0x27f, 0x507f),
+        ] {
+            assert_eq!(program.address_of(offset), Some(address));
+            assert_eq!(program.offset_of(address), Some(offset));
+        }
+        assert_eq!(
+            (program.address_of(0xff), program.address_of(0x280)),
+            (None, None)
+        );
+        for outside in [0x10ff, 0x1200, 0x4fff, 0x5080] {
+            assert_eq!(program.offset_of(outside), None, "{outside:#x}");
+            assert_eq!(program.segment_of(outside), None, "{outside:#x}");
+            assert_eq!(program.around(outside), None, "{outside:#x}");
+        }
+        assert_eq!(program.segment_of(0x1100), Some(0x1100..0x1200));
+        assert_eq!(program.segment_of(0x507f), Some(0x5000..0x5080));
+        let entries: Vec<_> = program.entries().collect();
+        assert_eq!(entries, [("f", 0x120), ("open", 0x140), ("long", 0x1f0)]);
+    }
+
+    #[test]
+    fn functions_and_gaps_around_an_address() {
+        let program = program();
+        let around = |address| {
+            let found = program.around(address).unwrap();
+            assert!(found.range.contains(&address), "{found:?}");
+            (found.range, found.name.unwrap_or_default(), found.bounds)
+        };
+        let gap = |range| (range, String::new(), Bounds::Unknown);
+        let function = |range, name: &str| (range, name.to_owned(), Bounds::Symbol);
+        // A function that begins before the segment.
+        assert_eq!(around(0x1100), function(0x1100..0x1110, "before"));
+        assert_eq!(around(0x110f), function(0x1100..0x1110, "before"));
+        assert_eq!(around(0x1110), gap(0x1110..0x1120));
+        assert_eq!(around(0x1120), function(0x1120..0x1130, "f"));
+        assert_eq!(around(0x112f), function(0x1120..0x1130, "f"));
+        // Data are no function.
+        assert_eq!(around(0x1134), gap(0x1134..0x1140));
+        assert_eq!(around(0x113c), gap(0x1138..0x1140));
+        // A function without a size ends with the next one.
+        assert_eq!(around(0x114f), function(0x1140..0x1150, "open"));
+        let unwind = (0x1150..0x1158, String::new(), Bounds::Unwind);
+        assert_eq!(around(0x1157), unwind);
+        assert_eq!(around(0x1158), gap(0x1158..0x11f0));
+        // One that is too long ends with the segment, and so does the gap of the second one.
+        assert_eq!(around(0x11ff), function(0x11f0..0x1200, "long"));
+        assert_eq!(around(0x5000), gap(0x5000..0x5080));
+        let mut bare = program;
+        bare.known.clear();
+        let whole = bare.around(0x1150).unwrap();
+        assert_eq!(
+            (whole.range, whole.bounds),
+            (0x1100..0x1200, Bounds::Unknown)
+        );
+    }
+}

@@ -336,4 +336,129 @@ mod tests {
         inverses[15] = 0x07;
         assert_eq!(kinds(&inverses), []);
     }
+
+    #[test]
+    fn remainders_of_8_bits() {
+        // rem_8bit of OpenSSL's ghash-x86_64.pl: the remainder of each byte, bit by bit.
+        let words = (0u32..256).map(|byte| {
+            let bits = (0..8).filter(|bit| byte >> bit & 1 == 1);
+            bits.fold(0u16, |sum, bit| sum ^ 0x01c2 << bit)
+        });
+        let table: Vec<u8> = words.flat_map(u16::to_le_bytes).collect();
+        assert_eq!(table[2 * 2..3 * 2], 0x0384u16.to_le_bytes());
+        assert_eq!(table[255 * 2..], 0xbebeu16.to_le_bytes());
+        let found = |data: &[u8]| -> Vec<(TableKind, u64, u64)> {
+            let found = near(0x1000, data);
+            found
+                .iter()
+                .map(|t| (t.kind, t.address, t.length))
+                .collect()
+        };
+        let shifted = [&[9; 3][..], &table].concat();
+        assert_eq!(found(&shifted), [(TableKind::Ghash, 0x1003, 512)]);
+        assert_eq!(found(&table[..511]), []);
+        for at in [0, 1, 2, 3, 4, 5, 300, 510, 511] {
+            let mut wrong = table.clone();
+            wrong[at] ^= 1;
+            assert_eq!(found(&wrong), [], "{at}");
+        }
+    }
+
+    #[test]
+    fn remainders_of_4_bits_have_nothing_between_them() {
+        let word = |byte: u32| {
+            let bits = (0..4).filter(|bit| byte >> bit & 1 == 1);
+            bits.fold(0u16, |sum, bit| sum ^ (0x1c20 << bit) as u16)
+        };
+        let wide: Vec<u8> = (0..16)
+            .flat_map(|byte| (u64::from(word(byte)) << 48).to_le_bytes())
+            .collect();
+        let length = |data: &[u8]| near(0, data).first().map(|table| table.length);
+        assert_eq!(length(&wide), Some(128));
+        for at in (0..16)
+            .map(|byte| 8 * byte + 5)
+            .chain([0, 1, 6, 7, 8, 14, 15, 126, 127])
+        {
+            let mut wrong = wide.clone();
+            wrong[at] ^= 1;
+            assert_eq!(length(&wrong), None, "{at}");
+        }
+        let narrow: Vec<u8> = (0..16).flat_map(|byte| word(byte).to_le_bytes()).collect();
+        assert_eq!(length(&narrow), Some(32));
+        for at in 0..32 {
+            let mut wrong = narrow.clone();
+            wrong[at] ^= 1;
+            assert_eq!(length(&wrong), None, "{at}");
+        }
+    }
+
+    #[test]
+    fn inverses_are_1_to_15_in_some_order() {
+        let mut table: [u8; 16] = std::array::from_fn(|at| if at == 0 { 0x80 } else { at as u8 });
+        assert!(is_inversion(&table) && !is_inversion(&table[..15]));
+        let found = near(0x1000, &[&[7], &table[..], &[7]].concat());
+        assert_eq!(
+            (found.len(), found[0].address, found[0].length),
+            (1, 0x1001, 16)
+        );
+        table.swap(1, 15);
+        assert!(is_inversion(&table));
+        for (at, value) in [(0, 0x81), (0, 0), (3, 16), (3, 32), (3, 35), (3, 0), (3, 4)] {
+            let mut wrong = table;
+            wrong[at] = value;
+            assert!(!is_inversion(&wrong), "{at} {value}");
+        }
+    }
+
+    /// Wherever a table begins within the bytes that are searched together.
+    #[test]
+    fn tables_begin_anywhere() {
+        let table: Vec<u8> = (0..256).flat_map(|at| entry(TableKind::Td, at)).collect();
+        for before in (0..128).step_by(4) {
+            let data = [&vec![0; before][..], &table].concat();
+            assert_eq!(tables(&data), [(TableKind::Td, before as u64)]);
+            let data = [&data[..], &[0; 4 * 15]].concat();
+            assert_eq!(tables(&data), [(TableKind::Td, before as u64)]);
+        }
+        // Each entry counts, and each byte of it.
+        for at in 0..table.len() {
+            let mut wrong = table.clone();
+            wrong[at] ^= 0x10;
+            assert_eq!(tables(&wrong), [], "{at}");
+        }
+    }
+
+    #[test]
+    fn tables_stand_behind_each_other() {
+        let te: Vec<u8> = (0..256).flat_map(|at| entry(TableKind::Te, at)).collect();
+        let twice: Vec<u8> = te.chunks(4).flat_map(|entry| entry.repeat(2)).collect();
+        let found = |data: &[u8]| {
+            let mut found = Vec::new();
+            let chunk = Chunk {
+                name: Some(".rodata"),
+                address: 0x1000,
+                data,
+            };
+            find(&chunk, &mut found);
+            assert!(found
+                .iter()
+                .all(|t| t.section.as_deref() == Some(".rodata")));
+            let places = found.iter().map(|table| (table.address, table.length));
+            places.collect::<Vec<_>>()
+        };
+        // The second half of each entry of the first table is no table of its own.
+        let both = [&twice[..], &te].concat();
+        assert_eq!(found(&both), [(0x1000, 2048), (0x1800, 1024)]);
+        let many = te.repeat(65);
+        let found = found(&many);
+        assert_eq!((found.len(), found[63]), (64, (0x1000 + 63 * 1024, 1024)));
+        let boxes = [BOXES.0, BOXES.0].concat();
+        assert_eq!(
+            tables(&boxes),
+            [(TableKind::Sbox, 0), (TableKind::Sbox, 256)]
+        );
+        let mut wrong = BOXES.0;
+        wrong[255] ^= 1;
+        assert_eq!(tables(&wrong), []);
+    }
 }

@@ -140,3 +140,89 @@ impl Serialize for Tally {
         kinds.serialize(serializer)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(all: &[(Kind, u16, u32)]) -> Tally {
+        let mut tally = Tally::default();
+        for (kind, width, count) in all {
+            (0..*count).for_each(|_| tally.add(*kind, *width));
+        }
+        tally
+    }
+
+    #[test]
+    fn instructions_are_counted_by_kind_and_width() {
+        let entries = [
+            (Kind::Round, 128, 9),
+            (Kind::Round, 512, 2),
+            (Kind::LastRound, 256, 1),
+            (Kind::Sha512, 128, 3),
+        ];
+        let mut sum = tally(&entries);
+        assert_eq!(sum.entries().collect::<Vec<_>>(), entries);
+        assert_eq!((sum.count(Kind::Round), sum.count(Kind::Key)), (11, 0));
+        assert_eq!(sum.widths(Kind::Round), [128, 512]);
+        sum.merge(&tally(&[(Kind::Round, 512, 1), (Kind::Key, 128, 1)]));
+        assert_eq!((sum.count(Kind::Round), sum.count(Kind::Key)), (12, 1));
+        assert!(!sum.is_empty() && Tally::default().is_empty());
+        // A width that no register has.
+        assert_eq!(tally(&[(Kind::Key, 64, 1)]), tally(&[(Kind::Key, 128, 1)]));
+        // Counts do not wrap around.
+        let mut full = Tally::default();
+        full.0[Kind::Round as usize] = [u32::MAX, u32::MAX, 1];
+        full.add(Kind::Round, 128);
+        full.merge(&full.clone());
+        assert_eq!(full.count(Kind::Round), u32::MAX);
+        assert_eq!(full.0[Kind::Round as usize], [u32::MAX, u32::MAX, 2]);
+    }
+
+    #[test]
+    fn classes_follow_from_the_kinds() {
+        let (round, last, key) = (Kind::Round, Kind::LastRound, Kind::Key);
+        for (kinds, x86, arm) in [
+            (&[][..], None, None),
+            (&[(Kind::Clmul, 512, 1)], None, None),
+            (&[(round, 512, 1)], Some(Class::Hash), Some(Class::Hash)),
+            (&[(last, 256, 1)], Some(Class::Sbox), Some(Class::Sbox)),
+            (&[(key, 128, 1)], Some(Class::AesNi), Some(Class::ArmCe)),
+            (
+                &[(round, 128, 1), (key, 128, 1)],
+                Some(Class::AesNi),
+                Some(Class::ArmCe),
+            ),
+            (
+                &[(last, 128, 1), (key, 128, 1)],
+                Some(Class::AesNi),
+                Some(Class::ArmCe),
+            ),
+            (
+                &[(round, 128, 1), (last, 128, 1)],
+                Some(Class::AesNi),
+                Some(Class::ArmCe),
+            ),
+            (
+                &[(round, 256, 1), (last, 128, 1)],
+                Some(Class::Vaes256),
+                Some(Class::ArmCe),
+            ),
+            (
+                &[(round, 128, 1), (last, 512, 1)],
+                Some(Class::Vaes512),
+                Some(Class::ArmCe),
+            ),
+        ] {
+            let tally = tally(kinds);
+            assert_eq!(
+                (tally.class(false), tally.class(true)),
+                (x86, arm),
+                "{kinds:?}"
+            );
+        }
+        let encrypting = [Class::ArmCe, Class::AesNi, Class::Vaes256, Class::Vaes512];
+        assert!(encrypting.into_iter().all(Class::is_encryption));
+        assert!(!Class::Hash.is_encryption() && !Class::Sbox.is_encryption());
+    }
+}

@@ -216,4 +216,170 @@ mod tests {
         // Rounds, last rounds and multiplications of each width, keys, and three digests.
         assert!(found.len() >= 13, "{found:?}");
     }
+
+    /// Bytes like those of a cryptographic instruction, of which one or two are others: decoding
+    /// them would only take time.
+    #[test]
+    fn other_bytes_are_no_candidates() {
+        let found = |code: &[u8]| candidates(code);
+        for (code, places) in [
+            (&[0x66, 0x0f, 0x38, 0xdc, 0xc1][..], &[1][..]), // aesenc
+            (&[0x90, 0x90, 0x66, 0x0f, 0x3a, 0x44, 0xc1, 0], &[3]), // pclmulqdq
+            (&[0x66, 0x0f, 0x3a, 0xdf, 0xc1, 1], &[1]),      // aeskeygenassist
+            (&[0x0f, 0x38, 0xc8, 0xc1], &[0]),               // sha1nexte
+            (&[0x0f, 0x38, 0xcd, 0xc1], &[0]),               // sha256msg2
+            (&[0x0f, 0x3a, 0xcc, 0xc1, 0], &[0]),            // sha1rnds4
+            (&[0x66, 0x48, 0x0f, 0x38, 0xdb, 0xc1], &[2]),   // aesimc
+            (&[0xc4, 0xe2, 0x71, 0xdc, 0xc2], &[0]),         // vaesenc xmm
+            (&[0xc4, 0xe2, 0x75, 0xdf, 0xc2], &[0]),         // vaesdeclast ymm
+            (&[0xc4, 0xe2, 0x77, 0xcd, 0xc2], &[0]),         // vsha512msg2
+            (&[0xc4, 0xe3, 0x71, 0x44, 0xc2, 0], &[0]),      // vpclmulqdq
+            (&[0x62, 0xf2, 0x7d, 0x48, 0xdc, 0xc1], &[0]),   // vaesenc zmm
+            (&[0x0f, 0x38, 0xdc, 0xc1], &[]),                // no 66
+            (&[0x90, 0x0f, 0x38, 0xdc, 0xc1], &[]),
+            (&[0x66, 0x90, 0x0f, 0x38, 0xdc, 0xc1], &[]),
+            (&[0x66, 0x0f, 0x38, 0xda, 0xc1], &[]),
+            (&[0x66, 0x0f, 0x38, 0xe0, 0xc1], &[]),
+            (&[0x66, 0x0f, 0x38, 0x44, 0xc1], &[]),
+            (&[0x66, 0x0f, 0x3a, 0x45, 0xc1, 0], &[]),
+            (&[0x66, 0x0f, 0x3a, 0xdc, 0xc1], &[]),
+            (&[0x0f, 0x38, 0xc7, 0xc1], &[]),
+            (&[0x0f, 0x38, 0xce, 0xc1], &[]),
+            (&[0xc4, 0xe2, 0x70, 0xdc, 0xc2], &[]), // no 66
+            (&[0xc4, 0xe2, 0x72, 0xdc, 0xc2], &[]),
+            (&[0xc4, 0xe1, 0x71, 0xdc, 0xc2], &[]), // another map
+            (&[0xc4, 0xe3, 0x71, 0xdc, 0xc2], &[]),
+            (&[0xc4, 0xf2, 0x71, 0xdc, 0xc2], &[]),
+            (&[0x62, 0xfa, 0x7d, 0x48, 0xdc, 0xc1], &[]), // fixed bits
+            (&[0x62, 0xf2, 0x79, 0x48, 0xdc, 0xc1], &[]),
+            (&[0x62, 0xf6, 0x7d, 0x48, 0xdc, 0xc1], &[]), // another map
+            (&[0x62, 0xf2, 0x7c, 0x48, 0xdc, 0xc1], &[]), // no 66
+            (&[0xc4, 0xe2, 0x71], &[]),
+            (&[0x66, 0x0f, 0x38], &[]),
+        ] {
+            assert_eq!(found(code), places, "{code:02x?}");
+            assert_eq!(may_hold(code), !places.is_empty());
+        }
+        // 66 before other prefixes, as many as an instruction has room for.
+        let behind = |count| {
+            let others = vec![0xf2; count];
+            found(&[&[0x66][..], &others, &[0x0f, 0x38, 0xdc, 0xc1]].concat())
+        };
+        assert_eq!((behind(14), behind(15)), (vec![15], vec![]));
+        for prefix in [
+            0x26, 0x2e, 0x36, 0x3e, 0x40, 0x4f, 0x64, 0x65, 0x67, 0xf0, 0xf2, 0xf3,
+        ] {
+            assert!(has_operand_size(&[0x66, prefix]), "{prefix:#x}");
+        }
+        for other in [0x25, 0x3f, 0x50, 0x63, 0x68, 0xf1, 0xf4] {
+            assert!(!has_operand_size(&[0x66, other]), "{other:#x}");
+        }
+        // Sorted by their places, whatever they are.
+        let all = [
+            &[0xc4, 0xe2, 0x71, 0xdc, 0xc2][..],
+            &[0x66, 0x0f, 0x3a, 0x44, 0xc1, 0],
+            &[0x66, 0x0f, 0x38, 0xdc, 0xc1],
+        ];
+        assert_eq!(found(&all.concat()), [0, 6, 12]);
+    }
+
+    #[test]
+    fn code_is_split_at_padding() {
+        const AESENC: [u8; 5] = [0x66, 0x0f, 0x38, 0xdc, 0xc1];
+        let found = |code: &[u8], bounds| -> Vec<(u64, u32)> {
+            let chunk = Chunk {
+                name: None,
+                address: 0x1000,
+                data: code,
+            };
+            let stretch = Stretch {
+                start: 0,
+                end: code.len(),
+                name: None,
+                bounds,
+            };
+            let mut found = Vec::new();
+            functions(64, &chunk, &[stretch], &mut found);
+            let rounds = |f: &Function| f.instructions.count(Kind::Round);
+            found.iter().map(|f| (f.address, rounds(f))).collect()
+        };
+        let joined = |between: &[u8]| [&[0x90][..], &AESENC, between, &AESENC].concat();
+        let unknown = |between: &[u8]| found(&joined(between), Bounds::Unknown);
+        // RET, JMP or UD2, and INT3.
+        for end in [&[0xc3][..], &[0xeb, 0], &[0x0f, 0x0b], &[0xcc]] {
+            let between = [end, &[0xcc]].concat();
+            let second = 0x1006 + between.len() as u64;
+            let expected = [(0x1001, 1), (second, 1)];
+            assert_eq!(unknown(&between), expected, "{between:02x?}");
+            assert_eq!(found(&joined(&between), Bounds::Symbol), [(0x1000, 2)]);
+            assert_eq!(found(&joined(&between), Bounds::Data), []);
+        }
+        // No end, no padding, or an instruction between them.
+        for between in [
+            &[0x90, 0xcc][..],
+            &[0xc3, 0x90],
+            &[0xc3],
+            &[0xcc],
+            &[0xc3, 0x90, 0xcc],
+        ] {
+            assert_eq!(unknown(between), [(0x1001, 2)], "{between:02x?}");
+        }
+        // What ended before an instruction has not ended behind it.
+        let again = [0xc3, 0x66, 0x0f, 0x38, 0xdc, 0xc1, 0xcc, 0x90];
+        assert_eq!(unknown(&again), [(0x1001, 3)]);
+    }
+
+    #[test]
+    fn stretches_have_their_own_candidates() {
+        let aesenc = [0x66, 0x0f, 0x38, 0xdc, 0xc1];
+        let code = [&aesenc[..], &[0x90; 5], &aesenc, &aesenc].concat();
+        let chunk = Chunk::of(&code);
+        let stretch = |start, end| Stretch {
+            start,
+            end,
+            name: None,
+            bounds: Bounds::Symbol,
+        };
+        let count = |stretches: &[Stretch]| -> Vec<(u64, u32)> {
+            let mut found = Vec::new();
+            functions(64, &chunk, stretches, &mut found);
+            let rounds = |f: &Function| f.instructions.count(Kind::Round);
+            found.iter().map(|f| (f.address, rounds(f))).collect()
+        };
+        assert_eq!(count(&[stretch(0, 10), stretch(10, 20)]), [(0, 1), (10, 2)]);
+        assert_eq!(count(&[stretch(5, 10), stretch(15, 20)]), [(15, 1)]);
+        // A place of opcode bytes that is the last one, or the end of the stretch.
+        assert_eq!(count(&[stretch(0, 11)]), [(0, 1)]);
+        assert_eq!(count(&[]), []);
+        // An opcode that begins the next stretch, as with a VEX prefix, is that one's.
+        let vaesenc = [0xc4, 0xe2, 0x71, 0xdc, 0xc2];
+        let code = [&aesenc[..], &vaesenc].concat();
+        let chunk = Chunk::of(&code);
+        let mut found = Vec::new();
+        functions(64, &chunk, &[stretch(0, 5), stretch(5, 10)], &mut found);
+        assert_eq!(found.iter().map(|f| f.address).collect::<Vec<_>>(), [0, 5]);
+    }
+
+    #[test]
+    fn kinds_and_widths() {
+        for (code, expected) in [
+            (&[0x66, 0x0f, 0x38, 0xdb, 0xc1][..], (Kind::Key, 128)), // aesimc
+            (&[0x66, 0x0f, 0x38, 0xde, 0xc1], (Kind::Round, 128)),   // aesdec
+            (&[0x66, 0x0f, 0x38, 0xdf, 0xc1], (Kind::LastRound, 128)), // aesdeclast
+            (&[0xc4, 0xe2, 0x75, 0xdc, 0xc2], (Kind::Round, 256)),   // vaesenc ymm
+            (
+                &[0x62, 0xf2, 0x7d, 0x48, 0xdd, 0xc1],
+                (Kind::LastRound, 512),
+            ), // vaesenclast zmm
+            (&[0x66, 0x0f, 0x3a, 0x44, 0xc1, 0], (Kind::Clmul, 128)), // pclmulqdq
+            (&[0x0f, 0x38, 0xc8, 0xc1], (Kind::Sha1, 128)),          // sha1nexte
+            (&[0x0f, 0x38, 0xcb, 0xc1], (Kind::Sha256, 128)),        // sha256rnds2
+        ] {
+            let instruction = Decoder::new(64, code, DecoderOptions::NONE).decode();
+            assert_eq!(kind(&instruction), Some(expected), "{code:02x?}");
+        }
+        let lines = text(64, 0x1000, &[0x90, 0x66, 0x0f, 0x38, 0xdc, 0xc1]);
+        let expected = [(0x1000, "nop"), (0x1001, "aesenc %xmm1,%xmm0")];
+        assert_eq!(lines, expected.map(|(at, line)| (at, line.to_owned())));
+    }
 }

@@ -4,7 +4,9 @@
 // Tests may print: the lint is for the tool's own output.
 #![allow(clippy::disallowed_macros)]
 
-use classify::{examine, Bounds, Class, Kind, Machine, Module, Program, Refusal, TableKind};
+use classify::{
+    examine, probes, Bounds, Class, Kind, Machine, Module, Program, Refusal, TableKind,
+};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -454,4 +456,117 @@ fn damaged_files_do_not_panic() {
             open(&data, &mut random);
         }
     }
+}
+
+/// Notes as sys/sdt.h writes them: the address of the probe, that of the section .stapsdt.base, a
+/// semaphore, and texts.
+#[test]
+fn probes_of_a_file() {
+    let note = |owner: &str, kind: u32, name: &str, semaphore: &str| {
+        format!(
+            ".pushsection .note.stapsdt,\"\",%note\n.balign 4\n.long 2f-1f,4f-3f,{kind}\n\
+             1: .asciz \"{owner}\"\n2: .balign 4\n3: .quad here,_.stapsdt.base,{semaphore}\n\
+             .asciz \"ours\"\n.asciz \"{name}\"\n.asciz \"4@%eax\"\n4: .balign 4\n.popsection\n"
+        )
+    };
+    let all = [
+        note("stapsdt", 3, "one", "0"),
+        note("GNU", 3, "of-another", "0"),
+        note("stapsdt", 4, "of-another-kind", "0"),
+        note("stapsdt", 3, "two", "_.stapsdt.base"),
+    ];
+    let base =
+        ".section .stapsdt.base,\"aG\",%progbits,.stapsdt.base,comdat\n_.stapsdt.base: .space 1\n";
+    let code = format!(".text\nnop\nhere: nop\n{}{base}", all.concat());
+    let place = Place::new();
+    let options = ["-static", "-no-pie", "-nostdlib", "-Wl,-e,0"];
+    let file = place.assembled(&code, &options);
+    let found = probes(&std::fs::read(&file).unwrap());
+    let named: Vec<_> = found
+        .iter()
+        .map(|p| (&*p.provider, &*p.name, p.address, p.has_semaphore))
+        .collect();
+    let here = address(&file, "here");
+    assert_eq!(
+        named,
+        [("ours", "one", here, false), ("ours", "two", here, true)]
+    );
+    assert_eq!(probes(&bytes(&function("f", "nop"), &SHARED)), []);
+    assert_eq!(probes(b"#!/bin/sh"), []);
+}
+
+/// 32 bits have addresses of 32 bits in .eh_frame, too.
+#[test]
+fn unwind_tables_of_i386() {
+    let framed =
+        ".text\nnop\n.hidden framed\n.globl framed\nframed:\n.cfi_startproc\naesenc %xmm1,%xmm0\n\
+                  aesenclast %xmm1,%xmm0\nret\n.cfi_endproc\nnop\n";
+    let place = Place::new();
+    let file = place.assembled(framed, &["-m32", "-shared", "-nostdlib"]);
+    let at = address(&file, "framed");
+    run(Command::new("strip").arg(&file));
+    let module = examine(&std::fs::read(&file).unwrap()).unwrap();
+    let found: Vec<_> = module
+        .functions
+        .iter()
+        .map(|f| (f.address, f.size, f.bounds))
+        .collect();
+    assert_eq!(found, [(at, Some(11), Bounds::Unwind)]);
+}
+
+/// Of several names with one address, that with a size tells the bounds; data are no functions.
+#[test]
+fn symbols_tell_bounds() {
+    let source = ".text\n.globl a\n.type a,@function\n.globl b\n.type b,@function\na:\nb:\n\
+                  aesenc %xmm1,%xmm0\nret\n.size b,.-b\n.type d,@object\n.globl d\nd:\n\
+                  aesenc %xmm1,%xmm0\n.size d,.-d\n";
+    for options in [&SHARED[..], &OBJECT] {
+        let module = examine(&bytes(source, options)).unwrap();
+        let found: Vec<_> = module
+            .functions
+            .iter()
+            .map(|f| (f.name.as_deref(), f.size, f.bounds))
+            .collect();
+        assert_eq!(found, [(Some("b"), Some(6), Bounds::Symbol)]);
+    }
+}
+
+#[test]
+fn a_file_names_its_library() {
+    let library = |source: &str| {
+        let library = module(source).library?;
+        Some((library.name, library.version))
+    };
+    let text = ".section .rodata\n.asciz \"x\"\n.asciz \"1.0.18\"\n.asciz \"TENROUNDS_MASK\"\n";
+    let version = || Some("1.0.18".to_owned());
+    // By the name of a symbol; by a text, if there is AES in the file; or not at all.
+    let named = function("sodium_init", "nop") + &text.replace("TENROUNDS_MASK", "y");
+    assert_eq!(library(&named), Some(("libsodium", version())));
+    let aes = function("f", "aesenc %xmm1,%xmm0") + text;
+    assert_eq!(library(&aes), Some(("tenrounds", version())));
+    assert_eq!(library(&(function("f", "nop") + text)), None);
+    // A symbol that the file only uses says nothing.
+    assert_eq!(library(&function("f", "call sodium_init@PLT")), None);
+    // The one that stands first in the list, whatever their order.
+    for (first, second) in [
+        ("ring_core_x", "EVP_EncryptInit_ex"),
+        ("EVP_EncryptInit_ex", "ring_core_x"),
+    ] {
+        let both = function(first, "nop") + &function(second, "nop");
+        assert_eq!(library(&both), Some(("ring", None)));
+    }
+}
+
+/// Parts that no program loads are not searched, nor those that only have a size.
+#[test]
+fn parts_that_are_not_loaded_do_not_count() {
+    let numbers: Vec<String> = sbox().iter().map(u8::to_string).collect();
+    let table = |section: &str| {
+        let data = format!(".section {section}\n.byte {}\n", numbers.join(","));
+        module(&(function("f", "nop") + &data)).tables.len()
+    };
+    assert_eq!(table(".notes,\"\",%progbits"), 0);
+    assert_eq!(table(".loaded,\"a\",%progbits"), 1);
+    let empty = function("f", "aesenc %xmm1,%xmm0") + ".bss\n.space 100000\n";
+    assert_eq!(module(&empty).functions.len(), 1);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What runs at an address, by code written as bytes and a process made of a few numbers.
 
-use classify::hot::{look, Code, Memory, Registers, Running, Work};
+use classify::hot::{look, Code, Confidence, Memory, Registers, Running, Work};
 use classify::{Machine, Table, TableKind};
 use std::ops::Range;
 
@@ -280,4 +280,188 @@ fn a_function_of_jumps_back() {
         long.extend(distance.to_le_bytes());
     }
     assert_eq!(work(&long, 3), Work::Clmul);
+}
+
+#[test]
+fn works_are_grouped() {
+    use Work::*;
+    let aes = [Vaes512, Vaes256, AesNi, ArmCe, Vperm, Tables];
+    let others = [GhashClmul, GhashTables, Bitslice, Clmul, Hash, Sbox, Other];
+    assert!(aes.iter().all(|work| work.is_aes()) && !others.iter().any(|work| work.is_aes()));
+    let ghash: Vec<Work> = aes
+        .into_iter()
+        .chain(others)
+        .filter(|w| w.is_ghash())
+        .collect();
+    assert_eq!(ghash, [GhashClmul, GhashTables]);
+    let names: std::collections::BTreeSet<_> =
+        aes.iter().chain(&others).map(|work| work.name()).collect();
+    assert_eq!(names.len(), 13);
+}
+
+#[test]
+fn how_sure_a_result_is() {
+    let found = |code: &[&[u8]]| {
+        let code = [&looped(code)[..], RET].concat();
+        let found = running(&code, 0, None, 0);
+        (found.work, found.confidence, found.decrypts, found.stitched)
+    };
+    let (certain, likely) = (Confidence::Certain, Confidence::Likely);
+    let aesdec: &[u8] = &[0x66, 0x0f, 0x38, 0xde, 0xc1];
+    let expected = (Work::AesNi, certain, Some(false), false);
+    assert_eq!(found(&[AESENC, AESENCLAST]), expected);
+    let aesdeclast: &[u8] = &[0x66, 0x0f, 0x38, 0xdf, 0xc1];
+    let expected = (Work::AesNi, certain, Some(true), false);
+    assert_eq!(found(&[aesdec, aesdeclast]), expected);
+    // Both ways in one loop, and keys alone: AESIMC.
+    let expected = (Work::AesNi, certain, None, false);
+    assert_eq!(found(&[aesdec, AESENCLAST]), expected);
+    assert_eq!(found(&[&[0x66, 0x0f, 0x38, 0xdb, 0xc1]]), expected);
+    assert_eq!(found(&[AESENC]), (Work::Hash, likely, Some(false), false));
+    assert_eq!(
+        found(&[AESENCLAST]),
+        (Work::Sbox, likely, Some(false), false)
+    );
+    let expected = (Work::GhashClmul, likely, None, false);
+    assert_eq!(found(&[&pclmul(0x00), &pclmul(0x01)]), expected);
+    let expected = (Work::Clmul, Confidence::Possible, None, false);
+    assert_eq!(found(&[&pclmul(0x00)]), expected);
+    // Rounds and multiplications in one function, but no cipher.
+    let expected = (Work::Hash, likely, Some(false), false);
+    assert_eq!(found(&[AESENC, &pclmul(0x00)]), expected);
+    let (work, .., stitched) = found(&[AESENC, AESENCLAST, &pclmul(0x00)]);
+    assert_eq!((work, stitched), (Work::AesNi, true));
+    let nothing = (Work::Other, Confidence::Possible, None, false);
+    assert_eq!(found(&[&[0x90]]), nothing);
+}
+
+#[test]
+fn each_width_has_its_work() {
+    // VAESENC and VAESENCLAST of ymm0 by ymm1 and ymm2.
+    let ymm = [
+        [0xc4, 0xe2, 0x75, 0xdc, 0xc2],
+        [0xc4, 0xe2, 0x75, 0xdd, 0xc2],
+    ];
+    let code = [&looped(&[&ymm[0], &ymm[1]])[..], RET].concat();
+    assert_eq!(work(&code, 0), Work::Vaes256);
+    // VAESENCLAST alone is wide, the rounds are not; and AESKEYGENASSIST alone.
+    let code = [&looped(&[AESENC, VAESENCLAST])[..], RET].concat();
+    assert_eq!(work(&code, 0), Work::Vaes512);
+    let keys: &[u8] = &[0x66, 0x0f, 0x3a, 0xdf, 0xc1, 0x01];
+    assert_eq!(work(&[keys, RET].concat(), 0), Work::AesNi);
+}
+
+#[test]
+fn tables_tell_the_direction() {
+    let code = [&looped(&[LOOKUP])[..], RET].concat();
+    for (kind, work, decrypts) in [
+        (TableKind::Sbox, Work::Tables, None),
+        (TableKind::InverseSbox, Work::Tables, Some(true)),
+        (TableKind::Te, Work::Tables, Some(false)),
+        (TableKind::Td, Work::Tables, Some(true)),
+        (TableKind::Ghash, Work::GhashTables, None),
+    ] {
+        let found = running(&code, 0, Some((kind, 0x7000)), 0x7000);
+        assert_eq!((found.work, found.decrypts), (work, decrypts), "{kind:?}");
+        assert_eq!(found.confidence, Confidence::Likely);
+        assert_eq!((found.stitched, found.range), (false, BASE..BASE + 6));
+    }
+}
+
+/// Byte shuffles mean the S-box of a table of inverses, and permutations that of an S-box in
+/// registers, if the table lies near.
+#[test]
+fn shuffles_mean_aes_with_a_table_near() {
+    // PSHUFB xmm0, xmm1; PSRLD xmm0, 4; MOVDQA xmm0, [RDI]; VPERMI2B zmm0, zmm1, zmm2.
+    let shuffle: &[u8] = &[0x66, 0x0f, 0x38, 0x00, 0xc1];
+    let shift: &[u8] = &[0x66, 0x0f, 0x72, 0xd0, 0x04];
+    let load: &[u8] = &[0x66, 0x0f, 0x6f, 0x07];
+    let permute: &[u8] = &[0x62, 0xf2, 0x75, 0x48, 0x75, 0xc2];
+    let table = 0x7f00_1234_5000;
+    let found = |parts: &[&[u8]], kind, rdi| {
+        let code = [&looped(parts)[..], RET].concat();
+        let found = running(&code, 0, Some((kind, table)), rdi);
+        assert_eq!(found.table.is_some(), found.work == Work::Vperm);
+        found.work
+    };
+    let nibbles = [
+        load, shift, shuffle, shuffle, shuffle, shuffle, shuffle, shuffle,
+    ];
+    let inversion = TableKind::Inversion;
+    for near in [0, 1024, -1023] {
+        let rdi = table.wrapping_add_signed(near);
+        assert_eq!(found(&nibbles, inversion, rdi), Work::Vperm, "{near}");
+    }
+    for far in [1025, -1024] {
+        let rdi = table.wrapping_add_signed(far);
+        assert_eq!(found(&nibbles, inversion, rdi), Work::Other, "{far}");
+    }
+    assert_eq!(found(&nibbles[..7], inversion, table), Work::Other);
+    assert_eq!(found(&nibbles, TableKind::Sbox, table), Work::Other);
+    for sbox in [TableKind::Sbox, TableKind::InverseSbox] {
+        assert_eq!(found(&[load, permute], sbox, table), Work::Vperm);
+    }
+    assert_eq!(found(&[load, permute], inversion, table), Work::Other);
+    // The table may be loaded elsewhere in the function.
+    let code = [load, &looped(&nibbles[1..]), RET].concat();
+    let found = running(&code, load.len() as u64, Some((inversion, table)), table);
+    assert_eq!(
+        (found.work, found.confidence),
+        (Work::Vperm, Confidence::Likely)
+    );
+    assert_eq!((found.stitched, found.decrypts), (false, None));
+}
+
+/// Code far from any cryptographic instruction belongs to a function that has some, unless its
+/// own lookups go to a table.
+#[test]
+fn a_function_decides_for_code_between_its_parts() {
+    let loop_of_lookups = looped(&[LOOKUP]);
+    let far = vec![0x90; 600];
+    let code = [&loop_of_lookups[..], &far, AESENC, AESENCLAST, RET].concat();
+    let table = Some((TableKind::Te, 0x7000));
+    assert_eq!(running(&code, 0, table, 0x7000).work, Work::Tables);
+    let found = running(&code, 0, table, 0x9000);
+    let whole = BASE..BASE + code.len() as u64;
+    assert_eq!((found.work, found.range), (Work::AesNi, whole));
+}
+
+#[test]
+fn a_long_function_may_be_sliced_as_a_whole() {
+    // 60 Boolean operations within the neighbourhood of the address, 200 in all: PXOR.
+    let function = [&[0x66, 0x0f, 0xef, 0xc1].repeat(200)[..], RET].concat();
+    let found = running(&function, 0, None, 0);
+    let whole = BASE..BASE + function.len() as u64;
+    assert_eq!((found.work, found.range), (Work::Bitslice, whole));
+    let found = running(&function, 400, None, 0);
+    let near = BASE + 400 - 256..BASE + 400 + 256;
+    assert_eq!((found.work, found.range), (Work::Bitslice, near));
+}
+
+#[test]
+fn code_of_each_processor() {
+    let found = |machine, bytes: &[u8]| {
+        let code = Code {
+            machine,
+            address: BASE,
+            bytes,
+            whole: true,
+        };
+        let spot = look(&code, BASE);
+        let running = spot.running(&Registers::default(), &mut Process(None));
+        (running.work, spot.listing)
+    };
+    let aes = [AESENC, AESENCLAST].concat();
+    let listing = BASE..BASE + aes.len() as u64;
+    let expected = (Work::AesNi, listing);
+    assert_eq!(found(Machine::X86_64, &aes), expected);
+    assert_eq!(found(Machine::I386, &aes), expected);
+    // AESE, AESMC, AESE and EOR.
+    let words = [0x4e28_4840u32, 0x4e28_6800, 0x4e28_4840, 0x6e23_1c00];
+    let arm: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    assert_eq!(found(Machine::Arm64, &arm), (Work::ArmCe, BASE..BASE + 16));
+    // INC EAX with 32 bits is a prefix with 64: 40.
+    let counted = [&[0x40][..], &aes].concat();
+    let (_, listing) = found(Machine::I386, &counted);
+    assert_eq!(listing, BASE..BASE + counted.len() as u64);
 }

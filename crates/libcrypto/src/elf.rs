@@ -418,4 +418,162 @@ mod tests {
         );
         assert!(Elf::open(Path::new("/proc/self/status")).is_none());
     }
+
+    #[test]
+    fn who_may_ask_for_properties() {
+        let asks = |change: &dyn Fn(&mut Elf)| {
+            let mut elf = Elf {
+                texts: b"x\0fips=yes\0provider=default\0".to_vec(),
+                ..Elf::default()
+            };
+            change(&mut elf);
+            elf.excluding_query()
+        };
+        let fips = Some("fips=yes".to_owned());
+        assert_eq!(asks(&|_| ()), fips);
+        assert_eq!(asks(&|elf| elf.is_provider = true), None);
+        let own = |elf: &mut Elf| elf.own = Some("OpenSSL 3.0.13".into());
+        assert_eq!(asks(&own), None);
+        for (library, expected) in [
+            ("libcrypto.so.3", &fips),
+            ("libssl.so.3", &fips),
+            ("libcurl.so.4", &None),
+        ] {
+            let both = |elf: &mut Elf| {
+                own(elf);
+                elf.needed = vec!["libc.so.6".into(), library.into()];
+            };
+            assert_eq!(asks(&both), *expected, "{library}");
+        }
+        let long = |length: usize| {
+            let clause = "fips=yes,";
+            excludes_tenrounds(&(clause.to_owned() + &"x".repeat(length - clause.len())))
+        };
+        assert!(long(200) && !long(201));
+        assert!(excludes_tenrounds("provider!=tenrounds"));
+    }
+
+    #[test]
+    fn versions_have_dates() {
+        let version = |text: &str| version_text(text.as_bytes());
+        let found = Some("OpenSSL 3.0.13".to_owned());
+        assert_eq!(version("OpenSSL 3.0.13 30 Jan 2024\0"), found);
+        for other in [
+            "OpenSSL 3.0 30 Jan 2024\0",
+            "OpenSSL 3.0.1.3 30 Jan 2024\0",
+            "OpenSSL 3.0.13 x Jan 2024\0",
+            "OpenSSL 3.0.13 30 January 2024\0",
+            "OpenSSL 3.0.13 30 Jan x\0",
+            "OpenSSL 3.0.13 30 Jan\0",
+            "OpenSSL 3.0.13 30 Jan 2024 x\0",
+        ] {
+            assert_eq!(version(other), None, "{other}");
+            assert_eq!(
+                version(&format!("{other}OpenSSL 3.0.13 30 Jan 2024\0")),
+                found
+            );
+        }
+        // The text ends within 64 bytes.
+        let padded = |blanks: usize| {
+            let text = format!("OpenSSL 3.0.13{}30 Jan 2024\0", " ".repeat(blanks));
+            version(&text)
+        };
+        assert_eq!((padded(46), padded(47)), (found, None));
+        let elf = Elf {
+            texts: b"OpenSSL 3.0.13 30 Jan 2024\0".to_vec(),
+            ..Elf::default()
+        };
+        assert_eq!(elf.openssl_version().as_deref(), Some("3.0.13"));
+    }
+
+    #[test]
+    fn own_versions_are_short() {
+        let version = |texts: &[u8]| {
+            let elf = Elf {
+                texts: texts.to_vec(),
+                ..Elf::default()
+            };
+            elf.own_version()
+        };
+        let long = "123456789.12345.123";
+        assert_eq!(version(long.as_bytes()).as_deref(), Some(long));
+        assert_eq!(version(b"x\x001.2.3\x001.2.3").as_deref(), Some("1.2.3"));
+        for other in [
+            &b"123456789.12345.1234"[..],
+            b"1.2",
+            b"1.2.3.4",
+            b"1.2.",
+            b".1.2",
+            b"1.2.3a",
+            b"",
+        ] {
+            assert_eq!(version(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_file_needs() {
+        let elf = |needed: &[&str], texts: &[u8]| Elf {
+            needed: needed.iter().map(|name| name.to_string()).collect(),
+            texts: texts.to_vec(),
+            ..Elf::default()
+        };
+        for (name, library) in [
+            ("libc.so.6", Some("glibc")),
+            ("libc.so", Some("musl")),
+            ("libc.musl-x86_64.so.1", Some("musl")),
+            ("libc.so.7", None),
+            ("libm.so.6", None),
+        ] {
+            let file = elf(&["libz.so.1", name], b"");
+            assert_eq!(file.c_library(), library, "{name}");
+            assert!(!file.names_openssl());
+        }
+        assert!(elf(&["libcrypto.so.3"], b"").names_openssl());
+        assert!(elf(&[], b"x\0nodejs_conf\0").is_nodejs());
+        assert!(!elf(&[], b"x\0nodejs_conf").is_nodejs());
+        let directory = |length: usize| {
+            let text = format!("OPENSSLDIR: \"{}\"", "x".repeat(length));
+            let found = elf(&[], text.as_bytes()).directory("OPENSSLDIR");
+            found.map(|directory| directory.len())
+        };
+        assert_eq!((directory(4095), directory(4096)), (Some(4095), None));
+        assert_eq!(directory(0), Some(0));
+        let machines = [
+            (Architecture::X86_64, "x86-64"),
+            (Architecture::X86_64_X32, "x86-64 (x32)"),
+            (Architecture::I386, "i386"),
+            (Architecture::Aarch64, "aarch64"),
+        ];
+        for (architecture, name) in machines {
+            assert_eq!(machine(architecture), name);
+        }
+        let ours = Elf {
+            bits: 32,
+            machine: "i386".into(),
+            ..Elf::default()
+        };
+        assert_eq!(ours.kind(), "32-bit i386");
+    }
+
+    /// This program, whose section headers end the file, cut at several places.
+    #[test]
+    fn truncated_files_name_both_sizes() {
+        let name = format!("tenrounds-cut-{}", std::process::id());
+        let copy = std::env::temp_dir().join(name);
+        std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+        let whole = copy.metadata().unwrap().len();
+        let at = |size: u64| {
+            let file = File::options().write(true).open(&copy).unwrap();
+            file.set_len(size).unwrap();
+            cut(File::open(&copy).unwrap())
+        };
+        let found = [whole, whole - 1, whole / 2, 200, 64].map(at);
+        let longer = at(whole + 1);
+        std::fs::remove_file(&copy).unwrap();
+        let expected = [whole - 1, whole / 2, 200, 64].map(|size| Some((size, whole)));
+        assert_eq!((found[0], &found[1..]), (None, &expected[..]));
+        assert_eq!(longer, None, "zeros in place of the rest");
+        assert_eq!(cut(File::open("/proc/self/status").unwrap()), None);
+    }
 }

@@ -187,3 +187,88 @@ pub unsafe fn string(pointer: *const c_char) -> Option<String> {
             .into_owned(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The system's libcrypto, if there is one.
+    fn libcrypto() -> Option<LibCrypto> {
+        LibCrypto::open_as("libcrypto.so.3").ok()
+    }
+
+    #[test]
+    fn what_libcrypto_says_of_itself() {
+        let Some(libcrypto) = libcrypto() else {
+            return;
+        };
+        let version = libcrypto.version();
+        let words: Vec<&str> = version.split(' ').collect();
+        assert!(words.len() >= 5 && words[0] == "OpenSSL", "{version}");
+        assert_eq!(libcrypto.short_version(), format!("OpenSSL {}", words[1]));
+        assert_eq!(libcrypto.number(), words[1]);
+        let name = libcrypto.path.file_name().unwrap().to_str().unwrap();
+        assert!(name.starts_with("libcrypto.so"), "{name}");
+        let modules = libcrypto.modules_dir().unwrap();
+        assert!(modules.ends_with("ossl-modules"), "{}", modules.display());
+        let config = libcrypto.config_dir().unwrap();
+        assert!(
+            config.is_absolute() && config != modules,
+            "{}",
+            config.display()
+        );
+        if cfg!(target_arch = "x86_64") {
+            let settings = libcrypto.cpu_settings().unwrap();
+            assert!(settings.starts_with("OPENSSL_ia32cap="), "{settings}");
+        }
+    }
+
+    #[test]
+    fn errors_are_told_and_forgotten() {
+        let Some(libcrypto) = libcrypto() else {
+            return;
+        };
+        libcrypto.init_without_config().unwrap();
+        let missing = c"tenrounds-no-such-provider";
+        let error = libcrypto.load_provider(missing).unwrap_err().to_string();
+        assert!(error.contains("does not load the provider"), "{error}");
+        // OpenSSL names the file that it looked for.
+        assert!(error.contains("tenrounds-no-such-provider.so"), "{error}");
+        assert_eq!(libcrypto.take_error(), "error 0x0");
+        // A system error has the text of its number (ERR_SYSTEM_FLAG of include/openssl/err.h).
+        let Ok(file) = libcrypto.library.file("ERR_new") else {
+            return;
+        };
+        assert!(file.is_file());
+        type SetError = unsafe extern "C" fn(c_int, c_int, *const c_char);
+        // SAFETY: the types are those of include/openssl/err.h; NULL is no data.
+        unsafe {
+            let new = libcrypto
+                .library
+                .symbol::<unsafe extern "C" fn()>("ERR_new");
+            let set = libcrypto.library.symbol::<SetError>("ERR_set_error");
+            new.unwrap()();
+            // ERR_LIB_SYS is 2: the reason is errno, here ENOENT.
+            set.unwrap()(2, 2, null());
+        }
+        let error = libcrypto.take_error();
+        assert!(error.to_lowercase().contains("no such file"), "{error}");
+    }
+
+    #[test]
+    fn libraries_that_are_not_libcrypto() {
+        let error = |name: &str| {
+            LibCrypto::open_as(name)
+                .map(|_| ())
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(error("libc.so.6").contains("is older than OpenSSL 3"));
+        assert!(error("libtenrounds-no-such.so").contains("libtenrounds-no-such.so"));
+        // SAFETY: NULL and a C string.
+        let strings = unsafe { [string(null()), string(c"x".as_ptr())] };
+        assert_eq!(strings, [None, Some("x".to_owned())]);
+        assert_eq!(library::file_of(0), None);
+        assert!(library::file_of(libc::getpid as *const () as usize).is_some());
+    }
+}

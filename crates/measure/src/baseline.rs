@@ -292,4 +292,134 @@ mod tests {
         let same = said(MANY + 1, 0);
         assert!(!same.contains("fraction of the limit"), "{same}");
     }
+
+    #[test]
+    fn margins_that_touch_are_no_change() {
+        // Margins of 0.5 and 0.25: exact numbers.
+        assert_eq!(verdict(at(1.0, 0.5), at(1.5, 0.0)), Verdict::Same);
+        assert_eq!(verdict(at(1.5, 0.0), at(1.0, 0.5)), Verdict::Same);
+        assert_eq!(verdict(at(1.0, 0.25), at(1.5, 0.0)), Verdict::Faster);
+        assert_eq!(verdict(at(1.5, 0.0), at(1.0, 0.25)), Verdict::Slower);
+        assert_eq!(verdict(at(1.0, 0.25), at(2.0, 0.375)), Verdict::Same);
+    }
+
+    #[test]
+    fn fractions_make_sense() {
+        assert!(Fraction::new(0.5, 0.0).is_some() && Fraction::new(1.5, 2.0).is_some());
+        for (fraction, spread) in [
+            (0.0, 0.1),
+            (-0.5, 0.1),
+            (0.5, -0.1),
+            (0.5, f64::INFINITY),
+            (0.5, f64::NAN),
+            (f64::NAN, 0.1),
+        ] {
+            assert_eq!(Fraction::new(fraction, spread), None, "{fraction} {spread}");
+        }
+    }
+
+    fn side(name: &str, rows: &[(&str, Option<f64>)], facts: &[(&str, &str)]) -> Side {
+        let row = |(name, fraction): &(&str, Option<f64>)| {
+            let fraction = fraction.and_then(|fraction| Fraction::new(fraction, 0.125));
+            (name.to_string(), fraction)
+        };
+        let fact = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
+        Side {
+            name: name.into(),
+            rows: rows.iter().map(row).collect(),
+            facts: facts.iter().map(fact).collect(),
+        }
+    }
+
+    #[test]
+    fn rows_of_both_are_compared() {
+        let old = [
+            ("a", Some(0.5)),
+            ("b", Some(0.5)),
+            ("c", Some(0.5)),
+            ("d", None),
+            ("e", Some(0.5)),
+        ];
+        let new = [
+            ("c", Some(0.5)),
+            ("b", Some(0.25)),
+            ("a", Some(1.0)),
+            ("d", Some(1.0)),
+            ("f", None),
+        ];
+        let old = side(
+            "old.json",
+            &old,
+            &[("CPU", "X"), ("kernel", "1"), ("same", "s")],
+        );
+        let new = side(
+            "new.json",
+            &new,
+            &[("CPU", "Y"), ("flags", "f"), ("same", "s")],
+        );
+        let found = Baseline::of(&old, &new).unwrap();
+        let rows: Vec<_> = found
+            .rows
+            .iter()
+            .map(|p| (&*p.row, p.ratio, p.verdict))
+            .collect();
+        let expected = [
+            ("c", 1.0, Verdict::Same),
+            ("b", 0.5, Verdict::Slower),
+            ("a", 2.0, Verdict::Faster),
+        ];
+        assert_eq!(rows, expected);
+        assert_eq!(
+            (found.slower, found.faster, found.has_slower()),
+            (1, 1, true)
+        );
+        assert_eq!(found.only_in_old, ["e"]);
+        assert_eq!(
+            (&*found.only_in_new, &*found.without_limit),
+            (&["f".to_owned()][..], &["d".to_owned()][..])
+        );
+        let unlike: Vec<_> = found
+            .unlike
+            .iter()
+            .map(|u| [&*u.what, &*u.old, &*u.new])
+            .collect();
+        assert_eq!(
+            unlike,
+            [["CPU", "X", "Y"], ["kernel", "1", "-"], ["flags", "-", "f"]]
+        );
+        let text = found.text("+-", None);
+        for part in [
+            "NOT ALIKE",
+            "kernel",
+            "0.250 +-0.031",
+            "-50.0 %",
+            "SLOWER",
+            "+100.0 %",
+            "faster",
+            "+0.0 %",
+            "Only in the old file",
+            "\n  e\n",
+            "Only in the new file",
+            "\n  f\n",
+            "Without a limit",
+            "\n  d\n",
+            "3 rows in both: 1 slower and 1 faster beyond both spreads.\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let same = side("x", &[("a", Some(0.5))], &[]);
+        let found = Baseline::of(&same, &same).unwrap();
+        let text = found.text("+-", None);
+        let none = ["NOT ALIKE", "Only in", "Without", "not shown", "SLOWER"];
+        assert!(
+            !found.has_slower() && !none.iter().any(|part| text.contains(part)),
+            "{text}"
+        );
+        let nothing = side("none", &[("a", None)], &[]);
+        let error = Baseline::of(&same, &nothing).unwrap_err().to_string();
+        assert!(
+            error.contains("x and none have no row in common"),
+            "{error}"
+        );
+    }
 }

@@ -260,4 +260,101 @@ mod tests {
             assert!(said.contains(part), "{said}");
         }
     }
+
+    #[test]
+    fn each_kind_of_time_is_counted() {
+        let stat = "cpu  1 20 300 4000 50000 600000 7000000 80000000 9 9\n\
+                    cpu0 1\ncpu1 1\ncpu2 1\nintr 7\n";
+        let ticks = Ticks::parse(stat).unwrap();
+        let busy = 1 + 20 + 300 + 600_000 + 7_000_000;
+        let expected = Ticks {
+            processors: 3,
+            busy,
+            stolen: 80_000_000,
+            all: busy + 4000 + 50_000 + 80_000_000,
+        };
+        assert_eq!(ticks, expected);
+        assert_eq!(
+            Ticks::parse("cpu  1 2 3 4 5 6 7\n"),
+            None,
+            "no time that is stolen"
+        );
+        assert_eq!(Ticks::parse("cpu0 1 2 3 4 5 6 7 8\n"), None);
+        assert!(Ticks::now().is_some_and(|now| now.busy > 0 && now.all >= now.busy));
+        // Nothing of it is negative, and nothing has passed between two equal looks.
+        assert_eq!(Load::between(ticks, ticks, 100.0, 0.0, 1.0), None);
+        let later = Ticks {
+            all: ticks.all + 1,
+            ..ticks
+        };
+        let load = Load::between(ticks, later, 100.0, 5.0, 1.0).unwrap();
+        assert_eq!((load.others, load.stolen), (0.0, 0.0));
+    }
+
+    /// What is allowed is not busy, a little more is.
+    #[test]
+    fn bounds_of_busy() {
+        let load = |others, stolen| {
+            Some(Load {
+                processors: 10,
+                others,
+                stolen,
+            })
+        };
+        let is_busy = |load, repeated, doubtful| {
+            let disturbance = Disturbance {
+                load,
+                windows: 1000,
+                repeated,
+                doubtful,
+            };
+            disturbance.is_busy()
+        };
+        assert!(!is_busy(load(1.0, 0.01), 100, 1) && !is_busy(None, 0, 0));
+        assert!(is_busy(load(1.01, 0.0), 0, 0) && is_busy(load(0.0, 0.011), 0, 0));
+        assert!(is_busy(None, 101, 0) && is_busy(None, 0, 2));
+    }
+
+    #[test]
+    fn cases_add_up() {
+        let one = |windows, repeated, doubtful| Disturbance {
+            load: None,
+            windows,
+            repeated,
+            doubtful,
+        };
+        let load = Some(Load {
+            processors: 2,
+            others: 0.0,
+            stolen: 0.0,
+        });
+        let sum = Disturbance::of(load, [one(1000, 3, 1), one(2000, 40, 0)]);
+        let expected = Disturbance {
+            load,
+            ..one(3000, 43, 1)
+        };
+        assert_eq!(sum, expected);
+        let remark = sum.remark().unwrap();
+        assert!(
+            remark.contains("43 were repeated, and 1 of those"),
+            "{remark}"
+        );
+        let mut doubtful = one(3000, 0, 1);
+        assert!(doubtful.remark().is_some());
+        doubtful.doubtful = 0;
+        assert_eq!(doubtful.remark(), None);
+    }
+
+    #[test]
+    fn own_time_counts_user_and_system() {
+        let before = own_seconds().unwrap();
+        let begin = Instant::now();
+        while begin.elapsed().as_millis() < 50 {
+            // SAFETY: the call has no arguments.
+            unsafe { libc::getppid() };
+        }
+        let spent = own_seconds().unwrap() - before;
+        // Other tests run beside this one.
+        assert!(spent > 0.0 && spent < 600.0, "{spent}");
+    }
 }

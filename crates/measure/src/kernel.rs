@@ -262,4 +262,57 @@ mod tests {
             }
         }
     }
+
+    /// The last length of a kernel and the first of the next, at each width (core/simd).
+    #[test]
+    fn kernels_change_at_their_lengths() {
+        let at = |name, blocks: usize, width| {
+            let found = parts(name, Direction::Encrypt, 16 * blocks, width);
+            (found[0].0, found.len())
+        };
+        let (bytes, ctr, table) = (Kernel::CtrBytes, Kernel::Ctr, Kernel::CtrFill);
+        for (width, long) in [(Limit::Xmm, 296), (Limit::Ymm, 384), (Limit::Zmm, 400)] {
+            let found = [127, 128, long - 1, long].map(|blocks| at("aes-128-ctr", blocks, width));
+            assert_eq!(
+                found,
+                [(bytes, 1), (ctr, 1), (ctr, 1), (table, 2)],
+                "{width:?}"
+            );
+        }
+        let (gcm, prepared, table) = (Kernel::Gcm, Kernel::GcmPrepared, Kernel::GcmFill);
+        for (width, long) in [(Limit::Xmm, 96), (Limit::Ymm, 128), (Limit::Zmm, 192)] {
+            let found = [long - 1, long, 383, 384].map(|blocks| at("aes-128-gcm", blocks, width));
+            assert_eq!(
+                found,
+                [(gcm, 1), (prepared, 1), (prepared, 1), (table, 2)],
+                "{width:?}"
+            );
+        }
+        let (xts, chain) = ((Kernel::Xts, 1), (Kernel::XtsChain, 1));
+        for (width, long) in [(Limit::Xmm, 72), (Limit::Ymm, 144)] {
+            let found = [long - 1, long].map(|blocks| at("aes-128-xts", blocks, width));
+            assert_eq!(found, [xts, chain], "{width:?}");
+        }
+        let ring = |blocks: usize, width, separate_clmul, aes512_per_cycle| {
+            let tuning = Tuning {
+                separate_clmul,
+                aes512_per_cycle,
+                ..generic()
+            };
+            let cipher = Cipher::by_name("aes-128-xts").unwrap();
+            let found = Operations::of(cipher, Direction::Encrypt, 16 * blocks, width, &tuning);
+            found.unwrap().parts[0].0
+        };
+        for (width, from) in [(Limit::Xmm, 72), (Limit::Ymm, 80), (Limit::Zmm, 96)] {
+            let found = [from - 1, from].map(|blocks| ring(blocks, width, true, 0));
+            assert_eq!(found, [Kernel::Xts, Kernel::XtsRing], "{width:?}");
+        }
+        let found = [95, 96].map(|blocks| ring(blocks, Limit::Zmm, false, 1));
+        assert_eq!(found, [Kernel::Xts, Kernel::XtsChain]);
+        // The loops of a kernel alone have whole groups at each width: 14, 16 and 64 blocks.
+        let rests = [14, 16, 64].map(|group| BLOCKS % group);
+        assert_eq!(rests, [0, 0, 0]);
+        let long = parts("aes-128-gcm", Direction::Encrypt, 16 * 1000, Limit::Zmm);
+        assert_eq!(long, [(Kernel::GcmFill, 256), (Kernel::GcmTable, 744)]);
+    }
 }

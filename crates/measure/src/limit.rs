@@ -347,4 +347,57 @@ mod tests {
             assert!(copied.iter().all(|byte| *byte == 1));
         }
     }
+
+    #[test]
+    fn features_decide_what_runs() {
+        let cpu = |usable| Cpu {
+            present: usable,
+            usable,
+            xcr0: 0,
+        };
+        assert!(has(&cpu(0b111), 0b101) && has(&cpu(0b101), 0b101));
+        assert!(!has(&cpu(0b100), 0b101) && !has(&cpu(0b111), 0));
+        let none = cpu(0);
+        assert_eq!((Limit::usable(&none), Limit::widest(&none)), (vec![], None));
+        assert!(clmul_chain(&none).is_none() && !Work::round(Limit::Xmm).runs(&none));
+        let all = cpu(Features::MAX);
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(Limit::usable(&all), Limit::ALL);
+            assert_eq!(Limit::widest(&all), Some(Limit::Zmm));
+        }
+        let bytes = Limit::ALL.map(Limit::register_bytes);
+        assert_eq!(bytes, [16, 32, 64, 16]);
+    }
+
+    #[test]
+    fn work_returns_its_bytes() {
+        let cpu = Cpu::detect();
+        for on in Limit::usable(&cpu) {
+            let round = Work::round(on);
+            assert_eq!(
+                round.0,
+                [Pass {
+                    on,
+                    rounds: 1,
+                    hash: false
+                }]
+            );
+            // A multiple of the turns of the loops: 48 rounds on the widest registers.
+            assert_eq!(round.run(3), 3 * 192 * 16);
+        }
+        if let Some(chain) = clmul_chain(&cpu) {
+            assert_eq!(chain(2), 2 * 480 * 16);
+        }
+    }
+
+    #[test]
+    fn a_copy_has_aligned_lines() {
+        for bytes in [512, 4096] {
+            let mut lines = Lines::new(bytes);
+            let start = lines.start() as usize;
+            assert_eq!(start % 64, 0);
+            let memory = lines.0.as_ptr() as usize;
+            assert!(memory <= start && start + bytes <= memory + 64 * lines.0.len());
+        }
+    }
 }

@@ -166,4 +166,41 @@ mod tests {
         assert_eq!(order, [0, 1, 2, 3, 3, 3]);
         assert_eq!(found[3], (REPEATS, true));
     }
+
+    /// A fiftieth more or less is no difference; the exact numbers lie beside it.
+    #[test]
+    fn probes_differ_by_more_than_a_fiftieth() {
+        let differs = |before, after| {
+            let beside = Beside {
+                window: (),
+                before,
+                after,
+                repeated: 0,
+                void: false,
+            };
+            beside.differs(100.0)
+        };
+        assert!(differs(102.1, 102.1) && differs(97.9, 97.9) && differs(97.9, 102.1));
+        assert!(!differs(101.9, 102.1) && !differs(102.1, 98.1) && !differs(100.0, 100.0));
+    }
+
+    #[test]
+    fn a_void_window_is_repeated_twice() {
+        let probes = [1.0, 1.0, 1.0, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1];
+        let (order, found) = played(4, &probes);
+        assert_eq!(order, [0, 1, 2, 3, 3, 3]);
+        assert_eq!(found[3], (2, true));
+        // Only the last probe is quiet again.
+        let probes = [1.0, 1.0, 1.0, 1.1, 1.1, 1.1, 1.0];
+        let (order, found) = played(4, &probes);
+        assert_eq!((order, found[3]), (vec![0, 1, 2, 3, 3], (1, false)));
+        assert!(played(0, &[1.0]).0.is_empty());
+    }
+
+    #[test]
+    fn a_probe_takes_microseconds() {
+        let fastest = (0..50).map(|_| probe().unwrap()).fold(f64::MAX, f64::min);
+        // 16,000 cycles at 1 to 10 GHz, or under an emulator more.
+        assert!((1_600.0..10_000_000.0).contains(&fastest), "{fastest}");
+    }
 }

@@ -126,4 +126,25 @@ mod tests {
         }
         assert!(lines.len() > 20);
     }
+
+    #[test]
+    fn blocks_of_the_input_differ() {
+        let mut buffer = Buffer::new(1000);
+        buffer.fill();
+        let words: Vec<u64> = buffer
+            .data()
+            .chunks_exact(8)
+            .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
+            .collect();
+        // The multiples of 2^64 divided by the golden ratio.
+        assert_eq!(words[..2], [0x9e37_79b9_7f4a_7c15, 0x3c6e_f372_fe94_f82a]);
+        assert_eq!(words.iter().collect::<BTreeSet<_>>().len(), 125);
+        // The end of the memory holds the buffer on the last line of a page.
+        for bytes in [1, PAGE, 3 * PAGE + 1] {
+            let mut buffer = Buffer::new(bytes);
+            buffer.move_to(63);
+            assert_eq!(buffer.data().len(), bytes);
+            assert_eq!(buffer.data().as_ptr() as usize % PAGE, 63 * LINE);
+        }
+    }
 }

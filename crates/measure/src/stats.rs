@@ -126,4 +126,44 @@ mod tests {
         let spread = |lengths: &[usize]| Summary::of_parts(&values, lengths).unwrap().spread();
         assert!(spread(&[6, 3]) > spread(&[9]), "{}", spread(&[6, 3]));
     }
+
+    #[test]
+    fn quantiles_between_two_values() {
+        assert_eq!(quartiles([1.0, 2.0]), Some([1.25, 1.75]));
+        assert_eq!(quartiles([4.0, 3.0, 2.0, 1.0]), Some([1.75, 3.25]));
+        assert_eq!((quartiles([]), quartiles([7.0])), (None, Some([7.0, 7.0])));
+        assert_eq!(median([4.0, 1.0, 3.0, 2.0]), Some(2.5));
+    }
+
+    #[test]
+    fn a_spread_is_half_of_the_interval() {
+        let s = Summary::with_spread(8.0, 0.25);
+        assert_eq!((s.median, s.low, s.high), (8.0, 6.0, 10.0));
+        assert_eq!(s.spread(), 0.25);
+        let uneven = Summary {
+            median: 4.0,
+            low: 3.0,
+            high: 7.0,
+        };
+        assert_eq!(uneven.spread(), 0.5);
+    }
+
+    /// Of 200 medians, the fifth from either end and what is between it and the next.
+    #[test]
+    fn the_interval_has_95_percent() {
+        let values: Vec<f64> = (0..1000).map(f64::from).collect();
+        let s = Summary::of(values.iter().copied()).unwrap();
+        // The standard deviation of the median of n even values is half their range / sqrt(n): 16
+        // here, and 1.96 of them are 31.
+        assert!((455.0..480.0).contains(&s.low), "{s:?}");
+        assert!((519.0..544.0).contains(&s.high), "{s:?}");
+        // Parts of no length, and more lengths than there are values.
+        let parts = |lengths: &[usize]| Summary::of_parts(&values, lengths).unwrap();
+        assert_eq!(parts(&[]), s);
+        assert_eq!(
+            (parts(&[0, 0]), parts(&[1000]), parts(&[5000, 9])),
+            (s, s, s)
+        );
+        assert_ne!(parts(&[500]), s);
+    }
 }

@@ -292,4 +292,128 @@ mod tests {
         assert!((500_000..2_000_000).contains(&best.wall_ns), "{best:?}");
         assert!(best.bytes > 0 && best.bytes % 50 == 0);
     }
+
+    fn window(bytes: u64, wall_ns: u64, cpu_ns: u64) -> Window {
+        Window {
+            bytes,
+            wall_ns,
+            cpu_ns,
+            user_ns: 0,
+            system_ns: 0,
+        }
+    }
+
+    #[test]
+    fn clocks_may_differ_by_a_twentieth() {
+        let quiet = |cpu_ns| window(1, 1000, cpu_ns).undisturbed();
+        let found = [949, 950, 1000, 1050, 1051].map(quiet);
+        assert_eq!(found, [false, true, true, true, false]);
+        assert!(window(1, 0, 0).undisturbed() && !window(1, 0, 1).undisturbed());
+        assert_eq!(window(3, 2, 2).rate(), 1.5e9);
+        assert_eq!(window(3, 0, 0).rate(), 3e9, "a clock that has not moved");
+        let one = window(3, 2, 2);
+        assert_eq!(one.as_ref().len(), 1);
+    }
+
+    #[test]
+    fn a_disturbed_window_is_taken_five_times() {
+        let mut taken = 0;
+        let mut take = || {
+            taken += 1;
+            Ok(window(taken, 1000, 0))
+        };
+        let (last, repeated) = undisturbed(&mut take).unwrap();
+        assert_eq!((last.bytes, repeated), (5, 4));
+        // One thread of two is disturbed.
+        let mut times = [[1000, 900], [900, 1000], [1000, 1000]].into_iter();
+        let mut take = || {
+            let times = times.next().unwrap();
+            Ok(times.map(|cpu_ns| window(1, 1000, cpu_ns)))
+        };
+        let (_, repeated) = undisturbed(&mut take).unwrap();
+        assert_eq!(repeated, 2);
+    }
+
+    #[test]
+    fn a_pace_gives_units_of_work() {
+        let pace = Pace {
+            unit_ns: 100.0,
+            known: true,
+        };
+        let units = [0.0, 99.0, 199.0, 1000.0, 1099.0].map(|ns| pace.units_in(ns));
+        assert_eq!(units, [1, 1, 1, 10, 10]);
+        // Units that sleep for 50 µs: the first warm-up learns that it takes several of them, and
+        // a later one does these at once.
+        let calls = std::cell::RefCell::new(Vec::new());
+        let mut work = |units: u64| {
+            calls.borrow_mut().push(units);
+            std::thread::sleep(std::time::Duration::from_micros(50 * units));
+            Ok(7 * units)
+        };
+        let mut pace = Pace::default();
+        assert!(!pace.known && pace.units_in(WARM_UP_NS) == 1);
+        pace.warm_up(&mut work).unwrap();
+        assert!(pace.known && pace.unit_ns >= 50_000.0, "{}", pace.unit_ns);
+        assert_eq!(calls.borrow()[0], 1);
+        let before = calls.borrow().len();
+        let window = pace.window(1000, &mut work).unwrap();
+        let units = *calls.borrow().last().unwrap();
+        assert_eq!(calls.borrow().len(), before + 1);
+        assert_eq!(
+            (units, window.bytes),
+            (pace.units_in(1_000_000.0), 7 * units)
+        );
+        assert!((1..=20).contains(&units) && window.wall_ns >= 50_000 * units);
+        // Sleep is no CPU time.
+        assert!(
+            window.cpu_ns < window.wall_ns && !window.undisturbed(),
+            "{window:?}"
+        );
+        pace.warm_window(1000, &mut work).unwrap();
+        assert_eq!(calls.borrow().len(), before + 3);
+    }
+
+    #[test]
+    fn cpu_time_is_that_of_the_thread() {
+        let spin = |_| {
+            let begin = spent().unwrap();
+            let sum = |(user, system): (u64, u64)| user + system;
+            while sum(spent().unwrap()) - sum(begin) < 30_000_000 {
+                std::hint::spin_loop();
+            }
+            Ok(5)
+        };
+        let window = timed(1, &mut |units| spin(units)).unwrap();
+        assert_eq!(window.bytes, 5);
+        let parts = window.user_ns + window.system_ns;
+        assert!((30_000_000..10_000_000_000).contains(&parts), "{window:?}");
+        assert!(
+            (20_000_000..10_000_000_000).contains(&window.cpu_ns),
+            "{window:?}"
+        );
+        assert!(window.wall_ns >= 20_000_000 && window.wall_ns < 60_000_000_000);
+    }
+
+    #[test]
+    fn batches_time_their_parts() {
+        let mut watch = Stopwatch { timed_ns: 0 };
+        let nap = || std::thread::sleep(std::time::Duration::from_millis(2));
+        watch.time(nap).unwrap();
+        watch.time(nap).unwrap();
+        assert!(watch.timed_ns >= 4_000_000 && watch.timed_ns < 60_000_000_000);
+        assert!(clock_ns().unwrap() < 1_000_000);
+        // 3 batches of 2 ms make 5 ms. The CPU time is a part of that of all, so hardly any.
+        let mut done = 0;
+        let window = batches(5000, &mut |watch| {
+            done += 1;
+            watch.time(nap)?;
+            Ok(10)
+        });
+        let window = window.unwrap();
+        assert!(
+            (2..=4).contains(&done) && window.bytes == 10 * (done - 1),
+            "{done}"
+        );
+        assert!(window.wall_ns >= 5_000_000 - 300_000 && window.cpu_ns < window.wall_ns);
+    }
 }

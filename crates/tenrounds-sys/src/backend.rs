@@ -215,4 +215,58 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn backends_need_features() {
+        let all = Backend::all();
+        let weakest = *all.last().unwrap();
+        assert!(all.len() > 1 && weakest.features() == 0);
+        for (index, backend) in all.iter().enumerate() {
+            assert_eq!(backend.index(), index);
+            assert_eq!(Backend::by_name(backend.name()), Some(*backend));
+            let needs = backend.features();
+            assert!(backend.runs_with(needs) && backend.runs_with(Features::MAX));
+            assert_eq!(backend.runs_with(0), needs == 0, "{backend:?}");
+            // With what it needs, it is the strongest.
+            assert_eq!(strongest(needs), (index, backend.name()));
+            assert_eq!(format!("{backend:?}"), backend.name());
+        }
+        assert_eq!(strongest(Features::MAX), (0, all[0].name()));
+        assert_eq!(strongest(0), (all.len() - 1, weakest.name()));
+        assert_eq!(Backend::by_name("none"), None);
+        assert_eq!(Op::by_name("none"), None);
+        for op in Op::all() {
+            assert_eq!(Op::by_name(op.name()), Some(op));
+        }
+        // The weakest has what no other does for it.
+        let ctr = Op::by_name("ctr").unwrap();
+        assert_eq!(weakest.doing(ctr), weakest);
+        let modes = Mode::aes().filter(|mode| !mode.wraps());
+        for mode in modes {
+            let doing = weakest.doing_mode(mode, Direction::Encrypt);
+            assert_eq!(doing, Some(weakest), "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn selection_tells_what_it_left_out() {
+        let usable = Cpu::detect().usable;
+        let plain = select(None, 0);
+        assert!(plain.failed.is_empty() && plain.bad_mask.is_none() && plain.masked == 0);
+        let (_, name) = strongest(usable & !plain.avoided);
+        assert_eq!(plain.backend.unwrap().name(), name);
+        let masked = select(Some("noaes,novaes"), crate::feature::NEON);
+        assert_eq!(
+            masked.masked,
+            crate::feature::AES | crate::feature::VAES | crate::feature::NEON
+        );
+        let bad = select(Some("noaes,nonsense,novaes"), 0);
+        assert_eq!(bad.bad_mask.as_deref(), Some("nonsense,novaes"));
+        let weakest = *Backend::all().last().unwrap();
+        assert_eq!(select(None, Features::MAX).backend, Some(weakest));
+        for backend in Backend::all() {
+            let passes = passes_known_answers(backend);
+            assert_eq!(passes, backend.runs_with(usable), "{backend:?}");
+        }
+    }
 }

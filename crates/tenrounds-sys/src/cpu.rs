@@ -153,4 +153,38 @@ mod tests {
             Err("nonsense,novaes".into())
         );
     }
+
+    /// The bits of tenrounds.h, by the names that the core gives them.
+    #[test]
+    fn features_have_the_bits_of_the_core() {
+        use feature::*;
+        let bits = [
+            AES, CLMUL, SSSE3, AVX, AVX2, AVX512, VAES, VCLMUL, SHA, NEON, SHA3,
+        ];
+        let names = [
+            "aes", "clmul", "ssse3", "avx", "avx2", "avx512", "vaes", "vclmul", "sha", "neon",
+            "sha3",
+        ];
+        assert_eq!(feature_names(), names);
+        for (bit, name) in bits.into_iter().zip(names) {
+            assert_eq!(names_of(bit), [name]);
+            assert_eq!(parse_mask(&format!("no{name}")).unwrap().masked, bit);
+        }
+        assert_eq!(names_of(AES | SHA3), ["aes", "sha3"]);
+        assert_eq!((names_of(0), names_of(1 << 11)), (vec![], vec![]));
+    }
+
+    #[test]
+    fn wide_registers_are_avoided_where_they_lower_the_clock() {
+        // Skylake-X and Ice Lake lower it; Zen 4 and an unknown vendor do not.
+        assert_eq!(avoided_on("GenuineIntel", 6, 0x55), feature::AVX512);
+        assert_eq!(avoided_on("AuthenticAMD", 25, 0x61), 0);
+        assert_eq!(avoided_on("nobody", 6, 0x55), 0);
+        let detected = Cpu::detect();
+        assert_eq!(detected.usable & !detected.present, 0);
+        assert_eq!(ia32cap_masked("~0x200000000000000:~0"), feature::AES);
+        assert_eq!(armcap_masked("0x1") & feature::AES, feature::AES);
+        // A text that C would cut says nothing.
+        assert_eq!(parse_mask("noaes\0"), Err("noaes\0".into()));
+    }
 }

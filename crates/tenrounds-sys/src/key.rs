@@ -392,4 +392,119 @@ mod tests {
             assert!(error.is_tag_mismatch(), "{mode:?}: {error}");
         }
     }
+
+    fn with(iv: &str, aad: &str, tag_len: usize) -> Parameters {
+        Parameters {
+            iv: hex(iv),
+            aad: hex(aad),
+            tag_len,
+            ..Parameters::default()
+        }
+    }
+
+    /// SP 800-38C example 1; RFC 7253 appendix A; RFC 5297 A.1 (tag last); RFC 8452 C.1; IEEE 1619
+    /// vector 2.
+    #[test]
+    fn messages_of_the_standards() {
+        let count = "000102030405060708090a0b0c0d0e0f";
+        let eight = "0001020304050607";
+        let key = "404142434445464748494a4b4c4d4e4f";
+        let p = with("10111213141516", eight, 4);
+        check(Mode::Ccm, key, p, "20212223", "7162015b4dac255d");
+        let p = with("bbaa99887766554433221101", eight, 16);
+        let sealed = "6820b3657b6f615a5725bda0d3b4eb3a257c9af1f8f03009";
+        check(Mode::Ocb, count, p, eight, sealed);
+        check(
+            Mode::Siv,
+            "fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff",
+            with("", "101112131415161718191a1b1c1d1e1f2021222324252627", 16),
+            "112233445566778899aabbccddee",
+            "40c02b9690c4dc04daef7f6afe5c85632d07c6e8f37f950acd320a2ecc93",
+        );
+        check(
+            Mode::GcmSiv,
+            "01000000000000000000000000000000",
+            with("030000000000000000000000", "", 16),
+            "0100000000000000",
+            "b5d839330ac7b786578782fff6013b815b287c22493a364c",
+        );
+        let key = "11".repeat(16) + &"22".repeat(16);
+        let tweak = "33333333330000000000000000000000";
+        let encrypted = "c454185e6a16936e39334038acef838bfb186fff7480adc4289382ecd6d394f0";
+        check(
+            Mode::Xts,
+            &key,
+            with(tweak, "", 0),
+            &"44".repeat(32),
+            encrypted,
+        );
+    }
+
+    /// RFC 5649 section 6, and RFC 3962 appendix B, whose form is CS3.
+    #[test]
+    fn wrapping_and_stealing() {
+        let key = "5840df6e29b02af1ab493b705bf16ea1ae8338f4dcc176a8";
+        for (data, wrapped) in [
+            (
+                "c37b7e6492584340bed12207808941155068f738",
+                "138bdeaa9b8fa7fc61f97742e72248ee5ae6ae5360d1ae6a5f54f373fa543b6a",
+            ),
+            ("466f7250617369", "afbeb0f07dfbf5419200f2ccb50bb24f"),
+        ] {
+            check(Mode::Kwp, key, Parameters::default(), data, wrapped);
+        }
+        let p = Parameters {
+            form: 3,
+            ..with("00000000000000000000000000000000", "", 0)
+        };
+        let key = "636869636b656e207465726979616b69";
+        let plain = "4920776f756c64206c696b652074686520";
+        check(
+            Mode::CbcCts,
+            key,
+            p,
+            plain,
+            "c6353568f2bf8cb4d8a580362da7ff7f97",
+        );
+        // The inverse cipher gives another result, which it reverses.
+        let backend = Backend::by_name("bitslice").unwrap();
+        let inverse = Parameters {
+            inverse: true,
+            ..Parameters::default()
+        };
+        for mode in [Mode::Kw, Mode::Kwp] {
+            let key = Key::new(mode, backend, &[5; 16]).unwrap();
+            let wrapped = key.encrypt(&inverse, &[7; 24]).unwrap();
+            assert_ne!(
+                wrapped,
+                key.encrypt(&Parameters::default(), &[7; 24]).unwrap()
+            );
+            assert_eq!(key.decrypt(&inverse, &wrapped).unwrap(), [7; 24]);
+        }
+    }
+
+    #[test]
+    fn errors_name_what_was_tried() {
+        let backend = Backend::by_name("bitslice").unwrap();
+        let key = |mode, len| Key::new(mode, backend, &vec![1; len]);
+        let said = |result: Result<Vec<u8>>| result.unwrap_err().to_string();
+        let wrong = key(Mode::Gcm, 17).map(|_| vec![]);
+        assert!(said(wrong).starts_with("gcm, a key of 17 bytes: "));
+        let none = Parameters::default();
+        let kw = key(Mode::Kw, 16).unwrap();
+        assert!(said(kw.encrypt(&none, &[1; 15])).starts_with("wrapping 15 bytes: "));
+        assert!(said(kw.decrypt(&none, &[1; 7])).starts_with("unwrapping 7 bytes: "));
+        assert!(said(kw.decrypt(&none, &[1; 24])).starts_with("unwrapping 24 bytes: "));
+        let cts = key(Mode::CbcCts, 16).unwrap();
+        let p = Parameters {
+            form: 1,
+            ..with("00000000000000000000000000000000", "", 0)
+        };
+        assert!(said(cts.encrypt(&p, &[1; 15])).starts_with("cbc-cts of 15 bytes: "));
+        assert!(said(cts.decrypt(&p, &[1; 15])).starts_with("cbc-cts of 15 bytes: "));
+        let ccm = key(Mode::Ccm, 16).unwrap();
+        let error = ccm.encrypt(&with("", "", 16), b"x");
+        assert!(said(error).starts_with("ccm encrypt: "));
+        assert_eq!(ccm.mode(), Mode::Ccm);
+    }
 }

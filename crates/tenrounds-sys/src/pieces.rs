@@ -189,3 +189,97 @@ fn done(status: tr_status) -> Result<(), tr_status> {
         status => Err(status),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Backend;
+
+    const TEXT: [u8; 40] = [9; 40];
+
+    fn key(mode: Mode) -> Key<'static> {
+        Key::new(mode, Backend::by_name("bitslice").unwrap(), &[1; 16]).unwrap()
+    }
+
+    /// A message in pieces of these lengths, and how many bytes each wrote.
+    fn pieces(
+        key: &Key<'_>,
+        mode: Mode,
+        (direction, padding): (Direction, bool),
+        text: &[u8],
+        step: usize,
+    ) -> (Vec<u8>, Vec<usize>) {
+        // SAFETY: the key outlives the message.
+        let started = unsafe { Cipher::start(key, mode, direction, padding, &[3; 16]) };
+        let mut cipher = started.unwrap();
+        let (mut out, mut lengths) = (Vec::new(), Vec::new());
+        for piece in text.chunks(step) {
+            let mut part = vec![0; cipher.room(piece.len())];
+            // SAFETY: the part has the room for the piece.
+            let written = unsafe { cipher.update(part.as_mut_ptr(), piece.as_ptr(), piece.len()) };
+            assert_eq!(written, Ok(part.len()));
+            lengths.push(part.len());
+            out.extend(part);
+        }
+        let mut end = [0; 16];
+        // A copy ends as the message does.
+        assert_eq!(cipher.clone().finish(&mut end), cipher.finish(&mut end));
+        (out, lengths)
+    }
+
+    #[test]
+    fn each_mode_and_padding() {
+        let aes = key(Mode::Ecb);
+        let (encrypt, decrypt) = (Direction::Encrypt, Direction::Decrypt);
+        for mode in [Mode::Cfb128, Mode::Ofb, Mode::Ctr] {
+            let (sealed, lengths) = pieces(&aes, mode, (encrypt, false), &TEXT, 7);
+            assert_eq!(lengths, [7, 7, 7, 7, 7, 5], "{mode:?}");
+            assert_ne!(sealed, TEXT);
+            let (text, _) = pieces(&aes, mode, (decrypt, false), &sealed, 16);
+            assert_eq!(text, TEXT, "{mode:?}");
+        }
+        for mode in [Mode::Ecb, Mode::Cbc] {
+            let (_, lengths) = pieces(&aes, mode, (encrypt, true), &TEXT, 15);
+            assert_eq!(lengths, [0, 16, 16], "{mode:?}");
+            // SAFETY: the key outlives the message.
+            let started = unsafe { Cipher::start(&aes, mode, encrypt, true, &[3; 16]) };
+            let (mut cipher, mut end) = (started.unwrap(), [0; 16]);
+            assert_eq!(cipher.finish(&mut end), Ok(16), "a block of padding");
+            // SAFETY: as above.
+            let started = unsafe { Cipher::start(&aes, mode, encrypt, false, &[3; 16]) };
+            assert_eq!(started.unwrap().finish(&mut end), Ok(0));
+        }
+    }
+
+    #[test]
+    fn tags_are_those_of_whole_messages() {
+        let parameters = crate::Parameters {
+            iv: vec![3; 12],
+            aad: vec![4; 5],
+            tag_len: 16,
+            ..Default::default()
+        };
+        let gcm = key(Mode::Gcm);
+        // SAFETY: the key outlives the message.
+        let mut message = unsafe { GcmMessage::start(&gcm, &[3; 12]) }.unwrap();
+        message.aad(&[4; 2]).unwrap();
+        message.aad(&[4; 3]).unwrap();
+        let (mut out, mut tag) = (TEXT, [0; 16]);
+        let at = out.as_mut_ptr();
+        // SAFETY: the text has so many bytes.
+        unsafe { message.encrypt(at, TEXT.as_ptr(), 13) }.unwrap();
+        // SAFETY: as above.
+        unsafe { message.encrypt(at.add(13), TEXT.as_ptr(), 27) }.unwrap();
+        message.tag(&mut tag).unwrap();
+        let whole = gcm.encrypt(&parameters, &TEXT).unwrap();
+        assert_eq!([&out[..], &tag].concat(), whole);
+        let cmac = key(Mode::Cmac);
+        // SAFETY: the key outlives the message.
+        let mut message = unsafe { CmacMessage::start(&cmac) }.unwrap();
+        message.update(&TEXT[..13]).unwrap();
+        message.update(&TEXT[13..]).unwrap();
+        message.tag(&mut tag).unwrap();
+        assert_eq!(tag[..], cmac.encrypt(&parameters, &TEXT).unwrap());
+        assert!(message.tag(&mut [0; 17]).is_err());
+    }
+}

@@ -99,4 +99,74 @@ mod tests {
             assert_eq!(data, plain, "{backend:?}");
         }
     }
+
+    /// SP 800-38A appendix F, 128-bit keys: the first block, and as many bytes of CFB8 and CFB1.
+    #[test]
+    fn streams_of_the_standard() {
+        let key = 0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3cu128.to_be_bytes();
+        let plain = 0x6bc1_bee2_2e40_9f96_e93d_7e11_7393_172au128.to_be_bytes();
+        let iv: [u8; 16] = std::array::from_fn(|i| i as u8);
+        let counter = iv.map(|byte| byte + 0xf0);
+        let usable = Cpu::detect().usable;
+        for (mode, iv, expected, len, step) in [
+            (
+                Mode::Ecb,
+                iv,
+                0x3ad7_7bb4_0d7a_3660_a89e_caf3_2466_ef97u128,
+                16,
+                16,
+            ),
+            (
+                Mode::Cbc,
+                iv,
+                0x7649_abac_8119_b246_cee9_8e9b_12e9_197d,
+                16,
+                16,
+            ),
+            (
+                Mode::Cfb128,
+                iv,
+                0x3b3f_d92e_b72d_ad20_3334_49f8_e83c_fb4a,
+                16,
+                5,
+            ),
+            (
+                Mode::Cfb8,
+                iv,
+                0x3b79_424c_9c0d_d436_bace_9e0e_d458_6a4f,
+                16,
+                5,
+            ),
+            (Mode::Cfb1, iv, 0x68b3 << 112, 2, 1),
+            (
+                Mode::Ofb,
+                iv,
+                0x3b3f_d92e_b72d_ad20_3334_49f8_e83c_fb4a,
+                16,
+                5,
+            ),
+            (
+                Mode::Ctr,
+                counter,
+                0x874d_6191_b620_e326_1bef_6864_990d_b6ce,
+                16,
+                5,
+            ),
+        ] {
+            for backend in Backend::all().into_iter().filter(|b| b.runs_with(usable)) {
+                let key = Key::new(mode, backend, &key).unwrap();
+                let mut data = plain[..len].to_vec();
+                let process = |direction, data: &mut [u8]| {
+                    let mut stream = Stream::new(iv);
+                    for piece in data.chunks_mut(step) {
+                        stream.process(&key, direction, piece).unwrap();
+                    }
+                };
+                process(Direction::Encrypt, &mut data);
+                assert_eq!(data, expected.to_be_bytes()[..len], "{mode:?} {backend:?}");
+                process(Direction::Decrypt, &mut data);
+                assert_eq!(data, plain[..len], "{mode:?} {backend:?}");
+            }
+        }
+    }
 }

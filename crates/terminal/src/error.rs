@@ -117,3 +117,60 @@ pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>)
         .map(|(_, c)| format!("; did you mean '{c}'?"))
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_its_status() {
+        use Kind::*;
+        for (kind, code) in [
+            (Usage, 2),
+            (Environment, 2),
+            (Failure, 1),
+            (Absent, 1),
+            (Unwritten, 1),
+            (Unread, 1),
+            (Unknown, 3),
+            (NotExecutable, 126),
+            (NotFound, 127),
+        ] {
+            let error = Error::new(kind, "why");
+            assert_eq!((error.exit_code(), &*error.to_string()), (code, "why"));
+            assert_eq!(error.is_usage(), kind == Usage);
+            assert_eq!(error.is_absent(), kind == Absent);
+            assert_eq!(error.is_silent(), kind == Unread);
+            assert_eq!(error.is_output(), kind == Unread || kind == Unwritten);
+        }
+        let kinds = [
+            Error::usage(""),
+            Error::failure(""),
+            Error::from_reason(""),
+            Error::absent(""),
+            Error::unknown(""),
+        ];
+        assert_eq!(
+            kinds.map(|error| error.kind),
+            [Usage, Failure, Failure, Absent, Unknown]
+        );
+    }
+
+    #[test]
+    fn only_near_words_are_suggested() {
+        let found = |word, candidates: &[&str]| suggestion(word, candidates.iter().copied());
+        assert_eq!(
+            found("novase", &["noaes", "novaes"]),
+            "; did you mean 'novaes'?"
+        );
+        assert_eq!(found("NOVAES", &["novaes"]), "; did you mean 'novaes'?");
+        // One letter of short words, and a third of the shorter of both.
+        assert_eq!(found("ac", &["ab"]), "; did you mean 'ab'?");
+        assert_eq!(found("cd", &["ab"]), "");
+        assert_eq!(found("abcdxy", &["abcdef"]), "; did you mean 'abcdef'?");
+        assert_eq!(found("abcxyz", &["abcdef"]), "");
+        assert_eq!(found("abcde", &["abcdefg"]), "");
+        assert_eq!(found("abcdefgh", &["abcdef"]), "; did you mean 'abcdef'?");
+        assert_eq!(found("word", &[]), "");
+    }
+}

@@ -91,5 +91,55 @@ mod tests {
     fn sizes_have_names() {
         let sizes = [16, 1000, 1024, 16384, 1 << 20].map(size_name);
         assert_eq!(sizes, ["16 B", "1000 B", "1 KiB", "16 KiB", "1 MiB"]);
+        let sizes = [0, 1023, 1025, 1 << 19, (1 << 20) + 1024, 5 << 20].map(size_name);
+        let expected = ["0 B", "1023 B", "1025 B", "512 KiB", "1025 KiB", "5 MiB"];
+        assert_eq!(sizes, expected);
+    }
+
+    #[test]
+    fn rates_have_three_figures() {
+        let rates = [
+            0.0, 99.4e6, 99.5e6, 1.454e9, 9.994e9, 9.995e9, 99.94e9, 99.95e9, 123.4e9,
+        ];
+        let expected = [
+            "0.000", "0.099", "0.10", "1.45", "9.99", "10.0", "99.9", "100", "123",
+        ];
+        assert_eq!(rates.map(gigabytes), expected);
+    }
+
+    #[test]
+    fn today_is_a_date() {
+        let days = |today: &str| {
+            let numbers: Vec<i64> = today.split('-').map(|part| part.parse().unwrap()).collect();
+            let [year, month, day] = numbers[..] else {
+                panic!("{today}")
+            };
+            assert_eq!(today, format!("{year:04}-{month:02}-{day:02}"));
+            // Days since 1970 in the calendar whose year begins in March.
+            let (year, month) = (year - i64::from(month < 3), (month + 9) % 12);
+            365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469
+        };
+        let seconds = || {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            (now.unwrap().as_secs() / 86400) as i64
+        };
+        let before = seconds();
+        let found = days(&today());
+        assert!((before..=seconds()).contains(&found), "{found} {before}");
+    }
+
+    #[test]
+    fn a_file_is_tried_and_left_as_it_was() {
+        let name = format!("tenrounds-writable-{}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        std::fs::create_dir(&dir).unwrap();
+        let file = dir.join("file");
+        assert!(writable(&file).is_ok() && !file.exists());
+        std::fs::write(&file, "text").unwrap();
+        assert!(writable(&file).is_ok());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "text");
+        let error = writable(&dir.join("none/file")).unwrap_err().to_string();
+        assert!(error.starts_with("cannot write "), "{error}");
+        std::fs::remove_dir_all(&dir).unwrap();
     }
 }

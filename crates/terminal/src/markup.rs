@@ -21,3 +21,41 @@ pub fn escape(out: &mut String, text: &str) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_text() {
+        let escaped = |text: &str| {
+            let mut out = String::from("x");
+            escape(&mut out, text);
+            out
+        };
+        assert_eq!(escaped("a<b>&\"'"), "xa&lt;b&gt;&amp;&quot;&#39;");
+        let hidden = [
+            '\0', '\n', '\u{7f}', '\u{fffe}', '\u{ffff}', '\u{61c}', '\u{200e}', '\u{200f}',
+            '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}',
+        ];
+        for c in hidden {
+            assert_eq!(
+                escaped(&c.to_string()),
+                "x\u{fffd}",
+                "{}",
+                c.escape_unicode()
+            );
+        }
+        let shown = [
+            ' ', '~', 'é', '\u{2029}', '\u{202f}', '\u{2065}', '\u{206a}', '\u{fffd}',
+        ];
+        for c in shown {
+            assert_eq!(
+                escaped(&c.to_string()),
+                format!("x{c}"),
+                "{}",
+                c.escape_unicode()
+            );
+        }
+    }
+}

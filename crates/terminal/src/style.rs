@@ -170,4 +170,45 @@ mod tests {
         }
         assert_eq!(clean("x".repeat(500)).len(), 403);
     }
+
+    /// The first and the last of each range, and their neighbours.
+    #[test]
+    fn characters_that_steer() {
+        for (first, last) in [
+            (0, 0x1f),
+            (0x7f, 0x9f),
+            (0xad, 0xad),
+            (0x61c, 0x61c),
+            (0x180e, 0x180e),
+            (0x200b, 0x200f),
+            (0x2028, 0x202e),
+            (0x2060, 0x206f),
+            (0xfeff, 0xfeff),
+            (0xfff9, 0xfffb),
+            (0xe0000, 0xe007f),
+        ] {
+            let hides = |number| char::from_u32(number).is_some_and(steers);
+            assert!(hides(first) && hides(last), "{first:#x}");
+            assert!(first == 0 || !hides(first - 1), "{first:#x}");
+            assert!(!hides(last + 1), "{last:#x}");
+        }
+        assert_eq!(clean("x".repeat(400)), "x".repeat(400));
+        assert_eq!(clean("x".repeat(401)), "x".repeat(400) + "...");
+    }
+
+    #[test]
+    fn labels_leave_room() {
+        // A label that leaves 20 columns indents as deep as it is; a longer one a third.
+        let second = |label: &str, columns| {
+            let text = wrapped(label, "aaaaaaaaaaaaaaa bbbbbbbbbbbbbbb", Some(columns));
+            let line = text.lines().nth(1).unwrap().to_owned();
+            line.len() - line.trim_start().len()
+        };
+        assert_eq!(second("          ", 30), 10);
+        assert_eq!(second("           ", 30), 10);
+        assert_eq!(second("             ", 30), 10);
+        assert_eq!(second("     ", 21), 5, "no deeper than the label");
+        assert_eq!(paint(GOOD, ""), "");
+        assert_ne!(paint(GOOD, "x"), "x");
+    }
 }

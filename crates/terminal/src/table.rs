@@ -155,4 +155,26 @@ mod tests {
         let expected = "  Name  does\n  a     one two three four\n        five six\n";
         assert_eq!(text, expected);
     }
+
+    #[test]
+    fn a_last_column_may_be_as_narrow_as_its_room() {
+        let mut table = Table::new(&["Name", "does"]);
+        table.row(vec!["a".into(), "x".repeat(10) + " " + &"y".repeat(14)]);
+        let first = |columns| {
+            let text = anstream::adapter::strip_str(&table.text(Some(columns))).to_string();
+            text.lines().next().unwrap().to_owned()
+        };
+        // Two columns before each, 4 of the first, and 20 of the last.
+        assert_eq!(first(28), "  Name  does");
+        assert_eq!(first(27), "  a", "a list");
+        // A column that is aligned to the right needs all of its width.
+        let mut table = Table::new(&["Name", ">bytes"]);
+        table.row(vec!["a".into(), "1".repeat(24)]);
+        let lines = |columns| table.text(Some(columns)).lines().count();
+        assert_eq!((lines(32), lines(31)), (2, 2));
+        let aligned = anstream::adapter::strip_str(&table.text(Some(32))).to_string();
+        let listed = anstream::adapter::strip_str(&table.text(Some(31))).to_string();
+        assert!(aligned.starts_with("  Name  "), "{aligned}");
+        assert!(listed.starts_with("  a\n    bytes  1"), "{listed}");
+    }
 }

@@ -330,3 +330,347 @@ impl Shape {
         is_long && 25 * self.arithmetic <= self.total && self.lookups.len() < 4
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)]
+mod tests {
+    use super::*;
+
+    /// An instruction of 4 bytes.
+    fn step(index: u64) -> Step {
+        Step {
+            address: 0x1000 + 4 * index,
+            next: 0x1004 + 4 * index,
+            does: Does::Other,
+            crosswise: None,
+            decrypts: None,
+            padding: false,
+            jump: None,
+            lookup: None,
+            write: None,
+            vector: None,
+        }
+    }
+
+    fn function(count: u64) -> Function {
+        Function {
+            steps: (0..count).map(step).collect(),
+        }
+    }
+
+    const fn address(index: u64) -> u64 {
+        0x1000 + 4 * index
+    }
+
+    #[test]
+    fn places_mean_addresses() {
+        let mut registers = Registers::default();
+        registers.0[3] = 0x1_0000_0000;
+        registers.0[31] = 0x50;
+        let addresses = |first, second, distance, narrow| -> Vec<u64> {
+            let place = Place {
+                registers: [first, second],
+                distance,
+                narrow,
+            };
+            place.addresses(&registers).collect()
+        };
+        assert_eq!(addresses(None, None, 0x40, false), [0x40]);
+        assert_eq!(addresses(Some(3), None, 8, false), [0x1_0000_0008]);
+        assert_eq!(addresses(Some(3), None, 8, true), [8]);
+        let both = addresses(Some(3), Some(31), 0, false);
+        assert_eq!(both, [0x1_0000_0000, 0x50]);
+        // An address wraps around, and there is no such register.
+        assert_eq!(addresses(Some(31), None, u64::MAX, false), [0x4f]);
+        assert_eq!(addresses(Some(32), None, 1, false), [1]);
+    }
+
+    #[test]
+    fn ranges_and_listings() {
+        assert_eq!(function(0).range(), 0..0);
+        assert_eq!(function(0).listing(7), 7..7);
+        let all = function(30);
+        assert_eq!(all.range(), address(0)..address(30));
+        // 8 instructions before, and 8 behind.
+        assert_eq!(all.listing(address(10)), address(2)..address(19));
+        assert_eq!(all.listing(address(10) + 3), address(2)..address(19));
+        assert_eq!(all.listing(address(3)), address(0)..address(12));
+        assert_eq!(all.listing(address(25)), address(17)..address(30));
+        assert_eq!(all.listing(0), address(0)..address(9));
+        assert_eq!(all.listing(u64::MAX), address(22)..address(30));
+    }
+
+    #[test]
+    fn loops_are_what_backward_jumps_span() {
+        let mut all = function(300);
+        let at = address(100);
+        let near = at - 256..at + 256;
+        assert_eq!(all.extents(at), std::slice::from_ref(&near));
+        // The neighbourhood ends with the function.
+        assert_eq!(all.extents(address(1)), [address(0)..address(1) + 256]);
+        let last = address(299);
+        assert_eq!(all.extents(last), [last - 256..address(300)]);
+        let mut jump = |from: u64, to: u64| all.steps[from as usize].jump = Some(to);
+        jump(120, address(90));
+        jump(110, address(100));
+        jump(130, address(90));
+        jump(131, address(90));
+        // Forward, to itself, and out of the function; before and behind the address.
+        jump(50, address(150));
+        jump(140, address(141));
+        jump(141, address(0) - 4);
+        jump(99, address(80));
+        jump(150, address(101));
+        let expected = [
+            at..address(111),
+            address(90)..address(121),
+            address(90)..address(131),
+            address(90)..address(132),
+            near,
+        ];
+        assert_eq!(all.extents(at), expected);
+        // A loop that two jumps end is one; the first instruction of a function may begin it.
+        let mut all = function(10);
+        all.steps[5].jump = Some(address(0));
+        assert_eq!(all.extents(address(3))[0], address(0)..address(6));
+        // A jump to the next instruction is none.
+        all.steps[5].jump = Some(address(6));
+        assert_eq!(all.extents(address(5)).len(), 1);
+        let mut many = function(200);
+        for from in 100..200 {
+            many.steps[from].jump = Some(address(0));
+        }
+        assert_eq!(many.extents(address(50)).len(), 65);
+    }
+
+    #[test]
+    fn padding_ends_a_function() {
+        let cut = |paddings: &[usize], at: u64| {
+            let mut all = function(10);
+            paddings.iter().for_each(|at| all.steps[*at].padding = true);
+            all.cut(at);
+            all.range()
+        };
+        assert_eq!(cut(&[], address(5)), address(0)..address(10));
+        let between = address(3)..address(8);
+        assert_eq!(cut(&[0, 2, 8, 9], address(5)), between);
+        assert_eq!(cut(&[0, 2, 8, 9], address(3)), between);
+        assert_eq!(cut(&[0, 2, 8, 9], address(7) + 3), between);
+        // At padding there is no function, and behind the last instruction its rest.
+        assert_eq!(cut(&[5], address(5)), address(0)..address(5));
+        assert_eq!(cut(&[4, 5], address(5)), 0..0);
+        assert_eq!(cut(&[4], address(10)), address(5)..address(10));
+    }
+
+    /// MOV EAX, [RSI + RCX].
+    fn lookup() -> Option<Lookup> {
+        Some(Lookup {
+            place: Place {
+                registers: [Some(6), Some(1)],
+                distance: 0,
+                narrow: false,
+            },
+            indices: [Some(1), Some(6)],
+        })
+    }
+
+    /// The same behind and before other instructions.
+    fn kept(changes: &[(usize, Write)], jump: Option<(usize, u64)>) -> Option<[Option<u8>; 2]> {
+        const AT: usize = 300;
+        let mut all = function(5000);
+        all.steps[AT].lookup = lookup();
+        for (at, write) in changes {
+            all.steps[*at].write = Some(*write);
+        }
+        if let Some((from, to)) = jump {
+            all.steps[from].jump = Some(address(to));
+        }
+        all.keep_lookups();
+        all.steps[AT].lookup.map(|lookup| lookup.place.registers)
+    }
+
+    #[test]
+    fn an_index_has_bits_of_a_word() {
+        let write = |register, value| Write { register, value };
+        let bits = write(1, Value::Bits);
+        let table = Some([Some(6), None]);
+        assert_eq!(kept(&[], None), None);
+        assert_eq!(kept(&[(299, bits)], None), table);
+        // The other one may be the index, or both.
+        let second = write(6, Value::Bits);
+        assert_eq!(kept(&[(299, second)], None), Some([None, Some(1)]));
+        let both = [(298, second), (299, bits)];
+        assert_eq!(kept(&both, None), Some([Some(6), Some(1)]));
+        // Another register; the load itself; a counter behind it.
+        assert_eq!(kept(&[(299, write(2, Value::Bits))], None), None);
+        assert_eq!(kept(&[(300, bits)], None), None);
+        let counts = write(1, Value::Other);
+        assert_eq!(kept(&[(298, bits), (299, counts)], None), None);
+        assert_eq!(kept(&[(298, counts), (299, bits)], None), table);
+        // Mixed and copied.
+        let mixed = [(297, bits), (298, write(1, Value::Same))];
+        assert_eq!(kept(&mixed, None), table);
+        let copied = [(297, write(2, Value::Bits)), (298, write(1, Value::Of(2)))];
+        assert_eq!(kept(&copied, None), table);
+        // So far back, and no further.
+        assert_eq!(kept(&[(300 - 256, bits)], None), table);
+        assert_eq!(kept(&[(299 - 256, bits)], None), None);
+        // At the end of a loop around the load, whose jump may go to the load itself.
+        assert_eq!(kept(&[(310, bits)], Some((311, 250))), table);
+        assert_eq!(kept(&[(310, bits)], Some((311, 300))), table);
+        assert_eq!(kept(&[(310, bits)], Some((311, 301))), None);
+        assert_eq!(kept(&[(310, bits)], None), None);
+        assert_eq!(kept(&[(310, bits)], Some((309, 250))), None);
+        // Two loops around it, and no third one.
+        let around = |third: usize| {
+            let mut all = function(400);
+            all.steps[300].lookup = lookup();
+            all.steps[third].write = Some(bits);
+            for at in [310, 320, 330] {
+                all.steps[at].jump = Some(address(250));
+            }
+            all.keep_lookups();
+            all.steps[300].lookup.is_some()
+        };
+        assert!(around(319) && !around(329));
+        let end = 300 + 4096;
+        assert_eq!(kept(&[(end - 2, bits)], Some((end - 1, 250))), table);
+        assert_eq!(kept(&[(end - 1, bits)], Some((end, 250))), None);
+    }
+
+    #[test]
+    fn a_lookup_by_an_address_alone() {
+        let kept = |index, value| {
+            let mut all = function(2);
+            all.steps[0].write = Some(Write { register: 1, value });
+            all.steps[1].lookup = Some(Lookup {
+                place: Place {
+                    registers: [None; 2],
+                    distance: 0x4000,
+                    narrow: true,
+                },
+                indices: [index, None],
+            });
+            all.keep_lookups();
+            all.steps[1].lookup.is_some()
+        };
+        assert!(kept(Some(1), Value::Bits) && !kept(Some(1), Value::Other));
+        // An index that is not followed may be anything.
+        assert!(kept(None, Value::Other) && !kept(Some(2), Value::Bits));
+    }
+
+    #[test]
+    fn sums_over_a_range() {
+        let mut all = function(20);
+        let does = [
+            Does::Crypto(Kind::Round, 128),
+            Does::Shuffle,
+            Does::NibbleShift,
+            Does::Permute,
+            Does::Logic,
+            Does::Move,
+            Does::Arithmetic,
+            Does::Other,
+        ];
+        for (at, does) in does.into_iter().enumerate() {
+            all.steps[at + 2].does = does;
+            all.steps[at + 10].does = does;
+        }
+        all.steps[2].decrypts = Some(false);
+        all.steps[10].decrypts = Some(true);
+        let counts = |range| {
+            let s = all.shape(&range);
+            let rest = [s.shuffles, s.nibble_shifts, s.permutes, s.logic];
+            let more = [s.moves, s.arithmetic, s.total];
+            let all = [&[s.tally.count(Kind::Round) as usize], &rest[..], &more].concat();
+            (all, s.encrypts, s.decrypts)
+        };
+        let once = vec![1, 1, 1, 1, 1, 1, 1, 8];
+        assert_eq!(counts(address(2)..address(10)), (once.clone(), true, false));
+        assert_eq!(counts(address(10)..address(18)), (once, false, true));
+        let twice = vec![2, 2, 2, 2, 2, 2, 2, 20];
+        assert_eq!(counts(0..u64::MAX), (twice, true, true));
+        let none = vec![0, 0, 0, 0, 0, 0, 0, 1];
+        assert_eq!(counts(address(1)..address(2)), (none, false, false));
+    }
+
+    #[test]
+    fn places_are_collected_once() {
+        let place = |distance| Place {
+            registers: [None; 2],
+            distance,
+            narrow: false,
+        };
+        let mut all = function(522);
+        for (at, step) in all.steps.iter_mut().enumerate() {
+            step.vector = Some(place(at as u64));
+            step.lookup = Some(Lookup {
+                place: place(at as u64 / 2),
+                indices: [None; 2],
+            });
+        }
+        let shape = all.shape(&(0..u64::MAX));
+        assert_eq!(shape.vectors.len(), 512);
+        assert_eq!(shape.lookups.len(), 261);
+    }
+
+    #[test]
+    fn products_in_a_loop_take_halves_both_ways() {
+        // A straight product at 3, a crosswise one at 6, and a jump from 9.
+        let multiplies = |jump: u64, range: Range<u64>| {
+            let mut all = function(20);
+            all.steps[3].crosswise = Some(false);
+            all.steps[6].crosswise = Some(true);
+            all.steps[9].jump = Some(address(jump));
+            all.multiplies_crosswise(&range)
+        };
+        let whole = address(0)..address(20);
+        assert!(multiplies(0, whole.clone()) && multiplies(3, whole.clone()));
+        assert!(!multiplies(4, whole.clone()) && !multiplies(7, whole));
+        // The loop is in the range, or ends with it.
+        assert!(multiplies(3, address(3)..address(10)));
+        assert!(!multiplies(3, address(3)..address(9)));
+        assert!(!multiplies(2, address(3)..address(10)));
+        // Products behind the loop.
+        let mut all = function(20);
+        all.steps[3].crosswise = Some(false);
+        all.steps[10].crosswise = Some(true);
+        all.steps[9].jump = Some(address(2));
+        assert!(!all.multiplies_crosswise(&(0..u64::MAX)));
+    }
+
+    #[test]
+    fn the_shape_of_other_implementations() {
+        let nibbles = |shuffles, nibble_shifts| {
+            let shape = Shape {
+                shuffles,
+                nibble_shifts,
+                ..Shape::default()
+            };
+            shape.shuffles_nibbles()
+        };
+        assert!(nibbles(6, 1) && !nibbles(5, 1) && !nibbles(6, 0));
+        let place = Place {
+            registers: [None; 2],
+            distance: 0,
+            narrow: false,
+        };
+        let sliced = |logic, others, moves, arithmetic, lookups| {
+            let shape = Shape {
+                total: logic + others + moves + arithmetic,
+                logic,
+                moves,
+                arithmetic,
+                lookups: vec![place; lookups],
+                ..Shape::default()
+            };
+            shape.is_sliced()
+        };
+        assert!(sliced(100, 0, 0, 0, 0) && !sliced(99, 0, 0, 0, 0));
+        // Half of all but moves are logic.
+        assert!(sliced(100, 100, 500, 0, 0) && !sliced(100, 101, 500, 0, 0));
+        // At most one sum of 25 instructions, and three lookups.
+        assert!(sliced(120, 0, 0, 5, 0) && !sliced(119, 0, 0, 5, 0));
+        assert!(sliced(100, 0, 0, 0, 3) && !sliced(100, 0, 0, 0, 4));
+    }
+}

@@ -228,3 +228,251 @@ fn does(instruction: &Instruction) -> Does {
         _ => Does::Other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: u64 = 0x1000;
+
+    fn bytes(code: &str) -> Vec<u8> {
+        let bytes = code.split(' ').map(|byte| u8::from_str_radix(byte, 16));
+        bytes.collect::<Result<_, _>>().unwrap()
+    }
+
+    /// The only instruction in these bytes.
+    fn in_bits(bits: u32, code: &str) -> Step {
+        let code = Code {
+            machine: crate::Machine::X86_64,
+            address: AT,
+            bytes: &bytes(code),
+            whole: true,
+        };
+        let steps = decode(bits, &code, AT).steps;
+        assert_eq!(steps.len(), 1, "{steps:?}");
+        assert_eq!(steps[0].next, AT + code.bytes.len() as u64);
+        steps[0]
+    }
+
+    fn one(code: &str) -> Step {
+        in_bits(64, code)
+    }
+
+    #[test]
+    fn what_instructions_do() {
+        for (code, expected) in [
+            ("66 0f 38 00 c1", Does::Shuffle),                      // pshufb
+            ("c4 e2 71 00 c2", Does::Shuffle),                      // vpshufb
+            ("62 f2 75 48 75 c2", Does::Permute),                   // vpermi2b
+            ("62 f2 75 48 7d c2", Does::Permute),                   // vpermt2b
+            ("66 0f 71 d0 04", Does::NibbleShift),                  // psrlw xmm0, 4
+            ("66 0f 72 d0 04", Does::NibbleShift),                  // psrld xmm0, 4
+            ("c5 f9 73 d1 04", Does::NibbleShift),                  // vpsrlq xmm0, xmm1, 4
+            ("66 0f 72 d0 05", Does::Other),                        // psrld xmm0, 5
+            ("66 0f d2 c4", Does::Other),                           // psrld xmm0, xmm4
+            ("66 0f df c1", Does::Logic),                           // pandn
+            ("62 f1 75 48 db c2", Does::Logic),                     // vpandd
+            ("62 f3 75 48 25 c2 96", Does::Logic),                  // vpternlogd
+            ("c5 f0 57 c2", Does::Logic),                           // vxorps
+            ("f7 d0", Does::Logic),                                 // not
+            ("c4 e2 70 f2 c2", Does::Logic),                        // andn
+            ("89 c8", Does::Move),                                  // mov eax, ecx
+            ("8b 06", Does::Move),                                  // mov eax, [rsi]
+            ("66 0f 6f c1", Does::Move),                            // movdqa
+            ("62 f1 fe 48 6f c1", Does::Move),                      // vmovdqu64
+            ("c4 e2 73 f6 c2", Does::Arithmetic),                   // mulx
+            ("66 0f 38 f6 c1", Does::Arithmetic),                   // adcx
+            ("c4 e3 7b f0 c1 05", Does::Arithmetic),                // rorx
+            ("62 f1 7d 48 72 c9 07", Does::Arithmetic),             // vprold
+            ("c5 f1 fe c2", Does::Arithmetic),                      // vpaddd
+            ("66 0f f4 c1", Does::Arithmetic),                      // pmuludq
+            ("0f a2", Does::Other),                                 // cpuid
+            ("66 0f 38 dc c1", Does::Crypto(Kind::Round, 128)),     // aesenc
+            ("c4 e2 75 df c2", Does::Crypto(Kind::LastRound, 256)), // vaesdeclast
+            // With an index, a load is no copy; the others do the same as without.
+            ("8b 04 0e", Does::Other),            // mov eax, [rsi + rcx]
+            ("66 0f 6f 04 0e", Does::Other),      // movdqa xmm0, [rsi + rcx]
+            ("66 0f ef 04 0e", Does::Logic),      // pxor xmm0, [rsi + rcx]
+            ("66 0f 38 00 04 0e", Does::Shuffle), // pshufb xmm0, [rsi + rcx]
+            ("03 04 0e", Does::Arithmetic),       // add eax, [rsi + rcx]
+        ] {
+            assert_eq!(one(code).does, expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn which_way_and_which_halves() {
+        for (code, expected) in [
+            ("66 0f 38 dc c1", Some(false)), // aesenc
+            ("66 0f 38 dd c1", Some(false)), // aesenclast
+            ("66 0f 38 de c1", Some(true)),  // aesdec
+            ("66 0f 38 df c1", Some(true)),  // aesdeclast
+            ("c4 e2 75 dc c2", Some(false)), // vaesenc
+            ("c4 e2 75 dd c2", Some(false)), // vaesenclast
+            ("c4 e2 75 de c2", Some(true)),  // vaesdec
+            ("c4 e2 75 df c2", Some(true)),  // vaesdeclast
+            ("66 0f 38 db c1", None),        // aesimc
+        ] {
+            assert_eq!((one(code).decrypts, one(code).crosswise), (expected, None));
+        }
+        for (halves, expected) in [("00", false), ("01", true), ("10", true), ("11", false)] {
+            let step = one(&format!("66 0f 3a 44 c1 {halves}")); // pclmulqdq
+            assert_eq!((step.crosswise, step.decrypts), (Some(expected), None));
+        }
+    }
+
+    #[test]
+    fn jumps_have_targets_and_calls_have_none() {
+        for code in ["e3 fe", "e2 fe", "e0 fe", "eb fe", "75 fe"] {
+            // jrcxz, loop, loopne, jmp and jne to themselves.
+            assert_eq!(one(code).jump, Some(AT), "{code}");
+        }
+        // jne and jmp to 0x1000 bytes behind their beginning.
+        for code in ["0f 85 fa 0f 00 00", "e9 fb 0f 00 00"] {
+            assert_eq!(one(code).jump, Some(AT + 0x1000), "{code}");
+        }
+        // call, jmp rax, ret.
+        for code in ["e8 fb 0f 00 00", "ff e0", "c3"] {
+            assert_eq!(one(code).jump, None, "{code}");
+        }
+        let paddings = ["cc", "f4", "0f 0b", "90", "c3"].map(|code| one(code).padding);
+        assert_eq!(paddings, [true, true, true, false, false], "int3, hlt, ud2");
+    }
+
+    #[test]
+    fn loads_by_an_index_and_places_of_vector_code() {
+        let place = |registers, distance| Place {
+            registers,
+            distance,
+            narrow: false,
+        };
+        // The place and the indices of a lookup, and the place of vector code.
+        let found = |step: Step| {
+            let lookup = step.lookup.map(|lookup| (lookup.place, lookup.indices));
+            (lookup, step.vector)
+        };
+        // movzx eax, byte [rdi + rax * 8 + 16]: only RDI can be the table.
+        let scaled = (place([Some(7), None], 16), [Some(0), Some(7)]);
+        assert_eq!(found(one("0f b6 44 c7 10")), (Some(scaled), None));
+        // mov eax, [rsi + rcx] and mov [rsi + rcx], eax: either.
+        let either = (place([Some(6), Some(1)], 0), [Some(1), Some(6)]);
+        for code in ["8b 04 0e", "89 04 0e"] {
+            assert_eq!(found(one(code)), (Some(either), None), "{code}");
+        }
+        // mov eax, [rsi]; lea rax, [rsi + rcx * 2]; mov eax, ecx.
+        for code in ["8b 06", "48 8d 04 4e", "89 c8"] {
+            assert_eq!(found(one(code)), (None, None), "{code}");
+        }
+        // lea rax, [rip + 0x100] and movdqa xmm0, [rip + 0x100]: the whole address.
+        for (code, length) in [("48 8d 05 00 01 00 00", 7), ("66 0f 6f 05 00 01 00 00", 8)] {
+            let address = place([None, None], AT + length + 0x100);
+            assert_eq!(found(one(code)), (None, Some(address)), "{code}");
+        }
+        // pshufb xmm0, [rsi + rcx]
+        let vector = place([Some(6), Some(1)], 0);
+        assert_eq!(found(one("66 0f 38 00 04 0e")), (None, Some(vector)));
+        // With 32 bits: mov eax, [esi + ecx - 16], and [ecx * 4 + 0x8000000], an address alone.
+        let narrow = |registers, distance| Place {
+            narrow: true,
+            ..place(registers, distance)
+        };
+        let back = (-16i64) as u64;
+        let (lookup, _) = found(in_bits(32, "8b 44 0e f0"));
+        let low = |(place, indices): (Place, _)| (place.distance as u32, place.narrow, indices);
+        let expected = (back as u32, true, [Some(1), Some(6)]);
+        assert_eq!(lookup.map(low), Some(expected));
+        let (lookup, _) = found(in_bits(32, "8b 04 8d 00 00 00 08"));
+        let alone = (narrow([None, None], 0x800_0000), [Some(1), None]);
+        assert_eq!(lookup, Some(alone));
+        let (_, vector) = found(in_bits(32, "66 0f 6f 06"));
+        assert_eq!(vector, Some(narrow([Some(6), None], 0)));
+    }
+
+    #[test]
+    fn what_general_registers_hold_afterwards() {
+        for (code, expected) in [
+            ("39 c8", None),                                   // cmp eax, ecx
+            ("85 c8", None),                                   // test eax, ecx
+            ("0f ba e0 03", None),                             // bt eax, 3
+            ("50", None),                                      // push rax
+            ("48 98", None),                                   // cdqe
+            ("90", None),                                      // nop
+            ("89 04 0e", None),                                // mov [rsi + rcx], eax
+            ("66 0f 6f c1", None),                             // movdqa xmm0, xmm1
+            ("31 c0", Some((0, Value::Other))),                // xor eax, eax
+            ("29 c0", Some((0, Value::Other))),                // sub eax, eax
+            ("31 c8", Some((0, Value::Same))),                 // xor eax, ecx
+            ("29 c8", Some((0, Value::Other))),                // sub eax, ecx
+            ("25 ff 00 00 00", Some((0, Value::Bits))),        // and eax, 255
+            ("0f b6 c1", Some((0, Value::Bits))),              // movzx eax, cl
+            ("44 0f b6 0e", Some((9, Value::Bits))),           // movzx r9d, byte [rsi]
+            ("88 c8", Some((0, Value::Bits))),                 // mov al, cl
+            ("88 cc", Some((0, Value::Bits))),                 // mov ah, cl
+            ("fe c0", Some((0, Value::Other))),                // inc al
+            ("00 c8", Some((0, Value::Same))),                 // add al, cl
+            ("c1 e8 08", Some((0, Value::Bits))),              // shr eax, 8
+            ("c1 e8 07", Some((0, Value::Same))),              // shr eax, 7
+            ("d3 e8", Some((0, Value::Same))),                 // shr eax, cl
+            ("c1 e0 03", Some((0, Value::Same))),              // shl eax, 3
+            ("09 c8", Some((0, Value::Same))),                 // or eax, ecx
+            ("c1 c0 05", Some((0, Value::Same))),              // rol eax, 5
+            ("01 c8", Some((0, Value::Same))),                 // add eax, ecx
+            ("83 c0 04", Some((0, Value::Other))),             // add eax, 4
+            ("b8 04 00 00 00", Some((0, Value::Other))),       // mov eax, 4
+            ("8b 06", Some((0, Value::Other))),                // mov eax, [rsi]
+            ("89 c8", Some((0, Value::Of(1)))),                // mov eax, ecx
+            ("4c 89 c8", Some((0, Value::Of(9)))),             // mov rax, r9
+            ("48 63 c1", Some((0, Value::Of(1)))),             // movsxd rax, ecx
+            ("48 8d 06", Some((0, Value::Of(6)))),             // lea rax, [rsi]
+            ("48 8d 04 4e", Some((0, Value::Of(1)))),          // lea rax, [rsi + rcx * 2]
+            ("48 8d 05 00 01 00 00", Some((0, Value::Other))), // lea rax, [rip + 0x100]
+            ("c4 e2 68 f7 c1", Some((0, Value::Bits))),        // bextr
+            ("c4 e2 72 f5 c2", Some((0, Value::Bits))),        // pext
+            ("66 0f 3a 14 c0 03", Some((0, Value::Bits))),     // pextrb eax, xmm0, 3
+            ("66 0f d7 c0", Some((0, Value::Other))),          // pmovmskb eax, xmm0
+        ] {
+            let write = one(code).write.map(|write| (write.register, write.value));
+            assert_eq!(write, expected, "{code}");
+        }
+    }
+
+    /// Decoding from the middle of an instruction, in which the bytes of others stand.
+    #[test]
+    fn decoding_begins_where_it_meets_the_address() {
+        let from = |code: &str, at: u64| {
+            let code = Code {
+                machine: crate::Machine::X86_64,
+                address: AT,
+                bytes: &bytes(code),
+                whole: false,
+            };
+            start(64, &code, AT + at)
+        };
+        assert_eq!(from("90 90 90", 2), 0);
+        // b8 takes the four bytes behind it, beyond the address.
+        assert_eq!(from("90 b8 90 90 90 90", 3), 2);
+        // 06 is no instruction with 64 bits: what comes before it is not code, either.
+        assert_eq!(from("90 06 90 90", 3), 2);
+        assert_eq!(from("06 90", 1), 1);
+        // Beyond the bytes, the end of the bytes counts; an instruction that is cut off is invalid.
+        assert_eq!(from("90 90", 9), 0);
+        assert_eq!(from("b8 90", 9), 1);
+        assert_eq!(from("90 90", 0), 0);
+    }
+
+    #[test]
+    fn only_a_function_of_unknown_bounds_is_cut() {
+        let bytes = bytes("90 cc 90 90 cc 90");
+        let range = |whole| {
+            let code = Code {
+                machine: crate::Machine::X86_64,
+                address: AT,
+                bytes: &bytes,
+                whole,
+            };
+            decode(64, &code, AT + 3).range()
+        };
+        assert_eq!(range(true), AT..AT + 6);
+        assert_eq!(range(false), AT + 2..AT + 4);
+    }
+}

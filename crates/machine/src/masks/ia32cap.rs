@@ -160,4 +160,43 @@ mod tests {
             [31, 31, 31, 7]
         );
     }
+
+    /// The bits of CPUID in the words that libcrypto reads (OPENSSL_ia32cap(3)).
+    #[test]
+    fn values_as_they_are_written() {
+        for (feature, expected) in [
+            (feature::AES, "~0x200000000000000:~0x0"),
+            (feature::CLMUL, "~0x200000000:~0x0"),
+            (feature::SSSE3, "~0x20000000000:~0x0"),
+            (feature::AVX, "~0x1000000000000000:~0x0"),
+            (feature::AVX2, "~0x0:~0x20"),
+            // AVX512F, AVX512BW and AVX512VL.
+            (feature::AVX512, "~0x0:~0xc0010000"),
+            (feature::VAES, "~0x0:~0x20000000000"),
+            (feature::VCLMUL, "~0x0:~0x40000000000"),
+            (feature::SHA, "~0x0:~0x20000000"),
+        ] {
+            let value = Ia32cap::none().also_without(feature).to_string();
+            assert_eq!(value, format!("{expected}:~0x0:~0x0:~0x0"));
+        }
+        let same = |value: &str| Ia32cap::parse(value).to_string();
+        assert_eq!(same("~0x2:0x3::1:~4"), "~0x2:0x3:~0x0:0x1:~0x4");
+        assert_eq!(same("~0x2"), "~0x2:0x0:0x0:0x0:0x0");
+        assert_eq!(same("1:2:3:4:5:6:7"), "0x1:0x2:0x3:0x4:0x5");
+        assert_eq!(same("1:"), "0x1:0x0:0x0:0x0:0x0");
+        assert_eq!(same(""), "0x0:0x0:0x0:0x0:0x0");
+        // A value keeps what else it says.
+        let value = Ia32cap::parse("~0x1:0xffffffff").also_without(feature::AES | feature::AVX2);
+        assert_eq!(
+            value.to_string(),
+            "~0x200000000000001:0xffffffdf:0x0:0x0:0x0"
+        );
+    }
+
+    #[test]
+    fn numbers_end_at_the_first_other_character() {
+        let numbers = ["0X1f", "0", "", "08", "0xg", "-1", "18446744073709551616"].map(number);
+        assert_eq!(numbers, [31, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(number("0xffffffffffffffff"), u64::MAX);
+    }
 }

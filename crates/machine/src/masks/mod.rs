@@ -133,4 +133,17 @@ mod tests {
         );
         assert!(error.contains("noavx512"), "{error}");
     }
+
+    #[test]
+    fn masks_as_words() {
+        let words = |text| words_of(parse(text, "--mask").unwrap());
+        assert_eq!(words("noaes,novaes avx512"), "noaes,novaes,avx512");
+        assert_eq!(words(""), "");
+        let kind = |origin| parse("x", origin).unwrap_err();
+        assert!(kind("--mask").is_usage() && !kind(TENROUNDS_MASK).is_usage());
+        assert_eq!(kind(TENROUNDS_MASK).exit_code(), 2);
+        let report = report("value".into(), 0b11, &CpuMask::none());
+        assert_eq!(report.value, "value");
+        assert_eq!(report.removes, ["aes", "clmul"]);
+    }
 }
