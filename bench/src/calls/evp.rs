@@ -211,7 +211,11 @@ fn add_length(s: &mut Subject, i: usize) {
 }
 
 fn add_aad(s: &mut Subject, i: usize) {
-    let (mut n, aad, length) = (0, AAD.as_ptr(), AAD.len() as c_int);
+    add_part_of_aad(s, i, AAD.len());
+}
+
+fn add_part_of_aad(s: &mut Subject, i: usize, bytes: usize) {
+    let (mut n, aad, length) = (0, AAD.as_ptr(), bytes as c_int);
     must!(
         s,
         EVP_CipherUpdate(s.contexts[i], null_mut(), &mut n, aad, length)
@@ -268,16 +272,37 @@ fn reset_spare(s: &mut Subject, i: usize) {
 
 /// Encrypts a message under the key that is set, as `tenrounds bench` does.
 fn message(s: &mut Subject, i: usize) {
-    init_iv(s, i);
-    if s.is_aead() {
-        add_length(s, i);
-        add_aad(s, i);
-        update(s, i);
-        finish(s, i);
-        get_tag(s, i);
-    } else {
-        update(s, i);
+    match s.is_aead() {
+        true => sealed(s, i, Some(AAD.len())),
+        false => {
+            init_iv(s, i);
+            update(s, i);
+        }
     }
+}
+
+/// A whole message with so many bytes of AAD. None: without a call for AAD, so that the core gets a
+/// NULL pointer.
+fn sealed(s: &mut Subject, i: usize, aad: Option<usize>) {
+    with_length(s, i);
+    if let Some(bytes) = aad {
+        add_part_of_aad(s, i, bytes);
+    }
+    update(s, i);
+    finish(s, i);
+    get_tag(s, i);
+}
+
+fn without_aad(s: &mut Subject, i: usize) {
+    sealed(s, i, None);
+}
+
+fn empty_aad(s: &mut Subject, i: usize) {
+    sealed(s, i, Some(0));
+}
+
+fn one_byte_of_aad(s: &mut Subject, i: usize) {
+    sealed(s, i, Some(1));
 }
 
 /// Encrypts a message with the context's whole life: new, cipher, key, message, free.
@@ -395,7 +420,7 @@ impl Row {
     }
 }
 
-static ROWS: [Row; 23] = [
+static ROWS: [Row; 26] = [
     row(ALL, "CTX_new", new).after(release),
     row(ALL, "first init: cipher alone", set_cipher).after(empty),
     row(PLAIN, "first init: cipher, key, IV", init_all).after(empty),
@@ -423,6 +448,9 @@ static ROWS: [Row; 23] = [
     row(ALL, "CTX_reset of the copy", reset_spare).after(copy),
     row(ALL, "CTX_free", release).after(keyed),
     row(AEADS | PLAIN, "whole message, key set", message).sized(),
+    row(AEADS, "whole message without AAD", without_aad).sized(),
+    row(AEADS, "whole message, empty AAD", empty_aad).sized(),
+    row(AEADS, "whole message, AAD of 1 byte", one_byte_of_aad).sized(),
     row(ALL, "from new to free", lifetime)
         .after(release)
         .sized(),
