@@ -775,6 +775,8 @@ fn a_program_in_another_mount_namespace() {
     let line = ["trace", "--json", "--seconds", "1", "-p", &pid];
     let document = valid(&place.tool(line).done().ok().out);
     outer.signal(libc::SIGTERM);
+    // timeout(1) passes the signal on to the program only while it lives.
+    outer.ends();
     let found = first(&document);
     assert_eq!(found["work"], work, "{document:#?}");
     // The kernel names a file of another namespace from that namespace's root, so that in a chroot
