@@ -407,7 +407,7 @@ pub struct RunArgs {
     pub java: bool,
 
     /// Print the environment as shell commands instead of running a command
-    #[arg(long, conflicts_with_all = ["count", "command"])]
+    #[arg(long, conflicts_with = "count")]
     pub print_env: bool,
 
     /// The command and its arguments
@@ -415,6 +415,7 @@ pub struct RunArgs {
         value_name = "COMMAND",
         value_hint = ValueHint::CommandWithArguments,
         trailing_var_arg = true,
+        conflicts_with = "print_env",
         required_unless_present = "print_env"
     )]
     pub command: Vec<OsString>,

@@ -14,7 +14,7 @@ use terminal::error::{Error, Result};
 use terminal::output;
 
 /// When the texts of the manual pages last changed.
-const DATE: &str = "2026-11-25";
+const DATE: &str = "2026-11-29";
 
 /// Writes a shell's completions to standard output.
 pub fn completions(shell: Shell) -> Result<()> {
