@@ -576,14 +576,17 @@ static pthread_barrier_t together;
 static const struct tr_backend *best; /* the strongest usable backend */
 
 /* Uses all modes and key lengths for the first time in the process, in an order of its own. Returns
- * the backend that passed all tests, or NULL if it was not always the same. */
+ * the backend that passed all tests, or NULL if it was not always the same. With each test comes
+ * that of ECB: the fault switch makes it fail, and not those of long CTR calls and of XTS with 192
+ * bits, which would pass if they came before all others. */
 static void *use_in_thread(void *number)
 {
     const struct tr_backend *used = NULL;
     pthread_barrier_wait(&together);
     for (unsigned i = 0; i < 33; i++) {
         const unsigned j = (i + 5 * (unsigned)(uintptr_t)number) % 33;
-        const struct tr_backend *b = tr_backend_passing(best, 1u << j % 11, 16 + 8 * (j / 11));
+        const unsigned tests = 1u << j % 11 | TR_TEST_ECB;
+        const struct tr_backend *b = tr_backend_passing(best, tests, 16 + 8 * (j / 11));
         if (b == NULL || (used != NULL && b != used))
             return NULL;
         used = b;
