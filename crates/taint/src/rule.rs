@@ -7,7 +7,6 @@ mod vector;
 
 use crate::decoded::{reads, writes, Decoded};
 use crate::state::{low, Memory, Registers};
-use crate::table::Rule;
 use iced_x86::{OpAccess, Register, RflagsBits};
 use std::fmt;
 
@@ -79,8 +78,61 @@ pub struct State {
     pub memory: Memory,
 }
 
+/// How secrets pass through an instruction, whose elements have so many bytes.
+pub type Rule = for<'a> fn(&mut Step<'a>, usize);
+
+/// The rules by their names in instructions.txt.
+pub const RULES: [(&str, Rule); 44] = [
+    // General-purpose registers, and copies of any.
+    ("copy", |step, _| step.copy()),
+    ("sign", |step, _| step.copy_general(true)),
+    ("swap", |step, _| step.swap()),
+    ("exchange", |step, _| step.exchange()),
+    ("push", |step, _| step.push()),
+    ("pop", |step, _| step.pop()),
+    ("leave", |step, _| step.leave()),
+    ("address", |step, _| step.address()),
+    ("bits", |step, _| step.bits()),
+    ("carry", |step, _| step.carry()),
+    ("product", |step, _| step.product()),
+    ("shift", |step, _| step.shift()),
+    ("choose", |step, _| step.choose()),
+    ("all", |step, _| step.all()),
+    ("nothing", |_, _| ()),
+    ("string", |step, _| step.string()),
+    ("system", |step, _| step.system()),
+    ("call", |step, _| step.call()),
+    ("return", |step, _| step.return_()),
+    ("jump", |step, _| step.jump()),
+    // Vector and mask registers.
+    ("scalar", |step, element| step.scalar(element)),
+    ("low", |step, element| step.low(element)),
+    ("half", |step, _| step.half()),
+    ("upper", |step, _| step.upper()),
+    ("ternary", |step, _| step.ternary()),
+    ("elements", |step, element| step.elements(element)),
+    ("blend", |step, element| step.blend(element)),
+    ("pick", |step, element| step.pick(element)),
+    ("counts", |step, element| step.counts(element)),
+    ("lanes", |step, _| step.lanes()),
+    ("carryless", |step, _| step.carryless()),
+    ("permute", |step, element| step.permute(element)),
+    ("widen", |step, element| step.widen(element)),
+    ("whole", |step, _| step.whole()),
+    ("broadcast", |step, element| step.broadcast(element)),
+    ("insert", |step, element| step.insert(element)),
+    ("extract", |step, element| step.extract(element)),
+    ("tomask", |step, element| step.compare(element)),
+    ("frommask", |step, element| step.spread(element)),
+    ("movemask", |step, element| step.move_mask(element)),
+    ("kmove", |step, element| step.k_move(element)),
+    ("kbits", |step, element| step.k_bits(element)),
+    ("kshift", |step, element| step.k_shift(element)),
+    ("kunpack", |step, element| step.k_unpack(element)),
+];
+
 /// One instruction at work on the state.
-struct Step<'a> {
+pub struct Step<'a> {
     decoded: &'a Decoded,
     state: &'a mut State,
     values: &'a Values,
@@ -108,61 +160,13 @@ impl Step<'_> {
         if self.decoded.constant {
             return self.write_public();
         }
-        if entry.variable && entry.rule != Rule::String && self.reads_secret() {
+        if entry.variable
+            && !self.decoded.instruction.is_string_instruction()
+            && self.reads_secret()
+        {
             self.leaks.push(Leak::Operand);
         }
-        self.instruction(entry.rule, entry.element);
-    }
-
-    #[rustfmt::skip] // one line a rule
-    fn instruction(&mut self, rule: Rule, element: usize) {
-        match rule {
-            Rule::Copy if self.decoded.register(0).is_gpr() => self.copy_general(false),
-            Rule::Copy      => self.copy(),
-            Rule::Sign      => self.copy_general(true),
-            Rule::Swap      => self.swap(),
-            Rule::Exchange  => self.exchange(),
-            Rule::Push      => self.push(),
-            Rule::Pop       => self.pop(),
-            Rule::Leave     => self.leave(),
-            Rule::Address   => self.address(),
-            Rule::Bits      => self.bits(),
-            Rule::Carry     => self.carry(),
-            Rule::Product if element == 16 => self.carryless(),
-            Rule::Product   => self.product(),
-            Rule::Shift     => self.shift(),
-            Rule::Choose    => self.choose(),
-            Rule::All       => self.all(),
-            Rule::Nothing   => (),
-            Rule::String    => self.string(),
-            Rule::System    => self.system(),
-            Rule::Call      => self.call(),
-            Rule::Return    => self.return_(),
-            Rule::Jump      => self.jump(),
-            Rule::Scalar    => self.scalar(element),
-            Rule::Low       => self.low(element),
-            Rule::Half      => self.half(),
-            Rule::Upper     => self.upper(),
-            Rule::Ternary   => self.ternary(),
-            Rule::Elements  => self.elements(element),
-            Rule::Blend     => self.blend(element),
-            Rule::Pick      => self.pick(element),
-            Rule::Counts    => self.counts(element),
-            Rule::Lanes     => self.lanes(),
-            Rule::Permute   => self.permute(element),
-            Rule::Widen     => self.widen(element),
-            Rule::Whole     => self.whole(),
-            Rule::Broadcast => self.broadcast(element),
-            Rule::Insert    => self.insert(element),
-            Rule::Extract   => self.extract(element),
-            Rule::ToMask    => self.compare(element),
-            Rule::FromMask  => self.spread(element),
-            Rule::MoveMask  => self.move_mask(element),
-            Rule::KMove     => self.k_move(element),
-            Rule::KBits     => self.k_bits(element),
-            Rule::KShift    => self.k_shift(element),
-            Rule::KUnpack   => self.k_unpack(element),
-        }
+        (entry.rule)(self, entry.element);
     }
 
     /// Reports memory addresses and masks of memory that depend on a secret.
@@ -263,6 +267,18 @@ impl Step<'_> {
         self.state
             .registers
             .write(register, result, !decoded.is_legacy());
+    }
+
+    /// Writes the first operand, a register, whole, whatever a write mask says.
+    fn write_register(&mut self, secret: u64) {
+        let register = self.decoded.register(0);
+        self.state.registers.write(register, secret, true);
+    }
+
+    /// The sources of an instruction with two, the first of which a legacy form overwrites.
+    fn sources(&self) -> (u64, u64) {
+        let first = u32::from(!self.decoded.is_legacy());
+        (self.source(first), self.source(first + 1))
     }
 
     fn write_public(&mut self) {

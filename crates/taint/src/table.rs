@@ -1,107 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Reads instructions.txt: how each known instruction passes secrets on.
 
+use crate::rule::{Rule, RULES};
 use iced_x86::Mnemonic;
 use std::collections::HashMap;
 
-/// How secrets pass through an instruction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
-    // General-purpose registers
-    Copy,
-    Sign,
-    Swap,
-    Exchange,
-    Push,
-    Pop,
-    Leave,
-    Address,
-    Bits,
-    Carry,
-    Product,
-    Shift,
-    Choose,
-    /// Every output depends on every input.
-    All,
-    Nothing,
-    String,
-    System,
-    Call,
-    Return,
-    Jump,
-    // Vector and mask registers
-    Scalar,
-    Low,
-    Half,
-    Upper,
-    Ternary,
-    Elements,
-    Blend,
-    Pick,
-    Counts,
-    Lanes,
-    Permute,
-    Widen,
-    Whole,
-    Broadcast,
-    Insert,
-    Extract,
-    ToMask,
-    FromMask,
-    MoveMask,
-    KMove,
-    KBits,
-    KShift,
-    KUnpack,
-}
-
-const RULES: &[(&str, Rule)] = &[
-    ("copy", Rule::Copy),
-    ("sign", Rule::Sign),
-    ("swap", Rule::Swap),
-    ("exchange", Rule::Exchange),
-    ("push", Rule::Push),
-    ("pop", Rule::Pop),
-    ("leave", Rule::Leave),
-    ("address", Rule::Address),
-    ("bits", Rule::Bits),
-    ("carry", Rule::Carry),
-    ("product", Rule::Product),
-    ("shift", Rule::Shift),
-    ("choose", Rule::Choose),
-    ("all", Rule::All),
-    ("nothing", Rule::Nothing),
-    ("string", Rule::String),
-    ("system", Rule::System),
-    ("call", Rule::Call),
-    ("return", Rule::Return),
-    ("jump", Rule::Jump),
-    ("scalar", Rule::Scalar),
-    ("low", Rule::Low),
-    ("half", Rule::Half),
-    ("upper", Rule::Upper),
-    ("ternary", Rule::Ternary),
-    ("elements", Rule::Elements),
-    ("blend", Rule::Blend),
-    ("pick", Rule::Pick),
-    ("counts", Rule::Counts),
-    ("lanes", Rule::Lanes),
-    ("permute", Rule::Permute),
-    ("widen", Rule::Widen),
-    ("whole", Rule::Whole),
-    ("broadcast", Rule::Broadcast),
-    ("insert", Rule::Insert),
-    ("extract", Rule::Extract),
-    ("tomask", Rule::ToMask),
-    ("frommask", Rule::FromMask),
-    ("movemask", Rule::MoveMask),
-    ("kmove", Rule::KMove),
-    ("kbits", Rule::KBits),
-    ("kshift", Rule::KShift),
-    ("kunpack", Rule::KUnpack),
-];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Entry {
     pub rule: Rule,
     /// Bytes; 0 if the operands say it.
@@ -121,23 +25,16 @@ impl Table {
             .collect();
         let mut entries = HashMap::new();
         let text = include_str!("instructions.txt");
-        for line in text
-            .lines()
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        {
+        let lines = text.lines();
+        for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let mut words = line.split_whitespace();
-            let entry = words
-                .next()
-                .and_then(parse)
-                .unwrap_or_else(|| panic!("{line}"));
+            let entry = words.next().and_then(parse);
+            let entry = entry.unwrap_or_else(|| panic!("{line}"));
             for word in words {
-                // "sal" and the like are decoded under another name.
-                if let Some(mnemonic) = names.get(word) {
-                    let before = entries.insert(*mnemonic, entry);
-                    assert!(before.is_none(), "instructions.txt has {word} twice");
-                } else {
-                    panic!("instructions.txt: unknown mnemonic {word}");
-                }
+                let mnemonic = names.get(word);
+                let mnemonic = mnemonic.unwrap_or_else(|| panic!("no mnemonic {word}"));
+                let before = entries.insert(*mnemonic, entry);
+                assert!(before.is_none(), "instructions.txt has {word} twice");
             }
         }
         Table(entries)
@@ -161,20 +58,15 @@ pub fn name(mnemonic: Mnemonic) -> String {
 fn parse(word: &str) -> Option<Entry> {
     let mut parts = word.split(':');
     let rule = parts.next()?;
-    let (rule, reads_destination) = rule
-        .strip_suffix('+')
-        .map_or((rule, false), |rule| (rule, true));
-    let rule = RULES.iter().find(|(name, _)| *name == rule)?.1;
-    let element = parts.next()?.parse().ok()?;
-    let variable = match parts.next()? {
-        "variable" => true,
-        "listed" | "moves" => false,
-        _ => return None,
-    };
+    let name = rule.trim_end_matches('+');
     Some(Entry {
-        rule,
-        element,
-        reads_destination,
-        variable,
+        rule: RULES.iter().find(|known| known.0 == name)?.1,
+        element: parts.next()?.parse().ok()?,
+        reads_destination: rule != name,
+        variable: match parts.next()? {
+            "variable" => true,
+            "listed" | "moves" => false,
+            _ => return None,
+        },
     })
 }

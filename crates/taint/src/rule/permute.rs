@@ -12,34 +12,21 @@ impl Step<'_> {
     /// The two sources of a permutation. With one source it is both.
     fn pair(&self) -> (u64, u64) {
         let decoded = self.decoded;
-        let count = decoded.operands().count() as u32;
-        match (decoded.is_legacy(), count) {
-            (_, 2) if !super::reads(decoded.destination) || !decoded.is_legacy() => {
+        match decoded.operands().count() {
+            1 => (self.source(0), self.source(0)),
+            2 if !super::reads(decoded.destination) || !decoded.is_legacy() => {
                 (self.source(1), self.source(1))
             }
-            (true, 1) => (self.source(0), self.source(0)),
-            (true, _) => (self.source(0), self.source(1)),
-            (false, _) => (self.source(1), self.source(2)),
+            _ => self.sources(),
         }
     }
 
     pub(super) fn permute(&mut self, element: usize) {
-        use Mnemonic::*;
         let mnemonic = self.decoded.instruction.mnemonic();
         let immediate = self.decoded.immediate().unwrap_or(0) as usize;
         let size = self.decoded.size(0);
         let (first, second) = self.pair();
-        if matches!(
-            mnemonic,
-            Packuswb
-                | Packsswb
-                | Vpackuswb
-                | Vpacksswb
-                | Packusdw
-                | Packssdw
-                | Vpackusdw
-                | Vpackssdw
-        ) {
+        if self.decoded.name.contains("pack") {
             return self.pack(first, second, element);
         }
         let high = self.decoded.name.contains("unpckh");

@@ -7,6 +7,9 @@ use iced_x86::{Mnemonic, OpKind};
 impl Step<'_> {
     /// A copy, possibly with a write mask.
     pub(super) fn copy(&mut self) {
+        if self.decoded.register(0).is_gpr() {
+            return self.copy_general(false);
+        }
         let secret = match self.decoded.instruction.op_kind(1) {
             OpKind::Register | OpKind::Memory => self.source(1),
             _ => 0, // an immediate to memory
@@ -22,11 +25,9 @@ impl Step<'_> {
 
     /// MOVSS and MOVSD between registers leave the rest, with three operands that of the second.
     pub(super) fn low(&mut self, element: usize) {
-        let registers = self
-            .decoded
-            .operands()
-            .all(|op| !self.decoded.is_memory(op));
-        let last = self.decoded.instruction.op_count() - 1;
+        let decoded = self.decoded;
+        let registers = decoded.operands().all(|op| !decoded.is_memory(op));
+        let last = decoded.instruction.op_count() - 1;
         let secret = self.source(last) & low(element);
         let rest = match (registers, last) {
             (true, 1) => self.source(0) & !low(element),
@@ -51,12 +52,10 @@ impl Step<'_> {
             return self.write(half);
         }
         let rest = self.source(if last == 1 { 0 } else { 1 }) & low(16);
-        let secret = if high_to {
-            rest & 0xff | half << 8
-        } else {
-            rest & 0xff00 | half
-        };
-        self.write(secret);
+        self.write(match high_to {
+            true => rest & 0xff | half << 8,
+            false => rest & 0xff00 | half,
+        });
     }
 
     pub(super) fn upper(&mut self) {
@@ -81,8 +80,7 @@ impl Step<'_> {
             return self.compare(element);
         }
         let mut secret = self.union();
-        let blends = matches!(self.decoded.instruction.mnemonic(), Mnemonic::Pblendvb);
-        if blends {
+        if self.decoded.instruction.mnemonic() == Mnemonic::Pblendvb {
             secret |= self.state.registers.read(iced_x86::Register::XMM0);
         }
         self.write(whole_elements(secret, element));
@@ -90,27 +88,18 @@ impl Step<'_> {
 
     /// VPBLENDM: the mask selects one of two sources.
     pub(super) fn blend(&mut self, element: usize) {
-        let decoded = self.decoded;
         let secret = self.source(1) | self.source(2) | self.mask_bytes();
-        let secret = whole_elements(secret, element) & low(decoded.size(0));
-        self.state
-            .registers
-            .write(decoded.register(0), secret, true);
+        self.write_register(whole_elements(secret, element));
     }
 
     /// Blends by an immediate.
     pub(super) fn pick(&mut self, element: usize) {
         let immediate = self.decoded.immediate().unwrap_or(0);
-        let (first, second) = if self.decoded.is_legacy() {
-            (self.source(0), self.source(1))
-        } else {
-            (self.source(1), self.source(2))
-        };
+        let (first, second) = self.sources();
         // PBLENDW's eight bits hold for each lane.
-        let bits = if element == 2 {
-            immediate & 0xff | (immediate & 0xff) << 8
-        } else {
-            immediate
+        let bits = match element {
+            2 => immediate & 0xff | (immediate & 0xff) << 8,
+            _ => immediate,
         };
         let chosen = stretch(bits, element);
         self.write(first & !chosen | second & chosen);
@@ -118,49 +107,25 @@ impl Step<'_> {
 
     /// Shifts of elements. A count is a constant, the low half of a register, or an element of one.
     pub(super) fn counts(&mut self, element: usize) {
-        use Mnemonic::*;
         let decoded = self.decoded;
-        let per_element = matches!(
-            decoded.instruction.mnemonic(),
-            Vpsllvw
-                | Vpsrlvw
-                | Vpsravw
-                | Vpsllvd
-                | Vpsrlvd
-                | Vpsravd
-                | Vpsllvq
-                | Vpsrlvq
-                | Vpsravq
-                | Vprolvd
-                | Vprorvd
-                | Vprolvq
-                | Vprorvq
-        );
+        // VPSLLVW, VPRORVQ and the like: before the letter of the element.
+        let per_element = decoded.name[..decoded.name.len() - 1].ends_with('v');
         let last = decoded.instruction.op_count() - 1;
         if decoded.immediate().is_some() {
             return self.elements(element);
         }
-        let count = self.source(last)
-            & if per_element {
-                low(decoded.size(0))
-            } else {
-                low(8)
-            };
+        let size = if per_element { decoded.size(0) } else { 8 };
+        let count = self.source(last) & low(size);
         if count != 0 {
             self.leaks.push(Leak::ShiftCount);
         }
-        let data = self.source(last - 1);
-        let all = if count != 0 && !per_element {
-            u64::MAX
-        } else {
-            0
+        // The low half of a register counts for all elements.
+        let shifted = match count {
+            0 => 0,
+            count if per_element => count,
+            _ => u64::MAX,
         };
-        let secret = if per_element {
-            data | count
-        } else {
-            data | all
-        };
-        self.write(whole_elements(secret, element));
+        self.write(whole_elements(self.source(last - 1) | shifted, element));
     }
 
     /// Each lane depends on the same lane of all sources. That covers a secret index of PSHUFB.
@@ -175,16 +140,9 @@ impl Step<'_> {
     /// PCLMULQDQ: of each source the half that the immediate selects.
     pub(super) fn carryless(&mut self) {
         let immediate = self.decoded.immediate().unwrap_or(0);
-        let (first, second) = if self.decoded.is_legacy() {
-            (self.source(0), self.source(1))
-        } else {
-            (self.source(1), self.source(2))
-        };
-        let half = |source: u64, high: bool| {
-            let selected = stretch(if high { 0b1010_1010 } else { 0b0101_0101 }, 8);
-            source & selected
-        };
-        let secret = half(first, immediate & 1 == 1) | half(second, immediate >> 4 & 1 == 1);
+        let (first, second) = self.sources();
+        let half = |high: u64| stretch(0b0101_0101 << (high & 1), 8);
+        let secret = first & half(immediate) | second & half(immediate >> 4);
         self.write(whole_elements(secret, 16));
     }
 
@@ -202,12 +160,10 @@ impl Step<'_> {
 
     /// The element in memory is smaller than a vector, so a write mask does not select its bytes.
     fn broadcast_source(&self) -> u64 {
-        if self.decoded.is_memory(1) {
-            self.state
-                .memory
-                .read(self.effective(), self.decoded.size(1).min(64))
-        } else {
-            self.source(1)
+        let size = self.decoded.size(1).min(64);
+        match self.decoded.is_memory(1) {
+            true => self.state.memory.read(self.effective(), size),
+            false => self.source(1),
         }
     }
 
@@ -224,10 +180,7 @@ impl Step<'_> {
         let active = self.active_bytes(64);
         let secret = gather(self.union() & active, element) & low(elements);
         let selected = self.state.registers.read(decoded.instruction.op_mask());
-        let secret = secret | selected & low(elements);
-        self.state
-            .registers
-            .write(decoded.register(0), secret, true);
+        self.write_register(secret | selected & low(elements));
     }
 
     pub(super) fn spread(&mut self, element: usize) {
@@ -243,57 +196,34 @@ impl Step<'_> {
 
     /// Copies between mask registers (bits), and general-purpose registers or memory (bytes).
     pub(super) fn k_move(&mut self, element: usize) {
-        let (to_k, from_k) = (
-            self.decoded.register(0).is_k(),
-            self.decoded.register(1).is_k(),
-        );
         let secret = self.source(1);
-        let bits = if from_k {
-            secret & low(element * 8)
-        } else {
-            stretch(secret & low(element), 8)
+        let bits = match self.decoded.register(1).is_k() {
+            true => secret & low(element * 8),
+            false => stretch(secret & low(element), 8),
         };
-        if to_k {
-            self.state
-                .registers
-                .write(self.decoded.register(0), bits, true);
-        } else {
-            self.write(gather(bits, 8));
+        match self.decoded.register(0).is_k() {
+            true => self.write_register(bits),
+            false => self.write(gather(bits, 8)),
         }
     }
 
     pub(super) fn k_bits(&mut self, element: usize) {
-        let secret = self.union() & low(element * 8);
-        self.state
-            .registers
-            .write(self.decoded.register(0), secret, true);
+        self.write_register(self.union() & low(element * 8));
     }
 
     pub(super) fn k_shift(&mut self, element: usize) {
-        use Mnemonic::*;
         let n = self.decoded.immediate().unwrap_or(0) as u32 & 0xff;
         let source = self.source(1) & low(element * 8);
-        let left = matches!(
-            self.decoded.instruction.mnemonic(),
-            Kshiftlb | Kshiftlw | Kshiftld | Kshiftlq
-        );
-        let shifted = if left {
-            source.checked_shl(n)
-        } else {
-            source.checked_shr(n)
+        let shifted = match self.decoded.name.starts_with("kshiftl") {
+            true => source.checked_shl(n),
+            false => source.checked_shr(n),
         };
-        let secret = shifted.unwrap_or(0) & low(element * 8);
-        self.state
-            .registers
-            .write(self.decoded.register(0), secret, true);
+        self.write_register(shifted.unwrap_or(0) & low(element * 8));
     }
 
     /// KUNPCK: the second source, and above it the first.
     pub(super) fn k_unpack(&mut self, element: usize) {
         let bits = element * 8;
-        let secret = (self.source(1) & low(bits)) << bits | self.source(2) & low(bits);
-        self.state
-            .registers
-            .write(self.decoded.register(0), secret, true);
+        self.write_register((self.source(1) & low(bits)) << bits | self.source(2) & low(bits));
     }
 }
