@@ -2,7 +2,7 @@
 # Counts what an AF_ALG operation costs, and tests bench --paths on a kernel that has AF_ALG.
 # guest: values
 # modules: aesni-intel algif_skcipher
-# programs: BUILD/dist/bin/tenrounds BUILD/dist/lib/ossl-modules/tenrounds.so
+# programs: BUILD/dist/bin/tenrounds BUILD/cargo/release/examples/faulty BUILD/dist/lib/ossl-modules/tenrounds.so
 # files: /usr/lib/x86_64-linux-gnu/libcrypto.so.3 /usr/lib/x86_64-linux-gnu/engines-3/afalg.so
 # shellcheck disable=SC2154 # $bin, $backend and $output come from run
 export TENROUNDS_MODULE=/bin/tenrounds.so XDG_CACHE_HOME=/tmp
@@ -113,10 +113,8 @@ cp "$output" /tmp/said
 check 'the error names both modes' \
     grep -q 'ctr-aes-aesni: that does ctr(aes), not cbc(aes)' /tmp/said
 # A path that computes wrong output is detected before anything is timed.
-export TENROUNDS_CORRUPT=af-alg
 refused 'bench --paths refuses a path with wrong output' \
-    tenrounds bench --paths aes-128-cbc --bytes 16
+    env TENROUNDS_CORRUPT=af-alg faulty bench --paths aes-128-cbc --bytes 16
 cp "$output" /tmp/said
 check 'the error names the paths that differ' grep -q 'tenrounds-core and af-alg differ' /tmp/said
-unset TENROUNDS_CORRUPT
 check 'the module unloads' unload

@@ -249,10 +249,6 @@ pub struct ScreenArgs {
         value_hint = ValueHint::Other
     )]
     pub updates: Option<u64>,
-
-    /// Panic at this update (for tests)
-    #[arg(long, value_name = "N", hide = true)]
-    pub panic_at: Option<u64>,
 }
 
 #[derive(Args, Debug, Default)]
@@ -482,10 +478,6 @@ pub struct ScopeArgs {
     /// The directory to look below, for tests
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
     pub root: PathBuf,
-
-    /// End by SIGKILL at this change on the disk, for tests
-    #[arg(long, hide = true, value_name = "N")]
-    pub die_at: Option<u32>,
 }
 
 #[derive(Args, Debug)]
@@ -918,7 +910,7 @@ mod tests {
     fn hidden_names() {
         let hidden = hidden(&command());
         for name in [
-            "--root", "--die-at", "--up-to", "--module", "worker", "generate", "probe",
+            "--root", "--up-to", "--module", "worker", "generate", "probe",
         ] {
             assert!(hidden.contains(&name.to_owned()), "{name}");
         }
@@ -926,7 +918,7 @@ mod tests {
         let seen = visible(&command(), |_| true);
         assert!(seen.find_subcommand("worker").is_none());
         let enable = seen.find_subcommand("enable").unwrap();
-        assert!(enable.get_arguments().all(|arg| arg.get_id() != "die_at"));
+        assert!(enable.get_arguments().all(|arg| arg.get_id() != "root"));
         assert!(enable.get_arguments().any(|arg| arg.get_id() == "system"));
     }
 

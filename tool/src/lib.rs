@@ -10,6 +10,7 @@ mod counters;
 mod detect;
 mod doctor;
 mod enable;
+pub mod fault;
 mod finding;
 mod force;
 mod generate;

@@ -171,7 +171,7 @@ fn wrong_messages_are_detected_too() {
     for mode in ["aes-128-gcm", "aes-128-ccm"] {
         let args = bench(&[mode, "--bytes", "64", "--decrypt"]);
         let said = place
-            .tool(args)
+            .faulty_tool(args)
             .env("TENROUNDS_CORRUPT", "tenrounds")
             .done()
             .failed(1);
@@ -650,7 +650,7 @@ fn wrong_output_is_detected_before_anything_is_timed() {
     for culprit in ["software", "openssl", "tenrounds"] {
         let args = bench(&["aes-256-cbc", "--bytes", "16"]);
         let said = place
-            .tool(args)
+            .faulty_tool(args)
             .env("TENROUNDS_CORRUPT", culprit)
             .done()
             .failed(1);
@@ -661,7 +661,7 @@ fn wrong_output_is_detected_before_anything_is_timed() {
     }
     let args = bench(&["aes-256-cbc", "--bytes", "16", "--core"]);
     let said = place
-        .tool(args)
+        .faulty_tool(args)
         .env("TENROUNDS_CORRUPT", "tenrounds-core")
         .done();
     assert_eq!(said.status, Some(1));

@@ -143,7 +143,8 @@ fn every_path_must_agree_with_the_core() {
     };
     for culprit in ["openssl", kernel] {
         let args = paths(&["aes-128-ctr", "--bytes", "64"]);
-        let done = place.tool(args).env("TENROUNDS_CORRUPT", culprit).done();
+        let mut tool = place.faulty_tool(args);
+        let done = tool.env("TENROUNDS_CORRUPT", culprit).done();
         let wanted = format!("tenrounds-core and {culprit} differ for AES-128-CTR");
         contains(&done.failed(1), &[&wanted]);
     }

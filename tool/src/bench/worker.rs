@@ -14,6 +14,7 @@ use super::jobs::{CoreJob, CoreMessages, LimitJob};
 use super::mac::EvpMac;
 use super::message::MessageJob;
 use crate::ciphers::{Call, Cipher};
+use crate::fault;
 use ::measure::affinity::processors;
 use ::measure::limit::Work;
 use ::measure::process::{requests, say};
@@ -64,9 +65,6 @@ pub enum Answer {
     Windows(Vec<Window>),
     Counted(Counts),
 }
-
-/// The hidden switch of the tests: the implementation whose output is to be falsified.
-const CORRUPT: &str = "TENROUNDS_CORRUPT";
 
 struct Worker {
     /// Before libcrypto, which its jobs call when they are dropped.
@@ -236,7 +234,7 @@ impl Worker {
                 return Err(Error::failure("two threads disagree about the output"));
             }
         }
-        if std::env::var_os(CORRUPT).is_some_and(|who| who == self.implementation.name()) {
+        if fault::at(fault::Place::Output(self.implementation.name())) {
             sample.iter_mut().take(1).for_each(|byte| *byte ^= 1);
         }
         self.crew = Some(Crew::new(jobs, self.processors)?);

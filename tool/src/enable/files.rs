@@ -2,29 +2,19 @@
 //! Files that are replaced whole or not at all: written beside, synchronised, renamed. Whoever
 //! looks meanwhile, or after a crash, sees the old file or the new one.
 
-use crate::trust;
+use crate::{fault, trust};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{fchown, DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use terminal::error::{Error, Result};
 
-/// Steps until this process kills itself, for tests of what a crash leaves; negative: never.
-static STEPS_LEFT: AtomicI64 = AtomicI64::new(-1);
-
-pub fn die_at(step: Option<u32>) {
-    STEPS_LEFT.store(step.map_or(-1, i64::from), Ordering::Relaxed);
-}
-
-/// Between any two of these something on the disk changes.
+/// Between any two of these something on the disk changes: tests kill the process here.
 pub fn step() {
-    if STEPS_LEFT.fetch_sub(1, Ordering::Relaxed) == 0 {
-        // SAFETY: raise() takes any signal.
-        unsafe { libc::raise(libc::SIGKILL) };
-    }
+    fault::at(fault::Place::Change);
 }
 
 /// The largest configuration that is looked at.

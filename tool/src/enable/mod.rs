@@ -33,7 +33,6 @@ use std::time::Instant;
 use terminal::error::{Error, Result};
 
 pub fn enable(args: &EnableArgs) -> Result<()> {
-    files::die_at(args.scope.die_at);
     files::for_user(!args.scope.system);
     let begin = Instant::now();
     if let Some(home) = &args.scope.java_home {
@@ -57,7 +56,6 @@ pub fn enable(args: &EnableArgs) -> Result<()> {
 }
 
 pub fn disable(args: &DisableArgs) -> Result<()> {
-    files::die_at(args.scope.die_at);
     files::for_user(!args.scope.system);
     let begin = Instant::now();
     if let Some(home) = &args.scope.java_home {

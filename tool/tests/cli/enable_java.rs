@@ -6,6 +6,7 @@ use crate::json::valid;
 use crate::support::{contains, Done, Finish, Place};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
+use std::process::Command;
 
 struct Jdk {
     place: Place,
@@ -31,11 +32,14 @@ impl Jdk {
     }
 
     fn tool(&self, words: &[&str]) -> Done {
-        let mut tool = self.place.tool([words[0], "--java-home", "jdk"]);
-        tool.args(&words[1..])
+        self.done(&mut self.place.tool(words))
+    }
+
+    fn done(&self, tool: &mut Command) -> Done {
+        tool.args(["--java-home", "jdk"])
             .env("TENROUNDS_PKCS11", self.place.path("module.so"))
-            .env("XDG_STATE_HOME", self.place.path("state"));
-        tool.done()
+            .env("XDG_STATE_HOME", self.place.path("state"))
+            .done()
     }
 
     /// `status --json`, below a root without any OpenSSL.
@@ -87,7 +91,7 @@ fn enabled_and_taken_back_byte_for_byte() {
     );
     contains(
         &std::fs::read_to_string(&own).unwrap(),
-        &["module.so", "CKM_SHA256_HMAC"],
+        &["module.so", "SecureRandom"],
     );
     // It was tried before and after.
     let log = std::fs::read_to_string(jdk.place.path("jdk/log")).unwrap();
@@ -182,8 +186,9 @@ fn status_tries_the_jdk() {
 fn killed_at_every_step() {
     for step in 0.. {
         let jdk = Jdk::new();
-        let number = step.to_string();
-        let died = jdk.tool(&["enable", "--die-at", &number]).status.is_none();
+        let mut tool = jdk.place.faulty_tool(["enable"]);
+        tool.env("TENROUNDS_DIE_AT", step.to_string());
+        let died = jdk.done(&mut tool).status.is_none();
         let text = jdk.text();
         let whole = text == SECURITY || text.ends_with("# tenrounds: end.\n");
         assert!(whole, "step {step}: {text}");

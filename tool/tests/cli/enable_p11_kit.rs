@@ -6,6 +6,7 @@ use crate::json::valid;
 use crate::support::{contains, Done, Finish, Place, TOOL};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// It shows nothing if the place has a file `blind`.
 const P11_KIT: &str = "#!/bin/sh\nhere=$(dirname \"$0\")/..\n[ ! -e \"$here/blind\" ] || exit 0\n\
@@ -38,16 +39,19 @@ impl User {
 
     /// Below a root, so that root may run it, too: p11-kit ignores the files of that user.
     fn tool(&self, words: &[&str]) -> Done {
-        let mut tool = self.place.tool([words[0], "--root", "root"]);
+        self.done(&mut self.place.tool(words))
+    }
+
+    fn done(&self, tool: &mut Command) -> Done {
         let path = std::env::var("PATH").unwrap();
         let path = format!("{}:{path}", self.place.path("bin").display());
-        tool.args(&words[1..])
+        tool.args(["--root", "root"])
             .env("PATH", path)
             .env("TENROUNDS_PKCS11", &self.module)
             .env("HOME", &self.home)
             .env("XDG_CONFIG_HOME", self.place.path("config"))
-            .env("XDG_STATE_HOME", self.place.path("state"));
-        tool.done()
+            .env("XDG_STATE_HOME", self.place.path("state"))
+            .done()
     }
 
     fn enable(&self, words: &[&str]) -> Done {
@@ -194,8 +198,9 @@ fn for_the_system() {
 fn killed_at_every_step() {
     for step in 0.. {
         let user = User::new();
-        let number = step.to_string();
-        let died = user.enable(&["--die-at", &number]).status.is_none();
+        let mut tool = user.place.faulty_tool(["enable", "--p11-kit"]);
+        tool.env("TENROUNDS_DIE_AT", step.to_string());
+        let died = user.done(&mut tool).status.is_none();
         if step % 2 == 0 {
             user.enable(&[]).ok();
             assert!(user.file.exists(), "step {step}");

@@ -96,7 +96,17 @@ impl Machine {
     }
 
     pub fn tool(&self, args: &[&str]) -> Command {
-        let mut command = self.place.tool(args);
+        self.below_root(self.place.tool(args))
+    }
+
+    /// The tool that kills itself before this change on the disk.
+    pub fn killed(&self, args: &[&str], step: u32) -> Command {
+        let mut command = self.below_root(self.place.faulty_tool(args));
+        command.env("TENROUNDS_DIE_AT", step.to_string());
+        command
+    }
+
+    fn below_root(&self, mut command: Command) -> Command {
         command.args(["--root".as_ref(), self.root.as_os_str()]);
         self.at_home(&mut command);
         command

@@ -316,12 +316,7 @@ fn killed_everywhere(
 ) -> u32 {
     for step in (0..200).step_by(stride) {
         prepare();
-        let number = step.to_string();
-        let output = machine
-            .tool(args)
-            .args(["--die-at", &number])
-            .output()
-            .unwrap();
+        let output = machine.killed(args, step).output().unwrap();
         if output.status.success() {
             return step;
         }

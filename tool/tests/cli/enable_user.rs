@@ -198,8 +198,7 @@ fn killed_anywhere_the_shell_works() {
     let profile = home(&machine, ".profile");
     for step in 0..200 {
         fs::write(&profile, "umask 022\n").unwrap();
-        let number = step.to_string();
-        let mut tool = machine.tool(&["enable", "--profile", "--die-at", &number]);
+        let mut tool = machine.killed(&["enable", "--profile"], step);
         let output = tool.output().unwrap();
         shell(&machine, "openssl rand -hex 4").ok();
         machine.tool(&["disable"]).done().ok();

@@ -48,7 +48,7 @@ fn the_staged_tree_has_pages_for_all_and_completions_for_three_shells() {
         "zsh/site-functions/_tenrounds",
         "fish/vendor_completions.d/tenrounds.fish",
     ] {
-        for hidden in ["die-at", "worker", "probe", "generate"] {
+        for hidden in ["worker", "probe", "generate"] {
             assert!(
                 !read(completions).contains(hidden),
                 "{hidden} in {completions}"

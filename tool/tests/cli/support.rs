@@ -230,7 +230,7 @@ impl Place {
         command
     }
 
-    /// The tool with the core's fault switch: TENROUNDS_SABOTAGE makes known-answer tests fail.
+    /// The tool in which variables plant faults.
     pub fn faulty_tool<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = self.program(faulty());
         command.args(args);
@@ -238,7 +238,7 @@ impl Place {
     }
 }
 
-/// The tool with the core's fault switch.
+/// The tool in which variables plant faults: examples/faulty.rs.
 pub fn faulty() -> PathBuf {
     let example = Path::new(TOOL).with_file_name("examples").join("faulty");
     assert!(

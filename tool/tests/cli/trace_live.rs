@@ -206,10 +206,15 @@ fn the_terminal_is_restored_however_it_ends() {
     let short = |options: &[&str]| live(&place, &[&["-p", &own], options].concat(), 24, 80);
     let mut terminal = short(&["-n", "2"]);
     assert_eq!(terminal.ends_restored().code(), Some(0), "-n");
-    let mut terminal = short(&["--panic-at", "2"]);
+    let mut tool = place.faulty_tool(["trace", "--live", "-p", &own]);
+    tool.args(FAST).env("TENROUNDS_PANIC_AT", "2");
+    let mut terminal = PseudoTerminal::start(&mut tool, 24, 80);
     assert_eq!(terminal.ends_restored().code(), Some(101), "panic");
     // The message is on the screen that stays.
-    contains(&terminal.text(), &["panicked", "as --panic-at asks"]);
+    contains(
+        &terminal.text(),
+        &["panicked", "as TENROUNDS_PANIC_AT asks"],
+    );
 }
 
 /// The terminal is closed, as by a broken connection.

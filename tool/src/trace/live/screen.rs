@@ -6,7 +6,7 @@ use super::result::Picture;
 use super::view::{View, Wish};
 use super::{draw, Watching};
 use crate::cli::TraceArgs;
-use crate::trace;
+use crate::{fault, trace};
 use ::terminal::error::{Error, Result};
 use ::terminal::style::clean;
 use anstream::{AutoStream, ColorChoice};
@@ -134,7 +134,7 @@ pub fn show(watching: &mut Watching, args: &TraceArgs) -> Result<()> {
             Next::Due => {
                 let picture = watching.update();
                 updates += 1;
-                assert_ne!(args.screen.panic_at, Some(updates), "as --panic-at asks");
+                fault::at(fault::Place::Update);
                 if args.screen.updates == Some(updates) {
                     return Ok(());
                 }
