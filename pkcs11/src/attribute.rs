@@ -9,12 +9,6 @@ use Change::*;
 use Given::*;
 use Kind::*;
 
-/// The classes of objects that have an attribute.
-const DATA: u8 = 1;
-const KEY: u8 = 2;
-const PROFILE: u8 = 4;
-const EVERY: u8 = DATA | KEY | PROFILE;
-
 /// What an attribute holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -33,15 +27,13 @@ pub enum Kind {
 pub enum Field {
     Label,
     Id,
-    Application,
-    ObjectId,
     StartDate,
     EndDate,
     AllowedMechanisms,
 }
 
 impl Field {
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 5;
 }
 
 /// What bytes a field may have.
@@ -76,8 +68,6 @@ pub enum Origin {
     Generate(CK_MECHANISM_TYPE),
     /// C_UnwrapKey.
     Unwrap,
-    /// C_DeriveKey, from a key with these flags.
-    Derive(Flags),
 }
 
 /// A set of attributes that are true.
@@ -115,8 +105,6 @@ flags! {
 }
 
 impl Flags {
-    pub const NONE: Flags = Flags(0);
-
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
@@ -146,93 +134,66 @@ enum Given {
 pub struct Definition {
     pub attribute: CK_ATTRIBUTE_TYPE,
     pub kind: Kind,
-    classes: u8,
     given: Given,
     pub change: Change,
 }
 
-const fn row(
-    attribute: CK_ATTRIBUTE_TYPE,
-    kind: Kind,
-    classes: u8,
-    given: Given,
-    change: Change,
-) -> Definition {
+const fn row(attribute: CK_ATTRIBUTE_TYPE, kind: Kind, given: Given, change: Change) -> Definition {
     Definition {
         attribute,
         kind,
-        classes,
         given,
         change,
     }
 }
 
-const fn flag(
-    attribute: CK_ATTRIBUTE_TYPE,
-    flag: Flags,
-    classes: u8,
-    change: Change,
-) -> Definition {
-    row(attribute, Kind::Flag(flag), classes, Anywhere, change)
+const fn flag(attribute: CK_ATTRIBUTE_TYPE, flag: Flags, change: Change) -> Definition {
+    row(attribute, Kind::Flag(flag), Anywhere, change)
 }
 
 /// A flag that tells the history of a key.
 const fn history(attribute: CK_ATTRIBUTE_TYPE, flag: Flags) -> Definition {
-    row(attribute, Kind::Flag(flag), KEY, Nowhere, Never)
+    row(attribute, Kind::Flag(flag), Nowhere, Never)
 }
 
-const fn bytes(attribute: CK_ATTRIBUTE_TYPE, field: Field, classes: u8) -> Definition {
-    let kind = Bytes(field, Form::Any);
-    row(attribute, kind, classes, Anywhere, Always)
+const fn bytes(attribute: CK_ATTRIBUTE_TYPE, field: Field, form: Form) -> Definition {
+    row(attribute, Bytes(field, form), Anywhere, Always)
 }
 
-const fn date(attribute: CK_ATTRIBUTE_TYPE, field: Field) -> Definition {
-    row(attribute, Bytes(field, Form::Date), KEY, Anywhere, Always)
-}
-
-const APPLICATION: Kind = Bytes(Field::Application, Form::Any);
-const OBJECT_ID: Kind = Bytes(Field::ObjectId, Form::Any);
 const LISTED: Kind = Bytes(Field::AllowedMechanisms, Form::Mechanisms);
 
-static TABLE: [Definition; 37] = [
-    row(CKA_CLASS, Number, EVERY, Anywhere, Never),
-    flag(CKA_TOKEN, Flags::TOKEN, EVERY, InCopy),
-    flag(CKA_PRIVATE, Flags::PRIVATE, EVERY, InCopy),
-    flag(CKA_MODIFIABLE, Flags::MODIFIABLE, EVERY, InCopy),
-    flag(CKA_COPYABLE, Flags::COPYABLE, EVERY, ToFalse),
-    flag(CKA_DESTROYABLE, Flags::DESTROYABLE, EVERY, InCopy),
-    bytes(CKA_LABEL, Field::Label, EVERY),
-    row(CKA_UNIQUE_ID, Derived, EVERY, Nowhere, Never),
-    row(CKA_VALUE, Derived, DATA | KEY, Create, Never),
-    row(CKA_APPLICATION, APPLICATION, DATA, Create, Always),
-    row(CKA_OBJECT_ID, OBJECT_ID, DATA, Create, Always),
-    row(CKA_KEY_TYPE, Number, KEY, Anywhere, Never),
-    bytes(CKA_ID, Field::Id, KEY),
-    date(CKA_START_DATE, Field::StartDate),
-    date(CKA_END_DATE, Field::EndDate),
-    row(CKA_KEY_GEN_MECHANISM, Number, KEY, Nowhere, Never),
-    row(CKA_ALLOWED_MECHANISMS, LISTED, KEY, Anywhere, Never),
-    row(CKA_VALUE_LEN, Number, KEY, Make, Never),
-    row(CKA_CHECK_VALUE, Derived, KEY, Anywhere, Never),
+static TABLE: [Definition; 31] = [
+    row(CKA_CLASS, Number, Anywhere, Never),
+    flag(CKA_TOKEN, Flags::TOKEN, InCopy),
+    flag(CKA_PRIVATE, Flags::PRIVATE, InCopy),
+    flag(CKA_MODIFIABLE, Flags::MODIFIABLE, InCopy),
+    flag(CKA_COPYABLE, Flags::COPYABLE, ToFalse),
+    flag(CKA_DESTROYABLE, Flags::DESTROYABLE, InCopy),
+    bytes(CKA_LABEL, Field::Label, Form::Any),
+    row(CKA_UNIQUE_ID, Derived, Nowhere, Never),
+    row(CKA_VALUE, Derived, Create, Never),
+    row(CKA_KEY_TYPE, Number, Anywhere, Never),
+    bytes(CKA_ID, Field::Id, Form::Any),
+    bytes(CKA_START_DATE, Field::StartDate, Form::Date),
+    bytes(CKA_END_DATE, Field::EndDate, Form::Date),
+    row(CKA_KEY_GEN_MECHANISM, Number, Nowhere, Never),
+    row(CKA_ALLOWED_MECHANISMS, LISTED, Anywhere, Never),
+    row(CKA_VALUE_LEN, Number, Make, Never),
+    row(CKA_CHECK_VALUE, Derived, Anywhere, Never),
     history(CKA_LOCAL, Flags::LOCAL),
     history(CKA_ALWAYS_SENSITIVE, Flags::ALWAYS_SENSITIVE),
     history(CKA_NEVER_EXTRACTABLE, Flags::NEVER_EXTRACTABLE),
-    flag(CKA_SENSITIVE, Flags::SENSITIVE, KEY, ToTrue),
-    flag(CKA_EXTRACTABLE, Flags::EXTRACTABLE, KEY, ToFalse),
-    flag(CKA_ENCRYPT, Flags::ENCRYPT, KEY, Always),
-    flag(CKA_DECRYPT, Flags::DECRYPT, KEY, Always),
-    flag(CKA_SIGN, Flags::SIGN, KEY, Always),
-    flag(CKA_VERIFY, Flags::VERIFY, KEY, Always),
-    flag(CKA_WRAP, Flags::WRAP, KEY, Always),
-    flag(CKA_UNWRAP, Flags::UNWRAP, KEY, Always),
-    flag(CKA_DERIVE, Flags::DERIVE, KEY, Always),
-    flag(CKA_TRUSTED, Flags::TRUSTED, KEY, ToFalse),
-    flag(CKA_WRAP_WITH_TRUSTED, Flags::WRAP_WITH_TRUSTED, KEY, ToTrue),
-    row(CKA_PROFILE_ID, Number, PROFILE, Nowhere, Never),
-    // Keys cannot carry templates for what they wrap, unwrap or derive.
-    row(CKA_WRAP_TEMPLATE, Derived, 0, Nowhere, Never),
-    row(CKA_UNWRAP_TEMPLATE, Derived, 0, Nowhere, Never),
-    row(CKA_DERIVE_TEMPLATE, Derived, 0, Nowhere, Never),
+    flag(CKA_SENSITIVE, Flags::SENSITIVE, ToTrue),
+    flag(CKA_EXTRACTABLE, Flags::EXTRACTABLE, ToFalse),
+    flag(CKA_ENCRYPT, Flags::ENCRYPT, Always),
+    flag(CKA_DECRYPT, Flags::DECRYPT, Always),
+    flag(CKA_SIGN, Flags::SIGN, Always),
+    flag(CKA_VERIFY, Flags::VERIFY, Always),
+    flag(CKA_WRAP, Flags::WRAP, Always),
+    flag(CKA_UNWRAP, Flags::UNWRAP, Always),
+    flag(CKA_DERIVE, Flags::DERIVE, Always),
+    flag(CKA_TRUSTED, Flags::TRUSTED, ToFalse),
+    flag(CKA_WRAP_WITH_TRUSTED, Flags::WRAP_WITH_TRUSTED, ToTrue),
 ];
 
 pub fn definition(attribute: CK_ATTRIBUTE_TYPE) -> Option<&'static Definition> {
@@ -240,17 +201,6 @@ pub fn definition(attribute: CK_ATTRIBUTE_TYPE) -> Option<&'static Definition> {
 }
 
 impl Definition {
-    /// Whether objects of a class have the attribute.
-    pub fn belongs_to(&self, class: CK_OBJECT_CLASS) -> bool {
-        let bit = match class {
-            CKO_DATA => DATA,
-            CKO_SECRET_KEY => KEY,
-            CKO_PROFILE => PROFILE,
-            _ => 0,
-        };
-        self.classes & bit != 0
-    }
-
     pub fn may_be_given(&self, origin: Origin) -> bool {
         match origin {
             Origin::Create => matches!(self.given, Anywhere | Create),
@@ -272,7 +222,7 @@ impl<'a> Value<'a> {
     pub fn parse(kind: Kind, bytes: &'a [u8]) -> Option<Value<'a>> {
         let fits = |form| match form {
             Form::Any => true,
-            Form::Date => bytes.is_empty() || is_date(bytes),
+            Form::Date => matches!(bytes.len(), 0 | 8),
             Form::Mechanisms => bytes.len().is_multiple_of(size_of::<CK_MECHANISM_TYPE>()),
         };
         match (kind, bytes) {
@@ -287,20 +237,6 @@ impl<'a> Value<'a> {
             (Bytes(_, form), _) => fits(form).then_some(Value::Bytes(bytes)),
         }
     }
-}
-
-/// Whether bytes are a CK_DATE: eight digits, YYYYMMDD.
-fn is_date(bytes: &[u8]) -> bool {
-    let number = |digits: &[u8]| {
-        digits.iter().try_fold(0, |n, d| {
-            d.is_ascii_digit().then(|| n * 10 + u32::from(d - b'0'))
-        })
-    };
-    let parts = match bytes.len() {
-        8 => [&bytes[..4], &bytes[4..6], &bytes[6..]].map(number),
-        _ => return false,
-    };
-    matches!(parts, [Some(_), Some(1..=12), Some(1..=31)])
 }
 
 /// The attributes of a call, each once and with a value of its kind.
@@ -361,13 +297,6 @@ impl<'a> Template<'a> {
             _ => None,
         }
     }
-
-    pub fn flag(&self, attribute: CK_ATTRIBUTE_TYPE) -> Option<bool> {
-        match self.value(attribute) {
-            Some(Value::Flag(_, value)) => Some(value),
-            _ => None,
-        }
-    }
 }
 
 /// The attributes of a call as a slice.
@@ -425,32 +354,6 @@ mod tests {
     }
 
     #[test]
-    fn dates() {
-        assert!(is_date(b"20261123"));
-        for bad in [&b"2026112"[..], b"20261323", b"20261100", b"2026112x", b""] {
-            assert!(!is_date(bad));
-        }
-    }
-
-    #[test]
-    fn bounds_of_dates() {
-        for good in [b"00000101", b"20261231", b"99991231"] {
-            assert!(is_date(good));
-        }
-        for bad in [
-            &b"20260001"[..],
-            b"20261301",
-            b"20260100",
-            b"20260132",
-            b"202611230",
-            b"/0261123",
-            b":0261123",
-        ] {
-            assert!(!is_date(bad), "{bad:?}");
-        }
-    }
-
-    #[test]
     fn each_flag_is_one_bit() {
         let flags = TABLE.iter().filter_map(|row| match row.kind {
             Kind::Flag(flag) => Some(flag),
@@ -458,11 +361,11 @@ mod tests {
         });
         let flags: Vec<Flags> = flags.collect();
         assert_eq!(flags.len(), 19);
-        let all = flags.iter().fold(Flags::NONE, |all, flag| all.with(*flag));
+        let all = flags.iter().fold(Flags(0), |all, flag| all.with(*flag));
         assert_eq!(all.0.count_ones(), 19);
         for (i, flag) in flags.iter().enumerate() {
             assert_eq!(flag.0.count_ones(), 1);
-            let mut set = Flags::NONE;
+            let mut set = Flags(0);
             set.set(*flag, true);
             for (j, other) in flags.iter().enumerate() {
                 assert_eq!((set.has(*other), flag.has(*other)), (i == j, i == j));
@@ -508,7 +411,7 @@ mod tests {
             let template = unsafe { Template::new(list.as_ptr(), count) };
             template.map(|t| t.iter().count()).map_err(|error| error.0)
         };
-        let mut class = CKO_DATA;
+        let mut class = CKO_SECRET_KEY;
         let mut attribute = |len| CK_ATTRIBUTE {
             type_: CKA_CLASS,
             pValue: (&raw mut class).cast(),

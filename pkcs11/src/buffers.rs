@@ -122,14 +122,6 @@ impl<'a> Output<'a> {
         *self.len = len as CK_ULONG;
     }
 
-    /// What was written, unless the caller only asked for the length.
-    pub fn written(&self) -> Option<Input> {
-        (!self.is_query()).then_some(Input {
-            data: self.data,
-            len: self.room(),
-        })
-    }
-
     /// Writes bytes that do not depend on where they go. Returns false for a query.
     pub fn put(&mut self, bytes: &[u8]) -> Result<bool> {
         match self.need(bytes.len())? {
@@ -268,16 +260,15 @@ mod tests {
         let with = |data: *mut u8, mut len: CK_ULONG, bytes: &[u8]| unsafe {
             let mut out = Output::new(data, &mut len).unwrap();
             let put = out.put(bytes).map_err(|error| error.0);
-            let written = out.written().map(Input::len);
-            (put, written, len)
+            (put, len)
         };
         let nowhere = std::ptr::null_mut();
-        assert_eq!(with(data, 4, &[1, 2, 3]), (Ok(true), Some(3), 3));
-        assert_eq!(with(data, 3, &[1, 2, 3]), (Ok(true), Some(3), 3));
+        assert_eq!(with(data, 4, &[1, 2, 3]), (Ok(true), 3));
+        assert_eq!(with(data, 3, &[1, 2, 3]), (Ok(true), 3));
         let small = Err(CKR_BUFFER_TOO_SMALL);
-        assert_eq!(with(data, 2, &[1, 2, 3]), (small, Some(3), 3));
-        assert_eq!(with(nowhere, 0, &[1, 2, 3]), (Ok(false), None, 3));
-        assert_eq!(with(nowhere, 9, &[]), (Ok(false), None, 0));
+        assert_eq!(with(data, 2, &[1, 2, 3]), (small, 3));
+        assert_eq!(with(nowhere, 0, &[1, 2, 3]), (Ok(false), 3));
+        assert_eq!(with(nowhere, 9, &[]), (Ok(false), 0));
         assert_eq!(memory, [1, 2, 3, 0]);
         // SAFETY: NULL is no length.
         let none = unsafe { Output::new(data, std::ptr::null_mut()) };

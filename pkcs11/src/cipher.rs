@@ -14,7 +14,7 @@ use catalogue::{Direction, Mode};
 use cryptoki_sys::*;
 use std::sync::Arc;
 use tenrounds_sys::raw::{self, tr_status};
-use tenrounds_sys::GcmMessage;
+use tenrounds_sys::{done, GcmMessage};
 use zeroize::Zeroizing;
 
 pub const BLOCK: usize = 16;
@@ -100,13 +100,6 @@ impl Collected {
     }
 }
 
-pub fn done(status: tr_status) -> std::result::Result<(), tr_status> {
-    match status {
-        raw::TR_OK => Ok(()),
-        status => Err(status),
-    }
-}
-
 /// Writes the end of a message behind `len` bytes of it.
 ///
 /// # Safety
@@ -150,8 +143,7 @@ impl Operation {
         same && matches!(&self.work.key, Some(key) if !key.is_stale())
     }
 
-    /// Takes a key that may be used with a mechanism. Keeps it after the message, unless it may be
-    /// used only at certain dates.
+    /// Takes a key that may be used with a mechanism. Keeps it after the message.
     pub fn take(
         &mut self,
         session: CK_SESSION_HANDLE,
@@ -161,14 +153,12 @@ impl Operation {
         self.let_go();
         self.work.cipher.kind = row.kind()?;
         self.work.key = Some(key.clone());
-        if !key.attributes.has_dates() {
-            let stays = key.keep(session);
-            self.kept = Kept {
-                handle: if stays { handle } else { 0 },
-                mechanism: row.mechanism,
-                session,
-            };
-        }
+        let stays = key.keep(session);
+        self.kept = Kept {
+            handle: if stays { handle } else { 0 },
+            mechanism: row.mechanism,
+            session,
+        };
         Ok(())
     }
 
@@ -255,20 +245,15 @@ impl Operation {
         Ok(())
     }
 
-    /// The number of bytes that update() will write for n bytes.
-    pub fn update_len(&mut self, n: usize) -> Result<usize> {
-        self.begin()?;
-        Ok(match &self.progress {
-            Progress::Stream(stream) => stream.cipher.room(n),
-            Progress::Collected(_) => 0,
-            _ => n,
-        })
-    }
-
     /// C_EncryptUpdate and C_DecryptUpdate.
     pub fn update(&mut self, input: Input, out: &mut Output<'_>) -> Result<Next> {
         let n = input.len();
-        let need = self.update_len(n)?;
+        self.begin()?;
+        let need = match &self.progress {
+            Progress::Stream(stream) => stream.cipher.room(n),
+            Progress::Collected(_) => 0,
+            _ => n,
+        };
         let Some(to) = out.need(need)? else {
             return Ok(Next::Goes);
         };

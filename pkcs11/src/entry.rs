@@ -107,9 +107,9 @@ macro_rules! finish {
     )*}};
 }
 
-/// Defines functions that the module does not have.
+/// Defines functions that the module does not have, by what they return.
 macro_rules! refused {
-    ($code:ident; $($name:ident($($type:ty),* $(,)?);)*) => {$(
+    ($($name:ident($($type:ty),* $(,)?): $code:ident;)*) => {$(
         #[no_mangle]
         pub unsafe extern "C" fn $name($(_: $type),*) -> CK_RV {
             guard(|| current().and_then(|_| fail($code)))
@@ -191,19 +191,6 @@ functions! {
         unsafe { put(list, addr_of!(LIST).cast_mut()) }
     }
 
-    C_GetInterfaceList(list: *mut CK_INTERFACE, count: *mut Long) {
-        unsafe { put_list(&INTERFACES.0, list, count) }
-    }
-
-    C_GetInterface(
-        name: Bytes,
-        version: *mut CK_VERSION,
-        interface: *mut *mut CK_INTERFACE,
-        flags: CK_FLAGS,
-    ) {
-        unsafe { find_interface(name, version, interface, flags) }
-    }
-
     C_GetSlotList(_present: CK_BBOOL, list: *mut CK_SLOT_ID, count: *mut Long) {
         current()?;
         unsafe { put_list(&[SLOT], list, count) }
@@ -258,11 +245,6 @@ functions! {
         unsafe { put(info, information::of_session(&session)) }
     }
 
-    C_SessionCancel(session: Handle, flags: CK_FLAGS) {
-        locked(session)?.cancel(flags);
-        Ok(())
-    }
-
     C_CreateObject(session: Handle, template: Attributes, count: Long, object: *mut Key) {
         let (module, mut owner) = opened(session)?;
         ensure(!object.is_null(), CKR_ARGUMENTS_BAD)?;
@@ -292,7 +274,7 @@ functions! {
 
     C_GetObjectSize(session: Handle, object: Key, size: *mut Long) {
         let (module, _locked) = opened(session)?;
-        let object = module.objects.object(object)?;
+        let object = module.objects.get(object, CKR_OBJECT_HANDLE_INVALID)?;
         unsafe { put(size, object.secret.value().len() as Long) }
     }
 
@@ -350,16 +332,10 @@ transform! {
     C_EncryptUpdate: crypt_update(Encrypt);
     C_Decrypt: crypt_whole(Decrypt);
     C_DecryptUpdate: crypt_update(Decrypt);
-    C_Digest: mac_whole(Purpose::Digest);
     C_Sign: mac_whole(Purpose::Sign);
-    C_DigestEncryptUpdate: update_both(Encrypt, Purpose::Digest);
-    C_SignEncryptUpdate: update_both(Encrypt, Purpose::Sign);
-    C_DecryptDigestUpdate: update_both(Decrypt, Purpose::Digest);
-    C_DecryptVerifyUpdate: update_both(Decrypt, Purpose::Verify);
 }
 
 take! {
-    C_DigestUpdate: mac_update(Purpose::Digest);
     C_SignUpdate: mac_update(Purpose::Sign);
     C_VerifyUpdate: mac_update(Purpose::Verify);
 }
@@ -367,24 +343,10 @@ take! {
 finish! {
     C_EncryptFinal: crypt_final(Encrypt);
     C_DecryptFinal: crypt_final(Decrypt);
-    C_DigestFinal: mac_final(Purpose::Digest);
     C_SignFinal: mac_final(Purpose::Sign);
 }
 
 functions! {
-    C_DigestInit(session: Handle, mechanism: Mechanism) {
-        let (module, mut locked) = opened(session)?;
-        let own = (session, &module.objects);
-        unsafe { locked.mac_init(own, Purpose::Digest, mechanism.as_ref(), 0) }
-    }
-
-    C_DigestKey(session: Handle, key: Key) {
-        let (module, mut session) = opened(session)?;
-        let object = digestible(&module.objects, key);
-        let value = object.as_ref().map(|object| Input::of(object.secret.value()));
-        session.mac_update(Purpose::Digest, value.map_err(|error| *error))
-    }
-
     C_Verify(
         session: Handle,
         data: Bytes,
@@ -449,30 +411,6 @@ functions! {
         unsafe { put(key, module.add(&mut owner, object)?) }
     }
 
-    C_DeriveKey(
-        session: Handle,
-        mechanism: Mechanism,
-        base: Key,
-        template: Attributes,
-        count: Long,
-        key: *mut Key,
-    ) {
-        let (module, mut owner) = opened(session)?;
-        let (mechanism, row) = unsafe { find_mechanism(mechanism, CKF_DERIVE)? };
-        ensure(!key.is_null(), CKR_ARGUMENTS_BAD)?;
-        let base = usable(&module.objects, base, row, Flags::DERIVE)?;
-        let template = unsafe { Template::new(template, count)? };
-        let object = unsafe {
-            keys::derive(&base, row.mechanism, &Parameter::new(mechanism)?, &template, session)?
-        };
-        unsafe { put(key, module.add(&mut owner, object)?) }
-    }
-
-    C_SeedRandom(session: Handle, _seed: Bytes, _len: Long) {
-        locked(session)?;
-        fail(CKR_RANDOM_SEED_NOT_SUPPORTED)
-    }
-
     C_GenerateRandom(session: Handle, out: Bytes, len: Long) {
         locked(session)?;
         let len = count_of(len, 1)?;
@@ -491,111 +429,37 @@ functions! {
             _ => CKR_NO_EVENT,
         })
     }
-
-    C_GetOperationState(session: Handle, _state: Bytes, _len: *mut Long) {
-        // It would have to hold the key.
-        locked(session)?;
-        fail(CKR_STATE_UNSAVEABLE)
-    }
-
-    C_SetOperationState(
-        session: Handle,
-        _state: Bytes,
-        _len: Long,
-        _encryption_key: Key,
-        _authentication_key: Key,
-    ) {
-        locked(session)?;
-        fail(CKR_SAVED_STATE_INVALID)
-    }
-
-    C_InitToken(id: CK_SLOT_ID, _so_pin: Bytes, _len: Long, _label: Bytes) {
-        of_slot(id)?;
-        fail(CKR_TOKEN_WRITE_PROTECTED)
-    }
-
-    C_InitPIN(session: Handle, _user_pin: Bytes, _len: Long) {
-        locked(session)?;
-        fail(CKR_USER_NOT_LOGGED_IN)
-    }
-
-    C_SetPIN(session: Handle, _old: Bytes, _old_len: Long, _new: Bytes, _new_len: Long) {
-        locked(session)?;
-        fail(CKR_TOKEN_WRITE_PROTECTED)
-    }
-
-    C_Login(session: Handle, user: CK_USER_TYPE, _pin: Bytes, _len: Long) {
-        locked(session)?;
-        refuse_login(user)
-    }
-
-    C_LoginUser(
-        session: Handle,
-        user: CK_USER_TYPE,
-        _pin: Bytes,
-        _len: Long,
-        _name: Bytes,
-        _name_len: Long,
-    ) {
-        locked(session)?;
-        refuse_login(user)
-    }
-
-    C_Logout(session: Handle) {
-        locked(session)?;
-        fail(CKR_USER_NOT_LOGGED_IN)
-    }
 }
 
 refused! {
-    CKR_FUNCTION_NOT_SUPPORTED;
-    C_SignRecoverInit(Handle, Mechanism, Key);
-    C_SignRecover(Handle, Bytes, Long, Bytes, *mut Long);
-    C_VerifyRecoverInit(Handle, Mechanism, Key);
-    C_VerifyRecover(Handle, Bytes, Long, Bytes, *mut Long);
-    C_GenerateKeyPair(
-        Handle, Mechanism, *mut CK_ATTRIBUTE, Long, *mut CK_ATTRIBUTE, Long, *mut Key, *mut Key,
-    );
-    C_MessageEncryptInit(Handle, Mechanism, Key);
-    C_EncryptMessage(
-        Handle, *mut c_void, Long, Bytes, Long, Bytes, Long, Bytes, *mut Long,
-    );
-    C_EncryptMessageBegin(Handle, *mut c_void, Long, Bytes, Long);
-    C_EncryptMessageNext(Handle, *mut c_void, Long, Bytes, Long, Bytes, *mut Long, CK_FLAGS);
-    C_MessageEncryptFinal(Handle);
-    C_MessageDecryptInit(Handle, Mechanism, Key);
-    C_DecryptMessage(
-        Handle, *mut c_void, Long, Bytes, Long, Bytes, Long, Bytes, *mut Long,
-    );
-    C_DecryptMessageBegin(Handle, *mut c_void, Long, Bytes, Long);
-    C_DecryptMessageNext(Handle, *mut c_void, Long, Bytes, Long, Bytes, *mut Long, CK_FLAGS);
-    C_MessageDecryptFinal(Handle);
-    C_MessageSignInit(Handle, Mechanism, Key);
-    C_SignMessage(Handle, *mut c_void, Long, Bytes, Long, Bytes, *mut Long);
-    C_SignMessageBegin(Handle, *mut c_void, Long);
-    C_SignMessageNext(Handle, *mut c_void, Long, Bytes, Long, Bytes, *mut Long);
-    C_MessageSignFinal(Handle);
-    C_MessageVerifyInit(Handle, Mechanism, Key);
-    C_VerifyMessage(Handle, *mut c_void, Long, Bytes, Long, Bytes, Long);
-    C_VerifyMessageBegin(Handle, *mut c_void, Long);
-    C_VerifyMessageNext(Handle, *mut c_void, Long, Bytes, Long, Bytes, Long);
-    C_MessageVerifyFinal(Handle);
-}
-
-refused! {
-    CKR_FUNCTION_NOT_PARALLEL;
-    C_GetFunctionStatus(Handle);
-    C_CancelFunction(Handle);
-}
-
-/// The token has no PINs, and needs none: CKF_LOGIN_REQUIRED is not set.
-fn refuse_login(user: CK_USER_TYPE) -> Result<()> {
-    fail(match user {
-        CKU_USER => CKR_USER_PIN_NOT_INITIALIZED,
-        CKU_SO => CKR_PIN_INCORRECT,
-        CKU_CONTEXT_SPECIFIC => CKR_OPERATION_NOT_INITIALIZED,
-        _ => CKR_USER_TYPE_INVALID,
-    })
+    C_DigestInit(Handle, Mechanism): CKR_FUNCTION_NOT_SUPPORTED;
+    C_Digest(Handle, Bytes, Long, Bytes, *mut Long): CKR_FUNCTION_NOT_SUPPORTED;
+    C_DigestUpdate(Handle, Bytes, Long): CKR_FUNCTION_NOT_SUPPORTED;
+    C_DigestKey(Handle, Key): CKR_FUNCTION_NOT_SUPPORTED;
+    C_DigestFinal(Handle, Bytes, *mut Long): CKR_FUNCTION_NOT_SUPPORTED;
+    C_DigestEncryptUpdate(Handle, Bytes, Long, Bytes, *mut Long): CKR_FUNCTION_NOT_SUPPORTED;
+    C_DecryptDigestUpdate(Handle, Bytes, Long, Bytes, *mut Long): CKR_FUNCTION_NOT_SUPPORTED;
+    C_SignEncryptUpdate(Handle, Bytes, Long, Bytes, *mut Long): CKR_FUNCTION_NOT_SUPPORTED;
+    C_DecryptVerifyUpdate(Handle, Bytes, Long, Bytes, *mut Long): CKR_FUNCTION_NOT_SUPPORTED;
+    C_SignRecoverInit(Handle, Mechanism, Key): CKR_FUNCTION_NOT_SUPPORTED;
+    C_SignRecover(Handle, Bytes, Long, Bytes, *mut Long): CKR_FUNCTION_NOT_SUPPORTED;
+    C_VerifyRecoverInit(Handle, Mechanism, Key): CKR_FUNCTION_NOT_SUPPORTED;
+    C_VerifyRecover(Handle, Bytes, Long, Bytes, *mut Long): CKR_FUNCTION_NOT_SUPPORTED;
+    C_GenerateKeyPair(Handle, Mechanism, Attributes, Long, Attributes, Long, *mut Key, *mut Key):
+        CKR_FUNCTION_NOT_SUPPORTED;
+    C_DeriveKey(Handle, Mechanism, Key, Attributes, Long, *mut Key): CKR_FUNCTION_NOT_SUPPORTED;
+    C_SeedRandom(Handle, Bytes, Long): CKR_RANDOM_SEED_NOT_SUPPORTED;
+    // A saved state would have to hold the key.
+    C_GetOperationState(Handle, Bytes, *mut Long): CKR_STATE_UNSAVEABLE;
+    C_SetOperationState(Handle, Bytes, Long, Key, Key): CKR_SAVED_STATE_INVALID;
+    // The token has no PINs, and needs none: CKF_LOGIN_REQUIRED is not set.
+    C_InitToken(CK_SLOT_ID, Bytes, Long, Bytes): CKR_TOKEN_WRITE_PROTECTED;
+    C_SetPIN(Handle, Bytes, Long, Bytes, Long): CKR_TOKEN_WRITE_PROTECTED;
+    C_InitPIN(Handle, Bytes, Long): CKR_USER_NOT_LOGGED_IN;
+    C_Logout(Handle): CKR_USER_NOT_LOGGED_IN;
+    C_Login(Handle, CK_USER_TYPE, Bytes, Long): CKR_USER_PIN_NOT_INITIALIZED;
+    C_GetFunctionStatus(Handle): CKR_FUNCTION_NOT_PARALLEL;
+    C_CancelFunction(Handle): CKR_FUNCTION_NOT_PARALLEL;
 }
 
 /// The mechanism of a call, and its row if it does what the flag names.
@@ -616,7 +480,7 @@ unsafe fn read_attributes(
     template: Attributes,
     count: Long,
 ) -> Result<()> {
-    let object = objects.object(handle)?;
+    let object = objects.get(handle, CKR_OBJECT_HANDLE_INVALID)?;
     // SAFETY: the caller's.
     let count = unsafe { attributes(template, count)? }.len();
     let mut result = Ok(());
@@ -651,13 +515,6 @@ unsafe fn read_attributes(
     result
 }
 
-/// A key that C_DigestKey takes. The digest of a short key tells the key.
-fn digestible(objects: &Objects, key: Key) -> Result<Arc<Object>> {
-    let object = objects.key(key)?;
-    ensure(object.shows_value(), CKR_KEY_INDIGESTIBLE)?;
-    Ok(object)
-}
-
 /// Names the handle that is wrong: a wrapping key has codes of its own.
 fn of_wrapping(error: Error) -> Error {
     Error(match error.0 {
@@ -689,7 +546,7 @@ unsafe fn wrap(
     let (mechanism, row) = unsafe { find_mechanism(mechanism, CKF_WRAP)? };
     let by = usable(&module.objects, wrapping, row, Flags::WRAP);
     let by = by.map_err(of_wrapping)?;
-    let key = module.objects.key(key)?;
+    let key = module.objects.get(key, CKR_KEY_HANDLE_INVALID)?;
     ensure(key.has(Flags::EXTRACTABLE), CKR_KEY_UNEXTRACTABLE)?;
     // No key is trusted (see Attributes::set).
     ensure(!key.has(Flags::WRAP_WITH_TRUSTED), CKR_KEY_NOT_WRAPPABLE)?;
@@ -730,124 +587,27 @@ unsafe fn unwrap(
     keys::unwrapped(template, &value[..len as usize], is_filled_up, session)
 }
 
-/// Interfaces of C_GetInterfaceList, the default first.
-struct Interfaces([CK_INTERFACE; 2]);
-// SAFETY: the pointers are to constants.
-unsafe impl Sync for Interfaces {}
-
-const NAME: &[u8] = b"PKCS 11\0";
-static INTERFACES: Interfaces = Interfaces([
-    CK_INTERFACE {
-        pInterfaceName: NAME.as_ptr().cast_mut(),
-        pFunctionList: addr_of!(LIST_3_0).cast_mut().cast(),
-        flags: 0, // a child has to initialise the module itself
-    },
-    CK_INTERFACE {
-        pInterfaceName: NAME.as_ptr().cast_mut(),
-        pFunctionList: addr_of!(LIST).cast_mut().cast(),
-        flags: 0, // a child has to initialise the module itself
-    },
-]);
-const VERSIONS: [CK_VERSION; 2] = [
-    CK_VERSION { major: 3, minor: 0 },
-    CK_VERSION {
-        major: 2,
-        minor: 40,
-    },
-];
-
-unsafe fn find_interface(
-    name: *const CK_UTF8CHAR,
-    version: *const CK_VERSION,
-    interface: *mut *mut CK_INTERFACE,
-    flags: CK_FLAGS,
-) -> Result<()> {
-    if !name.is_null() {
-        // SAFETY: the caller's: a string.
-        let name = unsafe { std::ffi::CStr::from_ptr(name.cast()) };
-        ensure(name.to_bytes_with_nul() == NAME, CKR_FUNCTION_FAILED)?;
-    }
-    // SAFETY: the caller's.
-    let version = unsafe { version.as_ref() };
-    let fits = |at: &CK_VERSION| version.is_none_or(|v| (v.major, v.minor) == (at.major, at.minor));
-    let at = VERSIONS.iter().position(fits);
-    let at = at.ok_or(Error(CKR_FUNCTION_FAILED))?;
-    let found = &INTERFACES.0[at];
-    ensure(flags & !found.flags == 0, CKR_FUNCTION_FAILED)?;
-    // SAFETY: the caller's.
-    unsafe { put(interface, (found as *const CK_INTERFACE).cast_mut()) }
-}
-
-/// Defines both lists: the functions that they share, and those that 3.0 adds.
-macro_rules! lists {
-    ([$($old:ident),* $(,)?] [$($new:ident),* $(,)?]) => {
+macro_rules! list {
+    ($($function:ident),* $(,)?) => {
         static LIST: CK_FUNCTION_LIST = CK_FUNCTION_LIST {
-            version: VERSIONS[1],
-            $($old: Some($old),)*
-        };
-        static LIST_3_0: CK_FUNCTION_LIST_3_0 = CK_FUNCTION_LIST_3_0 {
-            version: VERSIONS[0],
-            $($old: Some($old),)*
-            $($new: Some($new),)*
+            version: CK_VERSION { major: 2, minor: 40 },
+            $($function: Some($function),)*
         };
     };
 }
 
-lists! {
-    [
-        C_Initialize, C_Finalize, C_GetInfo, C_GetFunctionList, C_GetSlotList, C_GetSlotInfo,
-        C_GetTokenInfo, C_GetMechanismList, C_GetMechanismInfo, C_InitToken, C_InitPIN, C_SetPIN,
-        C_OpenSession, C_CloseSession, C_CloseAllSessions, C_GetSessionInfo, C_GetOperationState,
-        C_SetOperationState, C_Login, C_Logout, C_CreateObject, C_CopyObject, C_DestroyObject,
-        C_GetObjectSize, C_GetAttributeValue, C_SetAttributeValue, C_FindObjectsInit, C_FindObjects,
-        C_FindObjectsFinal, C_EncryptInit, C_Encrypt, C_EncryptUpdate, C_EncryptFinal,
-        C_DecryptInit, C_Decrypt, C_DecryptUpdate, C_DecryptFinal, C_DigestInit, C_Digest,
-        C_DigestUpdate, C_DigestKey, C_DigestFinal, C_SignInit, C_Sign, C_SignUpdate, C_SignFinal,
-        C_SignRecoverInit, C_SignRecover, C_VerifyInit, C_Verify, C_VerifyUpdate, C_VerifyFinal,
-        C_VerifyRecoverInit, C_VerifyRecover, C_DigestEncryptUpdate, C_DecryptDigestUpdate,
-        C_SignEncryptUpdate, C_DecryptVerifyUpdate, C_GenerateKey, C_GenerateKeyPair, C_WrapKey,
-        C_UnwrapKey, C_DeriveKey, C_SeedRandom, C_GenerateRandom, C_GetFunctionStatus,
-        C_CancelFunction, C_WaitForSlotEvent,
-    ]
-    [
-        C_GetInterfaceList, C_GetInterface, C_LoginUser, C_SessionCancel, C_MessageEncryptInit,
-        C_EncryptMessage, C_EncryptMessageBegin, C_EncryptMessageNext, C_MessageEncryptFinal,
-        C_MessageDecryptInit, C_DecryptMessage, C_DecryptMessageBegin, C_DecryptMessageNext,
-        C_MessageDecryptFinal, C_MessageSignInit, C_SignMessage, C_SignMessageBegin,
-        C_SignMessageNext, C_MessageSignFinal, C_MessageVerifyInit, C_VerifyMessage,
-        C_VerifyMessageBegin, C_VerifyMessageNext, C_MessageVerifyFinal,
-    ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn interfaces_have_names_and_versions() {
-        let find = |name: Option<&std::ffi::CStr>, version: Option<(u8, u8)>, flags| {
-            let name = name.map_or(std::ptr::null(), |name| name.as_ptr().cast());
-            let version = version.map(|(major, minor)| CK_VERSION { major, minor });
-            let version = version.as_ref().map_or(std::ptr::null(), |v| v as *const _);
-            let mut interface = std::ptr::null_mut();
-            // SAFETY: the pointers are NULL or valid; both lists begin with their version.
-            unsafe {
-                find_interface(name, version, &mut interface, flags).ok()?;
-                let version = (*interface).pFunctionList.cast::<CK_VERSION>().read();
-                Some((version.major, version.minor))
-            }
-        };
-        let ours = Some(c"PKCS 11");
-        assert_eq!(find(None, None, 0), Some((3, 0)), "the default");
-        for version in [(3, 0), (2, 40)] {
-            assert_eq!(find(ours, Some(version), 0), Some(version));
-            assert_eq!(find(None, Some(version), 0), Some(version));
-            assert_eq!(find(ours, Some(version), CKF_INTERFACE_FORK_SAFE), None);
-        }
-        for version in [(2, 0), (2, 41), (3, 1), (2, 30)] {
-            assert_eq!(find(ours, Some(version), 0), None, "{version:?}");
-        }
-        assert_eq!(find(Some(c"PKCS 12"), None, 0), None);
-        assert_eq!(find(Some(c"PKCS 11 "), None, 0), None);
-    }
+list! {
+    C_Initialize, C_Finalize, C_GetInfo, C_GetFunctionList, C_GetSlotList, C_GetSlotInfo,
+    C_GetTokenInfo, C_GetMechanismList, C_GetMechanismInfo, C_InitToken, C_InitPIN, C_SetPIN,
+    C_OpenSession, C_CloseSession, C_CloseAllSessions, C_GetSessionInfo, C_GetOperationState,
+    C_SetOperationState, C_Login, C_Logout, C_CreateObject, C_CopyObject, C_DestroyObject,
+    C_GetObjectSize, C_GetAttributeValue, C_SetAttributeValue, C_FindObjectsInit, C_FindObjects,
+    C_FindObjectsFinal, C_EncryptInit, C_Encrypt, C_EncryptUpdate, C_EncryptFinal,
+    C_DecryptInit, C_Decrypt, C_DecryptUpdate, C_DecryptFinal, C_DigestInit, C_Digest,
+    C_DigestUpdate, C_DigestKey, C_DigestFinal, C_SignInit, C_Sign, C_SignUpdate, C_SignFinal,
+    C_SignRecoverInit, C_SignRecover, C_VerifyInit, C_Verify, C_VerifyUpdate, C_VerifyFinal,
+    C_VerifyRecoverInit, C_VerifyRecover, C_DigestEncryptUpdate, C_DecryptDigestUpdate,
+    C_SignEncryptUpdate, C_DecryptVerifyUpdate, C_GenerateKey, C_GenerateKeyPair, C_WrapKey,
+    C_UnwrapKey, C_DeriveKey, C_SeedRandom, C_GenerateRandom, C_GetFunctionStatus,
+    C_CancelFunction, C_WaitForSlotEvent,
 }

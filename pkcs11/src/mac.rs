@@ -1,39 +1,35 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Digests and MACs: digesting, signing and verifying, by CMAC, GMAC, HMAC and the hashes.
+//! MACs: signing and verifying by CMAC and GMAC.
 
 use crate::attribute::Flags;
 use crate::buffers::Input;
-use crate::digest::{self, Hash};
 use crate::mechanism::Parameter;
 use crate::object::Object;
-use crate::rv::{ensure, fail, of_core, Error, Result};
+use crate::rv::{ensure, fail, of_core, Result};
 use catalogue::Mode;
 use cryptoki_sys::*;
 use std::sync::Arc;
 use tenrounds_sys::{CmacMessage, GcmMessage};
 use zeroize::Zeroizing;
 
-/// The longest result, in bytes.
-pub const LONGEST: usize = digest::LONGEST;
+/// A whole MAC, in bytes.
+const WHOLE: usize = 16;
 
 #[derive(Clone, Copy)]
 pub enum Purpose {
-    Digest,
     Sign,
     Verify,
 }
 
 impl Purpose {
-    pub const ALL: [Purpose; 3] = [Purpose::Digest, Purpose::Sign, Purpose::Verify];
-
-    /// The flag of its mechanisms and of C_SessionCancel.
+    /// The flag of its mechanisms.
     pub fn flag(self) -> CK_FLAGS {
-        [CKF_DIGEST, CKF_SIGN, CKF_VERIFY][self as usize]
+        [CKF_SIGN, CKF_VERIFY][self as usize]
     }
 
     /// What its key must be allowed to do.
-    pub fn permission(self) -> Option<Flags> {
-        [None, Some(Flags::SIGN), Some(Flags::VERIFY)][self as usize]
+    pub fn permission(self) -> Flags {
+        [Flags::SIGN, Flags::VERIFY][self as usize]
     }
 }
 
@@ -44,51 +40,31 @@ pub struct Operation {
     len: usize,
     /// Whether a piece has come, so that the message cannot be passed whole any more.
     in_pieces: bool,
-    /// None: a digest.
-    key: Option<Arc<Object>>,
+    _key: Arc<Object>,
 }
 
 enum Message {
     Cmac(CmacMessage),
     /// A GCM message without text (SP 800-38D section 3).
     Gmac(GcmMessage),
-    Hash(Box<dyn Hash>),
 }
 
 impl Operation {
-    pub fn new(
-        key: Option<Arc<Object>>,
-        mechanism: CK_MECHANISM_TYPE,
-        p: &Parameter,
-    ) -> Result<Operation> {
-        let secret = key.as_ref().map(|key| &key.secret);
-        let aes = |mode| secret.ok_or(Error(CKR_KEY_HANDLE_INVALID))?.key(mode);
-        let (message, whole) = match mechanism {
-            CKM_AES_CMAC | CKM_AES_CMAC_GENERAL => {
-                // SAFETY: the operation holds the key until the message is gone.
-                let message = unsafe { CmacMessage::start(aes(Mode::Cmac)?) };
-                (Message::Cmac(message.map_err(|e| of_core(e, false))?), 16)
-            }
+    pub fn new(key: Arc<Object>, mechanism: CK_MECHANISM_TYPE, p: &Parameter) -> Result<Operation> {
+        let message = match mechanism {
             CKM_AES_GMAC => {
                 let iv: [u8; 12] = p.array()?;
-                // SAFETY: as above.
-                let message = unsafe { GcmMessage::start(aes(Mode::Gcm)?, &iv) };
-                (Message::Gmac(message.map_err(|e| of_core(e, false))?), 16)
+                // SAFETY: the operation holds the key until the message is gone.
+                unsafe { GcmMessage::start(key.secret.key(Mode::Gcm)?, &iv) }.map(Message::Gmac)
             }
-            _ => {
-                let hash = digest::new(mechanism, secret.map_or(&[], |secret| secret.value()))?;
-                if key.is_some() {
-                    digest::burn();
-                }
-                let whole = hash.len();
-                (Message::Hash(hash), whole)
-            }
+            // SAFETY: as above.
+            _ => unsafe { CmacMessage::start(key.secret.key(Mode::Cmac)?) }.map(Message::Cmac),
         };
         Ok(Operation {
-            message,
-            len: len_of(mechanism, p, whole)?,
+            message: message.map_err(|e| of_core(e, false))?,
+            len: len_of(mechanism, p)?,
             in_pieces: false,
-            key,
+            _key: key,
         })
     }
 
@@ -105,32 +81,22 @@ impl Operation {
         self.in_pieces = true;
         // SAFETY: nothing is written.
         let data = unsafe { input.bytes() };
-        match &mut self.message {
-            Message::Cmac(cmac) => cmac.update(data).map_err(|e| of_core(e, false)),
-            Message::Gmac(gcm) => gcm.aad(data).map_err(|e| of_core(e, false)),
-            Message::Hash(hash) => {
-                hash.update(data);
-                Ok(())
-            }
-        }
+        let updated = match &mut self.message {
+            Message::Cmac(cmac) => cmac.update(data),
+            Message::Gmac(gcm) => gcm.aad(data),
+        };
+        updated.map_err(|e| of_core(e, false))
     }
 
     /// Ends the message: the result is the first len() bytes.
-    pub fn finish(&mut self) -> Result<Zeroizing<[u8; LONGEST]>> {
-        let mut mac = Zeroizing::new([0; LONGEST]);
-        match &mut self.message {
-            Message::Cmac(cmac) => {
-                cmac.tag(&mut mac[..self.len])
-                    .map_err(|e| of_core(e, false))?;
-            }
-            Message::Gmac(gcm) => gcm.tag(&mut mac[..16]).map_err(|e| of_core(e, false))?,
-            Message::Hash(hash) => {
-                hash.finish(&mut mac);
-                if self.key.is_some() {
-                    digest::burn();
-                }
-            }
-        }
+    pub fn finish(&mut self) -> Result<Zeroizing<[u8; WHOLE]>> {
+        let mut mac = Zeroizing::new([0; WHOLE]);
+        let tag = &mut mac[..self.len];
+        let done = match &mut self.message {
+            Message::Cmac(cmac) => cmac.tag(tag),
+            Message::Gmac(gcm) => gcm.tag(tag),
+        };
+        done.map_err(|e| of_core(e, false))?;
         Ok(mac)
     }
 
@@ -144,22 +110,18 @@ impl Operation {
     }
 }
 
-/// The length of the result: of the general mechanisms the parameter gives it.
-fn len_of(mechanism: CK_MECHANISM_TYPE, p: &Parameter, whole: usize) -> Result<usize> {
+/// The length of the result: of CKM_AES_CMAC_GENERAL the parameter gives it.
+fn len_of(mechanism: CK_MECHANISM_TYPE, p: &Parameter) -> Result<usize> {
     match mechanism {
-        CKM_AES_CMAC_GENERAL
-        | CKM_SHA_1_HMAC_GENERAL
-        | CKM_SHA256_HMAC_GENERAL
-        | CKM_SHA384_HMAC_GENERAL
-        | CKM_SHA512_HMAC_GENERAL => {
+        CKM_AES_CMAC_GENERAL => {
             // SAFETY: the parameter is a number.
             let len: CK_MAC_GENERAL_PARAMS = unsafe { p.read()? };
             match usize::try_from(len) {
-                Ok(len) if (1..=whole).contains(&len) => Ok(len),
+                Ok(len) if (1..=WHOLE).contains(&len) => Ok(len),
                 _ => fail(CKR_MECHANISM_PARAM_INVALID),
             }
         }
-        CKM_AES_GMAC => Ok(whole),
-        _ => p.none().map(|()| whole),
+        CKM_AES_GMAC => Ok(WHOLE),
+        _ => p.none().map(|()| WHOLE),
     }
 }

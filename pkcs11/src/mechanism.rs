@@ -29,9 +29,8 @@ pub enum Kind {
 /// A row of the table.
 pub struct Row {
     pub mechanism: CK_MECHANISM_TYPE,
-    /// The types of its keys; none if it has no key. HMAC takes generic secrets and keys of its own
-    /// type (PKCS#11 3.0 sections 2.20 to 2.24 of the mechanisms).
-    key_types: &'static [CK_KEY_TYPE],
+    /// The type of its keys, or of the key that it makes.
+    pub key_type: CK_KEY_TYPE,
     /// Bytes of a key, from and to; bits of a generic secret that is generated.
     sizes: (CK_ULONG, CK_ULONG),
     flags: CK_FLAGS,
@@ -39,30 +38,21 @@ pub struct Row {
     kind: Option<Kind>,
 }
 
-const NONE: &[CK_KEY_TYPE] = &[];
-const AES: &[CK_KEY_TYPE] = &[CKK_AES];
-const XTS: &[CK_KEY_TYPE] = &[CKK_AES_XTS];
-const GENERIC: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET];
-const HMAC_1: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET, CKK_SHA_1_HMAC];
-const HMAC_256: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET, CKK_SHA256_HMAC];
-const HMAC_384: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET, CKK_SHA384_HMAC];
-const HMAC_512: &[CK_KEY_TYPE] = &[CKK_GENERIC_SECRET, CKK_SHA512_HMAC];
 const OF_AES: (CK_ULONG, CK_ULONG) = (16, 32);
 const OF_XTS: (CK_ULONG, CK_ULONG) = (32, 64);
-const OF_SECRETS: (CK_ULONG, CK_ULONG) = (1, crate::object::MOST_SECRET as CK_ULONG);
-const GENERATED: (CK_ULONG, CK_ULONG) = (8, 8 * OF_SECRETS.1);
+const GENERATED: (CK_ULONG, CK_ULONG) = (8, 8 * crate::object::MOST_SECRET as CK_ULONG);
 
 const MAC: CK_FLAGS = CKF_SIGN | CKF_VERIFY;
 
 const fn row(
     mechanism: CK_MECHANISM_TYPE,
-    key_types: &'static [CK_KEY_TYPE],
+    key_type: CK_KEY_TYPE,
     sizes: (CK_ULONG, CK_ULONG),
     flags: CK_FLAGS,
 ) -> Row {
     Row {
         mechanism,
-        key_types,
+        key_type,
         sizes,
         flags,
         kind: None,
@@ -71,20 +61,25 @@ const fn row(
 
 const fn cipher(mechanism: CK_MECHANISM_TYPE, kind: Kind) -> Row {
     const CRYPT: CK_FLAGS = CKF_ENCRYPT | CKF_DECRYPT;
-    let (key_types, sizes, flags) = match kind {
-        Kind::Sealed(Mode::Xts) => (XTS, OF_XTS, CRYPT),
-        _ => (AES, OF_AES, CRYPT | CKF_WRAP | CKF_UNWRAP),
+    let (key_type, sizes, flags) = match kind {
+        Kind::Sealed(Mode::Xts) => (CKK_AES_XTS, OF_XTS, CRYPT),
+        _ => (CKK_AES, OF_AES, CRYPT | CKF_WRAP | CKF_UNWRAP),
     };
     Row {
         kind: Some(kind),
-        ..row(mechanism, key_types, sizes, flags)
+        ..row(mechanism, key_type, sizes, flags)
     }
 }
 
-pub static TABLE: [Row; 35] = [
-    row(CKM_AES_KEY_GEN, AES, OF_AES, CKF_GENERATE),
-    row(CKM_AES_XTS_KEY_GEN, XTS, OF_XTS, CKF_GENERATE),
-    row(CKM_GENERIC_SECRET_KEY_GEN, GENERIC, GENERATED, CKF_GENERATE),
+pub static TABLE: [Row; 21] = [
+    row(CKM_AES_KEY_GEN, CKK_AES, OF_AES, CKF_GENERATE),
+    row(CKM_AES_XTS_KEY_GEN, CKK_AES_XTS, OF_XTS, CKF_GENERATE),
+    row(
+        CKM_GENERIC_SECRET_KEY_GEN,
+        CKK_GENERIC_SECRET,
+        GENERATED,
+        CKF_GENERATE,
+    ),
     cipher(CKM_AES_ECB, Kind::Stream(Mode::Ecb)),
     cipher(CKM_AES_CBC, Kind::Stream(Mode::Cbc)),
     cipher(CKM_AES_CBC_PAD, Kind::Padded),
@@ -100,23 +95,9 @@ pub static TABLE: [Row; 35] = [
     cipher(CKM_AES_KEY_WRAP_PAD, Kind::KwPadded),
     cipher(CKM_AES_KEY_WRAP_KWP, Kind::Kwp),
     cipher(CKM_AES_KEY_WRAP_PKCS7, Kind::KwPadded),
-    row(CKM_AES_CMAC, AES, OF_AES, MAC),
-    row(CKM_AES_CMAC_GENERAL, AES, OF_AES, MAC),
-    row(CKM_AES_GMAC, AES, OF_AES, MAC),
-    row(CKM_AES_ECB_ENCRYPT_DATA, AES, OF_AES, CKF_DERIVE),
-    row(CKM_AES_CBC_ENCRYPT_DATA, AES, OF_AES, CKF_DERIVE),
-    row(CKM_SHA_1, NONE, (0, 0), CKF_DIGEST),
-    row(CKM_SHA_1_HMAC, HMAC_1, OF_SECRETS, MAC),
-    row(CKM_SHA_1_HMAC_GENERAL, HMAC_1, OF_SECRETS, MAC),
-    row(CKM_SHA256, NONE, (0, 0), CKF_DIGEST),
-    row(CKM_SHA256_HMAC, HMAC_256, OF_SECRETS, MAC),
-    row(CKM_SHA256_HMAC_GENERAL, HMAC_256, OF_SECRETS, MAC),
-    row(CKM_SHA384, NONE, (0, 0), CKF_DIGEST),
-    row(CKM_SHA384_HMAC, HMAC_384, OF_SECRETS, MAC),
-    row(CKM_SHA384_HMAC_GENERAL, HMAC_384, OF_SECRETS, MAC),
-    row(CKM_SHA512, NONE, (0, 0), CKF_DIGEST),
-    row(CKM_SHA512_HMAC, HMAC_512, OF_SECRETS, MAC),
-    row(CKM_SHA512_HMAC_GENERAL, HMAC_512, OF_SECRETS, MAC),
+    row(CKM_AES_CMAC, CKK_AES, OF_AES, MAC),
+    row(CKM_AES_CMAC_GENERAL, CKK_AES, OF_AES, MAC),
+    row(CKM_AES_GMAC, CKK_AES, OF_AES, MAC),
 ];
 
 impl Row {
@@ -126,16 +107,6 @@ impl Row {
             ulMaxKeySize: self.sizes.1,
             flags: self.flags,
         }
-    }
-
-    /// Whether a type of key fits.
-    pub fn takes(&self, key_type: CK_KEY_TYPE) -> bool {
-        self.key_types.contains(&key_type)
-    }
-
-    /// The type of key that it makes.
-    pub fn key_type(&self) -> Option<CK_KEY_TYPE> {
-        self.key_types.first().copied()
     }
 
     /// What a mechanism does that encrypts.
@@ -200,7 +171,7 @@ impl Parameter {
 ///
 /// # Safety
 /// The pointer is NULL or valid for the length until the call returns.
-pub unsafe fn pointed<'a>(pointer: *const u8, len: CK_ULONG) -> Result<&'a [u8]> {
+unsafe fn pointed<'a>(pointer: *const u8, len: CK_ULONG) -> Result<&'a [u8]> {
     // SAFETY: the caller's.
     let input = unsafe { Input::new(pointer, len) };
     let input = input.map_err(|_| Error(CKR_MECHANISM_PARAM_INVALID))?;
@@ -364,7 +335,6 @@ mod tests {
     #[test]
     fn sizes_and_functions_of_mechanisms() {
         let (crypt, wrap) = (CKF_ENCRYPT | CKF_DECRYPT, CKF_WRAP | CKF_UNWRAP);
-        let secrets = (1, 1 << 20);
         for row in &TABLE {
             let (sizes, flags) = match row.mechanism {
                 CKM_AES_KEY_GEN => ((16, 32), CKF_GENERATE),
@@ -372,9 +342,6 @@ mod tests {
                 CKM_GENERIC_SECRET_KEY_GEN => ((8, 8 << 20), CKF_GENERATE),
                 CKM_AES_XTS => ((32, 64), crypt),
                 CKM_AES_CMAC | CKM_AES_CMAC_GENERAL | CKM_AES_GMAC => ((16, 32), MAC),
-                CKM_AES_ECB_ENCRYPT_DATA | CKM_AES_CBC_ENCRYPT_DATA => ((16, 32), CKF_DERIVE),
-                CKM_SHA_1 | CKM_SHA256 | CKM_SHA384 | CKM_SHA512 => ((0, 0), CKF_DIGEST),
-                _ if row.kind.is_none() => (secrets, CKF_SIGN | CKF_VERIFY),
                 _ => ((16, 32), crypt | wrap),
             };
             assert_eq!(

@@ -67,7 +67,7 @@ pub fn initialize() -> Result<()> {
     };
     // What a call that raced with C_Finalize has left.
     // SAFETY: modules are never freed.
-    unsafe { &*module }.clear()?;
+    unsafe { &*module }.clear();
     let other = CURRENT.compare_exchange(null, module, Ordering::AcqRel, Ordering::Acquire);
     if other.is_err() {
         SPARE.store(module, Ordering::Release);
@@ -81,10 +81,10 @@ pub fn finalize() -> Result<()> {
     let module = CURRENT.swap(std::ptr::null_mut(), Ordering::AcqRel);
     // SAFETY: modules are never freed.
     let state = unsafe { module.as_ref() }.ok_or(Error(CKR_CRYPTOKI_NOT_INITIALIZED))?;
-    let cleared = state.clear();
+    state.clear();
     state.settle();
     SPARE.store(module, Ordering::Release);
-    cleared
+    Ok(())
 }
 
 /// Tells the sessions that keep removed objects to let go of them, so that the keys are cleansed.
@@ -95,10 +95,6 @@ pub fn settle() {
     if let Ok(module) = current() {
         module.settle();
     }
-}
-
-fn no_session() -> Error {
-    Error(CKR_SESSION_HANDLE_INVALID)
 }
 
 impl Module {
@@ -132,7 +128,9 @@ impl Module {
     /// A session, locked.
     #[inline]
     pub fn session(&self, handle: CK_SESSION_HANDLE) -> Result<Guard<'_, Session>> {
-        self.sessions.get(handle as usize).ok_or_else(no_session)
+        self.sessions
+            .get(handle as usize)
+            .ok_or(Error(CKR_SESSION_HANDLE_INVALID))
     }
 
     /// Stores a new object. The caller has locked its session, which so cannot close before the
@@ -145,7 +143,10 @@ impl Module {
     /// C_CloseSession.
     pub fn close(&self, handle: CK_SESSION_HANDLE) -> Result<()> {
         let session = self.sessions.remove(handle as usize);
-        if session.ok_or_else(no_session)?.has_created {
+        if session
+            .ok_or(Error(CKR_SESSION_HANDLE_INVALID))?
+            .has_created
+        {
             self.objects.retire_all(|object| object.session == handle);
         }
         Ok(())
@@ -160,10 +161,9 @@ impl Module {
     }
 
     /// Closes all sessions, and removes all objects, also those that a call that raced with
-    /// C_Finalize has left. Only the profile is there again.
-    fn clear(&self) -> Result<()> {
+    /// C_Finalize has left.
+    fn clear(&self) {
         self.close_all();
         self.objects.retire_all(|_| true);
-        self.objects.insert(Object::profile()?).map(|_| ())
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Objects: secret keys, data, and what tells the module's profile. An object never changes:
+//! Objects: secret keys. An object never changes:
 //! C_SetAttributeValue puts another one in its place. So operations share objects without locks.
 
 use crate::attribute::{Change, Definition, Field, Flags, Kind, Origin, Template, Value};
@@ -8,7 +8,6 @@ use crate::lock::Lock;
 use crate::rv::{ensure, fail, Error, Result};
 use catalogue::Mode;
 use cryptoki_sys::*;
-use sha1::{Digest, Sha1};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -20,9 +19,8 @@ pub const MOST_SECRET: usize = 1 << 20;
 
 pub struct Object {
     pub attributes: Attributes,
-    /// The value of a key or of data.
     pub secret: Arc<Secret>,
-    /// The session that it ends with; 0: it comes and goes with the module.
+    /// The session that it ends with.
     pub session: CK_SESSION_HANDLE,
     /// Another object has taken its place, or it was destroyed.
     stale: AtomicBool,
@@ -32,7 +30,6 @@ pub struct Object {
 
 #[derive(Clone)]
 pub struct Attributes {
-    pub class: CK_OBJECT_CLASS,
     pub key_type: CK_KEY_TYPE,
     pub flags: Flags,
     key_gen_mechanism: CK_MECHANISM_TYPE,
@@ -64,17 +61,9 @@ impl Secret {
             Mode::Ccm => 1,
             Mode::Cmac => 2,
             Mode::Xts => 3,
-            // The others share struct tr_aes_key, but Key knows its mode.
+            Mode::Ecb => 4,
             _ => return fail(CKR_GENERAL_ERROR),
         }];
-        self.in_cell(cell, mode)
-    }
-
-    fn in_cell<'a>(
-        &'a self,
-        cell: &'a OnceLock<Key<'static>>,
-        mode: Mode,
-    ) -> Result<&'a Key<'static>> {
         if let Some(key) = cell.get() {
             return Ok(key);
         }
@@ -82,9 +71,9 @@ impl Secret {
         Ok(cell.get_or_init(|| key))
     }
 
-    /// A key object for the modes over struct tr_aes_key.
+    /// A key object for the modes over struct tr_aes_key, which Key knows as ECB.
     pub fn aes(&self) -> Result<&Key<'static>> {
-        self.in_cell(&self.keys[4], Mode::Ecb)
+        self.key(Mode::Ecb)
     }
 }
 
@@ -102,14 +91,14 @@ pub fn backend() -> Result<Backend> {
 
 /// Defaults of flags that a template does not give. SunPKCS11 imports keys without CKA_ENCRYPT and
 /// CKA_DECRYPT, and then uses them for both.
-const OF_KEYS: Flags = Flags::ENCRYPT
+const DEFAULTS: Flags = Flags::ENCRYPT
     .with(Flags::DECRYPT)
     .with(Flags::SIGN)
     .with(Flags::VERIFY)
     .with(Flags::WRAP)
     .with(Flags::UNWRAP)
-    .with(Flags::EXTRACTABLE);
-const OF_ALL: Flags = Flags::MODIFIABLE
+    .with(Flags::EXTRACTABLE)
+    .with(Flags::MODIFIABLE)
     .with(Flags::COPYABLE)
     .with(Flags::DESTROYABLE);
 
@@ -121,28 +110,20 @@ impl Attributes {
         origin: Origin,
         key_type: Option<CK_KEY_TYPE>,
     ) -> Result<Attributes> {
-        let class = match (template.number(CKA_CLASS), origin) {
-            (Some(class), Origin::Create) => class,
+        match (template.number(CKA_CLASS), origin) {
+            (Some(CKO_SECRET_KEY), _) => {}
             (None, Origin::Create) => return fail(CKR_TEMPLATE_INCOMPLETE),
-            (None | Some(CKO_SECRET_KEY), _) => CKO_SECRET_KEY,
-            _ => return fail(CKR_TEMPLATE_INCONSISTENT),
-        };
+            (Some(_), Origin::Create) => return fail(CKR_ATTRIBUTE_VALUE_INVALID),
+            (None, _) => {}
+            (Some(_), _) => return fail(CKR_TEMPLATE_INCONSISTENT),
+        }
         let given = template.number(CKA_KEY_TYPE);
-        let (key_type, flags) = match (class, key_type, given) {
-            (CKO_DATA, ..) => (CK_UNAVAILABLE_INFORMATION, OF_ALL),
-            (CKO_SECRET_KEY, Some(made), Some(given)) if made != given => {
-                return fail(CKR_TEMPLATE_INCONSISTENT)
-            }
-            (CKO_SECRET_KEY, made, given) => {
-                let key_type = made.or(given).ok_or(Error(CKR_TEMPLATE_INCOMPLETE))?;
-                (key_type, OF_ALL.with(OF_KEYS))
-            }
-            _ => return fail(CKR_ATTRIBUTE_VALUE_INVALID),
-        };
+        let consistent = key_type.is_none_or(|made| given.is_none_or(|given| made == given));
+        ensure(consistent, CKR_TEMPLATE_INCONSISTENT)?;
+        let key_type = key_type.or(given).ok_or(Error(CKR_TEMPLATE_INCOMPLETE))?;
         let mut attributes = Attributes {
-            class,
             key_type,
-            flags,
+            flags: DEFAULTS,
             key_gen_mechanism: match origin {
                 Origin::Generate(mechanism) => mechanism,
                 _ => CK_UNAVAILABLE_INFORMATION,
@@ -150,7 +131,6 @@ impl Attributes {
             bytes: Default::default(),
         };
         for (definition, value) in template.iter() {
-            ensure(definition.belongs_to(class), CKR_TEMPLATE_INCONSISTENT)?;
             ensure(
                 definition.may_be_given(origin),
                 match definition.change {
@@ -160,56 +140,26 @@ impl Attributes {
             )?;
             attributes.set(definition, *value)?;
         }
-        if class == CKO_SECRET_KEY {
-            attributes.set_history(template, origin)?;
-        }
-        attributes.check_dates()?;
+        attributes.set_history(origin);
         Ok(attributes)
     }
 
-    /// Sets the flags that tell a key's history. What could not be read of a base key cannot be
-    /// read of the derived one: the standard would allow it, the module does not.
-    fn set_history(&mut self, template: &Template<'_>, origin: Origin) -> Result<()> {
-        let before = match origin {
-            Origin::Create | Origin::Unwrap => Flags::NONE,
-            Origin::Generate(_) => Flags::LOCAL
-                .with(Flags::ALWAYS_SENSITIVE)
-                .with(Flags::NEVER_EXTRACTABLE),
-            Origin::Derive(base) => {
-                for (attribute, flag, strict) in [
-                    (CKA_SENSITIVE, Flags::SENSITIVE, true),
-                    (CKA_EXTRACTABLE, Flags::EXTRACTABLE, false),
-                ] {
-                    if base.has(flag) == strict {
-                        let given = template.flag(attribute);
-                        ensure(given != Some(!strict), CKR_TEMPLATE_INCONSISTENT)?;
-                        self.flags.set(flag, strict);
-                    }
-                }
-                base
-            }
-        };
+    /// Sets the flags that tell a key's history.
+    fn set_history(&mut self, origin: Origin) {
+        let local = matches!(origin, Origin::Generate(_));
         let sensitive = self.flags.has(Flags::SENSITIVE);
         let extractable = self.flags.has(Flags::EXTRACTABLE);
-        let local = matches!(origin, Origin::Generate(_));
         for (flag, holds) in [
-            (Flags::LOCAL, local),
+            (Flags::LOCAL, true),
             (Flags::ALWAYS_SENSITIVE, sensitive),
             (Flags::NEVER_EXTRACTABLE, !extractable),
         ] {
-            self.flags.set(flag, holds && before.has(flag));
+            self.flags.set(flag, local && holds);
         }
-        Ok(())
     }
 
     fn field(&self, field: Field) -> &[u8] {
         &self.bytes[field as usize]
-    }
-
-    fn check_dates(&self) -> Result<()> {
-        let (start, end) = (self.field(Field::StartDate), self.field(Field::EndDate));
-        let right = end.is_empty() || start <= end;
-        ensure(right, CKR_ATTRIBUTE_VALUE_INVALID)
     }
 
     /// Sets what the caller has checked may be given. Class, type, value, its length and its check
@@ -232,10 +182,6 @@ impl Attributes {
     /// Applies a template to an object that exists.
     fn change(&mut self, template: &Template<'_>, copies: bool) -> Result<()> {
         for (definition, value) in template.iter() {
-            ensure(
-                definition.belongs_to(self.class),
-                CKR_ATTRIBUTE_TYPE_INVALID,
-            )?;
             let allowed = match (definition.change, *value) {
                 (Change::Never, _) => false,
                 (Change::InCopy, Value::Flag(flag, value)) => {
@@ -250,7 +196,7 @@ impl Attributes {
             ensure(allowed, CKR_ATTRIBUTE_READ_ONLY)?;
             self.set(definition, *value)?;
         }
-        self.check_dates()
+        Ok(())
     }
 
     pub fn allows(&self, mechanism: CK_MECHANISM_TYPE) -> bool {
@@ -258,21 +204,6 @@ impl Attributes {
         let listed = self.field(Field::AllowedMechanisms);
         let mut numbers = listed.chunks_exact(size);
         listed.is_empty() || numbers.any(|m| *m == mechanism.to_ne_bytes())
-    }
-
-    pub fn has_dates(&self) -> bool {
-        let of_key = [Field::StartDate, Field::EndDate];
-        of_key.iter().any(|date| !self.field(*date).is_empty())
-    }
-
-    /// Whether today lies within the dates that the key is for.
-    pub fn is_current(&self) -> bool {
-        if !self.has_dates() {
-            return true;
-        }
-        let today = &crate::date::today()[..];
-        let end = self.field(Field::EndDate);
-        self.field(Field::StartDate) <= today && (end.is_empty() || today <= end)
     }
 }
 
@@ -294,19 +225,6 @@ impl Object {
             stale: AtomicBool::new(false),
             keepers: Lock::new(Vec::new()),
         }
-    }
-
-    /// The object that says which profile the module conforms to (PKCS#11 3.0 section 4.12).
-    /// Nobody changes, copies or destroys it.
-    pub fn profile() -> Result<Object> {
-        let attributes = Attributes {
-            class: CKO_PROFILE,
-            key_type: CK_UNAVAILABLE_INFORMATION,
-            flags: Flags::TOKEN,
-            key_gen_mechanism: CK_UNAVAILABLE_INFORMATION,
-            bytes: Default::default(),
-        };
-        Ok(Object::new(attributes, Secret::new(&[])?, 0))
     }
 
     /// The object that C_SetAttributeValue or C_CopyObject makes of this one.
@@ -359,28 +277,19 @@ impl Object {
         self.attributes.flags.has(flag)
     }
 
-    pub fn is_key(&self) -> bool {
-        self.attributes.class == CKO_SECRET_KEY
-    }
-
     /// Whether C_GetAttributeValue may return the value.
     pub fn shows_value(&self) -> bool {
-        !self.is_key() || self.has(Flags::EXTRACTABLE) && !self.has(Flags::SENSITIVE)
+        self.has(Flags::EXTRACTABLE) && !self.has(Flags::SENSITIVE)
     }
 
-    /// CKA_CHECK_VALUE: the first three bytes of the encryption of a zero block, or for other keys
-    /// of the value's SHA-1 (PKCS#11 section 4.10.2).
+    /// CKA_CHECK_VALUE: the first three bytes of the encryption of a zero block (PKCS#11 section
+    /// 4.10.2). Only keys of AES have it.
     pub fn check_value(&self) -> Result<[u8; 3]> {
         let value = self.secret.value();
-        if !matches!(self.attributes.key_type, CKK_AES | CKK_AES_XTS) {
-            let hash = Sha1::digest(value);
-            return Ok([hash[0], hash[1], hash[2]]);
-        }
-        // XTS: its first key.
-        let first = if self.attributes.key_type == CKK_AES_XTS {
-            &value[..value.len() / 2]
-        } else {
-            value
+        let first = match self.attributes.key_type {
+            CKK_AES => value,
+            CKK_AES_XTS => &value[..value.len() / 2],
+            _ => return fail(CKR_ATTRIBUTE_TYPE_INVALID),
         };
         let key = Key::new(Mode::Ecb, backend()?, first).map_err(|_| Error(CKR_KEY_SIZE_RANGE))?;
         // The block is also GCM's hash subkey.
@@ -394,7 +303,7 @@ impl Object {
     /// What C_GetAttributeValue tells of an attribute.
     pub fn read(&self, attribute: CK_ATTRIBUTE_TYPE, handle: CK_OBJECT_HANDLE) -> Reading<'_> {
         let definition = crate::attribute::definition(attribute);
-        let Some(definition) = definition.filter(|d| d.belongs_to(self.attributes.class)) else {
+        let Some(definition) = definition else {
             return Reading::Missing;
         };
         if attribute == CKA_VALUE && !self.shows_value() {
@@ -411,8 +320,7 @@ impl Object {
                 Reading::Bytes(value.into())
             }
             (Kind::Bytes(field, _), _) => Reading::Bytes(a.field(field).into()),
-            (_, CKA_CLASS) => number(a.class),
-            (_, CKA_PROFILE_ID) => number(CKP_BASELINE_PROVIDER),
+            (_, CKA_CLASS) => number(CKO_SECRET_KEY),
             (_, CKA_KEY_TYPE) => number(a.key_type),
             (_, CKA_KEY_GEN_MECHANISM) => number(a.key_gen_mechanism),
             (_, CKA_VALUE_LEN) => number(self.secret.value().len() as CK_ULONG),
@@ -422,10 +330,7 @@ impl Object {
                 Err(_) => Reading::Missing,
             },
             (_, CKA_UNIQUE_ID) => {
-                let id = match self.session {
-                    0 => "profile".to_owned(),
-                    _ => format!("session-{handle:016x}"),
-                };
+                let id = format!("session-{handle:016x}");
                 Reading::Bytes(id.into_bytes().into())
             }
             _ => Reading::Missing,
@@ -435,13 +340,6 @@ impl Object {
     /// Whether all attributes of a template have these values. The value of a sensitive key matches
     /// nothing, so that nobody can guess it.
     pub fn matches(&self, template: &Template<'_>, handle: CK_OBJECT_HANDLE) -> bool {
-        // Programs for Cryptoki 2.40 that list everything, such as python-pkcs11, fail on a class
-        // that they do not know. So only a search for its class or attribute finds the profile.
-        let names = |attribute| template.number(attribute).is_some();
-        let is_profile = self.attributes.class == CKO_PROFILE;
-        if is_profile && !names(CKA_CLASS) && !names(CKA_PROFILE_ID) {
-            return false;
-        }
         template.iter().all(|(definition, value)| {
             let Reading::Bytes(bytes) = self.read(definition.attribute, handle) else {
                 return false;
@@ -461,9 +359,8 @@ mod tests {
 
     fn secret_key(key_type: CK_KEY_TYPE, value: &[u8]) -> Object {
         let attributes = Attributes {
-            class: CKO_SECRET_KEY,
             key_type,
-            flags: OF_ALL.with(OF_KEYS),
+            flags: DEFAULTS,
             key_gen_mechanism: CK_UNAVAILABLE_INFORMATION,
             bytes: Default::default(),
         };
@@ -473,12 +370,12 @@ mod tests {
     #[test]
     fn check_values() {
         let of = |key_type, value: &[u8]| secret_key(key_type, value).check_value().ok();
-        // The zero block under zero keys (FIPS 197), and SHA-1 of 20 bytes 07.
+        // The zero block under zero keys (FIPS 197).
         assert_eq!(of(CKK_AES, &[0; 16]), Some([0x66, 0xe9, 0x4b]));
         assert_eq!(of(CKK_AES, &[0; 24]), Some([0xaa, 0xe0, 0x69]));
         let two = [[0u8; 16], [9; 16]].concat();
         assert_eq!(of(CKK_AES_XTS, &two), Some([0x66, 0xe9, 0x4b]));
-        assert_eq!(of(CKK_GENERIC_SECRET, &[7; 20]), Some([0x6d, 0xdc, 0xc0]));
+        assert_eq!(of(CKK_GENERIC_SECRET, &[7; 20]), None);
         assert_eq!(of(CKK_AES, &[0; 15]), None);
     }
 
@@ -511,40 +408,16 @@ mod tests {
         }
         let aes = secret.aes().unwrap();
         assert!(std::ptr::eq(secret.aes().unwrap(), aes) && !keys.contains(&(aes as *const _)));
-        assert!(secret.key(Mode::Ecb).is_err());
+        assert!(secret.key(Mode::Cbc).is_err());
     }
 
     #[test]
-    fn mechanisms_and_days_that_a_key_is_for() {
+    fn mechanisms_that_a_key_is_for() {
         let mut attributes = secret_key(CKK_AES, &[0; 16]).attributes;
-        assert!(attributes.allows(CKM_AES_CBC) && !attributes.has_dates());
+        assert!(attributes.allows(CKM_AES_CBC));
         let list = [CKM_AES_GCM.to_ne_bytes(), CKM_AES_CTR.to_ne_bytes()].concat();
         attributes.bytes[Field::AllowedMechanisms as usize] = list.into();
         let allowed = [CKM_AES_GCM, CKM_AES_CTR, CKM_AES_CBC].map(|m| attributes.allows(m));
         assert_eq!(allowed, [true, true, false]);
-        let today = crate::date::today();
-        let (before, after) = (*b"19700101", *b"99991231");
-        let none = &[][..];
-        for (start, end, right, current) in [
-            (none, none, true, true),
-            (&today[..], none, true, true),
-            (none, &today[..], true, true),
-            (&today, &today, true, true),
-            (&before, &after, true, true),
-            (&after, none, true, false),
-            (none, &before, true, false),
-            (&after, &after, true, false),
-            (&before, &before, true, false),
-            (&after, &before, false, false),
-        ] {
-            attributes.bytes[Field::StartDate as usize] = start.into();
-            attributes.bytes[Field::EndDate as usize] = end.into();
-            let found = (attributes.check_dates().is_ok(), attributes.is_current());
-            assert_eq!(found, (right, current), "{start:?} {end:?}");
-            assert_eq!(
-                attributes.has_dates(),
-                !(start.is_empty() && end.is_empty())
-            );
-        }
     }
 }

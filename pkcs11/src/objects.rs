@@ -34,10 +34,6 @@ pub fn set_settled() {
     UNSETTLED.store(false, Ordering::SeqCst);
 }
 
-fn out_of_memory() -> Error {
-    Error(CKR_HOST_MEMORY)
-}
-
 impl Objects {
     pub fn new() -> Objects {
         Objects {
@@ -46,29 +42,21 @@ impl Objects {
         }
     }
 
-    fn get(&self, handle: CK_OBJECT_HANDLE, unknown: CK_RV) -> Result<Arc<Object>> {
+    /// An object, or this code.
+    pub fn get(&self, handle: CK_OBJECT_HANDLE, unknown: CK_RV) -> Result<Arc<Object>> {
         let object = self.by_handle.get(handle as usize);
         object.map(|o| o.clone()).ok_or(Error(unknown))
     }
 
-    pub fn object(&self, handle: CK_OBJECT_HANDLE) -> Result<Arc<Object>> {
-        self.get(handle, CKR_OBJECT_HANDLE_INVALID)
-    }
-
-    pub fn key(&self, handle: CK_OBJECT_HANDLE) -> Result<Arc<Object>> {
-        let object = self.get(handle, CKR_KEY_HANDLE_INVALID)?;
-        ensure(object.is_key(), CKR_KEY_HANDLE_INVALID).map(|()| object)
-    }
-
     /// An object that an attribute of its own lets a call change, copy or destroy.
     fn to(&self, allowed: Flags, handle: CK_OBJECT_HANDLE) -> Result<Arc<Object>> {
-        let object = self.object(handle)?;
+        let object = self.get(handle, CKR_OBJECT_HANDLE_INVALID)?;
         ensure(object.has(allowed), CKR_ACTION_PROHIBITED).map(|()| object)
     }
 
     pub fn insert(&self, object: Object) -> Result<CK_OBJECT_HANDLE> {
         let handle = self.by_handle.insert(Arc::new(object));
-        handle.map(|h| h as _).ok_or_else(out_of_memory)
+        handle.map(|h| h as _).ok_or(Error(CKR_HOST_MEMORY))
     }
 
     /// A copy, for C_CopyObject to store.
@@ -106,7 +94,7 @@ impl Objects {
         let matches = |handle: usize, object: &Arc<Object>| object.matches(template, handle as _);
         let mut found = Vec::new();
         for handle in self.by_handle.select(matches) {
-            found.try_reserve(1).map_err(|_| out_of_memory())?;
+            found.try_reserve(1).map_err(|_| Error(CKR_HOST_MEMORY))?;
             found.push(handle);
         }
         Ok(found)

@@ -19,7 +19,7 @@ pub struct Session {
     encrypt: cipher::Operation,
     decrypt: cipher::Operation,
     /// By their purpose.
-    macs: [Option<mac::Operation>; 3],
+    macs: [Option<mac::Operation>; 2],
     pub find: Option<std::vec::IntoIter<usize>>,
     /// Whether objects may end with it.
     pub has_created: bool,
@@ -50,19 +50,18 @@ pub fn usable(
     row: &Row,
     permission: Flags,
 ) -> Result<Arc<Object>> {
-    let object = objects.key(handle)?;
+    let object = objects.get(handle, CKR_KEY_HANDLE_INVALID)?;
     let attributes = &object.attributes;
-    let fits = row.takes(attributes.key_type);
-    ensure(fits, CKR_KEY_TYPE_INCONSISTENT)?;
-    // A key that has expired still opens what it sealed.
-    let new = [Flags::ENCRYPT, Flags::SIGN, Flags::WRAP, Flags::DERIVE].contains(&permission);
-    let allowed = object.has(permission) && (!new || attributes.is_current());
-    ensure(allowed, CKR_KEY_FUNCTION_NOT_PERMITTED)?;
+    ensure(
+        attributes.key_type == row.key_type,
+        CKR_KEY_TYPE_INCONSISTENT,
+    )?;
+    ensure(object.has(permission), CKR_KEY_FUNCTION_NOT_PERMITTED)?;
     ensure(attributes.allows(row.mechanism), CKR_MECHANISM_INVALID)?;
     Ok(object)
 }
 
-/// Writes the result of a digest or MAC, after the last input. Too little room changes nothing.
+/// Writes a MAC, after the last input. Too little room changes nothing.
 fn end_mac(op: &mut mac::Operation, input: Option<Input>, mut out: Output<'_>) -> Result<Next> {
     if out.is_query() || out.room() < op.len() {
         return out.need(op.len()).map(|_| Next::Goes);
@@ -79,7 +78,7 @@ impl Session {
             writes,
             encrypt: cipher::Operation::new(Direction::Encrypt),
             decrypt: cipher::Operation::new(Direction::Decrypt),
-            macs: [None, None, None],
+            macs: [None, None],
             find: None,
             has_created: false,
         }
@@ -193,7 +192,7 @@ impl Session {
         &mut self.macs[purpose as usize]
     }
 
-    /// C_DigestInit, C_SignInit and C_VerifyInit.
+    /// C_SignInit and C_VerifyInit.
     ///
     /// # Safety
     /// The pointers in the mechanism are valid for their lengths.
@@ -210,11 +209,10 @@ impl Session {
         };
         ensure(self.mac(purpose).is_none(), CKR_OPERATION_ACTIVE)?;
         let row = mechanism::find(mechanism.mechanism, purpose.flag())?;
-        let permission = purpose.permission();
-        let key = permission.map(|permission| usable(objects, key, row, permission));
+        let key = usable(objects, key, row, purpose.permission())?;
         // SAFETY: the caller's.
-        let parameter = unsafe { Parameter::new(mechanism) };
-        let operation = mac::Operation::new(key.transpose()?, row.mechanism, &parameter?)?;
+        let parameter = unsafe { Parameter::new(mechanism)? };
+        let operation = mac::Operation::new(key, row.mechanism, &parameter)?;
         *self.mac(purpose) = Some(operation);
         Ok(())
     }
@@ -225,7 +223,7 @@ impl Session {
         })
     }
 
-    /// C_Digest and C_Sign.
+    /// C_Sign.
     pub fn mac_whole(&mut self, purpose: Purpose, buffers: Buffers<'_>) -> Result<()> {
         run(self.mac(purpose), |op| {
             let (input, out) = buffers?;
@@ -234,7 +232,7 @@ impl Session {
         })
     }
 
-    /// C_DigestFinal and C_SignFinal.
+    /// C_SignFinal.
     pub fn mac_final(&mut self, purpose: Purpose, out: Result<Output<'_>>) -> Result<()> {
         run(self.mac(purpose), |op| end_mac(op, None, out?))
     }
@@ -250,66 +248,6 @@ impl Session {
             // SAFETY: nothing is written.
             op.verify(unsafe { signature.bytes() }).map(|()| Next::Ends)
         })
-    }
-
-    /// The calls that update a cipher and a digest or MAC of its plaintext. An error ends both.
-    pub fn update_both(
-        &mut self,
-        direction: Direction,
-        purpose: Purpose,
-        buffers: Buffers<'_>,
-    ) -> Result<()> {
-        self.active_crypt(direction)?;
-        active(self.mac(purpose))?;
-        let result = match direction {
-            Direction::Encrypt => self.mac_and_encrypt(purpose, buffers),
-            Direction::Decrypt => self.decrypt_and_mac(purpose, buffers),
-        };
-        if !matches!(result, Ok(()) | Err(Error(CKR_BUFFER_TOO_SMALL))) {
-            self.crypt(direction).end();
-            *self.mac(purpose) = None;
-        }
-        result
-    }
-
-    /// If the caller only asks for a length or has too little room, no operation gets the data.
-    fn mac_and_encrypt(&mut self, purpose: Purpose, buffers: Buffers<'_>) -> Result<()> {
-        let (input, mut out) = buffers?;
-        let need = self.encrypt.update_len(input.len())?;
-        if out.is_query() || out.room() < need {
-            return out.need(need).map(|_| ());
-        }
-        // It reads the data before anything is written.
-        self.mac_update(purpose, Ok(input))?;
-        self.crypt_update(Direction::Encrypt, Ok((input, out)))
-    }
-
-    fn decrypt_and_mac(&mut self, purpose: Purpose, buffers: Buffers<'_>) -> Result<()> {
-        let (input, mut out) = buffers?;
-        self.decrypt.update(input, &mut out)?;
-        match out.written() {
-            Some(text) => self.mac_update(purpose, Ok(text)),
-            None => Ok(()), // only the length was asked for
-        }
-    }
-
-    /// C_SessionCancel. Operations that the module does not have are never active.
-    pub fn cancel(&mut self, flags: CK_FLAGS) {
-        let ends = |flag| flags & flag != 0;
-        for (flag, operation) in [
-            (CKF_ENCRYPT, &mut self.encrypt),
-            (CKF_DECRYPT, &mut self.decrypt),
-        ] {
-            if ends(flag) {
-                operation.end();
-            }
-        }
-        for purpose in Purpose::ALL.into_iter().filter(|p| ends(p.flag())) {
-            *self.mac(purpose) = None;
-        }
-        if ends(CKF_FIND_OBJECTS) {
-            self.find = None;
-        }
     }
 
     /// C_FindObjects: the next handles. Wrong arguments end the search.

@@ -2,12 +2,12 @@
 //! Whole messages: each mechanism by one call of the core.
 
 use crate::buffers::{with_room, Input};
-use crate::cipher::{append, done, Work, BLOCK};
+use crate::cipher::{append, Work, BLOCK};
 use crate::mechanism::Kind;
 use crate::rv::{fail, Result};
 use catalogue::{Direction, Mode};
 use cryptoki_sys::*;
-use tenrounds_sys::{raw, Message};
+use tenrounds_sys::{done, raw, Message};
 use zeroize::{Zeroize, Zeroizing};
 
 impl Work {

@@ -81,17 +81,14 @@ fn a_removed_key_is_cleansed() {
     busy.finish(Way::Encrypt, Some(&mut [0; 16])).unwrap();
     assert_eq!(copies(), 0, "after the end of the message");
 
-    // A key with a date is checked for each message. A message that does not begin keeps no key.
-    let value: Zeroizing<Vec<u8>> = Zeroizing::new((0..LEN).map(|i| masked(i) ^ MASK).collect());
-    let more: [(CK_ATTRIBUTE_TYPE, &[u8]); 1] = [(CKA_END_DATE, b"29991231")];
-    let dated = owner.key_with(CKK_AES, &value, &more).unwrap();
-    drop(value);
-    uses(dated);
+    // A message that does not begin keeps no key.
+    let refused_key = key(&owner);
+    uses(refused_key);
     let wrong = mechanism(CKM_AES_CTR, &[0; 3]);
-    let refused = idle.init(Way::Encrypt, &wrong, dated);
+    let refused = idle.init(Way::Encrypt, &wrong, refused_key);
     assert_eq!(refused, Err(CKR_MECHANISM_PARAM_INVALID));
     assert!(copies() > 0);
-    assert_eq!(ck!(C_DestroyObject(owner.0, dated)), CKR_OK);
+    assert_eq!(ck!(C_DestroyObject(owner.0, refused_key)), CKR_OK);
     assert_eq!(copies(), 0, "after a message that did not begin");
 
     // A changed object takes the place of the old one, with the same value.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The rules of attributes and mechanisms, each with every attribute, permission and mechanism:
-//! what a new key has, what a copy keeps, what changes, what an expired key may do, and what is
-//! told of mechanisms.
+//! what a new key has, what a copy keeps, what changes, and what is told of mechanisms.
 
 // The arguments of ck! may be unsafe.
 #![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]
@@ -10,7 +9,7 @@ mod support;
 
 use cryptoki_sys::*;
 use std::ptr::null_mut;
-use support::{attribute, bytes_of, mechanism, result, Session, Way};
+use support::{attribute, mechanism, result, Session, Way};
 
 type Given<'a> = (CK_ATTRIBUTE_TYPE, &'a [u8]);
 type Made = Result<CK_ULONG, CK_RV>;
@@ -23,14 +22,13 @@ const GENERIC: [u8; 8] = CKK_GENERIC_SECRET.to_ne_bytes();
 /// The longest generic secret.
 const MOST: usize = 1 << 20;
 /// The permissions, in the order of [`allowed`].
-const PERMISSIONS: [CK_ATTRIBUTE_TYPE; 7] = [
+const PERMISSIONS: [CK_ATTRIBUTE_TYPE; 6] = [
     CKA_ENCRYPT,
     CKA_DECRYPT,
     CKA_SIGN,
     CKA_VERIFY,
     CKA_WRAP,
     CKA_UNWRAP,
-    CKA_DERIVE,
 ];
 
 fn list(template: &[Given]) -> Vec<CK_ATTRIBUTE> {
@@ -42,19 +40,6 @@ fn generate(session: &Session, template: &[Given]) -> Made {
     let (mut m, count) = (mechanism(CKM_AES_KEY_GEN, &[]), list.len() as CK_ULONG);
     let at = list.as_mut_ptr();
     result(ck!(C_GenerateKey(session.0, &mut m, at, count, &mut key))).map(|()| key)
-}
-
-/// A key derived by encryption of this text in ECB.
-fn derive(session: &Session, base: CK_ULONG, text: &[u8], template: &[Given]) -> Made {
-    let params = CK_KEY_DERIVATION_STRING_DATA {
-        pData: text.as_ptr().cast_mut(),
-        ulLen: text.len() as CK_ULONG,
-    };
-    let mut m = mechanism(CKM_AES_ECB_ENCRYPT_DATA, bytes_of(&params));
-    let (mut list, mut key) = (list(template), 0);
-    let (at, count) = (list.as_mut_ptr(), list.len() as CK_ULONG);
-    let rv = ck!(C_DeriveKey(session.0, &mut m, base, at, count, &mut key));
-    result(rv).map(|()| key)
 }
 
 fn wrap(session: &Session, kind: CK_MECHANISM_TYPE, by: CK_ULONG, key: CK_ULONG) -> support::Rv {
@@ -119,8 +104,7 @@ fn assert_flags(session: &Session, key: CK_ULONG, true_ones: &[CK_ATTRIBUTE_TYPE
 /// What every key has unless its template says otherwise, with these beside.
 fn usual(more: &[CK_ATTRIBUTE_TYPE]) -> Vec<CK_ATTRIBUTE_TYPE> {
     let kept = [CKA_MODIFIABLE, CKA_COPYABLE, CKA_DESTROYABLE];
-    let uses = &PERMISSIONS[..6]; // not CKA_DERIVE
-    [&kept[..], uses, more].concat()
+    [&kept[..], &PERMISSIONS, more].concat()
 }
 
 #[test]
@@ -163,72 +147,6 @@ fn flags_of_new_keys() {
         &usual(&[CKA_SENSITIVE]),
         "unwrapped",
     );
-
-    let data = CKO_DATA.to_ne_bytes();
-    let data = session.create(&[(CKA_CLASS, &data)]).unwrap();
-    for (kind, value) in [
-        (CKA_TOKEN, FALSE),
-        (CKA_PRIVATE, FALSE),
-        (CKA_MODIFIABLE, TRUE),
-        (CKA_COPYABLE, TRUE),
-        (CKA_DESTROYABLE, TRUE),
-        (CKA_VALUE, b""),
-    ] {
-        let read = session.read(data, kind);
-        assert_eq!(read.as_deref(), Ok(value), "{kind:#x}");
-    }
-    for kind in PERMISSIONS.into_iter().chain([CKA_SENSITIVE, CKA_KEY_TYPE]) {
-        let read = session.read(data, kind);
-        assert_eq!(read, Err(CKR_ATTRIBUTE_TYPE_INVALID), "{kind:#x}");
-    }
-}
-
-/// A derived key has the history of its base (PKCS#11 section 2.15 of the mechanisms), and is
-/// hidden if its base is.
-#[test]
-fn history_of_derived_keys() {
-    let session = Session::open();
-    let len = (16 as CK_ULONG).to_ne_bytes();
-    let derives: Given = (CKA_DERIVE, TRUE);
-    for bits in 0..32 {
-        let is = |bit: u32| bits & 1 << bit != 0;
-        let flag = |value: bool| if value { TRUE } else { FALSE };
-        let (here, sensitive, extractable) = (is(0), is(1), is(2));
-        let (asks_sensitive, asks_extractable) = (is(3), is(4));
-        let how: [Given; 3] = [
-            derives,
-            (CKA_SENSITIVE, flag(sensitive)),
-            (CKA_EXTRACTABLE, flag(extractable)),
-        ];
-        let base = match here {
-            true => generate(&session, &[&[(CKA_VALUE_LEN, &len[..])], &how[..]].concat()),
-            false => session.key_with(CKK_AES, &[1; 16], &how),
-        };
-        let wanted: [Given; 2] = [
-            (CKA_SENSITIVE, flag(asks_sensitive)),
-            (CKA_EXTRACTABLE, flag(asks_extractable)),
-        ];
-        let made = derive(&session, base.unwrap(), &[5; 32], &wanted);
-        let shows = sensitive && !asks_sensitive || !extractable && asks_extractable;
-        if shows {
-            assert_eq!(made, Err(CKR_TEMPLATE_INCONSISTENT), "{bits:05b}");
-            continue;
-        }
-        let mut flags = usual(&[]);
-        let mut has = |kind, value: bool| flags.extend(value.then_some(kind));
-        has(CKA_SENSITIVE, asks_sensitive);
-        has(CKA_EXTRACTABLE, asks_extractable);
-        has(CKA_ALWAYS_SENSITIVE, here && sensitive && asks_sensitive);
-        let never = here && !extractable && !asks_extractable;
-        has(CKA_NEVER_EXTRACTABLE, never);
-        assert_flags(&session, made.unwrap(), &flags, &format!("{bits:05b}"));
-        // Without a word in the template, the base decides.
-        let flags_of = |key| {
-            [CKA_SENSITIVE, CKA_EXTRACTABLE].map(|kind| session.read(key, kind).unwrap()[0] != 0)
-        };
-        let silent = derive(&session, base.unwrap(), &[5; 32], &[]).unwrap();
-        assert_eq!(flags_of(silent), [sensitive, extractable], "{bits:05b}");
-    }
 }
 
 /// Attributes that differ from the defaults, each.
@@ -353,14 +271,13 @@ fn changes_of_each_flag() {
     }
 }
 
-/// Whether a key may be used in each of the seven ways. Only the permission decides.
-fn allowed(session: &Session, key: CK_ULONG, cmac: CK_ULONG) -> [bool; 7] {
+/// Whether a key may be used in each of the six ways. Only the permission decides.
+fn allowed(session: &Session, key: CK_ULONG, cmac: CK_ULONG) -> [bool; 6] {
     let ecb = mechanism(CKM_AES_ECB, &[]);
     let mut mac = mechanism(CKM_AES_CMAC, &[]);
     let other = session.key(CKK_AES, &[2; 16]);
     let wrapped = wrap(session, CKM_AES_KEY_WRAP, cmac, other).unwrap();
     let template: [Given; 2] = [(CKA_CLASS, &SECRET), (CKA_KEY_TYPE, &AES)];
-    let cancel = |flag| assert_eq!(ck!(C_SessionCancel(session.0, flag)), CKR_OK);
     let results = [
         session.init(Way::Encrypt, &ecb, key),
         session.init(Way::Decrypt, &ecb, key),
@@ -368,9 +285,8 @@ fn allowed(session: &Session, key: CK_ULONG, cmac: CK_ULONG) -> [bool; 7] {
         result(ck!(C_VerifyInit(session.0, &mut mac, key))),
         wrap(session, CKM_AES_KEY_WRAP, key, other).map(|_| ()),
         unwrap(session, CKM_AES_KEY_WRAP, key, &wrapped, &template).map(|_| ()),
-        derive(session, key, &[5; 16], &[]).map(|_| ()),
     ];
-    cancel(CKF_ENCRYPT | CKF_DECRYPT | CKF_SIGN | CKF_VERIFY);
+    support::cancel(session.0, CKF_ENCRYPT | CKF_DECRYPT | CKF_SIGN | CKF_VERIFY);
     results.map(|result| match result {
         Ok(()) => true,
         Err(code) => {
@@ -389,71 +305,11 @@ fn each_permission() {
         for (value, others) in [(TRUE, FALSE), (FALSE, TRUE)] {
             let flags = PERMISSIONS.map(|k| (k, if k == kind { value } else { others }));
             let key = session.key_with(CKK_AES, &[1; 16], &flags).unwrap();
-            let mut wanted = [others == TRUE; 7];
+            let mut wanted = [others == TRUE; 6];
             wanted[i] = value == TRUE;
             assert_eq!(allowed(&session, key, same), wanted, "{kind:#x} {value:?}");
         }
     }
-}
-
-/// A day in UTC, counted from today.
-fn day(from_today: i64) -> [u8; 8] {
-    // SAFETY: the struct is of numbers and a pointer that may be NULL, and the pointers are valid.
-    let t = unsafe {
-        let seconds = libc::time(null_mut()) + from_today * 86_400;
-        let mut t: libc::tm = std::mem::zeroed();
-        libc::gmtime_r(&seconds, &mut t);
-        t
-    };
-    let text = format!("{:04}{:02}{:02}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
-    text.as_bytes().try_into().unwrap()
-}
-
-/// An expired key makes nothing new, but opens, verifies and unwraps what it made. Both days belong
-/// to its time.
-#[test]
-fn dates_of_keys() {
-    let session = Session::open();
-    let same = session.key(CKK_AES, &[1; 16]);
-    let opens = [false, true, false, true, false, true, false];
-    loop {
-        let today = day(0);
-        let mut results = Vec::new();
-        for (start, end, wanted) in [
-            (0, 0, [true; 7]),
-            (-1, 1, [true; 7]),
-            (-2, -1, opens),
-            (1, 2, opens),
-        ] {
-            let (start, end) = (day(start), day(end));
-            let dates: [Given; 3] = [
-                (CKA_START_DATE, &start),
-                (CKA_END_DATE, &end),
-                (CKA_DERIVE, TRUE),
-            ];
-            let key = session.key_with(CKK_AES, &[1; 16], &dates).unwrap();
-            results.push((allowed(&session, key, same), wanted, start));
-        }
-        if day(0) != today {
-            continue; // midnight passed
-        }
-        for (got, wanted, start) in results {
-            assert_eq!(got, wanted, "from {start:?}, today {today:?}");
-        }
-        break;
-    }
-    let swapped: [Given; 2] = [(CKA_START_DATE, b"20300102"), (CKA_END_DATE, b"20300101")];
-    let refused = session.key_with(CKK_AES, &[1; 16], &swapped);
-    assert_eq!(refused, Err(CKR_ATTRIBUTE_VALUE_INVALID));
-    let one_day: [Given; 2] = [(CKA_START_DATE, b"20300101"), (CKA_END_DATE, b"20300101")];
-    let key = session.key_with(CKK_AES, &[1; 16], &one_day).unwrap();
-    for wrong in [(CKA_START_DATE, b"20300102"), (CKA_END_DATE, b"20291231")] {
-        let refused = set(&session, key, (wrong.0, wrong.1));
-        assert_eq!(refused, Err(CKR_ATTRIBUTE_VALUE_INVALID));
-    }
-    // An empty date is none.
-    assert_eq!(set(&session, key, (CKA_START_DATE, b"")), Ok(()));
-    assert_eq!(session.read(key, CKA_START_DATE).as_deref(), Ok(&b""[..]));
 }
 
 #[test]
@@ -469,7 +325,7 @@ fn lists_of_mechanisms() {
     let iv = [0; 16];
     let init = |m| {
         let begun = session.init(Way::Encrypt, &m, key);
-        ck!(C_SessionCancel(session.0, CKF_ENCRYPT));
+        support::cancel(session.0, CKF_ENCRYPT);
         begun
     };
     assert_eq!(init(mechanism(CKM_AES_ECB, &[])), Ok(()));
@@ -484,19 +340,12 @@ fn lists_of_mechanisms() {
 #[test]
 fn sizes_of_keys() {
     let session = Session::open();
-    let hmacs = [
-        CKK_GENERIC_SECRET,
-        CKK_SHA_1_HMAC,
-        CKK_SHA256_HMAC,
-        CKK_SHA384_HMAC,
-        CKK_SHA512_HMAC,
-    ];
     let allowed = |key_type, len: usize| match key_type {
         CKK_AES => [16, 24, 32].contains(&len),
         CKK_AES_XTS => [32, 64].contains(&len),
         _ => (1..=MOST).contains(&len),
     };
-    for key_type in [CKK_AES, CKK_AES_XTS].into_iter().chain(hmacs) {
+    for key_type in [CKK_AES, CKK_AES_XTS, CKK_GENERIC_SECRET] {
         for len in (0..=65).chain([MOST, MOST + 1]) {
             let value: Vec<u8> = (0..len).map(|i| i as u8).collect();
             let made = session.key_with(key_type, &value, &[]);
@@ -529,12 +378,11 @@ fn sizes_of_keys() {
     }
 }
 
-/// Lengths that templates of C_UnwrapKey and C_DeriveKey ask for.
+/// Lengths that templates of C_UnwrapKey ask for.
 #[test]
-fn lengths_of_unwrapped_and_derived_keys() {
+fn lengths_of_unwrapped_keys() {
     let session = Session::open();
-    let by = session.key_with(CKK_AES, &[1; 16], &[(CKA_DERIVE, TRUE)]);
-    let by = by.unwrap();
+    let by = session.key(CKK_AES, &[1; 16]);
     let value: Vec<u8> = (1..=24).collect();
     let secret = session.key(CKK_GENERIC_SECRET, &value);
     let values = |made: Made| made.map(|key| session.read(key, CKA_VALUE).unwrap());
@@ -559,29 +407,6 @@ fn lengths_of_unwrapped_and_derived_keys() {
             assert_eq!(values(made), wanted, "{kind:#x} {len}");
         }
     }
-    let text = [5; 32];
-    let ecb = mechanism(CKM_AES_ECB, &[]);
-    let whole = session.crypt(Way::Encrypt, &ecb, by, &text).unwrap();
-    for len in [0, 1, 31, 32, 33] {
-        let bytes = (len as CK_ULONG).to_ne_bytes();
-        let made = derive(&session, by, &text, &[(CKA_VALUE_LEN, &bytes)]);
-        let wanted = match len {
-            1..=32 => Ok(whole[..len].to_vec()),
-            _ => Err(CKR_KEY_SIZE_RANGE),
-        };
-        assert_eq!(values(made), wanted, "{len}");
-    }
-    assert_eq!(values(derive(&session, by, &text, &[])), Ok(whole));
-    // An AES key needs a length.
-    let aes: [Given; 1] = [(CKA_KEY_TYPE, &AES)];
-    assert_eq!(
-        derive(&session, by, &text, &aes),
-        Err(CKR_TEMPLATE_INCOMPLETE)
-    );
-    for wrong in [0, 15, 17, MOST + 16] {
-        let refused = derive(&session, by, &vec![5; wrong], &[]);
-        assert_eq!(refused, Err(CKR_MECHANISM_PARAM_INVALID), "{wrong}");
-    }
 }
 
 /// C_GetMechanismInfo, for every mechanism.
@@ -591,7 +416,7 @@ fn told_of_mechanisms() {
     let crypt = CKF_ENCRYPT | CKF_DECRYPT;
     let wrap = crypt | CKF_WRAP | CKF_UNWRAP;
     let mac = CKF_SIGN | CKF_VERIFY;
-    let rows: [(&[CK_MECHANISM_TYPE], CK_ULONG, CK_ULONG, CK_FLAGS); 8] = [
+    let rows: [(&[CK_MECHANISM_TYPE], CK_ULONG, CK_ULONG, CK_FLAGS); 6] = [
         (&[CKM_AES_KEY_GEN], 16, 32, CKF_GENERATE),
         (&[CKM_AES_XTS_KEY_GEN], 32, 64, CKF_GENERATE),
         (
@@ -628,34 +453,9 @@ fn told_of_mechanisms() {
             32,
             mac,
         ),
-        (
-            &[CKM_AES_ECB_ENCRYPT_DATA, CKM_AES_CBC_ENCRYPT_DATA],
-            16,
-            32,
-            CKF_DERIVE,
-        ),
-        (
-            &[CKM_SHA_1, CKM_SHA256, CKM_SHA384, CKM_SHA512],
-            0,
-            0,
-            CKF_DIGEST,
-        ),
-    ];
-    let hmacs = [
-        CKM_SHA_1_HMAC,
-        CKM_SHA_1_HMAC_GENERAL,
-        CKM_SHA256_HMAC,
-        CKM_SHA256_HMAC_GENERAL,
-        CKM_SHA384_HMAC,
-        CKM_SHA384_HMAC_GENERAL,
-        CKM_SHA512_HMAC,
-        CKM_SHA512_HMAC_GENERAL,
     ];
     let mut count = 0;
-    for (kinds, min, max, flags) in rows
-        .into_iter()
-        .chain([(&hmacs[..], 1, MOST as CK_ULONG, mac)])
-    {
+    for (kinds, min, max, flags) in rows {
         for kind in kinds {
             let mut info = CK_MECHANISM_INFO::default();
             assert_eq!(ck!(C_GetMechanismInfo(0, *kind, &mut info)), CKR_OK);

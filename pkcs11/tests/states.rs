@@ -34,7 +34,7 @@ enum Room {
 enum Call {
     Init,
     InitBadKey,
-    /// An Init function without a mechanism.
+    /// An Init function without a mechanism. A search has none.
     Cancel,
     Whole(Room),
     /// C_FindObjects, of a search.
@@ -49,36 +49,20 @@ enum Call {
 enum Kind {
     Encrypt,
     Decrypt,
-    Digest,
     Sign,
     Verify,
     Find,
 }
-use Kind::{Decrypt, Digest, Encrypt, Find, Sign, Verify};
+use Kind::{Decrypt, Encrypt, Find, Sign, Verify};
 
-const KINDS: [(Kind, CK_FLAGS); 6] = [
-    (Encrypt, CKF_ENCRYPT),
-    (Decrypt, CKF_DECRYPT),
-    (Digest, CKF_DIGEST),
-    (Sign, CKF_SIGN),
-    (Verify, CKF_VERIFY),
-    (Find, CKF_FIND_OBJECTS),
-];
-/// The operations of the dual-function calls.
-const PAIRS: [(Kind, Kind); 4] = [
-    (Encrypt, Digest),
-    (Encrypt, Sign),
-    (Decrypt, Digest),
-    (Decrypt, Verify),
-];
-
+const KINDS: [Kind; 5] = [Encrypt, Decrypt, Sign, Verify, Find];
 struct Tested {
     session: Session,
     key: CK_ULONG,
     /// DATA under AES-GCM, and its AES-CMAC.
     sealed: Vec<u8>,
     mac: [u8; 16],
-    states: [State; 6],
+    states: [State; 5],
 }
 
 const DATA: [u8; 20] = [3; 20];
@@ -109,7 +93,7 @@ impl Tested {
             key,
             sealed,
             mac,
-            states: [Idle; 6],
+            states: [Idle; 5],
         }
     }
 
@@ -127,10 +111,8 @@ impl Tested {
         match kind {
             Encrypt => ck!(C_EncryptInit(s, m, key)),
             Decrypt => ck!(C_DecryptInit(s, m, key)),
-            Digest => ck!(C_DigestInit(s, m)),
             Sign => ck!(C_SignInit(s, m, key)),
             Verify => ck!(C_VerifyInit(s, m, key)),
-            Find if m.is_null() => ck!(C_SessionCancel(s, CKF_FIND_OBJECTS)),
             Find => ck!(C_FindObjectsInit(s, null_mut(), 0)),
         }
     }
@@ -160,8 +142,7 @@ impl Tested {
         let gcm = gcm();
         let mut m = match kind {
             Encrypt | Decrypt => mechanism(CKM_AES_GCM, &gcm),
-            Digest | Find => mechanism(CKM_SHA256, &[]),
-            Sign | Verify => mechanism(CKM_AES_CMAC, &[]),
+            Sign | Verify | Find => mechanism(CKM_AES_CMAC, &[]),
         };
         let rv = match call {
             Call::Init => self.init(kind, &mut m, self.key),
@@ -172,7 +153,6 @@ impl Tested {
                 match kind {
                     Encrypt => ck!(C_Encrypt(s, data, len, to, &mut n)),
                     Decrypt => ck!(C_Decrypt(s, data, len, to, &mut n)),
-                    Digest => ck!(C_Digest(s, data, len, to, &mut n)),
                     Sign => ck!(C_Sign(s, data, len, to, &mut n)),
                     Verify => {
                         let (mut mac, n) = signature(room);
@@ -186,7 +166,6 @@ impl Tested {
                 match kind {
                     Encrypt => ck!(C_EncryptUpdate(s, data, len, memory, &mut n)),
                     Decrypt => ck!(C_DecryptUpdate(s, data, len, memory, &mut n)),
-                    Digest => ck!(C_DigestUpdate(s, data, len)),
                     Sign => ck!(C_SignUpdate(s, data, len)),
                     Verify => ck!(C_VerifyUpdate(s, data, len)),
                     Find => {
@@ -200,7 +179,6 @@ impl Tested {
                 match kind {
                     Encrypt => ck!(C_EncryptFinal(s, to, &mut n)),
                     Decrypt => ck!(C_DecryptFinal(s, to, &mut n)),
-                    Digest => ck!(C_DigestFinal(s, to, &mut n)),
                     Sign => ck!(C_SignFinal(s, to, &mut n)),
                     Verify => {
                         let (mut mac, n) = signature(room);
@@ -216,7 +194,7 @@ impl Tested {
     /// What a call has to return, and the state after it.
     fn expected(&self, kind: Kind, call: Call) -> (Result<(), CK_RV>, State) {
         let state = self.states[kind as usize];
-        let has_key = !matches!(kind, Digest | Find);
+        let has_key = kind != Find;
         match (call, state) {
             (Call::Cancel, _) => (Ok(()), Idle),
             (Call::Init | Call::InitBadKey, Begun | InPieces(_)) => {
@@ -248,49 +226,6 @@ impl Tested {
             (_, Room::Enough) => (Ok(()), Idle),
         }
     }
-
-    fn dual(&self, (cipher, beside): (Kind, Kind), room: Room, bad: bool) -> Result<(), CK_RV> {
-        let s = self.session.0;
-        let (mut data, len) = self.input(cipher);
-        if bad {
-            data = null_mut();
-        }
-        let mut memory = [0; 100];
-        let (to, mut n) = match room {
-            Room::Query => (null_mut(), 0),
-            Room::Small => (memory.as_mut_ptr(), 15),
-            Room::Enough => (memory.as_mut_ptr(), 100),
-        };
-        result(match (cipher, beside) {
-            (Encrypt, Digest) => ck!(C_DigestEncryptUpdate(s, data, len, to, &mut n)),
-            (Encrypt, _) => ck!(C_SignEncryptUpdate(s, data, len, to, &mut n)),
-            (_, Digest) => ck!(C_DecryptDigestUpdate(s, data, len, to, &mut n)),
-            _ => ck!(C_DecryptVerifyUpdate(s, data, len, to, &mut n)),
-        })
-    }
-
-    /// What a dual-function call has to return; it sets the states.
-    fn expect_dual(&mut self, pair: (Kind, Kind), room: Room, bad: bool) -> Result<(), CK_RV> {
-        let both = [pair.0 as usize, pair.1 as usize];
-        let [cipher, beside] = both.map(|kind| self.states[kind]);
-        if cipher == Idle || beside == Idle {
-            return Err(CKR_OPERATION_NOT_INITIALIZED);
-        }
-        if bad {
-            (self.states[both[0]], self.states[both[1]]) = (Idle, Idle);
-            return Err(CKR_ARGUMENTS_BAD);
-        }
-        // GCM gives no plaintext before it has seen the tag.
-        let decrypts = pair.0 == Decrypt;
-        match room {
-            Room::Query => return Ok(()),
-            Room::Small if !decrypts => return Err(CKR_BUFFER_TOO_SMALL),
-            _ => {}
-        }
-        self.states[both[0]] = InPieces(pieces(cipher) + 1);
-        self.states[both[1]] = InPieces(pieces(beside) + usize::from(!decrypts));
-        Ok(())
-    }
 }
 
 fn pieces(state: State) -> usize {
@@ -312,38 +247,17 @@ fn random_sequences() {
     for _ in 0..100 {
         let mut tested = Tested::new();
         for step in 0..400 {
-            let (kind, _) = KINDS[random.usize(0..KINDS.len())];
+            let kind = KINDS[random.usize(0..KINDS.len())];
             let room = rooms[random.usize(0..3)];
             let before = tested.states;
-            let call = match random.u32(0..20) {
+            let call = match random.u32(0..16) {
                 0..=5 => Call::Init,
                 6 => Call::InitBadKey,
-                7 => Call::Cancel,
-                8 | 9 => Call::Whole(room),
+                7 if kind != Find => Call::Cancel,
+                7..=9 => Call::Whole(room),
                 10..=12 => Call::Update,
                 13 => Call::BadUpdate,
-                14 | 15 => Call::Final(room),
-                16 => {
-                    let flags = random.u64(..) as CK_FLAGS;
-                    assert_eq!(ck!(C_SessionCancel(tested.session.0, flags)), CKR_OK);
-                    for (kind, flag) in KINDS {
-                        if flags & flag != 0 {
-                            tested.states[kind as usize] = Idle;
-                        }
-                    }
-                    continue;
-                }
-                _ => {
-                    let pair = PAIRS[random.usize(0..PAIRS.len())];
-                    let bad = random.u32(0..8) == 0;
-                    let got = tested.dual(pair, room, bad);
-                    let expected = tested.expect_dual(pair, room, bad);
-                    assert_eq!(
-                        got, expected,
-                        "step {step}: {pair:?} {room:?} in {before:?}"
-                    );
-                    continue;
-                }
+                _ => Call::Final(room),
             };
             let (expected, next) = tested.expected(kind, call);
             let got = tested.call(kind, call);
@@ -415,26 +329,11 @@ fn wrong_handles_and_arguments() {
     }
 }
 
-/// Wrong keys and arguments end a digest and a search, and do not hide that there is none.
+/// Wrong arguments end a search, and do not hide that there is none.
 #[test]
-fn an_error_ends_digests_and_searches() {
+fn an_error_ends_searches() {
     let session = Session::open();
     let s = session.0;
-    let sensitive = [(CKA_SENSITIVE, &[CK_TRUE][..])];
-    let hidden = session.key_with(CKK_AES, &[1; 16], &sensitive).unwrap();
-    let data = session.create(&[(CKA_CLASS, &CKO_DATA.to_ne_bytes())]);
-    let mut sha = mechanism(CKM_SHA256, &[]);
-    for (key, code) in [
-        (12345, CKR_KEY_HANDLE_INVALID),
-        (data.unwrap(), CKR_KEY_HANDLE_INVALID),
-        (hidden, CKR_KEY_INDIGESTIBLE),
-    ] {
-        let digest_key = || ck!(C_DigestKey(s, key));
-        assert_eq!(digest_key(), CKR_OPERATION_NOT_INITIALIZED);
-        assert_eq!(ck!(C_DigestInit(s, &mut sha)), CKR_OK);
-        assert_eq!(digest_key(), code);
-        assert_eq!(digest_key(), CKR_OPERATION_NOT_INITIALIZED);
-    }
     let (mut handle, mut count) = (0, 0);
     let lists = [
         (null_mut(), 1, &mut count as *mut CK_ULONG),
@@ -448,73 +347,4 @@ fn an_error_ends_digests_and_searches() {
         assert_eq!(find(), CKR_ARGUMENTS_BAD);
         assert_eq!(find(), CKR_OPERATION_NOT_INITIALIZED);
     }
-}
-
-/// The dual-function calls, and what an error does to both operations.
-#[test]
-fn dual_functions() {
-    let session = Session::open();
-    let s = session.0;
-    let key = session.key(CKK_AES, &[1; 16]);
-    let iv = [0; 16];
-    let (mut cbc, mut sha) = (mechanism(CKM_AES_CBC, &iv), mechanism(CKM_SHA256, &[]));
-    let (mut cmac, none) = (mechanism(CKM_AES_CMAC, &[]), null_mut());
-    let data = [7u8; 64];
-    let at = data.as_ptr().cast_mut();
-    let (mut out, mut n) = ([0u8; 64], 64);
-    assert_eq!(
-        ck!(C_DigestEncryptUpdate(s, at, 64, out.as_mut_ptr(), &mut n)),
-        CKR_OPERATION_NOT_INITIALIZED
-    );
-    assert_eq!(ck!(C_EncryptInit(s, &mut cbc, key)), CKR_OK);
-    assert_eq!(ck!(C_DigestInit(s, &mut sha)), CKR_OK);
-    // A question and too little room reach neither operation.
-    assert_eq!(ck!(C_DigestEncryptUpdate(s, at, 64, none, &mut n)), CKR_OK);
-    n = 63;
-    assert_eq!(
-        ck!(C_DigestEncryptUpdate(s, at, 64, out.as_mut_ptr(), &mut n)),
-        CKR_BUFFER_TOO_SMALL
-    );
-    assert_eq!(
-        ck!(C_DigestEncryptUpdate(s, at, 64, out.as_mut_ptr(), &mut n)),
-        CKR_OK
-    );
-    let (mut hash, mut len) = ([0u8; 32], 32);
-    assert_eq!(ck!(C_DigestFinal(s, hash.as_mut_ptr(), &mut len)), CKR_OK);
-    assert_eq!(ck!(C_DigestInit(s, &mut sha)), CKR_OK);
-    let mut expected = [0u8; 32];
-    assert_eq!(
-        ck!(C_Digest(s, at, 64, expected.as_mut_ptr(), &mut len)),
-        CKR_OK
-    );
-    assert_eq!(hash, expected);
-    assert_eq!(ck!(C_EncryptFinal(s, hash.as_mut_ptr(), &mut len)), CKR_OK);
-    // Back, in place, with a MAC of the plaintext.
-    let mut mac = [0u8; 16];
-    len = 16;
-    assert_eq!(ck!(C_SignInit(s, &mut cmac, key)), CKR_OK);
-    assert_eq!(ck!(C_Sign(s, at, 64, mac.as_mut_ptr(), &mut len)), CKR_OK);
-    assert_eq!(ck!(C_DecryptInit(s, &mut cbc, key)), CKR_OK);
-    assert_eq!(ck!(C_VerifyInit(s, &mut cmac, key)), CKR_OK);
-    let both = out.as_mut_ptr();
-    assert_eq!(
-        ck!(C_DecryptVerifyUpdate(s, both, 64, both, &mut n)),
-        CKR_OK
-    );
-    assert_eq!(out, data);
-    assert_eq!(ck!(C_VerifyFinal(s, mac.as_mut_ptr(), 16)), CKR_OK);
-    // An error ends both.
-    assert_eq!(ck!(C_VerifyInit(s, &mut cmac, key)), CKR_OK);
-    assert_eq!(
-        ck!(C_DecryptVerifyUpdate(s, none, 64, both, &mut n)),
-        CKR_ARGUMENTS_BAD
-    );
-    assert_eq!(
-        ck!(C_VerifyFinal(s, mac.as_mut_ptr(), 16)),
-        CKR_OPERATION_NOT_INITIALIZED
-    );
-    assert_eq!(
-        ck!(C_DecryptFinal(s, both, &mut n)),
-        CKR_OPERATION_NOT_INITIALIZED
-    );
 }

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests OpenSC's pkcs11-tool: its own tests, also with threads and after fork; digests of a file.
+"""Tests OpenSC's pkcs11-tool: its own tests, also with threads and after fork.
 
 It encrypts only with keys that a token keeps, and the module keeps none.
 """
 
-import hashlib
-
-from harness_pkcs11 import MESSAGE, ModuleConsumer, check
+from harness_pkcs11 import ModuleConsumer, check
 
 consumer = ModuleConsumer("pkcs11-tool", limit=120, needs={"pkcs11-tool": "opensc"})
 
@@ -39,13 +37,6 @@ def threads():
     return consumer.demand_module()
 
 
-def digest(name):
-    tool("--hash", "-m", name, "-i", "message", "-o", "digest")
-    expected = hashlib.new(name.replace("-", ""), MESSAGE).digest()
-    check(consumer.read("digest") == expected, f"{name}: {consumer.read('digest').hex()}, not {expected.hex()}")
-    return consumer.demand_module()
-
-
 def refused(*words):
     said = tool(*words, good=(1,))
     check(b"generated" not in said and b"initialized" not in said, said)
@@ -56,8 +47,6 @@ consumer.result("pkcs11-tool --list-slots", listed)
 consumer.result("pkcs11-tool --test", own_tests)
 consumer.result("pkcs11-tool --test-fork", after_fork)
 consumer.result("pkcs11-tool --test-threads, four", threads)
-for name in ("SHA-1", "SHA256", "SHA384", "SHA512"):
-    consumer.result(f"pkcs11-tool --hash {name}", digest, name)
 consumer.result("pkcs11-tool --keygen is refused: it stores the key", refused, "--keygen", "--key-type", "AES:32", "--label", "k")
 consumer.result("pkcs11-tool --login is refused: there is no PIN", refused, "--login", "--pin", "1234", "--test")
 consumer.result("pkcs11-tool --init-token is refused", refused, "--init-token", "--label", "t", "--so-pin", "officer")

@@ -21,7 +21,7 @@ pub use cpu::{
     Features, Mask,
 };
 pub use key::{Key, Message, Parameters};
-pub use pieces::{Cipher, CmacMessage, GcmMessage};
+pub use pieces::{done, Cipher, CmacMessage, GcmMessage};
 pub use status::{explain, Error, Result};
 pub use stream::Stream;
 pub use threads::is_single_threaded;

@@ -183,7 +183,8 @@ impl CmacMessage {
     }
 }
 
-fn done(status: tr_status) -> Result<(), tr_status> {
+/// The error of a status, if it is one.
+pub fn done(status: tr_status) -> Result<(), tr_status> {
     match status {
         raw::TR_OK => Ok(()),
         status => Err(status),

@@ -88,28 +88,7 @@ impl Arena {
                 cb: sixteen(input),
             })
             .to_vec(),
-            CKM_AES_ECB_ENCRYPT_DATA => {
-                let (data, len) = self.pointer(input);
-                bytes_of(&CK_KEY_DERIVATION_STRING_DATA {
-                    pData: data,
-                    ulLen: len,
-                })
-                .to_vec()
-            }
-            CKM_AES_CBC_ENCRYPT_DATA => {
-                let (data, len) = self.pointer(input);
-                bytes_of(&CK_AES_CBC_ENCRYPT_DATA_PARAMS {
-                    iv: sixteen(input),
-                    pData: data,
-                    length: len,
-                })
-                .to_vec()
-            }
-            CKM_AES_CMAC_GENERAL
-            | CKM_SHA_1_HMAC_GENERAL
-            | CKM_SHA256_HMAC_GENERAL
-            | CKM_SHA384_HMAC_GENERAL
-            | CKM_SHA512_HMAC_GENERAL => input.number().to_ne_bytes().to_vec(),
+            CKM_AES_CMAC_GENERAL => input.number().to_ne_bytes().to_vec(),
             CKM_AES_GMAC => input.bytes().to_vec(),
             CKM_AES_KEY_WRAP | CKM_AES_KEY_WRAP_PAD | CKM_AES_KEY_WRAP_PKCS7 if !short => {
                 sixteen(input)[..8].to_vec()

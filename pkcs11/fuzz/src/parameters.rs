@@ -6,7 +6,7 @@
 
 use crate::arguments::{Arena, ATTRIBUTES};
 use crate::input::Input;
-use crate::support::{attribute, result, Session, Way};
+use crate::support::{attribute, cancel, result, Session, Way};
 use crate::{ck, is_expected};
 use cryptoki_sys::*;
 use std::ptr::null_mut;
@@ -23,8 +23,7 @@ struct Run<'a> {
 
 pub fn fuzz(input: Input<'_>) {
     let session = Session::open();
-    let derives = [(CKA_DERIVE, &[CK_TRUE][..])];
-    let key = |kind, value: &[u8]| session.key_with(kind, value, &derives).expect("a key");
+    let key = |kind, value: &[u8]| session.key(kind, value);
     let keys = vec![
         key(CKK_AES, &[1; 16]),
         key(CKK_AES, &[2; 32]),
@@ -67,19 +66,16 @@ fn seen(what: &str, code: CK_RV) -> Result<(), CK_RV> {
 
 impl Run<'_> {
     fn step(&mut self) {
-        match self.input.byte() % 12 {
+        match self.input.byte() % 9 {
             0 => self.encrypt(),
             1 => self.decrypt(),
             2 => self.sign(),
-            3 => self.digest(),
-            4 => self.wrap(),
-            5 => self.unwrap(),
-            6 => self.derive(),
-            7 => self.make(),
-            8 => self.change(),
-            9 => self.find(),
-            10 => self.initialize(),
-            _ => self.interface(),
+            3 => self.wrap(),
+            4 => self.unwrap(),
+            5 => self.make(),
+            6 => self.change(),
+            7 => self.find(),
+            _ => self.initialize(),
         }
     }
 
@@ -132,10 +128,7 @@ impl Run<'_> {
             (Err(_), Ok(_)) => panic!("{:#x} succeeds in pieces: {whole:x?}", m.mechanism),
             (_, Err(_)) => {}
         }
-        let _ = result(ck!(C_SessionCancel(
-            self.session.0,
-            CKF_ENCRYPT | CKF_DECRYPT
-        )));
+        cancel(self.session.0, CKF_ENCRYPT | CKF_DECRYPT);
         whole
     }
 
@@ -229,28 +222,6 @@ impl Run<'_> {
         }
     }
 
-    fn digest(&mut self) {
-        let (mut m, data) = (self.mechanism(), self.input.bytes());
-        let (s, from, len) = (
-            self.session.0,
-            self.arena.keep(data),
-            data.len() as CK_ULONG,
-        );
-        if seen("C_DigestInit", ck!(C_DigestInit(s, &mut m))).is_err() {
-            return;
-        }
-        let mut n = self.input.number();
-        let mut out = vec![UNTOUCHED; (n as usize).min(64)];
-        n = out.len() as CK_ULONG;
-        let _ = seen(
-            "C_Digest",
-            ck!(C_Digest(s, from, len, out.as_mut_ptr(), &mut n)),
-        );
-        let key = self.key();
-        let _ = seen("C_DigestKey", ck!(C_DigestKey(s, key)));
-        let _ = seen("C_SessionCancel", ck!(C_SessionCancel(s, CKF_DIGEST)));
-    }
-
     fn wrap(&mut self) {
         let (mut m, by, key) = (self.mechanism(), self.key(), self.key());
         let (s, mut n) = (self.session.0, 0);
@@ -314,22 +285,6 @@ impl Run<'_> {
             &mut handle
         ));
         self.made("C_UnwrapKey", code, handle);
-    }
-
-    fn derive(&mut self) {
-        let (mut m, base) = (self.mechanism(), self.key());
-        let mut template = self.arena.template(&mut self.input);
-        let (list, count) = (template.as_mut_ptr(), template.len() as CK_ULONG);
-        let mut handle = 0;
-        let code = ck!(C_DeriveKey(
-            self.session.0,
-            &mut m,
-            base,
-            list,
-            count,
-            &mut handle
-        ));
-        self.made("C_DeriveKey", code, handle);
     }
 
     /// A new object, by its template alone.
@@ -439,26 +394,6 @@ impl Run<'_> {
             CKR_CRYPTOKI_ALREADY_INITIALIZED,
         ];
         assert!(refused.contains(&code), "C_Initialize returns {code:#x}");
-    }
-
-    fn interface(&mut self) {
-        let name = [self.input.bytes(), b"\0"].concat();
-        let name = match self.input.byte() {
-            0 => null_mut(),
-            1 => self.arena.keep(b"PKCS 11\0"),
-            _ => self.arena.keep(&name),
-        };
-        let mut version = CK_VERSION {
-            major: self.input.byte(),
-            minor: self.input.byte(),
-        };
-        let version = match self.input.flag() {
-            true => null_mut(),
-            false => &mut version as *mut CK_VERSION,
-        };
-        let (mut found, flags) = (null_mut(), self.input.number() as CK_FLAGS);
-        let code = ck!(C_GetInterface(name, version, &mut found, flags));
-        assert!([CKR_OK, CKR_FUNCTION_FAILED].contains(&code), "{code:#x}");
     }
 }
 

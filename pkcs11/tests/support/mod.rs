@@ -10,16 +10,15 @@ use std::sync::OnceLock;
 
 pub type Rv = std::result::Result<Vec<u8>, CK_RV>;
 
-/// The list of 3.0, which has all functions.
-pub fn list() -> &'static CK_FUNCTION_LIST_3_0 {
-    let mut interface = null_mut();
-    let mut version = CK_VERSION { major: 3, minor: 0 };
-    // SAFETY: the pointers are valid, and the interface is one of this version.
+pub fn list() -> &'static CK_FUNCTION_LIST {
+    let mut list = null_mut();
+    // SAFETY: the pointer is valid, and the list a constant.
     unsafe {
-        let rv =
-            tenrounds_pkcs11::entry::C_GetInterface(null_mut(), &mut version, &mut interface, 0);
-        assert_eq!(rv, CKR_OK);
-        &*(*interface).pFunctionList.cast()
+        assert_eq!(
+            tenrounds_pkcs11::entry::C_GetFunctionList(&mut list),
+            CKR_OK
+        );
+        &*list
     }
 }
 
@@ -31,6 +30,21 @@ macro_rules! ck {
         // SAFETY: each test passes valid pointers.
         unsafe { function($($arg),*) }
     }};
+}
+
+/// Ends the operations of a session that these flags name: by their Init functions without a
+/// mechanism.
+pub fn cancel(session: CK_SESSION_HANDLE, flags: CK_FLAGS) {
+    let has = |flag| flags & flag != 0;
+    let none = null_mut();
+    for ended in [
+        has(CKF_ENCRYPT).then(|| ck!(C_EncryptInit(session, none, 0))),
+        has(CKF_DECRYPT).then(|| ck!(C_DecryptInit(session, none, 0))),
+        has(CKF_SIGN).then(|| ck!(C_SignInit(session, none, 0))),
+        has(CKF_VERIFY).then(|| ck!(C_VerifyInit(session, none, 0))),
+    ] {
+        assert!(matches!(ended, None | Some(CKR_OK)));
+    }
 }
 
 /// Reports that a test cannot run here; with TENROUNDS_MUST_RUN that is a failure. Writes to

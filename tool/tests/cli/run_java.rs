@@ -69,7 +69,7 @@ fn the_jvm_gets_a_file_with_the_module_first() {
             "name = tenrounds",
             "/module.so\"",
             "slot = 0",
-            "CKM_SHA256_HMAC",
+            "SecureRandom",
         ],
     );
     // A command that is no JVM itself.
