@@ -37,9 +37,9 @@ pub struct Operation {
     /// Before the key: it refers to what the core made of it.
     message: Message,
     /// The result is cut to its first bytes.
-    len: usize,
+    pub len: usize,
     /// Whether a piece has come, so that the message cannot be passed whole any more.
-    in_pieces: bool,
+    pub in_pieces: bool,
     _key: Arc<Object>,
 }
 
@@ -68,15 +68,6 @@ impl Operation {
         })
     }
 
-    /// The length of the result.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    pub fn is_in_pieces(&self) -> bool {
-        self.in_pieces
-    }
-
     pub fn update(&mut self, input: Input) -> Result<()> {
         self.in_pieces = true;
         // SAFETY: nothing is written.
@@ -88,7 +79,7 @@ impl Operation {
         updated.map_err(|e| of_core(e, false))
     }
 
-    /// Ends the message: the result is the first len() bytes.
+    /// Ends the message: the result is the first `len` bytes.
     pub fn finish(&mut self) -> Result<Zeroizing<[u8; WHOLE]>> {
         let mut mac = Zeroizing::new([0; WHOLE]);
         let tag = &mut mac[..self.len];

@@ -63,13 +63,13 @@ pub fn usable(
 
 /// Writes a MAC, after the last input. Too little room changes nothing.
 fn end_mac(op: &mut mac::Operation, input: Option<Input>, mut out: Output<'_>) -> Result<Next> {
-    if out.is_query() || out.room() < op.len() {
-        return out.need(op.len()).map(|_| Next::Goes);
+    if out.is_query() || out.room() < op.len {
+        return out.need(op.len).map(|_| Next::Goes);
     }
     if let Some(input) = input {
         op.update(input)?;
     }
-    out.put(&op.finish()?[..op.len()]).map(next_of)
+    out.put(&op.finish()?[..op.len]).map(next_of)
 }
 
 impl Session {
@@ -227,7 +227,7 @@ impl Session {
     pub fn mac_whole(&mut self, purpose: Purpose, buffers: Buffers<'_>) -> Result<()> {
         run(self.mac(purpose), |op| {
             let (input, out) = buffers?;
-            ensure(!op.is_in_pieces(), CKR_OPERATION_ACTIVE)?;
+            ensure(!op.in_pieces, CKR_OPERATION_ACTIVE)?;
             end_mac(op, Some(input), out)
         })
     }
@@ -241,7 +241,7 @@ impl Session {
     pub fn verify(&mut self, input: Option<Result<Input>>, signature: Result<Input>) -> Result<()> {
         run(self.mac(Purpose::Verify), |op| {
             let (input, signature) = (input.transpose()?, signature?);
-            ensure(input.is_none() || !op.is_in_pieces(), CKR_OPERATION_ACTIVE)?;
+            ensure(input.is_none() || !op.in_pieces, CKR_OPERATION_ACTIVE)?;
             if let Some(input) = input {
                 op.update(input)?;
             }
