@@ -79,10 +79,10 @@ pub struct State {
 }
 
 /// How secrets pass through an instruction, whose elements have so many bytes.
-pub type Rule = for<'a> fn(&mut Step<'a>, usize);
+type Rule = for<'a> fn(&mut Step<'a>, usize);
 
 /// The rules by their names in instructions.txt.
-pub const RULES: [(&str, Rule); 44] = [
+const RULES: [(&str, Rule); 44] = [
     // General-purpose registers, and copies of any.
     ("copy", |step, _| step.copy()),
     ("sign", |step, _| step.copy_general(true)),
@@ -131,8 +131,13 @@ pub const RULES: [(&str, Rule); 44] = [
     ("kunpack", |step, element| step.k_unpack(element)),
 ];
 
+/// The number of a rule.
+pub fn number(name: &str) -> Option<usize> {
+    RULES.iter().position(|rule| rule.0 == name)
+}
+
 /// One instruction at work on the state.
-pub struct Step<'a> {
+struct Step<'a> {
     decoded: &'a Decoded,
     state: &'a mut State,
     values: &'a Values,
@@ -166,7 +171,7 @@ impl Step<'_> {
         {
             self.leaks.push(Leak::Operand);
         }
-        (entry.rule)(self, entry.element);
+        RULES[entry.rule].1(self, entry.element);
     }
 
     /// Reports memory addresses and masks of memory that depend on a secret.

@@ -139,6 +139,25 @@ impl Memory {
         }
     }
 
+    /// Copies byte by byte, upwards.
+    pub fn copy(&mut self, from: u64, to: u64, len: u64) {
+        let read = |index: u64| self.read(from.wrapping_add(index), 1);
+        let bytes: Vec<u64> = (0..len).map(read).collect();
+        for (index, secret) in (0..len).zip(bytes) {
+            self.write(to.wrapping_add(index), 1, secret);
+        }
+    }
+
+    /// Stores an element so many times.
+    pub fn repeat(&mut self, to: u64, count: u64, element: u64, secret: u64) {
+        if secret == 0 {
+            return self.fill(to, count * element, false);
+        }
+        for index in 0..count {
+            self.write(to.wrapping_add(index * element), element as usize, secret);
+        }
+    }
+
     /// Whether any of these bytes is secret.
     pub fn any(&self, address: u64, len: u64) -> bool {
         (0..len.div_ceil(64)).any(|index| {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Reads instructions.txt: how each known instruction passes secrets on.
 
-use crate::rule::{Rule, RULES};
 use iced_x86::Mnemonic;
 use std::collections::HashMap;
 
 #[derive(Clone, Copy)]
 pub struct Entry {
-    pub rule: Rule,
+    /// How secrets pass: the number of a rule.
+    pub rule: usize,
     /// Bytes; 0 if the operands say it.
     pub element: usize,
     /// A VEX or EVEX form reads its destination.
@@ -19,7 +19,8 @@ pub struct Entry {
 pub struct Table(HashMap<Mnemonic, Entry>);
 
 impl Table {
-    pub fn new() -> Table {
+    /// `number` tells the number of a rule by its name.
+    pub fn new(number: fn(&str) -> Option<usize>) -> Table {
         let names: HashMap<String, Mnemonic> = Mnemonic::values()
             .map(|mnemonic| (name(mnemonic), mnemonic))
             .collect();
@@ -28,7 +29,7 @@ impl Table {
         let lines = text.lines();
         for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let mut words = line.split_whitespace();
-            let entry = words.next().and_then(parse);
+            let entry = words.next().and_then(|word| parse(word, number));
             let entry = entry.unwrap_or_else(|| panic!("{line}"));
             for word in words {
                 let mnemonic = names.get(word);
@@ -45,22 +46,16 @@ impl Table {
     }
 }
 
-impl Default for Table {
-    fn default() -> Self {
-        Table::new()
-    }
-}
-
 pub fn name(mnemonic: Mnemonic) -> String {
     format!("{mnemonic:?}").to_lowercase()
 }
 
-fn parse(word: &str) -> Option<Entry> {
+fn parse(word: &str, number: fn(&str) -> Option<usize>) -> Option<Entry> {
     let mut parts = word.split(':');
     let rule = parts.next()?;
     let name = rule.trim_end_matches('+');
     Some(Entry {
-        rule: RULES.iter().find(|known| known.0 == name)?.1,
+        rule: number(name)?,
         element: parts.next()?.parse().ok()?,
         reads_destination: rule != name,
         variable: match parts.next()? {

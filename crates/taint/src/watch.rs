@@ -4,7 +4,7 @@
 use crate::decoded::Decoded;
 use crate::process::{Event, Process, Registers};
 use crate::request;
-use crate::rule::{address, execute, Leak, State};
+use crate::rule::{self, address, execute, Leak, State};
 use crate::symbols::{self, Code, Image};
 use crate::table::Table;
 use crate::walk::Walk;
@@ -67,7 +67,7 @@ impl Watch {
         let sites = request::plant(&process, Code::Program)?;
         Ok(Watch {
             process,
-            table: Table::new(),
+            table: Table::new(rule::number),
             factory: InstructionInfoFactory::new(),
             code: HashMap::new(),
             state: State::default(),

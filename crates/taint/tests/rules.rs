@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use taint::decoded::Decoded;
-use taint::rule::{execute, State, Values};
+use taint::rule::{execute, number, State, Values};
 use taint::table::Table;
 
 /// Where rbp and rsp point.
@@ -185,7 +185,7 @@ fn each_class_passes_secrets_on() {
     let cases = cases();
     let code = assemble(&cases);
     let mut decoder = Decoder::with_ip(64, &code, 0, DecoderOptions::NONE);
-    let (table, mut factory) = (Table::new(), InstructionInfoFactory::new());
+    let (table, mut factory) = (Table::new(number), InstructionInfoFactory::new());
     let mut wrong = Vec::new();
     for case in &cases {
         let decoded = Decoded::new(decoder.decode(), &mut factory, &table);
@@ -228,7 +228,7 @@ fn each_class_passes_secrets_on() {
 /// the table's constructor checks the names themselves.
 #[test]
 fn the_table_is_complete_in_itself() {
-    let table = Table::new();
+    let table = Table::new(number);
     for mnemonic in [
         "Vaesenc",
         "Vpclmulqdq",

@@ -9,25 +9,17 @@ const RSP: Register = Register::RSP;
 impl Step<'_> {
     pub(super) fn copy_general(&mut self, sign: bool) {
         let (from, to) = (self.decoded.size(1), self.decoded.size(0));
-        let mut secret = self.operand(1);
+        let mut secret = self.source(1);
         if sign && secret >> (from - 1) & 1 == 1 {
             secret |= low(to) & !low(from);
         }
         self.write(secret);
     }
 
-    /// A source operand; immediates are public.
-    fn operand(&self, op: u32) -> u64 {
-        match self.decoded.instruction.op_kind(op) {
-            OpKind::Register | OpKind::Memory => self.source(op),
-            _ => 0,
-        }
-    }
-
     pub(super) fn swap(&mut self) {
         let last = self.decoded.instruction.op_count() - 1;
         let size = self.decoded.size(0);
-        let secret = self.operand(last);
+        let secret = self.source(last);
         self.write(secret.reverse_bits() >> (64 - size));
     }
 
@@ -44,25 +36,20 @@ impl Step<'_> {
     }
 
     pub(super) fn push(&mut self) {
-        let kind = self.decoded.instruction.op_kind(0);
-        let size = match kind {
-            OpKind::Register => self.decoded.size(0).max(2),
-            _ => 8,
-        };
-        let secret = match kind {
-            OpKind::Memory => self.pushed_memory(),
-            _ => self.operand(0),
+        let (size, secret) = match self.decoded.instruction.op_kind(0) {
+            OpKind::Register => (self.decoded.size(0).max(2), self.source(0)),
+            OpKind::Memory => (8, self.loaded()),
+            _ => (8, 0),
         };
         let at = self.stack().wrapping_sub(size as u64);
         self.state.memory.write(at, size, secret);
     }
 
-    /// The memory operand of push: of the two that it uses, the one that it reads.
-    fn pushed_memory(&self) -> u64 {
-        self.decoded
-            .memory
-            .iter()
-            .find(|used| crate::decoded::reads(used.access()))
+    /// The memory operand of PUSH, CALL and JMP: of the two that they may use, the one that they
+    /// read.
+    fn loaded(&self) -> u64 {
+        let mut used = self.decoded.memory.iter();
+        used.find(|used| crate::decoded::reads(used.access()))
             .and_then(|used| super::address(used, self.values))
             .map_or(0, |at| self.state.memory.read(at, 8))
     }
@@ -96,15 +83,13 @@ impl Step<'_> {
     /// And, or, xor, not, andn, test, for general-purpose and vector registers.
     pub(super) fn bits(&mut self) {
         let secret = self.union();
-        let secret = match (
-            self.decoded.instruction.mnemonic(),
-            self.decoded.immediate(),
-        ) {
+        let mnemonic = self.decoded.instruction.mnemonic();
+        let secret = match (mnemonic, self.decoded.immediate()) {
             (Mnemonic::And | Mnemonic::Test, Some(constant)) => secret & nonzero_bytes(constant),
             (Mnemonic::Or, Some(constant)) => secret & nonzero_bytes(!constant),
             _ => secret,
         };
-        if self.decoded.instruction.mnemonic() != Mnemonic::Test {
+        if mnemonic != Mnemonic::Test {
             self.write(secret);
         }
         self.set_flags(secret & low(self.decoded.size(0)) != 0);
@@ -113,10 +98,8 @@ impl Step<'_> {
     /// All source operands, with the destination if it is one.
     pub(super) fn union(&self) -> u64 {
         let first = u32::from(!self.reads_destination());
-        self.decoded
-            .operands()
-            .filter(|op| *op >= first)
-            .fold(0, |all, op| all | self.source(op))
+        let operands = self.decoded.operands().filter(|op| *op >= first);
+        operands.fold(0, |all, op| all | self.source(op))
     }
 
     /// Whether the first operand is a source, apart from elements that a write mask leaves.
@@ -170,7 +153,7 @@ impl Step<'_> {
             (Some(n), _, Mnemonic::Rorx) => return self.shift_constant(n, self.source(1), size),
             _ => (),
         }
-        if decoded.immediate().is_none() && self.operand(count) & 1 != 0 {
+        if decoded.immediate().is_none() && self.source(count) & 1 != 0 {
             self.leaks.push(Leak::ShiftCount);
         }
         let secret = self.union() != 0 || self.flags();
@@ -214,15 +197,8 @@ impl Step<'_> {
     pub(super) fn jump(&mut self) {
         let instruction = &self.decoded.instruction;
         let target = match instruction.op_kind(0) {
-            OpKind::Register => self.source(0) != 0,
-            OpKind::Memory => self
-                .decoded
-                .memory
-                .iter()
-                .find(|used| crate::decoded::reads(used.access()))
-                .and_then(|used| super::address(used, self.values))
-                .is_some_and(|at| self.state.memory.read(at, 8) != 0),
-            _ => false,
+            OpKind::Memory => self.loaded() != 0,
+            _ => self.source(0) != 0,
         };
         let counter = match instruction.mnemonic() {
             Mnemonic::Jrcxz => self.state.registers.read(Register::RCX),
@@ -244,69 +220,41 @@ impl Step<'_> {
         if repeated && registers.read(Register::RCX) != 0 {
             self.leaks.push(Leak::StringCount);
         }
-        let count = if repeated {
-            self.values.general[Register::RCX.number()]
-        } else {
-            1
+        let count = match repeated {
+            true => self.values.general[Register::RCX.number()],
+            false => 1,
         };
         let element = instruction.memory_size().size() as u64;
         let len = count.saturating_mul(element);
         let start = |register: Register| {
             let at = self.values.general[register.number()];
-            if self.values.down {
-                at.wrapping_sub(len.saturating_sub(element))
-            } else {
-                at
+            match self.values.down {
+                true => at.wrapping_sub(len.saturating_sub(element)),
+                false => at,
             }
         };
         let (from, to) = (start(Register::RSI), start(Register::RDI));
-        match self.decoded.registers_of_string() {
-            Strings::Move => self.copy_memory(from, to, len),
-            Strings::Store => self.store_string(to, count, element as usize),
-            Strings::Load => {
-                let secret = self.state.memory.any(from, len);
-                self.write(if secret { u64::MAX } else { 0 });
+        use Mnemonic::*;
+        let memory = &mut self.state.memory;
+        let accumulator = registers.read(Register::RAX) & low(element as usize);
+        let compared = match instruction.mnemonic() {
+            Movsb | Movsw | Movsd | Movsq => return memory.copy(from, to, len),
+            Stosb | Stosw | Stosd | Stosq => return memory.repeat(to, count, element, accumulator),
+            Lodsb | Lodsw | Lodsd | Lodsq => {
+                let secret = memory.any(from, len);
+                return self.write(if secret { u64::MAX } else { 0 });
             }
-            Strings::Compare(both) => {
-                let memory = &self.state.memory;
-                let secret = memory.any(to, len)
-                    || if both {
-                        memory.any(from, len)
-                    } else {
-                        registers.read(Register::RAX) & low(element as usize) != 0
-                    };
-                if secret && repeated {
-                    self.leaks.push(Leak::StringCount);
-                }
-                if secret {
-                    self.leaks.push(Leak::Operand);
-                }
-                self.set_flags(secret);
-            }
+            Cmpsb | Cmpsw | Cmpsd | Cmpsq => memory.any(from, len),
+            _ => accumulator != 0,
+        };
+        let secret = compared || memory.any(to, len);
+        if secret && repeated {
+            self.leaks.push(Leak::StringCount);
         }
-    }
-
-    fn copy_memory(&mut self, from: u64, to: u64, len: u64) {
-        let bytes: Vec<bool> = (0..len)
-            .map(|index| self.state.memory.read(from.wrapping_add(index), 1) != 0)
-            .collect();
-        for (index, secret) in bytes.into_iter().enumerate() {
-            self.state
-                .memory
-                .write(to.wrapping_add(index as u64), 1, u64::from(secret));
+        if secret {
+            self.leaks.push(Leak::Operand);
         }
-    }
-
-    fn store_string(&mut self, to: u64, count: u64, element: usize) {
-        let secret = self.state.registers.read(Register::RAX) & low(element);
-        if secret == 0 {
-            return self.state.memory.fill(to, count * element as u64, false);
-        }
-        for index in 0..count {
-            self.state
-                .memory
-                .write(to.wrapping_add(index * element as u64), element, secret);
-        }
+        self.set_flags(secret);
     }
 
     /// A system call. Its result is public. What it writes to memory keeps its marks, except for
@@ -348,27 +296,6 @@ fn arguments_of(number: u64) -> usize {
         3 | 11 | 12 | 10 => 2, // close, munmap, brk, mprotect
         231 | 60 => 1,         // exit_group, exit
         _ => 6,
-    }
-}
-
-pub(super) enum Strings {
-    Move,
-    Store,
-    Load,
-    /// Whether both sides are memory.
-    Compare(bool),
-}
-
-impl crate::decoded::Decoded {
-    fn registers_of_string(&self) -> Strings {
-        use Mnemonic::*;
-        match self.instruction.mnemonic() {
-            Movsb | Movsw | Movsd | Movsq => Strings::Move,
-            Stosb | Stosw | Stosd | Stosq => Strings::Store,
-            Lodsb | Lodsw | Lodsd | Lodsq => Strings::Load,
-            Cmpsb | Cmpsw | Cmpsd | Cmpsq => Strings::Compare(true),
-            _ => Strings::Compare(false),
-        }
     }
 }
 
