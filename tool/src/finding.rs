@@ -55,7 +55,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(severity: Severity, group: Group, id: &'static str, says: impl Display) -> Finding {
+    pub fn new(severity: Severity, group: Group, id: &'static str, says: impl Display) -> Finding {
         Finding {
             id,
             group,

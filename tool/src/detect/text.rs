@@ -288,12 +288,6 @@ fn modes(detect: &Detect) -> String {
 fn kernel(detect: &Detect) -> String {
     let mut out = text::algorithms(&detect.kernel);
     line(&mut out, "Module", &text::module(&detect.kernel));
-    line(
-        &mut out,
-        "Secure Boot",
-        &text::signatures(&detect.kernel.signatures),
-    );
-    out.push_str(&text::counters(&detect.kernel.module));
     out
 }
 

@@ -2,14 +2,14 @@
 //! Variables that override what is configured: of this shell, of running processes, and in the
 //! files that set them for everybody.
 
-use crate::finding::{Finding, Group};
+use crate::finding::{Finding, Group, Severity};
 use crate::inventory::processes::Process;
 use crate::inventory::VARIABLES;
 use crate::root::Root;
 use machine::masks;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tenrounds_sys::{names_of, Features, Mask};
+use tenrounds_sys::names_of;
 
 /// Files from which a shell or a service gets variables.
 const FILES: [&str; 4] = [
@@ -25,31 +25,26 @@ const DIRECTORIES: [&str; 3] = [
 ];
 
 /// The id of the finding that libcrypto's own mask is set.
-const CPU_MASK: &str = if cfg!(target_arch = "aarch64") {
-    "armcap"
-} else {
-    "ia32cap"
+const CPU_MASK: &str = match cfg!(target_arch = "aarch64") {
+    true => "armcap",
+    false => "ia32cap",
 };
 
 /// What this process was given.
 pub fn here() -> Vec<(&'static str, String)> {
-    VARIABLES
-        .iter()
-        .filter_map(|name| {
-            let value = std::env::var_os(name)?;
-            Some((*name, value.to_string_lossy().into_owned()))
-        })
-        .collect()
+    let set = |name: &&'static str| {
+        let value = std::env::var_os(name)?;
+        Some((*name, value.to_string_lossy().into_owned()))
+    };
+    VARIABLES.iter().filter_map(set).collect()
 }
 
 pub fn check(root: &Root, here: &[(&'static str, String)], processes: &[Process]) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for (name, value) in here {
-        let who = "this shell";
-        let finding = variable(root, name, value, who);
-        let finding = finding.seen(format!("${name}"), value);
-        found.push(finding.cure("shell", format!("unset {name}")));
-    }
+    let of_shell = |(name, value): &(&str, String)| {
+        let finding = variable(root, name, value, "this shell").seen(format!("${name}"), value);
+        finding.cure("shell", format!("unset {name}"))
+    };
+    let mut found: Vec<Finding> = here.iter().map(of_shell).collect();
     found.extend(of_processes(processes));
     found.extend(in_files(root));
     found
@@ -57,68 +52,53 @@ pub fn check(root: &Root, here: &[(&'static str, String)], processes: &[Process]
 
 /// What a variable does to whom.
 fn variable(root: &Root, name: &str, value: &str, who: &str) -> Finding {
-    let group = Group::Environment;
-    let absent = |path: &str| Path::new(path).is_absolute() && !root.exists(path);
-    match name {
+    use Severity::{Note, Problem, Warning};
+    let absent = || Path::new(value).is_absolute() && !root.exists(value);
+    let overrides = || {
+        (
+            Note,
+            "variable-overrides",
+            format!("{name} is set in {who}, and overrides the default"),
+        )
+    };
+    let masked = |id, features| match names_of(features).join(", ") {
+        names if names.is_empty() => overrides(),
+        names => (
+            Warning,
+            id,
+            format!("{name} removes {names} in {who}: AES is slower than it could be"),
+        ),
+    };
+    let (severity, id, says) = match name {
         masks::TENROUNDS_MASK => match masks::parse(value, name) {
-            Err(error) => Finding::warning(group, "mask-unknown", format!("in {who}, {error}")),
-            Ok(Mask { masked: 0, wanted }) if wanted != 0 => Finding::note(
-                group,
-                "variable-overrides",
-                format!("{name} demands 512-bit registers in {who}, also where they lower the clock"),
-            ),
-            Ok(mask) => masked("mask", name, mask.masked, who),
+            Err(error) => (Warning, "mask-unknown", format!("in {who}, {error}")),
+            Ok(mask) => masked("mask", mask.masked),
         },
-        masks::LIBCRYPTO_MASK => masked(CPU_MASK, name, masks::removed_by(value), who),
-        "OPENSSL_CONF" if value.is_empty() => Finding::warning(
-            group,
-            "conf-variable-empty",
-            format!("OPENSSL_CONF is empty in {who}: OpenSSL reads no configuration there"),
-        ),
-        "OPENSSL_CONF" if absent(value) => Finding::warning(
-            group,
+        masks::LIBCRYPTO_MASK => masked(CPU_MASK, masks::removed_by(value)),
+        "OPENSSL_CONF" if value.is_empty() || absent() => (
+            Warning,
             "conf-variable-missing",
-            format!("OPENSSL_CONF in {who} names a file that does not exist: OpenSSL goes on without any configuration"),
+            format!("OPENSSL_CONF in {who} names no file: OpenSSL goes on without any configuration"),
         ),
-        "OPENSSL_MODULES" if absent(value) => Finding::problem(
-            group,
+        "OPENSSL_MODULES" if absent() => (
+            Problem,
             "modules-variable-missing",
             format!("OPENSSL_MODULES in {who} names a directory that does not exist: no provider module is found there"),
         ),
-        "OPENSSL_CONF" if by_run(value) => Finding::note(
-            group,
+        "OPENSSL_CONF" if by_run(value) => (
+            Note,
             "variable-run",
             format!("tenrounds is preferred in {who}, by 'tenrounds run' or 'enable'"),
         ),
-        _ => Finding::note(
-            group,
-            "variable-overrides",
-            format!("{name} overrides in {who} what is built into OpenSSL"),
-        ),
-    }
+        _ => overrides(),
+    };
+    Finding::new(severity, Group::Environment, id, says)
 }
 
 /// Whether it is one of the configurations that `run` and `enable` write.
 fn by_run(path: &str) -> bool {
-    let path = Path::new(path);
-    let parent = path.parent().and_then(Path::file_name);
+    let parent = Path::new(path).parent().and_then(Path::file_name);
     parent.is_some_and(|dir| dir.to_string_lossy().starts_with("tenrounds"))
-}
-
-fn masked(id: &'static str, name: &str, features: Features, who: &str) -> Finding {
-    let group = Group::Environment;
-    match names_of(features).join(", ") {
-        names if names.is_empty() => Finding::note(
-            group,
-            "variable-overrides",
-            format!("{name} is set in {who}, and removes no feature"),
-        ),
-        names => Finding::warning(
-            group,
-            id,
-            format!("{name} removes {names} in {who}: AES is slower than it could be"),
-        ),
-    }
 }
 
 /// Makes one finding of all processes with the same variable and value. If the value is a path,
@@ -128,31 +108,32 @@ fn of_processes(processes: &[Process]) -> Vec<Finding> {
     for process in processes {
         for (name, value) in process.variables.iter().flatten() {
             let there = process.view.exists(value);
-            let alike = holders.entry((name, value, there)).or_default();
-            alike.push(process);
+            holders
+                .entry((name, value, there))
+                .or_default()
+                .push(process);
         }
     }
-    holders
-        .into_iter()
-        .map(|((name, value, _), holders)| {
-            let first = holders[0];
-            let who = match holders.len() {
-                1 => format!("process {} ({})", first.pid, first.name),
-                n => format!("{n} processes, such as {} ({})", first.pid, first.name),
-            };
-            let mut finding = variable(&first.view, name, value, &who);
-            for holder in holders.iter().take(5) {
-                finding = finding.seen(format!("/proc/{}/environ", holder.pid), format!("{name}={value}"));
-            }
-            match first.unit.as_deref() {
-                Some(unit) => finding.cure(
-                    "shell",
-                    format!("systemctl cat {unit} | grep -n {name}   (remove it there, then: systemctl restart {unit})"),
-                ),
-                None => finding.cure("where it is started", format!("unset {name}, and start it again")),
-            }
-        })
-        .collect()
+    let finding = |((name, value, _), holders): ((&str, &str, bool), Vec<&Process>)| {
+        let first = holders[0];
+        let who = match holders.len() {
+            1 => format!("process {}", first.label()),
+            n => format!("{n} processes, such as {}", first.label()),
+        };
+        let mut finding = variable(&first.view, name, value, &who);
+        for holder in holders.iter().take(5) {
+            let from = format!("/proc/{}/environ", holder.pid);
+            finding = finding.seen(from, format!("{name}={value}"));
+        }
+        match first.unit.as_deref() {
+            Some(unit) => finding.cure(
+                "shell",
+                format!("systemctl cat {unit} | grep -n {name}   (remove it there, then: systemctl restart {unit})"),
+            ),
+            None => finding.cure("where it is started", format!("unset {name}, and start it again")),
+        }
+    };
+    holders.into_iter().map(finding).collect()
 }
 
 /// Lines that set such a variable for whoever logs in or for every service.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The examination: every part of the machine in turn, then the verdict.
 
+use super::disks::{self, Disk};
 use super::means::Means;
 use super::pkcs11::{self, Pkcs11};
 use super::verdict;
-use super::{disks, environment, hazards, kernel, kernel_module, processes, system};
+use super::{environment, hazards, kernel, module, processes, system};
 use crate::finding::{Finding, Severity};
 use crate::force::{Force, InForce};
 use crate::inventory;
@@ -42,7 +43,7 @@ pub struct Doctor {
 pub struct Kernel {
     #[serde(flatten)]
     pub kernel: crate::kernel::Kernel,
-    pub disks: Vec<disks::Disk>,
+    pub disks: Vec<Disk>,
 }
 
 impl Doctor {
@@ -69,9 +70,9 @@ impl Doctor {
         findings.extend(environment::check(root, &here, &processes.list));
         findings.extend(processor::check(root));
         findings.extend(processes::check(&processes, preferred));
-        findings.extend(kernel::check(root, &means, kernel.drivers.as_deref()));
-        findings.extend(kernel_module::check(root, &means, &kernel, &disks));
-        findings.extend(disks::check(&means, &disks));
+        findings.extend(kernel::check(&means, kernel.drivers.as_deref()));
+        findings.extend(module::check(&means, &kernel));
+        findings.extend(disks.iter().flat_map(Disk::check));
         findings.extend(hazards::check(root, &means));
         let (pkcs11, of_pkcs11) = pkcs11::check(root);
         findings.extend(of_pkcs11);
@@ -98,23 +99,26 @@ impl Doctor {
     }
 }
 
-/// The findings of all configurations, each once, with the first who reads it.
+/// The findings of all configurations, each once, with all who read it.
 fn of_configurations(sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
-    let (mut findings, mut known) = (Vec::<Finding>::new(), Vec::<Finding>::new());
+    let mut found: Vec<(Finding, Vec<&str>)> = Vec::new();
     for (source, effect) in sources.iter().zip(effects) {
         for finding in effect.findings.iter().cloned() {
             let finding = match source.install.and_then(|install| install.root.as_ref()) {
                 Some(root) => finding.seen(root, "these paths are relative to this root"),
                 None => finding,
             };
-            let same = |f: &Finding| f.id == finding.id && f.evidence == finding.evidence;
-            if !known.iter().any(same) {
-                known.push(finding.clone());
-                findings.push(finding.seen("who reads it", &source.reader));
+            let mut known = found.iter_mut();
+            match known.find(|(f, _)| f.id == finding.id && f.evidence == finding.evidence) {
+                Some((_, readers)) => readers.push(&source.reader),
+                None => found.push((finding, vec![&source.reader])),
             }
         }
     }
-    findings
+    let found = found.into_iter();
+    found
+        .map(|(finding, readers)| finding.seen("who reads it", readers.join(", ")))
+        .collect()
 }
 
 /// What OpenSSL says when it is tried with each configuration.

@@ -4,34 +4,34 @@
 use super::means::Means;
 use crate::finding::{Finding, Group};
 use crate::kernel::drivers::{is_software, selected, Driver, FILE};
-use crate::root::Root;
 
-pub fn check(root: &Root, means: &Means, drivers: Option<&[Driver]>) -> Vec<Finding> {
+const GROUP: Group = Group::Kernel;
+
+pub fn check(means: &Means, drivers: Option<&[Driver]>) -> Vec<Finding> {
     let Some(drivers) = drivers else {
         let says = "this kernel does not tell about its ciphers: no /proc/crypto";
-        return vec![
-            Finding::note(Group::Kernel, "kernel-no-crypto", says).seen(FILE, "cannot be read")
-        ];
+        let finding = Finding::note(GROUP, "kernel-no-crypto", says);
+        return vec![finding.seen(FILE, "cannot be read")];
     };
-    let mut found = Vec::new();
-    found.extend(failed(drivers));
-    found.extend(software(root, means, drivers));
-    found.extend(narrow(root, means, drivers));
-    found.extend(absent(root));
+    let mut found = failed(drivers);
+    found.extend(software(means, drivers));
+    found.extend(narrow(means, drivers));
     found
 }
 
 fn failed(drivers: &[Driver]) -> Vec<Finding> {
-    drivers
-        .iter()
-        .filter(|driver| !driver.passed())
+    let failed = drivers.iter().filter(|driver| !driver.passed());
+    failed
         .map(|driver| {
-            let says = format!("the kernel's driver {} has not passed its self-test and is not used", driver.driver);
+            let says = format!(
+                "the kernel's driver {} has not passed its self-test and is not used",
+                driver.driver
+            );
             let instead = match selected(drivers, &driver.algorithm) {
                 Some(other) => format!("{}, priority {}", other.driver, other.priority),
                 None => "none".to_owned(),
             };
-            Finding::warning(Group::Kernel, "kernel-selftest", says)
+            Finding::warning(GROUP, "kernel-selftest", says)
                 .seen(FILE, driver.shown())
                 .seen(format!("{FILE}, selected for {}", driver.algorithm), instead)
                 .cure("shell", "dmesg | grep 'alg:'   (says which test; a fault of the processor, the hypervisor or the driver)")
@@ -39,51 +39,40 @@ fn failed(drivers: &[Driver]) -> Vec<Finding> {
         .collect()
 }
 
-fn cpu_has(root: &Root, flag: &str) -> bool {
-    let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
-    let mut lines = cpuinfo.lines().filter_map(|line| line.split_once(':'));
-    let flags = lines.find(|(name, _)| name.trim() == "flags" || name.trim() == "Features");
-    flags.is_some_and(|(_, flags)| flags.split_whitespace().any(|f| f == flag))
-}
-
 /// The processor has the instructions and the kernel does not use them.
-fn software(root: &Root, means: &Means, drivers: &[Driver]) -> Option<Finding> {
-    let slow: Vec<&Driver> = drivers
-        .iter()
-        .filter(|d| d.selected && is_software(&d.driver))
-        .collect();
-    if slow.is_empty() || !cpu_has(root, "aes") {
+fn software(means: &Means, drivers: &[Driver]) -> Option<Finding> {
+    let is_slow = |d: &&Driver| d.selected && is_software(&d.driver);
+    let slow: Vec<&Driver> = drivers.iter().filter(is_slow).collect();
+    if slow.is_empty() || !means.cpu_has("aes") {
         return None;
     }
     let says = "the kernel does AES in software (for disks, IPsec and kernel TLS), although the processor has AES instructions";
-    let mut finding = Finding::note(Group::Kernel, "kernel-software", says);
+    let mut finding = Finding::note(GROUP, "kernel-software", says);
     for driver in slow.iter().take(4) {
         finding = finding.seen(FILE, driver.shown());
     }
-    let module = if cpu_has(root, "pmull") {
-        "aes_ce_blk"
-    } else {
-        "aesni_intel"
+    let (module, option) = match means.cpu_has("pmull") {
+        true => ("aes_ce_blk", "CONFIG_CRYPTO_AES_ARM64_CE_BLK"),
+        false => ("aesni_intel", "CONFIG_CRYPTO_AES_NI_INTEL"),
     };
     Some(match means.can_load(module) {
-        true => finding.cure("shell", format!("modprobe {module}")),
-        false => finding.cure(
-            "system",
-            "boot a kernel that has the driver for them, built in or as a module (CONFIG_CRYPTO_AES_NI_INTEL, on Arm CONFIG_CRYPTO_AES_ARM64_CE_BLK)",
+        true => finding.cure(
+            "shell",
+            format!("modprobe {module}   (then close and open encrypted disks again)"),
         ),
+        false => finding.cure("system", format!("boot a kernel with {option}")),
     })
 }
 
 /// VAES is there, and the kernel's XTS, which disks use, is narrow.
-fn narrow(root: &Root, means: &Means, drivers: &[Driver]) -> Option<Finding> {
+fn narrow(means: &Means, drivers: &[Driver]) -> Option<Finding> {
     let xts = selected(drivers, "xts(aes)")?;
     let narrow = xts.driver.contains("aesni") || xts.driver.ends_with("-avx");
-    let narrow = narrow && xts.backend().is_none();
-    if !narrow || !cpu_has(root, "vaes") {
+    if !narrow || xts.backend().is_some() || !means.cpu_has("vaes") {
         return None;
     }
     let says = "the kernel encrypts disks with AES-NI although the processor has VAES";
-    let finding = Finding::note(Group::Kernel, "kernel-no-vaes", says)
+    let finding = Finding::note(GROUP, "kernel-no-vaes", says)
         .seen(FILE, xts.shown())
         .cure(
             "system",
@@ -96,36 +85,4 @@ fn narrow(root: &Root, means: &Means, drivers: &[Driver]) -> Option<Finding> {
         ),
         false => finding,
     })
-}
-
-/// What this kernel does not have at all.
-fn absent(root: &Root) -> Option<Finding> {
-    let protocols = root.text("/proc/net/protocols").unwrap_or_default();
-    let has_af_alg = protocols.lines().any(|line| line.starts_with("ALG "));
-    let has_modules = root.exists("/proc/modules");
-    let parts: Vec<&str> = [
-        (
-            has_af_alg,
-            "AF_ALG (the kernel's ciphers for programs) is not loaded or not built",
-        ),
-        (has_modules, "loadable modules are not supported"),
-    ]
-    .into_iter()
-    .filter_map(|(has, text)| (!has).then_some(text))
-    .collect();
-    if parts.is_empty() {
-        return None;
-    }
-    let says = format!("this kernel lacks parts: {}", parts.join("; "));
-    Some(
-        Finding::note(Group::Kernel, "kernel-absent", says)
-            .seen(
-                "/proc/net/protocols",
-                if has_af_alg { "ALG" } else { "no ALG" },
-            )
-            .seen(
-                "/proc/modules",
-                if has_modules { "exists" } else { "absent" },
-            ),
-    )
 }

@@ -4,11 +4,9 @@
 use super::examination::Doctor;
 use super::pkcs11::Pkcs11;
 use crate::finding::{Finding, Severity};
-use crate::inventory::processes::{count, Process};
+use crate::inventory::processes::{count, Library, Process};
 use crate::kernel::drivers::is_software;
 use crate::kernel::text;
-use std::collections::BTreeMap;
-use std::fmt::Write;
 use terminal::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
 
@@ -20,41 +18,33 @@ pub fn render(doctor: &Doctor, verbose: bool) -> String {
     out.push_str(&looked_at(doctor));
     if verbose {
         out.push_str(&listed(doctor));
-        out.push_str(&drivers(doctor));
     }
     out
 }
 
-fn number(doctor: &Doctor, severity: Severity, word: &str) -> Option<String> {
-    match doctor
-        .findings
-        .iter()
-        .filter(|f| f.severity == severity)
-        .count()
-    {
-        0 => None,
-        1 => Some(format!("1 {word}")),
-        n => Some(format!("{n} {word}s")),
-    }
-}
-
 fn summary(doctor: &Doctor) -> String {
-    let counts = [
-        number(doctor, Severity::Problem, "problem"),
-        number(doctor, Severity::Warning, "warning"),
-        number(doctor, Severity::Note, "note"),
+    let number = |(severity, word): &(Severity, &str)| {
+        let of = doctor.findings.iter().filter(|f| f.severity == *severity);
+        match of.count() {
+            0 => None,
+            1 => Some(format!("1 {word}")),
+            n => Some(format!("{n} {word}s")),
+        }
+    };
+    let words = [
+        (Severity::Problem, "problem"),
+        (Severity::Warning, "warning"),
+        (Severity::Note, "note"),
     ];
-    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    let counts: Vec<String> = words.iter().filter_map(number).collect();
     let (style, word) = match doctor.status {
         0 => (GOOD, "OK"),
         1 => (WARN, "WARNING"),
         _ => (BAD, "CRITICAL"),
     };
-    let nothing = "nothing to fix".to_owned();
-    let counts = if counts.is_empty() {
-        nothing
-    } else {
-        counts.join(", ")
+    let counts = match counts.is_empty() {
+        true => "nothing to fix".to_owned(),
+        false => counts.join(", "),
     };
     let mut out = format!("tenrounds doctor {}: {counts}\n", paint(style, word));
     for line in &doctor.summary {
@@ -112,32 +102,28 @@ fn looked_at(doctor: &Doctor) -> String {
         line(format!("{name}, {kind}, {directory}/openssl.cnf"));
     }
     let list = &doctor.processes.list;
-    let having = |which: &dyn Fn(&Process) -> bool| list.iter().filter(|p| which(p)).count();
+    let having = |which: fn(&Process) -> bool| list.iter().filter(|p| which(p)).count();
+    let left = match doctor.processes.unscanned {
+        0 => String::new(),
+        n => format!("; {n} files were not examined, for lack of time"),
+    };
     line(format!(
-        "{}: {} with libcrypto, {} with tenrounds, {} with bundled cryptography",
+        "{}: {} with libcrypto, {} with tenrounds, {} with bundled cryptography{left}",
         count(doctor.processes.seen),
-        having(&|p| !p.libcrypto.is_empty()),
-        having(&|p| p.tenrounds.is_some()),
-        having(&|p| !p.carries.is_empty())
+        having(|p| !p.libcrypto.is_empty()),
+        having(|p| p.tenrounds.is_some()),
+        having(|p| !p.carries.is_empty())
     ));
     let kernel = &doctor.kernel.kernel;
-    let selected = kernel.drivers().iter().filter(|d| d.selected);
-    let mut by_kind: BTreeMap<bool, usize> = BTreeMap::new();
-    for driver in selected {
-        *by_kind.entry(is_software(&driver.driver)).or_default() += 1;
-    }
-    let kinds = |software| by_kind.get(&software).copied().unwrap_or(0);
+    let selected = kernel.drivers().iter().filter(|driver| driver.selected);
+    let software = selected.clone().filter(|d| is_software(&d.driver));
     line(format!(
         "kernel: {} algorithms with AES, {} of them in software; {} encrypted disks",
-        kinds(true) + kinds(false),
-        kinds(true),
+        selected.count(),
+        software.count(),
         doctor.kernel.disks.len()
     ));
     line(format!("kernel module: {}", text::module(kernel)));
-    line(format!(
-        "Secure Boot: {}",
-        text::signatures(&kernel.signatures)
-    ));
     line(pkcs11(&doctor.pkcs11));
     out
 }
@@ -148,11 +134,8 @@ fn pkcs11(looked: &Pkcs11) -> String {
         (Some(path), None) => format!("{} does not work or was not tried", path.display()),
         (Some(path), Some(seen)) => format!("{} works, on {}", path.display(), seen.model),
     };
-    let files = match looked.registered.len() {
-        1 => "1 file".to_owned(),
-        n => format!("{n} files"),
-    };
-    format!("PKCS#11: {module}; named in {files} of p11-kit and JDKs")
+    let files = looked.registered.len();
+    format!("PKCS#11: {module}; named in {files} files of p11-kit and JDKs")
 }
 
 fn listed(doctor: &Doctor) -> String {
@@ -161,70 +144,21 @@ fn listed(doctor: &Doctor) -> String {
     }
     let mut table = Table::new(&[">PID", "process", "libcrypto", "tenrounds", "of its own"]);
     for process in &doctor.processes.list {
-        let libraries: Vec<String> = process
-            .libcrypto
-            .iter()
-            .map(|l| {
-                let version = l.version.as_deref().unwrap_or("?");
-                let gone = if l.deleted { ", replaced" } else { "" };
-                format!("{version}{gone} {}", l.path)
-            })
-            .collect();
-        let own = [process.carries.join(", "), process.other.join(", ")];
-        let own: Vec<String> = own.into_iter().filter(|text| !text.is_empty()).collect();
+        let library = |library: &Library| {
+            let version = library.version.as_deref().unwrap_or("?");
+            let gone = if library.deleted { ", replaced" } else { "" };
+            format!("{version}{gone} {}", library.path)
+        };
+        let libraries: Vec<String> = process.libcrypto.iter().map(library).collect();
+        let own = [&process.carries[..], &process.other[..]].concat();
+        let loaded = process.tenrounds.as_ref().map_or("no", |_| "yes");
         table.row(vec![
             process.pid.to_string(),
             process.name.clone(),
             libraries.join(", "),
-            if process.tenrounds.is_some() {
-                "yes"
-            } else {
-                "no"
-            }
-            .to_owned(),
+            loaded.to_owned(),
             own.join(", "),
         ]);
     }
     format!("\n{table}")
-}
-
-fn drivers(doctor: &Doctor) -> String {
-    let kernel = &doctor.kernel.kernel;
-    let mut out = text::drivers(kernel.drivers());
-    let counters = text::counters(&kernel.module);
-    if !counters.is_empty() {
-        let _ = write!(out, "\n{counters}");
-    }
-    if !doctor.kernel.disks.is_empty() {
-        let mut table = Table::new(&[
-            "Disk",
-            "kind",
-            "cipher",
-            ">key bits",
-            ">sector",
-            "work queues",
-            "driver",
-        ]);
-        let unknown = || "?".to_owned();
-        for d in &doctor.kernel.disks {
-            let queues = match (d.no_read_workqueue, d.no_write_workqueue) {
-                (Some(true), Some(true)) => "none",
-                (Some(false), Some(false)) => "reading and writing",
-                (Some(true), Some(false)) => "writing",
-                (Some(false), Some(true)) => "reading",
-                _ => "?",
-            };
-            table.row(vec![
-                d.name.clone(),
-                d.kind.clone(),
-                d.cipher.clone().unwrap_or_else(unknown),
-                d.key_bits.map_or_else(unknown, |n| n.to_string()),
-                d.sector_size.map_or_else(unknown, |n| n.to_string()),
-                queues.to_owned(),
-                d.driver.clone().unwrap_or_else(unknown),
-            ]);
-        }
-        let _ = write!(out, "\n{table}");
-    }
-    out
 }

@@ -338,10 +338,6 @@ impl Process {
         conf.starts_with('/').then_some(conf.as_str())
     }
 
-    pub fn is_restart_needed(&self) -> bool {
-        self.tenrounds_deleted || self.libcrypto.iter().any(|library| library.deleted)
-    }
-
     /// "100 (nginx)".
     pub fn label(&self) -> String {
         format!("{} ({})", self.pid, self.name)

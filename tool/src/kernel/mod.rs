@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! AES in the running kernel: which driver it takes for each algorithm, our module, and whether it
-//! would load a module that was built on this machine.
+//! AES in the running kernel: which driver it takes for each algorithm, and our module.
 
 pub mod drivers;
 pub mod module;
-pub mod signatures;
 pub mod text;
 
 use crate::root::Root;
@@ -16,19 +14,13 @@ pub struct Kernel {
     /// null: there is no /proc/crypto.
     pub drivers: Option<Vec<drivers::Driver>>,
     pub module: module::Module,
-    pub signatures: signatures::Signatures,
 }
 
 impl Kernel {
     pub fn read(root: &Root) -> Kernel {
         let drivers = drivers::read(root);
         let module = module::Module::read(root, drivers.as_deref().unwrap_or_default());
-        let signatures = signatures::Signatures::read(root, &module);
-        Kernel {
-            drivers,
-            module,
-            signatures,
-        }
+        Kernel { drivers, module }
     }
 
     pub fn drivers(&self) -> &[drivers::Driver] {

@@ -140,7 +140,7 @@ fn cures_that_cannot_work_are_not_named() {
     );
     let cures = |machine: &Machine| {
         let examined = machine.examined(&[]);
-        examined.the("kernel-software") + &examined.the("disk-software")
+        examined.the("kernel-software")
     };
     // No module of this name is listed for the kernel.
     machine.write("proc/sys/kernel/osrelease", "6.1.0\n");
@@ -149,7 +149,7 @@ fn cures_that_cannot_work_are_not_named() {
         "lib/modules/6.1.0/modules.dep",
         "kernel/arch/x86/crypto/aesni-intel.ko: \n",
     );
-    assert_eq!(cures(&machine).matches("modprobe aesni_intel").count(), 2);
+    contains(&cures(&machine), &["modprobe aesni_intel"]);
     machine.remove("proc/modules");
     assert!(!cures(&machine).contains("modprobe"));
 
@@ -158,12 +158,21 @@ fn cures_that_cannot_work_are_not_named() {
     let cure = |machine: &Machine| machine.examined(&[]).the("cpu-fault");
     contains(&cure(&machine), &["on the host"]);
     machine.edit("proc/cpuinfo", " hypervisor", "");
+    contains(&cure(&machine), &["\"system\"", "amd64-microcode"]);
+}
+
+/// Of two OpenSSLs with one configuration both are named.
+#[test]
+fn all_who_read_a_configuration_are_named() {
+    let machine = Machine::healthy();
+    machine.write("etc/ssl/openssl.cnf", "[broken\n");
+    let library = std::fs::read(machine.dir.join("usr/lib/libcrypto.so.3")).unwrap();
+    machine.write("opt/new/lib/libcrypto.so.3", library);
+    let found = machine.examined(&[]).the("conf-syntax");
     contains(
-        &cure(&machine),
-        &["install the package with the processor's microcode"],
+        &found,
+        &["/usr/lib/libcrypto.so.3", "/opt/new/lib/libcrypto.so.3"],
     );
-    machine.write("usr/bin/apt-get", "");
-    contains(&cure(&machine), &["apt-get install amd64-microcode"]);
 }
 
 /// The second line of each configuration says what is to be found.
@@ -562,8 +571,8 @@ fn variables_of_this_shell() {
         (CPU_MASK, MASK_FINDING, "removes aes, clmul"),
         (
             ("OPENSSL_CONF", ""),
-            "conf-variable-empty",
-            "reads no configuration",
+            "conf-variable-missing",
+            "without any configuration",
         ),
         (
             ("OPENSSL_CONF", "/nowhere.cnf"),
@@ -583,7 +592,7 @@ fn variables_of_this_shell() {
         (
             (CPU_MASK.0, ALL_FEATURES),
             "variable-overrides",
-            "removes no feature",
+            "overrides the default",
         ),
         (
             ("OPENSSL_CONF", "/cache/tenrounds/a.cnf"),
@@ -735,7 +744,7 @@ fn a_mask_that_demands() {
     let examined = machine.examined(&[("TENROUNDS_MASK", "avx512")]);
     contains(
         &examined.the("variable-overrides"),
-        &["demands 512-bit registers"],
+        &["overrides the default"],
     );
     let examined = machine.examined(&[("TENROUNDS_MASK", "avx512,noaes")]);
     contains(&examined.the("mask"), &["removes aes"]);
@@ -898,7 +907,7 @@ fn processes_that_cannot_be_reached() {
     contains(&examined.the("properties-by-program"), &["/opt/app/sets"]);
     assert_eq!(examined.status(), 0);
     let text = machine.doctor(&["--verbose"], &[]).ok().out;
-    contains(&text, &["libcrypto.so.1.1", "xts-aes-vaes-avx512", "data"]);
+    contains(&text, &["libcrypto.so.1.1", "GnuTLS"]);
     assert!(!text.contains('\x1b'));
     let brief = machine.doctor(&[], &[]).ok().out;
     contains(
@@ -1040,13 +1049,6 @@ fn the_kernel() {
         machine.write("proc/crypto", all.replacen(from, to, 1));
         contains(&machine.examined(&[]).the(id), &[part, "/proc/crypto"]);
     }
-    let machine = Machine::healthy();
-    machine.remove("proc/modules");
-    machine.write("proc/net/protocols", "");
-    contains(
-        &machine.examined(&[]).the("kernel-absent"),
-        &["AF_ALG", "loadable modules"],
-    );
 }
 
 #[test]
@@ -1121,7 +1123,6 @@ fn faults_of_the_processor() {
             "cpu-fault-unknown",
             "on the host",
         ),
-        ("Mitigation: Microcode", "cpu-fault-mitigated", "\"note\""),
     ];
     for (value, id, part) in cases {
         let machine = Machine::healthy();
