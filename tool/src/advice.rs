@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! When a better backend is only a setting away, the exact setting.
 
+use crate::finding::Cure;
 use machine::masks;
 use machine::schema::Host;
 use serde::Serialize;
@@ -15,15 +16,7 @@ pub struct Advice {
     pub problem: String,
     /// The backend that the setting would give; null where this cannot be known from here.
     pub gives: Option<&'static str>,
-    pub settings: Vec<Setting>,
-}
-
-#[derive(Debug, Serialize, PartialEq, Eq)]
-pub struct Setting {
-    /// Where to set it.
-    pub at: &'static str,
-    /// What to set, literally.
-    pub set: String,
+    pub settings: Vec<Cure>,
 }
 
 /// What advice rests on.
@@ -46,32 +39,38 @@ pub struct Facts {
 
 impl Facts {
     pub fn of(host: &Host, selection: &Selection) -> Facts {
+        let names = tenrounds_sys::feature_names();
         let bit = |name: &String| {
-            let names = tenrounds_sys::feature_names();
             names
                 .iter()
                 .position(|n| n == name)
                 .map_or(0, |bit| 1 << bit)
         };
-        let hidden = |removes: &Vec<String>| removes.iter().map(bit).fold(0, |all, b| all | b);
-        let masks = host
-            .masks
-            .iter()
-            .map(|(name, mask)| (name.clone(), hidden(&mask.removes)));
+        let hidden = |removes: &[String]| removes.iter().map(bit).fold(0, |all, b| all | b);
+        let masks = host.masks.iter();
+        let (vendor, family, model) = (host.cpu.vendor.clone(), host.cpu.family, host.cpu.model);
         Facts {
             present: selection.cpu.present,
             usable: selection.cpu.usable,
             masked: selection.masked,
-            avoided: selection.avoided
-                | avoided_unless_wanted(&host.cpu.vendor, host.cpu.family, host.cpu.model),
+            avoided: selection.avoided | avoided_unless_wanted(&vendor, family, model),
             xcr0: selection.cpu.xcr0,
-            vendor: host.cpu.vendor.clone(),
-            family: host.cpu.family,
-            model: host.cpu.model,
+            vendor,
+            family,
+            model,
             hypervisor: host.hypervisor.is_some(),
-            masks: masks.collect(),
+            masks: masks
+                .map(|(name, mask)| (name.clone(), hidden(&mask.removes)))
+                .collect(),
             kernel_command_line: std::fs::read_to_string("/proc/cmdline").unwrap_or_default(),
         }
+    }
+
+    /// The backend that more features would give, if it is a better one.
+    fn gain(&self, strongest: Strongest, now: Features, then: Features) -> Option<&'static str> {
+        let rank = |features: Features| strongest(features & !self.avoided);
+        let ((rank_now, _), (rank_then, name)) = (rank(now), rank(then));
+        (rank_then < rank_now).then_some(name)
     }
 }
 
@@ -81,60 +80,47 @@ fn avoided_unless_wanted(vendor: &str, family: u16, model: u16) -> Features {
     avoided_on(vendor, family, model) & !parse_mask(&mask).unwrap_or_default().wanted
 }
 
-/// "a, b", or "nothing".
-fn listed(features: Features) -> String {
-    match names_of(features).join(", ") {
-        names if names.is_empty() => "nothing".to_owned(),
-        names => names,
-    }
-}
-
 /// Ranks a set of usable features: the place of the strongest backend (0 is best), and its name.
 pub type Strongest = fn(Features) -> (usize, &'static str);
 
+/// Linux reports an Arm processor's instructions only if programs can use them. A program cannot
+/// tell whether a hypervisor or the firmware hides others, so only masks are advised on there.
 pub fn advise(facts: &Facts, strongest: Strongest) -> Vec<Advice> {
-    let mut all = Vec::new();
-    all.extend(mask(facts, strongest));
-    // Linux reports an Arm processor's instructions only if programs can use them. A program cannot
-    // tell whether a hypervisor or the firmware hides others, so there is no such advice on Arm.
-    if cfg!(not(target_arch = "aarch64")) {
-        all.extend(operating_system(facts, strongest));
-        all.extend(virtual_machine(facts, strongest));
-        all.extend(firmware(facts, strongest));
-    }
-    all
+    let obstacles: &[fn(&Facts, Strongest) -> Option<Advice>] = match cfg!(target_arch = "aarch64")
+    {
+        true => &[mask],
+        false => &[mask, operating_system, virtual_machine, firmware],
+    };
+    let advice = |obstacle: &fn(&Facts, Strongest) -> Option<Advice>| obstacle(facts, strongest);
+    obstacles.iter().filter_map(advice).collect()
 }
 
-impl Facts {
-    /// The backend that more features would give, if it is a better one.
-    fn gain(&self, strongest: Strongest, now: Features, then: Features) -> Option<&'static str> {
-        let rank = |features: Features| strongest(features & !self.avoided);
-        let ((rank_now, _), (rank_then, name)) = (rank(now), rank(then));
-        (rank_then < rank_now).then_some(name)
+fn setting(at: &str, set: impl Into<String>) -> Cure {
+    Cure {
+        at: at.to_owned(),
+        set: set.into(),
     }
 }
 
 fn mask(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     let gives = facts.gain(strongest, facts.usable & !facts.masked, facts.usable)?;
-    let in_the_way: Vec<&(String, Features)> = facts
-        .masks
-        .iter()
+    let masks = facts.masks.iter();
+    let in_the_way: Vec<&(String, Features)> = masks
         .filter(|(_, hides)| hides & facts.usable != 0)
         .collect();
     let names: Vec<&str> = in_the_way.iter().map(|(name, _)| name.as_str()).collect();
     let hidden = in_the_way.iter().fold(0, |all, (_, hides)| all | hides) & facts.usable;
     let verb = if names.len() == 1 { "hides" } else { "hide" };
+    let unset = |name: &&str| setting("shell", format!("unset {name}"));
     Some(Advice {
         kind: "masks",
-        problem: format!("{} {verb} {}", names.join(" and "), listed(hidden)),
+        problem: format!(
+            "{} {verb} {}",
+            names.join(" and "),
+            names_of(hidden).join(", ")
+        ),
         gives: Some(gives),
-        settings: in_the_way
-            .iter()
-            .map(|(name, _)| Setting {
-                at: "shell",
-                set: format!("unset {name}"),
-            })
-            .collect(),
+        settings: names.iter().map(unset).collect(),
     })
 }
 
@@ -145,36 +131,24 @@ const XCR0_AVX512: u64 = 0xe6;
 
 fn operating_system(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     let gives = facts.gain(strongest, facts.usable, facts.present)?;
-    let missing = if facts.xcr0 & XCR0_AVX != XCR0_AVX {
-        "AVX"
-    } else {
-        "AVX-512"
+    let (missing, wanted) = match facts.xcr0 & XCR0_AVX == XCR0_AVX {
+        true => ("AVX-512", XCR0_AVX512),
+        false => ("AVX", XCR0_AVX),
     };
-    let wanted = if missing == "AVX" {
-        XCR0_AVX
-    } else {
-        XCR0_AVX512
-    };
-    let guilty: Vec<&str> = facts
-        .kernel_command_line
-        .split_whitespace()
-        .filter(|word| {
-            *word == "noxsave" || word.starts_with("clearcpuid=") || word.starts_with("noxsave")
-        })
-        .collect();
+    let is_guilty = |word: &&str| word.starts_with("noxsave") || word.starts_with("clearcpuid=");
+    let words = facts.kernel_command_line.split_whitespace();
+    let guilty: Vec<&str> = words.filter(is_guilty).collect();
     let set = match guilty.is_empty() {
         false => format!("boot without '{}'", guilty.join(" ")),
         true => "boot without noxsave and clearcpuid=, or with a kernel that saves these registers"
             .into(),
     };
+    let xcr0 = facts.xcr0;
     Some(Advice {
         kind: "registers",
-        problem: format!(
-            "the operating system does not save the {missing} registers (XCR0 is {:#x}, needed is {wanted:#x})",
-            facts.xcr0
-        ),
+        problem: format!("the operating system does not save the {missing} registers (XCR0 is {xcr0:#x}, needed is {wanted:#x})"),
         gives: Some(gives),
-        settings: vec![Setting { at: "kernel command line", set }],
+        settings: vec![setting("kernel command line", set)],
     })
 }
 
@@ -216,89 +190,43 @@ fn virtual_machine(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     if !facts.hypervisor {
         return None;
     }
-    let hidden =
-        known_features(&facts.vendor, facts.family, facts.model) & !facts.present & !facts.avoided;
+    let known = known_features(&facts.vendor, facts.family, facts.model);
     // A bundle that no processor has by itself: a CPU model that was put together by hand.
     let torn = match () {
         _ if facts.present & feature::AES == 0 => feature::AES | feature::CLMUL | feature::SSSE3,
         _ if facts.present & feature::CLMUL == 0 => feature::CLMUL,
         _ if facts.present & feature::VAES != 0 => feature::VCLMUL,
         _ => 0,
-    } & !facts.present;
-    let missing = hidden | torn;
+    };
+    let missing = (known & !facts.avoided | torn) & !facts.present;
+    let settings = CPU_MODEL.map(|(at, set)| setting(at, set)).into();
     if missing != 0 {
         return Some(Advice {
             kind: "cpu-model",
-            problem: format!("the virtual machine's CPU model hides {}", listed(missing)),
+            problem: format!(
+                "the virtual machine's CPU model hides {}",
+                names_of(missing).join(", ")
+            ),
             gives: facts.gain(strongest, facts.present, facts.present | missing),
-            settings: cpu_model_settings(missing),
+            settings,
         });
     }
-    let wide = feature::VAES | feature::VCLMUL;
-    let unknown = known_features(&facts.vendor, facts.family, facts.model) == 0;
-    (unknown && facts.present & feature::VAES == 0).then(|| Advice {
+    (known == 0 && facts.present & feature::VAES == 0).then(|| Advice {
         kind: "cpu-model-unknown",
         problem: "a virtual machine without vaes, of a CPU model that does not tell whether the host has \
                   it; on the host: grep -m1 -o vaes /proc/cpuinfo. If it does:"
             .to_owned(),
         gives: None,
-        settings: cpu_model_settings(wide),
+        settings,
     })
 }
 
-/// QEMU's names of the CPUID bits (qemu-system-x86_64 -cpu help).
-fn qemu_flags(features: Features) -> String {
-    let flags = |name: &str| match name {
-        "clmul" => "+pclmulqdq".to_owned(),
-        "vclmul" => "+vpclmulqdq".to_owned(),
-        "sha" => "+sha-ni".to_owned(),
-        "avx512" => "+avx512f,+avx512bw,+avx512vl".to_owned(),
-        name => format!("+{name}"),
-    };
-    names_of(features)
-        .into_iter()
-        .map(flags)
-        .collect::<Vec<_>>()
-        .join(",")
-}
-
-/// The same for a domain of libvirt, whose names are those of QEMU.
-fn libvirt_features(features: Features) -> String {
-    qemu_flags(features)
-        .split(',')
-        .map(|flag| {
-            let name = flag.trim_start_matches('+');
-            format!("<feature policy='require' name='{name}'/>")
-        })
-        .collect()
-}
-
-fn cpu_model_settings(missing: Features) -> Vec<Setting> {
-    let setting = |at, set: &str| Setting {
-        at,
-        set: set.to_owned(),
-    };
-    vec![
-        setting(
-            "QEMU",
-            &format!("-cpu host   (or -cpu MODEL,{})", qemu_flags(missing)),
-        ),
-        setting(
-            "libvirt",
-            &format!(
-                "<cpu mode='host-passthrough'/>   (or in <cpu>: {})",
-                libvirt_features(missing)
-            ),
-        ),
-        setting(
-            "Proxmox",
-            &format!(
-                "cpu: host   (qm set VMID --cpu host; or qm set VMID --args '-cpu MODEL,{}')",
-                qemu_flags(missing)
-            ),
-        ),
-    ]
-}
+/// The settings that show a virtual machine the host's processor.
+const CPU_MODEL: [(&str, &str); 3] = [
+    ("QEMU", "-cpu host"),
+    ("libvirt", "<cpu mode='host-passthrough'/>"),
+    ("Proxmox", "qm set VMID --cpu host"),
+];
 
 fn firmware(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     let base = feature::AES | feature::CLMUL | feature::SSSE3;
@@ -306,15 +234,13 @@ fn firmware(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     if facts.hypervisor || known & feature::AES == 0 || facts.present & feature::AES != 0 {
         return None;
     }
+    let set = "enable 'AES-NI' (also called 'Intel AES New Instructions')";
     Some(Advice {
         kind: "firmware",
         problem: "this processor has AES instructions, and its firmware has switched them off"
             .to_owned(),
         gives: facts.gain(strongest, facts.present, facts.present | base),
-        settings: vec![Setting {
-            at: "firmware setup",
-            set: "enable 'AES-NI' (also called 'Intel AES New Instructions')".to_owned(),
-        }],
+        settings: vec![setting("firmware setup", set)],
     })
 }
 
@@ -460,10 +386,8 @@ mod tests {
             usable: ALL & !hidden,
             ..zen4()
         });
-        assert!(
-            advice.settings[0].set.contains("MODEL,+vaes,+vpclmulqdq"),
-            "{advice:?}"
-        );
+        assert!(advice.problem.ends_with("hides vaes, vclmul"), "{advice:?}");
+        assert_eq!(advice.settings[0].set, "-cpu host");
         assert!(advice.settings[1].set.contains("host-passthrough"));
         assert_eq!(advice.settings[2].at, "Proxmox");
         assert_eq!(advice.gives, Some("vaes512"));
@@ -481,7 +405,7 @@ mod tests {
         };
         let advice = only(&unknown);
         assert!(advice.problem.contains("hides clmul"), "{}", advice.problem);
-        assert!(advice.settings[0].set.contains("+pclmulqdq"));
+        assert!(advice.problem.ends_with("hides clmul"), "{advice:?}");
     }
 
     #[test]

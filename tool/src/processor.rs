@@ -112,7 +112,7 @@ fn finding(advice: &Advice, facts: &Facts, cpuinfo: &Cpuinfo) -> Finding {
         finding = finding.seen("selection", format!("with the setting: {backend}"));
     }
     for setting in &advice.settings {
-        finding = finding.cure(setting.at, &setting.set);
+        finding = finding.cure(&setting.at, &setting.set);
     }
     finding
 }

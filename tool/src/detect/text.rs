@@ -8,39 +8,22 @@ use super::verdict;
 use catalogue::Needs;
 
 use crate::kernel::text;
-use machine::masks::LIBCRYPTO_MASK;
 use machine::schema::Host;
 use terminal::style::{item, paint, unicode, BAD, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
 
 /// Everything except the table of modes.
 pub fn details(host: &Host, detect: &Detect) -> String {
-    let mut parts = vec![
+    let parts = [
         machine(host, detect),
         masks(host),
         instructions(detect),
         modes(detect),
-        failed(detect),
-        avoided(detect),
         kernel(detect),
-        pkcs11(detect),
         advice(detect),
     ];
-    parts.retain(|part| !part.is_empty());
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
-}
-
-/// The PKCS#11 module, if there is one.
-fn pkcs11(detect: &Detect) -> String {
-    let Some(module) = &detect.pkcs11.module else {
-        return String::new();
-    };
-    let mut out = format!("{BOLD}PKCS#11{BOLD:#}\n");
-    out += &item("module: ", module.display().to_string());
-    for registered in &detect.pkcs11.registered {
-        out += &item("named in: ", registered.file.display().to_string());
-    }
-    out
 }
 
 /// What runs each mode: the usual ones, or all.
@@ -70,15 +53,11 @@ pub fn table(host: &Host, detect: &Detect, all: bool) -> String {
             table.row(cells);
         }
     }
-    let mut out = table.to_string();
-    out += &item("", paint(DIM, LEGEND));
-    if !in_kernel {
-        out += &item(
-            "",
-            paint(DIM, "The kernel shows no driver for these modes."),
-        );
-    }
-    out
+    let legend = match in_kernel {
+        true => LEGEND.to_owned(),
+        false => format!("{LEGEND} The kernel shows no driver for these modes."),
+    };
+    table.to_string() + &item("", paint(DIM, legend))
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -165,78 +144,72 @@ fn tuning(t: &Facts) -> String {
 }
 
 fn machine(host: &Host, detect: &Detect) -> String {
-    let cpu = &host.cpu;
-    let mut out = heading(&format!("tenrounds {}", tenrounds_sys::version()));
-    line(&mut out, "Processor", &cpu.brand);
-    let microcode = host.microcode.as_deref().unwrap_or("unknown");
-    line(
-        &mut out,
-        "",
-        &format!(
-            "{} family {} model {} stepping {}, microcode {microcode}, {} threads",
-            cpu.vendor, cpu.family, cpu.model, cpu.stepping, cpu.threads
-        ),
+    let (cpu, provider) = (&host.cpu, &detect.provider);
+    let unknown = || "unknown".to_owned();
+    let microcode = host.microcode.clone().unwrap_or_else(unknown);
+    let identity = format!(
+        "{} family {} model {} stepping {}, microcode {microcode}, {} threads",
+        cpu.vendor, cpu.family, cpu.model, cpu.stepping, cpu.threads
     );
+    let hypervisor = host.hypervisor.as_deref().unwrap_or("none");
+    let os = host.os.clone().unwrap_or_else(unknown);
+    let mut lines = vec![("Processor", cpu.brand.clone()), ("", identity)];
     // The Arm backends do not use these facts.
     if cfg!(not(target_arch = "aarch64")) {
-        line(&mut out, "", &tuning(&detect.tuning));
+        lines.push(("", tuning(&detect.tuning)));
     }
-    line(
-        &mut out,
-        "Hypervisor",
-        host.hypervisor.as_deref().unwrap_or("none"),
-    );
-    let os = host.os.as_deref().unwrap_or("unknown");
-    line(&mut out, "System", &format!("{os}, {}", host.kernel));
+    lines.push(("Hypervisor", hypervisor.to_owned()));
+    lines.push(("System", format!("{os}, {}", host.kernel)));
     match &host.openssl {
         Some(openssl) => {
-            line(
-                &mut out,
+            lines.push((
                 "OpenSSL",
-                &format!("{}, {}", openssl.version, openssl.library),
-            );
+                format!("{}, {}", openssl.version, openssl.library),
+            ));
             if let Some(settings) = &openssl.cpu_settings {
-                line(&mut out, "", settings);
                 let sees = openssl.sees.join(", ");
-                line(&mut out, "", &format!("its own code sees {sees}"));
+                lines.push(("", format!("{settings}; its own code sees {sees}")));
             }
         }
-        None => line(&mut out, "OpenSSL", &paint(WARN, "not found")),
+        None => lines.push(("OpenSSL", paint(WARN, "not found"))),
     }
-    let in_use = match detect.provider.in_use.as_deref() {
+    let in_use = match provider.in_use.as_deref() {
         Some("tenrounds") => paint(GOOD, "tenrounds"),
         Some(other) => format!("{other}; with 'tenrounds run', tenrounds"),
         None => paint(BAD, "nobody"),
     };
-    line(&mut out, "AES from", &in_use);
+    lines.push(("AES from", in_use));
     let absent = || paint(WARN, "not found; build it with 'make'");
-    line(
-        &mut out,
-        "Provider",
-        &detect.provider.module.clone().unwrap_or_else(absent),
-    );
+    lines.push(("Provider", provider.module.clone().unwrap_or_else(absent)));
+    if let Some(module) = &detect.pkcs11.module {
+        let registered = detect.pkcs11.registered.iter();
+        let files = registered.map(|registered| registered.file.display().to_string());
+        let files = files.collect::<Vec<String>>().join(", ");
+        lines.push(("PKCS#11", module.display().to_string()));
+        if !files.is_empty() {
+            lines.push(("", format!("named in {files}")));
+        }
+    }
+    let mut out = heading(&format!("tenrounds {}", tenrounds_sys::version()));
+    for (name, value) in lines {
+        line(&mut out, name, &value);
+    }
     out
 }
 
 fn masks(host: &Host) -> String {
-    if host.masks.is_empty() {
-        return String::new();
-    }
-    let mut out = heading("Masks in force");
+    let mut out = String::new();
     for (name, mask) in &host.masks {
         let removes = match mask.removes.is_empty() {
             true => "takes nothing away".to_owned(),
             false => paint(WARN, format!("takes away {}", mask.removes.join(", "))),
         };
         out += &item("  ", format!("{name}={}  {removes}", mask.value));
-        if mask.hex != mask.value {
-            out += &item(
-                &format!("    {} ", paint(DIM, format!("as {LIBCRYPTO_MASK}:"))),
-                &mask.hex,
-            );
-        }
     }
-    out
+    match out.is_empty() {
+        true => out,
+        false => heading("Masks in force") + &out,
+    }
 }
 
 fn instructions(detect: &Detect) -> String {
@@ -254,20 +227,19 @@ fn instructions(detect: &Detect) -> String {
 }
 
 fn modes(detect: &Detect) -> String {
-    let mut table = Table::new(&[
+    let heads = [
         "AES mode",
         "direction",
         "keys",
         "present",
         "selected",
         "executed",
-    ]);
+    ];
+    let mut table = Table::new(&heads);
     for m in &detect.modes {
-        let executed = m.executed.join(", ");
-        let style = if m.executed.contains(&m.best) {
-            GOOD
-        } else {
-            WARN
+        let style = match m.executed.contains(&m.best) {
+            true => GOOD,
+            false => WARN,
         };
         let keys: Vec<String> = m.key_bits.iter().map(u16::to_string).collect();
         table.row(vec![
@@ -276,37 +248,27 @@ fn modes(detect: &Detect) -> String {
             keys.join("/"),
             m.present.into(),
             m.selected.into(),
-            paint(style, executed),
+            paint(style, m.executed.join(", ")),
         ]);
     }
     let notes = "present: the strongest backend this processor has; selected: the one tenrounds chose; \
                  executed: the one whose code just ran, or several for different parts of a mode. In a chain each \
                  block waits for the previous one, so wider registers do not help and narrow code runs.";
-    format!("{table}{}", item("  ", paint(DIM, notes)))
+    let mut out = format!("{table}{}", item("  ", paint(DIM, notes)));
+    for name in &detect.failed {
+        let failed = format!("{name} failed its known answers and is not used");
+        out += &item("  ", paint(BAD, failed));
+    }
+    if !detect.avoided.is_empty() {
+        out += &item("  ", verdict::avoided(detect));
+    }
+    out
 }
 
 fn kernel(detect: &Detect) -> String {
     let mut out = text::algorithms(&detect.kernel);
     line(&mut out, "Module", &text::module(&detect.kernel));
     out
-}
-
-fn avoided(detect: &Detect) -> String {
-    match detect.avoided.is_empty() {
-        true => String::new(),
-        false => item("  ", verdict::avoided(detect)),
-    }
-}
-
-fn failed(detect: &Detect) -> String {
-    let line = |name| {
-        paint(
-            BAD,
-            format!("{name} failed its known answers and is not used"),
-        )
-    };
-    let failed = detect.failed.iter();
-    failed.map(|name| item("  ", line(name))).collect()
 }
 
 fn advice(detect: &Detect) -> String {

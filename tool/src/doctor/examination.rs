@@ -12,6 +12,7 @@ use crate::inventory;
 use crate::inventory::install::{self, Install};
 use crate::inventory::processes::Processes;
 use crate::inventory::scan::Scanner;
+use crate::kernel::Kernel;
 use crate::processor;
 use crate::root::Root;
 use crate::settings::config::{self, Effect, Source};
@@ -35,15 +36,9 @@ pub struct Doctor {
     pub openssl: Vec<Install>,
     pub processes: Processes,
     pub kernel: Kernel,
+    pub disks: Vec<Disk>,
     pub pkcs11: Pkcs11,
     pub seconds: f64,
-}
-
-#[derive(Debug, Serialize)]
-pub struct Kernel {
-    #[serde(flatten)]
-    pub kernel: crate::kernel::Kernel,
-    pub disks: Vec<Disk>,
 }
 
 impl Doctor {
@@ -57,7 +52,7 @@ impl Doctor {
         let ours = sources.iter().zip(&effects);
         let mut ours = ours.filter(|(source, _)| source.in_this_root());
         let preferred = ours.any(|(_, effect)| effect.prefers_tenrounds);
-        let kernel = crate::kernel::Kernel::read(root);
+        let kernel = Kernel::read(root);
         let means = Means::of(root, &kernel);
         let disks = disks::find(root, kernel.drivers());
         let mut findings = of_configurations(&sources, &effects);
@@ -92,7 +87,8 @@ impl Doctor {
             findings,
             openssl,
             processes,
-            kernel: Kernel { kernel, disks },
+            kernel,
+            disks,
             pkcs11,
             seconds: begun.elapsed().as_secs_f64(),
         }

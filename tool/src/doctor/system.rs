@@ -9,42 +9,30 @@ use crate::root::Root;
 use crate::{apparmor, enable};
 use libcrypto::LibCrypto;
 use std::path::{Path, PathBuf};
-use terminal::error::Error;
 
 const GROUP: Group = Group::Configuration;
 const FIPS: &str = "/proc/sys/crypto/fips_enabled";
 
 pub fn fips(root: &Root, tenrounds_preferred: bool) -> Option<Finding> {
-    let value = root.line(FIPS)?;
-    if value == "0" {
-        return None;
-    }
-    let says = "the system is in FIPS mode";
+    let value = root.line(FIPS).filter(|value| value != "0")?;
     let finding = match tenrounds_preferred {
-        true => Finding::warning(
-            GROUP,
-            "fips-system",
-            format!("{says}, and tenrounds, which is not validated, is preferred"),
-        )
-        .cure(
-            "shell",
-            "tenrounds disable   (or leave FIPS mode: boot without fips=1)",
-        ),
-        false => Finding::note(
-            GROUP,
-            "fips-system",
-            format!("{says}: AES has to come from validated modules, and tenrounds is none"),
-        ),
+        true => {
+            let says =
+                "the system is in FIPS mode, and tenrounds, which is not validated, is preferred";
+            let cure = "tenrounds disable   (or leave FIPS mode: boot without fips=1)";
+            Finding::warning(GROUP, "fips-system", says).cure("shell", cure)
+        }
+        false => {
+            let says = "the system is in FIPS mode: AES has to come from validated modules, and tenrounds is none";
+            Finding::note(GROUP, "fips-system", says)
+        }
     };
     Some(finding.seen(FIPS, value))
 }
 
-/// Runs of `enable --system` and `disable --system` that were killed or lost their power.
+/// Runs of `enable --system` and `disable --system` that were killed or lost their power. If what
+/// they noted cannot be read, nothing can be completed or undone.
 pub fn interrupted(root: &Root) -> Vec<Finding> {
-    let found = match enable::interrupted(root.top()) {
-        Ok(found) => found.into_iter(),
-        Err(error) => return vec![unreadable(&error)],
-    };
     let finding = |(file, what): (PathBuf, &str)| {
         let says = format!("{what}; OpenSSL works, with tenrounds or without");
         Finding::warning(GROUP, "enable-interrupted", says)
@@ -52,18 +40,16 @@ pub fn interrupted(root: &Root) -> Vec<Finding> {
             .cure("shell", "tenrounds enable --system   (completes it)")
             .cure("shell", "tenrounds disable --system   (undoes it)")
     };
-    found.map(finding).collect()
-}
-
-/// What `enable --system` has noted cannot be read, so nothing can be completed or undone.
-fn unreadable(error: &Error) -> Finding {
-    let says = "what 'tenrounds enable --system' has changed cannot be read";
-    Finding::warning(GROUP, "enable-state", says)
-        .seen("the error, and the way out", error)
-        .cure(
-            "shell",
-            "tenrounds status   (shows which configurations prefer tenrounds)",
-        )
+    match enable::interrupted(root.top()) {
+        Ok(found) => found.into_iter().map(finding).collect(),
+        Err(error) => {
+            let says = "what 'tenrounds enable --system' has changed cannot be read";
+            let finding = Finding::warning(GROUP, "enable-state", says);
+            let finding = finding.seen("the error, and the way out", error);
+            let cure = "tenrounds status   (shows which configurations prefer tenrounds)";
+            vec![finding.cure("shell", cure)]
+        }
+    }
 }
 
 /// What keeps a configuration that prefers tenrounds from reaching programs.
@@ -123,11 +109,10 @@ pub fn works(root: &Root) -> Option<Finding> {
         Err(error) => error.to_string(),
     };
     let says = "OpenSSL does not work in this environment, as it is configured";
-    let finding =
-        Finding::problem(GROUP, "openssl-broken", says).seen("a child process that uses it", why);
-    Some(
-        finding
-            .cure("shell", "OPENSSL_CONF=/dev/null openssl list -providers   (if this works, the configuration is wrong)")
-            .cure("shell", "tenrounds status   (shows where tenrounds is enabled, and how to disable it)"),
-    )
+    let finding = Finding::problem(GROUP, "openssl-broken", says);
+    let finding = finding.seen("a child process that uses it", why);
+    let without = "OPENSSL_CONF=/dev/null openssl list -providers   (if this works, the configuration is wrong)";
+    let where_it_is =
+        "tenrounds status   (shows where tenrounds is enabled, and how to disable it)";
+    Some(finding.cure("shell", without).cure("shell", where_it_is))
 }

@@ -114,14 +114,14 @@ fn looked_at(doctor: &Doctor) -> String {
         having(|p| p.tenrounds.is_some()),
         having(|p| !p.carries.is_empty())
     ));
-    let kernel = &doctor.kernel.kernel;
+    let kernel = &doctor.kernel;
     let selected = kernel.drivers().iter().filter(|driver| driver.selected);
     let software = selected.clone().filter(|d| is_software(&d.driver));
     line(format!(
         "kernel: {} algorithms with AES, {} of them in software; {} encrypted disks",
         selected.count(),
         software.count(),
-        doctor.kernel.disks.len()
+        doctor.disks.len()
     ));
     line(format!("kernel module: {}", text::module(kernel)));
     line(pkcs11(&doctor.pkcs11));

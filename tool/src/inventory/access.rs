@@ -3,6 +3,8 @@
 //! and capabilities are not considered, except that root reads everything.
 
 use crate::root::Root;
+use crate::trust;
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use terminal::style::clean;
 
@@ -21,27 +23,11 @@ pub fn refused(root: &Root, pid: u32, view: &Root, file: &str) -> Option<String>
     if identity.user == 0 {
         return None;
     }
-    let real = view.path(file).canonicalize().ok()?;
-    let mut parts: Vec<_> = real
-        .ancestors()
-        .filter(|part| part.starts_with(view.top()))
-        .collect();
-    parts.reverse();
-    parts.into_iter().find_map(|part| {
-        let meta = std::fs::metadata(part).ok()?;
-        let needed = if meta.is_dir() { 0o1 } else { 0o4 };
-        let bits = identity.bits(meta.mode(), meta.uid(), meta.gid());
-        let path = part.strip_prefix(view.top()).unwrap_or(part);
-        (bits & needed == 0).then(|| {
-            format!(
-                "user {} cannot {} /{} (mode {:o})",
-                identity.user,
-                if meta.is_dir() { "search" } else { "read" },
-                clean(path.display().to_string()),
-                meta.mode() & 0o7777
-            )
-        })
-    })
+    let bits = |meta: &Metadata| identity.bits(meta.mode(), meta.uid(), meta.gid());
+    let whom = format!("user {}", identity.user);
+    let blind = trust::unreadable(view.top(), &view.path(file), &whom, bits)?;
+    let part = blind.part.strip_prefix(view.top()).unwrap_or(&blind.part);
+    Some(clean(format!("/{} {}", part.display(), blind.why)))
 }
 
 impl Identity {
@@ -53,6 +39,12 @@ impl Identity {
             () => mode & 7,
         }
     }
+}
+
+/// The effective user of a process.
+pub fn owner(root: &Root, pid: u32) -> Option<u32> {
+    let status = root.text(format!("/proc/{pid}/status")).ok()?;
+    Some(identity(&status)?.user)
 }
 
 /// The effective user and all groups (proc_pid_status(5)).

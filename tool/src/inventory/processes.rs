@@ -225,22 +225,11 @@ pub fn executable(root: &Root, pid: u32) -> std::io::Result<BTreeSet<(String, bo
 pub fn hidden(root: &Root, pid: u32) -> String {
     // SAFETY: it has no arguments and cannot fail.
     let user = unsafe { libc::geteuid() };
-    hidden_to(user, owner(root, pid))
-}
-
-fn hidden_to(user: u32, owner: Option<u32>) -> String {
-    match owner {
+    match access::owner(root, pid) {
         _ if user == 0 => "cannot be read: root lacks CAP_SYS_PTRACE here, as in many containers; add this capability, or run the command outside".to_owned(),
         Some(owner) if owner == user => "cannot be read, although it is yours: it has capabilities, a changed user, or hides its memory; run the command as root".to_owned(),
         _ => "belongs to another user; run the command as root".to_owned(),
     }
-}
-
-/// The effective user of a process.
-fn owner(root: &Root, pid: u32) -> Option<u32> {
-    let status = root.text(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Whether a process was started with OPENSSL_CONF, which replaces the system's configuration.

@@ -69,10 +69,7 @@ pub fn everything(
     steps.next("the doctor's examination");
     let doctor = doctor::Doctor::examine(&root);
     steps.next("programs and libraries");
-    let scan = match args.brief {
-        true => scan::mapped(SCANNING),
-        false => scan::everything(SCANNING),
-    };
+    let scan = scan::for_so_long(SCANNING, args.brief);
     steps.next("speed");
     let run = bench::measure(&asked(args.brief));
     let run = part(run, "measurement of speed", &mut missing);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Examines files in several threads.
 
-use super::queue::{Queue, Work};
 use super::reach::Reach;
 use super::targets::{Origin, Target, Targets};
+use super::walk::Walk;
 use super::{Entry, Holds, Program, Scan, Through, Trouble};
 use crate::needed::Loaded;
 use crate::root::Root;
@@ -16,7 +16,8 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Instant;
 use terminal::progress::Progress;
 use terminal::style::clean;
@@ -26,6 +27,9 @@ const LARGEST: u64 = 2 << 30;
 
 /// The bytes that tell whether a file is an ELF file, in whole pages.
 const BEGINNING: i64 = 4096;
+
+/// A thread has at most so many files open at once, so that the disk has several reads to do.
+const AT_ONCE: usize = 16;
 
 /// What became of a file.
 enum Outcome {
@@ -42,16 +46,22 @@ enum Outcome {
 /// what directories have. A named file that cannot be examined is a complaint, another one a
 /// trouble.
 pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<String>) -> Scan {
+    let progress = Progress::new(targets.files.len(), "files");
+    let (mut outcomes, left) = in_threads(targets.files, end, &progress);
+    let mut walk = Walk::of(&targets.directories, end);
+    let files = walk.targets();
+    progress.more(files.len());
+    let (others, left_of_others) = in_threads(files, end, &progress);
+    progress.finish();
+    outcomes.extend(others);
+    outcomes.sort_by(|(a, _), (b, _)| (a.origin, &a.path).cmp(&(b.origin, &b.path)));
     let mut scan = Scan {
         troubles: targets.troubles,
+        not_reached: end.map(|_| left + left_of_others + walk.left),
+        not_entered: walk.not_entered,
         ..Scan::default()
     };
-    let queue = Queue::new(targets.files, targets.directories);
-    let outcomes = outcomes(&queue, end);
-    let left = queue.left();
-    scan.not_reached = end.map(|_| left.waiting);
-    scan.troubles.extend(left.troubles);
-    scan.not_entered = left.not_entered;
+    scan.troubles.append(&mut walk.troubles);
     let mut seen = HashSet::new();
     // The files that encrypt.
     let mut encrypting = HashSet::new();
@@ -85,6 +95,10 @@ pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<Stri
         let meta = library.path.metadata();
         meta.is_ok_and(|meta| encrypting.contains(&(meta.dev(), meta.ino())))
     };
+    let through = |library: &Loaded| Through {
+        name: clean(&library.name),
+        path: clean(library.path.display()),
+    };
     let program = |(path, libraries): &(PathBuf, Vec<Loaded>)| Program {
         path: clean(path.display()),
         libraries: libraries.len(),
@@ -101,50 +115,50 @@ pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<Stri
     scan
 }
 
-fn through(library: &Loaded) -> Through {
-    Through {
-        name: clean(&library.name),
-        path: clean(library.path.display()),
-    }
-}
-
-/// The outcomes of files that were named or are ELF files, by origin and path.
-fn outcomes(queue: &Queue, end: Option<Instant>) -> Vec<(Target, Outcome)> {
+/// The outcomes of files that were named or are ELF files, and the number of files for which there
+/// was no time.
+fn in_threads(
+    files: Vec<Target>,
+    end: Option<Instant>,
+    progress: &Progress,
+) -> (Vec<(Target, Outcome)>, usize) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let progress = Progress::new(queue.files(), "files");
-    // The files that a thread has open at once. Half of the descriptors are for everything else.
+    // Half of the descriptors are for everything else.
     let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(256, |(soft, _)| soft);
-    let most = (usize::try_from(limit).unwrap_or(usize::MAX) / 2 / threads).max(1);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX) / 2 / threads;
+    let queue = Mutex::new(files.into_iter());
+    let next = || -> Vec<Target> {
+        let is_over = end.is_some_and(|end| Instant::now() >= end);
+        let mut queue = queue.lock().expect("no thread panics");
+        match is_over {
+            true => Vec::new(),
+            false => queue.by_ref().take(limit.clamp(1, AT_ONCE)).collect(),
+        }
+    };
     let work = || {
         let mut done = Vec::new();
         // Reused, because fresh memory costs more than reading into it.
         let mut buffer = Vec::new();
-        let mut opener = Opener::default();
-        while let Some(work) = queue.next(end) {
-            match work {
-                Work::Directory(directory) => progress.more(queue.search(directory)),
-                Work::Files(mut files) => {
-                    while !files.is_empty() {
-                        let rest = files.split_off(files.len().min(most));
-                        // All of them first, so that the disk has several reads to do at once.
-                        let opened: Vec<_> =
-                            files.iter().map(|target| opener.open(target)).collect();
-                        for (target, file) in files.into_iter().zip(opened) {
-                            let outcome = look(file, &mut buffer);
-                            let is_other = matches!(outcome, Outcome::Refused(Refusal::NoElf));
-                            if !is_other || target.origin == Origin::Named {
-                                done.push((target, outcome));
-                            }
-                            progress.step();
-                        }
-                        files = rest;
-                    }
+        let mut keeps_times = true;
+        let mut targets = next();
+        while !targets.is_empty() {
+            let opened: Vec<_> = targets
+                .iter()
+                .map(|target| open(target, &mut keeps_times))
+                .collect();
+            for (target, file) in targets.into_iter().zip(opened) {
+                let outcome = look(file, &mut buffer);
+                let is_other = matches!(outcome, Outcome::Refused(Refusal::NoElf));
+                if !is_other || target.origin == Origin::Named {
+                    done.push((target, outcome));
                 }
+                progress.step();
             }
+            targets = next();
         }
         done
     };
-    let mut done: Vec<_> = std::thread::scope(|scope| {
+    let done = std::thread::scope(|scope| {
         // This thread does all that no other could be started for.
         let start = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
         let others: Vec<_> = (1..threads).map_while(start).collect();
@@ -154,9 +168,7 @@ fn outcomes(queue: &Queue, end: Option<Instant>) -> Vec<(Target, Outcome)> {
         }
         done
     });
-    progress.finish();
-    done.sort_by(|(a, _), (b, _)| (a.origin, &a.path).cmp(&(b.origin, &b.path)));
-    done
+    (done, queue.into_inner().expect("no thread panics").len())
 }
 
 fn look(file: std::io::Result<File>, buffer: &mut Vec<u8>) -> Outcome {
@@ -199,47 +211,36 @@ fn read(mut file: File, buffer: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
     Ok((meta.dev(), meta.ino()))
 }
 
-/// Opens files, and asks for their beginnings.
-#[derive(Default)]
-struct Opener {
-    /// The kernel refuses O_NOATIME: the files belong to others.
-    is_refused: bool,
+/// Opens a file, and asks for its beginning. `keeps_times` is false once the kernel has refused
+/// O_NOATIME, because the files belong to others.
+fn open(target: &Target, keeps_times: &mut bool) -> std::io::Result<File> {
+    let file = match target.origin {
+        Origin::Directory => open_entry(&target.at, keeps_times),
+        _ => None,
+    };
+    let file = file.map_or_else(|| Root::machine().open(&target.at), Ok)?;
+    // SAFETY: a plain system call on an open descriptor. If it fails, reading takes longer.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, BEGINNING, libc::POSIX_FADV_WILLNEED) };
+    Ok(file)
 }
 
-impl Opener {
-    fn open(&mut self, target: &Target) -> std::io::Result<File> {
-        let file = self.opened(target)?;
-        // SAFETY: a plain system call on an open descriptor. If it fails, reading takes longer.
-        unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, BEGINNING, libc::POSIX_FADV_WILLNEED) };
-        Ok(file)
-    }
-
-    /// Opens a target. A file that a directory names is opened at once, because its kind is known.
-    /// It may have been replaced: no symbolic link in its path is followed, for that could lead to
-    /// a device, and a pipe does not block. Where that is refused, the file's kind is looked at
-    /// first.
-    fn opened(&mut self, target: &Target) -> std::io::Result<File> {
-        let careful = || Root::machine().open(&target.at);
-        if target.origin != Origin::Directory {
-            return careful();
+/// Opens a file that a directory names at once, because its kind is known. It may have been
+/// replaced: no symbolic link in its path is followed, for that could lead to a device, and a pipe
+/// does not block. Where that is refused, the caller looks at the file's kind first.
+fn open_entry(path: &Path, keeps_times: &mut bool) -> Option<File> {
+    let open = |flags| {
+        let flags = flags | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let resolve = ResolveFlag::RESOLVE_NO_SYMLINKS;
+        openat2(AT_FDCWD, path, OpenHow::new().flags(flags).resolve(resolve)).map(File::from)
+    };
+    // Otherwise the first scan of a day would change the inodes of all files.
+    if *keeps_times {
+        match open(OFlag::O_NOATIME) {
+            Err(Errno::EPERM) => *keeps_times = false,
+            other => return other.ok(),
         }
-        let open = |flags| {
-            let flags = flags | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-            let how = OpenHow::new()
-                .flags(flags)
-                .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
-            openat2(AT_FDCWD, &target.at, how).map(File::from)
-        };
-        // Otherwise the first scan of a day would change the inodes of all files.
-        if !self.is_refused {
-            match open(OFlag::O_NOATIME) {
-                Err(Errno::EPERM) => self.is_refused = true,
-                Ok(file) => return Ok(file),
-                Err(_) => return careful(),
-            }
-        }
-        open(OFlag::empty()).or_else(|_| careful())
     }
+    open(OFlag::empty()).ok()
 }
 
 /// The entry of a file; None if it holds nothing.

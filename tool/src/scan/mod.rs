@@ -3,10 +3,10 @@
 //! reaches it. Files are read, nothing is executed.
 
 mod files;
-mod queue;
 mod reach;
 mod targets;
 mod text;
+mod walk;
 
 use crate::cli::ScanArgs;
 use classify::Module;
@@ -15,6 +15,7 @@ use machine::host;
 use machine::schema::Document;
 pub use reach::Reach;
 use serde::Serialize;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use terminal::error::Result;
 use terminal::output;
@@ -52,7 +53,7 @@ pub enum Holds {
     Others,
 }
 
-/// A named file and the libraries that the dynamic linker loads with it.
+/// A named file, and the libraries that the dynamic linker loads with it.
 #[derive(Debug, Serialize)]
 pub struct Program {
     pub path: String,
@@ -80,7 +81,7 @@ pub struct Scan {
     pub not_reached: Option<usize>,
     /// Files that hold something, the most AES first.
     pub files: Vec<Entry>,
-    /// The named files that load libraries.
+    /// The named files.
     pub programs: Vec<Program>,
     /// Files and directories that were met and could not be examined.
     pub troubles: Vec<Trouble>,
@@ -115,34 +116,30 @@ pub fn run(args: &ScanArgs) -> Result<u8> {
     Ok(u8::from(!complaints.is_empty()))
 }
 
-/// Examines for so long: first what running processes have mapped, then all that is installed.
-pub fn everything(time: Duration) -> Scan {
+/// Examines for so long what running processes have mapped, and then, unless the report is a brief
+/// one, all that is installed.
+pub fn for_so_long(time: Duration, is_brief: bool) -> Scan {
     let begun = Instant::now();
     let mut targets = targets::mapped();
-    targets.append(targets::find(&[], &mut Vec::new()));
-    examined(targets, begun, begun + time)
-}
-
-/// Examines for so long what running processes have mapped.
-pub fn mapped(time: Duration) -> Scan {
-    let begun = Instant::now();
-    examined(targets::mapped(), begun, begun + time)
+    if !is_brief {
+        targets.directories = targets::installed();
+    }
+    // No target is named, so none can be complained about.
+    let mut scan = files::examine(targets, Some(begun + time), &mut Vec::new());
+    scan.seconds = begun.elapsed().as_secs_f64();
+    scan
 }
 
 /// A larger file is not examined after a command: no end interrupts the examination of a file.
 const LARGEST_LOADED: u64 = 512 << 20;
 
 /// Examines these files for so long.
-pub fn of_files(files: &[std::path::PathBuf], time: Duration) -> Vec<Entry> {
+pub fn of_files(files: &[PathBuf], time: Duration) -> Vec<Entry> {
     let end = Instant::now() + time;
+    let is_small = |file: &&PathBuf| file.metadata().is_ok_and(|m| m.len() <= LARGEST_LOADED);
     let mut targets = targets::Targets::default();
-    for file in files {
-        if file
-            .metadata()
-            .is_ok_and(|meta| meta.len() <= LARGEST_LOADED)
-        {
-            targets.add(file, targets::Origin::Listed);
-        }
+    for file in files.iter().filter(is_small) {
+        targets.add(file, targets::Origin::Listed);
     }
     files::examine(targets, Some(end), &mut Vec::new()).files
 }
@@ -156,11 +153,4 @@ pub fn has_aes(entry: &Entry) -> bool {
 pub fn is_reached(reach: Reach) -> bool {
     use Reach::{Engine, Itself, Java, Kernel, Provider};
     matches!(reach, Itself | Provider | Engine | Java | Kernel)
-}
-
-fn examined(targets: targets::Targets, begun: Instant, end: Instant) -> Scan {
-    // No target is named, so none can be complained about.
-    let mut scan = files::examine(targets, Some(end), &mut Vec::new());
-    scan.seconds = begun.elapsed().as_secs_f64();
-    scan
 }

@@ -44,18 +44,11 @@ pub enum Origin {
 #[derive(Debug, Default)]
 pub struct Targets {
     pub files: Vec<Target>,
-    /// Named files, with the libraries that they load, which are targets, too.
+    /// Named files, with the libraries that they load. These are targets, too.
     pub programs: Vec<(PathBuf, Vec<Loaded>)>,
     /// Their files are targets, too.
-    pub directories: Vec<Directory>,
+    pub directories: Vec<PathBuf>,
     pub troubles: Vec<Trouble>,
-}
-
-/// A directory, and the file system that its search stays on: /proc has no end.
-#[derive(Debug, Clone)]
-pub struct Directory {
-    pub path: PathBuf,
-    pub device: Option<u64>,
 }
 
 /// Where programs and libraries are installed.
@@ -66,11 +59,7 @@ const INSTALLED: [&str; 6] = ["/usr", "/opt", "/bin", "/sbin", "/lib", "/lib64"]
 pub fn find(arguments: &[OsString], complaints: &mut Vec<String>) -> Targets {
     let mut targets = Targets::default();
     if arguments.is_empty() {
-        // On most systems /bin and /lib are symbolic links into /usr.
-        let is_real = |dir: &&&str| Path::new(dir).symlink_metadata().is_ok_and(|m| m.is_dir());
-        for dir in INSTALLED.iter().filter(is_real) {
-            targets.add_directory(Path::new(dir));
-        }
+        targets.directories = installed();
     }
     for argument in arguments {
         if let Err(why) = targets.take(argument) {
@@ -79,6 +68,13 @@ pub fn find(arguments: &[OsString], complaints: &mut Vec<String>) -> Targets {
         }
     }
     targets
+}
+
+/// On most systems /bin and /lib are symbolic links into /usr.
+pub fn installed() -> Vec<PathBuf> {
+    let dirs = INSTALLED.iter().map(PathBuf::from);
+    let is_real = |dir: &PathBuf| dir.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    dirs.filter(is_real).collect()
 }
 
 /// The files that the processes of this machine have mapped for execution, each once. A process
@@ -103,20 +99,12 @@ pub fn mapped() -> Targets {
 const NEITHER: &str = "it is neither a regular file nor a directory";
 
 impl Targets {
-    /// Adds other targets.
-    pub fn append(&mut self, mut others: Targets) {
-        self.files.append(&mut others.files);
-        self.programs.append(&mut others.programs);
-        self.directories.append(&mut others.directories);
-        self.troubles.append(&mut others.troubles);
-    }
-
     fn take(&mut self, argument: &OsStr) -> Result<(), String> {
         let path = Path::new(argument);
         match path.metadata() {
             Ok(meta) if meta.is_dir() => {
                 std::fs::read_dir(path).map_err(|error| error.to_string())?;
-                self.add_directory(path);
+                self.directories.push(path.to_owned());
                 Ok(())
             }
             Ok(meta) if meta.is_file() => {
@@ -154,16 +142,7 @@ impl Targets {
         for name in missing {
             self.trouble(path, format!("its library {} was not found", clean(name)));
         }
-        if !found.is_empty() {
-            self.programs.push((path.to_owned(), found));
-        }
-    }
-
-    fn add_directory(&mut self, path: &Path) {
-        self.directories.push(Directory {
-            path: path.to_owned(),
-            device: path.metadata().map(|meta| meta.dev()).ok(),
-        });
+        self.programs.push((path.to_owned(), found));
     }
 
     fn trouble(&mut self, path: &Path, why: impl ToString) {

@@ -2,9 +2,9 @@
 //! The text of `scan`: the verdict, a table of the files with AES code, what to do; with --verbose
 //! also functions, addresses, and files with other cryptographic instructions.
 
-use super::{Entry, Holds, Program, Scan};
+use super::{Entry, Holds, Program, Reach, Scan, Trouble};
 use classify::{Bounds, Class, Function, Kind, Machine, Module, TableKind, WIDTHS};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use terminal::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
 
@@ -49,44 +49,39 @@ fn count(n: usize, one: &str, many: &str) -> String {
 
 fn verdict(scan: &Scan) -> Vec<String> {
     let holding = |holds: Holds| scan.files.iter().filter(move |entry| entry.holds == holds);
-    let files = count(
-        scan.examined,
-        "program or library",
-        "programs and libraries",
-    );
-    let with = holding(Holds::Instructions).count();
     let other_uses = holding(Holds::OtherUse).count();
     let what = match other_uses {
         0 => "AES instructions",
         _ => "AES instructions that encrypt",
     };
-    let first = match holding(Holds::Instructions).next() {
+    let files = count(
+        scan.examined,
+        "program or library",
+        "programs and libraries",
+    );
+    let alone = match &scan.programs[..] {
+        [program] if scan.examined <= 1 + program.libraries => Some(program),
+        _ => None,
+    };
+    let first = match (alone, holding(Holds::Instructions).next()) {
         _ if scan.examined == 0 => "There are no programs and no libraries here.".to_owned(),
-        None if scan.examined == 1 => format!("The file holds no {what}. {NOT_FOLLOWED}"),
-        None => format!("None of {files} holds {what}."),
-        Some(widest) => {
-            let code = format!("{} in {}", class_name(&widest.module), widest.path);
-            match (scan.examined, with) {
-                (1, _) => holds(widest),
-                (_, 1) => format!("1 of {files} holds AES instructions: {code}."),
-                _ => format!(
-                    "{} of {files} hold AES instructions; the widest: {code}.",
-                    grouped(with as u64)
-                ),
+        (Some(program), _) => of_one(scan, program, what),
+        (None, None) => format!("None of {files} holds {what}."),
+        (None, Some(widest)) => {
+            let code = format!("{} in {}", class_name(widest), widest.path);
+            match holding(Holds::Instructions).count() {
+                1 => format!("1 of {files} holds AES instructions: {code}."),
+                n => {
+                    let n = grouped(n as u64);
+                    format!("{n} of {files} hold AES instructions; the widest: {code}.")
+                }
             }
         }
     };
-    let alone = match &scan.programs[..] {
-        [program] if scan.examined <= 1 + program.libraries => Some(alone(scan, program, what)),
-        _ => None,
-    };
-    let mut lines = match alone {
-        Some(first) => vec![paint(BOLD, first)],
-        None => {
-            let loads = scan.programs.iter().filter_map(loads).take(MOST_PROGRAMS);
-            std::iter::once(paint(BOLD, first)).chain(loads).collect()
-        }
-    };
+    let mut lines = vec![paint(BOLD, first)];
+    if alone.is_none() {
+        lines.extend(scan.programs.iter().filter_map(loads).take(MOST_PROGRAMS));
+    }
     let tables = holding(Holds::Tables).count();
     if tables > 0 {
         let files = count(tables, "file holds", "files hold");
@@ -101,41 +96,31 @@ fn verdict(scan: &Scan) -> Vec<String> {
     lines
 }
 
-/// The verdict on one file with AES instructions.
-fn holds(entry: &Entry) -> String {
-    let class = class_name(&entry.module);
-    format!(
-        "The file holds AES instructions: {class} in {}.",
-        entry.path
-    )
-}
-
-/// The dynamic linker's part is known from the file; what the program opens later is not.
-const NOT_FOLLOWED: &str = "Libraries that it opens when it runs are not followed.";
 /// The verdict says of no more programs what they load.
 const MOST_PROGRAMS: usize = 10;
 
-/// The verdict on one program and the libraries that it loads.
-fn alone(scan: &Scan, program: &Program, what: &str) -> String {
-    let of = |path: &str| {
-        let mut files = scan.files.iter();
-        files.find(|entry| entry.path == path)
-    };
-    let own = of(&program.path).filter(|entry| entry.holds == Holds::Instructions);
-    if let Some(own) = own {
-        return holds(own);
-    }
+/// The verdict on one program and the libraries that it loads. The dynamic linker's part is known
+/// from the file; what the program opens later is not.
+fn of_one(scan: &Scan, program: &Program, what: &str) -> String {
+    let of = |path: &str| scan.files.iter().find(|entry| entry.path == path);
     let path = &program.path;
-    let libraries = count(program.libraries, "library", "libraries");
-    match &program.through[..] {
-        [] => format!("{path} and the {libraries} that it loads hold no {what}. {NOT_FOLLOWED}"),
-        [first, ..] => {
-            let class = of(&first.path).map_or("", |entry| class_name(&entry.module));
-            format!(
-                "{path} holds no {what} itself, but loads them through {}: {class} in {}.",
-                names(program),
-                first.path
-            )
+    let own = of(path).filter(|entry| entry.holds == Holds::Instructions);
+    match (own, program.through.first()) {
+        (Some(own), _) => format!("{path} holds AES instructions: {}.", class_name(own)),
+        (None, Some(first)) => {
+            let class = of(&first.path).map_or("", class_name);
+            let (names, library) = (names(program), &first.path);
+            format!("{path} holds no {what} itself, but loads them through {names}: {class} in {library}.")
+        }
+        (None, None) => {
+            let and = match program.libraries {
+                0 => " holds".to_owned(),
+                n => {
+                    let libraries = count(n, "library", "libraries");
+                    format!(" and the {libraries} that it loads hold")
+                }
+            };
+            format!("{path}{and} no {what}. Libraries that it opens when it runs are not followed.")
         }
     }
 }
@@ -157,8 +142,8 @@ fn names(program: &Program) -> String {
     names.join(", ")
 }
 
-fn class_name(module: &Module) -> &'static str {
-    module.class.map_or("", Class::name)
+fn class_name(entry: &Entry) -> &'static str {
+    entry.module.class.map_or("", Class::name)
 }
 
 /// "VAES 512, VAES 256, AES-NI 128": each class of the functions, the strongest first.
@@ -168,36 +153,28 @@ fn code(entry: &Entry) -> String {
         Holds::Tables => return paint(WARN, "tables only"),
         _ => {}
     }
-    let mut classes: Vec<Class> = entry
-        .module
-        .functions
-        .iter()
-        .filter_map(|f| f.class)
-        .collect();
-    classes.sort_unstable_by(|a, b| b.cmp(a));
-    classes.dedup();
-    let names: Vec<&str> = classes.iter().map(|class| class.name()).collect();
-    match classes.first() {
+    let functions = entry.module.functions.iter();
+    let classes: BTreeSet<Class> = functions.filter_map(|function| function.class).collect();
+    let names: Vec<&str> = classes.iter().rev().map(|class| class.name()).collect();
+    match classes.last() {
         Some(Class::Vaes512 | Class::Vaes256) => paint(GOOD, names.join(", ")),
         _ => names.join(", "),
     }
 }
 
 fn library(module: &Module) -> String {
-    match &module.library {
-        Some(library) => match &library.version {
-            Some(version) => format!("{} {}", library.name, clean(version)),
-            None => library.name.to_owned(),
-        },
-        None => "unknown".to_owned(),
+    let Some(library) = &module.library else {
+        return "unknown".to_owned();
+    };
+    match &library.version {
+        Some(version) => format!("{} {}", library.name, clean(version)),
+        None => library.name.to_owned(),
     }
 }
 
 /// "S-box, Te": each kind once.
 fn tables(module: &Module) -> String {
-    let mut kinds: Vec<TableKind> = module.tables.iter().map(|table| table.kind).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
+    let kinds: BTreeSet<TableKind> = module.tables.iter().map(|table| table.kind).collect();
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     names.join(", ")
 }
@@ -218,79 +195,64 @@ fn table(entries: &[&Entry]) -> Table {
 
 /// One paragraph for each kind of reach, named as in the table.
 fn what_to_do(entries: &[&Entry]) -> String {
-    let mut kinds = BTreeMap::new();
+    let mut kinds: BTreeMap<Reach, usize> = BTreeMap::new();
     for entry in entries {
-        kinds
-            .entry(entry.reach)
-            .or_insert_with(Vec::new)
-            .push(entry);
+        *kinds.entry(entry.reach).or_default() += 1;
     }
-    let mut out = String::new();
-    for (reach, entries) in kinds {
-        let Some(advice) = reach.advice() else {
-            continue;
-        };
-        let files = count(entries.len(), "file", "files");
+    let paragraph = |(reach, number): (Reach, usize)| {
+        let files = count(number, "file", "files");
         let label = format!("{} ({files}): ", paint(BOLD, reach.name()));
-        out += &item("", format!("{label}{advice}"));
-    }
+        Some(item("", label + reach.advice()?))
+    };
+    let out: String = kinds.into_iter().filter_map(paragraph).collect();
     match out.is_empty() {
         true => out,
         false => format!("\n{out}"),
     }
 }
 
-fn machine(module: &Module) -> &'static str {
-    match module.machine {
-        Machine::X86_64 => "x86-64",
-        Machine::I386 => "i386",
-        Machine::Arm64 => "arm64",
-    }
-}
-
 /// A file with its functions and tables.
 fn details(entry: &Entry) -> String {
     let module = &entry.module;
-    let mut out = item("", paint(BOLD, &entry.path));
-    let mut facts = vec![machine(module).to_owned(), library(module)];
+    let machine = match module.machine {
+        Machine::X86_64 => "x86-64",
+        Machine::I386 => "i386",
+        Machine::Arm64 => "arm64",
+    };
+    let mut facts = vec![machine.to_owned(), library(module)];
     facts.extend(module.build_id.as_ref().map(|id| format!("build id {id}")));
-    out += &item("  ", facts.join(", "));
+    let mut out = item("", paint(BOLD, &entry.path)) + &item("  ", facts.join(", "));
     for function in &module.functions {
         let class = function.class.map_or("no AES", Class::name);
+        let place = format!("{:#x}{}", function.address, name(function));
         out += &item(
             "  ",
-            format!("{}: {class}; {}", place(function), instructions(function)),
+            format!("{place}: {class}; {}", instructions(function)),
         );
     }
     for table in &module.tables {
-        let section = table
-            .section
-            .as_deref()
-            .map_or(String::new(), |name| format!(" in {}", clean(name)));
+        let section = table.section.as_deref().unwrap_or("an unknown section");
+        let (address, kind) = (table.address, table.kind.name());
         out += &item(
             "  ",
-            format!("{:#x}: {} table{section}", table.address, table.kind.name()),
+            format!("{address:#x}: {kind} table in {}", clean(section)),
         );
     }
     out
 }
 
-/// The name of a function, or its address.
-fn place(function: &Function) -> String {
-    let address = format!("{:#x}", function.address);
-    let known = match function.bounds {
-        Bounds::Unknown => " (bounds unknown)",
-        _ => "",
-    };
-    match &function.name {
-        Some(name) => format!("{address} {}", clean(name)),
-        None => format!("{address}{known}"),
+/// After a function's address.
+fn name(function: &Function) -> String {
+    match (&function.name, &function.bounds) {
+        (Some(name), _) => format!(" {}", clean(name)),
+        (None, Bounds::Unknown) => " (bounds unknown)".to_owned(),
+        _ => String::new(),
     }
 }
 
-/// "9 rounds and 1 last round at 128 bits; 4 multiplications at 512 bits".
+/// "128 bits: 9 rounds, 1 last round; 512 bits: 4 CLMUL".
 fn instructions(function: &Function) -> String {
-    let counted = |kind: Kind, count: u32| {
+    let counted = |kind: Kind, number: u32| {
         let (one, many) = match kind {
             Kind::Round => ("round", "rounds"),
             Kind::LastRound => ("last round", "last rounds"),
@@ -300,30 +262,20 @@ fn instructions(function: &Function) -> String {
             Kind::Sha256 => ("SHA-256", "SHA-256"),
             Kind::Sha512 => ("SHA-512", "SHA-512"),
         };
-        self::count(count as usize, one, many)
+        count(number as usize, one, many)
     };
-    let at = |width: u16| {
-        let entries = function.instructions.entries();
+    let at = |width: &u16| {
+        let entries = function
+            .instructions
+            .entries()
+            .filter(|(_, w, _)| w == width);
         let parts: Vec<String> = entries
-            .filter(|(_, w, _)| *w == width)
-            .map(|(kind, _, count)| counted(kind, count))
+            .map(|(kind, _, number)| counted(kind, number))
             .collect();
         (!parts.is_empty()).then(|| format!("{width} bits: {}", parts.join(", ")))
     };
-    let widths: Vec<String> = WIDTHS.iter().filter_map(|width| at(*width)).collect();
+    let widths: Vec<String> = WIDTHS.iter().filter_map(at).collect();
     widths.join("; ")
-}
-
-/// A path without its middle, if it is long.
-fn shortened(path: &str) -> String {
-    const MOST: usize = 80;
-    let letters: Vec<char> = path.chars().collect();
-    if letters.len() <= MOST {
-        return path.to_owned();
-    }
-    let part = |letters: &[char]| letters.iter().collect::<String>();
-    let (first, last) = (&letters[..MOST / 2], &letters[letters.len() - MOST / 2..]);
-    format!("{}...{}", part(first), part(last))
 }
 
 fn notes(scan: &Scan, others: usize, verbose: bool) -> Vec<String> {
@@ -340,31 +292,20 @@ fn notes(scan: &Scan, others: usize, verbose: bool) -> Vec<String> {
             "{files} for processors other than x86-64, i386 and arm64."
         ));
     }
-    if !scan.troubles.is_empty() && !verbose {
-        let files = count(
-            scan.troubles.len(),
-            "file or directory",
-            "files and directories",
-        );
-        let first = &scan.troubles[0];
+    if let Some(Trouble { path, why }) = scan.troubles.first().filter(|_| !verbose) {
+        let (one, many) = ("file or directory", "files and directories");
+        let files = count(scan.troubles.len(), one, many);
         notes.push(format!(
-            "{files} could not be examined, such as {}: {}. --verbose names all.",
-            shortened(&first.path),
-            first.why
+            "{files} could not be examined, such as {path}: {why}. --verbose names all."
         ));
     }
     if !scan.not_entered.is_empty() {
+        let others = scan.not_entered.join(", ");
         notes.push(format!(
-            "Other file systems are not entered; name them to scan them: {}.",
-            scan.not_entered.join(", ")
+            "Other file systems are not entered; name them to scan them: {others}."
         ));
     }
-    if !verbose
-        && scan
-            .files
-            .iter()
-            .any(|entry| !entry.module.functions.is_empty())
-    {
+    if !verbose && scan.files.iter().any(|e| !e.module.functions.is_empty()) {
         notes.push("--verbose shows functions and addresses.".to_owned());
     }
     notes.into_iter().map(|note| paint(DIM, note)).collect()

@@ -77,15 +77,14 @@ fn asked_for(name: Option<&str>) -> Result<Vec<Backend>> {
         return Ok(Backend::all());
     };
     let names: Vec<&str> = Backend::all().into_iter().map(Backend::name).collect();
-    Backend::by_name(name)
-        .map(|backend| vec![backend])
-        .ok_or_else(|| {
-            let near = suggestion(name, names.iter().copied());
-            let all = names.join(", ");
-            Error::usage(format!(
-                "--backend: there is no backend '{name}'{near}; there are {all}"
-            ))
-        })
+    let backend = Backend::by_name(name).ok_or_else(|| {
+        let near = suggestion(name, names.iter().copied());
+        let all = names.join(", ");
+        Error::usage(format!(
+            "--backend: there is no backend '{name}'{near}; there are {all}"
+        ))
+    })?;
+    Ok(vec![backend])
 }
 
 fn test(asked: &[Backend], seed: u64, up_to: Option<usize>) -> Result<Selftest> {
@@ -94,50 +93,41 @@ fn test(asked: &[Backend], seed: u64, up_to: Option<usize>) -> Result<Selftest> 
     let usable = |b: &Backend| b.runs_with(cpu.usable & !masked);
     let running: Vec<Backend> = Backend::all().into_iter().filter(usable).collect();
     let found = cross_check::run(&running, seed, up_to.unwrap_or(usize::MAX));
-    let lines: Vec<Line> = asked
-        .iter()
-        .map(|b| {
-            let lacks = b.features() & !cpu.usable;
-            let ran = usable(b);
-            let own: Vec<String> = found
-                .differences
-                .iter()
-                .filter(|d| d.backends.contains(b))
-                .map(Difference::to_string)
-                .collect();
-            Line {
-                name: b.name(),
-                usable: ran,
-                missing: names_of(lacks),
-                masked: names_of(b.features() & masked & !lacks),
-                known_answers: ran.then(|| passes_known_answers(*b)),
-                cross_check: (ran && running.len() > 1).then_some(own.is_empty()),
-                differences: own,
-            }
-        })
-        .collect();
-    let failed = |line: &Line| line.known_answers == Some(false) || line.cross_check == Some(false);
-    let none_ran = !lines.iter().any(|line| line.usable);
-    let passed = !none_ran && !lines.iter().any(failed);
+    let line = |b: &Backend| {
+        let lacks = b.features() & !cpu.usable;
+        let own = found.differences.iter().filter(|d| d.backends.contains(b));
+        let differences: Vec<String> = own.map(Difference::to_string).collect();
+        Line {
+            name: b.name(),
+            usable: usable(b),
+            missing: names_of(lacks),
+            masked: names_of(b.features() & masked & !lacks),
+            known_answers: usable(b).then(|| passes_known_answers(*b)),
+            cross_check: (usable(b) && running.len() > 1).then_some(differences.is_empty()),
+            differences,
+        }
+    };
+    let backends: Vec<Line> = asked.iter().map(line).collect();
+    let some_ran = backends.iter().any(|line| line.usable);
     Ok(Selftest {
         seed,
         cases: found.cases,
         modes: Mode::aes().map(Mode::title).collect(),
-        passed,
-        backends: lines,
+        passed: some_ran && !backends.iter().any(Line::failed),
+        backends,
     })
+}
+
+impl Line {
+    fn failed(&self) -> bool {
+        [self.known_answers, self.cross_check].contains(&Some(false))
+    }
 }
 
 impl Selftest {
     fn problem(&self) -> String {
-        let failed =
-            |line: &&Line| line.known_answers == Some(false) || line.cross_check == Some(false);
-        let names: Vec<&str> = self
-            .backends
-            .iter()
-            .filter(failed)
-            .map(|line| line.name)
-            .collect();
+        let failed = self.backends.iter().filter(|line| line.failed());
+        let names: Vec<&str> = failed.map(|line| line.name).collect();
         match names.is_empty() {
             true => "selftest: the backend cannot run here, so nothing was checked".to_owned(),
             false => format!(
@@ -148,60 +138,42 @@ impl Selftest {
         }
     }
 
-    /// The first line.
-    fn verdict(&self) -> String {
+    fn text(&self) -> String {
         let ran = self.backends.iter().filter(|line| line.usable).count();
-        match self.passed {
+        let verdict = match self.passed {
             true => format!(
                 "{}: each of {ran} backends passes its known-answer tests and agrees with the others.",
                 paint(GOOD, "Passed"),
             ),
             false => paint(BAD, "Failed."),
-        }
-    }
-
-    fn text(&self) -> String {
-        let verdict = |result: Option<bool>| match result {
+        };
+        let word = |result: Option<bool>| match result {
             Some(true) => paint(GOOD, "pass"),
             Some(false) => paint(BAD, "FAIL"),
             None => paint(DIM, "-"),
         };
         let mut table = Table::new(&["Backend", "known answers", "cross-check", ""]);
+        let mut differences = String::new();
         for line in &self.backends {
             let why = match (line.missing.is_empty(), line.masked.is_empty()) {
                 (false, _) => format!("not usable here: lacks {}", line.missing.join(", ")),
                 (true, false) => format!("masked: {}", line.masked.join(", ")),
                 (true, true) => String::new(),
             };
-            table.row(vec![
-                paint(BOLD, line.name),
-                verdict(line.known_answers),
-                verdict(line.cross_check),
-                paint(WARN, why),
-            ]);
-        }
-        let mut out = item("", self.verdict()) + &table.to_string();
-        for line in &self.backends {
+            let (known, cross) = (word(line.known_answers), word(line.cross_check));
+            table.row(vec![paint(BOLD, line.name), known, cross, paint(WARN, why)]);
             for difference in &line.differences {
-                out += &item("  ", paint(BAD, difference));
+                differences += &item("  ", paint(BAD, difference));
             }
         }
-        out + &self.coverage()
-    }
-
-    /// The messages that were tried.
-    fn coverage(&self) -> String {
-        let ran = self.backends.iter().filter(|line| line.usable).count();
-        let messages = format!(
-            "{} random messages on each backend ({ran} here), with keys of {} bits:",
+        let coverage = format!(
+            "seed {}: {} random messages on each backend, with keys of {} bits, in {}",
+            self.seed,
             grouped(self.cases),
-            KEY_BITS.map(|bits| bits.to_string()).join(", ")
+            KEY_BITS.map(|bits| bits.to_string()).join(", "),
+            self.modes.join(", ")
         );
-        let lines = [
-            messages,
-            self.modes.join(", "),
-            format!("seed {}", self.seed),
-        ];
-        lines.map(|line| item("  ", paint(DIM, line))).concat()
+        let coverage = item("  ", paint(DIM, coverage));
+        item("", verdict) + &table.to_string() + &differences + &coverage
     }
 }

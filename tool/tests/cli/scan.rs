@@ -176,12 +176,15 @@ fn nothing_found_is_no_failure() {
     let done = scan(&place, &[plain.to_str().unwrap()]).ok();
     assert_eq!(
         done.out,
-        "The file holds no AES instructions. Libraries that it opens when it runs are not followed.\n"
+        format!(
+            "{} holds no AES instructions. Libraries that it opens when it runs are not followed.\n",
+            plain.display()
+        )
     );
     let hash = library(&place, "hash.so", BODIES[1]);
     let done = scan(&place, &[hash.to_str().unwrap()]).ok();
-    let hash = "The file holds no AES instructions that encrypt. Libraries that it opens when it runs are not followed.\n1 file uses AES";
-    assert!(done.out.starts_with(hash), "{}", done.out);
+    let hash = "/hash.so holds no AES instructions that encrypt. Libraries that it opens when it runs are not followed.\n1 file uses AES";
+    contains(&done.out, &[hash]);
 }
 
 #[test]

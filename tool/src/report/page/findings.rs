@@ -17,9 +17,7 @@ pub fn show(html: &mut Html, doctor: &Doctor) {
             html.line("p", "", "Nothing is to be fixed.");
         }
     });
-    html.section("kernel", "The kernel", |html| {
-        kernel(html, &doctor.kernel.kernel)
-    });
+    html.section("kernel", "The kernel", |html| kernel(html, &doctor.kernel));
 }
 
 fn show_finding(html: &mut Html, finding: &Finding) {

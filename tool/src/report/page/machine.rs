@@ -94,7 +94,7 @@ fn advice(html: &mut Html, detect: &Detect) {
         html.line("p", "warn", format!("{problem}.{gives}"));
         html.table(&["Where", "What to set"], |table| {
             for setting in &advice.settings {
-                table.row([cell(setting.at), cell(&setting.set)]);
+                table.row([cell(&setting.at), cell(&setting.set)]);
             }
         });
     }
