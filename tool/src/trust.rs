@@ -4,7 +4,7 @@
 
 use crate::memory::with_memory;
 use std::ffi::OsString;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use terminal::error::{Error, Result};
@@ -78,7 +78,7 @@ impl Trusted<'_> {
         Ok(loose)
     }
 
-    fn check(&self, part: &Path, meta: &Metadata) -> Option<Loose> {
+    fn check(&self, part: &Path, meta: &fs::Metadata) -> Option<Loose> {
         let name = part.display();
         if !self.users.contains(&meta.uid()) {
             return Some(Loose {
@@ -113,17 +113,6 @@ impl Trusted<'_> {
 /// The component that keeps users other than its owner from reading a file below `top`; None if
 /// they can read it. Groups and access control lists are not considered.
 pub fn hidden(top: &Path, path: &Path) -> Option<Loose> {
-    unreadable(top, path, "others", |meta| meta.mode() & 7)
-}
-
-/// The component that keeps somebody from reading a file below `top`, by the permission bits that
-/// apply to them.
-pub fn unreadable(
-    top: &Path,
-    path: &Path,
-    whom: &str,
-    bits: impl Fn(&Metadata) -> u32,
-) -> Option<Loose> {
     let real = path.canonicalize().ok()?;
     let below = |part: &&Path| part.starts_with(top);
     let mut parts: Vec<&Path> = real.ancestors().filter(below).collect();
@@ -131,15 +120,15 @@ pub fn unreadable(
     parts.into_iter().find_map(|part| {
         let meta = fs::metadata(part).ok()?;
         let (needed, cannot, cure) = match meta.is_dir() {
-            true => (1, "searched", "a+rx"),
-            false => (4, "read", "a+r"),
+            true => (0o001, "searched", "a+rx"),
+            false => (0o004, "read", "a+r"),
         };
         let mode = meta.mode() & 0o7777;
         // Nobody should open a home to all for the sake of one file.
         let home = part == Path::new("/root") || part.parent() == Some(Path::new("/home"));
-        (bits(&meta) & needed == 0).then(|| Loose {
+        (mode & needed == 0).then(|| Loose {
             part: part.to_owned(),
-            why: format!("cannot be {cannot} by {whom} (mode {mode:o})"),
+            why: format!("cannot be {cannot} by others (mode {mode:o})"),
             cure: (!home).then(|| format!("chmod {cure} {}", part.display())),
         })
     })

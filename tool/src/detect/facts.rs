@@ -14,11 +14,12 @@ use crate::root::Root;
 use libcrypto::LibCrypto;
 use machine::schema::Host;
 use machine::selection;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tenrounds_sys::{names_of, Tuning};
-use terminal::error::{Error, Result};
+use terminal::error::Error;
 
 /// The object `detect` of the JSON document.
 #[derive(Debug, Serialize)]
@@ -36,7 +37,8 @@ pub struct Detect {
     /// Features that selection does without, because they lower this processor's clock.
     pub avoided: Vec<&'static str>,
     /// The facts by which the core chooses between ways that compute the same bytes.
-    pub tuning: Facts,
+    #[serde(serialize_with = "tuning")]
+    pub tuning: Tuning,
     pub provider: Provider,
     pub pkcs11: Pkcs11,
     pub kernel: Kernel,
@@ -44,30 +46,15 @@ pub struct Detect {
     pub warnings: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
-pub struct Facts {
-    pub microarchitecture: &'static str,
-    /// Cycles from one AES round to the next.
-    pub aes_latency: u8,
-    /// 512-bit AES rounds started a cycle; 0 without 512-bit VAES.
-    pub aes512_per_cycle: u8,
-    /// AES and carry-less multiplication issue to different ports.
-    pub separate_clmul: bool,
-    /// 512-bit registers lower the clock.
-    pub clock_drops: bool,
-}
-
-impl Facts {
-    fn selected() -> Facts {
-        let row = Tuning::selected();
-        Facts {
-            microarchitecture: row.name,
-            aes_latency: row.aes_latency,
-            aes512_per_cycle: row.aes512_per_cycle,
-            separate_clmul: row.separate_clmul,
-            clock_drops: row.clock_drops,
-        }
-    }
+fn tuning<S: Serializer>(tuning: &Tuning, serializer: S) -> Result<S::Ok, S::Error> {
+    let facts = json!({
+        "microarchitecture": tuning.name,
+        "aes_latency": tuning.aes_latency,
+        "aes512_per_cycle": tuning.aes512_per_cycle,
+        "separate_clmul": tuning.separate_clmul,
+        "clock_drops": tuning.clock_drops,
+    });
+    facts.serialize(serializer)
 }
 
 #[derive(Debug, Serialize)]
@@ -88,18 +75,13 @@ pub struct Pkcs11 {
     pub registered: Vec<Registered>,
 }
 
-impl Pkcs11 {
-    fn here(root: &Root) -> Pkcs11 {
-        Pkcs11 {
-            module: pkcs11::find().ok(),
-            registered: registered::find(root),
-        }
-    }
-}
-
 impl Detect {
     /// All but the verdict, which rests on the rest.
-    pub fn here(host: &Host, libcrypto: &Result<LibCrypto>, root: &Root) -> Result<Detect> {
+    pub fn here(
+        host: &Host,
+        libcrypto: &Result<LibCrypto, Error>,
+        root: &Root,
+    ) -> Result<Detect, Error> {
         let selection = selection::here();
         let mut warnings = selection::warnings(&selection);
         if let Err(error) = libcrypto {
@@ -125,13 +107,16 @@ impl Detect {
             modes: modes::list(backend, &selection)?,
             failed: selection.failed.iter().map(|b| b.name()).collect(),
             avoided: names_of(selection.avoided),
-            tuning: Facts::selected(),
+            tuning: Tuning::selected(),
             advice: advice::advise(
                 &advice::Facts::of(host, &selection),
                 tenrounds_sys::strongest,
             ),
             provider,
-            pkcs11: Pkcs11::here(root),
+            pkcs11: Pkcs11 {
+                module: pkcs11::find().ok(),
+                registered: registered::find(root),
+            },
             kernel,
             warnings,
         })

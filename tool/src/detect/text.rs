@@ -2,14 +2,15 @@
 //! The facts as text.
 
 use super::code::Code;
-use super::facts::{Detect, Facts};
+use super::facts::Detect;
 use super::table::{Row, GROUPS};
 use super::verdict;
 use catalogue::Needs;
 
 use crate::kernel::text;
 use machine::schema::Host;
-use terminal::style::{item, paint, unicode, BAD, BOLD, DIM, GOOD, WARN};
+use tenrounds_sys::Tuning;
+use terminal::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
 
 /// Everything except the table of modes.
@@ -106,14 +107,6 @@ fn cells(name: &str, row: &Row) -> Vec<String> {
     ]
 }
 
-/// The signs for yes, no and "leads to".
-fn signs() -> (&'static str, &'static str, &'static str) {
-    match unicode() {
-        true => ("✓", "✗", "→"),
-        false => ("yes", "no", "->"),
-    }
-}
-
 fn heading(text: &str) -> String {
     format!("{}\n", paint(BOLD, text))
 }
@@ -124,7 +117,7 @@ fn line(out: &mut String, name: &str, value: &str) {
 }
 
 /// "tuned as znver5: an AES round takes 4 cycles; CLMUL not at full rate beside AES".
-fn tuning(t: &Facts) -> String {
+fn tuning(t: &Tuning) -> String {
     let ports = match t.separate_clmul {
         true => "CLMUL at full rate beside AES",
         false => "CLMUL not at full rate beside AES",
@@ -139,7 +132,7 @@ fn tuning(t: &Facts) -> String {
     };
     format!(
         "tuned as {}: an AES round takes {} cycles{wide}; {ports}{clock}",
-        t.microarchitecture, t.aes_latency
+        t.name, t.aes_latency
     )
 }
 
@@ -213,8 +206,10 @@ fn masks(host: &Host) -> String {
 }
 
 fn instructions(detect: &Detect) -> String {
-    let (yes, no, _) = signs();
-    let sign = |set: bool| paint(if set { GOOD } else { BAD }, if set { yes } else { no });
+    let sign = |set: bool| match set {
+        true => paint(GOOD, "yes"),
+        false => paint(BAD, "no"),
+    };
     let mut table = Table::new(&["Instruction", "present", "usable", "what it does"]);
     for i in &detect.instructions {
         let usable = match i.masked {
@@ -272,7 +267,6 @@ fn kernel(detect: &Detect) -> String {
 }
 
 fn advice(detect: &Detect) -> String {
-    let (_, _, leads_to) = signs();
     if detect.advice.is_empty() {
         let nothing = "No setting of this machine would give a better backend.";
         return item("  ", paint(GOOD, nothing));
@@ -280,7 +274,7 @@ fn advice(detect: &Detect) -> String {
     let mut out = heading("A setting away");
     for advice in &detect.advice {
         let gives = match advice.gives {
-            Some(backend) => format!(" {leads_to} {}", paint(GOOD, backend)),
+            Some(backend) => format!(", for {}", paint(GOOD, backend)),
             None => String::new(),
         };
         out += &item("  ", format!("{}{gives}", paint(WARN, &advice.problem)));

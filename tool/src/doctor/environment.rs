@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Variables that override what is configured: of this shell, of running processes, and in the
-//! files that set them for everybody.
+//! Variables that override what is configured, of this shell and of running processes.
 
 use crate::finding::{Finding, Group, Severity};
 use crate::inventory::processes::Process;
@@ -10,19 +9,6 @@ use machine::masks;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tenrounds_sys::names_of;
-
-/// Files from which a shell or a service gets variables.
-const FILES: [&str; 4] = [
-    "/etc/environment",
-    "/etc/profile",
-    "/etc/bash.bashrc",
-    "/etc/systemd/system.conf",
-];
-const DIRECTORIES: [&str; 3] = [
-    "/etc/profile.d",
-    "/etc/environment.d",
-    "/etc/systemd/system.conf.d",
-];
 
 /// The id of the finding that libcrypto's own mask is set.
 const CPU_MASK: &str = match cfg!(target_arch = "aarch64") {
@@ -42,11 +28,10 @@ pub fn here() -> Vec<(&'static str, String)> {
 pub fn check(root: &Root, here: &[(&'static str, String)], processes: &[Process]) -> Vec<Finding> {
     let of_shell = |(name, value): &(&str, String)| {
         let finding = variable(root, name, value, "this shell").seen(format!("${name}"), value);
-        finding.cure("shell", format!("unset {name}"))
+        finding.cure("shell", format!("unset {name}   (grep -rs {name} /etc/environment /etc/profile* ~/.profile finds who sets it)"))
     };
     let mut found: Vec<Finding> = here.iter().map(of_shell).collect();
     found.extend(of_processes(processes));
-    found.extend(in_files(root));
     found
 }
 
@@ -134,61 +119,4 @@ fn of_processes(processes: &[Process]) -> Vec<Finding> {
         }
     };
     holders.into_iter().map(finding).collect()
-}
-
-/// Lines that set such a variable for whoever logs in or for every service.
-fn in_files(root: &Root) -> Vec<Finding> {
-    let in_directories = DIRECTORIES.iter().flat_map(|dir| {
-        let names = root.names(dir).into_iter();
-        names.map(move |name| format!("{dir}/{name}"))
-    });
-    let files = FILES.iter().map(|file| (*file).to_owned());
-    let mut found = Vec::new();
-    for file in files.chain(in_directories) {
-        let Ok(text) = root.text(&file) else { continue };
-        for (index, line) in text.lines().enumerate() {
-            let Some((name, value)) = sets(line) else {
-                continue;
-            };
-            let finding = variable(root, name, &value, "whatever reads this file");
-            let place = format!("{file}:{}", index + 1);
-            let finding = finding.seen(&place, line.trim());
-            found.push(finding.cure(&place, format!("remove: {}", line.trim())));
-        }
-    }
-    found
-}
-
-/// The variable of ours that a line sets, as a shell, pam_env or systemd reads it.
-fn sets(line: &str) -> Option<(&'static str, String)> {
-    let line = line.trim();
-    if line.starts_with('#') {
-        return None;
-    }
-    let line = line
-        .strip_prefix("DefaultEnvironment=")
-        .or_else(|| line.strip_prefix("export "))
-        .unwrap_or(line);
-    let line = line.trim_start_matches(['"', '\'', ' ']);
-    VARIABLES.iter().find_map(|name| {
-        let value = line.strip_prefix(name)?.strip_prefix('=')?;
-        Some((*name, value.trim_matches(['"', '\'', ' ']).to_owned()))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_that_set() {
-        let mask = |value: &str| Some((masks::TENROUNDS_MASK, value.to_owned()));
-        assert_eq!(sets("export TENROUNDS_MASK=noaes"), mask("noaes"));
-        assert_eq!(
-            sets("DefaultEnvironment=\"TENROUNDS_MASK=novaes\""),
-            mask("novaes")
-        );
-        assert_eq!(sets("# TENROUNDS_MASK=noaes"), None);
-        assert_eq!(sets("TENROUNDS_MASKS=1"), None);
-    }
 }

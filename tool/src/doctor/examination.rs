@@ -5,7 +5,7 @@ use super::disks::{self, Disk};
 use super::means::Means;
 use super::pkcs11::{self, Pkcs11};
 use super::verdict;
-use super::{environment, hazards, kernel, module, processes, system};
+use super::{clock, environment, kernel, module, processes, system};
 use crate::finding::{Finding, Severity};
 use crate::force::{Force, InForce};
 use crate::inventory;
@@ -54,7 +54,7 @@ impl Doctor {
         let preferred = ours.any(|(_, effect)| effect.prefers_tenrounds);
         let kernel = Kernel::read(root);
         let means = Means::of(root, &kernel);
-        let disks = disks::find(root, kernel.drivers());
+        let disks = disks::find(root);
         let mut findings = of_configurations(&sources, &effects);
         let force = Force::look(root);
         findings.extend(tried(root, &sources, &effects));
@@ -67,8 +67,8 @@ impl Doctor {
         findings.extend(processes::check(&processes, preferred));
         findings.extend(kernel::check(&means, kernel.drivers.as_deref()));
         findings.extend(module::check(&means, &kernel));
-        findings.extend(disks.iter().flat_map(Disk::check));
-        findings.extend(hazards::check(root, &means));
+        findings.extend(disks.iter().filter_map(Disk::check));
+        findings.extend(clock::check(root));
         let (pkcs11, of_pkcs11) = pkcs11::check(root);
         findings.extend(of_pkcs11);
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));

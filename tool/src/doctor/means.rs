@@ -10,7 +10,7 @@ pub struct Means {
     /// The modules that the running kernel's package lists; empty if the list cannot be read.
     modules: String,
     /// /proc/cpuinfo.
-    pub cpuinfo: String,
+    cpuinfo: String,
 }
 
 impl Means {
@@ -31,7 +31,7 @@ impl Means {
     }
 
     /// The first value of a field of /proc/cpuinfo.
-    pub fn cpu(&self, field: &str) -> Option<&str> {
+    fn cpu(&self, field: &str) -> Option<&str> {
         let mut lines = self.cpuinfo.lines().filter_map(|line| line.split_once(':'));
         let line = lines.find(|(name, _)| name.trim() == field);
         line.map(|(_, value)| value.trim())

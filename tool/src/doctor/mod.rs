@@ -2,10 +2,10 @@
 //! `doctor`: what on this machine keeps AES from being fast, or will break programs, each with its
 //! evidence and its cure. It only reads.
 
+mod clock;
 mod disks;
 mod environment;
 mod examination;
-mod hazards;
 mod kernel;
 mod means;
 mod module;

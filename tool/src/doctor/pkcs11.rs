@@ -7,7 +7,7 @@ use crate::pkcs11::look::{self, Seen};
 use crate::pkcs11::registered::{self, Registered};
 use crate::pkcs11::{self, MODULE};
 use crate::root::Root;
-use crate::trust::Trusted;
+use crate::trust::{is_root, Trusted};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -60,9 +60,7 @@ fn names_nothing(registered: &Registered) -> Option<Finding> {
 
 /// Tries the module. As root, only if no other user can replace it.
 fn tried(path: &Path) -> Result<Seen, Finding> {
-    // SAFETY: the function has no arguments and cannot fail.
-    let is_root = unsafe { libc::geteuid() } == 0;
-    if is_root && !is_safe(path) {
+    if is_root() && !is_safe(path) {
         let says = "root did not try the PKCS#11 module, because another user can replace it";
         let finding = Finding::note(GROUP, "pkcs11-not-tried", says);
         return Err(finding.seen(path.display(), "its folders and their modes"));

@@ -13,58 +13,36 @@ struct Kind {
     severity: Severity,
     /// The sentence before the number of processes and their names.
     says: &'static str,
-    /// What is seen of a process that it concerns, in its file below /proc.
+    /// What is seen in /proc/PID/maps of a process that it concerns.
     seen: fn(&Process) -> Option<String>,
-    file: &'static str,
     /// Restarting the services corrects it.
     restart: bool,
     /// Where there is no service to restart.
     cure: (&'static str, &'static str),
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 5] = [
     Kind {
         id: "restart-needed",
         severity: Severity::Warning,
         says: "code that was replaced on disk still runs in",
         seen: replaced,
-        file: "maps",
         restart: true,
         cure: ("shell", "end these processes and start them again"),
-    },
-    Kind {
-        id: "conf-hidden",
-        severity: Severity::Warning,
-        says: "OPENSSL_CONF names a file that the user of the process cannot read, so OpenSSL works without it, in",
-        seen: |p| p.unreadable.clone().filter(|_| p.tenrounds.is_none()),
-        file: "environ",
-        restart: false,
-        cure: ("shell", "tenrounds enable --system; or start it as root by tenrounds run, whose files all users can read"),
     },
     Kind {
         id: "old-openssl",
         severity: Severity::Note,
         says: "an OpenSSL before 3.0, which knows no providers, is in",
         seen: |p| Some(p.libcrypto.iter().find(|l| library_is_old(l))?.path.clone()),
-        file: "maps",
         restart: false,
         cure: ("system", "a newer build of the program; or the engine: tenrounds enable"),
-    },
-    Kind {
-        id: "properties-by-program",
-        severity: Severity::Note,
-        says: "default properties of the program, over those of the configuration, can be set in",
-        seen: |p| p.sets_properties.first().filter(|_| !p.libcrypto.is_empty()).cloned(),
-        file: "maps",
-        restart: false,
-        cure: ("shell", "tenrounds run --count -- COMMAND   (shows what is executed)"),
     },
     Kind {
         id: "excluded-by-query",
         severity: Severity::Note,
         says: "tenrounds is loaded, but not used for all AES, in",
         seen: |p| joined(&p.queries).filter(|_| p.tenrounds.is_some()),
-        file: "maps",
         restart: false,
         cure: ("system", "the program's own setting of a property query or of FIPS, if it has one"),
     },
@@ -73,7 +51,6 @@ const KINDS: [Kind; 8] = [
         severity: Severity::Note,
         says: "the configuration prefers tenrounds, but it is not loaded in",
         seen: without,
-        file: "maps",
         restart: true,
         cure: ("shell", "start them again; what stays without reads another configuration, or none"),
     },
@@ -82,18 +59,8 @@ const KINDS: [Kind; 8] = [
         severity: Severity::Note,
         says: "cryptography of the program's own, which tenrounds does not reach, is in",
         seen: |p| joined(&p.carries).filter(|_| p.tenrounds.is_none()),
-        file: "maps",
         restart: false,
         cure: ("system", "install the distribution's build of the program, which uses the system's OpenSSL   (man tenrounds-run lists what tenrounds does not reach)"),
-    },
-    Kind {
-        id: "other-library",
-        severity: Severity::Note,
-        says: "another library for AES is in",
-        seen: |p| joined(&p.other).filter(|_| p.libcrypto.is_empty()),
-        file: "maps",
-        restart: false,
-        cure: ("system", "nothing: only programs that use OpenSSL are reached"),
     },
 ];
 
@@ -117,7 +84,7 @@ impl Kind {
         let says = format!("{} {}", self.says, who(&concerned));
         let mut finding = Finding::new(self.severity, Group::Processes, self.id, says);
         for (process, value) in concerned.iter().take(5) {
-            finding = finding.seen(format!("/proc/{}/{}", process.pid, self.file), value);
+            finding = finding.seen(format!("/proc/{}/maps", process.pid), value);
         }
         let units = concerned.iter().filter_map(|(p, _)| p.unit.as_deref());
         let units: BTreeSet<&str> = units.filter(|_| self.restart).collect();

@@ -150,14 +150,13 @@ fn listed(doctor: &Doctor) -> String {
             format!("{version}{gone} {}", library.path)
         };
         let libraries: Vec<String> = process.libcrypto.iter().map(library).collect();
-        let own = [&process.carries[..], &process.other[..]].concat();
         let loaded = process.tenrounds.as_ref().map_or("no", |_| "yes");
         table.row(vec![
             process.pid.to_string(),
             process.name.clone(),
             libraries.join(", "),
             loaded.to_owned(),
-            own.join(", "),
+            process.carries.join(", "),
         ]);
     }
     format!("\n{table}")

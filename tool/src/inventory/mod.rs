@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What of OpenSSL is installed on a machine, and what runs of it. Only reads; nothing is executed.
 
-mod access;
 pub mod install;
 pub mod processes;
 pub mod scan;

@@ -2,7 +2,6 @@
 //! Running processes: which libcrypto each has mapped, whether tenrounds is in it, and which carry
 //! cryptography of their own. By /proc/PID/maps; nothing is attached to, and processes may vanish.
 
-use super::access;
 use super::scan::{Scanner, Seen};
 use super::{is_libcrypto, VARIABLES};
 use crate::root::Root;
@@ -40,14 +39,8 @@ pub struct Process {
     pub tenrounds_deleted: bool,
     /// Files with cryptography of their own, as "PATH (library)".
     pub carries: Vec<String>,
-    /// Other libraries that do AES: "GnuTLS".
-    pub other: Vec<String>,
-    /// Files that set default properties by program, over the configuration.
-    pub sets_properties: Vec<String>,
     /// Files with a property query that excludes tenrounds, as "PATH (query)".
     pub queries: Vec<String>,
-    /// Why its user cannot read the configuration that OPENSSL_CONF names.
-    pub unreadable: Option<String>,
     /// The variables that matter; null if they cannot be read.
     #[serde(serialize_with = "as_map")]
     pub variables: Option<Vec<(&'static str, String)>>,
@@ -74,18 +67,6 @@ pub struct Processes {
     /// Those that have a libcrypto or cryptography of their own, or such a variable.
     pub list: Vec<Process>,
 }
-
-/// Other libraries with AES of their own, by the beginning of their file's name.
-const OTHERS: [(&str, &str); 8] = [
-    ("libgnutls.so", "GnuTLS"),
-    ("libgcrypt.so", "libgcrypt"),
-    ("libfreebl", "NSS"),
-    ("libwolfssl.so", "wolfSSL"),
-    ("libmbedcrypto.so", "Mbed TLS"),
-    ("libsodium.so", "libsodium"),
-    ("libbotan-", "Botan"),
-    ("libjdk_crypto", "Java"),
-];
 
 /// The file name of the provider, and of the engine.
 const OUR_FILE: &str = "tenrounds.so";
@@ -225,11 +206,18 @@ pub fn executable(root: &Root, pid: u32) -> std::io::Result<BTreeSet<(String, bo
 pub fn hidden(root: &Root, pid: u32) -> String {
     // SAFETY: it has no arguments and cannot fail.
     let user = unsafe { libc::geteuid() };
-    match access::owner(root, pid) {
+    match owner(root, pid) {
         _ if user == 0 => "cannot be read: root lacks CAP_SYS_PTRACE here, as in many containers; add this capability, or run the command outside".to_owned(),
         Some(owner) if owner == user => "cannot be read, although it is yours: it has capabilities, a changed user, or hides its memory; run the command as root".to_owned(),
         _ => "belongs to another user; run the command as root".to_owned(),
     }
+}
+
+/// The effective user of a process.
+fn owner(root: &Root, pid: u32) -> Option<u32> {
+    let status = root.text(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Whether a process was started with OPENSSL_CONF, which replaces the system's configuration.
@@ -255,15 +243,9 @@ fn process(root: &Root, pid: u32, maps: &str, scanner: &mut Scanner) -> Option<P
         tenrounds: None,
         tenrounds_deleted: false,
         carries: Vec::new(),
-        other: Vec::new(),
-        sets_properties: Vec::new(),
         queries: Vec::new(),
-        unreadable: None,
         variables: variables(root, pid),
     };
-    process.unreadable = process
-        .conf()
-        .and_then(|conf| access::refused(root, pid, &process.view, conf));
     let mut paths = BTreeSet::new();
     let chroot = chroot(root, pid);
     for mut mapping in maps.lines().filter_map(mapping) {
@@ -275,7 +257,6 @@ fn process(root: &Root, pid: u32, maps: &str, scanner: &mut Scanner) -> Option<P
     let matters = !process.libcrypto.is_empty()
         || process.tenrounds.is_some()
         || !process.carries.is_empty()
-        || !process.other.is_empty()
         || process.variables.iter().flatten().next().is_some();
     matters.then_some(process)
 }
@@ -286,10 +267,6 @@ impl Process {
         if name == OUR_FILE {
             self.tenrounds = Some(clean(mapping.path));
             self.tenrounds_deleted = mapping.deleted;
-            return;
-        }
-        if let Some((_, library)) = OTHERS.iter().find(|(start, _)| name.starts_with(start)) {
-            self.other.push((*library).to_owned());
             return;
         }
         let seen = match mapping.deleted {
@@ -311,20 +288,10 @@ impl Process {
             self.carries
                 .push(clean(format!("{} ({own})", mapping.path)));
         }
-        if seen.sets_properties {
-            self.sets_properties.push(clean(mapping.path));
-        }
         if let Some(query) = seen.query {
             self.queries
                 .push(clean(format!("{} ({query})", mapping.path)));
         }
-    }
-
-    /// The file that its variable OPENSSL_CONF names.
-    fn conf(&self) -> Option<&str> {
-        let mut variables = self.variables.iter().flatten();
-        let (_, conf) = variables.find(|(name, _)| *name == "OPENSSL_CONF")?;
-        conf.starts_with('/').then_some(conf.as_str())
     }
 
     /// "100 (nginx)".

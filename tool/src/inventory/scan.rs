@@ -18,7 +18,6 @@ pub struct Seen {
     pub own: Option<String>,
     /// libcrypto's version in it.
     pub version: Option<String>,
-    pub sets_properties: bool,
     /// A property query in it that excludes tenrounds.
     pub query: Option<String>,
 }
@@ -81,7 +80,6 @@ fn look(file: File) -> Seen {
     Seen {
         own,
         version,
-        sets_properties: elf.sets_properties,
         query,
     }
 }

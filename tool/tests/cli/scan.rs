@@ -495,7 +495,7 @@ fn the_system_s_libcrypto() {
     contains(
         &text,
         &[
-            "The file holds AES instructions: ",
+            " holds AES instructions: ",
             &format!("OpenSSL {version}"),
             "tenrounds enable",
         ],
