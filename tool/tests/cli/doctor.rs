@@ -5,7 +5,6 @@
 use crate::json::valid;
 use crate::machine::{Machine, FIXTURES};
 use crate::support::{contains, skip, until, Finish, Place, CPU_MASK};
-use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn a_healthy_machine() {

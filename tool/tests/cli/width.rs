@@ -15,8 +15,8 @@ const LINES: [(&[&str], &str); 11] = [
     (&["enable", "--dry-run"], "Dry run"),
     (&["enable", "--system", "--dry-run"], "Dry run"),
     (&["disable"], ""),
-    (&["scan", TOOL], "The file holds"),
-    (&["scan", "--verbose", TOOL], "The file holds"),
+    (&["scan", TOOL], "/"),
+    (&["scan", "--verbose", TOOL], "/"),
     (
         &[
             "selftest",
