@@ -606,10 +606,9 @@ pub struct BenchArgs {
     #[arg(long, conflicts_with_all = ["json", "paths", "verbose"])]
     pub openssl: bool,
 
-    /// Measure user space against the kernel: AF_ALG, and OpenSSL's engine afalg
+    /// Measure user space against the kernel's ciphers (AF_ALG)
     ///
-    /// Also counts system calls and copies, and measures CPU time. The result says from which size
-    /// on the kernel is faster.
+    /// Also measures CPU time. The result says from which size on the kernel is faster.
     #[arg(long)]
     pub paths: bool,
 

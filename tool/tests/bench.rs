@@ -187,7 +187,7 @@ fn every_line_has_at_most_80_columns() {
     let args = ["aes-256-gcm", "aes-256-siv", "rc4", "--core"];
     for (args, part) in [
         (bench(&args), "tenrounds  speed-up"),
-        (verbose(&args), "At 16 KiB, tenrounds: "),
+        (verbose(&args), "of ceiling"),
     ] {
         let done = place.tool(args).done().ok();
         let lines = done.out.lines().skip(1);
@@ -473,7 +473,6 @@ fn where_there_is_no_terminal_everything_is_plain() {
             "AES-128-CBC decrypt",
             "16 B",
             "256 B",
-            "####",
             "It took",
         ],
     );
@@ -495,11 +494,10 @@ const ON_A_TERMINAL: &str = "bench --verbose aes-128-ctr --bytes 64 --seconds 0.
 fn a_terminal_gets_colours_unless_no_color_forbids_it() {
     let place = Place::new();
     let coloured = on_a_terminal(&place, 80, ON_A_TERMINAL, ("UNRELATED", "1"));
-    contains(&coloured, &["\x1b[32m", "█", "±"]);
+    contains(&coloured, &["\x1b[1m", "\x1b[2m", "±"]);
     let plain = on_a_terminal(&place, 80, ON_A_TERMINAL, ("NO_COLOR", "1"));
-    contains(&plain, &["####"]);
     assert!(
-        !plain.contains("\x1b[32m") && !plain.contains("\x1b[1m"),
+        !plain.contains("\x1b[2m") && !plain.contains("\x1b[1m"),
         "{plain}"
     );
 }
@@ -592,12 +590,9 @@ fn spreads_are_shown_and_words_explained() {
     let args = bench(&["--openssl", "aes-128-ctr", "--bytes", "64"]);
     let out = place.tool(args).done().ok().out;
     let spreads = out.lines().filter(|line| line.starts_with("  +- "));
-    assert_eq!(spreads.count(), 2 + usize::from(has_aes()), "{out}");
-    let speed_up = out
-        .lines()
-        .find(|line| line.starts_with("  speed-up "))
-        .expect(&out);
-    contains(speed_up, &["x +-", "%"]);
+    assert_eq!(spreads.count(), 3, "{out}");
+    let speed_up = out.lines().find(|line| line.starts_with("  speed-up "));
+    assert!(speed_up.expect(&out).ends_with('x'), "{out}");
 }
 
 #[test]
@@ -719,7 +714,7 @@ fn the_columns_of_openssl_speed() {
         SHORT[1],
     ];
     let done = place.tool(args).done().ok();
-    let header = done.out.lines().find(|l| l.starts_with("type")).unwrap();
+    let header = done.out.lines().find(|l| l.starts_with("  type")).unwrap();
     let columns: Vec<&str> = header
         .split("  ")
         .filter(|c| !c.is_empty())
@@ -744,7 +739,11 @@ fn the_columns_of_openssl_speed() {
         "AES-256-ECB tenrounds",
         "AES-256-ECB core",
     ] {
-        let line = done.out.lines().find(|l| l.starts_with(row)).unwrap();
+        let line = done
+            .out
+            .lines()
+            .find(|l| l.trim_start().starts_with(row))
+            .unwrap();
         assert_eq!(line.matches('k').count(), 6, "{line}");
     }
     contains(

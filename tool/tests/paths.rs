@@ -28,14 +28,6 @@ fn document(args: &[&str]) -> Value {
     serde_json::from_str(&done.out).unwrap_or_else(|e| panic!("{e}: {}", done.out))
 }
 
-/// What was counted for a path at a size.
-fn counted<'a>(document: &'a Value, who: &str, bytes: u64) -> &'a Value {
-    let costs = document["bench"]["paths"]["costs"].as_array().unwrap();
-    let mut costs = costs.iter();
-    let cost = costs.find(|c| c["implementation"] == who && c["bytes"] == bytes);
-    &cost.unwrap_or_else(|| panic!("no {who} at {bytes}"))["counted"]
-}
-
 fn implementations(document: &Value) -> Vec<&str> {
     let rows = document["results"].as_array().unwrap().iter();
     rows.map(|row| row["implementation"].as_str().unwrap())
@@ -43,94 +35,43 @@ fn implementations(document: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn user_space_makes_no_system_calls_and_a_crossing_two_for_each_64_kib() {
+fn each_path_has_its_cpu_time_and_each_way_its_crossover() {
     let document = document(&["aes-128-cbc", "--bytes", "16,160K", "--decrypt"]);
-    let nothing = json!({ "in": 0, "out": 0 });
-    for who in ["tenrounds-core", "tenrounds", "openssl"] {
-        for bytes in [16, 160 << 10] {
-            let counted = counted(&document, who, bytes);
-            let expected = json!({ "calls": 10, "system_calls": {}, "copied": nothing, "referenced": nothing });
-            assert_eq!(*counted, expected, "{who}");
-        }
-    }
-    let crossing = counted(&document, "crossing", 160 << 10);
-    assert_eq!(
-        crossing["system_calls"],
-        json!({ "write": 30, "splice": 30 })
-    );
-    assert_eq!(
-        crossing["copied"],
-        json!({ "in": 10 * (160 << 10), "out": 0 })
-    );
     let paths = &document["bench"]["paths"];
-    assert!(paths["null_call_ns"].as_f64().unwrap() > 1.0);
-    assert_eq!(paths["estimate"].as_array().unwrap().len(), 2);
-    // Two passes are slower than the second alone.
-    for best in paths["estimate"].as_array().unwrap() {
-        assert!(best["ratio_to"]["tenrounds-core"].as_f64().unwrap() < 1.0);
+    let costs = paths["costs"].as_array().unwrap();
+    for who in implementations(&document) {
+        let of = costs.iter().filter(|cost| cost["implementation"] == who);
+        assert_eq!(of.count(), 2, "{who}: {costs:?}");
     }
-    let ways = if af_alg().is_ok() { 3..=4 } else { 1..=1 };
+    let ways = if af_alg().is_ok() { 3 } else { 1 };
     let crossovers = paths["crossovers"].as_array().unwrap();
-    assert!(ways.contains(&(crossovers.len() / 2)), "{crossovers:?}");
+    assert_eq!(crossovers.len() / 2, ways, "{crossovers:?}");
 }
 
-/// On a kernel without AF_ALG: the reason. On one with it: exact counts.
+/// On a kernel without AF_ALG: the reason.
 #[test]
 fn the_kernel_s_paths_are_measured_or_the_reason_is_said() {
     let document = document(&["aes-128-cbc", "--bytes", "16,64K", "--decrypt"]);
     let available = &document["bench"]["paths"]["af_alg"];
+    let kernel = |who: &&str| ["af-alg", "af-alg-splice"].contains(who);
+    let measured = implementations(&document).into_iter().filter(kernel);
     let Err(errno) = af_alg() else {
-        assert_eq!(
-            *available,
-            json!({ "available": true, "why": null, "errno": null })
-        );
-        return kernel_counts(&document);
+        let expected = json!({ "available": true, "why": null, "errno": null });
+        assert_eq!((available, measured.count()), (&expected, 4));
+        let drivers = document["bench"]["paths"]["drivers"].as_array().unwrap();
+        assert_eq!(drivers.len(), 1, "{drivers:?}");
+        assert_eq!(drivers[0]["algorithm"], "cbc(aes)");
+        return;
     };
     let why = format!("socket(AF_ALG): {} (errno {})", errno.desc(), errno as i32);
     let expected = json!({ "available": false, "why": why, "errno": errno as i32 });
-    assert_eq!(*available, expected);
-    assert_eq!(document["bench"]["paths"]["engine"]["available"], false);
-    let absent = |who: &&str| ["af-alg", "af-alg-splice", "afalg-engine"].contains(who);
-    assert!(!implementations(&document).iter().any(absent));
+    assert_eq!((available, measured.count()), (&expected, 0));
     let place = Place::new();
     let text = place.tool(paths(&["aes-128-cbc", "--bytes", "16", "--verbose"]));
     let text = { text }.done().ok().out;
     let words: Vec<&str> = text.split_whitespace().collect();
-    let paths = "d AF_ALG, send; d' AF_ALG, splice; e engine afalg";
-    contains(
-        &words.join(" "),
-        &[&format!("not available: {paths}: {why}")],
-    );
-    contains(&text, &["crossing alone", "crossing, then core"]);
-}
-
-fn kernel_counts(document: &Value) {
-    for bytes in [16, 64 << 10] {
-        let ten = 10 * bytes;
-        let send = counted(document, "af-alg", bytes);
-        assert_eq!(
-            send["system_calls"],
-            json!({ "sendto": 10, "recvfrom": 10 })
-        );
-        assert_eq!(send["copied"], json!({ "in": ten, "out": 0 }));
-        assert_eq!(send["referenced"], json!({ "in": 0, "out": ten }));
-        let splice = counted(document, "af-alg-splice", bytes);
-        let calls = json!({ "vmsplice": 10, "splice": 10, "recvfrom": 10 });
-        assert_eq!(splice["system_calls"], calls);
-        let copies = &document["bench"]["paths"]["splice_copies"];
-        let (copied, shown) = if *copies == true { (ten, 0) } else { (0, ten) };
-        assert_eq!(splice["copied"], json!({ "in": copied, "out": 0 }));
-        assert_eq!(splice["referenced"], json!({ "in": shown, "out": ten }));
-        if document["bench"]["paths"]["engine"]["available"] == true {
-            let engine = counted(document, "afalg-engine", bytes);
-            let calls = json!({ "sendmsg": 10, "io_submit": 10, "read": 10, "io_getevents": 10 });
-            assert_eq!(engine["system_calls"], calls);
-            assert_eq!(engine["copied"], json!({ "in": ten, "out": 80 }));
-        }
-    }
-    let drivers = document["bench"]["paths"]["drivers"].as_array().unwrap();
-    assert_eq!(drivers.len(), 1, "{drivers:?}");
-    assert_eq!(drivers[0]["algorithm"], "cbc(aes)");
+    let said = format!("AF_ALG is not available: {why}");
+    contains(&words.join(" "), &[&said, "a crossing into the kernel"]);
 }
 
 #[test]
@@ -196,18 +137,15 @@ fn text_is_plain_where_there_is_no_terminal() {
     assert!(plain(&done.out) && done.err.is_empty(), "{}", done.out);
     let expected = [
         "AES-128-CTR\n",
-        "a  core",
-        "b  EVP",
-        "c  EVP",
+        "core",
+        "tenrounds: user, system ns",
         "4 KiB",
         "It took",
     ];
     contains(&done.out, &expected);
-    // The engine has no CTR, and is not mentioned.
-    assert!(!done.out.contains("engine afalg"), "{}", done.out);
 }
 
-/// Each path with each number of threads; system calls are counted with one.
+/// Each path with each number of threads.
 #[test]
 fn threads_are_measured_beside_one() {
     let document = document(&["aes-128-ctr", "--bytes", "4K", "--threads", "all"]);
@@ -221,10 +159,6 @@ fn threads_are_measured_beside_one() {
             (1, Some(&processors)),
             "{who}"
         );
-    }
-    let costs = document["bench"]["paths"]["costs"].as_array().unwrap();
-    for cost in costs {
-        assert_eq!(cost["counted"].is_null(), cost["threads"] != 1, "{cost}");
     }
 }
 
@@ -257,5 +191,5 @@ fn the_picture_has_a_line_for_each_path() {
     ] {
         contains(&all, &[part]);
     }
-    assert_eq!(labels.contains(&"AF_ALG, send"), af_alg().is_ok());
+    assert_eq!(labels.contains(&"AF_ALG"), af_alg().is_ok());
 }

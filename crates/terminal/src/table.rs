@@ -105,15 +105,19 @@ impl Table {
     }
 
     /// Fits a terminal of so many columns.
-    pub fn text(&self, columns: Option<usize>) -> String {
-        let widths = self.widths();
-        let mut needed = widths.clone();
+    /// The columns of the terminal that it needs, or else it becomes a list.
+    pub fn width(&self) -> usize {
+        let mut needed = self.widths();
         if let (Some(false), Some(last)) = (self.right.last(), needed.last_mut()) {
             *last = ROOM.min(*last);
         }
-        let needed: usize = needed.iter().map(|width| width + 2).sum();
+        needed.iter().map(|width| width + 2).sum()
+    }
+
+    pub fn text(&self, columns: Option<usize>) -> String {
+        let widths = self.widths();
         match columns {
-            Some(most) if needed > most => self.listed(columns),
+            Some(most) if self.width() > most => self.listed(columns),
             _ => self.aligned(&widths, columns),
         }
     }

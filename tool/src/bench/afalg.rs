@@ -16,9 +16,8 @@ use catalogue::{Direction, Mode};
 use nix::errno::Errno;
 use nix::fcntl::{fcntl, splice, vmsplice, FcntlArg, SpliceFFlags};
 use nix::sys::socket::{
-    accept, bind, getsockopt, recv, send, sendmsg, setsockopt, socket,
-    sockopt::{AlgSetKey, SndBuf},
-    AddressFamily, AlgAddr, ControlMessage, MsgFlags, SockFlag, SockType,
+    accept, bind, recv, send, sendmsg, setsockopt, socket, sockopt::AlgSetKey, AddressFamily,
+    AlgAddr, ControlMessage, MsgFlags, SockFlag, SockType,
 };
 use std::io::IoSlice;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -57,12 +56,6 @@ pub fn probe() -> std::result::Result<(), (String, i32)> {
 /// What /proc/crypto lists.
 pub fn kernel_drivers() -> Vec<Driver> {
     drivers::read(&Root::new(Path::new("/"))).unwrap_or_default()
-}
-
-/// The bytes that a socket takes before it waits for somebody to fetch some.
-pub fn capacity() -> Result<usize> {
-    let socket = family().map_err(|(why, _)| Error::absent(why))?;
-    getsockopt(&socket, SndBuf).map_err(|errno| Error::failure(why("getsockopt(SO_SNDBUF)", errno)))
 }
 
 /// An error if the kernel has no such driver, or not for this mode.
@@ -197,33 +190,6 @@ fn referenced(
     wholly(data.len(), |done| {
         splice(read, None, message, None, data.len() - done, more)
     })
-}
-
-/// Whether this kernel copies what is spliced into a socket, as those do that gave up working on
-/// the pages of others: what is changed after the splice and before recv() is then not in the
-/// result.
-pub fn splice_copies(cipher: Cipher, driver: Option<&str>) -> Result<bool> {
-    let mut job = AfAlgJob::new(cipher, Direction::Encrypt, 16, Input::Referenced, driver)?;
-    Ok(job.spliced(true)? == job.spliced(false)?)
-}
-
-impl AfAlgJob {
-    /// A block, whose first byte changes once it is in the socket, or not.
-    fn spliced(&mut self, change: bool) -> Result<[u8; 16]> {
-        let failed = |errno| Error::failure(why("AF_ALG", errno));
-        self.message = start(&self.bound, self.direction, self.has_iv)?;
-        let data = self.buffer.data();
-        data.fill(0);
-        let pipe = self.pipe.as_ref().expect("made for references");
-        referenced(&self.message, pipe, data).map_err(failed)?;
-        data[0] = u8::from(change);
-        let (socket, mut out) = (self.message.as_raw_fd(), [0; 16]);
-        wholly(out.len(), |done| {
-            recv(socket, &mut out[done..], MsgFlags::empty())
-        })
-        .map_err(failed)?;
-        Ok(out)
-    }
 }
 
 impl Job for AfAlgJob {

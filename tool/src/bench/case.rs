@@ -5,7 +5,7 @@ use super::implementation::Implementation;
 use super::worker::Request;
 use crate::ciphers::Cipher;
 use ::measure::limit::{ceiling, limit, Limit, Work};
-use catalogue::{Direction, Mode};
+use catalogue::Direction;
 use tenrounds_sys::Cpu;
 use terminal::error::{Error, Result};
 
@@ -46,7 +46,6 @@ impl Case {
             Implementation::AfAlg | Implementation::AfAlgSplice => {
                 self.cipher.mode().kernel_stream().is_some()
             }
-            Implementation::AfAlgEngine => self.cipher.mode() == Mode::Cbc,
             // Of two widths it does not matter which.
             Implementation::Ceiling => ceiling(self.cipher, self.direction, Limit::Xmm).is_some(),
             _ => self.cipher.is_aes(),

@@ -64,21 +64,3 @@ impl Job for CrossingJob {
         self.run(1).map(|_| Vec::new())
     }
 }
-
-/// System calls that do nothing. A "byte" is a call.
-pub struct NullCalls;
-
-impl Job for NullCalls {
-    fn run(&mut self, calls: u64) -> Result<u64> {
-        for _ in 0..calls {
-            // Never answered without the kernel, neither by the vDSO nor by the C library.
-            // SAFETY: getppid() takes no arguments and touches no memory of ours.
-            unsafe { libc::syscall(libc::SYS_getppid) };
-        }
-        Ok(calls)
-    }
-
-    fn sample(&mut self) -> Result<Vec<u8>> {
-        Ok(Vec::new())
-    }
-}

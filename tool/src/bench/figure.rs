@@ -2,7 +2,6 @@
 //! What was measured for one case, and the same as rows of the JSON document.
 
 use super::case::Case;
-use super::count::Counts;
 use super::implementation::Implementation;
 use super::measure::Rounds;
 use ::measure::limit::Limit;
@@ -16,8 +15,6 @@ pub use terminal::size_name;
 pub struct Figure {
     pub case: Case,
     pub rounds: Rounds,
-    /// The system calls of each path, where they were counted.
-    pub counts: Vec<(Implementation, Counts)>,
 }
 
 /// The backend whose code does a case, where another is selected: the selected one may leave an
@@ -44,11 +41,7 @@ fn backend(
 
 impl Figure {
     pub fn new(case: Case, rounds: Rounds) -> Figure {
-        Figure {
-            case,
-            rounds,
-            counts: Vec::new(),
-        }
+        Figure { case, rounds }
     }
 
     pub fn rate(&self, who: Implementation) -> Option<f64> {
@@ -57,6 +50,13 @@ impl Figure {
 
     pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<f64> {
         self.rounds.rates.median_ratio(&a, &b)
+    }
+
+    /// User and system nanoseconds of a call.
+    pub fn cpu_time(&self, who: Implementation) -> Option<(f64, f64)> {
+        let spent = self.rounds.spent.get(&who)?;
+        let calls = spent.bytes as f64 / self.case.bytes as f64;
+        Some((spent.user_ns as f64 / calls, spent.system_ns as f64 / calls))
     }
 
     /// One row per implementation.

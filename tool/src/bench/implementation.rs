@@ -22,8 +22,6 @@ pub enum Implementation {
     AfAlg,
     /// The same, with the data's pages given away by vmsplice() and splice() instead of copied.
     AfAlgSplice,
-    /// The kernel by OpenSSL's engine afalg.
-    AfAlgEngine,
     /// The way into the kernel and back without a cipher: what AF_ALG pays, too.
     Crossing,
     /// Nothing but rounds and multiplications.
@@ -37,14 +35,13 @@ pub enum Implementation {
 const HARDWARE: Features = feature::AES | feature::CLMUL | feature::VAES | feature::VCLMUL;
 
 impl Implementation {
-    pub const ALL: [Implementation; 10] = [
+    pub const ALL: [Implementation; 9] = [
         Implementation::Software,
         Implementation::OpenSsl,
         Implementation::Tenrounds,
         Implementation::Core,
         Implementation::AfAlg,
         Implementation::AfAlgSplice,
-        Implementation::AfAlgEngine,
         Implementation::Crossing,
         Implementation::Ceiling,
         Implementation::Limit,
@@ -59,7 +56,6 @@ impl Implementation {
             Implementation::Core => "tenrounds-core",
             Implementation::AfAlg => "af-alg",
             Implementation::AfAlgSplice => "af-alg-splice",
-            Implementation::AfAlgEngine => "afalg-engine",
             Implementation::Crossing => "crossing",
             Implementation::Ceiling => "ceiling",
             Implementation::Limit => "limit",
@@ -74,12 +70,6 @@ impl Implementation {
 
     /// Whether it is the kernel's cipher.
     pub fn is_kernel(self) -> bool {
-        use Implementation::{AfAlg, AfAlgEngine, AfAlgSplice};
-        matches!(self, AfAlg | AfAlgSplice | AfAlgEngine)
-    }
-
-    /// Whether it calls AF_ALG itself, and so chooses the kernel's driver.
-    pub fn is_af_alg(self) -> bool {
         matches!(self, Implementation::AfAlg | Implementation::AfAlgSplice)
     }
 

@@ -5,11 +5,8 @@
 mod afalg;
 mod baseline;
 mod case;
-mod chart;
-mod count;
 mod crew;
 mod crossing;
-mod engine;
 mod evp;
 mod figure;
 pub mod how;
@@ -19,9 +16,9 @@ mod jobs;
 mod mac;
 mod measure;
 mod message;
-mod openssl;
 mod passes;
 mod paths;
+mod paths_svg;
 mod plan;
 mod report;
 mod run;
@@ -34,10 +31,10 @@ pub use run::Run;
 
 use crate::cli::BenchArgs;
 use baseline::{Baseline, Old};
-use chart::Paint;
 use how::How;
-use machine::schema::{Document, Measurement};
+use machine::schema::Document;
 use paths::Paths;
+use report::Form;
 use serde::Serialize;
 use std::ffi::OsString;
 use terminal::error::{Error, Result};
@@ -57,57 +54,58 @@ struct Bench {
     baseline: Option<Baseline>,
 }
 
-fn document(run: &Run, rows: Vec<Measurement>, paths: Option<Paths>) -> Document<Body> {
+fn document(run: &Run) -> Document<Body> {
     let bench = Bench {
         how: run.how(),
-        paths,
+        paths: run.paths.as_ref().map(|kernel| kernel.json(run)),
         baseline: None,
     };
-    Document::new("bench", run.host.clone(), rows, Body { bench })
+    Document::new("bench", run.host.clone(), run.rows(), Body { bench })
 }
 
 /// Measures what is asked for: software, OpenSSL, tenrounds and the limit.
 pub fn measure(asked: &Asked) -> Result<Run> {
-    run::run(&asked.plan(&plan::ALL)?, |_, _| Ok(()))
+    run::run(&asked.plan(&plan::ALL)?)
 }
 
 /// Measures and reports; the exit status.
 pub fn bench(args: &BenchArgs) -> Result<u8> {
     let svg = args.svg.as_deref();
     svg.map_or(Ok(()), terminal::writable)?; // an error before anything is measured
-    if args.paths {
-        return paths::run(args).map(|()| 0);
-    }
     let old = args.baseline.as_deref().map(Old::read).transpose()?;
-    let plan = args.asked().plan(match args.openssl {
-        true => &plan::COLUMNS,
-        false => &plan::ALL,
-    })?;
-    let run = run::run(&plan, |_, _| Ok(()))?;
-    let mut document = document(&run, run.rows(), None);
+    let asked = args.asked();
+    let run = match (args.paths, args.openssl) {
+        (true, _) => paths::measure(asked)?,
+        (_, true) => run::run(&asked.plan(&plan::COLUMNS)?)?,
+        _ => run::run(&asked.plan(&plan::ALL)?)?,
+    };
+    let mut document = document(&run);
     // The run is shown even if it has no row in common with the old one.
     let (baseline, incomparable) = match old.map(|old| old.compare(&document)).transpose() {
         Ok(baseline) => (baseline, None),
         Err(error) => (None, Some(error)),
     };
     let slower = baseline.as_ref().is_some_and(Baseline::has_slower);
-    let paint = Paint::for_stdout();
     let shown = output::out(if args.json {
         document.body.bench.baseline = baseline;
         document.to_json()
     } else {
-        let text = match (args.openssl, args.verbose) {
-            (true, _) => openssl::text(&run, paint)?,
-            (false, true) => report::whole(&run, paint),
-            (false, false) => report::brief(&run, paint),
+        let form = match (args.openssl, args.verbose) {
+            (true, _) => Form::OpenSsl,
+            (false, true) => Form::Whole,
+            (false, false) => Form::Brief,
         };
-        text + &baseline.map_or(String::new(), |baseline| {
-            let columns = Some(paint.page());
-            format!("\n{}", baseline.text(paint.plus_minus(), columns))
-        })
+        let compared = baseline.map(|baseline| {
+            let columns = Some(report::page());
+            format!("\n{}", baseline.text(report::plus_minus(), columns))
+        });
+        report::text(&run, form) + &compared.unwrap_or_default()
     });
-    svg.map_or(Ok(()), |file| svg::write(&run, file))
-        .and(shown)?;
+    let draw = |file| match &run.paths {
+        Some(_) => paths_svg::write(&run, file),
+        None => svg::write(&run, file),
+    };
+    svg.map_or(Ok(()), draw).and(shown)?;
     if let Some(error) = incomparable {
         return Err(error);
     }

@@ -46,6 +46,8 @@ pub struct Asked {
     pub core: bool,
     /// The time for the whole, plus the rounds that are never left out.
     pub time: Option<Duration>,
+    /// The kernel's driver that AF_ALG is to take.
+    pub driver: Option<String>,
 }
 
 /// What to measure.
@@ -72,6 +74,7 @@ impl BenchArgs {
             threads: self.threads.clone(),
             core: self.core,
             time: self.seconds.map(Duration::from_secs_f64),
+            driver: self.driver.clone(),
         }
     }
 }

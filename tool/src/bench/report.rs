@@ -1,98 +1,136 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A run as a person reads it: the answer, the machine, and all algorithms at the largest size. The
-//! whole also has each at all sizes, with intervals, what the words mean, and how it was measured.
+//! A run as a person reads it. In brief: the answer, the machine, and all algorithms at the largest
+//! size. In whole, each algorithm also has a table over all sizes, with intervals, and the words
+//! are explained. With --openssl the tables have the columns of `openssl speed`.
 
-use super::chart::{bars, columns, gigabytes, label_width, table, Bar, Layout, Paint, Row};
+use super::case::Case;
 use super::figure::{blocks, size_name, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
-use super::openssl::EFFICIENCY;
+use super::paths::{self, Crossover};
 use super::run::Run;
-use crate::ciphers::Bound;
-use ::measure::stats::Summary;
-use anstyle::{AnsiColor, Style};
-use catalogue::Mode;
-use terminal::style::item;
+use ::measure::stats::{Summary, INTERVAL};
+use catalogue::{Direction, Mode};
+use terminal::gigabytes;
+use terminal::style::{columns, item, paint, unicode, wrapped, BOLD, DIM, WARN};
+use terminal::table::Table;
 
-const SHOWN: [Implementation; 6] = [Software, OpenSsl, Tenrounds, Core, Ceiling, Limit];
-const DIM: Style = Style::new().dimmed();
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Brief,
+    Whole,
+    OpenSsl,
+}
+
 /// The most rows of the brief table: it is for 15 lines.
 const ROWS: usize = 8;
 
-/// The answer in about 15 lines.
-pub fn brief(run: &Run, paint: Paint) -> String {
-    let mut out = item("", paint.bold(&answer(&run.figures))) + &heading(run, paint);
-    let blocks = run.blocks();
-    out += &match &blocks[..] {
-        [one] => sizes(one, paint, false),
-        all => overview(&all[..all.len().min(ROWS)], paint),
+pub fn text(run: &Run, form: Form) -> String {
+    let answer = match &run.paths {
+        Some(_) => paths_answer(run),
+        None => answer(&run.figures),
     };
-    if let Some(more) = blocks.len().checked_sub(ROWS).filter(|more| *more > 0) {
-        out += &paint.paragraph(&format!("{more} more rows: --verbose"));
+    let mut out = item("", paint(BOLD, answer));
+    for line in heading(run, form) {
+        out += &paragraph(&line);
+    }
+    let blocks = run.blocks();
+    match form {
+        Form::Brief => out += &brief(run, &blocks),
+        Form::OpenSsl => out += &speed_table(run, &blocks),
+        Form::Whole => {
+            if blocks.len() > 1 {
+                out += &format!("\n{}", overview(&blocks));
+            }
+            for block in blocks {
+                out += &format!("\n{}", sizes(run, block, form));
+            }
+            out.push('\n');
+        }
+    }
+    if form != Form::Brief {
+        for line in words(&run.figures) {
+            out += &paragraph(line);
+        }
+        out += &paragraph(&format!("{}: {INTERVAL}", plus_minus()));
     }
     for note in &run.notes {
-        out += &paint.paragraph(&format!("Note: {note}"));
+        out += &paragraph(&format!("Note: {note}"));
     }
-    out += &paint.remark(run.disturbance());
-    let hint = "--verbose: all sizes, the intervals, and what the words mean.";
-    out + &paint.style(DIM, paint.paragraph(hint).trim_end()) + "\n"
+    if form != Form::Brief {
+        out += &paragraph(&method(run));
+    }
+    out += &disturbance(run);
+    if form == Form::Brief {
+        let hint = "--verbose: all sizes, the intervals, and what the words mean.";
+        out += &paint(DIM, hint);
+        out.push('\n');
+    }
+    out
 }
 
-/// Everything.
-pub fn whole(run: &Run, paint: Paint) -> String {
-    let mut out = item("", paint.bold(&answer(&run.figures))) + &heading(run, paint);
-    let blocks = run.blocks();
-    if blocks.len() > 1 {
-        out += &(overview(&blocks, paint) + "\n");
+/// "±", or "+-" where there is no terminal that shows it.
+pub fn plus_minus() -> &'static str {
+    match columns().is_some() && unicode() {
+        true => "±",
+        false => "+-",
     }
-    for figures in &blocks {
-        out += &block(figures, paint);
-    }
-    for line in words(&run.figures) {
-        out += &paint.paragraph(line);
-    }
-    out + &ending(run, paint)
 }
 
-fn heading(run: &Run, paint: Paint) -> String {
-    let mut out = paint.paragraph(&run.place());
-    let mut say = |line: &str| out += &paint.paragraph(line);
-    say(&format!(
-        "{}; tenrounds {}, backend {}",
-        run.openssl_version(),
-        env!("CARGO_PKG_VERSION"),
-        run.backend()
-    ));
-    run.masks().for_each(|mask| say(&mask));
-    let limits = run
-        .limits
-        .iter()
-        .map(|(limit, rate)| format!("{} {}", limit.name(), gigabytes(rate.median)));
-    let limits: Vec<String> = limits.collect();
-    say(&match limits.is_empty() {
-        true => "limit: none, this processor has no AES instructions".into(),
-        false => format!("AES rounds alone, GB/s: {}", limits.join(", ")),
-    });
-    out + "\n"
+/// The columns of a paragraph: no more than people like to read.
+pub fn page() -> usize {
+    columns().map_or(80, |columns| columns.min(80))
 }
 
-fn label(who: Implementation) -> &'static str {
+fn paragraph(text: &str) -> String {
+    wrapped("", text, Some(page()))
+}
+
+/// The processor, the software, and the limits.
+fn heading(run: &Run, form: Form) -> Vec<String> {
+    let mut lines = vec![
+        run.place(),
+        format!(
+            "{}; tenrounds {}, backend {}",
+            run.openssl_version(),
+            env!("CARGO_PKG_VERSION"),
+            run.backend()
+        ),
+    ];
+    lines.extend(run.masks());
+    if let Some(paths) = &run.paths {
+        lines.push(run.host.kernel.clone());
+        lines.extend(paths.drivers.iter().map(|driver| driver.shown()));
+        let why = paths.unavailable.as_ref().map(|(why, _)| why);
+        lines.extend(why.map(|why| format!("AF_ALG is not available: {why}")));
+    } else if form == Form::OpenSsl {
+        lines.extend(
+            run.cpu_settings
+                .iter()
+                .map(|says| format!("CPUINFO: {says}")),
+        );
+    } else {
+        let limits = run.limits.iter();
+        let limits =
+            limits.map(|(limit, rate)| format!("{} {}", limit.name(), gigabytes(rate.median)));
+        lines.push(match limits.collect::<Vec<_>>() {
+            none if none.is_empty() => "limit: none, this processor has no AES instructions".into(),
+            limits => format!("AES rounds alone, GB/s: {}", limits.join(", ")),
+        });
+    }
+    lines
+}
+
+pub fn label(who: Implementation) -> &'static str {
     match who {
         OpenSsl => "OpenSSL",
         Core => "core",
+        AfAlg => "AF_ALG",
+        AfAlgSplice => "AF_ALG splice",
         other => other.name(),
     }
 }
 
-fn colour(who: Implementation) -> AnsiColor {
-    match who {
-        Software => AnsiColor::Red,
-        OpenSsl => AnsiColor::Yellow,
-        Tenrounds | Core => AnsiColor::Green,
-        _ => AnsiColor::Blue,
-    }
-}
-
-pub fn percent(fraction: f64) -> String {
+fn percent(fraction: f64) -> String {
     match fraction * 100.0 {
         p if p >= 9.95 => format!("{p:.0}%"),
         p => format!("{p:.1}%"),
@@ -100,70 +138,232 @@ pub fn percent(fraction: f64) -> String {
 }
 
 /// The spread of a figure, in percent of it.
-pub fn spread(summary: Summary) -> String {
+fn spread(summary: Summary) -> String {
     percent(summary.spread())
 }
 
-pub fn times(ratio: f64) -> String {
-    format!("{ratio:.2}x")
+fn times(ratio: f64) -> String {
+    match ratio {
+        r if r >= 0.0995 => format!("{r:.2}x"),
+        r => format!("{r:.3}x"),
+    }
 }
 
-/// A cell for every figure of a block; "-" where there is none.
-fn cells(block: &[Figure], cell: impl Fn(&Figure) -> Option<String>) -> Vec<String> {
-    block
-        .iter()
-        .map(|f| cell(f).unwrap_or_else(|| "-".into()))
-        .collect()
+/// Three figures of gigabytes per second, also of few.
+fn rate(bytes_per_second: f64) -> String {
+    match bytes_per_second / 1e9 {
+        v if v >= 0.0995 => gigabytes(bytes_per_second),
+        v if v >= 0.00995 => format!("{v:.4}"),
+        v => format!("{v:.5}"),
+    }
 }
 
-fn measured(block: &[Figure]) -> impl Iterator<Item = Implementation> + '_ {
-    SHOWN
-        .into_iter()
-        .filter(|who| block[0].rounds.rates.contains_key(who))
-}
-
-fn largest(block: &[Figure]) -> &Figure {
+pub fn largest(block: &[Figure]) -> &Figure {
     let largest = block.iter().max_by_key(|f| f.case.bytes);
     largest.expect("a block is not empty")
+}
+
+type Rows = Vec<(String, Vec<String>)>;
+
+/// Rows of cells under heads. A terminal that is too narrow gets half of the columns at a time.
+fn table(heads: &[String], rows: &Rows) -> String {
+    let right = heads[1..].iter().map(|head| format!(">{head}"));
+    let heads: Vec<String> = std::iter::once(heads[0].clone()).chain(right).collect();
+    let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    for (label, cells) in rows {
+        table.row([&[label.clone()][..], cells].concat());
+    }
+    let too_wide = columns().is_some_and(|columns| table.width() > columns);
+    if !too_wide || heads.len() < 4 {
+        return table.to_string();
+    }
+    let middle = heads.len().div_ceil(2);
+    let part = |columns: std::ops::Range<usize>| {
+        let heads = [&heads[..1], &heads[columns.clone()]].concat();
+        let heads: Vec<String> = heads
+            .iter()
+            .map(|h| h.trim_start_matches('>').into())
+            .collect();
+        let cells = |(label, cells): &(String, Vec<String>)| {
+            (
+                label.clone(),
+                cells[columns.start - 1..columns.end - 1].to_vec(),
+            )
+        };
+        self::table(&heads, &rows.iter().map(cells).collect())
+    };
+    part(1..middle) + &part(middle..heads.len())
+}
+
+fn brief(run: &Run, blocks: &[&[Figure]]) -> String {
+    let shown = &blocks[..blocks.len().min(ROWS)];
+    let mut out = match shown {
+        [one] => sizes(run, one, Form::Brief),
+        shown => overview(shown),
+    };
+    if blocks.len() > ROWS {
+        out += &format!("{} more rows: --verbose\n", blocks.len() - ROWS);
+    }
+    out
+}
+
+/// The columns of the overview.
+const OVERVIEW: [Implementation; 5] = [Software, OpenSsl, Tenrounds, AfAlg, Crossing];
+
+/// A line for each algorithm, at its largest size.
+fn overview(blocks: &[&[Figure]]) -> String {
+    let Some(first) = blocks.first() else {
+        return String::new();
+    };
+    type Cell = Box<dyn Fn(&Figure) -> Option<String>>;
+    let rates = OVERVIEW
+        .map(|who| -> (&str, Cell) { (label(who), Box::new(move |f| f.rate(who).map(rate))) });
+    let ratio = |label, to, shown: fn(f64) -> String| -> (&str, Cell) {
+        (label, Box::new(move |f| f.ratio(Tenrounds, to).map(shown)))
+    };
+    let ratios = [
+        ratio("speed-up", OpenSsl, times),
+        ratio("of limit", Limit, percent),
+    ];
+    let mut columns: Vec<(&str, Cell)> = rates.into_iter().chain(ratios).collect();
+    columns.retain(|(_, cell)| blocks.iter().any(|block| cell(largest(block)).is_some()));
+    let heads = std::iter::once("GB/s").chain(columns.iter().map(|(label, _)| *label));
+    let row = |block: &&[Figure]| {
+        let cells = columns.iter().map(|(_, cell)| cell(largest(block)));
+        let cells = cells.map(|cell| cell.unwrap_or_else(|| "-".into()));
+        (title_with_threads(&block[0].case), cells.collect())
+    };
+    let heading = paint(BOLD, format!("At {}", size_name(largest(first).case.bytes)));
+    let heads: Vec<String> = heads.map(str::to_owned).collect();
+    format!(
+        "{heading}\n{}",
+        table(&heads, &blocks.iter().map(row).collect())
+    )
+}
+
+/// The table of one algorithm at all sizes.
+fn sizes(run: &Run, block: &[Figure], form: Form) -> String {
+    let sizes = block.iter().map(|f| size_name(f.case.bytes));
+    let heads: Vec<String> = std::iter::once("GB/s".to_owned()).chain(sizes).collect();
+    let title = paint(BOLD, title_with_threads(&block[0].case));
+    format!("{title}\n{}", table(&heads, &rows(run, block, form)))
+}
+
+/// The columns of `openssl speed`, for all algorithms.
+fn speed_table(run: &Run, blocks: &[&[Figure]]) -> String {
+    let Some(first) = blocks.first() else {
+        return String::new();
+    };
+    let sizes = first.iter().map(|f| format!("{} bytes", f.case.bytes));
+    let heads: Vec<String> = std::iter::once("type".to_owned()).chain(sizes).collect();
+    let rows = blocks
+        .iter()
+        .flat_map(|block| rows(run, block, Form::OpenSsl));
+    let unit = "The 'numbers' are in 1000s of bytes per second processed.\n";
+    unit.to_owned() + &table(&heads, &rows.collect())
+}
+
+/// "AES-256-CBC decrypt tenrounds x2". Without a direction it is encryption.
+fn speed_label(case: &Case, who: Implementation) -> String {
+    let direction = match case.direction {
+        Direction::Encrypt => "",
+        Direction::Decrypt => " decrypt",
+    };
+    let name = format!("{}{direction} {}", case.cipher.title(), label(who));
+    match case.threads {
+        1 => name,
+        n => format!("{name} x{n}"),
+    }
+}
+
+/// The rows of one algorithm over all sizes. Those without any figure are left out.
+fn rows(run: &Run, block: &[Figure], form: Form) -> Rows {
+    let mut rows = Rows::new();
+    let mut row = |label: &str, cell: &dyn Fn(&Figure) -> Option<String>| {
+        let cells: Vec<Option<String>> = block.iter().map(cell).collect();
+        if cells.iter().any(Option::is_some) {
+            let cells = cells
+                .into_iter()
+                .map(|cell| cell.unwrap_or_else(|| "-".into()));
+            rows.push((label.to_owned(), cells.collect()));
+        }
+    };
+    let case = &block[0].case;
+    let interval = |summary| Some(paint(DIM, spread(summary?)));
+    for who in Implementation::ALL {
+        match form {
+            Form::OpenSsl => row(&speed_label(case, who), &|f| {
+                Some(format!("{:.2}k", f.rate(who)? / 1000.0))
+            }),
+            _ => row(label(who), &|f| f.rate(who).map(rate)),
+        }
+        if form != Form::Brief && !who.is_bound() && who != Software {
+            row(plus_minus(), &|f| interval(f.rounds.rates.rate(&who)));
+        }
+    }
+    row("speed-up", &|f| f.ratio(Tenrounds, OpenSsl).map(times));
+    if form != Form::Brief {
+        let of = |f: &Figure| f.rounds.rates.ratio(&Tenrounds, &OpenSsl);
+        row(plus_minus(), &|f| interval(of(f)));
+    }
+    row("of limit", &|f| f.ratio(Tenrounds, Limit).map(percent));
+    row("of ceiling", &|f| f.ratio(Tenrounds, Ceiling).map(percent));
+    let scaling = |f: &Figure| Some(f.rounds.scaling.get(&Tenrounds)?.median);
+    if case.threads > 1 {
+        row("times one thread", &|f| Some(format!("{:.3}", scaling(f)?)));
+        row("efficiency", &|f| {
+            Some(percent(scaling(f)? / case.threads as f64))
+        });
+    }
+    if run.paths.is_some() && form == Form::Whole {
+        for way in paths::WAYS {
+            row(&format!("{} / OpenSSL", label(way)), &|f| {
+                f.ratio(way, OpenSsl).map(times)
+            });
+        }
+        for who in Implementation::ALL {
+            row(&format!("{}: user, system ns", label(who)), &|f| {
+                let (user, system) = f.cpu_time(who)?;
+                Some(format!("{user:.0}, {system:.0}"))
+            });
+        }
+    }
+    rows
 }
 
 /// The first line, at the largest size: of one algorithm its rates, of several the smallest and the
 /// largest ratio to OpenSSL.
 pub fn answer(figures: &[Figure]) -> String {
     let figures: Vec<&Figure> = blocks(figures).into_iter().map(largest).collect();
-    let size = |f: &Figure| size_name(f.case.bytes);
     let ratio = |f: &Figure| f.ratio(Tenrounds, OpenSsl);
-    let mut compared: Vec<(f64, &&Figure)> = figures
-        .iter()
-        .filter_map(|f| Some((ratio(f)?, f)))
-        .collect();
+    let compared = figures.iter().filter_map(|f| Some((ratio(f)?, *f)));
+    let mut compared: Vec<(f64, &Figure)> = compared.collect();
     compared.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let doubt = doubt(&compared);
-    if let (Doubt::All(worst), Some((_, f))) = (&doubt, compared.first()) {
-        return format!(
-            "At {}, tenrounds cannot be compared with OpenSSL: the machine was never quiet, and the interval of a ratio is +-{worst}. Measure again while nothing else runs.",
-            size(f)
-        );
-    }
-    let doubt = match doubt {
-        Doubt::Some(worst) => {
-            format!(
-                " The intervals are wide, up to +-{worst} of a ratio: the machine was not quiet."
+    let Some(&f) = compared.first().map(|(_, f)| f).or(figures.first()) else {
+        return "Nothing was measured.".into();
+    };
+    let size = size_name(f.case.bytes);
+    let doubt = match worst_interval(&compared) {
+        Some(worst) if worst.spread() >= HOPELESS => {
+            return format!(
+                "At {size}, tenrounds cannot be compared with OpenSSL: the machine was never \
+                 quiet, and the interval of a ratio is +-{}. Measure again while nothing else runs.",
+                spread(worst)
             )
         }
+        Some(worst) if worst.spread() > QUIET => format!(
+            " The intervals are wide, up to +-{} of a ratio: the machine was not quiet.",
+            spread(worst)
+        ),
         _ => String::new(),
     };
     if let [(least, slow), .., (most, fast)] = compared[..] {
         return format!(
-            "At {}, tenrounds is {least:.2} ({}) to {most:.2} ({}) times as fast as OpenSSL.{doubt}",
-            size(fast),
+            "At {size}, tenrounds is {least:.2} ({}) to {most:.2} ({}) times as fast as OpenSSL.{doubt}",
             title_with_threads(&slow.case),
             title_with_threads(&fast.case)
         );
     }
-    let Some(&f) = compared.first().map(|(_, f)| *f).or(figures.first()) else {
-        return "Nothing was measured.".into();
-    };
     let rate = |who| Some(format!("{} {} GB/s", label(who), gigabytes(f.rate(who)?)));
     let parts = [
         rate(Tenrounds),
@@ -178,167 +378,63 @@ pub fn answer(figures: &[Figure]) -> String {
         n => format!(", {n} threads"),
     };
     let (title, parts) = (title(&f.case), parts.join(", "));
-    format!("{title}, {}{threads}: {parts}.{doubt}", size(f))
-}
-
-/// How far the ratios of the first line can be trusted.
-enum Doubt {
-    None,
-    /// They vary by up to this.
-    Some(String),
-    /// They vary by as much as they are.
-    All(String),
+    format!("{title}, {size}{threads}: {parts}.{doubt}")
 }
 
 /// On an idle machine ratios vary by some percent, because they are paired within rounds.
-fn doubt(compared: &[(f64, &&Figure)]) -> Doubt {
-    const QUIET: f64 = 0.15;
-    const HOPELESS: f64 = 1.0;
+const QUIET: f64 = 0.15;
+/// They vary by as much as they are.
+const HOPELESS: f64 = 1.0;
+
+/// The widest interval of the ratios of the first line.
+fn worst_interval(compared: &[(f64, &Figure)]) -> Option<Summary> {
     let ratios = compared
         .iter()
-        .map(|(_, f)| f.rounds.rates.ratio(&Tenrounds, &OpenSsl));
-    let worst = ratios
-        .flatten()
-        .max_by(|a, b| a.spread().total_cmp(&b.spread()));
-    match worst {
-        Some(worst) if worst.spread() >= HOPELESS => Doubt::All(spread(worst)),
-        Some(worst) if worst.spread() > QUIET => Doubt::Some(spread(worst)),
-        _ => Doubt::None,
-    }
+        .filter_map(|(_, f)| f.rounds.rates.ratio(&Tenrounds, &OpenSsl));
+    ratios.max_by(|a, b| a.spread().total_cmp(&b.spread()))
 }
 
-/// A line for each algorithm, at its largest size.
-fn overview(blocks: &[&[Figure]], paint: Paint) -> String {
-    let Some(first) = blocks.first() else {
-        return String::new();
-    };
-    let titles: Vec<String> = blocks
-        .iter()
-        .map(|b| title_with_threads(&b[0].case))
-        .collect();
-    let heads = ["software", "OpenSSL", "tenrounds", "speed-up", "of limit"];
-    let heads = Row::new("GB/s", heads.map(str::to_owned).to_vec()).styled(DIM);
-    let row = |(block, title): (&&[Figure], &String)| {
-        let f = largest(block);
-        let cells = [
-            f.rate(Software).map(gigabytes),
-            f.rate(OpenSsl).map(gigabytes),
-            f.rate(Tenrounds).map(gigabytes),
-            f.ratio(Tenrounds, OpenSsl).map(times),
-            f.ratio(Tenrounds, Limit).map(percent),
-        ];
-        let cells = cells.map(|cell| cell.unwrap_or_else(|| "-".into()));
-        Row::new(title, cells.to_vec())
-    };
-    let rows: Vec<Row> = std::iter::once(heads)
-        .chain(blocks.iter().zip(&titles).map(row))
-        .collect();
-    let heading = format!("At {}", size_name(largest(first).case.bytes));
-    let layout = Layout {
-        indent: 2,
-        label: label_width(titles.iter().map(String::as_str)),
-        cell: 10,
-    };
-    paint.bold(&heading) + "\n" + &columns(paint, layout, &rows)
-}
-
-/// The table of one algorithm at all sizes, with or without intervals.
-fn sizes(block: &[Figure], paint: Paint, intervals: bool) -> String {
-    let sizes = cells(block, |f| Some(size_name(f.case.bytes)));
-    let mut rows = vec![Row::new("GB/s", sizes).styled(DIM)];
-    let sign = format!(" {}", paint.plus_minus());
-    let within = |rows: &mut Vec<Row>, cells| {
-        if intervals {
-            rows.push(Row::new(sign.clone(), cells).styled(DIM));
-        }
-    };
-    for who in measured(block) {
-        let style = match who {
-            Tenrounds => Style::new().bold(),
-            _ => Style::new(),
-        };
-        let rates = cells(block, |f| f.rate(who).map(gigabytes));
-        rows.push(Row::new(label(who), rates).styled(style));
-        if matches!(who, OpenSsl | Tenrounds | Core) {
-            let spreads = cells(block, |f| f.rounds.rates.rate(&who).map(spread));
-            within(&mut rows, spreads);
-        }
-    }
-    let speed_up = |f: &Figure| f.rounds.rates.ratio(&Tenrounds, &OpenSsl);
-    if block.iter().any(|f| speed_up(f).is_some()) {
-        let medians = cells(block, |f| speed_up(f).map(|s| times(s.median)));
-        rows.push(Row::new("speed-up", medians));
-        within(&mut rows, cells(block, |f| speed_up(f).map(spread)));
-    }
-    let mut fractions = |label, of: &dyn Fn(&Figure) -> Option<f64>| {
-        if block.iter().any(|f| of(f).is_some()) {
-            rows.push(Row::new(label, cells(block, |f| of(f).map(percent))));
-        }
-    };
-    fractions("of limit", &|f| f.ratio(Tenrounds, Limit));
-    fractions("of ceiling", &|f| f.ratio(Tenrounds, Ceiling));
-    if block[0].case.threads > 1 {
-        fractions("efficiency", &|f| {
-            Some(f.rounds.scaling.get(&Tenrounds)?.median / f.case.threads as f64)
-        });
-    }
-    let width = label_width(rows.iter().map(|row| row.label.as_str()));
-    let title = paint.bold(&title_with_threads(&block[0].case));
-    format!("{title}\n{}", table(paint, width, &rows))
-}
-
-/// One algorithm at all sizes, and as bars at the largest.
-fn block(block: &[Figure], paint: Paint) -> String {
-    let largest = largest(block);
-    let bar = |who| bar(who, largest, paint);
-    let drawn: Vec<Bar> = measured(block).filter_map(bar).collect();
-    let width = label_width(drawn.iter().map(|bar| bar.label.as_str()));
-    let size = size_name(largest.case.bytes);
-    let verdict = verdict(largest).map_or(format!("At {size}:"), |verdict| {
-        format!("At {size}, tenrounds: {verdict}")
+/// The first line of --paths: the best way into the kernel against stock OpenSSL. Where there is no
+/// AF_ALG, that is a crossing without any cipher.
+fn paths_answer(run: &Run) -> String {
+    let blocks = run.blocks();
+    let all = blocks.iter().flat_map(|block| {
+        let found = paths::crossovers(block).into_iter();
+        let against_stock = found.filter(|found| found.against == OpenSsl);
+        against_stock.map(|found| (block[0].case, found))
     });
-    format!(
-        "{}\n{}{}\n",
-        sizes(block, paint, true),
-        paint.paragraph(&verdict),
-        bars(paint, width, &drawn)
-    )
-}
-
-fn bar(who: Implementation, figure: &Figure, paint: Paint) -> Option<Bar> {
-    let rate = figure.rounds.rates.rate(&who)?;
-    Some(Bar {
-        label: label(who).into(),
-        value: rate.median,
-        text: format!(
-            "{} GB/s {}{}",
-            gigabytes(rate.median),
-            paint.plus_minus(),
-            spread(rate)
-        ),
-        colour: colour(who),
-    })
-}
-
-/// tenrounds against whatever else was measured: "2.41x OpenSSL, 97% of the limit".
-fn verdict(figure: &Figure) -> Option<String> {
-    let to = |other| figure.ratio(Tenrounds, other);
-    let why = match figure.case.cipher.bound(figure.case.direction) {
-        Bound::Latency => " (each block waits for the one before)",
-        Bound::LatencyThenThroughput | Bound::HashThenThroughput => " (of two passes)",
-        _ => "",
+    let is_cipher = |found: &Crossover| found.way != Crossing;
+    let best = all.max_by(|(_, a), (_, b)| {
+        let key = |found: &Crossover| (is_cipher(found), found.best);
+        key(a).partial_cmp(&key(b)).expect("ratios are numbers")
+    });
+    let Some((case, best)) = best else {
+        return "The kernel's AES cannot be measured here.".into();
     };
-    let parts = [
-        to(OpenSsl).map(|ratio| format!("{} OpenSSL", times(ratio))),
-        to(Limit).map(|fraction| format!("{} of the limit{why}", percent(fraction))),
-        to(Ceiling).map(|fraction| format!("{} of the ceiling", percent(fraction))),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    let who = match is_cipher(&best) {
+        true => label(best.way),
+        false => "a crossing into the kernel, without a cipher,",
+    };
+    let (other, most) = (run.openssl(), times(best.best));
+    let place = size_name(best.best_bytes);
+    let title = title_with_threads(&case);
+    match best.bytes {
+        Some(bytes) => format!(
+            "{title}: {who} is faster than {other} from {} on ({most} at most, at {place}).",
+            size_name(bytes)
+        ),
+        None => {
+            format!("{title}: {who} is never faster than {other} ({most} at most, at {place}).")
+        }
+    }
 }
+
+const EFFICIENCY: &str =
+    "efficiency: the rate of N threads as a fraction of N times the rate of one thread in the same \
+     round. More than 100%: the one thread was slowed down, by the clock or by other programs.";
 
 /// What the words of a run mean: those that are in it.
-pub fn words(figures: &[Figure]) -> Vec<&'static str> {
+fn words(figures: &[Figure]) -> Vec<&'static str> {
     let has = |who| figures.iter().any(|f| f.rate(who).is_some());
     let noise = |f: &Figure| beyond_the_limit(f) && !skips_rounds(f);
     let words = [
@@ -350,6 +446,12 @@ pub fn words(figures: &[Figure]) -> Vec<&'static str> {
         (
             has(Ceiling),
             "ceiling: the throughput of AES rounds and GCM's multiplications alone.",
+        ),
+        (
+            has(Crossing),
+            "crossing: as many system calls as AF_ALG needs, and one copy of the data into pages of \
+             the kernel (a pipe to /dev/null), without a cipher. user, system: CPU time of a call \
+             by the kernel's account, which is rough where it counts clock ticks.",
         ),
         (figures.iter().any(|f| f.case.threads > 1), EFFICIENCY),
         (figures.iter().any(skips_rounds), SKIPS_ROUNDS),
@@ -379,26 +481,25 @@ pub fn skips_rounds(figure: &Figure) -> bool {
     (case.cipher.mode(), case.bytes > 4096) == (Mode::Ctr, true) && beyond_the_limit(figure)
 }
 
-/// What the signs mean, what was left out, and how it was measured.
-pub fn ending(run: &Run, paint: Paint) -> String {
-    let mut out = paint.paragraph(&format!(
-        "{}: {}",
-        paint.plus_minus(),
-        ::measure::stats::INTERVAL
-    ));
-    for note in &run.notes {
-        out += &paint.paragraph(&format!("Note: {note}"));
-    }
-    out += &paint.paragraph(&format!(
+fn method(run: &Run) -> String {
+    format!(
         "Each figure is the median of {} rounds of windows of {} ms by the wall clock, interleaved; \
          ratios are paired within rounds. All outputs were equal. It took {:.1} s.",
         run.rounds(),
         run.effort.window_us as f64 / 1000.0,
         run.took.as_secs_f64()
-    ));
-    out + &paint.remark(run.disturbance())
+    )
 }
 
+/// What disturbed the measurement; nothing after an undisturbed one.
+fn disturbance(run: &Run) -> String {
+    let disturbance = run.disturbance();
+    let lines = disturbance.remark().map(|remark| paragraph(&remark));
+    match lines {
+        Some(lines) if disturbance.is_busy() => paint(WARN, lines.trim_end()) + "\n",
+        lines => lines.unwrap_or_default(),
+    }
+}
 #[cfg(test)]
 mod tests {
     use super::super::case::Case;
@@ -438,13 +539,6 @@ mod tests {
         gcm[0].rounds.rates.insert(Ceiling, vec![0.77e9; 3]);
         assert!(words(&gcm).join("\n").contains("ceiling: "));
         assert_eq!(words(&[]), Vec::<&str>::new());
-    }
-
-    #[test]
-    fn a_latency_bound_limit_is_said_to_be_one() {
-        let said = |name: &str| verdict(&at(name, &[0.99])[0]).unwrap();
-        assert!(said("aes-128-cbc").contains("each block waits for the one before"));
-        assert_eq!(said("aes-128-ctr"), "99% of the limit");
     }
 
     /// Ratios of rounds that differ: quiet, disturbed, and never quiet.

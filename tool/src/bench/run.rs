@@ -7,6 +7,7 @@ use super::how::How;
 use super::implementation::Implementation;
 use super::measure::{limits, note_absent, widest, Effort, Rounds, TEAMS};
 use super::passes;
+use super::paths::Kernel;
 use super::plan::Plan;
 use super::team::WorkerProcess;
 use ::measure::busy::{Disturbance, Load, Watch};
@@ -33,6 +34,10 @@ pub struct Run {
     pub effort: Effort,
     pub took: Duration,
     pub load: Option<Load>,
+    /// What libcrypto says about the processor.
+    pub cpu_settings: Option<String>,
+    /// Of --paths.
+    pub paths: Option<Kernel>,
 }
 
 /// The processes that take part, one for each number of threads.
@@ -41,7 +46,7 @@ fn team(plan: &Plan) -> Result<Vec<WorkerProcess>> {
     let members = plan.who.iter();
     let members = members.flat_map(|who| plan.threads.iter().map(|threads| (*who, *threads)));
     let team = members.map(|(who, threads)| {
-        let worker = WorkerProcess::start(who, threads, driver.filter(|_| who.is_af_alg()))?;
+        let worker = WorkerProcess::start(who, threads, driver.filter(|_| who.is_kernel()))?;
         if who == Implementation::Software {
             verify_mask(&worker)?;
         }
@@ -98,11 +103,7 @@ fn figures(case: Case, threads: &[usize], mut all: Vec<Rounds>) -> Vec<Figure> {
     counted.filter_map(figure).collect()
 }
 
-/// Measures. `afterwards` gets what was found, and one team.
-pub fn run(
-    plan: &Plan,
-    afterwards: impl FnOnce(&mut Run, &mut [WorkerProcess]) -> Result<()>,
-) -> Result<Run> {
+pub fn run(plan: &Plan) -> Result<Run> {
     let watch = Watch::start();
     let started = Instant::now();
     masks::masked()?; // a wrong word is an error before anything is measured
@@ -139,8 +140,9 @@ pub fn run(
         effort,
         took: Duration::ZERO,
         load: None,
+        cpu_settings: libcrypto.cpu_settings(),
+        paths: None,
     };
-    afterwards(&mut run, &mut teams[0])?;
     bar.finish_and_clear();
     drop(teams);
     run.took = started.elapsed();
@@ -200,9 +202,15 @@ impl Run {
 
     /// The rows of the JSON document.
     pub fn rows(&self) -> Vec<Measurement> {
-        let figures = self.figures.iter();
-        let rows = figures.flat_map(|f| f.rows(self.backend, self.widest));
-        limit_rows(&self.limits).into_iter().chain(rows).collect()
+        let mut rows = limit_rows(&self.limits);
+        for figure in &self.figures {
+            let mut found = figure.rows(self.backend, self.widest);
+            if let Some(kernel) = &self.paths {
+                kernel.name_drivers(figure, &mut found);
+            }
+            rows.extend(found);
+        }
+        rows
     }
 
     pub fn how(&self) -> How {

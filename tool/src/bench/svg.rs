@@ -360,7 +360,7 @@ fn labels(
 ) -> Vec<Label> {
     let fraction = group.fraction.filter(|_| who == Tenrounds);
     let fraction = fraction.map(|part| (format!("{:.0} %", part * 100.0), 10.0));
-    let lines = [Some((super::chart::gigabytes(rate), 12.5)), fraction];
+    let lines = [Some((terminal::gigabytes(rate), 12.5)), fraction];
     let lines: Vec<(String, f64)> = lines.into_iter().flatten().collect();
     // Digits are as high as capital letters.
     let high = |size: f64| (0.78 * pixels(size)).ceil() as i32;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The worker processes, seen from the process that asks them.
 
-use super::case::Case;
-use super::count::Counts;
 use super::implementation::Implementation;
 use super::worker::{Answer, Request};
 use ::measure::process::Process;
@@ -48,21 +46,6 @@ impl WorkerProcess {
     pub fn set_up(&mut self, request: &Request) -> Result<String> {
         match self.process.ask(request)? {
             Answer::Ready { digest } => Ok(digest),
-            other => Err(self.process.misunderstood(&other)),
-        }
-    }
-
-    /// The system calls of so many calls of a case.
-    pub fn count(&mut self, case: &Case, calls: u64) -> Result<Counts> {
-        let work = Box::new(match self.implementation {
-            Implementation::Crossing => Request::Crossing {
-                bytes: case.bytes,
-                threads: 1,
-            },
-            _ => case.request(),
-        });
-        match self.process.ask(&Request::Count { work, calls })? {
-            Answer::Counted(counts) => Ok(counts),
             other => Err(self.process.misunderstood(&other)),
         }
     }

@@ -3,10 +3,8 @@
 //! implementation, obeying requests on standard input, one line of JSON each.
 
 use super::afalg::{AfAlgJob, Input};
-use super::count::{self, Counts};
 use super::crew::Crew;
-use super::crossing::{CrossingJob, NullCalls};
-use super::engine::EngineJob;
+use super::crossing::CrossingJob;
 use super::evp::{self, EvpMessages, StreamJob};
 use super::implementation::Implementation;
 use super::job::Job;
@@ -41,10 +39,6 @@ pub enum Request {
     Limit { work: Work, threads: usize },
     /// Sets up the way into the kernel and back with so many bytes, without a cipher.
     Crossing { bytes: usize, threads: usize },
-    /// Sets up system calls that do nothing, each of them a "byte".
-    NullCalls,
-    /// Counts the system calls of so many calls of a cipher, or crossings.
-    Count { work: Box<Request>, calls: u64 },
     /// Measures what was set up last for so many microseconds.
     Window(u64),
 }
@@ -58,12 +52,9 @@ pub enum Answer {
         backend: Option<String>,
     },
     /// Set up; a digest of the output for the common sample.
-    Ready {
-        digest: String,
-    },
+    Ready { digest: String },
     /// One per thread.
     Windows(Vec<Window>),
-    Counted(Counts),
 }
 
 struct Worker {
@@ -90,7 +81,6 @@ impl Worker {
         match implementation {
             Implementation::Limit | Implementation::Ceiling | Implementation::Crossing => {}
             Implementation::AfAlg | Implementation::AfAlgSplice => {}
-            Implementation::AfAlgEngine => worker.libcrypto = Some(LibCrypto::open()?),
             Implementation::Core => worker.backend = Some(selected_backend()?),
             Implementation::Tenrounds => {
                 let libcrypto = LibCrypto::open()?;
@@ -138,31 +128,11 @@ impl Worker {
                 let jobs = (0..threads).map(|_| crossing(bytes));
                 self.set_up(jobs.collect::<Result<_>>()?)
             }
-            Request::NullCalls => self.set_up(vec![Box::new(NullCalls)]),
-            Request::Count { work, calls } => self.count(&work, calls).map(Answer::Counted),
             Request::Window(microseconds) => {
                 let crew = self.crew.as_mut();
                 let crew = crew.ok_or_else(|| Error::usage("a window of nothing"))?;
                 Ok(Answer::Windows(crew.window(microseconds)?))
             }
-        }
-    }
-
-    fn count(&self, work: &Request, calls: u64) -> Result<Counts> {
-        match work {
-            Request::Cipher {
-                name,
-                direction,
-                bytes,
-                ..
-            } => {
-                let (cipher, direction) = cipher(name, direction)?;
-                count::count(|| self.job(cipher, direction, *bytes), calls)
-            }
-            Request::Crossing { bytes, .. } => count::count(|| crossing(*bytes), calls),
-            _ => Err(Error::usage(
-                "only calls of a cipher and crossings are counted",
-            )),
         }
     }
 
@@ -175,10 +145,6 @@ impl Worker {
             }
             (Implementation::AfAlgSplice, _) => {
                 let job = AfAlgJob::new(cipher, direction, bytes, Input::Referenced, driver);
-                return Ok(Box::new(job?));
-            }
-            (Implementation::AfAlgEngine, Some(libcrypto)) => {
-                let job = EngineJob::new(libcrypto, cipher, direction, bytes);
                 return Ok(Box::new(job?));
             }
             _ => {}

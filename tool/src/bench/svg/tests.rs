@@ -194,6 +194,8 @@ fn run(figures: Vec<Figure>, references: Vec<Figure>) -> Run {
         },
         took: Duration::from_secs(1),
         load: None,
+        cpu_settings: None,
+        paths: None,
     }
 }
 
@@ -215,7 +217,7 @@ fn modes(count: usize) -> Vec<Figure> {
         let name = format!("aes-256-{mode}");
         let cipher = Cipher::by_name(&name).unwrap();
         let figure = move |&direction: &Direction| {
-            let serial = cipher.bound(direction) == crate::ciphers::Bound::Latency;
+            let serial = cipher.bound(direction) == catalogue::Bound::Latency;
             let (limit, parts) = match serial {
                 true => (1.6, [0.1, 0.95, 0.99]),
                 false => (23.4, [0.03, 0.4, 1.04]),

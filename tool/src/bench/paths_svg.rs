@@ -2,10 +2,11 @@
 //! The paths as a picture: throughput over size, a line for each path, both axes logarithmic, a
 //! panel for each algorithm, direction and number of threads.
 
-use super::found::{Found, PATHS};
-use super::report::shown;
-use crate::bench::figure::{size_name, times, title_with_threads, Figure};
-use crate::bench::implementation::Implementation::{self, *};
+use super::figure::{size_name, times, title_with_threads, Figure};
+use super::implementation::Implementation::{self, *};
+use super::paths::PATHS;
+use super::report::largest;
+use super::run::Run;
 use crate::replaced;
 use drawing::{text, wrap, About, INK, MARGIN, MUTED, PALE};
 use plotters::prelude::*;
@@ -24,19 +25,17 @@ fn colour(who: Implementation) -> RGBColor {
         OpenSsl => RGBColor(86, 128, 178),
         AfAlg => RGBColor(192, 57, 43),
         AfAlgSplice => RGBColor(214, 137, 16),
-        AfAlgEngine => RGBColor(125, 60, 152),
         _ => RGBColor(150, 156, 166),
     }
 }
 
-fn label(found: &Found, who: Implementation) -> String {
+fn label(run: &Run, who: Implementation) -> String {
     match who {
         Core => "core".into(),
         Tenrounds => "OpenSSL with tenrounds".into(),
-        OpenSsl => found.run.openssl(),
-        AfAlg => "AF_ALG, send".into(),
+        OpenSsl => run.openssl(),
+        AfAlg => "AF_ALG".into(),
         AfAlgSplice => "AF_ALG, splice".into(),
-        AfAlgEngine => "engine afalg".into(),
         _ => "crossing alone".into(),
     }
 }
@@ -48,34 +47,34 @@ fn points(block: &[Figure], who: Implementation) -> Vec<(f64, f64)> {
     points
 }
 
-pub fn write(found: &Found, path: &Path) -> Result<()> {
+pub fn write(run: &Run, path: &Path) -> Result<()> {
     let mut picture = String::new();
     let failed = |why: String| Error::failure(format!("cannot write {}: {why}", path.display()));
-    draw(found, &mut picture).map_err(failed)?;
+    draw(run, &mut picture).map_err(failed)?;
     replaced::write(path, &picture)
 }
 
 /// "AES-128-CTR: at 16 KiB, tenrounds 2.67× OpenSSL 3.0.22".
-fn caption(found: &Found, block: &[Figure]) -> String {
+fn caption(run: &Run, block: &[Figure]) -> String {
     let title = title_with_threads(&block[0].case);
-    let figure = shown(block);
+    let figure = largest(block);
     match figure.ratio(Tenrounds, OpenSsl) {
         Some(ratio) => format!(
             "{title}: at {}, tenrounds {} {}",
             size_name(figure.case.bytes),
             times(ratio),
-            found.run.openssl()
+            run.openssl()
         ),
         None => title,
     }
 }
 
-fn draw(found: &Found, out: &mut String) -> std::result::Result<(), String> {
+fn draw(run: &Run, out: &mut String) -> std::result::Result<(), String> {
     let about = About {
-        processor: &found.run.host.cpu.brand,
-        hypervisor: found.run.host.hypervisor.as_deref(),
-        busy: found.run.disturbance().is_busy(),
-        openssl: &format!("{} · {}", found.run.openssl(), found.run.host.kernel),
+        processor: &run.host.cpu.brand,
+        hypervisor: run.host.hypervisor.as_deref(),
+        busy: run.disturbance().is_busy(),
+        openssl: &format!("{} · {}", run.openssl(), run.host.kernel),
         version: env!("CARGO_PKG_VERSION"),
         date: &terminal::today(),
     };
@@ -85,7 +84,7 @@ fn draw(found: &Found, out: &mut String) -> std::result::Result<(), String> {
         f64::from(WIDTH) - 2.0 * f64::from(MARGIN),
     );
     let heading = (46 + LINE * about.len() as i32) as u32;
-    let blocks = found.run.blocks();
+    let blocks = run.blocks();
     let size = (WIDTH, heading + PANEL * blocks.len() as u32);
     let root = SVGBackend::with_string(out, size).into_drawing_area();
     let failed = |error: &dyn std::fmt::Display| error.to_string();
@@ -104,14 +103,14 @@ fn draw(found: &Found, out: &mut String) -> std::result::Result<(), String> {
     }
     let panels = body.split_evenly((blocks.len().max(1), 1));
     for (block, area) in blocks.into_iter().zip(panels) {
-        panel(found, block, &area)?;
+        panel(run, block, &area)?;
     }
     root.present().map_err(|e| failed(&e))
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-fn panel(found: &Found, block: &[Figure], area: &Area) -> std::result::Result<(), String> {
+fn panel(run: &Run, block: &[Figure], area: &Area) -> std::result::Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| error.to_string();
     let all = || PATHS.iter().flat_map(|who| points(block, *who));
     let low = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MAX, f64::min);
@@ -119,7 +118,7 @@ fn panel(found: &Found, block: &[Figure], area: &Area) -> std::result::Result<()
     let sizes = low(&mut all().map(|p| p.0)) / 1.3..high(&mut all().map(|p| p.0)) * 1.3;
     let rates = low(&mut all().map(|p| p.1)) / 1.5..high(&mut all().map(|p| p.1)) * 1.5;
     let mut chart = ChartBuilder::on(area)
-        .caption(caption(found, block), text(16.0, &INK))
+        .caption(caption(run, block), text(16.0, &INK))
         .margin(14)
         .x_label_area_size(36)
         .y_label_area_size(64)
@@ -145,7 +144,7 @@ fn panel(found: &Found, block: &[Figure], area: &Area) -> std::result::Result<()
         chart
             .draw_series(line)
             .map_err(|e| failed(&e))?
-            .label(label(found, who))
+            .label(label(run, who))
             .legend(move |(x, y)| {
                 PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(3))
             });
