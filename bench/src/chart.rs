@@ -5,12 +5,10 @@ use crate::grid::{Cell, Kind, Way};
 use crate::plan::Environment;
 use crate::published::Run;
 use crate::results::{is_bound, is_ours, Row};
-use drawing::{anchored, text, About, INK, LIMIT, MARGIN, MUTED, PALE, TENROUNDS};
+use drawing::lines::{Line, Scale};
+use drawing::{About, Grid, Head, Mark, TENROUNDS};
 use measure::busy::Disturbance;
-use plotters::coord::ranged1d::ValueFormatter;
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, VPos};
+use plotters::style::RGBColor;
 use terminal::error::{Error, Result};
 use terminal::size_name;
 
@@ -31,24 +29,6 @@ const OTHERS: [RGBColor; 10] = [
 
 const COLUMNS: usize = 3;
 const PANEL: (u32, u32) = (430, 306);
-/// From the top of the ratio below a panel to the panel's end.
-const RATIO: i32 = 40;
-/// The texts above the panels: tops of the title and of the lines about the run, and distances.
-const TITLE: i32 = 16;
-const ABOUT: i32 = 46;
-const ABOUT_LINE: i32 = 18;
-const LEGEND_LINE: i32 = 22;
-/// The sizes of these lines, and of the legend's entries.
-const ABOUT_SIZE: f64 = 14.0;
-const LEGEND_SIZE: f64 = 13.0;
-/// From the left edge of a legend entry to its text.
-const MARK: i32 = 32;
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// Points with the colour and width of their line.
-type Line = (Vec<(f64, f64)>, RGBColor, u32);
-type Drawn = std::result::Result<(), String>;
-
 /// The pictures by file name, which begins with `name`.
 pub fn all(run: &Run, name: &str) -> Result<Vec<(String, String)>> {
     let mut pictures = Vec::new();
@@ -57,8 +37,7 @@ pub fn all(run: &Run, name: &str) -> Result<Vec<(String, String)>> {
         if panels.is_empty() {
             continue;
         }
-        let mut picture = String::new();
-        draw(run, kind, &panels, &mut picture)
+        let picture = draw(run, kind, &panels)
             .map_err(|why| Error::failure(format!("cannot draw the chart '{what}': {why}")))?;
         let file = match name {
             "" => format!("{what}.svg"),
@@ -128,8 +107,8 @@ fn lines(run: &Run, panels: &[Panel]) -> Vec<(String, RGBColor, u32)> {
     lines
 }
 
-/// The lines about the run.
-fn about(run: &Run, room: f64) -> Vec<String> {
+/// The line about the run.
+fn about(run: &Run) -> String {
     let cpu = &run.host.cpu;
     let stock = run.results.stock();
     let disturbance = Disturbance {
@@ -148,7 +127,7 @@ fn about(run: &Run, room: f64) -> Vec<String> {
         version: &run.version,
         date: &run.date,
     };
-    drawing::wrap(&about.line(), ABOUT_SIZE, room)
+    about.line()
 }
 
 /// Ours in OpenSSL to OpenSSL's own in the largest calls of a panel: "tenrounds 3.31× OpenSSL
@@ -166,50 +145,34 @@ fn ratio(run: &Run, panel: &Panel) -> Option<String> {
     Some(format!("tenrounds {times:.2}× {title} at {size}"))
 }
 
-fn draw(run: &Run, kind: Kind, panels: &[Panel], out: &mut String) -> Drawn {
+fn draw(
+    run: &Run,
+    kind: Kind,
+    panels: &[Panel],
+) -> std::result::Result<String, Box<dyn std::error::Error>> {
     let lines = lines(run, panels);
-    let columns = COLUMNS.min(panels.len()).max(2);
-    let rows = (panels.len() - 1) / columns + 1;
-    let width = PANEL.0 * columns as u32;
-    let right = width as i32 - MARGIN;
-    let about = about(run, f64::from(right - MARGIN));
-    let legend = ABOUT + ABOUT_LINE * about.len() as i32 + 12;
-    let title = |id: &str| run.results.title(id).to_owned();
-    let widths = lines
-        .iter()
-        .map(|(id, ..)| MARK + drawing::width(&title(id), LEGEND_SIZE).ceil() as i32);
-    let places = drawing::places(widths, right, legend, LEGEND_LINE);
-    let heading = places.last().map_or(legend, |p| p.1) as u32 + 30;
-    let size = (width, heading + PANEL.1 * rows as u32);
-    let root = SVGBackend::with_string(out, size).into_drawing_area();
-    let failed = |e: &dyn std::fmt::Display| e.to_string();
-    root.fill(&WHITE).map_err(|e| failed(&e))?;
-    let (head, body) = root.split_vertically(heading);
-    let what = match kind {
+    let entry = |(id, colour, width): &(String, RGBColor, u32)| {
+        (Mark::Line(*colour, *width), run.results.title(id).to_owned())
+    };
+    let title = match kind {
         Kind::Throughput => {
             "Calls one after the other: part of what the processor can do at all (the red line)"
         }
         Kind::Alone => "A call alone: its time in ns, less is better",
     };
-    let write = |what: String, at: (i32, i32), style: TextStyle| {
-        let drawn = head.draw(&Text::new(what, at, style));
-        drawn.map_err(|e| e.to_string())
+    let head = Head {
+        title: title.to_owned(),
+        about: vec![about(run)],
+        legend: lines.iter().map(entry).collect(),
     };
-    write(what.to_owned(), (MARGIN, TITLE), text(21.0, &INK))?;
-    for (index, line) in about.into_iter().enumerate() {
-        let at = (MARGIN, ABOUT + ABOUT_LINE * index as i32);
-        write(line, at, text(ABOUT_SIZE, &MUTED))?;
-    }
-    for ((id, colour, stroke), &(x, y)) in lines.iter().zip(&places) {
-        let mark = vec![(x, y + 6), (x + 26, y + 6)];
-        head.draw(&PathElement::new(mark, colour.stroke_width(*stroke)))
-            .map_err(|e| failed(&e))?;
-        write(title(id), (x + MARK, y), text(LEGEND_SIZE, &INK))?;
-    }
-    for (panel, area) in panels.iter().zip(body.split_evenly((rows, columns))) {
-        plot(run, kind, panel, &lines, &area)?;
-    }
-    root.present().map_err(|e| failed(&e))
+    let grid = Grid {
+        panels: panels.len(),
+        columns: COLUMNS.min(panels.len()).max(2),
+        size: PANEL,
+    };
+    drawing::picture(&head, &grid, |index, area| {
+        drawn(run, kind, &panels[index], &lines).draw(area)
+    })
 }
 
 /// The height of a point.
@@ -220,122 +183,41 @@ fn height(row: &Row, kind: Kind) -> Option<f64> {
     }
 }
 
-fn plot(
+fn drawn(
     run: &Run,
     kind: Kind,
     panel: &Panel,
     lines: &[(String, RGBColor, u32)],
-    area: &Area,
-) -> Drawn {
-    let points = |id: &str| -> Vec<(f64, f64)> {
-        let point = |(x, cell): (usize, &Cell)| {
+) -> drawing::lines::Panel {
+    let line = |(id, colour, width): &(String, RGBColor, u32)| {
+        let point = |(place, cell): (usize, &Cell)| {
             let row = run.results.row(Environment::Plain, *cell, id)?;
-            Some((x as f64, height(row, kind)?))
+            Some((place, height(row, kind)?))
         };
-        panel.cells.iter().enumerate().filter_map(point).collect()
+        Line {
+            points: panel.cells.iter().enumerate().filter_map(point).collect(),
+            colour: *colour,
+            width: *width,
+        }
     };
-    let drawn: Vec<Line> = lines
-        .iter()
-        .map(|(id, c, w)| (points(id), *c, *w))
-        .collect();
-    let heights = || drawn.iter().flat_map(|(points, ..)| points).map(|p| p.1);
-    let most = heights().fold(0.0, f64::max);
-    let least = heights().fold(f64::INFINITY, f64::min);
-    if let Some(ratio) = ratio(run, panel) {
-        let (width, height) = area.dim_in_pixel();
-        let at = ((width / 2) as i32, height as i32 - RATIO);
-        let style = anchored(12.5, &TENROUNDS, HPos::Center, VPos::Top);
-        area.draw(&Text::new(ratio, at, style))
-            .map_err(|e| e.to_string())?;
+    let size = |cell: &Cell| {
+        let name = size_name(cell.bytes);
+        name.replace(" KiB", "K").replace(" MiB", "M").replace(" B", "")
+    };
+    drawing::lines::Panel {
+        title: panel.title.clone(),
+        caption: ratio(run, panel),
+        sizes: panel.cells.iter().map(size).collect(),
+        lines: lines.iter().map(line).collect(),
+        scale: match kind {
+            Kind::Throughput => Scale::Fraction,
+            Kind::Alone => Scale::Logarithm,
+        },
+        format: match kind {
+            Kind::Throughput => |part| format!("{:.0} %", part * 100.0),
+            Kind::Alone => |ns| format!("{ns:.0}"),
+        },
     }
-    let across = -0.2..panel.cells.len() as f64 - 0.8;
-    let mut builder = ChartBuilder::on(area);
-    builder
-        .caption(&panel.title, text(15.0, &INK))
-        .margin(10)
-        .x_label_area_size(50)
-        .y_label_area_size(52);
-    match kind {
-        Kind::Throughput => {
-            let up = 0.0..most.max(1.0) * 1.05;
-            let chart = builder.build_cartesian_2d(across, up);
-            series(
-                chart.map_err(|e| e.to_string())?,
-                panel,
-                &drawn,
-                true,
-                |v| format!("{:.0} %", v * 100.0),
-            )
-        }
-        Kind::Alone => {
-            let up = (least * 0.8..most * 1.2).log_scale().base(2.0);
-            let chart = builder.build_cartesian_2d(across, up);
-            series(
-                chart.map_err(|e| e.to_string())?,
-                panel,
-                &drawn,
-                false,
-                |v| format!("{v:.0}"),
-            )
-        }
-    }
-}
-
-fn series<'a, Y>(
-    mut chart: ChartContext<
-        '_,
-        SVGBackend<'a>,
-        Cartesian2d<plotters::coord::types::RangedCoordf64, Y>,
-    >,
-    panel: &Panel,
-    drawn: &[Line],
-    limit: bool,
-    name: fn(&f64) -> String,
-) -> Drawn
-where
-    Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
-{
-    let failed = |e: &dyn std::fmt::Display| e.to_string();
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .x_labels(0)
-        .y_labels(6)
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(PALE)
-        .axis_style(PALE)
-        .y_label_formatter(&name)
-        .label_style(text(12.0, &INK))
-        .draw()
-        .map_err(|e| failed(&e))?;
-    if limit {
-        let ends = [(-0.2, 1.0), (panel.cells.len() as f64 - 0.8, 1.0)];
-        chart
-            .draw_series([PathElement::new(ends, LIMIT.stroke_width(2))])
-            .map_err(|e| failed(&e))?;
-    }
-    // Ours last, on top.
-    for (points, colour, width) in drawn.iter().rev() {
-        let dots = points.iter().map(|p| Circle::new(*p, 2, colour.filled()));
-        chart
-            .draw_series(LineSeries::new(points.clone(), colour.stroke_width(*width)))
-            .map_err(|e| failed(&e))?;
-        chart.draw_series(dots).map_err(|e| failed(&e))?;
-    }
-    let area = chart.plotting_area();
-    let (base, bottom) = (area.get_base_pixel(), area.dim_in_pixel().1 as i32);
-    for (x, cell) in panel.cells.iter().enumerate() {
-        let place = area.map_coordinate(&(x as f64, 1.0)).0 - base.0;
-        let name = size_name(cell.bytes)
-            .replace(" KiB", "K")
-            .replace(" MiB", "M")
-            .replace(" B", "");
-        let style = anchored(10.5, &INK, HPos::Center, VPos::Top);
-        area.strip_coord_spec()
-            .draw(&Text::new(name, (place, bottom + 10), style))
-            .map_err(|e| failed(&e))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What the charts of the tool and of the benchmark share: fonts, colours, texts that fit, the
-//! places of a legend, and the line that says what was measured where.
+//! The pictures of the tool and of the benchmark: a head with the title, what was measured where
+//! and a legend; below it panels. Also their fonts and colours, and texts that fit.
 
 pub mod extent;
+pub mod lines;
 
+use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -71,7 +73,7 @@ pub fn width(text: &str, size: f64) -> f64 {
 }
 
 /// Wraps a text into lines of at most `room` pixels, at spaces or within a word wider than a line.
-pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
+fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_inclusive(' ') {
         let line = lines.last_mut().expect("there is a line");
@@ -92,7 +94,7 @@ pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
 
 /// The places of legend entries of these widths, from left to right, in lines of this distance. A
 /// line ends before an entry would pass the right edge.
-pub fn places(
+fn places(
     widths: impl IntoIterator<Item = i32>,
     right: i32,
     top: i32,
@@ -108,4 +110,93 @@ pub fn places(
         at
     };
     widths.into_iter().map(place).collect()
+}
+
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+/// What drawing returns: any error of plotters.
+pub type Drawn = Result<(), Box<dyn std::error::Error>>;
+
+/// The symbol before a legend entry.
+#[derive(Clone, Copy)]
+pub enum Mark {
+    Square(RGBColor),
+    /// A line of this width.
+    Line(RGBColor, u32),
+}
+
+/// The texts above the panels.
+pub struct Head {
+    pub title: String,
+    /// Paragraphs: what was measured where, and remarks.
+    pub about: Vec<String>,
+    pub legend: Vec<(Mark, String)>,
+}
+
+/// Panels of equal size, in rows.
+pub struct Grid {
+    pub panels: usize,
+    pub columns: usize,
+    pub size: (u32, u32),
+}
+
+const TITLE: (i32, f64) = (18, 22.0);
+const ABOUT: (i32, f64) = (48, 14.0);
+const LEGEND: f64 = 14.0;
+const LINE: i32 = 18;
+const LEGEND_LINE: i32 = 22;
+/// From the left edge of a legend entry to its text.
+const MARK: i32 = 30;
+
+/// Draws a head and, below it, each panel.
+pub fn picture(
+    head: &Head,
+    grid: &Grid,
+    mut panel: impl FnMut(usize, &Area) -> Drawn,
+) -> Result<String, Box<dyn std::error::Error>> {
+    let rows = grid.panels.div_ceil(grid.columns).max(1);
+    let wide = grid.size.0 * grid.columns as u32;
+    let right = wide as i32 - MARGIN;
+    let room = f64::from(right - MARGIN);
+    let about = head.about.iter().flat_map(|text| wrap(text, ABOUT.1, room));
+    let about: Vec<String> = about.collect();
+    let legend = ABOUT.0 + LINE * about.len() as i32 + 12;
+    let widths = head.legend.iter();
+    let widths = widths.map(|(_, label)| MARK + width(label, LEGEND).ceil() as i32);
+    let places = places(widths, right, legend, LEGEND_LINE);
+    let heading = places.last().map_or(legend - 20, |(_, y)| *y) as u32 + 28;
+    let mut out = String::new();
+    let size = (wide, heading + grid.size.1 * rows as u32);
+    let root = SVGBackend::with_string(&mut out, size).into_drawing_area();
+    root.fill(&WHITE)?;
+    let (area, body) = root.split_vertically(heading);
+    let title = (MARGIN, TITLE.0);
+    area.draw(&Text::new(head.title.as_str(), title, text(TITLE.1, &INK)))?;
+    for (index, line) in about.into_iter().enumerate() {
+        let at = (MARGIN, ABOUT.0 + LINE * index as i32);
+        area.draw(&Text::new(line, at, text(ABOUT.1, &MUTED)))?;
+    }
+    for ((mark, label), (x, y)) in head.legend.iter().zip(places) {
+        match mark {
+            Mark::Square(colour) => {
+                let corners = [(x + 8, y), (x + 21, y + 13)];
+                area.draw(&Rectangle::new(corners, colour.filled()))?;
+            }
+            Mark::Line(colour, stroke) => {
+                let line = vec![(x, y + 6), (x + 24, y + 6)];
+                area.draw(&PathElement::new(line, colour.stroke_width(*stroke)))?;
+            }
+        }
+        area.draw(&Text::new(
+            label.as_str(),
+            (x + MARK, y),
+            text(LEGEND, &INK),
+        ))?;
+    }
+    let areas = body.split_evenly((rows, grid.columns));
+    for (index, area) in areas.iter().enumerate().take(grid.panels) {
+        panel(index, area)?;
+    }
+    root.present()?;
+    drop((area, body, areas, root));
+    Ok(out)
 }

@@ -101,11 +101,8 @@ pub fn bench(args: &BenchArgs) -> Result<u8> {
         });
         report::text(&run, form) + &compared.unwrap_or_default()
     });
-    let draw = |file| match &run.paths {
-        Some(_) => paths_svg::write(&run, file),
-        None => svg::write(&run, file),
-    };
-    svg.map_or(Ok(()), draw).and(shown)?;
+    svg.map_or(Ok(()), |file| svg::write(&run, file))
+        .and(shown)?;
     if let Some(error) = incomparable {
         return Err(error);
     }

@@ -171,6 +171,19 @@ impl Run {
         }
     }
 
+    /// The line below the title of a picture.
+    pub fn about(&self) -> String {
+        let about = drawing::About {
+            processor: &self.host.cpu.brand,
+            hypervisor: self.host.hypervisor.as_deref(),
+            busy: self.disturbance().is_busy(),
+            openssl: self.openssl_version(),
+            version: env!("CARGO_PKG_VERSION"),
+            date: &terminal::today(),
+        };
+        about.line()
+    }
+
     /// Each mask in force, as a line.
     pub fn masks(&self) -> impl Iterator<Item = String> + '_ {
         let masks = self.host.masks.iter();

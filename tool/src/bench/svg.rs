@@ -5,11 +5,12 @@
 
 use super::figure::{size_name, times, title, Figure};
 use super::implementation::Implementation::{self, *};
+use super::paths_svg;
 use super::report::{skips_rounds, SKIPS_ROUNDS};
 use super::run::Run;
 use crate::replaced;
-use drawing::{anchored, pixels, places, text, wrap, About};
-use drawing::{INK, LIMIT, MARGIN, MUTED, PALE, TENROUNDS};
+use drawing::{anchored, pixels, text, Area, Drawn, Grid, Head, Mark};
+use drawing::{INK, LIMIT, MARGIN, PALE, TENROUNDS};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use std::path::Path;
@@ -20,11 +21,6 @@ const GROUP: f64 = 1.0;
 const BAR: f64 = 0.28;
 const LIMIT_LINE: f64 = 0.45;
 const PANEL: u32 = 470;
-/// The texts above the panels: tops of the title and the host, and line spacing.
-const TITLE: i32 = 20;
-const HOST: i32 = 48;
-const HOST_LINE: i32 = 18;
-const LEGEND_LINE: i32 = 20;
 /// Minimum pixels between a label and the end of its bar, or a limit line.
 const GAP: i32 = 4;
 /// The height of a panel's title.
@@ -114,149 +110,60 @@ fn panels(run: &Run) -> Vec<Panel> {
 }
 
 pub fn write(run: &Run, path: &Path) -> Result<()> {
-    let mut picture = String::new();
-    let failed = |why| Error::failure(format!("cannot write {}: {why}", path.display()));
-    draw(run, &mut picture).map_err(failed)?;
-    replaced::write(path, &picture)
+    let picture = match &run.paths {
+        Some(_) => paths_svg::draw(run),
+        None => draw(run),
+    };
+    let failed = |why| Error::failure(format!("cannot draw {}: {why}", path.display()));
+    replaced::write(path, &picture.map_err(failed)?)
 }
 
-fn draw(run: &Run, out: &mut String) -> std::result::Result<(), String> {
+fn draw(run: &Run) -> std::result::Result<String, Box<dyn std::error::Error>> {
     let panels = panels(run);
     let groups: Vec<&Group> = panels.iter().flat_map(|panel| &panel.groups).collect();
     let most = panels.iter().map(|p| p.groups.len()).max().unwrap_or(0);
     let most = most.max(1);
-    let width = (110 + 112 * most as u32).max(800);
-    let heading = Heading::new(run, &groups, width);
     let titled = panels.iter().any(|panel| !panel.title.is_empty());
-    let panel_height = PANEL + if titled { PANEL_TITLE } else { 0 };
-    let size = (width, heading.height + panel_height * panels.len() as u32);
     let values = groups
         .iter()
         .flat_map(|g| g.bars.iter().map(|b| b.1).chain(g.limit));
     let highest = values.fold(0.0, f64::max) / 1e9;
-    let root = SVGBackend::with_string(out, size).into_drawing_area();
-    let failed = |error: &dyn std::fmt::Display| error.to_string();
-    root.fill(&WHITE).map_err(|e| failed(&e))?;
-    let (head, body) = root.split_vertically(heading.height);
-    heading.draw(&head).map_err(|e| failed(&e))?;
-    let areas = body.split_evenly((panels.len().max(1), 1));
-    for (panel, area) in panels.iter().zip(areas) {
-        let area = match titled {
-            true => {
-                let (title, plot) = area.split_vertically(PANEL_TITLE);
-                let words = Text::new(panel.title.clone(), (MARGIN, 4), text(16.0, &INK));
-                title.draw(&words).map_err(|e| failed(&e))?;
-                plot
-            }
-            false => area,
-        };
-        plot(&panel.groups, (most, highest), &area).map_err(|e| failed(&e))?;
-    }
-    root.present().map_err(|e| failed(&e))
+    let grid = Grid {
+        panels: panels.len(),
+        columns: 1,
+        size: (
+            (110 + 112 * most as u32).max(800),
+            PANEL + if titled { PANEL_TITLE } else { 0 },
+        ),
+    };
+    drawing::picture(&head(run, &groups), &grid, |index, area| -> Drawn {
+        let panel = &panels[index];
+        if !titled {
+            return plot(&panel.groups, (most, highest), area);
+        }
+        let (head, below) = area.split_vertically(PANEL_TITLE);
+        let title = panel.title.as_str();
+        head.draw(&Text::new(title, (MARGIN, 4), text(16.0, &INK)))?;
+        plot(&panel.groups, (most, highest), &below)
+    })
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Drawn<'a> =
-    std::result::Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
-
-/// The symbol before a legend entry.
-#[derive(Clone, Copy)]
-enum Mark {
-    Square(RGBColor),
-    Line(u32),
-}
-
-impl Mark {
-    /// The distance from the symbol's left edge to the text.
-    fn width(self) -> i32 {
-        match self {
-            Mark::Square(_) => 19,
-            Mark::Line(_) => 26,
-        }
-    }
-}
-
-/// The texts above the panels, with their positions.
-struct Heading {
-    title: String,
-    host: Vec<String>,
-    legend: Vec<(Mark, String, (i32, i32))>,
-    height: u32,
-}
-
-impl Heading {
-    const TITLE_SIZE: f64 = 22.0;
-    const SIZE: f64 = 14.0;
-
-    fn new(run: &Run, groups: &[&Group], width: u32) -> Heading {
-        let blocks = shown(run);
-        let threads = blocks.first().map_or(1, |block| block[0].case.threads);
-        let plural = if threads == 1 { "" } else { "s" };
-        let what = match blocks.iter().any(|block| block[0].case.cipher.is_aes()) {
-            true => "AES through OpenSSL",
-            false => "Other ciphers of OpenSSL",
-        };
-        let size = one_size(&blocks).map(|bytes| format!(", calls of {}", size_name(bytes)));
-        let title = format!(
-            "{what}: {threads} thread{plural}{}",
-            size.unwrap_or_default()
-        );
-        let about = About {
-            processor: &run.host.cpu.brand,
-            hypervisor: run.host.hypervisor.as_deref(),
-            busy: run.disturbance().is_busy(),
-            openssl: run.openssl_version(),
-            version: env!("CARGO_PKG_VERSION"),
-            date: &terminal::today(),
-        };
-        let right = width as i32 - MARGIN;
-        let room = f64::from(right - MARGIN);
-        let mut host = wrap(&about.line(), Heading::SIZE, room);
-        if blocks.iter().any(|block| block.iter().any(skips_rounds)) {
-            host.extend(wrap(SKIPS_ROUNDS, Heading::SIZE, room));
-        }
-        let top = HOST + HOST_LINE * (host.len() as i32 - 1) + 30;
-        let entries = entries(run, groups, threads);
-        let widths = entries
-            .iter()
-            .map(|(mark, label)| mark.width() + drawing::width(label, Heading::SIZE).ceil() as i32);
-        let places = places(widths, right, top, LEGEND_LINE);
-        let legend = entries.into_iter().zip(places);
-        let legend: Vec<_> = legend
-            .map(|((mark, label), at)| (mark, label, at))
-            .collect();
-        let bottom = legend.last().map_or(top, |(_, _, (_, y))| *y);
-        Heading {
-            title,
-            host,
-            legend,
-            height: (bottom + 26) as u32,
-        }
-    }
-
-    fn draw<'a>(self, area: &Area<'a>) -> Drawn<'a> {
-        let title = text(Heading::TITLE_SIZE, &INK);
-        area.draw(&Text::new(self.title, (MARGIN, TITLE), title))?;
-        for (index, line) in self.host.into_iter().enumerate() {
-            let at = (MARGIN, HOST + HOST_LINE * index as i32);
-            let style = text(Heading::SIZE, &MUTED);
-            area.draw(&Text::new(line, at, style))?;
-        }
-        for (mark, label, (x, y)) in self.legend {
-            match mark {
-                Mark::Square(colour) => {
-                    let square = [(x, y), (x + 13, y + 13)];
-                    area.draw(&Rectangle::new(square, colour.filled()))?;
-                }
-                Mark::Line(stroke) => {
-                    let line = vec![(x, y + 6), (x + 20, y + 6)];
-                    area.draw(&PathElement::new(line, LIMIT.stroke_width(stroke)))?;
-                }
-            }
-            let at = (x + mark.width(), y);
-            area.draw(&Text::new(label, at, text(Heading::SIZE, &INK)))?;
-        }
-        Ok(())
+fn head(run: &Run, groups: &[&Group]) -> Head {
+    let blocks = shown(run);
+    let threads = blocks.first().map_or(1, |block| block[0].case.threads);
+    let plural = if threads == 1 { "" } else { "s" };
+    let what = match blocks.iter().any(|block| block[0].case.cipher.is_aes()) {
+        true => "AES through OpenSSL",
+        false => "Other ciphers of OpenSSL",
+    };
+    let size = one_size(&blocks).map(|bytes| format!(", calls of {}", size_name(bytes)));
+    let size = size.unwrap_or_default();
+    let skip = blocks.iter().any(|block| block.iter().any(skips_rounds));
+    let remark = skip.then(|| SKIPS_ROUNDS.to_owned());
+    Head {
+        title: format!("{what}: {threads} thread{plural}{size}"),
+        about: std::iter::once(run.about()).chain(remark).collect(),
+        legend: entries(run, groups, threads),
     }
 }
 
@@ -279,13 +186,13 @@ fn entries(run: &Run, groups: &[&Group], threads: usize) -> Vec<(Mark, String)> 
     let limit = groups.iter().any(|g| g.limit.is_some()).then_some(limit);
     let ceiling = groups.iter().any(|g| g.ceiling.is_some());
     let ceiling = ceiling.then(|| "ceiling (AES+CLMUL)".to_owned());
-    bars.chain(limit.map(|label| (Mark::Line(3), label)))
-        .chain(ceiling.map(|label| (Mark::Line(1), label)))
+    bars.chain(limit.map(|label| (Mark::Line(LIMIT, 3), label)))
+        .chain(ceiling.map(|label| (Mark::Line(LIMIT, 1), label)))
         .collect()
 }
 
 /// One panel. All are as wide as the one with the most groups, and as high.
-fn plot<'a>(groups: &[Group], (most, highest): (usize, f64), area: &Area<'a>) -> Drawn<'a> {
+fn plot(groups: &[Group], (most, highest): (usize, f64), area: &Area) -> Drawn {
     let mut chart = ChartBuilder::on(area)
         .margin_left(14)
         .margin_right(24)
@@ -293,7 +200,7 @@ fn plot<'a>(groups: &[Group], (most, highest): (usize, f64), area: &Area<'a>) ->
         .margin_bottom(8)
         .x_label_area_size(66)
         .y_label_area_size(64)
-        .build_cartesian_2d(0.0..most as f64 * GROUP, 0.0..highest * 1.08)?;
+        .build_cartesian_2d(0.0..most as f64 * GROUP, 0.0..highest * 1.15)?;
     chart
         .configure_mesh()
         .disable_x_mesh()
@@ -323,10 +230,13 @@ fn plot<'a>(groups: &[Group], (most, highest): (usize, f64), area: &Area<'a>) ->
             let corners = [pixel(x + 0.015, 0.0), pixel(x + BAR - 0.015, y)];
             area.draw(&Rectangle::new(corners, colour(who).filled()))?;
             let (middle, end) = pixel(x + BAR / 2.0, y);
-            let tall = y > 0.2 * highest;
-            for label in labels(group, who, rate, (end, corners[0].1), tall, &bounds) {
-                let style = anchored(label.size, label.colour, HPos::Center, VPos::Top);
-                area.draw(&Text::new(label.text, (middle, label.top), style))?;
+            let lines = label(group, who, rate);
+            let height = lines.iter().map(|(_, size)| high(*size) + GAP).sum::<i32>() - GAP;
+            let mut top = clear_above(end - GAP - height, height, &bounds);
+            for (line, size) in lines {
+                let style = anchored(size, &INK, HPos::Center, VPos::Top);
+                area.draw(&Text::new(line, (middle, top), style))?;
+                top += high(size) + GAP;
             }
         }
         for (y, stroke) in bounds {
@@ -339,50 +249,18 @@ fn plot<'a>(groups: &[Group], (most, highest): (usize, f64), area: &Area<'a>) ->
     Ok(())
 }
 
-/// One line of a bar's label, and its top edge.
-struct Label {
-    text: String,
-    size: f64,
-    colour: &'static RGBColor,
-    top: i32,
-}
-
-/// The label of a bar: its rate, and for tenrounds the fraction of the limit. It is inside a tall
-/// bar or above a short one, and does not touch the limit lines. `bar` is the y coordinates of its
-/// end and its base.
-fn labels(
-    group: &Group,
-    who: Implementation,
-    rate: f64,
-    bar: (i32, i32),
-    tall: bool,
-    bounds: &[(i32, u32)],
-) -> Vec<Label> {
+/// The label of a bar, with the size of each line: its rate, and for tenrounds the fraction of the
+/// limit.
+fn label(group: &Group, who: Implementation, rate: f64) -> Vec<(String, f64)> {
     let fraction = group.fraction.filter(|_| who == Tenrounds);
     let fraction = fraction.map(|part| (format!("{:.0} %", part * 100.0), 10.0));
     let lines = [Some((terminal::gigabytes(rate), 12.5)), fraction];
-    let lines: Vec<(String, f64)> = lines.into_iter().flatten().collect();
-    // Digits are as high as capital letters.
-    let high = |size: f64| (0.78 * pixels(size)).ceil() as i32;
-    let height = lines.iter().map(|(_, size)| high(*size) + GAP).sum::<i32>() - GAP;
+    lines.into_iter().flatten().collect()
+}
 
-    let inside = tall.then(|| clear_below(bar.0 + GAP, height, bounds));
-    let inside = inside.filter(|top| top + height + GAP <= bar.1);
-    let (mut top, colour) = match inside {
-        Some(top) => (top, &WHITE),
-        None => (clear_above(bar.0 - GAP - height, height, bounds), &INK),
-    };
-    let one = |(text, size): (String, f64)| {
-        let label = Label {
-            text,
-            size,
-            colour,
-            top,
-        };
-        top += high(size) + GAP;
-        label
-    };
-    lines.into_iter().map(one).collect()
+/// The height of digits, which are as high as capital letters.
+fn high(size: f64) -> i32 {
+    (0.78 * pixels(size)).ceil() as i32
 }
 
 /// The upper and lower edge of a limit line that is too close to a label.
@@ -395,14 +273,6 @@ fn in_the_way(top: i32, height: i32, bounds: &[(i32, u32)]) -> Option<(i32, i32)
     edges.into_iter().find(near)
 }
 
-/// The first top edge at or below `top` where no limit line is too close.
-fn clear_below(mut top: i32, height: i32, bounds: &[(i32, u32)]) -> i32 {
-    while let Some((_, below)) = in_the_way(top, height, bounds) {
-        top = below + GAP;
-    }
-    top
-}
-
 /// The first top edge at or above `top` where no limit line is too close.
 fn clear_above(mut top: i32, height: i32, bounds: &[(i32, u32)]) -> i32 {
     while let Some((above, _)) = in_the_way(top, height, bounds) {
@@ -412,7 +282,7 @@ fn clear_above(mut top: i32, height: i32, bounds: &[(i32, u32)]) -> i32 {
 }
 
 /// The group's name under the axis, one word per line, and its ratio.
-fn below<'a>(area: &Area<'a>, axis: (i32, i32), group: &Group) -> Drawn<'a> {
+fn below(area: &Area, axis: (i32, i32), group: &Group) -> Drawn {
     let ratio = group.ratio.map(times);
     let names = group.lines.iter().map(|line| (line.clone(), INK));
     let ratio = ratio.map(|ratio| (ratio, colour(Tenrounds)));

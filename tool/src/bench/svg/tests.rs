@@ -52,8 +52,6 @@ fn extent_of_rectangle(node: &Node) -> Extent {
 struct Seen {
     size: Extent,
     texts: Vec<(String, Extent)>,
-    /// The white texts, and the rectangles that must contain them.
-    white: Vec<(String, Extent)>,
     rectangles: Vec<Extent>,
     /// The lines of the limits and ceilings, including those in the legend.
     limits: Vec<Extent>,
@@ -61,8 +59,7 @@ struct Seen {
 
 impl Seen {
     fn of(run: &Run) -> Seen {
-        let mut picture = String::new();
-        draw(run, &mut picture).unwrap();
+        let picture = draw(run).unwrap();
         let document = roxmltree::Document::parse(&picture).unwrap();
         let named = |name: &'static str| {
             let nodes = document.descendants();
@@ -87,7 +84,6 @@ impl Seen {
                 bottom: number(&document.root_element(), "height"),
             },
             texts: texts(&|_| true),
-            white: texts(&white),
             rectangles: named("rect")
                 .filter(|n| !white(n))
                 .map(|n| extent_of_rectangle(&n))
@@ -118,10 +114,10 @@ impl Seen {
                 );
             }
         }
-        for (text, extent) in &self.white {
+        for (text, extent) in &self.texts {
             assert!(
-                self.rectangles.iter().any(|bar| bar.contains(extent)),
-                "{what}: {text:?} is white and leaves its bar: {extent:?}"
+                !self.rectangles.iter().any(|bar| bar.meets(extent)),
+                "{what}: {text:?} is on a bar: {extent:?}"
             );
         }
         self.check_limits(what);
