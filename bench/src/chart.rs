@@ -152,7 +152,10 @@ fn draw(
 ) -> std::result::Result<String, Box<dyn std::error::Error>> {
     let lines = lines(run, panels);
     let entry = |(id, colour, width): &(String, RGBColor, u32)| {
-        (Mark::Line(*colour, *width), run.results.title(id).to_owned())
+        (
+            Mark::Line(*colour, *width),
+            run.results.title(id).to_owned(),
+        )
     };
     let title = match kind {
         Kind::Throughput => {
@@ -202,7 +205,9 @@ fn drawn(
     };
     let size = |cell: &Cell| {
         let name = size_name(cell.bytes);
-        name.replace(" KiB", "K").replace(" MiB", "M").replace(" B", "")
+        name.replace(" KiB", "K")
+            .replace(" MiB", "M")
+            .replace(" B", "")
     };
     drawing::lines::Panel {
         title: panel.title.clone(),

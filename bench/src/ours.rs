@@ -2,10 +2,10 @@
 //! The core by its own calls (tenrounds.h), with the selected backend or another one.
 
 use crate::peer::{Direction, Form, Inputs, Mode, Operation, Peer, Spec, EXPLICIT, RAGGED, TAG};
-use crate::peers::call::operation;
+use crate::peers::call::{operation, with_tag};
 use std::mem::MaybeUninit;
 use tenrounds_sys::raw::{self, tr_ccm_job, tr_cmac_job, tr_status, tr_stream};
-use tenrounds_sys::{explain, Backend, Key};
+use tenrounds_sys::{explain, Backend, Key, Message, Stream};
 use terminal::error::{Error, Result};
 
 /// An error of the core is a panic, as peer.rs says.
@@ -94,7 +94,7 @@ fn one(key: Key<'static>, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn 
     match spec.mode {
         _ if spec.wraps() => Box::new(Wrap { key, spec, bytes }),
         _ if spec.form == Form::Record => Box::new(Record {
-            aead: Aead::new(key, spec, bytes, inputs.iv, inputs.record_aad(bytes)),
+            whole: Whole::new(key, spec, bytes, inputs.iv, inputs.record_aad(bytes)),
             first: inputs.iv,
         }),
         Mode::CbcCts => Box::new(Stealing {
@@ -102,13 +102,9 @@ fn one(key: Key<'static>, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn 
             direction: spec.direction,
             iv: inputs.iv,
         }),
-        Mode::Gcm | Mode::Ccm | Mode::Ocb => {
-            let aead = Aead::new(key, spec, bytes, inputs.iv, inputs.aad);
-            operation(|| (), move |(), input, output| aead.call(input, output))
+        mode if mode.is_aead() || matches!(mode, Mode::Xts | Mode::Cmac) => {
+            Box::new(Whole::new(key, spec, bytes, inputs.iv, inputs.aad))
         }
-        Mode::Siv | Mode::GcmSiv => synthetic(key, spec, bytes, inputs),
-        Mode::Xts => unit(key, spec, bytes, inputs.iv),
-        Mode::Cmac => mac(key, bytes),
         _ => stream(key, spec, bytes, inputs.iv),
     }
 }
@@ -165,165 +161,17 @@ fn many(
     })
 }
 
-/// The modes whose calls continue one message. As with the other libraries, this function chooses
-/// the core's function, so that the timed call only calls it.
+/// The modes whose calls continue one message.
 fn stream(key: Key<'static>, spec: Spec, bytes: usize, iv: [u8; 16]) -> Box<dyn Operation> {
-    use raw::*;
-    match (spec.mode, spec.direction == Direction::Encrypt) {
-        (Mode::Ecb, true) => plain(key, tr_ecb_encrypt(), bytes),
-        (Mode::Ecb, false) => plain(key, tr_ecb_decrypt(), bytes),
-        (Mode::Cbc, true) => chained(key, tr_cbc_encrypt(), bytes, bytes, iv),
-        (Mode::Cbc, false) => chained(key, tr_cbc_decrypt(), bytes, bytes, iv),
-        (Mode::Cfb8, true) => chained(key, tr_cfb8_encrypt(), bytes, bytes, iv),
-        (Mode::Cfb8, false) => chained(key, tr_cfb8_decrypt(), bytes, bytes, iv),
-        // CFB1 counts in bits.
-        (Mode::Cfb1, true) => chained(key, tr_cfb1_encrypt(), bytes, 8 * bytes, iv),
-        (Mode::Cfb1, false) => chained(key, tr_cfb1_decrypt(), bytes, 8 * bytes, iv),
-        (Mode::Cfb128, true) => feedback(key, tr_cfb128_encrypt(), bytes, iv),
-        (Mode::Cfb128, false) => feedback(key, tr_cfb128_decrypt(), bytes, iv),
-        (Mode::Ofb, _) => feedback(key, tr_ofb(), bytes, iv),
-        (Mode::Ctr, _) => counter(key, bytes, iv),
-        (mode, _) => panic!("{} does not stream", mode.name()),
-    }
-}
-
-fn plain(key: Key<'static>, call: raw::Plain, bytes: usize) -> Box<dyn Operation> {
     operation(
-        || (),
-        move |(), input, output| {
+        move || Stream::new(iv),
+        move |stream, input, output| {
             let (input, output) = (&input[..bytes], &mut output[..bytes]);
             let (out, data) = (output.as_mut_ptr(), input.as_ptr());
             // SAFETY: both are valid for the length, and disjoint.
-            good(unsafe { call(key.as_ptr(), out, data, bytes) });
+            good(unsafe { stream.call(&key, spec.direction, out, data, bytes) });
         },
     )
-}
-
-/// `len` is the length in the unit of the call.
-fn chained(
-    key: Key<'static>,
-    call: raw::Chained,
-    bytes: usize,
-    len: usize,
-    first: [u8; 16],
-) -> Box<dyn Operation> {
-    operation(
-        move || first,
-        move |iv, input, output| {
-            let (input, output) = (&input[..bytes], &mut output[..bytes]);
-            let (out, data) = (output.as_mut_ptr(), input.as_ptr());
-            // SAFETY: both are valid for the length, and disjoint.
-            good(unsafe { call(key.as_ptr(), iv.as_mut_ptr(), out, data, len) });
-        },
-    )
-}
-
-fn feedback(
-    key: Key<'static>,
-    call: raw::Feedback,
-    bytes: usize,
-    first: [u8; 16],
-) -> Box<dyn Operation> {
-    operation(
-        move || (first, 0),
-        move |(iv, used), input, output| {
-            let (input, output) = (&input[..bytes], &mut output[..bytes]);
-            let (out, data) = (output.as_mut_ptr(), input.as_ptr());
-            // SAFETY: both are valid for the length, and disjoint.
-            good(unsafe { call(key.as_ptr(), iv.as_mut_ptr(), used, out, data, bytes) });
-        },
-    )
-}
-
-fn counter(key: Key<'static>, bytes: usize, first: [u8; 16]) -> Box<dyn Operation> {
-    operation(
-        move || (first, [0; 16], 0),
-        move |(iv, keystream, used), input, output| {
-            let (input, output) = (&input[..bytes], &mut output[..bytes]);
-            let (out, data) = (output.as_mut_ptr(), input.as_ptr());
-            let (iv, keystream) = (iv.as_mut_ptr(), keystream.as_mut_ptr());
-            // SAFETY: both are valid for the length, and disjoint.
-            good(unsafe { raw::tr_ctr(key.as_ptr(), iv, keystream, used, out, data, bytes) });
-        },
-    )
-}
-
-/// SIV and GCM-SIV, whole messages. The tag follows the data.
-fn synthetic(key: Key<'static>, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn Operation> {
-    use raw::*;
-    let seals = spec.direction == Direction::Encrypt;
-    let (siv, gcm_siv): (SealingSiv, SealingGcmSiv) = match seals {
-        true => (tr_siv_seal(), tr_gcm_siv_seal()),
-        false => (tr_siv_open(), tr_gcm_siv_open()),
-    };
-    let (iv, aad, aad_len) = (inputs.iv, inputs.aad, spec.aad);
-    if spec.mode == Mode::Siv {
-        return operation(
-            || (),
-            move |(), input, output| {
-                let (out, data, tag) = with_tag(seals, bytes, input, output);
-                let (key, aad) = (key.as_ptr(), aad.as_ptr());
-                // SAFETY: the data have this length, and the tag its place.
-                good(unsafe { siv(key, aad, aad_len, out, data, bytes, tag) });
-            },
-        );
-    }
-    operation(
-        || (),
-        move |(), input, output| {
-            let (out, data, tag) = with_tag(seals, bytes, input, output);
-            let (key, nonce, aad) = (key.as_ptr(), iv.as_ptr(), aad.as_ptr());
-            // SAFETY: the data have this length, and the tag its place.
-            good(unsafe { gcm_siv(key, nonce, aad, aad_len, out, data, bytes, tag) });
-        },
-    )
-}
-
-/// Whole data units of XTS.
-fn unit(key: Key<'static>, spec: Spec, bytes: usize, tweak: [u8; 16]) -> Box<dyn Operation> {
-    let call = match spec.direction {
-        Direction::Encrypt => raw::tr_xts_encrypt(),
-        Direction::Decrypt => raw::tr_xts_decrypt(),
-    };
-    operation(
-        || (),
-        move |(), input, output| {
-            let (input, output) = (&input[..bytes], &mut output[..bytes]);
-            let (out, data) = (output.as_mut_ptr(), input.as_ptr());
-            // SAFETY: both are valid for the length, and disjoint.
-            good(unsafe { call(key.as_ptr(), tweak.as_ptr(), out, data, bytes) });
-        },
-    )
-}
-
-/// CMAC of whole messages. A MAC signs in either direction.
-fn mac(key: Key<'static>, bytes: usize) -> Box<dyn Operation> {
-    operation(
-        || (),
-        move |(), input, output| {
-            let (input, output) = (&input[..bytes], &mut output[..TAG]);
-            let (tag, data) = (output.as_mut_ptr(), input.as_ptr());
-            // SAFETY: the slices have these lengths.
-            good(unsafe { raw::tr_cmac_sign(key.as_ptr(), data, bytes, tag, TAG) });
-        },
-    )
-}
-
-/// Output, data and tag of a message. The tag follows the output when sealing, and the data when
-/// opening.
-#[inline(always)]
-fn with_tag(
-    seals: bool,
-    bytes: usize,
-    input: &[u8],
-    output: &mut [u8],
-) -> (*mut u8, *const u8, *mut u8) {
-    let tag = match seals {
-        true => output[bytes..][..TAG].as_mut_ptr(),
-        false => input[bytes..][..TAG].as_ptr().cast_mut(),
-    };
-    let (input, output) = (&input[..bytes], &mut output[..bytes]);
-    (output.as_mut_ptr(), input.as_ptr(), tag)
 }
 
 /// Whole messages of CBC-CTS, in the form CS1, which is libcrypto's default.
@@ -389,61 +237,56 @@ impl Operation for Wrap {
 /// Records of TLS 1.2: the explicit part of the IV counts the sealed ones, and is read of those to
 /// be opened.
 struct Record {
-    aead: Aead,
+    whole: Whole,
     first: [u8; 16],
 }
 
 impl Operation for Record {
     fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let bytes = self.aead.bytes;
+        let bytes = self.whole.bytes;
         let explicit = 12 - EXPLICIT..12;
-        if self.aead.seals {
-            let iv = &mut self.aead.iv[explicit];
+        if self.whole.seals() {
+            let iv = &mut self.whole.iv[explicit];
             output[..EXPLICIT].copy_from_slice(iv);
             let (text, sealed) = (&input[EXPLICIT..][..bytes], &mut output[EXPLICIT..]);
-            self.aead.call(text, sealed);
-            let iv = &mut self.aead.iv[12 - EXPLICIT..12];
+            self.whole.call(text, sealed);
+            let iv = &mut self.whole.iv[12 - EXPLICIT..12];
             let count = u64::from_be_bytes(iv.try_into().expect("8 bytes")).wrapping_add(1);
             iv.copy_from_slice(&count.to_be_bytes());
         } else {
             output[..EXPLICIT].copy_from_slice(&input[..EXPLICIT]);
-            self.aead.iv[explicit].copy_from_slice(&input[..EXPLICIT]);
+            self.whole.iv[explicit].copy_from_slice(&input[..EXPLICIT]);
             let (sealed, text) = (&input[EXPLICIT..], &mut output[EXPLICIT..]);
-            self.aead.call(sealed, text);
+            self.whole.call(sealed, text);
             // EVP works in place, and leaves the tag there.
             text[bytes..][..TAG].copy_from_slice(&sealed[bytes..][..TAG]);
         }
     }
 
     fn restart(&mut self) {
-        self.aead.iv = self.first;
+        self.whole.iv = self.first;
     }
 }
 
-/// Whole messages of GCM, CCM and OCB, with a nonce of 12 bytes.
-struct Aead {
+/// Whole messages, with a nonce of 12 bytes. The tag of an AEAD follows the data.
+struct Whole {
     key: Key<'static>,
-    call: raw::Sealing,
-    seals: bool,
+    direction: Direction,
     bytes: usize,
     iv: [u8; 16],
     aad: [u8; 13],
     aad_len: usize,
 }
 
-impl Aead {
-    fn new(key: Key<'static>, spec: Spec, bytes: usize, iv: [u8; 16], aad: [u8; 13]) -> Aead {
-        use raw::*;
-        let seals = spec.direction == Direction::Encrypt;
-        let (seal, open) = match spec.mode {
-            Mode::Gcm => (tr_gcm_seal(), tr_gcm_open()),
-            Mode::Ccm => (tr_ccm_seal(), tr_ccm_open()),
-            _ => (tr_ocb_seal(), tr_ocb_open()),
-        };
-        Aead {
+impl Whole {
+    fn new(key: Key<'static>, spec: Spec, bytes: usize, iv: [u8; 16], aad: [u8; 13]) -> Whole {
+        Whole {
             key,
-            call: if seals { seal } else { open },
-            seals,
+            direction: match spec.mode {
+                // A MAC signs in either direction.
+                Mode::Cmac => Direction::Encrypt,
+                _ => spec.direction,
+            },
             bytes,
             iv,
             aad,
@@ -451,13 +294,39 @@ impl Aead {
         }
     }
 
+    fn seals(&self) -> bool {
+        self.direction == Direction::Encrypt
+    }
+}
+
+impl Operation for Whole {
     #[inline(always)]
-    fn call(&self, input: &[u8], output: &mut [u8]) {
-        let (out, data, tag) = with_tag(self.seals, self.bytes, input, output);
-        let (key, iv, aad) = (self.key.as_ptr(), self.iv.as_ptr(), self.aad.as_ptr());
-        let (aad_len, len) = (self.aad_len, self.bytes);
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let bytes = self.bytes;
+        let (out, data, tag) = match self.key.mode() {
+            Mode::Cmac => {
+                let tag = output[..TAG].as_mut_ptr();
+                (tag, input[..bytes].as_ptr(), tag)
+            }
+            Mode::Xts => {
+                let out = output[..bytes].as_mut_ptr();
+                (out, input[..bytes].as_ptr(), std::ptr::null_mut())
+            }
+            _ => with_tag(self.seals(), bytes, input, output),
+        };
+        let message = Message {
+            iv: self.iv.as_ptr(),
+            iv_len: 12,
+            aad: self.aad.as_ptr(),
+            aad_len: self.aad_len,
+            out,
+            input: data,
+            len: bytes,
+            tag,
+            tag_len: TAG,
+        };
         // SAFETY: the data have this length, and the tag its place.
-        good(unsafe { (self.call)(key, iv, 12, aad, aad_len, out, data, len, tag, TAG) });
+        good(unsafe { self.key.call(self.direction, &message) });
     }
 }
 

@@ -3,7 +3,7 @@
 //! measured.
 
 use catalogue::Mode;
-pub use catalogue::{Call, Cipher, Shape};
+pub use catalogue::{Call, Cipher};
 use terminal::error::{suggestion, Error, Result};
 
 const GROUPS: [&str; 5] = ["all", "aead", "aes-128", "aes-192", "aes-256"];

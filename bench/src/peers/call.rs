@@ -59,6 +59,23 @@ pub fn open_in_place(
     operation(|| (), call)
 }
 
+/// Output, data and tag of a message. The tag follows the output when sealing, and the data when
+/// opening.
+#[inline(always)]
+pub fn with_tag(
+    seals: bool,
+    bytes: usize,
+    input: &[u8],
+    output: &mut [u8],
+) -> (*mut u8, *const u8, *mut u8) {
+    let tag = match seals {
+        true => output[bytes..][..TAG].as_mut_ptr(),
+        false => input[bytes..][..TAG].as_ptr().cast_mut(),
+    };
+    let (input, output) = (&input[..bytes], &mut output[..bytes]);
+    (output.as_mut_ptr(), input.as_ptr(), tag)
+}
+
 /// Zeroed memory, aligned to 64 bytes, for C alone to read and write.
 pub struct Memory {
     memory: *mut u8,

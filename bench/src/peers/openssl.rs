@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! OpenSSL 3.0 and later through EVP, each from a libcrypto of its own, opened by its path: the
 //! system's, and those that `scripts/versions build` made. Also this project's provider, in the
-//! system's libcrypto. What is called is the same for all: a live context and EVP_EncryptUpdate()
-//! for the modes that stream; for messages the IV alone by EVP_EncryptInit_ex2(), additional data,
-//! data, EVP_EncryptFinal_ex(), and the tag by EVP_CIPHER_CTX_get_params(). No configuration is
+//! system's libcrypto. What is called is the same for all (libcrypto::evp). No configuration is
 //! read.
 
+use super::call::{operation, with_tag};
 use super::fits;
 use crate::peer::{Direction, Form, Inputs, Mode, Operation, Peer, Spec, AAD, EXPLICIT, TAG};
-use libcrypto::functions::{
-    Final, Functions, Init, Param, Ptr, Update, OSSL_PARAM_OCTET_STRING,
-    OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_STRING,
-};
+use libcrypto::evp::{self, Context, Setup, Source};
+use libcrypto::functions::{Functions, Init, Ptr, Update};
 use libcrypto::{functions, LibCrypto};
 use std::ffi::{c_int, c_void, CStr, CString};
 use std::path::{Path, PathBuf};
@@ -30,11 +27,6 @@ functions! {
 
 /// EVP_MAX_PIPES of include/openssl/evp.h
 const MAX_PIPES: usize = 32;
-
-/// The tag of an AEAD.
-fn tag_at(data: *const u8) -> Param {
-    Param::new(c"tag", OSSL_PARAM_OCTET_STRING, data, TAG)
-}
 
 /// Opens a libcrypto for the whole process.
 pub fn open(name: &str) -> Result<&'static LibCrypto> {
@@ -84,9 +76,8 @@ pub struct Evp {
     id: String,
     title: String,
     library: &'static LibCrypto,
-    /// The library context; it stays to the end of the process.
-    context: Ptr,
-    property: &'static CStr,
+    /// Its library context stays to the end of the process.
+    source: Source,
 }
 
 impl Evp {
@@ -113,8 +104,11 @@ impl Evp {
             id: id.to_owned(),
             title,
             library,
-            context,
-            property,
+            source: Source {
+                f: *f,
+                context,
+                properties: property.to_owned(),
+            },
         })
     }
 
@@ -124,9 +118,7 @@ impl Evp {
 
     /// NULL if the provider has no such cipher.
     pub fn fetch(&self, name: &CStr) -> Ptr {
-        let fetch = self.library.functions.EVP_CIPHER_fetch;
-        // SAFETY: the context lives, and both are C strings.
-        unsafe { fetch(self.context, name.as_ptr(), self.property.as_ptr()) }
+        self.source.fetch(name)
     }
 
     pub fn stock(id: &str, library: &'static LibCrypto) -> Result<Evp> {
@@ -231,11 +223,19 @@ impl Peer for Evp {
         if spec.streams > 1 {
             return Pipes::prepare(self, spec, bytes, inputs);
         }
-        let f = &self.library.functions;
+        let name = cipher_name(spec);
+        let setup = Setup {
+            name: &name,
+            mode: spec.mode,
+            direction: spec.direction,
+            key: &inputs.key,
+            iv: inputs.iv,
+        };
         if spec.mode == Mode::Cmac {
-            return Mac::prepare(self, f, spec, bytes, inputs);
+            let mac = evp::Mac::new(&self.source, &setup)?;
+            return Ok(mac.map(|mac| signing(mac, bytes)));
         }
-        let Some(context) = Context::new(self, f, spec, inputs)? else {
+        let Some(context) = Context::new(&self.source, &setup)? else {
             return Ok(None);
         };
         Ok(Some(match spec.mode {
@@ -250,19 +250,15 @@ impl Peer for Evp {
                 },
                 context,
             }),
-            Mode::Xts | Mode::CbcCts => Box::new(Sector {
-                init: context.init(),
-                update: context.update(),
-                iv: inputs.iv,
-                bytes,
-                context,
-            }),
-            mode if mode.is_aead() => Box::new(Message::new(context, spec, bytes, inputs)),
+            Mode::Xts | Mode::CbcCts => sector(evp::Sector::new(context, inputs.iv), bytes),
+            mode if mode.is_aead() => {
+                let message = evp::Message::new(context, &setup, &inputs.aad[..spec.aad]);
+                whole(message.expect("an AEAD has messages"), spec, bytes)
+            }
             _ => Box::new(Stream {
-                update: context.update(),
+                stream: evp::Stream::new(context),
                 iv: inputs.iv,
                 bytes,
-                context,
             }),
         }))
     }
@@ -278,114 +274,9 @@ fn cipher_name(spec: Spec) -> CString {
     CString::new(name).expect("no zero in it")
 }
 
-/// An EVP_CIPHER_CTX that has its key.
-struct Context {
-    f: Functions,
-    ctx: Ptr,
-    encrypt: bool,
-}
-
-impl Context {
-    /// None if there is no such cipher.
-    fn new(evp: &Evp, f: &Functions, spec: Spec, inputs: &Inputs) -> Result<Option<Context>> {
-        let name = cipher_name(spec);
-        let f = *f;
-        // SAFETY: all pointers are to live C strings, buffers and parameters; NULL cipher is looked
-        // for.
-        unsafe {
-            let cipher = evp.fetch(&name);
-            if cipher.is_null() {
-                return Ok(None);
-            }
-            let context = Context {
-                f,
-                ctx: (f.EVP_CIPHER_CTX_new)(),
-                encrypt: spec.direction == Direction::Encrypt,
-            };
-            // Only where there is padding: a context that has it off hands that to the provider at
-            // each init. The lengths of CCM's nonce and tag belong before the key
-            // (EVP_EncryptInit(3)).
-            let nonce = 12usize;
-            let lengths = [
-                Param::new(
-                    c"ivlen",
-                    OSSL_PARAM_UNSIGNED_INTEGER,
-                    &nonce,
-                    std::mem::size_of::<usize>(),
-                ),
-                tag_at(null()),
-                Param::END,
-            ];
-            let params = if spec.mode == Mode::Ccm {
-                lengths.as_ptr()
-            } else {
-                null()
-            };
-            // Key wrap has a default IV.
-            let iv = if matches!(spec.mode, Mode::Ecb | Mode::Siv) || spec.wraps() {
-                null()
-            } else {
-                inputs.iv.as_ptr()
-            };
-            let done = (context.init())(context.ctx, cipher, null(), null(), params) == 1
-                && (context.init())(context.ctx, null(), inputs.key.as_ptr(), iv, null()) == 1
-                && (!matches!(spec.mode, Mode::Ecb | Mode::Cbc)
-                    || (f.EVP_CIPHER_CTX_set_padding)(context.ctx, 0) == 1);
-            (f.EVP_CIPHER_free)(cipher);
-            if done {
-                Ok(Some(context))
-            } else {
-                Err(Error::failure(format!(
-                    "{}: {} does not take its key",
-                    evp.id,
-                    name.to_string_lossy()
-                )))
-            }
-        }
-    }
-
-    fn init(&self) -> Init {
-        if self.encrypt {
-            self.f.EVP_EncryptInit_ex2
-        } else {
-            self.f.EVP_DecryptInit_ex2
-        }
-    }
-
-    fn update(&self) -> Update {
-        if self.encrypt {
-            self.f.EVP_EncryptUpdate
-        } else {
-            self.f.EVP_DecryptUpdate
-        }
-    }
-
-    fn finish(&self) -> Final {
-        if self.encrypt {
-            self.f.EVP_EncryptFinal_ex
-        } else {
-            self.f.EVP_DecryptFinal_ex
-        }
-    }
-
-    fn restart(&mut self, iv: &[u8; 16]) {
-        // SAFETY: the context has its cipher and key; no cipher takes more than 16 bytes as IV
-        // here.
-        let done = unsafe { (self.init())(self.ctx, null(), null(), iv.as_ptr(), null()) };
-        assert_eq!(done, 1, "EVP takes no new IV");
-    }
-}
-
-impl Drop for Context {
-    fn drop(&mut self) {
-        // SAFETY: it came from EVP_CIPHER_CTX_new(), and is freed once.
-        unsafe { (self.f.EVP_CIPHER_CTX_free)(self.ctx) }
-    }
-}
-
+/// Modes whose calls continue one message.
 struct Stream {
-    context: Context,
-    update: Update,
+    stream: evp::Stream,
     iv: [u8; 16],
     bytes: usize,
 }
@@ -394,53 +285,52 @@ impl Operation for Stream {
     #[inline]
     fn call(&mut self, input: &[u8], output: &mut [u8]) {
         let (input, output) = (&input[..self.bytes], &mut output[..self.bytes]);
-        let mut len = 0;
-        // SAFETY: there is no padding, so as many bytes are written as are read.
-        let done = unsafe {
-            (self.update)(
-                self.context.ctx,
-                output.as_mut_ptr(),
-                &mut len,
-                input.as_ptr(),
-                self.bytes as c_int,
-            )
-        };
-        assert!(done == 1 && len as usize == self.bytes, "EVP update failed");
+        let (out, data) = (output.as_mut_ptr(), input.as_ptr());
+        // SAFETY: both have so many bytes.
+        let done = unsafe { self.stream.call(out, data, self.bytes) };
+        assert!(done, "EVP update failed");
     }
 
     fn restart(&mut self) {
-        self.context.restart(&self.iv);
+        self.stream.context.restart(&self.iv);
     }
 }
 
-/// XTS: the tweak, and all of the sector.
-struct Sector {
-    context: Context,
-    init: Init,
-    update: Update,
-    iv: [u8; 16],
-    bytes: usize,
+/// The tweak, and all of the sector.
+fn sector(sector: evp::Sector, bytes: usize) -> Box<dyn Operation> {
+    operation(
+        || (),
+        move |(), input, output| {
+            let (input, output) = (&input[..bytes], &mut output[..bytes]);
+            // SAFETY: both have so many bytes.
+            let done = unsafe { sector.call(output.as_mut_ptr(), input.as_ptr(), bytes) };
+            assert!(done, "EVP's XTS or CTS failed");
+        },
+    )
 }
 
-impl Operation for Sector {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let (input, output) = (&input[..self.bytes], &mut output[..self.bytes]);
-        let ctx = self.context.ctx;
-        let mut len = 0;
-        // SAFETY: as many bytes are written as are read.
-        let done = unsafe {
-            (self.init)(ctx, null(), null(), self.iv.as_ptr(), null()) == 1
-                && (self.update)(
-                    ctx,
-                    output.as_mut_ptr(),
-                    &mut len,
-                    input.as_ptr(),
-                    self.bytes as c_int,
-                ) == 1
-        };
-        assert!(done && len as usize == self.bytes, "EVP's XTS failed");
-    }
+/// A message with its tag behind it.
+fn whole(message: evp::Message, spec: Spec, bytes: usize) -> Box<dyn Operation> {
+    let seals = spec.direction == Direction::Encrypt;
+    operation(
+        || (),
+        move |(), input, output| {
+            let (out, data, tag) = with_tag(seals, bytes, input, output);
+            // SAFETY: the data have so many bytes, and the tag its place.
+            let done = unsafe { message.call(out, data, bytes, tag) };
+            assert!(done, "EVP neither seals nor opens");
+        },
+    )
+}
+
+fn signing(mac: evp::Mac, bytes: usize) -> Box<dyn Operation> {
+    operation(
+        || (),
+        move |(), input, output| {
+            let tag = output.first_chunk_mut().expect("there is room for it");
+            assert!(mac.call(&input[..bytes], tag), "EVP does not sign");
+        },
+    )
 }
 
 /// A key to be wrapped or unwrapped. OpenSSL 4.0 takes one key after each init.
@@ -535,145 +425,6 @@ impl Operation for Record {
     }
 }
 
-/// A whole message of an authenticated mode.
-struct Message {
-    context: Context,
-    init: Init,
-    update: Update,
-    finish: Final,
-    /// Of SIV, which has no IV: a message begins with the key.
-    key: Option<Vec<u8>>,
-    iv: [u8; 16],
-    aad: [u8; AAD],
-    aad_len: c_int,
-    bytes: usize,
-    is_ccm: bool,
-    /// OpenSSL's GCM-SIV, and ours as it does, keeps the additional data of the message before,
-    /// until there is some of length 0 (3.5.5, 4.0.3: aes_gcm_siv_aad() in
-    /// providers/implementations/ciphers/cipher_aes_gcm_siv_hw.c).
-    forget: bool,
-}
-
-impl Message {
-    fn new(context: Context, spec: Spec, bytes: usize, inputs: &Inputs) -> Message {
-        Message {
-            init: context.init(),
-            update: context.update(),
-            finish: context.finish(),
-            key: (spec.mode == Mode::Siv).then(|| inputs.key.clone()),
-            iv: inputs.iv,
-            aad: inputs.aad,
-            aad_len: spec.aad as c_int,
-            bytes,
-            is_ccm: spec.mode == Mode::Ccm,
-            forget: spec.mode == Mode::GcmSiv,
-            context,
-        }
-    }
-}
-
-impl Operation for Message {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let encrypt = self.context.encrypt;
-        let (before, after) = if encrypt { (0, TAG) } else { (TAG, 0) };
-        let input = &input[..self.bytes + before];
-        let output = &mut output[..self.bytes + after];
-        let (ctx, init, update) = (self.context.ctx, self.init, self.update);
-        let (out, bytes) = (output.as_mut_ptr(), self.bytes as c_int);
-        let (key, iv) = match &self.key {
-            Some(key) => (key.as_ptr(), null()),
-            None => (null(), self.iv.as_ptr()),
-        };
-        let mut len = 0;
-        let mut rest = 0;
-        // SAFETY: update and final together write as many bytes as are read. The tag lies behind
-        // them: in the output, or in the input, where it is given with the IV and only read. CCM
-        // has to know the length first (EVP_EncryptInit(3)), and has nothing left for final.
-        let done = unsafe {
-            let place = match encrypt {
-                true => out.add(self.bytes).cast_const(),
-                false => input.as_ptr().add(self.bytes),
-            };
-            let mut tag = [tag_at(place), Param::END];
-            let given = if encrypt { null() } else { tag.as_ptr() };
-            init(ctx, null(), key, iv, given) == 1
-                && (!self.is_ccm || update(ctx, null_mut(), &mut len, null(), bytes) == 1)
-                && (!self.forget || update(ctx, null_mut(), &mut len, self.aad.as_ptr(), 0) == 1)
-                && update(ctx, null_mut(), &mut len, self.aad.as_ptr(), self.aad_len) == 1
-                && update(ctx, out, &mut len, input.as_ptr(), bytes) == 1
-                && (self.is_ccm || (self.finish)(ctx, out.add(len as usize), &mut rest) == 1)
-                && (!encrypt
-                    || (self.context.f.EVP_CIPHER_CTX_get_params)(ctx, tag.as_mut_ptr()) == 1)
-        };
-        assert!(done && len + rest == bytes, "EVP neither seals nor opens");
-    }
-}
-
-/// CMAC by EVP_MAC: begun anew with the key that is there.
-struct Mac {
-    f: Functions,
-    ctx: Ptr,
-    bytes: usize,
-}
-
-impl Mac {
-    fn prepare(
-        evp: &Evp,
-        f: &Functions,
-        spec: Spec,
-        bytes: usize,
-        inputs: &Inputs,
-    ) -> Result<Option<Box<dyn Operation>>> {
-        let f = *f;
-        let cipher = cipher_name(spec);
-        // SAFETY: all pointers are to live C strings, buffers and parameters.
-        unsafe {
-            let mac = (f.EVP_MAC_fetch)(evp.context, c"CMAC".as_ptr(), evp.property.as_ptr());
-            if mac.is_null() {
-                return Ok(None);
-            }
-            let params = [
-                Param::new(c"cipher", OSSL_PARAM_UTF8_STRING, cipher.as_ptr(), 0),
-                Param::END,
-            ];
-            let made = Mac {
-                f,
-                ctx: (f.EVP_MAC_CTX_new)(mac),
-                bytes,
-            };
-            (f.EVP_MAC_free)(mac);
-            let (key, len) = (inputs.key.as_ptr(), inputs.key.len());
-            if (f.EVP_MAC_init)(made.ctx, key, len, params.as_ptr()) != 1 {
-                return Err(Error::failure(format!("{}: CMAC takes no key", evp.id)));
-            }
-            Ok(Some(Box::new(made)))
-        }
-    }
-}
-
-impl Operation for Mac {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let (input, tag) = (&input[..self.bytes], &mut output[..TAG]);
-        let mut len = 0;
-        // SAFETY: the tag has room for 16 bytes.
-        let done = unsafe {
-            (self.f.EVP_MAC_init)(self.ctx, null(), 0, null()) == 1
-                && (self.f.EVP_MAC_update)(self.ctx, input.as_ptr(), self.bytes) == 1
-                && (self.f.EVP_MAC_final)(self.ctx, tag.as_mut_ptr(), &mut len, TAG) == 1
-        };
-        assert!(done && len == TAG, "EVP does not sign");
-    }
-}
-
-impl Drop for Mac {
-    fn drop(&mut self) {
-        // SAFETY: it came from EVP_MAC_CTX_new(), and is freed once.
-        unsafe { (self.f.EVP_MAC_CTX_free)(self.ctx) }
-    }
-}
-
 /// Many messages in CBC by pipelines: the IVs set anew, and all of the data.
 struct Pipes {
     context: Context,
@@ -732,11 +483,7 @@ impl Pipes {
         let key = &inputs.key;
         // SAFETY: there are as many IVs as pipes, and the key has the length that is given.
         let (context, done) = unsafe {
-            let context = Context {
-                f,
-                ctx: (f.EVP_CIPHER_CTX_new)(),
-                encrypt: spec.direction == Direction::Encrypt,
-            };
+            let context = Context::empty(f, spec.direction);
             let cipher = evp.fetch(&name);
             let done = !cipher.is_null()
                 && init(

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The system's libcrypto, opened at run time: its version and its masks (here), what is called in
-//! it (`functions`), the provider module (`module`), and what ELF files say about the cryptography
+//! it (`functions`) and timed (`evp`), the provider module (`module`), and what ELF files say about the cryptography
 //! in them (`elf`). `library` opens other libraries in the same way.
 
 pub mod elf;
+pub mod evp;
 pub mod functions;
 pub mod library;
 pub mod module;

@@ -121,14 +121,18 @@ impl Key<'_> {
     #[inline]
     pub unsafe fn message(&self, direction: Direction, m: &Message) -> Result<()> {
         // SAFETY: the caller's.
-        let status = unsafe { self.status_of(direction, m) };
+        let status = unsafe { self.call(direction, m) };
         check(status, || {
             format!("{} {}", self.mode.name(), direction.name())
         })
     }
 
+    /// The same, with the core's status.
+    ///
+    /// # Safety
+    /// As above.
     #[inline]
-    unsafe fn status_of(&self, direction: Direction, m: &Message) -> tr_status {
+    pub unsafe fn call(&self, direction: Direction, m: &Message) -> tr_status {
         use raw::*;
         let encrypts = direction == Direction::Encrypt;
         let key = self.as_ptr();

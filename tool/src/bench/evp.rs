@@ -4,16 +4,14 @@
 
 use super::implementation::Implementation;
 use super::job::{sample_in_place, Job};
-use super::message::{nonce, Messages, Tag, AAD, TAG_BYTES};
-use crate::ciphers::{Call, Cipher, Shape};
+use super::message::{nonce, Messages, Tag, AAD};
+use crate::ciphers::{Call, Cipher};
 use ::measure::place::Buffer;
 use catalogue::Direction;
-use libcrypto::functions::{
-    Functions, Param, Ptr, Update, EVP_CTRL_AEAD_GET_TAG, EVP_CTRL_AEAD_SET_IVLEN,
-    EVP_CTRL_AEAD_SET_TAG, OSSL_PARAM_UTF8_PTR,
-};
+use libcrypto::evp::{Context, Mac, Message, Sector, Setup, Source, Stream};
+use libcrypto::functions::{Param, OSSL_PARAM_UTF8_PTR};
 use libcrypto::LibCrypto;
-use std::ffi::{c_char, c_int, CStr, CString};
+use std::ffi::{c_char, CStr, CString};
 use std::ptr::{addr_of_mut, null, null_mut};
 use terminal::error::{Error, Result};
 
@@ -44,165 +42,113 @@ pub fn key(subject: Cipher) -> Vec<u8> {
 /// The IV of all measurements.
 pub const IV: [u8; 16] = [0x5a; 16];
 
-/// A cipher, fetched from the implementation's provider and from nowhere else, with a context.
-struct Fetched {
-    f: Functions,
-    subject: Cipher,
+/// A cipher of one implementation, in one direction.
+pub struct Evp<'a> {
+    libcrypto: &'a LibCrypto,
+    provider: &'static str,
+    cipher: Cipher,
     direction: Direction,
-    cipher: Ptr,
-    context: Ptr,
 }
 
-// SAFETY: libcrypto ties no context to a thread, and only the owner calls it.
-unsafe impl Send for Fetched {}
-
-impl Fetched {
-    fn new(
-        libcrypto: &LibCrypto,
-        implementation: Implementation,
-        subject: Cipher,
-        direction: Direction,
-    ) -> Result<Fetched> {
-        let f = libcrypto.functions;
-        let provider = implementation.provider(subject.is_legacy());
-        let name = CString::new(subject.fetched()).expect("a name without zero bytes");
-        let properties = CString::new(format!("provider={provider}")).expect("the same");
-        // SAFETY: both strings outlive the call, and NULL stands for the default library context.
-        let fetched =
-            unsafe { (f.EVP_CIPHER_fetch)(null_mut(), name.as_ptr(), properties.as_ptr()) };
-        if fetched.is_null() {
-            return Err(absent(libcrypto, provider, subject));
-        }
-        let cipher = Fetched {
-            f,
-            subject,
-            direction,
-            cipher: fetched,
-            // SAFETY: EVP_CIPHER_CTX_new() has no requirements.
-            context: unsafe { (f.EVP_CIPHER_CTX_new)() },
-        };
-        // SAFETY: a fetched cipher has a provider; `cipher` keeps it alive while `from` is used.
-        let from = unsafe {
-            let provider = (f.EVP_CIPHER_get0_provider)(fetched);
-            CStr::from_ptr((f.OSSL_PROVIDER_get0_name)(provider)).to_string_lossy()
-        };
-        verify_provider(subject, &from, provider)?;
-        Ok(cipher)
-    }
-
-    fn check(&self, status: c_int, what: &str) -> Result<()> {
-        match status {
-            1 => Ok(()),
-            _ => Err(Error::failure(format!(
-                "{what} failed for {}, {}",
-                self.subject.title(),
-                self.direction.name()
-            ))),
-        }
-    }
-
-    fn init(&self, cipher: Ptr, key: Option<&[u8]>, iv: Option<&[u8]>) -> c_int {
-        let pointer = |bytes: Option<&[u8]>| bytes.map_or(null(), <[u8]>::as_ptr);
-        let (key, iv) = (pointer(key), pointer(iv));
-        let encrypt = c_int::from(self.direction == Direction::Encrypt);
-        let init = self.f.EVP_CipherInit_ex2;
-        // SAFETY: the callers pass a key and an IV as long as the cipher needs, or NULL.
-        unsafe { init(self.context, cipher, key, iv, encrypt, null()) }
-    }
-
-    fn control(&self, command: c_int, value: usize, data: *mut u8) -> c_int {
-        // SAFETY: the callers pass NULL, or a tag of `value` bytes.
-        unsafe { (self.f.EVP_CIPHER_CTX_ctrl)(self.context, command, value as c_int, data.cast()) }
-    }
-
-    fn update(&self) -> Update {
-        match self.direction {
-            Direction::Encrypt => self.f.EVP_EncryptUpdate,
-            Direction::Decrypt => self.f.EVP_DecryptUpdate,
-        }
-    }
-}
-
-impl Drop for Fetched {
-    fn drop(&mut self) {
-        // SAFETY: this value owns both, and nothing uses them later.
-        unsafe {
-            (self.f.EVP_CIPHER_CTX_free)(self.context);
-            (self.f.EVP_CIPHER_free)(self.cipher);
-        }
-    }
-}
-
-/// The error of a fetch that found nothing.
-pub fn absent(libcrypto: &LibCrypto, provider: &str, subject: Cipher) -> Error {
-    libcrypto.take_error(); // "unsupported", in many words
-    Error::absent(format!(
-        "{} has no {}",
-        match provider {
-            "tenrounds" => provider.to_owned(),
-            _ => libcrypto.short_version(),
-        },
-        subject.title()
-    ))
-}
-
-pub fn verify_provider(subject: Cipher, from: &str, wanted: &str) -> Result<()> {
-    match from == wanted {
-        true => Ok(()),
-        false => Err(Error::failure(format!(
-            "{} comes from the provider \"{from}\" instead of \"{wanted}\"",
-            subject.title()
-        ))),
-    }
-}
-
-/// One long message.
-pub struct StreamJob {
-    cipher: Fetched,
-    buffer: Buffer,
-    bytes: usize,
-}
-
-impl StreamJob {
+impl Evp<'_> {
     pub fn new(
         libcrypto: &LibCrypto,
         implementation: Implementation,
-        subject: Cipher,
+        cipher: Cipher,
         direction: Direction,
-        bytes: usize,
-    ) -> Result<StreamJob> {
-        let job = StreamJob {
-            cipher: Fetched::new(libcrypto, implementation, subject, direction)?,
-            buffer: Buffer::new(bytes),
-            bytes,
-        };
-        job.start()?;
-        Ok(job)
+    ) -> Evp<'_> {
+        Evp {
+            libcrypto,
+            provider: implementation.provider(cipher.is_legacy()),
+            cipher,
+            direction,
+        }
     }
 
-    fn start(&self) -> Result<()> {
-        let c = &self.cipher;
-        let status = c.init(c.cipher, Some(&key(c.subject)), Some(&IV));
-        c.check(status, "EVP_CipherInit_ex2")?;
-        // A padded decryption would hold back a block of each call.
-        // SAFETY: EVP_CipherInit_ex2() has just given this context its cipher.
-        let status = unsafe { (c.f.EVP_CIPHER_CTX_set_padding)(c.context, 0) };
-        c.check(status, "EVP_CIPHER_CTX_set_padding")
+    /// Fetches from the implementation's provider and from nowhere else, and prepares.
+    fn made<T>(&self, make: impl FnOnce(&Source, &Setup) -> Result<Option<T>>) -> Result<T> {
+        let name = match self.cipher.call() {
+            Call::Mac => format!("AES-{}-CBC", self.cipher.key_bits()),
+            _ => self.cipher.fetched(),
+        };
+        let string = |text| CString::new(text).expect("a name without zero bytes");
+        let source = Source {
+            f: self.libcrypto.functions,
+            context: null_mut(),
+            properties: string(format!("provider={}", self.provider)),
+        };
+        let setup = Setup {
+            name: &string(name),
+            mode: self.cipher.mode(),
+            direction: self.direction,
+            key: &key(self.cipher),
+            iv: IV,
+        };
+        make(&source, &setup)?.ok_or_else(|| self.absent())
     }
+
+    /// The error of a fetch that found nothing.
+    fn absent(&self) -> Error {
+        self.libcrypto.take_error(); // "unsupported", in many words
+        let who = match self.provider {
+            "tenrounds" => self.provider.to_owned(),
+            _ => self.libcrypto.short_version(),
+        };
+        Error::absent(format!("{who} has no {}", self.cipher.title()))
+    }
+
+    /// One long message.
+    pub fn stream(&self, bytes: usize) -> Result<StreamJob> {
+        Ok(StreamJob {
+            stream: Stream::new(self.made(Context::new)?),
+            has_iv: self.cipher.mode() != catalogue::Mode::Ecb,
+            failed: format!(
+                "EVP fails for {}, {}",
+                self.cipher.title(),
+                self.direction.name()
+            ),
+            buffer: Buffer::new(bytes),
+        })
+    }
+
+    pub fn messages(&self) -> Result<EvpMessages> {
+        let call = self.cipher.call();
+        self.made(|source, setup| {
+            if call == Call::Mac {
+                return Ok(Mac::new(source, setup)?.map(EvpMessages::Mac));
+            }
+            let Some(context) = Context::new(source, setup)? else {
+                return Ok(None);
+            };
+            Ok(match call {
+                Call::Message(shape) if shape.authenticated => {
+                    Message::new(context, setup, &AAD).map(EvpMessages::Aead)
+                }
+                _ => Some(EvpMessages::Sector(Sector::new(context, setup.iv))),
+            })
+        })
+    }
+}
+
+pub struct StreamJob {
+    stream: Stream,
+    has_iv: bool,
+    failed: String,
+    buffer: Buffer,
 }
 
 impl Job for StreamJob {
     fn run(&mut self, calls: u64) -> Result<u64> {
-        let (update, context) = (self.cipher.update(), self.cipher.context);
-        let (data, len) = (self.buffer.data().as_mut_ptr(), self.bytes as c_int);
-        let mut status = 1;
+        let data = self.buffer.data();
+        let (out, len, mut done) = (data.as_mut_ptr(), data.len(), true);
         for _ in 0..calls {
-            let mut written = 0;
-            // SAFETY: the buffer has `len` bytes, in whole blocks for ECB and CBC, so output fits.
-            status &= unsafe { update(context, data, &mut written, data, len) };
+            // SAFETY: the buffer has `len` bytes, in whole blocks for ECB and CBC.
+            done &= unsafe { self.stream.call(out, out, len) };
         }
-        self.cipher.check(status, "EVP_CipherUpdate")?;
-        Ok(calls * self.bytes as u64)
+        match done {
+            true => Ok(calls * len as u64),
+            false => Err(Error::failure(&self.failed)),
+        }
     }
 
     fn move_on(&mut self) {
@@ -210,115 +156,76 @@ impl Job for StreamJob {
     }
 
     fn sample(&mut self) -> Result<Vec<u8>> {
-        self.start()?;
+        if self.has_iv {
+            self.stream.context.restart(&IV);
+        }
         sample_in_place(self, |job| &mut job.buffer)
     }
 }
 
-/// Whole messages: the IV alone is set anew (the key only where there is no IV), then additional
-/// data, data, end and tag.
-pub struct EvpMessages {
-    cipher: Fetched,
-    shape: Shape,
-    key: Vec<u8>,
+/// Whole messages of one direction.
+pub enum EvpMessages {
+    Aead(Message),
+    Sector(Sector),
+    Mac(Mac),
 }
 
 impl EvpMessages {
-    pub fn new(
-        libcrypto: &LibCrypto,
-        implementation: Implementation,
-        subject: Cipher,
-        direction: Direction,
-    ) -> Result<EvpMessages> {
-        let Call::Message(shape) = subject.call() else {
-            return Err(Error::usage(format!("{} has no messages", subject.title())));
-        };
-        let cipher = Fetched::new(libcrypto, implementation, subject, direction)?;
-        let key = key(subject);
-        let null = null_mut();
-        let mut status = cipher.init(cipher.cipher, None, None);
-        if shape.authenticated && shape.iv != 0 {
-            status &= cipher.control(EVP_CTRL_AEAD_SET_IVLEN, shape.iv, null);
-        }
-        if shape.announced {
-            status &= cipher.control(EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, null);
-        }
-        let iv = (shape.iv != 0).then_some(&IV[..]);
-        status &= cipher.init(null.cast(), Some(&key), iv);
-        cipher.check(status, "setting up")?;
-        Ok(EvpMessages { cipher, shape, key })
-    }
-
     /// One message. The tag is read where it is decrypted, and written where not.
-    fn message(
-        &self,
+    ///
+    /// # Safety
+    /// Both are valid for `len` bytes.
+    unsafe fn message(
+        &mut self,
         number: u64,
         out: *mut u8,
         input: *const u8,
         len: usize,
         tag: &mut Tag,
-    ) -> c_int {
-        let (c, shape) = (&self.cipher, self.shape);
-        let (update, tag) = (c.update(), tag.as_mut_ptr());
-        let decrypts = c.direction == Direction::Decrypt;
-        let null = null_mut();
-        let (nonce, mut written, mut rest) = (nonce(number), 0, 0);
-        let mut status = match shape.iv {
-            0 => c.init(null, Some(&self.key), None),
-            _ => c.init(null, None, Some(&nonce)),
-        };
-        if !shape.authenticated {
-            // SAFETY: the callers pass `len` readable bytes and room for as many.
-            return status & unsafe { update(c.context, out, &mut written, input, len as c_int) };
-        }
-        if decrypts {
-            status &= c.control(EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, tag);
-        }
-        let null = null.cast();
-        // SAFETY: the callers pass `len` readable bytes and room for as many, including the tail.
+    ) -> bool {
+        // SAFETY: the caller's.
         unsafe {
-            if shape.announced {
-                status &= update(c.context, null, &mut written, null, len as c_int);
+            match self {
+                EvpMessages::Aead(message) => {
+                    message.iv = nonce(number);
+                    message.call(out, input, len, tag.as_mut_ptr())
+                }
+                EvpMessages::Sector(sector) => {
+                    sector.iv = nonce(number);
+                    sector.call(out, input, len)
+                }
+                EvpMessages::Mac(mac) => mac.call(std::slice::from_raw_parts(input, len), tag),
             }
-            if shape.empty_aad_first {
-                status &= update(c.context, null, &mut written, AAD.as_ptr(), 0);
-            }
-            status &= update(
-                c.context,
-                null,
-                &mut written,
-                AAD.as_ptr(),
-                AAD.len() as c_int,
-            );
-            status &= update(c.context, out, &mut written, input, len as c_int);
-            // OCB holds back what is not a whole block.
-            let end = out.add(written as usize);
-            status &= (c.f.EVP_CipherFinal_ex)(c.context, end, &mut rest);
         }
-        match decrypts {
-            true => status,
-            false => status & c.control(EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, tag),
-        }
+    }
+}
+
+fn checked(done: bool, what: &str) -> Result<()> {
+    match done {
+        true => Ok(()),
+        false => Err(Error::failure(format!("EVP fails in {what} a message"))),
     }
 }
 
 impl Messages for EvpMessages {
     fn seal(&mut self, times: u64, data: &mut [u8]) -> Result<Tag> {
-        let (mut status, mut tag) = (1, Tag::default());
+        let (mut done, mut tag) = (true, Tag::default());
         let (out, len) = (data.as_mut_ptr(), data.len());
         for number in 0..times {
-            status &= self.message(number, out, out, len, &mut tag);
+            // SAFETY: the data have `len` bytes.
+            done &= unsafe { self.message(number, out, out, len, &mut tag) };
         }
-        self.cipher.check(status, "sealing a message")?;
-        Ok(tag)
+        checked(done, "sealing").map(|()| tag)
     }
 
     fn open(&mut self, times: u64, out: &mut [u8], sealed: &[u8], tag: &Tag) -> Result<()> {
         assert_eq!(out.len(), sealed.len());
-        let (mut status, mut tag) = (1, *tag);
+        let (mut done, mut tag) = (!matches!(self, EvpMessages::Mac(_)), *tag);
         for _ in 0..times {
-            status &= self.message(0, out.as_mut_ptr(), sealed.as_ptr(), sealed.len(), &mut tag);
+            let (out, input) = (out.as_mut_ptr(), sealed.as_ptr());
+            // SAFETY: both have as many bytes.
+            done &= unsafe { self.message(0, out, input, sealed.len(), &mut tag) };
         }
-        self.cipher.check(status, "opening a message")
+        checked(done, "opening")
     }
 }

@@ -13,7 +13,6 @@ pub mod how;
 mod implementation;
 mod job;
 mod jobs;
-mod mac;
 mod measure;
 mod message;
 mod passes;

@@ -5,11 +5,10 @@
 use super::afalg::{AfAlgJob, Input};
 use super::crew::Crew;
 use super::crossing::CrossingJob;
-use super::evp::{self, EvpMessages, StreamJob};
+use super::evp::{self, Evp};
 use super::implementation::Implementation;
 use super::job::Job;
 use super::jobs::{CoreJob, CoreMessages, LimitJob};
-use super::mac::EvpMac;
 use super::message::MessageJob;
 use crate::ciphers::{Call, Cipher};
 use crate::fault;
@@ -167,18 +166,11 @@ impl Worker {
             let absent = |error: Error| Error::absent(format!("{}: {error}", cipher.title()));
             libcrypto.load_provider(c"legacy").map_err(absent)?;
         }
-        let who = self.implementation;
+        let evp = |direction| Evp::new(libcrypto, self.implementation, cipher, direction);
         Ok(match cipher.call() {
-            Call::Stream => {
-                let job = StreamJob::new(libcrypto, who, cipher, direction, bytes);
-                Box::new(job?)
-            }
-            Call::Message(_) => {
-                let side = |direction| EvpMessages::new(libcrypto, who, cipher, direction);
-                Box::new(MessageJob::new(side, direction, bytes)?)
-            }
-            Call::Mac => {
-                let side = |_| EvpMac::new(libcrypto, who, cipher);
+            Call::Stream => Box::new(evp(direction).stream(bytes)?),
+            Call::Message(_) | Call::Mac => {
+                let side = |direction| evp(direction).messages();
                 Box::new(MessageJob::new(side, direction, bytes)?)
             }
             Call::Wrap => return Err(Error::usage(format!("{} is not measured", cipher.title()))),
