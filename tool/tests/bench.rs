@@ -861,7 +861,7 @@ fn a_worker_answers_nonsense_with_an_error() {
         "nonsense\n",
         r#"{"window":1000}"#,
         "\n",
-        r#"{"cipher":{"name":"aes-128-ctr","direction":"encrypt","bytes":16,"threads":100000}}"#,
+        r#"{"set-up":{"task":{"cipher":{"name":"aes-128-ctr","direction":"encrypt","bytes":16}},"threads":100000}}"#,
         "\n"
     );
     worker

@@ -71,7 +71,7 @@ fn the_kernel_s_paths_are_measured_or_the_reason_is_said() {
     let text = { text }.done().ok().out;
     let words: Vec<&str> = text.split_whitespace().collect();
     let said = format!("AF_ALG is not available: {why}");
-    contains(&words.join(" "), &[&said, "a crossing into the kernel"]);
+    contains(&words.join(" "), &[&said, "crossing: as many system calls"]);
 }
 
 #[test]

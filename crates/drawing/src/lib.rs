@@ -2,7 +2,6 @@
 //! The pictures of the tool and of the benchmark: a head with the title, what was measured where
 //! and a legend; below it panels. Also their fonts and colours, and texts that fit.
 
-pub mod extent;
 pub mod lines;
 
 use plotters::coord::Shift;

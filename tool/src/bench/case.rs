@@ -2,7 +2,7 @@
 //! What is measured at once: an algorithm, a direction, a size, a number of threads.
 
 use super::implementation::Implementation;
-use super::worker::Request;
+use super::worker::Task;
 use crate::ciphers::Cipher;
 use ::measure::limit::{ceiling, limit, Limit, Work};
 use catalogue::Direction;
@@ -19,12 +19,16 @@ pub struct Case {
 }
 
 impl Case {
-    pub fn request(&self) -> Request {
-        Request::Cipher {
-            name: self.cipher.name(),
-            direction: self.direction.name().into(),
-            bytes: self.bytes,
-            threads: self.threads,
+    /// What an implementation has to do; None for a bound that this processor lacks.
+    pub fn task(&self, who: Implementation, widest: Option<Limit>) -> Option<Task> {
+        match who {
+            Implementation::Crossing => Some(Task::Crossing(self.bytes)),
+            who if who.is_bound() => self.bound(who, widest?).map(Task::Limit),
+            _ => Some(Task::Cipher {
+                name: self.cipher.name(),
+                direction: self.direction.name().into(),
+                bytes: self.bytes,
+            }),
         }
     }
 

@@ -88,9 +88,32 @@ impl CoreMessages {
         set_key(backend, cipher).map(CoreMessages)
     }
 
-    fn message(&self, direction: Direction, message: &Message) -> Result<()> {
-        // SAFETY: seal() and open() pass slices, and the IV and tag have the lengths of the mode.
-        let done = unsafe { self.0.message(direction, message) };
+    /// One message. The tag is read where it is decrypted, and written where not.
+    ///
+    /// # Safety
+    /// Both are valid for `len` bytes.
+    unsafe fn message(
+        &self,
+        (direction, number): (Direction, u64),
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+        tag: &mut Tag,
+    ) -> Result<()> {
+        let nonce = nonce(number);
+        let message = Message {
+            iv: nonce.as_ptr(),
+            iv_len: NONCE_BYTES,
+            aad: AAD.as_ptr(),
+            aad_len: AAD.len(),
+            out,
+            input,
+            len,
+            tag: tag.as_mut_ptr(),
+            tag_len: TAG_BYTES,
+        };
+        // SAFETY: the caller's; the IV and the tag have the lengths of the mode.
+        let done = unsafe { self.0.message(direction, &message) };
         done.map_err(Error::from_reason)
     }
 }
@@ -98,40 +121,22 @@ impl CoreMessages {
 impl Messages for CoreMessages {
     fn seal(&mut self, times: u64, data: &mut [u8]) -> Result<Tag> {
         let mut tag = Tag::default();
+        let (out, len) = (data.as_mut_ptr(), data.len());
         for number in 0..times {
-            let nonce = nonce(number);
-            let message = Message {
-                iv: nonce.as_ptr(),
-                iv_len: NONCE_BYTES,
-                aad: AAD.as_ptr(),
-                aad_len: AAD.len(),
-                out: data.as_mut_ptr(),
-                input: data.as_ptr(),
-                len: data.len(),
-                tag: tag.as_mut_ptr(),
-                tag_len: TAG_BYTES,
-            };
-            self.message(Direction::Encrypt, &message)?;
+            let which = (Direction::Encrypt, number);
+            // SAFETY: the data have `len` bytes.
+            unsafe { self.message(which, out, out, len, &mut tag)? };
         }
         Ok(tag)
     }
 
     fn open(&mut self, times: u64, out: &mut [u8], sealed: &[u8], tag: &Tag) -> Result<()> {
         assert_eq!(out.len(), sealed.len());
-        let (nonce, mut tag) = (nonce(0), *tag);
+        let mut tag = *tag;
         for _ in 0..times {
-            let message = Message {
-                iv: nonce.as_ptr(),
-                iv_len: NONCE_BYTES,
-                aad: AAD.as_ptr(),
-                aad_len: AAD.len(),
-                out: out.as_mut_ptr(),
-                input: sealed.as_ptr(),
-                len: sealed.len(),
-                tag: tag.as_mut_ptr(),
-                tag_len: TAG_BYTES,
-            };
-            self.message(Direction::Decrypt, &message)?;
+            let (out, input) = (out.as_mut_ptr(), sealed.as_ptr());
+            // SAFETY: both have as many bytes.
+            unsafe { self.message((Direction::Decrypt, 0), out, input, sealed.len(), &mut tag)? };
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 use super::case::Case;
 use super::implementation::Implementation;
 use super::team::WorkerProcess;
-use super::worker::Request;
+use super::worker::Task;
 use ::measure::busy::Disturbance;
 use ::measure::limit::{Limit, Work};
 use ::measure::rounds::Rates;
@@ -172,24 +172,14 @@ impl Case {
         widest: Option<Limit>,
     ) -> Result<std::result::Result<Option<String>, String>> {
         let who = worker.implementation;
-        if who == Implementation::Crossing {
-            let (bytes, threads) = (self.bytes, self.threads);
-            worker.set_up(&Request::Crossing { bytes, threads })?;
-            return Ok(Ok(None));
-        }
-        if !who.is_bound() {
-            return match worker.set_up(&self.request()) {
-                Ok(digest) => Ok(Ok(Some(digest))),
-                Err(error) if error.is_absent() => Ok(Err(error.to_string())),
-                Err(error) => Err(error),
-            };
-        }
-        let Some(work) = widest.and_then(|widest| self.bound(who, widest)) else {
+        let Some(task) = self.task(who, widest) else {
             return Ok(Err(format!("no {}", who.name())));
         };
-        let threads = self.threads;
-        worker.set_up(&Request::Limit { work, threads })?;
-        Ok(Ok(None))
+        match worker.set_up(task, self.threads) {
+            Ok(digest) => Ok(Ok((!who.is_bound()).then_some(digest))),
+            Err(error) if error.is_absent() => Ok(Err(error.to_string())),
+            Err(error) => Err(error),
+        }
     }
 
     /// A team's share of the case: rounds for each number of threads, of those members that the
@@ -248,10 +238,7 @@ pub fn limits(
     let mut rates: Vec<Vec<f64>> = vec![Vec::new(); usable.len()];
     for _ in 0..effort.rounds {
         for (limit, rates) in usable.iter().zip(&mut rates) {
-            worker.set_up(&Request::Limit {
-                work: Work::round(*limit),
-                threads: 1,
-            })?;
+            worker.set_up(Task::Limit(Work::round(*limit)), 1)?;
             let windows = worker.window(effort.window_us)?;
             if windows.iter().all(Window::undisturbed) || rates.is_empty() {
                 rates.push(windows.iter().map(Window::rate).sum());

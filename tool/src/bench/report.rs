@@ -6,7 +6,7 @@
 use super::case::Case;
 use super::figure::{blocks, size_name, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
-use super::paths::{self, Crossover};
+use super::paths;
 use super::run::Run;
 use ::measure::stats::{Summary, INTERVAL};
 use catalogue::{Direction, Mode};
@@ -394,29 +394,20 @@ fn worst_interval(compared: &[(f64, &Figure)]) -> Option<Summary> {
     ratios.max_by(|a, b| a.spread().total_cmp(&b.spread()))
 }
 
-/// The first line of --paths: the best way into the kernel against stock OpenSSL. Where there is no
-/// AF_ALG, that is a crossing without any cipher.
+/// The first line of --paths: the best way into the kernel against stock OpenSSL.
 fn paths_answer(run: &Run) -> String {
     let blocks = run.blocks();
     let all = blocks.iter().flat_map(|block| {
         let found = paths::crossovers(block).into_iter();
-        let against_stock = found.filter(|found| found.against == OpenSsl);
-        against_stock.map(|found| (block[0].case, found))
+        let measured = found.filter(|found| found.way.is_kernel() && found.against == OpenSsl);
+        measured.map(|found| (block[0].case, found))
     });
-    let is_cipher = |found: &Crossover| found.way != Crossing;
-    let best = all.max_by(|(_, a), (_, b)| {
-        let key = |found: &Crossover| (is_cipher(found), found.best);
-        key(a).partial_cmp(&key(b)).expect("ratios are numbers")
-    });
+    let best = all.max_by(|(_, a), (_, b)| a.best.total_cmp(&b.best));
     let Some((case, best)) = best else {
         return "The kernel's AES cannot be measured here.".into();
     };
-    let who = match is_cipher(&best) {
-        true => label(best.way),
-        false => "a crossing into the kernel, without a cipher,",
-    };
-    let (other, most) = (run.openssl(), times(best.best));
-    let place = size_name(best.best_bytes);
+    let (who, other) = (label(best.way), run.openssl());
+    let (most, place) = (times(best.best), size_name(best.best_bytes));
     let title = title_with_threads(&case);
     match best.bytes {
         Some(bytes) => format!(

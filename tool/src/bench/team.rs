@@ -2,7 +2,7 @@
 //! The worker processes, seen from the process that asks them.
 
 use super::implementation::Implementation;
-use super::worker::{Answer, Request};
+use super::worker::{Answer, Request, Task};
 use ::measure::process::Process;
 use ::measure::window::Window;
 use terminal::error::Result;
@@ -43,8 +43,8 @@ impl WorkerProcess {
     }
 
     /// Sets up work and returns the digest of its output.
-    pub fn set_up(&mut self, request: &Request) -> Result<String> {
-        match self.process.ask(request)? {
+    pub fn set_up(&mut self, task: Task, threads: usize) -> Result<String> {
+        match self.process.ask(&Request::SetUp { task, threads })? {
             Answer::Ready { digest } => Ok(digest),
             other => Err(self.process.misunderstood(&other)),
         }

@@ -21,25 +21,31 @@ use libcrypto::LibCrypto;
 use machine::masks;
 use machine::selection;
 use serde::{Deserialize, Serialize};
-use tenrounds_sys::Backend;
+use tenrounds_sys::{Backend, Cpu};
 use terminal::error::{Error, Result};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// Sets up a cipher: its name, direction, bytes of a call, threads.
+    /// Sets up a task for so many threads.
+    SetUp { task: Task, threads: usize },
+    /// Measures what was set up last for so many microseconds.
+    Window(u64),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// A cipher: its name, direction, bytes of a call.
     Cipher {
         name: String,
         direction: String,
         bytes: usize,
-        threads: usize,
     },
-    /// Sets up the limit probe.
-    Limit { work: Work, threads: usize },
-    /// Sets up the way into the kernel and back with so many bytes, without a cipher.
-    Crossing { bytes: usize, threads: usize },
-    /// Measures what was set up last for so many microseconds.
-    Window(u64),
+    /// The limit probe.
+    Limit(Work),
+    /// The way into the kernel and back with so many bytes, without a cipher.
+    Crossing(usize),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -106,25 +112,8 @@ impl Worker {
 
     fn obey(&mut self, request: Request) -> Result<Answer> {
         match request {
-            Request::Cipher {
-                name,
-                direction,
-                bytes,
-                threads,
-            } => {
-                let (cipher, direction) = cipher(&name, &direction)?;
-                let jobs = (0..threads).map(|_| self.job(cipher, direction, bytes));
-                self.set_up(jobs.collect::<Result<_>>()?)
-            }
-            Request::Limit { work, threads } => {
-                if !work.runs(&tenrounds_sys::Cpu::detect()) {
-                    return Err(Error::usage(format!("no limit {}", work.describe())));
-                }
-                let job = |_| -> Box<dyn Job> { Box::new(LimitJob(work.clone())) };
-                self.set_up((0..threads).map(job).collect())
-            }
-            Request::Crossing { bytes, threads } => {
-                let jobs = (0..threads).map(|_| crossing(bytes));
+            Request::SetUp { task, threads } => {
+                let jobs = (0..threads).map(|_| self.job(&task));
                 self.set_up(jobs.collect::<Result<_>>()?)
             }
             Request::Window(microseconds) => {
@@ -135,23 +124,34 @@ impl Worker {
         }
     }
 
-    fn job(&self, cipher: Cipher, direction: Direction, bytes: usize) -> Result<Box<dyn Job>> {
-        let driver = self.driver.as_deref();
-        match (self.implementation, &self.libcrypto) {
-            (Implementation::AfAlg, _) => {
-                let job = AfAlgJob::new(cipher, direction, bytes, Input::Copied, driver);
-                return Ok(Box::new(job?));
+    fn job(&self, task: &Task) -> Result<Box<dyn Job>> {
+        let (name, direction, bytes) = match task {
+            Task::Limit(work) if work.runs(&Cpu::detect()) => {
+                return Ok(Box::new(LimitJob(work.clone())))
             }
-            (Implementation::AfAlgSplice, _) => {
-                let job = AfAlgJob::new(cipher, direction, bytes, Input::Referenced, driver);
-                return Ok(Box::new(job?));
+            Task::Limit(work) => return Err(Error::usage(format!("no limit {}", work.describe()))),
+            Task::Crossing(bytes) => return Ok(Box::new(CrossingJob::new(*bytes)?)),
+            Task::Cipher {
+                name,
+                direction,
+                bytes,
+            } => (name, direction, *bytes),
+        };
+        let (cipher, direction) = cipher(name, direction)?;
+        let input = match self.implementation {
+            Implementation::AfAlg => Some(Input::Copied),
+            Implementation::AfAlgSplice => Some(Input::Referenced),
+            _ => None,
+        };
+        match (input, &self.libcrypto, self.backend) {
+            (Some(input), ..) => {
+                let driver = self.driver.as_deref();
+                let job = AfAlgJob::new(cipher, direction, bytes, input, driver);
+                Ok(Box::new(job?))
             }
-            _ => {}
-        }
-        match (&self.libcrypto, self.backend) {
-            (Some(libcrypto), _) => self.evp_job(libcrypto, cipher, direction, bytes),
-            (None, Some(backend)) => core_job(backend, cipher, direction, bytes),
-            (None, None) => Err(Error::usage("the limit has no ciphers")),
+            (_, Some(libcrypto), _) => self.evp_job(libcrypto, cipher, direction, bytes),
+            (_, None, Some(backend)) => core_job(backend, cipher, direction, bytes),
+            _ => Err(Error::usage("the limit has no ciphers")),
         }
     }
 
@@ -200,10 +200,6 @@ impl Worker {
             digest: format!("{:016x}", fnv1a(&sample)),
         })
     }
-}
-
-fn crossing(bytes: usize) -> Result<Box<dyn Job>> {
-    Ok(Box::new(CrossingJob::new(bytes)?))
 }
 
 fn cipher(name: &str, direction: &str) -> Result<(Cipher, Direction)> {

@@ -2,12 +2,14 @@
 //! Tests the layout of the picture. Even in the widest of the usual fonts, every text is inside the
 //! picture, overlaps no other text, and touches no limit line.
 
+mod extent;
+
 use super::super::case::Case;
 use super::super::measure::{Effort, Rounds};
 use super::*;
 use crate::ciphers::Cipher;
 use catalogue::Direction;
-use drawing::extent::{of_text, Extent};
+use extent::{of_text, Extent};
 use std::time::Duration;
 
 type Node<'a> = roxmltree::Node<'a, 'a>;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Extents of texts in a picture, for the tests of its layout: in DejaVu Sans, the widest of the
-//! usual fonts.
+//! Extents of texts in a picture: in DejaVu Sans, the widest of the usual fonts.
 
 /// A rectangle in pixels.
 #[derive(Clone, Copy, Debug)]
