@@ -207,7 +207,7 @@ pub struct SampledArgs {
 /// The screen of `trace --live`.
 #[derive(Args, Debug, Default)]
 pub struct ScreenArgs {
-    /// Seconds between updates, 0.1 to 60; the keys + and - of the screen change it
+    /// Seconds between updates, 0.1 to 60: each update is about the samples since the last one
     #[arg(
         long,
         short,
@@ -215,28 +215,11 @@ pub struct ScreenArgs {
         help_heading = "Options of --live",
         allow_negative_numbers = true,
         value_name = "SECONDS",
-        default_value = "1",
+        default_value = "2",
         value_parser = Checked(parse_interval),
         value_hint = ValueHint::Other
     )]
     pub interval: f64,
-
-    /// The last seconds that the figures are about, 0.1 to 3600
-    ///
-    /// A longer window sees code that takes less time; a shorter one shows changes sooner. It
-    /// covers at least one interval.
-    #[arg(
-        long,
-        short,
-        requires = "live",
-        help_heading = "Options of --live",
-        allow_negative_numbers = true,
-        value_name = "SECONDS",
-        default_value = "5",
-        value_parser = Checked(parse_window),
-        value_hint = ValueHint::Other
-    )]
-    pub window: f64,
 
     /// End after N updates
     #[arg(
@@ -257,7 +240,7 @@ pub struct ScreenArgs {
                             tenrounds trace [OPTIONS] NAME...\n       \
                             tenrounds trace [OPTIONS] -p PID[,PID...]\n       \
                             tenrounds trace [OPTIONS] --all\n       \
-                            tenrounds trace --live [OPTIONS] [NAME...|-p PID,...|-- COMMAND...]\n       \
+                            tenrounds trace --live [OPTIONS] [NAME...|-p PID,...]\n       \
                             tenrounds trace --print-bpftrace [--output FILE]",
     group = clap::ArgGroup::new("whom").args(["command", "names", "pid", "all", "print_bpftrace"])
 )]
@@ -268,12 +251,9 @@ pub struct TraceArgs {
     /// Show the processes with the most AES time in the last seconds, on a screen like that of
     /// top(1)
     ///
-    /// Enter shows the details of a process, and ? the keys. If standard output is not a terminal,
-    /// a table is written for each interval. Without a process or command, all processes are shown.
-    /// A command gets no part of the terminal: its standard output is discarded, and so is its
-    /// standard error if that is a terminal. `trace --live` ends a command that still runs when it
-    /// ends itself (SIGTERM, and after 3 seconds SIGKILL).
-    #[arg(long, conflicts_with_all = ["seconds", "evidence", "count", "kernel", "svg", "print_bpftrace", "output"])]
+    /// Enter shows the details of a process. If standard output is not a terminal, a table is
+    /// written for each interval. If no process is named, all processes are shown.
+    #[arg(long, conflicts_with_all = ["command", "seconds", "evidence", "count", "kernel", "svg", "print_bpftrace", "output"])]
     pub live: bool,
 
     #[command(flatten)]
@@ -289,14 +269,12 @@ pub struct TraceArgs {
     #[arg(long)]
     pub evidence: bool,
 
-    /// Also count each call that encrypts or decrypts, with its bytes (needs root and bpftrace,
-    /// except for what `run --count` counts)
+    /// Also count each call that encrypts or decrypts, with its bytes (needs root and bpftrace)
     ///
-    /// bpftrace's probes at functions of OpenSSL, Libgcrypt, GnuTLS, Nettle, Mbed TLS and NSS count
-    /// calls, bytes, sizes, and whether the output goes over the input. Each call takes about 1 to
-    /// 3 µs more meanwhile. `tenrounds run --count` has no such cost, and counts what tenrounds
-    /// executes; the counters of traced processes that run under it are shown, too. With -p and
-    /// --all, probes of tenrounds itself count this in other processes.
+    /// bpftrace's probes at functions of OpenSSL, Libgcrypt and GnuTLS count calls, bytes, sizes,
+    /// and whether the output goes over the input. Each call takes about 1 to 3 µs more meanwhile.
+    /// With -p and --all, probes of tenrounds itself count what it executes. Of a command,
+    /// `tenrounds run --count` counts this without such a cost.
     #[arg(long)]
     pub count: bool,
 
@@ -851,13 +829,6 @@ fn parse_interval(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.1..=60.0).contains(&seconds) => Ok(seconds),
         _ => Err("say a number of seconds from 0.1 to 60".into()),
-    }
-}
-
-fn parse_window(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("say a number of seconds from 0.1 to 3600".into()),
     }
 }
 

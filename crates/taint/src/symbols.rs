@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The functions of the mapped files, by address.
 
+use mappings::{Mapping, Maps};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Endianness, Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 
 #[derive(Debug, Clone)]
 pub struct Function {
@@ -24,35 +26,6 @@ pub struct Image {
     pub functions: Vec<Function>,
 }
 
-/// A line of /proc/PID/maps.
-struct Mapping<'a> {
-    start: u64,
-    end: u64,
-    offset: u64,
-    executable: bool,
-    path: &'a str,
-}
-
-fn mapping(line: &str) -> Option<Mapping<'_>> {
-    let mut words = line.split_whitespace();
-    let (start, end) = words.next()?.split_once('-')?;
-    let executable = words.next()?.contains('x');
-    let number = |text: &str| u64::from_str_radix(text, 16).ok();
-    let offset = number(words.next()?)?;
-    let path = words.nth(2)?;
-    Some(Mapping {
-        start: number(start)?,
-        end: number(end)?,
-        offset,
-        executable,
-        path,
-    })
-}
-
-fn maps(pid: i32) -> String {
-    fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default()
-}
-
 /// Which mapped files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
@@ -66,27 +39,26 @@ pub enum Code {
 pub fn code(pid: i32, whose: Code) -> Vec<(u64, u64)> {
     let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     let maps = maps(pid);
-    maps.lines()
-        .filter_map(mapping)
-        .filter(|m| m.executable && m.path.starts_with('/'))
-        .filter(|m| whose == Code::All || program.as_os_str() == m.path)
-        .map(|m| (m.start, m.end))
+    maps.files()
+        .filter(|m| whose == Code::All || program == Path::new(&m.path))
+        .map(|m| (m.range.start, m.range.end))
         .collect()
+}
+
+fn maps(pid: i32) -> Maps {
+    Maps::of(u32::try_from(pid).unwrap_or_default())
 }
 
 /// All mapped ELF files.
 pub fn images(pid: i32) -> Vec<Image> {
-    let maps = maps(pid);
     let mut seen = HashSet::new();
-    maps.lines()
-        .filter_map(mapping)
-        .filter(|m| m.executable && m.path.starts_with('/') && seen.insert(m.path.to_string()))
-        .filter_map(|m| image(&m))
-        .collect()
+    let maps = maps(pid);
+    let files = maps.files().filter(|m| seen.insert(&m.path));
+    files.filter_map(image).collect()
 }
 
 fn image(mapping: &Mapping) -> Option<Image> {
-    let data = fs::read(mapping.path).ok()?;
+    let data = fs::read(&mapping.path).ok()?;
     let elf = ElfFile64::<Endianness>::parse(&*data).ok()?;
     let segment = elf.segments().find(|s| {
         let (offset, size) = s.file_range();
@@ -96,11 +68,11 @@ fn image(mapping: &Mapping) -> Option<Image> {
         .address()
         .wrapping_add(mapping.offset)
         .wrapping_sub(segment.file_range().0);
-    let bias = mapping.start.wrapping_sub(at) & !0xfff;
+    let bias = mapping.range.start.wrapping_sub(at) & !0xfff;
     let mut functions = functions(&elf, bias);
     functions.sort_by_key(|function| function.start);
     Some(Image {
-        path: mapping.path.to_string(),
+        path: mapping.path.clone(),
         bias,
         functions,
     })

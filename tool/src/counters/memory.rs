@@ -8,7 +8,7 @@ use std::io::Error as IoError;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use terminal::error::{Error, Result};
 
@@ -20,12 +20,6 @@ pub const ROOM: usize = 64 << 10;
 
 /// Its name as a memfd.
 const NAME: &std::ffi::CStr = c"tenrounds-counters";
-
-/// Whether a descriptor, /proc/PID/fd/N, is of memory of this name.
-pub fn is_named(path: &Path) -> bool {
-    let name = format!("/memfd:{} (deleted)", NAME.to_string_lossy());
-    std::fs::read_link(path).is_ok_and(|target| target == Path::new(&name))
-}
 
 pub struct Memory {
     file: File,

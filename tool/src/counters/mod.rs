@@ -130,29 +130,6 @@ impl Counters {
         }
     }
 
-    /// What was executed since an earlier reading of the same counters.
-    pub fn since(&self, before: &Counters) -> Counters {
-        let mut since = self.clone();
-        for one in &mut since.executed {
-            let same = |old: &&Executed| {
-                (old.host, &old.backend, &old.operation) == (one.host, &one.backend, &one.operation)
-            };
-            if let Some(old) = before.executed.iter().find(same) {
-                one.calls = one.calls.saturating_sub(old.calls);
-                one.bytes = one.bytes.saturating_sub(old.bytes);
-            }
-        }
-        since.executed.retain(|one| one.calls > 0);
-        for one in &mut since.keys {
-            let mut old = before.keys.iter();
-            let same = |old: &&Keys| (old.host, &old.backend) == (one.host, &one.backend);
-            let old = old.find(same).map_or(0, |old| old.expansions);
-            one.expansions = one.expansions.saturating_sub(old);
-        }
-        since.keys.retain(|one| one.expansions > 0);
-        since
-    }
-
     /// Parses the file. If it begins with `NEW`, no process has loaded the provider.
     pub fn parse(file: &[u8]) -> Result<Counters, String> {
         let mut counters = Counters::default();
@@ -310,23 +287,6 @@ mod tests {
             (sum.loaded, sum.hosts[0].loaded, sum.keys[0].expansions),
             (6, 6, 4)
         );
-    }
-
-    #[test]
-    fn counts_since_an_earlier_reading() {
-        let parsed = |calls: &[u64], keys| {
-            Counters::parse(&file(&["wide"], &["ctr", "ofb", "ecb"], calls, &[keys])).unwrap()
-        };
-        let since = parsed(&[5, 3, 2], 9).since(&parsed(&[1, 3, 0], 2));
-        let lines: Vec<String> = since
-            .executed
-            .iter()
-            .map(|e| format!("{} {} {}", e.operation, e.calls, e.bytes))
-            .collect();
-        assert_eq!(lines, ["ctr 4 64", "ecb 2 32"]);
-        assert_eq!(since.keys[0].expansions, 7);
-        let all = parsed(&[5, 3, 2], 9);
-        assert_eq!(all.since(&Counters::default()), all);
     }
 
     #[test]

@@ -69,17 +69,9 @@ fn own(file: &File) -> PathBuf {
 /// Whether a path is /proc/PID/fd/N. Only its last component is a link then, and the kernel's own.
 fn is_descriptor(path: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    parts(path).is_some_and(|(pid, descriptor)| number(pid) && number(descriptor))
-}
-
-/// PID and N of /proc/PID/fd/N.
-fn parts(path: &str) -> Option<(&str, &str)> {
-    path.strip_prefix("/proc/")?.split_once("/fd/")
-}
-
-/// The process whose descriptor a path of the form /proc/PID/fd/N names.
-pub fn owner(path: &str) -> Option<u32> {
-    parts(path)?.0.parse().ok()
+    let parts = path.strip_prefix("/proc/");
+    let parts = parts.and_then(|rest| rest.split_once("/fd/"));
+    parts.is_some_and(|(pid, descriptor)| number(pid) && number(descriptor))
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@
 use super::scan::{Scanner, Seen};
 use super::{is_libcrypto, VARIABLES};
 use crate::root::Root;
+use mappings::{Mapping, Maps};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use std::str::FromStr;
 use terminal::progress::Progress;
 use terminal::style::clean;
 
@@ -71,45 +73,9 @@ pub struct Processes {
 /// The file name of the provider, and of the engine.
 const OUR_FILE: &str = "tenrounds.so";
 
-/// A file that is mapped for execution.
-struct Mapping<'a> {
-    path: &'a str,
-    deleted: bool,
-}
-
-impl<'a> Mapping<'a> {
-    fn name(&self) -> &'a str {
-        self.path.rsplit('/').next().unwrap_or_default()
-    }
-}
-
-fn mapping(line: &str) -> Option<Mapping<'_>> {
-    // address, permissions, offset, device, inode, path (proc_pid_maps(5))
-    let mut rest = line;
-    let mut fields = [""; 5];
-    for field in &mut fields {
-        rest = rest.trim_start();
-        let end = rest.find(' ')?;
-        *field = &rest[..end];
-        rest = &rest[end..];
-    }
-    let path = rest.trim_start();
-    let executable = fields[1].as_bytes().get(2) == Some(&b'x');
-    (executable && path.starts_with('/')).then(|| match path.strip_suffix(" (deleted)") {
-        Some(path) => Mapping {
-            path,
-            deleted: true,
-        },
-        None => Mapping {
-            path,
-            deleted: false,
-        },
-    })
-}
-
 /// The PID and the mappings of each process, and the number of processes whose mappings this user
 /// may not read.
-pub fn maps(root: &Root) -> (Vec<(u32, String)>, usize) {
+pub fn maps(root: &Root) -> (Vec<(u32, Maps)>, usize) {
     let pids = root.names("/proc").into_iter();
     let mut pids: Vec<u32> = pids.filter_map(|name| name.parse().ok()).collect();
     pids.sort_unstable();
@@ -117,7 +83,7 @@ pub fn maps(root: &Root) -> (Vec<(u32, String)>, usize) {
     let mut found = Vec::new();
     let mut unreadable = 0;
     for pid in pids.into_iter().filter(|pid| Some(*pid) != own) {
-        match root.text(format!("/proc/{pid}/maps")) {
+        match executable(root, pid) {
             // Kernel threads have no mappings.
             Ok(maps) if maps.is_empty() => {}
             Ok(maps) => found.push((pid, maps)),
@@ -169,17 +135,17 @@ pub struct Mapped {
     pub tenrounds: bool,
 }
 
-pub fn openssl(root: &Root, pid: u32, maps: &str) -> Mapped {
+pub fn openssl(root: &Root, pid: u32, maps: &Maps) -> Mapped {
     let chroot = chroot(root, pid);
     let mut found = Mapped {
         libcrypto: BTreeSet::new(),
         tenrounds: false,
     };
-    for mapping in maps.lines().filter_map(mapping) {
+    for mapping in maps.files() {
         match mapping.name() {
             name if name == OUR_FILE => found.tenrounds = true,
             name if is_libcrypto(name) => {
-                let path = inside(chroot.as_deref(), mapping.path);
+                let path = inside(chroot.as_deref(), &mapping.path);
                 found.libcrypto.insert(path.to_owned());
             }
             _ => {}
@@ -188,17 +154,18 @@ pub fn openssl(root: &Root, pid: u32, maps: &str) -> Mapped {
     found
 }
 
+fn executable(root: &Root, pid: u32) -> std::io::Result<Maps> {
+    Ok(Maps::parse(&root.text(format!("/proc/{pid}/maps"))?))
+}
+
 /// The files that a process has mapped for execution, by their paths in its root, and whether each
 /// was deleted or replaced since.
-pub fn executable(root: &Root, pid: u32) -> std::io::Result<BTreeSet<(String, bool)>> {
-    let maps = root.text(format!("/proc/{pid}/maps"))?;
+pub fn files(root: &Root, pid: u32) -> std::io::Result<BTreeSet<(String, bool)>> {
+    let maps = executable(root, pid)?;
     let chroot = chroot(root, pid);
-    let path = |mapping: Mapping| inside(chroot.as_deref(), mapping.path).to_owned();
-    let mapped = maps.lines().filter_map(mapping);
-    Ok(mapped
-        .map(|mapping| (mapping.deleted, path(mapping)))
-        .map(|(deleted, path)| (path, deleted))
-        .collect())
+    let path = |mapping: &Mapping| inside(chroot.as_deref(), &mapping.path).to_owned();
+    let files = maps.files().map(|mapping| (path(mapping), mapping.deleted));
+    Ok(files.collect())
 }
 
 /// Says why the mappings of a process cannot be read, and what to do. Root of a container often
@@ -215,9 +182,16 @@ pub fn hidden(root: &Root, pid: u32) -> String {
 
 /// The effective user of a process.
 fn owner(root: &Root, pid: u32) -> Option<u32> {
+    let users = status::<String>(root, pid, "Uid")?;
+    users.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// A field of the status of a process.
+pub fn status<T: FromStr>(root: &Root, pid: u32, field: &str) -> Option<T> {
     let status = root.text(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
+    let mut fields = status.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = fields.find(|(name, _)| *name == field)?;
+    value.trim().parse().ok()
 }
 
 /// Whether a process was started with OPENSSL_CONF, which replaces the system's configuration.
@@ -230,7 +204,7 @@ pub fn name(root: &Root, pid: u32) -> String {
     clean(root.line(format!("/proc/{pid}/comm")).unwrap_or_default())
 }
 
-fn process(root: &Root, pid: u32, maps: &str, scanner: &mut Scanner) -> Option<Process> {
+fn process(root: &Root, pid: u32, maps: &Maps, scanner: &mut Scanner) -> Option<Process> {
     let view = root.of_process(pid)?;
     let elsewhere = view.identity("/") != root.identity("/");
     let mut process = Process {
@@ -248,10 +222,10 @@ fn process(root: &Root, pid: u32, maps: &str, scanner: &mut Scanner) -> Option<P
     };
     let mut paths = BTreeSet::new();
     let chroot = chroot(root, pid);
-    for mut mapping in maps.lines().filter_map(mapping) {
-        mapping.path = inside(chroot.as_deref(), mapping.path);
-        if paths.insert(mapping.path) {
-            process.take(&mapping, scanner);
+    for mapping in maps.files() {
+        let path = inside(chroot.as_deref(), &mapping.path);
+        if paths.insert(path) {
+            process.take(path, mapping, scanner);
         }
     }
     let matters = !process.libcrypto.is_empty()
@@ -262,20 +236,21 @@ fn process(root: &Root, pid: u32, maps: &str, scanner: &mut Scanner) -> Option<P
 }
 
 impl Process {
-    fn take(&mut self, mapping: &Mapping, scanner: &mut Scanner) {
+    /// Takes a file by its path in the root of the process.
+    fn take(&mut self, path: &str, mapping: &Mapping, scanner: &mut Scanner) {
         let name = mapping.name();
         if name == OUR_FILE {
-            self.tenrounds = Some(clean(mapping.path));
+            self.tenrounds = Some(clean(path));
             self.tenrounds_deleted = mapping.deleted;
             return;
         }
         let seen = match mapping.deleted {
             true => Seen::default(),
-            false => scanner.scan(&self.view, mapping.path),
+            false => scanner.scan(&self.view, path),
         };
         if is_libcrypto(name) {
             self.libcrypto.push(Library {
-                path: clean(mapping.path),
+                path: clean(path),
                 version: seen.version.or_else(|| by_name(name)),
                 deleted: mapping.deleted,
             });
@@ -285,12 +260,10 @@ impl Process {
             return;
         }
         if let Some(own) = seen.own {
-            self.carries
-                .push(clean(format!("{} ({own})", mapping.path)));
+            self.carries.push(clean(format!("{} ({own})", path)));
         }
         if let Some(query) = seen.query {
-            self.queries
-                .push(clean(format!("{} ({query})", mapping.path)));
+            self.queries.push(clean(format!("{} ({query})", path)));
         }
     }
 
@@ -363,21 +336,5 @@ mod tests {
         assert_eq!(inside(Some("/srv/a"), "/srv/a/lib/x.so"), "/lib/x.so");
         assert_eq!(inside(Some("/srv/a"), "/srv/ab/x.so"), "/srv/ab/x.so");
         assert_eq!(inside(None, "/lib/x.so"), "/lib/x.so");
-    }
-
-    #[test]
-    fn lines_of_maps() {
-        let line = "7f2c-7f2d r-xp 00028000 fe:00 247278        /usr/lib/a b.so (deleted)";
-        let found = mapping(line).unwrap();
-        assert_eq!((found.path, found.deleted), ("/usr/lib/a b.so", true));
-        for other in [
-            "7f2c-7f2d r--p 00028000 fe:00 247278   /usr/lib/a.so",
-            "7ffc-7ffd r-xp 00000000 00:00 0        [vdso]",
-            "7ffc-7ffd r-xp 00000000 00:00 0 ",
-            "",
-            "x",
-        ] {
-            assert!(mapping(other).is_none(), "{other}");
-        }
     }
 }

@@ -52,7 +52,7 @@ fn look(pid: u32, found: &mut BTreeSet<String>) {
     let root = Root::machine();
     let mut waiting = vec![pid];
     while let Some(pid) = waiting.pop() {
-        let mapped = processes::executable(&root, pid).unwrap_or_default();
+        let mapped = processes::files(&root, pid).unwrap_or_default();
         found.extend(mapped.into_iter().map(|(path, _)| path));
         let tasks = format!("/proc/{pid}/task");
         for task in root.names(Path::new(&tasks)) {

@@ -157,7 +157,7 @@ impl Targets {
         let none = || format!("there is no process {pid}, and no file of that name");
         let number: u32 = pid.parse().map_err(|_| none())?;
         let root = Root::machine();
-        let mapped = processes::executable(&root, number).map_err(|error| match error.kind() {
+        let mapped = processes::files(&root, number).map_err(|error| match error.kind() {
             ErrorKind::NotFound => none(),
             ErrorKind::PermissionDenied => {
                 format!("process {pid} {}", processes::hidden(&root, number))

@@ -7,10 +7,11 @@
 //! while the others are still there, and then bpftrace is killed. The kernel removes the probes of
 //! a process that ends, however it ends.
 
-use super::interrupted;
-use super::target::maps::Maps as Mappings;
+use super::signals;
+use crate::inventory::processes;
 use crate::openssl::trial::on_path;
 use crate::root::Root;
+use mappings::Maps as Mappings;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::fs::File;
@@ -79,12 +80,9 @@ pub fn able() -> Result<PathBuf, String> {
 /// bpftrace asks for the user, and the kernel for the capability.
 fn is_root() -> bool {
     const SYS_ADMIN: u64 = 1 << 21;
-    let status = Root::machine().text("/proc/self/status");
-    let status = status.unwrap_or_default();
-    let capabilities = status.lines().find_map(|line| {
-        let capabilities = line.strip_prefix("CapEff:")?;
-        u64::from_str_radix(capabilities.trim(), 16).ok()
-    });
+    let own = std::process::id();
+    let capabilities = processes::status::<String>(&Root::machine(), own, "CapEff");
+    let capabilities = capabilities.and_then(|all| u64::from_str_radix(&all, 16).ok());
     // SAFETY: it always succeeds.
     let user = unsafe { libc::geteuid() };
     user == 0 && capabilities.is_none_or(|capabilities| capabilities & SYS_ADMIN != 0)
@@ -119,9 +117,8 @@ pub fn is_plain(path: &Path) -> bool {
 /// The first probe of a script, which prints these maps when it is asked for them.
 fn first_probe(number: u64, maps: &[&str]) -> Result<String, String> {
     let function = gnu_get_libc_version as *const () as u64;
-    let own = Root::machine().text("/proc/self/maps").unwrap_or_default();
-    let own = Mappings::parse(&own);
-    let library = own.all().find(|mapping| mapping.range.contains(&function));
+    let own = Mappings::of(std::process::id());
+    let library = own.at(function);
     let library = library.ok_or("the C library is not known")?;
     if !is_plain(Path::new(&library.path)) {
         return Err(format!(
@@ -212,7 +209,7 @@ impl Bpftrace {
                 Ok(line) if is_said(&line, "ready\n") => return Ok(()),
                 Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(None),
-                Err(RecvTimeoutError::Timeout) if interrupted() => {
+                Err(RecvTimeoutError::Timeout) if signals::came() => {
                     return Err(Some("interrupted".to_owned()))
                 }
                 Err(RecvTimeoutError::Timeout) if begun.elapsed() > PATIENCE => {

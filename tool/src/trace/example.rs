@@ -45,7 +45,6 @@ pub fn process(pid: u32, name: &str, findings: Vec<Finding>) -> Process {
     let aes_samples: u64 = aes.map(|it| it.samples).sum();
     Process {
         pid,
-        serial: u64::from(pid),
         name: name.to_owned(),
         samples: 100,
         kernel_samples: 0,
@@ -86,7 +85,6 @@ pub fn sizes() -> Vec<SizeClass> {
 /// Counts in user space of process 7.
 pub fn counts() -> Counts {
     Counts {
-        refused: false,
         functions: 3,
         calls: vec![Counted {
             pid: 7,
@@ -94,7 +92,6 @@ pub fn counts() -> Counts {
             file: "/usr/lib/libexample.so.1".to_owned(),
             function: "EVP_EncryptUpdate",
             algorithm: Some("aes-128-gcm".to_owned()),
-            called_by: None,
             calls: 51_403,
             bytes: 842_186_752,
             in_place: 5,
@@ -104,7 +101,6 @@ pub fn counts() -> Counts {
         executed: vec![Executed {
             pid: 7,
             name: None,
-            processes: 2,
             host: "provider",
             backend: "vaes512".to_owned(),
             operation: "gcm_seal".to_owned(),

@@ -190,22 +190,13 @@ fn call(row: &Counted) -> String {
     let algorithm = row.algorithm.as_deref().map_or(String::new(), clean);
     let what = format!("{} {algorithm}", row.function);
     let (calls, bytes) = (grouped(row.calls), grouped(row.bytes));
-    let by = row
-        .called_by
-        .as_deref()
-        .map_or(String::new(), |library| format!(", by {}", short(library)));
-    format!("{}: {calls} calls, {bytes} bytes{by}", what.trim_end())
+    format!("{}: {calls} calls, {bytes} bytes", what.trim_end())
 }
 
 fn one_executed(row: &Executed) -> String {
     let (calls, bytes) = (grouped(row.calls), grouped(row.bytes));
     let (operation, backend) = (&row.operation, &row.backend);
-    // All processes of a command under `run --count` share its counters.
-    let shared = match row.processes {
-        0 | 1 => String::new(),
-        all => format!(" ({all} processes)"),
-    };
-    format!("{operation} on {backend}: {calls} calls, {bytes} bytes{shared}")
+    format!("{operation} on {backend}: {calls} calls, {bytes} bytes")
 }
 
 /// "VAES 512 GCM in libcrypto.so.3".
@@ -468,7 +459,7 @@ mod tests {
             "   │  EVP_EncryptUpdate aes-128-gcm: 51,403 calls, 842,186,752 bytes",
             "   ▼",
             "libexample.so.1",
-            "   │  gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes (2 processes)",
+            "   │  gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes",
             "   │  AES: 31 % of its time (31 samples)",
             "   ▼",
             "VAES 512 GCM in libexample.so.1",
@@ -516,7 +507,7 @@ mod tests {
         };
         let call = text("EVP_EncryptUpdate aes-128-gcm: 51,403 calls, 842,186,752 bytes");
         let code = text("VAES 512 GCM in libexample.so.1");
-        text("gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes (2 processes)");
+        text("gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes");
         let sent = text("10 messages sent, 160 bytes");
         assert!(call.0 > sent.0 && call.1 == sent.1, "{picture}");
         assert!(code.1 > call.1);

@@ -14,14 +14,18 @@ pub mod named;
 mod report;
 mod result;
 mod sampler;
+mod sampling;
+mod signals;
 mod spots;
 mod state;
 mod tally;
 mod target;
 pub mod text;
+mod traced;
 pub mod verdict;
 
 use crate::cli::{SampledArgs, TraceArgs, TRACE_RATE};
+use crate::inventory::processes;
 use crate::openssl::trial::on_path;
 use crate::replaced;
 use crate::root::Root;
@@ -32,20 +36,18 @@ use libcrypto::LibCrypto;
 use machine::host;
 use machine::schema::Document;
 use named::Named;
-use report::{Circumstances, Files};
-pub use result::{Finding, Module, ModuleKind, Place, Process, Trace};
-pub use sampler::Target;
-use sampler::{Event, Sampler, Wanted};
+pub use result::{Finding, ModuleKind, Place, Process, Trace};
+use sampler::{Event, Target};
+use sampling::{Files, Sampling};
 use serde::Serialize;
-use state::State;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use terminal::error::{Error, Result};
 use terminal::output;
+use traced::Traced;
 
 #[derive(Serialize)]
 struct Body {
@@ -78,7 +80,7 @@ pub fn run(args: &TraceArgs) -> Result<()> {
 }
 
 fn processes(args: &TraceArgs) -> Result<()> {
-    catch(&[libc::SIGINT, libc::SIGTERM]);
+    signals::catch(&[libc::SIGINT, libc::SIGTERM]);
     report(args, traced(args)?, false)
 }
 
@@ -106,33 +108,41 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
         Some(pids) => Target::Processes(pids.to_vec()),
     };
     // bpftrace takes a while to put its probes.
+    let running = pids.map_or_else(traced::running, <[u32]>::to_vec);
     let mut counter = match args.count {
-        true => Some(enabled(Counter::of_processes(pids.unwrap_or_default())?)?),
+        true => Some(enabled(Counter::of_processes(&running)?)?),
         false => None,
     };
     let requests = match args.kernel {
-        true => Some(enabled_in_kernel(crypto::Counter::new(pids)?)?),
+        true => Some(enabled_in_kernel()?),
         false => None,
     };
-    let (sampler, mut refused) = opened(&target, pids_of(&named), wanted(args))?;
+    let sampling = open(&target, pids_of(&named), args)?;
     if let Some(counter) = &mut counter {
-        counter.loaded_meanwhile();
+        let running = pids.map_or_else(traced::running, <[u32]>::to_vec);
+        counter.loaded_meanwhile(&running);
     }
-    let is_sampled = |pid: &u32| !sampler.refused.iter().any(|(refused, _)| refused == pid);
+    let refused = &sampling.sampler.refused;
+    let is_sampled = |pid: &u32| !refused.iter().any(|(refused, _)| refused == pid);
     let sampled = pids_of(&named).iter().copied().filter(is_sampled);
     let sampled: Vec<u32> = sampled.collect();
     let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
-    let mut tracing = Tracing::new(sampler, args);
-    tracing.counter = counter;
-    tracing.requests = requests;
+    let mut tracing = Tracing {
+        sampling,
+        bar: bar(),
+        counter,
+        requests,
+        traced: Traced::new(pids),
+    };
     tracing.follow(Some(seconds), || {
         named.as_ref().is_some_and(Named::have_ended)
     });
     let gone = sampled.iter().filter(|pid| !is_alive(**pid));
-    refused.extend(gone.map(|pid| format!("process {pid} ended before the trace did.")));
+    let gone = gone.map(|pid| format!("process {pid} ended before the trace did."));
+    tracing.sampling.refused.extend(gone);
     // What comes now ends the report.
-    release(&[libc::SIGINT, libc::SIGTERM]);
-    Ok(tracing.finish(refused))
+    signals::release(&[libc::SIGINT, libc::SIGTERM]);
+    Ok(tracing.finish())
 }
 
 /// The processes that arguments name.
@@ -140,45 +150,9 @@ pub fn pids_of(named: &Option<Named>) -> &[u32] {
     named.as_ref().map_or(&[], |named| &named.pids)
 }
 
-/// The samples that the arguments ask for.
-fn wanted(args: &TraceArgs) -> Wanted {
-    Wanted {
-        rate: args.sampled.rate,
-        kernel: true,
-    }
-}
-
-/// A sampler that runs, and what it leaves out. A process that was not named may end before it is
-/// sampled.
-fn opened(target: &Target, named: &[u32], wanted: Wanted) -> Result<(Sampler, Vec<String>)> {
-    let mut sampler = Sampler::open(target, wanted)?;
-    let is_nobody =
-        matches!(target, Target::Processes(pids) if pids.len() == sampler.refused.len());
-    let is_worth_it = |pid: &u32| named.contains(pid) || is_alive(*pid);
-    sampler.refused.retain(|(pid, _)| is_worth_it(pid));
-    let mut refused = refusals(&sampler);
-    if let (true, Some(first)) = (is_nobody, refused.first()) {
-        return Err(Error::failure(first.clone()));
-    }
-    if sampler.only_own {
-        refused.push("Only your own processes are traced: those of others need root, or CAP_PERFMON and CAP_SYS_PTRACE.".to_owned());
-    }
-    Ok((sampler, refused))
-}
-
-/// The processes that are not sampled, and why.
-fn refusals(sampler: &Sampler) -> Vec<String> {
-    match sampler.refused.len() {
-        // Only for want of descriptors.
-        count if count > 0 && sampler.only_own => vec![format!(
-            "{count} of your processes are not traced: their threads need more files than may be open; raise the limit (ulimit -n)"
-        )],
-        _ => {
-            let each = sampler.refused.iter();
-            each.map(|(pid, why)| format!("process {pid} is not traced: {why}"))
-                .collect()
-        }
-    }
+/// A sampler that runs, as the arguments ask for.
+fn open(target: &Target, named: &[u32], args: &TraceArgs) -> Result<Sampling> {
+    Sampling::open(target, named, args.sampled.rate, args.evidence)
 }
 
 fn command(args: &TraceArgs) -> Result<()> {
@@ -192,25 +166,27 @@ fn command(args: &TraceArgs) -> Result<()> {
         false => None,
     };
     let requests = match args.kernel {
-        true => Some(enabled_in_kernel(crypto::Counter::new(Some(&[]))?)?),
+        true => Some(enabled_in_kernel()?),
         false => None,
     };
     // After bpftrace was started, so that it is not sampled.
-    let (sampler, troubles) = opened(&Target::Children, &[], wanted(args))?;
+    let sampling = open(&Target::Children, &[], args)?;
     let mut child = child::start(command)?;
-    let mut tracing = Tracing::new(sampler, args);
-    tracing.counter = counter;
-    tracing.requests = requests;
-    tracing.of_command = true;
-    // The terminal is the command's.
-    tracing.bar = ProgressBar::hidden();
+    let mut tracing = Tracing {
+        sampling,
+        // The terminal is the command's.
+        bar: ProgressBar::hidden(),
+        counter,
+        requests,
+        traced: Traced::new(Some(&[])),
+    };
     let mut status = None;
     tracing.follow(args.seconds, || {
         status = child::ended(&mut child);
         status.is_some()
     });
     // The report does not make the command wait for its end.
-    let reported = report(args, tracing.finish(troubles), true);
+    let reported = report(args, tracing.finish(), true);
     reported.unwrap_or_else(output::complain);
     let status = match status {
         Some(status) => status,
@@ -227,9 +203,6 @@ fn enabled(mut counter: Counter) -> Result<Counter> {
         false => "",
     };
     let text = match functions {
-        _ if counter.is_refused() => {
-            "Counting what tenrounds executes, which costs nothing more.".to_owned()
-        }
         0 if !counter.has_sites() => "No library with counted functions was found yet.".to_owned(),
         _ => format!("Counting {functions} functions in {files} files{ours}. Until the trace ends, each of their calls takes about 1 to 3 µs longer, in all processes: calls of 16 bytes become 20 to 30 times as slow."),
     };
@@ -239,11 +212,11 @@ fn enabled(mut counter: Counter) -> Result<Counter> {
 }
 
 /// Says what counting in the kernel costs, and begins.
-fn enabled_in_kernel(mut counter: crypto::Counter) -> Result<crypto::Counter> {
+fn enabled_in_kernel() -> Result<crypto::Counter> {
     let text = "Counting requests to the kernel's ciphers and hashes. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
+    crypto::able()?;
     output::err(terminal::style::item("", text));
-    counter.enable()?;
-    Ok(counter)
+    crypto::Counter::start()
 }
 
 /// Without --seconds, processes are traced for so long.
@@ -272,49 +245,8 @@ fn keep_limit(command: &mut Command) {
 
 /// Whether a process is there and no zombie. Threads of the kernel, which have no program, live.
 pub fn is_alive(pid: u32) -> bool {
-    let status = Root::machine().text(format!("/proc/{pid}/status"));
-    let status = status.unwrap_or_default();
-    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
-    state.is_some_and(|state| !state.trim_start().starts_with(['Z', 'X']))
-}
-
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// Whether a signal asked for the end.
-pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
-}
-
-extern "C" fn remember(_: libc::c_int) {
-    INTERRUPTED.store(true, Ordering::Relaxed);
-}
-
-/// These signals end the trace and not the report. Those that are ignored, as by nohup(1), stay
-/// ignored.
-pub fn catch(signals: &[libc::c_int]) {
-    for &signal in signals {
-        // SAFETY: the handler only stores to an atomic.
-        unsafe {
-            let before = libc::signal(signal, remember as *const () as libc::sighandler_t);
-            if before == libc::SIG_IGN {
-                libc::signal(signal, libc::SIG_IGN);
-            }
-        }
-    }
-}
-
-/// Gives signals that `catch` caught their meaning back.
-fn release(signals: &[libc::c_int]) {
-    for &signal in signals {
-        // SAFETY: all zeros is a valid sigaction, and the pointers are valid or null.
-        unsafe {
-            let mut now: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal, std::ptr::null(), &mut now);
-            if now.sa_sigaction == remember as *const () as libc::sighandler_t {
-                libc::signal(signal, libc::SIG_DFL);
-            }
-        }
-    }
+    let state = processes::status::<String>(&Root::machine(), pid, "State");
+    state.is_some_and(|state| !state.starts_with(['Z', 'X']))
 }
 
 /// A line that is redrawn on a terminal, and cut off at its right edge.
@@ -324,40 +256,21 @@ fn bar() -> ProgressBar {
 }
 
 struct Tracing {
-    sampler: Sampler,
-    state: State,
-    begun: Instant,
+    sampling: Sampling,
     bar: ProgressBar,
-    rate: u32,
-    evidence: bool,
     counter: Option<Counter>,
     requests: Option<crypto::Counter>,
-    /// Only the command and what it starts are traced.
-    of_command: bool,
+    traced: Traced,
 }
 
 impl Tracing {
-    fn new(sampler: Sampler, args: &TraceArgs) -> Tracing {
-        Tracing {
-            rate: args.sampled.rate,
-            sampler,
-            state: State::new(args.evidence),
-            begun: Instant::now(),
-            bar: bar(),
-            evidence: args.evidence,
-            counter: None,
-            requests: None,
-            of_command: false,
-        }
-    }
-
     /// Takes samples until the time is over, the processes have ended, or somebody interrupts.
     fn follow(&mut self, seconds: Option<f64>, mut ended: impl FnMut() -> bool) {
         let mut shown = Instant::now();
         loop {
             let is_last = ended() || self.is_due(seconds);
             if is_last {
-                self.sampler.stop();
+                self.sampling.sampler.stop();
                 self.counter.iter_mut().for_each(Counter::stop);
                 self.requests.iter_mut().for_each(crypto::Counter::stop);
             }
@@ -365,10 +278,14 @@ impl Tracing {
             if is_last {
                 break;
             }
-            self.state.refresh();
+            self.sampling.state.refresh();
             if shown.elapsed() > Duration::from_millis(500) {
                 shown = Instant::now();
-                self.bar.set_message(self.live());
+                let tally = &self.sampling.state.tally;
+                let share = verdict::percent(tally.aes as f64 / tally.samples.max(1) as f64);
+                let samples = terminal::style::grouped(tally.samples);
+                self.bar
+                    .set_message(format!("{samples} samples, AES {share}"));
                 self.bar.tick();
             }
             std::thread::sleep(PAUSE);
@@ -376,83 +293,44 @@ impl Tracing {
     }
 
     fn is_due(&self, seconds: Option<f64>) -> bool {
-        interrupted()
-            || seconds.is_some_and(|seconds| self.begun.elapsed().as_secs_f64() >= seconds)
+        let elapsed = self.sampling.elapsed().as_secs_f64();
+        signals::came() || seconds.is_some_and(|seconds| elapsed >= seconds)
     }
 
     /// Handles the events so far. When the end is due, only those that a second suffices for.
     fn take_events(&mut self, seconds: Option<f64>, is_last: bool) {
         const GRACE: Duration = Duration::from_secs(1);
         let mut due = is_last.then(Instant::now);
-        let events = self.sampler.events();
+        let events = self.sampling.sampler.events();
         // Reading the code of the first samples can take longer than a process lives.
-        events.iter().for_each(|event| self.tell_counters(event));
+        for event in &events {
+            self.traced.take(event);
+            if let (Some(counter), Event::Mapped(mapped)) = (&mut self.counter, event) {
+                counter.mapped(mapped.pid, &mapped.mapping());
+            }
+        }
         for event in events {
             if due.is_none() && self.is_due(seconds) {
                 due = Some(Instant::now());
             }
             match due.is_some_and(|due| due.elapsed() > GRACE) {
-                true => self.state.skip(&event),
-                false => self.state.take(event),
+                true => self.sampling.state.skip(&event),
+                false => self.sampling.state.take(event),
             }
         }
     }
 
-    fn tell_counters(&mut self, event: &Event) {
-        if let Some(counter) = &mut self.counter {
-            match event {
-                Event::Mapped(mapped) => counter.mapped(mapped.pid, &mapped.mapping()),
-                Event::Named { pid, tid, name, .. } if pid == tid => counter.named(*pid, name),
-                Event::Forked { pid, parent } if pid != parent => counter.forked(*pid, *parent),
-                _ => {}
-            }
-        }
-        if let Some(requests) = &mut self.requests {
-            match event {
-                Event::Named { pid, tid, name, .. } if pid == tid => requests.named(*pid, name),
-                Event::Forked { pid, parent } if pid != parent => requests.forked(*pid, *parent),
-                _ => {}
-            }
-        }
-    }
-
-    /// The present state in one line: the share of AES, and the code that takes most of it.
-    fn live(&self) -> String {
-        const SHOWN: usize = 3;
-        let tally = &self.state.tally;
-        let part = |samples: u64| verdict::percent(samples as f64 / tally.samples.max(1) as f64);
-        let all = terminal::style::grouped(tally.samples);
-        let mut line = format!("{all} samples, AES {}", part(tally.aes));
-        let strongest = self.state.strongest();
-        for (index, found) in strongest.iter().take(SHOWN).enumerate() {
-            let before = if index == 0 { ": " } else { ", " };
-            let (name, pid, work) = (found.name, found.pid, found.work.name());
-            line += &format!("{before}{name} ({pid}) {work} {}", part(found.samples));
-        }
-        line
-    }
-
-    fn finish(mut self, troubles: Vec<String>) -> Trace {
-        let seconds = self.begun.elapsed().as_secs_f64();
-        let kernel = self.sampler.kernel;
-        // Its counters must not follow the programs that are asked for packages.
-        drop(self.sampler);
-        let tally = self.state.take_tally();
-        let lost = tally.lost > 0;
+    fn finish(mut self) -> Trace {
+        let lost = self.sampling.state.tally.lost > 0;
         let counts = self
             .counter
-            .map(|counter| counter.finish(self.of_command, lost));
+            .map(|counter| counter.finish(&self.traced, lost));
+        let requests = self.requests.map(|it| it.finish(&self.traced));
         self.bar.finish_and_clear();
-        let circumstances = Circumstances {
-            seconds,
-            rate: self.rate,
-            kernel,
-            troubles,
-            evidence: self.evidence,
-            counts,
-            requests: self.requests.map(crypto::Counter::finish),
-        };
-        report::trace(&tally, &self.state, &mut Files::new(true), circumstances)
+        // Its counters must not follow the programs that are asked for packages.
+        self.sampling.sampler.close();
+        self.sampling
+            .result(&mut Files::new(true), counts, requests)
     }
 }
 

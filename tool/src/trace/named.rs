@@ -2,6 +2,7 @@
 //! The processes that arguments name by ID or by name, and their descendants.
 
 use crate::cli::SampledArgs;
+use crate::inventory::processes;
 use crate::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -57,7 +58,7 @@ fn nobody(name: &OsStr, names: &[OsString]) -> String {
 }
 
 /// The processes of this machine but this one.
-fn processes(root: &Root) -> impl Iterator<Item = u32> {
+fn others(root: &Root) -> impl Iterator<Item = u32> {
     let pids = root.names("/proc").into_iter();
     pids.filter_map(|name| name.parse().ok())
         .filter(|pid| *pid != std::process::id())
@@ -72,7 +73,7 @@ fn with_name(root: &Root, name: &OsStr) -> Vec<u32> {
         let comm = root.bytes(format!("/proc/{pid}/comm")).unwrap_or_default();
         comm.strip_suffix(b"\n").unwrap_or(&comm) == kept || runs(root, *pid, name)
     };
-    processes(root).filter(is_it).collect()
+    others(root).filter(is_it).collect()
 }
 
 /// Whether the process runs a program of this name.
@@ -89,7 +90,7 @@ fn runs(root: &Root, pid: u32, name: &OsStr) -> bool {
 /// this looks can be missed. Those that are started later inherit the sampling of their parents.
 fn with_descendants(root: &Root, pids: &[u32]) -> Vec<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for pid in processes(root) {
+    for pid in others(root) {
         if let Some(parent) = parent(root, pid) {
             children.entry(parent).or_default().push(pid);
         }
@@ -106,8 +107,6 @@ fn with_descendants(root: &Root, pids: &[u32]) -> Vec<u32> {
     all
 }
 
-fn parent(root: &Root, pid: u32) -> Option<u32> {
-    let status = root.text(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
-    line.trim().parse().ok()
+pub fn parent(root: &Root, pid: u32) -> Option<u32> {
+    processes::status(root, pid, "PPid")
 }

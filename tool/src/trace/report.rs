@@ -147,7 +147,6 @@ fn process(activity: &Activity, about: &mut About, of: &Circumstances) -> Proces
     let aes_samples = aes.map(|(_, found)| found.samples).sum();
     Process {
         pid: activity.pid,
-        serial: activity.serial,
         name: activity.name.clone(),
         samples: activity.samples,
         kernel_samples: activity.kernel,

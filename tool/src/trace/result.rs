@@ -161,29 +161,22 @@ pub enum Copied {
 /// Exact calls and bytes of the functions that encrypt and decrypt.
 #[derive(Debug, Serialize)]
 pub struct Counts {
-    /// The kernel refused the probes, so that only what tenrounds executes is counted.
-    #[serde(skip)]
-    pub refused: bool,
     /// Functions that were counted, in all files.
     pub functions: usize,
     /// The most bytes first.
     pub calls: Vec<Counted>,
-    /// What tenrounds executed under `run --count`, the most bytes first.
+    /// What tenrounds executed, the most bytes first.
     pub executed: Vec<Executed>,
     /// What was not counted, or not from the start.
     pub troubles: Vec<String>,
 }
 
-/// What a backend of tenrounds did for an operation, in the processes of one command under
-/// `run --count`.
+/// What a backend of tenrounds did for an operation in one process.
 #[derive(Debug, Serialize)]
 pub struct Executed {
-    /// Of the traced processes, the one with the lowest PID.
     pub pid: u32,
     /// null if the process has ended and was not seen.
     pub name: Option<String>,
-    /// The traced processes that share these counts.
-    pub processes: usize,
     pub host: &'static str,
     pub backend: String,
     pub operation: String,
@@ -202,8 +195,6 @@ pub struct Counted {
     /// As OpenSSL calls it, perhaps without the size of the key or the mode; null if the call does
     /// not show any of it.
     pub algorithm: Option<String>,
-    /// Another library that made these calls, whose own functions are counted, too.
-    pub called_by: Option<String>,
     pub calls: u64,
     /// The lengths of the input, summed up.
     pub bytes: u64,
@@ -255,9 +246,6 @@ impl SizeClass {
 #[derive(Debug, Serialize)]
 pub struct Process {
     pub pid: u32,
-    /// Tells processes with the same ID apart.
-    #[serde(skip)]
-    pub serial: u64,
     pub name: String,
     pub samples: u64,
     pub kernel_samples: u64,

@@ -2,11 +2,11 @@
 //! The code under a sample: copied when its address is first hit, because a just-in-time compiler
 //! may replace it, and classified.
 
-use super::target::maps::Mapping;
 use super::target::memory::{Space, Tables, View};
 use super::target::module::Module;
 use classify::hot::{self, Code, Confidence, Registers, Running, Work};
 use classify::{disassembly, Around, Bounds, Machine};
+use mappings::Mapping;
 use std::ops::Range;
 
 /// A sampled address.

@@ -5,15 +5,13 @@ use super::sampler::{Event, Mapped, Sample};
 use super::spots::{Seen, Spot, Where};
 use super::tally::{Activity, Found, Key, Tally};
 use super::target::kernel::{self, Kernel};
-use super::target::maps::{File, Mapping, Maps};
 use super::target::memory::{Space, Tables};
 use super::target::module::Modules;
 use crate::root::Root;
 use classify::hot::{Registers, Work};
 use classify::{Around, Bounds};
-use std::cmp::Reverse;
+use mappings::{File, Mapping, Maps};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A process that runs.
@@ -27,8 +25,6 @@ struct Subject {
     tables: Tables,
     /// Classified addresses of memory without a file.
     anonymous: HashMap<(usize, u64), Spot>,
-    /// Whether an earlier tally has samples of it.
-    has_samples: bool,
     /// Its first thread has ended. Others may still run.
     has_ended: bool,
 }
@@ -47,14 +43,6 @@ pub struct State {
     system: System,
     /// When code without a file was forgotten last.
     refreshed: Option<Instant>,
-}
-
-/// AES code of a process in one file.
-pub struct Strong<'s> {
-    pub name: &'s str,
-    pub pid: u32,
-    pub work: Work,
-    pub samples: u64,
 }
 
 /// The kernel's code, which is read when its first sample comes.
@@ -109,28 +97,6 @@ impl State {
             }
             _ => {}
         }
-    }
-
-    /// AES code by process and file, that with the most samples first.
-    pub fn strongest(&self) -> Vec<Strong<'_>> {
-        let found = self.activities().flat_map(|activity| {
-            let found = activity.found.iter();
-            let aes = found.filter(|(key, _)| key.work.is_aes());
-            aes.map(move |(key, found)| Strong {
-                name: &activity.name,
-                pid: activity.pid,
-                work: key.work,
-                samples: found.samples,
-            })
-        });
-        let mut all: Vec<Strong> = found.collect();
-        all.sort_by_key(|it| (Reverse(it.samples), it.pid, it.work));
-        all
-    }
-
-    fn activities(&self) -> impl Iterator<Item = &Activity> {
-        let current = self.current.values().map(|subject| &subject.activity);
-        self.tally.processes.iter().chain(current)
     }
 
     /// Takes what was seen since the last call. The state goes on with what it knows of processes
@@ -207,7 +173,7 @@ impl State {
     /// Forgets a process without samples. One with samples may get more, from its other threads.
     fn ended(&mut self, pid: u32) {
         match self.current.get_mut(&pid) {
-            Some(subject) if subject.has_samples || subject.activity.samples > 0 => {
+            Some(subject) if subject.activity.samples > 0 => {
                 subject.has_ended = true;
             }
             _ => self.retire(pid),
@@ -384,16 +350,13 @@ impl Subject {
     }
 
     fn new(pid: u32, name: String, maps: Maps) -> Subject {
-        static SERIAL: AtomicU64 = AtomicU64::new(0);
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         Subject {
-            activity: Activity::new(pid, serial, name),
+            activity: Activity::new(pid, name),
             maps,
             modules: HashMap::new(),
             read: None,
             tables: Tables::default(),
             anonymous: HashMap::new(),
-            has_samples: false,
             has_ended: false,
         }
     }
@@ -403,13 +366,9 @@ impl Subject {
         if self.activity.samples == 0 {
             return None;
         }
-        self.has_samples = true;
-        let Activity {
-            pid, serial, name, ..
-        } = &self.activity;
-        let next = Activity::new(*pid, *serial, name.clone());
+        let next = Activity::new(self.activity.pid, self.activity.name.clone());
         let mut taken = std::mem::replace(&mut self.activity, next);
-        taken.runs_java = self.maps.paths().any(|path| path.ends_with("/libjvm.so"));
+        taken.runs_java = self.maps.files().any(|file| file.name() == "libjvm.so");
         Some(taken)
     }
 
@@ -429,10 +388,11 @@ impl Subject {
             return None;
         }
         self.read = Some(Instant::now());
-        let text = Root::machine()
-            .text(format!("/proc/{}/maps", self.activity.pid))
-            .ok()?;
-        self.maps = Maps::parse(&text);
+        let read = Maps::of(self.activity.pid);
+        if read.is_empty() {
+            return None;
+        }
+        self.maps = read;
         self.maps.at(address).cloned()
     }
 }
@@ -441,8 +401,8 @@ impl Subject {
 mod tests {
     use super::*;
     use crate::trace::report::{self, Circumstances, Files};
-    use crate::trace::target::maps::File;
     use crate::trace::Trace;
+    use mappings::File;
 
     /// Larger than any process ID.
     const NOBODY: u32 = 1 << 23;
@@ -518,8 +478,11 @@ mod tests {
     #[test]
     fn a_process_id_that_is_used_again() {
         let mut state = State::default();
-        let samples =
-            |state: &State| -> Vec<u64> { state.activities().map(|it| it.samples).collect() };
+        let samples = |state: &State| -> Vec<u64> {
+            let current = state.current.values().map(|subject| &subject.activity);
+            let all = state.tally.processes.iter().chain(current);
+            all.map(|it| it.samples).collect()
+        };
         let ended = Event::Ended {
             pid: NOBODY,
             tid: NOBODY,
@@ -542,16 +505,7 @@ mod tests {
         });
         state.take(mapped(NOBODY, 0, "//anon"));
         assert_eq!(samples(&state), [1, 2, 0]);
-        state.take(ended.clone());
-        assert_eq!(samples(&state), [1, 2]);
-        // Samples of an earlier tally count, too: another thread must not appear as a new process.
-        state.take(sample(0x1800));
-        let serial = |state: &mut State| state.take_tally().processes.last().map(|it| it.serial);
-        let first = state.current[&NOBODY].activity.serial;
-        let taken = state.current.get_mut(&NOBODY).unwrap().take();
-        assert_eq!(taken.map(|it| it.serial), Some(first));
         state.take(ended);
-        state.take(sample(0x1800));
-        assert_eq!(serial(&mut state), Some(first));
+        assert_eq!(samples(&state), [1, 2]);
     }
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What samples have shown, in a whole trace or in a part of it. Parts can be added up.
+//! What samples have shown.
 
 use super::spots::{Place, Seen};
 use classify::hot::Work;
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Samples, and the processes that have them.
@@ -36,8 +35,6 @@ pub struct Tally {
 #[derive(Clone)]
 pub struct Activity {
     pub pid: u32,
-    /// Tells processes with the same ID apart.
-    pub serial: u64,
     pub name: String,
     /// Whether it has mapped a Java virtual machine, so that code without a file is Java's.
     pub runs_java: bool,
@@ -69,37 +66,10 @@ pub struct Found {
     pub decrypts: HashSet<Option<bool>>,
 }
 
-impl Tally {
-    pub fn merge(&mut self, other: &Tally) {
-        self.samples += other.samples;
-        self.kernel += other.kernel;
-        self.copies += other.copies;
-        self.lost += other.lost;
-        self.aes += other.aes;
-        self.unexamined += other.unexamined;
-        self.unexamined_in_kernel += other.unexamined_in_kernel;
-        self.unclear += other.unclear;
-        self.skipped += other.skipped;
-        self.unreadable.extend(&other.unreadable);
-        let known = self.processes.iter().map(|known| known.serial);
-        let mut places: HashMap<u64, usize> = known.zip(0..).collect();
-        for process in &other.processes {
-            match places.entry(process.serial) {
-                Entry::Occupied(place) => self.processes[*place.get()].merge(process),
-                Entry::Vacant(place) => {
-                    place.insert(self.processes.len());
-                    self.processes.push(process.clone());
-                }
-            }
-        }
-    }
-}
-
 impl Activity {
-    pub fn new(pid: u32, serial: u64, name: String) -> Activity {
+    pub fn new(pid: u32, name: String) -> Activity {
         Activity {
             pid,
-            serial,
             name,
             runs_java: false,
             samples: 0,
@@ -108,23 +78,6 @@ impl Activity {
             aes: 0,
             threads: HashSet::new(),
             found: HashMap::new(),
-        }
-    }
-
-    /// Adds what the same process did later.
-    fn merge(&mut self, later: &Activity) {
-        self.name.clone_from(&later.name);
-        self.runs_java |= later.runs_java;
-        self.samples += later.samples;
-        self.kernel += later.kernel;
-        self.copies += later.copies;
-        self.aes += later.aes;
-        self.threads.extend(&later.threads);
-        for (key, found) in &later.found {
-            match self.found.entry(*key) {
-                Entry::Occupied(mut known) => known.get_mut().merge(found),
-                Entry::Vacant(new) => drop(new.insert(found.clone())),
-            }
         }
     }
 }

@@ -9,6 +9,7 @@ use super::result::{
 };
 use super::verdict::{bound, percent};
 use classify::hot::{Confidence, Work};
+use classify::Library;
 use terminal::size_name;
 use terminal::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
@@ -145,7 +146,6 @@ fn file(module: &Module) -> String {
 fn counted(counts: &Counts) -> String {
     let mut out = match counts.calls.is_empty() {
         true if !counts.executed.is_empty() => String::new(),
-        true if counts.refused => item("", "tenrounds executed nothing in these processes."),
         true if counts.functions == 0 => item(
             "",
             "Nothing was counted: no library with counted functions was found.",
@@ -190,10 +190,7 @@ fn calls(counts: &Counts) -> Table {
             grouped(row.bytes),
             placement(row),
             sizes(&row.sizes, row.calls),
-            match &row.called_by {
-                Some(library) => format!("{}, by {}", row.function, flow::short(library)),
-                None => row.function.to_owned(),
-            },
+            row.function.to_owned(),
             row.file.clone(),
         ]);
     }
@@ -211,12 +208,8 @@ fn executed(rows: &[Executed]) -> Table {
         "In the",
     ]);
     for row in rows.iter().take(MOST) {
-        let more = match row.processes {
-            0 | 1 => String::new(),
-            all => format!(" and {} more", all - 1),
-        };
         table.row(vec![
-            format!("{} ({}){more}", row.name.as_deref().unwrap_or("?"), row.pid),
+            format!("{} ({})", row.name.as_deref().unwrap_or("?"), row.pid),
             row.operation.clone(),
             grouped(row.calls),
             grouped(row.bytes),
@@ -379,15 +372,7 @@ fn module(module: &Module) -> String {
         None => "memory without a file".to_owned(),
         Some(_) => file(module),
     }];
-    facts.extend(
-        module
-            .library
-            .as_ref()
-            .map(|library| match &library.version {
-                Some(version) => format!("{} {}", library.name, clean(version)),
-                None => library.name.to_owned(),
-            }),
-    );
+    facts.extend(module.library.as_ref().map(library));
     facts.extend(
         module
             .package
@@ -401,6 +386,14 @@ fn module(module: &Module) -> String {
             .map(|id| format!("build ID {id}")),
     );
     facts.join(", ")
+}
+
+/// "OpenSSL 3.0.11".
+pub fn library(library: &Library) -> String {
+    match &library.version {
+        Some(version) => format!("{} {}", library.name, clean(version)),
+        None => library.name.to_owned(),
+    }
 }
 
 fn shown(evidence: &Evidence) -> String {
@@ -465,11 +458,8 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
         ));
     }
     let counts = trace.counts.as_ref();
-    if counts.is_some_and(|counts| !counts.executed.is_empty()) {
-        notes.push("What tenrounds executed is counted by `run --count`, for all processes of its command, by bulk operations of the core.".to_owned());
-    }
     if counts.is_some_and(|counts| !counts.calls.is_empty()) {
-        notes.push("Bytes are those of the input. \"16 B 90 %\" means that 90 % of the calls had at least 16 bytes and less than 32. In place: the output goes over the input; additional data, which has no output, is left out. A call that passes through two libraries is counted in both.".to_owned());
+        notes.push("Bytes are those of the input. \"16 B 90 %\" means that 90 % of the calls had at least 16 bytes and less than 32. In place: the output goes over the input; additional data, which has no output, is left out.".to_owned());
     }
     if trace.kernel.is_some() {
         notes.push("Requests to the kernel's ciphers are those that are begun, also if they fail. Kernel threads and interrupts work for all processes. \"Another driver\": a driver made the request to serve another one, which has a row of its own.".to_owned());
@@ -517,10 +507,9 @@ mod tests {
 
     #[test]
     fn why_nothing_was_counted() {
-        let text = |refused, functions| {
+        let text = |functions| {
             let mut one = trace(vec![process(7, "one", Vec::new())]);
             one.counts = Some(Counts {
-                refused,
                 functions,
                 calls: Vec::new(),
                 executed: Vec::new(),
@@ -529,16 +518,9 @@ mod tests {
             plain(&one)
         };
         for (text, says) in [
+            (text(0), "no library with counted functions was found."),
             (
-                text(true, 0),
-                "tenrounds executed nothing in these processes.",
-            ),
-            (
-                text(false, 0),
-                "no library with counted functions was found.",
-            ),
-            (
-                text(false, 9),
+                text(9),
                 "None of the 9 functions that were counted was called.",
             ),
         ] {

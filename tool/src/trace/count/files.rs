@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The files in which functions are counted. What they hold is untrusted.
 
-use super::functions::{may_be_in, Algorithm, Source, CIPHERS, FUNCTIONS};
-use super::ours::HOSTS;
+use super::functions::{may_be_in, FUNCTIONS};
 use crate::trace::target::module;
 use classify::{Machine, Program};
-use std::collections::{HashMap, HashSet};
+use nix::sys::statfs::{fstatfs, OVERLAYFS_SUPER_MAGIC};
+use std::collections::HashSet;
 use std::fs::{self, File};
-use std::ops::Range;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A function in a file: its index in `FUNCTIONS`, and its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    pub function: usize,
-    /// The file's own code, as distances from the function, if its calls are left out.
-    pub own: Option<Range<i32>>,
-    /// The distances of block ciphers from the function, with the bits of their keys.
-    pub ciphers: Vec<(i32, u32)>,
-}
+/// What holds the core, by a function that only it has; the last one is any other file.
+pub const HOSTS: [(&str, &str); 4] = [
+    ("provider", "OSSL_provider_init"),
+    ("engine", "bind_engine"),
+    ("pkcs11", "C_GetFunctionList"),
+    ("library", ""),
+];
 
 /// Files, each once, whatever its names are.
 #[derive(Default)]
@@ -29,9 +25,11 @@ pub struct Files(HashSet<(u64, u64, i64, u64)>);
 impl Files {
     /// Whether the file was not seen before.
     pub fn is_new(&mut self, file: &File) -> bool {
+        // An overlay has a device of its own over files that others overlay, too.
+        let is_overlay =
+            fstatfs(file).is_ok_and(|found| found.filesystem_type() == OVERLAYFS_SUPER_MAGIC);
         file.metadata().is_ok_and(|meta| {
-            // An overlay has a device of its own over files that others overlay, too.
-            let device = if is_overlay(file) { 0 } else { meta.dev() };
+            let device = if is_overlay { 0 } else { meta.dev() };
             self.0
                 .insert((device, meta.ino(), meta.ctime(), meta.size()))
         })
@@ -42,60 +40,33 @@ impl Files {
     }
 }
 
-/// OVERLAYFS_SUPER_MAGIC (linux/magic.h).
-const OVERLAY: i64 = 0x794c_7630;
-
-fn is_overlay(file: &File) -> bool {
-    // SAFETY: all zeros is a valid structure, which the kernel fills.
-    let mut found: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the descriptor is open and the structure valid.
-    let result = unsafe { libc::fstatfs(file.as_raw_fd(), &mut found) };
-    result == 0 && found.f_type == OVERLAY
-}
-
 /// What a file has to count.
 #[derive(Default)]
 pub struct Found {
-    /// The functions, each once.
-    pub entries: Vec<Entry>,
+    /// The indexes of the functions in `FUNCTIONS`.
+    pub functions: Vec<usize>,
     /// Those at whose beginning no probe may be.
     pub bad: Vec<&'static str>,
-    /// The index in `HOSTS`, if the file has static probes of tenrounds that can be counted, and
-    /// if they are asked for.
+    /// The index in `HOSTS`, if the file has static probes of tenrounds that can be counted.
     pub host: Option<usize>,
 }
 
 /// What a library, or a program, has to count. Fails if the file cannot be read.
-pub fn examine(file: &File, is_library: bool, with_sites: bool) -> Result<Found, String> {
+pub fn examine(file: &File) -> Result<Found, String> {
     let mut found = Found::default();
     let bytes = module::bytes(file)?;
     let Some(program) = read(&bytes) else {
         return Ok(found);
     };
-    if with_sites {
-        found.host = host(&bytes, &program);
-    }
-    let mut named: HashMap<&str, u64> = HashMap::new();
-    let is_known = |name: &str| {
-        let is_cipher = CIPHERS.iter().any(|(cipher, _)| *cipher == name);
-        is_cipher || FUNCTIONS.iter().any(|function| function.knows(name))
-    };
-    for (name, offset) in program.entries().filter(|(name, _)| is_known(name)) {
-        named.entry(name).or_insert(offset);
-    }
+    found.host = host(&bytes, &program);
     for (index, function) in FUNCTIONS.iter().enumerate() {
-        let Some(offset) = named.get(function.name).copied() else {
-            continue;
-        };
-        if !function.is_counted(|name| named.contains_key(name)) {
-            continue;
-        }
-        let Some(entry) = entry(&program, &named, index, offset, is_library) else {
+        let mut entries = program.entries();
+        let Some((_, offset)) = entries.find(|(name, _)| *name == function.name) else {
             continue;
         };
         let at = usize::try_from(offset).unwrap_or(usize::MAX);
         match bytes.get(at..).is_some_and(may_be_probed) {
-            true => found.entries.push(entry),
+            true => found.functions.push(index),
             false => found.bad.push(function.name),
         }
     }
@@ -120,43 +91,6 @@ fn host(bytes: &[u8], program: &Program) -> Option<usize> {
     let has = |name: &str| program.entries().any(|(known, _)| known == name);
     let host = HOSTS.iter().position(|(_, name)| has(name));
     is_good.then_some(host.unwrap_or(HOSTS.len() - 1))
-}
-
-/// A function with its distances. None if calls of the file itself are to be left out but cannot be
-/// told: the code of a program is beside that of the library which is linked into it.
-fn entry(
-    program: &Program,
-    named: &HashMap<&str, u64>,
-    index: usize,
-    offset: u64,
-    is_library: bool,
-) -> Option<Entry> {
-    let function = &FUNCTIONS[index];
-    let from = program.address_of(offset)?;
-    let distance = |to: u64| i32::try_from(to.wrapping_sub(from) as i64).ok();
-    let own = match function.leaves_out_own() {
-        true if !is_library => return None,
-        true => {
-            let segment = program.segment_of(from)?;
-            i32::try_from(segment.end - segment.start).ok()?;
-            Some(distance(segment.start)?..distance(segment.end)?)
-        }
-        false => None,
-    };
-    let mut ciphers = Vec::new();
-    if let Algorithm::Read(Source::Cipher(_), _) = function.algorithm {
-        for (name, bits) in CIPHERS {
-            let place = named
-                .get(name)
-                .and_then(|offset| program.address_of(*offset));
-            ciphers.extend(place.and_then(distance).map(|distance| (distance, *bits)));
-        }
-    }
-    Some(Entry {
-        function: index,
-        own,
-        ciphers,
-    })
 }
 
 /// A 64-bit program or library for this processor.

@@ -11,6 +11,7 @@ use super::result::{
     SizeClass, Transfers,
 };
 use super::target::kernel::{self, Symbols};
+use super::traced::Traced;
 use crate::kernel::drivers::{self, Driver};
 use crate::root::Root;
 use script::{Kind, COUNTS, DRIVERS, INTERRUPT, KERNEL_THREAD, NAMES, PROBES, PROCESS};
@@ -37,37 +38,21 @@ struct Key {
     driver: String,
 }
 
-/// Counts requests, once `enable` was called.
+/// Counts requests in the whole kernel.
 pub struct Counter {
     bpftrace: Option<Bpftrace>,
     /// What bpftrace counted, once it has ended.
     counted: Maps,
-    /// The processes whose requests are reported; None for all.
-    traced: Option<HashSet<u32>>,
-    /// Names of the processes that the trace has seen, the latest of each.
-    names: HashMap<u32, String>,
     troubles: Vec<String>,
 }
 
 impl Counter {
-    /// Counts in the whole kernel. Reports these processes and those that `named` and `forked`
-    /// tell, or all.
-    pub fn new(traced: Option<&[u32]>) -> Result<Counter> {
-        able()?;
-        Ok(Counter {
-            bpftrace: None,
-            counted: Maps::default(),
-            traced: traced.map(|pids| pids.iter().copied().collect()),
-            names: HashMap::new(),
-            troubles: Vec::new(),
-        })
-    }
-
     /// Puts the probes, which all requests pay for.
-    pub fn enable(&mut self) -> Result<()> {
+    pub fn start() -> Result<Counter> {
         let names = PROBES.iter().flat_map(|(name, older, _)| [*name, *older]);
         let known = kernel::has(&names.collect::<Vec<_>>());
         let mut probes = Vec::new();
+        let mut troubles = Vec::new();
         for (index, (name, older, _)) in PROBES.iter().enumerate() {
             match [*name, *older]
                 .into_iter()
@@ -76,32 +61,17 @@ impl Counter {
                 Some(name) => probes.push((index, name)),
                 // Since Linux 6.16 it calls crypto_shash_finup(), in the headers.
                 None if *name == "crypto_shash_update" => {}
-                None => self.troubles.push(format!(
+                None => troubles.push(format!(
                     "{name} not counted: this kernel has no such function"
                 )),
             }
         }
         let started = Bpftrace::start(&script::script(&probes), &[COUNTS, DRIVERS, NAMES]);
-        self.bpftrace = Some(started.map_err(|why| refusal(&why))?);
-        Ok(())
-    }
-
-    /// A process has this name from now on.
-    pub fn named(&mut self, pid: u32, name: &str) {
-        self.names.insert(pid, clean(name));
-        if let Some(traced) = &mut self.traced {
-            traced.insert(pid);
-        }
-    }
-
-    /// A process that is traced has started another one.
-    pub fn forked(&mut self, pid: u32, parent: u32) {
-        if let Some(name) = self.names.get(&parent) {
-            self.names.insert(pid, name.clone());
-        }
-        if let Some(traced) = self.traced.as_mut().filter(|all| all.contains(&parent)) {
-            traced.insert(pid);
-        }
+        Ok(Counter {
+            bpftrace: Some(started.map_err(|why| refusal(&why))?),
+            counted: Maps::default(),
+            troubles,
+        })
     }
 
     /// Ends counting.
@@ -113,22 +83,19 @@ impl Counter {
         }
     }
 
-    pub fn finish(mut self) -> KernelCounts {
+    /// The requests of the traced processes, of kernel threads and of interrupts.
+    pub fn finish(mut self, traced: &Traced) -> KernelCounts {
         self.stop();
         if self.counted.is_full(COUNTS) {
             let full = "The table of counts was full: some requests are not counted.";
             self.troubles.push(full.to_owned());
         }
         let mut all = rows(&self.counted);
-        if let Some(traced) = &self.traced {
-            all.retain(|(key, _)| key.context != PROCESS || traced.contains(&key.pid));
-        }
+        all.retain(|(key, _)| key.context != PROCESS || traced.has(key.pid));
         drop_wrapped(&mut all);
         // An interrupt has the name of what it interrupts.
-        for (pid, name) in self.counted.texts(NAMES).filter(|(pid, _)| *pid != 0) {
-            let name = || clean(name);
-            self.names.entry(pid as u32).or_insert_with(name);
-        }
+        let names = self.counted.texts(NAMES).filter(|(pid, _)| *pid != 0);
+        let names: HashMap<u32, &str> = names.map(|(pid, name)| (pid as u32, name)).collect();
         let mut symbols = Symbols::read();
         if let Err(why) = &symbols {
             let trouble = format!("The callers of requests and hashes are not known, and copies are not counted: {why}.");
@@ -138,23 +105,25 @@ impl Counter {
         for (key, sum) in all {
             let caller = symbols.as_mut().ok();
             let caller = caller.and_then(|symbols| caller::of(symbols, key.caller));
-            rows.add(self.on_behalf(&key), caller, &key, &sum);
+            let name = traced.name(key.pid);
+            let name = name.or_else(|| names.get(&key.pid).map(clean));
+            rows.add(on_behalf(&key, name), caller, &key, &sum);
         }
         let drivers = drivers::read(&Root::machine());
         rows.counts(drivers, self.troubles)
     }
+}
 
-    fn on_behalf(&self, key: &Key) -> OnBehalf {
-        let context = match key.context {
-            INTERRUPT => Context::Interrupt,
-            KERNEL_THREAD => Context::KernelThread,
-            _ => Context::Process,
-        };
-        OnBehalf {
-            context,
-            pid: (key.pid != 0).then_some(key.pid),
-            name: self.names.get(&key.pid).cloned(),
-        }
+fn on_behalf(key: &Key, name: Option<String>) -> OnBehalf {
+    let context = match key.context {
+        INTERRUPT => Context::Interrupt,
+        KERNEL_THREAD => Context::KernelThread,
+        _ => Context::Process,
+    };
+    OnBehalf {
+        context,
+        pid: (key.pid != 0).then_some(key.pid),
+        name: name.filter(|_| key.pid != 0),
     }
 }
 
@@ -335,7 +304,7 @@ fn count(calls: &mut u64, bytes: &mut u64, sizes: &mut Vec<SizeClass>, key: &Key
 }
 
 /// Fails with all that this kernel lacks.
-fn able() -> Result<()> {
+pub fn able() -> Result<()> {
     const NEEDED: [(&str, &str); 2] = [
         (
             "/sys/bus/event_source/devices/kprobe/type",

@@ -4,34 +4,24 @@
 
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
-    Char(char),
-    /// A letter with Ctrl.
-    Control(char),
+    Quit,
+    Back,
     Enter,
-    Escape,
-    Backspace,
+    Pause,
     Up,
     Down,
-    PageUp,
-    PageDown,
-    Home,
-    End,
+    Redraw,
 }
-
-/// The bytes of a sequence come together, or so soon one after another.
-const PATIENCE: Duration = Duration::from_millis(25);
 
 pub struct Input {
     /// The terminal; None if it is standard input.
     terminal: Option<File>,
-    /// What was read and is not yet a key.
-    bytes: Vec<u8>,
 }
 
 impl Input {
@@ -40,31 +30,11 @@ impl Input {
             true => None,
             false => Some(File::open("/dev/tty")?),
         };
-        Ok(Input {
-            terminal,
-            bytes: Vec::new(),
-        })
+        Ok(Input { terminal })
     }
 
-    /// The next key, if one comes within this time. That the terminal is gone is an error.
-    pub fn key(&mut self, time: Duration) -> io::Result<Option<Key>> {
-        if self.bytes.is_empty() {
-            self.read(time)?;
-        }
-        if is_begun(&self.bytes) {
-            self.read(PATIENCE)?;
-        }
-        while !self.bytes.is_empty() {
-            let (key, length) = parse(&self.bytes);
-            self.bytes.drain(..length);
-            if key.is_some() {
-                return Ok(key);
-            }
-        }
-        Ok(None)
-    }
-
-    fn read(&mut self, time: Duration) -> io::Result<()> {
+    /// The keys that come within this time. That the terminal is gone is an error.
+    pub fn keys(&mut self, time: Duration) -> io::Result<Vec<Key>> {
         let stdin = io::stdin();
         let terminal: BorrowedFd = match &self.terminal {
             Some(terminal) => terminal.as_fd(),
@@ -73,128 +43,66 @@ impl Input {
         let mut ready = [PollFd::new(terminal, PollFlags::POLLIN)];
         let timeout = PollTimeout::try_from(time).unwrap_or(PollTimeout::ZERO);
         match poll(&mut ready, timeout) {
-            Ok(0) | Err(nix::errno::Errno::EINTR) => return Ok(()),
+            Ok(0) | Err(nix::errno::Errno::EINTR) => return Ok(Vec::new()),
             other => other?,
         };
         let mut bytes = [0; 256];
-        let count = match &self.terminal {
-            Some(terminal) => (&*terminal).read(&mut bytes)?,
-            // Not the buffer of Rust's standard input, in which poll(2) sees nothing.
-            None => nix::unistd::read(&stdin, &mut bytes)?,
-        };
-        match count {
+        // Not the buffer of Rust's standard input, in which poll(2) sees nothing.
+        match nix::unistd::read(terminal, &mut bytes)? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            _ => {
-                self.bytes.extend_from_slice(&bytes[..count]);
-                Ok(())
-            }
+            count => Ok(parse(&bytes[..count])),
         }
     }
 }
 
-const ESCAPE: u8 = 0x1b;
-
-/// Whether these bytes may be the beginning of a longer sequence.
-fn is_begun(bytes: &[u8]) -> bool {
+/// The keys of bytes that came together, as those of a sequence do. A sequence that comes in two
+/// parts begins with Escape, which leads back and ends nothing.
+fn parse(bytes: &[u8]) -> Vec<Key> {
+    const ESCAPE: u8 = 0x1b;
+    const UP: [&[u8]; 2] = [b"\x1b[A", b"\x1bOA"];
+    const DOWN: [&[u8]; 2] = [b"\x1b[B", b"\x1bOB"];
     match bytes {
-        [ESCAPE] => true,
-        [ESCAPE, b'[' | b'O', rest @ ..] => !rest.iter().any(|byte| is_final(*byte)),
-        _ => false,
+        _ if UP.contains(&bytes) => return vec![Key::Up],
+        _ if DOWN.contains(&bytes) => return vec![Key::Down],
+        [ESCAPE] => return vec![Key::Back],
+        [ESCAPE, ..] => return Vec::new(),
+        _ => {}
     }
-}
-
-/// Whether a byte ends a sequence (ECMA-48, 5.4).
-fn is_final(byte: u8) -> bool {
-    (0x40..=0x7e).contains(&byte)
-}
-
-/// The first key, if it is one that is used, and the number of its bytes.
-fn parse(bytes: &[u8]) -> (Option<Key>, usize) {
-    match bytes {
-        [ESCAPE, b'[' | b'O', rest @ ..] => {
-            let end = rest.iter().position(|byte| is_final(*byte));
-            let end = end.unwrap_or(rest.len());
-            let length = (2 + end + 1).min(bytes.len());
-            (sequence(&rest[..(end + 1).min(rest.len())]), length)
-        }
-        // With Alt.
-        [ESCAPE, other, ..] if *other != ESCAPE => (None, 2),
-        [ESCAPE, ..] => (Some(Key::Escape), 1),
-        [b'\r' | b'\n', ..] => (Some(Key::Enter), 1),
-        [0x7f | 0x08, ..] => (Some(Key::Backspace), 1),
-        [control @ 1..=26, ..] => (Some(Key::Control(char::from(control + b'a' - 1))), 1),
-        [byte @ 0x20..=0x7e, ..] => (Some(Key::Char(char::from(*byte))), 1),
-        _ => (None, 1),
-    }
-}
-
-/// What follows ESC [ or ESC O.
-fn sequence(rest: &[u8]) -> Option<Key> {
-    Some(match rest {
-        b"A" => Key::Up,
-        b"B" => Key::Down,
-        b"H" | b"1~" | b"7~" => Key::Home,
-        b"F" | b"4~" | b"8~" => Key::End,
-        b"5~" => Key::PageUp,
-        b"6~" => Key::PageDown,
-        b"M" => Key::Enter,
-        _ => return None,
-    })
+    let key = |byte: &u8| {
+        Some(match byte {
+            b'q' | 0x03 => Key::Quit,
+            0x7f | 0x08 => Key::Back,
+            b'\r' | b'\n' => Key::Enter,
+            b' ' => Key::Pause,
+            b'k' => Key::Up,
+            b'j' => Key::Down,
+            0x0c => Key::Redraw,
+            _ => return None,
+        })
+    };
+    bytes.iter().filter_map(key).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn keys(mut bytes: &[u8]) -> Vec<Key> {
-        let mut keys = Vec::new();
-        while !bytes.is_empty() {
-            let (key, length) = parse(bytes);
-            assert!(length > 0 && length <= bytes.len());
-            keys.extend(key);
-            bytes = &bytes[length..];
-        }
-        keys
-    }
-
     #[test]
-    fn sequences_of_terminals() {
-        use Key::{Backspace, Char, Control, Down, End, Enter, Escape, Home, PageDown, PageUp, Up};
-        assert_eq!(
-            keys(b"qk\r\x7f\x03"),
-            [Char('q'), Char('k'), Enter, Backspace, Control('c')]
-        );
-        assert_eq!(
-            keys(b"\x1b[A\x1bOB\x1b[5~\x1b[6~"),
-            [Up, Down, PageUp, PageDown]
-        );
-        assert_eq!(keys(b"\x1b[H\x1b[4~\x1b"), [Home, End, Escape]);
-        // Others are no keys: Alt, Shift with an arrow, a focus event, characters beyond ASCII.
-        assert_eq!(keys(b"\x1bx\x1b[1;2A\x1b[I\xc3\xa4j"), [Char('j')]);
-        assert_eq!(keys(b"\x1b\x1b"), [Escape, Escape]);
-        assert_eq!(keys(b"\x1b[1;"), []);
-    }
-
-    #[test]
-    fn a_beginning_is_waited_for() {
-        for begun in [&b"\x1b"[..], b"\x1b[", b"\x1b[1;", b"\x1bO"] {
-            assert!(is_begun(begun), "{begun:?}");
-        }
-        for whole in [&b""[..], b"q", b"\x1b[A", b"\x1bx", b"\x1b[5~q"] {
-            assert!(!is_begun(whole), "{whole:?}");
-        }
-    }
-
-    #[test]
-    fn any_bytes_are_no_panic() {
-        let mut random = fastrand::Rng::with_seed(3);
-        for _ in 0..20_000 {
-            let length = random.usize(..12);
-            let choice = [ESCAPE, b'[', b'O', b';', b'1', b'~', b'A', 0, 0xff];
-            let bytes: Vec<u8> = (0..length)
-                .map(|_| choice[random.usize(..choice.len())])
-                .collect();
-            keys(&bytes);
+    fn keys_of_terminals() {
+        for (bytes, keys) in [
+            (&b"q"[..], &[Key::Quit][..]),
+            (b"\x03", &[Key::Quit]),
+            (b"\x1b", &[Key::Back]),
+            (b"\x1b[A", &[Key::Up]),
+            (b"\x1bOB", &[Key::Down]),
+            // F5, a part of a sequence, Alt and a letter, a letter beyond ASCII.
+            (b"\x1b[15~", &[]),
+            (b"\x1b[", &[]),
+            (b"\x1bq", &[]),
+            ("ü".as_bytes(), &[]),
+            (b"jj\r", &[Key::Down, Key::Down, Key::Enter]),
+        ] {
+            assert_eq!(parse(bytes), keys, "{bytes:?}");
         }
     }
 }

@@ -202,6 +202,10 @@ impl Sampler {
         self.rings.iter().for_each(Ring::stop);
     }
 
+    pub fn close(&mut self) {
+        self.rings.clear();
+    }
+
     /// All that happened since the last call, in order.
     pub fn events(&self) -> Vec<Event> {
         let mut events = Vec::new();

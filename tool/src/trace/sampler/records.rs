@@ -2,8 +2,8 @@
 //! The records of a perf_event_open(2) ring buffer. Names of processes and files in them are
 //! chosen by the programs that are traced.
 
-use crate::trace::target::maps::{File, Mapping};
 use classify::hot::Registers;
+use mappings::{File, Mapping};
 
 /// What happened in a traced process.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 //! What is traced: the processes, what they map, their memory, and the files that they run.
 
 pub mod kernel;
-pub mod maps;
 pub mod memory;
 pub mod module;
 pub mod package;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The files whose code is sampled: each is read once, however many processes run it.
 
-use super::maps::{self, Mapping};
 use crate::root::Root;
 use classify::{Program, Refusal};
+use mappings::Mapping;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::File;
@@ -103,7 +103,7 @@ impl Module {
 pub struct Modules {
     pub list: Vec<Module>,
     budget: Budget,
-    by_file: HashMap<(maps::File, String), usize>,
+    by_file: HashMap<(mappings::File, String), usize>,
     /// The kernel and its modules.
     of_kernel: HashMap<String, usize>,
     /// Files that are kept open.
@@ -294,7 +294,7 @@ mod tests {
     fn files_are_read_within_a_budget_of_bytes() {
         let path = std::env::current_exe().unwrap();
         let meta = std::fs::metadata(&path).unwrap();
-        let file = maps::File {
+        let file = mappings::File {
             device: (0, 0),
             inode: meta.ino(),
         };
@@ -325,7 +325,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("tenrounds-module-{}", std::process::id()));
         std::fs::copy(&own, &path).unwrap();
         let meta = std::fs::metadata(&path).unwrap();
-        let file = maps::File {
+        let file = mappings::File {
             device: (0, 0),
             inode: meta.ino(),
         };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What a process has mapped for execution: by its records, and by /proc/PID/maps.
+//! The code that a process has mapped, by /proc/PID/maps and by the kernel's records.
 
 use std::ops::Range;
 
@@ -47,6 +47,20 @@ impl Mapping {
         self.path.starts_with("[v")
     }
 
+    /// The last part of the path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The mapping of a part of the range; None of an empty one.
+    fn part(&self, range: Range<u64>) -> Option<Mapping> {
+        (!range.is_empty()).then(|| Mapping {
+            offset: self.offset_of(range.start),
+            range,
+            ..self.clone()
+        })
+    }
+
     /// The place in the file of an address in it.
     pub fn offset_of(&self, address: u64) -> u64 {
         self.offset
@@ -61,56 +75,44 @@ pub struct Maps(Vec<Mapping>);
 impl Maps {
     /// The executable ones of /proc/PID/maps.
     pub fn parse(text: &str) -> Maps {
-        let mut maps = Maps::default();
-        for mapping in text.lines().filter_map(line) {
-            maps.add(mapping);
-        }
-        maps
+        Maps(text.lines().filter_map(line).collect())
+    }
+
+    /// Those of a process; none if they cannot be read.
+    pub fn of(pid: u32) -> Maps {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/maps"));
+        Maps::parse(&text.unwrap_or_default())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Adds a mapping in place of what was there.
     pub fn add(&mut self, new: Mapping) {
-        if new.range.is_empty() {
+        let Range { start, end } = new.range;
+        if start >= end {
             return;
         }
-        let overlaps =
-            |old: &Mapping| old.range.start < new.range.end && new.range.start < old.range.end;
-        let first = self
-            .0
-            .partition_point(|old| old.range.end <= new.range.start);
-        let count = self.0[first..]
-            .iter()
-            .take_while(|old| overlaps(old))
-            .count();
-        let mut parts = Vec::new();
-        for old in &self.0[first..first + count] {
-            if old.range.start < new.range.start {
-                parts.push(Mapping {
-                    range: old.range.start..new.range.start,
-                    ..old.clone()
-                });
+        for old in std::mem::take(&mut self.0) {
+            if old.range.end <= start || old.range.start >= end {
+                self.0.push(old);
+                continue;
             }
+            self.0.extend(old.part(old.range.start..start));
+            self.0.extend(old.part(end..old.range.end));
         }
-        let end = new.range.end;
-        parts.push(new);
-        for old in &self.0[first..first + count] {
-            if old.range.end > end {
-                parts.push(Mapping {
-                    range: end..old.range.end,
-                    offset: old.offset_of(end),
-                    ..old.clone()
-                });
-            }
-        }
-        self.0.splice(first..first + count, parts);
+        self.0.push(new);
+        self.0.sort_unstable_by_key(|mapping| mapping.range.start);
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Mapping> {
         self.0.iter()
     }
 
-    pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|mapping| mapping.path.as_str())
+    /// The mappings of files.
+    pub fn files(&self) -> impl Iterator<Item = &Mapping> {
+        self.0.iter().filter(|mapping| mapping.has_file())
     }
 
     pub fn at(&self, address: u64) -> Option<&Mapping> {
@@ -140,6 +142,7 @@ fn line(line: &str) -> Option<Mapping> {
     let device = (number(device.0)?, number(device.1)?);
     rights.as_bytes().get(2).filter(|right| **right == b'x')?;
     let range = hexadecimal(start)?..hexadecimal(end)?;
+    (!range.is_empty()).then_some(())?;
     Some(Mapping::new(
         range,
         hexadecimal(offset)?,
