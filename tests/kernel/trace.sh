@@ -3,7 +3,7 @@
 # that encrypts: AES tables, the kernel's driver for AES-NI, our module.
 # guest: plain
 # modules: aesni-intel algif_skcipher ecb aes_generic
-# programs: BUILD/dist/bin/tenrounds dd
+# programs: BUILD/dist/bin/tenrounds
 # shellcheck disable=SC2154 # $bin, $backend and $output come from run
 export XDG_CACHE_HOME=/tmp
 
@@ -50,13 +50,3 @@ same 'our driver runs on AES-NI' "$(strongest)" 'aes-ni kernel tenrounds '
 check 'the trace knows that it is ours' grep -q '"with_tenrounds": "this is tenrounds"' /tmp/trace.json
 check 'most samples are in the kernel' test "$(number kernel_samples)" -gt $(($(number samples) / 2))
 check 'the module unloads' unload
-
-# Reading a file in memory copies from the kernel to user space.
-check 'a file of 16 MiB is written' dd if=/dev/zero of=/tmp/file bs=1M count=16
-cat >/tmp/copy.sh <<'END'
-while :; do dd if=/tmp/file of=/dev/null bs=1M; done
-END
-rm /tmp/trace.json
-tenrounds trace --seconds 6 --json --output /tmp/trace.json -- timeout 5 sh /tmp/copy.sh
-check 'the trace of a command is written' grep -q '"command": "trace"' /tmp/trace.json
-check 'samples in functions that copy are counted' test "$(number kernel_copies)" -gt 0

@@ -278,14 +278,12 @@ pub struct TraceArgs {
     #[arg(long)]
     pub count: bool,
 
-    /// Also count each request to the kernel's ciphers and hashes, with its bytes (needs root and
-    /// bpftrace)
+    /// Also count each request to the kernel's ciphers, with its bytes (needs root and bpftrace)
     ///
     /// bpftrace's probes in the kernel count requests, bytes and sizes by driver, by process, and
-    /// by the part of the kernel that makes them: AF_ALG, dm-crypt, IPsec, kernel TLS. Hashes are
-    /// those of AES (CMAC, XCBC), GHASH and POLYVAL, and those that a driver makes to serve a
-    /// request. Probes also count what AF_ALG costs: messages, and the bytes that are copied.
-    /// Requests take longer meanwhile, in all processes.
+    /// by the part of the kernel that makes them: AF_ALG, dm-crypt, IPsec, kernel TLS. Probes also
+    /// count what AF_ALG costs: messages, and the bytes that are copied. Requests take longer
+    /// meanwhile, in all processes.
     #[arg(long)]
     pub kernel: bool,
 

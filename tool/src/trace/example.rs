@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Traces for tests.
 
+use super::bpftrace::Sum;
 use super::result::{
-    Caller, Chosen, Context, Copied, Counted, Counts, Entry, Evidence, Executed, Finding,
-    KernelCounts, Message, Module, ModuleKind, OnBehalf, Operation, Place, Process, Requests,
-    SizeClass, Trace, Transfers,
+    Caller, Context, Counted, Counts, Entry, Evidence, Executed, Finding, KernelCounts, Module,
+    ModuleKind, OnBehalf, Operation, Place, Process, Request, Requests, Sums, Trace, Transfer,
+    Transfers,
 };
 use classify::hot::{Confidence, Work};
 
@@ -48,7 +49,6 @@ pub fn process(pid: u32, name: &str, findings: Vec<Finding>) -> Process {
         name: name.to_owned(),
         samples: 100,
         kernel_samples: 0,
-        kernel_copies: None,
         threads: 2,
         aes_share: aes_samples as f64 / 100.0,
         aes_samples,
@@ -63,7 +63,6 @@ pub fn trace(processes: Vec<Process>) -> Trace {
         rate: 100,
         samples: 100 * processes.len() as u64,
         kernel_samples: None,
-        kernel_copies: None,
         lost: 0,
         aes_share: 0.25,
         unseen_below: None,
@@ -75,11 +74,12 @@ pub fn trace(processes: Vec<Process>) -> Trace {
     }
 }
 
-pub fn sizes() -> Vec<SizeClass> {
-    let mut sizes = Vec::new();
-    SizeClass::add(&mut sizes, 0, 1, 0);
-    SizeClass::add(&mut sizes, 5, 9, 160);
-    sizes
+pub fn sums() -> Sums {
+    let mut sums = Sums::default();
+    for (bits, calls, bytes) in [(0, 1, 0), (5, 9, 160)] {
+        sums.add(bits, Sum { calls, bytes });
+    }
+    sums
 }
 
 /// Counts in user space of process 7.
@@ -92,11 +92,13 @@ pub fn counts() -> Counts {
             file: "/usr/lib/libexample.so.1".to_owned(),
             function: "EVP_EncryptUpdate",
             algorithm: Some("aes-128-gcm".to_owned()),
-            calls: 51_403,
-            bytes: 842_186_752,
+            sums: Sums {
+                calls: 51_403,
+                bytes: 842_186_752,
+                ..sums()
+            },
             in_place: 5,
             without_output: 0,
-            sizes: sizes(),
         }],
         executed: vec![Executed {
             pid: 7,
@@ -120,18 +122,23 @@ pub fn kernel_counts() -> KernelCounts {
     };
     let program = || who(Context::Process, Some(7));
     let request = |on_behalf, entry, operation, inside| Requests {
-        on_behalf,
-        entry,
-        caller: Some(Caller {
-            function: "crypt".to_owned(),
-            module: "kernel".to_owned(),
-        }),
-        driver: "cbc-old".to_owned(),
-        operation,
-        inside,
-        calls: 10,
-        bytes: 1600,
-        sizes: sizes(),
+        request: Request {
+            on_behalf,
+            entry,
+            caller: Some(Caller {
+                function: "crypt".to_owned(),
+                module: "kernel".to_owned(),
+            }),
+            driver: "cbc-old".to_owned(),
+            operation,
+            inside,
+        },
+        sums: sums(),
+    };
+    let transfer = |kind| Transfers {
+        on_behalf: program(),
+        kind,
+        sums: sums(),
     };
     let (thread, interrupt) = (
         || who(Context::KernelThread, Some(2)),
@@ -144,35 +151,12 @@ pub fn kernel_counts() -> KernelCounts {
         request(interrupt(), Entry::Ipsec, Operation::Decrypt, false),
         request(interrupt(), Entry::Other, Operation::Decrypt, false),
     ];
-    requests[4].caller = None;
-    let chosen = |algorithm: &str, selected: Option<&str>, executed: &[&str]| Chosen {
-        algorithm: algorithm.to_owned(),
-        selected: selected.map(str::to_owned),
-        executed: executed.iter().map(|&name| name.to_owned()).collect(),
-    };
+    requests[4].request.caller = None;
+    let messages = [Transfer::Sent, Transfer::Spliced, Transfer::Received];
     KernelCounts {
-        drivers: Some(vec![
-            chosen("cbc(aes)", Some("cbc-wide"), &["cbc-old"]),
-            chosen("ecb(aes)", None, &[]),
-            chosen("xts(aes)", Some("xts-wide"), &[]),
-        ]),
         requests,
-        messages: [Message::Sent, Message::Spliced, Message::Received]
-            .map(|kind| transfers(program(), kind))
-            .into(),
-        copies: [Copied::In, Copied::Out]
-            .map(|kind| transfers(program(), kind))
-            .into(),
+        messages: messages.map(transfer).into(),
+        copies: [Transfer::In, Transfer::Out].map(transfer).into(),
         troubles: vec!["A trouble.".to_owned()],
-    }
-}
-
-fn transfers<Kind: serde::Serialize>(on_behalf: OnBehalf, kind: Kind) -> Transfers<Kind> {
-    Transfers {
-        on_behalf,
-        kind,
-        calls: 10,
-        bytes: 160,
-        sizes: sizes(),
     }
 }

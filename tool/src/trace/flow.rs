@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! How data flows through the kernel's ciphers: from a program through system calls and copies to a
-//! driver and back, with counts on the arrows. The way of the same process in user space is beside
+//! driver and back, with counts on the arrows. The way of the same process in user space is below
 //! it.
 
 mod svg;
@@ -8,34 +8,19 @@ mod svg;
 pub use svg::svg;
 
 use super::result::{
-    Caller, Context, Copied, Counted, Entry, Executed, Finding, KernelCounts, Message, ModuleKind,
-    OnBehalf, Operation, Process, Requests, Trace, Transfers,
+    Caller, Context, Counted, Entry, Executed, Finding, KernelCounts, ModuleKind, OnBehalf,
+    Operation, Process, Requests, Trace, Transfer,
 };
 use super::verdict::percent;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use terminal::style::{clean, grouped, paint, width, wrapped, BOLD, DIM};
+use terminal::style::{clean, grouped, item, paint, BOLD, DIM};
 
-/// The way of a process' data through the kernel, and in user space if AES runs there, too.
-pub struct Flow {
-    pub kernel: Chain,
-    pub user: Option<Chain>,
-}
+/// What is on an arrow, and the lines of the box to which it leads.
+type Step = (Vec<String>, Vec<String>);
 
-/// Boxes, and what is on the arrow from each to the next one.
-pub struct Chain {
-    pub first: String,
-    pub steps: Vec<Step>,
-}
-
-pub struct Step {
-    pub arrow: Vec<String>,
-    /// The lines of the box to which the arrow leads.
-    pub to: Vec<String>,
-}
-
-/// The flows of all processes through all parts of the kernel, the most bytes first.
-pub fn flows(trace: &Trace) -> Vec<Flow> {
+/// Charts of all processes through all parts of the kernel, the most bytes first.
+pub fn charts(trace: &Trace) -> Vec<String> {
     let Some(counts) = &trace.kernel else {
         return Vec::new();
     };
@@ -43,24 +28,46 @@ pub fn flows(trace: &Trace) -> Vec<Flow> {
     for message in &counts.messages {
         of.entry((&message.on_behalf, Entry::AfAlg)).or_default();
     }
-    for row in counts.requests.iter().filter(|row| !row.inside) {
-        let flow = of.entry((&row.on_behalf, row.entry)).or_default();
-        flow.0 = flow.0.saturating_add(row.bytes);
-        flow.1.push(row);
+    for row in counts.requests.iter().filter(|row| !row.request.inside) {
+        let key = (&row.request.on_behalf, row.request.entry);
+        let (bytes, rows) = of.entry(key).or_default();
+        *bytes = bytes.saturating_add(row.sums.bytes);
+        rows.push(row);
     }
     let mut all: Vec<_> = of.into_iter().collect();
     all.sort_by_key(|(_, (bytes, _))| Reverse(*bytes));
     // A process that uses several parts of the kernel has one way in user space.
     let mut shown = BTreeSet::new();
-    let all = all.into_iter();
-    all.map(|((who, entry), (_, rows))| Flow {
-        kernel: through_kernel(trace, counts, (who, entry), &rows),
-        user: shown
-            .insert(who)
-            .then(|| in_user_space(trace, who))
-            .flatten(),
-    })
-    .collect()
+    let mut charts = Vec::new();
+    for ((who, entry), (_, rows)) in all {
+        let steps = through_kernel(trace, counts, (who, entry), &rows);
+        let mut chart = drawn(&name(who), &steps);
+        let steps = match shown.insert(who) {
+            true => in_user_space(trace, who),
+            false => Vec::new(),
+        };
+        if !steps.is_empty() {
+            chart += "\n";
+            chart += &drawn(&format!("{}, in user space", name(who)), &steps);
+        }
+        charts.push(chart);
+    }
+    charts
+}
+
+/// Boxes from top to bottom, with what is on the arrows between them.
+fn drawn(first: &str, steps: &[Step]) -> String {
+    let mut out = item("", paint(BOLD, first));
+    for (arrow, to) in steps {
+        for line in arrow {
+            out += &item("   │  ", paint(DIM, line));
+        }
+        out += "   ▼\n";
+        for line in to {
+            out += &item("", line);
+        }
+    }
+    out
 }
 
 fn through_kernel(
@@ -68,37 +75,28 @@ fn through_kernel(
     counts: &KernelCounts,
     (who, entry): (&OnBehalf, Entry),
     rows: &[&Requests],
-) -> Chain {
+) -> Vec<Step> {
     let is_af_alg = entry == Entry::AfAlg;
-    let of = |kind| transfers(&counts.copies, who, kind);
-    let mut steps = vec![Step {
-        arrow: match is_af_alg {
-            true => crossings(counts, who),
-            false => makers(rows),
-        },
-        to: vec![entry_name(entry).to_owned()],
-    }];
+    let first = match is_af_alg {
+        true => crossings(counts, who),
+        false => makers(rows),
+    };
+    let mut steps = vec![(first, vec![entry_name(entry).to_owned()])];
     if !rows.is_empty() {
         let mut arrow = Vec::new();
         if is_af_alg {
-            arrow.push(copies("in", of(Copied::In)));
-            arrow.extend(copying(trace, who));
+            arrow.push(copies(counts, who, Transfer::In, "in"));
             arrow.extend(encrypting(trace, who));
         }
         let (made, drivers) = made(rows);
         arrow.extend(made);
-        steps.push(Step { arrow, to: drivers });
+        steps.push((arrow, drivers));
     }
     if is_af_alg {
-        steps.push(Step {
-            arrow: vec![copies("out", of(Copied::Out))],
-            to: vec![name(who)],
-        });
+        let arrow = vec![copies(counts, who, Transfer::Out, "out")];
+        steps.push((arrow, vec![name(who)]));
     }
-    Chain {
-        first: name(who),
-        steps,
-    }
+    steps
 }
 
 /// A process may have several entries, one for each program that it executed.
@@ -109,23 +107,6 @@ fn entries<'t>(trace: &'t Trace, who: &OnBehalf) -> impl Iterator<Item = &'t Pro
     };
     let all = trace.processes.iter();
     all.filter(move |process| Some(process.pid) == pid)
-}
-
-/// How much of its time in the kernel a process copies.
-fn copying(trace: &Trace, who: &OnBehalf) -> Option<String> {
-    let (mut kernel, mut copies) = (0, 0);
-    for process in entries(trace, who) {
-        kernel += process.kernel_samples;
-        copies += process.kernel_copies?;
-    }
-    (kernel > 0).then(|| {
-        format!(
-            "copying: {} of its kernel time ({} of {} samples)",
-            percent(copies as f64 / kernel as f64),
-            grouped(copies),
-            grouped(kernel)
-        )
-    })
 }
 
 /// How much of its time a process is in the kernel's AES code.
@@ -140,10 +121,12 @@ fn encrypting(trace: &Trace, who: &OnBehalf) -> Option<String> {
 }
 
 /// The way of the same process in user space: exact counts, where there are any, and the AES code
-/// of samples. None if nothing shows AES there.
-fn in_user_space(trace: &Trace, who: &OnBehalf) -> Option<Chain> {
+/// of samples. Empty if nothing shows AES there.
+fn in_user_space(trace: &Trace, who: &OnBehalf) -> Vec<Step> {
     const MOST: usize = 4;
-    let pid = who.pid.filter(|_| who.context == Context::Process)?;
+    let Some(pid) = who.pid.filter(|_| who.context == Context::Process) else {
+        return Vec::new();
+    };
     let counts = trace.counts.as_ref();
     let is_aes = |name: &str| name.to_ascii_lowercase().contains("aes");
     let calls = counts.map_or(&[][..], |counts| &counts.calls).iter();
@@ -156,10 +139,7 @@ fn in_user_space(trace: &Trace, who: &OnBehalf) -> Option<Chain> {
         let mut files: Vec<String> = calls.iter().map(|row| short(&row.file)).collect();
         files.sort();
         files.dedup();
-        steps.push(Step {
-            arrow: calls.iter().map(|row| call(row)).collect(),
-            to: files,
-        });
+        steps.push((calls.iter().map(|row| call(row)).collect(), files));
     }
     let executed = counts.map_or(&[][..], |counts| &counts.executed).iter();
     let executed = executed.filter(|row| row.pid == pid).take(MOST);
@@ -178,18 +158,15 @@ fn in_user_space(trace: &Trace, who: &OnBehalf) -> Option<Chain> {
         code.push("tenrounds".to_owned());
     }
     if !code.is_empty() {
-        steps.push(Step { arrow, to: code });
+        steps.push((arrow, code));
     }
-    (!steps.is_empty()).then(|| Chain {
-        first: format!("{}, in user space", name(who)),
-        steps,
-    })
+    steps
 }
 
 fn call(row: &Counted) -> String {
     let algorithm = row.algorithm.as_deref().map_or(String::new(), clean);
     let what = format!("{} {algorithm}", row.function);
-    let (calls, bytes) = (grouped(row.calls), grouped(row.bytes));
+    let (calls, bytes) = (grouped(row.sums.calls), grouped(row.sums.bytes));
     format!("{}: {calls} calls, {bytes} bytes", what.trim_end())
 }
 
@@ -215,28 +192,24 @@ pub fn short(path: &str) -> String {
     clean(path.rsplit('/').next().unwrap_or_default())
 }
 
-fn transfers<Kind: Copy + PartialEq + serde::Serialize>(
-    all: &[Transfers<Kind>],
-    who: &OnBehalf,
-    kind: Kind,
-) -> (u64, u64) {
-    let found = all
-        .iter()
-        .find(|row| row.on_behalf == *who && row.kind == kind);
-    found.map_or((0, 0), |row| (row.calls, row.bytes))
+/// Calls and bytes of messages or copies.
+fn transfers(counts: &KernelCounts, who: &OnBehalf, kind: Transfer) -> (u64, u64) {
+    let mut all = counts.messages.iter().chain(&counts.copies);
+    let found = all.find(|row| row.on_behalf == *who && row.kind == kind);
+    found.map_or((0, 0), |row| (row.sums.calls, row.sums.bytes))
 }
 
 fn crossings(counts: &KernelCounts, who: &OnBehalf) -> Vec<String> {
     let kinds = [
-        (Message::Sent, "sent"),
-        (Message::Spliced, "spliced"),
-        (Message::Received, "received"),
+        (Transfer::Sent, "sent"),
+        (Transfer::Spliced, "spliced"),
+        (Transfer::Received, "received"),
     ];
     let lines = kinds.into_iter().filter_map(|(kind, word)| {
-        let (calls, bytes) = transfers(&counts.messages, who, kind);
+        let (calls, bytes) = transfers(counts, who, kind);
         let size = match kind {
             // The size is that of the buffer.
-            Message::Received => String::new(),
+            Transfer::Received => String::new(),
             _ => format!(", {} bytes", grouped(bytes)),
         };
         (calls > 0).then(|| format!("{} messages {word}{size}", grouped(calls)))
@@ -244,10 +217,10 @@ fn crossings(counts: &KernelCounts, who: &OnBehalf) -> Vec<String> {
     lines.collect()
 }
 
-fn copies(way: &str, (calls, bytes): (u64, u64)) -> String {
-    match calls {
-        0 => format!("no copy {way}"),
-        _ => format!("{} copies {way}, {} bytes", grouped(calls), grouped(bytes)),
+fn copies(counts: &KernelCounts, who: &OnBehalf, kind: Transfer, way: &str) -> String {
+    match transfers(counts, who, kind) {
+        (0, _) => format!("no copy {way}"),
+        (calls, bytes) => format!("{} copies {way}, {} bytes", grouped(calls), grouped(bytes)),
     }
 }
 
@@ -259,15 +232,15 @@ fn sums<'r, Key: Ord>(
     let mut sums: BTreeMap<Key, (u64, u64)> = BTreeMap::new();
     for &row in rows {
         let (calls, bytes) = sums.entry(key(row)).or_default();
-        *calls = calls.saturating_add(row.calls);
-        *bytes = bytes.saturating_add(row.bytes);
+        *calls = calls.saturating_add(row.sums.calls);
+        *bytes = bytes.saturating_add(row.sums.bytes);
     }
     sums
 }
 
 /// The functions that make requests, with how many.
 fn makers(rows: &[&Requests]) -> Vec<String> {
-    let sums = sums(rows, |row| row.caller.as_ref().map(caller));
+    let sums = sums(rows, |row| row.request.caller.as_ref().map(caller));
     let sums = sums.into_iter();
     sums.map(|(maker, (calls, bytes))| {
         let maker = maker.unwrap_or_else(|| "?".to_owned());
@@ -284,8 +257,10 @@ pub fn caller(caller: &Caller) -> String {
 
 /// How many requests go to the drivers, and the drivers.
 fn made(rows: &[&Requests]) -> (Vec<String>, Vec<String>) {
-    let drivers: BTreeSet<&str> = rows.iter().map(|row| row.driver.as_str()).collect();
-    let sums = sums(rows, |row| (row.driver.as_str(), row.operation));
+    let drivers: BTreeSet<&str> = rows.iter().map(|row| row.request.driver.as_str()).collect();
+    let sums = sums(rows, |row| {
+        (row.request.driver.as_str(), row.request.operation)
+    });
     let sums = sums.into_iter();
     let made = sums.map(|((driver, operation), (calls, bytes))| {
         let to = match drivers.len() {
@@ -295,7 +270,6 @@ fn made(rows: &[&Requests]) -> (Vec<String>, Vec<String>) {
         let what = match operation {
             Operation::Encrypt => "encrypt",
             Operation::Decrypt => "decrypt",
-            Operation::Hash => "hash",
         };
         let (calls, bytes) = (grouped(calls), grouped(bytes));
         format!("{calls} requests to {what}{to}, {bytes} bytes")
@@ -327,68 +301,11 @@ pub fn name(who: &OnBehalf) -> String {
     }
 }
 
-/// The flow as text, from top to bottom. The way in user space is beside the other one if the
-/// terminal is wide enough, else below it.
-pub fn text(flow: &Flow) -> String {
-    // Wider than a paragraph may be.
-    text_for(flow, terminal::columns())
-}
-
-fn text_for(flow: &Flow, columns: Option<usize>) -> String {
-    const GAP: usize = 4;
-    let left = lines(&flow.kernel);
-    let fold = |lines: &[(&str, String)]| -> String {
-        let lines = lines.iter();
-        lines
-            .map(|(label, text)| wrapped(label, text, columns))
-            .collect()
-    };
-    let Some(user) = &flow.user else {
-        return fold(&left);
-    };
-    let right = lines(user);
-    let joined = |lines: &[(&str, String)]| -> Vec<String> {
-        let joined = lines.iter().map(|(label, text)| format!("{label}{text}"));
-        joined.collect()
-    };
-    let widest = |lines: &[String]| lines.iter().map(|line| width(line)).max().unwrap_or(0);
-    let (plain, beside) = (joined(&left), joined(&right));
-    let room = widest(&plain) + GAP;
-    if columns.is_some_and(|columns| room + widest(&beside) > columns) {
-        return fold(&left) + "\n" + &fold(&right);
-    }
-    let mut out = String::new();
-    for index in 0..plain.len().max(beside.len()) {
-        let line = plain.get(index).map_or("", String::as_str);
-        let padding = " ".repeat(room - width(line));
-        let other = beside.get(index).map_or("", String::as_str);
-        out += format!("{line}{padding}{other}").trim_end();
-        out += "\n";
-    }
-    out
-}
-
-/// The lines of a chain, each with what stands before it.
-fn lines(chain: &Chain) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("", paint(BOLD, &chain.first))];
-    for step in &chain.steps {
-        match step.arrow.is_empty() {
-            true => lines.push(("   │", String::new())),
-            false => {
-                let arrow = step.arrow.iter();
-                lines.extend(arrow.map(|line| ("   │  ", paint(DIM, line))));
-            }
-        }
-        lines.push(("   ▼", String::new()));
-        lines.extend(step.to.iter().map(|line| ("", line.clone())));
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::trace::example;
+    use crate::trace::result::{Request, Sums, Transfers};
     use classify::hot::Work;
 
     fn who(context: Context, pid: u32) -> OnBehalf {
@@ -399,33 +316,44 @@ mod tests {
         }
     }
 
-    fn request(on_behalf: OnBehalf, entry: Entry, driver: &str, inside: bool) -> Requests {
-        Requests {
-            on_behalf,
-            entry,
-            caller: None,
-            driver: driver.to_owned(),
-            operation: Operation::Encrypt,
-            inside,
-            calls: 10,
+    fn sums(calls: u64) -> Sums {
+        Sums {
+            calls,
             bytes: 1600,
             sizes: Vec::new(),
         }
     }
 
-    fn transfer<Kind: serde::Serialize>(on_behalf: OnBehalf, kind: Kind) -> Transfers<Kind> {
+    fn request(on_behalf: OnBehalf, entry: Entry, driver: &str, inside: bool) -> Requests {
+        Requests {
+            request: Request {
+                on_behalf,
+                entry,
+                caller: None,
+                driver: driver.to_owned(),
+                operation: Operation::Encrypt,
+                inside,
+            },
+            sums: sums(10),
+        }
+    }
+
+    fn transfer(on_behalf: OnBehalf, kind: Transfer) -> Transfers {
         Transfers {
             on_behalf,
             kind,
-            calls: 11,
-            bytes: 1600,
-            sizes: Vec::new(),
+            sums: sums(11),
         }
     }
 
-    fn traced(counts: KernelCounts) -> Trace {
+    fn traced(requests: Vec<Requests>, messages: Vec<Transfers>, copies: Vec<Transfers>) -> Trace {
         let mut trace = example::trace(Vec::new());
-        trace.kernel = Some(counts);
+        trace.kernel = Some(KernelCounts {
+            requests,
+            messages,
+            copies,
+            troubles: Vec::new(),
+        });
         trace
     }
 
@@ -443,18 +371,22 @@ mod tests {
         trace
     }
 
+    fn plain(chart: &str) -> String {
+        anstream::adapter::strip_str(chart).to_string()
+    }
+
     #[test]
-    fn the_way_in_user_space_is_beside_the_other_one() {
-        let trace = both();
-        let flows = flows(&trace);
-        let with = flows.iter().filter(|flow| flow.user.is_some());
-        assert_eq!(with.count(), 1);
-        let flow = flows.iter().find(|flow| flow.user.is_some()).unwrap();
-        let plain = |columns| {
-            let text = text_for(flow, columns);
-            anstream::adapter::strip_str(&text).to_string()
-        };
-        let beside = [
+    fn the_way_in_user_space_is_below_the_other_one() {
+        let charts = charts(&both());
+        let mut with = charts
+            .iter()
+            .filter(|chart| chart.contains("in user space"));
+        let chart = plain(with.next().unwrap());
+        assert!(with.next().is_none());
+        let (kernel, user) = chart.split_once("\n\n").unwrap();
+        assert!(kernel.starts_with("one (7)\n"), "{kernel}");
+        assert!(kernel.contains("   │  AES: 7.0 % of its time (7 samples)\n"));
+        let expected = [
             "one (7), in user space",
             "   │  EVP_EncryptUpdate aes-128-gcm: 51,403 calls, 842,186,752 bytes",
             "   ▼",
@@ -464,83 +396,33 @@ mod tests {
             "   ▼",
             "VAES 512 GCM in libexample.so.1",
         ];
-        let wide = plain(None);
-        let lines: Vec<&str> = wide.lines().collect();
-        let column = lines[0].find(beside[0]).unwrap();
-        assert!(lines[0].starts_with("one (7) "), "{wide}");
-        assert!(
-            wide.contains("   │  AES: 7.0 % of its time (7 samples) "),
-            "{wide}"
-        );
-        for (line, other) in lines.iter().zip(beside) {
-            let right: String = line.chars().skip(column).collect();
-            assert_eq!(right, other, "{wide}");
-        }
-        // A narrow terminal has one below the other.
-        let narrow = plain(Some(80));
-        let below = narrow.split_once("\n\n").unwrap().1;
-        assert_eq!(below.lines().collect::<Vec<_>>(), beside);
-        assert!(narrow.lines().all(|line| line.chars().count() <= 80));
+        assert_eq!(user.lines().collect::<Vec<_>>(), expected);
         // Samples alone, and no AES in user space.
         let mut trace = both();
         trace.counts = None;
-        let user = in_user_space(&trace, &who(Context::Process, 7)).unwrap();
-        assert_eq!(user.steps.len(), 1);
-        assert_eq!(user.steps[0].arrow, ["AES: 31 % of its time (31 samples)"]);
+        let user = in_user_space(&trace, &who(Context::Process, 7));
+        assert_eq!(user.len(), 1);
+        assert_eq!(user[0].0, ["AES: 31 % of its time (31 samples)"]);
         trace.processes[0].findings.remove(0);
-        assert!(in_user_space(&trace, &who(Context::Process, 7)).is_none());
-    }
-
-    /// The picture has both ways, and all that is on their arrows.
-    #[test]
-    fn the_picture_has_a_column_for_user_space() {
-        let trace = both();
-        let picture = svg(&flows(&trace));
-        let document = roxmltree::Document::parse(&picture).unwrap();
-        let text = |part: &str| {
-            let all = document.descendants();
-            let with = all.filter(|node| node.text().is_some_and(|text| text == part));
-            let with: Vec<_> = with.filter(|node| node.has_tag_name("text")).collect();
-            assert_eq!(with.len(), 1, "{part} in {picture}");
-            let number = |name| with[0].attribute(name).unwrap().parse::<i32>().unwrap();
-            (number("x"), number("y"))
-        };
-        let call = text("EVP_EncryptUpdate aes-128-gcm: 51,403 calls, 842,186,752 bytes");
-        let code = text("VAES 512 GCM in libexample.so.1");
-        text("gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes");
-        let sent = text("10 messages sent, 160 bytes");
-        assert!(call.0 > sent.0 && call.1 == sent.1, "{picture}");
-        assert!(code.1 > call.1);
+        assert!(in_user_space(&trace, &who(Context::Process, 7)).is_empty());
     }
 
     #[test]
     fn the_flow_of_a_program_through_af_alg() {
         let program = || who(Context::Process, 7);
-        let counts = KernelCounts {
-            drivers: None,
-            requests: vec![
-                request(program(), Entry::AfAlg, "outer", false),
-                request(program(), Entry::AfAlg, "inner", true),
-            ],
-            messages: vec![
-                transfer(program(), Message::Sent),
-                transfer(program(), Message::Received),
-                transfer(who(Context::Process, 8), Message::Sent),
-            ],
-            copies: vec![transfer(program(), Copied::In)],
-            troubles: Vec::new(),
-        };
-        let mut trace = traced(counts);
-        trace.processes = vec![example::process(7, "name", Vec::new())];
-        (
-            trace.processes[0].kernel_samples,
-            trace.processes[0].kernel_copies,
-        ) = (430, Some(60));
-        let flows = flows(&trace);
-        assert_eq!(flows.len(), 2);
-        assert!(flows.iter().all(|flow| flow.user.is_none()));
-        let text = text(&flows[0]);
-        let text = anstream::adapter::strip_str(&text).to_string();
+        let requests = vec![
+            request(program(), Entry::AfAlg, "outer", false),
+            request(program(), Entry::AfAlg, "inner", true),
+        ];
+        let messages = vec![
+            transfer(program(), Transfer::Sent),
+            transfer(program(), Transfer::Received),
+            transfer(who(Context::Process, 8), Transfer::Sent),
+        ];
+        let copies = vec![transfer(program(), Transfer::In)];
+        let charts = charts(&traced(requests, messages, copies));
+        assert_eq!(charts.len(), 2);
+        let text = plain(&charts[0]);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         assert_eq!(
             lines,
@@ -551,7 +433,6 @@ mod tests {
                 "▼",
                 "AF_ALG",
                 "│  11 copies in, 1,600 bytes",
-                "│  copying: 14 % of its kernel time (60 of 430 samples)",
                 "│  10 requests to encrypt, 1,600 bytes",
                 "▼",
                 "outer",
@@ -562,86 +443,24 @@ mod tests {
         );
     }
 
-    /// Every count of the result is in the picture, once for each that the text has, and a hostile
-    /// name stays text.
+    /// Every line of the charts is in the picture, and a hostile name stays text.
     #[test]
-    fn the_picture_has_the_numbers_of_the_result() {
-        let program = || OnBehalf {
-            name: Some("<script>&\u{1b}".to_owned()),
-            ..who(Context::Process, 7)
-        };
-        let row = |driver: &str, calls, bytes| Requests {
-            calls,
-            bytes,
-            ..request(program(), Entry::AfAlg, driver, false)
-        };
-        let counts = KernelCounts {
-            drivers: None,
-            requests: vec![
-                row("cbc-one", 1234, 5_678_901),
-                row("cbc-two", 77, 1_000_003),
-            ],
-            messages: vec![Transfers {
-                calls: 4321,
-                bytes: 7_000_001,
-                ..transfer(program(), Message::Sent)
-            }],
-            copies: vec![Transfers {
-                calls: 99,
-                bytes: 7_000_002,
-                ..transfer(program(), Copied::In)
-            }],
-            troubles: Vec::new(),
-        };
-        let trace = traced(counts);
-        let counts = trace.kernel.as_ref().unwrap();
-        let picture = svg(&flows(&trace));
+    fn the_picture_has_the_lines_of_the_charts() {
+        let mut trace = both();
+        trace.kernel.as_mut().unwrap().requests[0].request.driver = "<script>&".to_owned();
+        let charts = charts(&trace);
+        let picture = svg(&charts);
         let document = roxmltree::Document::parse(&picture).unwrap();
-        let texts = document
-            .descendants()
-            .filter(|node| node.has_tag_name("text"));
-        let texts: Vec<&str> = texts.filter_map(|node| node.text()).collect();
-        let name = "<script>&\u{fffd} (7)";
-        assert!(
-            texts[0].starts_with("<script>&") && texts[0].ends_with(" (7)"),
-            "{name}: {texts:?}"
-        );
-        let has = |number: u64, word: &str| {
-            let number = grouped(number);
-            let has = |text: &&&str| text.split([' ', ',']).any(|part| part == word);
-            let with = texts.iter().filter(|text| text.contains(&number));
-            with.filter(has).count() == 1
-        };
-        for row in &counts.requests {
-            assert!(
-                has(row.calls, &row.driver) && has(row.bytes, &row.driver),
-                "{texts:?}"
-            );
-        }
-        for (row, word) in [
-            (&counts.messages[0].bytes, "sent"),
-            (&counts.messages[0].calls, "sent"),
-        ] {
-            assert!(has(*row, word), "{texts:?}");
-        }
-        assert!(has(counts.copies[0].calls, "copies") && has(counts.copies[0].bytes, "copies"));
-        // Nothing sticks out of the picture, and nothing overlaps.
-        let number = |node: roxmltree::Node, name: &str| -> i32 {
-            node.attribute(name).unwrap().parse().unwrap()
-        };
-        let root = document.root_element();
-        let (wide, high) = (number(root, "width"), number(root, "height"));
-        let mut places = BTreeMap::new();
-        for node in document
-            .descendants()
-            .filter(|node| node.has_tag_name("text"))
-        {
-            let (x, y) = (number(node, "x"), number(node, "y"));
-            let end = x + drawing::width(node.text().unwrap(), 14.0) as i32;
-            assert!(x > 0 && end < wide && y < high, "{picture}");
-            assert!(places.insert((x, y), ()).is_none(), "{picture}");
-        }
+        let all = document.descendants();
+        let texts: Vec<_> = all.filter(|node| node.has_tag_name("text")).collect();
+        let drawn: Vec<&str> = texts.iter().filter_map(|node| node.text()).collect();
+        let text = plain(&charts.join("\n"));
+        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(drawn, lines);
+        assert!(drawn.contains(&"<script>&"), "{drawn:?}");
         assert!(svg(&[]).contains("No request was made"));
+        let many = vec!["chart\n".to_owned(); 10];
+        assert!(svg(&many).contains("2 more charts"));
     }
 
     /// Rows of one driver are one line, whoever calls it; with several drivers, each line has the
@@ -649,49 +468,46 @@ mod tests {
     #[test]
     fn the_flow_of_a_kernel_thread() {
         let thread = || who(Context::KernelThread, 9);
-        let row = |function: Option<&str>, operation, driver: &str| Requests {
-            operation,
-            caller: function.map(|function| Caller {
+        let row = |function: Option<&str>, operation, driver: &str| {
+            let mut row = request(thread(), Entry::DmCrypt, driver, false);
+            row.request.operation = operation;
+            row.request.caller = function.map(|function| Caller {
                 function: function.to_owned(),
                 module: "dm_crypt".to_owned(),
-            }),
-            ..request(thread(), Entry::DmCrypt, driver, false)
+            });
+            row
         };
-        let arrows = |requests: Vec<Requests>| {
-            let counts = KernelCounts {
-                drivers: None,
-                requests,
-                messages: Vec::new(),
-                copies: Vec::new(),
-                troubles: Vec::new(),
-            };
-            let mut flows = flows(&traced(counts));
-            assert_eq!(flows.len(), 1);
-            let Chain { first, steps } = flows.remove(0).kernel;
-            assert_eq!(first, "[name] (9)");
-            assert_eq!(
-                (steps.len(), &steps[0].to),
-                (2, &vec!["dm-crypt".to_owned()])
-            );
-            let [first, second] = <[Step; 2]>::try_from(steps).ok().unwrap();
-            (first.arrow, second.arrow, second.to)
+        let chart = |requests| {
+            let charts = charts(&traced(requests, Vec::new(), Vec::new()));
+            assert_eq!(charts.len(), 1);
+            plain(&charts[0])
         };
-        let (makers, made, drivers) = arrows(vec![
+        let one = chart(vec![
             row(Some("crypt_convert"), Operation::Encrypt, "xts"),
             row(None, Operation::Encrypt, "xts"),
             row(Some("crypt_convert"), Operation::Decrypt, "xts"),
         ]);
-        let convert = "crypt_convert [dm_crypt]: 20 requests, 3,200 bytes";
-        assert_eq!(makers, ["?: 10 requests, 1,600 bytes", convert]);
-        let encrypt = "20 requests to encrypt, 3,200 bytes";
-        assert_eq!(made, [encrypt, "10 requests to decrypt, 1,600 bytes"]);
-        assert_eq!(drivers, ["xts"]);
-        let (_, made, drivers) = arrows(vec![
+        let expected = [
+            "[name] (9)",
+            "   │  ?: 10 requests, 1,600 bytes",
+            "   │  crypt_convert [dm_crypt]: 20 requests, 3,200 bytes",
+            "   ▼",
+            "dm-crypt",
+            "   │  20 requests to encrypt, 3,200 bytes",
+            "   │  10 requests to decrypt, 1,600 bytes",
+            "   ▼",
+            "xts",
+        ];
+        assert_eq!(one.lines().collect::<Vec<_>>(), expected);
+        let two = chart(vec![
             row(None, Operation::Encrypt, "xts"),
-            row(None, Operation::Hash, "cmac"),
+            row(None, Operation::Decrypt, "cbc"),
         ]);
-        let hash = "10 requests to hash by cmac, 1,600 bytes";
-        assert_eq!(made, [hash, "10 requests to encrypt by xts, 1,600 bytes"]);
-        assert_eq!(drivers, ["cmac", "xts"]);
+        for line in [
+            "10 requests to decrypt by cbc, 1,600 bytes",
+            "10 requests to encrypt by xts, 1,600 bytes",
+        ] {
+            assert!(two.contains(line), "{two}");
+        }
     }
 }

@@ -213,7 +213,7 @@ fn enabled(mut counter: Counter) -> Result<Counter> {
 
 /// Says what counting in the kernel costs, and begins.
 fn enabled_in_kernel() -> Result<crypto::Counter> {
-    let text = "Counting requests to the kernel's ciphers and hashes. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
+    let text = "Counting requests to the kernel's ciphers. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
     crypto::able()?;
     output::err(terminal::style::item("", text));
     crypto::Counter::start()
@@ -338,7 +338,7 @@ impl Tracing {
 /// output is.
 fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
     let drawing = args.svg.as_ref();
-    let drawing = drawing.map(|path| (path, flow::svg(&flow::flows(&trace))));
+    let drawing = drawing.map(|path| (path, flow::svg(&flow::charts(&trace))));
     let text = match args.json {
         true => {
             let host = host::read(LibCrypto::open().as_ref().ok());
@@ -401,7 +401,6 @@ mod tests {
         // The schema notices what is missing.
         for pointer in [
             "/trace/kernel",
-            "/trace/kernel/drivers/0",
             "/trace/kernel/requests/0",
             "/trace/kernel/messages/0",
             "/trace/kernel/copies/0",

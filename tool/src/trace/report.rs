@@ -60,7 +60,6 @@ pub fn trace(
         rate: circumstances.rate,
         samples: tally.samples,
         kernel_samples: circumstances.kernel.then_some(tally.kernel),
-        kernel_copies: copies_are_known(state, &circumstances).then_some(tally.copies),
         lost: tally.lost,
         aes_share: share(aes, tally.samples),
         unseen_below: unseen_below(tally),
@@ -73,10 +72,6 @@ pub fn trace(
     trace.troubles.extend(files.left_out.iter().cloned());
     trace.verdict = verdict::lines(&trace);
     trace
-}
-
-fn copies_are_known(state: &State, circumstances: &Circumstances) -> bool {
-    circumstances.kernel && state.kernel_refusal().is_none()
 }
 
 fn share(part: u64, whole: u64) -> f64 {
@@ -150,7 +145,6 @@ fn process(activity: &Activity, about: &mut About, of: &Circumstances) -> Proces
         name: activity.name.clone(),
         samples: activity.samples,
         kernel_samples: activity.kernel,
-        kernel_copies: copies_are_known(about.state, of).then_some(activity.copies),
         threads: activity.threads.len(),
         aes_share: share(aes_samples, activity.samples),
         aes_samples,

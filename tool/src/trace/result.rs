@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What a trace found, as its JSON document has it.
 
+use super::bpftrace::Sum;
 use crate::scan::Reach;
 use classify::hot::{Confidence, Work};
 use classify::{Library, Table};
@@ -19,9 +20,6 @@ pub struct Trace {
     pub samples: u64,
     /// Those in the kernel; null if the kernel's code is not visible to this user.
     pub kernel_samples: Option<u64>,
-    /// Those in functions of the kernel that copy between user space and the kernel; null if the
-    /// kernel's code cannot be read.
-    pub kernel_copies: Option<u64>,
     /// Samples that the kernel dropped because the ring buffer was full.
     pub lost: u64,
     /// The fraction of all samples in AES code.
@@ -44,32 +42,28 @@ pub struct Trace {
 /// Exact counts of what the kernel's ciphers do, and of what AF_ALG costs.
 #[derive(Debug, Serialize)]
 pub struct KernelCounts {
-    /// The algorithms with AES, in order; null if the kernel does not tell.
-    pub drivers: Option<Vec<Chosen>>,
     /// The most bytes first.
     pub requests: Vec<Requests>,
     /// Messages to and from sockets of AF_ALG.
-    pub messages: Vec<Transfers<Message>>,
+    pub messages: Vec<Transfers>,
     /// Copies between a program's memory and the kernel's for AF_ALG.
-    pub copies: Vec<Transfers<Copied>>,
+    pub copies: Vec<Transfers>,
     /// What was not counted, or is not known.
     pub troubles: Vec<String>,
 }
 
-/// The drivers of an algorithm.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Chosen {
-    /// "xts(aes)".
-    pub algorithm: String,
-    /// The driver that the kernel takes for new users, at the end of the trace.
-    pub selected: Option<String>,
-    /// The drivers that served requests.
-    pub executed: Vec<String>,
+#[derive(Debug, Serialize)]
+pub struct Requests {
+    #[serde(flatten)]
+    pub request: Request,
+    /// Without additional data; of decryption, with the tag.
+    #[serde(flatten)]
+    pub sums: Sums,
 }
 
 /// Requests to one driver, through one function of the kernel.
-#[derive(Debug, Serialize)]
-pub struct Requests {
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Request {
     #[serde(flatten)]
     pub on_behalf: OnBehalf,
     pub entry: Entry,
@@ -79,23 +73,16 @@ pub struct Requests {
     pub operation: Operation,
     /// Whether the driver of another request made them, to serve that one.
     pub inside: bool,
-    pub calls: u64,
-    /// Without additional data; of decryption, with the tag.
-    pub bytes: u64,
-    /// The smallest first.
-    pub sizes: Vec<SizeClass>,
 }
 
 /// Messages, or copies.
 #[derive(Debug, Serialize)]
-pub struct Transfers<Kind: Serialize> {
+pub struct Transfers {
     #[serde(flatten)]
     pub on_behalf: OnBehalf,
-    pub kind: Kind,
-    pub calls: u64,
-    pub bytes: u64,
-    /// The smallest first.
-    pub sizes: Vec<SizeClass>,
+    pub kind: Transfer,
+    #[serde(flatten)]
+    pub sums: Sums,
 }
 
 /// Who runs the kernel's code.
@@ -138,22 +125,17 @@ pub struct Caller {
 pub enum Operation {
     Encrypt,
     Decrypt,
-    /// Also of a MAC, such as CMAC.
-    Hash,
 }
 
+/// A message, or the direction of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Message {
+pub enum Transfer {
     Sent,
     /// Sent with references to pages (splice(2) since Linux 6.5).
     Spliced,
+    /// The bytes are the room for the answer.
     Received,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Copied {
     In,
     Out,
 }
@@ -195,13 +177,20 @@ pub struct Counted {
     /// As OpenSSL calls it, perhaps without the size of the key or the mode; null if the call does
     /// not show any of it.
     pub algorithm: Option<String>,
-    pub calls: u64,
-    /// The lengths of the input, summed up.
-    pub bytes: u64,
+    /// The lengths are those of the input.
+    #[serde(flatten)]
+    pub sums: Sums,
     /// Calls whose output is also their input.
     pub in_place: u64,
     /// Calls without an output: additional data, or a question for a length.
     pub without_output: u64,
+}
+
+/// Calls, and the sum of their lengths.
+#[derive(Debug, Default, Serialize)]
+pub struct Sums {
+    pub calls: u64,
+    pub bytes: u64,
     /// The smallest first.
     pub sizes: Vec<SizeClass>,
 }
@@ -215,29 +204,32 @@ pub struct SizeClass {
     pub bytes: u64,
 }
 
-impl SizeClass {
-    /// Adds calls whose lengths have so many bits.
-    pub fn add(classes: &mut Vec<SizeClass>, bits: u64, calls: u64, bytes: u64) {
+impl Sums {
+    /// Adds calls whose lengths have so many bits. The traced program chooses the lengths.
+    pub fn add(&mut self, bits: u64, sum: Sum) {
         let (from, to) = match bits {
             0 => (0, 0),
             bits @ 1..=63 => (1 << (bits - 1), (1 << bits) - 1),
             _ => (1 << 63, u64::MAX),
         };
-        let at = classes.partition_point(|class| class.from < from);
-        match classes.get_mut(at).filter(|class| class.from == from) {
-            Some(class) => {
-                class.calls = class.calls.saturating_add(calls);
-                class.bytes = class.bytes.saturating_add(bytes);
-            }
-            None => classes.insert(
-                at,
-                SizeClass {
-                    from,
-                    to,
-                    calls,
-                    bytes,
-                },
-            ),
+        let at = self.sizes.partition_point(|class| class.from < from);
+        if self.sizes.get(at).is_none_or(|class| class.from != from) {
+            let (calls, bytes) = (0, 0);
+            let class = SizeClass {
+                from,
+                to,
+                calls,
+                bytes,
+            };
+            self.sizes.insert(at, class);
+        }
+        let class = &mut self.sizes[at];
+        for (calls, bytes) in [
+            (&mut self.calls, &mut self.bytes),
+            (&mut class.calls, &mut class.bytes),
+        ] {
+            *calls = calls.saturating_add(sum.calls);
+            *bytes = bytes.saturating_add(sum.bytes);
         }
     }
 }
@@ -249,9 +241,6 @@ pub struct Process {
     pub name: String,
     pub samples: u64,
     pub kernel_samples: u64,
-    /// Those in functions of the kernel that copy between user space and the kernel; null if the
-    /// kernel's code cannot be read.
-    pub kernel_copies: Option<u64>,
     /// Threads with samples.
     pub threads: usize,
     /// The fraction of its samples in AES code, with GHASH in files whose AES code was seen.

@@ -4,7 +4,7 @@
 use super::sampler::{Event, Mapped, Sample};
 use super::spots::{Seen, Spot, Where};
 use super::tally::{Activity, Found, Key, Tally};
-use super::target::kernel::{self, Kernel};
+use super::target::kernel::Kernel;
 use super::target::memory::{Space, Tables};
 use super::target::module::Modules;
 use crate::root::Root;
@@ -265,9 +265,6 @@ impl State {
             self.tally.unexamined_in_kernel += 1;
             return;
         };
-        let copies = u64::from(kernel::copies(known.name));
-        self.tally.copies += copies;
-        subject(&mut self.current, sample.pid).activity.copies += copies;
         let module = self.modules.of_kernel(known.module);
         let function = Around {
             range: known.range.clone(),

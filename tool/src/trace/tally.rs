@@ -10,9 +10,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 pub struct Tally {
     pub samples: u64,
     pub kernel: u64,
-    /// Of the samples in the kernel, those in functions that copy between user space and the
-    /// kernel.
-    pub copies: u64,
     pub lost: u64,
     pub aes: u64,
     /// Samples in user space whose mapping or code could not be read.
@@ -40,8 +37,6 @@ pub struct Activity {
     pub runs_java: bool,
     pub samples: u64,
     pub kernel: u64,
-    /// Those in functions of the kernel that copy.
-    pub copies: u64,
     pub aes: u64,
     pub threads: HashSet<u32>,
     pub found: HashMap<Key, Found>,
@@ -74,7 +69,6 @@ impl Activity {
             runs_java: false,
             samples: 0,
             kernel: 0,
-            copies: 0,
             aes: 0,
             threads: HashSet::new(),
             found: HashMap::new(),

@@ -5,7 +5,7 @@
 use super::flow;
 use super::result::{
     Counted, Counts, Evidence, Executed, Finding, KernelCounts, Module, ModuleKind, Operation,
-    Place, Process, SizeClass, Trace,
+    Place, Process, Requests, SizeClass, Sums, Trace,
 };
 use super::verdict::{bound, percent};
 use classify::hot::{Confidence, Work};
@@ -186,10 +186,10 @@ fn calls(counts: &Counts) -> Table {
         table.row(vec![
             format!("{} ({})", row.name.as_deref().unwrap_or("?"), row.pid),
             row.algorithm.as_deref().map_or("-".to_owned(), clean),
-            grouped(row.calls),
-            grouped(row.bytes),
+            grouped(row.sums.calls),
+            grouped(row.sums.bytes),
             placement(row),
-            sizes(&row.sizes, row.calls),
+            sizes(&row.sums),
             row.function.to_owned(),
             row.file.clone(),
         ]);
@@ -222,46 +222,17 @@ fn executed(rows: &[Executed]) -> Table {
 
 /// Exact counts in the kernel: tables, and how the data flows.
 fn counted_in_kernel(trace: &Trace, counts: &KernelCounts) -> String {
-    const MOST_FLOWS: usize = 5;
+    const MOST_CHARTS: usize = 5;
     let mut out = match counts.requests.is_empty() {
         true => item("", "No request was made to a cipher of the kernel."),
         false => requests(counts).to_string(),
     };
-    out += &drivers(counts);
-    for flow in flow::flows(trace).iter().take(MOST_FLOWS) {
+    for chart in flow::charts(trace).iter().take(MOST_CHARTS) {
         out += "\n";
-        out += &flow::text(flow);
+        out += chart;
     }
     for trouble in &counts.troubles {
         out += &item("", paint(DIM, trouble));
-    }
-    out
-}
-
-/// The selected drivers beside those that were executed; the others in one line.
-fn drivers(counts: &KernelCounts) -> String {
-    let all = counts.drivers.as_deref().unwrap_or_default();
-    let mut table = Table::new(&["Algorithm", "Selected", "Executed"]);
-    let mut rest = Vec::new();
-    for one in all {
-        let selected = one.selected.as_deref().unwrap_or("none");
-        match one.executed.is_empty() {
-            true if one.selected.is_some() => rest.push(selected),
-            true => {}
-            false => table.row(vec![
-                one.algorithm.clone(),
-                selected.to_owned(),
-                one.executed.join(", "),
-            ]),
-        }
-    }
-    let mut out = String::new();
-    if all.iter().any(|one| !one.executed.is_empty()) {
-        out += &format!("\n{table}");
-    }
-    if !rest.is_empty() {
-        let text = format!("Selected, without requests: {}", rest.join(", "));
-        out += &item("  ", paint(DIM, text));
     }
     out
 }
@@ -277,23 +248,25 @@ fn requests(counts: &KernelCounts) -> Table {
         "Sizes",
         "Called by",
     ]);
-    for row in counts.requests.iter().take(MOST) {
+    for Requests { request, sums } in counts.requests.iter().take(MOST) {
+        let operation = match request.operation {
+            Operation::Encrypt => "encrypts",
+            Operation::Decrypt => "decrypts",
+        };
+        let through = match request.inside {
+            true => "another driver",
+            false => flow::entry_name(request.entry),
+        };
+        let caller = request.caller.as_ref();
         table.row(vec![
-            flow::name(&row.on_behalf),
-            match row.inside {
-                true => "another driver".to_owned(),
-                false => flow::entry_name(row.entry).to_owned(),
-            },
-            row.driver.clone(),
-            match row.operation {
-                Operation::Encrypt => "encrypts".to_owned(),
-                Operation::Decrypt => "decrypts".to_owned(),
-                Operation::Hash => "hashes".to_owned(),
-            },
-            grouped(row.calls),
-            grouped(row.bytes),
-            sizes(&row.sizes, row.calls),
-            row.caller.as_ref().map_or("?".to_owned(), flow::caller),
+            flow::name(&request.on_behalf),
+            through.to_owned(),
+            request.driver.clone(),
+            operation.to_owned(),
+            grouped(sums.calls),
+            grouped(sums.bytes),
+            sizes(sums),
+            caller.map_or("?".to_owned(), flow::caller),
         ]);
     }
     table
@@ -301,7 +274,7 @@ fn requests(counts: &KernelCounts) -> Table {
 
 /// Of the calls with an output, those that write it over the input.
 fn placement(row: &Counted) -> String {
-    match row.calls - row.without_output {
+    match row.sums.calls - row.without_output {
         0 => "-".to_owned(),
         _ if row.in_place == 0 => "no".to_owned(),
         all if row.in_place == all => "yes".to_owned(),
@@ -310,12 +283,12 @@ fn placement(row: &Counted) -> String {
 }
 
 /// The most frequent sizes.
-fn sizes(classes: &[SizeClass], calls: u64) -> String {
+fn sizes(sums: &Sums) -> String {
     const SHOWN: usize = 3;
-    let mut classes: Vec<&SizeClass> = classes.iter().collect();
+    let mut classes: Vec<&SizeClass> = sums.sizes.iter().collect();
     classes.sort_by_key(|class| std::cmp::Reverse(class.calls));
     let shown = classes.iter().take(SHOWN).map(|class| {
-        let share = class.calls as f64 / calls as f64;
+        let share = class.calls as f64 / sums.calls as f64;
         let size = usize::try_from(class.from).unwrap_or(usize::MAX);
         format!("{} {}", size_name(size), percent(share))
     });
@@ -441,15 +414,9 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
             bound(below)
         ));
     }
-    notes.push(match (trace.kernel_samples, trace.kernel_copies) {
-        (Some(kernel), Some(copies)) if kernel > 0 => format!(
-            "{} of the samples are in the kernel, {} of them ({}) in functions that copy between user space and the kernel.",
-            grouped(kernel),
-            grouped(copies),
-            percent(copies as f64 / kernel as f64)
-        ),
-        (Some(kernel), _) => format!("{} of the samples are in the kernel.", grouped(kernel)),
-        (None, _) => "The kernel's part is not visible to this user: it needs root or CAP_PERFMON. Times are parts of the time in user space.".to_owned(),
+    notes.push(match trace.kernel_samples {
+        Some(kernel) => format!("{} of the samples are in the kernel.", grouped(kernel)),
+        None => "The kernel's part is not visible to this user: it needs root or CAP_PERFMON. Times are parts of the time in user space.".to_owned(),
     });
     if trace.lost > 0 {
         notes.push(format!(
@@ -482,27 +449,19 @@ mod tests {
     use crate::trace::example::{self, finding, process, trace};
 
     #[test]
-    fn the_share_of_copying_and_the_drivers() {
+    fn requests_have_a_row_and_a_chart() {
         let mut one = trace(vec![process(7, "one", Vec::new())]);
-        (one.kernel_samples, one.kernel_copies) = (Some(400), Some(52));
+        one.kernel_samples = Some(400);
         one.kernel = Some(example::kernel_counts());
         let text = plain(&one);
-        let share = "400 of the samples are in the kernel, 52 of them (13 %) in functions";
-        assert!(text.contains(share), "{text}");
-        let lines: Vec<Vec<&str>> = text
+        assert!(text.contains("\n400 of the samples are in the kernel.\n"));
+        let words: Vec<String> = text
             .lines()
-            .map(|line| line.split_whitespace().collect())
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect();
-        assert!(
-            lines.contains(&vec!["cbc(aes)", "cbc-wide", "cbc-old"]),
-            "{text}"
-        );
-        assert!(
-            text.contains("\n  Selected, without requests: xts-wide\n"),
-            "{text}"
-        );
-        one.kernel_samples = Some(0);
-        assert!(plain(&one).contains("\n0 of the samples are in the kernel.\n"));
+        let row = "one (7) AF_ALG cbc-old encrypts 10 160 16 B 90 %, 0 B 10 % crypt [kernel]";
+        assert!(words.contains(&row.to_owned()), "{text}");
+        assert!(text.contains("   │  10 copies in, 160 bytes\n"), "{text}");
     }
 
     #[test]

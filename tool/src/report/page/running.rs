@@ -141,13 +141,7 @@ fn notes(html: &mut Html, trace: &Trace) {
         match trace.kernel_samples {
             Some(kernel) => {
                 html.count(kernel);
-                html.text(" samples are in the kernel");
-                if let Some(copies) = trace.kernel_copies {
-                    html.text(", ");
-                    html.count(copies);
-                    html.text(" of them in functions that copy between user space and the kernel");
-                }
-                html.text(".");
+                html.text(" samples are in the kernel.");
             }
             None => {
                 html.text("The kernel is not visible to this user: that needs root or CAP_PERFMON.")

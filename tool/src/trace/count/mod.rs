@@ -7,7 +7,7 @@ mod functions;
 mod script;
 
 use super::bpftrace::{self, Bpftrace, Maps as Rows, Sum};
-use super::result::{Counted, Counts, Executed, SizeClass};
+use super::result::{Counted, Counts, Executed, Sums};
 use super::target::module;
 use super::traced::Traced;
 use crate::needed;
@@ -263,16 +263,19 @@ impl Counter {
                 file: clean(file.display()),
                 function: function.name,
                 algorithm: function.library.name_of(number, libcrypto.as_ref()),
-                calls: 0,
-                bytes: 0,
+                sums: Sums::default(),
                 in_place: 0,
                 without_output: 0,
-                sizes: Vec::new(),
             });
-            count(row, bits, placement, sum);
+            row.sums.add(bits, sum);
+            match placement {
+                1 => row.in_place = row.in_place.saturating_add(sum.calls),
+                2 => row.without_output = row.without_output.saturating_add(sum.calls),
+                _ => {}
+            }
         }
         let mut calls: Vec<Counted> = rows.into_values().collect();
-        calls.sort_by_key(|row| std::cmp::Reverse((row.bytes, row.calls)));
+        calls.sort_by_key(|row| std::cmp::Reverse((row.sums.bytes, row.sums.calls)));
         calls
     }
 
@@ -305,19 +308,6 @@ impl Counter {
 /// Whether a file that a process maps may have what is counted, by its name.
 fn is_counted(path: &Path) -> bool {
     files::is_library(path) || files::is_ours(path)
-}
-
-/// Adds a row of bpftrace's map. The traced program chooses the lengths.
-fn count(row: &mut Counted, bits: u64, placement: u64, sum: Sum) {
-    let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
-    add(&mut row.calls, sum.calls);
-    add(&mut row.bytes, sum.bytes);
-    match placement {
-        1 => add(&mut row.in_place, sum.calls),
-        2 => add(&mut row.without_output, sum.calls),
-        _ => {}
-    }
-    SizeClass::add(&mut row.sizes, bits, sum.calls, sum.bytes);
 }
 
 /// The path by which bpftrace finds a file, perhaps below the root of a process that has mapped it.

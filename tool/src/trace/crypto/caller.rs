@@ -61,16 +61,6 @@ pub fn transfers(caller: Option<&Caller>) -> bool {
     entry(caller) == Entry::AfAlg && caller.is_some_and(is_message)
 }
 
-/// Whether the kernel's hash interface makes the call to serve another one, or nobody knows.
-pub fn is_unknown_or_hash(caller: Option<&Caller>) -> bool {
-    const STARTS: [&str; 4] = ["crypto_ahash_", "crypto_shash_", "ahash_", "shash_"];
-    caller.is_none_or(|caller| {
-        STARTS
-            .iter()
-            .any(|start| caller.function.starts_with(start))
-    })
-}
-
 pub fn entry(caller: Option<&Caller>) -> Entry {
     let Some(caller) = caller else {
         return Entry::Other;
@@ -111,19 +101,6 @@ mod tests {
             assert_eq!(entry(function, module), wanted, "{function} [{module}]");
         }
         assert_eq!(super::entry(None), Entry::Other);
-    }
-
-    #[test]
-    fn calls_within_the_hash_interface() {
-        let is_part = |function: &str| {
-            is_unknown_or_hash(Some(&Caller {
-                function: function.to_owned(),
-                module: "kernel".to_owned(),
-            }))
-        };
-        assert!(is_part("shash_ahash_update") && is_part("crypto_shash_digest"));
-        assert!(!is_part("hash_sendmsg") && !is_part("crypto_gcm_encrypt"));
-        assert!(is_unknown_or_hash(None));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The script for bpftrace that counts in the kernel: requests to encrypt, decrypt or hash,
-//! messages to and from sockets of AF_ALG, and the data that is copied for them. bpftrace takes the
+//! The script for bpftrace that counts in the kernel: requests to encrypt and decrypt, messages to and from sockets of AF_ALG, and the data that is copied for them. bpftrace takes the
 //! layout of the structures from the kernel's type information (BTF).
 
 use crate::trace::bpftrace::bits;
+use crate::trace::result::Operation;
 use std::fmt::Write;
 
 /// Maps: of `Maps::sums`, with the numbers of `Key`; drivers by the address of struct crypto_alg,
@@ -12,22 +12,17 @@ pub const COUNTS: &str = "@counts";
 pub const DRIVERS: &str = "@drivers";
 pub const NAMES: &str = "@names";
 
-pub const PROCESS: u64 = 0;
+const PROCESS: u64 = 0;
 pub const KERNEL_THREAD: u64 = 1;
 pub const INTERRUPT: u64 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    Skcipher {
-        encrypts: bool,
+    Request {
+        structure: &'static str,
+        handle: &'static str,
+        operation: Operation,
     },
-    Aead {
-        encrypts: bool,
-    },
-    /// Data for a hash, by the interface that may answer later.
-    Ahash,
-    /// Data for a hash, by the other interface. The functions of the first one call it, too.
-    Shash,
     /// Between a program's memory and the kernel's: the check before it (CONFIG_HARDENED_USERCOPY).
     /// The functions that copy may have no probes in many kernels.
     Copy,
@@ -36,39 +31,31 @@ pub enum Kind {
     },
 }
 
-/// The functions of the kernel that are counted, and what stands for them in kernels that have them
-/// in their headers: before Linux 6.7, the update of a hash called that of its driver. The function
-/// here serves all drivers but those that answer later.
-pub const PROBES: [(&str, &str, Kind); 13] = [
-    (
-        "crypto_skcipher_encrypt",
-        "",
-        Kind::Skcipher { encrypts: true },
-    ),
-    (
-        "crypto_skcipher_decrypt",
-        "",
-        Kind::Skcipher { encrypts: false },
-    ),
-    ("crypto_aead_encrypt", "", Kind::Aead { encrypts: true }),
-    ("crypto_aead_decrypt", "", Kind::Aead { encrypts: false }),
-    ("crypto_ahash_update", "shash_async_update", Kind::Ahash),
-    ("crypto_ahash_finup", "", Kind::Ahash),
-    ("crypto_ahash_digest", "", Kind::Ahash),
-    ("crypto_shash_update", "", Kind::Shash),
-    ("crypto_shash_finup", "", Kind::Shash),
-    ("crypto_shash_digest", "", Kind::Shash),
-    ("__check_object_size", "", Kind::Copy),
-    (
-        "security_socket_sendmsg",
-        "",
-        Kind::Message { is_sent: true },
-    ),
-    (
-        "security_socket_recvmsg",
-        "",
-        Kind::Message { is_sent: false },
-    ),
+const fn skcipher(operation: Operation) -> Kind {
+    Kind::Request {
+        structure: "skcipher_request",
+        handle: "crypto_skcipher",
+        operation,
+    }
+}
+
+const fn aead(operation: Operation) -> Kind {
+    Kind::Request {
+        structure: "aead_request",
+        handle: "crypto_aead",
+        operation,
+    }
+}
+
+/// The functions of the kernel that are counted.
+pub const PROBES: [(&str, Kind); 7] = [
+    ("crypto_skcipher_encrypt", skcipher(Operation::Encrypt)),
+    ("crypto_skcipher_decrypt", skcipher(Operation::Decrypt)),
+    ("crypto_aead_encrypt", aead(Operation::Encrypt)),
+    ("crypto_aead_decrypt", aead(Operation::Decrypt)),
+    ("__check_object_size", Kind::Copy),
+    ("security_socket_sendmsg", Kind::Message { is_sent: true }),
+    ("security_socket_recvmsg", Kind::Message { is_sent: false }),
 ];
 
 /// THREAD_SIZE, without KASAN. Interrupts have stacks of their own.
@@ -83,21 +70,17 @@ const RETURNS_TO: &str = match cfg!(target_arch = "aarch64") {
     false => "*(uint64 *)$stack",
 };
 
-/// The script for functions: each has its index in `PROBES` and its name in this kernel.
-pub fn script(probes: &[(usize, &str)]) -> String {
-    probes
-        .iter()
-        .map(|(index, name)| probe(*index, name))
-        .collect()
+/// The script for functions, by their indexes in `PROBES`.
+pub fn script(probes: &[usize]) -> String {
+    probes.iter().map(|index| probe(*index)).collect()
 }
 
-fn probe(index: usize, name: &str) -> String {
-    let kind = PROBES[index].2;
+fn probe(index: usize) -> String {
+    let (name, kind) = PROBES[index];
     let body = match kind {
-        Kind::Skcipher { .. } => request("skcipher_request", "cryptlen", "crypto_skcipher"),
-        Kind::Aead { .. } => request("aead_request", "cryptlen", "crypto_aead"),
-        Kind::Ahash => request("ahash_request", "nbytes", "crypto_ahash"),
-        Kind::Shash => hash(),
+        Kind::Request {
+            structure, handle, ..
+        } => request(structure, handle),
         Kind::Copy => "    $length = (uint64)arg1;\n    \
              if (arg2 & 0xff) { $mark = (uint64)1; }\n"
             .to_owned(),
@@ -151,34 +134,22 @@ fn context() -> String {
 
 /// Sets $length, $algorithm and $mark. The number of bytes that a driver keeps behind a request is
 /// in the handle, whose last member is struct crypto_tfm.
-fn request(request: &str, length: &str, handle: &str) -> String {
+fn request(structure: &str, handle: &str) -> String {
     let latest = format!(
         "    if ($mark == 0 && $at - $stack > {STACK_SIZE}) {{\n        \
          $handle = (struct {handle} *)($transform + sizeof(struct crypto_tfm) - \
          sizeof(struct {handle}));\n        \
          @begin[$thread] = $at;\n        \
-         @end[$thread] = $at + sizeof(struct {request}) + (uint64)$handle->reqsize;\n    }}\n"
+         @end[$thread] = $at + sizeof(struct {structure}) + (uint64)$handle->reqsize;\n    }}\n"
     );
     format!(
         "    $at = (uint64)arg0;\n    \
-         $request = (struct {request} *)arg0;\n    \
-         $length = (uint64)$request->{length};\n    \
+         $request = (struct {structure} *)arg0;\n    \
+         $length = (uint64)$request->cryptlen;\n    \
          $transform = (uint64)$request->base.tfm;\n"
-    ) + &driver()
+    ) + DRIVER
         + MARK
         + &latest
-}
-
-/// The same of a hash. Its description is on the stack, or part of the memory of a driver.
-fn hash() -> String {
-    "    $at = (uint64)arg0;\n    \
-     $length = (uint64)(uint32)arg2;\n    \
-     $description = (struct shash_desc *)arg0;\n    \
-     $transform = (uint64)$description->tfm + sizeof(struct crypto_shash) - \
-     sizeof(struct crypto_tfm);\n"
-        .to_owned()
-        + &driver()
-        + MARK
 }
 
 /// A request that lies inside the latest one of this thread is marked: a driver keeps the requests
@@ -186,13 +157,10 @@ fn hash() -> String {
 /// a moment are no latest ones.
 const MARK: &str = "    if ($at > @begin[$thread] && $at < @end[$thread]) { $mark = (uint64)1; }\n";
 
-fn driver() -> String {
-    format!(
-        "    $algorithm = (uint64)((struct crypto_tfm *)$transform)->__crt_alg;\n    \
-         if (@known[$algorithm] == 0) {{\n        @known[$algorithm] = 1;\n        \
-         {DRIVERS}[$algorithm] = ((struct crypto_alg *)$algorithm)->cra_driver_name;\n    }}\n"
-    )
-}
+const DRIVER: &str = "    \
+    $algorithm = (uint64)((struct crypto_tfm *)$transform)->__crt_alg;\n    \
+    if (@known[$algorithm] == 0) {\n        @known[$algorithm] = 1;\n        \
+    @drivers[$algorithm] = ((struct crypto_alg *)$algorithm)->cra_driver_name;\n    }\n";
 
 fn message(is_sent: bool) -> String {
     let mut text = "    $length = (uint64)(uint32)arg2;\n".to_owned();
@@ -212,8 +180,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_function() {
-        let all: Vec<(usize, &str)> = PROBES.iter().map(|probe| probe.0).enumerate().collect();
-        let text = script(&all);
+        let text = script(&(0..PROBES.len()).collect::<Vec<usize>>());
         assert_eq!(text.matches("\nkprobe:").count() + 1, PROBES.len());
         assert_eq!(
             text.matches(&format!("    {COUNTS}[")).count(),
@@ -223,8 +190,8 @@ mod tests {
             let start = text.find(&format!("kprobe:{name}\n")).unwrap();
             text[start..].split_once("\n}\n").unwrap().0
         };
-        assert!(of("crypto_ahash_finup").contains("$request->nbytes;"));
-        assert!(of("crypto_shash_digest").contains("(struct shash_desc *)arg0"));
+        assert!(of("crypto_aead_decrypt").contains("(struct aead_request *)arg0"));
+        assert!(of("crypto_skcipher_encrypt").contains(&format!("{DRIVERS}[$algorithm]")));
         assert!(of("__check_object_size").contains("if (@seen[$thread] == 0) { return; }"));
         assert!(of("security_socket_sendmsg").contains("->msg_flags & 134217728)"));
         assert!(!of("security_socket_recvmsg").contains("msg_flags"));

@@ -220,27 +220,6 @@ impl Memory {
     }
 }
 
-/// Whether a function copies between user space and the kernel.
-pub fn copies(name: &str) -> bool {
-    const NAMES: [&str; 14] = [
-        "copy_user_generic",
-        "copy_user_enhanced_fast_string",
-        "copy_user_short_string",
-        "__copy_user_",
-        "rep_movs_alternative",
-        "_copy_from_user",
-        "_copy_to_user",
-        "_copy_from_iter",
-        "_copy_to_iter",
-        "__arch_copy_from_user",
-        "__arch_copy_to_user",
-        "copyin",
-        "copyout",
-        "copy_page_from_iter",
-    ];
-    NAMES.iter().any(|prefix| name.starts_with(prefix))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,11 +253,5 @@ mod tests {
                 (0x3400, "aesni_xts_decrypt", "aesni_intel"),
             ]
         );
-    }
-
-    #[test]
-    fn functions_that_copy() {
-        assert!(copies("copy_user_enhanced_fast_string") && copies("_copy_to_iter"));
-        assert!(!copies("xts_encrypt") && !copies("copy_user_highpage"));
     }
 }
