@@ -304,8 +304,8 @@ pub fn name(who: &OnBehalf) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::example;
     use crate::trace::result::{Request, Sums, Transfers};
+    use crate::trace::tests::example;
     use classify::hot::Work;
 
     fn who(context: Context, pid: u32) -> OnBehalf {

@@ -5,9 +5,6 @@
 mod bpftrace;
 mod count;
 mod crypto;
-mod event;
-#[cfg(test)]
-pub mod example;
 mod flow;
 mod live;
 pub mod named;
@@ -20,6 +17,8 @@ mod spots;
 mod state;
 mod tally;
 mod target;
+#[cfg(test)]
+pub mod tests;
 pub mod text;
 mod traced;
 pub mod verdict;
@@ -327,10 +326,8 @@ impl Tracing {
             .map(|counter| counter.finish(&self.traced, lost));
         let requests = self.requests.map(|it| it.finish(&self.traced));
         self.bar.finish_and_clear();
-        // Its counters must not follow the programs that are asked for packages.
-        self.sampling.sampler.close();
         self.sampling
-            .result(&mut Files::new(true), counts, requests)
+            .result(&mut Files::default(), counts, requests)
     }
 }
 
@@ -362,59 +359,5 @@ fn write(args: &TraceArgs, text: String, has_command: bool) -> Result<()> {
             Ok(())
         }
         (None, false) => output::out(text),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use classify::hot::Work;
-
-    const SCHEMA: &str = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../docs/schema/tenrounds-1.schema.json"
-    );
-
-    /// Counts of the kernel and of user space are as the schema has them. Few machines that run the
-    /// other tests have such counts.
-    #[test]
-    fn exact_counts_fit_the_schema() {
-        let mut trace = example::trace(vec![example::process(
-            7,
-            "one",
-            vec![example::finding(Work::AesNi, 30)],
-        )]);
-        trace.counts = Some(example::counts());
-        trace.kernel = Some(example::kernel_counts());
-        let host = host::read(None);
-        let text = Document::new("trace", host, Vec::new(), Body { trace }).to_json();
-        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
-        let mut schemas = boon::Schemas::new();
-        let schema = boon::Compiler::new().compile(SCHEMA, &mut schemas).unwrap();
-        let wrong = |document: &serde_json::Value| {
-            let result = schemas.validate(document, schema);
-            result
-                .err()
-                .map(|error| format!("{error:#}\nin {document:#}"))
-        };
-        assert_eq!(wrong(&document), None);
-        // The schema notices what is missing.
-        for pointer in [
-            "/trace/kernel",
-            "/trace/kernel/requests/0",
-            "/trace/kernel/messages/0",
-            "/trace/kernel/copies/0",
-            "/trace/counts/executed/0",
-        ] {
-            let mut changed = document.clone();
-            let object = changed
-                .pointer_mut(pointer)
-                .unwrap()
-                .as_object_mut()
-                .unwrap();
-            let name = object.keys().next().unwrap().clone();
-            object.remove(&name);
-            assert!(wrong(&changed).is_some(), "{pointer} without {name}");
-        }
     }
 }

@@ -7,13 +7,11 @@ use super::result::{
 use super::state::State;
 use super::tally::{Activity, Found, Key, Tally};
 use super::target::module::{self, Budget};
-use super::target::package;
 use super::verdict;
 use crate::scan::{Holds, Reach};
 use classify::hot::{Confidence, Work};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 
 /// What the trace was like.
 pub struct Circumstances {
@@ -47,10 +45,9 @@ pub fn trace(
     troubles.extend(state.kernel_refusal().map(|why| {
         format!("What the kernel's code does is not known, because it cannot be read: {why}.")
     }));
-    let mut about = About { state, files };
     let seen = tally.processes.iter();
     let mut processes: Vec<Process> = seen
-        .map(|activity| process(activity, &mut about, &circumstances))
+        .map(|activity| process(activity, state, files, circumstances.evidence))
         .collect();
     processes.sort_by_key(|process| std::cmp::Reverse((process.aes_samples, process.samples)));
     let aes = processes.iter().map(|process| process.aes_samples).sum();
@@ -128,11 +125,12 @@ fn unreadable(tally: &Tally, state: &State) -> Vec<String> {
     failed.collect()
 }
 
-fn process(activity: &Activity, about: &mut About, of: &Circumstances) -> Process {
-    let merged = merged(activity, about.state);
-    let findings = merged
-        .iter()
-        .map(|(key, found)| finding(activity, *key, found, about, of));
+fn process(activity: &Activity, state: &State, files: &mut Files, evidence: bool) -> Process {
+    let merged = merged(activity, state);
+    let findings = merged.iter().map(|(key, found)| {
+        let module = files.of(activity, *key, state);
+        finding(activity, *key, found, module, evidence)
+    });
     let mut findings: Vec<Finding> = findings.collect();
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.samples), finding.work));
     let encrypting = encrypting(activity);
@@ -191,10 +189,9 @@ fn finding(
     activity: &Activity,
     key: Key,
     found: &Found,
-    about: &mut About,
-    of: &Circumstances,
+    (module, reach): (Module, Reach),
+    evidence: bool,
 ) -> Finding {
-    let (module, reach) = about.of(activity, key);
     let first = &found.first;
     let mut places: Vec<Place> = found
         .places
@@ -209,7 +206,7 @@ fn finding(
     places.truncate(MOST_PLACES);
     let mode = mode(activity, key, found);
     let decrypts = found.decrypts.len() == 1 && found.decrypts.contains(&Some(true));
-    let code = first.listing.iter().filter(|_| of.evidence);
+    let code = first.listing.iter().filter(|_| evidence);
     Finding {
         work: key.work,
         confidence: match key.work {
@@ -285,9 +282,8 @@ fn mode(activity: &Activity, key: Key, found: &Found) -> Option<&'static str> {
 }
 
 /// What is said about files, found out once for each.
+#[derive(Default)]
 pub struct Files {
-    /// Whether packages are asked for, by programs that take a moment.
-    packages: bool,
     known: HashMap<usize, (Module, Option<classify::Module>)>,
     budget: Budget,
     /// The files that did not fit into the budget.
@@ -295,54 +291,35 @@ pub struct Files {
 }
 
 impl Files {
-    pub fn new(packages: bool) -> Files {
-        Files {
-            packages,
-            known: HashMap::new(),
-            budget: Budget::default(),
-            left_out: Vec::new(),
-        }
-    }
-}
-
-/// What is known about files.
-struct About<'s> {
-    state: &'s State,
-    files: &'s mut Files,
-}
-
-impl About<'_> {
-    fn of(&mut self, activity: &Activity, key: Key) -> (Module, Reach) {
+    fn of(&mut self, activity: &Activity, key: Key, state: &State) -> (Module, Reach) {
         let Some(index) = key.module else {
-            let module = Module {
-                kind: ModuleKind::WrittenAtRunTime,
-                path: None,
-                build_id: None,
-                library: None,
-                package: None,
-            };
             let reach = match key.work.is_aes() || key.work.is_ghash() {
                 false => Reach::NotNeeded,
                 true if activity.runs_java => Reach::Java,
                 true => Reach::Unknown,
             };
-            return (module, reach);
+            return (Module::plain(ModuleKind::WrittenAtRunTime, None), reach);
         };
-        let read = &self.state.modules.list[index];
+        let read = &state.modules.list[index];
         if read.of_kernel {
-            return of_kernel(read, key.work);
+            let reach = match holds(key.work) {
+                _ if read.path == "tenrounds" => Reach::Itself,
+                Holds::Instructions => Reach::Kernel,
+                _ => Reach::NotNeeded,
+            };
+            let path = Some(read.path.clone());
+            return (Module::plain(ModuleKind::Kernel, path), reach);
         }
-        let files = &mut *self.files;
-        let (module, examined) = match files.known.entry(index) {
+        let (module, examined) = match self.known.entry(index) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let examined = read.examined(&files.budget).unwrap_or_else(|why| {
+                let examined = read.examined(&self.budget).unwrap_or_else(|why| {
                     let path = terminal::style::clean(&read.path);
                     let line = format!("{path}: {why}; what library it is was not looked up");
-                    files.left_out.push(line);
+                    self.left_out.push(line);
                     None
                 });
-                new.insert(described(read, examined, files.packages))
+                new.insert((described(read, examined.as_ref()), examined))
             }
         };
         let reach = examined
@@ -360,47 +337,16 @@ fn holds(work: Work) -> Holds {
     }
 }
 
-/// The kernel, or a module of it.
-fn of_kernel(read: &module::Module, work: Work) -> (Module, Reach) {
-    let module = Module {
-        kind: ModuleKind::Kernel,
-        path: Some(read.path.clone()),
-        build_id: None,
-        library: None,
-        package: None,
-    };
-    let reach = match (read.path.as_str(), holds(work)) {
-        ("tenrounds", _) => Reach::Itself,
-        (_, Holds::Instructions) => Reach::Kernel,
-        _ => Reach::NotNeeded,
-    };
-    (module, reach)
-}
-
-fn described(
-    read: &module::Module,
-    examined: Option<classify::Module>,
-    packages: bool,
-) -> (Module, Option<classify::Module>) {
+fn described(read: &module::Module, examined: Option<&classify::Module>) -> Module {
     let path = terminal::style::clean(&read.path);
     let kind = match read.deleted {
         true if path.starts_with("/memfd:") => ModuleKind::Memory,
         true => ModuleKind::Deleted,
         false => ModuleKind::File,
     };
-    let is_installed = kind == ModuleKind::File && read.of_machine;
-    let module = Module {
-        kind,
-        build_id: examined
-            .as_ref()
-            .and_then(|examined| examined.build_id.clone()),
-        library: examined
-            .as_ref()
-            .and_then(|examined| examined.library.clone()),
-        package: (is_installed && packages)
-            .then(|| package::of(Path::new(&read.path)))
-            .flatten(),
-        path: Some(path),
-    };
-    (module, examined)
+    Module {
+        build_id: examined.and_then(|examined| examined.build_id.clone()),
+        library: examined.and_then(|examined| examined.library.clone()),
+        ..Module::plain(kind, Some(path))
+    }
 }

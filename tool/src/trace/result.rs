@@ -279,8 +279,18 @@ pub struct Module {
     pub path: Option<String>,
     pub build_id: Option<String>,
     pub library: Option<Library>,
-    /// The package and its version.
-    pub package: Option<String>,
+}
+
+impl Module {
+    /// Nothing more is known about it.
+    pub fn plain(kind: ModuleKind, path: Option<String>) -> Module {
+        Module {
+            kind,
+            path,
+            build_id: None,
+            library: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -5,7 +5,7 @@ use super::is_alive;
 pub use super::report::Files;
 use super::report::{self, Circumstances};
 use super::result::{Counts, KernelCounts, Trace};
-use super::sampler::{Sampler, Target, Wanted};
+use super::sampler::{Sampler, Target};
 use super::state::State;
 use std::time::{Duration, Instant};
 use terminal::error::{Error, Result};
@@ -26,7 +26,7 @@ impl Sampling {
     /// Begins to sample. A command must not have been started yet. A process that was not named may
     /// end before it is sampled.
     pub fn open(target: &Target, named: &[u32], rate: u32, evidence: bool) -> Result<Sampling> {
-        let mut sampler = Sampler::open(target, Wanted { rate, kernel: true })?;
+        let mut sampler = Sampler::open(target, rate)?;
         let is_nobody =
             matches!(target, Target::Processes(pids) if pids.len() == sampler.refused.len());
         let is_worth_it = |pid: &u32| named.contains(pid) || is_alive(*pid);

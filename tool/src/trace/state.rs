@@ -441,7 +441,7 @@ mod tests {
         report::trace(
             &state.take_tally(),
             state,
-            &mut Files::new(false),
+            &mut Files::default(),
             circumstances,
         )
     }

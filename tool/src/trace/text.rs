@@ -33,11 +33,6 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
         out += "\n";
         out += &table(trace).to_string();
     }
-    let files = files(trace);
-    if !files.is_empty() {
-        out += "\n";
-        out += &files;
-    }
     if let Some(counts) = &trace.counts {
         out += "\n";
         out += &counted(counts);
@@ -73,29 +68,6 @@ fn share(trace: &Trace) -> Option<String> {
             _ => format!("AES takes {share} of the sampled time, in {with} of {all} processes."),
         }
     })
-}
-
-/// What is known of the files in the table, a line for each.
-fn files(trace: &Trace) -> String {
-    const MOST_FILES: usize = 10;
-    let findings = trace.processes.iter().flat_map(|it| &it.findings);
-    let mut lines: Vec<String> = Vec::new();
-    for finding in findings.take(MOST) {
-        let it = &finding.module;
-        if it.build_id.is_none() && it.library.is_none() && it.package.is_none() {
-            continue;
-        }
-        let line = module(it);
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    let more = lines.len().saturating_sub(MOST_FILES);
-    lines.truncate(MOST_FILES);
-    if more > 0 {
-        lines.push(format!("{more} more files; --json has all"));
-    }
-    lines.iter().map(|line| item("  ", line)).collect()
 }
 
 /// The table has no more rows.
@@ -346,18 +318,8 @@ fn module(module: &Module) -> String {
         Some(_) => file(module),
     }];
     facts.extend(module.library.as_ref().map(library));
-    facts.extend(
-        module
-            .package
-            .as_deref()
-            .map(|package| format!("package {}", clean(package))),
-    );
-    facts.extend(
-        module
-            .build_id
-            .as_deref()
-            .map(|id| format!("build ID {id}")),
-    );
+    let id = module.build_id.as_deref();
+    facts.extend(id.map(|id| format!("build ID {id}")));
     facts.join(", ")
 }
 
@@ -446,7 +408,7 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::example::{self, finding, process, trace};
+    use crate::trace::tests::example::{self, finding, process, trace};
 
     #[test]
     fn requests_have_a_row_and_a_chart() {
@@ -493,35 +455,26 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_aes_and_a_line_for_each_file() {
-        let known = || {
-            let mut known = finding(Work::AesNi, 30);
-            known.module.build_id = Some("0123abcd".to_owned());
-            known.module.package = Some("libexample1:amd64 1.2-3".to_owned());
-            known
-        };
+    fn the_share_of_aes_and_what_is_known_of_a_file() {
+        let mut known = finding(Work::AesNi, 30);
+        known.module.build_id = Some("0123abcd".to_owned());
         let processes = vec![
-            process(7, "one", vec![known(), known()]),
-            process(8, "two", vec![known()]),
+            process(7, "one", vec![known]),
+            process(8, "two", vec![finding(Work::AesNi, 20)]),
             process(9, "idle", vec![finding(Work::Hash, 3)]),
         ];
-        let text = plain(&trace(processes));
+        let all = trace(processes);
+        let text = plain(&all);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "A verdict.");
         let share = "AES takes 25 % of the sampled time, in 2 of 3 processes.";
         assert_eq!(lines[1], share);
-        let file = "/usr/lib/libexample.so.1, package libexample1:amd64 1.2-3, build ID 0123abcd";
-        let found = lines.iter().filter(|line| line.trim_start() == file);
-        assert_eq!(found.count(), 1, "{text}");
-        // Nothing is known of this one's file, and there is no AES.
-        let hash = plain(&trace(vec![process(
-            9,
-            "idle",
-            vec![finding(Work::Hash, 3)],
-        )]));
+        let details = render(&all, true);
+        let file = "  /usr/lib/libexample.so.1, build ID 0123abcd\n";
+        assert!(details.contains(file), "{details}");
+        // There is no AES.
+        let idle = process(9, "idle", vec![finding(Work::Hash, 3)]);
+        let hash = plain(&trace(vec![idle]));
         assert!(!hash.contains("AES takes"), "{hash}");
-        assert!(!hash
-            .lines()
-            .any(|line| line == "  /usr/lib/libexample.so.1"));
     }
 }

@@ -217,7 +217,7 @@ mod tests {
     /// bound.
     #[test]
     fn nothing_seen_is_not_nothing_there() {
-        use crate::trace::example::{finding, process, trace};
+        use crate::trace::tests::example::{finding, process, trace};
         let verdict = |unclear| {
             let found = finding(Work::Bitslice, 60);
             let mut trace = trace(vec![process(7, "bearssl", vec![found])]);

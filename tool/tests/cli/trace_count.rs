@@ -283,7 +283,7 @@ fn address_of(pid: u32, name: &str) -> u64 {
 }
 
 /// A pipe without room.
-fn full_pipe() -> (std::fs::File, OwnedFd) {
+pub fn full_pipe() -> (std::fs::File, OwnedFd) {
     let mut ends = [0; 2];
     // SAFETY: the pointer is valid for two descriptors, which belong to nobody else.
     let (read, write) = unsafe {

@@ -104,9 +104,7 @@ fn file(finding: &Finding) -> String {
         ModuleKind::Deleted => " (deleted)",
         _ => "",
     };
-    let package = module.package.as_deref();
-    let package = package.map_or(String::new(), |name| format!(", package {name}"));
-    format!("{path}{deleted}{package}")
+    format!("{path}{deleted}")
 }
 
 /// The name of a function, or its address in the file.

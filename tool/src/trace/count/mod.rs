@@ -16,7 +16,6 @@ use files::{Files, HOSTS};
 use functions::FUNCTIONS;
 use libcrypto::LibCrypto;
 use mappings::{Mapping, Maps};
-pub use script::printed as script;
 use script::{CALLS, EXECUTED};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -82,14 +81,18 @@ impl Counter {
         let needed = needed::of(program).found.into_iter();
         let needed = needed.map(|library| library.path);
         let libraries = needed.filter(|file| files::is_library(file));
-        for file in libcrypto.chain(libraries).chain([program.to_owned()]) {
-            // The name that a process maps it by.
-            let shown = std::fs::canonicalize(&file).unwrap_or(file);
-            if let Ok(file) = Root::machine().open(&shown) {
-                counter.add(&file, &shown, None);
-            }
-        }
+        let program = program.to_owned();
+        let files = libcrypto.chain(libraries).chain([program]);
+        files.for_each(|file| counter.add_file(file));
         Ok(counter)
+    }
+
+    fn add_file(&mut self, file: PathBuf) {
+        // The name that a process maps it by.
+        let shown = std::fs::canonicalize(&file).unwrap_or(file);
+        if let Ok(file) = Root::machine().open(&shown) {
+            self.add(&file, &shown, None);
+        }
     }
 
     /// The functions that `enable` will count, and the files that have them.
@@ -106,6 +109,18 @@ impl Counter {
 
     /// Begins to count, by probes that the calls pay for.
     pub fn enable(&mut self) -> Result<()> {
+        let text = self.script();
+        let maps = [CALLS, EXECUTED];
+        let maps: Vec<&str> = maps.into_iter().filter(|map| text.contains(*map)).collect();
+        if !maps.is_empty() {
+            let started = Bpftrace::start(&text, &maps).map_err(|why| refusal(&why))?;
+            self.bpftrace = Some(started);
+        }
+        Ok(())
+    }
+
+    /// The probes for the files that wait.
+    fn script(&mut self) -> String {
         let mut text = String::new();
         for file in std::mem::take(&mut self.waiting) {
             for function in file.functions {
@@ -117,13 +132,7 @@ impl Counter {
                 text += &script::executed(&file.path, host);
             }
         }
-        let maps = [CALLS, EXECUTED];
-        let maps: Vec<&str> = maps.into_iter().filter(|map| text.contains(*map)).collect();
-        if !maps.is_empty() {
-            let started = Bpftrace::start(&text, &maps).map_err(|why| refusal(&why))?;
-            self.bpftrace = Some(started);
-        }
-        Ok(())
+        text
     }
 
     fn trouble(&mut self, text: String) {
@@ -303,6 +312,32 @@ impl Counter {
         });
         executed
     }
+}
+
+/// The script for the libraries that are installed here, and for what tenrounds executes in its
+/// provider and its PKCS#11 module.
+pub fn script() -> Result<String> {
+    let mut counter = Counter::default();
+    let installed = files::installed().into_iter();
+    installed.for_each(|file| counter.add_file(file));
+    if counter.waiting.is_empty() {
+        return Err(Error::failure(
+            "no library with functions that `tenrounds trace --count` counts is installed here",
+        ));
+    }
+    let mut text = script::head() + &counter.script();
+    let libcrypto = LibCrypto::open().ok();
+    let hosts = [
+        ("provider", libcrypto::module::find(libcrypto.as_ref()).ok()),
+        ("pkcs11", crate::pkcs11::find().ok()),
+    ];
+    for (name, file) in hosts {
+        let host = HOSTS.iter().position(|host| host.0 == name);
+        if let (Some(host), Some(file)) = (host, file.filter(|file| bpftrace::is_plain(file))) {
+            text += &script::executed(&file, host);
+        }
+    }
+    Ok(text)
 }
 
 /// Whether a file that a process maps may have what is counted, by its name.

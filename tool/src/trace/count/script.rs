@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The script for bpftrace that counts calls, for `--count` and `--print-bpftrace`.
 
-use super::files::{self, Files, HOSTS};
-use super::functions::{Function, Length, FUNCTIONS, NONE};
-use crate::root::Root;
-use crate::trace::bpftrace::{bits, is_plain};
-use libcrypto::{module, LibCrypto};
+use super::files::HOSTS;
+use super::functions::{Function, Length, NONE};
+use crate::trace::bpftrace::bits;
 use std::fmt::Write;
 use std::path::Path;
-use terminal::error::{Error, Result};
 
 /// Maps of `Maps::sums`: calls of functions, and what tenrounds executes.
 pub const CALLS: &str = "@calls";
@@ -19,35 +16,8 @@ const IN_REGISTERS: u8 = match cfg!(target_arch = "aarch64") {
     true => 8,
     false => 6,
 };
-/// The script for the libraries that are installed here.
-pub fn printed() -> Result<String> {
-    let mut seen = Files::default();
-    let mut probes = String::new();
-    let mut index = 0;
-    for file in files::installed() {
-        let path = std::fs::canonicalize(&file).unwrap_or(file);
-        let Ok(opened) = Root::machine().open(&path) else {
-            continue;
-        };
-        if !seen.is_new(&opened) || !is_plain(&path) {
-            continue;
-        }
-        // Functions on whose first instruction a probe can hurt are left out.
-        let found = files::examine(&opened).unwrap_or_default();
-        for function in found.functions {
-            probes += &probe(&path, index, &FUNCTIONS[function]);
-            index += 1;
-        }
-    }
-    if probes.is_empty() {
-        return Err(Error::failure(
-            "no library with functions that `tenrounds trace --count` counts is installed here",
-        ));
-    }
-    Ok(head() + &probes + &installed_hosts())
-}
-
-fn head() -> String {
+/// The beginning of the script that is printed.
+pub fn head() -> String {
     format!(
         "#!/usr/bin/env bpftrace\n\
          // Calls that encrypt or decrypt, with their bytes, in the libraries of this machine, as\n\
@@ -60,23 +30,6 @@ fn head() -> String {
          // tr_op in core/dispatch/backend.h) and the backend.\n",
         env!("CARGO_PKG_VERSION")
     )
-}
-
-/// What tenrounds executes, by the probes of the provider and the PKCS#11 module.
-fn installed_hosts() -> String {
-    let libcrypto = LibCrypto::open().ok();
-    let hosts = [
-        ("provider", module::find(libcrypto.as_ref()).ok()),
-        ("pkcs11", crate::pkcs11::find().ok()),
-    ];
-    let mut probes = String::new();
-    for (name, file) in hosts {
-        let host = HOSTS.iter().position(|host| host.0 == name);
-        if let (Some(host), Some(file)) = (host, file.filter(|file| is_plain(file))) {
-            probes += &executed(&file, host);
-        }
-    }
-    probes
 }
 
 fn argument(number: u8) -> String {
@@ -162,6 +115,7 @@ pub fn executed(file: &Path, host: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::functions::FUNCTIONS;
     use super::*;
 
     fn of(name: &str) -> String {

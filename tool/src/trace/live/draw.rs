@@ -228,7 +228,7 @@ fn about(frame: &mut Frame, area: Rect, view: &mut View, picture: &Picture) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::example::{self, finding, process};
+    use crate::trace::tests::example::{self, finding, process};
     use ratatui::backend::TestBackend;
     use ratatui::buffer::Buffer;
     use ratatui::Terminal;

@@ -55,7 +55,7 @@ impl Live {
         };
         Ok(Live {
             sampling: Sampling::open(&target, super::pids_of(&named), sampled.rate, evidence)?,
-            files: Files::new(false),
+            files: Files::default(),
             host,
             interval: Duration::from_secs_f64(args.screen.interval),
             processors: sampler::processors().len(),
@@ -73,7 +73,7 @@ impl Live {
     fn picture(&mut self) -> Picture {
         let trace = self.sampling.result(&mut self.files, None, None);
         if self.sampling.forget_if_full() {
-            self.files = Files::new(false);
+            self.files = Files::default();
         }
         Picture::new(trace, self.processors)
     }

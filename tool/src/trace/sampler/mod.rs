@@ -6,8 +6,7 @@ mod perf;
 mod records;
 
 use crate::root::Root;
-pub use perf::Wanted;
-use perf::{Ring, Whom};
+use perf::{Ring, Wanted, Whom};
 pub use records::{Event, Mapped, Sample};
 use std::io;
 use terminal::error::{Error, Result};
@@ -33,53 +32,39 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Opens the counters. If the kernel's own code may not be sampled, samples only user code.
-    pub fn open(target: &Target, wanted: Wanted) -> Result<Sampler> {
+    /// Opens the counters. If the kernel's own code may not be sampled, samples only user code. If
+    /// all processes may not be sampled, samples those of this user.
+    pub fn open(target: &Target, rate: u32) -> Result<Sampler> {
         raise_limit();
-        match (Sampler::counting(target, wanted), target) {
+        let failed = |error: io::Error| refusal(&error, target);
+        let user = Wanted {
+            rate,
+            kernel: false,
+        };
+        let opened = Sampler::with(target, Wanted { rate, kernel: true });
+        let opened = match opened {
+            Err(error) if is_refusal(&error) => Sampler::with(target, user),
+            opened => opened,
+        };
+        match (opened, target) {
             (Ok(sampler), Target::Processes(_)) if sampler.rings.is_empty() => {
-                match Sampler::with(&Target::Children, wanted.in_user_space()) {
-                    Err(error) if is_unavailable(&error) => Err(refusal(&error, target)),
+                match Sampler::with(&Target::Children, user) {
+                    Err(error) if is_unavailable(&error) => Err(failed(error)),
                     _ => Ok(sampler),
                 }
             }
-            (Err(error), Target::Everybody) if is_refusal(&error) => Sampler::own(&error, wanted),
-            (sampler, _) => sampler.map_err(|error| refusal(&error, target)),
-        }
-    }
-
-    fn counting(target: &Target, wanted: Wanted) -> io::Result<Sampler> {
-        match Sampler::with(target, wanted) {
-            Err(error) if is_refusal(&error) => Sampler::with(target, wanted.in_user_space()),
-            sampler => sampler,
-        }
-    }
-
-    /// This user's processes, because all are refused.
-    fn own(error: &io::Error, wanted: Wanted) -> Result<Sampler> {
-        let wanted = wanted.in_user_space();
-        let pids = own_processes();
-        if pids.is_empty() {
-            return Err(refusal(error, &Target::Everybody));
-        }
-        let target = Target::Processes(pids);
-        let mut sampler =
-            Sampler::with(&target, wanted).map_err(|error| refusal(&error, &target))?;
-        if sampler.rings.is_empty() {
-            return Err(refusal(error, &Target::Everybody));
-        }
-        sampler.only_own = true;
-        // They end and change their user all the time. Other refusals are worth a word.
-        sampler.refused.retain(|(_, why)| why == TOO_MANY);
-        Ok(sampler)
-    }
-
-    fn empty(kernel: bool) -> Sampler {
-        Sampler {
-            rings: Vec::new(),
-            kernel,
-            refused: Vec::new(),
-            only_own: false,
+            (Err(error), Target::Everybody) if is_refusal(&error) => {
+                let own = Target::Processes(own_processes());
+                let mut sampler = Sampler::with(&own, user).map_err(failed)?;
+                if sampler.rings.is_empty() {
+                    return Err(failed(error));
+                }
+                sampler.only_own = true;
+                // They end and change their user all the time. Other refusals are worth a word.
+                sampler.refused.retain(|(_, why)| why == TOO_MANY);
+                Ok(sampler)
+            }
+            (opened, _) => opened.map_err(failed),
         }
     }
 
@@ -88,7 +73,14 @@ impl Sampler {
     fn with(target: &Target, wanted: Wanted) -> io::Result<Sampler> {
         let mut result = Err(io::Error::from_raw_os_error(libc::ENOMEM));
         for pages in perf::PAGES {
-            result = Sampler::with_rings(target, wanted, pages);
+            let mut sampler = Sampler {
+                rings: Vec::new(),
+                kernel: wanted.kernel,
+                refused: Vec::new(),
+                only_own: false,
+            };
+            let opened = sampler.add(target, wanted, pages);
+            result = opened.map(|()| sampler);
             if !result.as_ref().is_err_and(is_full) {
                 break;
             }
@@ -96,43 +88,34 @@ impl Sampler {
         result
     }
 
-    fn with_rings(target: &Target, wanted: Wanted, pages: usize) -> io::Result<Sampler> {
-        let processors = processors();
-        let mut sampler = Sampler::empty(wanted.kernel);
+    fn add(&mut self, target: &Target, wanted: Wanted, pages: usize) -> io::Result<()> {
+        let whom = match target {
+            Target::Children => Whom::Children,
+            Target::Everybody => Whom::Everybody,
+            Target::Processes(pids) => return self.add_processes(pids, wanted, pages),
+        };
+        for processor in processors() {
+            let counter = perf::open(whom, processor, wanted)?;
+            self.rings.push(Ring::new(counter, pages)?);
+        }
         match target {
-            Target::Children | Target::Everybody => {
-                let whom = match target {
-                    Target::Children => Whom::Children,
-                    _ => Whom::Everybody,
-                };
-                for processor in processors {
-                    let ring = Ring::new(whom, processor, wanted, pages)?;
-                    sampler.rings.push(ring);
+            Target::Everybody => self.start(),
+            _ => Ok(()),
+        }
+    }
+
+    fn add_processes(&mut self, pids: &[u32], wanted: Wanted, pages: usize) -> io::Result<()> {
+        let processors = processors();
+        for pid in pids {
+            let is_first = self.rings.is_empty();
+            if let Err(error) = self.add_process(*pid, &processors, wanted, pages) {
+                if is_refusal(&error) && wanted.kernel || is_full(&error) && is_first {
+                    return Err(error);
                 }
-                if matches!(target, Target::Everybody) {
-                    sampler.start()?;
-                }
-            }
-            Target::Processes(pids) => {
-                for pid in pids {
-                    let before = sampler.counters();
-                    if let Err(error) = sampler.add_process(*pid, &processors, wanted, pages) {
-                        sampler.keep(&before);
-                        let is_fatal = is_refusal(&error) && wanted.kernel
-                            || is_full(&error) && before.is_empty();
-                        if is_fatal {
-                            return Err(error);
-                        }
-                        sampler.refused.push((*pid, explained(&error, *pid)));
-                    }
-                }
-                if sampler.rings.is_empty() && pids.len() == 1 && sampler.refused.is_empty() {
-                    return Err(io::Error::from_raw_os_error(libc::ESRCH));
-                }
-                sampler.start()?;
+                self.refused.push((*pid, explained(&error, *pid)));
             }
         }
-        Ok(sampler)
+        self.start()
     }
 
     /// Opens a counter for each thread on each processor.
@@ -144,54 +127,29 @@ impl Sampler {
         pages: usize,
     ) -> io::Result<()> {
         let threads = Root::machine().names(format!("/proc/{pid}/task"));
-        let mut threads = threads
-            .iter()
-            .filter_map(|name| name.parse().ok())
-            .peekable();
-        if threads.peek().is_none() {
+        let threads: Vec<u32> = threads.iter().filter_map(|tid| tid.parse().ok()).collect();
+        if threads.is_empty() {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
+        // If one fails, the others are closed.
+        let mut counters = Vec::new();
         for tid in threads {
-            match self.add_thread(tid, processors, wanted, pages) {
-                // It has ended since.
-                Err(error) if error.raw_os_error() == Some(libc::ESRCH) && tid != pid => {}
-                other => other?,
-            }
-        }
-        Ok(())
-    }
-
-    fn add_thread(
-        &mut self,
-        tid: u32,
-        processors: &[u32],
-        wanted: Wanted,
-        pages: usize,
-    ) -> io::Result<()> {
-        let whom = Whom::Thread(tid);
-        for (index, processor) in processors.iter().enumerate() {
-            match self.rings.get_mut(index) {
-                Some(ring) => ring.add(whom, wanted)?,
-                None => {
-                    let ring = Ring::new(whom, *processor, wanted, pages)?;
-                    self.rings.push(ring);
+            for (index, processor) in processors.iter().enumerate() {
+                match perf::open(Whom::Thread(tid), *processor, wanted) {
+                    Ok(counter) => counters.push((index, counter)),
+                    // It has ended since.
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) && tid != pid => break,
+                    Err(error) => return Err(error),
                 }
             }
         }
-        Ok(())
-    }
-
-    /// How many counters each ring has.
-    fn counters(&self) -> Vec<usize> {
-        self.rings.iter().map(Ring::count).collect()
-    }
-
-    /// Closes the counters that were opened since.
-    fn keep(&mut self, counts: &[usize]) {
-        self.rings.truncate(counts.len());
-        for (ring, count) in self.rings.iter_mut().zip(counts) {
-            ring.truncate(*count);
+        for (index, counter) in counters {
+            match self.rings.get_mut(index) {
+                Some(ring) => ring.add(counter)?,
+                None => self.rings.push(Ring::new(counter, pages)?),
+            }
         }
+        Ok(())
     }
 
     fn start(&self) -> io::Result<()> {
@@ -200,10 +158,6 @@ impl Sampler {
 
     pub fn stop(&self) {
         self.rings.iter().for_each(Ring::stop);
-    }
-
-    pub fn close(&mut self) {
-        self.rings.clear();
     }
 
     /// All that happened since the last call, in order.
@@ -278,7 +232,7 @@ fn raise_limit() {
 }
 
 /// Why a process with too many threads is not sampled.
-pub const TOO_MANY: &str =
+const TOO_MANY: &str =
     "it has more threads than files may be open; raise the limit (ulimit -n), or use --all as root";
 
 /// Why a process is not sampled.

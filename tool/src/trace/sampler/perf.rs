@@ -3,9 +3,8 @@
 //! tick of the CPU clock. This clock needs no hardware counters, which virtual machines lack.
 
 use super::records::{self, Event, REGISTERS};
-use crate::trace::event::{control, Attributes};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{fence, AtomicU64, Ordering};
 
 const SOFTWARE: u32 = 1;
@@ -22,6 +21,8 @@ const EXCLUDE_IDLE: u64 = 1 << 7;
 /// its time (sample_id_all).
 const RECORDS: u64 = 1 << 10 | 1 << 8 | 1 << 23 | 1 << 9 | 1 << 24 | 1 << 13 | 1 << 18;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
+/// PERF_FLAG_FD_CLOEXEC.
+const CLOEXEC: libc::c_ulong = 8;
 const IOC_ENABLE: libc::c_ulong = 0x2400;
 const IOC_DISABLE: libc::c_ulong = 0x2401;
 const IOC_SET_OUTPUT: libc::c_ulong = 0x2405;
@@ -42,17 +43,33 @@ pub struct Wanted {
     pub kernel: bool,
 }
 
-impl Wanted {
-    pub fn in_user_space(self) -> Wanted {
-        Wanted {
-            kernel: false,
-            ..self
-        }
-    }
+/// perf_event_attr up to PERF_ATTR_SIZE_VER5 (linux/perf_event.h).
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    frequency: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    config1: u64,
+    config2: u64,
+    branches: u64,
+    sample_regs_user: u64,
+    sample_stack_user: u32,
+    clock: i32,
+    sample_regs_intr: u64,
+    aux_watermark: u32,
+    sample_max_stack: u16,
+    reserved: u16,
 }
 
 /// A counter of one thread or of all, on one processor.
-fn open(whom: Whom, processor: u32, wanted: Wanted) -> io::Result<OwnedFd> {
+pub fn open(whom: Whom, processor: u32, wanted: Wanted) -> io::Result<OwnedFd> {
     let (pid, flags) = match whom {
         Whom::Children => (0, DISABLED | INHERIT | ENABLE_ON_EXEC),
         Whom::Thread(tid) => (i32::try_from(tid).unwrap_or(i32::MAX), DISABLED | INHERIT),
@@ -64,6 +81,7 @@ fn open(whom: Whom, processor: u32, wanted: Wanted) -> io::Result<OwnedFd> {
     };
     let attributes = Attributes {
         kind: SOFTWARE,
+        size: std::mem::size_of::<Attributes>() as u32,
         config: CPU_CLOCK,
         frequency: wanted.rate.into(),
         sample_type: SAMPLED | if REGISTERS == 0 { 0 } else { REGS_USER },
@@ -71,15 +89,55 @@ fn open(whom: Whom, processor: u32, wanted: Wanted) -> io::Result<OwnedFd> {
         sample_regs_user: REGISTERS,
         ..Attributes::default()
     };
-    attributes.open(pid, i32::try_from(processor).unwrap_or(i32::MAX))
+    let processor = i32::try_from(processor).unwrap_or(i32::MAX);
+    // SAFETY: the structure is valid and has the size that it says.
+    let fd = unsafe {
+        let attributes: *const Attributes = &attributes;
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            attributes,
+            pid,
+            processor,
+            -1,
+            CLOEXEC,
+        )
+    };
+    if fd == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new, and nobody else has it.
+    let counter = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+    // The kernel gives the lowest number that is free.
+    match fd as u64 >= most() {
+        true => Err(io::Error::from_raw_os_error(libc::EMFILE)),
+        false => Ok(counter),
+    }
+}
+
+/// The descriptors that counters may have. They leave some for the files that are read.
+fn most() -> u64 {
+    const RESERVE: u64 = 64;
+    use nix::sys::resource::{getrlimit, Resource};
+    let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
+    limit - RESERVE.min(limit / 2)
+}
+
+/// An ioctl(2) of a counter that takes a number.
+fn control(counter: &OwnedFd, request: libc::c_ulong, argument: i32) -> io::Result<()> {
+    // SAFETY: the requests that are used take a number.
+    match unsafe { libc::ioctl(counter.as_raw_fd(), request, argument) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
 }
 
 /// The ring buffer of one processor, and the counters that write into it.
 pub struct Ring {
     /// The first owns the buffer.
     counters: Vec<OwnedFd>,
-    processor: u32,
     base: *mut u8,
+    /// Bytes of the first page, and of all that is mapped.
+    page: usize,
     mapped: usize,
 }
 
@@ -94,8 +152,7 @@ const TAIL: usize = 1032;
 
 impl Ring {
     /// The error is ENOMEM if this user cannot have so many pages.
-    pub fn new(whom: Whom, processor: u32, wanted: Wanted, pages: usize) -> io::Result<Ring> {
-        let counter = open(whom, processor, wanted)?;
+    pub fn new(counter: OwnedFd, pages: usize) -> io::Result<Ring> {
         // SAFETY: sysconf() has no preconditions.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
         let mapped = (1 + pages) * page;
@@ -120,27 +177,17 @@ impl Ring {
         }
         Ok(Ring {
             counters: vec![counter],
-            processor,
             base: base.cast(),
+            page,
             mapped,
         })
     }
 
     /// Adds a counter whose samples come into the same buffer.
-    pub fn add(&mut self, whom: Whom, wanted: Wanted) -> io::Result<()> {
-        let counter = open(whom, self.processor, wanted)?;
+    pub fn add(&mut self, counter: OwnedFd) -> io::Result<()> {
         control(&counter, IOC_SET_OUTPUT, self.counters[0].as_raw_fd())?;
         self.counters.push(counter);
         Ok(())
-    }
-
-    pub fn count(&self) -> usize {
-        self.counters.len()
-    }
-
-    /// Closes all counters but the first ones.
-    pub fn truncate(&mut self, count: usize) {
-        self.counters.truncate(count);
     }
 
     pub fn start(&self) -> io::Result<()> {
@@ -164,8 +211,7 @@ impl Ring {
 
     /// Takes all records that are there, with their times.
     pub fn drain(&self, into: &mut Vec<(u64, Event)>) {
-        let page = self.mapped / (1 + self.pages());
-        let size = self.mapped - page;
+        let size = self.mapped - self.page;
         let head = self.word(HEAD).load(Ordering::Acquire);
         fence(Ordering::Acquire);
         let mut tail = self.word(TAIL).load(Ordering::Relaxed);
@@ -178,7 +224,7 @@ impl Ring {
         // SAFETY: both parts lie in the buffer, and the kernel writes no byte between tail
         // and head.
         unsafe {
-            let data = self.base.add(page);
+            let data = self.base.add(self.page);
             bytes.extend_from_slice(std::slice::from_raw_parts(data.add(from), first));
             bytes.extend_from_slice(std::slice::from_raw_parts(data, count - first));
         }
@@ -189,12 +235,6 @@ impl Ring {
         }
         tail = tail.wrapping_add((bytes.len() - rest.len()) as u64);
         self.word(TAIL).store(tail, Ordering::Release);
-    }
-
-    fn pages(&self) -> usize {
-        // SAFETY: sysconf() has no preconditions.
-        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-        self.mapped / page - 1
     }
 }
 

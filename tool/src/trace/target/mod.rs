@@ -4,4 +4,3 @@
 pub mod kernel;
 pub mod memory;
 pub mod module;
-pub mod package;

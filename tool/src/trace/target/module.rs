@@ -17,8 +17,6 @@ pub struct Module {
     pub deleted: bool,
     /// None if it cannot be read, with the reason.
     pub program: Result<Program, String>,
-    /// Whether it is a file of this machine, not of a container.
-    pub of_machine: bool,
     /// Whether it is the kernel or a module of it, in memory.
     pub of_kernel: bool,
     source: Source,
@@ -140,7 +138,6 @@ impl Modules {
             path: name.to_owned(),
             deleted: false,
             program: Err(String::new()),
-            of_machine: false,
             of_kernel: true,
             stamp: None,
             source: Source::None,
@@ -203,7 +200,6 @@ fn read(
         path: mapping.path.clone(),
         deleted: mapping.deleted,
         program,
-        of_machine,
         of_kernel: false,
         stamp,
         source: match (file, stamp) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Traces for tests.
 
-use super::bpftrace::Sum;
-use super::result::{
+use crate::trace::bpftrace::Sum;
+use crate::trace::result::{
     Caller, Context, Counted, Counts, Entry, Evidence, Executed, Finding, KernelCounts, Module,
     ModuleKind, OnBehalf, Operation, Place, Process, Request, Requests, Sums, Trace, Transfer,
     Transfers,
@@ -14,13 +14,10 @@ pub fn finding(work: Work, samples: u64) -> Finding {
         work,
         confidence: Confidence::Certain,
         mode: Some("gcm"),
-        module: Module {
-            kind: ModuleKind::File,
-            path: Some("/usr/lib/libexample.so.1".to_owned()),
-            build_id: None,
-            library: None,
-            package: None,
-        },
+        module: Module::plain(
+            ModuleKind::File,
+            Some("/usr/lib/libexample.so.1".to_owned()),
+        ),
         samples,
         share: samples as f64 / 100.0,
         threads: 2,
