@@ -23,7 +23,6 @@ pub use probes::{probes, Probe};
 pub use program::{loaded, Around, Program};
 pub use tables::{near as tables_near, Table, TableKind};
 pub use tally::{Class, Kind, Tally, WIDTHS};
-pub use x86::text as disassembly;
 
 use serde::Serialize;
 use std::fmt;

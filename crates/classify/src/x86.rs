@@ -7,7 +7,7 @@
 use crate::chunk::{Bounds, Chunk, Stretch};
 use crate::tally::{Kind, Tally};
 use crate::Function;
-use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction, Mnemonic, Register};
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, Register};
 use memchr::memmem;
 
 /// Adds the functions that hold cryptographic instructions.
@@ -161,20 +161,6 @@ pub fn kind(instruction: &Instruction) -> Option<(Kind, u16)> {
         _ => 128,
     };
     Some((kind, width))
-}
-
-/// The instructions in these bytes in AT&T syntax, as objdump shows them, with their addresses.
-pub fn text(bits: u32, address: u64, bytes: &[u8]) -> Vec<(u64, String)> {
-    let mut decoder = Decoder::with_ip(bits, bytes, address, DecoderOptions::NONE);
-    let mut formatter = GasFormatter::new();
-    let mut lines = Vec::new();
-    while decoder.can_decode() {
-        let instruction = decoder.decode();
-        let mut line = String::new();
-        formatter.format(&instruction, &mut line);
-        lines.push((instruction.ip(), line));
-    }
-    lines
 }
 
 #[cfg(test)]
@@ -378,8 +364,5 @@ mod tests {
             let instruction = Decoder::new(64, code, DecoderOptions::NONE).decode();
             assert_eq!(kind(&instruction), Some(expected), "{code:02x?}");
         }
-        let lines = text(64, 0x1000, &[0x90, 0x66, 0x0f, 0x38, 0xdc, 0xc1]);
-        let expected = [(0x1000, "nop"), (0x1001, "aesenc %xmm1,%xmm0")];
-        assert_eq!(lines, expected.map(|(at, line)| (at, line.to_owned())));
     }
 }

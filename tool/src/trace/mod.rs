@@ -151,7 +151,7 @@ pub fn pids_of(named: &Option<Named>) -> &[u32] {
 
 /// A sampler that runs, as the arguments ask for.
 fn open(target: &Target, named: &[u32], args: &TraceArgs) -> Result<Sampling> {
-    Sampling::open(target, named, args.sampled.rate, args.evidence)
+    Sampling::open(target, named, args.sampled.rate)
 }
 
 fn command(args: &TraceArgs) -> Result<()> {

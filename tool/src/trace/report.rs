@@ -2,7 +2,7 @@
 //! The result of a trace, from what was seen.
 
 use super::result::{
-    Counts, Evidence, Finding, KernelCounts, Line, Module, ModuleKind, Place, Process, Trace,
+    Counts, Evidence, Finding, KernelCounts, Module, ModuleKind, Place, Process, Trace,
 };
 use super::state::State;
 use super::tally::{Activity, Found, Key, Tally};
@@ -20,8 +20,6 @@ pub struct Circumstances {
     /// Whether the kernel's code could be sampled.
     pub kernel: bool,
     pub troubles: Vec<String>,
-    /// Whether the evidence has the code.
-    pub evidence: bool,
     pub counts: Option<Counts>,
     pub requests: Option<KernelCounts>,
 }
@@ -47,7 +45,7 @@ pub fn trace(
     }));
     let seen = tally.processes.iter();
     let mut processes: Vec<Process> = seen
-        .map(|activity| process(activity, state, files, circumstances.evidence))
+        .map(|activity| process(activity, state, files))
         .collect();
     processes.sort_by_key(|process| std::cmp::Reverse((process.aes_samples, process.samples)));
     let aes = processes.iter().map(|process| process.aes_samples).sum();
@@ -125,11 +123,11 @@ fn unreadable(tally: &Tally, state: &State) -> Vec<String> {
     failed.collect()
 }
 
-fn process(activity: &Activity, state: &State, files: &mut Files, evidence: bool) -> Process {
+fn process(activity: &Activity, state: &State, files: &mut Files) -> Process {
     let merged = merged(activity, state);
     let findings = merged.iter().map(|(key, found)| {
         let module = files.of(activity, *key, state);
-        finding(activity, *key, found, module, evidence)
+        finding(activity, *key, found, module)
     });
     let mut findings: Vec<Finding> = findings.collect();
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.samples), finding.work));
@@ -190,7 +188,6 @@ fn finding(
     key: Key,
     found: &Found,
     (module, reach): (Module, Reach),
-    evidence: bool,
 ) -> Finding {
     let first = &found.first;
     let mut places: Vec<Place> = found
@@ -206,7 +203,6 @@ fn finding(
     places.truncate(MOST_PLACES);
     let mode = mode(activity, key, found);
     let decrypts = found.decrypts.len() == 1 && found.decrypts.contains(&Some(true));
-    let code = first.listing.iter().filter(|_| evidence);
     Finding {
         work: key.work,
         confidence: match key.work {
@@ -225,12 +221,6 @@ fn finding(
             start: first.running.range.start,
             end: first.running.range.end,
             table: first.running.table.clone(),
-            code: code
-                .map(|(address, text)| Line {
-                    address: *address,
-                    text: text.clone(),
-                })
-                .collect(),
         },
         reach,
     }

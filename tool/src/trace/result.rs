@@ -327,12 +327,4 @@ pub struct Evidence {
     pub end: u64,
     /// The table that is used, at its address in the process.
     pub table: Option<Table>,
-    /// Around the sample; empty without --evidence. On Arm, words in hexadecimal.
-    pub code: Vec<Line>,
-}
-
-#[derive(Debug, Clone, Serialize)]
-pub struct Line {
-    pub address: u64,
-    pub text: String,
 }

@@ -16,8 +16,6 @@ pub struct Sampling {
     /// What is not sampled, and why.
     pub refused: Vec<String>,
     rate: u32,
-    /// Whether results have the code around samples.
-    evidence: bool,
     /// When the time of the next result began.
     begun: Instant,
 }
@@ -25,7 +23,7 @@ pub struct Sampling {
 impl Sampling {
     /// Begins to sample. A command must not have been started yet. A process that was not named may
     /// end before it is sampled.
-    pub fn open(target: &Target, named: &[u32], rate: u32, evidence: bool) -> Result<Sampling> {
+    pub fn open(target: &Target, named: &[u32], rate: u32) -> Result<Sampling> {
         let mut sampler = Sampler::open(target, rate)?;
         let is_nobody =
             matches!(target, Target::Processes(pids) if pids.len() == sampler.refused.len());
@@ -40,10 +38,9 @@ impl Sampling {
         }
         Ok(Sampling {
             sampler,
-            state: State::new(evidence),
+            state: State::default(),
             refused,
             rate,
-            evidence,
             begun: Instant::now(),
         })
     }
@@ -73,7 +70,6 @@ impl Sampling {
             rate: self.rate,
             kernel: self.sampler.kernel,
             troubles: self.refused.clone(),
-            evidence: self.evidence,
             counts,
             requests,
         };

@@ -5,7 +5,7 @@
 use super::target::memory::{Space, Tables, View};
 use super::target::module::Module;
 use classify::hot::{self, Code, Confidence, Registers, Running, Work};
-use classify::{disassembly, Around, Bounds, Machine};
+use classify::{Around, Bounds, Machine};
 use mappings::Mapping;
 use std::ops::Range;
 
@@ -19,8 +19,6 @@ pub struct Where<'w> {
     pub module: Option<&'w Module>,
     /// The function, if it is known without a file: the kernel's.
     pub function: Option<&'w Around>,
-    /// Whether instructions are listed.
-    pub listed: bool,
 }
 
 /// A function, or a place outside of known functions.
@@ -36,8 +34,6 @@ pub struct Seen {
     pub running: Running,
     pub place: Place,
     pub address: u64,
-    /// Instructions around the sample.
-    pub listing: Vec<(u64, String)>,
 }
 
 /// An address whose code was copied.
@@ -72,10 +68,6 @@ impl Spot {
             whole,
         });
         let spot = code.as_ref().map(|code| hot::look(code, at.address));
-        let listing = match (&code, &spot) {
-            (Some(code), Some(spot)) if at.listed => listing(code, &spot.listing, shift),
-            _ => Vec::new(),
-        };
         let known = around.filter(|around| around.bounds != Bounds::Unknown);
         let place = Place {
             address: known
@@ -89,7 +81,6 @@ impl Spot {
                 running: NOTHING,
                 place,
                 address: at.address.wrapping_sub(shift),
-                listing,
             },
             in_vain: 0,
         }
@@ -202,30 +193,5 @@ impl Where<'_> {
             .offset_of(range.start.wrapping_sub(self.shift()))?;
         let length = usize::try_from(range.end.saturating_sub(range.start)).ok()?;
         self.module?.code(offset, length)
-    }
-}
-
-/// Instructions, with their addresses in the file.
-fn listing(code: &Code, range: &Range<u64>, shift: u64) -> Vec<(u64, String)> {
-    let offset = |address: u64| {
-        let offset = usize::try_from(address.saturating_sub(code.address));
-        offset.unwrap_or(0).min(code.bytes.len())
-    };
-    let bytes = code
-        .bytes
-        .get(offset(range.start)..offset(range.end))
-        .unwrap_or_default();
-    let start = range.start.wrapping_sub(shift);
-    match code.machine {
-        Machine::X86_64 => disassembly(64, start, bytes),
-        Machine::I386 => disassembly(32, start, bytes),
-        Machine::Arm64 => {
-            let words = bytes.chunks_exact(4).enumerate();
-            let line = |(index, word): (usize, &[u8])| {
-                let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-                (start.wrapping_add(4 * index as u64), format!("{word:08x}"))
-            };
-            words.map(line).collect()
-        }
     }
 }

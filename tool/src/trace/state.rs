@@ -31,8 +31,6 @@ struct Subject {
 
 #[derive(Default)]
 pub struct State {
-    /// Whether instructions around samples are listed.
-    evidence: bool,
     current: BTreeMap<u32, Subject>,
     pub modules: Modules,
     /// Classified addresses of files.
@@ -61,13 +59,6 @@ const FRESH: Duration = Duration::from_secs(2);
 const MOST_SPOTS: usize = 20_000;
 
 impl State {
-    pub fn new(evidence: bool) -> State {
-        State {
-            evidence,
-            ..State::default()
-        }
-    }
-
     pub fn take(&mut self, event: Event) {
         match event {
             Event::Lost(count) => self.tally.lost += count,
@@ -233,7 +224,6 @@ impl State {
             mapping: &mapping,
             module: module.map(|module| &self.modules.list[module]),
             function: None,
-            listed: self.evidence,
         };
         let spot = match module {
             Some(module) => self.spots.entry((module, offset)),
@@ -284,7 +274,6 @@ impl State {
             mapping: &mapping,
             module: None,
             function: Some(&function),
-            listed: self.evidence,
         };
         let spot = self.spots.entry((module, sample.address));
         let spot = spot.or_insert_with(|| Spot::new(&at));
@@ -434,7 +423,6 @@ mod tests {
             rate: 1,
             kernel: true,
             troubles: Vec::new(),
-            evidence: false,
             counts: None,
             requests: None,
         };

@@ -81,7 +81,6 @@ fn table(trace: &Trace) -> Table {
         "Mode",
         "File",
         "Function",
-        "Threads",
         "Confidence",
     ]);
     let rows = trace.processes.iter().flat_map(|process| {
@@ -98,7 +97,6 @@ fn table(trace: &Trace) -> Table {
             finding.mode.map(str::to_uppercase).unwrap_or_default(),
             file(&finding.module),
             finding.places.first().map(function).unwrap_or_default(),
-            finding.threads.to_string(),
             confidence(finding.confidence).to_owned(),
         ]);
     }
@@ -117,18 +115,15 @@ fn file(module: &Module) -> String {
 /// Exact counts.
 fn counted(counts: &Counts) -> String {
     let mut out = match counts.calls.is_empty() {
-        true if !counts.executed.is_empty() => String::new(),
         true if counts.functions == 0 => item(
             "",
             "Nothing was counted: no library with counted functions was found.",
         ),
-        true => item(
-            "",
-            format!(
-                "None of the {} functions that were counted was called.",
-                counts.functions
-            ),
-        ),
+        true => {
+            let functions = counts.functions;
+            let text = format!("None of the {functions} functions that were counted was called.");
+            item("", text)
+        }
         false => calls(counts).to_string(),
     };
     if !counts.executed.is_empty() {
@@ -279,7 +274,7 @@ fn code(work: Work) -> String {
     }
 }
 
-pub fn confidence(confidence: Confidence) -> &'static str {
+fn confidence(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Certain => "certain",
         Confidence::Likely => "likely",
@@ -352,14 +347,6 @@ fn shown(evidence: &Evidence) -> String {
             ),
         );
     }
-    for line in &evidence.code {
-        let mark = if line.address == evidence.address {
-            '>'
-        } else {
-            ' '
-        };
-        out += &item(&format!("  {mark} {:x}  ", line.address), &line.text);
-    }
     out
 }
 
@@ -400,7 +387,7 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
             .iter()
             .any(|process| !process.findings.is_empty())
     {
-        notes.push("--evidence shows the code that was seen, and tables that it uses.".to_owned());
+        notes.push("--evidence shows where the code is, and tables that it uses.".to_owned());
     }
     notes
 }

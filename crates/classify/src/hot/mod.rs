@@ -127,8 +127,6 @@ pub struct Spot {
     function: Shape,
     /// The whole function.
     range: Range<u64>,
-    /// The address, with some instructions before and behind it.
-    pub listing: Range<u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -187,7 +185,6 @@ pub fn look(code: &Code, at: u64) -> Spot {
         plain: plain.collect(),
         function: whole,
         range: function.range(),
-        listing: function.listing(at),
     }
 }
 

@@ -124,18 +124,6 @@ impl Function {
         first..self.steps.last().map_or(first, |step| step.next)
     }
 
-    /// An address with some instructions before and behind it.
-    pub fn listing(&self, at: u64) -> Range<u64> {
-        const COUNT: usize = 8;
-        let here = self.steps.partition_point(|step| step.next <= at);
-        let first = self.steps.get(here.saturating_sub(COUNT));
-        let last = self
-            .steps
-            .get(here.saturating_add(COUNT))
-            .or(self.steps.last());
-        first.map_or(at, |step| step.address)..last.map_or(at, |step| step.next)
-    }
-
     /// The loops around an address, from the smallest, and last its neighbourhood. A loop is what a
     /// backward jump spans.
     pub fn extents(&self, at: u64) -> Vec<Range<u64>> {
@@ -386,18 +374,9 @@ mod tests {
     }
 
     #[test]
-    fn ranges_and_listings() {
+    fn ranges_of_functions() {
         assert_eq!(function(0).range(), 0..0);
-        assert_eq!(function(0).listing(7), 7..7);
-        let all = function(30);
-        assert_eq!(all.range(), address(0)..address(30));
-        // 8 instructions before, and 8 behind.
-        assert_eq!(all.listing(address(10)), address(2)..address(19));
-        assert_eq!(all.listing(address(10) + 3), address(2)..address(19));
-        assert_eq!(all.listing(address(3)), address(0)..address(12));
-        assert_eq!(all.listing(address(25)), address(17)..address(30));
-        assert_eq!(all.listing(0), address(0)..address(9));
-        assert_eq!(all.listing(u64::MAX), address(22)..address(30));
+        assert_eq!(function(30).range(), address(0)..address(30));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use terminal::error::Result;
 /// Watches what the arguments name, or all processes.
 pub fn run(args: &TraceArgs) -> Result<()> {
     let is_batch = args.json || !screen::available();
-    let mut live = Live::begin(args, !is_batch)?;
+    let mut live = Live::begin(args)?;
     signals::catch(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT]);
     match is_batch {
         true => batch::write(&mut live, args),
@@ -41,8 +41,7 @@ struct Live {
 }
 
 impl Live {
-    /// With `evidence`, the pictures have the code around samples.
-    fn begin(args: &TraceArgs, evidence: bool) -> Result<Live> {
+    fn begin(args: &TraceArgs) -> Result<Live> {
         let host = host::read(LibCrypto::open().as_ref().ok());
         let sampled = &args.sampled;
         let named = match sampled.pid.is_empty() && sampled.names.is_empty() {
@@ -54,7 +53,7 @@ impl Live {
             None => Target::Everybody,
         };
         Ok(Live {
-            sampling: Sampling::open(&target, super::pids_of(&named), sampled.rate, evidence)?,
+            sampling: Sampling::open(&target, super::pids_of(&named), sampled.rate)?,
             files: Files::default(),
             host,
             interval: Duration::from_secs_f64(args.screen.interval),

@@ -31,7 +31,6 @@ pub fn finding(work: Work, samples: u64) -> Finding {
             start: 0x1000,
             end: 0x1020,
             table: None,
-            code: Vec::new(),
         },
         reach: crate::scan::Reach::Unknown,
         with_tenrounds: None,
