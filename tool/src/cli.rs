@@ -265,7 +265,7 @@ pub struct TraceArgs {
     #[arg(long, value_name = "SECONDS", value_parser = Checked(parse_seconds), value_hint = ValueHint::Other)]
     pub seconds: Option<f64>,
 
-    /// Show the evidence: functions, the addresses of the code that decided, and tables that it uses
+    /// Show the evidence: functions, addresses of the code that decided, and tables that it uses
     #[arg(long)]
     pub evidence: bool,
 

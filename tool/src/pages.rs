@@ -194,7 +194,7 @@ const PAGES: &[(&str, Page)] = &[
             ("tenrounds trace --print-bpftrace >aes.bt; sudo bpftrace -p 1234 aes.bt", "The same counts by bpftrace, for one process."),
             ("sudo tenrounds trace --live", "Which processes run AES code now, on a screen?"),
             ("sudo tenrounds trace --live -n 10 --interval 5 >aes.txt", "Write ten tables to a file, one every 5 seconds."),
-            ("sudo tenrounds trace --live --json | jq -r '.live.machine_share'", "The share of the machine in AES code, each second."),
+            ("sudo tenrounds trace --live --json | jq -r '.live.machine_share'", "The share of the machine in AES code, every 2 seconds."),
             ("tenrounds trace --json --output t.json -- ./program; jq -r '.trace.verdict[]' t.json", "The verdict, for a script."),
         ],
         exit: &[

@@ -55,6 +55,10 @@ impl Traced {
         }
     }
 
+    pub fn is_everybody(&self) -> bool {
+        self.pids.is_none()
+    }
+
     pub fn has(&self, pid: u32) -> bool {
         self.pids.as_ref().is_none_or(|pids| pids.contains(&pid))
     }

@@ -115,11 +115,10 @@ fn the_row_changes_with_the_code() {
     terminal.shows(&["first (", first]);
     let row = terminal.line("first (").unwrap();
     let pid = row.split(['(', ')']).nth(1).unwrap();
+    let pid = pid.parse().unwrap();
     // SAFETY: kill() takes any numbers.
-    assert_eq!(
-        unsafe { libc::kill(pid.parse().unwrap(), libc::SIGKILL) },
-        0
-    );
+    let killed = unsafe { libc::kill(pid, libc::SIGKILL) };
+    assert_eq!(killed, 0);
     terminal.wait("second row alone", |screen| {
         let text = screen.contents();
         let row = text.lines().find(|line| line.contains("second ("));

@@ -244,7 +244,7 @@ impl Counter {
         {
             self.trouble("A table of counts was full: some calls are not counted.".to_owned());
         }
-        if lost {
+        if lost && !traced.is_everybody() {
             let text = "Records of the trace were lost: processes that were started meanwhile may be missing.";
             self.trouble(text.to_owned());
         }

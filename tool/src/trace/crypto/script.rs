@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The script for bpftrace that counts in the kernel: requests to encrypt and decrypt, messages to and from sockets of AF_ALG, and the data that is copied for them. bpftrace takes the
-//! layout of the structures from the kernel's type information (BTF).
+//! The script for bpftrace that counts in the kernel: requests to encrypt and decrypt, messages to
+//! and from sockets of AF_ALG, and the data that is copied for them. bpftrace takes the layout of
+//! the structures from the kernel's type information (BTF).
 
 use crate::trace::bpftrace::bits;
 use crate::trace::result::Operation;
