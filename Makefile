@@ -27,8 +27,7 @@
 #   make bench-quick  the same in less than 2 minutes
 #   make bench-replace   compare with the default provider that tenrounds replaces, in each
 #                     libcrypto, into docs/benchmarks/replace (minutes)
-#   make bench-pkcs11    compare the PKCS#11 module with the core's calls, SoftHSM and NSS, into
-#                     docs/benchmarks/pkcs11 (a minute; part of bench)
+#   make bench-pkcs11    compare the PKCS#11 module with the core's calls, SoftHSM and NSS (a minute)
 #   make check-fresh  the demo, the tests and the packages from a clone, in bare Debians 13, 12,
 #                     testing and 11 in a chroot, as root
 #   make deb      Debian packages, in build/deb; DEB_ARCH=arm64 for 64-bit Arm from another machine,
@@ -120,14 +119,13 @@ constant-time:
 bench-pkcs11:
 	@scripts/dependencies bench
 	@$(MAKE) --no-print-directory stage
-	@scripts/bench-pkcs11 $(BUILD) --publish docs/benchmarks/pkcs11
+	@scripts/bench-pkcs11 $(BUILD)
 
 bench bench-quick bench-replace:
 	@scripts/dependencies bench
 	@$(MAKE) --no-print-directory stage
 	@$(if $(filter %-quick,$@),,scripts/versions build >/dev/null)
 	@scripts/bench $(BUILD) $(if $(filter %-replace,$@),--replace --publish docs/benchmarks/replace,--publish docs/benchmarks $(if $(filter %-quick,$@),--quick))
-	@$(if $(filter bench,$@),scripts/bench-pkcs11 $(BUILD) --publish docs/benchmarks/pkcs11)
 
 # Builds for the running kernel, unless KDIR names another.
 .PHONY: kernel-module engine

@@ -2,14 +2,13 @@
 //! The command line, and what it starts.
 
 use crate::answer::{Figure, Noise};
-use crate::files::{FileArgs, Files};
-use crate::json::short;
+use crate::files::FileArgs;
 use crate::peer::{Mode, Spec};
 use crate::plan::{Environment, Plan};
-use crate::published::{side, Effort, Host, Probed, Run};
-use crate::results::Results;
-use crate::run::{self, Fault, Found};
-use crate::{goals, grid, overview, peers, replace, table, threads};
+use crate::published::{Effort, Host, Probed, Run, Schema};
+use crate::results::{self, short};
+use crate::run::{self, Found};
+use crate::{goals, grid, peers, report, threads};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use libcrypto::LibCrypto;
@@ -245,15 +244,14 @@ pub fn run(cli: &Cli) -> Result<bool> {
         return Ok(true);
     }
     if let Some(file) = &cli.from {
-        let run = overview::read(file)?;
-        let files = Files::of(&cli.files, &run.host.cpu, &run.date)?;
-        anstream::print!("{}", report(&run, cli)?);
-        files.write(&run)?;
+        let run = Run::read(file)?;
+        cli.files.check(&run.host.cpu, &run.date)?;
+        anstream::print!("{}", answer(&run, cli)?);
+        cli.files.write(&run)?;
         return Ok(true);
     }
-    let host = host::read(LibCrypto::open().ok().as_ref());
-    let host = Host::of(&host);
-    let files = Files::of(&cli.files, &host.cpu, &terminal::today())?;
+    let host = Host::of(&host::read(LibCrypto::open().ok().as_ref()));
+    cli.files.check(&host.cpu, &terminal::today())?;
     let begin = Instant::now();
     let seed = cli.seed.unwrap_or_else(|| fastrand::u64(1..1 << 48));
     let mut plans = cli.plans(seed)?;
@@ -265,7 +263,7 @@ pub fn run(cli: &Cli) -> Result<bool> {
     bar.finish_and_clear();
     let sound = found.iter().all(|f| f.faults.is_empty());
     if cli.check {
-        anstream::print!("{}", table::checked(&found));
+        anstream::print!("{}", report::checked(&found));
         return Ok(sound && complete(&found)?);
     }
     let effort = Effort {
@@ -275,39 +273,29 @@ pub fn run(cli: &Cli) -> Result<bool> {
         seconds: short(begin.elapsed().as_secs_f64()),
         repeated: found.iter().map(|f| f.repeated).sum(),
         doubtful: found.iter().map(|f| f.doubtful).sum(),
-        noise: Some(Noise {
+        noise: Noise {
             repeated: found.iter().map(|f| f.noise.repeated).sum(),
             doubtful: found.iter().map(|f| f.noise.doubtful).sum(),
-        }),
+        },
     };
-    let run = measured(cli, seed, host, effort, &found);
-    anstream::print!("{}", report(&run, cli)?);
-    files.write(&run)?;
+    let run = measured(cli, seed, host, effort, found);
+    anstream::print!("{}", answer(&run, cli)?);
+    cli.files.write(&run)?;
     Ok(sound)
 }
 
 /// What the run found, or how it differs from an earlier one.
-fn report(run: &Run, cli: &Cli) -> Result<String> {
-    if let Some(file) = &cli.baseline {
-        let old = side(file.display().to_string(), &overview::read(file)?);
-        let new = side("the new run".into(), run);
-        let found = Baseline::of(&old, &new)?;
-        return Ok(found.text("±", terminal::style::columns()));
-    }
-    Ok(match replace::is(run) {
-        true => replace::text(run),
-        false => table::text(run),
-    })
+fn answer(run: &Run, cli: &Cli) -> Result<String> {
+    let Some(file) = &cli.baseline else {
+        return Ok(report::text(run));
+    };
+    let old = Run::read(file)?.side(file.display().to_string());
+    let found = Baseline::of(&old, &run.side("the new run".into()))?;
+    Ok(found.text("±", terminal::style::columns()))
 }
 
-fn measured(cli: &Cli, seed: u64, host: Host, effort: Effort, found: &[Found]) -> Run {
-    let results = Results::of(found);
-    let fault = |f: &Fault| Fault {
-        environment: f.environment,
-        cell: f.cell,
-        subject: f.subject.clone(),
-        why: f.why.clone(),
-    };
+/// The results of all environments; the first one's libraries and limits.
+fn measured(cli: &Cli, seed: u64, host: Host, effort: Effort, mut found: Vec<Found>) -> Run {
     let limit = |figure: &Figure| {
         let summary = figure.summary()?;
         Some(Probed {
@@ -317,27 +305,28 @@ fn measured(cli: &Cli, seed: u64, host: Host, effort: Effort, found: &[Found]) -
             spread: short(summary.spread()),
         })
     };
-    let maker = goals::Maker::of(&host.cpu.vendor);
-    let commit = std::env::var(COMMIT)
-        .ok()
-        .filter(|commit| !commit.is_empty());
+    let cells = results::all(&found);
+    let wrong = found.iter_mut().flat_map(|f| std::mem::take(&mut f.faults));
+    let wrong = wrong.collect();
+    let first = found.swap_remove(0);
+    let (met, missed) = goals::judge_all(&cells, &first.subjects, &host.cpu);
+    let commit = std::env::var(COMMIT).ok();
     Run {
+        schema: Schema::Third,
         version: tenrounds_sys::version().to_owned(),
-        commit,
+        commit: commit.filter(|commit| !commit.is_empty()),
         date: terminal::today(),
         seed,
         quick: cli.quick,
         host,
         effort,
-        absent: found.first().map_or(Vec::new(), |f| f.absent.clone()),
-        wrong: found.iter().flat_map(|f| &f.faults).map(fault).collect(),
-        limits: found
-            .iter()
-            .flat_map(|f| &f.probe)
-            .filter_map(limit)
-            .collect(),
-        goals: goals::judge(&results, maker),
-        results,
+        subjects: first.subjects,
+        absent: first.absent,
+        wrong,
+        limits: first.probe.iter().filter_map(limit).collect(),
+        met,
+        missed,
+        cells,
     }
 }
 

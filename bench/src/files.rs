@@ -3,7 +3,7 @@
 
 use crate::published::{Cpu, Run};
 use crate::reasons::Families;
-use crate::{chart, json, markdown, overview, replace};
+use crate::report;
 use std::path::{Path, PathBuf};
 use terminal::error::{Error, Result};
 
@@ -13,90 +13,48 @@ pub struct FileArgs {
     /// Write JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write a table as Markdown
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-    /// Write charts
-    #[arg(long, value_name = "DIR")]
-    pub svg: Option<PathBuf>,
-    /// Write all three, named after processor and date, and compare DIR's runs in DIR/README.md
+    /// Write JSON and a page, named after processor and date, and show DIR's runs in DIR/README.md
     #[arg(long, value_name = "DIR")]
     pub publish: Option<PathBuf>,
 }
 
-pub struct Files {
-    json: Option<PathBuf>,
-    markdown: Option<PathBuf>,
-    /// Directories.
-    svg: Vec<PathBuf>,
-    /// Directory and name.
-    publish: Option<(PathBuf, String)>,
-}
-
-impl Files {
-    /// Fails, before anything is measured, if one of them cannot be written.
-    pub fn of(args: &FileArgs, cpu: &Cpu, date: &str) -> Result<Files> {
-        let publish = args
-            .publish
-            .as_ref()
-            .map(|dir| (dir.clone(), name(&cpu.brand, cpu.family, cpu.model, date)));
-        let named = |end: &str| {
-            publish
-                .as_ref()
-                .map(|(dir, name)| dir.join(format!("{name}.{end}")))
-        };
-        let files = Files {
-            json: args.json.clone().or(named("json")),
-            markdown: args.markdown.clone().or(named("md")),
-            svg: args.svg.iter().chain(&args.publish).cloned().collect(),
-            publish,
-        };
-        for dir in &files.svg {
+impl FileArgs {
+    /// Fails, before anything is measured, if one of the files cannot be written.
+    pub fn check(&self, cpu: &Cpu, date: &str) -> Result<()> {
+        if let Some(dir) = &self.publish {
             std::fs::create_dir_all(dir).map_err(|e| cannot_write(dir, &e))?;
+            report::published(dir)?;
+            terminal::writable(&file(dir, cpu, date, "json"))?;
         }
-        for file in files.json.iter().chain(&files.markdown) {
-            terminal::writable(file)?;
-        }
-        if let Some(dir) = &args.publish {
-            overview::published(dir)?;
-        }
-        Ok(files)
+        self.json
+            .iter()
+            .try_for_each(|path| terminal::writable(path))
     }
 
     /// Everything is made from the JSON's text, so that a published run gives the same files again.
     pub fn write(&self, run: &Run) -> Result<()> {
-        let text = json::write(run);
-        let run = json::read(&text).expect("it was just written");
-        let families = Families::known();
-        let replaces = replace::is(&run);
-        let charts = match (self.svg.is_empty() || replaces, &self.publish) {
-            (true, _) => Vec::new(),
-            (false, name) => chart::all(&run, name.as_ref().map_or("", |(_, n)| n))?,
-        };
-        for dir in &self.svg {
-            for (file, picture) in &charts {
-                write(&dir.join(file), picture)?;
-            }
-        }
+        let text = run.json();
         if let Some(path) = &self.json {
             write(path, &text)?;
         }
-        if let Some(path) = &self.markdown {
-            let pictures: Vec<&str> = charts.iter().map(|(file, _)| &**file).collect();
-            let page = match replaces {
-                true => replace::page(&run, &families),
-                false => markdown::text(&run, &families, &pictures),
-            };
-            write(path, &page)?;
-        }
-        if let Some((dir, _)) = &self.publish {
-            let readme = dir.join("README.md");
-            if let Ok(text) = std::fs::read_to_string(&readme) {
-                let runs = overview::published(dir)?;
-                write(&readme, &overview::readme(&text, &runs, &families)?)?;
+        let Some(dir) = &self.publish else {
+            return Ok(());
+        };
+        let json = file(dir, &run.host.cpu, &run.date, "json");
+        write(&json, &text)?;
+        let families = Families::known();
+        write(
+            &json.with_extension("md"),
+            &report::page(&Run::read(&json)?, &families),
+        )?;
+        let readme = dir.join("README.md");
+        match std::fs::read_to_string(&readme) {
+            Ok(text) => {
+                let runs = report::published(dir)?;
+                write(&readme, &report::readme(&text, &runs, &families)?)
             }
+            Err(_) => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -108,17 +66,15 @@ fn cannot_write(path: &Path, why: &dyn std::fmt::Display) -> Error {
     Error::failure(format!("cannot write {}: {why}", path.display()))
 }
 
-/// "amd-epyc-family-25-model-17-2026-11-21".
-pub fn name(brand: &str, family: u16, model: u16, date: &str) -> String {
-    let brand = brand.to_ascii_lowercase();
+/// "amd-epyc-family-25-model-17-2026-11-21.json" in a directory.
+fn file(dir: &Path, cpu: &Cpu, date: &str, end: &str) -> PathBuf {
+    let brand = cpu.brand.to_ascii_lowercase();
     let words = brand.split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    format!(
-        "{}-family-{}-model-{}-{date}",
-        words.join("-"),
-        family,
-        model
-    )
+    let (brand, family, model) = (words.join("-"), cpu.family, cpu.model);
+    dir.join(format!(
+        "{brand}-family-{family}-model-{model}-{date}.{end}"
+    ))
 }
 
 #[cfg(test)]
@@ -135,10 +91,10 @@ mod tests {
             stepping: 2,
             threads: 2,
         };
-        let name = name(&cpu.brand, cpu.family, cpu.model, "2026-11-22");
+        let name = "dir/intel-r-xeon-r-processor-family-6-model-207-2026-11-22.json";
         assert_eq!(
-            name,
-            "intel-r-xeon-r-processor-family-6-model-207-2026-11-22"
+            file(Path::new("dir"), &cpu, "2026-11-22", "json"),
+            Path::new(name)
         );
     }
 }

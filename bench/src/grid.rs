@@ -5,6 +5,7 @@ use crate::peer::{
     Direction, Form, Mode, Spec, AAD, AAD_TLS13, BLOCK, RAGGED, RAGGED_BYTES, STAGGER, UNITS,
     UNIT_BYTES,
 };
+use crate::plan::Environment;
 use catalogue::Cipher;
 use serde::{Deserialize, Serialize};
 use terminal::error::{suggestion, Error, Result};
@@ -55,31 +56,62 @@ pub enum Kind {
 }
 
 /// One cell: all subjects take turns in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "Written", try_from = "Written")]
 pub struct Cell {
     pub spec: Spec,
     pub bytes: usize,
     pub kind: Kind,
     pub threads: usize,
+    pub environment: Environment,
 }
 
-/// A mode in a direction, one or many streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Way {
-    pub mode: Mode,
-    pub direction: Direction,
-    pub streams: usize,
-    /// Bytes of AAD.
-    pub aad: usize,
-    /// Bytes between streams.
-    pub gap: usize,
-    pub form: Form,
+/// A cell in JSON.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    way: String,
+    key_bits: u16,
+    bytes: usize,
+    kind: Kind,
+    threads: usize,
+    environment: Environment,
 }
 
-impl Way {
-    const fn new(mode: Mode, direction: Direction, streams: usize) -> Way {
-        Way {
+impl From<Cell> for Written {
+    fn from(cell: Cell) -> Written {
+        Written {
+            way: cell.spec.way(),
+            key_bits: cell.spec.key_bits,
+            bytes: cell.bytes,
+            kind: cell.kind,
+            threads: cell.threads,
+            environment: cell.environment,
+        }
+    }
+}
+
+impl TryFrom<Written> for Cell {
+    type Error = String;
+
+    fn try_from(written: Written) -> std::result::Result<Cell, String> {
+        let way = all_ways().find(|way| way.way() == written.way);
+        let way = way.ok_or_else(|| format!("unknown way '{}'", written.way))?;
+        Ok(Cell {
+            spec: way.with_key(written.key_bits),
+            bytes: written.bytes,
+            kind: written.kind,
+            threads: written.threads,
+            environment: written.environment,
+        })
+    }
+}
+
+impl Spec {
+    /// A way with AES-128.
+    const fn new(mode: Mode, direction: Direction, streams: usize) -> Spec {
+        Spec {
             mode,
+            key_bits: 128,
             direction,
             streams,
             aad: AAD,
@@ -88,29 +120,27 @@ impl Way {
         }
     }
 
-    const fn staggered(mode: Mode, direction: Direction, streams: usize) -> Way {
-        Way {
-            gap: STAGGER,
-            ..Way::new(mode, direction, streams)
-        }
-    }
-
-    const fn in_form(form: Form, mode: Mode, direction: Direction) -> Way {
-        Way {
+    const fn in_form(form: Form, mode: Mode, direction: Direction) -> Spec {
+        Spec {
             form,
-            ..Way::new(mode, direction, 1)
+            ..Spec::new(mode, direction, 1)
         }
     }
 
-    const fn tls13(mode: Mode, direction: Direction) -> Way {
-        Way {
+    const fn tls13(direction: Direction) -> Spec {
+        Spec {
             aad: AAD_TLS13,
-            ..Way::new(mode, direction, 1)
+            ..Spec::new(Mode::Gcm, direction, 1)
         }
+    }
+
+    /// The same way with another key size.
+    pub fn with_key(self, key_bits: u16) -> Spec {
+        Spec { key_bits, ..self }
     }
 
     /// "cbc-encrypt", "ctr", "ccm-encrypt-16", "cbc-encrypt-ragged".
-    pub fn name(&self) -> String {
+    pub fn way(&self) -> String {
         let mode = self.mode.name();
         let way = match self.mode {
             one_way if one_way.row().directions.len() == 1 => mode.to_owned(),
@@ -151,106 +181,87 @@ impl Way {
             streams => format!("{way}, {streams} streams"),
         }
     }
-
-    /// The way with a key size.
-    pub fn spec(self, key_bits: u16) -> Spec {
-        Spec {
-            mode: self.mode,
-            key_bits,
-            direction: self.direction,
-            streams: self.streams,
-            aad: self.aad,
-            gap: self.gap,
-            form: self.form,
-        }
-    }
-
-    pub fn of(spec: &Spec) -> Way {
-        Way {
-            aad: spec.aad,
-            gap: spec.gap,
-            form: spec.form,
-            ..Way::new(spec.mode, spec.direction, spec.streams)
-        }
-    }
 }
 
 /// What is measured unless something else is asked for.
-const USUAL: [Way; 21] = {
+const USUAL: [Spec; 21] = {
     use Direction::{Decrypt, Encrypt};
     [
-        Way::new(Mode::Ecb, Encrypt, 1),
-        Way::new(Mode::Ecb, Decrypt, 1),
-        Way::new(Mode::Cbc, Encrypt, 1),
-        Way::new(Mode::Cbc, Decrypt, 1),
-        Way::new(Mode::Cfb128, Encrypt, 1),
-        Way::new(Mode::Cfb128, Decrypt, 1),
-        Way::new(Mode::Ofb, Encrypt, 1),
-        Way::new(Mode::Ctr, Encrypt, 1),
-        Way::new(Mode::Xts, Encrypt, 1),
-        Way::new(Mode::Xts, Decrypt, 1),
-        Way::new(Mode::Xts, Encrypt, UNITS),
-        Way::new(Mode::Gcm, Encrypt, 1),
-        Way::new(Mode::Gcm, Decrypt, 1),
-        Way::new(Mode::Ccm, Encrypt, 1),
-        Way::new(Mode::Ccm, Decrypt, 1),
-        Way::new(Mode::Cmac, Encrypt, 1),
-        Way::new(Mode::Cbc, Encrypt, STREAMS),
-        Way::staggered(Mode::Cbc, Encrypt, STREAMS),
-        Way::new(Mode::Cbc, Encrypt, RAGGED),
-        Way::new(Mode::Ccm, Encrypt, STREAMS),
-        Way::new(Mode::Cmac, Encrypt, STREAMS),
+        Spec::new(Mode::Ecb, Encrypt, 1),
+        Spec::new(Mode::Ecb, Decrypt, 1),
+        Spec::new(Mode::Cbc, Encrypt, 1),
+        Spec::new(Mode::Cbc, Decrypt, 1),
+        Spec::new(Mode::Cfb128, Encrypt, 1),
+        Spec::new(Mode::Cfb128, Decrypt, 1),
+        Spec::new(Mode::Ofb, Encrypt, 1),
+        Spec::new(Mode::Ctr, Encrypt, 1),
+        Spec::new(Mode::Xts, Encrypt, 1),
+        Spec::new(Mode::Xts, Decrypt, 1),
+        Spec::new(Mode::Xts, Encrypt, UNITS),
+        Spec::new(Mode::Gcm, Encrypt, 1),
+        Spec::new(Mode::Gcm, Decrypt, 1),
+        Spec::new(Mode::Ccm, Encrypt, 1),
+        Spec::new(Mode::Ccm, Decrypt, 1),
+        Spec::new(Mode::Cmac, Encrypt, 1),
+        Spec::new(Mode::Cbc, Encrypt, STREAMS),
+        Spec {
+            gap: STAGGER,
+            ..Spec::new(Mode::Cbc, Encrypt, STREAMS)
+        },
+        Spec::new(Mode::Cbc, Encrypt, RAGGED),
+        Spec::new(Mode::Ccm, Encrypt, STREAMS),
+        Spec::new(Mode::Cmac, Encrypt, STREAMS),
     ]
 };
 /// Known by name.
-const OTHERS: [Way; 27] = {
+const OTHERS: [Spec; 27] = {
     use Direction::{Decrypt, Encrypt};
     [
-        Way::new(Mode::Xts, Decrypt, UNITS),
-        Way::new(Mode::Cfb128, Encrypt, STREAMS),
-        Way::new(Mode::Ccm, Decrypt, STREAMS),
-        Way::new(Mode::GcmSiv, Encrypt, 1),
-        Way::new(Mode::GcmSiv, Decrypt, 1),
-        Way::new(Mode::Ocb, Encrypt, 1),
-        Way::new(Mode::Ocb, Decrypt, 1),
-        Way::tls13(Mode::Gcm, Encrypt),
-        Way::tls13(Mode::Gcm, Decrypt),
-        Way::new(Mode::CbcCts, Encrypt, 1),
-        Way::new(Mode::CbcCts, Decrypt, 1),
-        Way::new(Mode::Cfb8, Encrypt, 1),
-        Way::new(Mode::Cfb8, Decrypt, 1),
-        Way::new(Mode::Cfb1, Encrypt, 1),
-        Way::new(Mode::Cfb1, Decrypt, 1),
-        Way::new(Mode::Siv, Encrypt, 1),
-        Way::new(Mode::Siv, Decrypt, 1),
-        Way::in_form(Form::Record, Mode::Gcm, Encrypt),
-        Way::in_form(Form::Record, Mode::Gcm, Decrypt),
-        Way::new(Mode::Kw, Encrypt, 1),
-        Way::new(Mode::Kw, Decrypt, 1),
-        Way::in_form(Form::Inverse, Mode::Kw, Encrypt),
-        Way::in_form(Form::Inverse, Mode::Kw, Decrypt),
-        Way::new(Mode::Kwp, Encrypt, 1),
-        Way::new(Mode::Kwp, Decrypt, 1),
-        Way::in_form(Form::Inverse, Mode::Kwp, Encrypt),
-        Way::in_form(Form::Inverse, Mode::Kwp, Decrypt),
+        Spec::new(Mode::Xts, Decrypt, UNITS),
+        Spec::new(Mode::Cfb128, Encrypt, STREAMS),
+        Spec::new(Mode::Ccm, Decrypt, STREAMS),
+        Spec::new(Mode::GcmSiv, Encrypt, 1),
+        Spec::new(Mode::GcmSiv, Decrypt, 1),
+        Spec::new(Mode::Ocb, Encrypt, 1),
+        Spec::new(Mode::Ocb, Decrypt, 1),
+        Spec::tls13(Encrypt),
+        Spec::tls13(Decrypt),
+        Spec::new(Mode::CbcCts, Encrypt, 1),
+        Spec::new(Mode::CbcCts, Decrypt, 1),
+        Spec::new(Mode::Cfb8, Encrypt, 1),
+        Spec::new(Mode::Cfb8, Decrypt, 1),
+        Spec::new(Mode::Cfb1, Encrypt, 1),
+        Spec::new(Mode::Cfb1, Decrypt, 1),
+        Spec::new(Mode::Siv, Encrypt, 1),
+        Spec::new(Mode::Siv, Decrypt, 1),
+        Spec::in_form(Form::Record, Mode::Gcm, Encrypt),
+        Spec::in_form(Form::Record, Mode::Gcm, Decrypt),
+        Spec::new(Mode::Kw, Encrypt, 1),
+        Spec::new(Mode::Kw, Decrypt, 1),
+        Spec::in_form(Form::Inverse, Mode::Kw, Encrypt),
+        Spec::in_form(Form::Inverse, Mode::Kw, Decrypt),
+        Spec::new(Mode::Kwp, Encrypt, 1),
+        Spec::new(Mode::Kwp, Decrypt, 1),
+        Spec::in_form(Form::Inverse, Mode::Kwp, Encrypt),
+        Spec::in_form(Form::Inverse, Mode::Kwp, Decrypt),
     ]
 };
 
-fn all_ways() -> impl Iterator<Item = Way> {
+fn all_ways() -> impl Iterator<Item = Spec> {
     USUAL.into_iter().chain(OTHERS)
 }
 
 /// The ways that a word means: a mode ("cbc"), a way ("cbc-decrypt"), "all", or none for the usual
 /// ones.
-pub fn ways(words: &[String]) -> Result<Vec<Way>> {
-    let mut chosen: Vec<Way> = Vec::new();
+pub fn ways(words: &[String]) -> Result<Vec<Spec>> {
+    let mut chosen: Vec<Spec> = Vec::new();
     for word in words {
         let word = word.to_ascii_lowercase();
-        let of_mode = |w: &Way| w.mode.name() == word && w.aad == AAD && w.form != Form::Record;
-        let means = |w: &Way| word == "all" || w.name() == word || of_mode(w);
-        let meant: Vec<Way> = all_ways().filter(means).collect();
+        let of_mode = |w: &Spec| w.mode.name() == word && w.aad == AAD && w.form != Form::Record;
+        let means = |w: &Spec| word == "all" || w.way() == word || of_mode(w);
+        let meant: Vec<Spec> = all_ways().filter(means).collect();
         if meant.is_empty() {
-            let names = all_ways().flat_map(|w| [w.mode.name().to_owned(), w.name()]);
+            let names = all_ways().flat_map(|w| [w.mode.name().to_owned(), w.way()]);
             let names: Vec<String> = names.collect();
             let near = suggestion(&word, names.iter().map(String::as_str));
             return Err(Error::usage(format!(
@@ -268,20 +279,20 @@ pub fn ways(words: &[String]) -> Result<Vec<Way>> {
 }
 
 /// One message at a time: what programs ask of a cipher of libcrypto.
-pub fn one_stream(ways: Vec<Way>) -> Vec<Way> {
+pub fn one_stream(ways: Vec<Spec>) -> Vec<Spec> {
     ways.into_iter().filter(|way| way.streams == 1).collect()
 }
 
 /// For --list.
 pub fn names() -> Vec<(String, String, bool)> {
-    let usual = USUAL.map(|w| (w.name(), w.title(), true));
-    let others = OTHERS.map(|w| (w.name(), w.title(), false));
+    let usual = USUAL.map(|w| (w.way(), w.title(), true));
+    let others = OTHERS.map(|w| (w.way(), w.title(), false));
     usual.into_iter().chain(others).collect()
 }
 
 /// What a grid is made of.
 pub struct Wanted {
-    pub ways: Vec<Way>,
+    pub ways: Vec<Spec>,
     pub sizes: Vec<usize>,
     pub key_bits: Vec<u16>,
     /// Whether the sizes were named, so that none is added.
@@ -290,11 +301,12 @@ pub struct Wanted {
     /// Of single calls, beside successive ones.
     pub alone: bool,
     pub threads: usize,
+    pub environment: Environment,
 }
 
 impl Wanted {
     /// Modes of whole blocks round down, and no size comes twice.
-    fn sizes_of(&self, way: Way) -> Vec<usize> {
+    fn sizes_of(&self, way: Spec) -> Vec<usize> {
         if way.streams == RAGGED {
             return vec![RAGGED_BYTES];
         }
@@ -313,7 +325,7 @@ impl Wanted {
         }
         let bytewise = way.mode.streams() && way.mode.block_by_block();
         let most = if bytewise { MOST_BYTEWISE } else { MOST };
-        let spec = way.spec(128);
+        let spec = way;
         sizes.retain(|s| spec.has_length(*s) && s * way.streams <= most);
         sizes.sort_unstable();
         sizes.dedup();
@@ -324,7 +336,7 @@ impl Wanted {
         let mut cells = Vec::new();
         for &way in &self.ways {
             for &key_bits in &self.key_bits {
-                let spec = way.spec(key_bits);
+                let spec = way.with_key(key_bits);
                 if Cipher::new(way.mode, key_bits).is_none() {
                     continue;
                 }
@@ -333,6 +345,7 @@ impl Wanted {
                     bytes,
                     kind,
                     threads,
+                    environment: self.environment,
                 };
                 let sizes = self.sizes_of(way);
                 let short = |s: &&usize| ALONE_SIZES.contains(s) && way.streams == 1;
@@ -343,14 +356,11 @@ impl Wanted {
                 // A quick run has one key size, but for long messages of GCM.
                 let other = way.mode == Mode::Gcm && sizes.contains(&LONG_MESSAGE);
                 if self.quick && other && self.key_bits == [128] && !self.named {
-                    let spec = Spec {
-                        key_bits: 256,
-                        ..spec
-                    };
+                    let spec = spec.with_key(256);
                     let long = cell(LONG_MESSAGE, Kind::Throughput, 1);
                     cells.push(Cell { spec, ..long });
                 }
-                let shown = matches!(way.name().as_str(), "ctr" | "gcm-encrypt");
+                let shown = matches!(way.way().as_str(), "ctr" | "gcm-encrypt");
                 if self.threads > 1 && shown && sizes.contains(&THREADS_BYTES) && key_bits == 128 {
                     cells.push(cell(THREADS_BYTES, Kind::Throughput, self.threads));
                 }
@@ -374,6 +384,7 @@ mod tests {
             quick: false,
             alone: true,
             threads: 2,
+            environment: Environment::Plain,
         }
     }
 
@@ -384,7 +395,7 @@ mod tests {
         assert_eq!(wanted(&["gcm-decrypt", "gcm"]).ways.len(), 2);
         let error = ways(&["gmc".into()]).err().unwrap().to_string();
         assert!(error.contains("did you mean 'gcm'"), "{error}");
-        let names: std::collections::HashSet<String> = all_ways().map(|w| w.name()).collect();
+        let names: std::collections::HashSet<String> = all_ways().map(|w| w.way()).collect();
         assert_eq!(names.len(), USUAL.len() + OTHERS.len());
     }
 
@@ -478,7 +489,7 @@ mod tests {
         };
         let other: Vec<Cell> = quick.cells();
         let other = other.iter().filter(|c| c.spec.key_bits == 256);
-        let ways: Vec<String> = other.map(|c| Way::of(&c.spec).name()).collect();
+        let ways: Vec<String> = other.map(|c| c.spec.way()).collect();
         assert_eq!(ways, ["gcm-encrypt", "gcm-decrypt"]);
     }
 }

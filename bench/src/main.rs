@@ -4,18 +4,13 @@
 
 mod answer;
 mod calls;
-mod chart;
 mod check;
 mod cli;
-mod cryptoki;
 mod files;
 mod goals;
 mod grid;
-mod json;
 mod limits;
-mod markdown;
 mod ours;
-mod overview;
 mod paired;
 mod peer;
 mod peers;
@@ -23,10 +18,10 @@ mod plan;
 mod process;
 mod published;
 mod reasons;
-mod replace;
+mod report;
 mod results;
 mod run;
-mod table;
+mod sheet;
 mod threads;
 mod worker;
 
@@ -41,9 +36,7 @@ fn main() -> ExitCode {
         run::WORKER => ended(process::serve(worker::measure).map(|()| 0)),
         paired::WORKER => ended(paired::serve().map(|()| 0)),
         calls::WORKER => ended(calls::serve().map(|()| 0)),
-        cryptoki::WORKER => ended(cryptoki::serve().map(|()| 0)),
         calls::COMMAND => parsed(1, |args| calls::run(&args)),
-        cryptoki::COMMAND => parsed(1, |args| cryptoki::run(&args)),
         paired::COMMAND => parsed(1, |args| paired::run(&args)),
         _ => parsed(0, |cli: Cli| {
             if cli.no_color {

@@ -70,6 +70,7 @@ impl Plan {
             quick: self.quick,
             alone: !self.replace,
             threads: self.threads,
+            environment: self.environment,
         }
         .cells())
     }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A run as the reports need it, and how it was measured.
+//! A run as it is published: docs/schema/tenrounds-bench-3.schema.json.
 
-use crate::answer::{Missing, Noise};
-use crate::goals::Goals;
-use crate::grid::{Kind, Way};
-use crate::plan::Environment;
-use crate::results::{is_bound, Results, Row};
+use crate::answer::{Missing, Noise, Subject};
+use crate::goals::{self, Judged};
+use crate::grid::Cell;
+use crate::results::{is_bound, Measured};
 use crate::run::Fault;
 use measure::baseline::{Fraction, Side};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use terminal::size_name;
+use std::path::Path;
+use terminal::error::{Error, Result};
 
-/// Just measured, or read from a published file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Run {
+    pub schema: Schema,
     /// Of tenrounds.
     pub version: String,
     /// The commit that was measured, where it is known.
@@ -23,61 +25,20 @@ pub struct Run {
     pub quick: bool,
     pub host: Host,
     pub effort: Effort,
+    pub subjects: Vec<Subject>,
     pub absent: Vec<Missing>,
     pub wrong: Vec<Fault>,
     pub limits: Vec<Probed>,
-    pub results: Results,
-    pub goals: Goals,
+    /// The number of goals that are met.
+    pub met: usize,
+    pub missed: Vec<Judged>,
+    pub cells: Vec<Measured>,
 }
 
-/// A run as measure::baseline compares it: rows such as "aes-128 ctr, 16 KiB, core".
-pub fn side(name: String, run: &Run) -> Side {
-    let row = |row: &Row| {
-        let cell = &row.cell;
-        let (way, bits) = (Way::of(&cell.spec).name(), cell.spec.key_bits);
-        let mut name = format!(
-            "aes-{bits} {way}, {}, {}",
-            size_name(cell.bytes),
-            row.subject
-        );
-        if cell.threads > 1 {
-            name += &format!(", {} threads", cell.threads);
-        }
-        if cell.kind == Kind::Alone {
-            name += ", alone";
-        }
-        if row.environment == Environment::Software {
-            name += ", software";
-        }
-        let fraction = row
-            .limit
-            .and_then(|of| Fraction::new(of.median, of.spread()));
-        (name, fraction)
-    };
-    let (host, cpu) = (&run.host, &run.host.cpu);
-    let known = |fact: &Option<String>| fact.clone().unwrap_or("-".into());
-    let mut facts = vec![
-        ("processor".to_owned(), cpu.brand.clone()),
-        ("family".to_owned(), cpu.family.to_string()),
-        ("model".to_owned(), cpu.model.to_string()),
-        ("stepping".to_owned(), cpu.stepping.to_string()),
-        ("microcode".to_owned(), known(&host.microcode)),
-        ("governor".to_owned(), known(&host.governor)),
-        ("hypervisor".to_owned(), known(&host.hypervisor)),
-        ("kernel".to_owned(), host.kernel.clone()),
-        ("tenrounds".to_owned(), run.version.clone()),
-    ];
-    let subjects = run.results.subjects.iter();
-    facts.extend(subjects.map(|(_, s)| (format!("version of {}", s.id), s.version.clone())));
-    let rows = run.results.rows.iter();
-    Side {
-        name,
-        rows: rows
-            .filter(|row| !is_bound(&row.subject))
-            .map(row)
-            .collect(),
-        facts: facts.into_iter().collect(),
-    }
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub enum Schema {
+    #[serde(rename = "tenrounds-bench-3")]
+    Third,
 }
 
 /// The machine. Fields that no report shows are kept as they are.
@@ -122,9 +83,8 @@ pub struct Effort {
     pub repeated: usize,
     /// Windows that count although they did, for want of better ones.
     pub doubtful: usize,
-    /// What the noise probe found; absent in runs before there was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub noise: Option<Noise>,
+    /// What the noise probe found.
+    pub noise: Noise,
 }
 
 /// A figure of the limit probe by itself.
@@ -137,27 +97,159 @@ pub struct Probed {
     pub spread: f64,
 }
 
+impl Run {
+    /// Reads a published run.
+    pub fn read(file: &Path) -> Result<Run> {
+        let failed = |why: String| Error::failure(format!("{}: {why}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|e| failed(e.to_string()))?;
+        serde_json::from_str(&text)
+            .map_err(|e| failed(format!("this is no run of tenrounds-bench: {e}")))
+    }
+
+    /// The run as JSON, with a line for each element of a list.
+    pub fn json(&self) -> String {
+        let value = serde_json::to_value(self).expect("plain data serialises");
+        let field = |(key, value): (&String, &Value)| match value.as_array() {
+            Some(list) if !list.is_empty() => {
+                let lines: Vec<String> = list.iter().map(Value::to_string).collect();
+                format!("\"{key}\": [\n{}\n]", lines.join(",\n"))
+            }
+            _ => format!("\"{key}\": {value}"),
+        };
+        let fields = value.as_object().into_iter().flatten().map(field);
+        format!("{{\n{}\n}}\n", fields.collect::<Vec<_>>().join(",\n"))
+    }
+
+    /// The title of a subject: "OpenSSL 4.0.3".
+    pub fn title<'a>(&'a self, id: &'a str) -> &'a str {
+        let named = self.subjects.iter().find(|s| s.id == id);
+        named.map_or(id, |s| &s.title)
+    }
+
+    /// The number of goals.
+    pub fn goals(&self) -> usize {
+        self.met + self.missed.len()
+    }
+
+    /// The run as measure::baseline compares it.
+    pub fn side(&self, name: String) -> Side {
+        let rows = self.cells.iter().flat_map(|measured| {
+            let subjects = measured.figures.iter().filter(|(id, _)| !is_bound(id));
+            subjects.map(|(id, figures)| {
+                let fraction = figures
+                    .limit
+                    .and_then(|of| Fraction::new(of, figures.spread));
+                (row_name(&measured.cell, id), fraction)
+            })
+        });
+        Side {
+            name,
+            rows: rows.collect(),
+            facts: self.facts().into_iter().collect(),
+        }
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let (host, cpu) = (&self.host, &self.host.cpu);
+        let known = |fact: &Option<String>| fact.clone().unwrap_or("-".into());
+        let facts = [
+            ("processor", cpu.brand.clone()),
+            ("family", cpu.family.to_string()),
+            ("model", cpu.model.to_string()),
+            ("stepping", cpu.stepping.to_string()),
+            ("microcode", known(&host.microcode)),
+            ("governor", known(&host.governor)),
+            ("hypervisor", known(&host.hypervisor)),
+            ("kernel", host.kernel.clone()),
+            ("tenrounds", self.version.clone()),
+        ];
+        let facts = facts.map(|(name, value)| (name.to_owned(), value));
+        let subjects = self.subjects.iter();
+        let versions = subjects.map(|s| (format!("version of {}", s.id), s.version.clone()));
+        facts.into_iter().chain(versions).collect()
+    }
+}
+
+/// "aes-128 ctr, 16 KiB, core", with what is unusual about the cell.
+fn row_name(cell: &Cell, subject: &str) -> String {
+    let (bits, way) = (cell.spec.key_bits, cell.spec.way());
+    let size = terminal::size_name(cell.bytes);
+    format!(
+        "aes-{bits} {way}, {size}, {subject}{}",
+        goals::unusual(cell)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report;
     use measure::baseline::Baseline;
     use std::collections::BTreeSet;
-    use std::path::Path;
+
+    fn valid(json: &Value) {
+        let schema = "../docs/schema/tenrounds-bench-3.schema.json";
+        let mut schemas = boon::Schemas::new();
+        let index = boon::Compiler::new().compile(schema, &mut schemas);
+        let index = index.unwrap_or_else(|e| panic!("{e:#}"));
+        if let Err(error) = schemas.validate(json, index) {
+            panic!("{error:#}");
+        }
+    }
+
+    /// Published runs are read, and written as this program writes them.
+    #[test]
+    fn published_runs() {
+        for (dir, least) in [("../docs/benchmarks", 2), ("../docs/benchmarks/replace", 3)] {
+            let runs = report::published(Path::new(dir)).unwrap();
+            assert!(runs.len() >= least);
+            for (name, run) in runs {
+                let file = format!("{dir}/{name}.json");
+                let text = std::fs::read_to_string(&file).unwrap();
+                valid(&serde_json::from_str(&text).unwrap());
+                assert!(run.json() == text, "{file} is written otherwise");
+                assert!(text.len() < 500_000, "{file} has {} bytes", text.len());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_run_is_refused() {
+        let runs = report::published(Path::new("../docs/benchmarks")).unwrap();
+        let text = runs[0].1.json();
+        let file = std::env::temp_dir().join(format!("bench-{}.json", std::process::id()));
+        for (wrong, said) in [
+            ("{", "EOF"),
+            (&*text.replace("bench-3", "bench-2"), "tenrounds-bench-2"),
+            (
+                &text.replace("\"seed\"", "\"seeds\""),
+                "unknown field `seeds`",
+            ),
+            (
+                &text.replace("gcm-encrypt\"", "gcm-encript\""),
+                "unknown way 'gcm-encript'",
+            ),
+        ] {
+            std::fs::write(&file, wrong).unwrap();
+            let error = Run::read(&file).err().unwrap().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        std::fs::remove_file(&file).unwrap();
+    }
 
     #[test]
     fn the_rows_of_a_published_run_have_names_of_their_own_and_equal_themselves() {
-        let file = "../docs/benchmarks/amd-epyc-family-25-model-17-2026-11-26.json";
-        let run = crate::overview::read(Path::new(file)).unwrap();
-        let both = side("run".into(), &run);
-        let names: BTreeSet<&String> = both.rows.iter().map(|(name, _)| name).collect();
-        assert_eq!(names.len(), both.rows.len());
-        assert!(names.contains(&"aes-128 ctr, 16 KiB, core".to_owned()));
-        let found = Baseline::of(&both, &both).unwrap();
-        let text = found.text("+-", None);
-        assert!(
-            text.contains("rows in both: 0 slower and 0 faster"),
-            "{text}"
-        );
-        assert!(!text.contains("NOT ALIKE"), "{text}");
+        for (_, run) in report::published(Path::new("../docs/benchmarks")).unwrap() {
+            let both = run.side("run".into());
+            let names: BTreeSet<&String> = both.rows.iter().map(|(name, _)| name).collect();
+            assert_eq!(names.len(), both.rows.len());
+            assert!(names.contains(&"aes-128 ctr, 16 KiB, core".to_owned()));
+            let text = Baseline::of(&both, &both).unwrap().text("+-", None);
+            let equal = "rows in both: 0 slower and 0 faster";
+            assert!(
+                text.contains(equal) && !text.contains("NOT ALIKE"),
+                "{text}"
+            );
+        }
     }
 }

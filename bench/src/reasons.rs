@@ -189,7 +189,7 @@ mod tests {
     fn every_reason_explains_a_goal() {
         use crate::grid::{ways, Wanted, SIZES};
         use crate::plan::Environment::{Plain, Software};
-        let wanted = |key_bits: &[u16]| Wanted {
+        let wanted = |key_bits: &[u16], environment| Wanted {
             ways: ways(&["all".into()]).unwrap(),
             sizes: SIZES.to_vec(),
             key_bits: key_bits.to_vec(),
@@ -197,20 +197,18 @@ mod tests {
             quick: false,
             alone: true,
             threads: 2,
+            environment,
         };
-        let plain = wanted(&[128, 256]).cells().into_iter();
-        let software = wanted(&[128]).cells().into_iter();
-        let software = software.filter(|c| c.threads == 1);
-        let cells = plain.map(|c| (Plain, c));
-        let cells: Vec<_> = cells.chain(software.map(|c| (Software, c))).collect();
+        let software = wanted(&[128], Software).cells().into_iter();
+        let mut cells = wanted(&[128, 256], Plain).cells();
+        cells.extend(software.filter(|c| c.threads == 1));
         let possible = crate::goals::possible_ids(&cells);
         let known = Families::known();
         let mut published: Vec<(&str, String)> = Vec::new();
         for dir in ["../docs/benchmarks", "../docs/benchmarks/replace"] {
-            for (_, run) in crate::overview::published(std::path::Path::new(dir)).unwrap() {
+            for (_, run) in crate::report::published(std::path::Path::new(dir)).unwrap() {
                 if let Some(family) = known.of(&run.host.cpu) {
-                    let ids = run.goals.missed().map(|g| (&*family.title, g.id.clone()));
-                    published.extend(ids);
+                    published.extend(run.missed.iter().map(|g| (&*family.title, g.id())));
                 }
             }
         }

@@ -1,229 +1,153 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The results of a run as rows: one for each cell and each subject that took turns in it.
+//! The results of a run: the cells, and in each the figures of the subjects that took turns in it.
 
-use crate::answer::{Subject, CEILING, LIMIT, ONE_THREAD, OPERATIONS};
-use crate::grid::{self, Cell, Way};
-use crate::limits::{self, Bound};
+use crate::answer::{CEILING, LIMIT, ONE_THREAD, OPERATIONS};
+use crate::grid::Cell;
+use crate::peer::Spec;
 use crate::peers::openssl::replaced;
-use crate::plan::Environment;
 use crate::run::Found;
 use measure::rounds::Rates;
 use measure::stats::Summary;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub struct Row {
-    pub environment: Environment,
-    pub cell: Cell,
-    pub subject: String,
-    pub rate: Summary,
-    pub bound: Option<Bound>,
-    pub limit: Option<Summary>,
-    /// Of ours to the others. Published files have only those to the default provider that ours
-    /// replaces.
+/// A subject's figures in a cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub struct Figures {
+    /// Bytes per second.
+    pub rate: f64,
+    /// The fraction of the limit that it reaches.
+    pub limit: Option<f64>,
+    /// The multiple of the rate of the default provider that it replaces, or of one thread.
+    pub times: Option<f64>,
+    /// The spread of `times`, `limit` or `rate`, the first that is there.
+    pub spread: f64,
+    /// The ratios to other subjects, for the goals. Files do not have them.
     pub ratios: BTreeMap<String, Summary>,
 }
 
-impl Row {
-    pub fn ns_per_call(&self) -> f64 {
-        let bytes = self.cell.spec.total(self.cell.bytes) * self.cell.threads;
-        bytes as f64 * 1e9 / self.rate.median
+/// Figures in JSON: GB/s, `limit`, `times` and `spread`.
+type Written = (f64, Option<f64>, Option<f64>, f64);
+
+impl From<Written> for Figures {
+    fn from((gigabytes, limit, times, spread): Written) -> Figures {
+        Figures {
+            rate: gigabytes * 1e9,
+            limit,
+            times,
+            spread,
+            ratios: BTreeMap::new(),
+        }
     }
 }
 
-/// The way of this name: "cbc-encrypt-16".
-pub fn way(name: &str) -> Option<Way> {
-    let named = grid::ways(&[name.to_owned()]).ok()?;
-    // "cmac" is also the name of a mode with several ways.
-    named.into_iter().find(|w| w.name() == name)
+impl From<Figures> for Written {
+    fn from(f: Figures) -> Written {
+        let spread = (f.spread * 1000.0).round() / 1000.0;
+        let gigabytes = short(f.rate / 1e9);
+        (gigabytes, f.limit.map(short), f.times.map(short), spread)
+    }
 }
 
-/// The subjects whose rows have ratios to the others. Ours in one of several libcryptos has that to
-/// its default provider.
+/// Four digits: no measurement has more.
+pub fn short(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// A cell, and the figures of each subject by its id.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Measured {
+    #[serde(flatten)]
+    pub cell: Cell,
+    pub figures: BTreeMap<String, Figures>,
+}
+
+/// The subjects that are compared with all others in a cell.
 const COMPARED: [&str; 2] = ["core", "evp"];
-
-/// Subjects and rows, in the order in which they were measured.
-pub struct Results {
-    pub subjects: Vec<(Environment, Subject)>,
-    pub rows: Vec<Row>,
-}
-
-fn rows(environment: Environment, cell: Cell, rates: &Rates<String>) -> Vec<Row> {
-    let one_thread = format!("/{ONE_THREAD}");
-    let subjects = rates.keys().filter(|id| !id.ends_with(&one_thread));
-    let row = |id: &String| {
-        let ratio = |other: &str| rates.ratio(id.as_str(), other);
-        let mut ratios = BTreeMap::new();
-        if cell.threads > 1 {
-            let one = ratio(&format!("{id}{one_thread}"));
-            ratios.extend(one.map(|one| (ONE_THREAD.to_owned(), one)));
-        } else if COMPARED.contains(&&**id) {
-            let others = rates.keys().filter(|o| !is_ours(o) && !is_bound(o));
-            ratios.extend(others.filter_map(|o| Some((o.clone(), ratio(o)?))));
-        } else if let Some(stock) = replaced(id) {
-            ratios.extend(ratio(&stock).map(|r| (stock, r)));
-        }
-        let limit = ratio(LIMIT);
-        Some(Row {
-            environment,
-            cell,
-            subject: id.clone(),
-            rate: rates.rate(id)?,
-            bound: limit.map(|_| limits::bound(cell.spec)),
-            limit,
-            ratios,
-        })
-    };
-    subjects.filter_map(row).collect()
-}
-
-/// A bound beside the limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TighterBound {
-    pub id: &'static str,
-    /// What a column of fractions is called.
-    pub of: &'static str,
-}
 
 pub fn is_bound(id: &str) -> bool {
     [LIMIT, CEILING, OPERATIONS].contains(&id)
 }
 
 pub fn is_ours(id: &str) -> bool {
-    id == "core" || id.starts_with("evp") || id.starts_with("core-")
+    ["core", "evp", "pkcs11-tenrounds"]
+        .iter()
+        .any(|ours| id.starts_with(ours))
 }
 
-impl Results {
-    pub fn of(all: &[Found]) -> Results {
-        let subjects = |f: &Found| -> Vec<(Environment, Subject)> {
-            let named = f.subjects.iter().map(|s| (f.environment, s.clone()));
-            named.collect()
-        };
-        let of_found = |f: &Found| -> Vec<Row> {
-            let of_cell = |(c, r): &(Cell, Rates<String>)| rows(f.environment, *c, r);
-            f.cells.iter().flat_map(of_cell).collect()
-        };
-        Results {
-            subjects: all.iter().flat_map(subjects).collect(),
-            rows: all.iter().flat_map(of_found).collect(),
+fn is_other(id: &str) -> bool {
+    !is_ours(id) && !is_bound(id)
+}
+
+fn figures(cell: Cell, id: &str, rates: &Rates<String>) -> Option<Figures> {
+    let rate = rates.rate(id)?;
+    let ratio = |other: &str| Some((other.to_owned(), rates.ratio(id, other)?));
+    let limit = (id != LIMIT).then(|| ratio(LIMIT)).flatten();
+    let times = match replaced(id) {
+        _ if cell.threads > 1 => rates
+            .ratio(id, &format!("{id}/{ONE_THREAD}"))
+            .map(|times| (ONE_THREAD.to_owned(), times)),
+        stock => stock.and_then(|stock| ratio(&stock)),
+    };
+    let of_all = cell.threads == 1 && COMPARED.contains(&id);
+    let others = rates.keys().filter(|other| of_all && is_other(other));
+    let first = times.as_ref().or(limit.as_ref());
+    Some(Figures {
+        rate: rate.median,
+        limit: limit.as_ref().map(|(_, ratio)| ratio.median),
+        times: times.as_ref().map(|(_, ratio)| ratio.median),
+        spread: first.map_or(rate, |(_, ratio)| *ratio).spread(),
+        ratios: others
+            .filter_map(|other| ratio(other))
+            .chain(limit)
+            .chain(times)
+            .collect(),
+    })
+}
+
+/// The results of all processes, cell by cell.
+pub fn all(found: &[Found]) -> Vec<Measured> {
+    let one_thread = format!("/{ONE_THREAD}");
+    let measured = |(cell, rates): &(Cell, Rates<String>)| {
+        let ids = rates.keys().filter(|id| !id.ends_with(&one_thread));
+        let figures = ids.filter_map(|id| Some((id.clone(), figures(*cell, id, rates)?)));
+        Measured {
+            cell: *cell,
+            figures: figures.collect(),
         }
+    };
+    let cells = found.iter().flat_map(|found| &found.cells).map(measured);
+    cells.filter(|m| !m.figures.is_empty()).collect()
+}
+
+impl Measured {
+    /// Nanoseconds of a call.
+    pub fn nanoseconds(&self, figures: &Figures) -> f64 {
+        let bytes = self.cell.spec.total(self.cell.bytes) * self.cell.threads;
+        bytes as f64 * 1e9 / figures.rate
     }
 
-    /// The cells in order, each once.
-    pub fn cells(&self) -> Vec<(Environment, Cell)> {
-        let mut cells: Vec<(Environment, Cell)> = Vec::new();
-        for row in &self.rows {
-            if cells.last() != Some(&(row.environment, row.cell)) {
-                cells.push((row.environment, row.cell));
-            }
-        }
-        cells
+    /// The id of the fastest of the other libraries, and its figures.
+    pub fn best_other(&self) -> Option<(&String, &Figures)> {
+        let others = self.figures.iter().filter(|(id, _)| is_other(id));
+        others.max_by(|(_, a), (_, b)| a.rate.total_cmp(&b.rate))
     }
 
-    /// The ways in order, each once.
-    pub fn ways(&self) -> Vec<Way> {
-        let mut ways: Vec<Way> = Vec::new();
-        for row in &self.rows {
-            let way = Way::of(&row.cell.spec);
-            if !ways.contains(&way) {
-                ways.push(way);
-            }
-        }
-        ways
-    }
-
-    /// The fraction of another bound than the limit, `bound`, that a subject reaches, where the
-    /// cell has that bound.
-    pub fn of_bound(
-        &self,
-        environment: Environment,
-        cell: Cell,
-        subject: &str,
-        bound: &str,
-    ) -> Option<f64> {
-        let limit = |id: &str| Some(self.row(environment, cell, id)?.limit?.median);
-        Some(limit(subject)? / limit(bound)?)
-    }
-
-    /// The bound that the core's fractions refer to beside the limit. Runs
-    /// up to 2026-11-22 measured no operations; they have the ceiling instead.
-    pub fn tighter_bound(&self) -> TighterBound {
-        let measured = self.rows.iter().any(|row| row.subject == OPERATIONS);
-        match measured {
-            true => TighterBound {
-                id: OPERATIONS,
-                of: "of its operations",
-            },
-            false => TighterBound {
-                id: CEILING,
-                of: "of the ceiling",
-            },
-        }
-    }
-
-    /// The id of the stock OpenSSL of the libcrypto in which the provider was measured.
-    pub fn stock(&self) -> Option<String> {
-        let (_, evp) = self.subjects.iter().find(|(_, s)| s.id == "evp")?;
-        let id = format!("openssl-{}", evp.version.split(' ').next()?);
-        self.subjects.iter().any(|(_, s)| s.id == id).then_some(id)
-    }
-
-    pub fn row(&self, environment: Environment, cell: Cell, subject: &str) -> Option<&Row> {
-        self.rows
-            .iter()
-            .find(|r| r.environment == environment && r.cell == cell && r.subject == subject)
-    }
-
-    /// The fastest of the others in a cell.
-    pub fn best_peer(&self, environment: Environment, cell: Cell) -> Option<&Row> {
-        self.rows
-            .iter()
-            .filter(|r| r.environment == environment && r.cell == cell)
-            .filter(|r| !is_ours(&r.subject) && !is_bound(&r.subject))
-            .max_by(|a, b| a.rate.median.total_cmp(&b.rate.median))
-    }
-
-    pub fn title<'a>(&'a self, id: &'a str) -> &'a str {
-        let named = self.subjects.iter().find(|(_, s)| s.id == id);
-        named.map_or(id, |(_, s)| &s.title)
+    /// The fraction of the operations of the core's own kernel, where these were measured.
+    pub fn of_operations(&self, subject: &str) -> Option<f64> {
+        let limit = |id: &str| self.figures.get(id)?.limit;
+        Some(limit(subject)? / limit(OPERATIONS)?)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::grid::Kind;
-
-    fn results(rates: &[(&str, f64)]) -> Results {
-        let cell = Cell {
-            spec: way("xts-encrypt").unwrap().spec(128),
-            bytes: 4096,
-            kind: Kind::Throughput,
-            threads: 1,
-        };
-        let rates = rates
-            .iter()
-            .map(|(id, rate)| ((*id).into(), vec![*rate; 3]));
-        let rates: BTreeMap<String, Vec<f64>> = rates.collect();
-        Results {
-            subjects: Vec::new(),
-            rows: rows(Environment::Plain, cell, &rates.into()),
+/// The ways in order, each once.
+pub fn ways(cells: &[Measured]) -> Vec<Spec> {
+    let mut ways: Vec<Spec> = Vec::new();
+    for way in cells.iter().map(|m| m.cell.spec.with_key(128)) {
+        if !ways.contains(&way) {
+            ways.push(way);
         }
     }
-
-    #[test]
-    fn fractions_are_of_the_operations_where_they_were_measured() {
-        let new = results(&[("core", 6e9), (LIMIT, 1e10), (OPERATIONS, 8e9)]);
-        let old = results(&[("core", 6e9), (LIMIT, 1e10), (CEILING, 9e9)]);
-        for (results, of, fraction) in [
-            (&new, "of its operations", 0.75),
-            (&old, "of the ceiling", 6.0 / 9.0),
-        ] {
-            let bound = results.tighter_bound();
-            let cell = results.rows[0].cell;
-            let found = results.of_bound(Environment::Plain, cell, "core", bound.id);
-            assert_eq!(bound.of, of);
-            assert!((found.unwrap() - fraction).abs() < 1e-9, "{found:?}");
-            assert!(results.best_peer(Environment::Plain, cell).is_none());
-        }
-    }
+    ways
 }

@@ -5,26 +5,27 @@
 
 use crate::answer::{Answer, Figure, Missing, Noise, Subject};
 use crate::grid::Cell;
-use crate::plan::{Environment, Plan};
+use crate::plan::Plan;
 use crate::process;
 use indicatif::ProgressBar;
 use measure::rounds::Rates;
+use serde::{Deserialize, Serialize};
 use terminal::error::Result;
 
 /// The name under which the program starts itself.
 pub const WORKER: &str = "worker";
 
 /// An output that is not the reference's.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fault {
-    pub environment: Environment,
+    #[serde(flatten)]
     pub cell: Cell,
     pub subject: String,
     pub why: String,
 }
 
-/// What an environment's processes found.
+/// What the processes of a plan found.
 pub struct Found {
-    pub environment: Environment,
     pub subjects: Vec<Subject>,
     pub absent: Vec<Missing>,
     pub probe: Vec<Figure>,
@@ -40,7 +41,6 @@ pub struct Found {
 pub fn run(plan: &Plan, processes: usize, bar: &ProgressBar) -> Result<Found> {
     let cells = plan.cells()?;
     let mut found = Found {
-        environment: plan.environment,
         subjects: Vec::new(),
         absent: Vec::new(),
         probe: Vec::new(),
@@ -98,7 +98,6 @@ impl Found {
                 }
             }
             Answer::Wrong { cell, subject, why } => self.faults.push(Fault {
-                environment: self.environment,
                 cell: self.cells[cell].0,
                 subject,
                 why,

@@ -32,33 +32,6 @@ pub fn operation<S: 'static>(
     Box::new(Call { make, state, call })
 }
 
-/// Sealing by a library that works in place: its calls have a copy of the data in them.
-pub fn seal_in_place(
-    bytes: usize,
-    seal: impl Fn(&mut [u8], &mut [u8; TAG]) + 'static,
-) -> Box<dyn Operation> {
-    let call = move |(): &mut (), input: &[u8], output: &mut [u8]| {
-        let (data, tag) = output.split_at_mut(bytes);
-        data.copy_from_slice(&input[..bytes]);
-        seal(data, tag.first_chunk_mut().expect("there is room for it"));
-    };
-    operation(|| (), call)
-}
-
-/// The same for opening.
-pub fn open_in_place(
-    bytes: usize,
-    open: impl Fn(&mut [u8], &[u8; TAG]) + 'static,
-) -> Box<dyn Operation> {
-    let call = move |(): &mut (), input: &[u8], output: &mut [u8]| {
-        let (data, tag) = input.split_at(bytes);
-        let output = &mut output[..bytes];
-        output.copy_from_slice(data);
-        open(output, tag.first_chunk().expect("it is there"));
-    };
-    operation(|| (), call)
-}
-
 /// Output, data and tag of a message. The tag follows the output when sealing, and the data when
 /// opening.
 #[inline(always)]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Intel's ipsec-mb, opened at run time (Debian: libipsec-mb1, libipsec-mb2 from 13 on). One and
-//! many streams: CBC and CTR as a burst of ciphers, ECB, CCM and CMAC through its queue of jobs,
-//! without its checks of arguments; GCM by its direct calls. It has no XTS, CFB128 or OFB, and CCM
-//! and CMAC not with keys of 192 bits. A job is a whole message, so there are only whole blocks in
-//! the modes that stream, and the adapter carries the IV on.
+//! many streams: CBC and CTR as a burst of ciphers, many streams of CCM and CMAC through its queue of
+//! jobs, without its checks of arguments; GCM by its direct calls. CCM and CMAC not with keys of 192
+//! bits. A job is a whole message, so there are only whole blocks in the modes that stream, and the
+//! adapter carries the IV on.
 //!
 //! Numbers and structures are those of intel-ipsec-mb.h, versions 1.3 and 2.0. What is used here is
 //! the same in both, except for the size of IMB_JOB.
@@ -30,7 +30,6 @@ const CBC: c_int = 1;
 const CNTR: c_int = 2;
 const NULL: c_int = 3;
 const CCM: c_int = 9;
-const ECB: c_int = 12;
 // IMB_HASH_ALG
 const AUTH_NULL: c_int = 8;
 const AUTH_CCM: c_int = 11;
@@ -39,13 +38,8 @@ const AUTH_CMAC_256: c_int = 27;
 // IMB_CHAIN_ORDER
 const CIPHER_HASH: c_int = 1;
 const HASH_CIPHER: c_int = 2;
-// IMB_STATUS
-const COMPLETED: c_int = 3;
 
 /// The places in IMB_MGR of the functions that are used, counted from get_next_job.
-const GET_NEXT_JOB: usize = 0;
-const SUBMIT_JOB_NOCHECK: usize = 2;
-const FLUSH_JOB: usize = 4;
 const KEYEXP_128: usize = 6;
 const CMAC_SUBKEY_GEN_128: usize = 9;
 const CMAC_SUBKEY_GEN_256: usize = 93;
@@ -167,7 +161,6 @@ type Gcm = unsafe extern "C" fn(
     u64,
 );
 type SetSuite = unsafe extern "C" fn(*mut Manager, *mut Job);
-type OneJob = unsafe extern "C" fn(*mut Manager) -> *mut Job;
 type Burst = unsafe extern "C" fn(*mut Manager, u32, *mut *mut Job) -> u32;
 type CipherBurst = unsafe extern "C" fn(*mut Manager, *mut Job, u32, c_int, c_int, c_int) -> u32;
 
@@ -260,7 +253,7 @@ impl Peer for IpsecMb {
             (Mode::Cbc | Mode::Ctr, _) => {
                 Ok(Some(Box::new(Bursts(self.jobs(spec, bytes, inputs)?))))
             }
-            (Mode::Ecb, _) | (Mode::Ccm | Mode::Cmac, 128 | 256) => {
+            (Mode::Ccm | Mode::Cmac, 128 | 256) if spec.streams > 1 => {
                 Ok(Some(Box::new(Queue(self.jobs(spec, bytes, inputs)?))))
             }
             _ => Ok(None),
@@ -379,7 +372,6 @@ impl IpsecMb {
         let (cipher, hash) = match spec.mode {
             Mode::Cbc => (CBC, AUTH_NULL),
             Mode::Ctr => (CNTR, AUTH_NULL),
-            Mode::Ecb => (ECB, AUTH_NULL),
             Mode::Ccm => (CCM, AUTH_CCM),
             _ => (NULL, if long { AUTH_CMAC_256 } else { AUTH_CMAC }),
         };
@@ -589,35 +581,21 @@ impl Operation for Queue {
         self.0.point(input, output);
         let j = &self.0;
         let manager = j.manager.manager;
+        let function = |place| j.manager.function::<Burst>(place);
+        let count = j.jobs.len() as u32;
+        let mut places = [null_mut::<Job>(); MOST_STREAMS];
+        let list = places.as_mut_ptr();
         // SAFETY: the jobs are complete, and as large as the library's; as many come back as were
         // handed in.
         unsafe {
-            if j.jobs.len() == 1 {
-                let place = j.manager.function::<OneJob>(GET_NEXT_JOB)(manager);
-                j.jobs.copy_to(&[place]);
-                let mut done = j.manager.function::<OneJob>(SUBMIT_JOB_NOCHECK)(manager);
-                if done.is_null() {
-                    done = j.manager.function::<OneJob>(FLUSH_JOB)(manager);
-                }
-                assert!(
-                    !done.is_null() && (*done).status == COMPLETED,
-                    "ipsec-mb failed"
-                );
-            } else {
-                let count = j.jobs.len() as u32;
-                let mut places = [null_mut::<Job>(); MOST_STREAMS];
-                let list = places.as_mut_ptr();
-                let got = j.manager.function::<Burst>(GET_NEXT_BURST)(manager, count, list);
-                assert_eq!(got, count, "ipsec-mb's queue is not empty");
-                j.jobs.copy_to(&places);
-                let mut done =
-                    j.manager.function::<Burst>(SUBMIT_BURST_NOCHECK)(manager, count, list);
-                while done < count {
-                    let more =
-                        j.manager.function::<Burst>(FLUSH_BURST)(manager, count - done, list);
-                    assert_ne!(more, 0, "ipsec-mb does not complete its jobs");
-                    done += more;
-                }
+            let got = function(GET_NEXT_BURST)(manager, count, list);
+            assert_eq!(got, count, "ipsec-mb's queue is not empty");
+            j.jobs.copy_to(&places);
+            let mut done = function(SUBMIT_BURST_NOCHECK)(manager, count, list);
+            while done < count {
+                let more = function(FLUSH_BURST)(manager, count - done, list);
+                assert_ne!(more, 0, "ipsec-mb does not complete its jobs");
+                done += more;
             }
         }
         self.0.check_tags(input);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! libgcrypt, opened at run time (Debian: libgcrypt20). Declarations of gcrypt.h, version 1.10.
 
+use super::call::operation;
 use super::takes_part;
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use libcrypto::functions;
@@ -8,6 +9,7 @@ use libcrypto::library::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::path::PathBuf;
 use std::ptr::{null, null_mut};
+use std::rc::Rc;
 use terminal::error::{Error, Result};
 
 const NONCE: usize = 12;
@@ -23,7 +25,6 @@ const GCRYCTL_SET_DECRYPTION_TAG: c_int = 80;
 const GCRY_MAC_CMAC_AES: c_int = 201;
 
 type Handle = *mut c_void;
-type Crypt = unsafe extern "C" fn(Handle, *mut u8, usize, *const u8, usize) -> c_uint;
 
 functions! {
     /// gcrypt.h
@@ -101,35 +102,37 @@ impl Peer for Libgcrypt {
             return Ok(None);
         }
         if spec.mode == Mode::Cmac {
-            return Mac::prepare(self.functions, bytes, inputs).map(Some);
+            return mac(self.functions, bytes, inputs).map(Some);
         }
         let Some(cipher) = Cipher::new(self.functions, spec, inputs)? else {
             return Ok(None);
         };
-        let f = self.functions;
-        let crypt = match spec.direction {
-            Direction::Encrypt => f.gcry_cipher_encrypt,
-            Direction::Decrypt => f.gcry_cipher_decrypt,
-        };
+        let cipher = Rc::new(cipher);
+        let first = cipher.clone();
+        let aad = inputs.aad;
         Ok(Some(match spec.mode {
-            Mode::Xts => Box::new(Sector {
-                cipher,
-                crypt,
-                bytes,
-            }),
-            mode if mode.is_aead() => Box::new(Message {
-                cipher,
-                crypt,
-                mode,
-                encrypt: spec.direction == Direction::Encrypt,
-                aad: inputs.aad,
-                bytes,
-            }),
-            _ => Box::new(Stream {
-                cipher,
-                crypt,
-                bytes,
-            }),
+            // The tweak, and all of the sector.
+            Mode::Xts => operation(
+                || (),
+                move |(), input, output| {
+                    let done = cipher.set_iv() && cipher.crypt(&input[..bytes], output);
+                    assert!(done, "libgcrypt's XTS failed");
+                },
+            ),
+            mode if mode.is_aead() => operation(
+                || (),
+                move |(), input, output| {
+                    let done = cipher.message(&aad, bytes, input, output);
+                    assert!(done, "libgcrypt failed, or the tag is wrong");
+                },
+            ),
+            _ => operation(
+                move || assert!(first.set_iv(), "libgcrypt takes no IV"),
+                move |(), input, output| {
+                    let done = cipher.crypt(&input[..bytes], output);
+                    assert!(done, "libgcrypt failed");
+                },
+            ),
         }))
     }
 }
@@ -139,6 +142,7 @@ struct Cipher {
     f: Functions,
     handle: Handle,
     mode: Mode,
+    encrypt: bool,
     iv: [u8; 16],
 }
 
@@ -169,6 +173,7 @@ impl Cipher {
             f,
             handle: null_mut(),
             mode: spec.mode,
+            encrypt: spec.direction == Direction::Encrypt,
             iv: inputs.iv,
         };
         let key = &inputs.key;
@@ -184,12 +189,11 @@ impl Cipher {
                 )));
             }
         }
-        assert!(cipher.set_iv(), "libgcrypt takes no IV");
         Ok(Some(cipher))
     }
 
     #[inline]
-    fn set_iv(&mut self) -> bool {
+    fn set_iv(&self) -> bool {
         let (f, iv) = (&self.f, self.iv.as_ptr());
         // SAFETY: the IV has 16 bytes.
         let error = unsafe {
@@ -208,6 +212,58 @@ impl Cipher {
         };
         error == 0
     }
+
+    #[inline]
+    fn crypt(&self, input: &[u8], output: &mut [u8]) -> bool {
+        let n = input.len();
+        let (to, from) = (output[..n].as_mut_ptr(), input.as_ptr());
+        // SAFETY: both have n bytes.
+        let error = unsafe {
+            match self.encrypt {
+                true => (self.f.gcry_cipher_encrypt)(self.handle, to, n, from, n),
+                false => (self.f.gcry_cipher_decrypt)(self.handle, to, n, from, n),
+            }
+        };
+        error == 0
+    }
+
+    /// Seals or opens a whole message. CCM has to know its lengths first, OCB that all there is to
+    /// come is there, GCM-SIV the tag it shall find.
+    #[inline]
+    fn message(&self, aad: &[u8], n: usize, input: &[u8], output: &mut [u8]) -> bool {
+        let (f, handle) = (&self.f, self.handle);
+        let control = |command, data: *mut c_void, size| {
+            // SAFETY: the data have the size that the command wants.
+            unsafe { (f.gcry_cipher_ctl)(handle, command, data, size) == 0 }
+        };
+        let given: &[u8] = if self.encrypt {
+            &[]
+        } else {
+            &input[n..n + TAG]
+        };
+        let mut lengths = [n as u64, aad.len() as u64, TAG as u64];
+        let (list, size) = (lengths.as_mut_ptr().cast(), size_of_val(&lengths));
+        let tag = given.as_ptr().cast_mut().cast();
+        let ready = self.set_iv()
+            && (self.mode != Mode::Ccm || control(GCRYCTL_SET_CCM_LENGTHS, list, size))
+            // SAFETY: the length is that of the buffer.
+            && unsafe { (f.gcry_cipher_authenticate)(handle, aad.as_ptr(), aad.len()) == 0 }
+            && (self.mode != Mode::Ocb || control(GCRYCTL_FINALIZE, null_mut(), 0))
+            && (self.mode != Mode::GcmSiv
+                || self.encrypt
+                || control(GCRYCTL_SET_DECRYPTION_TAG, tag, TAG));
+        if !ready || !self.crypt(&input[..n], output) {
+            return false;
+        }
+        // SAFETY: both have the tag's bytes.
+        let error = unsafe {
+            match self.encrypt {
+                true => (f.gcry_cipher_gettag)(handle, output[n..n + TAG].as_mut_ptr(), TAG),
+                false => (f.gcry_cipher_checktag)(handle, given.as_ptr(), TAG),
+            }
+        };
+        error == 0
+    }
 }
 
 impl Drop for Cipher {
@@ -217,133 +273,40 @@ impl Drop for Cipher {
     }
 }
 
-struct Stream {
-    cipher: Cipher,
-    crypt: Crypt,
-    bytes: usize,
-}
-
-impl Operation for Stream {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let n = self.bytes;
-        let (from, to) = (input[..n].as_ptr(), output[..n].as_mut_ptr());
-        // SAFETY: both have n bytes.
-        let error = unsafe { (self.crypt)(self.cipher.handle, to, n, from, n) };
-        assert_eq!(error, 0, "libgcrypt failed");
-    }
-
-    fn restart(&mut self) {
-        assert!(self.cipher.set_iv(), "libgcrypt takes no IV");
-    }
-}
-
-/// XTS: the tweak, and all of the sector.
-struct Sector {
-    cipher: Cipher,
-    crypt: Crypt,
-    bytes: usize,
-}
-
-impl Operation for Sector {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let n = self.bytes;
-        let (from, to) = (input[..n].as_ptr(), output[..n].as_mut_ptr());
-        // SAFETY: both have n bytes.
-        let done = self.cipher.set_iv()
-            && unsafe { (self.crypt)(self.cipher.handle, to, n, from, n) } == 0;
-        assert!(done, "libgcrypt's XTS failed");
-    }
-}
-
-struct Message {
-    cipher: Cipher,
-    crypt: Crypt,
-    mode: Mode,
-    encrypt: bool,
-    aad: [u8; 13],
-    bytes: usize,
-}
-
-impl Operation for Message {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let n = self.bytes;
-        let (input, output) = if self.encrypt {
-            (&input[..n], &mut output[..n + TAG])
-        } else {
-            (&input[..n + TAG], &mut output[..n])
-        };
-        let mut set = self.cipher.set_iv();
-        let (f, handle) = (&self.cipher.f, self.cipher.handle);
-        // SAFETY: input and output have n bytes, and one of them 16 more for the tag. CCM has to
-        // know its lengths first, OCB that all there is to come is there, GCM-SIV the tag it shall
-        // find.
-        let done = unsafe {
-            if self.mode == Mode::Ccm {
-                let mut lengths = [n as u64, self.aad.len() as u64, TAG as u64];
-                let (data, size) = (lengths.as_mut_ptr().cast(), size_of_val(&lengths));
-                set = set && (f.gcry_cipher_ctl)(handle, GCRYCTL_SET_CCM_LENGTHS, data, size) == 0;
-            }
-            set && (f.gcry_cipher_authenticate)(handle, self.aad.as_ptr(), self.aad.len()) == 0
-                && (self.mode != Mode::Ocb
-                    || (f.gcry_cipher_ctl)(handle, GCRYCTL_FINALIZE, null_mut(), 0) == 0)
-                && (self.mode != Mode::GcmSiv || self.encrypt || {
-                    let tag = input.as_ptr().add(n) as *mut c_void;
-                    (f.gcry_cipher_ctl)(handle, GCRYCTL_SET_DECRYPTION_TAG, tag, TAG) == 0
-                })
-                && (self.crypt)(handle, output.as_mut_ptr(), n, input.as_ptr(), n) == 0
-                && if self.encrypt {
-                    (f.gcry_cipher_gettag)(handle, output.as_mut_ptr().add(n), TAG) == 0
-                } else {
-                    (f.gcry_cipher_checktag)(handle, input.as_ptr().add(n), TAG) == 0
-                }
-        };
-        assert!(done, "libgcrypt failed, or the tag is wrong");
-    }
-}
-
+/// gcry_mac_hd_t with its key.
 struct Mac {
     f: Functions,
     handle: Handle,
-    bytes: usize,
 }
 
-impl Mac {
-    fn prepare(f: Functions, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
-        let mut mac = Mac {
-            f,
-            handle: null_mut(),
-            bytes,
-        };
-        let key = &inputs.key;
-        // SAFETY: the handle is written if it returns 0; the key has the length that is given.
-        let done = unsafe {
-            (f.gcry_mac_open)(&mut mac.handle, GCRY_MAC_CMAC_AES, 0, null_mut()) == 0
-                && (f.gcry_mac_setkey)(mac.handle, key.as_ptr(), key.len()) == 0
-        };
-        if done {
-            Ok(Box::new(mac))
-        } else {
-            Err(Error::failure("libgcrypt's CMAC takes no key"))
-        }
+fn mac(f: Functions, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
+    let mut mac = Mac {
+        f,
+        handle: null_mut(),
+    };
+    let key = &inputs.key;
+    // SAFETY: the handle is written if it returns 0; the key has the length that is given.
+    let done = unsafe {
+        (f.gcry_mac_open)(&mut mac.handle, GCRY_MAC_CMAC_AES, 0, null_mut()) == 0
+            && (f.gcry_mac_setkey)(mac.handle, key.as_ptr(), key.len()) == 0
+    };
+    if !done {
+        return Err(Error::failure("libgcrypt's CMAC takes no key"));
     }
-}
-
-impl Operation for Mac {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let (input, tag) = (&input[..self.bytes], &mut output[..TAG]);
-        let mut len = TAG;
-        // SAFETY: the tag has room for 16 bytes.
-        let done = unsafe {
-            (self.f.gcry_mac_ctl)(self.handle, GCRYCTL_RESET, null_mut(), 0) == 0
-                && (self.f.gcry_mac_write)(self.handle, input.as_ptr(), self.bytes) == 0
-                && (self.f.gcry_mac_read)(self.handle, tag.as_mut_ptr(), &mut len) == 0
-        };
-        assert!(done && len == TAG, "libgcrypt does not sign");
-    }
+    Ok(operation(
+        || (),
+        move |(), input, output| {
+            let (mac, input, tag) = (&mac, &input[..bytes], &mut output[..TAG]);
+            let mut len = TAG;
+            // SAFETY: the tag has room for 16 bytes.
+            let done = unsafe {
+                (f.gcry_mac_ctl)(mac.handle, GCRYCTL_RESET, null_mut(), 0) == 0
+                    && (f.gcry_mac_write)(mac.handle, input.as_ptr(), bytes) == 0
+                    && (f.gcry_mac_read)(mac.handle, tag.as_mut_ptr(), &mut len) == 0
+            };
+            assert!(done && len == TAG, "libgcrypt does not sign");
+        },
+    ))
 }
 
 impl Drop for Mac {

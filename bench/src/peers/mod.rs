@@ -5,12 +5,11 @@
 
 mod aws_lc;
 pub mod call;
-mod graviola;
+mod cryptoki;
 mod ipsec_mb;
 mod libgcrypt;
 mod nettle;
 pub mod openssl;
-mod ring;
 mod rustcrypto;
 #[cfg(test)]
 mod tests;
@@ -70,11 +69,11 @@ pub fn all() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
     add("libgcrypt", "libgcrypt", boxed(libgcrypt::open()));
     add("nettle", "nettle", boxed(nettle::open()));
     add("ipsec-mb", "ipsec-mb", boxed(ipsec_mb::open()));
+    for (file, module) in cryptoki::open() {
+        add("pkcs11", &file.display().to_string(), boxed(module));
+    }
     found.push(Box::new(aws_lc::AwsLc));
-    found.push(Box::new(ring::Ring));
     found.push(Box::new(rustcrypto::RustCrypto));
-    found.push(Box::new(graviola::Graviola::WithCopy));
-    found.push(Box::new(graviola::Graviola::InPlace));
     (found, absent)
 }
 
