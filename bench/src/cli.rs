@@ -50,7 +50,7 @@ pub struct Cli {
     #[arg(long)]
     pub check: bool,
     /// Seconds to measure, about
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S")]
     pub seconds: Option<f64>,
     /// Threads of the rows of several; 1 for none
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -72,9 +72,6 @@ pub struct Cli {
     /// Show what can be measured
     #[arg(long)]
     pub list: bool,
-    /// No colours (as with NO_COLOR)
-    #[arg(long)]
-    pub no_color: bool,
 }
 
 fn size(text: &str) -> std::result::Result<usize, String> {
@@ -99,13 +96,6 @@ pub fn key_bits(text: &str) -> std::result::Result<u16, String> {
     match text.parse() {
         Ok(bits @ (128 | 192 | 256)) => Ok(bits),
         _ => Err("wanted 128, 192 or 256".into()),
-    }
-}
-
-fn seconds(text: &str) -> std::result::Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.1..=86400.0).contains(&seconds) => Ok(seconds),
-        _ => Err("wanted 0.1 to 86400".into()),
     }
 }
 
@@ -148,8 +138,7 @@ impl Cli {
         }
     }
 
-    fn plan(&self, environment: Environment, seed: u64) -> Plan {
-        let named = !self.bytes.is_empty();
+    fn plan(&self, seed: u64) -> Plan {
         let usual: &[usize] = match self.quick {
             true => &grid::QUICK_SIZES,
             false => &grid::SIZES,
@@ -159,21 +148,12 @@ impl Cli {
             true => &[128],
             false => &[128, 256],
         };
-        let none = |given: &[u16]| given.is_empty();
-        let mut plan = Plan {
-            environment,
+        Plan {
+            environment: Environment::Plain,
             modes: self.modes.clone(),
-            sizes: if named {
-                self.bytes.clone()
-            } else {
-                usual.to_vec()
-            },
-            key_bits: if none(&self.key_bits) {
-                bits.to_vec()
-            } else {
-                self.key_bits.clone()
-            },
-            sizes_named: named,
+            sizes: given(&self.bytes, usual),
+            key_bits: given(&self.key_bits, bits),
+            sizes_named: !self.bytes.is_empty(),
             quick: self.quick,
             threads: match self.replace {
                 true => 1,
@@ -186,55 +166,66 @@ impl Cli {
             rounds: 0,
             check_up_to: usize::MAX,
             wrong: Vec::new(),
-            probe_windows: if self.check || self.replace {
-                0
-            } else {
-                PROBE_WINDOWS
+            probe_windows: match self.check || self.replace {
+                true => 0,
+                false => PROBE_WINDOWS,
             },
-        };
-        if environment == Environment::Software {
-            let wanted = |m: &&&str| {
-                self.modes.is_empty()
-                    || self.modes.iter().any(|w| m.starts_with(&**w) || w == "all")
-            };
-            plan.modes = SOFTWARE_MODES
-                .iter()
-                .filter(wanted)
-                .map(|m| m.to_string())
-                .collect();
-            plan.sizes.retain(|s| SOFTWARE_SIZES.contains(s) || named);
-            plan.key_bits.retain(|b| *b == 128 || !none(&self.key_bits));
-            plan.threads = 1;
-            plan.probe_windows = 0;
         }
-        plan
     }
 
-    fn plans(&self, seed: u64) -> Result<Vec<Plan>> {
-        let mut plans = vec![self.plan(Environment::Plain, seed)];
-        let software = self.plan(Environment::Software, seed);
-        if !self.no_software && !software.modes.is_empty() {
-            plans.push(software);
-        }
-        Ok(plans)
+    /// The plan with the processor's AES masked.
+    fn software(&self, plan: &Plan) -> Plan {
+        let named = |mode: &str| {
+            self.modes
+                .iter()
+                .any(|w| mode.starts_with(&**w) || w == "all")
+        };
+        let modes = SOFTWARE_MODES
+            .iter()
+            .filter(|m| self.modes.is_empty() || named(m));
+        let mut software = Plan {
+            environment: Environment::Software,
+            modes: modes.map(|m| m.to_string()).collect(),
+            threads: 1,
+            probe_windows: 0,
+            ..plan.clone()
+        };
+        let chosen = |size: &usize| SOFTWARE_SIZES.contains(size) || plan.sizes_named;
+        software.sizes.retain(chosen);
+        let all_keys = !self.key_bits.is_empty();
+        software.key_bits.retain(|bits| *bits == 128 || all_keys);
+        software
+    }
+
+    fn plans(&self, seed: u64) -> Vec<Plan> {
+        let plain = self.plan(seed);
+        let software = self.software(&plain);
+        let masked = !self.no_software && !software.modes.is_empty();
+        std::iter::once(plain)
+            .chain(masked.then_some(software))
+            .collect()
+    }
+}
+
+fn given<T: Copy>(named: &[T], usual: &[T]) -> Vec<T> {
+    match named.is_empty() {
+        true => usual.to_vec(),
+        false => named.to_vec(),
     }
 }
 
 /// Where all tests must run (TENROUNDS_MUST_RUN), a library that is absent is a failure.
-fn complete(found: &[Found]) -> Result<bool> {
+fn complete(found: &[Found]) -> Result<()> {
     let must = std::env::var_os("TENROUNDS_MUST_RUN").is_some_and(|v| !v.is_empty());
-    let absent = found
-        .first()
-        .into_iter()
-        .flat_map(|f| &f.absent)
-        .map(|m| m.title.as_str());
-    match absent.collect::<Vec<_>>() {
-        absent if must && !absent.is_empty() => Err(Error::failure(format!(
-            "all libraries must be checked here (TENROUNDS_MUST_RUN), and these are absent: {}",
-            absent.join(", ")
-        ))),
-        _ => Ok(true),
+    let absent = found.first().into_iter().flat_map(|f| &f.absent);
+    let absent: Vec<&str> = absent.map(|m| &*m.title).collect();
+    if !must || absent.is_empty() {
+        return Ok(());
     }
+    Err(Error::failure(format!(
+        "all libraries must be checked here (TENROUNDS_MUST_RUN), and these are absent: {}",
+        absent.join(", ")
+    )))
 }
 
 /// Whether all outputs are right.
@@ -254,7 +245,7 @@ pub fn run(cli: &Cli) -> Result<bool> {
     cli.files.check(&host.cpu, &terminal::today())?;
     let begin = Instant::now();
     let seed = cli.seed.unwrap_or_else(|| fastrand::u64(1..1 << 48));
-    let mut plans = cli.plans(seed)?;
+    let mut plans = cli.plans(seed);
     let bar = share_time(cli, &mut plans)?;
     let mut found = Vec::new();
     for plan in &plans {
@@ -264,7 +255,8 @@ pub fn run(cli: &Cli) -> Result<bool> {
     let sound = found.iter().all(|f| f.faults.is_empty());
     if cli.check {
         anstream::print!("{}", report::checked(&found));
-        return Ok(sound && complete(&found)?);
+        complete(&found)?;
+        return Ok(sound);
     }
     let effort = Effort {
         rounds: plans[0].rounds,
@@ -351,27 +343,23 @@ fn list() {
 /// Divides the time among all windows, and makes the bar. The number of subjects in a cell is not
 /// known beforehand, so it is estimated.
 fn share_time(cli: &Cli, plans: &mut [Plan]) -> Result<ProgressBar> {
-    let cells: Vec<usize> = plans
-        .iter()
-        .map(|p| Ok(p.cells()?.len()))
-        .collect::<Result<_>>()?;
-    let mut windows = 0.0;
+    let (mut cells, mut windows) = (0, 0.0);
     for plan in plans.iter() {
         for cell in plan.cells()? {
-            let takes_part = plan_width(plan, &cell.spec);
-            windows += takes_part as f64;
+            cells += 1;
+            windows += plan_width(plan, &cell.spec) as f64;
         }
     }
     let rounds = (cli.seconds() / (windows * WINDOW_COSTS)) as usize;
     let rounds = rounds.clamp(FEWEST_ROUNDS, 200);
     let expected = match cli.check {
-        true => Duration::from_secs(cells.iter().sum::<usize>() as u64 / 20),
+        true => Duration::from_secs(cells as u64 / 20),
         false => Duration::from_secs_f64(windows * WINDOW_COSTS * rounds as f64),
     };
     for plan in plans.iter_mut() {
         plan.rounds = if cli.check { 0 } else { rounds };
     }
-    let bar = terminal::progress::timed(cells.iter().sum::<usize>() * cli.processes(), expected);
+    let bar = terminal::progress::timed(cells * cli.processes(), expected);
     if expected < Duration::from_secs(1) {
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }

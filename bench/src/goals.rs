@@ -378,7 +378,7 @@ mod tests {
     fn the_goals_name_ways() {
         for goal in known() {
             for way in &goal.ways {
-                let known = ways(&[way.clone()]).unwrap();
+                let known = ways(std::slice::from_ref(way)).unwrap();
                 assert!(known.iter().any(|spec| spec.way() == *way), "{way}");
             }
             assert!([goal.every, goal.intel, goal.amd]

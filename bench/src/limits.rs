@@ -6,30 +6,8 @@ use crate::peer::{Mode, Spec, RAGGED};
 use measure::kernel::{self, Operations};
 use measure::limit::{self, Limit, Pass, Work};
 use measure::window::Pace;
-use serde::{Deserialize, Serialize};
 use tenrounds_sys::{Backend, Cpu, Tuning};
 use terminal::error::Result;
-
-/// Which of the two bounds a cell has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bound {
-    Throughput,
-    Latency,
-}
-
-/// A single message of a chained mode is bound by latency; all else by throughput.
-pub fn bound(spec: Spec) -> Bound {
-    use catalogue::Bound::{Latency, LatencyThenThroughput};
-    let chained = matches!(
-        spec.cipher().bound(spec.direction),
-        Latency | LatencyThenThroughput
-    );
-    match chained && spec.streams == 1 {
-        true => Bound::Latency,
-        false => Bound::Throughput,
-    }
-}
 
 /// The rounds of a cell's blocks alone; None without AES instructions, and for key wrap.
 pub fn work(spec: Spec, cpu: &Cpu) -> Option<Work> {
@@ -165,16 +143,6 @@ pub fn probe(windows: usize, window_us: u64) -> Result<Vec<Figure>> {
 mod tests {
     use super::*;
     use crate::peer::{spec, Direction};
-
-    #[test]
-    fn chains_are_bound_by_latency() {
-        use Direction::{Decrypt, Encrypt};
-        assert_eq!(bound(spec(Mode::Cbc, Encrypt, 1)), Bound::Latency);
-        assert_eq!(bound(spec(Mode::Cbc, Encrypt, 16)), Bound::Throughput);
-        assert_eq!(bound(spec(Mode::Cbc, Decrypt, 1)), Bound::Throughput);
-        assert_eq!(bound(spec(Mode::Ccm, Decrypt, 1)), Bound::Latency);
-        assert_eq!(bound(spec(Mode::Gcm, Decrypt, 1)), Bound::Throughput);
-    }
 
     #[test]
     fn the_longest_of_unequal_streams_bounds_them() {

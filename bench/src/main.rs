@@ -39,9 +39,6 @@ fn main() -> ExitCode {
         calls::COMMAND => parsed(1, |args| calls::run(&args)),
         paired::COMMAND => parsed(1, |args| paired::run(&args)),
         _ => parsed(0, |cli: Cli| {
-            if cli.no_color {
-                anstream::ColorChoice::Never.write_global();
-            }
             // 1 for wrong outputs.
             cli::run(&cli).map(|sound| u8::from(!sound))
         }),

@@ -210,16 +210,24 @@ fn add_length(s: &mut Subject, i: usize) {
     }
 }
 
-fn add_aad(s: &mut Subject, i: usize) {
-    add_part_of_aad(s, i, AAD.len());
-}
-
 fn add_part_of_aad(s: &mut Subject, i: usize, bytes: usize) {
     let (mut n, aad, length) = (0, AAD.as_ptr(), bytes as c_int);
     must!(
         s,
         EVP_CipherUpdate(s.contexts[i], null_mut(), &mut n, aad, length)
     );
+}
+
+fn add_aad(s: &mut Subject, i: usize) {
+    add_part_of_aad(s, i, AAD.len());
+}
+
+fn add_empty_aad(s: &mut Subject, i: usize) {
+    add_part_of_aad(s, i, 0);
+}
+
+fn add_byte_of_aad(s: &mut Subject, i: usize) {
+    add_part_of_aad(s, i, 1);
 }
 
 fn update(s: &mut Subject, i: usize) {
@@ -258,8 +266,11 @@ fn get_iv(s: &mut Subject, i: usize) {
     );
 }
 
-fn set_padding(s: &mut Subject, i: usize) {
-    must!(s, EVP_CIPHER_CTX_set_padding(s.contexts[i], 0));
+/// Nothing for modes without padding.
+fn no_padding(s: &mut Subject, i: usize) {
+    if s.is_padded() {
+        must!(s, EVP_CIPHER_CTX_set_padding(s.contexts[i], 0));
+    }
 }
 
 fn copy(s: &mut Subject, i: usize) {
@@ -268,60 +279,6 @@ fn copy(s: &mut Subject, i: usize) {
 
 fn reset_spare(s: &mut Subject, i: usize) {
     must!(s, EVP_CIPHER_CTX_reset(s.spares[i]));
-}
-
-/// Encrypts a message under the key that is set, as `tenrounds bench` does.
-fn message(s: &mut Subject, i: usize) {
-    match s.is_aead() {
-        true => sealed(s, i, Some(AAD.len())),
-        false => {
-            init_iv(s, i);
-            update(s, i);
-        }
-    }
-}
-
-/// A whole message with so many bytes of AAD. None: without a call for AAD, so that the core gets a
-/// NULL pointer.
-fn sealed(s: &mut Subject, i: usize, aad: Option<usize>) {
-    with_length(s, i);
-    if let Some(bytes) = aad {
-        add_part_of_aad(s, i, bytes);
-    }
-    update(s, i);
-    finish(s, i);
-    get_tag(s, i);
-}
-
-fn without_aad(s: &mut Subject, i: usize) {
-    sealed(s, i, None);
-}
-
-fn empty_aad(s: &mut Subject, i: usize) {
-    sealed(s, i, Some(0));
-}
-
-fn one_byte_of_aad(s: &mut Subject, i: usize) {
-    sealed(s, i, Some(1));
-}
-
-/// Encrypts a message with the context's whole life: new, cipher, key, message, free.
-fn lifetime(s: &mut Subject, i: usize) {
-    new(s, i);
-    set_cipher(s, i);
-    init_key(s, i);
-    if s.is_aead() {
-        add_length(s, i);
-        add_aad(s, i);
-    } else if s.is_padded() {
-        set_padding(s, i);
-    }
-    update(s, i);
-    finish(s, i);
-    if s.is_aead() {
-        get_tag(s, i);
-    }
-    release(s, i);
 }
 
 // ---- States ----
@@ -333,42 +290,7 @@ fn keyed(s: &mut Subject, i: usize) {
     }
     set_cipher(s, i);
     init_key(s, i);
-    if s.is_padded() {
-        set_padding(s, i);
-    }
-}
-
-fn empty(s: &mut Subject, i: usize) {
-    release(s, i);
-    new(s, i);
-}
-
-fn ciphered(s: &mut Subject, i: usize) {
-    empty(s, i);
-    set_cipher(s, i);
-}
-
-fn with_length(s: &mut Subject, i: usize) {
-    init_iv(s, i);
-    add_length(s, i);
-}
-
-fn with_aad(s: &mut Subject, i: usize) {
-    with_length(s, i);
-    add_aad(s, i);
-}
-
-fn with_data(s: &mut Subject, i: usize) {
-    match s.is_aead() {
-        true => with_aad(s, i),
-        false => init_iv(s, i),
-    }
-    update(s, i);
-}
-
-fn with_final(s: &mut Subject, i: usize) {
-    with_data(s, i);
-    finish(s, i);
+    no_padding(s, i);
 }
 
 fn decrypting(s: &mut Subject, i: usize) {
@@ -385,73 +307,124 @@ const DECRYPTING: u32 = 16;
 
 type Step = fn(&mut Subject, usize);
 
-/// A call that is timed, with the context of this number.
+/// Calls that are timed, with the context of this number.
 pub struct Row {
     pub name: &'static str,
     which: u32,
     /// One row for each size of message.
     pub sized: bool,
-    pub call: Step,
-    /// None: the call can be repeated as it is.
-    pub prepare: Option<Step>,
+    pub calls: &'static [Step],
+    /// The calls before, which are not timed. None: the timed calls can be repeated as they are.
+    pub before: &'static [Step],
 }
 
-const fn row(which: u32, name: &'static str, call: Step) -> Row {
+/// Makes calls one after the other.
+#[inline(always)]
+pub fn make(calls: &[Step], subject: &mut Subject, i: usize) {
+    calls.iter().for_each(|call| call(subject, i));
+}
+
+const fn row(
+    which: u32,
+    name: &'static str,
+    before: &'static [Step],
+    calls: &'static [Step],
+) -> Row {
     Row {
         name,
         which,
         sized: false,
-        call,
-        prepare: None,
+        calls,
+        before,
     }
 }
 
-impl Row {
-    const fn sized(self) -> Row {
-        Row {
-            sized: true,
-            ..self
-        }
-    }
-
-    const fn after(self, prepare: Step) -> Row {
-        let prepare = Some(prepare);
-        Row { prepare, ..self }
+const fn sized(
+    which: u32,
+    name: &'static str,
+    before: &'static [Step],
+    calls: &'static [Step],
+) -> Row {
+    Row {
+        sized: true,
+        ..row(which, name, before, calls)
     }
 }
 
-static ROWS: [Row; 26] = [
-    row(ALL, "CTX_new", new).after(release),
-    row(ALL, "first init: cipher alone", set_cipher).after(empty),
-    row(PLAIN, "first init: cipher, key, IV", init_all).after(empty),
-    row(ALL, "first key and IV", init_key).after(ciphered),
-    row(ALL, "init: key and IV", init_key),
-    row(ALL, "init: IV alone", init_iv),
-    row(PADDED, "set padding", set_padding),
-    row(ALL, "get updated IV", get_iv),
-    row(AEADS, "AAD, 13 bytes", add_aad).after(with_length),
-    row(AEADS, "update", update).after(with_aad).sized(),
-    row(PLAIN, "update", update).sized(),
-    row(PLAIN, "update elsewhere", update_elsewhere).sized(),
-    row(PADDED | DECRYPTING, "decrypting: update", update).sized(),
-    row(
-        PADDED | DECRYPTING,
+/// The states before calls.
+const EMPTY: &[Step] = &[release, new];
+const CIPHERED: &[Step] = &[release, new, set_cipher];
+const WITH_LENGTH: &[Step] = &[init_iv, add_length];
+const WITH_AAD: &[Step] = &[init_iv, add_length, add_aad];
+
+/// Whole messages under the key that is set, as `tenrounds bench` encrypts them. Without a call for
+/// AAD the core gets a NULL pointer.
+const MESSAGE: &[Step] = &[init_iv, update];
+const SEALED: &[Step] = &[init_iv, add_length, add_aad, update, finish, get_tag];
+const WITHOUT_AAD: &[Step] = &[init_iv, add_length, update, finish, get_tag];
+const EMPTY_AAD: &[Step] = &[init_iv, add_length, add_empty_aad, update, finish, get_tag];
+const BYTE_OF_AAD: &[Step] = &[
+    init_iv,
+    add_length,
+    add_byte_of_aad,
+    update,
+    finish,
+    get_tag,
+];
+
+/// The context's whole life, with one message.
+const LIFE: &[Step] = &[
+    new, set_cipher, init_key, no_padding, update, finish, release,
+];
+const LIFE_OF_AEAD: &[Step] = &[
+    new, set_cipher, init_key, add_length, add_aad, update, finish, get_tag, release,
+];
+
+const DECRYPTED: u32 = PADDED | DECRYPTING;
+
+static ROWS: [Row; 29] = [
+    row(ALL, "CTX_new", &[release], &[new]),
+    row(ALL, "first init: cipher alone", EMPTY, &[set_cipher]),
+    row(PLAIN, "first init: cipher, key, IV", EMPTY, &[init_all]),
+    row(ALL, "first key and IV", CIPHERED, &[init_key]),
+    row(ALL, "init: key and IV", &[], &[init_key]),
+    row(ALL, "init: IV alone", &[], &[init_iv]),
+    row(PADDED, "set padding", &[], &[no_padding]),
+    row(ALL, "get updated IV", &[], &[get_iv]),
+    row(AEADS, "AAD, 13 bytes", WITH_LENGTH, &[add_aad]),
+    sized(AEADS, "update", WITH_AAD, &[update]),
+    sized(PLAIN, "update", &[], &[update]),
+    sized(PLAIN, "update elsewhere", &[], &[update_elsewhere]),
+    sized(DECRYPTED, "decrypting: update", &[], &[update]),
+    sized(
+        DECRYPTED,
         "decrypting: update elsewhere",
-        update_elsewhere,
-    )
-    .sized(),
-    row(PADDED | DECRYPTING, "decrypting: whole message", message).sized(),
-    row(ALL, "final", finish).after(with_data),
-    row(AEADS, "get tag", get_tag).after(with_final),
-    row(AEADS, "set tag", set_tag).after(decrypting),
-    row(ALL, "CTX_copy", copy).after(reset_spare),
-    row(ALL, "CTX_reset of the copy", reset_spare).after(copy),
-    row(ALL, "CTX_free", release).after(keyed),
-    row(AEADS | PLAIN, "whole message, key set", message).sized(),
-    row(AEADS, "whole message without AAD", without_aad).sized(),
-    row(AEADS, "whole message, empty AAD", empty_aad).sized(),
-    row(AEADS, "whole message, AAD of 1 byte", one_byte_of_aad).sized(),
-    row(ALL, "from new to free", lifetime)
-        .after(release)
-        .sized(),
+        &[],
+        &[update_elsewhere],
+    ),
+    sized(DECRYPTED, "decrypting: whole message", &[], MESSAGE),
+    row(
+        AEADS,
+        "final",
+        &[init_iv, add_length, add_aad, update],
+        &[finish],
+    ),
+    row(PLAIN, "final", MESSAGE, &[finish]),
+    row(
+        AEADS,
+        "get tag",
+        &[init_iv, add_length, add_aad, update, finish],
+        &[get_tag],
+    ),
+    row(AEADS, "set tag", &[decrypting], &[set_tag]),
+    row(ALL, "CTX_copy", &[reset_spare], &[copy]),
+    row(ALL, "CTX_reset of the copy", &[copy], &[reset_spare]),
+    row(ALL, "CTX_free", &[keyed], &[release]),
+    sized(AEADS, "whole message, key set", &[], SEALED),
+    sized(PLAIN, "whole message, key set", &[], MESSAGE),
+    sized(AEADS, "whole message without AAD", &[], WITHOUT_AAD),
+    sized(AEADS, "whole message, empty AAD", &[], EMPTY_AAD),
+    sized(AEADS, "whole message, AAD of 1 byte", &[], BYTE_OF_AAD),
+    sized(AEADS, "from new to free", &[release], LIFE_OF_AEAD),
+    sized(PLAIN, "from new to free", &[release], LIFE),
 ];

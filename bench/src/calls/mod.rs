@@ -8,17 +8,16 @@ mod evp;
 use crate::peers::openssl::{self, Evp};
 use crate::process;
 use clap::Parser;
-use evp::{Row, Subject, BATCH, MAX_BYTES};
+use evp::{make, Row, Subject, BATCH, MAX_BYTES};
 use libcrypto::LibCrypto;
 use measure::affinity::pin_to_number;
 use measure::process::say;
 use measure::stats;
 use measure::window::{batches, undisturbed, Pace, Window};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::{c_char, CString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use terminal::error::{Error, Result};
 
 /// The first arguments of this command, and of its measuring processes.
@@ -61,9 +60,6 @@ pub struct Args {
     /// Under callgrind: make so many calls of each row, and write a dump for each
     #[arg(long, value_name = "N")]
     instructions: Option<usize>,
-    /// Write the results to a file
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
 }
 
 fn bytes(text: &str) -> std::result::Result<usize, String> {
@@ -145,17 +141,17 @@ fn rows(
 }
 
 fn window(row: &Row, subject: &mut Subject, pace: &mut Pace) -> Result<Window> {
-    match row.prepare {
-        None => pace.warm_window(WINDOW_US, &mut |calls| {
-            (0..calls).for_each(|_| (row.call)(subject, 0));
+    if row.before.is_empty() {
+        return pace.warm_window(WINDOW_US, &mut |calls| {
+            (0..calls).for_each(|_| make(row.calls, subject, 0));
             Ok(calls)
-        }),
-        Some(prepare) => batches(WINDOW_US, &mut |watch| {
-            (0..BATCH).for_each(|i| prepare(subject, i));
-            watch.time(|| (0..BATCH).for_each(|i| (row.call)(subject, i)))?;
-            Ok(BATCH as u64)
-        }),
+        });
     }
+    batches(WINDOW_US, &mut |watch| {
+        (0..BATCH).for_each(|i| make(row.before, subject, i));
+        watch.time(|| (0..BATCH).for_each(|i| make(row.calls, subject, i)))?;
+        Ok(BATCH as u64)
+    })
 }
 
 fn times(plan: &Plan, row: &Row, subjects: &mut [Subject; 2]) -> Result<Vec<[f64; 2]>> {
@@ -206,19 +202,18 @@ extern "C" {
 fn count(row: &Row, name: &str, subject: &mut Subject, calls: usize) {
     let label = format!("{}|{name}|{calls}", subject.title);
     let label = CString::new(label).expect("names have no byte 0");
-    let prepare = row.prepare.unwrap_or(|_, _| ());
     // Two calls before keep lazy binding and work of the first time out of the count.
     for _ in 0..2 {
-        prepare(subject, 0);
-        (row.call)(subject, 0);
+        make(row.before, subject, 0);
+        make(row.calls, subject, 0);
     }
     // SAFETY: requests do nothing without callgrind; the label is a C string.
     unsafe {
         callgrind_zero();
         for _ in 0..calls {
-            prepare(subject, 0);
+            make(row.before, subject, 0);
             callgrind_toggle();
-            (row.call)(subject, 0);
+            make(row.calls, subject, 0);
             callgrind_toggle();
         }
         callgrind_dump(label.as_ptr());
@@ -248,32 +243,19 @@ fn mean(one: &[[f64; 2]], other: &[[f64; 2]]) -> Vec<[f64; 2]> {
         .collect()
 }
 
-/// The figures of one row.
-#[derive(Serialize)]
-struct Figure {
-    cell: [String; 2],
-    ns_old: f64,
-    ns_new: f64,
-    ratio: f64,
-    quartiles: [f64; 2],
-}
-
-fn figure(cipher: &str, row: &str, rounds: &[[f64; 2]]) -> Figure {
-    let median = |of: fn(&[f64; 2]) -> f64| stats::median(rounds.iter().map(of));
-    let median = |of| median(of).expect("there is a round");
-    let ratio: fn(&[f64; 2]) -> f64 = |[old, new]| old / new;
-    let quartiles = stats::quartiles(rounds.iter().map(ratio));
-    Figure {
-        cell: [cipher.to_owned(), row.to_owned()],
-        ns_old: median(|round| round[0]),
-        ns_new: median(|round| round[1]),
-        ratio: median(ratio),
-        quartiles: quartiles.expect("there is a round"),
-    }
+/// A row of the table: nanoseconds of both providers, and the quartiles of their ratio.
+fn line(name: &str, rounds: &[[f64; 2]]) -> String {
+    let median = |of: &dyn Fn(&[f64; 2]) -> f64| stats::median(rounds.iter().map(of));
+    let median = |of: &dyn Fn(&[f64; 2]) -> f64| median(of).expect("there is a round");
+    let ratio = |[old, new]: &[f64; 2]| old / new;
+    let [low, high] = stats::quartiles(rounds.iter().map(ratio)).expect("there is a round");
+    let (old, new) = (median(&|round| round[0]), median(&|round| round[1]));
+    let ratio = median(&ratio);
+    format!("{name:34} {old:9.1} {new:9.1} {ratio:7.3}  {low:.3} .. {high:.3}")
 }
 
 /// Measures a cipher, and prints its table.
-fn cipher(args: &Args, plan: &Plan) -> Result<Vec<Figure>> {
+fn cipher(args: &Args, plan: &Plan) -> Result<()> {
     let (mut title, mut order) = (None, Vec::new());
     let mut rounds: BTreeMap<String, Vec<[f64; 2]>> = BTreeMap::new();
     for _ in 0..args.pairs {
@@ -305,28 +287,16 @@ fn cipher(args: &Args, plan: &Plan) -> Result<Vec<Figure>> {
         "{}: {openssl}\n{:34} {other:>9} tenrounds   ratio  quartiles",
         plan.cipher, "ns a call"
     );
-    let row = |name: &String| {
-        let found = figure(&plan.cipher, name, &rounds[name]);
-        let Figure {
-            ns_old,
-            ns_new,
-            ratio,
-            quartiles: [low, high],
-            ..
-        } = &found;
-        println!("{name:34} {ns_old:9.1} {ns_new:9.1} {ratio:7.3}  {low:.3} .. {high:.3}");
-        found
-    };
-    Ok(order.iter().map(row).collect())
+    for name in order {
+        println!("{}", line(&name, &rounds[&name]));
+    }
+    println!();
+    Ok(())
 }
 
 /// The exit status.
 pub fn run(args: &Args) -> Result<u8> {
-    if let Some(file) = &args.json {
-        terminal::writable(file)?;
-    }
-    let mut figures = Vec::new();
-    for (number, name) in args.ciphers.iter().enumerate() {
+    for name in &args.ciphers {
         let plan = Plan {
             cipher: name.clone(),
             module: args.module.clone(),
@@ -337,19 +307,10 @@ pub fn run(args: &Args) -> Result<u8> {
             swapped: false,
             seed: 0,
         };
-        if let Some(calls) = args.instructions {
-            instructions(&plan, calls)?;
-            continue;
+        match args.instructions {
+            Some(calls) => instructions(&plan, calls)?,
+            None => cipher(args, &plan)?,
         }
-        if number > 0 {
-            println!();
-        }
-        figures.extend(cipher(args, &plan)?);
-    }
-    if let Some(file) = &args.json {
-        let text = serde_json::to_string_pretty(&json!({ "cells": figures }));
-        std::fs::write(file, text.expect("plain data serialises") + "\n")
-            .map_err(|e| Error::failure(format!("cannot write {}: {e}", file.display())))?;
     }
     Ok(0)
 }
@@ -369,9 +330,11 @@ mod tests {
     fn a_pair_of_processes_has_no_first_place() {
         // In each process the second provider takes twice the time.
         let rounds = mean(&[[10.0, 20.0]], &[[20.0, 10.0]]);
-        let found = figure("AES-128-CTR", "final", &rounds);
-        assert!((found.ratio - 1.0).abs() < 1e-9);
-        assert!((found.ns_old - 200f64.sqrt()).abs() < 1e-9);
+        let line = line("final", &rounds);
+        assert_eq!(
+            line.split_whitespace().collect::<Vec<_>>()[1..4],
+            ["14.1", "14.1", "1.000"]
+        );
     }
 
     /// The default provider against itself, which every libcrypto has.

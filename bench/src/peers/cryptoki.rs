@@ -121,11 +121,10 @@ impl Module {
         // SAFETY: the standard gives the function this type.
         let get = unsafe { library.get::<GetList>(b"C_GetFunctionList\0") }.map_err(failed)?;
         let mut list = null_mut();
-        // SAFETY: the pointer is valid; the list is constant, and the module stays loaded.
-        let list = match unsafe { get(&mut list) } {
-            CKR_OK => unsafe { list.as_ref() },
-            _ => None,
-        };
+        // SAFETY: the pointer is valid.
+        let code = unsafe { get(&mut list) };
+        // SAFETY: the list is constant, and the module stays loaded.
+        let list = unsafe { list.as_ref() }.filter(|_| code == CKR_OK);
         Ok(Module {
             name: name(path),
             list: list.ok_or_else(|| Error::failure("C_GetFunctionList fails"))?,

@@ -184,17 +184,6 @@ mod tests {
         }
     }
 
-    // NIST's register of objects, 2.16.840.1.101.3.4.1; IEEE 1619 for XTS.
-    #[test]
-    fn object_identifiers() {
-        let oid = |name| cipher(name).row().oid(cipher(name).key_bits());
-        let text = |s: &str| Some(s.to_owned());
-        assert_eq!(oid("aes-192-gcm"), text("2.16.840.1.101.3.4.1.26"));
-        assert_eq!(oid("aes-256-xts"), text("1.3.111.2.1619.0.1.2"));
-        assert_eq!(oid("aes-256-wrap-pad"), text("2.16.840.1.101.3.4.1.48"));
-        assert_eq!(oid("aes-128-ctr"), None);
-    }
-
     #[test]
     fn lengths() {
         let has = |mode: Mode, bytes| mode.row().has_length(bytes);
@@ -306,30 +295,5 @@ mod tests {
         assert_eq!(legacy, [cipher("rc4")]);
         assert_eq!(cipher("aes-256-xts").lengths(), 16..=1 << 24);
         assert!(cipher("aes-256-ecb").whole_blocks() && !cipher("aes-256-ctr").whole_blocks());
-    }
-
-    /// The last numbers of NIST's identifiers are 20 apart (2.16.840.1.101.3.4.1).
-    #[test]
-    fn object_identifiers_of_every_key_size() {
-        let numbers = [
-            ("ecb", 1),
-            ("cbc", 2),
-            ("ofb", 3),
-            ("cfb", 4),
-            ("wrap", 5),
-            ("gcm", 6),
-            ("ccm", 7),
-            ("wrap-pad", 8),
-        ];
-        for mode in Mode::aes().filter(|mode| mode.name() != "xts") {
-            let number = numbers.iter().find(|(name, _)| *name == mode.name());
-            for (at, bits) in KEY_BITS.into_iter().enumerate() {
-                let expected = number.map(|(_, n)| format!("2.16.840.1.101.3.4.1.{}", n + 20 * at));
-                assert_eq!(mode.row().oid(bits), expected, "{mode:?}");
-            }
-        }
-        let xts = KEY_BITS.map(|bits| Mode::Xts.row().oid(bits).unwrap_or_default());
-        assert_eq!(xts, ["1.3.111.2.1619.0.1.1", "", "1.3.111.2.1619.0.1.2"]);
-        assert_eq!(Mode::Ecb.row().oid(64), None);
     }
 }

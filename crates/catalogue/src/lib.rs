@@ -11,4 +11,4 @@ mod rows;
 
 pub use cipher::{all, Cipher};
 pub use row::{Bound, Call, Direction, Hosts, Mode, Needs, Row, Shape, BLOCK, KEY_BITS};
-pub use rows::{COMPOSED, ROWS};
+pub use rows::ROWS;

@@ -127,12 +127,8 @@ pub struct Row {
     pub mode: Mode,
     pub name: &'static str,
     pub title: &'static str,
-    /// The standard that defines it.
-    pub source: &'static str,
     /// Other names; `{}` stands for the key size in bits.
     pub aliases: &'static [&'static str],
-    /// The OID without its last number, and the last number for each key size.
-    pub oid: Option<(&'static str, [u16; 3])>,
     pub key_bits: &'static [u16],
     /// A key consists of two AES keys.
     pub double_key: bool,
@@ -168,12 +164,5 @@ impl Row {
     /// Whether a message of so many bytes exists.
     pub fn has_length(&self, bytes: usize) -> bool {
         (self.shortest..=self.longest).contains(&bytes) && bytes.is_multiple_of(self.unit)
-    }
-
-    /// The OID for a key size.
-    pub fn oid(&self, key_bits: u16) -> Option<String> {
-        let (arc, last) = self.oid?;
-        let index = KEY_BITS.iter().position(|bits| *bits == key_bits)?;
-        (last[index] != 0).then(|| format!("{arc}.{}", last[index]))
     }
 }

@@ -3,7 +3,6 @@
 
 use crate::row::{Bound, Call, Direction, Hosts, Mode, Needs, Row, Shape, BLOCK, KEY_BITS};
 
-const NIST: &str = "2.16.840.1.101.3.4.1";
 const BOTH: &[Direction] = &Direction::BOTH;
 /// Decryption is the same as encryption.
 const ONE: &[Direction] = &[Direction::Encrypt];
@@ -39,9 +38,7 @@ const STREAM: Row = Row {
     mode: Mode::Ecb,
     name: "",
     title: "",
-    source: "SP 800-38A",
     aliases: &[],
-    oid: None,
     key_bits: &KEY_BITS,
     double_key: false,
     call: Call::Stream,
@@ -73,7 +70,6 @@ const MESSAGE: Row = Row {
 };
 /// Key wrap (SP 800-38F): at most 2^31 bytes, a chain of blocks.
 const WRAP: Row = Row {
-    source: "SP 800-38F",
     call: Call::Wrap,
     bound: [Bound::Latency; 2],
     needs: [Needs::OneBlock; 2],
@@ -99,7 +95,6 @@ pub static ROWS: [Row; 19] = [
         mode: Mode::Ecb,
         name: "ecb",
         title: "ECB",
-        oid: Some((NIST, [1, 21, 41])),
         ops: ["ecb_encrypt", "ecb_decrypt"],
         unit: BLOCK,
         hosts: everywhere(&[&["AES-{}-ECB"]], Some("ecb(aes)")),
@@ -110,7 +105,6 @@ pub static ROWS: [Row; 19] = [
         name: "cbc",
         title: "CBC",
         aliases: &["aes{}"], // AES128 is CBC in libcrypto
-        oid: Some((NIST, [2, 22, 42])),
         bound: ENCRYPTION_CHAINED,
         needs: CHAIN_ENCRYPTING,
         ops: ["cbc_encrypt", "cbc_decrypt"],
@@ -122,7 +116,6 @@ pub static ROWS: [Row; 19] = [
         mode: Mode::CbcCts,
         name: "cbc-cts",
         title: "CBC-CTS",
-        source: "SP 800-38A addendum",
         call: Call::Message(Shape {
             iv: 16,
             authenticated: false,
@@ -144,7 +137,6 @@ pub static ROWS: [Row; 19] = [
         name: "cfb",
         title: "CFB",
         aliases: &["aes-{}-cfb128"],
-        oid: Some((NIST, [4, 24, 44])),
         bound: ENCRYPTION_CHAINED,
         needs: CHAIN_ENCRYPTING,
         ops: ["cfb_encrypt", "cfb_decrypt"],
@@ -177,7 +169,6 @@ pub static ROWS: [Row; 19] = [
         mode: Mode::Ofb,
         name: "ofb",
         title: "OFB",
-        oid: Some((NIST, [3, 23, 43])),
         directions: ONE,
         bound: [Bound::Latency; 2],
         needs: CHAIN,
@@ -198,9 +189,7 @@ pub static ROWS: [Row; 19] = [
         mode: Mode::Gcm,
         name: "gcm",
         title: "GCM",
-        source: "SP 800-38D",
         aliases: &["id-aes{}-gcm"],
-        oid: Some((NIST, [6, 26, 46])),
         bound: [Bound::Hashed; 2],
         needs: HASHED,
         ops: ["gcm_encrypt", "gcm_decrypt"],
@@ -214,9 +203,7 @@ pub static ROWS: [Row; 19] = [
         mode: Mode::Ccm,
         name: "ccm",
         title: "CCM",
-        source: "SP 800-38C",
         aliases: &["id-aes{}-ccm"],
-        oid: Some((NIST, [7, 27, 47])),
         call: Call::Message(Shape {
             announced: true,
             ..SHAPE
@@ -235,7 +222,6 @@ pub static ROWS: [Row; 19] = [
         mode: Mode::Ocb,
         name: "ocb",
         title: "OCB",
-        source: "RFC 7253",
         ops: ["ocb_encrypt", "ocb_decrypt"],
         plain_op: "ecb_encrypt",
         ivs: [1, 15],
@@ -247,7 +233,6 @@ pub static ROWS: [Row; 19] = [
         mode: Mode::Siv,
         name: "siv",
         title: "SIV",
-        source: "RFC 5297",
         double_key: true,
         call: Call::Message(Shape { iv: 0, ..SHAPE }),
         // Decryption can do both passes at once: the tag, where the keystream begins, is known.
@@ -262,7 +247,6 @@ pub static ROWS: [Row; 19] = [
         mode: Mode::GcmSiv,
         name: "gcm-siv",
         title: "GCM-SIV",
-        source: "RFC 8452",
         call: Call::Message(Shape {
             empty_aad_first: true,
             ..SHAPE
@@ -278,8 +262,6 @@ pub static ROWS: [Row; 19] = [
         mode: Mode::Xts,
         name: "xts",
         title: "XTS",
-        source: "SP 800-38E, IEEE 1619",
-        oid: Some(("1.3.111.2.1619.0.1", [1, 0, 2])),
         key_bits: &[128, 256],
         double_key: true,
         call: Call::Message(Shape {
@@ -301,7 +283,6 @@ pub static ROWS: [Row; 19] = [
         name: "wrap",
         title: "KW",
         aliases: &["id-aes{}-wrap", "aes{}-wrap"],
-        oid: Some((NIST, [5, 25, 45])),
         shortest: 16,
         unit: 8,
         hosts: provider(&[
@@ -315,7 +296,6 @@ pub static ROWS: [Row; 19] = [
         name: "wrap-pad",
         title: "KWP",
         aliases: &["id-aes{}-wrap-pad", "aes{}-wrap-pad"],
-        oid: Some((NIST, [8, 28, 48])),
         hosts: provider(&[
             &["AES-{}-WRAP-PAD", "id-aes{}-wrap-pad", "AES{}-WRAP-PAD"],
             &["AES-{}-WRAP-PAD-INV", "AES{}-WRAP-PAD-INV"],
@@ -326,7 +306,6 @@ pub static ROWS: [Row; 19] = [
         mode: Mode::Cmac,
         name: "cmac",
         title: "CMAC",
-        source: "SP 800-38B",
         call: Call::Mac,
         directions: ONE,
         bound: [Bound::Latency; 2],
@@ -346,7 +325,6 @@ pub static ROWS: [Row; 19] = [
         mode: Mode::Rc4,
         name: "rc4",
         title: "RC4",
-        source: "",
         key_bits: &[128],
         directions: ONE,
         bound: [Bound::Unknown; 2],
@@ -356,23 +334,11 @@ pub static ROWS: [Row; 19] = [
         mode: Mode::ChaCha20Poly1305,
         name: "chacha20-poly1305",
         title: "ChaCha20-Poly1305",
-        source: "RFC 8439",
         key_bits: &[256],
         directions: ONE,
         bound: [Bound::Unknown; 2],
         ..MESSAGE
     },
-];
-
-/// The provider's algorithms that are no modes of their own: GMAC is GCM without data, and the
-/// others are CBC with the HMAC of TLS records, for key sizes and processors that OpenSSL has them
-/// for, too.
-pub const COMPOSED: [&str; 5] = [
-    "GMAC",
-    "AES-128-CBC-HMAC-SHA1",
-    "AES-256-CBC-HMAC-SHA1",
-    "AES-128-CBC-HMAC-SHA256",
-    "AES-256-CBC-HMAC-SHA256",
 ];
 
 impl Mode {
