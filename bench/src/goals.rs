@@ -9,7 +9,6 @@ use crate::grid::{Cell, Kind};
 use crate::peer::RAGGED;
 use crate::peers::openssl::replaced;
 use crate::plan::Environment;
-use crate::published::Cpu;
 use crate::results::{short, Measured};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -241,14 +240,14 @@ fn judge(
 }
 
 /// All goals of a run on a processor: how many are met, and the others.
-pub fn judge_all(cells: &[Measured], subjects: &[Subject], cpu: &Cpu) -> (usize, Vec<Judged>) {
+pub fn judge_all(cells: &[Measured], subjects: &[Subject], vendor: &str) -> (usize, Vec<Judged>) {
     let known = known();
     let (mut met, mut missed) = (0, Vec::new());
     for measured in cells {
         for subject in measured.figures.keys() {
             let of_cell = known.iter().filter(|g| g.concerns(&measured.cell, subject));
             let mut asked: Vec<(Of, f64)> = of_cell
-                .filter_map(|goal| Some((goal.of, goal.target(&cpu.vendor)?)))
+                .filter_map(|goal| Some((goal.of, goal.target(vendor)?)))
                 .collect();
             // Of two goals that ask for the same thing, the higher target counts.
             asked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
@@ -355,18 +354,7 @@ mod tests {
             version: "3.0.22 (libcrypto.so.3)".into(),
         };
         let subjects = ["evp", "openssl-3.0.22", "openssl-4.0.3"].map(subject);
-        judge_all(&results::all(&[found]), &subjects, &cpu(vendor))
-    }
-
-    fn cpu(vendor: &str) -> Cpu {
-        Cpu {
-            vendor: vendor.into(),
-            brand: String::new(),
-            family: 6,
-            model: 1,
-            stepping: 0,
-            threads: 1,
-        }
+        judge_all(&results::all(&[found]), &subjects, vendor)
     }
 
     fn ids(judged: &[Judged]) -> Vec<String> {

@@ -5,7 +5,6 @@ use crate::peer::{
     Direction, Form, Mode, Spec, AAD, AAD_TLS13, BLOCK, RAGGED, RAGGED_BYTES, STAGGER, UNITS,
     UNIT_BYTES,
 };
-use crate::plan::Environment;
 use catalogue::Cipher;
 use serde::{Deserialize, Serialize};
 use terminal::error::{suggestion, Error, Result};
@@ -53,6 +52,28 @@ pub enum Kind {
     Throughput,
     /// A fence between calls.
     Alone,
+}
+
+/// Whether the processor's instructions for AES are there for OpenSSL and for us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Environment {
+    Plain,
+    Software,
+}
+
+impl Environment {
+    /// What the environment of the process has more than ours. AES-NI and PCLMULQDQ are bits 57 and
+    /// 33 of the first word, VAES and VPCLMULQDQ bits 41 and 42 of the second (OPENSSL_ia32cap(3)).
+    pub fn variables(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Environment::Plain => &[],
+            Environment::Software => &[
+                ("OPENSSL_ia32cap", "~0x200000200000000:~0x60000000000"),
+                ("TENROUNDS_MASK", "noaes,noclmul,novaes,novclmul"),
+            ],
+        }
+    }
 }
 
 /// One cell: all subjects take turns in it.

@@ -1,31 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What a measuring process is to do.
 
+pub use crate::grid::Environment;
 use crate::grid::{self, Cell, Wanted};
 use serde::{Deserialize, Serialize};
 use terminal::error::Result;
-
-/// Whether the processor's instructions for AES are there for OpenSSL and for us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Environment {
-    Plain,
-    Software,
-}
-
-impl Environment {
-    /// What the environment of the process has more than ours. AES-NI and PCLMULQDQ are bits 57 and
-    /// 33 of the first word, VAES and VPCLMULQDQ bits 41 and 42 of the second (OPENSSL_ia32cap(3)).
-    pub fn variables(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Environment::Plain => &[],
-            Environment::Software => &[
-                ("OPENSSL_ia32cap", "~0x200000200000000:~0x60000000000"),
-                ("TENROUNDS_MASK", "noaes,noclmul,novaes,novclmul"),
-            ],
-        }
-    }
-}
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
