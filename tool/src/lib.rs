@@ -78,7 +78,6 @@ fn command_line() -> std::result::Result<(Cli, String), clap::Error> {
 
 /// Prints what clap answers, help or an error, and returns the exit status.
 fn answered(mut answer: clap::Error, command: Option<&str>) -> ExitCode {
-    forget_hidden(&mut answer);
     correct_tip(&mut answer, command);
     let text = answer.render();
     if !answer.use_stderr() {
@@ -91,40 +90,6 @@ fn answered(mut answer: clap::Error, command: Option<&str>) -> ExitCode {
     ));
     // For `doctor` 2 means problems of the machine; for monitoring a wrong command line is 3.
     ExitCode::from(if command == Some("doctor") { 3 } else { 2 })
-}
-
-/// clap suggests hidden names, too, and the most similar command last.
-fn forget_hidden(answer: &mut clap::Error) {
-    let hidden = cli::hidden(&cli::command());
-    let is_hidden = |name: &String| hidden.contains(name);
-    if let Some(ContextValue::String(_)) = answer.get(ContextKind::SuggestedArg) {
-        let name = answer.remove(ContextKind::SuggestedArg);
-        match name {
-            Some(ContextValue::String(name)) if !is_hidden(&name) => {
-                answer.insert(ContextKind::SuggestedArg, ContextValue::String(name));
-            }
-            _ => {}
-        }
-    }
-    if let Some(ContextValue::Strings(mut names)) = answer.remove(ContextKind::SuggestedSubcommand)
-    {
-        names.retain(|name| !is_hidden(name));
-        names.reverse();
-        if !names.is_empty() {
-            let names = ContextValue::Strings(names);
-            answer.insert(ContextKind::SuggestedSubcommand, names);
-        }
-    }
-    if let Some(ContextValue::StyledStrs(mut tips)) = answer.remove(ContextKind::Suggested) {
-        let names_hidden = |tip: &String| {
-            let mut words = tip.split([' ', '\'']);
-            words.any(|word| is_hidden(&word.to_owned()))
-        };
-        tips.retain(|tip| !names_hidden(&tip.to_string()));
-        if !tips.is_empty() {
-            answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
-        }
-    }
 }
 
 /// clap suggests to write -- before an unknown option, which would make it the name of a command.
@@ -141,6 +106,10 @@ fn correct_tip(answer: &mut clap::Error, command: Option<&str>) {
     let is_misspelt = answer.get(ContextKind::SuggestedArg).is_some();
     if command == Some("trace") && !is_misspelt {
         tips.push("to start a command, write -- before it: tenrounds trace -- COMMAND".into());
+    }
+    let unknown = answer.get(ContextKind::InvalidArg).map(ToString::to_string);
+    if (command, unknown.as_deref()) == (Some("report"), Some("--compare")) {
+        tips.push("'--compare' is now '--baseline'".into());
     }
     if !tips.is_empty() {
         answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));

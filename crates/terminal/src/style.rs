@@ -117,7 +117,7 @@ pub fn clean(text: impl Display) -> String {
 
 /// Whether a character moves others or is invisible: control characters, marks of the direction of
 /// text, spaces without a width, hyphens that show only at the end of a line, and tags.
-fn steers(c: char) -> bool {
+pub(crate) fn steers(c: char) -> bool {
     let formats = [
         '\u{ad}'..='\u{ad}',
         '\u{61c}'..='\u{61c}',

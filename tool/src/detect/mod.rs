@@ -12,7 +12,6 @@ mod verdict;
 
 pub use code::Code;
 pub use facts::Detect;
-pub use table::Row;
 pub use text::{details, table};
 
 use crate::root::Root;

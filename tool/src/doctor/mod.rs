@@ -16,7 +16,7 @@ mod text;
 mod verdict;
 
 use crate::cli::DoctorArgs;
-pub use crate::finding::{Finding, Severity};
+pub use crate::finding::Severity;
 use crate::root::Root;
 pub use examination::Doctor;
 use libcrypto::LibCrypto;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Asks the other commands. A part that fails is missing from the report, with its reason.
 
-use super::earlier::Earlier;
+use super::baseline::Baseline;
 use super::facts::{Missing, Report, Summary};
 use super::verdict;
 use crate::bench::{self, Asked, Run};
@@ -22,20 +22,11 @@ const MEASURING: Duration = Duration::from_millis(5500);
 /// All of /usr takes about half of it on an idle machine that has the files in memory.
 const SCANNING: Duration = Duration::from_millis(6000);
 
-/// Says on a terminal which part is at work.
-struct Steps {
-    number: usize,
-}
-
-impl Steps {
-    const ALL: usize = 5;
-
-    fn next(&mut self, what: &str) {
-        self.number += 1;
-        if std::io::stderr().is_terminal() {
-            let text = format!("{} of {}: {what}", self.number, Steps::ALL);
-            output::err(wrapped("", &text, error_columns()));
-        }
+/// Says on a terminal which of the five parts is at work.
+fn step(number: usize, what: &str) {
+    if std::io::stderr().is_terminal() {
+        let text = format!("{number} of 5: {what}");
+        output::err(wrapped("", &text, error_columns()));
     }
 }
 
@@ -53,7 +44,7 @@ fn part<T>(found: Result<T>, name: &'static str, missing: &mut Vec<Missing>) -> 
 /// their samples.
 pub fn everything(
     args: &PageArgs,
-    before: Option<Earlier>,
+    baseline: Option<Baseline>,
 ) -> Result<(Host, Vec<Measurement>, Report)> {
     let begun = Instant::now();
     let root = Root::machine();
@@ -62,19 +53,19 @@ pub fn everything(
             "there is no /proc, so nothing can be reported; mount it",
         ));
     }
-    let (mut steps, mut missing) = (Steps { number: 0 }, Vec::new());
-    steps.next("the processor, OpenSSL and the kernel");
+    let mut missing = Vec::new();
+    step(1, "the processor, OpenSSL and the kernel");
     let (host, detect) = detect::look(&root);
     let detect = part(detect, "selection", &mut missing);
-    steps.next("the doctor's examination");
+    step(2, "the doctor's examination");
     let doctor = doctor::Doctor::examine(&root);
-    steps.next("programs and libraries");
+    step(3, "programs and libraries");
     let scan = scan::for_so_long(SCANNING, args.brief);
-    steps.next("speed");
+    step(4, "speed");
     let run = bench::measure(&asked(args.brief));
     let run = part(run, "measurement of speed", &mut missing);
     let results = run.as_ref().map(Run::rows).unwrap_or_default();
-    steps.next(&format!("running processes, for {} s", args.seconds));
+    step(5, &format!("running processes, for {} s", args.seconds));
     let trace = part(
         trace::everybody(args.seconds),
         "trace of running processes",
@@ -82,6 +73,7 @@ pub fn everything(
     );
     let summary = Summary::of(detect.as_ref(), &results, trace.as_ref(), &scan, &doctor);
     let mut report = Report {
+        label: args.label.clone(),
         verdict: Vec::new(),
         date: terminal::today(),
         seconds: begun.elapsed().as_secs_f64(),
@@ -92,7 +84,7 @@ pub fn everything(
         trace,
         scan,
         doctor,
-        before,
+        baseline,
     };
     report.verdict = verdict::lines(&report);
     Ok((host, results, report))

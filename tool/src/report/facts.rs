@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The report, as its JSON document has it.
 
-use super::earlier::Earlier;
+use super::baseline::Baseline;
 use crate::bench::how::How;
 use crate::detect::Detect;
 use crate::doctor::{Doctor, Severity};
@@ -18,6 +18,8 @@ pub struct Body {
 /// The object `report` of the JSON document. Its parts are the objects of other commands.
 #[derive(Serialize)]
 pub struct Report {
+    /// The title of the reader's own, of `--label`.
+    pub label: Option<String>,
     /// The first lines of the page.
     pub verdict: Vec<String>,
     /// The day of the report, by UTC.
@@ -34,8 +36,8 @@ pub struct Report {
     pub trace: Option<Trace>,
     pub scan: Scan,
     pub doctor: Doctor,
-    /// The earlier report of `--compare`.
-    pub before: Option<Earlier>,
+    /// The earlier report of `--baseline`.
+    pub baseline: Option<Baseline>,
 }
 
 #[derive(Serialize)]
@@ -82,12 +84,6 @@ impl Gain {
     /// "AES-256-CBC decrypt".
     pub fn title(&self) -> String {
         format!("{} {}", self.algorithm.to_ascii_uppercase(), self.direction)
-    }
-
-    /// Whether both are about the same calls.
-    pub fn is_of(&self, other: &Gain) -> bool {
-        let calls = |gain: &Gain| (gain.algorithm.clone(), gain.direction.clone(), gain.bytes);
-        calls(self) == calls(other)
     }
 }
 

@@ -2,17 +2,15 @@
 //! `report`: what the other commands find out about this machine, in one page for a ticket or an
 //! auditor, and the same facts as JSON.
 
-mod chart;
+mod baseline;
 mod collect;
-mod earlier;
 mod facts;
-mod html;
 mod page;
 mod verdict;
 
 use crate::cli::PageArgs;
 use crate::replaced::Replaced;
-use earlier::Earlier;
+use baseline::Baseline;
 use facts::{Body, Report};
 use machine::schema::Document;
 use std::path::Path;
@@ -25,17 +23,17 @@ const STANDARD_OUTPUT: &str = "-";
 
 /// Checks the files first, because the rest takes time; then collects and writes.
 pub fn run(args: &PageArgs) -> Result<()> {
-    let before = args.compare.as_deref().map(Earlier::read).transpose()?;
+    let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
     let (to_output, file) = match args.json.as_deref() {
         Some(file) if file == Path::new(STANDARD_OUTPUT) => (true, None),
         file => (false, file),
     };
     let html = args.html.as_deref().map(Replaced::prepare).transpose()?;
     let json = file.map(Replaced::prepare).transpose()?;
-    let (host, results, report) = collect::everything(args, before)?;
+    let (host, results, report) = collect::everything(args, baseline)?;
     let document = Document::new("report", host, results, Body { report });
     if let Some(file) = html {
-        file.fill(&page::page(&document))?;
+        file.fill(&page::page(&document, args.full)?)?;
     }
     if let Some(file) = json {
         file.fill(&document.to_json())?;

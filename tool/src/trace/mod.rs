@@ -35,7 +35,7 @@ use libcrypto::LibCrypto;
 use machine::host;
 use machine::schema::Document;
 use named::Named;
-pub use result::{Finding, ModuleKind, Place, Process, Trace};
+pub use result::{Finding, ModuleKind, Process, Trace};
 use sampler::{Event, Target};
 use sampling::{Files, Sampling};
 use serde::Serialize;

@@ -77,10 +77,9 @@ const PALE: &str = r#"(() => {
 })()"#;
 
 /// All tags of the page, and all attributes.
-const TAGS: [&str; 29] = [
-    "b", "code", "data", "dd", "div", "dl", "dt", "figure", "h1", "h2", "h3", "header", "li", "p",
-    "rect", "section", "span", "svg", "table", "tbody", "td", "text", "th", "thead", "tr", "ul",
-    "g", "line", "title",
+const TAGS: [&str; 22] = [
+    "b", "data", "dd", "div", "dl", "dt", "h1", "h2", "h3", "header", "li", "p", "rect", "section",
+    "svg", "table", "tbody", "td", "th", "thead", "tr", "ul",
 ];
 
 /// A full report while a program with a hostile name does AES.
@@ -92,7 +91,7 @@ fn report(place: &Place) -> (std::path::PathBuf, Document) {
     let work = work.stdout(Stdio::null()).stderr(Stdio::null());
     let _work = work.started();
     let (page, json) = (place.path("page.html"), place.path("report.json"));
-    let mut tool = place.tool(["report", "--html"]);
+    let mut tool = place.tool(["report", "--full", "--html"]);
     tool.arg(&page).arg("--json").arg(&json).done().ok();
     (page, valid(&fs::read_to_string(json).unwrap()))
 }
@@ -171,7 +170,7 @@ fn the_page_says_what_the_json_says(seen: &Value, json: &Document) {
         let findings = process["findings"].as_array().unwrap().iter();
         findings.map(move |finding| (process, finding))
     });
-    let found: Vec<_> = found.take(40).collect();
+    let found: Vec<_> = found.collect();
     let rows = table(seen, "running", "Process");
     assert_eq!(rows.len(), found.len());
     for (row, (process, finding)) in rows.iter().zip(found) {
@@ -189,10 +188,7 @@ fn the_page_says_what_the_json_says(seen: &Value, json: &Document) {
     }
 
     let files = json.list("/report/scan/files");
-    let files = files
-        .iter()
-        .filter(|file| file["holds"] != "others")
-        .take(60);
+    let files = files.iter().filter(|file| file["holds"] != "others");
     let rows = installed(seen).iter();
     let shown_files: Vec<_> = rows.map(|row| row[0].clone()).collect();
     assert_eq!(
