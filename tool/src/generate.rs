@@ -124,24 +124,18 @@ fn synopsis(command: &Command) -> Roff {
 
 /// The sections of the page with this name.
 fn sections(name: &str) -> Roff {
-    let page = pages::of(name.trim_start_matches("tenrounds-"));
+    let command = name.trim_start_matches("tenrounds-");
     let mut roff = Roff::new();
-    let mut list = |title: &str, lines: &mut dyn Iterator<Item = &(&str, &str)>| {
-        let lines: Vec<_> = lines.collect();
-        if !lines.is_empty() {
-            roff.control("SH", [title]);
-        }
+    for (title, lines) in pages::sections(command) {
+        roff.control("SH", [title.to_uppercase().as_str()]);
         for (name, text) in lines {
             roff.control("TP", []);
             roff.text([bold(*name)]);
             roff.text([roman(*text)]);
         }
-    };
-    list("ENVIRONMENT", &mut page.variables());
-    list("EXIT STATUS", &mut page.exit.iter());
-    list("EXAMPLES", &mut page.examples.iter());
+    }
     roff.control("SH", ["SEE ALSO"]);
-    roff.text(see_also(name, page.see_also));
+    roff.text(see_also(name, pages::of(command).see_also));
     roff
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What `--help` and the manual page of each command have besides its options: examples, exit
-//! status, environment.
+//! What `--help` and the manual page of each command have besides its options: examples and exit
+//! status.
 
 use anstyle::Style;
-use machine::masks::LIBCRYPTO_MASK;
 
 type Lines = &'static [(&'static str, &'static str)];
 
@@ -12,55 +11,9 @@ pub struct Page {
     /// Command lines, and what they do.
     pub examples: Lines,
     pub exit: Lines,
-    /// The names of the variables that the command reads, of `VARIABLES`.
-    pub environment: &'static [&'static str],
     /// Manual pages besides tenrounds(1) and tenrounds(5).
     pub see_also: &'static [&'static str],
 }
-
-/// Every variable that a command reads.
-#[rustfmt::skip]
-pub const VARIABLES: Lines = &[
-    ("TENROUNDS_MASK", "Processor features that tenrounds must not use, such as noavx512,novaes. The word avx512 allows 512-bit registers on processors whose clock they lower."),
-    ("TENROUNDS_TUNE", "For experiments: the microarchitecture, such as znver4, whose facts choose between ways that compute the same bytes."),
-    ("TENROUNDS_MODULE", "The path of the provider, if it is not in this program's installation."),
-    ("TENROUNDS_PKCS11", "The path of the PKCS#11 module, if it is not in this program's installation."),
-    ("JAVA_HOME", "The JDK of the command, if it starts no program of a JDK itself."),
-    ("TENROUNDS_LIBCRYPTO", "The path of the libcrypto to use and to examine, instead of the system's."),
-    ("OPENSSL_CONF", "The configuration that libcrypto reads, instead of the system's."),
-    (LIBCRYPTO_MASK, "OpenSSL's own variable that disables processor features; tenrounds does not use these features, either."),
-    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "The directories for a user's configuration and for the state that disable needs, instead of ~/.config and ~/.local/state."),
-    ("TERM", "If it is dumb, the terminal cannot be drawn on."),
-    ("COLUMNS", "The width to which text is wrapped if the output is not a terminal."),
-    ("NO_COLOR", "If set, no colours, unless --color=always is given."),
-];
-
-const MASKS: &[&str] = &["TENROUNDS_MASK", "TENROUNDS_TUNE", LIBCRYPTO_MASK];
-const WHERE: &[&str] = &[
-    "TENROUNDS_MODULE",
-    "TENROUNDS_LIBCRYPTO",
-    "OPENSSL_CONF",
-    "TENROUNDS_MASK",
-    "TENROUNDS_TUNE",
-    LIBCRYPTO_MASK,
-];
-const RUN: &[&str] = &[
-    "TENROUNDS_MODULE",
-    "TENROUNDS_PKCS11",
-    "JAVA_HOME",
-    "TENROUNDS_LIBCRYPTO",
-    "OPENSSL_CONF",
-    "TENROUNDS_MASK",
-    "TENROUNDS_TUNE",
-    LIBCRYPTO_MASK,
-];
-const HOME: &[&str] = &[
-    "TENROUNDS_MODULE",
-    "TENROUNDS_LIBCRYPTO",
-    "OPENSSL_CONF",
-    "XDG_CONFIG_HOME, XDG_STATE_HOME",
-];
-const DISPLAY: &[&str] = &["COLUMNS", "NO_COLOR"];
 
 /// What most commands have.
 const USUAL: Page = Page {
@@ -70,7 +23,6 @@ const USUAL: Page = Page {
         ("1", "Failure, also if the output cannot be written."),
         ("2", "The command line or a mask is wrong."),
     ],
-    environment: WHERE,
     see_also: &[],
 };
 
@@ -92,7 +44,6 @@ const PAGES: &[(&str, Page)] = &[
             ("other", "See the pages of doctor, run and bench."),
         ],
         see_also: &["openssl(1)", "OSSL_PROVIDER-tenrounds(7)"],
-        ..USUAL
     }),
     ("run", Page {
         examples: &[
@@ -109,7 +60,6 @@ const PAGES: &[(&str, Page)] = &[
             ("126", "The command exists, but cannot be executed."),
             ("127", "There is no such command."),
         ],
-        environment: RUN,
         see_also: &["OSSL_PROVIDER-tenrounds(7)"],
     }),
     ("enable", Page {
@@ -125,7 +75,6 @@ const PAGES: &[(&str, Page)] = &[
             ("1", "At least one was refused and stays as it was."),
             ("2", "The command line is wrong."),
         ],
-        environment: HOME,
         see_also: &["tenrounds-disable(1)", "tenrounds-status(1)", "config(5)"],
     }),
     ("disable", Page {
@@ -133,7 +82,6 @@ const PAGES: &[(&str, Page)] = &[
             ("tenrounds disable", "Disable it for your account."),
             ("sudo tenrounds disable --system", "Disable it for the system."),
         ],
-        environment: HOME,
         see_also: &["tenrounds-enable(1)"],
         ..USUAL
     }),
@@ -150,7 +98,6 @@ const PAGES: &[(&str, Page)] = &[
             ("2", "The command line is wrong."),
         ],
         see_also: &["tenrounds-enable(1)", "tenrounds-doctor(1)"],
-        ..USUAL
     }),
     ("doctor", Page {
         examples: &[
@@ -165,7 +112,6 @@ const PAGES: &[(&str, Page)] = &[
             ("3", "The doctor could not report, or the command line is wrong."),
         ],
         see_also: &["tenrounds-kernel(7)"],
-        ..USUAL
     }),
     ("scan", Page {
         examples: &[
@@ -179,7 +125,6 @@ const PAGES: &[(&str, Page)] = &[
             ("1", "A file, directory, process or package that was named could not be scanned, or the output cannot be written."),
             ("2", "The command line is wrong."),
         ],
-        environment: &[],
         see_also: &["tenrounds-doctor(1)", "tenrounds-run(1)"],
     }),
     ("trace", Page {
@@ -203,14 +148,13 @@ const PAGES: &[(&str, Page)] = &[
             ("2", "The command line is wrong."),
             ("other", "With a command that ended by itself, its exit status; 126 and 127 as of tenrounds-run(1)."),
         ],
-        environment: &["TERM"],
         see_also: &["tenrounds-scan(1)", "tenrounds-run(1)", "top(1)"],
     }),
     ("report", Page {
         examples: &[
             ("sudo tenrounds report --html aes.html", "Write a page on this machine, with the processes of all users."),
             ("tenrounds report --html aes.html --json aes.json", "Keep the same facts for later."),
-            ("tenrounds report --html after.html --compare aes.json", "Show an earlier report beside this one."),
+            ("tenrounds report --html after.html --baseline aes.json", "Show an earlier report beside this one."),
             ("tenrounds report --json | jq -r '.report.verdict[]'", "The verdict, for a script."),
         ],
         exit: &[
@@ -219,7 +163,6 @@ const PAGES: &[(&str, Page)] = &[
             ("2", "The command line is wrong."),
         ],
         see_also: &["tenrounds-status(1)", "tenrounds-bench(1)", "tenrounds-trace(1)", "tenrounds-scan(1)", "tenrounds-doctor(1)"],
-        ..USUAL
     }),
     ("bench", Page {
         examples: &[
@@ -239,7 +182,6 @@ const PAGES: &[(&str, Page)] = &[
             ("3", "With --fail-slower: a row is slower."),
         ],
         see_also: &["openssl-speed(1)", "tenrounds-kernel(7)"],
-        ..USUAL
     }),
     ("selftest", Page {
         examples: &[
@@ -251,14 +193,12 @@ const PAGES: &[(&str, Page)] = &[
             ("1", "A check failed, or the backend cannot run here."),
             ("2", "The command line or a mask is wrong."),
         ],
-        environment: MASKS,
         ..USUAL
     }),
     ("completions", Page {
         examples: &[
             ("tenrounds completions bash >~/.local/share/bash-completion/completions/tenrounds", "Install the completions of bash for your account."),
         ],
-        environment: &[],
         ..USUAL
     }),
 ];
@@ -271,38 +211,29 @@ pub fn of(command: &str) -> &'static Page {
         .map_or(&USUAL, |(_, page)| page)
 }
 
-impl Page {
-    /// The variables that the command reads, with what they say.
-    pub fn variables(&self) -> impl Iterator<Item = &'static (&'static str, &'static str)> + '_ {
-        let named = |name: &str| self.environment.contains(&name) || DISPLAY.contains(&name);
-        VARIABLES.iter().filter(move |(name, _)| named(name))
-    }
-}
-
-/// The end of a command's long help. clap wraps it to the terminal.
-pub fn help(command: &str) -> String {
+/// The sections of a command's page: their titles and lines.
+pub fn sections(command: &str) -> [(&'static str, Lines); 2] {
     let page = of(command);
-    let mut out = String::new();
-    section(&mut out, "Examples", page.examples.iter());
-    section(&mut out, "Exit status", page.exit.iter());
-    section(&mut out, "Environment", page.variables());
-    out.trim_end().to_owned()
+    [("Examples", page.examples), ("Exit status", page.exit)]
 }
 
-/// In the style of clap's own sections.
-fn section(
-    out: &mut String,
-    title: &str,
-    lines: impl Iterator<Item = &'static (&'static str, &'static str)>,
-) {
-    let heading = Style::new().bold().underline();
-    let bold = Style::new().bold();
-    let lines: Vec<String> = lines
-        .map(|(name, text)| format!("  {bold}{name}{bold:#}\n          {text}\n"))
-        .collect();
-    if !lines.is_empty() {
-        *out += &format!("{heading}{title}:{heading:#}\n{}\n", lines.join(""));
-    }
+/// The end of a command's long help, in the style of clap's own sections. clap wraps it to the
+/// terminal.
+pub fn help(command: &str) -> String {
+    let (heading, bold) = (Style::new().bold().underline(), Style::new().bold());
+    let section = |(title, lines): (&str, Lines)| {
+        let lines = lines.iter();
+        let lines = lines.map(|(name, text)| format!("  {bold}{name}{bold:#}\n          {text}\n"));
+        format!(
+            "{heading}{title}:{heading:#}\n{}",
+            lines.collect::<String>()
+        )
+    };
+    sections(command)
+        .map(section)
+        .join("\n")
+        .trim_end()
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -319,9 +250,6 @@ mod tests {
                 !page.examples.is_empty(),
                 "no example for '{name}' in PAGES"
             );
-            for variable in page.environment {
-                assert!(VARIABLES.iter().any(|v| v.0 == *variable), "{variable}");
-            }
         }
         for (name, page) in PAGES {
             let known = command.find_subcommand(name).is_some();
