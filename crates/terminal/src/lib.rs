@@ -78,6 +78,12 @@ fn columns_of(stream: impl AsFd) -> Option<usize> {
     columns.filter(|columns| *columns > 0)
 }
 
+/// The columns and rows of the terminal on standard output.
+pub fn size() -> Option<(usize, usize)> {
+    let (columns, rows) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some((columns.0.into(), rows.0.into()))
+}
+
 fn terminal_columns(stream: impl AsFd) -> Option<usize> {
     let size = terminal_size::terminal_size_of(stream);
     size.map(|(width, _)| usize::from(width.0))

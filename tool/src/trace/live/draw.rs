@@ -7,14 +7,13 @@ use super::picture::{main_finding, Picture, HEADS};
 use crate::trace::text::details;
 use crate::trace::verdict::{percent, NOT_RECOGNISED};
 use crate::trace::Process;
+use anstyle::Style;
 use classify::hot::Work;
 use machine::schema::Host;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{List, ListState, Paragraph};
-use ratatui::Frame;
-use terminal::style::{clean, wrapped};
+use terminal::style::{clean, folded, paint, width, wrapped, BAD, BOLD, DIM, GOOD};
+
+/// Columns and rows.
+pub type Size = (usize, usize);
 
 /// The state of the screen.
 pub struct View {
@@ -71,7 +70,7 @@ impl View {
             }
             Key::Enter | Key::Back if self.has_details => self.has_details = false,
             Key::Back => self.selected = None,
-            Key::Enter | Key::Quit | Key::Redraw => {}
+            Key::Enter | Key::Quit => {}
         }
     }
 
@@ -99,81 +98,108 @@ fn moved(at: usize, key: Key) -> usize {
     }
 }
 
-pub fn page(frame: &mut Frame, view: &mut View, picture: Option<&Picture>) {
-    let area = frame.area();
-    let head = head(view, picture, area);
-    let foot = u16::from(area.height > 3);
-    let parts = [
-        Constraint::Length(u16::try_from(head.len()).unwrap_or(u16::MAX)),
-        Constraint::Min(0),
-        Constraint::Length(foot),
-    ];
-    let [top, middle, bottom] = Layout::vertical(parts).areas(area);
-    frame.render_widget(Paragraph::new(head), top);
-    match picture {
-        Some(picture) if view.has_details => about(frame, middle, view, picture),
-        Some(picture) => table(frame, middle, view, picture),
-        None => {}
-    }
+/// The lines of the screen, each as wide as it.
+pub fn page(view: &mut View, picture: Option<&Picture>, (columns, rows): Size) -> Vec<String> {
+    let mut lines = head(view, picture, (columns, rows));
+    let foot = usize::from(rows > 3);
+    let rest = (columns, rows.saturating_sub(lines.len() + foot));
+    lines.extend(match picture {
+        Some(picture) if view.has_details => about(view, picture, rest),
+        Some(picture) => table(view, picture, rest),
+        None => Vec::new(),
+    });
+    lines.resize(rows - foot, fitted("", columns));
     let keys = match view.has_details {
         true => "q quit  Esc back  Up, Down scroll  Space pause",
         false => "q quit  Enter details  Up, Down select  Space pause",
     };
-    frame.render_widget(Paragraph::new(keys).style(dim()), bottom);
+    // Dimmed text is hard to read on some terminals, so only repeated text is dimmed.
+    lines.extend((foot > 0).then(|| paint(DIM, fitted(keys, columns))));
+    lines
+}
+
+/// What draws the lines on a terminal. They cover it, so nothing has to be erased.
+pub fn frame(lines: &[String]) -> String {
+    let rows = lines.iter().zip(1..);
+    rows.map(|(line, row)| format!("\x1b[{row};1H{line}"))
+        .collect()
+}
+
+/// A text as wide as its columns: cut off at the right edge, or filled with spaces.
+fn fitted(text: &str, columns: usize) -> String {
+    let mut shown = String::new();
+    let mut left = columns;
+    for c in text.chars() {
+        let wide = width(c.encode_utf8(&mut [0; 4]));
+        if wide > left {
+            break;
+        }
+        left -= wide;
+        shown.push(c);
+    }
+    shown + &" ".repeat(left)
 }
 
 /// The headline, and on a screen that is high enough the machine and notes.
-fn head(view: &View, picture: Option<&Picture>, area: Rect) -> Vec<Line<'static>> {
+fn head(view: &View, picture: Option<&Picture>, (columns, rows): Size) -> Vec<String> {
     let headline = picture.map_or("Sampling...".to_owned(), Picture::headline);
     let headline = match view.is_paused {
         true => format!("PAUSED  {headline}"),
         false => headline,
     };
-    let mut head = folded(&headline, area, Modifier::BOLD.into());
-    if area.height >= 10 {
-        head.extend(folded(&view.machine, area, Style::new()));
-        for note in &view.notes {
-            head.extend(folded(note, area, dim()));
-        }
-        head.push(Line::default());
+    let mut parts = vec![(&headline, BOLD)];
+    let empty = String::new();
+    if rows >= 10 {
+        parts.push((&view.machine, Style::new()));
+        parts.extend(view.notes.iter().map(|note| (note, DIM)));
+        parts.push((&empty, Style::new()));
+    }
+    let mut head = Vec::new();
+    for (text, style) in parts {
+        let text = wrapped("", text, Some(columns.max(1)));
+        let lines = text.lines().map(|line| fitted(line, columns));
+        head.extend(lines.map(|line| paint(style, line)));
     }
     // At least half of the screen is for the table.
-    head.truncate(usize::from(area.height / 2).max(1));
+    head.truncate((rows / 2).max(1).min(rows));
     head
 }
 
-fn folded(text: &str, area: Rect, style: Style) -> Vec<Line<'static>> {
-    let folded = wrapped("", text, Some(usize::from(area.width).max(1)));
-    let line = |line: &str| Line::styled(line.to_owned(), style);
-    folded.lines().map(line).collect()
-}
-
-/// Dimmed text is hard to read on some terminals, so only repeated text is dimmed.
-fn dim() -> Style {
-    Modifier::DIM.into()
+/// The processes. The selected one is always among those that are shown.
+fn table(view: &mut View, picture: &Picture, (columns, rows): Size) -> Vec<String> {
+    let processes = &picture.trace.processes;
+    view.settle(processes);
+    let selected = view.selected.map(|_| view.row);
+    let first = selected.map_or(0, |row| (row + 2).saturating_sub(rows));
+    let heads = line(HEADS.map(str::to_uppercase), BOLD, BOLD, columns);
+    let mut lines = vec![heads];
+    for (row, process) in processes.iter().enumerate().skip(first) {
+        let base = match selected == Some(row) {
+            true => Style::new().invert(),
+            false => Style::new(),
+        };
+        let class = style(process, view.colour) | base.get_effects();
+        lines.push(line(picture.cells(process), base, class, columns));
+    }
+    lines.truncate(rows);
+    lines
 }
 
 /// What does not fit is cut off at the right edge.
-fn table(frame: &mut Frame, area: Rect, view: &mut View, picture: &Picture) {
-    let processes = &picture.trace.processes;
-    view.settle(processes);
-    let [top, rest] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
-    let head = HEADS.map(str::to_uppercase);
-    frame.render_widget(line(head, Style::new()).style(Modifier::BOLD), top);
-    let rows = processes
-        .iter()
-        .map(|process| line(picture.cells(process), style(process, view.colour)));
-    let list = List::new(rows).highlight_style(Modifier::REVERSED);
-    let mut state = ListState::default().with_selected(view.selected.map(|_| view.row));
-    frame.render_stateful_widget(list, rest, &mut state);
-}
-
-fn line([process, aes, cpu, class, mode, library]: [String; 6], style: Style) -> Line<'static> {
-    Line::from(vec![
-        Span::raw(format!("{process:<24} {aes:>6} {cpu:>6}  ")),
-        Span::styled(format!("{class:<22}"), style),
-        Span::raw(format!(" {mode:<4} {library}")),
-    ])
+fn line(cells: [String; 6], base: Style, class_style: Style, columns: usize) -> String {
+    let [process, aes, cpu, class, mode, library] = cells;
+    let parts = [
+        (format!("{process:<24} {aes:>6} {cpu:>6}  "), base),
+        (format!("{class:<22}"), class_style),
+        (format!(" {mode:<4} {library}"), base),
+    ];
+    let (mut line, mut left) = (String::new(), columns);
+    for (text, style) in parts {
+        let wide = width(&text).min(left);
+        line += &paint(style, fitted(&text, wide));
+        left -= wide;
+    }
+    line + &paint(base, " ".repeat(left))
 }
 
 /// The style of a class. Tables stand out, with and without colours.
@@ -182,19 +208,19 @@ fn style(process: &Process, colour: bool) -> Style {
     // Even if other code has more samples.
     if process.findings.iter().any(|it| is_tables(it.work)) {
         return match colour {
-            true => Style::new().fg(Color::Red).add_modifier(Modifier::BOLD),
-            false => (Modifier::BOLD | Modifier::UNDERLINED).into(),
+            true => BAD,
+            false => BOLD.underline(),
         };
     }
     match main_finding(process).map(|finding| finding.work) {
-        Some(Work::Vaes512 | Work::Vaes256) if colour => Style::new().fg(Color::Green),
-        Some(work) if !work.is_aes() => dim(),
+        Some(Work::Vaes512 | Work::Vaes256) if colour => GOOD,
+        Some(work) if !work.is_aes() => DIM,
         _ => Style::new(),
     }
 }
 
 /// What is known about the selected process, as lines that are scrolled.
-fn about(frame: &mut Frame, area: Rect, view: &mut View, picture: &Picture) {
+fn about(view: &mut View, picture: &Picture, (columns, rows): Size) -> Vec<String> {
     let mut processes = picture.trace.processes.iter();
     let text = match processes.find(|it| Some(it.pid) == view.selected) {
         None => "The process has no more samples. Esc leads back.".to_owned(),
@@ -218,20 +244,17 @@ fn about(frame: &mut Frame, area: Rect, view: &mut View, picture: &Picture) {
         }
     };
     let text = anstream::adapter::strip_str(&text).to_string();
-    let lines = terminal::style::folded(&text, Some(usize::from(area.width)));
-    let last = lines.lines().count().saturating_sub(area.height.into());
+    let lines = folded(&text, Some(columns));
+    let last = lines.lines().count().saturating_sub(rows);
     view.scroll = view.scroll.min(last);
-    let lines: Vec<Line> = lines.lines().skip(view.scroll).map(Line::from).collect();
-    frame.render_widget(Paragraph::new(lines), area);
+    let lines = lines.lines().skip(view.scroll).take(rows);
+    lines.map(|line| fitted(line, columns)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::trace::tests::example::{self, finding, process};
-    use ratatui::backend::TestBackend;
-    use ratatui::buffer::Buffer;
-    use ratatui::Terminal;
 
     fn picture(processes: Vec<Process>) -> Picture {
         Picture::new(example::trace(processes), 2)
@@ -252,19 +275,26 @@ mod tests {
         view
     }
 
-    fn drawn(view: &mut View, picture: Option<&Picture>, columns: u16, rows: u16) -> Buffer {
-        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-        terminal.draw(|frame| page(frame, view, picture)).unwrap();
-        terminal.backend().buffer().clone()
+    /// The screen of a terminal on which it is drawn.
+    fn drawn(view: &mut View, picture: Option<&Picture>, columns: u16, rows: u16) -> vt100::Screen {
+        let mut terminal = vt100::Parser::new(rows, columns, 0);
+        let lines = page(view, picture, (columns.into(), rows.into()));
+        assert_eq!(lines.len(), usize::from(rows));
+        terminal.process(frame(&lines).as_bytes());
+        terminal.screen().clone()
     }
 
-    fn lines(buffer: &Buffer) -> Vec<String> {
-        let width = usize::from(buffer.area.width).max(1);
-        let rows = buffer.content.chunks(width);
-        let text = |row: &[ratatui::buffer::Cell]| row.iter().map(|it| it.symbol()).collect();
-        rows.map(|row| -> String { text(row) })
-            .map(|row| row.trim_end().to_owned())
+    fn cells(screen: &vt100::Screen) -> Vec<vt100::Cell> {
+        let (rows, columns) = screen.size();
+        let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+        places
+            .filter_map(|(row, column)| screen.cell(row, column).cloned())
             .collect()
+    }
+
+    fn lines(screen: &vt100::Screen) -> Vec<String> {
+        let rows = screen.rows(0, screen.size().1);
+        rows.map(|row| row.trim_end().to_owned()).collect()
     }
 
     #[test]
@@ -344,12 +374,15 @@ mod tests {
             view.press(Key::Down, Some(&hostile));
             for columns in (0..60).chain([200]) {
                 for rows in (0..14).chain([60]) {
-                    drawn(&mut view, None, columns, rows);
-                    let buffer = drawn(&mut view, Some(&hostile), columns, rows);
-                    for line in lines(&buffer) {
+                    page(&mut view, None, (columns, rows));
+                    let lines = page(&mut view, Some(&hostile), (columns, rows));
+                    assert_eq!(lines.len(), rows);
+                    for line in lines {
+                        let line = anstream::adapter::strip_str(&line).to_string();
                         let is_steering =
                             |c: char| c.is_control() || c == '\u{202e}' || c == '\u{200b}';
                         assert!(!line.contains(is_steering), "{line:?}");
+                        assert_eq!(width(&line), columns, "{line:?}");
                     }
                 }
             }
@@ -360,22 +393,20 @@ mod tests {
     fn tables_stand_out() {
         let example = example();
         let cell = |colour| {
-            let buffer = drawn(&mut view(colour), Some(&example), 100, 14);
-            let rows = lines(&buffer);
+            let screen = drawn(&mut view(colour), Some(&example), 100, 14);
+            let rows = lines(&screen);
             let row = rows.iter().position(|line| line.contains("tables ("));
             let column = rows[row.unwrap()].find("tables (").unwrap();
-            (buffer.content[row.unwrap() * 100 + column].clone(), buffer)
+            let cells = cells(&screen);
+            (cells[row.unwrap() * 100 + column].clone(), cells)
         };
         let (coloured, _) = cell(true);
-        assert_eq!(coloured.fg, Color::Red);
+        assert_eq!(coloured.fgcolor(), vt100::Color::Idx(1));
         let (plain, all) = cell(false);
-        assert!(plain
-            .modifier
-            .contains(Modifier::BOLD | Modifier::UNDERLINED));
-        assert!(all
-            .content
-            .iter()
-            .all(|it| it.fg == Color::Reset && it.bg == Color::Reset));
+        assert!(plain.bold() && plain.underline());
+        let default = vt100::Color::Default;
+        let is_plain = |it: &vt100::Cell| it.fgcolor() == default && it.bgcolor() == default;
+        assert!(all.iter().all(is_plain));
     }
 
     #[test]
@@ -416,13 +447,10 @@ mod tests {
         drawn(&mut view, Some(&first), 80, 12);
         let server = process(7, "server", vec![finding(Work::Vaes512, 50)]);
         let after = picture([server].into_iter().chain((70..130).map(idle)).collect());
-        let is_selected = |buffer: &Buffer| {
-            let mut cells = buffer.content.iter();
-            cells.any(|cell| cell.modifier.contains(Modifier::REVERSED))
-        };
+        let is_selected = |screen: &vt100::Screen| cells(screen).iter().any(vt100::Cell::inverse);
         let table = drawn(&mut view, Some(&after), 80, 12);
-        assert!(lines(&table)[6].contains("server"), "{table:?}");
-        assert!(!is_selected(&table), "{table:?}");
+        assert!(lines(&table)[6].contains("server"), "{:?}", lines(&table));
+        assert!(!is_selected(&table), "{:?}", lines(&table));
         view.press(Key::Enter, Some(&after));
         assert!(view.has_details && view.selected == Some(7));
         view.press(Key::Back, Some(&after));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Keys, as terminals send them. crossterm's reader waits for ever if a sequence is incomplete or
-//! the terminal is gone; meanwhile nobody would handle samples or signals.
+//! Keys, as terminals send them. Readers of crates such as crossterm wait for ever if a sequence is
+//! incomplete or the terminal is gone; meanwhile nobody would handle samples or signals.
 
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use std::fs::File;
@@ -16,7 +16,6 @@ pub enum Key {
     Pause,
     Up,
     Down,
-    Redraw,
 }
 
 pub struct Input {
@@ -76,7 +75,6 @@ fn parse(bytes: &[u8]) -> Vec<Key> {
             b' ' => Key::Pause,
             b'k' => Key::Up,
             b'j' => Key::Down,
-            0x0c => Key::Redraw,
             _ => return None,
         })
     };

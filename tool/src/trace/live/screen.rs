@@ -8,13 +8,13 @@ use super::Live;
 use crate::cli::TraceArgs;
 use crate::fault;
 use crate::trace::{signals, PAUSE};
-use ::terminal::error::{Error, Result};
 use anstream::{AutoStream, ColorChoice};
-use ratatui::crossterm::{cursor, execute, style, terminal};
-use ratatui::DefaultTerminal;
-use std::io::{self, stdout, IsTerminal};
+use nix::sys::termios::{cfmakeraw, tcgetattr, tcsetattr, SetArg, Termios};
+use std::io::{self, stdout, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
 use std::time::Duration;
+use terminal::error::{Error, Result};
 
 /// Whether somebody would see what is drawn.
 pub fn available() -> bool {
@@ -22,50 +22,90 @@ pub fn available() -> bool {
     stdout().is_terminal() && !is_dumb
 }
 
-/// Restores the terminal when it is dropped. In a panic, ratatui's hook does so before the message.
-struct Restore;
+/// The terminal's modes as they were found.
+static USUAL: OnceLock<libc::termios> = OnceLock::new();
 
-impl Drop for Restore {
-    fn drop(&mut self) {
-        ratatui::restore();
+/// A terminal that is drawn on. It is restored when this is dropped.
+struct Screen;
+
+impl Screen {
+    fn open() -> io::Result<Screen> {
+        // The message of a panic would be lost with the alternate screen.
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            restore();
+            usual(panic);
+        }));
+        let screen = Screen;
+        take().map(|()| screen)
     }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // In a panic, the hook has restored it before the message.
+        if !std::thread::panicking() {
+            restore();
+        }
+    }
+}
+
+/// Takes the terminal: raw mode, the alternate screen, no cursor.
+fn take() -> io::Result<()> {
+    let mut modes = tcgetattr(stdout())?;
+    USUAL.get_or_init(|| modes.clone().into());
+    cfmakeraw(&mut modes);
+    tcsetattr(stdout(), SetArg::TCSANOW, &modes)?;
+    write("\x1b[?1049h\x1b[?25l\x1b[2J")
+}
+
+/// Errors mean that the terminal is gone.
+fn restore() {
+    if let Some(usual) = USUAL.get() {
+        let _ = tcsetattr(stdout(), SetArg::TCSANOW, &Termios::from(*usual));
+        let _ = write("\x1b[?1049l\x1b[?25h");
+    }
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut out = stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// A terminal that does not tell its size is taken for one of the usual size.
+fn size() -> draw::Size {
+    terminal::size().unwrap_or((80, 24))
 }
 
 /// Draws until a key or a signal ends it.
 pub fn show(live: &mut Live, args: &TraceArgs) -> Result<()> {
     let colour = AutoStream::choice(&stdout()) != ColorChoice::Never;
-    // crossterm has an opinion of its own on NO_COLOR, which --color=always overrides.
-    style::force_color_output(colour);
-    let _restore = Restore;
     let shown = Input::open().and_then(|input| {
         remember_stops();
         let view = View::new(&live.host, live.processors, colour);
-        follow(live, args, view, input, ratatui::try_init()?)
+        let _screen = Screen::open()?;
+        follow(live, args, view, input)
     });
     shown.map_err(|error| Error::failure(format!("the terminal cannot be used: {error}")))
 }
 
-fn follow(
-    live: &mut Live,
-    args: &TraceArgs,
-    mut view: View,
-    mut input: Input,
-    mut screen: DefaultTerminal,
-) -> io::Result<()> {
+fn follow(live: &mut Live, args: &TraceArgs, mut view: View, mut input: Input) -> io::Result<()> {
     let mut shown: Option<Picture> = None;
     let mut updates = 0;
     while !signals::came() {
-        screen.draw(|frame| draw::page(frame, &mut view, shown.as_ref()))?;
-        let drawn = screen.get_frame().area().as_size();
+        let drawn = size();
+        let page = draw::page(&mut view, shown.as_ref(), drawn);
+        write(&draw::frame(&page))?;
         let keys = loop {
             // Keys come first, because an update may take longer than the interval.
             let is_due = live.take();
             let keys = input.keys(if is_due { Duration::ZERO } else { PAUSE })?;
             if CONTINUED.swap(false, Ordering::Relaxed) {
-                take_again(&mut screen)?;
+                take()?;
                 break keys;
             }
-            let is_resized = screen.size()? != drawn;
+            let is_resized = size() != drawn;
             if is_due || is_resized || !keys.is_empty() || signals::came() {
                 break keys;
             }
@@ -73,7 +113,6 @@ fn follow(
         for key in keys {
             match key {
                 Key::Quit => return Ok(()),
-                Key::Redraw => clear(&mut screen)?,
                 key => view.press(key, shown.as_ref()),
             }
         }
@@ -106,19 +145,4 @@ fn remember_stops() {
     }
     // SAFETY: the handler only stores to an atomic.
     unsafe { libc::signal(libc::SIGCONT, remember as *const () as libc::sighandler_t) };
-}
-
-fn take_again(screen: &mut DefaultTerminal) -> io::Result<()> {
-    // crossterm takes a terminal that it has for one in raw mode.
-    let _ = terminal::disable_raw_mode();
-    terminal::enable_raw_mode()?;
-    execute!(stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
-    clear(screen)
-}
-
-/// Clears it, so that the next frame is drawn whole. Terminal::clear() would ask the terminal for
-/// the cursor's position, and `Input` would read the answer.
-fn clear(screen: &mut DefaultTerminal) -> io::Result<()> {
-    let area = screen.size()?.into();
-    screen.resize(area)
 }
