@@ -137,8 +137,8 @@ fn many(
         (Mode::Xts, direction) if spec.streams != RAGGED => Box::new(Units {
             key,
             call: match direction {
-                Direction::Encrypt => raw::tr_xts_encrypt_units,
-                Direction::Decrypt => raw::tr_xts_decrypt_units,
+                Direction::Encrypt => raw::tr_xts_encrypt_units(),
+                Direction::Decrypt => raw::tr_xts_decrypt_units(),
             },
             tweak: inputs.iv,
             bytes,
@@ -186,8 +186,8 @@ impl Operation for Stealing {
     fn call(&mut self, input: &[u8], output: &mut [u8]) {
         assert!(output.len() >= input.len());
         let call = match self.direction {
-            Direction::Encrypt => raw::tr_cbc_cts_encrypt,
-            Direction::Decrypt => raw::tr_cbc_cts_decrypt,
+            Direction::Encrypt => raw::tr_cbc_cts_encrypt(),
+            Direction::Decrypt => raw::tr_cbc_cts_decrypt(),
         };
         let (key, mut iv) = (self.key.as_ptr(), self.iv);
         let (out, data) = (output.as_mut_ptr(), input.as_ptr());
@@ -219,12 +219,14 @@ impl Operation for Wrap {
         good(unsafe {
             match (spec.mode, spec.direction) {
                 (Mode::Kw, Direction::Encrypt) => {
-                    raw::tr_kw_wrap(key, inverse, standard, out, data, len)
+                    raw::tr_kw_wrap()(key, inverse, standard, out, data, len)
                 }
                 (Mode::Kw, Direction::Decrypt) => {
-                    raw::tr_kw_unwrap(key, inverse, standard, out, data, len)
+                    raw::tr_kw_unwrap()(key, inverse, standard, out, data, len)
                 }
-                (_, Direction::Encrypt) => raw::tr_kwp_wrap(key, inverse, standard, out, data, len),
+                (_, Direction::Encrypt) => {
+                    raw::tr_kwp_wrap()(key, inverse, standard, out, data, len)
+                }
                 (_, Direction::Decrypt) => {
                     raw::tr_kwp_unwrap(key, inverse, standard, out, &mut written, data, len)
                 }

@@ -25,8 +25,8 @@ impl Work {
             Kind::Stolen => {
                 let key = self.secret()?.aes()?.as_ptr();
                 let call = match self.direction {
-                    Direction::Encrypt => raw::tr_cbc_cts_encrypt,
-                    Direction::Decrypt => raw::tr_cbc_cts_decrypt,
+                    Direction::Encrypt => raw::tr_cbc_cts_encrypt(),
+                    Direction::Decrypt => raw::tr_cbc_cts_decrypt(),
                 };
                 self.apart(input, |from| {
                     let mut iv = *self.cipher.iv.block();
@@ -140,16 +140,16 @@ impl Work {
         let status = unsafe {
             match (self.cipher.kind, self.decrypts()) {
                 (Kind::Kwp, true) => raw::tr_kwp_unwrap(key, 0, icv, to, &mut len, from, n),
-                (Kind::Kwp, false) => raw::tr_kwp_wrap(key, 0, icv, to, from, n),
-                (_, true) => raw::tr_kw_unwrap(key, 0, icv, to, from, n),
+                (Kind::Kwp, false) => raw::tr_kwp_wrap()(key, 0, icv, to, from, n),
+                (_, true) => raw::tr_kw_unwrap()(key, 0, icv, to, from, n),
                 (Kind::KwPadded, false) => {
                     let padding = need - 8 - n;
                     let mut whole = Zeroizing::new(with_room(need)?);
                     whole.extend_from_slice(input.bytes());
                     whole.resize(n + padding, padding as u8);
-                    raw::tr_kw_wrap(key, 0, icv, to, whole.as_ptr(), whole.len())
+                    raw::tr_kw_wrap()(key, 0, icv, to, whole.as_ptr(), whole.len())
                 }
-                (_, false) => raw::tr_kw_wrap(key, 0, icv, to, from, n),
+                (_, false) => raw::tr_kw_wrap()(key, 0, icv, to, from, n),
             }
         };
         done(status).map_err(|e| self.of_core(e))?;

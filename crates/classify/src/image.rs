@@ -36,8 +36,6 @@ pub struct Image<'d> {
     /// Sorted by their beginning, which differs.
     pub known: Vec<Known<'d>>,
     pub build_id: Option<&'d [u8]>,
-    /// The section .eh_frame and its address.
-    pub eh_frame: Option<(u64, &'d [u8])>,
     /// Bytes of code, constants and variables.
     total: usize,
     pub evidence: Evidence<'d>,
@@ -73,7 +71,6 @@ fn look<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Image<'_>, Re
         variables: Vec::new(),
         known: Vec::new(),
         build_id: None,
-        eh_frame: None,
         total: 0,
         evidence: Evidence::default(),
     };
@@ -166,7 +163,6 @@ fn take_sections<'d, H: FileHeader<Endian = Endianness>>(
             // Behind the note's header and its name, "GNU".
             Some(b".note.gnu.build-id") => image.build_id = bytes.get(16..),
             Some(b".eh_frame") if !relocatable => {
-                image.eh_frame = Some((section.address(), bytes));
                 let wide = image.machine != Machine::I386 && elf.is_64();
                 let ranges = unwind::functions(bytes, section.address(), wide);
                 image.known.extend(ranges.into_iter().map(|range| Known {

@@ -173,8 +173,8 @@ impl Key<'_> {
                     };
                     call(key, m.iv, m.out, m.input, m.len)
                 }
-                Mode::Cmac if encrypts => tr_cmac_sign(key, m.input, m.len, m.tag, m.tag_len),
-                Mode::Cmac => tr_cmac_verify(key, m.input, m.len, m.tag, m.tag_len),
+                Mode::Cmac if encrypts => tr_cmac_sign()(key, m.input, m.len, m.tag, m.tag_len),
+                Mode::Cmac => tr_cmac_verify()(key, m.input, m.len, m.tag, m.tag_len),
                 mode => panic!("{} has no whole messages", mode.name()),
             }
         }
@@ -261,8 +261,8 @@ impl Key<'_> {
         let mut iv: [u8; 16] = p.iv[..].try_into().expect("an IV of 16 bytes");
         let mut out = vec![0; data.len()];
         let call = match direction {
-            Direction::Encrypt => raw::tr_cbc_cts_encrypt,
-            Direction::Decrypt => raw::tr_cbc_cts_decrypt,
+            Direction::Encrypt => raw::tr_cbc_cts_encrypt(),
+            Direction::Decrypt => raw::tr_cbc_cts_decrypt(),
         };
         // SAFETY: out is as long as the data.
         let status = unsafe {
@@ -282,8 +282,8 @@ impl Key<'_> {
     fn wrap(&self, p: &Parameters, data: &[u8]) -> Result<Vec<u8>> {
         let mut out = vec![0; data.len().div_ceil(8) * 8 + 8];
         let call = match self.mode {
-            Mode::Kw => raw::tr_kw_wrap,
-            _ => raw::tr_kwp_wrap,
+            Mode::Kw => raw::tr_kw_wrap(),
+            _ => raw::tr_kwp_wrap(),
         };
         let (inverse, out_ptr) = (p.inverse.into(), out.as_mut_ptr());
         let standard = std::ptr::null();
@@ -303,7 +303,7 @@ impl Key<'_> {
         // SAFETY: out has the room that the header asks for.
         let status = unsafe {
             match self.mode {
-                Mode::Kw => raw::tr_kw_unwrap(key, inverse, standard, out_ptr, input, len),
+                Mode::Kw => raw::tr_kw_unwrap()(key, inverse, standard, out_ptr, input, len),
                 _ => {
                     let written = &mut out_len;
                     raw::tr_kwp_unwrap(key, inverse, standard, out_ptr, written, input, len)

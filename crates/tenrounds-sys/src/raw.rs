@@ -127,6 +127,17 @@ pub type Chained = unsafe extern "C" fn(Key, *mut u8, *mut u8, *const u8, usize)
 pub type Feedback =
     unsafe extern "C" fn(Key, *mut u8, *mut c_uint, *mut u8, *const u8, usize) -> tr_status;
 pub type Tweaked = unsafe extern "C" fn(Key, *const u8, *mut u8, *const u8, usize) -> tr_status;
+/// CBC-CTS: form, IV, out, in.
+pub type Stealing =
+    unsafe extern "C" fn(Key, c_int, *mut u8, *mut u8, *const u8, usize) -> tr_status;
+/// Key wrap: with the inverse cipher or not, ICV, out, in.
+pub type Wrapping =
+    unsafe extern "C" fn(Key, c_int, *const u8, *mut u8, *const u8, usize) -> tr_status;
+/// CMAC: data, tag. Verification only reads the tag.
+pub type Signing = unsafe extern "C" fn(Key, *const u8, usize, *mut u8, usize) -> tr_status;
+/// XTS: the first tweak, out, in, the length and the number of data units.
+pub type Units =
+    unsafe extern "C" fn(Key, *const u8, *mut u8, *const u8, usize, usize) -> tr_status;
 /// Nonce, AAD, out, in, tag: each with its length, but out. Opening only reads the tag.
 pub type Sealing = unsafe extern "C" fn(
     Key,
@@ -179,6 +190,10 @@ functions! {
     Sealing: tr_gcm_seal, tr_gcm_open, tr_ccm_seal, tr_ccm_open, tr_ocb_seal, tr_ocb_open;
     SealingGcmSiv: tr_gcm_siv_seal, tr_gcm_siv_open;
     SealingSiv: tr_siv_seal, tr_siv_open;
+    Stealing: tr_cbc_cts_encrypt, tr_cbc_cts_decrypt;
+    Wrapping: tr_kw_wrap, tr_kw_unwrap, tr_kwp_wrap;
+    Signing: tr_cmac_sign, tr_cmac_verify;
+    Units: tr_xts_encrypt_units, tr_xts_decrypt_units;
 }
 
 extern "C" {
@@ -206,46 +221,6 @@ extern "C" {
         input: *const u8,
         len: usize,
     ) -> tr_status;
-    pub fn tr_cbc_cts_encrypt(
-        key: Key,
-        form: c_int,
-        iv: *mut u8,
-        out: *mut u8,
-        input: *const u8,
-        len: usize,
-    ) -> tr_status;
-    pub fn tr_cbc_cts_decrypt(
-        key: Key,
-        form: c_int,
-        iv: *mut u8,
-        out: *mut u8,
-        input: *const u8,
-        len: usize,
-    ) -> tr_status;
-    pub fn tr_kw_wrap(
-        key: Key,
-        inverse: c_int,
-        iv: *const u8,
-        out: *mut u8,
-        input: *const u8,
-        len: usize,
-    ) -> tr_status;
-    pub fn tr_kw_unwrap(
-        key: Key,
-        inverse: c_int,
-        iv: *const u8,
-        out: *mut u8,
-        input: *const u8,
-        len: usize,
-    ) -> tr_status;
-    pub fn tr_kwp_wrap(
-        key: Key,
-        inverse: c_int,
-        icv: *const u8,
-        out: *mut u8,
-        input: *const u8,
-        len: usize,
-    ) -> tr_status;
     pub fn tr_kwp_unwrap(
         key: Key,
         inverse: c_int,
@@ -254,36 +229,6 @@ extern "C" {
         out_len: *mut usize,
         input: *const u8,
         len: usize,
-    ) -> tr_status;
-    pub fn tr_cmac_sign(
-        key: Key,
-        data: *const u8,
-        len: usize,
-        tag: *mut u8,
-        tag_len: usize,
-    ) -> tr_status;
-    pub fn tr_cmac_verify(
-        key: Key,
-        data: *const u8,
-        len: usize,
-        tag: *const u8,
-        tag_len: usize,
-    ) -> tr_status;
-    pub fn tr_xts_encrypt_units(
-        key: Key,
-        tweak: *const u8,
-        out: *mut u8,
-        input: *const u8,
-        unit_len: usize,
-        units: usize,
-    ) -> tr_status;
-    pub fn tr_xts_decrypt_units(
-        key: Key,
-        tweak: *const u8,
-        out: *mut u8,
-        input: *const u8,
-        unit_len: usize,
-        units: usize,
     ) -> tr_status;
     pub fn tr_cipher_start(
         cipher: *mut tr_cipher,
