@@ -958,7 +958,8 @@ fn hostile_processes_are_survived() {
     machine.write("proc/99999999999/maps", "");
     std::fs::create_dir_all(machine.dir.join("proc/302/maps")).unwrap();
     let examined = machine.examined(&[]);
-    assert_eq!(*examined.0.at("/doctor/processes/seen"), 3);
+    // Noise maps nothing.
+    assert_eq!(*examined.0.at("/doctor/processes/seen"), 2);
 }
 
 #[test]

@@ -119,13 +119,13 @@ impl PseudoTerminal {
     /// Waits until the screen contains all of these.
     pub fn shows(&mut self, parts: &[&str]) -> String {
         self.wait(&format!("{parts:?}"), |screen| {
-            let text = screen.contents();
+            let text = text_of(screen);
             parts.iter().all(|part| text.contains(part))
         })
     }
 
     pub fn text(&self) -> String {
-        self.screen.screen().contents()
+        text_of(self.screen.screen())
     }
 
     /// The line that contains these.
@@ -226,4 +226,11 @@ fn settings(terminal: &OwnedFd) -> libc::termios {
         assert_eq!(libc::tcgetattr(terminal.as_raw_fd(), &mut settings), 0);
         settings
     }
+}
+
+/// The rows of a screen, without the spaces at their ends. (vt100's own text joins rows that were
+/// wrapped once, also after they were written anew.)
+pub fn text_of(screen: &vt100::Screen) -> String {
+    let rows = screen.rows(0, screen.size().1);
+    rows.map(|row| row.trim_end().to_owned() + "\n").collect()
 }

@@ -3,7 +3,7 @@
 //! libcrypto. crates/classify/tests/elf.rs tests the instructions one by one.
 
 use crate::json::{valid, Document};
-use crate::pseudo_terminal::PseudoTerminal;
+use crate::pseudo_terminal::{text_of, PseudoTerminal};
 use crate::support::{
     built_module, contains, emulated, installed_library, module, skip, Done, Finish, Place, TOOL,
 };
@@ -264,7 +264,7 @@ fn a_scan_that_takes_long_shows_its_progress() {
     let first = count(before);
     assert!((1..FILES).contains(&first), "{shown}");
     terminal.wait("higher number", |screen| {
-        let text = screen.contents();
+        let text = text_of(screen);
         text.split_once('/')
             .is_some_and(|(before, _)| count(before) > first)
     });

@@ -3,7 +3,7 @@
 //! false name, and the system's openssl under masks. trace_corpus.rs has the longer list.
 
 use crate::json::{valid, Document};
-use crate::pseudo_terminal::PseudoTerminal;
+use crate::pseudo_terminal::{text_of, PseudoTerminal};
 use crate::support::{
     built_module, contains, is_crowded, skip, sleeping, until, within, Done, Finish, Guarded,
     Nobody, Place, PATIENCE, TOOL,
@@ -779,7 +779,7 @@ fn a_terminal_shows_the_first_answer_within_two_seconds() {
         let begun = Instant::now();
         let mut tool = place.tool(["trace", "--seconds", "600", "-p", &pid]);
         let mut terminal = PseudoTerminal::start(&mut tool, 24, 100);
-        let text = terminal.wait("live line", |screen| screen.contents().contains(wanted));
+        let text = terminal.wait("live line", |screen| text_of(screen).contains(wanted));
         (begun.elapsed(), text)
     };
     // Other work only ever adds to the time, so one of several shows what the tool needs.

@@ -3,7 +3,7 @@
 //! is known.
 
 use crate::json::valid;
-use crate::pseudo_terminal::PseudoTerminal;
+use crate::pseudo_terminal::{text_of, PseudoTerminal};
 use crate::support::{contains, skip, Finish, Guarded, Nobody, Place};
 use crate::trace::{can_sample, while_it_runs, work, working};
 use std::process::Stdio;
@@ -60,7 +60,7 @@ fn the_row_shows_the_class_fits_the_terminal_and_goes_with_the_work() {
     // The program does nothing else. The first samples may be few, and one of them in the kernel.
     let begin = ["nginx", &format!("({})", child.0.id())];
     terminal.wait("row with the share", |screen| {
-        let text = screen.contents();
+        let text = text_of(screen);
         let row = text.lines().find(|line| line.contains("nginx"));
         let fields: Vec<&str> = row.unwrap_or_default().split_whitespace().collect();
         let share = fields.get(2).and_then(|share| share.parse::<f64>().ok());
@@ -69,7 +69,7 @@ fn the_row_shows_the_class_fits_the_terminal_and_goes_with_the_work() {
 
     terminal.resize(10, 40);
     let narrow = terminal.wait("narrow table", |screen| {
-        let text = screen.contents();
+        let text = text_of(screen);
         text.contains("nginx (") && text.contains("PROCESS") && !text.contains("LIBRARY")
     });
     assert!(
@@ -79,14 +79,14 @@ fn the_row_shows_the_class_fits_the_terminal_and_goes_with_the_work() {
     for (rows, columns) in [(5, 40), (2, 20), (1, 1), (3, 300)] {
         terminal.resize(rows, columns);
         let expected = &"AES"[..usize::from(columns).min(3)];
-        terminal.wait("AES", |screen| screen.contents().starts_with(expected));
+        terminal.wait("AES", |screen| text_of(screen).starts_with(expected));
     }
     terminal.resize(24, 160);
     terminal.shows(&["nginx", class, "LIBRARY"]);
 
     drop(child);
     terminal.wait("end of the row", |screen| {
-        let text = screen.contents();
+        let text = text_of(screen);
         text.contains("What was watched has ended.") && !text.contains("nginx")
     });
     terminal.press("q");
@@ -120,7 +120,7 @@ fn the_row_changes_with_the_code() {
     let killed = unsafe { libc::kill(pid, libc::SIGKILL) };
     assert_eq!(killed, 0);
     terminal.wait("second row alone", |screen| {
-        let text = screen.contents();
+        let text = text_of(screen);
         let row = text.lines().find(|line| line.contains("second ("));
         !text.contains("first (") && row.is_some_and(|row| row.contains(second))
     });
@@ -391,7 +391,7 @@ fn the_screen_is_taken_again_after_a_stop() {
     terminal.shows(&[" of the machine", "q quit"]);
     terminal.stop_for("shell");
     terminal.wait("screen", |screen| {
-        let text = screen.contents();
+        let text = text_of(screen);
         screen.alternate_screen() && text.contains("q quit") && !text.contains("shell")
     });
     assert!(terminal.is_raw());
