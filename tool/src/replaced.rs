@@ -1,167 +1,280 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A file that is replaced whole or not at all: the new text is written beside it, and renamed.
-//! Root writes through no symbolic link of another user, who could let it lead to any file.
+//! The one writer of files. A file is replaced whole or not at all: the new content is written
+//! beside it, synchronised and renamed. Readers find the old file or the new one, also after a
+//! crash. Root writes through no symbolic link of another user, who could let it lead to any file.
 
-use crate::trust;
+use crate::{fault, trust};
 use nix::errno::Errno;
 use nix::fcntl::{openat, openat2, renameat, OFlag, OpenHow, ResolveFlag, AT_FDCWD};
 use nix::sys::stat::Mode;
 use nix::unistd::{unlinkat, UnlinkatFlags};
-use std::ffi::{OsStr, OsString};
+use rustix::fs::{fsetxattr, getxattr, listxattr, XattrFlags};
+use std::ffi::{CString, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{fchown, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use terminal::error::{Error, Result};
+
+/// Between any two of these something on the disk changes: tests kill the process here.
+pub fn step() {
+    fault::at(fault::Place::Change);
+}
+
+/// The attributes of a written file.
+#[derive(Clone, Copy)]
+pub enum Look<'a> {
+    /// The mode of the file that it replaces; for a new file the umask decides.
+    Usual,
+    Mode(u32),
+    /// Owner, mode, access lists and labels of another file.
+    Like(&'a Path),
+}
+
+/// Writes a file at once.
+pub fn write(named: &Path, text: &str) -> Result<()> {
+    Replaced::prepare(named)?.fill(text, Look::Usual)
+}
 
 /// A file that can be written, as far as can be known before it is.
 pub struct Replaced {
     /// As it was named, for messages.
     named: PathBuf,
-    /// Behind all symbolic links.
-    path: PathBuf,
-    /// None for a device or a pipe, which is written itself.
-    beside: Option<Beside>,
-    /// The mode of the new file; None for that of the old one, or what the umask leaves.
-    mode: Option<u32>,
+    place: Place,
 }
 
-/// The file that gets the new text.
-struct Beside {
-    directory: OwnedFd,
-    name: OsString,
-}
-
-/// Writes a file at once.
-pub fn write(named: &Path, text: &str) -> Result<()> {
-    Replaced::prepare(named)?.fill(text)
+enum Place {
+    File(Beside),
+    /// A device or a pipe, which is written itself.
+    Device(PathBuf),
 }
 
 impl Replaced {
     /// Tries what `fill` will do, so that an error shows before the text is made.
     pub fn prepare(named: &Path) -> Result<Replaced> {
-        let failed = |why: &dyn std::fmt::Display| cannot_write(named, why);
-        if let Some(link) = trust::foreign_link(named) {
-            let why = format!("{link}, which could lead anywhere; remove it, or name another file");
-            return Err(failed(&why));
-        }
-        let path = real(named);
-        let is_replaced = match fs::metadata(&path) {
-            Ok(meta) if meta.is_dir() => {
-                return Err(failed(&"it is a directory; name a file in it"))
-            }
-            Ok(meta) if !meta.is_file() => false,
-            // The directory may be writable although the file is not.
-            Ok(_) => {
-                let file = OpenOptions::new().append(true).open(&path);
-                file.map_err(|error| failed(&error))?;
-                true
-            }
-            Err(_) => true,
+        Replaced::tried(named).map_err(|error| cannot_write(named, &error))
+    }
+
+    fn tried(named: &Path) -> Result<Replaced> {
+        // What /proc/self/fd names need not have a path of its own.
+        let path = match named.canonicalize().is_err() && named.exists() {
+            true => named.to_owned(),
+            false => real(named)?,
         };
-        let beside = is_replaced.then(|| Beside::of(&path)).transpose();
-        let beside = beside.map_err(|error| failed(&error))?;
-        if let Some(beside) = &beside {
-            let tried = beside.create().and_then(|_| beside.remove());
-            tried.map_err(|error| failed(&error))?;
-        }
+        let place = match fs::metadata(&path) {
+            Ok(meta) if meta.is_dir() => {
+                return Err(Error::failure("it is a directory; name a file in it"))
+            }
+            Ok(meta) if !meta.is_file() => Place::Device(path),
+            found => {
+                // The directory may be writable although the file is not.
+                if found.is_ok() {
+                    let opened = OpenOptions::new().append(true).open(&path);
+                    opened.map_err(Error::from_reason)?;
+                }
+                let beside = Beside::of(&path, &std::process::id().to_string());
+                let tried = beside.and_then(|beside| {
+                    beside.create(0o666)?;
+                    beside.remove()?;
+                    Ok(beside)
+                });
+                Place::File(tried.map_err(Error::from_reason)?)
+            }
+        };
         Ok(Replaced {
             named: named.to_owned(),
-            path,
-            beside,
-            mode: None,
+            place,
         })
     }
 
-    /// The same, with this mode of the new file.
-    pub fn with_mode(self, mode: u32) -> Replaced {
-        Replaced {
-            mode: Some(mode),
-            ..self
-        }
-    }
-
     /// Writes the text, and puts it in the place of the file.
-    pub fn fill(self, text: &str) -> Result<()> {
-        let done = match &self.beside {
-            None => self.written(text),
-            Some(beside) => {
-                let done = self.renamed(beside, text);
-                if done.is_err() {
-                    let _ = beside.remove();
-                }
-                done
-            }
+    pub fn fill(self, text: &str, look: Look<'_>) -> Result<()> {
+        let done = match &self.place {
+            Place::Device(path) => write_device(path, text),
+            Place::File(beside) => beside.replace(text.as_bytes(), look, None),
         };
         done.map_err(|error| cannot_write(&self.named, &error))
     }
+}
 
-    /// Writes to a device or a pipe. Another user could have put a link or a file in its place
-    /// since `prepare`, so neither is written to.
-    fn written(&self, text: &str) -> std::io::Result<()> {
-        let flags = OFlag::O_WRONLY | OFlag::O_CLOEXEC;
-        let opened = match is_descriptor(&self.path) {
-            true => openat(AT_FDCWD, &self.path, flags, Mode::empty())?,
-            false => without_links(&self.path, flags)?,
-        };
-        let mut file = File::from(opened);
-        match file.metadata()?.is_file() {
-            true => Err(std::io::Error::other(
-                "a file took the place of the device or pipe meanwhile",
-            )),
-            false => file.write_all(text.as_bytes()),
-        }
-    }
-
-    fn renamed(&self, beside: &Beside, text: &str) -> std::io::Result<()> {
-        let mut file = beside.create()?;
-        let old = fs::metadata(&self.path).map(|meta| meta.permissions());
-        if let Some(mode) = self.mode.map(Permissions::from_mode).or(old.ok()) {
-            file.set_permissions(mode)?;
-        }
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        let name = self.path.file_name().unwrap_or_default();
-        let directory = &beside.directory;
-        Ok(renameat(
-            directory,
-            beside.name.as_os_str(),
-            directory,
-            name,
-        )?)
+/// Replaces a file. `suffix` keeps apart the names that writers use beside it. Only one process may
+/// use a suffix at a time: a file that a killed one has left under that name is removed.
+pub fn replace(
+    path: &Path,
+    suffix: &str,
+    content: &[u8],
+    look: Look<'_>,
+    changed: Option<SystemTime>,
+) -> io::Result<()> {
+    let real = directory(path).canonicalize()?;
+    let beside = Beside::of(&real.join(path.file_name().unwrap_or_default()), suffix)?;
+    match beside.remove() {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => beside.replace(content, look, changed),
     }
 }
 
+/// The hidden file that gets the new content, in the directory of the file that it replaces.
+struct Beside {
+    path: PathBuf,
+    directory: OwnedFd,
+    name: OsString,
+}
+
+/// The name of a file beside another. It ends in neither .cnf nor .conf, which libcrypto would read
+/// in a directory that a configuration includes.
+pub fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{suffix}"));
+    path.with_file_name(name)
+}
+
 impl Beside {
-    /// A hidden file of this process in the same directory. The directory's path has no symbolic
-    /// links, so one that appears meanwhile is not followed.
-    fn of(path: &Path) -> std::io::Result<Beside> {
-        let parent = path
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        let parent = parent.unwrap_or(Path::new("."));
+    /// The directory's path has no symbolic links, so one that appears meanwhile is not followed.
+    fn of(path: &Path, suffix: &str) -> io::Result<Beside> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-        let directory = without_links(parent, flags)?;
-        let mut name = OsString::from(".");
-        name.push(path.file_name().unwrap_or_default());
-        name.push(format!(".{}", std::process::id()));
-        Ok(Beside { directory, name })
+        let directory = without_links(directory(path), flags)?;
+        let name = beside(path, suffix);
+        Ok(Beside {
+            name: name.file_name().unwrap_or_default().to_owned(),
+            path: path.to_owned(),
+            directory,
+        })
     }
 
-    fn name(&self) -> &OsStr {
-        &self.name
-    }
-
-    fn create(&self) -> std::io::Result<File> {
+    fn create(&self, mode: u32) -> io::Result<File> {
+        step();
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
-        let mode = Mode::from_bits_truncate(0o666);
-        Ok(openat(&self.directory, self.name(), flags, mode)?.into())
+        let mode = Mode::from_bits_truncate(mode);
+        Ok(openat(&self.directory, self.name.as_os_str(), flags, mode)?.into())
     }
 
-    fn remove(&self) -> std::io::Result<()> {
+    fn remove(&self) -> io::Result<()> {
         let flag = UnlinkatFlags::NoRemoveDir;
-        Ok(unlinkat(&self.directory, self.name(), flag)?)
+        Ok(unlinkat(&self.directory, self.name.as_os_str(), flag)?)
+    }
+
+    fn replace(
+        &self,
+        content: &[u8],
+        look: Look<'_>,
+        changed: Option<SystemTime>,
+    ) -> io::Result<()> {
+        let done = self.renamed(content, look, changed);
+        if done.is_err() {
+            let _ = self.remove();
+        }
+        done
+    }
+
+    fn renamed(
+        &self,
+        content: &[u8],
+        look: Look<'_>,
+        changed: Option<SystemTime>,
+    ) -> io::Result<()> {
+        let mut file = self.create(match look {
+            Look::Usual => 0o666,
+            _ => 0o600,
+        })?;
+        for half in [&content[..content.len() / 2], &content[content.len() / 2..]] {
+            step();
+            file.write_all(half)?;
+        }
+        self.dress(&file, look)?;
+        changed.map_or(Ok(()), |time| file.set_modified(time))?;
+        file.sync_all()?;
+        step();
+        let (directory, name) = (&self.directory, self.path.file_name().unwrap_or_default());
+        renameat(directory, self.name.as_os_str(), directory, name)?;
+        step();
+        sync_directory(directory)
+    }
+
+    fn dress(&self, file: &File, look: Look<'_>) -> io::Result<()> {
+        let mode = match look {
+            Look::Mode(mode) => mode,
+            Look::Usual => match fs::metadata(&self.path) {
+                Ok(old) => old.mode(),
+                Err(_) => return Ok(()),
+            },
+            Look::Like(model) => {
+                let (meta, now) = (fs::metadata(model)?, file.metadata()?);
+                if (now.uid(), now.gid()) != (meta.uid(), meta.gid()) {
+                    fchown(file, Some(meta.uid()), Some(meta.gid()))?;
+                }
+                copy_attributes(model, file)?;
+                meta.mode()
+            }
+        };
+        file.set_permissions(Permissions::from_mode(mode & 0o7777))
+    }
+}
+
+/// Copies access lists and security labels.
+fn copy_attributes(from: &Path, to: &File) -> io::Result<()> {
+    let mut names = vec![0u8; 4096];
+    // Some file systems have no such attributes.
+    let len = listxattr(from, &mut names[..]).unwrap_or(0);
+    for name in names[..len].split(|&byte| byte == 0) {
+        let name = CString::new(name)?;
+        let mut value = vec![0u8; 65536];
+        let Ok(len) = getxattr(from, &name, &mut value[..]) else {
+            continue;
+        };
+        match fsetxattr(to, &name, &value[..len], XattrFlags::empty()) {
+            // The system itself gives a label that this user may not set.
+            Ok(()) | Err(rustix::io::Errno::PERM) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Writes to a device or a pipe. Another user could have put a link or a file in its place since
+/// `prepare`, so neither is written to.
+fn write_device(path: &Path, text: &str) -> io::Result<()> {
+    let flags = OFlag::O_WRONLY | OFlag::O_CLOEXEC;
+    let opened = match is_descriptor(path) {
+        true => openat(AT_FDCWD, path, flags, Mode::empty())?,
+        false => without_links(path, flags)?,
+    };
+    let mut file = File::from(opened);
+    match file.metadata()?.is_file() {
+        true => Err(io::Error::other(
+            "a file took the place of the device or pipe meanwhile",
+        )),
+        false => file.write_all(text.as_bytes()),
+    }
+}
+
+/// Makes renames and removals in a directory last.
+fn sync_directory(directory: &OwnedFd) -> io::Result<()> {
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    let opened = openat(directory, ".", flags, Mode::empty());
+    match opened.and_then(nix::unistd::fsync) {
+        // Some file systems cannot do it, and some directories can only be written to.
+        Ok(()) | Err(Errno::EINVAL | Errno::EACCES) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Renames a file for good.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    sync_directory(&File::open(directory(to))?.into())
+}
+
+/// Removes a file. It is no error if there is none.
+pub fn remove(path: &Path) -> io::Result<()> {
+    step();
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => sync_directory(&File::open(directory(path))?.into()),
     }
 }
 
@@ -188,20 +301,38 @@ fn is_descriptor(path: &Path) -> bool {
     is_standard || directory.is_some_and(|directory| directory.starts_with("/proc"))
 }
 
-/// A path without symbolic links. Of a file that does not exist, that of its directory.
-fn real(named: &Path) -> PathBuf {
-    let of_directory = || {
-        let parent = named
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
-        Some(parent.join(named.file_name()?))
-    };
-    let real = named.canonicalize().ok().filter(|real| real.exists());
-    // What /proc/self/fd names need not be a path.
-    let pipe = || named.exists().then(|| named.to_owned());
-    let real = real.or_else(pipe).or_else(of_directory);
-    real.unwrap_or_else(|| named.to_owned())
+fn directory(path: &Path) -> &Path {
+    let parent = path.parent();
+    let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+/// The file that a path leads to through all symbolic links. It need not exist.
+pub fn real(path: &Path) -> Result<PathBuf> {
+    if let Some(link) = trust::foreign_link(path) {
+        return Err(Error::failure(format!(
+            "{link}, which could lead anywhere, so root writes nothing through it; remove it, or \
+             replace it by what it leads to"
+        )));
+    }
+    match (path.canonicalize(), fs::read_link(path)) {
+        (Ok(real), _) => Ok(real),
+        (Err(error), Ok(target)) if error.kind() == ErrorKind::NotFound => {
+            Err(Error::failure(format!(
+                "is a symbolic link to {}, which does not exist; fix or remove the link",
+                target.display()
+            )))
+        }
+        (Err(error), _) if error.kind() == ErrorKind::NotFound => {
+            let directory = directory(path).canonicalize();
+            let directory = directory.map_err(Error::from_reason)?;
+            Ok(directory.join(path.file_name().unwrap_or_default()))
+        }
+        (Err(error), _) if error.raw_os_error() == Some(libc::ELOOP) => {
+            Err(Error::failure(format!("{error}; fix the symbolic links")))
+        }
+        (Err(error), _) => Err(Error::from_reason(error)),
+    }
 }
 
 fn cannot_write(path: &Path, why: &dyn std::fmt::Display) -> Error {
@@ -232,7 +363,7 @@ mod tests {
             fs::remove_file(&pipe).unwrap();
             fs::write(&kept, "kept").unwrap();
             put();
-            assert!(replaced.fill("new").is_err());
+            assert!(replaced.fill("new", Look::Usual).is_err());
             assert_eq!(fs::read_to_string(&kept).unwrap(), "kept");
             fs::remove_file(&pipe).unwrap();
         };
@@ -263,12 +394,15 @@ mod tests {
         fs::write(&file, "old").unwrap();
         let replaced = Replaced::prepare(&file).unwrap();
         // Something takes the name of the file beside meanwhile.
-        let beside = dir.join(replaced.beside.as_ref().unwrap().name());
+        let beside = beside(&file, &std::process::id().to_string());
         fs::create_dir(&beside).unwrap();
-        assert!(replaced.fill("new").is_err());
+        assert!(replaced.fill("new", Look::Usual).is_err());
         assert_eq!(fs::read_to_string(&file).unwrap(), "old");
         fs::remove_dir(beside).unwrap();
-        Replaced::prepare(&file).unwrap().fill("new").unwrap();
+        Replaced::prepare(&file)
+            .unwrap()
+            .fill("new", Look::Usual)
+            .unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
         assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
         fs::remove_dir_all(&dir).unwrap();

@@ -1,40 +1,141 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What `enable --dry-run` shows: each file that would be created or changed, as a unified diff.
+//! The change list of `enable`: files as they are and as they are to be. A dry run shows it as
+//! unified diffs; otherwise all of it is made, or nothing.
 
+use super::files::{self, at, explain};
 use crate::paths::shown;
+use crate::replaced::{self, step, Look};
 use serde::Serialize;
 use similar::TextDiff;
+use std::fs;
 use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
 use terminal::style::{paint, BAD, BOLD, DIM, GOOD};
 
-#[derive(Debug, Serialize)]
-pub struct Change {
-    #[serde(serialize_with = "shown")]
-    pub file: PathBuf,
-    /// "create" or "change".
-    pub action: &'static str,
-    /// In the unified format of diff(1).
-    pub diff: String,
+pub struct Change<'a> {
+    file: &'a Path,
+    before: Option<&'a [u8]>,
+    after: &'a [u8],
+    /// How a new file is to look. A changed file keeps its looks.
+    look: Look<'a>,
 }
 
-impl Change {
+impl<'a> Change<'a> {
     /// None if the file stays as it is.
-    pub fn of(file: &Path, before: Option<&[u8]>, after: &[u8]) -> Option<Change> {
-        if before == Some(after) {
-            return None;
-        }
-        let name = file.display().to_string();
-        let (old, new) = (before.unwrap_or_default(), after);
-        let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-        let diff = TextDiff::from_lines(&*old, &*new);
-        let from = before.map_or("/dev/null", |_| &name);
-        Some(Change {
-            file: file.to_owned(),
-            action: if before.is_some() { "change" } else { "create" },
-            diff: diff.unified_diff().header(from, &name).to_string(),
+    pub fn of(
+        file: &'a Path,
+        before: Option<&'a [u8]>,
+        after: &'a [u8],
+        look: Look<'a>,
+    ) -> Option<Change<'a>> {
+        (before != Some(after)).then_some(Change {
+            file,
+            before,
+            after,
+            look,
         })
     }
 
+    pub fn diff(&self) -> Diff {
+        let name = self.file.display().to_string();
+        let old = String::from_utf8_lossy(self.before.unwrap_or_default());
+        let new = String::from_utf8_lossy(self.after);
+        let diff = TextDiff::from_lines(&*old, &*new);
+        let from = self.before.map_or("/dev/null", |_| &name);
+        Diff {
+            file: self.file.to_owned(),
+            action: self.before.map_or("create", |_| "change"),
+            diff: diff.unified_diff().header(from, &name).to_string(),
+        }
+    }
+
+    /// Replaces the file. The result takes it back.
+    fn make(&self) -> Result<Made<'_>> {
+        if files::read(self.file)?.as_deref() != self.before {
+            return Err(at(self.file, "somebody changed it just now; try again"));
+        }
+        step();
+        let second = files::second_name(self.file);
+        let made = Made {
+            change: self,
+            second: fs::hard_link(self.file, &second).ok().map(|()| second),
+        };
+        let done = files::replace(self.file, self.after, self.look);
+        if let Err(error) = done {
+            // The rename may have been made, and its synchronisation failed.
+            let untouched =
+                matches!(files::read(self.file), Ok(now) if now.as_deref() == self.before);
+            match untouched {
+                true => made.keep(),
+                false => made.take_back()?,
+            }
+            return Err(error);
+        }
+        Ok(made)
+    }
+}
+
+/// A change that was made and can be taken back, without needing room on the disk.
+struct Made<'a> {
+    change: &'a Change<'a>,
+    /// The old file's second name; None if there was no file, or the file system has no hard links.
+    second: Option<PathBuf>,
+}
+
+impl Made<'_> {
+    fn keep(self) {
+        step();
+        if let Some(second) = self.second {
+            let _ = fs::remove_file(second);
+        }
+    }
+
+    fn take_back(self) -> Result<()> {
+        let file = self.change.file;
+        match (self.second, self.change.before) {
+            (_, None) => files::remove(file),
+            (None, Some(before)) => files::replace(file, before, Look::Like(file)),
+            (Some(second), _) => replaced::rename(&second, file).map_err(|error| {
+                let why = explain(file, &error);
+                at(
+                    file,
+                    format!("{why}; the file as it was is {}", second.display()),
+                )
+            }),
+        }
+    }
+}
+
+/// Makes all changes in their order, and verifies them. If anything fails, all is as it was.
+pub fn make_all(changes: &[Change<'_>], verify: impl FnOnce() -> Result<()>) -> Result<()> {
+    let mut made = Vec::new();
+    let mut done = changes.iter().try_for_each(|change| {
+        made.push(change.make()?);
+        Ok(())
+    });
+    done = done.and_then(|()| verify());
+    match done {
+        Ok(()) => made.into_iter().for_each(Made::keep),
+        Err(error) => {
+            made.into_iter().rev().try_for_each(Made::take_back)?;
+            return Err(Error::failure(format!("{error}; all is as it was")));
+        }
+    }
+    Ok(())
+}
+
+/// What a dry run shows of a change.
+#[derive(Debug, Serialize)]
+pub struct Diff {
+    #[serde(serialize_with = "shown")]
+    file: PathBuf,
+    /// "create" or "change".
+    action: &'static str,
+    /// In the unified format of diff(1).
+    diff: String,
+}
+
+impl Diff {
     /// The diff in colours.
     pub fn text(&self) -> String {
         let style = |line: &str| match line.as_bytes() {
@@ -53,19 +154,21 @@ impl Change {
 mod tests {
     use super::*;
 
+    fn diff(before: Option<&[u8]>, after: &[u8]) -> Option<Diff> {
+        let change = Change::of(Path::new("/etc/a.cnf"), before, after, Look::Usual);
+        change.map(|change| change.diff())
+    }
+
     #[test]
     fn a_file_that_is_there_and_one_that_is_not() {
-        let file = Path::new("/etc/a.cnf");
-        let changed = Change::of(file, Some(b"one\ntwo"), b"one\ntwo\nthree\n").unwrap();
+        let changed = diff(Some(b"one\ntwo"), b"one\ntwo\nthree\n").unwrap();
         assert_eq!(changed.action, "change");
         let expected = "--- /etc/a.cnf\n+++ /etc/a.cnf\n@@ -1,2 +1,3 @@\n one\n-two\n\\ No newline at end of file\n+two\n+three\n";
         assert_eq!(changed.diff, expected);
-        let created = Change::of(file, None, b"one\n").unwrap();
+        let created = diff(None, b"one\n").unwrap();
         assert_eq!(created.action, "create");
-        assert_eq!(
-            created.diff,
-            "--- /dev/null\n+++ /etc/a.cnf\n@@ -0,0 +1 @@\n+one\n"
-        );
-        assert!(Change::of(file, Some(b"same"), b"same").is_none());
+        let expected = "--- /dev/null\n+++ /etc/a.cnf\n@@ -0,0 +1 @@\n+one\n";
+        assert_eq!(created.diff, expected);
+        assert!(diff(Some(b"same"), b"same").is_none());
     }
 }

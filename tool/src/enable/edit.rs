@@ -3,77 +3,85 @@
 
 use std::ops::Range;
 
-/// The first of the lines, by which they are found.
-pub const MARK: &str =
-    "# tenrounds: 'tenrounds enable' added this line and the next; 'tenrounds disable' removes them.";
+/// The line before ours.
+const BEGIN: &str =
+    "# tenrounds: begin. 'tenrounds enable' added these lines; 'tenrounds disable' removes them.";
+/// The line after ours.
+const END: &str = "# tenrounds: end.";
 
 /// A file with our lines at its end. The empty line ends what the file may have left open: a last
 /// line without a newline, or one that a backslash continues.
-pub fn add(original: &[u8], line: &[u8]) -> Vec<u8> {
-    let mut text = original.to_vec();
-    if !text.is_empty() {
-        text.extend_from_slice(match text.last() {
-            Some(b'\n') => b"\n".as_slice(),
-            _ => b"\n\n".as_slice(),
-        });
-    }
-    text.extend_from_slice(MARK.as_bytes());
-    text.push(b'\n');
-    text.extend_from_slice(line);
-    text
+pub fn add(original: &[u8], lines: &[u8]) -> Vec<u8> {
+    let gap: &[u8] = match original.last() {
+        None => b"",
+        Some(b'\n') => b"\n",
+        Some(_) => b"\n\n",
+    };
+    let (begin, end) = (format!("{BEGIN}\n"), format!("{END}\n"));
+    [original, gap, begin.as_bytes(), lines, end.as_bytes()].concat()
 }
 
 /// What a file contains of ours.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
     Nothing,
-    /// The lines as they were written, with the empty line before them.
+    /// The lines, with the comments and the empty line around them.
     Ours(Range<usize>),
     /// Something else than what was written: what, with the number of its line.
     Damaged(String),
 }
 
-/// Looks for the lines. `needle` is in every line that does what ours does.
-pub fn find(text: &[u8], line: &[u8], needle: &str) -> Found {
-    let mut marks = Vec::new();
-    let mut ends = Vec::new();
-    let mut strays = Vec::new();
-    let mut at = 0;
-    let mut after_mark = false;
-    for (index, content) in text.split_inclusive(|&byte| byte == b'\n').enumerate() {
-        let bare = String::from_utf8_lossy(content);
-        let bare = bare.trim();
-        if bare == MARK {
-            marks.push((index + 1, at));
-        } else if after_mark && content == line {
-            ends.push(at + content.len());
-        } else if !bare.starts_with('#') && bare.contains(needle) {
-            strays.push(index + 1);
-        }
-        after_mark = bare == MARK;
-        at += content.len();
-    }
-    if let Some(number) = strays.first() {
-        return Found::Damaged(format!(
-            "line {number} names {needle}, and is not as 'tenrounds enable' writes it"
-        ));
-    }
-    match (marks.as_slice(), ends.as_slice()) {
-        ([], _) => Found::Nothing,
-        ([(_, begin)], [end]) => Found::Ours(begin_with_blank(text, *begin)..*end),
-        ([(number, _)], _) => Found::Damaged(format!(
-            "line {number} is the comment of 'tenrounds enable', without the line that belongs to it"
-        )),
-        ([_, (number, _), ..], _) => Found::Damaged(format!(
-            "line {number} repeats what 'tenrounds enable' added before"
-        )),
-    }
+/// Our lines, as far as they are known without the file.
+#[derive(Debug, Default)]
+pub struct Lines {
+    /// What was written; None if that depends on the file.
+    pub text: Option<Vec<u8>>,
+    /// A word of every line that does what ours do.
+    pub needle: Option<String>,
 }
 
-fn begin_with_blank(text: &[u8], begin: usize) -> usize {
-    match text[..begin].ends_with(b"\n\n") {
-        true => begin - 1,
-        false => begin,
+/// Looks for our lines.
+pub fn find(text: &[u8], lines: &Lines) -> Found {
+    let (mut begins, mut ends) = (Vec::new(), Vec::new());
+    let (mut at, mut inside) = (0, false);
+    for (index, content) in text.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        let number = index + 1;
+        let bare = String::from_utf8_lossy(content);
+        let bare = bare.trim();
+        let known = lines.text.as_ref().is_none_or(|text| text == content);
+        let names = |needle: &&String| !bare.starts_with('#') && bare.contains(*needle);
+        match bare {
+            BEGIN => begins.push((number, at)),
+            END => ends.push((at, at + content.len())),
+            _ if inside && known => {}
+            _ => {
+                if let Some(needle) = lines.needle.as_ref().filter(names) {
+                    return Found::Damaged(format!(
+                        "line {number} names {needle}, and is not as 'tenrounds enable' writes it"
+                    ));
+                }
+            }
+        }
+        inside = bare == BEGIN || (inside && bare != END);
+        at += content.len();
+    }
+    let number = begins.last().map_or(0, |(number, _)| *number);
+    let whole = |begin: usize, end: usize| {
+        let written = text[begin..end].splitn(2, |&byte| byte == b'\n').nth(1);
+        lines.text.is_none() || written == lines.text.as_deref()
+    };
+    match (begins.as_slice(), ends.as_slice()) {
+        ([], _) => Found::Nothing,
+        ([(_, begin)], [(end, after)]) if begin < end && whole(*begin, *end) => {
+            let blank = usize::from(text[..*begin].ends_with(b"\n\n"));
+            Found::Ours(begin - blank..*after)
+        }
+        ([_], _) => Found::Damaged(format!(
+            "line {number} begins what 'tenrounds enable' added, and the lines after it are not as it wrote them"
+        )),
+        _ => Found::Damaged(format!(
+            "line {number} repeats what 'tenrounds enable' added before"
+        )),
     }
 }
 
@@ -87,13 +95,19 @@ mod tests {
     use super::*;
 
     const LINE: &[u8] = b".include = /etc/ssl/tenrounds.cnf\n";
-    const NEEDLE: &str = "/etc/ssl/tenrounds.cnf";
+
+    fn ours() -> Lines {
+        Lines {
+            text: Some(LINE.to_vec()),
+            needle: Some("/etc/ssl/tenrounds.cnf".to_owned()),
+        }
+    }
 
     #[test]
     fn what_is_added_is_found_and_taken_out() {
         for original in ["", "a = b\n", "a = b", "a = b\\", "a = b\n\n", "\n"] {
             let text = add(original.as_bytes(), LINE);
-            let Found::Ours(range) = find(&text, LINE, NEEDLE) else {
+            let Found::Ours(range) = find(&text, &ours()) else {
                 panic!("{original:?}");
             };
             let mut expected = original.as_bytes().to_vec();
@@ -102,7 +116,7 @@ mod tests {
             }
             assert_eq!(without(&text, &range), expected, "{original:?}");
             let later = [&text[..], b"c = d\n"].concat();
-            let Found::Ours(range) = find(&later, LINE, NEEDLE) else {
+            let Found::Ours(range) = find(&later, &ours()) else {
                 panic!("{original:?}, and more");
             };
             expected.extend_from_slice(b"c = d\n");
@@ -112,13 +126,15 @@ mod tests {
 
     #[test]
     fn what_was_changed_is_named() {
-        let damaged = |text: &[u8]| match find(text, LINE, NEEDLE) {
+        let damaged = |text: &[u8]| match find(text, &ours()) {
             Found::Damaged(why) => why,
             other => panic!("{other:?}"),
         };
         let text = add(b"a = b\n", LINE);
-        assert_eq!(find(b"a = b\n", LINE, NEEDLE), Found::Nothing);
-        assert!(damaged(&text[..text.len() - LINE.len()]).contains("line 3"));
+        assert_eq!(find(b"a = b\n", &ours()), Found::Nothing);
+        let cut = text.len() - END.len() - 1;
+        assert!(damaged(&text[..cut]).contains("line 3 begins"));
+        assert!(damaged(&text[..cut - LINE.len()]).contains("line 3 begins"));
         assert!(damaged(LINE).contains("line 1"));
         assert!(damaged(&add(&text, LINE)).contains("repeats"));
         let edited = String::from_utf8(text)
@@ -126,6 +142,6 @@ mod tests {
             .replace(".include =", ".include");
         assert!(damaged(edited.as_bytes()).contains("line 4"));
         let commented = b"#.include = /etc/ssl/tenrounds.cnf\n";
-        assert_eq!(find(commented, LINE, NEEDLE), Found::Nothing);
+        assert_eq!(find(commented, &ours()), Found::Nothing);
     }
 }

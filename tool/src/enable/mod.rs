@@ -3,6 +3,7 @@
 //! system. docs/enable.md says what is changed, and what is done about everything that can go
 //! wrong.
 
+mod apply;
 mod change;
 mod edit;
 mod files;
@@ -11,15 +12,15 @@ mod java;
 mod p11_kit;
 mod prometheus;
 mod report;
-mod running;
 mod site;
 mod state;
 mod status;
 mod system;
+mod target;
 mod undo;
 mod user;
 
-use crate::cli::{DisableArgs, EnableArgs, StatusArgs};
+use crate::cli::{DisableArgs, EnableArgs, ScopeArgs, StatusArgs};
 use crate::force::InForce;
 use crate::openssl::programs::below;
 use crate::root::Root;
@@ -30,51 +31,43 @@ use site::Site;
 use state::{Entry, State};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use target::Target;
 use terminal::error::{Error, Result};
 
 pub fn enable(args: &EnableArgs) -> Result<()> {
-    files::for_user(!args.scope.system);
     let begin = Instant::now();
-    if let Some(home) = &args.scope.java_home {
-        let report = java::enable(home, args.dry_run)?;
-        return end("enable", report, begin, form(args.scope.json));
+    let mut report = Report::new(args.dry_run);
+    let root = root(&args.scope.root)?;
+    match single(&args.scope, &root)? {
+        Some((target, dir)) => apply::enable(&dir, &[target], &mut report)?,
+        None if args.scope.system => system::enable(&root, &mut report)?,
+        None => user::enable(&root, args.profile.as_deref().map(Path::new), &mut report)?,
     }
-    if args.scope.p11_kit {
-        let root = root(&args.scope.root)?;
-        let report = p11_kit::enable(&root, args.scope.system, args.dry_run)?;
-        return end("enable", report, begin, form(args.scope.json));
-    }
-    let report = match args.scope.system {
-        true => system::enable(&root(&args.scope.root)?, args.dry_run)?,
-        false => user::enable(
-            &root(&args.scope.root)?,
-            args.profile.as_deref().map(Path::new),
-            args.dry_run,
-        )?,
-    };
     end("enable", report, begin, form(args.scope.json))
 }
 
 pub fn disable(args: &DisableArgs) -> Result<()> {
-    files::for_user(!args.scope.system);
     let begin = Instant::now();
-    if let Some(home) = &args.scope.java_home {
-        return end(
-            "disable",
-            java::disable(home)?,
-            begin,
-            form(args.scope.json),
-        );
+    let mut report = Report::new(false);
+    let root = root(&args.scope.root)?;
+    match single(&args.scope, &root)? {
+        Some((target, dir)) => undo::disable(&dir, &[target], true, &mut report)?,
+        None if args.scope.system => system::disable(&root, &args.module, &mut report)?,
+        None => user::disable(&args.module, &mut report)?,
     }
-    if args.scope.p11_kit {
-        let report = p11_kit::disable(&root(&args.scope.root)?, args.scope.system)?;
-        return end("disable", report, begin, form(args.scope.json));
-    }
-    let report = match args.scope.system {
-        true => undo::disable(&root(&args.scope.root)?, &args.module)?,
-        false => user::disable(&args.module)?,
-    };
     end("disable", report, begin, form(args.scope.json))
+}
+
+/// The JDK or the file of p11-kit that the options name, and the directory of its state.
+fn single(scope: &ScopeArgs, root: &Path) -> Result<Option<(Box<dyn Target>, PathBuf)>> {
+    if let Some(home) = &scope.java_home {
+        return Ok(Some((Box::new(java::Jdk::find(home)?), java::state_dir()?)));
+    }
+    if scope.p11_kit {
+        let (place, dir) = p11_kit::P11Kit::find(root, scope.system)?;
+        return Ok(Some((Box::new(place), dir)));
+    }
+    Ok(None)
 }
 
 /// The exit status: with `--check` 1 unless tenrounds is in force.
@@ -109,7 +102,8 @@ pub fn interrupted(root: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
         let what = entry.interrupted(files::read(&file).ok()?.as_deref())?;
         Some((file, what))
     };
-    Ok(state.files.iter().filter_map(look).collect())
+    let system = state.files.iter().filter(|entry| entry.scope == "system");
+    Ok(system.filter_map(look).collect())
 }
 
 /// How a report is written.

@@ -6,7 +6,7 @@ use super::fleet::Fleet;
 use super::report::Report;
 use super::site::Outcome;
 use crate::force::InForce;
-use crate::replaced::Replaced;
+use crate::replaced::{Look, Replaced};
 use machine::masks;
 use std::fmt::Write;
 use std::path::Path;
@@ -67,7 +67,7 @@ pub fn show(report: &Report, target: &Path) -> Result<()> {
     match target == Path::new("-") {
         true => output::out(text),
         // The collector reads only names that end in .prom, and so never the file beside.
-        false => Replaced::prepare(target)?.with_mode(0o644).fill(&text),
+        false => Replaced::prepare(target)?.fill(&text, Look::Mode(0o644)),
     }
 }
 

@@ -2,13 +2,11 @@
 //! What `enable`, `disable` and `status` say.
 
 use super::fleet::Fleet;
-use super::running::Running;
 use super::site::{Outcome, Site};
 use super::status;
 use crate::detect::{self, Detect};
 use crate::force::{Force, InForce};
 use crate::openssl::enabling;
-use crate::openssl::programs::Program;
 use crate::openssl::trial::Verdict;
 use crate::paths::shown;
 use crate::root::Root;
@@ -72,6 +70,9 @@ impl Detected {
     }
 }
 
+/// OpenSSL reads its configuration once, when a program starts.
+const RESTART: &str = "programs that run already continue without tenrounds until they are restarted; `sudo tenrounds doctor --verbose` lists them";
+
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
     /// Of `status`.
@@ -94,9 +95,6 @@ pub struct Report {
     /// The profile that has it.
     #[serde(serialize_with = "shown")]
     pub profile: Option<PathBuf>,
-    /// The services that run without tenrounds until restarted; null if the command did not look
-    /// for them.
-    pub running: Option<Running>,
     /// Of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<Fleet>,
@@ -136,38 +134,24 @@ impl Report {
             .extend(over.map(|(path, reason)| PassedOver { path, reason }));
     }
 
-    /// A provider of another version than this tool's.
-    pub fn note_version(&mut self, version: Option<&str>, module: Option<&Path>) {
+    /// Adds a site. Notes a provider of another version than this tool's.
+    pub fn add(&mut self, site: Site) {
         let tool = env!("CARGO_PKG_VERSION");
-        let Some(version) = version.filter(|version| *version != tool) else {
-            return;
-        };
-        let module = module.map_or("the provider".to_owned(), |m| m.display().to_string());
-        let note = format!(
-            "{module} is version {version}, and this tool is {tool}: install both from one build, then 'tenrounds enable' again"
-        );
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
+        if let (Some(version), Some(module)) = (&site.provider_version, &site.module) {
+            let note = format!(
+                "{} is version {version}, and this tool is {tool}: install both from one build, then 'tenrounds enable' again",
+                module.display()
+            );
+            if version != tool && !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
         }
+        self.sites.push(site);
     }
 
-    /// What programs cannot do with tenrounds that they could do without.
-    pub fn note_opaque_keys(&mut self, programs: &[Program]) {
-        let note = "programs that derive opaque keys (EVP_KDF_derive_SKEY, EVP_PKEY_derive_SKEY) cannot use them with AES of tenrounds, unless they copy them with EVP_SKEY_to_provider()";
-        let is_new = !self.notes.iter().any(|known| known == note);
-        if is_new && programs.iter().any(Program::derives_opaque_keys) {
-            self.notes.push(note.to_owned());
-        }
-    }
-
-    /// What else a dry run would write.
-    pub fn note_state(&mut self, dir: &Path) {
-        if self.dry_run {
-            self.notes.push(format!(
-                "'tenrounds enable' would also keep in {} what 'tenrounds disable' needs: a copy of each changed file, and its checksum",
-                dir.display()
-            ));
-        }
+    /// Whether a site makes the command fail.
+    pub fn is_bad(&self) -> bool {
+        self.sites.iter().any(|site| site.outcome.is_bad())
     }
 
     /// The variables that have a say. One that leads to `ours` does what it should.
@@ -217,7 +201,7 @@ impl Report {
         for (i, site) in self.sites.iter().enumerate() {
             // The error gives this site's reason.
             let reason = site.reason.as_ref().filter(|_| told != Some(i));
-            text += &show_site(site, reason, command);
+            text += &show_site(site, reason);
         }
         if self.sites.is_empty() {
             text += "No OpenSSL 3 or later was found.\n";
@@ -230,8 +214,10 @@ impl Report {
             let head = paint(WARN, format!("{}={}", one.variable, one.value));
             text += &item("", format!("{head}: {}", one.effect));
         }
-        let running = self.running.as_ref().map(Running::lines);
-        for note in running.iter().flatten().chain(&self.notes) {
+        let is_new = |site: &Site| site.scope == "system" && site.outcome == Outcome::Enabled;
+        let restart =
+            (command == "enable" && self.sites.iter().any(is_new)).then(|| RESTART.to_owned());
+        for note in restart.iter().chain(&self.notes) {
             text += &item(&paint(WARN, "Note: "), note);
         }
         text += &self
@@ -345,7 +331,7 @@ impl Report {
                     "enables"
                 };
                 let line = format!("This line {enables} it in a shell. Add it to your profile, or run 'tenrounds enable --profile':");
-                item("", line) + &format!("  {export}\n")
+                item("", line) + &format!("  {export}")
             }
             (None, _) => String::new(),
         }
@@ -366,17 +352,10 @@ fn word(site: &Site) -> String {
     }
 }
 
-fn show_site(site: &Site, reason: Option<&String>, command: &str) -> String {
+fn show_site(site: &Site, reason: Option<&String>) -> String {
     let name = paint(BOLD, site.configuration.display());
     let mut all = item("", format!("{name}: {} ({})", word(site), site.scope));
     let mut line = |head: &str, text: String| all += &item(&format!("  {head:<10} "), text);
-    if let Some(file) = site
-        .file
-        .as_ref()
-        .filter(|file| **file != site.configuration)
-    {
-        line("real path", file.display().to_string());
-    }
     for program in &site.openssl {
         line(
             "read by",
@@ -402,9 +381,6 @@ fn show_site(site: &Site, reason: Option<&String>, command: &str) -> String {
                 format!("{}, version {version}", module.display()),
             ),
         }
-    }
-    if let Some(backup) = site.backup.as_ref().filter(|_| command != "disable") {
-        line("as it was", backup.display().to_string());
     }
     for check in &site.checks {
         let verdict = match check.verdict {

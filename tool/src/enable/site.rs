@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! One configuration file, and what became of it.
 
-use super::change::Change;
+use super::change::Diff;
 use crate::openssl::programs::Program;
 use crate::openssl::trial::{Check, Trial};
 use crate::paths::shown;
 
 use serde::Serialize;
 use std::path::PathBuf;
+use terminal::error::Error;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -38,14 +39,14 @@ impl Outcome {
 /// One configuration file.
 #[derive(Debug, Serialize)]
 pub struct Site {
-    /// "system", "user", "java" for a JDK, or "p11-kit".
+    /// "system", "user", "profile", "java" for a JDK, or "p11-kit".
     pub scope: &'static str,
+    /// The options of the command line that lead to it, after a blank.
+    #[serde(skip)]
+    options: String,
     /// As OpenSSL calls it.
     #[serde(serialize_with = "shown")]
     pub configuration: PathBuf,
-    /// The same with all symbolic links followed.
-    #[serde(serialize_with = "shown")]
-    pub file: Option<PathBuf>,
     /// The programs that read it.
     pub openssl: Vec<Program>,
     pub outcome: Outcome,
@@ -54,27 +55,29 @@ pub struct Site {
     #[serde(serialize_with = "shown")]
     pub own_file: Option<PathBuf>,
     #[serde(serialize_with = "shown")]
-    pub backup: Option<PathBuf>,
-    #[serde(serialize_with = "shown")]
     pub module: Option<PathBuf>,
     pub provider_version: Option<String>,
     pub checks: Vec<Check>,
     /// Of a dry run: what would be written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
+    pub changes: Vec<Diff>,
 }
 
 impl Site {
-    pub fn new(scope: &'static str, configuration: PathBuf, openssl: Vec<Program>) -> Site {
+    pub fn new(
+        scope: &'static str,
+        options: String,
+        configuration: PathBuf,
+        openssl: Vec<Program>,
+    ) -> Site {
         Site {
             scope,
+            options,
             configuration,
-            file: None,
             openssl,
             outcome: Outcome::NotEnabled,
             reason: None,
             own_file: None,
-            backup: None,
             module: None,
             provider_version: None,
             checks: Vec::new(),
@@ -86,15 +89,18 @@ impl Site {
     /// `problem`.
     pub fn broken(&mut self, problem: &str) {
         let damage = self.module.as_deref().and_then(libcrypto::module::damage);
-        let undo = match self.scope {
-            "system" => "tenrounds disable --system",
-            _ => "tenrounds disable",
-        };
+        let problem = damage.as_deref().unwrap_or(problem);
+        let options = &self.options;
         self.outcome = Outcome::Broken;
         self.reason = Some(format!(
-            "{}; to disable tenrounds: {undo}",
-            damage.as_deref().unwrap_or(problem)
+            "{problem}; to disable tenrounds: tenrounds disable{options}"
         ));
+    }
+
+    /// Marks the site as left as it is.
+    pub fn refuse(&mut self, error: &Error) {
+        self.outcome = Outcome::Refused;
+        self.reason = Some(error.to_string());
     }
 
     pub fn tried(&mut self, trial: Trial) {

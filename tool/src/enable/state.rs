@@ -2,17 +2,19 @@
 //! What was changed, and how to undo it: a directory with a lock, the list of changed files, and a
 //! copy of each as it was.
 
-use super::files::{self, Like, Time};
+use super::files::{self, at, explain};
 use crate::openssl::programs::below;
 use crate::paths::exact;
+use crate::replaced::Look;
+use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
+use tempfile::TempDir;
 use terminal::error::{Error, Result};
 use terminal::output;
 
@@ -34,54 +36,38 @@ pub fn checksum(content: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// One changed file.
+/// What one target got, and how to undo it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Entry {
-    /// The file, with all symbolic links followed.
+    /// The scope of its site: "system", "user", "profile", "java" or "p11-kit".
+    pub scope: String,
+    /// The file that identifies it, with all symbolic links followed: somebody else's file that got
+    /// our lines, or our own.
     #[serde(with = "exact")]
     pub file: PathBuf,
-    /// Its copy; None if there was no such file.
+    /// A copy of the file; None if there was no such file.
     #[serde(default, with = "exact")]
     pub backup: Option<PathBuf>,
     /// Checksums of the file before and after.
     pub before: Option<String>,
     pub after: String,
     /// When it was last changed before.
-    pub time: Option<Time>,
-    /// The line that was added.
-    pub line: String,
-    /// The file of our own that the line includes, and its checksum.
+    pub time: Option<SystemTime>,
+    /// Our own file, and its checksum.
     #[serde(default, with = "exact")]
     pub own: Option<PathBuf>,
     pub own_sum: Option<String>,
-    /// Tried, replaced and verified; false while that is under way.
-    pub done: bool,
-    /// Of `--java-home`: the JDK, which the file need not lie in.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "exact")]
-    pub java_home: Option<PathBuf>,
-    /// Of `--p11-kit`: the folders that were made for the file.
+    /// The folders that were made for our own file, the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "exact")]
     pub folders: Vec<PathBuf>,
+    /// The JDK of the scope "java", which the file need not lie in.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "exact")]
+    pub java_home: Option<PathBuf>,
+    /// Tried, replaced and verified; false while that is under way.
+    pub done: bool,
 }
 
 impl Entry {
-    /// Of a file that did not exist, and is about to have this text: removal undoes it.
-    pub fn created(file: &Path, text: &[u8]) -> Entry {
-        Entry {
-            file: file.to_owned(),
-            backup: None,
-            before: None,
-            after: checksum(text),
-            time: None,
-            line: String::new(),
-            own: None,
-            own_sum: None,
-            done: false,
-            java_home: None,
-            folders: Vec::new(),
-        }
-    }
-
     /// What a run that was interrupted has left, given the file's present content. None if the run
     /// that wrote this entry came to its end, and the file is no longer as before it.
     pub fn interrupted(&self, now: Option<&[u8]>) -> Option<&'static str> {
@@ -93,6 +79,23 @@ impl Entry {
             (true, false) => None,
         }
     }
+
+    /// What the kept copy holds, if it is still what was kept.
+    pub fn kept(&self) -> Result<Option<Vec<u8>>> {
+        let Some(path) = &self.backup else {
+            return Ok(None);
+        };
+        let content = files::read(path)?;
+        let of = self.file.display();
+        let content = content.ok_or_else(|| at(path, format!("the copy of {of} is gone")))?;
+        match Some(checksum(&content)) == self.before {
+            true => Ok(Some(content)),
+            false => Err(at(
+                path,
+                format!("the copy of {of} was changed: its checksum differs"),
+            )),
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -102,10 +105,10 @@ pub struct State {
     #[serde(skip)]
     dir: PathBuf,
     #[serde(skip)]
-    lock: Option<File>,
+    lock: Option<Flock<File>>,
     /// Of a dry run: the directory to try things in.
     #[serde(skip)]
-    elsewhere: Option<PathBuf>,
+    elsewhere: Option<TempDir>,
 }
 
 impl State {
@@ -126,21 +129,23 @@ impl State {
         let mut state = match files::read(&file)? {
             None => State::none(),
             Some(bytes) => serde_json::from_slice::<State>(&bytes).map_err(|error| {
-                Error::failure(format!(
-                    "{}: {error}; it should say how to undo 'tenrounds enable': restore it, or remove it and remove the lines from openssl.cnf by hand",
-                    file.display()
-                ))
+                at(&file, format!("{error}; it should say how to undo 'tenrounds enable': restore it, or remove it and remove the lines from openssl.cnf by hand"))
             })?,
         };
         if state.version != VERSION {
-            return Err(Error::failure(format!(
-                "{}: has version {}, and this tool knows {VERSION}; use the tool that wrote it",
-                file.display(),
-                state.version
-            )));
+            let version = state.version;
+            return Err(at(&file, format!("has version {version}, and this tool knows {VERSION}; use the tool that wrote it")));
         }
         state.dir = dir.to_owned();
         Ok(state)
+    }
+
+    /// Opens the state, for a dry run or to change it.
+    pub fn open(dir: &Path, dry_run: bool) -> Result<State> {
+        match dry_run {
+            true => State::dry_run(dir),
+            false => State::lock(dir),
+        }
     }
 
     /// Waits until nobody else changes anything, and reads.
@@ -155,19 +160,12 @@ impl State {
     }
 
     /// Reads what there is for a dry run, which tries things in a temporary directory.
-    pub fn dry_run(dir: &Path) -> Result<State> {
-        let mut state = State::look(dir)?;
-        let name = format!("tenrounds-dry-run-{:016x}", fastrand::u64(..));
-        let elsewhere = std::env::temp_dir().join(name);
-        // This fails if the directory exists, so nobody else has put anything there.
-        let made = fs::DirBuilder::new().mode(0o700).create(&elsewhere);
-        made.map_err(|error| {
-            Error::failure(format!(
-                "{}: {error}; set TMPDIR to a writable directory",
-                elsewhere.display()
-            ))
+    fn dry_run(dir: &Path) -> Result<State> {
+        let made = tempfile::tempdir().map_err(|error| {
+            Error::failure(format!("{error}; set TMPDIR to a writable directory"))
         })?;
-        state.elsewhere = Some(elsewhere);
+        let mut state = State::look(dir)?;
+        state.elsewhere = Some(made);
         Ok(state)
     }
 
@@ -181,7 +179,7 @@ impl State {
 
     /// Keeps a copy of a file, named after its content.
     pub fn keep(&self, file: &Path, content: &[u8]) -> Result<PathBuf> {
-        let name = files::file_name(file).to_string_lossy();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
         let place = checksum(file.as_os_str().as_bytes());
         let path = self.dir.join(format!(
             "{name}.{}.{}",
@@ -190,7 +188,7 @@ impl State {
         ));
         let is_there = fs::read(&path).is_ok_and(|there| there == content);
         if !is_there {
-            files::replace(&path, content, Like::New(0o600), None)?;
+            files::replace(&path, content, Look::Mode(0o600))?;
         }
         Ok(path)
     }
@@ -252,13 +250,13 @@ impl State {
         }
         let mut json = serde_json::to_vec_pretty(self).expect("plain data serialises");
         json.push(b'\n');
-        files::replace(&file, &json, Like::New(0o644), None)
+        files::replace(&file, &json, Look::Mode(0o644))
     }
 
     /// A directory to try things in, gone when the state is.
     pub fn trial(&self) -> Result<PathBuf> {
         if let Some(elsewhere) = &self.elsewhere {
-            return Ok(elsewhere.clone());
+            return Ok(elsewhere.path().to_owned());
         }
         let dir = self.dir.join(TRIAL);
         files::make_directory(&dir, 0o700)?;
@@ -268,9 +266,6 @@ impl State {
 
 impl Drop for State {
     fn drop(&mut self) {
-        if let Some(elsewhere) = &self.elsewhere {
-            let _ = fs::remove_dir_all(elsewhere);
-        }
         if self.lock.is_none() {
             return;
         }
@@ -284,17 +279,11 @@ impl Drop for State {
     }
 }
 
-fn wait_for_lock(dir: &Path) -> Result<File> {
+fn wait_for_lock(dir: &Path) -> Result<Flock<File>> {
     let path = dir.join(LOCK);
     let begin = Instant::now();
     let mut told = false;
-    let failed = |error: std::io::Error| {
-        Error::failure(format!(
-            "{}: {}",
-            path.display(),
-            files::explain_at(&path, &error)
-        ))
-    };
+    let failed = |error: std::io::Error| at(&path, explain(&path, &error));
     loop {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).mode(0o600);
@@ -306,57 +295,30 @@ fn wait_for_lock(dir: &Path) -> Result<File> {
             }
             opened => opened.map_err(failed)?,
         };
-        // SAFETY: the descriptor is open.
-        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
-            let same = |there: fs::Metadata| {
-                file.metadata()
-                    .is_ok_and(|mine| (mine.dev(), mine.ino()) == (there.dev(), there.ino()))
-            };
-            if fs::metadata(&path).is_ok_and(same) {
-                return Ok(file);
+        let mine = file.metadata().map_err(failed)?;
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => {
+                let same =
+                    |there: fs::Metadata| (mine.dev(), mine.ino()) == (there.dev(), there.ino());
+                if fs::metadata(&path).is_ok_and(same) {
+                    return Ok(lock);
+                }
+                continue;
             }
-            continue;
-        }
-        let error = std::io::Error::last_os_error();
-        if error.raw_os_error() != Some(libc::EWOULDBLOCK) {
-            return Err(failed(error));
+            Err((_, nix::errno::Errno::EWOULDBLOCK)) => {}
+            Err((_, error)) => return Err(failed(error.into())),
         }
         if begin.elapsed() > PATIENCE {
-            return Err(Error::failure(format!(
-                "{}: another tenrounds has held this lock for {} seconds; see what it does, and try again",
-                path.display(),
-                PATIENCE.as_secs()
-            )));
+            let seconds = PATIENCE.as_secs();
+            return Err(at(&path, format!("another tenrounds has held this lock for {seconds} seconds; see what it does, and try again")));
         }
         if !told && begin.elapsed() > Duration::from_secs(1) {
+            let path = path.display();
             output::complain(format!(
-                "waiting for another tenrounds process that holds {}",
-                path.display()
+                "waiting for another tenrounds process that holds {path}"
             ));
             told = true;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-/// What a kept copy holds, if it is still what was kept.
-pub fn kept(entry: &Entry) -> Result<Option<Vec<u8>>> {
-    let Some(path) = &entry.backup else {
-        return Ok(None);
-    };
-    let content = files::read(path)?.ok_or_else(|| {
-        Error::failure(format!(
-            "{}: the copy of {} is gone",
-            path.display(),
-            entry.file.display()
-        ))
-    })?;
-    if Some(checksum(&content)) != entry.before {
-        return Err(Error::failure(format!(
-            "{}: the copy of {} was changed: its checksum differs",
-            path.display(),
-            entry.file.display()
-        )));
-    }
-    Ok(Some(content))
 }

@@ -4,54 +4,64 @@
 
 use super::edit::{self, Found};
 use super::files;
-use super::java;
-use super::p11_kit;
 use super::report::Report;
 use super::site::{Outcome, Site};
 use super::state::{self, checksum, State};
-use super::user::Home;
+use super::system::System;
+use super::target::{is_ours, refuse_foreign, Target};
+use super::user::{Home, User};
+use super::{java, p11_kit};
 use crate::apparmor;
 use crate::force::{Configuration, Force};
-use crate::openssl::cnf::Cnf;
-use crate::openssl::configuration::{self, OWN, OWN_HEAD};
-use crate::openssl::programs;
-use crate::openssl::trial::Subject;
 use crate::root::Root;
 use crate::trust::Loose;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use terminal::error::Result;
 
 pub fn look(root: &Path) -> Result<Report> {
     let force = Force::look(&Root::new(root));
-    let state = State::look(&state::system_dir(root));
     let mut report = Report::default();
-    let state = state.unwrap_or_else(|error| {
-        report.notes.push(error.to_string());
-        State::none()
-    });
+    let system = read(&state::system_dir(root), &mut report);
+    // Root tries nothing that the user whose HOME it has was free to enable.
+    let home = Home::mine().ok();
+    let user = home.as_ref().map(|home| read(&home.state, &mut report));
     for (site, found) in force.sites.iter().zip(&force.system) {
-        let mut shown = Site::new("system", site.conf.clone(), site.programs.clone());
-        system(site, &state, &mut shown);
+        let target = System::of(root, site);
+        let mut shown = looked(&target, &system);
         tried(&mut shown, found);
-        report.note_version(shown.provider_version.as_deref(), shown.module.as_deref());
-        report.sites.push(shown);
+        report.add(shown);
     }
-    let home = Home::find().ok();
-    if let Some(home) = &home {
-        let programs = force.sites.iter().flat_map(|s| s.programs.clone());
-        let mut shown = Site::new("user", home.own.clone(), programs.collect());
-        user(home, &mut shown);
-        let named = force.named.as_ref();
-        match named.filter(|named| named.file == home.own) {
+    if let Some((home, state)) = home.as_ref().zip(user.as_ref()) {
+        let programs = force.sites.iter().flat_map(|site| site.programs.clone());
+        let target = User::of(home, programs.collect());
+        let mut shown = looked(&target, state);
+        let named = force.named.as_ref().filter(|named| named.file == home.own);
+        match named {
             Some(named) => tried(&mut shown, named),
-            None if shown.outcome == Outcome::Enabled => try_out(&mut shown, &home.own),
+            None if shown.outcome == Outcome::Enabled => {
+                shown.reason = Some(
+                    "only in force in shells whose OPENSSL_CONF names it; this shell's does not"
+                        .into(),
+                );
+                try_out(&target, &mut shown);
+            }
             None => {}
         }
-        report.note_version(shown.provider_version.as_deref(), shown.module.as_deref());
-        report.sites.push(shown);
+        report.add(shown);
     }
-    java::look(root, &mut report);
-    p11_kit::look(root, &mut report);
+    for state in [Some(&system), user.as_ref()].into_iter().flatten() {
+        for target in
+            java::known(state)
+                .into_iter()
+                .chain(p11_kit::known(state, root, home.as_ref()))
+        {
+            let mut shown = looked(target.as_ref(), state);
+            if shown.outcome == Outcome::Enabled {
+                try_out(target.as_ref(), &mut shown);
+            }
+            report.add(shown);
+        }
+    }
     report.note_overrides(home.as_ref().map(|home| home.own.as_path()));
     report.passed_over(force.passed_over.clone());
     let prefers = force
@@ -67,6 +77,94 @@ pub fn look(root: &Path) -> Result<Report> {
     report.in_force = Some(force.verdict());
     report.force = Some(force);
     Ok(report)
+}
+
+fn read(dir: &Path, report: &mut Report) -> State {
+    State::look(dir).unwrap_or_else(|error| {
+        report.notes.push(error.to_string());
+        State::none()
+    })
+}
+
+/// A site with its outcome, as far as the files tell it.
+fn looked(target: &dyn Target, state: &State) -> Site {
+    let mut site = target.site();
+    let (outcome, reason) = outcome(target, state, &mut site)
+        .unwrap_or_else(|error| (Outcome::NotEnabled, Some(error.to_string())));
+    (site.outcome, site.reason) = (outcome, reason);
+    site
+}
+
+fn outcome(
+    target: &dyn Target,
+    state: &State,
+    site: &mut Site,
+) -> Result<(Outcome, Option<String>)> {
+    let files = target.files()?;
+    let entry = state.entry(files.key());
+    let is_done = entry.is_some_and(|entry| entry.done);
+    let options = target.options();
+    let both = format!("'tenrounds enable{options}' or 'tenrounds disable{options}'");
+    let text = files::read(files.key())?;
+    let left = entry.and_then(|entry| entry.interrupted(text.as_deref()));
+    let own = match &files.own {
+        Some(own) => files::read(own)?.map(|text| (own, text)),
+        None => None,
+    };
+    site.own_file = own.as_ref().map(|(own, _)| (*own).clone());
+    let found = match (&files.edited, &files.own) {
+        (Some(_), _) => edit::find(text.as_deref().unwrap_or_default(), &target.known(&files)),
+        (None, Some(own)) => match refuse_foreign(own, entry) {
+            Err(error) => Found::Damaged(error.to_string()),
+            Ok(None) => Found::Nothing,
+            Ok(Some(_)) => Found::Ours(0..0),
+        },
+        (None, None) => Found::Nothing,
+    };
+    Ok(match found {
+        Found::Damaged(why) => (Outcome::Damaged, Some(why)),
+        Found::Nothing if is_done => {
+            let what = left.unwrap_or("somebody removed what 'tenrounds enable' wrote");
+            let cure = format!(
+                "'tenrounds enable{options}' puts it back, 'tenrounds disable{options}' forgets it"
+            );
+            (Outcome::NotEnabled, Some(format!("{what}; {cure}")))
+        }
+        Found::Nothing
+            if entry.is_some() || own.as_ref().is_some_and(|(_, text)| is_ours(text)) =>
+        {
+            let why = format!("nothing is in force; {both} completes what was interrupted");
+            (Outcome::HalfDone, Some(why))
+        }
+        Found::Nothing => (Outcome::NotEnabled, None),
+        Found::Ours(_) if own.is_none() => {
+            let why = "our own file is gone, so programs work as without tenrounds";
+            (
+                Outcome::Broken,
+                Some(format!(
+                    "{why}; 'tenrounds enable{options}' writes it again"
+                )),
+            )
+        }
+        Found::Ours(_) => {
+            site.module = own.and_then(|(own, _)| target.module(own));
+            let sum = text.as_deref().map(checksum);
+            let changed = entry.is_some_and(|entry| Some(&entry.after) != sum.as_ref());
+            let changed = changed.then(|| {
+                format!("changed since 'tenrounds enable': 'tenrounds disable{options}' will remove only our lines")
+            });
+            let left = left.map(|left| format!("{left}; {both} completes it"));
+            (Outcome::Enabled, changed.or(left))
+        }
+    })
+}
+
+fn try_out(target: &dyn Target, site: &mut Site) {
+    let tried = target.try_out(None, Path::new("/dev/null"));
+    if let Some(problem) = tried.problem {
+        site.broken(&problem);
+    }
+    site.tried(tried.trial);
 }
 
 /// What the inventory says of a configuration.
@@ -93,96 +191,4 @@ fn tried(shown: &mut Site, found: &Configuration) {
 pub fn not_tried(part: &Loose) -> String {
     let why = part.advice();
     format!("was not tried: root does not run what other users can replace; {why}")
-}
-
-fn module(file: &Path) -> Option<PathBuf> {
-    configuration::module(&Cnf::read(&Root::machine(), file))
-}
-
-fn system(site: &programs::Site, state: &State, shown: &mut Site) {
-    let mut is = |outcome, reason: Option<String>| {
-        shown.outcome = outcome;
-        shown.reason = reason;
-    };
-    let file = match files::real(&site.conf) {
-        Ok(file) => file,
-        Err(error) => return is(Outcome::NotEnabled, Some(error.to_string())),
-    };
-    let text = match files::read(&file) {
-        Ok(text) => text.unwrap_or_default(),
-        Err(error) => return is(Outcome::NotEnabled, Some(error.to_string())),
-    };
-    let own = file.with_file_name(OWN);
-    let entry = state.entry(&file);
-    let left = entry.and_then(|entry| entry.interrupted(Some(&text)));
-    let own_text = files::read(&own).ok().flatten();
-    let ours = own_text
-        .as_ref()
-        .is_some_and(|text| text.starts_with(format!("# {OWN_HEAD}\n").as_bytes()));
-    match edit::find(&text, &configuration::include_line(&own), &own.to_string_lossy()) {
-        Found::Damaged(why) => is(Outcome::Damaged, Some(why)),
-        Found::Nothing if entry.is_some_and(|entry| entry.done) => is(
-            Outcome::NotEnabled,
-            Some(format!("{}; 'tenrounds enable --system' puts them back, 'tenrounds disable --system' forgets them",
-                left.unwrap_or("somebody removed our lines"))),
-        ),
-        Found::Nothing if entry.is_some() || ours => is(
-            Outcome::HalfDone,
-            Some("nothing is in force; 'tenrounds enable --system' or 'tenrounds disable --system' completes it".into()),
-        ),
-        Found::Nothing => is(Outcome::NotEnabled, None),
-        Found::Ours(_) if own_text.is_none() => is(
-            Outcome::Broken,
-            Some(format!("{} is gone, so OpenSSL works as without tenrounds; 'tenrounds enable --system' writes it again", own.display())),
-        ),
-        Found::Ours(_) => {
-            let changed = entry.is_some_and(|entry| entry.after != checksum(&text));
-            let reason = match (changed, left) {
-                (true, _) => Some("changed since 'tenrounds enable': 'tenrounds disable --system' will remove only our lines".into()),
-                (false, Some(left)) => Some(format!("{left}; 'tenrounds enable --system' or 'tenrounds disable --system' completes it")),
-                (false, None) => None,
-            };
-            is(Outcome::Enabled, reason);
-            shown.module = module(&site.conf);
-        }
-    }
-    let known = entry.and_then(|entry| entry.backup.clone());
-    shown.backup = known;
-    shown.own_file = own_text.map(|_| own);
-    shown.file = Some(file);
-}
-
-fn user(home: &Home, shown: &mut Site) {
-    match files::read(&home.own) {
-        Ok(None) => {}
-        Err(error) => shown.reason = Some(error.to_string()),
-        Ok(Some(_)) => {
-            let named = std::env::var_os("OPENSSL_CONF");
-            shown.outcome = Outcome::Enabled;
-            shown.own_file = Some(home.own.clone());
-            shown.module = module(&home.own);
-            if named.as_deref() != Some(home.own.as_os_str()) {
-                shown.reason = Some(
-                    "only in force in shells whose OPENSSL_CONF names it; this shell's does not"
-                        .into(),
-                );
-            }
-        }
-    }
-}
-
-fn try_out(shown: &mut Site, conf: &Path) {
-    let subject = Subject {
-        programs: &shown.openssl,
-        libcrypto: true,
-        libraries: &[],
-        conf: Some(conf),
-        without: Some(Path::new("/dev/null")),
-        others: false,
-    };
-    let trial = subject.run();
-    if let Some(problem) = trial.problem() {
-        shown.broken(&problem);
-    }
-    shown.tried(trial);
 }

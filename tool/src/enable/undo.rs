@@ -1,97 +1,171 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Undoing: `disable --system`, and what it shares with that of a user.
+//! Disabling: files become what they were. Where somebody has changed one since, only our lines go.
 
+use super::apply::remove_folders;
 use super::edit::{self, Found};
-use super::files::{self, Like};
+use super::files::{self, at};
 use super::report::Report;
-use super::site::{Outcome, Site};
-use super::state::{self, checksum, Entry, State};
-use crate::openssl::cnf::Cnf;
-use crate::openssl::configuration::{self, OWN, OWN_HEAD};
-use crate::openssl::programs::{self, Program};
-use crate::openssl::trial;
-use crate::root::Root;
-use libcrypto::LibCrypto;
+use super::site::Outcome;
+use super::state::{checksum, Entry, State};
+use super::target::{damaged, is_ours, Files, Target};
+use crate::openssl::configuration;
+use crate::replaced::Look;
 use std::path::{Path, PathBuf};
-use terminal::error::{Error, Result};
+use terminal::error::Result;
 
-/// Undoes all changes of `enable`, or only those that load one of these modules, if any are given.
-pub fn disable(root: &Path, modules: &[PathBuf]) -> Result<Report> {
-    let dir = state::system_dir(root);
-    // libcrypto may be missing: our lines are removed even if OpenSSL was uninstalled since.
-    let libcrypto = LibCrypto::open().ok();
-    let found = programs::installations(root, libcrypto.as_ref());
-    let mut report = Report::default();
-    let sites = places(&State::look(&dir)?, &found.sites, modules);
-    refuse_others(root, &sites, modules)?;
-    // What a killed run left is tidied up by whoever undoes everything.
-    let is_left = modules.is_empty() && State::is_left(&dir);
-    if sites.iter().all(|place| !place.touched) && !is_left {
-        for place in sites {
-            report
-                .sites
-                .push(Site::new("system", place.conf, place.programs));
-        }
-        report.passed_over(found.passed_over);
-        return Ok(report);
-    }
-    let mut state = State::lock(&dir)?;
-    for place in places(&state, &found.sites, modules) {
-        let mut shown = Site::new("system", place.conf.clone(), place.programs.clone());
-        if place.touched {
-            let rooted = root != Path::new("/");
-            if let Err(error) = undo(&mut state, &place, rooted, &mut shown, &mut report.notes) {
-                shown.outcome = Outcome::Refused;
-                shown.reason = Some(error.to_string());
-            }
-        }
-        report.sites.push(shown);
-    }
-    report.passed_over(found.passed_over);
-    Ok(report)
-}
-
-/// A file to look at, and whether there is something of ours.
-struct Place {
-    conf: PathBuf,
-    file: PathBuf,
-    programs: Vec<Program>,
-    touched: bool,
-}
-
-/// What was changed, by the state or by the looks of it.
-fn places(state: &State, sites: &[programs::Site], modules: &[PathBuf]) -> Vec<Place> {
-    let mut places: Vec<Place> = sites
+/// Disables all targets of one state that have something of ours, and reports on each.
+pub fn disable(
+    dir: &Path,
+    targets: &[Box<dyn Target + '_>],
+    tidies: bool,
+    report: &mut Report,
+) -> Result<()> {
+    let known = State::look(dir)?;
+    let mut touched = targets
         .iter()
-        .map(|site| {
-            let file = files::real(&site.conf).unwrap_or_else(|_| site.conf.clone());
-            let own = file.with_file_name(OWN);
-            let text = files::read(&file).ok().flatten().unwrap_or_default();
-            let line = configuration::include_line(&own);
-            let inside = edit::find(&text, &line, &own.to_string_lossy()) != Found::Nothing;
-            Place {
-                touched: inside || state.entry(&file).is_some(),
-                conf: site.conf.clone(),
-                programs: site.programs.clone(),
-                file,
+        .map(|target| is_touched(target.as_ref(), &known));
+    // A killed run can have left a lock and copies, which go with the state.
+    let mut state = match touched.any(|touched| touched) || (tidies && State::is_left(dir)) {
+        true => Some(State::open(dir, false)?),
+        false => None,
+    };
+    for target in targets {
+        let mut site = target.site();
+        let state = state.as_mut();
+        if let Some(state) = state.filter(|state| is_touched(target.as_ref(), state)) {
+            match undo(target.as_ref(), state, &mut report.notes) {
+                Ok(()) => site.outcome = Outcome::Disabled,
+                Err(error) => site.refuse(&error),
             }
-        })
-        .collect();
-    for entry in &state.files {
-        if !places.iter().any(|place| place.file == entry.file) {
-            places.push(Place {
-                conf: entry.file.clone(),
-                file: entry.file.clone(),
-                programs: Vec::new(),
-                touched: true,
-            });
+        }
+        report.add(site);
+    }
+    Ok(())
+}
+
+/// Whether there is something of ours, by the state or by the looks of the files.
+fn is_touched(target: &dyn Target, state: &State) -> bool {
+    let Ok(files) = target.files() else {
+        return false;
+    };
+    let read = |file: &PathBuf| files::read(file).ok().flatten();
+    let has_lines = files
+        .edited
+        .as_ref()
+        .and_then(read)
+        .is_some_and(|text| edit::find(&text, &target.known(&files)) != Found::Nothing);
+    let is_there = files.edited.is_none() && files.own.as_ref().is_some_and(|own| own.exists());
+    state.entry(files.key()).is_some() || has_lines || is_there
+}
+
+fn undo(target: &dyn Target, state: &mut State, notes: &mut Vec<String>) -> Result<()> {
+    let files = target.files()?;
+    files.sweep();
+    let entry = state.entry(files.key()).cloned();
+    if let Some(file) = &files.edited {
+        undo_edit(target, &files, file, entry.as_ref(), &state.trial()?, notes)?;
+    }
+    if let Some(own) = &files.own {
+        remove_own(own, entry.as_ref(), files.edited.is_none(), notes)?;
+    }
+    remove_folders(entry.as_ref().map_or(&[], |entry| &entry.folders));
+    state.forget(files.key())
+}
+
+fn undo_edit(
+    target: &dyn Target,
+    files: &Files,
+    file: &Path,
+    entry: Option<&Entry>,
+    scratch: &Path,
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    let name = file.display();
+    let Some(current) = files::read(file)? else {
+        notes.push(format!("{name} is gone"));
+        return Ok(());
+    };
+    let sum = checksum(&current);
+    if let Some(entry) = entry.filter(|entry| entry.after == sum) {
+        match entry.kept() {
+            Ok(Some(original)) => {
+                return files::replace_dated(file, &original, Look::Like(file), entry.time)
+            }
+            Ok(None) => return files::remove(file),
+            Err(error) => notes.push(format!("{error}; our lines were removed instead")),
+        }
+    } else if entry.is_some_and(|entry| entry.before.as_deref() == Some(&sum)) {
+        return Ok(());
+    }
+    let is_taken_out = take_out(target, files, file, &current, scratch)?;
+    notes.push(match is_taken_out {
+        true => format!(
+            "{name} was changed by somebody after 'tenrounds enable': only our lines were removed"
+        ),
+        false => format!(
+            "{name} was changed by somebody, and our lines are no longer in it: it stays as it is"
+        ),
+    });
+    Ok(())
+}
+
+/// Removes our lines, if the file works without them as it does with them. False: it has none.
+fn take_out(
+    target: &dyn Target,
+    files: &Files,
+    file: &Path,
+    current: &[u8],
+    scratch: &Path,
+) -> Result<bool> {
+    let range = match edit::find(current, &target.known(files)) {
+        Found::Nothing => return Ok(false),
+        Found::Damaged(why) => return Err(damaged(file, &why)),
+        Found::Ours(range) => range,
+    };
+    let text = edit::without(current, &range);
+    let tried = |name: &str, text: &[u8]| -> Result<std::result::Result<(), String>> {
+        let copy = scratch.join(name);
+        files::replace(&copy, text, Look::Mode(0o600))?;
+        Ok(target.works(&copy))
+    };
+    if let Err(why) = tried("without", &text)? {
+        if tried("with", current)?.is_ok() {
+            return Err(at(file, format!("it was changed after 'tenrounds enable', and does not work without our lines ({why}); fix it by hand")));
         }
     }
-    for place in &mut places {
-        let own = place.file.with_file_name(OWN);
-        place.touched &= modules.is_empty() || loads(&own, modules);
+    if files::read(file)?.as_deref() != Some(current) {
+        return Err(at(file, "somebody changed it just now; try again"));
     }
-    places
+    files::replace(file, &text, Look::Like(file)).map(|()| true)
+}
+
+/// Our own file goes, unless somebody has made it theirs. That is an error if programs read it
+/// without any line elsewhere.
+fn remove_own(
+    own: &Path,
+    entry: Option<&Entry>,
+    is_read: bool,
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    let Some(text) = files::read(own)? else {
+        return Ok(());
+    };
+    let sum = entry
+        .filter(|entry| entry.done)
+        .and_then(|entry| entry.own_sum.as_deref());
+    let why = match sum {
+        _ if !is_ours(&text) => "'tenrounds enable' did not write it",
+        Some(sum) if sum != checksum(&text) => "was changed by somebody after 'tenrounds enable'",
+        _ => return files::remove(own),
+    };
+    if is_read {
+        return Err(at(own, format!("{why}; move it away")));
+    }
+    notes.push(format!(
+        "{} {why}: it stays, and nothing reads it",
+        own.display()
+    ));
+    Ok(())
 }
 
 /// Whether our own file loads one of these modules. True if the file is gone: it may have loaded
@@ -100,7 +174,7 @@ pub fn loads(own: &Path, modules: &[PathBuf]) -> bool {
     let text = files::read(own).ok().flatten();
     let lines: Vec<Vec<u8>> = names(modules)
         .iter()
-        .map(|module| configuration::module_line(module))
+        .map(|m| configuration::module_line(m))
         .collect();
     text.is_none_or(|text| {
         let mut there = text.split_inclusive(|&byte| byte == b'\n');
@@ -109,175 +183,7 @@ pub fn loads(own: &Path, modules: &[PathBuf]) -> bool {
 }
 
 /// The paths of the modules as given, and with symbolic links resolved, as `enable` writes them.
-fn names(modules: &[PathBuf]) -> Vec<PathBuf> {
+pub fn names(modules: &[PathBuf]) -> Vec<PathBuf> {
     let real = modules.iter().filter_map(|path| path.canonicalize().ok());
     modules.iter().cloned().chain(real).collect()
-}
-
-/// Refuses if a line that `enable` did not write loads one of these modules.
-fn refuse_others(root: &Path, places: &[Place], modules: &[PathBuf]) -> Result<()> {
-    let names = names(modules);
-    let view = Root::new(root);
-    for place in places.iter().filter(|_| !modules.is_empty()) {
-        let inside = place.file.strip_prefix(root).unwrap_or(&place.file);
-        let cnf = Cnf::read(&view, &Path::new("/").join(inside));
-        let named = cnf.assignments.iter().find(|a| {
-            let ours = a.place.file.file_name() == Some(OWN.as_ref());
-            !ours
-                && names
-                    .iter()
-                    .any(|name| name.as_os_str() == a.value.as_str())
-        });
-        if let Some(a) = named {
-            return Err(Error::failure(format!(
-                "{}: loads {}, but 'tenrounds enable' did not write this line; remove it by hand",
-                a.place, a.value
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn undo(
-    state: &mut State,
-    place: &Place,
-    rooted: bool,
-    shown: &mut Site,
-    notes: &mut Vec<String>,
-) -> Result<()> {
-    let file = &place.file;
-    shown.file = Some(file.clone());
-    let own = file.with_file_name(OWN);
-    files::sweep(file);
-    files::sweep(&own);
-    let scratch = state.trial()?;
-    let check = |conf: &Path| trial::works(&place.programs, conf);
-    undo_edit(
-        state,
-        file,
-        &configuration::include_line(&own),
-        &own.to_string_lossy(),
-        &check,
-        &scratch,
-        notes,
-    )?;
-    remove_own(state.entry(file), &own, notes)?;
-    state.forget(file)?;
-    shown.outcome = Outcome::Disabled;
-    let conf = if rooted {
-        Some(place.conf.as_path())
-    } else {
-        None
-    };
-    for program in &place.programs {
-        if let Err(why) = trial::random(&program.path, conf) {
-            notes.push(format!(
-                "{}, as it is without tenrounds: {why}",
-                program.path.display()
-            ));
-        }
-    }
-    Ok(())
-}
-
-type Works<'a> = dyn Fn(&Path) -> std::result::Result<(), String> + 'a;
-
-/// Makes a file what it was; or, where somebody has changed it since, removes our lines and no
-/// more.
-pub fn undo_edit(
-    state: &State,
-    file: &Path,
-    line: &[u8],
-    needle: &str,
-    works: &Works<'_>,
-    scratch: &Path,
-    notes: &mut Vec<String>,
-) -> Result<()> {
-    let Some(current) = files::read(file)? else {
-        notes.push(format!("{} is gone", file.display()));
-        return Ok(());
-    };
-    let entry = state.entry(file);
-    let sum = checksum(&current);
-    if let Some(entry) = entry.filter(|entry| entry.after == sum) {
-        return match state::kept(entry) {
-            Ok(Some(original)) => files::replace(file, &original, Like::Replaced, entry.time),
-            Ok(None) => files::remove(file),
-            Err(error) => {
-                notes.push(format!("{error}; our lines were removed instead"));
-                take_out(file, &current, line, needle, works, scratch).map(|_| ())
-            }
-        };
-    }
-    if entry.is_some_and(|entry| entry.before.as_deref() == Some(&sum)) {
-        return Ok(());
-    }
-    match take_out(file, &current, line, needle, works, scratch)? {
-        true => notes.push(format!(
-            "{} was changed by somebody after 'tenrounds enable': only our lines were removed",
-            file.display()
-        )),
-        false => notes.push(format!(
-            "{} was changed by somebody, and our lines are no longer in it: it stays as it is",
-            file.display()
-        )),
-    }
-    Ok(())
-}
-
-fn take_out(
-    file: &Path,
-    current: &[u8],
-    line: &[u8],
-    needle: &str,
-    works: &Works<'_>,
-    scratch: &Path,
-) -> Result<bool> {
-    let wrong = |why: String| Error::failure(format!("{}: {why}", file.display()));
-    let range = match edit::find(current, line, needle) {
-        Found::Nothing => return Ok(false),
-        Found::Damaged(why) => {
-            return Err(wrong(format!(
-                "{why}; remove these lines by hand, then try again"
-            )))
-        }
-        Found::Ours(range) => range,
-    };
-    let text = edit::without(current, &range);
-    let (with, without) = (scratch.join("with"), scratch.join("without"));
-    files::replace(&with, current, Like::New(0o600), None)?;
-    files::replace(&without, &text, Like::New(0o600), None)?;
-    if let Err(why) = works(&without) {
-        if works(&with).is_ok() {
-            return Err(wrong(format!(
-                "it was changed after 'tenrounds enable', and does not work without our lines ({why}); fix it by hand"
-            )));
-        }
-    }
-    if files::read(file)?.as_deref() != Some(current) {
-        return Err(wrong("somebody changed it just now; try again".to_owned()));
-    }
-    files::replace(file, &text, Like::Replaced, None).map(|()| true)
-}
-
-/// Our own file goes, unless somebody has made it theirs.
-pub fn remove_own(entry: Option<&Entry>, own: &Path, notes: &mut Vec<String>) -> Result<()> {
-    let Some(text) = files::read(own)? else {
-        return Ok(());
-    };
-    let head = format!("# {OWN_HEAD}\n");
-    let as_written = match entry.and_then(|entry| entry.own_sum.as_deref()) {
-        Some(sum) => sum == checksum(&text) || entry.is_some_and(|entry| !entry.done),
-        None => true,
-    };
-    match text.starts_with(head.as_bytes()) && as_written {
-        true => files::remove(own),
-        false => {
-            notes.push(format!(
-                "{} was changed by somebody after 'tenrounds enable': it stays, and nothing reads it",
-                own.display()
-            ));
-            Ok(())
-        }
-    }
 }

@@ -194,12 +194,6 @@ pub fn status<T: FromStr>(root: &Root, pid: u32, field: &str) -> Option<T> {
     value.trim().parse().ok()
 }
 
-/// Whether a process was started with OPENSSL_CONF, which replaces the system's configuration.
-pub fn has_own_configuration(root: &Root, pid: u32) -> bool {
-    let set = variables(root, pid).unwrap_or_default();
-    set.iter().any(|(name, _)| *name == "OPENSSL_CONF")
-}
-
 pub fn name(root: &Root, pid: u32) -> String {
     clean(root.line(format!("/proc/{pid}/comm")).unwrap_or_default())
 }

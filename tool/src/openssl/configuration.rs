@@ -33,15 +33,6 @@ const NODEJS: [&str; 3] = [
 /// How our own files begin.
 pub const OWN_HEAD: &str = "Written by 'tenrounds enable'; 'tenrounds disable' removes it.";
 
-/// A generated configuration.
-pub struct Config {
-    pub text: Vec<u8>,
-    /// Where the module path and the properties stand, to verify that they arrived.
-    provider_section: String,
-    algorithm_section: String,
-    properties: String,
-}
-
 /// The configuration file that libcrypto would read: that of OPENSSL_CONF or its own; None if that
 /// does not exist, which libcrypto forgives.
 pub fn base(libcrypto: &LibCrypto) -> Option<PathBuf> {
@@ -75,40 +66,34 @@ fn refused(file: &Path, Refusal { line, said }: &Refusal) -> Error {
     })
 }
 
-/// Writes the configuration on top of a base, which it includes.
-pub fn generate(base: Option<(&Path, &Cnf)>, module: &Path, nodejs: &Nodejs) -> Result<Config> {
+/// The configuration that `run` uses: the base, which it includes, and tenrounds preferred.
+pub fn generate(base: Option<(&Path, &Cnf)>, module: &Path, nodejs: &Nodejs) -> Result<Vec<u8>> {
     let mut text = Writer::new();
     text.comment("Written by 'tenrounds run': the configuration below, and tenrounds preferred.");
-    if let Some((base, _)) = base {
-        text.assign(".include", base.as_os_str().as_bytes());
-    }
     let (named, cnf) = base.unzip();
+    text.include(named);
     extend(text, cnf, named, module, nodejs, false)
 }
 
-/// Writes, behind some comments, what is to be read after a base, which is included or includes it.
-/// In messages the base is called `named`.
+/// Our own file of `enable`, which is read after a base: it includes the base, or a line of the
+/// base includes it. In messages the base is called `named`.
 pub fn addition(
-    comments: &[String],
     included: Option<&Path>,
-    (base, named): (Option<&Cnf>, &Path),
+    base: Option<&Cnf>,
+    named: &Path,
     module: &Path,
     nodejs: &Nodejs,
-) -> Result<Config> {
+) -> Result<Vec<u8>> {
     let mut text = Writer::new();
-    for comment in comments {
-        text.comment(comment);
-    }
-    if let Some(included) = included {
-        text.assign(".include", included.as_os_str().as_bytes());
-    }
+    text.comment(OWN_HEAD);
+    text.include(included);
     extend(text, base, Some(named), module, nodejs, true)
 }
 
 /// A line that includes a file.
 pub fn include_line(file: &Path) -> Vec<u8> {
     let mut line = Writer::new();
-    line.assign(".include", file.as_os_str().as_bytes());
+    line.include(Some(file));
     line.0
 }
 
@@ -128,7 +113,7 @@ fn extend(
     module: &Path,
     nodejs: &Nodejs,
     lasting: bool,
-) -> Result<Config> {
+) -> Result<Vec<u8>> {
     let nothing = Cnf::default();
     let layout = Layout::of(base.unwrap_or(&nothing));
     let properties = properties(layout.properties.as_deref(), named)?;
@@ -164,12 +149,7 @@ fn extend(
         text.section(algorithms);
         text.assign("default_properties", PROPERTY.as_bytes());
     }
-    Ok(Config {
-        text: text.0,
-        provider_section: layout.tenrounds.name,
-        algorithm_section: layout.algorithms.name,
-        properties,
-    })
+    Ok(text.0)
 }
 
 /// The clauses of a property query (property(7)).
@@ -191,7 +171,7 @@ pub fn is_fips(clause: &str) -> bool {
 }
 
 /// What puts FIPS in force in a configuration, or None.
-pub fn fips(cnf: &Cnf) -> Option<String> {
+fn fips(cnf: &Cnf) -> Option<String> {
     let layout = Layout::of(cnf);
     let asked = layout.properties.unwrap_or_default();
     if clauses(&asked).any(|clause| is_fips(clause.trim_start_matches('?'))) {
@@ -200,6 +180,17 @@ pub fn fips(cnf: &Cnf) -> Option<String> {
     let section = cnf.value(&layout.providers.name, "fips")?;
     let activate = cnf.value(section, "activate")?;
     Some(format!("[{section}] activate = {activate}"))
+}
+
+/// Refuses a configuration that puts FIPS in force.
+pub fn refuse_fips(cnf: &Cnf, file: &Path) -> Result<()> {
+    match fips(cnf) {
+        None => Ok(()),
+        Some(why) => Err(Error::failure(format!(
+            "{}: FIPS is in force ('{why}'), and tenrounds is not validated; it stays off here",
+            file.display()
+        ))),
+    }
 }
 
 /// The module that a configuration names for the provider.
@@ -216,29 +207,27 @@ pub fn lacks_default(cnf: &Cnf) -> bool {
     others.any(|a| activated(&a.value)) && !activated(&layout.default.name)
 }
 
-impl Config {
-    /// Has libcrypto parse the written file and looks whether it understood what was meant.
-    pub fn verify(&self, libcrypto: &LibCrypto, file: &Path, module: &Path) -> Result<()> {
-        let conf = Conf::load(libcrypto, file).map_err(|refusal| refused(file, &refusal))?;
-        let holds = |section: &str, name: &str, wanted: &str| {
-            let entries = conf.section(section).unwrap_or_default();
-            let last = entries.iter().rev().find(|(entry, _)| entry == name);
-            last.is_some_and(|(_, value)| value == wanted)
-        };
-        let module = module.to_string_lossy();
-        let arrived = holds(&self.provider_section, "module", &module)
-            && holds(
-                &self.algorithm_section,
-                "default_properties",
-                &self.properties,
-            );
-        if !arrived {
-            return Err(Error::failure(format!(
-                "{}: libcrypto reads something else in it than was written; is there an unusual character in {module}?",
-                file.display()
-            )));
-        }
-        Ok(())
+/// Has libcrypto parse a written file, and looks whether it understood what was meant.
+pub fn verify(libcrypto: &LibCrypto, file: &Path, module: &Path) -> Result<()> {
+    let conf = Conf::load(libcrypto, file).map_err(|refusal| refused(file, &refusal))?;
+    let layout = Layout::of(&Cnf::read(&Root::machine(), file));
+    let last = |section: &Section, name: &str| {
+        let entries = conf.section(&section.name).unwrap_or_default();
+        let mut entries = entries.into_iter().rev();
+        entries
+            .find(|(entry, _)| entry == name)
+            .map(|(_, value)| value)
+    };
+    let module = module.to_string_lossy();
+    let properties = last(&layout.algorithms, "default_properties");
+    let prefers = clauses(properties.as_deref().unwrap_or_default()).any(|c| c == PROPERTY);
+    let arrived = last(&layout.tenrounds, "module").as_deref() == Some(&*module);
+    match arrived && prefers && properties == layout.properties {
+        true => Ok(()),
+        false => Err(Error::failure(format!(
+            "{}: libcrypto reads something else in it than was written; is there an unusual character in {module}?",
+            file.display()
+        ))),
     }
 }
 
@@ -340,6 +329,12 @@ impl Writer {
         self.0.extend_from_slice(format!("# {text}\n").as_bytes());
     }
 
+    fn include(&mut self, file: Option<&Path>) {
+        if let Some(file) = file {
+            self.assign(".include", file.as_os_str().as_bytes());
+        }
+    }
+
     fn section(&mut self, name: &str) {
         self.0.extend_from_slice(format!("\n[{name}]\n").as_bytes());
     }
@@ -385,13 +380,13 @@ mod tests {
             &Nodejs::default(),
         )
         .unwrap();
-        std::fs::write(&file, &config.text).unwrap();
-        config.verify(&libcrypto, &file, Path::new(module)).unwrap();
+        std::fs::write(&file, &config).unwrap();
+        verify(&libcrypto, &file, Path::new(module)).unwrap();
         let conf = Conf::load(&libcrypto, &file).unwrap();
         let init = Cnf::read(&Root::machine(), &file);
         let entries = conf.section(init.init().unwrap()).unwrap();
         std::fs::remove_dir_all(&dir).unwrap();
-        (String::from_utf8(config.text).unwrap(), entries)
+        (String::from_utf8(config).unwrap(), entries)
     }
 
     #[test]

@@ -32,8 +32,8 @@ pub fn prepare(environment: &[Variable], lifetime: Lifetime, nodejs: &Nodejs) ->
     let read = |base: &PathBuf| configuration::load(&libcrypto, base);
     let cnf = base.as_ref().map(read).transpose()?;
     let config = configuration::generate(base.as_deref().zip(cnf.as_ref()), &module, nodejs)?;
-    let file = store::put(lifetime, "openssl", ".cnf", &config.text)?;
-    config.verify(&libcrypto, &file, &module)?;
+    let file = store::put(lifetime, "openssl", ".cnf", &config)?;
+    configuration::verify(&libcrypto, &file, &module)?;
     let mut tried = environment.to_vec();
     tried.push(("OPENSSL_CONF", file.clone().into()));
     match probe::ask(&tried)?.problem() {

@@ -26,15 +26,6 @@ pub struct Program {
     pub version: String,
 }
 
-impl Program {
-    /// Whether its OpenSSL can derive opaque keys, which AES of tenrounds refuses: 3.6 and later.
-    pub fn derives_opaque_keys(&self) -> bool {
-        let number = self.version.split(' ').nth(1).unwrap_or_default();
-        let mut parts = number.split('.').map(|part| part.parse().unwrap_or(0));
-        (parts.next(), parts.next()) >= (Some(3), Some(6))
-    }
-}
-
 /// A configuration file, and who reads it.
 #[derive(Debug, Clone)]
 pub struct Site {
@@ -48,7 +39,7 @@ pub struct Site {
 }
 
 impl Site {
-    fn new(conf: PathBuf) -> Site {
+    pub fn new(conf: PathBuf) -> Site {
         Site {
             conf,
             programs: Vec::new(),

@@ -9,7 +9,7 @@ mod page;
 mod verdict;
 
 use crate::cli::PageArgs;
-use crate::replaced::Replaced;
+use crate::replaced::{Look, Replaced};
 use baseline::Baseline;
 use facts::{Body, Report};
 use machine::schema::Document;
@@ -33,10 +33,10 @@ pub fn run(args: &PageArgs) -> Result<()> {
     let (host, results, report) = collect::everything(args, baseline)?;
     let document = Document::new("report", host, results, Body { report });
     if let Some(file) = html {
-        file.fill(&page::page(&document, args.full)?)?;
+        file.fill(&page::page(&document, args.full)?, Look::Usual)?;
     }
     if let Some(file) = json {
-        file.fill(&document.to_json())?;
+        file.fill(&document.to_json(), Look::Usual)?;
     }
     match to_output {
         true => output::out(document.to_json()),

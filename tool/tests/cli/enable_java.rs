@@ -139,7 +139,10 @@ fn what_others_changed_since_stays() {
     // Enabled again, with a part of our lines gone.
     jdk.tool(&["enable"]).ok();
     std::fs::write(&jdk.file, jdk.text().replace("# tenrounds: end.\n", "")).unwrap();
-    contains(&jdk.tool(&["disable"]).failed(1), &["remove them by hand"]);
+    contains(
+        &jdk.tool(&["disable"]).failed(1),
+        &["remove these lines by hand"],
+    );
 }
 
 #[test]
@@ -174,7 +177,7 @@ fn status_tries_the_jdk() {
     assert_eq!(site["outcome"], "not-enabled");
     contains(
         &site.to_string(),
-        &["took our lines out", "enable --java-home"],
+        &["somebody removed", "enable --java-home"],
     );
     jdk.tool(&["disable"]).ok();
     assert!(sites(&jdk.status().ok()).is_empty());

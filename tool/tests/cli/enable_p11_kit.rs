@@ -113,9 +113,9 @@ fn folders_and_files_of_others_stay() {
     std::fs::write(&user.file, "module: somebody's.so\n").unwrap();
     contains(
         &user.enable(&[]).failed(1),
-        &["has not written it", "move it away"],
+        &["did not write it", "move it away"],
     );
-    contains(&user.disable().failed(1), &["has not written it"]);
+    contains(&user.disable().failed(1), &["did not write it"]);
     std::fs::remove_file(&user.file).unwrap();
     user.enable(&[]).ok();
     user.disable().ok();
@@ -125,12 +125,15 @@ fn folders_and_files_of_others_stay() {
     let changed = std::fs::read_to_string(&user.file).unwrap() + "enable-in: firefox\n";
     std::fs::write(&user.file, &changed).unwrap();
     assert_eq!(user.site().unwrap()["outcome"], "damaged");
-    contains(&user.disable().failed(1), &["changed it after"]);
+    contains(
+        &user.disable().failed(1),
+        &["was changed by somebody after"],
+    );
     assert_eq!(std::fs::read_to_string(&user.file).unwrap(), changed);
     std::fs::remove_file(&user.file).unwrap();
     let site = user.site().unwrap();
     assert_eq!(site["outcome"], "not-enabled");
-    contains(&site.to_string(), &["somebody removed the file"]);
+    contains(&site.to_string(), &["somebody removed"]);
     user.disable().ok();
     assert!(user.site().is_none());
 }

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Something that tenrounds can be enabled in: a configuration of OpenSSL, a user's profile, a JDK,
+//! p11-kit. Each is a file of our own, or lines in somebody else's file, or both; and a way to try
+//! them. `apply`, `undo` and `status` do the rest for all of them.
+
+use super::edit::{self, Found, Lines};
+use super::files::{self, at};
+use super::site::Site;
+use super::state::{checksum, Entry, State};
+use crate::openssl::configuration::OWN_HEAD;
+use crate::openssl::trial::Trial;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use terminal::error::Result;
+
+pub trait Target {
+    /// What is shown of it before anything is known.
+    fn site(&self) -> Site;
+
+    /// The options of the command line that lead to it, after a blank: " --system".
+    fn options(&self) -> String;
+
+    fn files(&self) -> Result<Files>;
+
+    /// How our lines in the edited file are found.
+    fn known(&self, _files: &Files) -> Lines {
+        Lines::default()
+    }
+
+    /// Our own file's text, and the module that it names. `base` is the edited file as it is without our
+    /// lines; None if there is no such file.
+    fn text(
+        &self,
+        _files: &Files,
+        _base: Option<&Path>,
+        _notes: &mut Vec<String>,
+    ) -> Result<(Vec<u8>, PathBuf)> {
+        unreachable!("a target without a file of our own")
+    }
+
+    /// The lines of the edited file, which lead to our own file.
+    fn lines(&self, _own: &Path, _original: &[u8]) -> Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+
+    /// Tries copies of the files, or the files in their places. `base` is the configuration without
+    /// tenrounds.
+    fn try_out(&self, copies: Option<&Files>, base: &Path) -> Tried;
+
+    /// Whether the edited file works with these contents.
+    fn works(&self, _conf: &Path) -> std::result::Result<(), String> {
+        Ok(())
+    }
+
+    /// The mode of our own file, if no edited file tells it.
+    fn mode(&self) -> u32 {
+        0o644
+    }
+
+    /// The module that our own file, which is in its place, names.
+    fn module(&self, _own: &Path) -> Option<PathBuf> {
+        None
+    }
+
+    fn java_home(&self) -> Option<PathBuf> {
+        None
+    }
+}
+
+/// The files of a target.
+pub struct Files {
+    /// Our own file.
+    pub own: Option<PathBuf>,
+    /// Somebody else's file that gets our lines, with all symbolic links followed.
+    pub edited: Option<PathBuf>,
+}
+
+impl Files {
+    /// The file that identifies the target in the state.
+    pub fn key(&self) -> &Path {
+        let key = self.edited.as_deref().or(self.own.as_deref());
+        key.expect("a target has a file")
+    }
+
+    fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        self.own.iter().chain(&self.edited)
+    }
+
+    /// Takes away what a run that was killed has left beside these files.
+    pub fn sweep(&self) {
+        self.all().for_each(|file| files::sweep(file));
+    }
+}
+
+/// What a trial saw, and what is wrong.
+#[derive(Default)]
+pub struct Tried {
+    pub trial: Trial,
+    pub problem: Option<String>,
+}
+
+impl From<Trial> for Tried {
+    fn from(trial: Trial) -> Tried {
+        let problem = trial.problem();
+        Tried { trial, problem }
+    }
+}
+
+impl From<Result<()>> for Tried {
+    fn from(done: Result<()>) -> Tried {
+        Tried {
+            problem: done.err().map(|error| error.to_string()),
+            ..Tried::default()
+        }
+    }
+}
+
+/// The files of a target as they are.
+pub struct Present {
+    pub files: Files,
+    pub own: Option<Vec<u8>>,
+    pub edited: Option<Vec<u8>>,
+    /// The edited file without our lines.
+    pub original: Option<Vec<u8>>,
+    /// Whether our lines are in it.
+    pub has_lines: bool,
+}
+
+impl Present {
+    /// Reads the files, and refuses those that cannot be changed or are not as we left them.
+    pub fn read(target: &dyn Target, files: Files, state: &State) -> Result<Present> {
+        let entry = state.entry(files.key());
+        let own = match &files.own {
+            Some(own) => refuse_foreign(own, entry)?,
+            None => None,
+        };
+        let edited = files.edited.as_deref().map(files::read).transpose()?;
+        let edited = edited.flatten();
+        let mut present = Present {
+            own,
+            original: edited.clone(),
+            has_lines: false,
+            edited,
+            files,
+        };
+        if let (Some(file), Some(text)) = (&present.files.edited, &present.edited) {
+            refuse_odd(file, text)?;
+            match edit::find(text, &target.known(&present.files)) {
+                Found::Nothing => {}
+                Found::Damaged(why) => return Err(damaged(file, &why)),
+                Found::Ours(range) => {
+                    let untouched = entry.filter(|entry| entry.after == checksum(text));
+                    present.original = match untouched {
+                        Some(entry) => entry.kept()?,
+                        None => Some(edit::without(text, &range)),
+                    };
+                    present.has_lines = true;
+                }
+            }
+        }
+        Ok(present)
+    }
+}
+
+pub fn damaged(file: &Path, why: &str) -> terminal::error::Error {
+    at(
+        file,
+        format!("{why}; remove these lines by hand, then try again"),
+    )
+}
+
+/// The first line of our own files.
+pub fn head() -> String {
+    format!("# {OWN_HEAD}\n")
+}
+
+/// Whether a text begins as our own files do.
+pub fn is_ours(text: &[u8]) -> bool {
+    text.starts_with(head().as_bytes())
+}
+
+/// Our own file's name must be free, or its file ours and as we left it. Returns its content.
+pub fn refuse_foreign(own: &Path, entry: Option<&Entry>) -> Result<Option<Vec<u8>>> {
+    let Ok(meta) = fs::symlink_metadata(own) else {
+        return Ok(None);
+    };
+    let text = match meta.is_file() {
+        true => files::read(own)?.unwrap_or_default(),
+        false => Vec::new(),
+    };
+    if !is_ours(&text) {
+        let why = "is there already, and 'tenrounds enable' did not write it; move it away";
+        return Err(at(own, why));
+    }
+    let known = entry.filter(|entry| entry.done);
+    let known = known.and_then(|entry| entry.own_sum.as_deref());
+    match known.is_some_and(|sum| sum != checksum(&text)) {
+        true => Err(at(
+            own,
+            "was changed by somebody after 'tenrounds enable'; move it away",
+        )),
+        false => Ok(Some(text)),
+    }
+}
+
+/// Refuses a file that has other names, or a zero byte: libcrypto reads lines as strings of C, of
+/// which that would hide the rest.
+fn refuse_odd(file: &Path, text: &[u8]) -> Result<()> {
+    let links = fs::metadata(file).map_or(1, |meta| meta.nlink());
+    if links > 1 {
+        return Err(at(file, format!("the file has {links} names (hard links), and only this one would be changed; make it a file of its own")));
+    }
+    match text.iter().position(|&byte| byte == 0) {
+        None => Ok(()),
+        Some(place) => {
+            let why = format!("has a zero byte at {place} and is damaged; fix it first");
+            Err(at(file, why))
+        }
+    }
+}
