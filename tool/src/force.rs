@@ -76,10 +76,9 @@ impl Force {
     pub fn look(root: &Root) -> Force {
         let libcrypto = LibCrypto::open().ok();
         let found = programs::installations(root.top(), libcrypto.as_ref());
-        let installs = install::find(root, &[]);
         let look = Look {
             root,
-            installs: &installs,
+            installs: &install::find(root, &[]),
         };
         let named = std::env::var_os("OPENSSL_CONF");
         Force {
@@ -115,14 +114,15 @@ impl Force {
 
     /// The first configuration that prefers tenrounds and does not work, and why.
     pub fn problem(&self) -> Option<(&Configuration, &str)> {
-        let of = |c| Option::zip(Some(c), Configuration::problem(c));
-        self.read().iter().find_map(of)
+        let mut broken = self.read().iter().filter(|c| c.prefers);
+        broken.find_map(|c| Some((c, c.problem.as_deref()?)))
     }
 
     /// The first configuration that was not tried, and why.
     pub fn not_tried(&self) -> Option<(&Configuration, &Loose)> {
-        let of = |c| Option::zip(Some(c), Configuration::not_tried(c));
-        self.read().iter().find_map(of)
+        self.read()
+            .iter()
+            .find_map(|c| Some((c, c.not_tried.as_ref()?)))
     }
 
     /// The modules that the system's configurations prefer.
@@ -135,16 +135,6 @@ impl Force {
     pub fn hidden(&self) -> Option<&Loose> {
         let mut working = self.read().iter().filter(|c| c.works());
         working.find_map(|c| c.hidden.as_ref())
-    }
-}
-
-impl Configuration {
-    fn problem(&self) -> Option<&str> {
-        self.problem.as_deref().filter(|_| self.prefers)
-    }
-
-    fn not_tried(&self) -> Option<&Loose> {
-        self.not_tried.as_ref()
     }
 }
 
@@ -170,7 +160,7 @@ impl Look<'_> {
             (Some(_), Ok(inside)) => (self.root, Path::new("/").join(inside)),
             _ => (&machine, site.conf.clone()),
         };
-        let source = source(view, file, install, false);
+        let source = Source::new(view, file, install);
         let effect = config::check(&source);
         let conf = (!self.root.is_machine()).then_some(site.conf.as_path());
         let subject = Subject {
@@ -206,7 +196,7 @@ impl Look<'_> {
         };
         let mut installs = self.installs.iter();
         let install = installs.find(|install| install.major() >= 3);
-        let source = source(view, file, install, true);
+        let source = Source::new(view, file, install);
         // An empty value names no file.
         let effect = match value.is_empty() {
             true => Effect::default(),
@@ -268,20 +258,5 @@ fn unexplained(site: &Site, saw: &str) -> Loose {
         part: site.conf.clone(),
         why: format!("does not reach other users: {saw}"),
         cure: None,
-    }
-}
-
-fn source<'a>(
-    view: &'a Root,
-    file: PathBuf,
-    install: Option<&'a Install>,
-    by_variable: bool,
-) -> Source<'a> {
-    Source {
-        view,
-        file,
-        reader: String::new(),
-        install,
-        by_variable,
     }
 }

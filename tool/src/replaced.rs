@@ -111,7 +111,7 @@ pub fn replace(
     let real = directory(path).canonicalize()?;
     let beside = Beside::of(&real.join(path.file_name().unwrap_or_default()), suffix)?;
     match beside.remove() {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => beside.replace(content, look, changed),
     }
 }

@@ -132,10 +132,7 @@ impl Root {
         let file = with_memory(self.open(path))?;
         with_memory(file.take(LIMIT + 1).read_to_end(&mut bytes))?;
         match bytes.len() as u64 > LIMIT {
-            true => Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("longer than {LIMIT} bytes"),
-            )),
+            true => Err(io::Error::other(format!("longer than {LIMIT} bytes"))),
             false => Ok(bytes),
         }
     }
@@ -197,10 +194,7 @@ impl Root {
 fn regular(file: &File) -> io::Result<()> {
     match file.metadata()?.is_file() {
         true => Ok(()),
-        false => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "no regular file",
-        )),
+        false => Err(io::Error::other("no regular file")),
     }
 }
 

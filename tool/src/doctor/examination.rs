@@ -13,6 +13,7 @@ use crate::inventory::install::{self, Install};
 use crate::inventory::processes::Processes;
 use crate::inventory::scan::Scanner;
 use crate::kernel::Kernel;
+use crate::openssl::programs::Site;
 use crate::processor;
 use crate::root::Root;
 use crate::settings::config::{self, Effect, Source};
@@ -57,7 +58,7 @@ impl Doctor {
         let disks = disks::find(root);
         let mut findings = of_configurations(&sources, &effects);
         let force = Force::look(root);
-        findings.extend(tried(root, &sources, &effects));
+        findings.extend(tried(root, &force.sites, &sources, &effects));
         findings.extend(system::force(&force, &findings));
         findings.extend(system::fips(root, preferred));
         findings.extend(system::confined(root, preferred, &force.modules()));
@@ -118,8 +119,8 @@ fn of_configurations(sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
 }
 
 /// What OpenSSL says when it is tried with each configuration.
-fn tried(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
-    let mut started = starts::check(root, sources, effects);
+fn tried(root: &Root, sites: &[Site], sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
+    let mut started = starts::check(root, sites, sources, effects);
     let mut all = sources.iter().zip(effects);
     let refused = |(source, effect): (&Source, &Effect)| {
         source.in_this_root() && starts::refused_to_root(source, effect).is_some()

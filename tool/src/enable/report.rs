@@ -224,7 +224,7 @@ impl Report {
             .detected
             .as_ref()
             .map_or(String::new(), Detected::details);
-        if command == "enable" {
+        if command == "enable" && !self.is_bad() {
             text += &self.how_to_use();
             text += &format!("{}\n", paint(DIM, format!("{:.2} s", self.seconds)));
         }
@@ -331,7 +331,7 @@ impl Report {
                     "enables"
                 };
                 let line = format!("This line {enables} it in a shell. Add it to your profile, or run 'tenrounds enable --profile':");
-                item("", line) + &format!("  {export}")
+                item("", line) + &format!("  {export}\n")
             }
             (None, _) => String::new(),
         }

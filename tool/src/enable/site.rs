@@ -85,10 +85,12 @@ impl Site {
         }
     }
 
-    /// Marks the site as enabled but not working. If its module is damaged, that is the reason, not
-    /// `problem`.
+    /// Marks the site as enabled but not working. If its provider is damaged, that is the reason,
+    /// not `problem`.
     pub fn broken(&mut self, problem: &str) {
-        let damage = self.module.as_deref().and_then(libcrypto::module::damage);
+        let is_provider = ["system", "user"].contains(&self.scope);
+        let module = self.module.as_deref().filter(|_| is_provider);
+        let damage = module.and_then(libcrypto::module::damage);
         let problem = damage.as_deref().unwrap_or(problem);
         let options = &self.options;
         self.outcome = Outcome::Broken;

@@ -154,13 +154,7 @@ fn replaceable(root: &Path, site: &programs::Site, installs: &[Install]) -> Opti
     // Each library looks for modules in a directory of its own.
     let readers = installs.iter().filter(reads).map(Some).chain([None]);
     readers.into_iter().find_map(|install| {
-        let source = Source {
-            view: &machine,
-            file: site.conf.clone(),
-            reader: String::new(),
-            install,
-            by_variable: false,
-        };
+        let source = Source::new(&machine, site.conf.clone(), install);
         starts::refused_to_root(&source, &config::check(&source))
     })
 }

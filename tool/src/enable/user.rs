@@ -130,7 +130,8 @@ pub fn enable(root: &Path, profile: Option<&Path>, report: &mut Report) -> Resul
     });
     let profile = profile.map(|path| files::real(&path)).transpose()?;
     report.notes.extend(nodejs.note());
-    report.export = Some(home.line(profile.as_deref().unwrap_or(Path::new("")))?);
+    let line = home.line(profile.as_deref().unwrap_or(Path::new("")))?;
+    report.export = Some(line.trim_end().to_owned());
     let programs = found.sites.into_iter().flat_map(|site| site.programs);
     let user = User {
         means: Some(Means {

@@ -9,7 +9,6 @@ use crate::root::Root;
 use crate::trust::{self, is_root};
 use libcrypto::LibCrypto;
 use serde::Serialize;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -27,7 +26,7 @@ pub struct Program {
 }
 
 /// A configuration file, and who reads it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Site {
     /// As its users call it.
     pub conf: PathBuf,
@@ -42,9 +41,7 @@ impl Site {
     pub fn new(conf: PathBuf) -> Site {
         Site {
             conf,
-            programs: Vec::new(),
-            libraries: Vec::new(),
-            ours: false,
+            ..Site::default()
         }
     }
 
@@ -154,22 +151,14 @@ fn programs(root: &Path) -> Vec<PathBuf> {
     }
     let usual = ["/usr/bin", "/usr/local/bin", "/usr/local/ssl/bin", "/bin"];
     dirs.extend(usual.iter().map(|dir| below(root, Path::new(dir))));
-    let opt = std::fs::read_dir(below(root, Path::new("/opt")));
-    let mut packages: Vec<PathBuf> = opt
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path().join("bin"))
-        .collect();
-    packages.sort();
-    dirs.extend(packages);
-    let mut seen = Vec::new();
-    let mut programs = Vec::new();
+    let packages = Root::new(&below(root, Path::new("/opt")))
+        .names("/")
+        .into_iter();
+    dirs.extend(packages.map(|name| below(root, &Path::new("/opt").join(name).join("bin"))));
+    let (mut seen, mut programs) = (Vec::new(), Vec::new());
     for program in dirs.into_iter().map(|dir| dir.join("openssl")) {
-        let Ok(real) = program.canonicalize() else {
-            continue;
-        };
-        if real.is_file() && !seen.contains(&real) {
+        let real = program.canonicalize().ok().filter(|real| real.is_file());
+        if let Some(real) = real.filter(|real| !seen.contains(real)) {
             // Root runs what was checked, and not where a link leads a moment later.
             programs.push(if is_root() { real.clone() } else { program });
             seen.push(real);
@@ -202,12 +191,10 @@ fn ask(program: &Path) -> Result<(String, PathBuf), String> {
     if !output.success {
         return Err(format!("'openssl version -v -d' failed: {}", output.said()));
     }
-    let mut lines = output.out.lines();
-    let version = lines.next().unwrap_or("").trim();
-    let version = version.split(" (Library").next().unwrap_or("").to_owned();
-    let major = version
-        .strip_prefix("OpenSSL ")
-        .and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
+    let version = output.out.lines().next().unwrap_or("").trim();
+    let version = version.split(" (Library").next().unwrap_or("");
+    let number = version.strip_prefix("OpenSSL ");
+    let major = number.and_then(|number| number.split('.').next()?.parse::<u32>().ok());
     match major {
         None => return Err(format!("is '{version}', not OpenSSL")),
         Some(0..=2) => {
@@ -217,17 +204,11 @@ fn ask(program: &Path) -> Result<(String, PathBuf), String> {
         }
         Some(_) => {}
     }
-    let dir = output
-        .out
-        .lines()
-        .find_map(|line| {
-            line.trim()
-                .strip_prefix("OPENSSLDIR: \"")?
-                .strip_suffix('"')
-        })
-        .ok_or_else(|| "does not tell its OPENSSLDIR".to_owned())?;
-    match dir.starts_with('/') {
-        true => Ok((version, PathBuf::from(OsStr::new(dir)))),
-        false => Err(format!("its OPENSSLDIR '{dir}' is no absolute path")),
+    let mut lines = output.out.lines().map(str::trim);
+    let dir = lines.find_map(|line| line.strip_prefix("OPENSSLDIR: \"")?.strip_suffix('"'));
+    match dir {
+        Some(dir) if dir.starts_with('/') => Ok((version.to_owned(), PathBuf::from(dir))),
+        Some(dir) => Err(format!("its OPENSSLDIR '{dir}' is no absolute path")),
+        None => Err("does not tell its OPENSSLDIR".to_owned()),
     }
 }

@@ -2,8 +2,12 @@
 //! The directory of generated files. Only its owner can write there. Root's can be read by all,
 //! because daemons that root starts read them as another user; the files hold no secret.
 
+use crate::replaced::{self, Look};
+use crate::trust::is_root;
+use nix::unistd::geteuid;
 use std::fs::{self, OpenOptions, Permissions};
-use std::io::Write;
+use std::hash::{Hash, Hasher};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use terminal::error::{Error, Result};
@@ -31,33 +35,18 @@ fn candidates(lifetime: Lifetime) -> Vec<PathBuf> {
         Lifetime::Session => "/run",
         Lifetime::Persistent => "/var/cache",
     };
-    let usual = match (is_root(), chosen) {
-        (true, Some(chosen)) => vec![chosen],
-        (true, None) => [Some(PathBuf::from(shared)), home()]
-            .into_iter()
-            .flatten()
-            .collect(),
-        (false, chosen) => [runtime, chosen.or_else(home)]
-            .into_iter()
-            .flatten()
-            .collect(),
+    let usual: Vec<Option<PathBuf>> = match (is_root(), chosen) {
+        (true, Some(chosen)) => vec![Some(chosen)],
+        (true, None) => vec![Some(PathBuf::from(shared)), home()],
+        (false, chosen) => vec![runtime, chosen.or_else(home)],
     };
     let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
     let temporary = temporary.filter(|path| path.is_absolute());
     let temporary = temporary.unwrap_or_else(|| PathBuf::from("/tmp"));
-    let usual = usual.into_iter().map(|dir| dir.join("tenrounds"));
+    let usual = usual.into_iter().flatten().map(|dir| dir.join("tenrounds"));
     usual
-        .chain([temporary.join(format!("tenrounds-{}", user()))])
+        .chain([temporary.join(format!("tenrounds-{}", geteuid()))])
         .collect()
-}
-
-fn user() -> u32 {
-    // SAFETY: it has no arguments and cannot fail.
-    unsafe { libc::geteuid() }
-}
-
-fn is_root() -> bool {
-    user() == 0
 }
 
 /// The modes of the directory and of its files.
@@ -71,38 +60,28 @@ fn modes() -> (u32, u32) {
 /// Whether the directory, or where it would be created, belongs to this user.
 fn is_mine(dir: &Path) -> bool {
     let nearest = dir.ancestors().find_map(|dir| fs::metadata(dir).ok());
-    nearest.is_some_and(|meta| meta.uid() == user())
+    nearest.is_some_and(|meta| meta.uid() == geteuid().as_raw())
 }
 
 /// Writes a file named after its content, and returns its path. Nobody else can write there.
 pub fn put(lifetime: Lifetime, prefix: &str, suffix: &str, content: &[u8]) -> Result<PathBuf> {
-    let name = format!("{prefix}-{:016x}{suffix}", hash(content));
+    let mut hash = std::hash::DefaultHasher::new();
+    content.hash(&mut hash);
+    let name = format!("{prefix}-{:016x}{suffix}", hash.finish());
     in_directory(lifetime, |dir| {
         let path = dir.join(&name);
         let mode = fs::symlink_metadata(&path).map(|meta| meta.mode() & 0o7777);
         if mode.is_ok_and(|mode| mode == modes().1) && fs::read(&path)? == content {
             return Ok(path);
         }
-        let temporary = dir.join(format!(".{name}.{}", std::process::id()));
-        let written = create(&temporary, content).and_then(|()| fs::rename(&temporary, &path));
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        written.map(|()| path)
+        let look = Look::Mode(modes().1);
+        replaced::replace(&path, &std::process::id().to_string(), content, look, None)?;
+        Ok(path)
     })
 }
 
-fn create(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    let mut file = options.open(path)?;
-    file.write_all(content)?;
-    // Whatever the umask.
-    file.set_permissions(Permissions::from_mode(modes().1))
-}
-
 /// Does something in the first directory where it can be done.
-fn in_directory<T>(lifetime: Lifetime, action: impl Fn(&Path) -> std::io::Result<T>) -> Result<T> {
+fn in_directory<T>(lifetime: Lifetime, action: impl Fn(&Path) -> io::Result<T>) -> Result<T> {
     let mut reasons = Vec::new();
     for dir in candidates(lifetime) {
         match prepare(&dir).and_then(|()| action(&dir)) {
@@ -117,18 +96,13 @@ fn in_directory<T>(lifetime: Lifetime, action: impl Fn(&Path) -> std::io::Result
 }
 
 /// Makes the directory if need be, and refuses one that others could tamper with.
-fn prepare(dir: &Path) -> std::io::Result<()> {
-    let refuse = |why: &str| {
-        Err(std::io::Error::new(
-            std::io::ErrorKind::PermissionDenied,
-            why,
-        ))
-    };
+fn prepare(dir: &Path) -> io::Result<()> {
+    let refuse = |why: &str| Err(io::Error::new(ErrorKind::PermissionDenied, why));
     if let Some(parent) = dir.parent() {
         fs::create_dir_all(parent)?;
     }
     match fs::DirBuilder::new().mode(0o700).create(dir) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
     // Not through a symbolic link, which may lead into another user's directory.
@@ -143,7 +117,7 @@ fn prepare(dir: &Path) -> std::io::Result<()> {
         opened => opened?,
     };
     let meta = opened.metadata()?;
-    if meta.uid() != user() {
+    if meta.uid() != geteuid().as_raw() {
         return refuse("belongs to another user");
     }
     if meta.mode() & 0o022 != 0 {
@@ -153,11 +127,4 @@ fn prepare(dir: &Path) -> std::io::Result<()> {
         true => Ok(()),
         false => opened.set_permissions(Permissions::from_mode(modes().0)),
     }
-}
-
-/// FNV-1a: tells contents apart, nothing more; nobody else can write the files.
-fn hash(content: &[u8]) -> u64 {
-    content.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }

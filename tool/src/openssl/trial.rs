@@ -153,23 +153,20 @@ impl Subject<'_> {
             command.uid(NOBODY).gid(NOBODY).current_dir("/");
             active(command)
         };
-        match ask(self.conf) {
+        let saw = match ask(self.conf) {
             Ok(active) if active.iter().any(|(name, _)| name == "tenrounds") => {
-                trial.add(OTHERS, program, Ok(format!("user {NOBODY} has it, too")));
+                Ok(format!("user {NOBODY} has it, too"))
             }
-            Ok(_) => {
-                let saw = format!("only root has it; user {NOBODY} runs without tenrounds");
-                trial.add(OTHERS, program, Err(saw));
+            Ok(_) => Err(format!(
+                "only root has it; user {NOBODY} runs without tenrounds"
+            )),
+            Err(why) if ask(self.without).is_err() => {
+                trial.add(OTHERS, program, Err(why)).verdict = Verdict::Impossible;
+                return;
             }
-            Err(why) => {
-                let alike = ask(self.without).is_err();
-                trial.add(OTHERS, program, Err(why));
-                let last = trial.checks.last_mut();
-                if let Some(last) = last.filter(|_| alike) {
-                    last.verdict = Verdict::Impossible;
-                }
-            }
-        }
+            Err(why) => Err(why),
+        };
+        trial.add(OTHERS, program, saw);
     }
 
     /// Asks the tool's libcrypto, or another.
@@ -193,20 +190,20 @@ impl Subject<'_> {
 
     fn providers(&self, program: &Path, version: &mut Option<String>) -> Answer {
         let active = active_providers(program, self.conf)?;
-        if let Some(ours) = active.iter().find(|p| p.0 == "tenrounds") {
-            *version = Some(ours.1.clone());
-        }
+        let text: Vec<String> = active.iter().map(|p| format!("{} {}", p.0, p.1)).collect();
+        let text = text.join(", ");
         for wanted in ["default", "tenrounds"] {
-            if !active.iter().any(|p| p.0 == wanted) {
-                let names: Vec<&str> = active.iter().map(|p| p.0.as_str()).collect();
-                return Err(format!(
-                    "'{wanted}' is not among the active providers ({})",
-                    names.join(", ")
-                ));
+            match active.iter().find(|(name, _)| name == wanted) {
+                Some((_, number)) if wanted == "tenrounds" => *version = Some(number.clone()),
+                Some(_) => {}
+                None => {
+                    return Err(format!(
+                        "'{wanted}' is not among the active providers ({text})"
+                    ))
+                }
             }
         }
-        let text: Vec<String> = active.iter().map(|p| format!("{} {}", p.0, p.1)).collect();
-        Ok(format!("active: {}", text.join(", ")))
+        Ok(format!("active: {text}"))
     }
 
     /// Encrypts, compares with the known answer, and asks the counters who did it.
@@ -238,7 +235,7 @@ impl Subject<'_> {
 type Answer = Result<String, String>;
 
 impl Trial {
-    fn add(&mut self, name: &'static str, by: &Path, answer: Answer) {
+    fn add(&mut self, name: &'static str, by: &Path, answer: Answer) -> &mut Check {
         let (verdict, saw) = match answer {
             Ok(saw) => (Verdict::Passed, saw),
             Err(saw) => (Verdict::Failed, saw),
@@ -249,6 +246,7 @@ impl Trial {
             verdict,
             saw,
         });
+        self.checks.last_mut().expect("just added")
     }
 
     /// A check that says nothing against us if it fails without us, too.
@@ -260,15 +258,14 @@ impl Trial {
         check: impl Fn(Conf<'_>) -> Answer,
     ) {
         let answer = check(subject.conf);
-        let alike = answer.is_err() && check(subject.without).is_err();
-        self.add(name, by, answer);
-        if alike {
-            let last = self.checks.last_mut().expect("just added");
+        let is_alike = answer.is_err() && check(subject.without).is_err();
+        let added = self.add(name, by, answer);
+        if is_alike {
             // Without random numbers nothing else means anything.
             if name != "random" {
-                last.verdict = Verdict::Impossible;
+                added.verdict = Verdict::Impossible;
             }
-            last.saw.push_str("; so it is without tenrounds");
+            added.saw.push_str("; so it is without tenrounds");
         }
     }
 }

@@ -3,12 +3,16 @@
 //! through.
 
 use super::reach;
+use nix::errno::Errno;
+use nix::sys::resource::{setrlimit, Resource};
+use nix::sys::signal::{sigaction, SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal};
+use nix::sys::wait::{waitid, Id, WaitPidFlag, WaitStatus};
+use nix::unistd::Pid;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::time::Duration;
 use terminal::error::{Error, Kind, Result};
 
 /// Whether SIGPIPE was ignored when this process began. Rust's runtime ignores it always, so it has
@@ -82,19 +86,19 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> Error {
 /// The child to which signals are forwarded; 0 while there is none.
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
-const FORWARDED: [libc::c_int; 6] = [
-    libc::SIGHUP,
-    libc::SIGINT,
-    libc::SIGQUIT,
-    libc::SIGTERM,
-    libc::SIGUSR1,
-    libc::SIGUSR2,
+const FORWARDED: [Signal; 6] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
 ];
 
 /// Those with which a user at a terminal ends a program.
-const INTERRUPTS: [libc::c_int; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
+const INTERRUPTS: [Signal; 3] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT];
 
-/// Passes on what another process sent to this one. What the terminal sends, it sends to the child,
+/// Passes on what another process sent to this one. The terminal sends its signals to the child,
 /// too.
 extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     let child = CHILD.load(Ordering::Relaxed);
@@ -108,22 +112,20 @@ extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut l
 
 /// Waits for the end of a command that `start` started.
 pub fn end(mut child: Child) -> Result<ExitStatus> {
-    while !has_ended(&child, 0) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let status = child
-        .wait()
-        .map_err(|e| Error::failure(format!("waiting for the command: {e}")));
+    while !has_ended(&child, WaitPidFlag::empty()) {}
+    let status = child.wait();
     CHILD.store(0, Ordering::Relaxed);
     // What this process still does after the command can be interrupted. But SIGTERM may have been
     // meant for the command, which had just ended, and would lose its counts.
-    INTERRUPTS.into_iter().for_each(forward_no_more);
-    status
+    for signal in INTERRUPTS {
+        handle(signal, SigHandler::SigDfl);
+    }
+    status.map_err(|error| Error::failure(format!("waiting for the command: {error}")))
 }
 
 /// How a command that `start` started has ended; None while it runs.
 pub fn ended(child: &mut Child) -> Option<ExitStatus> {
-    if !has_ended(child, libc::WNOHANG) {
+    if !has_ended(child, WaitPidFlag::WNOHANG) {
         return None;
     }
     let status = child.try_wait().ok().flatten()?;
@@ -132,89 +134,57 @@ pub fn ended(child: &mut Child) -> Option<ExitStatus> {
     Some(status)
 }
 
-/// Whether a child has ended; it stays a zombie. Unless `WNOHANG` is given, waits for its end.
-fn has_ended(child: &Child, options: libc::c_int) -> bool {
-    // SAFETY: all zeros is a valid siginfo_t.
-    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let options = options | libc::WEXITED | libc::WNOWAIT;
-    // SAFETY: the structure is valid.
-    if unsafe { libc::waitid(libc::P_PID, child.id(), &mut info, options) } != 0 {
-        return std::io::Error::last_os_error().kind() != ErrorKind::Interrupted;
+/// Whether a child has ended; it stays a zombie. Unless `WNOHANG` is given, waits for its end or a
+/// signal.
+fn has_ended(child: &Child, options: WaitPidFlag) -> bool {
+    let options = options | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+    match waitid(Id::Pid(Pid::from_raw(child.id() as i32)), options) {
+        Ok(status) => status != WaitStatus::StillAlive,
+        Err(error) => error != Errno::EINTR,
     }
-    // 0 with WNOHANG: it runs.
-    info.si_code != 0
 }
 
 /// Starts the command. Signals that reach this process from then on reach the command.
 pub fn start(mut command: Command) -> Result<Child> {
-    // SAFETY: all zeros is a valid sigset_t.
-    let mut blocked: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: as above.
-    let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointers are valid; sigprocmask() in the closure is async-signal-safe.
-    unsafe {
-        libc::sigemptyset(&mut blocked);
-        for signal in FORWARDED {
-            libc::sigaddset(&mut blocked, signal);
-        }
-        libc::sigprocmask(libc::SIG_BLOCK, &blocked, &mut before);
-        // The command starts with the mask that this process was given.
-        command.pre_exec(move || {
-            libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-            Ok(())
-        });
-    }
+    let blocked: SigSet = FORWARDED.into_iter().collect();
+    let before = blocked.thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    let before = before.map_err(Error::from_reason)?;
+    // The command starts with the mask that this process was given.
+    // SAFETY: the closure only calls pthread_sigmask(), which is async-signal-safe.
+    unsafe { command.pre_exec(move || Ok(before.thread_set_mask()?)) };
     let spawned = command.spawn();
     if let Ok(child) = &spawned {
         CHILD.store(child.id() as i32, Ordering::Relaxed);
-        FORWARDED.into_iter().for_each(forward_from_now_on);
+        for signal in FORWARDED {
+            handle(signal, SigHandler::SigAction(forward));
+        }
     }
-    // SAFETY: the set is valid.
-    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
+    before.thread_set_mask().map_err(Error::from_reason)?;
     spawned.map_err(|error| cannot_start(&command, &error))
 }
 
-/// A signal that this process was told to ignore stays ignored, as it is for the command.
-fn forward_from_now_on(signal: libc::c_int) {
-    // SAFETY: all zeros is a valid sigaction, the pointers are valid, and forward() has the
-    // type of a handler with SA_SIGINFO.
+/// Sets the handler of a signal. One that this process was told to ignore stays ignored, as it is
+/// for the command.
+fn handle(signal: Signal, handler: SigHandler) {
+    let flags = SaFlags::SA_SIGINFO | SaFlags::SA_RESTART;
+    let action = SigAction::new(handler, flags, SigSet::empty());
+    // SAFETY: forward(), the only function that is ever a handler here, is async-signal-safe.
     unsafe {
-        let mut old: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, std::ptr::null(), &mut old);
-        if old.sa_sigaction == libc::SIG_IGN {
-            return;
-        }
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = forward as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-        libc::sigaction(signal, &action, std::ptr::null_mut());
-    }
-}
-
-/// Gives a signal that was forwarded its meaning for this process back.
-fn forward_no_more(signal: libc::c_int) {
-    // SAFETY: all zeros is a valid sigaction, and the pointers are valid or null.
-    unsafe {
-        let mut now: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, std::ptr::null(), &mut now);
-        if now.sa_sigaction == forward as *const () as usize {
-            libc::signal(signal, libc::SIG_DFL);
+        match sigaction(signal, &action) {
+            Ok(old) if matches!(old.handler(), SigHandler::SigIgn) => sigaction(signal, &old),
+            done => done,
         }
     }
+    .expect("a signal that can be handled");
 }
 
 /// Ends this process as the command ended: with its status, or by the same signal.
 pub fn end_like(status: ExitStatus) -> ! {
     if let Some(signal) = status.signal() {
-        // SAFETY: the pointers are valid, and this process has no other threads to
-        // disturb.
+        // One core file is enough.
+        let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+        // SAFETY: both take any number, and the default action is no handler.
         unsafe {
-            // One core file is enough.
-            let none = libc::rlimit {
-                rlim_cur: 0,
-                rlim_max: 0,
-            };
-            libc::setrlimit(libc::RLIMIT_CORE, &none);
             libc::signal(signal, libc::SIG_DFL);
             libc::raise(signal);
         }

@@ -76,24 +76,27 @@ pub fn note(program: &OsStr) -> Option<String> {
 fn security_file(program: Option<&OsString>) -> Result<PathBuf> {
     let own = program.and_then(|program| home_of(program));
     let variable = std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty());
-    let homes = own
-        .into_iter()
-        .chain(variable.map(PathBuf::from))
-        .chain(home_of(OsStr::new("java")));
-    let mut tried = Vec::new();
-    for file in homes.flat_map(|home| java::in_home(&home)) {
-        if file.is_file() {
-            return Ok(file);
-        }
-        tried.push(file.display().to_string());
-    }
-    let tried = match tried.is_empty() {
-        true => "there is no 'java' on PATH, and JAVA_HOME is not set".to_owned(),
-        false => format!("looked for {}", tried.join(", ")),
-    };
-    Err(Error::failure(format!(
-        "cannot find the JDK's java.security: {tried}; set JAVA_HOME to the JDK of the command"
-    )))
+    let homes = [
+        own,
+        variable.map(PathBuf::from),
+        home_of(OsStr::new("java")),
+    ];
+    let files = homes.iter().flatten().flat_map(|home| java::in_home(home));
+    let files: Vec<PathBuf> = files.collect();
+    let found = files.iter().find(|file| file.is_file()).cloned();
+    found.ok_or_else(|| {
+        let tried: Vec<String> = files
+            .iter()
+            .map(|file| file.display().to_string())
+            .collect();
+        let tried = match tried.is_empty() {
+            true => "there is no 'java' on PATH, and JAVA_HOME is not set".to_owned(),
+            false => format!("looked for {}", tried.join(", ")),
+        };
+        Error::failure(format!(
+            "cannot find the JDK's java.security: {tried}; set JAVA_HOME to the JDK of the command"
+        ))
+    })
 }
 
 /// The JDK whose bin folder has a program.

@@ -3,7 +3,6 @@
 
 pub mod child;
 pub mod java;
-mod loaded;
 mod reach;
 mod report;
 
@@ -51,32 +50,26 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if let (false, Some(note)) = (args.java, java::note(&args.command[0])) {
         output::complain(note);
     }
-    match &args.count {
-        None => Err(child::replace(child::command(&args.command, &environment))),
-        Some(target) => {
-            let mut command = child::command(&args.command, &environment);
-            let memory = Memory::new();
-            match &memory {
-                Ok(memory) => memory.pass_to(&mut command),
-                Err(error) => output::complain(format!("{error}; the command runs uncounted")),
-            }
-            let child = child::start(command)?;
-            let watch = loaded::Watch::start(child.id());
-            let status = child::end(child)?;
-            let loaded = watch.map(loaded::Watch::finish).unwrap_or_default();
-            if let Ok(memory) = memory {
-                let reported = memory.read().and_then(|counters| {
-                    let program = &args.command[0];
-                    let done = report::Run::new(program, &configuration, status, counters);
-                    let done = done.beside(note, &loaded);
-                    done.write(target, args.json)
-                });
-                // An error here does not change the exit status, which is the command's.
-                reported.unwrap_or_else(output::complain);
-            }
-            child::end_like(status)
-        }
+    let Some(target) = &args.count else {
+        return Err(child::replace(child::command(&args.command, &environment)));
+    };
+    let mut command = child::command(&args.command, &environment);
+    let memory = Memory::new();
+    match &memory {
+        Ok(memory) => memory.pass_to(&mut command),
+        Err(error) => output::complain(format!("{error}; the command runs uncounted")),
     }
+    let status = child::end(child::start(command)?)?;
+    if let Ok(memory) = memory {
+        let reported = memory.read().and_then(|counters| {
+            let program = &args.command[0];
+            let done = report::Run::new(program, &configuration, status, counters, note);
+            done.write(target, args.json)
+        });
+        // An error here does not change the exit status, which is the command's.
+        reported.unwrap_or_else(output::complain);
+    }
+    child::end_like(status)
 }
 
 /// The variables of a mask, for tenrounds and for stock code, and a line that says so. They are set

@@ -5,8 +5,9 @@
 use crate::inventory::is_old;
 use crate::openssl::nodejs::Nodejs;
 use libcrypto::elf::Elf;
+use nix::unistd::{getgid, getuid};
 use serde::Serialize;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -41,8 +42,7 @@ pub fn nodejs(program: &OsStr) -> Nodejs {
 /// The program file that the kernel starts: a script's interpreter, or the file itself.
 fn interpreted(file: &Path) -> Option<PathBuf> {
     let mut interpreter = file.to_owned();
-    // A script may name a script, as deep as the kernel follows (execve(2)).
-    for _ in 0..4 {
+    for _ in 0..SCRIPTS {
         match interpreter_of(&interpreter) {
             Some(next) => interpreter = find(&next)?,
             None => break,
@@ -99,116 +99,96 @@ pub fn obstacle(program: &OsStr) -> Option<String> {
     if program.as_bytes().contains(&b'/') && Path::new(program).is_dir() {
         return Some("is a directory, not a command".to_owned());
     }
-    let file = find(program)?;
-    let mode = file.metadata().ok()?.mode();
+    let mut script = find(program)?;
+    let mode = script.metadata().ok()?.mode() & 0o7777;
     if mode & 0o111 == 0 {
-        let path = file.display();
+        let path = script.display();
         return Some(format!(
-            "cannot be executed: no execute permission (mode {:o}); chmod +x {path}",
-            mode & 0o7777
+            "cannot be executed: no execute permission (mode {mode:o}); chmod +x {path}"
         ));
     }
-    let mut script = file.clone();
-    // A script may name a script, as deep as the kernel follows (execve(2)).
-    for _ in 0..4 {
-        let interpreter = shebang(&script)?;
-        let path = PathBuf::from(&interpreter);
-        if !path.exists() {
-            let returns = match interpreter.as_bytes().ends_with(b"\r") {
-                true => "; the line ends in a carriage return, as on DOS: remove that",
-                false => "; install it, or correct the line",
+    for _ in 0..SCRIPTS {
+        let interpreter = PathBuf::from(shebang(&script)?.swap_remove(0));
+        if !interpreter.exists() {
+            let cure = match interpreter.as_os_str().as_bytes().ends_with(b"\r") {
+                true => "the line ends in a carriage return, as on DOS: remove that",
+                false => "install it, or correct the line",
             };
             return Some(format!(
-                "cannot be executed: the first line of {} names the interpreter '{}', which does not exist{returns}",
+                "cannot be executed: the first line of {} names the interpreter '{}', which does not exist; {cure}",
                 script.display(),
-                clean(interpreter.to_string_lossy())
+                clean(interpreter.display())
             ));
         }
-        script = path;
+        script = interpreter;
     }
     None
 }
 
-/// The interpreter that the first line of a script names, as the kernel reads it.
-fn shebang(file: &Path) -> Option<OsString> {
-    let line = first_line(file)?;
-    let line = line.strip_prefix(b"#!")?;
-    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n');
-    let mut words = line.split(is_blank).filter(|word| !word.is_empty());
-    words.next().map(|word| OsString::from_vec(word.to_vec()))
-}
+/// A script may name a script, as deep as the kernel follows (execve(2)).
+const SCRIPTS: usize = 4;
 
-fn first_line(file: &Path) -> Option<Vec<u8>> {
+/// The words of a script's first line behind "#!", as the kernel splits them; at least one.
+fn shebang(file: &Path) -> Option<Vec<OsString>> {
     let mut line = Vec::new();
     let limited = File::open(file).ok()?.take(256);
     BufReader::new(limited).read_until(b'\n', &mut line).ok()?;
-    Some(line)
+    let words = line.strip_prefix(b"#!")?;
+    let words = words.split(|byte| matches!(byte, b' ' | b'\t' | b'\n'));
+    let words = words.filter(|word| !word.is_empty());
+    let words: Vec<_> = words
+        .map(|word| OsString::from_vec(word.to_vec()))
+        .collect();
+    (!words.is_empty()).then_some(words)
+}
+
+/// What the first line of a script names; behind `env`, the program that it looks for.
+fn interpreter_of(file: &Path) -> Option<OsString> {
+    let mut words = shebang(file)?;
+    if !words[0].as_bytes().ends_with(b"/env") {
+        return Some(words.swap_remove(0));
+    }
+    let is_program =
+        |word: &OsString| !word.as_bytes().starts_with(b"-") && !word.as_bytes().contains(&b'=');
+    words.into_iter().skip(1).find(is_program)
 }
 
 /// libcrypto takes no configuration from the environment of a program that runs with more rights
 /// than its caller has (secure_getenv(3)).
 fn privileged(file: &Path) -> Option<String> {
     let meta = file.metadata().ok()?;
-    // SAFETY: they have no arguments and cannot fail.
-    let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
-    let changes = |bit: u32, word: &str| {
-        let other = if word == "setuid" {
-            meta.uid() != user
-        } else {
-            meta.gid() != group
-        };
-        (meta.mode() & bit != 0 && other).then(|| {
-            format!(
-                "{word}, and libcrypto ignores the caller's configuration in it; it is not reached"
-            )
-        })
+    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    let what = match meta.mode() {
+        mode if mode & 0o4000 != 0 && meta.uid() != user => "setuid",
+        mode if mode & 0o2000 != 0 && meta.gid() != group => "setgid",
+        _ if user != 0 && has_capabilities(file) => "a program with file capabilities",
+        _ => return None,
     };
-    let by_mode = changes(0o4000, "setuid").or_else(|| changes(0o2000, "setgid"));
-    by_mode.or_else(|| {
-        let why = "a program with file capabilities, and libcrypto ignores the caller's configuration in it; it is not reached";
-        (user != 0 && has_capabilities(file)).then(|| why.to_owned())
-    })
+    Some(format!(
+        "{what}, and libcrypto ignores the caller's configuration in it; it is not reached"
+    ))
 }
 
 /// Whether executing a file gives capabilities to a user without any (capabilities(7)). The
 /// attribute has a word of flags, and then pairs of the permitted and the inheritable capabilities.
 fn has_capabilities(file: &Path) -> bool {
-    let Ok(path) = CString::new(file.as_os_str().as_bytes()) else {
-        return false;
-    };
     let mut value = [0u8; 64];
-    let (name, data) = (c"security.capability", value.as_mut_ptr().cast());
-    // SAFETY: path and name are C strings, and the buffer has this length.
-    let len = unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), data, value.len()) };
-    let value = &value[..usize::try_from(len).unwrap_or(0)];
-    let word = |at: usize| value.get(at..at + 4).is_some_and(|word| word != [0; 4]);
-    let is_effective = value.first().is_some_and(|flags| flags & 1 != 0);
-    is_effective || word(4) || word(12)
-}
-
-/// What the first line of a script names; behind `env`, the program that it looks for.
-fn interpreter_of(file: &Path) -> Option<OsString> {
-    let line = first_line(file)?;
-    let mut words = line
-        .strip_prefix(b"#!")?
-        .split(|byte| byte.is_ascii_whitespace())
-        .filter(|word| !word.is_empty());
-    let first = words.next()?;
-    let word = match first.ends_with(b"/env") {
-        true => words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))?,
-        false => first,
+    let len = rustix::fs::getxattr(file, c"security.capability", &mut value[..]).unwrap_or(0);
+    let word = |at: usize| {
+        value[..len]
+            .get(at..at + 4)
+            .is_some_and(|word| word != [0; 4])
     };
-    Some(OsString::from_vec(word.to_vec()))
+    let is_effective = len > 0 && value[0] & 1 != 0;
+    is_effective || word(4) || word(12)
 }
 
 fn of_elf(file: &Path) -> Option<String> {
     let elf = Elf::open(file)?;
+    let version = elf.openssl_version();
     // A stripped program has no names of functions, but its OpenSSL still tells its version.
-    let version = || {
-        elf.openssl_version()
-            .map(|version| format!("OpenSSL {version}"))
-    };
-    let own = elf.own.clone().or_else(version);
+    let named = version.as_ref().map(|version| format!("OpenSSL {version}"));
+    let own = elf.own.clone().or(named);
     if !elf.interpreter {
         return Some(match own {
             Some(own) => format!("is statically linked with {own} in it; {}", inside(&own)),
@@ -222,25 +202,18 @@ fn of_elf(file: &Path) -> Option<String> {
             "uses {old}, an OpenSSL before 3.0, which knows no providers; it is not reached"
         ));
     }
-    if elf.names_openssl() {
-        return None;
-    }
-    match elf.openssl_version() {
-        Some(old) if old.starts_with("1.") => {
-            return Some(format!(
-                "brings OpenSSL {old}, which knows no providers; it is not reached"
-            ));
-        }
+    match version {
+        _ if elf.names_openssl() => None,
+        Some(old) if old.starts_with("1.") => Some(format!(
+            "brings OpenSSL {old}, which knows no providers; it is not reached"
+        )),
         // The configuration names its section, too (openssl/nodejs.rs).
-        Some(_) if elf.is_nodejs() => return None,
-        _ => {}
+        Some(_) if elf.is_nodejs() => None,
+        _ => own.map(|own| {
+            let inside = inside(&own);
+            format!("brings its own cryptography ({own}), not the system's libcrypto; {inside}")
+        }),
     }
-    own.map(|own| {
-        format!(
-            "brings its own cryptography ({own}), not the system's libcrypto; {}",
-            inside(&own)
-        )
-    })
 }
 
 /// What that means. An OpenSSL 3 that was not built otherwise reads the configuration and loads a

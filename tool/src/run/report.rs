@@ -3,7 +3,7 @@
 
 use super::reach::{self, Expected};
 use crate::counters::Counters;
-use crate::{replaced, scan, trust};
+use crate::{replaced, trust};
 use libcrypto::LibCrypto;
 use machine::host;
 use machine::schema::Document;
@@ -12,14 +12,10 @@ use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::time::Duration;
 use terminal::error::Result;
 use terminal::output;
 use terminal::style::{error_columns, grouped, paint, wrapped, BOLD, GOOD, WARN};
 use terminal::table::Table;
-
-/// The time to examine the files of a command after its end.
-const LIMIT: Duration = Duration::from_secs(5);
 
 /// The object `run` of the JSON document.
 #[derive(Debug, Serialize)]
@@ -39,14 +35,6 @@ pub struct Run {
     /// Why the program may not be reached.
     #[serde(skip)]
     note: Option<String>,
-    /// Files of the command with AES code that tenrounds does not replace. Looked up if the command
-    /// was not reached.
-    own: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Body<'a> {
-    run: &'a Run,
 }
 
 impl Run {
@@ -55,6 +43,7 @@ impl Run {
         configuration: &Path,
         status: ExitStatus,
         counters: Counters,
+        note: Option<String>,
     ) -> Run {
         Run {
             command: [program.to_string_lossy().into_owned()],
@@ -64,23 +53,7 @@ impl Run {
             reached: counters.reached(),
             expected: reach::expected(program),
             counters,
-            note: None,
-            own: Vec::new(),
-        }
-    }
-
-    /// Adds what else is known of a command that was not reached: a note on its program, and the
-    /// files that it loaded.
-    pub fn beside(self, note: Option<String>, loaded: &[PathBuf]) -> Run {
-        if self.reached {
-            return self;
-        }
-        let own = scan::of_files(loaded, LIMIT).into_iter();
-        let own = own.filter(|entry| scan::has_aes(entry) && !scan::is_reached(entry.reach));
-        Run {
             note,
-            own: own.map(|entry| entry.path).collect(),
-            ..self
         }
     }
 
@@ -94,39 +67,43 @@ impl Run {
     }
 
     fn json(&self) -> String {
-        let libcrypto = LibCrypto::open().ok();
-        Document::new(
-            "run",
-            host::read(libcrypto.as_ref()),
-            Vec::new(),
-            Body { run: self },
-        )
-        .to_json()
+        let host = host::read(LibCrypto::open().ok().as_ref());
+        let body = serde_json::json!({ "run": self });
+        Document::new("run", host, Vec::new(), body).to_json()
     }
 
     fn text(&self) -> String {
-        if self.counters.executed.is_empty() {
-            let nothing = paint(WARN, "tenrounds executed nothing in this command.");
-            let text = format!("{nothing} {}{}", self.why_nothing(), self.own_aes());
-            return wrapped("", &text, error_columns());
-        }
-        let keys: u64 = self.counters.keys.iter().map(|keys| keys.expansions).sum();
-        let counts = format!(
-            "loaded {}, {} expanded",
-            counted(self.counters.loaded.into(), "time"),
-            counted(keys, "key")
-        );
-        let heading = match self.reached {
-            true => format!("{BOLD}tenrounds reached this command{BOLD:#}: {counts}"),
-            false => {
-                let not = paint(
-                    WARN,
-                    "Whether tenrounds reached this command cannot be told:",
-                );
-                format!("{not} {counts}. {}{}", self.why_no_bulk(), self.own_aes())
+        let Counters {
+            loaded,
+            executed,
+            keys,
+            ..
+        } = &self.counters;
+        let keys: u64 = keys.iter().map(|keys| keys.expansions).sum();
+        let loaded = counted(u64::from(*loaded), "time");
+        let counts = format!("loaded {loaded}, {} expanded", counted(keys, "key"));
+        let heading = match (executed.is_empty(), self.reached) {
+            (true, _) => {
+                let nothing = paint(WARN, "tenrounds executed nothing in this command.");
+                format!("{nothing} {}{}", self.why_nothing(), self.own_aes())
+            }
+            (false, true) => format!("{BOLD}tenrounds reached this command{BOLD:#}: {counts}"),
+            (false, false) => {
+                let not = "Whether tenrounds reached this command cannot be told:";
+                let why = "It executed only short calls, as the random generator makes them, too.";
+                format!(
+                    "{} {counts}. {why} {}{}",
+                    paint(WARN, not),
+                    self.unseen(),
+                    self.own_aes()
+                )
             }
         };
-        wrapped("", &heading, error_columns()) + &self.table()
+        let heading = wrapped("", &heading, error_columns());
+        match executed.is_empty() {
+            true => heading,
+            false => heading + &self.table(),
+        }
     }
 
     fn table(&self) -> String {
@@ -143,80 +120,57 @@ impl Run {
         table.text(error_columns())
     }
 
-    fn why_no_bulk(&self) -> String {
-        format!(
-            "It executed only short calls, as the random generator makes them, too. {}",
-            self.unseen()
-        )
-    }
-
-    /// What is known of the program and of the AES code of its own.
+    /// What is known of the program, and how to see its AES code.
     fn own_aes(&self) -> String {
-        let note = self.note.iter().map(|note| format!(" {note}."));
-        let own = match self.own.is_empty() {
-            true => String::new(),
-            false => format!(
-                " The command loaded files with AES code that tenrounds does not replace: {}.",
-                self.own.join(", ")
-            ),
-        };
-        note.collect::<String>() + &own
+        let note = self
+            .note
+            .as_ref()
+            .map_or(String::new(), |note| format!(" {note}."));
+        note + " `tenrounds trace -- COMMAND` shows the AES code that it runs."
     }
 
     fn why_nothing(&self) -> String {
-        match self.counters.loaded {
-            0 => {
-                let why = "No process that can be counted loaded the provider or the PKCS#11 module. \
-                 The command uses no OpenSSL 3, has one inside that loads no modules, or reads another configuration, as setuid programs do. \
-                 Processes that clear their environment (env -i), of another user, or in another user or PID namespace (a container), are not counted.";
-                why.to_owned() + &self.hidden()
-            }
-            _ => format!(
-                "tenrounds was loaded, but nothing asked it for AES. {}",
-                self.unseen()
-            ),
+        if self.counters.loaded > 0 {
+            let unseen = self.unseen();
+            return format!("tenrounds was loaded, but nothing asked it for AES. {unseen}");
         }
+        let why = "No process that can be counted loaded the provider or the PKCS#11 module. \
+                   The command uses no OpenSSL 3, has one inside that loads no modules, or reads another configuration, as setuid programs do. \
+                   Processes that clear their environment (env -i), of another user, or in another user or PID namespace (a container), are not counted.";
+        why.to_owned() + &self.hidden()
     }
 
     /// The modes that the program should have used, and what kept it from tenrounds.
     fn unseen(&self) -> String {
         let Expected { modes, excluded_by } = &self.expected;
         let program = &self.command[0];
-        let modes = match modes.is_empty() {
+        let names: Vec<String> = modes.iter().map(|mode| format!("AES-{mode}")).collect();
+        let expected = match names.is_empty() {
             true => String::new(),
             false => format!(
                 "Expected of {program}, and not seen: {}. ",
-                modes
-                    .iter()
-                    .map(|mode| format!("AES-{mode}"))
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                names.join(", ")
             ),
         };
-        match excluded_by {
-            Some(query) => format!(
-                "{modes}{program} has the property query '{query}', which excludes tenrounds."
-            ),
-            None => {
-                format!("{modes}The command used other ciphers, another library context, or none.")
+        expected
+            + &match excluded_by {
+                Some(query) => {
+                    format!("{program} has the property query '{query}', which excludes tenrounds.")
+                }
+                None => {
+                    "The command used other ciphers, another library context, or none.".to_owned()
+                }
             }
-        }
     }
 
     /// A file that a daemon cannot read once it has changed its user.
     fn hidden(&self) -> String {
-        // SAFETY: it has no arguments and cannot fail.
-        if unsafe { libc::geteuid() } != 0 {
-            return String::new();
-        }
         let module = LibCrypto::open()
             .and_then(|libcrypto| libcrypto::module::find(Some(&libcrypto)))
             .ok();
         let needed = [Some(PathBuf::from(&self.configuration)), module];
-        let hidden = needed
-            .into_iter()
-            .flatten()
-            .find_map(|file| trust::hidden(Path::new("/"), &file));
+        let mut needed = needed.into_iter().flatten().filter(|_| trust::is_root());
+        let hidden = needed.find_map(|file| trust::hidden(Path::new("/"), &file));
         hidden.map_or(String::new(), |why| {
             format!(" A process that changed its user cannot load tenrounds: {why}.")
         })

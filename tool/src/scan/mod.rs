@@ -130,20 +130,6 @@ pub fn for_so_long(time: Duration, is_brief: bool) -> Scan {
     scan
 }
 
-/// A larger file is not examined after a command: no end interrupts the examination of a file.
-const LARGEST_LOADED: u64 = 512 << 20;
-
-/// Examines these files for so long.
-pub fn of_files(files: &[PathBuf], time: Duration) -> Vec<Entry> {
-    let end = Instant::now() + time;
-    let is_small = |file: &&PathBuf| file.metadata().is_ok_and(|m| m.len() <= LARGEST_LOADED);
-    let mut targets = targets::Targets::default();
-    for file in files.iter().filter(is_small) {
-        targets.add(file, targets::Origin::Listed);
-    }
-    files::examine(targets, Some(end), &mut Vec::new()).files
-}
-
 /// Whether a file holds AES code for AES.
 pub fn has_aes(entry: &Entry) -> bool {
     !matches!(entry.holds, Holds::OtherUse | Holds::Others)

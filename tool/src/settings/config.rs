@@ -6,11 +6,10 @@
 use super::module;
 use crate::finding::{Finding, Group};
 use crate::inventory::install::Install;
-use crate::openssl::cnf::{plain_name, Assignment, Cnf, Place, Trouble};
-use crate::openssl::configuration::{clauses, is_fips, prefers_ours, BY_NAME, OWN_HEAD, PROPERTY};
+use crate::openssl::cnf::{plain_name, Assignment, Cnf, Trouble};
+use crate::openssl::configuration::{clauses, is_fips, prefers_ours, BY_NAME, PROPERTY};
 use crate::root::Root;
 use crate::trust::{self, Loose};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const GROUP: Group = Group::Configuration;
@@ -27,7 +26,18 @@ pub struct Source<'a> {
     pub by_variable: bool,
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    /// One that nobody in particular is told of.
+    pub fn new(view: &'a Root, file: PathBuf, install: Option<&'a Install>) -> Source<'a> {
+        Source {
+            view,
+            file,
+            reader: String::new(),
+            install,
+            by_variable: false,
+        }
+    }
+
     /// Whether its paths are in this command's root, not in that of a container or chroot.
     pub fn in_this_root(&self) -> bool {
         self.install.is_none_or(|install| install.root.is_none())
@@ -94,14 +104,12 @@ pub fn check(source: &Source) -> Effect {
         };
     }
     findings.extend(reading.not_read());
-    findings.extend(reading.duplicates());
     let providers = reading.providers();
     findings.extend(reading.missing_sections(&providers));
     findings.extend(reading.default_inactive(&providers));
     findings.extend(reading.modules(&providers));
     findings.extend(reading.properties(&providers));
     findings.extend(reading.fips(&providers));
-    findings.extend(reading.engines());
     let active = providers.iter().filter(|p| p.active);
     Effect {
         prefers_tenrounds: reading.prefers_tenrounds(&providers),
@@ -129,6 +137,10 @@ struct Reading<'a> {
     cnf: &'a Cnf,
 }
 
+fn is_active(providers: &[Provider], name: &str) -> bool {
+    providers.iter().any(|p| p.active && p.name == name)
+}
+
 fn is_off(value: &str) -> bool {
     ["0", "no", "off", "false"].contains(&value.to_ascii_lowercase().as_str())
 }
@@ -146,17 +158,16 @@ impl<'a> Reading<'a> {
     }
 
     fn troubles(&self) -> Vec<Finding> {
+        let file = self.file().display();
         let finding = |trouble: &Trouble| {
-            let finding = match trouble.unreadable {
+            let Trouble { place, what, .. } = trouble;
+            match trouble.unreadable {
                 true => Finding::warning(
                     GROUP,
                     "conf-unreadable",
-                    format!(
-                        "{} cannot be read completely: {}",
-                        self.file().display(),
-                        trouble.what
-                    ),
+                    format!("{file} cannot be read completely: {what}"),
                 )
+                .seen(place, what)
                 .cure(
                     "shell",
                     "look with: namei -l on the path that is named; or run the doctor as root",
@@ -164,86 +175,25 @@ impl<'a> Reading<'a> {
                 false => Finding::problem(
                     GROUP,
                     "conf-syntax",
-                    format!(
-                        "OpenSSL cannot read {}: all of it is ignored, or programs fail",
-                        self.file().display()
-                    ),
+                    format!("OpenSSL cannot read {file}: all of it is ignored, or programs fail"),
                 )
-                .cure(&trouble.place, "fix this line"),
-            };
-            finding.seen(&trouble.place, &trouble.what)
+                .seen(place, what)
+                .cure(place, "fix this line"),
+            }
         };
         self.cnf.troubles.iter().take(10).map(finding).collect()
     }
 
     /// openssl_conf counts only before the first section.
     fn not_read(&self) -> Option<Finding> {
-        let stray = self
-            .cnf
-            .assignments
-            .iter()
-            .find(|a| a.name == "openssl_conf" && a.section != "default")?;
-        if self.cnf.init().is_some() {
-            return None;
-        }
-        let says = format!(
-            "openssl_conf stands in section [{}], where OpenSSL does not look: nothing of [{}] is read",
-            stray.section, stray.value
-        );
+        let is_stray = |a: &&Assignment| a.name == "openssl_conf" && a.section != "default";
+        let mut strays = self.cnf.assignments.iter().filter(is_stray);
+        let stray = strays.next().filter(|_| self.cnf.init().is_none())?;
+        let (section, value, file) = (&stray.section, &stray.value, self.file().display());
+        let says = format!("openssl_conf stands in section [{section}], where OpenSSL does not look: nothing of [{value}] is read");
+        let cure = format!("move 'openssl_conf = {value}' above the first [section] of {file}");
         let finding = Finding::warning(GROUP, "conf-not-read", says).seen(&stray.place, stray);
-        Some(finding.cure(
-            &stray.place,
-            format!(
-                "move 'openssl_conf = {}' above the first [section] of {}",
-                stray.value,
-                self.file().display()
-            ),
-        ))
-    }
-
-    /// Sections that matter here and are opened twice in one file. Files that `enable` wrote are
-    /// exempt.
-    fn duplicates(&self) -> Vec<Finding> {
-        let mut places: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
-        for (name, place) in &self.cnf.headers {
-            if !self.is_ours(&place.file) {
-                places.entry(name).or_default().push(place);
-            }
-        }
-        let twice = places.into_iter().filter(|(name, places)| {
-            let in_one_file = |file: &Path| places.iter().filter(|p| p.file == file).count();
-            self.matters(name) && places.iter().any(|place| in_one_file(&place.file) > 1)
-        });
-        twice
-            .map(|(name, places)| {
-                let says = format!(
-                    "the section [{name}] stands {} times: OpenSSL merges them, and of each name the last line holds",
-                    places.len()
-                );
-                let mut finding = Finding::warning(GROUP, "section-twice", says);
-                for place in places.iter().take(5) {
-                    finding = finding.seen(place, format!("[{name}]"));
-                }
-                let last = places.last().expect("at least two");
-                finding.cure(last, format!("put the lines under one [{name}], and remove the other header"))
-            })
-            .collect()
-    }
-
-    /// Whether `enable` wrote a file.
-    fn is_ours(&self, file: &Path) -> bool {
-        let head = self.root.line(file);
-        head.is_some_and(|head| head.strip_prefix("# ") == Some(OWN_HEAD))
-    }
-
-    /// Whether a section is part of what is initialised.
-    fn matters(&self, section: &str) -> bool {
-        let Some(init) = self.cnf.init() else {
-            return false;
-        };
-        let named_by = |parent: &str| self.cnf.section(parent).any(|a| a.value == section);
-        let providers = self.cnf.initial("providers");
-        section == init || named_by(init) || providers.is_some_and(|a| named_by(&a.value))
+        Some(finding.cure(&stray.place, cure))
     }
 
     fn providers(&self) -> Vec<Provider<'a>> {
@@ -275,45 +225,28 @@ impl<'a> Reading<'a> {
             .into_iter()
             .chain(named)
             .chain(providers.iter().map(|p| p.named));
-        all.filter(|a| !self.cnf.has_section(&a.value))
+        let missing = all.filter(|a| !self.cnf.has_section(&a.value));
+        missing
             .map(|a| {
+                let name = &a.value;
                 let says = format!(
-                    "there is no section [{}]: OpenSSL stops reading its configuration there",
-                    a.value
+                    "there is no section [{name}]: OpenSSL stops reading its configuration there"
                 );
-                Finding::problem(GROUP, "section-missing", says)
-                    .seen(&a.place, a)
-                    .cure(
-                        &a.place,
-                        format!("write the section [{}], or remove this line", a.value),
-                    )
+                let cure = format!("write the section [{name}], or remove this line");
+                let finding = Finding::problem(GROUP, "section-missing", says);
+                finding.seen(&a.place, a).cure(&a.place, cure)
             })
             .collect()
     }
 
-    fn default_inactive(&self, providers: &[Provider]) -> Vec<Finding> {
-        let mut found = Vec::new();
-        for p in providers.iter().filter(|p| p.active) {
-            let activate = p.activate.expect("active by a line");
-            if is_off(&activate.value) {
-                let says = format!(
-                    "'{}' is activated although its line says {}: OpenSSL 3.0 takes any value for yes",
-                    p.name, activate.value
-                );
-                let finding =
-                    Finding::warning(GROUP, "activate-off", says).seen(&activate.place, activate);
-                found.push(finding.cure(&activate.place, "remove this line"));
-            }
-        }
-        let is_active = |name: &str| providers.iter().any(|p| p.active && p.name == name);
-        let fips = is_active("fips") && is_active("base");
+    fn default_inactive(&self, providers: &[Provider]) -> Option<Finding> {
+        let fips = is_active(providers, "fips") && is_active(providers, "base");
         let other = providers
             .iter()
             .find(|p| p.active && !["default", "base"].contains(&p.name));
-        if let (Some(other), false) = (other, is_active("default") || fips) {
-            found.push(self.default_is_missing(other, providers));
-        }
-        found
+        let is_missing = !is_active(providers, "default") && !fips;
+        let other = other.filter(|_| is_missing)?;
+        Some(self.default_is_missing(other, providers))
     }
 
     fn default_is_missing(&self, other: &Provider, providers: &[Provider]) -> Finding {
@@ -365,7 +298,6 @@ impl<'a> Reading<'a> {
     fn properties(&self, providers: &[Provider]) -> Vec<Finding> {
         let mut found = Vec::new();
         let set = self.cnf.default_properties();
-        found.extend(self.set_twice(&set));
         let all = self.cnf.assignments.iter();
         let nodejs = self.cnf.value("default", "nodejs_conf");
         let nodejs = nodejs.and_then(|section| self.cnf.value(section, "alg_section"));
@@ -389,36 +321,11 @@ impl<'a> Reading<'a> {
         if let Some(holds) = set.last() {
             found.extend(clauses(&holds.value).filter_map(|clause| mandatory(holds, clause)));
             found.extend(preferred_but_absent(holds, providers));
-            found.extend(preferred_by_name(holds, providers));
         }
         found
     }
 
-    /// Warns if an earlier line has clauses that the last line lacks: OpenSSL uses only the last
-    /// line.
-    fn set_twice(&self, set: &[&Assignment]) -> Option<Finding> {
-        let last = set.last()?;
-        let held: Vec<&str> = clauses(&last.value).collect();
-        let kept = |a: &&Assignment| clauses(&a.value).all(|clause| held.contains(&clause));
-        if set.iter().all(kept) {
-            return None;
-        }
-        let says = format!(
-            "{} lines set default_properties, and only the last holds: {}",
-            set.len(),
-            last.value
-        );
-        let mut finding = Finding::warning(GROUP, "properties-twice", says);
-        for a in set {
-            finding = finding.seen(&a.place, a);
-        }
-        Some(finding.cure(
-            &set[0].place,
-            "keep one of these lines, with all that is meant, separated by commas",
-        ))
-    }
-
-    fn fips(&self, providers: &[Provider]) -> Vec<Finding> {
+    fn fips(&self, providers: &[Provider]) -> Option<Finding> {
         let provider = providers
             .iter()
             .find(|p| p.active && p.name == "fips")
@@ -429,59 +336,34 @@ impl<'a> Reading<'a> {
         let properties = self.cnf.default_properties().last().copied();
         let properties = properties.filter(|a| clauses(&a.value).any(is_fips));
         let lines: Vec<&Assignment> = [provider, mode, properties].into_iter().flatten().collect();
-        if lines.is_empty() {
-            return Vec::new();
-        }
-        let demanded = mode.is_some() || properties.is_some();
-        let tenrounds = providers.iter().any(|p| p.active && p.name == "tenrounds");
-        let mut finding = match (demanded, tenrounds) {
-            (true, true) => Finding::warning(
+        let is_demanded = mode.is_some() || properties.is_some();
+        let finding = match is_active(providers, "tenrounds") {
+            _ if !is_demanded => return None,
+            true => Finding::warning(
                 GROUP,
                 "fips-demanded",
                 "FIPS is demanded by configuration, and tenrounds, which is not validated, is activated: OpenSSL never takes AES from it",
             )
             .cure(&lines[0].place, "remove tenrounds (tenrounds disable), or these lines"),
-            (true, false) => Finding::note(
+            false => Finding::note(
                 GROUP,
                 "fips-demanded",
                 "FIPS is demanded by configuration: OpenSSL takes AES from validated providers only, and tenrounds is none",
             ),
-            (false, _) => Finding::note(
-                GROUP,
-                "fips-active",
-                "the FIPS provider is active, but not demanded: AES may come from any provider",
-            ),
         };
-        for a in lines {
-            finding = finding.seen(&a.place, a);
-        }
-        vec![finding]
-    }
-
-    /// OpenSSL 4 has no engines.
-    fn engines(&self) -> Option<Finding> {
-        let engines = self.cnf.initial("engines")?;
-        if self.source.install?.major() < 4 {
-            return None;
-        }
-        let says = format!(
-            "engines are configured, and {} has none",
-            self.source.install?.name()
-        );
-        let finding = Finding::warning(GROUP, "engines-gone", says).seen(&engines.place, engines);
-        Some(finding.cure(
-            &engines.place,
-            "remove this line, and use the provider of the same name",
-        ))
+        Some(
+            lines
+                .into_iter()
+                .fold(finding, |finding, a| finding.seen(&a.place, a)),
+        )
     }
 
     fn prefers_tenrounds(&self, providers: &[Provider]) -> bool {
-        let active = providers.iter().any(|p| p.active && p.name == "tenrounds");
         let set = self.cnf.default_properties();
-        active
-            && set
-                .last()
-                .is_some_and(|a| clauses(&a.value).any(prefers_ours))
+        let prefers = set
+            .last()
+            .is_some_and(|a| clauses(&a.value).any(prefers_ours));
+        prefers && is_active(providers, "tenrounds")
     }
 }
 
@@ -509,22 +391,9 @@ fn mandatory(set: &Assignment, clause: &str) -> Option<Finding> {
     )
 }
 
-/// A program's query that names a provider cancels a preference by name.
-fn preferred_by_name(set: &Assignment, providers: &[Provider]) -> Option<Finding> {
-    let by_name = clauses(&set.value).any(|clause| clause == BY_NAME);
-    let active = providers.iter().any(|p| p.active && p.name == "tenrounds");
-    let says = "tenrounds is preferred by name: programs that ask for another property of a provider, as stunnel does, are not reached";
-    let fixed = set.value.replace(BY_NAME, PROPERTY);
-    (by_name && active).then(|| {
-        Finding::note(GROUP, "preferred-by-name", says)
-            .seen(&set.place, set)
-            .cure(&set.place, format!("default_properties = {fixed}"))
-    })
-}
-
 fn preferred_but_absent(set: &Assignment, providers: &[Provider]) -> Option<Finding> {
     let wanted = clauses(&set.value).any(|clause| [PROPERTY, BY_NAME].contains(&clause));
-    if !wanted || providers.iter().any(|p| p.active && p.name == "tenrounds") {
+    if !wanted || is_active(providers, "tenrounds") {
         return None;
     }
     let says = "tenrounds is preferred, but not activated: nothing is taken from it";

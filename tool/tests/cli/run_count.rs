@@ -153,65 +153,6 @@ fn a_short_message_is_reached() {
     assert_eq!(*valid(&run(&["--json"])).at("/run/reached"), true);
 }
 
-/// A library with AES instructions of its own, as pycryptodome brings them.
-#[test]
-fn the_aes_code_that_a_command_brings_is_named() {
-    let place = Place::new();
-    let instructions = match cfg!(target_arch = "aarch64") {
-        true => {
-            r".arch armv8-a+crypto\naese v0.16b,v1.16b\naesmc v0.16b,v0.16b\naese v0.16b,v1.16b\neor v0.16b,v0.16b,v2.16b"
-        }
-        false => r"aesenc %xmm1,%xmm0\naesenc %xmm1,%xmm0\naesenclast %xmm1,%xmm0",
-    };
-    let source = format!("void encrypt(void) {{ __asm__(\"{instructions}\"); }}");
-    let library = compile(&place, "raw_aes.so", &source, &["-shared", "-fPIC"]);
-    // Ends when the tool has read its mappings after the library came: they are longer than `size`.
-    let source = r#"
-#include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-static long read_so_far(void)
-{
-    char name[64], line[64];
-    long n = -1;
-    snprintf(name, sizeof name, "/proc/%d/io", getppid());
-    FILE *io = fopen(name, "r");
-    if (io != NULL && fgets(line, sizeof line, io) != NULL)
-        sscanf(line, "rchar: %ld", &n);
-    if (io != NULL)
-        fclose(io);
-    return n;
-}
-int main(int argc, char **argv)
-{
-    long size = 0, before;
-    FILE *maps;
-    if (argc < 2 || dlopen(argv[1], RTLD_NOW) == NULL || (maps = fopen("/proc/self/maps", "r")) == NULL)
-        return 2;
-    alarm(120);
-    while (getc(maps) != EOF)
-        size++;
-    if ((before = read_so_far()) < 0)
-        return 3;
-    while (read_so_far() < before + 3 * size)
-        usleep(1000);
-    return 0;
-}"#;
-    let program = compile(&place, "brings", source, &["-ldl"]);
-    let mut tool = place.tool(["run", "--count", "--"]);
-    let said = tool.arg(&program).arg(&library).done().ok().err;
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    contains(
-        &said,
-        &[
-            "tenrounds executed nothing",
-            "AES code that tenrounds does not replace",
-            "raw_aes.so",
-        ],
-    );
-}
-
 /// Whether a static program is reached is told after it ran, not before.
 #[test]
 fn a_note_on_the_program_does_not_contradict_the_counts() {
