@@ -15,7 +15,6 @@ use machine::host;
 use machine::schema::Document;
 pub use reach::Reach;
 use serde::Serialize;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use terminal::error::Result;
 use terminal::output;

@@ -62,10 +62,7 @@ PATH=$2/programs "$tool" doctor --json >"$2/twice" || [ $? = 2 ]
     assert_eq!(findings.len(), 1, "{findings:#?}");
     contains(
         &findings[0].to_string(),
-        &[
-            "openssl-broken",
-            "FATAL: Startup failure",
-        ],
+        &["openssl-broken", "FATAL: Startup failure"],
     );
 }
 
