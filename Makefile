@@ -19,6 +19,8 @@
 #                     build/kernel/RELEASE
 #   make engine   the engine alone, for OpenSSL 1.1.1 and 3.x, in build/engine: needs the compiler and
 #                 OpenSSL's headers
+#   make archive      the core as an archive that stands alone, and its source form, in
+#                     build/archive; ARCHIVE_STACK=16384 for stacks of 16 KiB
 #   make prove        proofs about the C code with CBMC (minutes): docs/assurance.md
 #   make check-rust-sanitized   the PKCS#11 module with AddressSanitizer (minutes)
 #   make soak         all hosts under random load for an hour; SOAK_SECONDS=120 for two minutes
@@ -80,6 +82,12 @@ tool:
 	@scripts/progress $(BUILD)/tool.log scripts/cargo build --release --locked --package tenrounds --target-dir $(BUILD)/cargo
 	@scripts/progress $(BUILD)/tool.log scripts/cargo rustc --release --locked --package tenrounds-pkcs11 \
 	    --crate-type cdylib --target-dir $(BUILD)/cargo
+
+.PHONY: archive
+archive:
+	@scripts/dependencies build
+	@scripts/archive build $(BUILD)/archive
+	@ls $(BUILD)/archive/libtenrounds-core.a $(BUILD)/archive/tenrounds.h
 
 stage: c tool
 	@scripts/stage $(BUILD) $(DIST)

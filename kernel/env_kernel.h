@@ -19,8 +19,8 @@
 #ifndef TR_ENV_KERNEL_H
 #define TR_ENV_KERNEL_H
 
-#define TR_ENV_ALL_MODES   0
-#define TR_ENV_LARGE_STACK 0 /* the stack has 16 KiB, of which a function may use 2 KiB */
+#define TR_ENV_ALL_MODES 0
+#define TR_ENV_STACK     2048 /* of the stack's 16 KiB */
 
 /* Maximum bytes per hold of the vector registers. */
 #define TR_KERNEL_HOLD       4096u /* with AES instructions */

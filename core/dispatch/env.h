@@ -3,7 +3,8 @@
  * The core's environment: what the core needs from its host. The environment defines the features
  * that are never usable, access to the vector registers, the modes that exist, the user's mask, and
  * a fatal handler. This file and env_hosted.c are the environment of a process, where the registers
- * are always available. The kernel module uses kernel/env_kernel.h instead, because the kernel may
+ * are always available; archive/environment.c replaces env_hosted.c where there is no C library. The
+ * kernel module uses kernel/env_kernel.h instead, because the kernel may
  * refuse access to the registers, and limits how long a call may use them.
  */
 #ifndef TR_ENV_H
@@ -18,10 +19,12 @@
 /* TR_ENV_ALL_MODES is 1 if the build has all modes. If it is 0, the build omits CFB, OFB, key wrap,
  * OCB, SIV and GCM-SIV. It also omits the calls with struct tr_cipher, and the calls for many
  * messages or many XTS data units. */
-#    define TR_ENV_ALL_MODES     1
+#    define TR_ENV_ALL_MODES 1
 
-/* Whether a function may have some KiB of local variables. */
-#    define TR_ENV_LARGE_STACK   1
+/* The bytes of stack that a call may use: at least 16 KiB, or 64 KiB for multi-buffer code. */
+#    ifndef TR_ENV_STACK
+#        define TR_ENV_STACK 65536
+#    endif
 
 /* Features that are never used in this environment, whatever CPUID says. */
 static inline tr_features tr_env_unusable(void)

@@ -426,7 +426,7 @@ static int short_gcm_is_right(struct tr_known_work *w)
     return 1;
 }
 
-#if TR_ENV_LARGE_STACK
+#if TR_ENV_STACK >= 16384
 /* Compares CTR calls that are long enough to precompute AES states (simd/ctr_states.h) with shorter
  * calls. Calls of 549 and 441 blocks reach every stage of that code at each vector width. The first
  * counter of the 441 blocks is odd, so it is no multiple of a group's length. */
@@ -554,7 +554,7 @@ static int long_is_asked(enum tr_known mode, unsigned tests, const struct tr_bac
     if ((tests & test_of(mode)) == 0)
         return 0;
     if (mode == TR_KNOWN_GCM_LONG)
-        return TR_ENV_LARGE_STACK && tr_backend_doing(backend, TR_OP_GCM_ENCRYPT) != NULL;
+        return TR_ENV_STACK >= 16384 && tr_backend_doing(backend, TR_OP_GCM_ENCRYPT) != NULL;
     return mode == TR_KNOWN_XTS_LONG && tr_backend_doing(backend, TR_OP_XTS_ENCRYPT) != NULL;
 }
 
@@ -635,7 +635,7 @@ enum tr_status tr_kat_long(const struct tr_backend *backend, unsigned tests, uns
     return TR_OK;
 }
 
-#if TR_ENV_LARGE_STACK
+#if TR_ENV_STACK >= 16384
 enum tr_status tr_kat_ctr(const struct tr_backend *backend, unsigned tests, unsigned k)
 {
     uint8_t raw[32];

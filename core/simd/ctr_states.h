@@ -30,7 +30,7 @@
 
 /* Whether this code is compiled. The code needs 4 KiB of stack, and AES instructions that XOR the
  * key at the end of a round. */
-#if !V_KEY_FIRST && TR_ENV_LARGE_STACK
+#if !V_KEY_FIRST && TR_ENV_STACK >= 16384
 #    define CTR_STATES 1
 #else
 #    define CTR_STATES 0

@@ -42,7 +42,7 @@
 #include "simd/rounds.h"
 
 /* Whether gcm_long(), which needs 6 KiB of stack, is compiled. */
-#if V_LONG_GCM && TR_ENV_LARGE_STACK
+#if V_LONG_GCM && TR_ENV_STACK >= 16384
 #    define GCM_LONG 1
 #else
 #    define GCM_LONG 0

@@ -16,8 +16,9 @@
 #include "simd/vector.h"
 #include "util.h"
 
-/* Whether multi-buffer code is compiled: its state needs up to 16 KiB of stack. */
-#if V_MULTIBUFFER && TR_ENV_LARGE_STACK
+/* Whether multi-buffer code is compiled: its state needs up to 16 KiB of stack, and the lists of
+ * jobs (modes/multibuffer.c) more. */
+#if V_MULTIBUFFER && TR_ENV_STACK >= 65536
 #    define MULTIBUFFER 1
 #else
 #    define MULTIBUFFER 0

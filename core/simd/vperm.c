@@ -307,7 +307,7 @@ TR_TARGET static void ghash(const struct tr_aes_key *key, uint8_t *out, const ui
 {
     struct tr_ghash *g = state;
     (void)key, (void)out;
-#    if TR_ENV_LARGE_STACK
+#    if TR_ENV_STACK >= 16384
     if (blocks >= GHASH_LONG) {
         size_t done = ghash_groups(g, in, blocks);
         in += done * TR_BLOCK;

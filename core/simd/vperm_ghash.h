@@ -108,7 +108,7 @@ TR_INLINE TR_TARGET V ghash_multiply(const struct ghash_tables *tables, const V 
 
 #define GHASH_GROUP 4u
 
-#if TR_ENV_LARGE_STACK
+#if TR_ENV_STACK >= 16384
 /* Hashes groups of four blocks: (y + x0) H^4 + x1 H^3 + x2 H^2 + x3 H, where + is XOR and y is the
  * hash so far. Returns the number of blocks done. */
 TR_INLINE TR_TARGET size_t ghash_groups(struct tr_ghash *ghash, const uint8_t *in, size_t blocks)

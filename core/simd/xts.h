@@ -72,7 +72,7 @@ enum xts_way { XTS_BY_GROUPS, XTS_BY_CHAIN, XTS_BY_RING };
  * there each function below has a separate frame.
  */
 #if XTS_LONG
-#    if TR_ENV_LARGE_STACK
+#    if TR_ENV_STACK >= 16384
 #        define XTS_FRAME TR_INLINE
 #    else
 #        define XTS_FRAME static NOT_INLINE

@@ -3,8 +3,8 @@
 #ifndef TR_ENV_KERNEL_H
 #define TR_ENV_KERNEL_H
 
-#define TR_ENV_ALL_MODES   1
-#define TR_ENV_LARGE_STACK 1
+#define TR_ENV_ALL_MODES 1
+#define TR_ENV_STACK     65536
 
 static inline tr_features tr_env_unusable(void)
 {
