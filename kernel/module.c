@@ -2,7 +2,7 @@
 /* Loading and unloading: selects a backend by known-answer tests and registers all algorithms. */
 #include "tenrounds_kernel.h"
 
-#include "dispatch/selftest.h"
+#include "selftest/selftest.h"
 
 #include <linux/crypto.h>
 #include <linux/fips.h>

@@ -18,11 +18,11 @@
 #    include "simd/ccm.h"
 #    include "simd/ctr.h"
 #    include "simd/expand.h"
-#    include "simd/gcm.h"
-#    include "simd/gcm_siv.h"
+#    include "simd/gcm/gcm.h"
+#    include "simd/gcm/siv.h"
 #    include "simd/ocb.h"
 #    include "simd/serial.h"
-#    include "simd/xts.h"
+#    include "simd/xts/xts.h"
 
 TR_TARGET void tr_armce_expand_key(struct tr_aes_key *key, const uint8_t *raw)
 {

@@ -12,10 +12,10 @@
 #    define TR_VECTOR "arm/vec_neon_eor3.h"
 #    include "arm/arm.h"
 #    include "simd/ctr.h"
-#    include "simd/gcm.h"
-#    include "simd/gcm_siv.h"
+#    include "simd/gcm/gcm.h"
+#    include "simd/gcm/siv.h"
 #    include "simd/ocb.h"
-#    include "simd/xts.h"
+#    include "simd/xts/xts.h"
 
 const struct tr_backend tr_armce_eor3 = {
     .name = "armce-eor3",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The list of backends, strongest first, and the choice among them. */
 #include "dispatch/backend.h"
-#include "dispatch/selftest.h"
+#include "dispatch/select.h"
 #include "dispatch/tuning.h"
 #include "util.h"
 

@@ -75,4 +75,9 @@ typedef void tr_multibuffer_fn(enum tr_mb_op op, const struct tr_jobs *jobs, str
  * modes call this function. */
 void tr_multibuffer(enum tr_mb_op op, tr_list_jobs_fn *list_jobs, const void *jobs, size_t count);
 
+/* The known-answer tests of multi-buffer code. The backend or a weaker one must have such code.
+ * These tests need more stack than the other tests, so only the first multi-buffer call runs
+ * them. */
+enum tr_status tr_kat_multibuffer(const struct tr_backend *backend);
+
 #endif

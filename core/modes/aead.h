@@ -4,7 +4,7 @@
 #define TR_AEAD_H
 
 #include "modes/modes.h"
-#include "part.h"
+#include "partial_block.h"
 
 /*
  * The steps of a one-shot call: the start, the AAD, and the call that encrypts or decrypts. A step
@@ -50,10 +50,10 @@
 TR_INLINE uint8_t *tr_append_padded(uint8_t *to, const uint8_t *from, size_t len)
 {
     for (; len >= TR_BLOCK; len -= TR_BLOCK, from += TR_BLOCK, to += TR_BLOCK)
-        part_store_vector(to, part_load_block(from));
+        partial_store_vector(to, partial_load_block(from));
     if (len == 0)
         return to;
-    part_store_vector(to, part_load(from, len));
+    partial_store_vector(to, partial_load(from, len));
     return to + TR_BLOCK;
 }
 
@@ -73,7 +73,8 @@ TR_INLINE size_t tr_fill_buffer(uint8_t buffer[TR_BLOCK], unsigned *used, const 
  * compares 64-bit words. All 16 bytes of `a` must be readable. */
 TR_INLINE int tr_same_tag(const uint8_t a[TR_BLOCK], const uint8_t *b, size_t len)
 {
-    struct part difference = part_first(part_xor(part_load_block(a), part_load(b, len)), len);
+    struct partial_block difference =
+        partial_first(partial_xor(partial_load_block(a), partial_load(b, len)), len);
     uint64_t any = difference.low | difference.high;
     __asm__("" : "+r"(any)); /* makes the compiler combine both words before it branches */
     return any == 0;

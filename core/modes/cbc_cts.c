@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CBC with ciphertext stealing, SP 800-38A addendum section 3. */
 #include "modes/modes.h"
-#include "part.h"
+#include "partial_block.h"
 
 /* The number of bytes in the last block, 1 to 16. 0 if the message is plain CBC, without ciphertext
  * stealing or swapped blocks. */
@@ -32,21 +32,21 @@ TR_INLINE void encrypt_few(const struct tr_aes_key *key, enum tr_cts form, uint8
                            uint8_t *out, const uint8_t *in, size_t whole, size_t last)
 {
     uint8_t blocks[TR_FEW * TR_BLOCK];
-    part_store_vector(blocks + whole, part_load_after(in + whole, last));
+    partial_store_vector(blocks + whole, partial_load_after(in + whole, last));
     for (size_t i = 0; i < whole; i += TR_BLOCK)
-        part_store_vector(blocks + i, part_load_block(in + i));
+        partial_store_vector(blocks + i, partial_load_block(in + i));
     tr_bulk(key, TR_OP_CBC_ENCRYPT, blocks, blocks, whole / TR_BLOCK + 1, iv);
     for (size_t i = 0; i + TR_BLOCK < whole; i += TR_BLOCK)
-        part_store_block(out + i, part_load_block(blocks + i));
-    const struct part cut = part_load_block(blocks + whole - TR_BLOCK);
-    const struct part full = part_load_block(blocks + whole);
+        partial_store_block(out + i, partial_load_block(blocks + i));
+    const struct partial_block cut = partial_load_block(blocks + whole - TR_BLOCK);
+    const struct partial_block full = partial_load_block(blocks + whole);
     uint8_t *before = out + whole - TR_BLOCK;
     if (form == TR_CS1) {
-        part_store_block(before, cut);
-        part_store_block(before + last, full);
+        partial_store_block(before, cut);
+        partial_store_block(before + last, full);
     } else {
-        part_store_block(before, full);
-        part_store(out + whole, cut, last);
+        partial_store_block(before, full);
+        partial_store(out + whole, cut, last);
     }
 }
 
@@ -66,12 +66,12 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
         return TR_OK;
     }
     uint8_t block[TR_BLOCK];
-    part_store_vector(block, part_load(in + whole, last));
+    partial_store_vector(block, partial_load(in + whole, last));
     tr_short_bulk(key, TR_OP_CBC_ENCRYPT, out, in, whole / TR_BLOCK, iv);
     tr_short_bulk(key, TR_OP_CBC_ENCRYPT, block, block, 1, iv);
     uint8_t *before = out + whole - TR_BLOCK;
     if (form != TR_CS1)
-        part_store(out + whole, part_load_block(before), last);
+        partial_store(out + whole, partial_load_block(before), last);
     __builtin_memcpy(form == TR_CS1 ? before + last : before, block, TR_BLOCK);
     return TR_OK;
 }
@@ -92,14 +92,15 @@ static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
     }
 #endif
     const uint8_t *full = cut_first ? in + last : in, *cut = cut_first ? in : in + TR_BLOCK;
-    struct part c = part_load_block(full), stolen = part_load(cut, last);
+    struct partial_block c = partial_load_block(full), stolen = partial_load(cut, last);
     uint8_t block[TR_BLOCK];
     tr_short_bulk(key, TR_OP_ECB_DECRYPT, block, full, 1, NULL);
-    struct part d = part_load_block(block), p = part_xor(part_first(d, last), stolen);
-    part_store_vector(block, part_xor(d, p));
-    part_store(out + TR_BLOCK, p, last); /* stored first, so that p does not go to the stack */
+    struct partial_block d = partial_load_block(block),
+                         p = partial_xor(partial_first(d, last), stolen);
+    partial_store_vector(block, partial_xor(d, p));
+    partial_store(out + TR_BLOCK, p, last); /* stored first, so that p does not go to the stack */
     tr_short_bulk(key, TR_OP_CBC_DECRYPT, out, block, 1, iv);
-    part_store_vector(iv, c);
+    partial_store_vector(iv, c);
     tr_cleanse(block, sizeof(block));
 }
 

@@ -4,7 +4,7 @@
  * alternate over chunks that stay in the L1 cache. */
 #include "modes/aead.h"
 #include "modes/cbc_mac.h"
-#include "part.h"
+#include "partial_block.h"
 
 enum phase { IDLE, AAD, DATA };
 
@@ -28,10 +28,10 @@ static void mac_pad(struct tr_ccm *c)
 }
 
 /* XORs n bytes into the partial MAC block, which must have room for them. */
-static void mac_part(struct tr_ccm *c, struct part data, size_t n)
+static void mac_part(struct tr_ccm *c, struct partial_block data, size_t n)
 {
-    struct part mac = part_load_block(c->run.mac);
-    part_store_vector(c->run.mac, part_xor(mac, part_up(data, c->used)));
+    struct partial_block mac = partial_load_block(c->run.mac);
+    partial_store_vector(c->run.mac, partial_xor(mac, partial_up(data, c->used)));
     c->used += (unsigned)n;
 }
 
@@ -39,7 +39,7 @@ static void mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
 {
     if (c->used != 0) {
         size_t n = TR_BLOCK - c->used < len ? TR_BLOCK - c->used : len;
-        mac_part(c, part_load(data, n), n);
+        mac_part(c, partial_load(data, n), n);
         data += n;
         len -= n;
         if (c->used == TR_BLOCK)
@@ -51,7 +51,7 @@ static void mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
         len %= TR_BLOCK;
     }
     if (len != 0)
-        mac_part(c, part_load(data, len), len);
+        mac_part(c, partial_load(data, len), len);
 }
 
 /* Hashes the encoded length of the AAD, which precedes the AAD (appendix A.2.2). */
@@ -97,14 +97,14 @@ enum tr_status tr_ccm_start(struct tr_ccm *c, const struct tr_ccm_key *key, cons
      * first 8 - q bytes of `len` overlap the end of the nonce. These bytes are 0, because
      * check_start() limits `len`. */
     uint8_t blocks[2][TR_BLOCK];
-    struct part counter = part_up(part_load(nonce, nonce_len), 1), b0 = counter;
+    struct partial_block counter = partial_up(partial_load(nonce, nonce_len), 1), b0 = counter;
     counter.low |= q - 1;
     b0.low |= (uint64_t)(aad_len != 0) << 6 | (tag_len - 2) / 2 << 3 | (q - 1);
     b0.high |= __builtin_bswap64(len);
-    part_store_vector(blocks[0], b0);
-    part_store_vector(blocks[1], counter);
+    partial_store_vector(blocks[0], b0);
+    partial_store_vector(blocks[1], counter);
     counter.high |= (uint64_t)1 << 56;
-    part_store_vector(c->run.counter, counter);
+    partial_store_vector(c->run.counter, counter);
     tr_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2, NULL);
     __builtin_memcpy(c->run.mac, blocks[0], TR_BLOCK);
     __builtin_memcpy(c->tag_mask, blocks[1], TR_BLOCK);
@@ -143,11 +143,11 @@ static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t
     size_t n = TR_BLOCK - c->used;
     if (n > len)
         n = len;
-    struct part data = part_load(in, n);
-    struct part keystream = part_down(part_load_block(c->keystream), c->used);
-    struct part result = part_first(part_xor(data, keystream), n);
+    struct partial_block data = partial_load(in, n);
+    struct partial_block keystream = partial_down(partial_load_block(c->keystream), c->used);
+    struct partial_block result = partial_first(partial_xor(data, keystream), n);
     mac_part(c, decrypt ? result : data, n);
-    part_store(out, result, n);
+    partial_store(out, result, n);
     if (c->used == TR_BLOCK)
         mac_pad(c);
     return n;

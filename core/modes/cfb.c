@@ -16,10 +16,10 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
     size_t n = TR_BLOCK - used;
     if (n > len)
         n = len;
-    struct part shift = part_load_block(iv), data = part_load(in, n);
-    struct part result = part_first(part_xor(data, part_down(shift, used)), n);
-    part_xor_vector(iv, part_up(decrypt ? result : data, used));
-    part_store(out, result, n);
+    struct partial_block shift = partial_load_block(iv), data = partial_load(in, n);
+    struct partial_block result = partial_first(partial_xor(data, partial_down(shift, used)), n);
+    partial_xor_vector(iv, partial_up(decrypt ? result : data, used));
+    partial_store(out, result, n);
     return n;
 }
 
@@ -41,12 +41,12 @@ TR_ANY_LENGTH decrypt_with_tail(const struct tr_aes_key *key, uint8_t iv[16], un
         return status;
     const size_t rest = len % TR_BLOCK, end = len - rest;
     tr_short_bulk(key, TR_OP_ECB_ENCRYPT, output, in + end - TR_BLOCK, 1, NULL);
-    const struct part data = part_load_after(in + end, rest);
+    const struct partial_block data = partial_load_after(in + end, rest);
     *used = (unsigned)rest;
     tr_short_bulk(key, TR_OP_CFB_DECRYPT, out, in, end / TR_BLOCK, iv);
-    const struct part e = part_load_block(output), kept = part_from(e, rest);
-    part_store(out + end, part_xor(data, e), rest);
-    part_store_vector(iv, (struct part){data.low | kept.low, data.high | kept.high});
+    const struct partial_block e = partial_load_block(output), kept = partial_from(e, rest);
+    partial_store(out + end, partial_xor(data, e), rest);
+    partial_store_vector(iv, (struct partial_block){data.low | kept.low, data.high | kept.high});
     tr_cleanse_inline(output, sizeof(output));
     return TR_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CMAC, SP 800-38B section 6. */
 #include "modes/cbc_mac.h"
-#include "part.h"
+#include "partial_block.h"
 
 enum phase { IDLE, DATA };
 
@@ -116,9 +116,10 @@ TR_INLINE void last_block(uint8_t block[TR_BLOCK], const struct tr_cmac_key *key
         tr_xor_block(block, data + done, key->subkey[0]);
         return;
     }
-    struct part last = n == 0 ? (struct part){0, 0} : part_load(data + done, n);
-    last = part_xor(last, part_up((struct part){0x80, 0}, (unsigned)n));
-    part_store_vector(block, part_xor(last, part_load_block(key->subkey[1])));
+    struct partial_block last =
+        n == 0 ? (struct partial_block){0, 0} : partial_load(data + done, n);
+    last = partial_xor(last, partial_up((struct partial_block){0x80, 0}, (unsigned)n));
+    partial_store_vector(block, partial_xor(last, partial_load_block(key->subkey[1])));
 }
 
 /* Computes the 16-byte tag of a one-shot message. Reads all data before it writes the tag. */
@@ -128,7 +129,7 @@ TR_INLINE void whole_tag(const struct tr_cmac_key *key, const uint8_t *data, siz
     uint8_t block[TR_BLOCK], chain[TR_BLOCK];
     last_block(block, key, data, len);
     if (len > TR_BLOCK) {
-        part_store_vector(chain, (struct part){0, 0});
+        partial_store_vector(chain, (struct partial_block){0, 0});
         tr_cbc_mac(&key->aes, chain, data, before_last(len) / TR_BLOCK);
         tr_xor_block(block, block, chain);
         tr_cleanse_inline(chain, sizeof(chain));
@@ -150,7 +151,7 @@ enum tr_status tr_cmac_sign(const struct tr_cmac_key *key, const uint8_t *data, 
         return TR_ERR_TAG_LENGTH;
     uint8_t whole[TR_BLOCK];
     whole_tag(key, data, len, whole);
-    part_store(tag, part_load_block(whole), tag_len);
+    partial_store(tag, partial_load_block(whole), tag_len);
     tr_cleanse_inline(whole, sizeof(whole));
     return TR_OK;
 }

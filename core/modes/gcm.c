@@ -37,9 +37,9 @@ static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
 {
     uint8_t blocks[2 * TR_BLOCK];
     unsigned partial = g->used != 0;
-    struct part lengths = {__builtin_bswap64(first * 8), __builtin_bswap64(second * 8)};
-    part_store_vector(blocks, (struct part){0, 0});
-    part_store_vector(blocks + TR_BLOCK, lengths);
+    struct partial_block lengths = {__builtin_bswap64(first * 8), __builtin_bswap64(second * 8)};
+    partial_store_vector(blocks, (struct partial_block){0, 0});
+    partial_store_vector(blocks + TR_BLOCK, lengths);
     tr_bulk(&g->key->aes, TR_OP_GHASH, NULL, blocks + (partial ? 0 : TR_BLOCK), 1 + partial,
             &g->ghash);
     g->used = 0;
@@ -57,7 +57,7 @@ enum tr_status tr_gcm_start(struct tr_gcm *g, const struct tr_gcm_key *key, cons
     g->used = 0;
     g->counter_is_secret = iv_len != TR_GCM_IV;
     if (iv_len == TR_GCM_IV) {
-        part_store_block(g->counter, tr_gcm_counter_block(iv, 2));
+        partial_store_block(g->counter, tr_gcm_counter_block(iv, 2));
     } else {
         __builtin_memset(g->ghash.hash, 0, TR_BLOCK);
         tr_ghash_update(&g->ghash, &key->aes, &g->used, iv, iv_len);
@@ -65,7 +65,7 @@ enum tr_status tr_gcm_start(struct tr_gcm *g, const struct tr_gcm_key *key, cons
         __builtin_memcpy(g->counter, g->ghash.hash, TR_BLOCK);
         tr_counter_add32(g->counter, 1);
     }
-    part_store_block(g->ghash.hash, (struct part){0, 0});
+    partial_store_block(g->ghash.hash, (struct partial_block){0, 0});
     g->mask_due = 1;
     g->keystream_due = 0;
     g->aad_len = g->len = 0;
@@ -87,7 +87,7 @@ enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
         return TR_ERR_LENGTH;
     if (g->aad_len == 0 && len <= TR_BLOCK) {
         /* Holds back even a full block, to hash it in one pass with the data. */
-        part_store_block(g->ghash.hash, part_load(aad, len));
+        partial_store_block(g->ghash.hash, partial_load(aad, len));
         g->used = (unsigned)len;
     } else {
         tr_ghash_update(&g->ghash, &g->key->aes, &g->used, aad, len);
@@ -101,17 +101,17 @@ enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
 static void make_blocks(struct tr_gcm *g)
 {
     uint8_t blocks[2 * TR_BLOCK], *end = blocks;
-    struct part counter = part_load_block(g->counter);
+    struct partial_block counter = partial_load_block(g->counter);
     if (g->mask_due) {
         uint8_t first[TR_BLOCK];
-        part_store_block(first, counter);
+        partial_store_block(first, counter);
         tr_counter_add32(first, (uint32_t)-1);
-        part_store_vector(end, part_load_block(first));
+        partial_store_vector(end, partial_load_block(first));
         tr_cleanse_inline(first, sizeof(first));
         end += TR_BLOCK;
     }
     if (g->keystream_due) {
-        part_store_vector(end, counter);
+        partial_store_vector(end, counter);
         end += TR_BLOCK;
     }
     if (end == blocks)
@@ -119,9 +119,9 @@ static void make_blocks(struct tr_gcm *g)
     tr_bulk(&g->key->aes, TR_OP_ECB_ENCRYPT, blocks, blocks, (size_t)(end - blocks) / TR_BLOCK,
             NULL);
     if (g->mask_due)
-        part_store_block(g->mask, part_load_block(blocks));
+        partial_store_block(g->mask, partial_load_block(blocks));
     if (g->keystream_due)
-        part_store_block(g->keystream, part_load_block(end - TR_BLOCK));
+        partial_store_block(g->keystream, partial_load_block(end - TR_BLOCK));
     g->mask_due = g->keystream_due = 0;
     tr_cleanse(blocks, sizeof(blocks));
 }
@@ -133,13 +133,13 @@ static size_t in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t
     size_t n = TR_BLOCK - g->used;
     if (n > len)
         n = len;
-    struct part data = part_load(in, n);
-    struct part keystream = part_down(part_load_block(g->keystream), g->used);
-    struct part result = part_first(part_xor(data, keystream), n);
+    struct partial_block data = partial_load(in, n);
+    struct partial_block keystream = partial_down(partial_load_block(g->keystream), g->used);
+    struct partial_block result = partial_first(partial_xor(data, keystream), n);
     uint8_t *hash = g->ghash.hash;
-    part_store_block(hash,
-                     part_xor(part_load_block(hash), part_up(decrypt ? data : result, g->used)));
-    part_store(out, result, n);
+    partial_store_block(
+        hash, partial_xor(partial_load_block(hash), partial_up(decrypt ? data : result, g->used)));
+    partial_store(out, result, n);
     g->used += (unsigned)n;
     if (g->used == TR_BLOCK)
         tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
@@ -171,12 +171,13 @@ static void secret_counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *i
     while (blocks != 0) {
         size_t n = blocks < 16 ? blocks : 16;
         for (size_t i = 0; i < n; i++) {
-            part_store_block(keystream[i], part_load_block(g->counter));
+            partial_store_block(keystream[i], partial_load_block(g->counter));
             tr_counter_add32(g->counter, 1);
         }
         tr_bulk(&g->key->aes, TR_OP_ECB_ENCRYPT, keystream[0], keystream[0], n, NULL);
         for (size_t i = 0; i < n; i++, in += TR_BLOCK, out += TR_BLOCK)
-            part_store_block(out, part_xor(part_load_block(in), part_load_block(keystream[i])));
+            partial_store_block(
+                out, partial_xor(partial_load_block(in), partial_load_block(keystream[i])));
         blocks -= n;
     }
     tr_cleanse_inline(keystream, sizeof(keystream));
@@ -293,7 +294,7 @@ enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
     enum tr_status status = finish(g, tag_len);
     if (status != TR_OK)
         return status;
-    part_store(tag, part_load_block(g->mask), tag_len);
+    partial_store(tag, partial_load_block(g->mask), tag_len);
     cleanse_message(g);
     return TR_OK;
 }

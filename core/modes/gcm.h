@@ -3,7 +3,7 @@
 #ifndef TR_GCM_H
 #define TR_GCM_H
 
-#include "part.h"
+#include "partial_block.h"
 
 /* The length of an IV that needs no hashing, in bytes (SP 800-38D section 7.1 step 2). */
 #define TR_GCM_IV 12u
@@ -13,9 +13,9 @@
 
 /* The counter block of a 96-bit IV with the counter `number`, at most 255. The counter of J0 is 1,
  * that of the first block of data is 2. */
-TR_INLINE struct part tr_gcm_counter_block(const uint8_t iv[TR_GCM_IV], unsigned number)
+TR_INLINE struct partial_block tr_gcm_counter_block(const uint8_t iv[TR_GCM_IV], unsigned number)
 {
-    struct part block = part_load_nonce(iv);
+    struct partial_block block = partial_load_nonce(iv);
     block.high |= (uint64_t)number << 56;
     return block;
 }

@@ -74,9 +74,9 @@ static void short_crypt(const struct tr_gcm_key *key, struct short_message *m, c
                         const uint8_t *in, size_t len)
 {
     uint8_t counter[TR_BLOCK];
-    part_store_block(m->text, (struct part){0, 0});
+    partial_store_block(m->text, (struct partial_block){0, 0});
     size_t blocks = (size_t)(tr_append_padded(m->text + TR_BLOCK, in, len) - m->text) / TR_BLOCK;
-    part_store_block(counter, tr_gcm_counter_block(iv, 1));
+    partial_store_block(counter, tr_gcm_counter_block(iv, 1));
     tr_bulk(&key->aes, TR_OP_CTR, m->text, m->text, blocks, counter);
 }
 
@@ -88,7 +88,7 @@ static void short_tag(const struct tr_gcm_key *key, struct short_message *m, con
     tr_store64_be(end, (uint64_t)aad_len * 8);
     tr_store64_be(end + 8, (uint64_t)len * 8);
     m->ghash.key = &key->hash;
-    part_store_block(m->ghash.hash, (struct part){0, 0});
+    partial_store_block(m->ghash.hash, (struct partial_block){0, 0});
     tr_bulk(&key->aes, TR_OP_GHASH, NULL, m->hashed, (size_t)(end - m->hashed) / TR_BLOCK + 1,
             &m->ghash);
     tr_xor_block(m->ghash.hash, m->ghash.hash, m->text);
@@ -98,8 +98,8 @@ static void copy_out(uint8_t *out, const uint8_t *text, size_t len)
 {
     size_t whole = len - len % TR_BLOCK;
     for (size_t i = 0; i < whole; i += TR_BLOCK)
-        part_store_block(out + i, part_load_block(text + i));
-    part_store(out + whole, part_load(text + whole, len - whole), len - whole);
+        partial_store_block(out + i, partial_load_block(text + i));
+    partial_store(out + whole, partial_load(text + whole, len - whole), len - whole);
 }
 
 static void short_seal(const struct tr_gcm_key *key, const uint8_t *iv, const uint8_t *aad,
@@ -110,7 +110,7 @@ static void short_seal(const struct tr_gcm_key *key, const uint8_t *iv, const ui
     short_crypt(key, &m, iv, in, len);
     short_tag(key, &m, aad, aad_len, m.text + TR_BLOCK, len);
     copy_out(out, m.text + TR_BLOCK, len);
-    part_store(tag, part_load_block(m.ghash.hash), tag_len);
+    partial_store(tag, partial_load_block(m.ghash.hash), tag_len);
     tr_cleanse_inline(m.ghash.hash, TR_BLOCK);
     /* Cleanses the mask, and a partial last block with its unused keystream bytes. */
     tr_cleanse_inline(m.text, TR_BLOCK);
@@ -152,7 +152,7 @@ seal_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, c
     if (b != NULL) {
         uint8_t full[TR_BLOCK];
         whole_message(b, TR_OP_GCM_SEAL, key, out, in, MESSAGE(full));
-        part_store(tag, part_load_block(full), tag_len);
+        partial_store(tag, partial_load_block(full), tag_len);
         tr_cleanse_inline(full, sizeof(full));
         return TR_OK;
     }

@@ -4,7 +4,7 @@
  * values in GHASH's form. */
 #include "modes/aead.h"
 #include "modes/ghash.h"
-#include "part.h"
+#include "partial_block.h"
 
 enum phase { IDLE, AAD };
 
@@ -22,12 +22,13 @@ enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv_key *key, const struct tr_ba
 /* Multiplies POLYVAL's key by x and stores it in GHASH's form, where the first bit is the
  * coefficient of x^0. Uses one wide store, because a vector load follows: narrower stores would
  * cause a store-forwarding stall. */
-static void store_hash_key(uint8_t h[16], struct part key)
+static void store_hash_key(uint8_t h[16], struct partial_block key)
 {
     uint64_t carry = 0 - (key.low & 1);
     uint64_t high = key.high >> 1 ^ (carry & 0xe100000000000000),
              low = key.low >> 1 | key.high << 63;
-    part_store_vector(h, (struct part){__builtin_bswap64(high), __builtin_bswap64(low)});
+    partial_store_vector(h,
+                         (struct partial_block){__builtin_bswap64(high), __builtin_bswap64(low)});
 }
 
 /* Derives the keys for this nonce (section 4) from the first halves of encrypted blocks. The hash
@@ -40,19 +41,20 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_ke
     if (!tr_is_set(&key->aes))
         return TR_ERR_STATE;
     size_t key_len = 4 * ((size_t)key->aes.rounds - 6); /* FIPS-197 section 5 */
-    struct part block = part_up(part_load_nonce(nonce), 4);
+    struct partial_block block = partial_up(partial_load_nonce(nonce), 4);
     const size_t n = key_len == 16 ? 4 : 6;
     for (size_t i = 0; i < n; i++)
-        part_store_vector(blocks[i], (struct part){block.low | i, block.high});
+        partial_store_vector(blocks[i], (struct partial_block){block.low | i, block.high});
     tr_bulk(&key->aes, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], n, NULL);
-    store_hash_key(g->hash.h, (struct part){part_load64(blocks[0]), part_load64(blocks[1])});
+    store_hash_key(g->hash.h,
+                   (struct partial_block){partial_load64(blocks[0]), partial_load64(blocks[1])});
     g->hash.unshared = 1;
     tr_ghash_expand(&g->hash, key->aes.backend);
-    part_store_block(g->ghash.hash, (struct part){0, 0});
+    partial_store_block(g->ghash.hash, (struct partial_block){0, 0});
     /* Packs the encryption key in place: each block is read before it is overwritten. */
     for (size_t i = 0; i < n / 2 - 1; i++)
-        part_store_vector(blocks[i], (struct part){part_load64(blocks[2 * i + 2]),
-                                                   part_load64(blocks[2 * i + 3])});
+        partial_store_vector(blocks[i], (struct partial_block){partial_load64(blocks[2 * i + 2]),
+                                                               partial_load64(blocks[2 * i + 3])});
     enum tr_status status =
         tr_aes_set_encryption_key(&g->aes, key->aes.backend, blocks[0], key_len);
     tr_cleanse_inline(blocks, n * TR_BLOCK);
@@ -121,7 +123,7 @@ enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *g, const uint8_t *aad, size_t l
         len %= TR_BLOCK;
     }
     if (len != 0) {
-        part_store_vector(g->buffer, part_load(aad, len));
+        partial_store_vector(g->buffer, partial_load(aad, len));
         g->used = (unsigned)len;
     }
     return TR_OK;
@@ -132,14 +134,14 @@ enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *g, const uint8_t *aad, size_t l
 static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len)
 {
     uint8_t all[SHORT + 2 * TR_BLOCK], *end = all;
-    struct part lengths = {g->aad_len * 8, (uint64_t)len * 8};
+    struct partial_block lengths = {g->aad_len * 8, (uint64_t)len * 8};
     if (len <= SHORT) {
         end = tr_append_padded(tr_append_padded(all, g->buffer, g->used), plaintext, len);
     } else {
         polyval_padded(g, g->buffer, g->used);
         polyval_padded(g, plaintext, len);
     }
-    part_store_vector(end, lengths);
+    partial_store_vector(end, lengths);
     polyval(g, all, (size_t)(end - all) / TR_BLOCK + 1);
     tr_cleanse_inline(all, (size_t)(end - all));
 }
@@ -148,11 +150,12 @@ static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t 
 static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len, uint8_t tag[16])
 {
     hash_message(g, plaintext, len);
-    struct part hash = part_load_block(g->ghash.hash), nonce = part_load_nonce(g->nonce);
-    hash =
-        part_xor((struct part){__builtin_bswap64(hash.high), __builtin_bswap64(hash.low)}, nonce);
+    struct partial_block hash = partial_load_block(g->ghash.hash),
+                         nonce = partial_load_nonce(g->nonce);
+    hash = partial_xor(
+        (struct partial_block){__builtin_bswap64(hash.high), __builtin_bswap64(hash.low)}, nonce);
     hash.high &= UINT64_MAX >> 1;
-    part_store_vector(tag, hash);
+    partial_store_vector(tag, hash);
     tr_bulk(&g->aes, TR_OP_ECB_ENCRYPT, tag, tag, 1, NULL);
 }
 
@@ -174,9 +177,9 @@ static void counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], uint8_t *o
                          const uint8_t *in, size_t len)
 {
     uint8_t counter[TR_BLOCK], keystream[TR_CHUNK * TR_BLOCK];
-    struct part first = part_load_block(tag);
+    struct partial_block first = partial_load_block(tag);
     first.high |= (uint64_t)1 << 63;
-    part_store_vector(counter, first);
+    partial_store_vector(counter, first);
     size_t whole = len / TR_BLOCK;
     if (whole != 0) {
         size_t done = tr_bulk(&g->aes, TR_OP_CTR_LE, out, in, whole, counter) * TR_BLOCK;

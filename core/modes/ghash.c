@@ -4,7 +4,7 @@
 #include "modes/ghash.h"
 
 #include "modes/modes.h"
-#include "part.h"
+#include "partial_block.h"
 
 static const uint8_t zeros[TR_BLOCK];
 
@@ -45,9 +45,10 @@ void tr_ghash_expand(struct tr_ghash_key *hash, const struct tr_backend *backend
     }
 }
 
-static void add_part(struct tr_ghash *ghash, unsigned used, struct part data)
+static void add_part(struct tr_ghash *ghash, unsigned used, struct partial_block data)
 {
-    part_store_block(ghash->hash, part_xor(part_load_block(ghash->hash), part_up(data, used)));
+    partial_store_block(ghash->hash,
+                        partial_xor(partial_load_block(ghash->hash), partial_up(data, used)));
 }
 
 void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used,
@@ -57,7 +58,7 @@ void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsig
         tr_ghash_pad(ghash, key, used);
     if (len != 0 && *used != 0) {
         size_t n = TR_BLOCK - *used < len ? TR_BLOCK - *used : len;
-        add_part(ghash, *used, part_load(data, n));
+        add_part(ghash, *used, partial_load(data, n));
         *used += (unsigned)n;
         data += n;
         len -= n;
@@ -70,7 +71,7 @@ void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsig
         len %= TR_BLOCK;
     }
     if (len != 0) {
-        add_part(ghash, 0, part_load(data, len));
+        add_part(ghash, 0, partial_load(data, len));
         *used = (unsigned)len;
     }
 }

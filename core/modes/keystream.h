@@ -4,7 +4,7 @@
 #define TR_KEYSTREAM_H
 
 #include "modes/modes.h"
-#include "part.h"
+#include "partial_block.h"
 
 /* XORs `in` with the current keystream block, from offset `used` of the block on, and writes `out`.
  * Stops at the end of the block or after `len` bytes. Returns the number of bytes processed. */
@@ -14,8 +14,8 @@ static inline size_t tr_use_keystream(const uint8_t block[16], unsigned used, ui
     size_t n = TR_BLOCK - used;
     if (n > len)
         n = len;
-    struct part k = part_down(part_load_block(block), used);
-    part_store(out, part_xor(part_load(in, n), k), n);
+    struct partial_block k = partial_down(partial_load_block(block), used);
+    partial_store(out, partial_xor(partial_load(in, n), k), n);
     return n;
 }
 
@@ -38,12 +38,12 @@ static inline void tr_serial_tail(const struct tr_aes_key *key, enum tr_op op, u
     out += direct * TR_BLOCK;
     in += direct * TR_BLOCK;
     for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK)
-        part_store_vector(last + i, part_load_block(in + i));
-    part_store_vector(last + n * TR_BLOCK, part_load(in + n * TR_BLOCK, rest));
+        partial_store_vector(last + i, partial_load_block(in + i));
+    partial_store_vector(last + n * TR_BLOCK, partial_load(in + n * TR_BLOCK, rest));
     tr_bulk(key, op, last, last, n + 1, iv);
     for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK)
-        part_store_block(out + i, part_load_block(last + i));
-    part_store(out + n * TR_BLOCK, part_load_block(last + n * TR_BLOCK), rest);
+        partial_store_block(out + i, partial_load_block(last + i));
+    partial_store(out + n * TR_BLOCK, partial_load_block(last + n * TR_BLOCK), rest);
     tr_cleanse_inline(last, (n + 1) * TR_BLOCK);
 }
 

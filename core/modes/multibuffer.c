@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Multi-buffer scheduling: runs jobs together if the backend can, otherwise one after the other. */
-#include "dispatch/selftest.h"
 #include "modes/cbc_mac.h"
 
 /* Jobs scheduled at a time: a multiple of every backend's lane count. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OCB3, RFC 7253 section 4. Whole blocks of data use a backend's fused operations. For AAD, and
  * where no backend has these operations, the mode uses ECB, and XORs the offsets chunk by chunk. */
-#include "modes/ocb.h"
+#include "dispatch/ocb.h"
 #include "modes/aead.h"
-#include "part.h"
+#include "partial_block.h"
 
 /* IDLE: there is no message. MESSAGE: AAD and data are accepted. LAST: a partial block of data was
  * processed, so no more data are accepted. */
@@ -49,17 +49,18 @@ static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_le
 {
     uint8_t top[TR_BLOCK];
     const unsigned before = TR_BLOCK - (unsigned)nonce_len;
-    struct part block = part_up(part_load(nonce, nonce_len), before);
-    const struct part one = part_up((struct part){1, 0}, before - 1);
-    block = part_xor(part_xor(block, one), (struct part){o->tag_len * 8u % 128 << 1, 0});
+    struct partial_block block = partial_up(partial_load(nonce, nonce_len), before);
+    const struct partial_block one = partial_up((struct partial_block){1, 0}, before - 1);
+    block =
+        partial_xor(partial_xor(block, one), (struct partial_block){o->tag_len * 8u % 128 << 1, 0});
     const unsigned bottom = (unsigned)(block.high >> 56) & 63;
     block.high &= ~((uint64_t)63 << 56);
-    part_store_vector(top, block);
+    partial_store_vector(top, block);
     tr_short_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, top, top, 1, NULL);
     const uint64_t a = tr_load64_be(top), b = tr_load64_be(top + 8), c = a ^ (a << 8 | b >> 56);
     block.low = __builtin_bswap64(bottom == 0 ? a : a << bottom | b >> (64 - bottom));
     block.high = __builtin_bswap64(bottom == 0 ? b : b << bottom | c >> (64 - bottom));
-    part_store_vector(o->run.offset, block);
+    partial_store_vector(o->run.offset, block);
     tr_cleanse_inline(top, sizeof(top));
 }
 
@@ -128,9 +129,9 @@ static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size
 }
 
 /* Returns the padding of a partial block: a single 1 bit after its n bytes. */
-TR_INLINE struct part end_mark(size_t n)
+TR_INLINE struct partial_block end_mark(size_t n)
 {
-    return part_up((struct part){0x80, 0}, (unsigned)n);
+    return partial_up((struct partial_block){0x80, 0}, (unsigned)n);
 }
 
 /* Processes the partial last block, of `len` bytes (section 4.2, "Process any final partial
@@ -140,12 +141,12 @@ static void last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t
     uint8_t pad[TR_BLOCK];
     tr_xor_block(o->run.offset, o->run.offset, o->run.key->l_star);
     tr_short_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, pad, o->run.offset, 1, NULL);
-    struct part data = part_load(in, len);
-    struct part result = part_first(part_xor(data, part_load_block(pad)), len);
-    struct part sum = part_load_block(o->run.checksum);
-    sum = part_xor(part_xor(sum, decrypt ? result : data), end_mark(len));
-    part_store(out, result, len);
-    part_store_vector(o->run.checksum, sum);
+    struct partial_block data = partial_load(in, len);
+    struct partial_block result = partial_first(partial_xor(data, partial_load_block(pad)), len);
+    struct partial_block sum = partial_load_block(o->run.checksum);
+    sum = partial_xor(partial_xor(sum, decrypt ? result : data), end_mark(len));
+    partial_store(out, result, len);
+    partial_store_vector(o->run.checksum, sum);
     tr_cleanse_inline(pad, sizeof(pad));
 }
 
@@ -226,7 +227,8 @@ static enum tr_status finish(struct tr_ocb *o)
     tr_xor_block(tag, tag, o->run.key->l_dollar);
     tr_short_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, tag, tag, 1, NULL);
     if (o->used != 0) {
-        part_store_vector(o->buffer, part_xor(part_load(o->buffer, o->used), end_mark(o->used)));
+        partial_store_vector(o->buffer,
+                             partial_xor(partial_load(o->buffer, o->used), end_mark(o->used)));
         tr_xor_block(o->buffer, o->buffer, o->aad.offset);
         tr_xor_block(o->buffer, o->buffer, o->run.key->l_star);
         tr_short_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, o->buffer, o->buffer, 1, NULL);

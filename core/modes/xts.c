@@ -3,7 +3,7 @@
  * Without them it uses ECB, and XORs the tweaks before and after ECB. */
 #include "modes/xts.h"
 
-#include "part.h"
+#include "partial_block.h"
 
 /* The longest data unit in bytes: 2^20 blocks (IEEE 1619 section 5.1). */
 #define MAX_UNIT 0x1000000u
@@ -100,10 +100,10 @@ static void fill_up(const struct tr_aes_key *key, int decrypt, uint8_t *out, con
                     const uint8_t full[16], size_t rest, const uint8_t tweak[16])
 {
     uint8_t filled[TR_BLOCK];
-    struct part end = part_load(in + TR_BLOCK, rest), stolen = part_load_block(full);
-    struct part kept = part_xor(stolen, part_first(stolen, rest));
-    part_store_block(filled, part_xor(end, kept));
-    part_store(out + TR_BLOCK, part_first(stolen, rest), rest);
+    struct partial_block end = partial_load(in + TR_BLOCK, rest), stolen = partial_load_block(full);
+    struct partial_block kept = partial_xor(stolen, partial_first(stolen, rest));
+    partial_store_block(filled, partial_xor(end, kept));
+    partial_store(out + TR_BLOCK, partial_first(stolen, rest), rest);
     one_block(key, decrypt, out, filled, tweak);
     tr_cleanse_inline(filled, sizeof(filled));
 }

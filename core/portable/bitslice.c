@@ -15,7 +15,7 @@
  * combinational logic minimization technique with applications to cryptology", SEA 2010).
  */
 #include "dispatch/backend.h"
-#include "part.h"
+#include "partial_block.h"
 #include "portable/expand.h"
 #include "portable/ghash.h"
 #include "util.h"
@@ -88,19 +88,20 @@ static uint32_t gather(uint64_t x)
 static void load_element(uint64_t element[8], const uint8_t *in)
 {
     for (unsigned k = 0; k < 4; k++, in += TR_BLOCK) {
-        element[k] = spread((uint32_t)part_load32(in)) | spread((uint32_t)part_load32(in + 8)) << 8;
-        element[4 + k] =
-            spread((uint32_t)part_load32(in + 4)) | spread((uint32_t)part_load32(in + 12)) << 8;
+        element[k] = spread((uint32_t)partial_load32(in)) | spread((uint32_t)partial_load32(in + 8))
+                                                                << 8;
+        element[4 + k] = spread((uint32_t)partial_load32(in + 4)) |
+                         spread((uint32_t)partial_load32(in + 12)) << 8;
     }
 }
 
 static void store_element(uint8_t *out, const uint64_t element[8])
 {
     for (unsigned k = 0; k < 4; k++, out += TR_BLOCK) {
-        part_store32(out, gather(element[k]));
-        part_store32(out + 4, gather(element[4 + k]));
-        part_store32(out + 8, gather(element[k] >> 8));
-        part_store32(out + 12, gather(element[4 + k] >> 8));
+        partial_store32(out, gather(element[k]));
+        partial_store32(out + 4, gather(element[4 + k]));
+        partial_store32(out + 8, gather(element[k] >> 8));
+        partial_store32(out + 12, gather(element[4 + k] >> 8));
     }
 }
 
@@ -333,8 +334,8 @@ void tr_portable_expand_key(struct tr_aes_key *key, const uint8_t *raw)
     __builtin_memcpy(key->dec[0], key->enc[key->rounds], TR_BLOCK);
     for (unsigned i = 1; i < key->rounds; i++)
         for (unsigned j = 0; j < TR_BLOCK; j += 4)
-            part_store32(key->dec[i] + j,
-                         inv_mix_column((uint32_t)part_load32(key->enc[key->rounds - i] + j)));
+            partial_store32(key->dec[i] + j, inv_mix_column((uint32_t)partial_load32(
+                                                 key->enc[key->rounds - i] + j)));
     __builtin_memcpy(key->dec[key->rounds], key->enc[0], TR_BLOCK);
 }
 

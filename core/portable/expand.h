@@ -3,7 +3,7 @@
 #ifndef TR_PORTABLE_EXPAND_H
 #define TR_PORTABLE_EXPAND_H
 
-#include "part.h"
+#include "partial_block.h"
 #include "tenrounds.h"
 
 /* Sets key->enc (FIPS-197 section 5.2) from a raw key. The caller must have set key->rounds. */
@@ -20,7 +20,7 @@ TR_INLINE void tr_expand_words(struct tr_aes_key *key, const uint8_t *raw,
 {
     unsigned nk = key->rounds - 6, total = 4 * (key->rounds + 1);
     uint8_t *w = (uint8_t *)key->enc;
-    uint32_t rcon = 1, last = (uint32_t)part_load32(raw + 4 * (size_t)(nk - 1));
+    uint32_t rcon = 1, last = (uint32_t)partial_load32(raw + 4 * (size_t)(nk - 1));
     __builtin_memcpy(w, raw, 4 * (size_t)nk);
     for (unsigned i = nk; i < total; i++) {
         if (i % nk == 0) {
@@ -29,8 +29,8 @@ TR_INLINE void tr_expand_words(struct tr_aes_key *key, const uint8_t *raw,
         } else if (nk == 8 && i % nk == 4) {
             last = sub_word(last);
         }
-        last ^= (uint32_t)part_load32(w + 4 * (size_t)(i - nk));
-        part_store32(w + 4 * (size_t)i, last);
+        last ^= (uint32_t)partial_load32(w + 4 * (size_t)(i - nk));
+        partial_store32(w + 4 * (size_t)i, last);
     }
 }
 

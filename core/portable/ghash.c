@@ -17,7 +17,7 @@
 #include "portable/ghash.h"
 
 #include "dispatch/backend.h"
-#include "modes/ghash.h"
+#include "dispatch/ghash.h"
 #include "util.h"
 
 /* Returns the low 64 bits of the carry-less product. */
@@ -117,7 +117,7 @@ static __attribute__((__noinline__)) void store_powers(struct tr_ghash_key *key)
     struct factor h;
     set_factor(&h, low, high);
     for (unsigned n = 1; n <= TR_GHASH_FIRST_POWERS; n++) {
-        /* Sets `form` to H^n x^-1 (simd/ghash.h): shifts H^n left by one bit. If that shifts out a
+        /* Sets `form` to H^n x^-1 (simd/gcm/ghash.h): shifts H^n left by one bit. If that shifts out a
          * 1, XORs the polynomial. */
         uint64_t carry = power[1] >> 63;
         uint64_t form[2] = {power[0] << 1 | carry,

@@ -13,7 +13,7 @@
 #ifndef TR_PORTABLE_LOOPS_H
 #define TR_PORTABLE_LOOPS_H
 
-#include "modes/shape.h"
+#include "dispatch/shape.h"
 #include "util.h"
 
 /* The parallel modes. The array `before` holds the input shifted by one block, with the IV in

@@ -15,7 +15,7 @@
  * e(b) in a table. For each later run of 256 blocks, it computes s(0, ..) once. One XOR with a
  * memory operand then replaces a block's first two rounds, its counter and the byte swap. No table
  * index is secret: b is part of the counter. This method is FACE (Park and Lee, CHES 2018). For
- * GCM, gcm_long.h uses the same method.
+ * GCM, gcm/long.h uses the same method.
  *
  * The bound is AES throughput. From block 257 on, a block needs 8 of the 10 AES operations
  * (AES-192: 10 of 12, AES-256: 12 of 14), so long calls exceed the AES rate. Calls of 16 KiB with

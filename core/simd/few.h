@@ -13,7 +13,7 @@
 #ifndef TR_SIMD_FEW_H
 #define TR_SIMD_FEW_H
 
-#include "modes/shape.h"
+#include "dispatch/shape.h"
 #include "simd/vector.h"
 #include "util.h"
 

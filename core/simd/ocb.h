@@ -19,7 +19,7 @@
 #define TR_SIMD_OCB_H
 
 #include "dispatch/env.h"
-#include "modes/ocb.h"
+#include "dispatch/ocb.h"
 #include "simd/cleanse.h"
 #include "simd/rounds.h"
 

@@ -8,13 +8,13 @@
  * ZMM and 97 % on YMM (docs/tuning/parallel.md). Eight vectors in flight hide the latency of a
  * round. The code for calls of few blocks is in few.h.
  *
- * The code XORs a mode's addend (modes/shape.h) into the last round key instead of into the
+ * The code XORs a mode's addend (dispatch/shape.h) into the last round key instead of into the
  * cipher's output. This XOR runs in parallel with the rounds.
  */
 #ifndef TR_SIMD_PARALLEL_H
 #define TR_SIMD_PARALLEL_H
 
-#include "modes/shape.h"
+#include "dispatch/shape.h"
 #include "simd/rounds.h"
 #if V_FEW
 #    include "simd/few.h"

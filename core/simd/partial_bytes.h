@@ -8,7 +8,7 @@
 #ifndef TR_SIMD_PARTIAL_BYTES_H
 #define TR_SIMD_PARTIAL_BYTES_H
 
-#include "part.h"
+#include "partial_block.h"
 #include "simd/rounds.h"
 
 #if !V_MASKED
@@ -24,7 +24,7 @@ static const uint8_t bytes_mask[2 * VBYTES] = {
 
 TR_INLINE TR_TARGET B b_load_bytes(const uint8_t *p, size_t n)
 {
-    struct part x = part_load(p, n);
+    struct partial_block x = partial_load(p, n);
     return b_of(x.low, x.high);
 }
 
@@ -32,7 +32,7 @@ TR_INLINE TR_TARGET void b_store_bytes(uint8_t *p, B x, size_t n)
 {
     uint8_t block[TR_BLOCK];
     b_store(block, x);
-    part_store(p, part_load_block(block), n);
+    partial_store(p, partial_load_block(block), n);
     b_store(block, b_zero());
     __asm__ volatile("" : : "r"(block) : "memory");
 }

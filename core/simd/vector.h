@@ -38,9 +38,9 @@
  *       one instruction loads, stores or moves any number of bytes (AVX-512BW). The functions of
  *       "Masked vectors" below exist
  *   V_LONG_GCM
- *       simd/gcm_long.h is used, because it was measured to be faster
+ *       simd/gcm/long.h is used, because it was measured to be faster
  *   V_MULTIBUFFER
- *       simd/multibuffer.h is available, and v_gather() or v_even_blocks() exists, see below
+ *       simd/multibuffer/multibuffer.h is available, and v_gather() or v_even_blocks() exists, see below
  *   V_FEW
  *       the backend has functions for calls of at most TR_FEW blocks (simd/few.h)
  *   V_LINKAGE
@@ -202,11 +202,11 @@
  *   v_in_lanes_2_3(a, b), v_block_3(x)
  *       a and b in lanes 2 and 3, zeros in the others; lane 3 [shuffle]
  *   v_tiny_counters()
- *       the constants 2, 3, 0, 1 in byte 15 of lanes 0 to 3, 0 elsewhere (gcm_message.h)
+ *       the constants 2, 3, 0, 1 in byte 15 of lanes 0 to 3, 0 elsewhere (gcm/message.h)
  *   v_tiny_powers(p, two)
  *       the powers of H for lanes 0 to 3, taken from H^4, H^3, H^2, H at p. If `two` (two data
  *       blocks): H^3, H^2, H, H^4; else H^2, any power (lane 1 has no data), H, H^3
- *       (gcm_message.h) [shuffle]
+ *       (gcm/message.h) [shuffle]
  */
 #ifndef TR_SIMD_VECTOR_H
 #define TR_SIMD_VECTOR_H

@@ -6,7 +6,7 @@
 #ifndef TR_X86_GCM_KEY_H
 #define TR_X86_GCM_KEY_H
 
-#include "simd/ghash.h"
+#include "simd/gcm/ghash.h"
 #include "x86/x86.h"
 
 static TR_TARGET void gcm_key(struct tr_aes_key *key, struct tr_ghash_key *ghash,

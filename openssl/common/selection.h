@@ -7,7 +7,7 @@
 
 #include "counters_file.h"
 #include "dispatch/counting.h"
-#include "dispatch/selftest.h"
+#include "selftest/selftest.h"
 #include "sha.h"
 
 #define TROSSL_TEXT 256

@@ -35,7 +35,7 @@
 #ifndef TENROUNDS_PROVIDER_GCM_MESSAGE_H
 #define TENROUNDS_PROVIDER_GCM_MESSAGE_H
 
-#include "part.h"
+#include "partial_block.h"
 #include "tls_aead.h"
 
 #include <string.h>
@@ -92,7 +92,7 @@ enum tr_status trp_gcm_stream_check(struct trp_gcm_message *m, const uint8_t *ta
 static inline void trp_gcm_keep(uint8_t *to, const uint8_t *from, size_t len)
 {
     if (len < TR_BLOCK) {
-        part_store(to, part_load(from, len), len);
+        partial_store(to, partial_load(from, len), len);
     } else if (len <= 4 * TR_BLOCK) {
         for (size_t i = 0; i < len - TR_BLOCK; i += TR_BLOCK)
             memcpy(to + i, from + i, TR_BLOCK);

@@ -182,7 +182,7 @@ static size_t after(size_t len)
 }
 
 /* Tests GCM at each text length up to 800 bytes and some longer ones, with AAD lengths around the
- * block size. Short messages, messages in chunks (simd/gcm_chunks.h), partial blocks and partial
+ * block size. Short messages, messages in chunks (simd/gcm/chunks.h), partial blocks and partial
  * vectors have separate code. */
 static void gcm_ends(const struct tr_backend *b)
 {

@@ -22,11 +22,11 @@
 #include "secrets.h"
 
 #define LONGEST   16500
-/* Lengths of GCM texts, in bytes, for core/simd/gcm_long.h. LONG_RUN is long enough for aesni's
+/* Lengths of GCM texts, in bytes, for core/simd/gcm/long.h. LONG_RUN is long enough for aesni's
  * code for long messages. With TABLE_RUN, every backend uses its table of AES states. */
 #define LONG_RUN  1843
 #define TABLE_RUN 6211
-/* Room for the data units of watch_xts(), in bytes. It suffices for core/simd/xts_long.h with
+/* Room for the data units of watch_xts(), in bytes. It suffices for core/simd/xts/long.h with
  * vectors of 128 and 512 bits. With vectors of 256 bits, xts_long.h needs the longer data units of
  * watch_long_messages(). */
 #define LONG_UNIT 1600
@@ -616,7 +616,7 @@ __attribute__((noinline)) static bool many_without_secrets(const struct tr_backe
 
 /* The number of messages of a call, and their lengths in blocks (blocks_of()). The calls differ in
  * the width that the backends choose, in refills of lanes, in partial batches, and in how many
- * messages are left at the end (simd/multibuffer.h). */
+ * messages are left at the end (simd/multibuffer/multibuffer.h). */
 static const struct group {
     size_t messages, blocks[2]; /* the shortest length, and the number of different lengths */
 } groups[] = {{MANY, {0, 20}}, {24, {25, 1}}, {24, {16, 1}},

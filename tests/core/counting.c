@@ -145,7 +145,7 @@ static const char *fused_doer(const char *backend, enum tr_op op)
         return backend;
     if (is_stealing(op) && TR_X86)
         return clmul ? "aesni" : NULL; /* serial blocks gain nothing from wide vectors */
-    if (is_run_of_units(op))           /* needs 32 ZMM registers (simd/xts_units.h) */
+    if (is_run_of_units(op))           /* needs 32 ZMM registers (simd/xts/units.h) */
         return sizeof(void *) == 8 && strcmp(backend, "vaes512") == 0 ? backend : NULL;
     return clmul ? backend : NULL;
 }

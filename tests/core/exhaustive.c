@@ -26,12 +26,12 @@
  *   block of a message, in streaming and in one-shot calls. Under the subkeys whose powers span the
  *   field, it takes some message lengths of 1 to 36 blocks. Under the AES key's own subkey, it
  *   takes all lengths up to 40 blocks, and some up to 150.
- * - part_up() of core/part.h moves a block up by 0 to 15 bytes. It is linear, too, so unit
+ * - partial_up() of core/partial_block.h moves a block up by 0 to 15 bytes. It is linear, too, so unit
  *   vectors suffice for each distance.
  */
 #include "common.h"
 #include "modes/ghash.h"
-#include "part.h"
+#include "partial_block.h"
 #include "reference.h"
 
 #define VALUES 4096u /* each byte value at each position */
@@ -381,16 +381,16 @@ static bool fused_is_right(const struct tr_backend *b)
     return good;
 }
 
-/* ---- part_up() ---- */
+/* ---- partial_up() ---- */
 
 static bool parts_move_up(void)
 {
     bool good = true;
     for (unsigned n = 0; n < 16; n++) {
         for (unsigned bit = 0; bit < 128; bit++) {
-            const struct part v = {bit < 64 ? (uint64_t)1 << bit : 0,
-                                   bit < 64 ? 0 : (uint64_t)1 << (bit - 64)};
-            const struct part moved = part_up(v, n);
+            const struct partial_block v = {bit < 64 ? (uint64_t)1 << bit : 0,
+                                            bit < 64 ? 0 : (uint64_t)1 << (bit - 64)};
+            const struct partial_block moved = partial_up(v, n);
             const unsigned to = bit + 8 * n;
             good &= moved.low == (to < 64 ? (uint64_t)1 << to : 0) &&
                     moved.high == (to >= 64 && to < 128 ? (uint64_t)1 << (to - 64) : 0);
@@ -405,7 +405,7 @@ int main(void)
     tap_plan(2 + 4 * backend_count());
     rng = tap_random(0);
     tap_fill(&rng, raw, sizeof(raw));
-    tap_ok(parts_move_up(), "part_up() moves every bit by every distance");
+    tap_ok(parts_move_up(), "partial_up() moves every bit by every distance");
     tap_ok(make_subkeys(), "the powers of %u subkeys span the field", SUBKEYS);
     for (unsigned n = 0; (b = tr_backend_at(n)) != NULL; n++) {
         const char *name = tr_backend_name(b);

@@ -7,8 +7,8 @@
  * mode before its first use, and no others.
  */
 #include "aead.h"
-#include "dispatch/selftest.h"
 #include "modes/ghash.h"
+#include "selftest/selftest.h"
 
 static const struct tr_backend *real; /* the backend that the copy was made of */
 static struct tr_backend copy;

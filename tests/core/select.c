@@ -7,8 +7,8 @@
  */
 #define _GNU_SOURCE /* setenv, fork */
 #include "common.h"
-#include "dispatch/selftest.h"
 #include "dispatch/tuning.h"
+#include "selftest/selftest.h"
 
 #include <pthread.h>
 #include <signal.h>

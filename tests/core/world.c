@@ -10,7 +10,7 @@
  * multi-buffer calls.
  */
 #include "common.h"
-#include "dispatch/selftest.h"
+#include "selftest/selftest.h"
 #if defined(__aarch64__) && defined(__linux__)
 #    include <sys/auxv.h>
 #endif

@@ -9,7 +9,7 @@
 #include "sides.h"
 
 #include "counted.h"
-#include "dispatch/selftest.h"
+#include "selftest/selftest.h"
 
 #include <errno.h>
 #include <fcntl.h>

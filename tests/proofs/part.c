@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Proves functions for partial blocks (core/part.h), and the overlap check and arithmetic of
+/* Proves functions for partial blocks (core/partial_block.h), and the overlap check and arithmetic of
  * core/util.h. Each proof compares a function with a simpler definition: byte by byte, in 128-bit
  * integers, or by repeated doubling. The proof covers all values within the assumed bounds.
  *
- * The proofs detect these mutations: `n <= 8` for `n < 8` in part_first() (proof_shifts), and
+ * The proofs detect these mutations: `n <= 8` for `n < 8` in partial_first() (proof_shifts), and
  * `low <= n` for `low < n` in tr_counter_add() (proof_counters).
  *
  * CBMC: --unwind 60
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "modes/modes.h"
-#include "part.h"
+#include "partial_block.h"
 
 /* Calls the real function, because proof.h replaces the name tr_bad_overlap by a stub. */
 static int real_overlap(const uint8_t *out, const uint8_t *in, size_t len)
@@ -22,14 +22,14 @@ static int real_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 #define LONGEST 16u
 #include "proof.h"
 
-static uint8_t byte_of(struct part v, unsigned i)
+static uint8_t byte_of(struct partial_block v, unsigned i)
 {
     return (uint8_t)((i < 8 ? v.low : v.high) >> 8 * (i % 8));
 }
 
-static struct part any_part(void)
+static struct partial_block any_part(void)
 {
-    return (struct part){nondet_u64(), nondet_u64()};
+    return (struct partial_block){nondet_u64(), nondet_u64()};
 }
 
 void proof_load_store(void)
@@ -38,12 +38,12 @@ void proof_load_store(void)
     size_t n = any_up_to(16), first = any_up_to(16 - n);
     uint8_t *p = bytes + first;
     memcpy(before, bytes, 16);
-    struct part v = part_load(p, n);
+    struct partial_block v = partial_load(p, n);
     unsigned i = nondet_unsigned();
     ASSUME(i < 16);
     assert(byte_of(v, i) == (i < n ? p[i] : 0));
-    struct part w = any_part();
-    part_store(p, w, n);
+    struct partial_block w = any_part();
+    partial_store(p, w, n);
     size_t at = any_up_to(15);
     assert(bytes[at] ==
            (at >= first && at < first + n ? byte_of(w, (unsigned)(at - first)) : before[at]));
@@ -56,24 +56,24 @@ void proof_load_after(void)
     ASSUME(n != 0);
     /* The partial block ends where the object ends, and a whole block precedes it. */
     const uint8_t *p = bytes + sizeof(bytes) - n;
-    struct part v = part_load_after(p, n);
+    struct partial_block v = partial_load_after(p, n);
     unsigned i = nondet_unsigned();
     ASSUME(i < 16);
     assert(byte_of(v, i) == (i < n ? p[i] : 0));
 }
 
-/* Proves part_first(), part_from() and part_down(), but not part_up(). CBMC 6.6 evaluates the
- * `v = (struct part){.., v.low ..}` of part_up() member by member, and so reads the new v.low.
- * tests/core/exhaustive.c tests part_up() on all unit vectors instead. */
+/* Proves partial_first(), partial_from() and partial_down(), but not partial_up(). CBMC 6.6 evaluates the
+ * `v = (struct partial_block){.., v.low ..}` of partial_up() member by member, and so reads the new v.low.
+ * tests/core/exhaustive.c tests partial_up() on all unit vectors instead. */
 void proof_shifts(void)
 {
-    struct part v = any_part();
+    struct partial_block v = any_part();
     unsigned n = (unsigned)any_up_to(16), i = nondet_unsigned();
     ASSUME(i < 16);
-    assert(byte_of(part_first(v, n), i) == (i < n ? byte_of(v, i) : 0));
+    assert(byte_of(partial_first(v, n), i) == (i < n ? byte_of(v, i) : 0));
     ASSUME(n < 16);
-    assert(byte_of(part_from(v, n), i) == (i < n ? 0 : byte_of(v, i)));
-    assert(byte_of(part_down(v, n), i) == (i + n < 16 ? byte_of(v, i + n) : 0));
+    assert(byte_of(partial_from(v, n), i) == (i < n ? 0 : byte_of(v, i)));
+    assert(byte_of(partial_down(v, n), i) == (i + n < 16 ? byte_of(v, i + n) : 0));
 }
 
 /* Proves tr_bad_overlap() for all addresses and lengths, if the input does not wrap around the end of
@@ -117,8 +117,8 @@ void proof_doubling(void)
     w = (unsigned __int128)tr_load64_be(y) << 64 | tr_load64_be(y + 8);
     assert(w == (v << 1 ^ (v >> 127 != 0 ? 0x87 : 0)));
     tr_xts_double(y, x);
-    v = (unsigned __int128)part_load64(x + 8) << 64 | part_load64(x);
-    w = (unsigned __int128)part_load64(y + 8) << 64 | part_load64(y);
+    v = (unsigned __int128)partial_load64(x + 8) << 64 | partial_load64(x);
+    w = (unsigned __int128)partial_load64(y + 8) << 64 | partial_load64(y);
     assert(w == (v << 1 ^ (v >> 127 != 0 ? 0x87 : 0)));
 }
 

@@ -22,10 +22,10 @@
 #ifndef TR_SIMD_GCM_MESSAGE_H
 #define TR_SIMD_GCM_MESSAGE_H
 
-#include "part.h"
-#include "simd/gcm_chunks.h"
-#include "simd/gcm_parts.h"
-#include "simd/gcm_stream.h"
+#include "partial_block.h"
+#include "simd/gcm/chunks.h"
+#include "simd/gcm/parts.h"
+#include "simd/gcm/stream.h"
 
 TR_INLINE TR_TARGET uint32_t load32_be(const uint8_t *p)
 {
@@ -72,7 +72,7 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
         aad += blocks * TR_BLOCK;
         aad_len -= blocks * TR_BLOCK;
     }
-    struct part a = part_load(aad, aad_len);
+    struct partial_block a = partial_load(aad, aad_len);
     y = b_xor(y, b_byteswap(b_of(a.low, a.high)));
     y = gcm_bytes(key, out, in, len, ghash, low, high, y, end, decrypt, !is_long);
     b_store(m->tag, b_xor(mask, b_byteswap(y)));
@@ -89,7 +89,7 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
  * Calls overlap within the reorder window, so both latency and the number of instructions matter.
  * The code therefore applies one of the two reduction steps to the powers of H, not to the product.
  * The powers do not depend on AES. The result of this step, h_down, is `h` times x^64 modulo the
- * polynomial (ghash.h).
+ * polynomial (gcm/ghash.h).
  */
 TR_INLINE TR_TARGET void tiny_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                       const struct tr_gcm_message *m, size_t len, int decrypt)

@@ -11,7 +11,7 @@
 #ifndef TR_SIMD_XTS_UNIT_H
 #define TR_SIMD_XTS_UNIT_H
 
-#include "simd/xts.h"
+#include "simd/xts/xts.h"
 
 #if MASKED_GROUP && defined(TR_ENV_ALWAYS_VECTOR)
 #    define XTS_UNIT 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tweaks of XTS-AES (IEEE 1619, SP 800-38E), and the rounds of a group of blocks, for xts.h,
- * xts_long.h and xts_ring.h.
+ * Tweaks of XTS-AES (IEEE 1619, SP 800-38E), and the rounds of a group of blocks, for xts/xts.h,
+ * xts/long.h and xts/ring.h.
  *
  * Each tweak is the previous one times x in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1. The first
  * byte has the lowest powers of x. All tweaks of a group are computed from its first one, so that

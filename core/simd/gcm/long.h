@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM for long calls. The results equal those of gcm_stream.h. This code precomputes more, and
+ * GCM for long calls. The results equal those of gcm/stream.h. This code precomputes more, and
  * needs fewer operations per vector.
  *
  * The bound is the number of operations. On Zen 4, AES and carry-less multiplications share two of
@@ -22,7 +22,7 @@
  *   a plain load does not.
  *
  * For 64 bytes, AES-128 needs 8 AES operations (AES-256: 12), 3 multiplications and 6.5 other
- * operations. With gcm_stream.h, AES-128 needs 10 AES operations, 4 multiplications and 10 other
+ * operations. With gcm/stream.h, AES-128 needs 10 AES operations, 4 multiplications and 10 other
  * operations. Within a long message, AES-128 takes 13.0 cycles for 64 bytes on ZMM. The bound is
  * 12.3 cycles: AES and multiplications alone take 11.3 cycles, and a vector's share of its group's
  * reduction takes 1.0. Messages of 16 KiB reach 69 % of the AES rate with AES-128, and 78 % with
@@ -38,7 +38,7 @@
 
 #include "dispatch/env.h"
 #include "simd/cleanse.h"
-#include "simd/ghash.h"
+#include "simd/gcm/ghash.h"
 #include "simd/rounds.h"
 
 /* Whether gcm_long(), which needs 6 KiB of stack, is compiled. */

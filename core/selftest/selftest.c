@@ -6,7 +6,7 @@
  * must give the plaintext. The test suite recomputes the digests with another implementation of
  * AES.
  */
-#include "dispatch/selftest.h"
+#include "selftest/selftest.h"
 
 #include "dispatch/backend.h"
 #include "util.h"
@@ -16,7 +16,7 @@
  * widest backend, over groups of 32 or 64 blocks. The remaining 13 blocks run the code for smaller
  * groups. Messages of 13 and 31 blocks end in a partial vector. The extra bytes test tails, in the
  * modes that accept them. Messages of 389 blocks test the loops for long data units of XTS and long
- * GCM messages. GCM precomputes AES states from 384 blocks on (simd/gcm_long.h). The last 5 of the
+ * GCM messages. GCM precomputes AES states from 384 blocks on (simd/gcm/long.h). The last 5 of the
  * 389 blocks do not fill a group.
  */
 const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
@@ -416,7 +416,7 @@ static int gcm_agrees(struct tr_known_work *w, size_t len)
 }
 
 /* Tests messages of one to twelve vectors of 64 bytes. There is separate code for each number of
- * vectors up to eight, and for each number of vectors in the last chunk (simd/gcm_chunks.h). */
+ * vectors up to eight, and for each number of vectors in the last chunk (simd/gcm/chunks.h). */
 static int short_gcm_is_right(struct tr_known_work *w)
 {
     for (size_t len = 13; len < TR_KNOWN_SHORT / 2; len += len < 256 ? 32 : 64) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * XTS for long calls on two kinds of processors (xts_prefers_ring()). The first kind has AES
- * throughput so high that the chain of doublings in xts_long.h would be the bound. On the second
+ * throughput so high that the chain of doublings in xts/long.h would be the bound. On the second
  * kind, carry-less multiplication takes no AES issue slot.
  *
  * A ring in memory holds the tweaks of the next 64 blocks. Each vector of tweaks, once used, is
@@ -14,14 +14,14 @@
  * multiplication and an XOR, and no tweak waits for the one before it.
  *
  * Bound: AES throughput. On Zen 5, which starts two rounds of ZMM a cycle, AES-128 of 16 KiB takes
- * 61 % of the time that it takes with xts_long.h (docs/tuning/xts.md).
+ * 61 % of the time that it takes with xts/long.h (docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_RING_H
 #define TR_SIMD_XTS_RING_H
 
 #include "dispatch/tuning.h"
 #include "simd/cleanse.h"
-#include "simd/xts_group.h"
+#include "simd/xts/group.h"
 
 #define XTS_RING_BLOCKS 64u
 /* Shortest call, in blocks. The first 64 tweaks need times_x(); later tweaks are cheaper. */

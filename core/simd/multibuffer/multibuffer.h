@@ -30,8 +30,8 @@
  * The transfers on the left overlap the rounds. Each transfer moves a whole cache line of a job.
  * Messages whose addresses differ by a multiple of 4096 conflict in one cache set. With transfers
  * of single blocks, each block of such a message would fetch its line again. The code would then
- * reach 16 % of the AES rate (Zen 4). Two files arrange the lines into vectors: multibuffer_lines.h
- * (512 bits) and multibuffer_rows.h (128 and 256 bits).
+ * reach 16 % of the AES rate (Zen 4). Two files arrange the lines into vectors: multibuffer/lines.h
+ * (512 bits) and multibuffer/rows.h (128 and 256 bits).
  *
  * The bounds are AES throughput and the longest job, because a job is serial. On vaes512, 16
  * messages of 16 KiB with AES-128 in CBC reach 85 % of the AES rate (Zen 4;
@@ -52,8 +52,8 @@
 #define TR_SIMD_MULTIBUFFER_H
 
 #include "dispatch/tuning.h"
-#include "simd/multibuffer_lines.h"
-#include "simd/multibuffer_rows.h"
+#include "simd/multibuffer/lines.h"
+#include "simd/multibuffer/rows.h"
 
 #if MULTIBUFFER
 /*

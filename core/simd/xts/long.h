@@ -17,7 +17,7 @@
 #define TR_SIMD_XTS_LONG_H
 
 #include "simd/cleanse.h"
-#include "simd/xts_group.h"
+#include "simd/xts/group.h"
 
 #if defined(__x86_64__)
 #    define XTS_LONG 1

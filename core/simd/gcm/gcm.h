@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM (SP 800-38D) for one vector type: gcm_stream.h has streaming calls, gcm_message.h one-shot
+ * GCM (SP 800-38D) for one vector type: gcm/stream.h has streaming calls, gcm/message.h one-shot
  * messages.
  */
 #ifndef TR_SIMD_GCM_H
 #define TR_SIMD_GCM_H
 
-#include "simd/gcm_message.h"
-#include "simd/gcm_stream.h"
+#include "simd/gcm/message.h"
+#include "simd/gcm/stream.h"
 
 #define TR_GCM_OPS                                                                                 \
     [TR_OP_GHASH] = ghash, [TR_OP_GCM_ENCRYPT] = gcm_encrypt, [TR_OP_GCM_DECRYPT] = gcm_decrypt,   \

@@ -18,7 +18,7 @@
  * Hashing n blocks X1 to Xn after the hash Y gives (Y + X1) H^n + X2 H^(n-1) + .. + Xn H, where +
  * is XOR. The unreduced products are XORed, and the result is reduced once.
  *
- * In GCM, a vector needs four carry-less multiplications and 10 to 14 AES rounds (in gcm_long.h,
+ * In GCM, a vector needs four carry-less multiplications and 10 to 14 AES rounds (in gcm/long.h,
  * fewer of both). On Intel processors, the multiplications have a separate port. On Zen 4, each
  * multiplication takes an AES issue slot. The bound there is 71 % (10/14) of the AES rate with
  * AES-128, and 78 % (14/18) with AES-256.
@@ -26,7 +26,7 @@
 #ifndef TR_SIMD_GHASH_H
 #define TR_SIMD_GHASH_H
 
-#include "modes/ghash.h"
+#include "dispatch/ghash.h"
 #include "simd/cleanse.h"
 #include "simd/vector.h"
 #include "util.h"
@@ -98,7 +98,7 @@ _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes at least 4 p
 #define HASHED 8u
 
 /* The most powers that one reduction uses: one for each block of a group. If MASKED_GROUP is 1,
- * short messages of gcm_message.h need one more for AAD and one for the lengths. */
+ * short messages of gcm/message.h need one more for AAD and one for the lengths. */
 #if MASKED_GROUP
 #    define MOST_POWERS (HASHED * VBLOCKS + 2)
 #else

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parts of GCM (SP 800-38D section 7) that streaming calls (gcm_stream.h) and one-shot messages
- * (gcm_message.h) share. They process and hash at most one group of vectors in flight, and compute
+ * The parts of GCM (SP 800-38D section 7) that streaming calls (gcm/stream.h) and one-shot messages
+ * (gcm/message.h) share. They process and hash at most one group of vectors in flight, and compute
  * single keystream blocks.
  */
 #ifndef TR_SIMD_GCM_PARTS_H
 #define TR_SIMD_GCM_PARTS_H
 
-#include "simd/ghash.h"
+#include "simd/gcm/ghash.h"
 #include "simd/partial_bytes.h"
 #include "simd/rounds.h"
 

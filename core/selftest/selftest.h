@@ -3,7 +3,7 @@
 #ifndef TR_SELFTEST_H
 #define TR_SELFTEST_H
 
-#include "tenrounds.h"
+#include "dispatch/select.h"
 
 #define TR_KNOWN_MODES      5 /* TR_ECB to TR_CTR */
 #define TR_KNOWN_KEYS       3 /* 16, 24 and 32 bytes */
@@ -124,11 +124,6 @@ enum tr_status tr_kat_long(const struct tr_backend *backend, unsigned tests, uns
  * large stack. */
 enum tr_status tr_kat_ctr(const struct tr_backend *backend, unsigned tests, unsigned k);
 
-/* The known-answer tests of multi-buffer code. The backend or a weaker one must have such code.
- * These tests need more stack than the other tests, so only the first multi-buffer call runs
- * them. */
-enum tr_status tr_kat_multibuffer(const struct tr_backend *backend);
-
 /*
  * Whether the process may use a backend for a mode: runs the known-answer tests of this set and key
  * length (16, 24 or 32) that have not run in this process, and remembers their verdict. A backend
@@ -157,20 +152,10 @@ const struct tr_backend *tr_backend_passing(const struct tr_backend *backend, un
 enum tr_status tr_select_untested(const char *mask, tr_features also_masked,
                                   struct tr_selection *selection);
 
-/* As tr_select(), but tests each candidate with known(backend, falsify, memory), until one
- * passes. */
-typedef enum tr_status tr_kat_fn(const struct tr_backend *backend, int falsify, void *memory);
-enum tr_status tr_select_by(tr_kat_fn *known, void *memory, const char *mask,
-                            tr_features also_masked, const char *sabotage,
-                            struct tr_selection *selection);
-
 /* For tests: tr_select() as if the known-answer tests of the backends in `sabotage` failed. The
  * word "clock" simulates a processor that lowers its clock for 512-bit registers. Commas separate
  * the words. */
 enum tr_status tr_select_sabotaged(const char *mask, tr_features also_masked, const char *sabotage,
                                    struct tr_selection *selection);
-
-/* Whether `name` is one of the comma-separated words of `text`, which may be NULL. */
-int tr_is_listed(const char *text, const char *name);
 
 #endif

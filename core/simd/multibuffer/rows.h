@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs a segment (multibuffer.h) in vectors of 1 or 2 blocks. The code copies 64-byte lines from
+ * Runs a segment (multibuffer/multibuffer.h) in vectors of 1 or 2 blocks. The code copies 64-byte lines from
  * the jobs' input into rows (below). A step gathers blocks from the input rows into vectors, and
  * stores whole vectors to the output rows. Then the code copies blocks from the output rows to the
  * jobs' output. On Zen 4, extracting a block from a register would cost more than this store and
@@ -13,7 +13,7 @@
  * The backend aesni reaches 37 % of that rate. The limit of aesni is 50 %, because AESENC processes
  * one block where VAES processes two (Zen 4; docs/tuning/multibuffer.md).
  *
- * Transposed lines, as in multibuffer_lines.h, are slower here, because there are fewer registers,
+ * Transposed lines, as in multibuffer/lines.h, are slower here, because there are fewer registers,
  * and more round keys come from memory.
  *
  * The vectors are one or more rounds apart (MB_AHEAD). Loads and insertions are therefore spread
@@ -22,7 +22,7 @@
 #ifndef TR_SIMD_MULTIBUFFER_ROWS_H
 #define TR_SIMD_MULTIBUFFER_ROWS_H
 
-#include "simd/multibuffer_state.h"
+#include "simd/multibuffer/state.h"
 
 #if MULTIBUFFER && VBLOCKS < 4
 /*

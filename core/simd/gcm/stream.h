@@ -8,14 +8,14 @@
  * There are two bounds on Zen 4. First, AES operations and carry-less multiplications share two
  * ports. A vector needs 10 AES operations (AES-128) and 4 multiplications. Second, all vector
  * operations share four ports. From 1024 bytes on, the second bound is mostly tighter. For long
- * messages, gcm_long.h needs fewer operations.
+ * messages, gcm/long.h needs fewer operations.
  */
 #ifndef TR_SIMD_GCM_STREAM_H
 #define TR_SIMD_GCM_STREAM_H
 
 #include "dispatch/backend.h"
-#include "simd/gcm_long.h"
-#include "simd/gcm_parts.h"
+#include "simd/gcm/long.h"
+#include "simd/gcm/parts.h"
 
 /*
  * The number of vectors that steady_counters() prepares. A group's first counter modulo GROUP must

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The state of multi-buffer code. The terms job, lane, step, batch and segment are defined in
- * multibuffer.h.
+ * multibuffer/multibuffer.h.
  *
  * The layout avoids 4K aliasing: Zen 4 delays a load whose address equals an earlier store's
  * address modulo 4096. A step stores its output only after its rounds. During these rounds, the
  * processor already executes later loads. A load that aliases the step's output would wait for the
- * store. The comments on the two layouts, below and in multibuffer_rows.h, name the exceptions.
+ * store. The comments on the two layouts, below and in multibuffer/rows.h, name the exceptions.
  */
 #ifndef TR_SIMD_MULTIBUFFER_STATE_H
 #define TR_SIMD_MULTIBUFFER_STATE_H
@@ -36,7 +36,7 @@
  *   MB_VECTORS_NARROW   the most vectors in a step if jobs' keys differ
  *   MB_KEYS_HELD        round keys in registers if all jobs share a key
  *   MB_OWN_KEYS_HELD    round keys in registers for each vector if jobs' keys differ
- *                       (multibuffer_lines.h)
+ *                       (multibuffer/lines.h)
  *   MB_VECTOR_CYCLES    cycles for each vector of a throughput-bound step; the argument says
  *                       whether jobs' keys differ
  */
@@ -78,7 +78,7 @@
 #    define MB_STEPS       4u /* tr_jobs_add() assumes this number, too */
 #    define MB_BATCH_BYTES (MB_STEPS * TR_BLOCK)
 
-/* Rows of multibuffer_rows.h: input of two batches, output of two batches, and the round keys. */
+/* Rows of multibuffer/rows.h: input of two batches, output of two batches, and the round keys. */
 #    define MB_ROWS (2 * MB_STEPS + 2 * MB_STEPS + 15u)
 
 /*
@@ -93,7 +93,7 @@ typedef uint8_t *mb_base;
 struct multibuffer {
 #    if VBLOCKS == 4
     /*
-     * The layout of multibuffer_lines.h: the input of a batch aliases only the output of the
+     * The layout of multibuffer/lines.h: the input of a batch aliases only the output of the
      * previous batch, which is already stored. In 64-bit code, the rounds' other loads do not alias
      * out_batch either (have other addresses modulo 4096). The exceptions are round keys 11 to 14
      * of own_keys, and `tail`; at the largest width also cut_in, cut_out and the pointers after
@@ -122,7 +122,7 @@ struct multibuffer {
 #    else
     uint8_t shared[15][VBYTES]; /* round keys of all lanes */
     uint8_t chain[MB_VECTORS][VBYTES];
-    uint8_t rows[MB_ROWS * MB_LANES_NARROW * TR_BLOCK]; /* see multibuffer_rows.h */
+    uint8_t rows[MB_ROWS * MB_LANES_NARROW * TR_BLOCK]; /* see multibuffer/rows.h */
     /* For each lane, the bases of its input and output, and the base of `nowhere`. */
     mb_base in[MB_LANES], out[MB_LANES], none[MB_LANES];
     const uint8_t *from[MB_LANES]; /* chaining values */

@@ -13,7 +13,7 @@
 #define TR_SIMD_GCM_SIV_H
 
 #include "dispatch/backend.h"
-#include "simd/ghash.h"
+#include "simd/gcm/ghash.h"
 #include "simd/rounds.h"
 
 #if TR_ENV_ALL_MODES

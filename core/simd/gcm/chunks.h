@@ -15,7 +15,7 @@
 #define TR_SIMD_GCM_CHUNKS_H
 
 #include "dispatch/tuning.h"
-#include "simd/gcm_parts.h"
+#include "simd/gcm/parts.h"
 
 /* Whether this code is compiled. It needs masked instructions and more than eight vector registers:
  * with eight, half a group is too short for a gain. */

@@ -5,7 +5,7 @@
  *
  * Bound: AES throughput, and for each vector two shifts, three XORs and a carry-less
  * multiplication, which takes an AES issue slot on Zen 4. Long calls compute tweaks in other ways
- * (xts_long.h, xts_ring.h). A short data unit is bound by latency: 40 cycles for the tweak and 40
+ * (xts/long.h, xts/ring.h). A short data unit is bound by latency: 40 cycles for the tweak and 40
  * for the data (AES-128, Zen 4). Two data units overlap only if the second one is within the
  * reorder window, 320 instructions on Zen 4. The code therefore has no function call between tweak
  * and data, and avoids store-forwarding stalls. 512 bytes in ZMM take 155 cycles, 51 % of the AES
@@ -17,12 +17,12 @@
 #include "dispatch/backend.h"
 #include "dispatch/tuning.h"
 #include "simd/steal.h"
-#include "simd/xts_block.h"
-#include "simd/xts_group.h"
-#include "simd/xts_long.h"
-#include "simd/xts_ring.h"
-#include "simd/xts_scalar.h"
-#include "simd/xts_units.h"
+#include "simd/xts/block.h"
+#include "simd/xts/group.h"
+#include "simd/xts/long.h"
+#include "simd/xts/ring.h"
+#include "simd/xts/scalar.h"
+#include "simd/xts/units.h"
 
 struct xts {
     struct bulk bulk;
@@ -67,7 +67,7 @@ TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsig
 enum xts_way { XTS_BY_GROUPS, XTS_BY_CHAIN, XTS_BY_RING };
 
 /*
- * Two ways to process most of a long call: by chain (xts_long.h) and by ring (xts_ring.h). The
+ * Two ways to process most of a long call: by chain (xts/long.h) and by ring (xts/ring.h). The
  * choice depends on the processor (xts_prefers_ring()). A kernel limits stack frames to 2 KiB, so
  * there each function below has a separate frame.
  */

@@ -13,7 +13,7 @@
 #define TR_SIMD_XTS_UNITS_H
 
 #include "dispatch/backend.h"
-#include "simd/xts_group.h"
+#include "simd/xts/group.h"
 
 /* The tweaks of two groups and the blocks of one take 24 of 32 registers. gcc 12 keeps three of the
  * tweaks on the stack. */

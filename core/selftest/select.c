@@ -3,7 +3,7 @@
  * tests use memory on the stack; the kernel module allocates that memory instead
  * (kernel/module.c). */
 #include "dispatch/backend.h"
-#include "dispatch/selftest.h"
+#include "selftest/selftest.h"
 
 /* Two functions, so that their buffers are never on the stack at the same time. */
 static __attribute__((__noinline__)) int short_are_right(const struct tr_backend *backend,

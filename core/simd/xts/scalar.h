@@ -15,7 +15,7 @@
 #define TR_SIMD_XTS_SCALAR_H
 
 #include "simd/cleanse.h"
-#include "simd/xts_group.h"
+#include "simd/xts/group.h"
 
 #define XTS_SCALAR (V_KEY_FIRST && VBLOCKS == 1)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs a segment (multibuffer.h) in vectors of 4 blocks. The input of a batch is a line of 64 bytes
+ * Runs a segment (multibuffer/multibuffer.h) in vectors of 4 blocks. The input of a batch is a line of 64 bytes
  * for each lane. Shuffles transpose the four lines of a vector, so that the four blocks of each
  * step form one vector. The output is transposed back in the same way. Both transpositions overlap
  * the rounds:
@@ -28,7 +28,7 @@
 #ifndef TR_SIMD_MULTIBUFFER_LINES_H
 #define TR_SIMD_MULTIBUFFER_LINES_H
 
-#include "simd/multibuffer_state.h"
+#include "simd/multibuffer/state.h"
 
 #if MULTIBUFFER && VBLOCKS == 4
 /* Returns the offset, in the buffer of a batch, at which vector j's blocks of a step begin. */
