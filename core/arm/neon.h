@@ -26,8 +26,6 @@
 #define V_LONG_GCM     0 /* off, because not measured */
 #define V_MULTIBUFFER  0 /* off, because not measured */
 #define V_FEW          0 /* off, because not measured */
-#define V_LINKAGE      static
-#define V_NAME(mode)   mode
 #define V_SHORT_CALL   0
 #define V_NARROWER(n)  ((void)(n), (const struct tr_backend *)NULL)
 

@@ -5,7 +5,8 @@
 
 #include "arm/arm.h"
 
-#define TR_TARGET TR_TARGET_AES
+#define TR_TARGET    TR_TARGET_AES
+#define V_NAME(name) tr_armce_##name
 #include "arm/neon.h"
 
 #endif

@@ -8,7 +8,8 @@
 
 #include "arm/arm.h"
 
-#define TR_TARGET TR_TARGET_EOR3
+#define TR_TARGET    TR_TARGET_EOR3
+#define V_NAME(name) tr_armce_eor3_##name
 #include "arm/neon.h"
 
 #endif

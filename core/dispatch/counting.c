@@ -22,8 +22,8 @@ static void count_and_do(enum tr_op op, const struct tr_aes_key *key, uint8_t *o
 }
 
 #define COUNTED(constant, name)                                                                    \
-    static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
-                     void *iv)                                                                     \
+    static void count_##name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,        \
+                             size_t blocks, void *iv)                                              \
     {                                                                                              \
         count_and_do(TR_OP_##constant, key, out, in, blocks, iv);                                  \
     }
@@ -31,26 +31,26 @@ TR_BULK_OPS(COUNTED)
 #undef COUNTED
 
 static tr_bulk_fn *const counted[TR_OPS] = {
-#define ENTRY(constant, name) name,
+#define ENTRY(constant, name) count_##name,
     TR_BULK_OPS(ENTRY)
 #undef ENTRY
 };
 
-static void expand_key(struct tr_aes_key *key, const uint8_t *raw)
+static void count_expand_key(struct tr_aes_key *key, const uint8_t *raw)
 {
     const struct tr_counting_table *front = front_of(key->backend);
     __atomic_fetch_add(front->keys, 1, __ATOMIC_RELAXED);
     front->wrapped->expand_key(key, raw);
 }
 
-static void expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw)
+static void count_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw)
 {
     const struct tr_counting_table *front = front_of(key->backend);
     __atomic_fetch_add(front->keys, 1, __ATOMIC_RELAXED);
     front->wrapped->expand_encryption_key(key, raw);
 }
 
-static void gcm_key(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw)
+static void count_gcm_key(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw)
 {
     const struct tr_counting_table *front = front_of(key->backend);
     __atomic_fetch_add(front->keys, 1, __ATOMIC_RELAXED);
@@ -71,12 +71,12 @@ const struct tr_backend *tr_counting_init(struct tr_counting *counting,
             .table = {.name = b->name,
                       .features = b->features,
                       .weaker = b->weaker ? &front[1].table : NULL,
-                      .expand_key = expand_key,
+                      .expand_key = count_expand_key,
                       .expand_encryption_key =
-                          b->expand_encryption_key != NULL ? expand_encryption_key : NULL,
+                          b->expand_encryption_key != NULL ? count_expand_encryption_key : NULL,
                       .ghash_key = b->ghash_key,
                       .ghash_key_refused = b->ghash_key_refused,
-                      .gcm_key = b->gcm_key != NULL ? gcm_key : NULL,
+                      .gcm_key = b->gcm_key != NULL ? count_gcm_key : NULL,
                       .multibuffer = b->multibuffer,
                       .count_blocks = count}};
         for (unsigned op = 0; op < TR_OPS; op++)

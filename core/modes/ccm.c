@@ -35,7 +35,7 @@ static void mac_part(struct tr_ccm *c, struct partial_block data, size_t n)
     c->used += (unsigned)n;
 }
 
-static void mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
+static void ccm_mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
 {
     if (c->used != 0) {
         size_t n = TR_BLOCK - c->used < len ? TR_BLOCK - c->used : len;
@@ -60,13 +60,13 @@ static void mac_aad_length(struct tr_ccm *c, uint64_t len)
     uint8_t encoded[10] = {0xff, 0xff};
     tr_store64_be(encoded + 2, len);
     if (len < 0xff00) {
-        mac_update(c, encoded + 8, 2);
+        ccm_mac_update(c, encoded + 8, 2);
     } else if (len >> 32 == 0) {
         encoded[4] = 0xff;
         encoded[5] = 0xfe;
-        mac_update(c, encoded + 4, 6);
+        ccm_mac_update(c, encoded + 4, 6);
     } else {
-        mac_update(c, encoded, 10);
+        ccm_mac_update(c, encoded, 10);
     }
 }
 
@@ -127,7 +127,7 @@ enum tr_status tr_ccm_aad(struct tr_ccm *c, const uint8_t *aad, size_t len)
         return TR_ERR_LENGTH;
     if (len == 0)
         return TR_OK;
-    mac_update(c, aad, len);
+    ccm_mac_update(c, aad, len);
     c->aad_left -= len;
     if (c->aad_left == 0) {
         mac_pad(c);
@@ -138,7 +138,8 @@ enum tr_status tr_ccm_aad(struct tr_ccm *c, const uint8_t *aad, size_t len)
 
 /* Encrypts or decrypts bytes within the current partial block, and XORs the plaintext into the MAC
  * block. Returns the number of bytes. */
-static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
+static size_t ccm_in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t len,
+                           int decrypt)
 {
     size_t n = TR_BLOCK - c->used;
     if (n > len)
@@ -188,7 +189,7 @@ TR_INLINE enum tr_status update(struct tr_ccm *c, uint8_t *out, const uint8_t *i
         return TR_ERR_OVERLAP;
     c->left -= len;
     if (c->used != 0) {
-        size_t n = in_block(c, out, in, len, decrypt);
+        size_t n = ccm_in_block(c, out, in, len, decrypt);
         in += n;
         out += n;
         len -= n;
@@ -203,7 +204,7 @@ TR_INLINE enum tr_status update(struct tr_ccm *c, uint8_t *out, const uint8_t *i
     if (len != 0) {
         tr_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, c->keystream, c->run.counter, 1, NULL);
         tr_counter_add(c->run.counter, 1);
-        in_block(c, out, in, len, decrypt);
+        ccm_in_block(c, out, in, len, decrypt);
     }
     return TR_OK;
 }
@@ -219,7 +220,7 @@ enum tr_status tr_ccm_decrypt(struct tr_ccm *c, uint8_t *out, const uint8_t *in,
 }
 
 /* Writes the 16-byte tag over c->run.mac, and ends the message. */
-static enum tr_status finish(struct tr_ccm *c)
+static enum tr_status ccm_finish(struct tr_ccm *c)
 {
     if (c->phase != DATA || c->left != 0 || !tr_is_set(&c->key->aes))
         return TR_ERR_STATE;
@@ -233,7 +234,7 @@ static enum tr_status finish(struct tr_ccm *c)
 
 enum tr_status tr_ccm_tag(struct tr_ccm *c, uint8_t *tag)
 {
-    enum tr_status status = finish(c);
+    enum tr_status status = ccm_finish(c);
     if (status != TR_OK)
         return status;
     __builtin_memcpy(tag, c->run.mac, c->tag_len);
@@ -243,7 +244,7 @@ enum tr_status tr_ccm_tag(struct tr_ccm *c, uint8_t *tag)
 
 enum tr_status tr_ccm_check(struct tr_ccm *c, const uint8_t *tag)
 {
-    enum tr_status status = finish(c);
+    enum tr_status status = ccm_finish(c);
     if (status != TR_OK)
         return status;
     int good = TR_PUBLIC(tr_equal(c->run.mac, tag, c->tag_len));
@@ -280,7 +281,7 @@ enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *nonce, s
 
 /* Checks all jobs, and returns the first error. If there is none, starts all jobs and hashes their
  * AAD. */
-static enum tr_status begin_many(struct tr_ccm_job *jobs, size_t count)
+static enum tr_status ccm_begin_many(struct tr_ccm_job *jobs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct tr_ccm_job *job = &jobs[i];
@@ -301,7 +302,7 @@ static enum tr_status begin_many(struct tr_ccm_job *jobs, size_t count)
     return TR_OK;
 }
 
-static void list_plaintext(struct tr_job *list, const void *jobs, size_t first, size_t count)
+static void ccm_list_plaintext(struct tr_job *list, const void *jobs, size_t first, size_t count)
 {
     struct tr_ccm_job *of = (struct tr_ccm_job *)(uintptr_t)jobs;
     for (size_t i = first; i < first + count; i++)
@@ -309,9 +310,9 @@ static void list_plaintext(struct tr_job *list, const void *jobs, size_t first, 
                                   of[i].working.run.mac, of[i].in, NULL, of[i].len / TR_BLOCK};
 }
 
-static void list_decrypted(struct tr_job *list, const void *jobs, size_t first, size_t count)
+static void ccm_list_decrypted(struct tr_job *list, const void *jobs, size_t first, size_t count)
 {
-    list_plaintext(list, jobs, first, count);
+    ccm_list_plaintext(list, jobs, first, count);
     for (size_t i = 0; i < count; i++)
         list[i].in = ((const struct tr_ccm_job *)jobs + first + i)->out;
 }
@@ -325,7 +326,7 @@ static void crypt_whole(struct tr_ccm_job *job)
 }
 
 /* Processes the tails and the tags. Returns the status of the first job that has an error. */
-static enum tr_status end_many(struct tr_ccm_job *jobs, size_t count, int decrypt)
+static enum tr_status ccm_end_many(struct tr_ccm_job *jobs, size_t count, int decrypt)
 {
     enum tr_status first = TR_OK;
     for (size_t i = 0; i < count; i++) {
@@ -348,23 +349,23 @@ static enum tr_status end_many(struct tr_ccm_job *jobs, size_t count, int decryp
 
 enum tr_status tr_ccm_seal_many(struct tr_ccm_job *jobs, size_t count)
 {
-    enum tr_status status = begin_many(jobs, count);
+    enum tr_status status = ccm_begin_many(jobs, count);
     if (status != TR_OK)
         return status;
-    tr_multibuffer(TR_MB_MAC, list_plaintext, jobs, count);
+    tr_multibuffer(TR_MB_MAC, ccm_list_plaintext, jobs, count);
     for (size_t i = 0; i < count; i++)
         crypt_whole(&jobs[i]);
-    return end_many(jobs, count, 0);
+    return ccm_end_many(jobs, count, 0);
 }
 
 enum tr_status tr_ccm_open_many(struct tr_ccm_job *jobs, size_t count)
 {
-    enum tr_status status = begin_many(jobs, count);
+    enum tr_status status = ccm_begin_many(jobs, count);
     if (status != TR_OK)
         return status;
     for (size_t i = 0; i < count; i++)
         crypt_whole(&jobs[i]);
-    tr_multibuffer(TR_MB_MAC, list_decrypted, jobs, count);
-    return end_many(jobs, count, 1);
+    tr_multibuffer(TR_MB_MAC, ccm_list_decrypted, jobs, count);
+    return ccm_end_many(jobs, count, 1);
 }
 #endif

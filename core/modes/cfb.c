@@ -10,8 +10,8 @@
  * into the processed bytes of `iv`, which then hold the ciphertext. In encryption, AES of the next
  * block therefore waits only for this XOR.
  */
-static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out, const uint8_t *in,
-                       size_t len)
+static size_t cfb_in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
+                           const uint8_t *in, size_t len)
 {
     size_t n = TR_BLOCK - used;
     if (n > len)
@@ -29,11 +29,11 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
  * comes first, so that its latency overlaps the other blocks. The store comes last, because `out`
  * may begin before `in`, and then overwrites the end of the whole blocks. The function is
  * throughput-bound, so the load and the XOR of the partial block have no branch. Only the store
- * branches on the length. In any_length(), with branches in load, XOR and store, 100 bytes would
+ * branches on the length. In cfb_any_length(), with branches in load, XOR and store, 100 bytes would
  * take 1.18 times as long (vaes256, Zen 3).
  */
-TR_ANY_LENGTH decrypt_with_tail(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
-                                uint8_t *out, const uint8_t *in, size_t len)
+TR_ANY_LENGTH cfb_decrypt_with_tail(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
+                                    uint8_t *out, const uint8_t *in, size_t len)
 {
     uint8_t output[TR_BLOCK];
     const enum tr_status status = tr_stream_check(key, out, in, len, 0);
@@ -51,15 +51,15 @@ TR_ANY_LENGTH decrypt_with_tail(const struct tr_aes_key *key, uint8_t iv[16], un
     return TR_OK;
 }
 
-TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,
-                         const uint8_t *in, size_t len, int decrypt)
+TR_ANY_LENGTH cfb_any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
+                             uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
     enum tr_status status = tr_stream_check(key, out, in, len, *used);
     if (status != TR_OK)
         return status;
     size_t done = 0;
     if (*used != 0)
-        done = in_block(iv, *used, decrypt, out, in, len);
+        done = cfb_in_block(iv, *used, decrypt, out, in, len);
     const size_t whole = (len - done) / TR_BLOCK, rest = (len - done) % TR_BLOCK;
     *used = (unsigned)((*used + len) % TR_BLOCK);
     if (done == len)
@@ -72,10 +72,10 @@ TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned 
         if (whole != 0)
             tr_short_bulk(key, TR_OP_CFB_DECRYPT, out, in, whole, iv);
     } else if (whole != 0) {
-        return decrypt_with_tail(key, iv, used, out, in, len - done);
+        return cfb_decrypt_with_tail(key, iv, used, out, in, len - done);
     } else {
         tr_short_bulk(key, TR_OP_ECB_ENCRYPT, iv, iv, 1, NULL);
-        in_block(iv, 0, 1, out, in, rest);
+        cfb_in_block(iv, 0, 1, out, in, rest);
     }
     return TR_OK;
 }
@@ -83,8 +83,8 @@ TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned 
 /* Decrypts if tr_is_whole() is false. This is a separate function, because tr_cfb128_decrypt()
  * would otherwise save registers for it in every call. One block would then take 4.1 ns instead of
  * 3.5 (aesni, Zen 4). */
-TR_ANY_LENGTH decrypt_not_whole(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
-                                uint8_t *out, const uint8_t *in, size_t len)
+TR_ANY_LENGTH cfb_decrypt_not_whole(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
+                                    uint8_t *out, const uint8_t *in, size_t len)
 {
 #ifdef TR_ENV_ALWAYS_VECTOR
     if (tr_is_set(key) && key->backend->cfb_decrypt != NULL) {
@@ -96,8 +96,8 @@ TR_ANY_LENGTH decrypt_not_whole(const struct tr_aes_key *key, uint8_t iv[16], un
     }
 #endif
     if (*used == 0 && len > TR_BLOCK)
-        return decrypt_with_tail(key, iv, used, out, in, len);
-    return any_length(key, iv, used, out, in, len, 1);
+        return cfb_decrypt_with_tail(key, iv, used, out, in, len);
+    return cfb_any_length(key, iv, used, out, in, len, 1);
 }
 
 TR_INLINE enum tr_status encrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
@@ -105,7 +105,7 @@ TR_INLINE enum tr_status encrypt(const struct tr_aes_key *key, uint8_t iv[16], u
 {
     if (tr_is_whole(len, *used))
         return tr_whole_blocks(key, TR_OP_CFB_ENCRYPT, out, in, len, iv);
-    return any_length(key, iv, used, out, in, len, 0);
+    return cfb_any_length(key, iv, used, out, in, len, 0);
 }
 
 enum tr_status tr_cfb128_encrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
@@ -119,7 +119,7 @@ enum tr_status tr_cfb128_decrypt(const struct tr_aes_key *key, uint8_t iv[16], u
 {
     if (tr_is_whole(len, *used))
         return tr_whole_blocks(key, TR_OP_CFB_DECRYPT, out, in, len, iv);
-    return decrypt_not_whole(key, iv, used, out, in, len);
+    return cfb_decrypt_not_whole(key, iv, used, out, in, len);
 }
 
 enum tr_status tr_cfb128_encrypt_many(const struct tr_stream *jobs, size_t count)

@@ -43,7 +43,8 @@ size_t tr_cipher_room(const struct tr_cipher *c, size_t len)
     return total - kept(c, total);
 }
 
-static enum tr_status whole_blocks(struct tr_cipher *c, uint8_t *out, const uint8_t *in, size_t len)
+static enum tr_status cipher_whole_blocks(struct tr_cipher *c, uint8_t *out, const uint8_t *in,
+                                          size_t len)
 {
     if (c->mode == TR_ECB)
         return c->decrypt ? tr_ecb_decrypt(c->key, out, in, len)
@@ -55,7 +56,7 @@ static enum tr_status whole_blocks(struct tr_cipher *c, uint8_t *out, const uint
 /* Processes the buffered partial block first (if any), then whole blocks directly from `in`. Copies
  * the tail before it writes any output. An overlap is therefore an error in only two cases: the
  * first block would overwrite unread input, or the output of the whole blocks begins inside their
- * input. In all other cases, neither call of whole_blocks() can fail. */
+ * input. In all other cases, neither call of cipher_whole_blocks() can fail. */
 static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const uint8_t *in,
                                       size_t len, size_t out_len)
 {
@@ -73,11 +74,11 @@ static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const u
     __builtin_memcpy(tail, in + fill + straight, rest);
     if (first != 0) {
         __builtin_memcpy(c->buffer + c->used, in, fill);
-        (void)whole_blocks(c, c->buffer, c->buffer, TR_BLOCK);
+        (void)cipher_whole_blocks(c, c->buffer, c->buffer, TR_BLOCK);
         __builtin_memcpy(out, c->buffer, TR_BLOCK);
         c->used = 0;
     }
-    (void)whole_blocks(c, out + first, in + fill, straight);
+    (void)cipher_whole_blocks(c, out + first, in + fill, straight);
     __builtin_memcpy(c->buffer + c->used, tail, rest);
     c->used += (unsigned)rest;
     tr_cleanse_inline(tail, sizeof(tail));
@@ -99,7 +100,7 @@ enum tr_status tr_cipher_update(struct tr_cipher *c, uint8_t *out, size_t *out_l
         if (c->used > TR_BLOCK) /* the caller can write to `used` */
             status = TR_ERR_LENGTH;
         else if (c->used == 0 && produced == len)
-            status = whole_blocks(c, out, in, len);
+            status = cipher_whole_blocks(c, out, in, len);
         else /* memcpy() must not get NULL, even for 0 bytes */
             status = buffered_update(c, out, len != 0 ? in : c->buffer, len, produced);
         break;
@@ -178,7 +179,7 @@ enum tr_status tr_cipher_final(struct tr_cipher *c, uint8_t out[16], size_t *out
         return TR_ERR_LENGTH;
     uint8_t pad = (uint8_t)(TR_BLOCK - c->used);
     __builtin_memset(c->buffer + c->used, pad, pad);
-    const enum tr_status status = whole_blocks(c, out, c->buffer, TR_BLOCK);
+    const enum tr_status status = cipher_whole_blocks(c, out, c->buffer, TR_BLOCK);
     if (status != TR_OK)
         return status;
     tr_cleanse(c->buffer, TR_BLOCK);

@@ -61,7 +61,7 @@ enum tr_status tr_cmac_update(struct tr_cmac *c, const uint8_t *data, size_t len
 
 /* Writes the 16-byte tag over the chaining value (section 6.2 steps 4 to 6), and ends the
  * message. */
-static enum tr_status finish(struct tr_cmac *c, size_t tag_len)
+static enum tr_status cmac_finish(struct tr_cmac *c, size_t tag_len)
 {
     if (c->phase != DATA || !tr_is_set(&c->key->aes))
         return TR_ERR_STATE;
@@ -81,7 +81,7 @@ static enum tr_status finish(struct tr_cmac *c, size_t tag_len)
 
 enum tr_status tr_cmac_tag(struct tr_cmac *c, uint8_t *tag, size_t tag_len)
 {
-    enum tr_status status = finish(c, tag_len);
+    enum tr_status status = cmac_finish(c, tag_len);
     if (status != TR_OK)
         return status;
     __builtin_memcpy(tag, c->chain, tag_len);
@@ -91,7 +91,7 @@ enum tr_status tr_cmac_tag(struct tr_cmac *c, uint8_t *tag, size_t tag_len)
 
 enum tr_status tr_cmac_check(struct tr_cmac *c, const uint8_t *tag, size_t tag_len)
 {
-    enum tr_status status = finish(c, tag_len);
+    enum tr_status status = cmac_finish(c, tag_len);
     if (status != TR_OK)
         return status;
     int good = TR_PUBLIC(tr_equal(c->chain, tag, tag_len));
@@ -173,7 +173,8 @@ enum tr_status tr_cmac_verify(const struct tr_cmac_key *key, const uint8_t *data
 #if TR_ENV_ALL_MODES
 /* ---- Multi-buffer: the blocks before the last block of each message, then the last blocks ---- */
 
-static void list_first_blocks(struct tr_job *list, const void *jobs, size_t first, size_t count)
+static void cmac_list_first_blocks(struct tr_job *list, const void *jobs, size_t first,
+                                   size_t count)
 {
     struct tr_cmac_job *of = (struct tr_cmac_job *)(uintptr_t)jobs;
     for (size_t i = first; i < first + count; i++)
@@ -181,7 +182,7 @@ static void list_first_blocks(struct tr_job *list, const void *jobs, size_t firs
                                   of[i].data, NULL, before_last(of[i].len) / TR_BLOCK};
 }
 
-static void list_last_blocks(struct tr_job *list, const void *jobs, size_t first, size_t count)
+static void cmac_list_last_blocks(struct tr_job *list, const void *jobs, size_t first, size_t count)
 {
     struct tr_cmac_job *of = (struct tr_cmac_job *)(uintptr_t)jobs;
     for (size_t i = first; i < first + count; i++)
@@ -200,8 +201,8 @@ enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count)
         __builtin_memset(job->tag, 0, TR_BLOCK);
         last_block(job->working, job->key, job->data, job->len);
     }
-    tr_multibuffer(TR_MB_MAC, list_first_blocks, jobs, count);
-    tr_multibuffer(TR_MB_MAC, list_last_blocks, jobs, count);
+    tr_multibuffer(TR_MB_MAC, cmac_list_first_blocks, jobs, count);
+    tr_multibuffer(TR_MB_MAC, cmac_list_last_blocks, jobs, count);
     for (size_t i = 0; i < count; i++)
         tr_cleanse_inline(jobs[i].working, TR_BLOCK);
     return TR_OK;

@@ -3,8 +3,9 @@
  * bits. */
 #include "modes/keystream.h"
 
-TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t counter[16], uint8_t keystream[16],
-                         unsigned *used, uint8_t *out, const uint8_t *in, size_t len)
+TR_ANY_LENGTH ctr_any_length(const struct tr_aes_key *key, uint8_t counter[16],
+                             uint8_t keystream[16], unsigned *used, uint8_t *out, const uint8_t *in,
+                             size_t len)
 {
     enum tr_status status = tr_stream_check(key, out, in, len, *used);
     if (status != TR_OK)
@@ -30,5 +31,5 @@ enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16], uint8_t
 {
     if (tr_is_whole(len, *used))
         return tr_whole_blocks(key, TR_OP_CTR, out, in, len, counter);
-    return any_length(key, counter, keystream, used, out, in, len);
+    return ctr_any_length(key, counter, keystream, used, out, in, len);
 }

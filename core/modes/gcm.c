@@ -98,7 +98,7 @@ enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
 
 /* Encrypts J0 if mask_due is set (the result is the mask), and the next counter block if
  * keystream_due is set. Encrypts both in one call, so that their latencies overlap. */
-static void make_blocks(struct tr_gcm *g)
+static void gcm_make_blocks(struct tr_gcm *g)
 {
     uint8_t blocks[2 * TR_BLOCK], *end = blocks;
     struct partial_block counter = partial_load_block(g->counter);
@@ -128,7 +128,8 @@ static void make_blocks(struct tr_gcm *g)
 
 /* Encrypts or decrypts bytes within the current partial block. XORs the ciphertext into the hash.
  * Returns the number of bytes. */
-static size_t in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
+static size_t gcm_in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len,
+                           int decrypt)
 {
     size_t n = TR_BLOCK - g->used;
     if (n > len)
@@ -183,8 +184,8 @@ static void secret_counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *i
     tr_cleanse_inline(keystream, sizeof(keystream));
 }
 
-static void whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks,
-                         int decrypt)
+static void gcm_whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks,
+                             int decrypt)
 {
     size_t done =
         tr_bulk(&g->key->aes, decrypt ? TR_OP_GCM_DECRYPT : TR_OP_GCM_ENCRYPT, out, in, blocks, g);
@@ -197,7 +198,7 @@ static void whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size
     out += done * TR_BLOCK;
     uint8_t due = g->keystream_due;
     g->keystream_due = 0;
-    make_blocks(g); /* computes the mask before the counter changes */
+    gcm_make_blocks(g); /* computes the mask before the counter changes */
     g->keystream_due = due;
     tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
     if (decrypt)
@@ -225,11 +226,11 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
     g->len += len;
     if (first) {
         /* If the call has no whole blocks, hashes the last block of AAD here. Otherwise
-         * whole_blocks() hashes it. A fused operation hashes it with the first blocks of data. */
+         * gcm_whole_blocks() hashes it. A fused operation hashes it with the first blocks of data. */
         if (whole == 0)
             tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
     } else if (g->used != 0) {
-        size_t n = in_block(g, out, in, len, decrypt);
+        size_t n = gcm_in_block(g, out, in, len, decrypt);
         in += n;
         out += n;
         len -= n;
@@ -237,15 +238,15 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
     }
     g->keystream_due = len % TR_BLOCK != 0;
     if (whole != 0) {
-        whole_blocks(g, out, in, whole, decrypt);
+        gcm_whole_blocks(g, out, in, whole, decrypt);
         in += whole * TR_BLOCK;
         out += whole * TR_BLOCK;
         len %= TR_BLOCK;
     }
     if (len != 0) {
-        make_blocks(g);
+        gcm_make_blocks(g);
         tr_counter_add32(g->counter, 1);
-        in_block(g, out, in, len, decrypt);
+        gcm_in_block(g, out, in, len, decrypt);
     }
     return TR_OK;
 }
@@ -272,7 +273,7 @@ static enum tr_status finish(struct tr_gcm *g, size_t tag_len)
     tr_store64_be(lengths + 8, g->len * 8);
     if (tr_bulk(&g->key->aes, TR_OP_GCM_TAG, g->mask, lengths, 1, g) == 0) {
         g->keystream_due = 0;
-        make_blocks(g);
+        gcm_make_blocks(g);
         hash_lengths(g, g->aad_len, g->len);
         tr_xor_block(g->mask, g->ghash.hash, g->mask);
     }
@@ -281,7 +282,7 @@ static enum tr_status finish(struct tr_gcm *g, size_t tag_len)
 }
 
 /* Cleanses the mask, the keystream, the hash and the counter. */
-static void cleanse_message(struct tr_gcm *g)
+static void gcm_cleanse_message(struct tr_gcm *g)
 {
     tr_cleanse_inline(g->mask, TR_BLOCK);
     tr_cleanse_inline(g->counter, TR_BLOCK);
@@ -295,7 +296,7 @@ enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
     if (status != TR_OK)
         return status;
     partial_store(tag, partial_load_block(g->mask), tag_len);
-    cleanse_message(g);
+    gcm_cleanse_message(g);
     return TR_OK;
 }
 
@@ -305,6 +306,6 @@ enum tr_status tr_gcm_check(struct tr_gcm *g, const uint8_t *tag, size_t tag_len
     if (status != TR_OK)
         return status;
     int good = TR_PUBLIC(tr_same_tag(g->mask, tag, tag_len));
-    cleanse_message(g);
+    gcm_cleanse_message(g);
     return good ? TR_OK : TR_ERR_TAG;
 }

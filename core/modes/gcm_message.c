@@ -70,8 +70,8 @@ struct short_message {
 
 /* Stores the tag's mask in the first block of m->text, and the encrypted or decrypted `in` after
  * this block. */
-static void short_crypt(const struct tr_gcm_key *key, struct short_message *m, const uint8_t *iv,
-                        const uint8_t *in, size_t len)
+static void gcm_short_crypt(const struct tr_gcm_key *key, struct short_message *m,
+                            const uint8_t *iv, const uint8_t *in, size_t len)
 {
     uint8_t counter[TR_BLOCK];
     partial_store_block(m->text, (struct partial_block){0, 0});
@@ -81,8 +81,8 @@ static void short_crypt(const struct tr_gcm_key *key, struct short_message *m, c
 }
 
 /* Computes the 16-byte tag in m->ghash.hash. */
-static void short_tag(const struct tr_gcm_key *key, struct short_message *m, const uint8_t *aad,
-                      size_t aad_len, const uint8_t *ciphertext, size_t len)
+static void gcm_short_tag(const struct tr_gcm_key *key, struct short_message *m, const uint8_t *aad,
+                          size_t aad_len, const uint8_t *ciphertext, size_t len)
 {
     uint8_t *end = tr_append_padded(tr_append_padded(m->hashed, aad, aad_len), ciphertext, len);
     tr_store64_be(end, (uint64_t)aad_len * 8);
@@ -94,7 +94,7 @@ static void short_tag(const struct tr_gcm_key *key, struct short_message *m, con
     tr_xor_block(m->ghash.hash, m->ghash.hash, m->text);
 }
 
-static void copy_out(uint8_t *out, const uint8_t *text, size_t len)
+static void gcm_copy_out(uint8_t *out, const uint8_t *text, size_t len)
 {
     size_t whole = len - len % TR_BLOCK;
     for (size_t i = 0; i < whole; i += TR_BLOCK)
@@ -107,9 +107,9 @@ static void short_seal(const struct tr_gcm_key *key, const uint8_t *iv, const ui
                        size_t tag_len)
 {
     struct short_message m;
-    short_crypt(key, &m, iv, in, len);
-    short_tag(key, &m, aad, aad_len, m.text + TR_BLOCK, len);
-    copy_out(out, m.text + TR_BLOCK, len);
+    gcm_short_crypt(key, &m, iv, in, len);
+    gcm_short_tag(key, &m, aad, aad_len, m.text + TR_BLOCK, len);
+    gcm_copy_out(out, m.text + TR_BLOCK, len);
     partial_store(tag, partial_load_block(m.ghash.hash), tag_len);
     tr_cleanse_inline(m.ghash.hash, TR_BLOCK);
     /* Cleanses the mask, and a partial last block with its unused keystream bytes. */
@@ -124,11 +124,11 @@ static enum tr_status short_open(const struct tr_gcm_key *key, const uint8_t *iv
                                  const uint8_t *in, size_t len, const uint8_t *tag, size_t tag_len)
 {
     struct short_message m;
-    short_crypt(key, &m, iv, in, len);
-    short_tag(key, &m, aad, aad_len, in, len);
+    gcm_short_crypt(key, &m, iv, in, len);
+    gcm_short_tag(key, &m, aad, aad_len, in, len);
     int good = TR_PUBLIC(tr_equal(m.ghash.hash, tag, tag_len));
     if (good)
-        copy_out(out, m.text + TR_BLOCK, len);
+        gcm_copy_out(out, m.text + TR_BLOCK, len);
     else
         tr_cleanse(out, len);
     tr_cleanse_inline(m.ghash.hash, TR_BLOCK);
@@ -144,9 +144,9 @@ static enum tr_status short_open(const struct tr_gcm_key *key, const uint8_t *iv
 
 /* Seals a message whose tag is truncated, or for which begin_whole() returned NULL. */
 static __attribute__((__noinline__)) enum tr_status
-seal_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
-               size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,
-               size_t tag_len)
+gcm_seal_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
+                   const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
+                   uint8_t *tag, size_t tag_len)
 {
     const struct tr_backend *b = begin_whole(key, TR_OP_GCM_SEAL, iv_len, aad_len, len);
     if (b != NULL) {
@@ -168,9 +168,9 @@ seal_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, c
 }
 
 static __attribute__((__noinline__)) enum tr_status
-open_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
-               size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, const uint8_t *tag,
-               size_t tag_len)
+gcm_open_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
+                   const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
+                   const uint8_t *tag, size_t tag_len)
 {
     const struct tr_backend *b = begin_whole(key, TR_OP_GCM_OPEN, iv_len, aad_len, len);
     if (b != NULL) {
@@ -199,7 +199,7 @@ enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size
     if (tag_len == TR_BLOCK)
         b = begin_whole(key, TR_OP_GCM_SEAL, iv_len, aad_len, len);
     if (b == NULL)
-        return seal_otherwise(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
+        return gcm_seal_otherwise(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
     whole_message(b, TR_OP_GCM_SEAL, key, out, in, MESSAGE(tag));
     return TR_OK;
 }
@@ -216,7 +216,7 @@ enum tr_status tr_gcm_open(const struct tr_gcm_key *key, const uint8_t *iv, size
     if (tag_len == TR_BLOCK)
         b = begin_whole(key, TR_OP_GCM_OPEN, iv_len, aad_len, len);
     if (b == NULL)
-        return open_otherwise(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
+        return gcm_open_otherwise(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
     uint8_t expected[TR_BLOCK];
     whole_message(b, TR_OP_GCM_OPEN, key, out, in, MESSAGE(expected));
     return verify(expected, tag, TR_BLOCK, out, len);

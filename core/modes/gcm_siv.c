@@ -65,7 +65,7 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_ke
     return status;
 }
 
-static void polyval(struct tr_gcm_siv *g, const uint8_t *data, size_t blocks)
+static void gcm_siv_polyval(struct tr_gcm_siv *g, const uint8_t *data, size_t blocks)
 {
     uint8_t reversed[TR_CHUNK * TR_BLOCK];
     if (blocks == 0)
@@ -93,10 +93,10 @@ static void polyval_padded(struct tr_gcm_siv *g, const uint8_t *data, size_t len
 {
     uint8_t block[TR_BLOCK] = {0};
     size_t whole = len / TR_BLOCK, rest = len % TR_BLOCK;
-    polyval(g, data, whole);
+    gcm_siv_polyval(g, data, whole);
     if (rest != 0) {
         __builtin_memcpy(block, data + whole * TR_BLOCK, rest);
-        polyval(g, block, 1);
+        gcm_siv_polyval(g, block, 1);
         tr_cleanse_inline(block, sizeof(block));
     }
 }
@@ -113,12 +113,12 @@ enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *g, const uint8_t *aad, size_t l
         aad += n;
         len -= n;
         if (g->used == TR_BLOCK) {
-            polyval(g, g->buffer, 1);
+            gcm_siv_polyval(g, g->buffer, 1);
             g->used = 0;
         }
     }
     if (len >= TR_BLOCK) {
-        polyval(g, aad, len / TR_BLOCK);
+        gcm_siv_polyval(g, aad, len / TR_BLOCK);
         aad += len - len % TR_BLOCK;
         len %= TR_BLOCK;
     }
@@ -131,7 +131,7 @@ enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *g, const uint8_t *aad, size_t l
 
 /* Hashes the remaining AAD, the plaintext and the lengths (section 4). Hashes a short message in
  * one call, which pays the latency of multiplication and reduction only once. */
-static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len)
+static void gcm_siv_hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len)
 {
     uint8_t all[SHORT + 2 * TR_BLOCK], *end = all;
     struct partial_block lengths = {g->aad_len * 8, (uint64_t)len * 8};
@@ -142,14 +142,14 @@ static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t 
         polyval_padded(g, plaintext, len);
     }
     partial_store_vector(end, lengths);
-    polyval(g, all, (size_t)(end - all) / TR_BLOCK + 1);
+    gcm_siv_polyval(g, all, (size_t)(end - all) / TR_BLOCK + 1);
     tr_cleanse_inline(all, (size_t)(end - all));
 }
 
 /* Computes the tag of the plaintext (section 4). */
 static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len, uint8_t tag[16])
 {
-    hash_message(g, plaintext, len);
+    gcm_siv_hash_message(g, plaintext, len);
     struct partial_block hash = partial_load_block(g->ghash.hash),
                          nonce = partial_load_nonce(g->nonce);
     hash = partial_xor(
@@ -173,8 +173,8 @@ static void next_counters(uint8_t *blocks, size_t n, uint8_t counter[16])
         counter[j] = (uint8_t)(count >> 8 * j);
 }
 
-static void counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], uint8_t *out,
-                         const uint8_t *in, size_t len)
+static void gcm_siv_counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], uint8_t *out,
+                                 const uint8_t *in, size_t len)
 {
     uint8_t counter[TR_BLOCK], keystream[TR_CHUNK * TR_BLOCK];
     struct partial_block first = partial_load_block(tag);
@@ -226,7 +226,7 @@ enum tr_status tr_gcm_siv_encrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     uint8_t made[TR_BLOCK];
     make_tag(g, in, len, made);
     TR_PUBLISH(made, TR_BLOCK); /* the tag is public; CTR branches on the counter made of it */
-    counter_mode(g, made, out, in, len);
+    gcm_siv_counter_mode(g, made, out, in, len);
     __builtin_memcpy(tag, made, TR_BLOCK);
     g->phase = IDLE;
     return TR_OK;
@@ -239,7 +239,7 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     if (status != TR_OK)
         return status;
     uint8_t expected[TR_BLOCK];
-    counter_mode(g, tag, out, in, len);
+    gcm_siv_counter_mode(g, tag, out, in, len);
     make_tag(g, out, len, expected);
     g->phase = IDLE;
     if (!TR_PUBLIC(tr_same_tag(expected, tag, TR_BLOCK))) {
@@ -250,7 +250,7 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     return status;
 }
 
-/* cleanse_message() rounds a length up, and so cleanses up to 63 bytes after the last round key in
+/* gcm_siv_cleanse_message() rounds a length up, and so cleanses up to 63 bytes after the last round key in
  * `enc`. */
 _Static_assert(__builtin_offsetof(struct tr_aes_key, dec) ==
                        __builtin_offsetof(struct tr_aes_key, enc) +
@@ -261,7 +261,7 @@ _Static_assert(__builtin_offsetof(struct tr_aes_key, dec) ==
 /* Cleanses the message of a one-shot call. Does nothing if g->aes has no backend, because such a
  * message was never started. The secrets of the message are ghash.hash and one contiguous range:
  * the computed powers of H (highest first), H, the last fields of `hash`, and the round keys. */
-static void cleanse_message(struct tr_gcm_siv *g)
+static void gcm_siv_cleanse_message(struct tr_gcm_siv *g)
 {
     const struct tr_backend *b = g->aes.backend;
     if (b == NULL)
@@ -293,7 +293,7 @@ enum tr_status tr_gcm_siv_seal(const struct tr_gcm_siv_key *key, const uint8_t n
     enum tr_status status =
         TR_STEPS(tr_gcm_siv_start(&g, key, nonce), tr_gcm_siv_aad(&g, aad, aad_len),
                  tr_gcm_siv_encrypt(&g, out, in, len, tag));
-    cleanse_message(&g);
+    gcm_siv_cleanse_message(&g);
     return status;
 }
 
@@ -306,6 +306,6 @@ enum tr_status tr_gcm_siv_open(const struct tr_gcm_siv_key *key, const uint8_t n
     enum tr_status status =
         TR_STEPS(tr_gcm_siv_start(&g, key, nonce), tr_gcm_siv_aad(&g, aad, aad_len),
                  tr_gcm_siv_decrypt(&g, out, in, len, tag));
-    cleanse_message(&g);
+    gcm_siv_cleanse_message(&g);
     return status;
 }

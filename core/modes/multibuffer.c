@@ -65,7 +65,7 @@ static int are_trusted(const struct tr_backend *b)
 
 /* Runs jobs whose keys have the same size and backend. The caller has put the longest jobs
  * first. */
-static void run(enum tr_mb_op op, const struct tr_jobs *jobs)
+static void multibuffer_run(enum tr_mb_op op, const struct tr_jobs *jobs)
 {
     const struct tr_backend *b = tr_backend_with_multibuffer(jobs->list->key->backend);
     if (jobs->count > 1 && b != NULL && is_worth_it(b, jobs) && are_trusted(b) &&
@@ -97,7 +97,7 @@ static unsigned class_of(size_t blocks)
 
 /* Sorts the jobs by class and runs the longest first, so that no long job runs at the end while
  * other lanes are idle. */
-static void run_in_order(enum tr_mb_op op, const struct tr_jobs *jobs)
+static void multibuffer_run_in_order(enum tr_mb_op op, const struct tr_jobs *jobs)
 {
     const struct tr_job *list = jobs->list;
     const size_t count = jobs->count;
@@ -115,7 +115,7 @@ static void run_in_order(enum tr_mb_op op, const struct tr_jobs *jobs)
     for (size_t i = 0; i < count; i++)
         sorted[place[class_of(list[i].blocks)]++] = list[i];
     ordered.list = sorted;
-    run(op, &ordered);
+    multibuffer_run(op, &ordered);
 }
 
 static int is_like(const struct tr_aes_key *a, const struct tr_aes_key *b)
@@ -140,7 +140,7 @@ static size_t run_kind(enum tr_mb_op op, struct tr_job *list, size_t count)
         *job = list[i];
         tr_jobs_add(&jobs, job);
     }
-    run_in_order(op, &jobs);
+    multibuffer_run_in_order(op, &jobs);
     return left;
 }
 
@@ -168,9 +168,9 @@ static void run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
         for (size_t left = jobs.count; left != 0;)
             left = run_kind(op, list, left);
     } else if (!ordered) {
-        run_in_order(op, &summed);
+        multibuffer_run_in_order(op, &summed);
     } else if (jobs.count != 0) {
-        run(op, &summed);
+        multibuffer_run(op, &summed);
     }
 }
 

@@ -83,7 +83,7 @@ enum tr_status tr_ocb_start(struct tr_ocb *o, const struct tr_ocb_key *key, cons
 }
 
 /* Computes the offsets of n blocks, at most a chunk. */
-static void next_offsets(struct tr_ocb_run *r, uint8_t *offsets, size_t n)
+static void ocb_next_offsets(struct tr_ocb_run *r, uint8_t *offsets, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         tr_ocb_next_offset(r);
@@ -101,8 +101,8 @@ static void add_blocks(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t 
     }
 }
 
-static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t blocks,
-                         int decrypt)
+static void ocb_whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t blocks,
+                             int decrypt)
 {
     enum tr_op ecb = decrypt ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
     enum tr_op fused = decrypt ? TR_OP_OCB_DECRYPT : TR_OP_OCB_ENCRYPT;
@@ -115,7 +115,7 @@ static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size
     uint8_t offsets[TR_CHUNK * TR_BLOCK];
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
-        next_offsets(&o->run, offsets, n);
+        ocb_next_offsets(&o->run, offsets, n);
         add_blocks(out, in, offsets, n, decrypt ? NULL : o->run.checksum);
         tr_bulk(aes_of(o), ecb, out, out, n, NULL);
         add_blocks(out, out, offsets, n, NULL);
@@ -136,7 +136,8 @@ TR_INLINE struct partial_block end_mark(size_t n)
 
 /* Processes the partial last block, of `len` bytes (section 4.2, "Process any final partial
  * block"). */
-static void last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
+static void ocb_last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len,
+                           int decrypt)
 {
     uint8_t pad[TR_BLOCK];
     tr_xor_block(o->run.offset, o->run.offset, o->run.key->l_star);
@@ -159,9 +160,9 @@ TR_INLINE enum tr_status update(struct tr_ocb *o, uint8_t *out, const uint8_t *i
         return TR_ERR_OVERLAP;
     size_t whole = len / TR_BLOCK, rest = len % TR_BLOCK;
     if (whole != 0)
-        whole_blocks(o, out, in, whole, decrypt);
+        ocb_whole_blocks(o, out, in, whole, decrypt);
     if (rest != 0) {
-        last_block(o, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, decrypt);
+        ocb_last_block(o, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, decrypt);
         o->phase = LAST;
     }
     return TR_OK;
@@ -178,13 +179,13 @@ enum tr_status tr_ocb_decrypt(struct tr_ocb *o, uint8_t *out, const uint8_t *in,
 }
 
 /* Hashes whole blocks of AAD into o->aad (HASH, section 4.1). */
-static void hash_blocks(struct tr_ocb *o, const uint8_t *in, size_t blocks)
+static void ocb_hash_blocks(struct tr_ocb *o, const uint8_t *in, size_t blocks)
 {
     uint8_t work[TR_CHUNK * TR_BLOCK];
     size_t most = blocks < TR_CHUNK ? blocks : TR_CHUNK;
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
-        next_offsets(&o->aad, work, n);
+        ocb_next_offsets(&o->aad, work, n);
         add_blocks(work, work, in, n, NULL);
         tr_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, work, work, n, NULL);
         for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK)
@@ -204,12 +205,12 @@ enum tr_status tr_ocb_aad(struct tr_ocb *o, const uint8_t *aad, size_t len)
         aad += n;
         len -= n;
         if (o->used == TR_BLOCK) {
-            hash_blocks(o, o->buffer, 1);
+            ocb_hash_blocks(o, o->buffer, 1);
             o->used = 0;
         }
     }
     if (len >= TR_BLOCK) {
-        hash_blocks(o, aad, len / TR_BLOCK);
+        ocb_hash_blocks(o, aad, len / TR_BLOCK);
         aad += len - len % TR_BLOCK;
         len %= TR_BLOCK;
     }
@@ -218,7 +219,7 @@ enum tr_status tr_ocb_aad(struct tr_ocb *o, const uint8_t *aad, size_t len)
 }
 
 /* Writes the 16-byte tag over the checksum, and ends the message. */
-static enum tr_status finish(struct tr_ocb *o)
+static enum tr_status ocb_finish(struct tr_ocb *o)
 {
     if ((o->phase != MESSAGE && o->phase != LAST) || !tr_is_set(aes_of(o)))
         return TR_ERR_STATE;
@@ -240,7 +241,7 @@ static enum tr_status finish(struct tr_ocb *o)
 }
 
 /* Cleanses the offsets, the checksums, and the buffer of AAD. */
-static void cleanse_message(struct tr_ocb *o)
+static void ocb_cleanse_message(struct tr_ocb *o)
 {
     tr_cleanse_inline(o->run.offset, TR_BLOCK);
     tr_cleanse_inline(o->run.checksum, TR_BLOCK);
@@ -251,21 +252,21 @@ static void cleanse_message(struct tr_ocb *o)
 
 enum tr_status tr_ocb_tag(struct tr_ocb *o, uint8_t *tag)
 {
-    enum tr_status status = finish(o);
+    enum tr_status status = ocb_finish(o);
     if (status != TR_OK)
         return status;
     __builtin_memcpy(tag, o->run.checksum, o->tag_len);
-    cleanse_message(o);
+    ocb_cleanse_message(o);
     return TR_OK;
 }
 
 enum tr_status tr_ocb_check(struct tr_ocb *o, const uint8_t *tag)
 {
-    enum tr_status status = finish(o);
+    enum tr_status status = ocb_finish(o);
     if (status != TR_OK)
         return status;
     int good = TR_PUBLIC(tr_same_tag(o->run.checksum, tag, o->tag_len));
-    cleanse_message(o);
+    ocb_cleanse_message(o);
     return good ? TR_OK : TR_ERR_TAG;
 }
 

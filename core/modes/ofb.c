@@ -3,8 +3,8 @@
  * keystream block. */
 #include "modes/keystream.h"
 
-TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,
-                         const uint8_t *in, size_t len)
+TR_ANY_LENGTH ofb_any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
+                             uint8_t *out, const uint8_t *in, size_t len)
 {
     enum tr_status status = tr_stream_check(key, out, in, len, *used);
     if (status != TR_OK)
@@ -25,5 +25,5 @@ enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *us
 {
     if (tr_is_whole(len, *used))
         return tr_whole_blocks(key, TR_OP_OFB, out, in, len, iv);
-    return any_length(key, iv, used, out, in, len);
+    return ofb_any_length(key, iv, used, out, in, len);
 }

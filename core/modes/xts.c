@@ -27,8 +27,8 @@ int tr_xts_keys_equal(const struct tr_xts_key *x)
 }
 
 /* Processes at most TR_CHUNK blocks with ECB, and advances the tweak past them. */
-static void chunk(const struct tr_aes_key *key, enum tr_op ecb, uint8_t *out, const uint8_t *in,
-                  size_t blocks, uint8_t tweak[16])
+static void xts_chunk(const struct tr_aes_key *key, enum tr_op ecb, uint8_t *out, const uint8_t *in,
+                      size_t blocks, uint8_t tweak[16])
 {
     uint8_t tweaks[TR_CHUNK * TR_BLOCK];
     size_t len = blocks * TR_BLOCK;
@@ -66,7 +66,7 @@ TR_INLINE void xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *ou
     blocks -= done;
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
-        chunk(key, ecb, out, in, n, run->tweak);
+        xts_chunk(key, ecb, out, in, n, run->tweak);
         in += n * TR_BLOCK;
         out += n * TR_BLOCK;
         blocks -= n;
@@ -96,8 +96,8 @@ static void one_block(const struct tr_aes_key *key, int decrypt, uint8_t *out, c
  * the output, and the other bytes fill up the partial block. Processes the filled block with
  * `tweak`, and stores the result at `out`, in place of the full block.
  */
-static void fill_up(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
-                    const uint8_t full[16], size_t rest, const uint8_t tweak[16])
+static void xts_fill_up(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
+                        const uint8_t full[16], size_t rest, const uint8_t tweak[16])
 {
     uint8_t filled[TR_BLOCK];
     struct partial_block end = partial_load(in + TR_BLOCK, rest), stolen = partial_load_block(full);
@@ -114,7 +114,7 @@ static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
 {
     uint8_t full[TR_BLOCK];
     one_block(key, decrypt, full, in, first);
-    fill_up(key, decrypt, out, in, full, rest, second);
+    xts_fill_up(key, decrypt, out, in, full, rest, second);
     tr_cleanse_inline(full, sizeof(full));
 }
 
@@ -149,7 +149,7 @@ static void steal_after(const struct tr_aes_key *key, uint8_t *out, const uint8_
     run->full_done = 1;
     if (tr_bulk(key, TR_OP_XTS_ENCRYPT_CTS, out, in, 1, run) != 0)
         return;
-    fill_up(key, 0, out, in, out, rest, run->tweak);
+    xts_fill_up(key, 0, out, in, out, rest, run->tweak);
 }
 
 /* Processes one data unit of a valid length. The number of the data unit, or its first tweak, is in
@@ -181,15 +181,15 @@ TR_INLINE enum tr_status by_operations(const struct tr_xts_key *x, const uint8_t
 }
 
 static __attribute__((__noinline__)) enum tr_status
-encrypt_by_operations(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
-                      const uint8_t *in, size_t len)
+xts_encrypt_by_operations(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
+                          const uint8_t *in, size_t len)
 {
     return by_operations(x, unit, out, in, len, 0);
 }
 
 static __attribute__((__noinline__)) enum tr_status
-decrypt_by_operations(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
-                      const uint8_t *in, size_t len)
+xts_decrypt_by_operations(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
+                          const uint8_t *in, size_t len)
 {
     return by_operations(x, unit, out, in, len, 1);
 }
@@ -213,7 +213,7 @@ TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16
         return whole(x, unit, out, in, len);
     }
 #endif
-    return (decrypt ? decrypt_by_operations : encrypt_by_operations)(x, unit, out, in, len);
+    return (decrypt ? xts_decrypt_by_operations : xts_encrypt_by_operations)(x, unit, out, in, len);
 }
 
 enum tr_status tr_xts_encrypt(const struct tr_xts_key *x, const uint8_t tweak[16], uint8_t *out,

@@ -30,7 +30,8 @@ typedef uint64_t word __attribute__((vector_size(8 * ELEMENTS)));
 #    define ELEMENTS 1u
 typedef uint64_t word;
 #endif
-#define BLOCKS (4 * ELEMENTS) /* blocks per call of the cipher */
+#define NAME(name) tr_bitslice_##name
+#define BLOCKS     (4 * ELEMENTS) /* blocks per call of the cipher */
 
 /* ---- Slicing ------------------------------------------------------------------------------- */
 
@@ -57,22 +58,22 @@ typedef uint64_t word;
         for (unsigned i = 0; i < 4; i++)                                                           \
             SWAP(q[i], q[i + 4], 0x0f0f0f0f0f0f0f0fu, 4);                                          \
     }
-DEFINE_TRANSPOSE(transpose, word)
+DEFINE_TRANSPOSE(bitslice_transpose, word)
 #if ELEMENTS > 1
-DEFINE_TRANSPOSE(transpose_element, uint64_t)
+DEFINE_TRANSPOSE(bitslice_transpose_element, uint64_t)
 #else
-#    define transpose_element transpose
+#    define bitslice_transpose_element bitslice_transpose
 #endif
 
-/* spread() puts the four bytes of v into the even bytes of an element; gather() reverses this. */
-static uint64_t spread(uint32_t v)
+/* bitslice_spread() puts the four bytes of v into the even bytes of an element; bitslice_gather() reverses this. */
+static uint64_t bitslice_spread(uint32_t v)
 {
     uint64_t x = v;
     x = (x | x << 16) & 0x0000ffff0000ffffu;
     return (x | x << 8) & 0x00ff00ff00ff00ffu;
 }
 
-static uint32_t gather(uint64_t x)
+static uint32_t bitslice_gather(uint64_t x)
 {
     x &= 0x00ff00ff00ff00ffu;
     x = (x | x >> 8) & 0x0000ffff0000ffffu;
@@ -80,51 +81,51 @@ static uint32_t gather(uint64_t x)
 }
 
 /*
- * Loads four blocks into one element of each word, ready for transpose(). The byte in row r and
- * column c of block k becomes byte 2 r + c div 2 of element[4 (c mod 2) + k]. transpose() makes the
+ * Loads four blocks into one element of each word, ready for bitslice_transpose(). The byte in row r and
+ * column c of block k becomes byte 2 r + c div 2 of element[4 (c mod 2) + k]. bitslice_transpose() makes the
  * index of the element, 4 (c mod 2) + k, the bit number within the byte. So each bit moves to
  * position 8 (2 r + c div 2) + 4 (c mod 2) + k, which is 16 r + 4 c + k.
  */
-static void load_element(uint64_t element[8], const uint8_t *in)
+static void bitslice_load_element(uint64_t element[8], const uint8_t *in)
 {
     for (unsigned k = 0; k < 4; k++, in += TR_BLOCK) {
-        element[k] = spread((uint32_t)partial_load32(in)) | spread((uint32_t)partial_load32(in + 8))
-                                                                << 8;
-        element[4 + k] = spread((uint32_t)partial_load32(in + 4)) |
-                         spread((uint32_t)partial_load32(in + 12)) << 8;
+        element[k] = bitslice_spread((uint32_t)partial_load32(in)) |
+                     bitslice_spread((uint32_t)partial_load32(in + 8)) << 8;
+        element[4 + k] = bitslice_spread((uint32_t)partial_load32(in + 4)) |
+                         bitslice_spread((uint32_t)partial_load32(in + 12)) << 8;
     }
 }
 
-static void store_element(uint8_t *out, const uint64_t element[8])
+static void bitslice_store_element(uint8_t *out, const uint64_t element[8])
 {
     for (unsigned k = 0; k < 4; k++, out += TR_BLOCK) {
-        partial_store32(out, gather(element[k]));
-        partial_store32(out + 4, gather(element[4 + k]));
-        partial_store32(out + 8, gather(element[k] >> 8));
-        partial_store32(out + 12, gather(element[4 + k] >> 8));
+        partial_store32(out, bitslice_gather(element[k]));
+        partial_store32(out + 4, bitslice_gather(element[4 + k]));
+        partial_store32(out + 8, bitslice_gather(element[k] >> 8));
+        partial_store32(out + 12, bitslice_gather(element[4 + k] >> 8));
     }
 }
 
-static void slice(word q[8], const uint8_t in[TR_BLOCK * BLOCKS])
+static void bitslice_slice(word q[8], const uint8_t in[TR_BLOCK * BLOCKS])
 {
     for (unsigned e = 0; e < ELEMENTS; e++) {
         uint64_t element[8];
-        load_element(element, in + 4 * TR_BLOCK * e);
+        bitslice_load_element(element, in + 4 * TR_BLOCK * e);
         for (unsigned i = 0; i < 8; i++)
             __builtin_memcpy((uint8_t *)&q[i] + 8 * e, &element[i], 8);
         tr_cleanse_inline(element, sizeof(element));
     }
-    transpose(q);
+    bitslice_transpose(q);
 }
 
-static void unslice(uint8_t out[TR_BLOCK * BLOCKS], word q[8])
+static void bitslice_unslice(uint8_t out[TR_BLOCK * BLOCKS], word q[8])
 {
-    transpose(q);
+    bitslice_transpose(q);
     for (unsigned e = 0; e < ELEMENTS; e++) {
         uint64_t element[8];
         for (unsigned i = 0; i < 8; i++)
             __builtin_memcpy(&element[i], (uint8_t *)&q[i] + 8 * e, 8);
-        store_element(out + 4 * TR_BLOCK * e, element);
+        bitslice_store_element(out + 4 * TR_BLOCK * e, element);
         tr_cleanse_inline(element, sizeof(element));
     }
 }
@@ -172,16 +173,16 @@ static void unslice(uint8_t out[TR_BLOCK * BLOCKS], word q[8])
         q[1] = ~(t56 ^ t62);                                                                       \
         q[0] = ~(t48 ^ t60);                                                                       \
     }
-DEFINE_SUB_BYTES(sub_bytes, word)
+DEFINE_SUB_BYTES(bitslice_sub_bytes, word)
 #if ELEMENTS > 1
-DEFINE_SUB_BYTES(sub_bytes_element, uint64_t)
+DEFINE_SUB_BYTES(bitslice_sub_bytes_element, uint64_t)
 #else
-#    define sub_bytes_element sub_bytes
+#    define bitslice_sub_bytes_element bitslice_sub_bytes
 #endif
 
 /* The S-box is S(x) = A x^-1 ^ 0x63, where A is a matrix of bits (FIPS-197 section 5.1.1). This
  * function computes L(y) = A^-1 (y ^ 0x63), the inverse of the affine map (section 5.3.2). */
-static void inverse_affine(word q[8])
+static void bitslice_inverse_affine(word q[8])
 {
     word y[8];
     for (unsigned i = 0; i < 8; i++)
@@ -194,15 +195,15 @@ static void inverse_affine(word q[8])
 
 /* Computes the inverse S-box of y, which is the inverse of L(y) in GF(2^8). The inverse of any x is
  * L(S(x)), so the inverse S-box is L(S(L(y))). */
-static void inv_sub_bytes(word q[8])
+static void bitslice_inv_sub_bytes(word q[8])
 {
-    inverse_affine(q);
-    sub_bytes(q);
-    inverse_affine(q);
+    bitslice_inverse_affine(q);
+    bitslice_sub_bytes(q);
+    bitslice_inverse_affine(q);
 }
 
 /* Rotates row r left by r columns: its 16 bits rotate right by 4 r. */
-static void shift_rows(word q[8])
+static void bitslice_shift_rows(word q[8])
 {
     for (unsigned i = 0; i < 8; i++) {
         word x = q[i];
@@ -213,7 +214,7 @@ static void shift_rows(word q[8])
     }
 }
 
-static void inv_shift_rows(word q[8])
+static void bitslice_inv_shift_rows(word q[8])
 {
     for (unsigned i = 0; i < 8; i++) {
         word x = q[i];
@@ -229,7 +230,7 @@ static void inv_shift_rows(word q[8])
 
 /* Sets r to 2 t in GF(2^8), with x^8 = x^4 + x^3 + x + 1 (FIPS-197 section 4.2.1). The arrays r and
  * t must be different. */
-static void twice(word r[8], const word t[8])
+static void bitslice_twice(word r[8], const word t[8])
 {
     for (unsigned i = 1; i < 8; i++)
         r[i] = t[i - 1];
@@ -242,28 +243,28 @@ static void twice(word r[8], const word t[8])
 /* MixColumns of a row a0, with the rows a1, a2 and a3 after it, is 2 a0 ^ 3 a1 ^ a2 ^ a3. Let
  * t = a0 ^ a1, and let t2 = a2 ^ a3, which is t moved by two rows. The code then computes the equal
  * value 2 t ^ a1 ^ t2. */
-static void mix_columns(word q[8])
+static void bitslice_mix_columns(word q[8])
 {
     word t[8], doubled[8];
     for (unsigned i = 0; i < 8; i++)
         t[i] = q[i] ^ ROWS_UP(q[i], 1);
-    twice(doubled, t);
+    bitslice_twice(doubled, t);
     for (unsigned i = 0; i < 8; i++)
         q[i] = doubled[i] ^ ROWS_UP(q[i], 1) ^ ROWS_UP(t[i], 2);
 }
 
 /* InvMixColumns is MixColumns after a product with the circulant matrix of {5, 0, 4, 0}. The code
  * computes this product, 5 a0 ^ 4 a2, as a0 ^ 4 (a0 ^ a2), where a2 is two rows after a0. */
-static void inv_mix_columns(word q[8])
+static void bitslice_inv_mix_columns(word q[8])
 {
     word t[8], doubled[8];
     for (unsigned i = 0; i < 8; i++)
         t[i] = q[i] ^ ROWS_UP(q[i], 2);
-    twice(doubled, t);
-    twice(t, doubled);
+    bitslice_twice(doubled, t);
+    bitslice_twice(t, doubled);
     for (unsigned i = 0; i < 8; i++)
         q[i] ^= t[i];
-    mix_columns(q);
+    bitslice_mix_columns(q);
 }
 
 /* ---- Keys ---------------------------------------------------------------------------------- */
@@ -275,7 +276,7 @@ struct schedule {
 
 /* Bitslices four round keys at a time, as the four blocks of one element. Copies each key to all
  * blocks of all elements. */
-static void prepare(struct schedule *sk, const struct tr_aes_key *key, int inverse)
+static void NAME(prepare)(struct schedule *sk, const struct tr_aes_key *key, int inverse)
 {
     (void)inverse; /* both directions use `enc` */
     uint8_t four[4 * TR_BLOCK] = {0};
@@ -285,8 +286,8 @@ static void prepare(struct schedule *sk, const struct tr_aes_key *key, int inver
         if (r % 4 == 0) {
             unsigned n = key->rounds + 1 - r < 4 ? key->rounds + 1 - r : 4;
             __builtin_memcpy(four, key->enc[r], (size_t)TR_BLOCK * n);
-            load_element(element, four);
-            transpose_element(element);
+            bitslice_load_element(element, four);
+            bitslice_transpose_element(element);
         }
         for (unsigned i = 0; i < 8; i++) {
             uint64_t bits = element[i] >> r % 4 & 0x1111111111111111u;
@@ -297,12 +298,12 @@ static void prepare(struct schedule *sk, const struct tr_aes_key *key, int inver
     tr_cleanse(element, sizeof(element));
 }
 
-static uint32_t sub_word(uint32_t w)
+static uint32_t bitslice_sub_word(uint32_t w)
 {
     uint64_t q[8] = {w};
-    transpose_element(q);
-    sub_bytes_element(q);
-    transpose_element(q);
+    bitslice_transpose_element(q);
+    bitslice_sub_bytes_element(q);
+    bitslice_transpose_element(q);
     w = (uint32_t)q[0];
     tr_cleanse(q, sizeof(q));
     return w;
@@ -310,20 +311,20 @@ static uint32_t sub_word(uint32_t w)
 
 void tr_portable_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw)
 {
-    tr_expand_words(key, raw, sub_word);
+    tr_expand_words(key, raw, bitslice_sub_word);
 }
 
 /* Multiplies each of four bytes by x in GF(2^8) (FIPS-197 section 4.2.1). */
-static uint32_t times_x(uint32_t a)
+static uint32_t bitslice_times_x(uint32_t a)
 {
     return (a & 0x7f7f7f7f) << 1 ^ (a >> 7 & 0x01010101) * 0x1b;
 }
 
 /* InvMixColumns (FIPS-197 section 5.3.3) of one column. The multiples by 0e, 0b, 0d and 09 are XORs
  * of a, 2 a, 4 a and 8 a. */
-static uint32_t inv_mix_column(uint32_t a)
+static uint32_t bitslice_inv_mix_column(uint32_t a)
 {
-    uint32_t a2 = times_x(a), a4 = times_x(a2), a8 = times_x(a4);
+    uint32_t a2 = bitslice_times_x(a), a4 = bitslice_times_x(a2), a8 = bitslice_times_x(a4);
     uint32_t a9 = a8 ^ a, ab = a9 ^ a2, ad = a9 ^ a4, ae = a8 ^ a4 ^ a2;
     return ae ^ (ab >> 8 | ab << 24) ^ (ad >> 16 | ad << 16) ^ (a9 >> 24 | a9 << 8);
 }
@@ -334,51 +335,51 @@ void tr_portable_expand_key(struct tr_aes_key *key, const uint8_t *raw)
     __builtin_memcpy(key->dec[0], key->enc[key->rounds], TR_BLOCK);
     for (unsigned i = 1; i < key->rounds; i++)
         for (unsigned j = 0; j < TR_BLOCK; j += 4)
-            partial_store32(key->dec[i] + j, inv_mix_column((uint32_t)partial_load32(
+            partial_store32(key->dec[i] + j, bitslice_inv_mix_column((uint32_t)partial_load32(
                                                  key->enc[key->rounds - i] + j)));
     __builtin_memcpy(key->dec[key->rounds], key->enc[0], TR_BLOCK);
 }
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
-static void add_round_key(word q[8], const word k[8])
+static void bitslice_add_round_key(word q[8], const word k[8])
 {
     for (unsigned i = 0; i < 8; i++)
         q[i] ^= k[i];
 }
 
 /* Always encrypts BLOCKS blocks, even if fewer are used. */
-static void encrypt(const struct schedule *sk, uint8_t b[TR_BLOCK * BLOCKS], unsigned n)
+static void NAME(encrypt)(const struct schedule *sk, uint8_t b[TR_BLOCK * BLOCKS], unsigned n)
 {
     (void)n;
     word q[8];
-    slice(q, b);
-    add_round_key(q, sk->round[0]);
+    bitslice_slice(q, b);
+    bitslice_add_round_key(q, sk->round[0]);
     for (unsigned r = 1; r <= sk->rounds; r++) {
-        sub_bytes(q);
-        shift_rows(q);
+        bitslice_sub_bytes(q);
+        bitslice_shift_rows(q);
         if (r != sk->rounds)
-            mix_columns(q);
-        add_round_key(q, sk->round[r]);
+            bitslice_mix_columns(q);
+        bitslice_add_round_key(q, sk->round[r]);
     }
-    unslice(b, q);
+    bitslice_unslice(b, q);
     tr_cleanse_inline(q, sizeof(q));
 }
 
-static void decrypt(const struct schedule *sk, uint8_t b[TR_BLOCK * BLOCKS], unsigned n)
+static void NAME(decrypt)(const struct schedule *sk, uint8_t b[TR_BLOCK * BLOCKS], unsigned n)
 {
     (void)n;
     word q[8];
-    slice(q, b);
-    add_round_key(q, sk->round[sk->rounds]);
+    bitslice_slice(q, b);
+    bitslice_add_round_key(q, sk->round[sk->rounds]);
     for (unsigned r = sk->rounds; r-- > 0;) {
-        inv_shift_rows(q);
-        inv_sub_bytes(q);
-        add_round_key(q, sk->round[r]);
+        bitslice_inv_shift_rows(q);
+        bitslice_inv_sub_bytes(q);
+        bitslice_add_round_key(q, sk->round[r]);
         if (r != 0)
-            inv_mix_columns(q);
+            bitslice_inv_mix_columns(q);
     }
-    unslice(b, q);
+    bitslice_unslice(b, q);
     tr_cleanse_inline(q, sizeof(q));
 }
 

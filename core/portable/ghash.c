@@ -104,13 +104,13 @@ void tr_portable_ghash_key(struct tr_ghash_key *key)
 
 /* Cleanses the stack that the function called just before has used. Cleansing inside that function
  * would force its variables into memory, which is slower. */
-static __attribute__((__noinline__)) void cleanse_frame(void)
+static __attribute__((__noinline__)) void ghash_cleanse_frame(void)
 {
     uint8_t frame[sizeof(void *) == 8 ? 512 : 1024];
     tr_cleanse_inline(frame, sizeof(frame));
 }
 
-static __attribute__((__noinline__)) void store_powers(struct tr_ghash_key *key)
+static __attribute__((__noinline__)) void ghash_store_powers(struct tr_ghash_key *key)
 {
     const uint64_t low = tr_load64_be(key->h + 8), high = tr_load64_be(key->h);
     uint64_t power[2] = {low, high};
@@ -131,8 +131,8 @@ static __attribute__((__noinline__)) void store_powers(struct tr_ghash_key *key)
 
 void tr_portable_ghash_powers(struct tr_ghash_key *key)
 {
-    store_powers(key);
-    cleanse_frame();
+    ghash_store_powers(key);
+    ghash_cleanse_frame();
     key->powers_state = (uintptr_t)key;
     key->powers_wanted = 0;
 }
@@ -167,8 +167,8 @@ void tr_portable_ghash_tables(struct tr_ghash_key *key)
 
 /* Hashes 1 or more blocks. Leaves most of its variables in its stack frame, because they do not fit
  * in registers. The caller must cleanse this frame. */
-static __attribute__((__noinline__)) void hash_blocks(struct tr_ghash *ghash, const uint8_t *in,
-                                                      size_t blocks)
+static __attribute__((__noinline__)) void ghash_hash_blocks(struct tr_ghash *ghash,
+                                                            const uint8_t *in, size_t blocks)
 {
     struct factor h;
     uint64_t y[2] = {tr_load64_be(ghash->hash + 8), tr_load64_be(ghash->hash)};
@@ -186,6 +186,6 @@ void tr_portable_ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t
                        void *state)
 {
     (void)key, (void)out;
-    hash_blocks(state, in, blocks);
-    cleanse_frame();
+    ghash_hash_blocks(state, in, blocks);
+    ghash_cleanse_frame();
 }

@@ -3,12 +3,13 @@
  * The modes of SP 800-38A over a software cipher that processes several blocks per call. This is a
  * template. A file defines these names before it includes the template:
  *
+ *   NAME(name)                 the name with the prefix of the cipher
  *   BLOCKS                     the largest number of blocks per call of the cipher
  *   struct schedule            the round keys in the cipher's form
- *   prepare(sk, key, inverse)  computes the schedule of the cipher or of the inverse cipher
- *   OWN_SERIAL                 1 if the file defines serial() itself, else 0
- *   encrypt(sk, b, n)          encrypts n = 1 to BLOCKS blocks in place; b has room for BLOCKS
- *   decrypt(sk, b, n)          decrypts n blocks in the same way
+ *   NAME(prepare)(sk, key, inverse)  computes the schedule of the cipher or of the inverse cipher
+ *   OWN_SERIAL                 1 if the file defines NAME(serial)() itself, else 0
+ *   NAME(encrypt)(sk, b, n)    encrypts n = 1 to BLOCKS blocks in place; b has room for BLOCKS
+ *   NAME(decrypt)(sk, b, n)    decrypts n blocks in the same way
  */
 #ifndef TR_PORTABLE_LOOPS_H
 #define TR_PORTABLE_LOOPS_H
@@ -23,7 +24,7 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
 {
     struct schedule sk;
     uint8_t b[TR_BLOCK * BLOCKS] = {0}, before[TR_BLOCK * (BLOCKS + 1)];
-    prepare(&sk, key, shape.inverse);
+    NAME(prepare)(&sk, key, shape.inverse);
     while (blocks != 0) {
         unsigned n = blocks < BLOCKS ? (unsigned)blocks : BLOCKS;
         size_t len = (size_t)n * TR_BLOCK;
@@ -41,9 +42,9 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
             __builtin_memcpy(b, shape.source == FROM_INPUT ? in : before, len);
         }
         if (shape.inverse)
-            decrypt(&sk, b, n);
+            NAME(decrypt)(&sk, b, n);
         else
-            encrypt(&sk, b, n);
+            NAME(encrypt)(&sk, b, n);
         for (size_t i = 0; i < len; i += TR_BLOCK) {
             if (shape.addend == ADD_NOTHING)
                 __builtin_memcpy(out + i, b + i, TR_BLOCK);
@@ -61,17 +62,17 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
 #if !OWN_SERIAL
 /* The serial modes. The cipher encrypts the chaining value. CBC XORs the plaintext before this
  * encryption, CFB and OFB after it. */
-static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
-                   uint8_t *iv, enum tr_op op)
+static void NAME(serial)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                         size_t blocks, uint8_t *iv, enum tr_op op)
 {
     struct schedule sk;
     uint8_t b[TR_BLOCK * BLOCKS] = {0};
-    prepare(&sk, key, 0);
+    NAME(prepare)(&sk, key, 0);
     __builtin_memcpy(b, iv, TR_BLOCK);
     for (; blocks != 0; blocks--, in += TR_BLOCK, out += TR_BLOCK) {
         if (op == TR_OP_CBC_ENCRYPT)
             tr_xor_block(b, b, in);
-        encrypt(&sk, b, 1);
+        NAME(encrypt)(&sk, b, 1);
         if (op == TR_OP_CFB_ENCRYPT)
             tr_xor_block(b, b, in);
         if (op == TR_OP_OFB)
@@ -87,26 +88,25 @@ static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in
 #endif
 
 #define PARALLEL(name, shape)                                                                      \
-    static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
-                     void *iv)                                                                     \
+    static void NAME(name)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,          \
+                           size_t blocks, void *iv)                                                \
     {                                                                                              \
         parallel(key, out, in, blocks, iv, shape);                                                 \
     }
 TR_SHAPES(PARALLEL)
 
 #define SERIAL(name, op)                                                                           \
-    static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
-                     void *iv)                                                                     \
+    static void NAME(name)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,          \
+                           size_t blocks, void *iv)                                                \
     {                                                                                              \
-        serial(key, out, in, blocks, iv, op);                                                      \
+        NAME(serial)(key, out, in, blocks, iv, op);                                                \
     }
 SERIAL(cbc_encrypt, TR_OP_CBC_ENCRYPT)
 SERIAL(cfb_encrypt, TR_OP_CFB_ENCRYPT)
 SERIAL(ofb, TR_OP_OFB)
 
-#define IDENTITY(name) name
 #define TR_PORTABLE_OPS                                                                            \
-    TR_SHAPE_ENTRIES(IDENTITY), [TR_OP_CBC_ENCRYPT] = cbc_encrypt,                                 \
-                                [TR_OP_CFB_ENCRYPT] = cfb_encrypt, [TR_OP_OFB] = ofb
+    TR_SHAPE_ENTRIES(NAME), [TR_OP_CBC_ENCRYPT] = NAME(cbc_encrypt),                               \
+                            [TR_OP_CFB_ENCRYPT] = NAME(cfb_encrypt), [TR_OP_OFB] = NAME(ofb)
 
 #endif

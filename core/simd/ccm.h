@@ -12,6 +12,7 @@
 
 #include "dispatch/backend.h"
 #include "simd/serial.h"
+#include "simd/table.h"
 
 struct ccm_pair {
     struct serial_state mac, counter;
@@ -82,18 +83,16 @@ TR_INLINE TR_TARGET void ccm_any(const struct tr_aes_key *key, uint8_t *out, con
         ccm(key, 14, out, in, blocks, run, decrypt);
 }
 
-static TR_TARGET void ccm_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, void *state)
+TR_TARGET void V_NAME(ccm_encrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                   size_t blocks, void *state)
 {
     ccm_any(key, out, in, blocks, state, 0);
 }
 
-static TR_TARGET void ccm_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, void *state)
+TR_TARGET void V_NAME(ccm_decrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                   size_t blocks, void *state)
 {
     ccm_any(key, out, in, blocks, state, 1);
 }
-
-#define TR_CCM_OPS [TR_OP_CCM_ENCRYPT] = ccm_encrypt, [TR_OP_CCM_DECRYPT] = ccm_decrypt
 
 #endif

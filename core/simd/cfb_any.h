@@ -14,9 +14,7 @@
 #include "simd/parallel.h"
 #include "simd/steal.h"
 
-#if MASKED_GROUP && defined(TR_ENV_ALWAYS_VECTOR)
-#    define TR_CFB_DECRYPT_ANY cfb_decrypt_any_length
-
+#if WHOLE_CALLS
 /*
  * Decrypts n bytes from offset `used` of the current block on. The block `shift` holds ciphertext
  * before this offset, and keystream from there on. Returns `shift` with the n bytes of keystream
@@ -64,9 +62,9 @@ TR_INLINE TR_TARGET V cfb_last_group(struct bulk *b, unsigned u, size_t len)
     return v_merge_bytes(x[u - 1], data[u - 1], last);
 }
 
-TR_TARGET static enum tr_status cfb_decrypt_any_length(const struct tr_aes_key *key, uint8_t iv[16],
-                                                       unsigned *used, uint8_t *out,
-                                                       const uint8_t *in, size_t len)
+TR_TARGET enum tr_status V_NAME(cfb_decrypt_any_length)(const struct tr_aes_key *key,
+                                                        uint8_t iv[16], unsigned *used,
+                                                        uint8_t *out, const uint8_t *in, size_t len)
 {
     B shift = b_load(iv);
     const unsigned at = *used;
@@ -100,8 +98,6 @@ TR_TARGET static enum tr_status cfb_decrypt_any_length(const struct tr_aes_key *
     b_store(iv, v_block_at(last, (len - 1) % VBYTES / TR_BLOCK));
     return TR_OK;
 }
-#else
-#    define TR_CFB_DECRYPT_ANY NULL
 #endif
 
 #endif

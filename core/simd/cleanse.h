@@ -6,7 +6,7 @@
 #ifndef TR_SIMD_CLEANSE_H
 #define TR_SIMD_CLEANSE_H
 
-#include "simd/vector.h"
+#include "simd/table.h"
 
 /*
  * Cleanses n bytes, a multiple of VBYTES. V_KEEP() hides from gcc that the value is zero. Otherwise
@@ -23,7 +23,7 @@ TR_INLINE TR_TARGET void cleanse_vectors(void *memory, size_t n)
 }
 
 /* The function for the field `cleanse` of struct tr_backend. */
-static inline TR_TARGET void wide_cleanse(uint8_t *memory, size_t len)
+TR_TARGET void V_NAME(cleanse)(uint8_t *memory, size_t len)
 {
     cleanse_vectors(memory, len);
 }

@@ -24,9 +24,9 @@
 #if CTR_STATES
 /* Processes blocks from counter (high, low) on. The low 40 bits do not wrap within the call. This
  * function is not inlined, because it needs 4 KiB of stack. */
-static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t *out,
-                                          const uint8_t *in, size_t blocks, uint64_t high,
-                                          uint64_t low)
+static NOT_INLINE TR_TARGET void V_NAME(ctr_long)(const struct tr_aes_key *key, uint8_t *out,
+                                                  const uint8_t *in, size_t blocks, uint64_t high,
+                                                  uint64_t low)
 {
     struct bulk b = bulk_start(key, key->enc, out, in);
     const struct group g = {.shape = TR_SHAPE_CTR, .aligned = 0};
@@ -127,7 +127,7 @@ TR_INLINE TR_TARGET void ctr_last_bytes(struct bulk *b, uint8_t *counter, size_t
     all_groups((struct group){.shape = TR_SHAPE_CTR, .bytes = 1}, b, blocks);
 }
 
-static NOT_INLINE TR_TARGET void ctr_any(BULK_ARGUMENTS)
+static NOT_INLINE TR_TARGET void V_NAME(ctr_any)(BULK_ARGUMENTS)
 {
     uint8_t *counter = iv;
     struct bulk b = bulk_start(key, key->enc, out, in);
@@ -146,7 +146,7 @@ static NOT_INLINE TR_TARGET void ctr_any(BULK_ARGUMENTS)
         size_t n = blocks > before_wrap ? (size_t)before_wrap : blocks;
 #if CTR_STATES
         if (n >= CTR_LONG_FROM) {
-            ctr_long(key, b.out, b.in, n, high, low);
+            V_NAME(ctr_long)(key, b.out, b.in, n, high, low);
             bulk_advance(&b, n * TR_BLOCK);
         } else
 #endif
@@ -161,7 +161,7 @@ NOT_INLINE TR_TARGET enum tr_status V_FEW_NAME(ctr)(BULK_ARGUMENTS)
 {
     uint8_t *counter = iv;
     if (counter[TR_BLOCK - 1] >= 256 - TR_FEW) {
-        ctr_any(key, out, in, blocks, iv);
+        V_NAME(ctr_any)(key, out, in, blocks, iv);
         return TR_OK;
     }
     few(TR_SHAPE_CTR, key, out, in, blocks, iv);
@@ -172,12 +172,10 @@ NOT_INLINE TR_TARGET enum tr_status V_FEW_NAME(ctr)(BULK_ARGUMENTS)
 }
 #endif
 
-V_LINKAGE NOT_INLINE TR_TARGET void V_NAME(ctr)(BULK_ARGUMENTS)
+NOT_INLINE TR_TARGET void V_NAME(ctr)(BULK_ARGUMENTS)
 {
     if (!DO_SHORT_CALL(ctr))
-        ctr_any(key, out, in, blocks, iv);
+        V_NAME(ctr_any)(key, out, in, blocks, iv);
 }
-
-#define TR_PARALLEL_OPS TR_SHAPE_ENTRIES(V_NAME)
 
 #endif

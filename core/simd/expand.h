@@ -14,6 +14,7 @@
 #define TR_SIMD_EXPAND_H
 
 #include "simd/rounds.h"
+#include "simd/table.h"
 
 #define WORD_3_ROTATED 0x0c0f0e0d
 #define WORD_3         0x0f0e0d0c
@@ -109,7 +110,7 @@ TR_INLINE TR_TARGET B expand_256(uint8_t enc[][16], const uint8_t *raw, B x)
  * overlap the expansion. With 192-bit keys the rounds follow the expansion, because some round keys
  * are split between two registers.
  */
-TR_INLINE TR_TARGET void expand_and_encrypt(struct tr_aes_key *key, const uint8_t *raw, uint8_t *h)
+TR_TARGET void V_NAME(hash_key)(struct tr_aes_key *key, const uint8_t *raw, uint8_t h[TR_BLOCK])
 {
     B x = b_zero();
     if (key->rounds == 10) {
@@ -125,7 +126,7 @@ TR_INLINE TR_TARGET void expand_and_encrypt(struct tr_aes_key *key, const uint8_
 #endif
 
 /* Sets `enc`, not `dec`. */
-static TR_TARGET void expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw)
+TR_TARGET void V_NAME(expand_encryption_key)(struct tr_aes_key *key, const uint8_t *raw)
 {
     if (key->rounds == 10)
         (void)expand_128(key->enc, raw, b_zero());
@@ -136,10 +137,10 @@ static TR_TARGET void expand_encryption_key(struct tr_aes_key *key, const uint8_
 }
 
 /* Sets `enc`, and `dec` for the equivalent inverse cipher (section 5.3.5). */
-static TR_TARGET void expand_key(struct tr_aes_key *key, const uint8_t *raw)
+TR_TARGET void V_NAME(expand_key)(struct tr_aes_key *key, const uint8_t *raw)
 {
     unsigned n = key->rounds;
-    expand_encryption_key(key, raw);
+    V_NAME(expand_encryption_key)(key, raw);
     b_store(key->dec[0], b_load(key->enc[n]));
     for (unsigned i = 1; i < n; i++)
         b_store(key->dec[i], b_inv_mix_columns(b_load(key->enc[n - i])));

@@ -14,7 +14,7 @@
 #define TR_SIMD_FEW_H
 
 #include "dispatch/shape.h"
-#include "simd/vector.h"
+#include "simd/table.h"
 #include "util.h"
 
 #if V_FEW

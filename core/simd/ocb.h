@@ -22,6 +22,7 @@
 #include "dispatch/ocb.h"
 #include "simd/cleanse.h"
 #include "simd/rounds.h"
+#include "simd/table.h"
 
 #if TR_ENV_ALL_MODES
 struct ocb {
@@ -167,21 +168,17 @@ TR_INLINE TR_TARGET void ocb(const struct tr_aes_key *key, uint8_t *out, const u
     b_store(state->checksum, v_fold(o.checksum));
 }
 
-static TR_TARGET void ocb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, void *state)
+TR_TARGET void V_NAME(ocb_encrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                   size_t blocks, void *state)
 {
     ocb(key, out, in, blocks, state, 0);
 }
 
-static TR_TARGET void ocb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, void *state)
+TR_TARGET void V_NAME(ocb_decrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                   size_t blocks, void *state)
 {
     ocb(key, out, in, blocks, state, 1);
 }
-
-#    define TR_OCB_OPS [TR_OP_OCB_ENCRYPT] = ocb_encrypt, [TR_OP_OCB_DECRYPT] = ocb_decrypt
-#else
-#    define TR_OCB_OPS [TR_OP_OCB_ENCRYPT] = NULL
 #endif
 
 #endif

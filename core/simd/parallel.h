@@ -16,6 +16,7 @@
 
 #include "dispatch/shape.h"
 #include "simd/rounds.h"
+#include "simd/table.h"
 #if V_FEW
 #    include "simd/few.h"
 #endif
@@ -255,14 +256,14 @@ TR_SHAPES_BUT_CTR(FEW_MODE)
 #endif
 
 #define PARALLEL_MODE(mode, shape)                                                                 \
-    static NOT_INLINE TR_TARGET void mode##_any(BULK_ARGUMENTS)                                    \
+    static NOT_INLINE TR_TARGET void V_NAME(mode##_any)(BULK_ARGUMENTS)                            \
     {                                                                                              \
         any_number(shape, key, out, in, blocks, iv);                                               \
     }                                                                                              \
-    V_LINKAGE NOT_INLINE TR_TARGET void V_NAME(mode)(BULK_ARGUMENTS)                               \
+    NOT_INLINE TR_TARGET void V_NAME(mode)(BULK_ARGUMENTS)                                         \
     {                                                                                              \
         if (!DO_SHORT_CALL(mode))                                                                  \
-            mode##_any(key, out, in, blocks, iv);                                                  \
+            V_NAME(mode##_any)(key, out, in, blocks, iv);                                          \
     }
 TR_SHAPES_BUT_CTR(PARALLEL_MODE)
 

@@ -26,6 +26,7 @@
 
 #include "dispatch/backend.h"
 #include "simd/rounds.h"
+#include "simd/table.h"
 
 /* The state before a block's first round: s ^ key if V_KEY_FIRST, else s alone. */
 struct serial_state {
@@ -110,25 +111,22 @@ TR_INLINE TR_TARGET void serial_any(enum tr_op op, const struct tr_aes_key *key,
         serial(op, key, 14, out, in, blocks, iv);
 }
 
-static TR_TARGET void cbc_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, void *iv)
+TR_TARGET void V_NAME(cbc_encrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                   size_t blocks, void *iv)
 {
     serial_any(TR_OP_CBC_ENCRYPT, key, out, in, blocks, iv);
 }
 
-static TR_TARGET void cfb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, void *iv)
+TR_TARGET void V_NAME(cfb_encrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                   size_t blocks, void *iv)
 {
     serial_any(TR_OP_CFB_ENCRYPT, key, out, in, blocks, iv);
 }
 
-static TR_TARGET void ofb(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                          size_t blocks, void *iv)
+TR_TARGET void V_NAME(ofb)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                           size_t blocks, void *iv)
 {
     serial_any(TR_OP_OFB, key, out, in, blocks, iv);
 }
-
-#define TR_SERIAL_OPS                                                                              \
-    [TR_OP_CBC_ENCRYPT] = cbc_encrypt, [TR_OP_CFB_ENCRYPT] = cfb_encrypt, [TR_OP_OFB] = ofb
 
 #endif

@@ -3,8 +3,9 @@
  * The vector type that the bodies in simd/ use. This header describes the contract of the type, and
  * includes the type that TR_VECTOR names.
  *
- * A backend is one translation unit. It defines TR_VECTOR, for example as "x86/vec512.h", and
- * includes the bodies it wants. Each body includes this header. So each body compiles alone once
+ * A backend has a translation unit for each family of modes. It defines TR_VECTOR, for example as
+ * "x86/vec512.h", and includes the bodies of the family; the backend's table is another such unit
+ * (simd/table.h). Each body includes this header. So each body compiles alone once
  * TR_VECTOR is defined; scripts/lint checks this. Headers in simd/ that call themselves a template,
  * such as vperm.h, do not use this type.
  *
@@ -43,10 +44,9 @@
  *       simd/multibuffer/multibuffer.h is available, and v_gather() or v_even_blocks() exists, see below
  *   V_FEW
  *       the backend has functions for calls of at most TR_FEW blocks (simd/few.h)
- *   V_LINKAGE
- *       `static`, or nothing if another backend calls the parallel modes of this backend
- *   V_NAME(mode)
- *       the name of this backend's function for a parallel mode
+ *   V_NAME(name)
+ *       the name with the backend's prefix, for each function that the compiler may keep as a symbol:
+ *       a profile then says which backend ran
  *   V_FEW_NAME(mode)
  *       the name of this backend's function for at most TR_FEW blocks of a parallel mode, if V_FEW
  *   V_SHORT_CALL
@@ -220,8 +220,8 @@
 
 #if !defined(TR_TARGET) || !defined(VBLOCKS) || !defined(V_REGISTERS) || !defined(V_REGISTER) ||   \
     !defined(V_KEY_FIRST) || !defined(V_EQUAL_HALVES) || !defined(V_MASKED) ||                     \
-    !defined(V_LONG_GCM) || !defined(V_MULTIBUFFER) || !defined(V_FEW) || !defined(V_LINKAGE) ||   \
-    !defined(V_NAME) || !defined(V_SHORT_CALL) || !defined(V_NARROWER)
+    !defined(V_LONG_GCM) || !defined(V_MULTIBUFFER) || !defined(V_FEW) || !defined(V_NAME) ||      \
+    !defined(V_SHORT_CALL) || !defined(V_NARROWER)
 #    error "the vector type lacks a macro of simd/vector.h"
 #endif
 

@@ -26,7 +26,8 @@
 #        define FEATURE TR_FEATURE_NEON
 #        define KEEP(x) __asm__("" : "+w"(x))
 #    endif
-#    define BLOCKS 4u
+#    define NAME(name) tr_vperm_##name
+#    define BLOCKS     4u
 
 typedef uint8_t V __attribute__((vector_size(16)));
 typedef int8_t signed_bytes __attribute__((vector_size(16)));
@@ -85,7 +86,7 @@ struct schedule {
 
 /* XORs the S-box constant into every round key except the first of encryption or the last of
  * decryption. Maps the middle round keys to the basis of the state between rounds (vperm.h). */
-TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
+TR_TARGET static void NAME(prepare)(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
     const V c = (V){0} ^ 0x63;
     unsigned n = key->rounds;
@@ -101,7 +102,7 @@ TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, 
 }
 
 /* Computes SubWord without a table in memory. */
-TR_TARGET static uint32_t sub_word(uint32_t word)
+TR_TARGET static uint32_t vperm_sub_word(uint32_t word)
 {
     struct inverse v = invert_bytes(map_bytes(enter_encryption, (V)(words){word}));
     return ((words)(look_up_both(sub_last, v.io, v.jo) ^ 0x63))[0];
@@ -115,7 +116,7 @@ TR_INLINE TR_TARGET V twice(V x)
 
 /* Row r becomes the XOR of 14 times row r, 11 times row r + 1, 13 times row r + 2 and 9 times row r
  * + 3 (FIPS-197 section 5.3.3). */
-TR_TARGET static V inv_mix_columns(V x)
+TR_TARGET static V vperm_inv_mix_columns(V x)
 {
     V x2 = twice(x), x4 = twice(x2), x8 = twice(x4), x9 = x8 ^ x;
     V e = x8 ^ x4 ^ x2;
@@ -126,11 +127,11 @@ TR_TARGET static V inv_mix_columns(V x)
 
 TR_TARGET void tr_vperm_expand_key(struct tr_aes_key *key, const uint8_t *raw)
 {
-    tr_expand_words(key, raw, sub_word);
+    tr_expand_words(key, raw, vperm_sub_word);
     unsigned n = key->rounds;
     for (unsigned r = 0; r <= n; r++) {
         V k = load(key->enc[n - r]);
-        store(key->dec[r], r == 0 || r == n ? k : inv_mix_columns(k));
+        store(key->dec[r], r == 0 || r == n ? k : vperm_inv_mix_columns(k));
     }
 }
 
@@ -161,7 +162,7 @@ TR_INLINE TR_TARGET void crypt_blocks(const struct schedule *s, uint8_t *b, unsi
     }
 }
 
-TR_TARGET static void encrypt(const struct schedule *s, uint8_t *b, unsigned n)
+TR_TARGET static void NAME(encrypt)(const struct schedule *s, uint8_t *b, unsigned n)
 {
     if (n == 1)
         crypt_blocks(s, b, 1, 0);
@@ -169,7 +170,7 @@ TR_TARGET static void encrypt(const struct schedule *s, uint8_t *b, unsigned n)
         crypt_blocks(s, b, BLOCKS, 0);
 }
 
-TR_TARGET static void decrypt(const struct schedule *s, uint8_t *b, unsigned n)
+TR_TARGET static void NAME(decrypt)(const struct schedule *s, uint8_t *b, unsigned n)
 {
     if (n == 1)
         crypt_blocks(s, b, 1, 1);
@@ -193,11 +194,11 @@ TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_le
  * (vperm.h). The last round's result goes straight into the next block's first round. The chain
  * does not wait for the output.
  */
-TR_TARGET static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                             size_t blocks, uint8_t *iv, enum tr_op op)
+TR_TARGET static void NAME(serial)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                   size_t blocks, uint8_t *iv, enum tr_op op)
 {
     struct schedule s;
-    prepare(&s, key, 0);
+    NAME(prepare)(&s, key, 0);
     const V first = load(s.round[0]), last = load(s.round[s.rounds]);
     V output = load(iv), start = output ^ first;
     if (op == TR_OP_CBC_ENCRYPT)
@@ -291,7 +292,7 @@ TR_TARGET void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_t
     store(x, ghash_multiply(tables, &y, 1));
 }
 
-static void ghash_key(struct tr_ghash_key *key)
+static void tr_vperm_ghash_key(struct tr_ghash_key *key)
 {
     tr_vperm_ghash_tables((struct ghash_tables *)key->power, key->h);
     key->powers_state = (uintptr_t)key;
@@ -302,8 +303,8 @@ static void ghash_key(struct tr_ghash_key *key)
  * tables of more powers. */
 #    define GHASH_LONG 48u
 
-TR_TARGET static void ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                            size_t blocks, void *state)
+TR_TARGET static void tr_vperm_ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                     size_t blocks, void *state)
 {
     struct tr_ghash *g = state;
     (void)key, (void)out;
@@ -328,8 +329,8 @@ const struct tr_backend tr_vperm = {
     .features = FEATURE,
     .weaker = &tr_bitslice,
     .expand_key = tr_vperm_expand_key,
-    .ghash_key = ghash_key,
+    .ghash_key = tr_vperm_ghash_key,
     .ghash_key_refused = tr_portable_ghash_tables,
-    .bulk = {TR_PORTABLE_OPS, [TR_OP_GHASH] = ghash},
+    .bulk = {TR_PORTABLE_OPS, [TR_OP_GHASH] = tr_vperm_ghash},
 };
 #endif

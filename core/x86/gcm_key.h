@@ -9,11 +9,11 @@
 #include "simd/gcm/ghash.h"
 #include "x86/x86.h"
 
-static TR_TARGET void gcm_key(struct tr_aes_key *key, struct tr_ghash_key *ghash,
-                              const uint8_t *raw)
+TR_TARGET void V_NAME(gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *ghash,
+                               const uint8_t *raw)
 {
     tr_aesni_hash_key(key, raw, ghash->h);
-    ghash_key(ghash);
+    V_NAME(ghash_key)(ghash);
 }
 
 #endif

@@ -18,14 +18,13 @@
 #else
 #    define V_REGISTERS 8
 #endif
-#define V_REGISTER     "v"
-#define V_KEY_FIRST    0
-#define V_EQUAL_HALVES 0
-#define V_MASKED       0
-#define V_LONG_GCM     1
-#define V_MULTIBUFFER  1
-#define V_FEW          1
-#define V_LINKAGE
+#define V_REGISTER         "v"
+#define V_KEY_FIRST        0
+#define V_EQUAL_HALVES     0
+#define V_MASKED           0
+#define V_LONG_GCM         1
+#define V_MULTIBUFFER      1
+#define V_FEW              1
 #define V_NAME(mode)       tr_vaes256_##mode
 #define V_FEW_NAME(mode)   tr_vaes256_few_##mode
 #define V_SHORT_CALL       TR_FEW

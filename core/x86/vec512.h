@@ -19,14 +19,13 @@
 #else
 #    define V_REGISTERS 8
 #endif
-#define V_REGISTER     "v"
-#define V_KEY_FIRST    0
-#define V_EQUAL_HALVES 0
-#define V_MASKED       1
-#define V_LONG_GCM     1
-#define V_MULTIBUFFER  1
-#define V_FEW          0
-#define V_LINKAGE
+#define V_REGISTER         "v"
+#define V_KEY_FIRST        0
+#define V_EQUAL_HALVES     0
+#define V_MASKED           1
+#define V_LONG_GCM         1
+#define V_MULTIBUFFER      1
+#define V_FEW              0
 #define V_NAME(mode)       tr_vaes512_##mode
 #define V_SHORT_CALL       (2 * TR_FEW)
 #define V_SHORT_NAME(mode) tr_vaes256_##mode

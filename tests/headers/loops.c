@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Compiles portable/loops.h alone (scripts/lint), with its parameters. */
+#define NAME(name) name
 #define BLOCKS     4
 #define OWN_SERIAL 0
 struct schedule {

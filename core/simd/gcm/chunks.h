@@ -202,8 +202,8 @@ TR_INLINE TR_TARGET void chunks_add(struct gcm *g, B a, size_t n)
                  v_zero_extend(b_load(g->ghash->power[TR_GHASH_POWERS - n])));
 }
 
-static NOT_INLINE TR_TARGET void chunks_seal(const struct tr_aes_key *key, uint8_t *out,
-                                             const uint8_t *in, struct tr_gcm_message *m)
+static NOT_INLINE TR_TARGET void V_NAME(chunks_seal)(const struct tr_aes_key *key, uint8_t *out,
+                                                     const uint8_t *in, struct tr_gcm_message *m)
 {
     struct chunks s = chunks_start(key, out, in, m);
     const B lengths = gcm_lengths(m);
@@ -229,8 +229,8 @@ static NOT_INLINE TR_TARGET void chunks_seal(const struct tr_aes_key *key, uint8
 #    undef CALL
 }
 
-static NOT_INLINE TR_TARGET void chunks_open(const struct tr_aes_key *key, uint8_t *out,
-                                             const uint8_t *in, struct tr_gcm_message *m)
+static NOT_INLINE TR_TARGET void V_NAME(chunks_open)(const struct tr_aes_key *key, uint8_t *out,
+                                                     const uint8_t *in, struct tr_gcm_message *m)
 {
     struct chunks s = chunks_start(key, out, in, m);
     const B lengths = gcm_lengths(m);

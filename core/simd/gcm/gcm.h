@@ -9,8 +9,4 @@
 #include "simd/gcm/message.h"
 #include "simd/gcm/stream.h"
 
-#define TR_GCM_OPS                                                                                 \
-    [TR_OP_GHASH] = ghash, [TR_OP_GCM_ENCRYPT] = gcm_encrypt, [TR_OP_GCM_DECRYPT] = gcm_decrypt,   \
-    [TR_OP_GCM_SEAL] = gcm_seal, [TR_OP_GCM_OPEN] = gcm_open, [TR_OP_GCM_TAG] = gcm_tag
-
 #endif

@@ -28,7 +28,7 @@
 
 #include "dispatch/ghash.h"
 #include "simd/cleanse.h"
-#include "simd/vector.h"
+#include "simd/table.h"
 #include "util.h"
 
 /* An unreduced product, in three parts. */
@@ -122,9 +122,9 @@ TR_INLINE int have_powers(const struct tr_ghash_key *k, size_t n)
  * products of H^ready and H^1 to H^ready are the next `ready` powers. Reads H^1 to H^4 from
  * `first`, because a load of their copy in `power` could cause a store-forwarding stall.
  */
-static NOT_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK],
-                                             const uint8_t (*first)[TR_BLOCK], unsigned ready,
-                                             unsigned wanted)
+static NOT_INLINE TR_TARGET void V_NAME(more_powers)(uint8_t (*power)[TR_BLOCK],
+                                                     const uint8_t (*first)[TR_BLOCK],
+                                                     unsigned ready, unsigned wanted)
 {
     const size_t least = TR_GHASH_FIRST_POWERS * TR_BLOCK;
     uint8_t *end = (uint8_t *)(power + TR_GHASH_POWERS);
@@ -140,13 +140,13 @@ static NOT_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK],
 }
 
 /* Appends powers in a key that tr_ghash_claim() has reserved, or that no other message uses. */
-static NOT_INLINE TR_TARGET void append_powers(const struct tr_ghash_key *k, uintptr_t before,
-                                               unsigned stage)
+static NOT_INLINE TR_TARGET void V_NAME(append_powers)(const struct tr_ghash_key *k,
+                                                       uintptr_t before, unsigned stage)
 {
     const unsigned ready = tr_ghash_powers_at((unsigned)(before - (uintptr_t)k) / 2),
                    wanted = tr_ghash_powers_at(stage);
     /* The cast is safe: the key object itself is not const, because it was set at run time. */
-    more_powers((uint8_t(*)[TR_BLOCK])(uintptr_t)k->power, k->power, ready, wanted);
+    V_NAME(more_powers)((uint8_t(*)[TR_BLOCK])(uintptr_t)k->power, k->power, ready, wanted);
     tr_ghash_publish(k, ready > wanted ? tr_ghash_stage(ready) : stage);
 }
 
@@ -155,15 +155,16 @@ static NOT_INLINE TR_TARGET void append_powers(const struct tr_ghash_key *k, uin
  * them (tr_ghash_keeps()) and no other thread is adding powers, else to an object on the stack.
  * The parameter `hash` is the address of the field in the operation's state that points to the key.
  */
-static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct tr_aes_key *key,
-                                             uint8_t *out, const uint8_t *in, size_t blocks,
-                                             void *state, const struct tr_ghash_key **hash,
-                                             unsigned stage)
+static NOT_INLINE TR_TARGET void V_NAME(with_powers)(tr_bulk_fn *operation,
+                                                     const struct tr_aes_key *key, uint8_t *out,
+                                                     const uint8_t *in, size_t blocks, void *state,
+                                                     const struct tr_ghash_key **hash,
+                                                     unsigned stage)
 {
     const struct tr_ghash_key *k = *hash;
     uintptr_t before;
     if (tr_ghash_keeps(k) && tr_ghash_claim(k, &before)) {
-        append_powers(k, before, stage);
+        V_NAME(append_powers)(k, before, stage);
         operation(key, out, in, blocks, state);
         return;
     }
@@ -182,7 +183,7 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
     }
     const unsigned wanted = tr_ghash_powers_at(stage);
     if (stage > 1)
-        more_powers(own.power, k->power, 2 * TR_GHASH_FIRST_POWERS, wanted);
+        V_NAME(more_powers)(own.power, k->power, 2 * TR_GHASH_FIRST_POWERS, wanted);
     tr_ghash_publish(&own, stage);
     *hash = &own;
     operation(key, out, in, blocks, state);
@@ -223,7 +224,7 @@ TR_INLINE TR_TARGET void first_powers(struct tr_ghash_key *k, B h)
     k->powers_wanted = 0;
 }
 
-static TR_TARGET void ghash_key(struct tr_ghash_key *k)
+TR_TARGET void V_NAME(ghash_key)(struct tr_ghash_key *k)
 {
     first_powers(k, b_load(k->h));
 }
@@ -320,8 +321,8 @@ TR_INLINE TR_TARGET void hash_blocks(struct tr_ghash *g, const uint8_t *in, size
     store_polynomial(g->hash, hash_all(g->key, polynomial(g->hash), in, blocks, polyval));
 }
 
-static TR_TARGET void ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                            size_t blocks, void *state)
+TR_TARGET void V_NAME(ghash)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                             size_t blocks, void *state)
 {
     struct tr_ghash *g = state;
     /* A narrower backend can use the key: powers of H have the same layout at every width. */
@@ -331,7 +332,7 @@ static TR_TARGET void ghash(const struct tr_aes_key *key, uint8_t *out, const ui
     else if (have_powers(g->key, blocks))
         hash_blocks(g, in, blocks, 0);
     else
-        with_powers(ghash, key, out, in, blocks, g, &g->key, stage_for(blocks));
+        V_NAME(with_powers)(V_NAME(ghash), key, out, in, blocks, g, &g->key, stage_for(blocks));
 }
 
 #endif

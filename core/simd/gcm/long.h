@@ -437,8 +437,9 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
  * Processes full groups for which takes_long_path() is true, from counter (high, low) on. The
  * parameter y is the hash so far. Returns the new hash.
  */
-static NOT_INLINE TR_TARGET B gcm_long(struct bulk bulk, size_t blocks, uint64_t low, uint64_t high,
-                                       const struct tr_ghash_key *ghash, B y, int decrypt)
+static NOT_INLINE TR_TARGET B V_NAME(gcm_long)(struct bulk bulk, size_t blocks, uint64_t low,
+                                               uint64_t high, const struct tr_ghash_key *ghash, B y,
+                                               int decrypt)
 {
     struct prepared prepared;
     struct gcm_long g = {

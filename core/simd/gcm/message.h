@@ -35,8 +35,8 @@ TR_INLINE TR_TARGET uint32_t load32_be(const uint8_t *p)
 }
 
 /* Hashes all AAD but the last block, which may be partial. */
-static NOT_INLINE TR_TARGET B gcm_long_aad(const struct tr_ghash_key *ghash, const uint8_t *aad,
-                                           size_t blocks)
+static NOT_INLINE TR_TARGET B V_NAME(gcm_long_aad)(const struct tr_ghash_key *ghash,
+                                                   const uint8_t *aad, size_t blocks)
 {
     return hash_all(ghash, b_zero(), aad, blocks, 0);
 }
@@ -68,7 +68,7 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
     low |= 2;
     if (is_long && aad_len > TR_BLOCK) {
         size_t blocks = (aad_len - 1) / TR_BLOCK;
-        y = gcm_long_aad(ghash, aad, blocks);
+        y = V_NAME(gcm_long_aad)(ghash, aad, blocks);
         aad += blocks * TR_BLOCK;
         aad_len -= blocks * TR_BLOCK;
     }
@@ -117,8 +117,8 @@ TR_INLINE int is_tiny(size_t blocks, const struct tr_gcm_message *m)
     return blocks - 1 < TINY / TR_BLOCK && m->aad_len <= TR_BLOCK;
 }
 
-static NOT_INLINE TR_TARGET void tiny_seal(const struct tr_aes_key *key, uint8_t *out,
-                                           const uint8_t *in, struct tr_gcm_message *m)
+static NOT_INLINE TR_TARGET void V_NAME(tiny_seal)(const struct tr_aes_key *key, uint8_t *out,
+                                                   const uint8_t *in, struct tr_gcm_message *m)
 {
     if (m->len == TR_BLOCK)
         tiny_message(key, out, in, m, TR_BLOCK, 0);
@@ -126,8 +126,8 @@ static NOT_INLINE TR_TARGET void tiny_seal(const struct tr_aes_key *key, uint8_t
         tiny_message(key, out, in, m, (size_t)m->len, 0);
 }
 
-static NOT_INLINE TR_TARGET void tiny_open(const struct tr_aes_key *key, uint8_t *out,
-                                           const uint8_t *in, struct tr_gcm_message *m)
+static NOT_INLINE TR_TARGET void V_NAME(tiny_open)(const struct tr_aes_key *key, uint8_t *out,
+                                                   const uint8_t *in, struct tr_gcm_message *m)
 {
     if (m->len == TR_BLOCK)
         tiny_message(key, out, in, m, TR_BLOCK, 1);
@@ -221,26 +221,26 @@ TR_INLINE TR_TARGET void short_message(const struct tr_aes_key *key, uint8_t *ou
 }
 #endif
 
-static NOT_INLINE TR_TARGET void short_seal(const struct tr_aes_key *key, uint8_t *out,
-                                            const uint8_t *in, struct tr_gcm_message *m)
+static NOT_INLINE TR_TARGET void V_NAME(short_seal)(const struct tr_aes_key *key, uint8_t *out,
+                                                    const uint8_t *in, struct tr_gcm_message *m)
 {
     short_message(key, out, in, m, 0);
 }
 
-static NOT_INLINE TR_TARGET void short_open(const struct tr_aes_key *key, uint8_t *out,
-                                            const uint8_t *in, struct tr_gcm_message *m)
+static NOT_INLINE TR_TARGET void V_NAME(short_open)(const struct tr_aes_key *key, uint8_t *out,
+                                                    const uint8_t *in, struct tr_gcm_message *m)
 {
     short_message(key, out, in, m, 1);
 }
 
-static NOT_INLINE TR_TARGET void long_seal(const struct tr_aes_key *key, uint8_t *out,
-                                           const uint8_t *in, struct tr_gcm_message *m)
+static NOT_INLINE TR_TARGET void V_NAME(long_seal)(const struct tr_aes_key *key, uint8_t *out,
+                                                   const uint8_t *in, struct tr_gcm_message *m)
 {
     message(key, out, in, m, 1, 0);
 }
 
-static NOT_INLINE TR_TARGET void long_open(const struct tr_aes_key *key, uint8_t *out,
-                                           const uint8_t *in, struct tr_gcm_message *m)
+static NOT_INLINE TR_TARGET void V_NAME(long_open)(const struct tr_aes_key *key, uint8_t *out,
+                                                   const uint8_t *in, struct tr_gcm_message *m)
 {
     message(key, out, in, m, 1, 1);
 }
@@ -257,73 +257,73 @@ TR_INLINE size_t message_powers(const struct tr_gcm_message *m)
 }
 
 /* Seals a message. The hash key *m->hash must have the powers that message_powers() counts. */
-static TR_TARGET void seal_with_powers(const struct tr_aes_key *key, uint8_t *out,
-                                       const uint8_t *in, size_t blocks, void *state)
+static TR_TARGET void V_NAME(seal_with_powers)(const struct tr_aes_key *key, uint8_t *out,
+                                               const uint8_t *in, size_t blocks, void *state)
 {
     struct tr_gcm_message *m = state;
 #if GCM_CHUNKS
     if (takes_chunks(m, blocks, 0)) {
-        chunks_seal(key, out, in, m);
+        V_NAME(chunks_seal)(key, out, in, m);
         return;
     }
 #endif
     if (blocks <= SHORT_VECTORS * VBLOCKS && m->aad_len <= TR_BLOCK)
-        short_seal(key, out, in, m);
+        V_NAME(short_seal)(key, out, in, m);
     else
-        long_seal(key, out, in, m);
+        V_NAME(long_seal)(key, out, in, m);
 }
 
-static TR_TARGET void gcm_seal(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                               size_t blocks, void *state)
+TR_TARGET void V_NAME(gcm_seal)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                size_t blocks, void *state)
 {
     struct tr_gcm_message *m = state;
 #if V_MASKED
     if (is_tiny(blocks, m)) {
-        tiny_seal(key, out, in, m);
+        V_NAME(tiny_seal)(key, out, in, m);
         return;
     }
 #endif
     if (__builtin_expect(!have_powers(m->hash, message_powers(m)), 0)) {
-        with_powers(seal_with_powers, key, out, in, blocks, m, &m->hash,
-                    stage_for(message_powers(m)));
+        V_NAME(with_powers)
+        (V_NAME(seal_with_powers), key, out, in, blocks, m, &m->hash, stage_for(message_powers(m)));
         return;
     }
-    seal_with_powers(key, out, in, blocks, m);
+    V_NAME(seal_with_powers)(key, out, in, blocks, m);
 }
 
 /* Opens a message. The hash key *m->hash must have the powers that message_powers() counts. */
-static TR_TARGET void open_with_powers(const struct tr_aes_key *key, uint8_t *out,
-                                       const uint8_t *in, size_t blocks, void *state)
+static TR_TARGET void V_NAME(open_with_powers)(const struct tr_aes_key *key, uint8_t *out,
+                                               const uint8_t *in, size_t blocks, void *state)
 {
     struct tr_gcm_message *m = state;
 #if GCM_CHUNKS
     if (takes_chunks(m, blocks, 1)) {
-        chunks_open(key, out, in, m);
+        V_NAME(chunks_open)(key, out, in, m);
         return;
     }
 #endif
     if (blocks <= SHORT_VECTORS * VBLOCKS && m->aad_len <= TR_BLOCK)
-        short_open(key, out, in, m);
+        V_NAME(short_open)(key, out, in, m);
     else
-        long_open(key, out, in, m);
+        V_NAME(long_open)(key, out, in, m);
 }
 
-static TR_TARGET void gcm_open(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                               size_t blocks, void *state)
+TR_TARGET void V_NAME(gcm_open)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                size_t blocks, void *state)
 {
     struct tr_gcm_message *m = state;
 #if V_MASKED
     if (is_tiny(blocks, m)) {
-        tiny_open(key, out, in, m);
+        V_NAME(tiny_open)(key, out, in, m);
         return;
     }
 #endif
     if (__builtin_expect(!have_powers(m->hash, message_powers(m)), 0)) {
-        with_powers(open_with_powers, key, out, in, blocks, m, &m->hash,
-                    stage_for(message_powers(m)));
+        V_NAME(with_powers)
+        (V_NAME(open_with_powers), key, out, in, blocks, m, &m->hash, stage_for(message_powers(m)));
         return;
     }
-    open_with_powers(key, out, in, blocks, m);
+    V_NAME(open_with_powers)(key, out, in, blocks, m);
 }
 
 #endif

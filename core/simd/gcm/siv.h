@@ -44,15 +44,16 @@ TR_INLINE TR_TARGET void hash_in_groups(struct tr_ghash *g, const uint8_t *in, s
 }
 
 /* Appends powers to the key, and hashes a longer message. No other message shares this key. */
-static NOT_INLINE TR_TARGET void hash_alone(struct tr_ghash *g, const uint8_t *in, size_t blocks)
+static NOT_INLINE TR_TARGET void V_NAME(hash_alone)(struct tr_ghash *g, const uint8_t *in,
+                                                    size_t blocks)
 {
     const struct tr_ghash_key *k = g->key;
-    append_powers(k, (uintptr_t)k + 2 * tr_ghash_published(k), stage_for(blocks));
+    V_NAME(append_powers)(k, (uintptr_t)k + 2 * tr_ghash_published(k), stage_for(blocks));
     hash_blocks(g, in, blocks, 1);
 }
 
-static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                              size_t blocks, void *state)
+TR_TARGET void V_NAME(polyval)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                               size_t blocks, void *state)
 {
     struct tr_ghash *g = state;
     const struct tr_backend *narrower = blocks <= POLYVAL_NARROW ? V_NARROWER(blocks) : NULL;
@@ -63,7 +64,7 @@ static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const 
     else if (blocks <= ALONE_BLOCKS && have_powers(g->key, ALONE_POWERS))
         hash_in_groups(g, in, blocks);
     else
-        hash_alone(g, in, blocks);
+        V_NAME(hash_alone)(g, in, blocks);
 }
 
 /* Encrypts u vectors with counters from r->chain. If `part` is not 0, u must be 1, and the vector
@@ -86,8 +87,8 @@ TR_INLINE TR_TARGET void ctr_le_group(struct bulk *r, unsigned u, unsigned part)
     r->out += (size_t)u * VBYTES;
 }
 
-static TR_TARGET void ctr_le(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                             size_t blocks, void *state)
+TR_TARGET void V_NAME(ctr_le)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                              size_t blocks, void *state)
 {
     uint8_t *counter = state, reversed[TR_BLOCK];
     struct bulk r = bulk_start(key, key->enc, out, in);
@@ -108,12 +109,6 @@ static TR_TARGET void ctr_le(const struct tr_aes_key *key, uint8_t *out, const u
     if (blocks & (VBLOCKS - 1))
         ctr_le_group(&r, 1, blocks & (VBLOCKS - 1));
 }
-
-#    define TR_GCM_SIV_OPS [TR_OP_POLYVAL] = polyval, TR_CTR_LE_OPS
-#    define TR_CTR_LE_OPS  [TR_OP_CTR_LE] = ctr_le
-#else
-#    define TR_GCM_SIV_OPS [TR_OP_POLYVAL] = NULL
-#    define TR_CTR_LE_OPS  [TR_OP_CTR_LE] = NULL
 #endif
 
 #endif

@@ -196,7 +196,7 @@ TR_INLINE TR_TARGET void gcm_last_vectors(struct gcm *g, unsigned u, size_t len,
 }
 
 /* Returns `y` times H. */
-static NOT_INLINE TR_TARGET B times_h(const struct tr_ghash_key *ghash, B y)
+static NOT_INLINE TR_TARGET B V_NAME(times_h)(const struct tr_ghash_key *ghash, B y)
 {
     return v_block_0(
         multiply(v_zero_extend(y), v_zero_extend(b_load(ghash->power[TR_GHASH_POWERS - 1]))));
@@ -225,12 +225,12 @@ TR_INLINE TR_TARGET B gcm_full_groups(GROUPS_PARAMETERS, int decrypt)
     return v_block_0(g.y);
 }
 
-static NOT_INLINE TR_TARGET B encrypt_groups(GROUPS_PARAMETERS)
+static NOT_INLINE TR_TARGET B V_NAME(encrypt_groups)(GROUPS_PARAMETERS)
 {
     return gcm_full_groups(key, out, in, len, ghash, low, high, y, is_secret, 0);
 }
 
-static NOT_INLINE TR_TARGET B decrypt_groups(GROUPS_PARAMETERS)
+static NOT_INLINE TR_TARGET B V_NAME(decrypt_groups)(GROUPS_PARAMETERS)
 {
     return gcm_full_groups(key, out, in, len, ghash, low, high, y, is_secret, 1);
 }
@@ -246,7 +246,7 @@ TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, cons
 {
     end.group = end.half = NULL;
     if (!is_short && len > HALF_BYTES && end.begun) {
-        y = times_h(ghash, y);
+        y = V_NAME(times_h)(ghash, y);
         end.begun = 0;
     }
     if (!is_short && len > 2 * HALF_BYTES) {
@@ -256,13 +256,13 @@ TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, cons
 #if GCM_LONG
         /* Here, because the frame of encrypt_groups() would stay on the stack during gcm_long(). */
         if (!end.is_secret && takes_long_path(low, front / TR_BLOCK)) {
-            y = gcm_long(bulk_start(key, key->enc, out, in), front / TR_BLOCK, low, high, ghash, y,
-                         decrypt);
+            y = V_NAME(gcm_long)(bulk_start(key, key->enc, out, in), front / TR_BLOCK, low, high,
+                                 ghash, y, decrypt);
         } else
 #endif
         {
-            y = (decrypt ? decrypt_groups : encrypt_groups)(key, out, in, front, ghash, low, high,
-                                                            y, end.is_secret);
+            y = (decrypt ? V_NAME(decrypt_groups) : V_NAME(encrypt_groups))(
+                key, out, in, front, ghash, low, high, y, end.is_secret);
             end.group = decrypt ? NULL : out + front - (size_t)GROUP * TR_BLOCK;
         }
         low = counter_plus(low, front / TR_BLOCK);
@@ -328,29 +328,31 @@ TR_INLINE TR_TARGET void gcm(const struct tr_aes_key *key, uint8_t *out, const u
     store_polynomial(state->ghash.hash, y);
 }
 
-static TR_TARGET void gcm_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, void *state)
+TR_TARGET void V_NAME(gcm_encrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                   size_t blocks, void *state)
 {
     struct tr_gcm *g = state;
     if (have_powers(g->ghash.key, blocks + 1))
         gcm(key, out, in, blocks, g, 0);
     else
-        with_powers(gcm_encrypt, key, out, in, blocks, g, &g->ghash.key, stage_for(blocks + 1));
+        V_NAME(with_powers)
+    (V_NAME(gcm_encrypt), key, out, in, blocks, g, &g->ghash.key, stage_for(blocks + 1));
 }
 
-static TR_TARGET void gcm_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, void *state)
+TR_TARGET void V_NAME(gcm_decrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                   size_t blocks, void *state)
 {
     struct tr_gcm *g = state;
     if (have_powers(g->ghash.key, blocks + 1))
         gcm(key, out, in, blocks, g, 1);
     else
-        with_powers(gcm_decrypt, key, out, in, blocks, g, &g->ghash.key, stage_for(blocks + 1));
+        V_NAME(with_powers)
+    (V_NAME(gcm_decrypt), key, out, in, blocks, g, &g->ghash.key, stage_for(blocks + 1));
 }
 
 /* Stores the 16-byte tag of a message at `out`. The length block is at `in`. */
-static TR_TARGET void gcm_tag(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                              size_t blocks, void *state)
+TR_TARGET void V_NAME(gcm_tag)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                               size_t blocks, void *state)
 {
     struct tr_gcm *message = state;
     struct gcm g = {.ghash = message->ghash.key, .product = no_product()};

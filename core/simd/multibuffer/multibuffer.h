@@ -350,7 +350,8 @@ static TR_TARGET void mb_cleanse(enum tr_mb_op op, struct multibuffer *m)
         cleanse_vectors(m->tail, sizeof(m->tail));
 }
 
-static TR_TARGET void multibuffer(enum tr_mb_op op, const struct tr_jobs *jobs, struct tr_job *last)
+TR_TARGET void V_NAME(multibuffer)(enum tr_mb_op op, const struct tr_jobs *jobs,
+                                   struct tr_job *last)
 {
     struct multibuffer m;
     mb_set_up(&m, jobs);
@@ -374,10 +375,6 @@ static TR_TARGET void multibuffer(enum tr_mb_op op, const struct tr_jobs *jobs, 
         mb_leave_one(&m, last);
     mb_cleanse(op, &m);
 }
-
-#    define TR_MULTIBUFFER multibuffer
-#else
-#    define TR_MULTIBUFFER NULL
 #endif
 
 #endif

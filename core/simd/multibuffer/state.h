@@ -13,16 +13,8 @@
 
 #include "dispatch/backend.h"
 #include "simd/cleanse.h"
-#include "simd/vector.h"
+#include "simd/table.h"
 #include "util.h"
-
-/* Whether multi-buffer code is compiled: its state needs up to 16 KiB of stack, and the lists of
- * jobs (modes/multibuffer.c) more. */
-#if V_MULTIBUFFER && TR_ENV_STACK >= 65536
-#    define MULTIBUFFER 1
-#else
-#    define MULTIBUFFER 0
-#endif
 
 #if MULTIBUFFER
 /*

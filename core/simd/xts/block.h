@@ -4,6 +4,7 @@
 #define TR_SIMD_XTS_BLOCK_H
 
 #include "simd/rounds.h"
+#include "simd/table.h"
 
 /* Encrypts or decrypts one block under `tweak`. */
 TR_INLINE TR_TARGET B xts_block(const struct tr_aes_key *key, int decrypt, B x, B tweak)

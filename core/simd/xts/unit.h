@@ -13,13 +13,7 @@
 
 #include "simd/xts/xts.h"
 
-#if MASKED_GROUP && defined(TR_ENV_ALWAYS_VECTOR)
-#    define XTS_UNIT 1
-#else
-#    define XTS_UNIT 0
-#endif
-
-#if XTS_UNIT
+#if WHOLE_CALLS
 _Static_assert(TR_XTS_UNIT_END / TR_BLOCK <= XTS_LONG_FROM &&
                    TR_XTS_UNIT_END / TR_BLOCK <= XTS_RING_FROM,
                "longer data units have other ways to compute tweaks");
@@ -107,22 +101,13 @@ TR_INLINE TR_TARGET enum tr_status xts_unit(const struct tr_xts_key *x, const ui
 }
 
 #    define XTS_UNIT_MODE(name, decrypt)                                                           \
-        static TR_TARGET enum tr_status name(const struct tr_xts_key *x, const uint8_t *unit,      \
-                                             uint8_t *out, const uint8_t *in, size_t len)          \
+        TR_TARGET enum tr_status V_NAME(name)(const struct tr_xts_key *x, const uint8_t *unit,     \
+                                              uint8_t *out, const uint8_t *in, size_t len)         \
         {                                                                                          \
             return xts_unit(x, unit, out, in, len, decrypt);                                       \
         }
 XTS_UNIT_MODE(xts_unit_encrypt, 0)
 XTS_UNIT_MODE(xts_unit_decrypt, 1)
-#    define TR_XTS_UNIT                                                                            \
-        {                                                                                          \
-            xts_unit_encrypt, xts_unit_decrypt                                                     \
-        }
-#else
-#    define TR_XTS_UNIT                                                                            \
-        {                                                                                          \
-            NULL, NULL                                                                             \
-        }
 #endif
 
 #endif

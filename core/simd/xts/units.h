@@ -15,10 +15,6 @@
 #include "dispatch/backend.h"
 #include "simd/xts/group.h"
 
-/* The tweaks of two groups and the blocks of one take 24 of 32 registers. gcc 12 keeps three of the
- * tweaks on the stack. */
-#define XTS_UNITS (VBLOCKS == 4 && V_REGISTERS == 32)
-
 #if XTS_UNITS
 _Static_assert(GROUP == TR_XTS_UNIT_STEP, "modes/xts.c calls with whole groups");
 
@@ -78,16 +74,13 @@ TR_INLINE TR_TARGET void xts_units(const struct tr_aes_key *key, uint8_t *out, c
 }
 
 #    define XTS_UNITS_MODE(name, decrypt)                                                          \
-        static TR_TARGET void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,  \
-                                   size_t blocks, void *state)                                     \
+        TR_TARGET void V_NAME(name)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, \
+                                    size_t blocks, void *state)                                    \
         {                                                                                          \
             xts_units(key, out, in, blocks, state, decrypt);                                       \
         }
 XTS_UNITS_MODE(xts_enc_units, 0)
 XTS_UNITS_MODE(xts_dec_units, 1)
-#else
-#    define xts_enc_units NULL
-#    define xts_dec_units NULL
 #endif
 
 #endif

@@ -17,6 +17,7 @@
 #include "dispatch/backend.h"
 #include "dispatch/tuning.h"
 #include "simd/steal.h"
+#include "simd/table.h"
 #include "simd/xts/block.h"
 #include "simd/xts/group.h"
 #include "simd/xts/long.h"
@@ -207,8 +208,8 @@ TR_INLINE TR_TARGET void xts_cts_after(const struct tr_aes_key *key, uint8_t *ou
 }
 
 #    define XTS_CTS(name, decrypt)                                                                 \
-        static TR_TARGET void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,  \
-                                   size_t blocks, void *state)                                     \
+        TR_TARGET void V_NAME(name)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, \
+                                    size_t blocks, void *state)                                    \
         {                                                                                          \
             const struct tr_xts_run *run = state;                                                  \
             (void)blocks;                                                                          \
@@ -221,11 +222,9 @@ XTS_CTS(xts_encrypt_cts, 0)
 XTS_CTS(xts_decrypt_cts, 1)
 #    define XTS_IS_ONE(blocks) __builtin_expect((blocks) == 1, 0)
 #else
-/* A narrower backend is as fast for one block and for ciphertext stealing. */
+/* A narrower backend is as fast for one block. */
 #    define XTS_IS_ONE(blocks)                    0
 #    define xts_one(key, out, in, state, decrypt) ((void)0)
-#    define xts_encrypt_cts                       NULL
-#    define xts_decrypt_cts                       NULL
 #endif
 
 /*
@@ -233,13 +232,13 @@ XTS_CTS(xts_decrypt_cts, 1)
  * in a separate function.
  */
 #define XTS_MODE(name, op, decrypt)                                                                \
-    static NOT_INLINE TR_TARGET void name##_any(const struct tr_aes_key *key, uint8_t *out,        \
-                                                const uint8_t *in, size_t blocks, void *state)     \
+    static NOT_INLINE TR_TARGET void V_NAME(name##_any)(                                           \
+        const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, void *state) \
     {                                                                                              \
         xts(key, out, in, blocks, state, decrypt);                                                 \
     }                                                                                              \
-    static TR_TARGET void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,      \
-                               size_t blocks, void *state)                                         \
+    TR_TARGET void V_NAME(name)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,     \
+                                size_t blocks, void *state)                                        \
     {                                                                                              \
         const struct tr_backend *narrower = V_NARROWER(blocks);                                    \
         if (narrower != NULL)                                                                      \
@@ -247,14 +246,9 @@ XTS_CTS(xts_decrypt_cts, 1)
         else if (XTS_IS_ONE(blocks))                                                               \
             xts_one(key, out, in, state, decrypt);                                                 \
         else                                                                                       \
-            name##_any(key, out, in, blocks, state);                                               \
+            V_NAME(name##_any)(key, out, in, blocks, state);                                       \
     }
 XTS_MODE(xts_encrypt, TR_OP_XTS_ENCRYPT, 0)
 XTS_MODE(xts_decrypt, TR_OP_XTS_DECRYPT, 1)
-
-#define TR_XTS_OPS                                                                                 \
-    [TR_OP_XTS_ENCRYPT] = xts_encrypt, [TR_OP_XTS_DECRYPT] = xts_decrypt,                          \
-    [TR_OP_XTS_ENCRYPT_CTS] = xts_encrypt_cts, [TR_OP_XTS_DECRYPT_CTS] = xts_decrypt_cts,          \
-    [TR_OP_XTS_ENC_UNITS] = xts_enc_units, [TR_OP_XTS_DEC_UNITS] = xts_dec_units
 
 #endif

@@ -4,33 +4,8 @@
 #include "portable/ghash.h"
 #if TR_X86
 #    define TR_VECTOR "x86/vec128.h"
-#    include "simd/ccm.h"
-#    include "simd/ctr.h"
-#    include "simd/cts.h"
-#    include "simd/expand.h"
-#    include "simd/gcm/gcm.h"
-#    include "simd/gcm/siv.h"
-#    include "simd/multibuffer/multibuffer.h"
-#    include "simd/ocb.h"
-#    include "simd/serial.h"
-#    include "simd/xts/xts.h"
-#    include "x86/gcm_key.h"
+#    include "simd/table.h"
 #    include "x86/x86.h"
-
-TR_TARGET void tr_aesni_expand_key(struct tr_aes_key *key, const uint8_t *raw)
-{
-    expand_key(key, raw);
-}
-
-TR_TARGET void tr_aesni_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw)
-{
-    expand_encryption_key(key, raw);
-}
-
-TR_TARGET void tr_aesni_hash_key(struct tr_aes_key *key, const uint8_t *raw, uint8_t h[TR_BLOCK])
-{
-    expand_and_encrypt(key, raw, h);
-}
 
 const struct tr_backend tr_aesni = {
     .name = "aesni",
@@ -39,9 +14,9 @@ const struct tr_backend tr_aesni = {
     .expand_key = tr_aesni_expand_key,
     .expand_encryption_key = tr_aesni_expand_encryption_key,
     .multibuffer = TR_MULTIBUFFER,
-    .ghash_key = ghash_key,
+    .ghash_key = V_NAME(ghash_key),
     .ghash_key_refused = tr_portable_ghash_powers,
-    .gcm_key = gcm_key,
+    .gcm_key = V_NAME(gcm_key),
     .few = TR_FEW_OF(aesni),
     .cts_decrypt = tr_aesni_few_cts_decrypt,
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS,

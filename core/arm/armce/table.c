@@ -15,24 +15,7 @@
 #if TR_ARM64
 #    define TR_VECTOR "arm/vec_neon.h"
 #    include "arm/arm.h"
-#    include "simd/ccm.h"
-#    include "simd/ctr.h"
-#    include "simd/expand.h"
-#    include "simd/gcm/gcm.h"
-#    include "simd/gcm/siv.h"
-#    include "simd/ocb.h"
-#    include "simd/serial.h"
-#    include "simd/xts/xts.h"
-
-TR_TARGET void tr_armce_expand_key(struct tr_aes_key *key, const uint8_t *raw)
-{
-    expand_key(key, raw);
-}
-
-TR_TARGET void tr_armce_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw)
-{
-    expand_encryption_key(key, raw);
-}
+#    include "simd/table.h"
 
 const struct tr_backend tr_armce = {
     .name = "armce",
@@ -40,7 +23,7 @@ const struct tr_backend tr_armce = {
     .weaker = &tr_bitslice,
     .expand_key = tr_armce_expand_key,
     .expand_encryption_key = tr_armce_expand_encryption_key,
-    .ghash_key = ghash_key,
+    .ghash_key = V_NAME(ghash_key),
     .ghash_key_refused = tr_portable_ghash_powers,
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS,
              TR_GCM_SIV_OPS},

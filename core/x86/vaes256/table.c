@@ -5,15 +5,7 @@
 #include "portable/ghash.h"
 #if TR_X86
 #    define TR_VECTOR "x86/vec256.h"
-#    include "simd/cleanse.h"
-#    include "simd/ctr.h"
-#    include "simd/cts.h"
-#    include "simd/gcm/gcm.h"
-#    include "simd/gcm/siv.h"
-#    include "simd/multibuffer/multibuffer.h"
-#    include "simd/ocb.h"
-#    include "simd/xts/xts.h"
-#    include "x86/gcm_key.h"
+#    include "simd/table.h"
 #    include "x86/x86.h"
 
 const struct tr_backend tr_vaes256 = {
@@ -23,10 +15,10 @@ const struct tr_backend tr_vaes256 = {
     .expand_key = tr_aesni_expand_key,
     .expand_encryption_key = tr_aesni_expand_encryption_key,
     .multibuffer = TR_MULTIBUFFER,
-    .cleanse = wide_cleanse,
-    .ghash_key = ghash_key,
+    .cleanse = V_NAME(cleanse),
+    .ghash_key = V_NAME(ghash_key),
     .ghash_key_refused = tr_portable_ghash_powers,
-    .gcm_key = gcm_key,
+    .gcm_key = V_NAME(gcm_key),
     .few = TR_FEW_OF(vaes256),
     .cts_decrypt = tr_vaes256_few_cts_decrypt,
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
@@ -39,7 +31,7 @@ const struct tr_backend tr_vaes256_noclmul = {
     .expand_key = tr_aesni_expand_key,
     .expand_encryption_key = tr_aesni_expand_encryption_key,
     .multibuffer = TR_MULTIBUFFER,
-    .cleanse = wide_cleanse,
+    .cleanse = V_NAME(cleanse),
     .few = TR_FEW_OF(vaes256),
     .cts_decrypt = tr_vaes256_few_cts_decrypt,
     .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},

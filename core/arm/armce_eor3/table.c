@@ -11,11 +11,7 @@
 #if TR_ARM64
 #    define TR_VECTOR "arm/vec_neon_eor3.h"
 #    include "arm/arm.h"
-#    include "simd/ctr.h"
-#    include "simd/gcm/gcm.h"
-#    include "simd/gcm/siv.h"
-#    include "simd/ocb.h"
-#    include "simd/xts/xts.h"
+#    include "simd/table.h"
 
 const struct tr_backend tr_armce_eor3 = {
     .name = "armce-eor3",
@@ -23,7 +19,7 @@ const struct tr_backend tr_armce_eor3 = {
     .weaker = &tr_armce,
     .expand_key = tr_armce_expand_key,
     .expand_encryption_key = tr_armce_expand_encryption_key,
-    .ghash_key = ghash_key,
+    .ghash_key = V_NAME(ghash_key),
     .ghash_key_refused = tr_portable_ghash_powers,
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
 };

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The functions that the bodies define for a backend's table, and the entries of the table. Each
+ * family of modes is a translation unit of its own, so all of these functions have external linkage;
+ * V_NAME() gives each the name of its backend.
+ */
+#ifndef TR_SIMD_TABLE_H
+#define TR_SIMD_TABLE_H
+
+#include "dispatch/backend.h"
+#include "dispatch/shape.h"
+#include "simd/vector.h"
+
+/* Whether xts/units.h is compiled. The tweaks of two groups and the blocks of one take 24 of 32
+ * registers. gcc 12 keeps three of the tweaks on the stack. */
+#define XTS_UNITS   (VBLOCKS == 4 && V_REGISTERS == 32)
+/* Whether multi-buffer code is compiled: its state needs up to 16 KiB of stack, and the lists of
+ * jobs (modes/multibuffer.c) more. */
+#define MULTIBUFFER (V_MULTIBUFFER && TR_ENV_STACK >= 65536)
+/* Whether functions for whole calls are compiled (xts/unit.h, cfb_any.h). */
+#if MASKED_GROUP && defined(TR_ENV_ALWAYS_VECTOR)
+#    define WHOLE_CALLS 1
+#else
+#    define WHOLE_CALLS 0
+#endif
+
+#define TR_DECLARE(constant, name) tr_bulk_fn V_NAME(name);
+TR_BULK_OPS(TR_DECLARE)
+#undef TR_DECLARE
+void V_NAME(expand_key)(struct tr_aes_key *key, const uint8_t *raw);
+void V_NAME(expand_encryption_key)(struct tr_aes_key *key, const uint8_t *raw);
+/* Sets `enc`, and h to the encryption of a block of zeros. */
+void V_NAME(hash_key)(struct tr_aes_key *key, const uint8_t *raw, uint8_t h[TR_BLOCK]);
+void V_NAME(ghash_key)(struct tr_ghash_key *key);
+void V_NAME(gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw);
+void V_NAME(cleanse)(uint8_t *memory, size_t len);
+tr_xts_unit_fn V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt);
+tr_cfb_fn V_NAME(cfb_decrypt_any_length);
+tr_multibuffer_fn V_NAME(multibuffer);
+
+#define TR_ENTRY(constant, name) [TR_OP_##constant] = V_NAME(name)
+#define TR_PARALLEL_OPS          TR_SHAPE_ENTRIES(V_NAME)
+#define TR_SERIAL_OPS                                                                              \
+    TR_ENTRY(CBC_ENCRYPT, cbc_encrypt), TR_ENTRY(CFB_ENCRYPT, cfb_encrypt), TR_ENTRY(OFB, ofb)
+#define TR_CCM_OPS TR_ENTRY(CCM_ENCRYPT, ccm_encrypt), TR_ENTRY(CCM_DECRYPT, ccm_decrypt)
+#define TR_GCM_OPS                                                                                 \
+    TR_ENTRY(GHASH, ghash), TR_ENTRY(GCM_ENCRYPT, gcm_encrypt),                                    \
+        TR_ENTRY(GCM_DECRYPT, gcm_decrypt), TR_ENTRY(GCM_SEAL, gcm_seal),                          \
+        TR_ENTRY(GCM_OPEN, gcm_open), TR_ENTRY(GCM_TAG, gcm_tag)
+
+/* A narrower backend is as fast for ciphertext stealing. */
+#if VBLOCKS == 1
+#    define TR_XTS_CTS_OPS                                                                         \
+        , TR_ENTRY(XTS_ENCRYPT_CTS, xts_encrypt_cts), TR_ENTRY(XTS_DECRYPT_CTS, xts_decrypt_cts)
+#else
+#    define TR_XTS_CTS_OPS
+#endif
+#if XTS_UNITS
+#    define TR_XTS_UNITS_OPS                                                                       \
+        , TR_ENTRY(XTS_ENC_UNITS, xts_enc_units), TR_ENTRY(XTS_DEC_UNITS, xts_dec_units)
+#else
+#    define TR_XTS_UNITS_OPS
+#endif
+#define TR_XTS_OPS                                                                                 \
+    TR_ENTRY(XTS_ENCRYPT, xts_encrypt),                                                            \
+        TR_ENTRY(XTS_DECRYPT, xts_decrypt) TR_XTS_CTS_OPS TR_XTS_UNITS_OPS
+
+#if WHOLE_CALLS
+#    define TR_CFB_DECRYPT V_NAME(cfb_decrypt_any_length)
+#    define TR_XTS_UNIT                                                                            \
+        {                                                                                          \
+            V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt)                                     \
+        }
+#else
+#    define TR_CFB_DECRYPT NULL
+#    define TR_XTS_UNIT                                                                            \
+        {                                                                                          \
+            NULL, NULL                                                                             \
+        }
+#endif
+#if MULTIBUFFER
+#    define TR_MULTIBUFFER V_NAME(multibuffer)
+#else
+#    define TR_MULTIBUFFER NULL
+#endif
+
+#if TR_ENV_ALL_MODES
+#    define TR_CTR_LE_OPS  TR_ENTRY(CTR_LE, ctr_le)
+#    define TR_GCM_SIV_OPS TR_ENTRY(POLYVAL, polyval), TR_CTR_LE_OPS
+#    define TR_OCB_OPS     TR_ENTRY(OCB_ENCRYPT, ocb_encrypt), TR_ENTRY(OCB_DECRYPT, ocb_decrypt)
+#else
+#    define TR_CTR_LE_OPS  [TR_OP_CTR_LE] = NULL
+#    define TR_GCM_SIV_OPS [TR_OP_POLYVAL] = NULL
+#    define TR_OCB_OPS     [TR_OP_OCB_ENCRYPT] = NULL
+#endif
+
+#endif
