@@ -7,6 +7,8 @@
 #ifndef TENROUNDS_ENVIRONMENT_H
 #define TENROUNDS_ENVIRONMENT_H
 
+#include "tenrounds.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif

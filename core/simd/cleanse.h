@@ -22,10 +22,4 @@ TR_INLINE TR_TARGET void cleanse_vectors(void *memory, size_t n)
     __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
-/* The function for the field `cleanse` of struct tr_backend. */
-TR_TARGET void V_NAME(cleanse)(uint8_t *memory, size_t len)
-{
-    cleanse_vectors(memory, len);
-}
-
 #endif

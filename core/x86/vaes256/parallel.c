@@ -3,7 +3,6 @@
 #include "dispatch/backend.h"
 #if TR_X86
 #    define TR_VECTOR "x86/vec256.h"
-#    include "simd/cleanse.h"
 #    include "simd/ctr.h"
 #    include "simd/cts.h"
 #endif

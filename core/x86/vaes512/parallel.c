@@ -4,6 +4,5 @@
 #if TR_X86
 #    define TR_VECTOR "x86/vec512.h"
 #    include "simd/cfb_any.h"
-#    include "simd/cleanse.h"
 #    include "simd/ctr.h"
 #endif

@@ -5,8 +5,14 @@
 #include "portable/ghash.h"
 #if TR_X86
 #    define TR_VECTOR "x86/vec512.h"
+#    include "simd/cleanse.h"
 #    include "simd/table.h"
 #    include "x86/x86.h"
+
+TR_TARGET void V_NAME(cleanse)(uint8_t *memory, size_t len)
+{
+    cleanse_vectors(memory, len);
+}
 
 const struct tr_backend tr_vaes512 = {
     .name = "vaes512",
