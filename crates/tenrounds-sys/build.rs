@@ -8,24 +8,17 @@ use std::path::{Path, PathBuf};
 
 const ROOT: &str = "../..";
 
-/// The folders of the core's sources. Those of another architecture compile to nothing.
-const FOLDERS: [&str; 6] = [
-    "core/dispatch",
-    "core/modes",
-    "core/simd",
-    "core/portable",
-    "core/arm",
-    "core/x86",
-];
-
-fn c_files(dir: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|e| e.path()))
-        .filter(|path| path.extension().is_some_and(|e| e == "c"))
-        .collect();
-    files.sort();
-    files
+/// The core's sources, as core/meson.build lists them. Those of another architecture compile to
+/// nothing.
+fn core_sources(core: &Path) -> Vec<PathBuf> {
+    let list = core.join("meson.build");
+    println!("cargo:rerun-if-changed={}", list.display());
+    let text = std::fs::read_to_string(&list).unwrap_or_else(|e| panic!("{}: {e}", list.display()));
+    let lines = text.lines().map(str::trim);
+    let names = lines.filter_map(|line| line.strip_prefix('\'')?.strip_suffix(".c',"));
+    names
+        .map(|name| core.join(name).with_extension("c"))
+        .collect()
 }
 
 fn main() {
@@ -35,11 +28,8 @@ fn main() {
         println!("cargo:rerun-if-changed={}", file.display());
         build.file(file);
     };
-    for folder in FOLDERS.map(|folder| root.join(folder)) {
-        println!("cargo:rerun-if-changed={}", folder.display());
-        build.files(c_files(&folder));
-    }
-    println!("cargo:rerun-if-changed={ROOT}/core/include");
+    println!("cargo:rerun-if-changed={ROOT}/core");
+    build.files(core_sources(&root.join("core")));
     add(&mut build, root.join("openssl/common/ia32cap.c"));
     add(&mut build, root.join("openssl/common/armcap.c"));
     add(&mut build, root.join("openssl/common/counters_file.c"));
