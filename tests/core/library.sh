@@ -44,7 +44,7 @@ declared() {
         sed -n 's/.*visibility("default"))) *//p' | sed -e 's/(.*//' -e 's/.*[ *]//' | sort -u
 }
 
-echo 1..9
+echo 1..10
 strict='-Wall -Wextra -Wpedantic -Werror -fsyntax-only'
 
 # Compilers and flags are lists of words.
@@ -81,6 +81,12 @@ grep -oh 'tr_[a-z0-9_]*(' "$here/contract.c" "$here/many.c" | tr -d '(' | cat - 
 comm -23 "$work/declared" "$work/tested" | sed 's/$/() has no row in contract.c or many.c/' >"$work/log"
 is_empty "$work/log"
 result $? 'the contract of every function is tested'
+
+# A profile then says which backend ran. Object files are named by their folder: x86_vaes512_gcm.c.o.
+nm --defined-only "$static" | awk '/^.*\.o:$/ { backend = $0 ~ /^(x86|arm|simd|portable_bitslice)/; next }
+    backend && $2 ~ /^[tT]$/ && $3 !~ /^(tr|bitslice|vperm)_/ { print $3 }' >"$work/log"
+is_empty "$work/log"
+result $? 'the symbols of a backend name it'
 
 if echo '#include <sys/sdt.h>' | $cc -E -x c - >/dev/null 2>&1; then
     readelf -n "$library" >"$work/log" 2>&1

@@ -240,6 +240,44 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
         mb_move_all(mb_move_out(m, 0, batches - 1, batches), vectors * VBLOCKS);
 }
 
+/*
+ * Compiles mb_segment() as a separate function for each operation, number of rounds and width. So
+ * no variant pushes callee-saved registers that only another variant uses. The widths are MB_WIDTHS
+ * if jobs share a key, else MB_OWN_WIDTHS.
+ */
+#    define MB_SEGMENT(vectors, width, name, op, n, own)                                           \
+        static TR_TARGET NOT_INLINE void V_NAME(name##_##width)(struct multibuffer * m,            \
+                                                                size_t batches)                    \
+        {                                                                                          \
+            mb_segment(op, m, n, vectors, own, batches);                                           \
+        }
+#    define MB_SEGMENTS(name, op, n)                                                               \
+        MB_WIDTHS(MB_SEGMENT, name##_shared, op, n, 0)                                             \
+        MB_OWN_WIDTHS(MB_SEGMENT, name##_own, op, n, 1)
+#    define MB_OP(name, op)                                                                        \
+        MB_SEGMENTS(name##_10, op, 10) MB_SEGMENTS(name##_12, op, 12) MB_SEGMENTS(name##_14, op, 14)
+MB_OP(mb_cbc, TR_MB_CBC)
+MB_OP(mb_cfb, TR_MB_CFB)
+MB_OP(mb_mac, TR_MB_MAC)
+
+#    define MB_ITEM(vectors, width, name) [width] = V_NAME(name##_##width),
+#    define MB_ENTRY(name)                                                                         \
+        {                                                                                          \
+            {MB_WIDTHS(MB_ITEM, name##_shared)}, {MB_OWN_WIDTHS(MB_ITEM, name##_own)},             \
+        }
+#    define MB_TABLE(name)                                                                         \
+        {                                                                                          \
+            MB_ENTRY(name##_10), MB_ENTRY(name##_12), MB_ENTRY(name##_14)                          \
+        }
+/* The indices are the operation, the key size, whether the jobs' keys differ, and the width. */
+static void (*const mb_table[3][3][2][MB_WIDTH_COUNT])(struct multibuffer *m, size_t batches) = {
+    [TR_MB_CBC] = MB_TABLE(mb_cbc), [TR_MB_CFB] = MB_TABLE(mb_cfb), [TR_MB_MAC] = MB_TABLE(mb_mac)};
+
+static TR_TARGET void V_NAME(mb_run)(enum tr_mb_op op, struct multibuffer *m, size_t batches)
+{
+    mb_table[op][m->key->rounds / 2 - 5][m->own][m->width](m, batches);
+}
+
 /* Copies the 1 to 3 blocks of a partial last batch. */
 TR_INLINE TR_TARGET void mb_pad(uint8_t *to, const uint8_t *from, unsigned tail)
 {
@@ -256,10 +294,10 @@ TR_INLINE uint8_t *mb_own_key_of(struct multibuffer *m, unsigned lane, unsigned 
 {
     return m->own_keys[r] + lane * TR_BLOCK;
 }
-static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key *key)
+static TR_TARGET void V_NAME(mb_prepare)(struct multibuffer *m)
 {
-    if (MB_KEYS_HELD == 0)
-        mb_broadcast_keys(m, key);
+    for (unsigned r = MB_KEYS_HELD; !m->own && r <= m->key->rounds; r++)
+        v_store(m->shared[r], v_load_all(m->key->enc[r]));
     for (unsigned lane = 0; lane < m->lanes; lane++) {
         m->none[lane] = mb_base_of(m->nowhere, 0);
         m->lines[lane] = mb_base_of(m->out_batch[0] + lane * MB_BATCH_BYTES, 0);
@@ -269,7 +307,7 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
  * Cleanses input, keys, and secret output that no job receives. MAC jobs receive no output. In CFB,
  * the output beyond a job's end is keystream XORed with old data.
  */
-static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
+static TR_TARGET void V_NAME(mb_cleanse_batches)(enum tr_mb_op op, struct multibuffer *m)
 {
     const size_t n = m->widest * MB_BATCH_BYTES;
     const int beyond = op == TR_MB_CFB && m->tails;
@@ -280,6 +318,8 @@ static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m
         if (op == TR_MB_MAC || beyond)
             cleanse_vectors(m->out_batch[i], n);
     }
+    if (!m->own && MB_KEYS_HELD == 0)
+        cleanse_vectors(m->shared[0], (m->key->rounds + 1) * VBYTES);
     if (m->own)
         cleanse_vectors(m->own_keys, (m->key->rounds + 1) * sizeof(m->own_keys[0]));
 }

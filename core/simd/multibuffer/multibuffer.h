@@ -56,44 +56,6 @@
 #include "simd/multibuffer/rows.h"
 
 #if MULTIBUFFER
-/*
- * Compiles mb_segment() as a separate function for each operation, number of rounds and width. So
- * no variant pushes callee-saved registers that only another variant uses. The widths are MB_WIDTHS
- * if jobs share a key, else MB_OWN_WIDTHS.
- */
-#    define MB_SEGMENT(vectors, width, name, op, n, own)                                           \
-        static TR_TARGET __attribute__((__noinline__)) void name##_##width(struct multibuffer *m,  \
-                                                                           size_t batches)         \
-        {                                                                                          \
-            mb_segment(op, m, n, vectors, own, batches);                                           \
-        }
-#    define MB_SEGMENTS(name, op, n)                                                               \
-        MB_WIDTHS(MB_SEGMENT, name##_shared, op, n, 0)                                             \
-        MB_OWN_WIDTHS(MB_SEGMENT, name##_own, op, n, 1)
-#    define MB_OP(name, op)                                                                        \
-        MB_SEGMENTS(name##_10, op, 10) MB_SEGMENTS(name##_12, op, 12) MB_SEGMENTS(name##_14, op, 14)
-MB_OP(mb_cbc, TR_MB_CBC)
-MB_OP(mb_cfb, TR_MB_CFB)
-MB_OP(mb_mac, TR_MB_MAC)
-
-/* The number of vectors of each width, the widest first. */
-#    define MB_COUNT(vectors, width, unused) vectors,
-static const uint8_t mb_widths[] = {MB_WIDTHS(MB_COUNT, )};
-#    define MB_WIDTH_COUNT (sizeof(mb_widths) / sizeof(mb_widths[0]))
-
-#    define MB_ITEM(vectors, width, name) [width] = name##_##width,
-#    define MB_ENTRY(name)                                                                         \
-        {                                                                                          \
-            {MB_WIDTHS(MB_ITEM, name##_shared)}, {MB_OWN_WIDTHS(MB_ITEM, name##_own)},             \
-        }
-#    define MB_TABLE(name)                                                                         \
-        {                                                                                          \
-            MB_ENTRY(name##_10), MB_ENTRY(name##_12), MB_ENTRY(name##_14)                          \
-        }
-/* The indices are the operation, the key size, whether the jobs' keys differ, and the width. */
-static void (*const mb_table[3][3][2][MB_WIDTH_COUNT])(struct multibuffer *m, size_t batches) = {
-    [TR_MB_CBC] = MB_TABLE(mb_cbc), [TR_MB_CFB] = MB_TABLE(mb_cfb), [TR_MB_MAC] = MB_TABLE(mb_mac)};
-
 TR_INLINE TR_TARGET uint8_t *mb_chain(struct multibuffer *m, unsigned lane)
 {
     return (uint8_t *)m->chain + lane * TR_BLOCK;
@@ -142,7 +104,7 @@ TR_INLINE TR_TARGET void mb_end(enum tr_mb_op op, struct multibuffer *m, unsigne
  * Refills lanes between two segments: ends jobs, starts other jobs in their lanes, and computes the
  * end of the next segment.
  */
-static TR_TARGET void mb_refill(enum tr_mb_op op, struct multibuffer *m)
+static TR_TARGET void V_NAME(mb_refill)(enum tr_mb_op op, struct multibuffer *m)
 {
     const struct tr_job *next = m->next, *const behind = m->behind;
     const size_t now = m->now;
@@ -173,7 +135,7 @@ TR_INLINE unsigned mb_lanes(unsigned width)
 }
 
 /* Starts the first jobs of a call. */
-static TR_TARGET void mb_fill(struct multibuffer *m, size_t count)
+static TR_TARGET void V_NAME(mb_fill)(struct multibuffer *m, size_t count)
 {
     const unsigned lanes = m->lanes, busy = count < lanes ? (unsigned)count : lanes;
     size_t first_end = SIZE_MAX;
@@ -193,7 +155,7 @@ static TR_TARGET void mb_fill(struct multibuffer *m, size_t count)
 }
 
 /* Switches to a narrower width. Moves jobs from the lanes that disappear to idle lanes. */
-static TR_TARGET void mb_narrow(struct multibuffer *m, unsigned width)
+static TR_TARGET void V_NAME(mb_narrow)(struct multibuffer *m, unsigned width)
 {
     const unsigned lanes = mb_lanes(width);
     unsigned to = 0;
@@ -221,7 +183,7 @@ static TR_TARGET void mb_narrow(struct multibuffer *m, unsigned width)
  * blocks, in m->tail, and stores to m->nowhere. After the segment, mb_end() stores the blocks to
  * the job's output.
  */
-static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
+static TR_TARGET void V_NAME(mb_cut)(struct multibuffer *m, size_t end)
 {
     m->last_in = m->in;
     m->last_out = m->out;
@@ -244,7 +206,7 @@ static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
 
 /* Lets idle lanes repeat the job of lane m->first. All these lanes compute the same blocks at the
  * same time, so they may store them to the same place. */
-static TR_TARGET void mb_occupy(struct multibuffer *m)
+static TR_TARGET void V_NAME(mb_occupy)(struct multibuffer *m)
 {
     const unsigned first = m->first;
     for (unsigned lane = 0; lane < m->lanes; lane++) {
@@ -261,7 +223,7 @@ static TR_TARGET void mb_occupy(struct multibuffer *m)
 }
 
 /* Hands the only remaining job back to the caller, because serial code is faster for one chain. */
-static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
+static TR_TARGET void V_NAME(mb_leave_one)(struct multibuffer *m, struct tr_job *last)
 {
     const struct tr_job *job = m->job[m->first];
     const size_t batches = (job->blocks - 1) / MB_STEPS + 1 - (m->first_end - m->now);
@@ -279,8 +241,8 @@ static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
  * width with the lowest cost. The cost is an estimate in cycles, for AES-128:
  *
  * - A step takes the larger of two times: its vectors' issue slots (MB_VECTOR_CYCLES), and the
- *   latency of 10 rounds. On Zen 3, steps of vaes256 take 77, 55 and 44 cycles with 8, 6 and 4
- *   vectors.
+ *   latency of 10 rounds. On Zen 3, steps of vaes256 took 77, 55 and 44 cycles with 8, 6 and 4
+ *   vectors, before one load of a round key served all vectors.
  * - The number of steps is estimated as the largest of three lower bounds. The first is the number
  *   of blocks of the longest job. The second is the number of all blocks, divided by the number of
  *   lanes. The third is the largest value, over all k >= 1, of k + 1 times the number of blocks of
@@ -325,27 +287,27 @@ TR_INLINE unsigned mb_width(const struct tr_jobs *jobs)
 #    endif
 }
 
-static TR_TARGET void mb_set_up(struct multibuffer *m, const struct tr_jobs *jobs)
+static TR_TARGET void V_NAME(mb_set_up)(struct multibuffer *m, const struct tr_jobs *jobs)
 {
     m->own = jobs->own;
     m->tails = jobs->tails;
     m->width = mb_width(jobs);
     m->lanes = m->widest = mb_lanes(m->width);
     m->key = jobs->list->key;
-    mb_prepare(m, m->key);
+#    if VBLOCKS == 4
+    V_NAME(mb_prepare)(m);
+#    endif
     m->next = jobs->list;
     m->behind = jobs->list + jobs->count;
     m->now = 0;
     m->deep = 0;
-    mb_fill(m, jobs->count);
+    V_NAME(mb_fill)(m, jobs->count);
 }
 
-static TR_TARGET void mb_cleanse(enum tr_mb_op op, struct multibuffer *m)
+static TR_TARGET void V_NAME(mb_cleanse)(enum tr_mb_op op, struct multibuffer *m)
 {
-    mb_cleanse_batches(op, m);
+    V_NAME(mb_cleanse_batches)(op, m);
     cleanse_vectors(m->chain, sizeof(m->chain));
-    if (!m->own && (VBLOCKS != 4 || MB_KEYS_HELD == 0))
-        cleanse_vectors(m->shared[MB_KEYS_HELD], (m->key->rounds + 1 - MB_KEYS_HELD) * VBYTES);
     if (m->tails)
         cleanse_vectors(m->tail, sizeof(m->tail));
 }
@@ -354,26 +316,26 @@ TR_TARGET void V_NAME(multibuffer)(enum tr_mb_op op, const struct tr_jobs *jobs,
                                    struct tr_job *last)
 {
     struct multibuffer m;
-    mb_set_up(&m, jobs);
-    for (; m.busy > 1; mb_refill(op, &m)) {
+    V_NAME(mb_set_up)(&m, jobs);
+    for (; m.busy > 1; V_NAME(mb_refill)(op, &m)) {
         unsigned width = m.width;
         while (width + 1 < MB_WIDTH_COUNT && m.busy <= mb_lanes(width + 1))
             width++;
         if (width != m.width)
-            mb_narrow(&m, width);
+            V_NAME(mb_narrow)(&m, width);
         const size_t end = m.first_end;
-        mb_cut(&m, end);
+        V_NAME(mb_cut)(&m, end);
         if (m.busy < m.lanes)
-            mb_occupy(&m);
-        mb_table[op][m.key->rounds / 2 - 5][m.own][m.width](&m, end - m.now);
+            V_NAME(mb_occupy)(&m);
+        V_NAME(mb_run)(op, &m, end - m.now);
         m.half = (end - m.now - 1) % 2;
         m.deep |= end - m.now > 1;
         m.now = end;
     }
     last->blocks = 0;
     if (m.busy != 0)
-        mb_leave_one(&m, last);
-    mb_cleanse(op, &m);
+        V_NAME(mb_leave_one)(&m, last);
+    V_NAME(mb_cleanse)(op, &m);
 }
 #endif
 

@@ -6,18 +6,14 @@
  * jobs' output. On Zen 4, extracting a block from a register would cost more than this store and
  * load.
  *
- * The bound is AES throughput together with the loads and lane insertions that gather blocks. On
- * Zen 3, a step of vaes256 takes 77 cycles with 16 lanes (8 vectors) and 55 with 12. So 16 lanes
- * process 0.21 blocks a cycle, and 12 lanes 0.22; the cause of this loss is not known. For messages
- * of 16 KiB that are a multiple of 4096 bytes apart, vaes256 reaches 56 % of the AES rate of VAES.
- * The backend aesni reaches 37 % of that rate. The limit of aesni is 50 %, because AESENC processes
- * one block where VAES processes two (Zen 4; docs/tuning/multibuffer.md).
+ * The bound is the number of loads and stores; Zen 4 starts three a cycle. All vectors therefore do
+ * the same round at the same time: one load of a round key then serves all of them. With vectors
+ * one round apart, each vector would load its own, and vaes256 would lose a fifth
+ * (docs/tuning/multibuffer.md).
  *
- * Transposed lines, as in multibuffer/lines.h, are slower here, because there are fewer registers,
- * and more round keys come from memory.
+ * Transposed lines, as in multibuffer/lines.h, are slower here, because there are fewer registers.
  *
- * The vectors are one or more rounds apart (MB_AHEAD). Loads and insertions are therefore spread
- * evenly and overlap the rounds of other vectors.
+ * One body does all three operations: they differ in one branch a step, and one a copy.
  */
 #ifndef TR_SIMD_MULTIBUFFER_ROWS_H
 #define TR_SIMD_MULTIBUFFER_ROWS_H
@@ -36,16 +32,15 @@
  *
  * 16 rows of 16 lanes fill exactly 4096 bytes, so input and output rows do not alias. If they did,
  * throughput would fall by a quarter (Zen 4; docs/tuning/multibuffer.md). With 16 lanes, the row of
- * round key r aliases row r. The shared round keys (m->shared) and the jobs' pointers may alias
- * output rows; a layout in which they alias only input rows was not faster on Zen 3.
+ * round key r aliases row r.
  */
-TR_INLINE unsigned mb_input_row(unsigned lanes, size_t batch)
+TR_INLINE size_t mb_input_row(unsigned lanes, size_t batch)
 {
     return batch % 2 * MB_STEPS * lanes * TR_BLOCK;
 }
-TR_INLINE unsigned mb_output_row(unsigned lanes, size_t batch, unsigned step)
+TR_INLINE size_t mb_output_row(unsigned lanes, size_t batch, unsigned step)
 {
-    const unsigned row = lanes * TR_BLOCK, half = batch % 2;
+    const size_t row = lanes * TR_BLOCK, half = batch % 2;
     return (2 * MB_STEPS + half * MB_STEPS + step) * row;
 }
 TR_INLINE unsigned mb_own_key(unsigned r)
@@ -53,189 +48,152 @@ TR_INLINE unsigned mb_own_key(unsigned r)
     return (16 + r) * MB_LANES_NARROW * TR_BLOCK;
 }
 
-/* Returns round key r of vector j. */
-TR_INLINE TR_TARGET V mb_key(const struct multibuffer *m, const V held[MB_HELD], int own,
-                             unsigned j, unsigned r)
+/* Does a round of all vectors with the key at `key`. */
+TR_INLINE TR_TARGET void mb_round(V s[MB_VECTORS], unsigned vectors, int own, const uint8_t *key)
 {
-    if (own)
-        return v_load(m->rows + mb_own_key(r) + j * VBYTES);
-    return r + 1 <= MB_KEYS_HELD ? held[r] : v_load(m->shared[r]);
-}
-
-/* Returns the input of the first round: the state XORed with the first key and, except in CFB, the
- * data. */
-TR_INLINE TR_TARGET V mb_enter(enum tr_mb_op op, unsigned j, V s, V k, const uint8_t *from)
-{
-    if (op == TR_MB_CFB)
-        return v_xor(s, k);
-    return v_xor3(s, v_gather(from + j * VBLOCKS * MB_BATCH_BYTES, MB_BATCH_BYTES), k);
-}
-
-/* Does the last round of vector j and stores the output. */
-TR_INLINE TR_TARGET V mb_leave(enum tr_mb_op op, unsigned j, V s, V k, const uint8_t *from,
-                               uint8_t *to)
-{
-    if (op == TR_MB_CFB)
-        k = v_xor(k, v_gather(from + j * VBLOCKS * MB_BATCH_BYTES, MB_BATCH_BYTES));
-    s = v_aesenclast(s, k);
-    MB_IN_ORDER(s);
-    v_store(to + j * VBYTES, s);
-    return s;
-}
-
-/* mb_copy_in() copies a lane's input of a batch into the rows. mb_copy_out() copies a lane's output
- * of a batch to its job. */
-TR_INLINE TR_TARGET void mb_copy_in(struct multibuffer *m, unsigned lanes, const mb_base *in,
-                                    unsigned lane, size_t batch)
-{
-    const uint8_t *from = mb_at(in[lane], (m->now + batch) * MB_BATCH_BYTES);
-    uint8_t *to = m->rows + mb_input_row(lanes, batch) + lane * MB_BATCH_BYTES;
+    V k = own ? v_load(key) : v_load_all(key);
     UNROLL
-    for (unsigned i = 0; i < MB_BATCH_BYTES; i += VBYTES)
-        v_store(to + i, v_load(from + i));
+    for (unsigned j = 0; j < vectors; j++) {
+        if (own && j != 0)
+            k = v_load(key + j * VBYTES);
+        s[j] = v_aesenc(s[j], k);
+        MB_IN_ORDER(s[j]);
+    }
 }
-TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, const uint8_t *last,
-                                     unsigned row)
+
+/* mb_copy_in() copies a line of 64 bytes into the input rows. mb_copy_out() copies a lane's blocks
+ * from the output rows to its job. */
+TR_INLINE TR_TARGET void mb_copy_in(uint8_t *to, const uint8_t *from)
 {
     UNROLL
-    for (unsigned i = 0; i < MB_STEPS - 1; i++)
+    for (unsigned i = 0; i < MB_BATCH_BYTES; i += VBYTES) {
+        V x = v_load(from + i);
+        MB_IN_ORDER(x); /* otherwise gcc 12 leaves a copy of the input on the stack */
+        v_store(to + i, x);
+    }
+}
+TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, unsigned row)
+{
+    UNROLL
+    for (unsigned i = 0; i < MB_STEPS; i++)
         b_store(to + i * TR_BLOCK, b_load(from + i * row));
-    b_store(to + (MB_STEPS - 1) * TR_BLOCK, b_load(last));
 }
 
 /*
- * The copies that a step does for a quarter of the lanes. These are the next batch's input and the
- * previous batch's output. The first step of a batch copies for the last quarter. The vectors of
- * this quarter are furthest ahead (MB_AHEAD), so they need the next input first.
+ * Ends the block of vector j and begins the next one: does the last round, stores the output, and
+ * XORs the first round key into the state. The input x is the next block, or in CFB the current
+ * one. No XOR of x and a key is on the chain.
  */
-struct mb_share {
-    const mb_base *in;
-    size_t in_offset;
-    uint8_t *before;
-    const mb_base *out;
-    size_t out_offset;
-    const uint8_t *after, *after_last;
-};
-
-/* Returns the copies of a step. The last batch has no next input, so it copies its own again. The
- * first batch has no previous output, so it copies old bytes to m->nowhere. */
-TR_INLINE struct mb_share mb_share(struct multibuffer *m, unsigned lanes, size_t step,
-                                   size_t batches)
+TR_INLINE TR_TARGET V mb_next_block(int cfb, V s, V last, V first, V x, uint8_t *to)
 {
-    const size_t batch = step / MB_STEPS, next = batch + 1 < batches ? batch + 1 : batch;
-    const unsigned lane = (MB_STEPS - 1 - step % MB_STEPS) * (lanes / MB_STEPS);
-    const uint8_t *rows = m->rows + lane * TR_BLOCK;
-    return (struct mb_share){
-        (next + 1 == batches ? m->last_in : m->in) + lane,
-        (m->now + next) * MB_BATCH_BYTES,
-        m->rows + mb_input_row(lanes, next) + lane * MB_BATCH_BYTES,
-        (batch == 0 ? m->none : m->out) + lane,
-        batch == 0 ? 0 : (m->now + batch - 1) * MB_BATCH_BYTES,
-        rows + mb_output_row(lanes, batch + 1, 0),
-        rows + mb_output_row(lanes, batch + 1, MB_STEPS - 1),
-    };
+    V before = cfb ? v_xor(last, x) : last, after = cfb ? first : v_xor(first, x);
+    MB_IN_ORDER(after);
+    s = v_aesenclast(s, before);
+    MB_IN_ORDER(s);
+    v_store(to, s);
+    s = v_xor(s, after);
+    MB_IN_ORDER(s);
+    return s;
 }
-
-TR_INLINE TR_TARGET void mb_copy(enum tr_mb_op op, const struct mb_share *share, unsigned lanes,
-                                 unsigned i)
+TR_INLINE TR_TARGET void mb_next_blocks(int cfb, V s[MB_VECTORS], unsigned vectors, int own,
+                                        const uint8_t *first, const uint8_t *last,
+                                        const uint8_t *from, uint8_t *to)
 {
-    const uint8_t *from = mb_at(share->in[i], share->in_offset);
-    UNROLL
-    for (unsigned k = 0; k < MB_BATCH_BYTES; k += VBYTES)
-        v_store(share->before + i * MB_BATCH_BYTES + k, v_load(from + k));
-    if (op != TR_MB_MAC)
-        mb_copy_out(mb_at(share->out[i], share->out_offset), share->after + i * TR_BLOCK,
-                    share->after_last + i * TR_BLOCK, lanes * TR_BLOCK);
-}
-
-/* Copies the output of a batch to the jobs in the first `count` lanes. */
-static TR_TARGET void mb_put(struct multibuffer *m, const mb_base *out, unsigned lanes,
-                             unsigned count, size_t batch)
-{
-    const uint8_t *from = m->rows + mb_output_row(lanes, batch, 0);
-    const uint8_t *last = m->rows + mb_output_row(lanes, batch, MB_STEPS - 1);
-    for (unsigned lane = 0; lane < count; lane++)
-        mb_copy_out(mb_at(out[lane], (m->now + batch) * MB_BATCH_BYTES), from + lane * TR_BLOCK,
-                    last + lane * TR_BLOCK, lanes * TR_BLOCK);
-}
-
-/* The number of rounds by which vector j is ahead of vector 0. These distances spread the vectors'
- * last rounds evenly. */
-#    define MB_AHEAD(j) ((j)*n / vectors)
-
-/* Processes a segment. The number of rounds, n, is a constant, as are `vectors` and `own`. */
-TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned n,
-                                    unsigned vectors, int own, size_t batches)
-{
-    const unsigned lanes = vectors * VBLOCKS, part = lanes / MB_STEPS;
-    const size_t last = batches * MB_STEPS - 1;
-    V s[MB_VECTORS], held[MB_HELD];
-    UNROLL
-    for (unsigned r = 0; r <= n; r++) {
-        if (own || r + 1 > MB_KEYS_HELD)
-            continue;
-        held[r] = v_load_all(m->key->enc[r]);
-        __asm__("" : "+" V_REGISTER(held[r]));
-    }
-    for (unsigned lane = 0; lane < lanes; lane++)
-        mb_copy_in(m, lanes, batches == 1 ? m->last_in : m->in, lane, 0);
+    const V k0 = own ? v_zero() : v_load_all(first), kn = own ? k0 : v_load_all(last);
     UNROLL
     for (unsigned j = 0; j < vectors; j++)
-        s[j] = mb_enter(op, j, v_gather_pointers(m->from + j * VBLOCKS), mb_key(m, held, own, j, 0),
-                        m->rows);
-    UNROLL
-    for (unsigned r = 1; r < n; r++) {
-        UNROLL
-        for (unsigned j = 0; j < vectors; j++) {
-            if (r <= MB_AHEAD(j))
-                s[j] = v_aesenc(s[j], mb_key(m, held, own, j, r));
-        }
-    }
-    for (size_t step = 0; step != last; step++) {
-        const uint8_t *from =
-            m->rows + mb_input_row(lanes, step / MB_STEPS) + step % MB_STEPS * TR_BLOCK;
-        const uint8_t *next =
-            m->rows + mb_input_row(lanes, (step + 1) / MB_STEPS) + (step + 1) % MB_STEPS * TR_BLOCK;
-        uint8_t *to = m->rows + mb_output_row(lanes, step / MB_STEPS, step % MB_STEPS);
-        const struct mb_share share = mb_share(m, lanes, step, batches);
-        UNROLL
-        for (unsigned t = 1; t <= n; t++) {
-            UNROLL
-            for (unsigned j = 0; j < vectors; j++) {
-                const unsigned r = MB_AHEAD(j) + t;
-                if (r == n) {
-                    s[j] = mb_leave(op, j, s[j], mb_key(m, held, own, j, n), from, to);
-                    s[j] = mb_enter(op, j, s[j], mb_key(m, held, own, j, 0), next);
-                } else {
-                    s[j] = v_aesenc(s[j], mb_key(m, held, own, j, r < n ? r : r - n));
-                }
-                MB_IN_ORDER(s[j]);
-            }
-            if (t <= part)
-                mb_copy(op, &share, lanes, part - t);
-        }
-    }
-    UNROLL
-    for (unsigned r = 1; r < n; r++) {
-        UNROLL
-        for (unsigned j = 0; j < vectors; j++) {
-            if (r > MB_AHEAD(j))
-                s[j] = v_aesenc(s[j], mb_key(m, held, own, j, r));
-        }
-    }
-    const uint8_t *from = m->rows + mb_input_row(lanes, batches - 1) + (MB_STEPS - 1) * TR_BLOCK;
-    uint8_t *to = m->rows + mb_output_row(lanes, batches - 1, MB_STEPS - 1);
+        s[j] = mb_next_block(
+            cfb, s[j], own ? v_load(last + j * VBYTES) : kn, own ? v_load(first + j * VBYTES) : k0,
+            v_gather(from + j * VBLOCKS * MB_BATCH_BYTES, MB_BATCH_BYTES), to + j * VBYTES);
+}
+
+/*
+ * Processes a segment. `vectors` and `own` are constants. The last 10 rounds are unrolled; the 2 or
+ * 4 rounds that longer keys add come first, out of line, so that AES-128 takes no branch.
+ *
+ * Each step copies for a quarter of the lanes, one lane after each of its first rounds: the next
+ * batch's input, and the previous batch's output. In the last step the next block is old data, and
+ * its state is not used.
+ */
+TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned vectors,
+                                    int own, size_t batches)
+{
+    const unsigned lanes = vectors * VBLOCKS, row = lanes * TR_BLOCK, part = lanes / MB_STEPS;
+    const unsigned extra = m->key->rounds - 10, size = own ? MB_LANES_NARROW * TR_BLOCK : TR_BLOCK;
+    const uint8_t *const keys = own ? m->rows + mb_own_key(0) : m->key->enc[0];
+    const uint8_t *const late = keys + extra * size;
+    const mb_base *const in = batches == 1 ? m->last_in : m->in;
+    V s[MB_VECTORS];
+    for (unsigned lane = 0; lane < lanes; lane++)
+        mb_copy_in(m->rows + lane * MB_BATCH_BYTES, mb_at(in[lane], m->now * MB_BATCH_BYTES));
     UNROLL
     for (unsigned j = 0; j < vectors; j++) {
-        s[j] = mb_leave(op, j, s[j], mb_key(m, held, own, j, n), from, to);
-        v_store(m->chain[j], s[j]);
+        s[j] = v_gather_pointers(m->from + j * VBLOCKS);
+        s[j] = v_xor(s[j], own ? v_load(keys + j * VBYTES) : v_load_all(keys));
+        if (op != TR_MB_CFB)
+            s[j] = v_xor(s[j], v_gather(m->rows + j * VBLOCKS * MB_BATCH_BYTES, MB_BATCH_BYTES));
+        MB_IN_ORDER(s[j]); /* otherwise gcc 12 spills input to the stack */
     }
-    /* The last step is not in the loop. Its copies follow here, and then the last batch's
-     * output. */
-    if (op != TR_MB_MAC && batches > 1)
-        mb_put(m, m->out, lanes, part, batches - 2);
-    if (op != TR_MB_MAC)
-        mb_put(m, m->last_out, lanes, lanes, batches - 1);
+    for (size_t step = 0; step != batches * MB_STEPS; step++) {
+        const size_t batch = step / MB_STEPS, at = step + (op != TR_MB_CFB);
+        const size_t offset = (m->now + batch) * MB_BATCH_BYTES;
+        const size_t first = step % MB_STEPS * part;
+        const mb_base *const next_in = batch + 1 == batches   ? NULL
+                                       : batch + 2 == batches ? m->last_in
+                                                              : m->in;
+        const mb_base *const out = batch == 0 || op == TR_MB_MAC ? NULL : m->out;
+        uint8_t *const input = m->rows + mb_input_row(lanes, batch + 1) + first * MB_BATCH_BYTES;
+        const uint8_t *const output =
+            m->rows + mb_output_row(lanes, batch + 1, 0) + first * TR_BLOCK;
+        for (const uint8_t *k = keys; __builtin_expect(k != late, 0);)
+            mb_round(s, vectors, own, k += size);
+        UNROLL
+        for (unsigned r = 1; r < 10; r++) {
+            const size_t i = r - 1;
+            mb_round(s, vectors, own, late + r * size);
+            if (r <= part && __builtin_expect(next_in != NULL, 1))
+                mb_copy_in(input + i * MB_BATCH_BYTES,
+                           mb_at(next_in[first + i], offset + MB_BATCH_BYTES));
+            if (r <= part && __builtin_expect(out != NULL, 1))
+                mb_copy_out(mb_at(out[first + i], offset - MB_BATCH_BYTES), output + i * TR_BLOCK,
+                            row);
+        }
+        const uint8_t *const from =
+            m->rows + mb_input_row(lanes, at / MB_STEPS) + at % MB_STEPS * TR_BLOCK;
+        uint8_t *const to = m->rows + mb_output_row(lanes, batch, step % MB_STEPS);
+        if (op == TR_MB_CFB)
+            mb_next_blocks(1, s, vectors, own, keys, late + 10 * size, from, to);
+        else
+            mb_next_blocks(0, s, vectors, own, keys, late + 10 * size, from, to);
+    }
+    const uint8_t *const output = m->rows + mb_output_row(lanes, batches - 1, 0);
+    for (unsigned j = 0; j < vectors; j++)
+        v_store(m->chain[j], v_load(output + (MB_STEPS - 1) * row + j * VBYTES));
+    for (unsigned lane = 0; op != TR_MB_MAC && lane < lanes; lane++)
+        mb_copy_out(mb_at(m->last_out[lane], (m->now + batches - 1) * MB_BATCH_BYTES),
+                    output + lane * TR_BLOCK, row);
+}
+
+/*
+ * Compiles mb_segment() as a separate function for each width. So no variant pushes callee-saved
+ * registers that only another variant uses. The widths are the same if jobs' keys differ.
+ */
+#    define MB_SEGMENT(vectors, width, own)                                                        \
+        static TR_TARGET NOT_INLINE void V_NAME(mb_segment_##own##_##width)(                       \
+            enum tr_mb_op op, struct multibuffer * m, size_t batches)                              \
+        {                                                                                          \
+            mb_segment(op, m, vectors, own, batches);                                              \
+        }
+MB_WIDTHS(MB_SEGMENT, 0)
+MB_WIDTHS(MB_SEGMENT, 1)
+
+#    define MB_ENTRY(vectors, width, own) [width] = V_NAME(mb_segment_##own##_##width),
+static TR_TARGET void V_NAME(mb_run)(enum tr_mb_op op, struct multibuffer *m, size_t batches)
+{
+    /* The indices are whether the jobs' keys differ, and the width. */
+    static void (*const table[2][MB_WIDTH_COUNT])(enum tr_mb_op, struct multibuffer *, size_t) = {
+        {MB_WIDTHS(MB_ENTRY, 0)}, {MB_WIDTHS(MB_ENTRY, 1)}};
+    table[m->own][m->width](op, m, batches);
 }
 
 /* Copies the 1 to 3 blocks of a partial last batch. Pads the last vector with the last block, and
@@ -256,24 +214,16 @@ TR_INLINE uint8_t *mb_own_key_of(struct multibuffer *m, unsigned lane, unsigned 
 {
     return m->rows + mb_own_key(r) + lane * TR_BLOCK;
 }
-static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key *key)
-{
-    mb_broadcast_keys(m, key);
-    /* Sets all lanes, because gcc vectorizes only a loop of constant length. */
-    for (unsigned lane = 0; lane < MB_LANES; lane++)
-        m->none[lane] = mb_base_of(m->nowhere, 0);
-}
 /*
  * Cleanses copied input, keys, and secret output that no job receives. MAC jobs receive no output.
  * In CFB, the output beyond a job's end is keystream XORed with repeated or old data.
  */
-static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
+static TR_TARGET void V_NAME(mb_cleanse_batches)(enum tr_mb_op op, struct multibuffer *m)
 {
     const unsigned lanes = m->widest;
     const int beyond = op == TR_MB_CFB && m->tails;
-    /* After mb_narrow(), output rows lie where input rows were before. In the next segment, the
-     * first batch has no previous output, so it copies old input to m->nowhere. */
-    mb_cleanse_lines(m->nowhere, sizeof(m->nowhere));
+    if (beyond)
+        mb_cleanse_lines(m->nowhere, sizeof(m->nowhere));
     /* mb_narrow() makes the rows shorter. The narrow layout stays inside the widest layout, and its
      * input rows inside the widest input rows. So cleansing the widest layout is enough. */
     if (op == TR_MB_MAC || beyond)

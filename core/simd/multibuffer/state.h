@@ -23,10 +23,10 @@
  *
  *   MB_WIDTHS           X(vectors, index, other arguments) for each possible number of vectors in a
  *                       step, the largest first
- *   MB_OWN_WIDTHS       as MB_WIDTHS, if jobs' keys differ
+ *   MB_OWN_WIDTHS       as MB_WIDTHS, if jobs' keys differ (multibuffer/lines.h)
  *   MB_VECTORS          the most vectors in a step
  *   MB_VECTORS_NARROW   the most vectors in a step if jobs' keys differ
- *   MB_KEYS_HELD        round keys in registers if all jobs share a key
+ *   MB_KEYS_HELD        round keys in registers if all jobs share a key (multibuffer/lines.h)
  *   MB_OWN_KEYS_HELD    round keys in registers for each vector if jobs' keys differ
  *                       (multibuffer/lines.h)
  *   MB_VECTOR_CYCLES    cycles for each vector of a throughput-bound step; the argument says
@@ -56,13 +56,16 @@
 #        else
 #            define MB_WIDTHS(X, ...) X(IN_FLIGHT, 0, __VA_ARGS__)
 #        endif
-#        define MB_OWN_WIDTHS         MB_WIDTHS
-#        define MB_KEYS_HELD          (IN_FLIGHT == 8 ? 5 : 0)
 #        define MB_VECTOR_CYCLES(own) ((VBLOCKS == 2 ? 10u : 7u) + 2u * (own))
 #    endif
 /* Size of the array of round keys in registers: at least MB_KEYS_HELD, and at least
  * MB_VECTORS_NARROW * MB_OWN_KEYS_HELD. */
 #    define MB_HELD 24u
+
+/* The number of vectors of each width, the widest first. */
+#    define MB_COUNT(vectors, width, unused) vectors,
+static const uint8_t mb_widths[] = {MB_WIDTHS(MB_COUNT, )};
+#    define MB_WIDTH_COUNT (sizeof(mb_widths) / sizeof(mb_widths[0]))
 
 #    define MB_LANES        (MB_VECTORS * VBLOCKS)
 #    define MB_LANES_NARROW (MB_VECTORS_NARROW * VBLOCKS)
@@ -112,12 +115,10 @@ struct multibuffer {
     };
     uint8_t own_keys[15][MB_LANES_NARROW * TR_BLOCK];
 #    else
-    uint8_t shared[15][VBYTES]; /* round keys of all lanes */
     uint8_t chain[MB_VECTORS][VBYTES];
     uint8_t rows[MB_ROWS * MB_LANES_NARROW * TR_BLOCK]; /* see multibuffer/rows.h */
-    /* For each lane, the bases of its input and output, and the base of `nowhere`. */
-    mb_base in[MB_LANES], out[MB_LANES], none[MB_LANES];
-    const uint8_t *from[MB_LANES]; /* chaining values */
+    mb_base in[MB_LANES], out[MB_LANES]; /* the bases of each lane's input and output */
+    const uint8_t *from[MB_LANES];       /* chaining values */
 #    endif
     uint8_t tail[MB_LANES][MB_BATCH_BYTES]; /* copies of partial last batches: see mb_cut() */
     uint8_t nowhere[MB_BATCH_BYTES];        /* takes output that no job receives */
@@ -144,13 +145,6 @@ struct multibuffer {
 } TR_ALIGNED(64);
 
 #    define MB_PAGE 4096u /* bytes from out_batch to in_batch */
-
-/* Stores the shared round keys that do not stay in registers, each in all lanes of a vector. */
-TR_INLINE TR_TARGET void mb_broadcast_keys(struct multibuffer *m, const struct tr_aes_key *key)
-{
-    for (unsigned r = MB_KEYS_HELD; !m->own && r <= key->rounds; r++)
-        v_store(m->shared[r], v_load_all(key->enc[r]));
-}
 
 /* Cleanses n bytes, a multiple of 64. */
 TR_INLINE TR_TARGET void mb_cleanse_lines(uint8_t *memory, size_t n)
