@@ -21,7 +21,8 @@ chmod 755 "$dir/cc"
 
 engine() { CC="$dir/cc" "$scripts/engine" "$dir/build" >"$dir/out" 2>&1; }
 every_source() {
-    engine && cd "$scripts/.." && printf '%s\n' core/*/*.c openssl/common/*.c openssl/engine/*.c | LC_ALL=C sort >"$dir/expected" &&
+    engine && cd "$scripts/.." &&
+        find core openssl/common openssl/engine -name '*.c' ! -path 'core/archive/*' | LC_ALL=C sort >"$dir/expected" &&
         sed -n 's/.* -c \([^ ]*\.c\) -o .*/\1/p' "$dir/calls" | LC_ALL=C sort | diff "$dir/expected" -
 }
 hosts_alone() { # OPTION
