@@ -3,8 +3,8 @@
 //!
 //! [`entry`] has the functions that C calls, [`module`] the sessions and objects of the process,
 //! [`session`] the operations of a session, [`objects`] and [`object`] what a handle names.
-//! [`keys`] makes keys, [`cipher`] with [`whole`] encrypts and decrypts, [`mac`] signs. [`mechanism`] and [`attribute`] are the tables that everything is looked up
-//! in.
+//! [`keys`] makes keys, [`cipher`] with [`whole`] encrypts and decrypts, [`mac`] signs.
+//! [`mechanism`] and [`attribute`] are the tables that everything is looked up in.
 
 mod attribute;
 mod buffers;

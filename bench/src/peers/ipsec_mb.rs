@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Intel's ipsec-mb, opened at run time (Debian: libipsec-mb1, libipsec-mb2 from 13 on). One and
-//! many streams: CBC and CTR as a burst of ciphers, many streams of CCM and CMAC through its queue of
-//! jobs, without its checks of arguments; GCM by its direct calls. CCM and CMAC not with keys of 192
-//! bits. A job is a whole message, so there are only whole blocks in the modes that stream, and the
-//! adapter carries the IV on.
+//! many streams: CBC and CTR as a burst of ciphers, many streams of CCM and CMAC through its queue
+//! of jobs, without its checks of arguments; GCM by its direct calls. CCM and CMAC not with keys of
+//! 192 bits. A job is a whole message, so there are only whole blocks in the modes that stream, and
+//! the adapter carries the IV on.
 //!
 //! Numbers and structures are those of intel-ipsec-mb.h, versions 1.3 and 2.0. What is used here is
 //! the same in both, except for the size of IMB_JOB.

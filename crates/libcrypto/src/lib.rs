@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The system's libcrypto, opened at run time: its version and its masks (here), what is called in
-//! it (`functions`) and timed (`evp`), the provider module (`module`), and what ELF files say about the cryptography
-//! in them (`elf`). `library` opens other libraries in the same way.
+//! it (`functions`) and timed (`evp`), the provider module (`module`), and what ELF files say about
+//! the cryptography in them (`elf`). `library` opens other libraries in the same way.
 
 pub mod elf;
 pub mod evp;

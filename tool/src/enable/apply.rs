@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Enabling one target: what it is to have is tried as a copy first, then put in its place and tried
-//! again. A dry run ends before the second step.
+//! Enabling one target: what it is to have is tried as a copy first, then put in its place and
+//! tried again. A dry run ends before the second step.
 
 use super::change::{make_all, Change};
 use super::edit;

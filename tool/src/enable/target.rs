@@ -28,8 +28,8 @@ pub trait Target {
         Lines::default()
     }
 
-    /// Our own file's text, and the module that it names. `base` is the edited file as it is without our
-    /// lines; None if there is no such file.
+    /// Our own file's text, and the module that it names. `base` is the edited file as it is
+    /// without our lines; None if there is no such file.
     fn text(
         &self,
         _files: &Files,

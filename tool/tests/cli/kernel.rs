@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What `status` and `doctor` say of the kernel's drivers, and of our module, on machines that have or
-//! lack one thing each.
+//! What `status` and `doctor` say of the kernel's drivers, and of our module, on machines that have
+//! or lack one thing each.
 
 use crate::json::valid;
 use crate::machine::Machine;
