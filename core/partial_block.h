@@ -68,8 +68,8 @@ TR_INLINE struct partial_block partial_load_nonce(const uint8_t p[12])
                                   partial_load32(p + 8)};
 }
 
-/* As partial_load() for 1 to 16 bytes, without a branch. Reads up to 7 bytes before p, so these must
- * be readable. */
+/* As partial_load() for 1 to 16 bytes, without a branch. Reads up to 7 bytes before p, so these
+ * must be readable. */
 TR_INLINE struct partial_block partial_load_after(const uint8_t *p, size_t n)
 {
     const unsigned shift = 8 * ((16 - (unsigned)n) & 7);
@@ -149,8 +149,8 @@ TR_INLINE void partial_store_block(uint8_t *p, struct partial_block v)
     partial_store64(p + 8, v.high);
 }
 
-/* TR_PARTIAL_VECTOR is 1 where this code may use vector registers. A kernel compiles most code without
- * them: there, even a function that returns a vector is a compile error. */
+/* TR_PARTIAL_VECTOR is 1 where this code may use vector registers. A kernel compiles most code
+ * without them: there, even a function that returns a vector is a compile error. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && (defined(__SSE2__) || defined(__ARM_NEON))
 #    define TR_PARTIAL_VECTOR 1
 typedef uint64_t partial_vector __attribute__((vector_size(16), aligned(1), may_alias));
@@ -172,8 +172,8 @@ TR_INLINE partial_vector partial_to_vector(struct partial_block v)
 #    define TR_PARTIAL_VECTOR 0
 #endif
 
-/* As partial_store_block(), but in one 16-byte store if TR_PARTIAL_VECTOR is 1. Use it before a vector
- * load of the same bytes. */
+/* As partial_store_block(), but in one 16-byte store if TR_PARTIAL_VECTOR is 1. Use it before a
+ * vector load of the same bytes. */
 TR_INLINE void partial_store_vector(uint8_t *p, struct partial_block v)
 {
 #if TR_PARTIAL_VECTOR
@@ -183,8 +183,9 @@ TR_INLINE void partial_store_vector(uint8_t *p, struct partial_block v)
 #endif
 }
 
-/* XORs v into the 16 bytes at p, in a vector register if TR_PARTIAL_VECTOR is 1. The vector register
- * is faster than two words if a vector store wrote these bytes and a vector load will read them. */
+/* XORs v into the 16 bytes at p, in a vector register if TR_PARTIAL_VECTOR is 1. The vector
+ * register is faster than two words if a vector store wrote these bytes and a vector load will read
+ * them. */
 TR_INLINE void partial_xor_vector(uint8_t *p, struct partial_block v)
 {
 #if TR_PARTIAL_VECTOR

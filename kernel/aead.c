@@ -2,7 +2,7 @@
 /*
  * The AEADs gcm, rfc4106(gcm) and ccm. Any number of requests can use the key in a transform's
  * context at the same time. Requests only read the key, except that GCM requests add powers of H to
- * it, in a thread-safe way (modes/ghash.h). Requests are synchronous, so the message object, at
+ * it, in a thread-safe way (dispatch/ghash.h). Requests are synchronous, so the message object, at
  * most 256 bytes, is on the stack. The core gets data in contiguous steps (steps.h), and long AAD
  * in the pieces of the scatterlist. AAD of at most 32 bytes is copied and passed in one piece.
  *

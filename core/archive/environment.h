@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* What a program supplies. A field that is zero selects the default. */
+/* The functions and values that a program supplies. A field that is zero selects the default. */
 struct tr_environment {
     /* Returns the value of an environment variable, or NULL: TENROUNDS_MASK, TENROUNDS_TUNE. A
      * program that may be setuid passes secure_getenv(3). Default: no variable is set. */

@@ -150,7 +150,7 @@ struct tr_backend {
     /* Sets only `enc`, for modes that only encrypt. NULL if that is not faster. */
     void (*expand_encryption_key)(struct tr_aes_key *key, const uint8_t *raw);
     /* Computes, from the hash subkey `h`, the first powers of H, or vperm's multiplication tables.
-     * GHASH operations compute more powers on demand (modes/ghash.h). If NULL, the function of a
+     * GHASH operations compute more powers on demand (dispatch/ghash.h). If NULL, the function of a
      * weaker backend runs. */
     void (*ghash_key)(struct tr_ghash_key *key);
     /* As ghash_key, but without vector registers: for use when the environment refuses the
@@ -180,7 +180,7 @@ struct tr_backend {
     void (*count_blocks)(const struct tr_backend *table, enum tr_op op, size_t blocks);
 };
 
-/* The backends of the build, one file each; backends.c has the list. */
+/* The backends of the build, each in a folder or file of its own; backends.c has the list. */
 #define TR_MAX_BACKENDS 16
 extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_vperm, tr_bitslice;
 /* Backends without carry-less multiplication, for processors that lack it and for the mask

@@ -3,9 +3,9 @@
  * The core's environment: what the core needs from its host. The environment defines the features
  * that are never usable, access to the vector registers, the modes that exist, the user's mask, and
  * a fatal handler. This file and env_hosted.c are the environment of a process, where the registers
- * are always available; archive/environment.c replaces env_hosted.c where there is no C library. The
- * kernel module uses kernel/env_kernel.h instead, because the kernel may
- * refuse access to the registers, and limits how long a call may use them.
+ * are always available; archive/environment.c replaces env_hosted.c where there is no C library.
+ * The kernel module uses kernel/env_kernel.h instead, because the kernel may refuse access to the
+ * registers, and limits how long a call may use them.
  */
 #ifndef TR_ENV_H
 #define TR_ENV_H
@@ -24,6 +24,8 @@
 /* The bytes of stack that a call may use: at least 16 KiB, or 64 KiB for multi-buffer code. */
 #    ifndef TR_ENV_STACK
 #        define TR_ENV_STACK 65536
+#    elif TR_ENV_STACK < 16384
+#        error "TR_ENV_STACK must be at least 16384"
 #    endif
 
 /* Features that are never used in this environment, whatever CPUID says. */

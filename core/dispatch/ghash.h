@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What modes and backends share for GHASH (SP 800-38D section 6.4): hash subkeys that threads share,
- * and whole messages of GCM.
+ * GHASH (SP 800-38D section 6.4), for modes and backends: hash subkeys that threads share, and
+ * whole messages of GCM.
  *
  * Setting a key computes the powers that the shortest messages need. A longer message needs up to
  * TR_GHASH_POWERS powers. Computing all of them takes as long as sealing some 20 blocks, so the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The static tracing probe at each bulk call. It is one nop in the code and a note in the ELF file,
- * and costs nothing until a tracer attaches. The archive has none, so that it does not depend on the
- * headers of the machine that builds it. The arguments of the probe tenrounds:bulk are the
+ * and costs nothing until a tracer attaches. The archive has none, so that it does not depend on
+ * the headers of the machine that builds it. The arguments of the probe tenrounds:bulk are the
  * operation (enum tr_op), the backend (char *) and the number of bytes. To watch it:
  *
  *     bpftrace -e 'usdt:PATH/tenrounds.so:tenrounds:bulk { @[str(arg1), arg0] = sum(arg2); }'

@@ -12,8 +12,8 @@ struct tr_model {
     unsigned family, model;
 };
 
-/* tr_cpu_detect(), and the processor's model. Executes CPUID once for each leaf, because CPUID takes
- * 1 µs or more in a virtual machine. */
+/* tr_cpu_detect(), and the processor's model. Executes CPUID once for each leaf, because CPUID
+ * takes 1 µs or more in a virtual machine. */
 void tr_cpu_read(struct tr_cpu *cpu, struct tr_model *model);
 
 /* The facts about this processor, or about the microarchitecture that the environment variable

@@ -32,8 +32,8 @@
  *              An AES key is 16, 24 or 32 bytes. XTS and SIV take two AES keys in one buffer.
  *   Overlap    The output may begin before the input, at the same address, or after its end. Output
  *              that begins inside the input gives TR_ERR_OVERLAP; only key wrap allows it. Sealing
- *              writes the tag last, so it may follow output that overwrites input. Opening reads the
- *              tag last, so a tag to check must not lie in the output.
+ *              writes the tag last, so it may follow output that overwrites input. Opening reads
+ *              the tag last, so a tag to check must not lie in the output.
  *   Alignment  Buffers of data need no alignment.
  *   Memory     The library allocates nothing. The caller owns every object, may copy it by
  *              assignment, and cleanses it with tr_cleanse() after the last use. Copy a key only

@@ -27,14 +27,14 @@ struct tr_aes_key {
  * rounded up to a multiple of 4. */
 #define TR_GHASH_POWERS 36u
 /*
- * GHASH's hash subkey H and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. With
+ * GHASH's hash subkey H and its powers (SP 800-38D section 6.4); see core/dispatch/ghash.h. With
  * carry-less multiplication, H^n is power[TR_GHASH_POWERS - n]. The GHASH of vperm multiplies by
  * byte shuffles: `power` has the multiplication tables of H. The GHASH of bitslice uses only `h`.
  */
 struct tr_ghash_key {
     uint8_t power[TR_GHASH_POWERS][TR_BLOCK];
     uint8_t h[TR_BLOCK];
-    uintptr_t powers_state; /* atomic: the number of powers, encoded (modes/ghash.h) */
+    uintptr_t powers_state; /* atomic: the number of powers, encoded (dispatch/ghash.h) */
     uint8_t powers_wanted;  /* atomic: a message has needed more powers */
     uint8_t unshared;       /* 1: only one message, and so only one thread, uses the key */
 } TR_ALIGNED(16);

@@ -29,8 +29,8 @@ static size_t cfb_in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *
  * comes first, so that its latency overlaps the other blocks. The store comes last, because `out`
  * may begin before `in`, and then overwrites the end of the whole blocks. The function is
  * throughput-bound, so the load and the XOR of the partial block have no branch. Only the store
- * branches on the length. In cfb_any_length(), with branches in load, XOR and store, 100 bytes would
- * take 1.18 times as long (vaes256, Zen 3).
+ * branches on the length. In cfb_any_length(), with branches in load, XOR and store, 100 bytes
+ * would take 1.18 times as long (vaes256, Zen 3).
  */
 TR_ANY_LENGTH cfb_decrypt_with_tail(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
                                     uint8_t *out, const uint8_t *in, size_t len)

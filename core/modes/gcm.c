@@ -226,7 +226,8 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
     g->len += len;
     if (first) {
         /* If the call has no whole blocks, hashes the last block of AAD here. Otherwise
-         * gcm_whole_blocks() hashes it. A fused operation hashes it with the first blocks of data. */
+         * gcm_whole_blocks() hashes it. A fused operation hashes it with the first blocks of
+         * data. */
         if (whole == 0)
             tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
     } else if (g->used != 0) {

@@ -250,8 +250,8 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     return status;
 }
 
-/* gcm_siv_cleanse_message() rounds a length up, and so cleanses up to 63 bytes after the last round key in
- * `enc`. */
+/* gcm_siv_cleanse_message() rounds a length up, and so cleanses up to 63 bytes after the last round
+ * key in `enc`. */
 _Static_assert(__builtin_offsetof(struct tr_aes_key, dec) ==
                        __builtin_offsetof(struct tr_aes_key, enc) +
                            sizeof(((struct tr_aes_key *)0)->enc) &&

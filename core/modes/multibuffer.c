@@ -2,8 +2,13 @@
 /* Multi-buffer scheduling: runs jobs together if the backend can, otherwise one after the other. */
 #include "modes/cbc_mac.h"
 
-/* Jobs scheduled at a time: a multiple of every backend's lane count. */
-#define MOST 192u
+/* Jobs scheduled at a time: a multiple of every backend's lane count. Without multi-buffer code the
+ * jobs run one after the other, and short lists save stack. */
+#if TR_ENV_STACK >= 65536
+#    define MOST 192u
+#else
+#    define MOST 16u
+#endif
 
 static const enum tr_op counted_as[] = {[TR_MB_CBC] = TR_OP_CBC_ENCRYPT,
                                         [TR_MB_CFB] = TR_OP_CFB_ENCRYPT,

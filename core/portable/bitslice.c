@@ -65,7 +65,8 @@ DEFINE_TRANSPOSE(bitslice_transpose_element, uint64_t)
 #    define bitslice_transpose_element bitslice_transpose
 #endif
 
-/* bitslice_spread() puts the four bytes of v into the even bytes of an element; bitslice_gather() reverses this. */
+/* bitslice_spread() puts the four bytes of v into the even bytes of an element; bitslice_gather()
+ * reverses this. */
 static uint64_t bitslice_spread(uint32_t v)
 {
     uint64_t x = v;
@@ -81,10 +82,10 @@ static uint32_t bitslice_gather(uint64_t x)
 }
 
 /*
- * Loads four blocks into one element of each word, ready for bitslice_transpose(). The byte in row r and
- * column c of block k becomes byte 2 r + c div 2 of element[4 (c mod 2) + k]. bitslice_transpose() makes the
- * index of the element, 4 (c mod 2) + k, the bit number within the byte. So each bit moves to
- * position 8 (2 r + c div 2) + 4 (c mod 2) + k, which is 16 r + 4 c + k.
+ * Loads four blocks into one element of each word, ready for bitslice_transpose(). The byte in row
+ * r and column c of block k becomes byte 2 r + c div 2 of element[4 (c mod 2) + k].
+ * bitslice_transpose() makes the index of the element, 4 (c mod 2) + k, the bit number within the
+ * byte. So each bit moves to position 8 (2 r + c div 2) + 4 (c mod 2) + k, which is 16 r + 4 c + k.
  */
 static void bitslice_load_element(uint64_t element[8], const uint8_t *in)
 {

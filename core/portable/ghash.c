@@ -117,8 +117,8 @@ static __attribute__((__noinline__)) void ghash_store_powers(struct tr_ghash_key
     struct factor h;
     set_factor(&h, low, high);
     for (unsigned n = 1; n <= TR_GHASH_FIRST_POWERS; n++) {
-        /* Sets `form` to H^n x^-1 (simd/gcm/ghash.h): shifts H^n left by one bit. If that shifts out a
-         * 1, XORs the polynomial. */
+        /* Sets `form` to H^n x^-1 (simd/gcm/ghash.h): shifts H^n left by one bit. If that shifts
+         * out a 1, XORs the polynomial. */
         uint64_t carry = power[1] >> 63;
         uint64_t form[2] = {power[0] << 1 | carry,
                             (power[1] << 1 | power[0] >> 63) ^ ((0 - carry) & 0xc200000000000000)};

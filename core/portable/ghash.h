@@ -10,7 +10,8 @@ void tr_portable_ghash_key(struct tr_ghash_key *key);
 
 /* Key setup for code that hashes in vector registers. The setup uses general registers only,
  * and needs only `h`. The first function computes the first powers for carry-less multiplication
- * (simd/gcm/ghash.h), the second the multiplication tables for byte shuffles (simd/vperm_ghash.h). */
+ * (simd/gcm/ghash.h), the second the multiplication tables for byte shuffles
+ * (simd/vperm_ghash.h). */
 void tr_portable_ghash_powers(struct tr_ghash_key *key);
 void tr_portable_ghash_tables(struct tr_ghash_key *key);
 

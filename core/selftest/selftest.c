@@ -161,7 +161,8 @@ TR_INLINE struct plain_block next_block(struct plain_block b)
 static void fill(uint8_t *data, size_t len)
 {
     struct plain_block b = first_block();
-    /* Two copies: for one of 16 bytes, gcc keeps the words in memory, and each copy waits for both. */
+    /* Two copies: for one of 16 bytes, gcc keeps the words in memory, and each copy waits for
+     * both. */
     for (; len >= TR_BLOCK; data += TR_BLOCK, len -= TR_BLOCK, b = next_block(b)) {
         __builtin_memcpy(data, &b.words[0], 8);
         __builtin_memcpy(data + 8, &b.words[1], 8);

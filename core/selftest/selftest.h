@@ -132,8 +132,8 @@ enum tr_status tr_kat_ctr(const struct tr_backend *backend, unsigned tests, unsi
  */
 int tr_backend_passes(const struct tr_backend *backend, unsigned tests, size_t key_len);
 
-/* The verdicts on a backend: for each key length the tests that it has passed, and TR_FAILED once it
- * has failed one. tr_has_passed() reads them inline, because it runs for each key. */
+/* The verdicts on a backend: for each key length the tests that it has passed, and TR_FAILED once
+ * it has failed one. tr_has_passed() reads them inline, because it runs for each key. */
 #define TR_FAILED ((uint32_t)1 << 31)
 const uint32_t *tr_backend_verdicts(const struct tr_backend *backend);
 static inline int tr_has_passed(const uint32_t *verdicts, unsigned tests, size_t key_len)

@@ -69,7 +69,7 @@ TR_INLINE TR_TARGET B expand_128(uint8_t enc[][16], const uint8_t *raw, B x)
 
 /* Sets `enc` from a 192-bit key. Each step computes six words: four in `a`, and two in the low half
  * of `b`. */
-static TR_TARGET void expand_192(uint8_t enc[][16], const uint8_t *raw)
+static TR_TARGET void V_NAME(expand_192)(uint8_t enc[][16], const uint8_t *raw)
 {
     uint8_t *w = enc[0];
     B a = b_load(raw), b = b_load_half(raw + 16);
@@ -118,7 +118,7 @@ TR_TARGET void V_NAME(hash_key)(struct tr_aes_key *key, const uint8_t *raw, uint
     } else if (key->rounds == 14) {
         x = expand_256(key->enc, raw, x);
     } else {
-        expand_192(key->enc, raw);
+        V_NAME(expand_192)(key->enc, raw);
         x = encrypt_block(key, x);
     }
     b_store(h, x);
@@ -131,7 +131,7 @@ TR_TARGET void V_NAME(expand_encryption_key)(struct tr_aes_key *key, const uint8
     if (key->rounds == 10)
         (void)expand_128(key->enc, raw, b_zero());
     else if (key->rounds == 12)
-        expand_192(key->enc, raw);
+        V_NAME(expand_192)(key->enc, raw);
     else
         (void)expand_256(key->enc, raw, b_zero());
 }

@@ -41,12 +41,13 @@
  *   V_LONG_GCM
  *       simd/gcm/long.h is used, because it was measured to be faster
  *   V_MULTIBUFFER
- *       simd/multibuffer/multibuffer.h is available, and v_gather() or v_even_blocks() exists, see below
+ *       simd/multibuffer/multibuffer.h is available, and v_gather() or v_even_blocks() exists, see
+ *       below
  *   V_FEW
  *       the backend has functions for calls of at most TR_FEW blocks (simd/few.h)
  *   V_NAME(name)
- *       the name with the backend's prefix, for each function that the compiler may keep as a symbol:
- *       a profile then says which backend ran
+ *       the name with the backend's prefix, for each function that the compiler may keep as a
+ *       symbol: a profile then says which backend ran
  *   V_FEW_NAME(mode)
  *       the name of this backend's function for at most TR_FEW blocks of a parallel mode, if V_FEW
  *   V_SHORT_CALL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Selects a backend for the provider and the engine. Applies masks, runs the known-answer tests of a
- * mode before its first use, describes the choice in words, and counts calls if TENROUNDS_COUNTERS
- * is set. */
+/* Selects a backend for the provider and the engine. Applies masks, runs the known-answer tests of
+ * a mode before its first use, describes the choice in words, and counts calls if
+ * TENROUNDS_COUNTERS is set. */
 #ifndef TENROUNDS_SELECTION_H
 #define TENROUNDS_SELECTION_H
 
@@ -39,9 +39,9 @@ struct trossl_selection {
  */
 void trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host);
 
-/* The backend to expand a key for, a set of enum tr_test and a key length of 16, 24 or 32 bytes: the
- * strongest that passes these tests, or a backend that counts the calls and passes them to it. The
- * first call for a mode runs its tests. NULL if every backend fails. */
+/* The backend to expand a key for, a set of enum tr_test and a key length of 16, 24 or 32 bytes:
+ * the strongest that passes these tests, or a backend that counts the calls and passes them to it.
+ * The first call for a mode runs its tests. NULL if every backend fails. */
 const struct tr_backend *trossl_backend_by_tests(const struct trossl_selection *selection,
                                                  unsigned tests, size_t key_len);
 static inline const struct tr_backend *trossl_backend(const struct trossl_selection *selection,
@@ -52,8 +52,9 @@ static inline const struct tr_backend *trossl_backend(const struct trossl_select
                : trossl_backend_by_tests(selection, tests, key_len);
 }
 
-/* Runs all known-answer tests that have not run yet. Describes in `passed_over` the code that failed
- * its tests, or writes "none". Returns the strongest backend that passes all tests, or NULL. */
+/* Runs all known-answer tests that have not run yet. Describes in `passed_over` the code that
+ * failed its tests, or writes "none". Returns the strongest backend that passes all tests, or
+ * NULL. */
 const struct tr_backend *trossl_selection_test(const struct trossl_selection *selection,
                                                char passed_over[TROSSL_TEXT]);
 

@@ -55,9 +55,9 @@ static inline int trossl_has_sha(tr_features usable)
 }
 
 /* Return the code with the SHA instructions if these features allow it and it passes a known-answer
- * test, else the portable code. The first call of the process runs the test. The expected hash comes
- * from the portable code. With TR_FEATURE_AES, the test also checks the hash of the interleaved
- * code, and compares its ciphertext and IV with the results of tr_cbc_encrypt(). */
+ * test, else the portable code. The first call of the process runs the test. The expected hash
+ * comes from the portable code. With TR_FEATURE_AES, the test also checks the hash of the
+ * interleaved code, and compares its ciphertext and IV with the results of tr_cbc_encrypt(). */
 const struct trossl_sha_code *trossl_sha1(tr_features usable);
 const struct trossl_sha_code *trossl_sha256(tr_features usable);
 

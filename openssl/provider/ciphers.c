@@ -136,8 +136,8 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
         TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_UPDATE, trp_pipeline_update),                       \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_FINAL, trp_pipeline_final),
 
-/* Calls X() for each mode. The arguments are the key bits, the name, the enum tr_mode, the suffix of
- * EVP_CIPH_..._MODE, the known-answer tests, the IV length, EVP's block size, the kind of final
+/* Calls X() for each mode. The arguments are the key bits, the name, the enum tr_mode, the suffix
+ * of EVP_CIPH_..._MODE, the known-answer tests, the IV length, EVP's block size, the kind of final
  * function (block or stream), and more entries of the function table. */
 #define MODES(X, bits)                                                                             \
     X(bits, ecb, TR_ECB, ECB, TR_TEST_ECB, 0, TR_BLOCK, block, )                                   \

@@ -110,8 +110,8 @@ extern const OSSL_ALGORITHM trp_macs[];
 #endif
 extern const OSSL_ALGORITHM trp_skeymgmts[];
 
-/* Makes libcrypto choose the key manager for imports of "AES" keys before a derivation of such a key,
- * by fetching this manager. */
+/* Makes libcrypto choose the key manager for imports of "AES" keys before a derivation of such a
+ * key, by fetching this manager. */
 void trp_skeymgmt_first(const struct trp_provider *provider);
 
 #endif

@@ -2,11 +2,11 @@
 /*
  * Random bytes, from two sources.
  *
- * All of them are IVs. They come from the library context's generator, RAND_bytes_ex(3), as in the default
- * provider. A program or policy can set another generator for the context, such as the generator of
- * a FIPS provider, or a deterministic generator for tests. Calls of the generator cannot recurse.
- * Up to OpenSSL 3.3, the generator calls this provider for AES-CTR, but AES-CTR does not call the
- * generator.
+ * All of them are IVs. They come from the library context's generator, RAND_bytes_ex(3), as in the
+ * default provider. A program or policy can set another generator for the context, such as the
+ * generator of a FIPS provider, or a deterministic generator for tests. Calls of the generator
+ * cannot recurse. Up to OpenSSL 3.3, the generator calls this provider for AES-CTR, but AES-CTR
+ * does not call the generator.
  *
  * The kernel supplies them if the context has no generator.
  */

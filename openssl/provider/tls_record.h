@@ -25,11 +25,11 @@ struct trp_tls_opened {
  * Splits a decrypted record of len bytes, a multiple of 16. Except in SSL 3.0 and TLS 1.0, the
  * first block is the explicit IV. opened->len does not count the explicit IV.
  *
- * Copies the MAC, which has mac_size bytes (at most TRP_TLS_MAC), to `mac`. If the padding is wrong,
- * copies `substitute` instead, which nobody without the key can know. The caller's comparison then
- * fails, and takes as long as for a wrong MAC (RFC 5246 section 6.2.3.2). Returns 1 on success.
- * Returns 0 if the public lengths are impossible or the version is unknown. Also returns 0 for wrong
- * padding if mac_size is 0.
+ * Copies the MAC, which has mac_size bytes (at most TRP_TLS_MAC), to `mac`. If the padding is
+ * wrong, copies `substitute` instead, which nobody without the key can know. The caller's
+ * comparison then fails, and takes as long as for a wrong MAC (RFC 5246 section 6.2.3.2). Returns 1
+ * on success. Returns 0 if the public lengths are impossible or the version is unknown. Also
+ * returns 0 for wrong padding if mac_size is 0.
  */
 #define TRP_TLS_MAC 64u
 int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac, size_t mac_size,

@@ -6,8 +6,8 @@
  *
  *     MODE NUMBER valid|invalid|acceptable KEY IV AAD TEXT CIPHERTEXT TAG
  *
- * with fields in hexadecimal, or "-" for an empty one (tests/vectors/README.md). The exit status is 0
- * if all are right, and at least 100 of each mode were read.
+ * with fields in hexadecimal, or "-" for an empty one (tests/vectors/README.md). The exit status is
+ * 0 if all are right, and at least 100 of each mode were read.
  */
 #include "tenrounds.h"
 

@@ -31,7 +31,8 @@ archive=$work/libtenrounds-core.a
 CC=$cc ARCHIVE_STACK=16384 "$tree/scripts/archive" build "$work" >"$work/log" 2>&1
 result $? 'builds with the compiler alone'
 
-# What the compiler may call, and what the assembler names for position-independent code.
+# The functions that the compiler may call, and the symbol that the assembler adds for
+# position-independent code.
 nm -u "$archive" | awk 'NF == 2 { print $2 }' |
     grep -vxE 'tr_.*|memcpy|memmove|memset|memcmp|_GLOBAL_OFFSET_TABLE_' >"$work/log"
 none 'calls no other function than memcpy(), memmove(), memset() and memcmp()'

@@ -27,7 +27,7 @@
 #define LONG_RUN  1843
 #define TABLE_RUN 6211
 /* Room for the data units of watch_xts(), in bytes. It suffices for core/simd/xts/long.h with
- * vectors of 128 and 512 bits. With vectors of 256 bits, xts_long.h needs the longer data units of
+ * vectors of 128 and 512 bits. With vectors of 256 bits, xts/long.h needs the longer data units of
  * watch_long_messages(). */
 #define LONG_UNIT 1600
 

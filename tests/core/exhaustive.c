@@ -26,8 +26,8 @@
  *   block of a message, in streaming and in one-shot calls. Under the subkeys whose powers span the
  *   field, it takes some message lengths of 1 to 36 blocks. Under the AES key's own subkey, it
  *   takes all lengths up to 40 blocks, and some up to 150.
- * - partial_up() of core/partial_block.h moves a block up by 0 to 15 bytes. It is linear, too, so unit
- *   vectors suffice for each distance.
+ * - partial_up() of core/partial_block.h moves a block up by 0 to 15 bytes. It is linear, too, so
+ *   unit vectors suffice for each distance.
  */
 #include "common.h"
 #include "modes/ghash.h"

@@ -184,8 +184,8 @@ static void work_cmac(const struct tr_backend *b)
         exit(2);
 }
 
-/* Encrypts and decrypts a message in one call, and by streaming. The right backend seals the message
- * that the backend b opens. */
+/* Encrypts and decrypts a message in one call, and by streaming. The right backend seals the
+ * message that the backend b opens. */
 static void work_message(const struct aead *mode, const struct tr_backend *b,
                          const struct aead_lengths *n)
 {

@@ -34,8 +34,8 @@
 #define JOBS   24u
 #define SHORT  407u
 #define AAD    20u
-/* The most tweaks that the search may find after XTS with AES instructions: the code spills 16, in 8
- * YMM registers. */
+/* The most tweaks that the search may find after XTS with AES instructions: the code spills 16, in
+ * 8 YMM registers. */
 #define TWEAKS 16u
 
 static uint8_t text[LEN], sealed[LEN + 16], out[LEN + 16], raw[64], aad[AAD];
@@ -275,7 +275,7 @@ static void store_be(uint8_t p[4], size_t v)
         p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* Adds the AES state after two rounds for each of 256 counters from `counter` on, as gcm_long.h
+/* Adds the AES state after two rounds for each of 256 counters from `counter` on, as gcm/long.h
  * stores it. Also adds the XOR of each state with that of counter 0, as ctr_states.h stores it. */
 static void add_states(size_t key_len, unsigned counter)
 {
@@ -453,8 +453,9 @@ static bool run(void (*call)(void))
 }
 
 /* Counts the halves of each secret on the stack (`found`). Returns the number of all halves. Bytes
- * that belong to one secret do not count for another of the same kind: eight doublings shift a tweak
- * by a byte, so bytes 1 to 8 of a tweak can equal the first half of the tweak 8 blocks before. */
+ * that belong to one secret do not count for another of the same kind: eight doublings shift a
+ * tweak by a byte, so bytes 1 to 8 of a tweak can equal the first half of the tweak 8 blocks
+ * before. */
 static unsigned search(void)
 {
     unsigned n = 0;

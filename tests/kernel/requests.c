@@ -6,8 +6,8 @@
  *   requests SEED skcipher|aead|hash ALGORITHM N
  *
  * Each message is encrypted by one request and decrypted by the next. A hash gets
- * one message at a time. In the output, FROM:CALLS:BYTES counts one size class (sums.h). The output has a line
- * for each row of `trace --kernel`:
+ * one message at a time. In the output, FROM:CALLS:BYTES counts one size class (sums.h). The output
+ * has a line for each row of `trace --kernel`:
  *
  *   encrypt CALLS BYTES FROM:CALLS:BYTES...     requests to encrypt
  *   decrypt CALLS BYTES FROM:CALLS:BYTES...     requests to decrypt

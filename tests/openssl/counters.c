@@ -377,8 +377,8 @@ static struct each_first {
     unsigned ciphers, right;
 } each_first;
 
-/* Falsifies the known answers of the strongest backend. A weaker backend must expand the only key of
- * a process, so the tests of this cipher ran before. */
+/* Falsifies the known answers of the strongest backend. A weaker backend must expand the only key
+ * of a process, so the tests of this cipher ran before. */
 static void one_first(const char *name)
 {
     const struct environment e = {NULL, NULL, tr_backend_name(each_first.strongest)};

@@ -213,8 +213,8 @@ static void against_default(const struct evp_side *us, const struct evp_side *th
 }
 
 /* Encrypts or decrypts messages of several lengths, because CS2 differs from CS3 in whole blocks
- * only, and from CS1 in others only. Stores the name of the mode, and all output. Returns the result of
- * setting the mode. */
+ * only, and from CS1 in others only. Stores the name of the mode, and all output. Returns the
+ * result of setting the mode. */
 static int steal(const struct evp_side *side, const char *mode, bool encrypt, char name[16],
                  uint8_t out[256])
 {

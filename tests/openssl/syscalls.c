@@ -6,10 +6,10 @@
  * libssl itself makes system calls for its random numbers. There, a connection with tenrounds must
  * make no more than one with the default provider.
  *
- * A child process does the work. The parent traces it with ptrace(2), and counts the system calls of
- * each operation that the child announces in shared memory. Two calls are not tested, because they
- * draw random IVs, as in the default provider: GCM without an IV, and the sealing of several records
- * of AES-CBC-HMAC in one call.
+ * A child process does the work. The parent traces it with ptrace(2), and counts the system calls
+ * of each operation that the child announces in shared memory. Two calls are not tested, because
+ * they draw random IVs, as in the default provider: GCM without an IV, and the sealing of several
+ * records of AES-CBC-HMAC in one call.
  */
 #define _GNU_SOURCE
 #define OPENSSL_SUPPRESS_DEPRECATED

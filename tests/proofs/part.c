@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Proves functions for partial blocks (core/partial_block.h), and the overlap check and arithmetic of
- * core/util.h. Each proof compares a function with a simpler definition: byte by byte, in 128-bit
- * integers, or by repeated doubling. The proof covers all values within the assumed bounds.
+/* Proves functions for partial blocks (core/partial_block.h), and the overlap check and arithmetic
+ * of core/util.h. Each proof compares a function with a simpler definition: byte by byte, in
+ * 128-bit integers, or by repeated doubling. The proof covers all values within the assumed bounds.
  *
  * The proofs detect these mutations: `n <= 8` for `n < 8` in partial_first() (proof_shifts), and
  * `low <= n` for `low < n` in tr_counter_add() (proof_counters).
@@ -62,9 +62,9 @@ void proof_load_after(void)
     assert(byte_of(v, i) == (i < n ? p[i] : 0));
 }
 
-/* Proves partial_first(), partial_from() and partial_down(), but not partial_up(). CBMC 6.6 evaluates the
- * `v = (struct partial_block){.., v.low ..}` of partial_up() member by member, and so reads the new v.low.
- * tests/core/exhaustive.c tests partial_up() on all unit vectors instead. */
+/* Proves partial_first(), partial_from() and partial_down(), but not partial_up(). CBMC 6.6
+ * evaluates the `v = (struct partial_block){.., v.low ..}` of partial_up() member by member, and so
+ * reads the new v.low. tests/core/exhaustive.c tests partial_up() on all unit vectors instead. */
 void proof_shifts(void)
 {
     struct partial_block v = any_part();
@@ -76,8 +76,8 @@ void proof_shifts(void)
     assert(byte_of(partial_down(v, n), i) == (i + n < 16 ? byte_of(v, i + n) : 0));
 }
 
-/* Proves tr_bad_overlap() for all addresses and lengths, if the input does not wrap around the end of
- * the address space. */
+/* Proves tr_bad_overlap() for all addresses and lengths, if the input does not wrap around the end
+ * of the address space. */
 void proof_overlap(void)
 {
     uint64_t out = nondet_u64(), in = nondet_u64(), len = nondet_u64();

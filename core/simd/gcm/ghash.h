@@ -88,7 +88,7 @@ TR_INLINE TR_TARGET V h_times_x_inverse(B h)
     return v_xor(x, v_low_to_high(v_clmul_ll(carry, v_low_halves(0xc200000000000000))));
 }
 
-/* ---- Powers of H: modes/ghash.h says when they are computed ---- */
+/* ---- Powers of H: dispatch/ghash.h says when they are computed ---- */
 
 _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes at least 4 powers");
 
@@ -105,7 +105,7 @@ _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes at least 4 p
 #    define MOST_POWERS (HASHED * VBLOCKS)
 #endif
 
-/* Returns the stage (modes/ghash.h) that has the powers for n blocks. */
+/* Returns the stage (dispatch/ghash.h) that has the powers for n blocks. */
 TR_INLINE unsigned stage_for(size_t n)
 {
     return tr_ghash_stage(n < MOST_POWERS ? n : MOST_POWERS);

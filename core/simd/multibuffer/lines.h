@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs a segment (multibuffer/multibuffer.h) in vectors of 4 blocks. The input of a batch is a line of 64 bytes
- * for each lane. Shuffles transpose the four lines of a vector, so that the four blocks of each
- * step form one vector. The output is transposed back in the same way. Both transpositions overlap
- * the rounds:
+ * Runs a segment (multibuffer/multibuffer.h) in vectors of 4 blocks. The input of a batch is a line
+ * of 64 bytes for each lane. Shuffles transpose the four lines of a vector, so that the four blocks
+ * of each step form one vector. The output is transposed back in the same way. Both transpositions
+ * overlap the rounds:
  *
  *                  line of 64 bytes                      one vector in in_batch or out_batch
  *        job a     a0 a1 a2 a3                           step 0    a0 b0 c0 d0

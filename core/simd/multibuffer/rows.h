@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs a segment (multibuffer/multibuffer.h) in vectors of 1 or 2 blocks. The code copies 64-byte lines from
- * the jobs' input into rows (below). A step gathers blocks from the input rows into vectors, and
- * stores whole vectors to the output rows. Then the code copies blocks from the output rows to the
- * jobs' output. On Zen 4, extracting a block from a register would cost more than this store and
- * load.
+ * Runs a segment (multibuffer/multibuffer.h) in vectors of 1 or 2 blocks. The code copies 64-byte
+ * lines from the jobs' input into rows (below). A step gathers blocks from the input rows into
+ * vectors, and stores whole vectors to the output rows. Then the code copies blocks from the output
+ * rows to the jobs' output. On Zen 4, extracting a block from a register would cost more than this
+ * store and load.
  *
  * The bound is the number of loads and stores; Zen 4 starts three a cycle. All vectors therefore do
  * the same round at the same time: one load of a round key then serves all of them. With vectors
@@ -13,7 +13,7 @@
  *
  * Transposed lines, as in multibuffer/lines.h, are slower here, because there are fewer registers.
  *
- * One body does all three operations: they differ in one branch a step, and one a copy.
+ * One body does all three operations: they differ in one branch per step and one per copy.
  */
 #ifndef TR_SIMD_MULTIBUFFER_ROWS_H
 #define TR_SIMD_MULTIBUFFER_ROWS_H

@@ -79,7 +79,7 @@ enum xts_way { XTS_BY_GROUPS, XTS_BY_CHAIN, XTS_BY_RING };
 #        define XTS_FRAME static NOT_INLINE
 #    endif
 #    define XTS_WAY(way, name, decrypt)                                                            \
-        XTS_FRAME TR_TARGET B name(struct bulk *run, size_t *blocks, B tweak)                      \
+        XTS_FRAME TR_TARGET B V_NAME(name)(struct bulk * run, size_t * blocks, B tweak)            \
         {                                                                                          \
             return way(run, blocks, decrypt, tweak);                                               \
         }
@@ -104,9 +104,9 @@ TR_INLINE TR_TARGET B xts_most(enum xts_way way, struct bulk *run, size_t *block
                                B tweak)
 {
     if (way == XTS_BY_CHAIN)
-        tweak = (decrypt ? xts_long_decrypt : xts_long_encrypt)(run, blocks, tweak);
+        tweak = (decrypt ? V_NAME(xts_long_decrypt) : V_NAME(xts_long_encrypt))(run, blocks, tweak);
     else if (way == XTS_BY_RING)
-        tweak = (decrypt ? xts_ring_decrypt : xts_ring_encrypt)(run, blocks, tweak);
+        tweak = (decrypt ? V_NAME(xts_ring_decrypt) : V_NAME(xts_ring_encrypt))(run, blocks, tweak);
     return tweak;
 }
 #else

@@ -29,13 +29,13 @@ enum tr_kernel {
     TR_KERNEL_CTR,          /* ctr.h */
     TR_KERNEL_CTR_FILL,     /* ctr_states.h: the groups that fill the table */
     TR_KERNEL_CTR_TABLE,    /* ctr_states.h: the groups that read it */
-    TR_KERNEL_GCM,          /* gcm_stream.h */
-    TR_KERNEL_GCM_PREPARED, /* gcm_long.h: without the table */
-    TR_KERNEL_GCM_FILL,     /* gcm_long.h: the groups that fill the table */
-    TR_KERNEL_GCM_TABLE,    /* gcm_long.h: the groups that read it */
+    TR_KERNEL_GCM,          /* gcm/stream.h */
+    TR_KERNEL_GCM_PREPARED, /* gcm/long.h: without the table */
+    TR_KERNEL_GCM_FILL,     /* gcm/long.h: the groups that fill the table */
+    TR_KERNEL_GCM_TABLE,    /* gcm/long.h: the groups that read it */
     TR_KERNEL_XTS,          /* xts.h */
-    TR_KERNEL_XTS_CHAIN,    /* xts_long.h */
-    TR_KERNEL_XTS_RING,     /* xts_ring.h */
+    TR_KERNEL_XTS_CHAIN,    /* xts/long.h */
+    TR_KERNEL_XTS_RING,     /* xts/ring.h */
     TR_KERNEL_OCB,          /* ocb.h */
     TR_KERNEL_COUNT
 };

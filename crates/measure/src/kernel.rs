@@ -76,9 +76,9 @@ impl Operations {
         let one = |kernel| vec![(kernel, BLOCKS)];
         // CTR_LONG_FROM (ctr_states.h)
         let ctr_long = PERIOD + group + if vector == 1 { 32 } else { 112 };
-        // GCM_LONG_FROM (gcm_long.h)
+        // GCM_LONG_FROM (gcm/long.h)
         let gcm_long = [96, 128, 192][vector.ilog2() as usize];
-        // XTS_LONG_FROM (xts_long.h), XTS_RING_FROM, xts_prefers_ring() (xts_ring.h)
+        // XTS_LONG_FROM (xts/long.h), XTS_RING_FROM, xts_prefers_ring() (xts/ring.h)
         let xts_long = if width == Limit::Zmm { 3 } else { 9 } * group;
         let ring = tuning.separate_clmul || (vector == 4 && tuning.aes512_per_cycle == 2);
         let parts = match cipher.mode() {
@@ -89,7 +89,7 @@ impl Operations {
             Mode::Ctr if blocks < ctr_long => one(Kernel::Ctr),
             Mode::Ctr => table(Kernel::CtrFill, Kernel::CtrTable),
             Mode::Gcm if blocks < gcm_long => one(Kernel::Gcm),
-            // GCM_TABLE_FROM (gcm_long.h)
+            // GCM_TABLE_FROM (gcm/long.h)
             Mode::Gcm if blocks < 3 * PERIOD / 2 => one(Kernel::GcmPrepared),
             Mode::Gcm => table(Kernel::GcmFill, Kernel::GcmTable),
             Mode::Xts if ring && blocks >= 64 + group => one(Kernel::XtsRing),
