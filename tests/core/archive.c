@@ -2,7 +2,7 @@
 /*
  * A program without a C library, for archive.sh: it links the archive and nothing else, and runs on
  * a stack of 16 KiB with an unmapped page below. It checks every backend of this processor with its
- * known-answer tests, then the vectors on standard input. A line there is
+ * known-answer tests, many streams, and the vectors on standard input. A line there is
  *
  *     MODE NUMBER valid|invalid|acceptable KEY IV AAD TEXT CIPHERTEXT TAG
  *
@@ -92,7 +92,8 @@ static struct line {
     size_t len[FIELDS];
 } line;
 
-static uint8_t input[4 << 20], out[1 << 16];
+static const struct tr_backend *backend;
+static uint8_t input[4 << 20], lines[4 << 20], out[1 << 16];
 
 static int is_word(const char *a, const char *b)
 {
@@ -131,7 +132,7 @@ static int gives(enum tr_status status, unsigned f)
     {                                                                                              \
         struct tr_##mode##_key key;                                                                \
         uint8_t tag[16];                                                                           \
-        if (tr_##mode##_set_key(&key, NULL, F(KEY)) != TR_OK)                                      \
+        if (tr_##mode##_set_key(&key, backend, F(KEY)) != TR_OK)                                   \
             return 0;                                                                              \
         enum tr_status opened = tr_##mode##_open(&key, F(IV), F(AAD), out, F(CIPHERTEXT), F(TAG)); \
         if (!line.valid)                                                                           \
@@ -148,7 +149,7 @@ static int gcm_siv(void)
 {
     struct tr_gcm_siv_key key;
     uint8_t tag[16];
-    if (tr_gcm_siv_set_key(&key, NULL, F(KEY)) != TR_OK)
+    if (tr_gcm_siv_set_key(&key, backend, F(KEY)) != TR_OK)
         return 0;
     enum tr_status opened =
         tr_gcm_siv_open(&key, line.field[IV], F(AAD), out, F(CIPHERTEXT), line.field[TAG]);
@@ -162,7 +163,7 @@ static int gcm_siv(void)
 static int xts(void)
 {
     struct tr_xts_key key;
-    if (tr_xts_set_key(&key, NULL, F(KEY)) != TR_OK)
+    if (tr_xts_set_key(&key, backend, F(KEY)) != TR_OK)
         return !line.valid;
     return gives(tr_xts_decrypt(&key, line.field[IV], out, F(CIPHERTEXT)), TEXT) &&
            gives(tr_xts_encrypt(&key, line.field[IV], out, F(TEXT)), CIPHERTEXT);
@@ -197,14 +198,21 @@ static uint8_t *split(uint8_t *at)
     return at;
 }
 
-static int vectors_are_right(void)
+static size_t read_input(void)
 {
     size_t len = 0;
     long n;
     while ((n = call3(READ, 0, (long)(input + len), (long)(sizeof(input) - 1 - len))) > 0)
         len += (size_t)n;
-    uint8_t *at = input;
+    return len + 1;
+}
+
+static int vectors_are_right(size_t len)
+{
+    uint8_t *at = memcpy(lines, input, len);
     int right = 1;
+    for (size_t m = 0; m < MODES; m++)
+        modes[m].count = 0;
     while ((at = split(at)) != NULL) {
         for (size_t m = 0; m < MODES; m++) {
             if (!is_word(line.mode, modes[m].name))
@@ -221,17 +229,44 @@ static int vectors_are_right(void)
     return right;
 }
 
-static int backends_are_right(void)
+/* Many streams of different lengths and key sizes give what one call for each gives. */
+static int streams_are_right(void)
+{
+    enum { STREAMS = 40, MOST = 16 * STREAMS };
+    static struct tr_aes_key keys[2];
+    static struct tr_stream streams[STREAMS];
+    static uint8_t text[MOST], many[STREAMS][MOST], ivs[STREAMS][16], one[MOST], raw[32];
+    if (tr_aes_set_key(&keys[0], backend, raw, 16) != TR_OK ||
+        tr_aes_set_key(&keys[1], backend, raw, 32) != TR_OK)
+        return 0;
+    for (size_t i = 0; i < STREAMS; i++) {
+        memset(ivs[i], (int)i, 16);
+        streams[i] =
+            (struct tr_stream){&keys[i % 2], ivs[i], many[i], text, 16 * (i * 7 % STREAMS)};
+    }
+    if (tr_cbc_encrypt_many(streams, STREAMS) != TR_OK)
+        return 0;
+    for (size_t i = 0; i < STREAMS; i++) {
+        uint8_t iv[16];
+        memset(iv, (int)i, 16);
+        if (tr_cbc_encrypt(&keys[i % 2], iv, one, text, streams[i].len) != TR_OK ||
+            memcmp(one, many[i], streams[i].len) != 0 || memcmp(iv, ivs[i], 16) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+static int backends_are_right(size_t len)
 {
     struct tr_selection s;
-    const struct tr_backend *backend;
     if (tr_select(NULL, 0, &s) != TR_OK)
         return 0;
     for (unsigned i = 0; (backend = tr_backend_at(i)) != NULL; i++) {
         if ((tr_backend_features(backend) & ~s.cpu.usable) != 0)
             continue;
         say("# "), say(tr_backend_name(backend)), say("\n");
-        if (tr_backend_self_test(backend) != TR_OK)
+        if (tr_backend_self_test(backend) != TR_OK || !streams_are_right() ||
+            !vectors_are_right(len))
             return 0;
     }
     return 1;
@@ -247,12 +282,26 @@ static const char *variable(const char *name)
     return is_word(name, "TENROUNDS_MASK") ? "novaes" : NULL;
 }
 
+static struct tr_environment environment = {.variable = variable};
+
+/* The kernel puts argc, argv, the environment's variables and the auxiliary vector on the stack. */
+static void set_environment(const long *stack)
+{
+    enum { AT_HWCAP = 16 };
+    const long *at = stack + 1 + stack[0] + 1;
+    while (*at++ != 0)
+        ;
+    for (; at[0] != 0; at += 2) {
+        if (at[0] == AT_HWCAP)
+            environment.hwcap = (unsigned long)at[1];
+    }
+    tr_set_environment(&environment);
+}
+
 static int mask_is_obeyed(void)
 {
-    static const struct tr_environment environment = {.variable = variable};
     struct tr_aes_key key;
     static const uint8_t raw[16];
-    tr_set_environment(&environment);
     return tr_aes_set_key(&key, NULL, raw, 16) == TR_OK && asked >= 1 &&
            (tr_backend_features(tr_backend_selected()) & TR_FEATURE_VAES) == 0;
 }
@@ -263,19 +312,20 @@ static int mask_is_obeyed(void)
 #define STACK 16384
 __attribute__((aligned(PAGE), used)) static uint8_t area[PAGE + STACK];
 
-__attribute__((used, noreturn)) static void run(void)
+__attribute__((used, noreturn)) static void run(const long *stack)
 {
-    int status = call3(MPROTECT, (long)area, PAGE, 0) == 0 && mask_is_obeyed() &&
-                         backends_are_right() && vectors_are_right()
-                     ? 0
-                     : 1;
+    set_environment(stack);
+    const size_t len = read_input();
+    const int right =
+        call3(MPROTECT, (long)area, PAGE, 0) == 0 && mask_is_obeyed() && backends_are_right(len);
     for (;;)
-        (void)call3(EXIT, status, 0, 0);
+        (void)call3(EXIT, !right, 0, 0);
 }
 
 #if defined(__x86_64__)
-__asm__(".globl _start\n_start:\n\tlea area+20480(%rip), %rsp\n\txor %ebp, %ebp\n\tcall run\n");
+__asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tlea area+20480(%rip), %rsp\n\txor %ebp, %ebp\n"
+        "\tcall run\n");
 #else
-__asm__(".globl _start\n_start:\n\tadrp x0, area\n\tadd x0, x0, :lo12:area\n\tadd sp, x0, #20480\n"
-        "\tbl run\n");
+__asm__(".globl _start\n_start:\n\tmov x0, sp\n\tadrp x1, area\n\tadd x1, x1, :lo12:area\n"
+        "\tadd sp, x1, #20480\n\tbl run\n");
 #endif
