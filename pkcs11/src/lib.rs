@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A PKCS#11 module: Cryptoki 2.40 and 3.0 (OASIS) over the core's own calls.
+//! A PKCS#11 module: Cryptoki 2.40 (OASIS) over the core's own calls.
 //!
 //! [`entry`] has the functions that C calls, [`module`] the sessions and objects of the process,
 //! [`session`] the operations of a session, [`objects`] and [`object`] what a handle names.

@@ -100,7 +100,7 @@ impl Session {
     }
 
     /// C_EncryptInit and C_DecryptInit in the session `own`. Without a mechanism, the active
-    /// operation ends (PKCS#11 3.0 section 5.8.1).
+    /// operation ends (as in PKCS#11 3.0 section 5.8.1).
     ///
     /// # Safety
     /// The pointers in the mechanism are valid for their lengths.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The vectors of NIST, Wycheproof and, for HMAC, of two RFCs (tests/vectors/README.md) through
+//! The vectors of NIST, Wycheproof and RFCs (tests/vectors/README.md) through
 //! Cryptoki: whole and in random pieces, in place and apart, with the exact room and with a byte
 //! too little. A message that is not valid gives the standard's code and no byte of plaintext.
 //!

@@ -68,7 +68,7 @@ pub enum Command {
     ///
     /// Each finding says what was seen, and how to correct it. The doctor changes nothing. It
     /// examines configurations, environment variables, processes, the kernel's drivers and disks.
-    /// Only root sees the processes of all users, and encrypted disks.
+    /// Only root sees the processes of all users.
     Doctor(DoctorArgs),
     /// Find the programs and libraries that hold AES code, and say whether tenrounds reaches it
     ///
@@ -129,7 +129,7 @@ pub enum Command {
 
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
-    /// Show all evidence, also of notes, and all processes, drivers and disks
+    /// Show all evidence, also of notes, and the processes
     #[arg(long, short, conflicts_with = "json")]
     pub verbose: bool,
 

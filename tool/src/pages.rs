@@ -102,7 +102,7 @@ const PAGES: &[(&str, Page)] = &[
     ("doctor", Page {
         examples: &[
             ("tenrounds doctor", "The verdict, and what to do first."),
-            ("sudo tenrounds doctor --verbose", "Everything, with the processes of all users and encrypted disks."),
+            ("sudo tenrounds doctor --verbose", "All evidence, and the processes of all users."),
             ("tenrounds doctor --json | jq -r '.doctor.findings[].id'", "The findings, for a script."),
         ],
         exit: &[
