@@ -11,6 +11,7 @@ use nix::unistd::{unlinkat, UnlinkatFlags};
 use rustix::fs::{fsetxattr, getxattr, listxattr, XattrFlags};
 use std::ffi::{CString, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{fchown, MetadataExt, PermissionsExt};
@@ -58,10 +59,11 @@ impl Replaced {
     }
 
     fn tried(named: &Path) -> Result<Replaced> {
+        refuse_foreign_link(named)?;
         // What /proc/self/fd names need not have a path of its own.
         let path = match named.canonicalize().is_err() && named.exists() {
             true => named.to_owned(),
-            false => real(named)?,
+            false => real(named, |_, error| error.to_string())?,
         };
         let place = match fs::metadata(&path) {
             Ok(meta) if meta.is_dir() => {
@@ -108,6 +110,8 @@ pub fn replace(
     look: Look<'_>,
     changed: Option<SystemTime>,
 ) -> io::Result<()> {
+    // Another user may have put a link there since the path was resolved.
+    refuse_foreign_link(directory(path)).map_err(|error| io::Error::other(error.to_string()))?;
     let real = directory(path).canonicalize()?;
     let beside = Beside::of(&real.join(path.file_name().unwrap_or_default()), suffix)?;
     match beside.remove() {
@@ -176,10 +180,7 @@ impl Beside {
         look: Look<'_>,
         changed: Option<SystemTime>,
     ) -> io::Result<()> {
-        let mut file = self.create(match look {
-            Look::Usual => 0o666,
-            _ => 0o600,
-        })?;
+        let mut file = self.create(self.first_mode(look))?;
         for half in [&content[..content.len() / 2], &content[content.len() / 2..]] {
             step();
             file.write_all(half)?;
@@ -192,6 +193,15 @@ impl Beside {
         renameat(directory, self.name.as_os_str(), directory, name)?;
         step();
         sync_directory(directory)
+    }
+
+    /// The mode of the hidden file until it has its content. A file that replaces another one must
+    /// not be readable by more users meanwhile.
+    fn first_mode(&self, look: Look<'_>) -> u32 {
+        match look {
+            Look::Usual if !self.path.exists() => 0o666,
+            _ => 0o600,
+        }
     }
 
     fn dress(&self, file: &File, look: Look<'_>) -> io::Result<()> {
@@ -307,14 +317,21 @@ fn directory(path: &Path) -> &Path {
     parent.unwrap_or(Path::new("."))
 }
 
-/// The file that a path leads to through all symbolic links. It need not exist.
-pub fn real(path: &Path) -> Result<PathBuf> {
-    if let Some(link) = trust::foreign_link(path) {
-        return Err(Error::failure(format!(
+/// Refuses a path on which a symbolic link of another user lies, if this is root.
+pub fn refuse_foreign_link(path: &Path) -> Result<()> {
+    match trust::foreign_link(path) {
+        None => Ok(()),
+        Some(link) => Err(Error::failure(format!(
             "{link}, which could lead anywhere, so root writes nothing through it; remove it, or \
              replace it by what it leads to"
-        )));
+        ))),
     }
+}
+
+/// The file that a path leads to through all symbolic links. It need not exist. `explain` adds
+/// advice to a system error at a path.
+pub fn real(path: &Path, explain: fn(&Path, &io::Error) -> String) -> Result<PathBuf> {
+    refuse_foreign_link(path)?;
     match (path.canonicalize(), fs::read_link(path)) {
         (Ok(real), _) => Ok(real),
         (Err(error), Ok(target)) if error.kind() == ErrorKind::NotFound => {
@@ -324,15 +341,25 @@ pub fn real(path: &Path) -> Result<PathBuf> {
             )))
         }
         (Err(error), _) if error.kind() == ErrorKind::NotFound => {
-            let directory = directory(path).canonicalize();
-            let directory = directory.map_err(Error::from_reason)?;
-            Ok(directory.join(path.file_name().unwrap_or_default()))
+            let directory = directory(path);
+            let found = directory.canonicalize().map_err(|error| {
+                let why = explain(directory, &error);
+                Error::failure(format!("{}: {why}", directory.display()))
+            })?;
+            Ok(found.join(path.file_name().unwrap_or_default()))
         }
         (Err(error), _) if error.raw_os_error() == Some(libc::ELOOP) => {
             Err(Error::failure(format!("{error}; fix the symbolic links")))
         }
-        (Err(error), _) => Err(Error::from_reason(error)),
+        (Err(error), _) => Err(Error::failure(explain(path, &error))),
     }
+}
+
+/// A suffix for `replace` that no other process uses, even in another PID namespace.
+pub fn unique_suffix() -> String {
+    // Each of these states has a random key.
+    let random = RandomState::new().build_hasher().finish();
+    format!("{}-{random:016x}", std::process::id())
 }
 
 fn cannot_write(path: &Path, why: &dyn std::fmt::Display) -> Error {
@@ -350,6 +377,48 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("tenrounds-{name}-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
         dir.canonicalize().unwrap()
+    }
+
+    #[test]
+    fn a_replaced_file_is_never_readable_by_more_users() {
+        let dir = folder("mode");
+        let file = dir.join("report");
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        let first = |path: &Path| Beside::of(path, "new").unwrap().first_mode(Look::Usual);
+        assert_eq!(first(&file), 0o600);
+        assert_eq!(first(&dir.join("other")), 0o666);
+        write(&file, "new").unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o600);
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn root_writes_through_no_link_of_another_user() {
+        if !trust::is_root() {
+            return;
+        }
+        let dir = folder("foreign");
+        let (link, own) = (dir.join("link"), dir.join("own"));
+        fs::create_dir(&own).unwrap();
+        std::os::unix::fs::symlink(&own, &link).unwrap();
+        std::os::unix::fs::lchown(&link, Some(12345), None).unwrap();
+        let file = link.join("file");
+        let said = replace(&file, "new", b"text", Look::Mode(0o600), None).unwrap_err();
+        assert!(said.to_string().contains("link of user 12345"), "{said}");
+        assert!(Replaced::prepare(&file).is_err());
+        assert_eq!(fs::read_dir(&own).unwrap().count(), 0);
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    /// A missing directory is named, not only the file.
+    #[test]
+    fn an_error_names_the_missing_directory() {
+        let dir = folder("missing").join("none");
+        let explained = |_: &Path, error: &io::Error| format!("{error}; advice");
+        let said = real(&dir.join("file"), explained).unwrap_err().to_string();
+        assert!(said.starts_with(&dir.display().to_string()), "{said}");
+        assert!(said.ends_with("; advice"), "{said}");
     }
 
     /// What takes the place of a pipe before the text is written is not followed, nor overwritten.

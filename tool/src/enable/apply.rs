@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Enabling one target: what it is to have is tried as a copy first, then put in its place and
-//! tried again. A dry run ends before the second step.
+//! Enabling one target. Tries the target's new files as copies, then in their places. A dry run
+//! ends before the second step.
 
-use super::change::{make_all, Change};
+use super::change::{make_all, Change, Failed};
 use super::edit;
 use super::files;
 use super::report::Report;
@@ -12,6 +12,7 @@ use super::target::{Files, Present, Target, Tried};
 use crate::replaced::Look;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use terminal::error::{Error, Result};
 
 /// Enables all targets of one state, and reports on each.
@@ -69,15 +70,11 @@ fn enable_one(
     let entry = entry(target, &present, &wanted, known.as_ref(), state, site.scope)?;
     if !changes.is_empty() {
         state.put(entry.clone())?;
-        let verify = || in_place(target, &wanted, site);
-        let made = make_folders(target, &present.files);
-        if let Err(error) = made.and_then(|()| make_all(&changes, verify)) {
-            remove_folders(&entry.folders);
-            match known {
-                Some(known) => state.put(known)?,
-                None => state.forget(present.files.key())?,
-            }
-            return Err(error);
+        let made = make(target, &present.files, &changes, || {
+            in_place(target, &wanted, site)
+        });
+        if let Err(failed) = made {
+            return Err(give_up(target, state, &entry, known, failed));
         }
         site.outcome = Outcome::Enabled;
     }
@@ -87,6 +84,42 @@ fn enable_one(
     })
 }
 
+/// Makes the folders and the changes of a target.
+fn make(
+    target: &dyn Target,
+    files: &Files,
+    changes: &[Change<'_>],
+    verify: impl FnOnce() -> Result<()>,
+) -> std::result::Result<(), Failed> {
+    make_folders(target, files).map_err(|error| Failed {
+        error,
+        is_restored: true,
+    })?;
+    make_all(changes, verify)
+}
+
+/// Makes the state as it was before changes that failed. If the files are not as they were, the
+/// new entry and its copy stay, so that `disable` can restore the files later.
+fn give_up(
+    target: &dyn Target,
+    state: &mut State,
+    entry: &Entry,
+    known: Option<Entry>,
+    failed: Failed,
+) -> Error {
+    if !failed.is_restored {
+        let options = target.options();
+        let again = format!("'tenrounds disable{options}' tries again");
+        return Error::failure(format!("{}; {again}", failed.error));
+    }
+    remove_folders(&entry.folders);
+    let put = match known {
+        Some(known) => state.put(known),
+        None => state.forget(&entry.file),
+    };
+    put.err().unwrap_or(failed.error)
+}
+
 /// Tries the files in their places.
 fn in_place(target: &dyn Target, wanted: &Wanted, site: &mut Site) -> Result<()> {
     let Tried { trial, problem } = target.try_out(None, &wanted.base);
@@ -94,7 +127,7 @@ fn in_place(target: &dyn Target, wanted: &Wanted, site: &mut Site) -> Result<()>
     problem.map_or(Ok(()), |problem| Err(Error::failure(problem)))
 }
 
-/// What a target is to have.
+/// The new content of a target's files.
 struct Wanted {
     own: Vec<u8>,
     edited: Vec<u8>,
@@ -174,7 +207,7 @@ impl Wanted {
     }
 }
 
-/// What undoes it, kept on the disk.
+/// Makes the entry by which `disable` undoes the change, and keeps the copy.
 fn entry(
     target: &dyn Target,
     present: &Present,
@@ -191,7 +224,10 @@ fn entry(
         (Some(known), _) => (known.backup.clone(), known.time),
         (None, Some(original)) => {
             let meta = fs::metadata(file).and_then(|meta| meta.modified());
-            let time = meta.ok().filter(|_| !present.has_lines);
+            // The state can hold no time before the epoch.
+            let can_be_kept = |time: &SystemTime| *time >= SystemTime::UNIX_EPOCH;
+            let time = meta.ok().filter(can_be_kept);
+            let time = time.filter(|_| !present.has_lines);
             (Some(state.keep(file, original)?), time)
         }
         (None, None) => (None, None),

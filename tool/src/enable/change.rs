@@ -49,29 +49,18 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Replaces the file. The result takes it back.
-    fn make(&self) -> Result<Made<'_>> {
+    /// Replaces the file. `made` then holds what takes it back, even if this fails halfway.
+    fn make<'c>(&'c self, made: &mut Vec<Made<'c>>) -> Result<()> {
         if files::read(self.file)?.as_deref() != self.before {
             return Err(at(self.file, "somebody changed it just now; try again"));
         }
         step();
         let second = files::second_name(self.file);
-        let made = Made {
+        made.push(Made {
             change: self,
             second: fs::hard_link(self.file, &second).ok().map(|()| second),
-        };
-        let done = files::replace(self.file, self.after, self.look);
-        if let Err(error) = done {
-            // The rename may have been made, and its synchronisation failed.
-            let untouched =
-                matches!(files::read(self.file), Ok(now) if now.as_deref() == self.before);
-            match untouched {
-                true => made.keep(),
-                false => made.take_back()?,
-            }
-            return Err(error);
-        }
-        Ok(made)
+        });
+        files::replace(self.file, self.after, self.look)
     }
 }
 
@@ -92,6 +81,11 @@ impl Made<'_> {
 
     fn take_back(self) -> Result<()> {
         let file = self.change.file;
+        // A write that failed may have replaced the file already, or not.
+        if matches!(files::read(file), Ok(now) if now.as_deref() == self.change.before) {
+            self.keep();
+            return Ok(());
+        }
         match (self.second, self.change.before) {
             (_, None) => files::remove(file),
             (None, Some(before)) => files::replace(file, before, Look::Like(file)),
@@ -106,22 +100,36 @@ impl Made<'_> {
     }
 }
 
-/// Makes all changes in their order, and verifies them. If anything fails, all is as it was.
-pub fn make_all(changes: &[Change<'_>], verify: impl FnOnce() -> Result<()>) -> Result<()> {
+/// Why changes were not made.
+#[derive(Debug)]
+pub struct Failed {
+    pub error: Error,
+    /// Whether all files are as they were.
+    pub is_restored: bool,
+}
+
+/// Makes all changes in their order, and verifies them. If anything fails, takes all of them back.
+pub fn make_all(
+    changes: &[Change<'_>],
+    verify: impl FnOnce() -> Result<()>,
+) -> std::result::Result<(), Failed> {
     let mut made = Vec::new();
-    let mut done = changes.iter().try_for_each(|change| {
-        made.push(change.make()?);
-        Ok(())
-    });
+    let mut done = changes.iter().try_for_each(|change| change.make(&mut made));
     done = done.and_then(|()| verify());
-    match done {
-        Ok(()) => made.into_iter().for_each(Made::keep),
-        Err(error) => {
-            made.into_iter().rev().try_for_each(Made::take_back)?;
-            return Err(Error::failure(format!("{error}; all is as it was")));
-        }
-    }
-    Ok(())
+    let Err(error) = done else {
+        made.into_iter().for_each(Made::keep);
+        return Ok(());
+    };
+    // If a file keeps our lines, the file that these lines name must stay, too.
+    let restored = made.into_iter().rev().try_for_each(Made::take_back);
+    let end = match &restored {
+        Ok(()) => "all is as it was".to_owned(),
+        Err(why) => format!("it could not be undone: {why}"),
+    };
+    Err(Failed {
+        error: Error::failure(format!("{error}; {end}")),
+        is_restored: restored.is_ok(),
+    })
 }
 
 /// What a dry run shows of a change.

@@ -36,7 +36,7 @@ pub enum Found {
 pub struct Lines {
     /// What was written; None if that depends on the file.
     pub text: Option<Vec<u8>>,
-    /// A word of every line that does what ours do.
+    /// A word that occurs in every line with the same effect as ours.
     pub needle: Option<String>,
 }
 

@@ -5,11 +5,12 @@
 use crate::replaced::{self, beside, Look};
 use crate::trust::is_root;
 use rustix::fs::{statx, AtFlags, StatxAttributes, StatxFlags, CWD};
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use tempfile::TempDir;
 use terminal::error::{Error, Result};
 
 /// The largest configuration that is looked at.
@@ -43,7 +44,18 @@ pub fn at(path: &Path, why: impl std::fmt::Display) -> Error {
 
 /// The file that a path leads to through all symbolic links. It need not exist.
 pub fn real(path: &Path) -> Result<PathBuf> {
-    replaced::real(path).map_err(|error| at(path, error))
+    replaced::real(path, explain).map_err(|error| at(path, error))
+}
+
+/// Refuses a path on which a symbolic link of another user lies.
+pub fn refuse_foreign_link(path: &Path) -> Result<()> {
+    replaced::refuse_foreign_link(path).map_err(|error| at(path, error))
+}
+
+/// A temporary directory that only this user can enter, whatever the umask.
+pub fn private_directory() -> std::io::Result<TempDir> {
+    let mode = Permissions::from_mode(0o700);
+    tempfile::Builder::new().permissions(mode).tempdir()
 }
 
 /// Explains a system error at a path, and says what to do.
@@ -142,4 +154,16 @@ pub fn make_directory(dir: &Path, mode: u32) -> Result<()> {
     replaced::step();
     let made = fs::DirBuilder::new().recursive(true).mode(mode).create(dir);
     made.map_err(|error| at(dir, explain(dir, &error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_else_enters_a_private_directory() {
+        let dir = private_directory().unwrap();
+        let mode = fs::metadata(dir.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o700);
+    }
 }

@@ -101,7 +101,7 @@ impl Target for Jdk {
     }
 
     fn try_out(&self, copies: Option<&Files>, _base: &Path) -> Tried {
-        let scratch = tempfile::tempdir().map_err(Error::from_reason);
+        let scratch = files::private_directory().map_err(Error::from_reason);
         let tried = scratch.and_then(|scratch| self.make_key(copies, scratch.path()));
         tried.into()
     }

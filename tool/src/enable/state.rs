@@ -26,7 +26,7 @@ pub fn system_dir(root: &Path) -> PathBuf {
 const FILE: &str = "enabled.json";
 const LOCK: &str = "lock";
 const TRIAL: &str = "trial";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// How long another run is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -128,16 +128,26 @@ impl State {
         let file = dir.join(FILE);
         let mut state = match files::read(&file)? {
             None => State::none(),
-            Some(bytes) => serde_json::from_slice::<State>(&bytes).map_err(|error| {
-                at(&file, format!("{error}; it should say how to undo 'tenrounds enable': restore it, or remove it and remove the lines from openssl.cnf by hand"))
-            })?,
+            Some(bytes) => State::parse(&file, &bytes)?,
         };
-        if state.version != VERSION {
-            let version = state.version;
-            return Err(at(&file, format!("has version {version}, and this tool knows {VERSION}; use the tool that wrote it")));
-        }
         state.dir = dir.to_owned();
         Ok(state)
+    }
+
+    /// Parses the version first, because the rest differs between versions.
+    fn parse(file: &Path, bytes: &[u8]) -> Result<State> {
+        #[derive(Deserialize)]
+        struct Head {
+            version: u32,
+        }
+        let damaged = |error: serde_json::Error| {
+            at(file, format!("{error}; it should say how to undo 'tenrounds enable': restore it, or remove it and remove the lines from openssl.cnf by hand"))
+        };
+        let Head { version } = serde_json::from_slice(bytes).map_err(damaged)?;
+        if version != VERSION {
+            return Err(at(file, format!("has version {version}, and this tool knows {VERSION}; use the tool that wrote it")));
+        }
+        serde_json::from_slice(bytes).map_err(damaged)
     }
 
     /// Opens the state, for a dry run or to change it.
@@ -161,7 +171,7 @@ impl State {
 
     /// Reads what there is for a dry run, which tries things in a temporary directory.
     fn dry_run(dir: &Path) -> Result<State> {
-        let made = tempfile::tempdir().map_err(|error| {
+        let made = files::private_directory().map_err(|error| {
             Error::failure(format!("{error}; set TMPDIR to a writable directory"))
         })?;
         let mut state = State::look(dir)?;

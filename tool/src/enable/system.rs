@@ -26,6 +26,9 @@ use terminal::error::{Error, Result};
 /// One openssl.cnf, and who reads it.
 pub struct System<'a> {
     site: &'a programs::Site,
+    /// The file that `enable` recorded. `disable` undoes it even if the configuration's path leads
+    /// elsewhere now.
+    recorded: Option<&'a Path>,
     /// Whether the programs are told where the configuration is, instead of looking where they
     /// always do.
     rooted: bool,
@@ -77,31 +80,54 @@ pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
 pub fn disable(root: &Path, modules: &[PathBuf], report: &mut Report) -> Result<()> {
     let dir = state::system_dir(root);
     // libcrypto may be missing: our lines are removed even if OpenSSL was uninstalled since.
-    let mut found = programs::installations(root, LibCrypto::open().ok().as_ref());
-    let real = |conf: &Path| files::real(conf).unwrap_or_else(|_| conf.to_owned());
-    for entry in &State::look(&dir)?.files {
-        let is_it = |site: &programs::Site| real(&site.conf) == entry.file;
-        if entry.scope == "system" && !found.sites.iter().any(is_it) {
-            found.sites.push(programs::Site::new(entry.file.clone()));
-        }
-    }
+    let found = programs::installations(root, LibCrypto::open().ok().as_ref());
+    let mut sites = with_recorded(found.sites, &State::look(&dir)?);
     if !modules.is_empty() {
-        refuse_others(root, &found.sites, modules)?;
-        found
-            .sites
-            .retain(|site| undo::loads(&real(&site.conf).with_file_name(OWN), modules));
+        refuse_others(root, &sites, modules)?;
+        sites.retain(|(site, recorded)| {
+            let conf = recorded.clone().unwrap_or_else(|| real(&site.conf));
+            undo::loads(&conf.with_file_name(OWN), modules)
+        });
     }
-    let target = |site| -> Box<dyn Target + '_> { Box::new(System::of(root, site)) };
-    let targets: Vec<_> = found.sites.iter().map(target).collect();
+    let mut targets: Vec<Box<dyn Target + '_>> = Vec::new();
+    for (site, recorded) in &sites {
+        targets.push(Box::new(System {
+            recorded: recorded.as_deref(),
+            ..System::of(root, site)
+        }));
+    }
     undo::disable(&dir, &targets, modules.is_empty(), report)?;
     report.passed_over(found.passed_over);
     Ok(())
 }
 
+/// A site, and the file that `enable` recorded for it.
+type Recorded = (programs::Site, Option<PathBuf>);
+
+fn real(conf: &Path) -> PathBuf {
+    files::real(conf).unwrap_or_else(|_| conf.to_owned())
+}
+
+/// The sites that were found, and those that are only recorded. One file is one site, even if its
+/// recorded path leads to it through links that are new.
+fn with_recorded(found: Vec<programs::Site>, state: &State) -> Vec<Recorded> {
+    let mut all: Vec<Recorded> = found.into_iter().map(|site| (site, None)).collect();
+    let entries = state.files.iter().filter(|entry| entry.scope == "system");
+    for file in entries.map(|entry| &entry.file) {
+        let is_it =
+            |(site, recorded): &&mut Recorded| recorded.is_none() && real(&site.conf) == real(file);
+        match all.iter_mut().find(is_it) {
+            Some((_, recorded)) => *recorded = Some(file.clone()),
+            None => all.push((programs::Site::new(file.clone()), Some(file.clone()))),
+        }
+    }
+    all
+}
+
 /// Refuses if a line that `enable` did not write loads one of these modules.
-fn refuse_others(root: &Path, sites: &[programs::Site], modules: &[PathBuf]) -> Result<()> {
+fn refuse_others(root: &Path, sites: &[Recorded], modules: &[PathBuf]) -> Result<()> {
     let names = undo::names(modules);
-    for site in sites {
+    for (site, _) in sites {
         let inside = site.conf.strip_prefix(root).unwrap_or(&site.conf);
         let cnf = Cnf::read(&Root::new(root), &Path::new("/").join(inside));
         let named = cnf.assignments.iter().find(|a| {
@@ -163,6 +189,7 @@ impl<'a> System<'a> {
     pub fn of(root: &Path, site: &'a programs::Site) -> System<'a> {
         System {
             site,
+            recorded: None,
             rooted: root != Path::new("/"),
             means: None,
         }
@@ -201,7 +228,10 @@ impl Target for System<'_> {
     }
 
     fn files(&self) -> Result<Files> {
-        let file = files::real(&self.site.conf)?;
+        let file = match self.recorded {
+            Some(recorded) => recorded.to_owned(),
+            None => files::real(&self.site.conf)?,
+        };
         Ok(Files {
             own: Some(file.with_file_name(OWN)),
             edited: Some(file),

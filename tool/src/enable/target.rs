@@ -204,10 +204,21 @@ pub fn refuse_foreign(own: &Path, entry: Option<&Entry>) -> Result<Option<Vec<u8
     }
 }
 
-/// Refuses a file that has other names, or a zero byte: libcrypto reads lines as strings of C, of
-/// which that would hide the rest.
+/// Counts the names of a file, without the second name that a run that was killed has left.
+fn names(file: &Path) -> u64 {
+    let Ok(meta) = fs::metadata(file) else {
+        return 1;
+    };
+    let second = fs::symlink_metadata(files::second_name(file));
+    let is_same = |second: fs::Metadata| (second.dev(), second.ino()) == (meta.dev(), meta.ino());
+    meta.nlink()
+        .saturating_sub(u64::from(second.is_ok_and(is_same)))
+}
+
+/// Refuses a file that has other names, or a zero byte. libcrypto reads lines as strings of C, so
+/// a zero byte would hide the rest of its line.
 fn refuse_odd(file: &Path, text: &[u8]) -> Result<()> {
-    let links = fs::metadata(file).map_or(1, |meta| meta.nlink());
+    let links = names(file);
     if links > 1 {
         return Err(at(file, format!("the file has {links} names (hard links), and only this one would be changed; make it a file of its own")));
     }

@@ -5,13 +5,13 @@ use super::apply::remove_folders;
 use super::edit::{self, Found};
 use super::files::{self, at};
 use super::report::Report;
-use super::site::Outcome;
+use super::site::{Outcome, Site};
 use super::state::{checksum, Entry, State};
 use super::target::{damaged, is_ours, Files, Target};
 use crate::openssl::configuration;
 use crate::replaced::Look;
 use std::path::{Path, PathBuf};
-use terminal::error::Result;
+use terminal::error::{Error, Result};
 
 /// Disables all targets of one state that have something of ours, and reports on each.
 pub fn disable(
@@ -20,27 +20,79 @@ pub fn disable(
     tidies: bool,
     report: &mut Report,
 ) -> Result<()> {
-    let known = State::look(dir)?;
-    let mut touched = targets
-        .iter()
-        .map(|target| is_touched(target.as_ref(), &known));
-    // A killed run can have left a lock and copies, which go with the state.
-    let mut state = match touched.any(|touched| touched) || (tidies && State::is_left(dir)) {
-        true => Some(State::open(dir, false)?),
-        false => None,
-    };
+    let all = targets.iter().map(|target| target.as_ref());
+    let mut state = open(dir, all, tidies)?;
     for target in targets {
-        let mut site = target.site();
-        let state = state.as_mut();
-        if let Some(state) = state.filter(|state| is_touched(target.as_ref(), state)) {
-            match undo(target.as_ref(), state, &mut report.notes) {
-                Ok(()) => site.outcome = Outcome::Disabled,
-                Err(error) => site.refuse(&error),
-            }
-        }
+        let site = disable_one(target.as_ref(), state.as_mut(), &mut report.notes);
         report.add(site);
     }
     Ok(())
+}
+
+/// Disables a target whose own file other targets name. Their lines go first, because they must
+/// not name a missing file: if one is refused, the own file stays. If the own file has to stay,
+/// all lines stay.
+pub fn disable_named(
+    dir: &Path,
+    named: &dyn Target,
+    by: &[Box<dyn Target + '_>],
+    report: &mut Report,
+) -> Result<()> {
+    let targets = by.iter().map(|target| target.as_ref());
+    let mut state = open(dir, targets.chain([named]), true)?;
+    let refused = state.as_ref().and_then(|state| refusal(named, state).err());
+    let disable = |target: &Box<dyn Target + '_>| match &refused {
+        Some(why) => left(
+            target.as_ref(),
+            &format!("it names a file that stays: {why}"),
+        ),
+        None => disable_one(target.as_ref(), state.as_mut(), &mut report.notes),
+    };
+    let sites: Vec<Site> = by.iter().map(disable).collect();
+    let kept = sites.iter().find(|site| site.outcome == Outcome::Refused);
+    let kept = kept.and_then(|site| site.reason.as_deref());
+    let site = match (&refused, kept) {
+        (Some(why), _) => left(named, why),
+        (None, Some(why)) => left(named, &format!("a file that stays names it: {why}")),
+        (None, None) => disable_one(named, state.as_mut(), &mut report.notes),
+    };
+    report.add(site);
+    sites.into_iter().for_each(|site| report.add(site));
+    Ok(())
+}
+
+/// The site of a target that stays as it is.
+fn left(target: &dyn Target, why: &dyn std::fmt::Display) -> Site {
+    let mut site = target.site();
+    site.refuse(&Error::from_reason(why));
+    site
+}
+
+/// Opens the state if there is something to undo, or if a killed run has left a lock and copies,
+/// which go with the state.
+fn open<'t>(
+    dir: &Path,
+    mut targets: impl Iterator<Item = &'t dyn Target>,
+    tidies: bool,
+) -> Result<Option<State>> {
+    let known = State::look(dir)?;
+    let touched = targets.any(|target| is_touched(target, &known));
+    match touched || (tidies && State::is_left(dir)) {
+        true => State::open(dir, false).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Undoes one target, if it has something of ours.
+fn disable_one(target: &dyn Target, state: Option<&mut State>, notes: &mut Vec<String>) -> Site {
+    let mut site = target.site();
+    if let Some(state) = state.filter(|state| is_touched(target, state)) {
+        match undo(target, state, notes) {
+            Ok(()) => site.outcome = Outcome::Disabled,
+            Err(error) => site.refuse(&error),
+        }
+    }
+    site
 }
 
 /// Whether there is something of ours, by the state or by the looks of the files.
@@ -58,15 +110,31 @@ fn is_touched(target: &dyn Target, state: &State) -> bool {
     state.entry(files.key()).is_some() || has_lines || is_there
 }
 
+/// Refuses a target whose own file programs read without any line elsewhere, if the file has to
+/// stay.
+fn refusal(target: &dyn Target, state: &State) -> Result<()> {
+    let files = target.files()?;
+    let Some(own) = files.own.as_ref().filter(|_| files.edited.is_none()) else {
+        return Ok(());
+    };
+    let text = files::read(own)?;
+    let why = text.and_then(|text| not_ours(&text, state.entry(files.key())));
+    why.map_or(Ok(()), |why| Err(at(own, format!("{why}; move it away"))))
+}
+
 fn undo(target: &dyn Target, state: &mut State, notes: &mut Vec<String>) -> Result<()> {
     let files = target.files()?;
+    for file in files.own.iter().chain(&files.edited) {
+        files::refuse_foreign_link(file)?;
+    }
     files.sweep();
+    refusal(target, state)?;
     let entry = state.entry(files.key()).cloned();
     if let Some(file) = &files.edited {
         undo_edit(target, &files, file, entry.as_ref(), &state.trial()?, notes)?;
     }
     if let Some(own) = &files.own {
-        remove_own(own, entry.as_ref(), files.edited.is_none(), notes)?;
+        remove_own(own, entry.as_ref(), notes)?;
     }
     remove_folders(entry.as_ref().map_or(&[], |entry| &entry.folders));
     state.forget(files.key())
@@ -85,6 +153,8 @@ fn undo_edit(
         notes.push(format!("{name} is gone"));
         return Ok(());
     };
+    // A recorded file can be a symbolic link now, which stays.
+    let file = &files::real(file)?;
     let sum = checksum(&current);
     if let Some(entry) = entry.filter(|entry| entry.after == sum) {
         match entry.kept() {
@@ -92,7 +162,14 @@ fn undo_edit(
                 return files::replace_dated(file, &original, Look::Like(file), entry.time)
             }
             Ok(None) => return files::remove(file),
-            Err(error) => notes.push(format!("{error}; our lines were removed instead")),
+            Err(error) => {
+                let instead = match take_out(target, files, file, &current, scratch)? {
+                    true => "our lines were removed instead",
+                    false => "our lines are not in the file, so it stays as it is",
+                };
+                notes.push(format!("{error}; {instead}"));
+                return Ok(());
+            }
         }
     } else if entry.is_some_and(|entry| entry.before.as_deref() == Some(&sum)) {
         return Ok(());
@@ -139,28 +216,27 @@ fn take_out(
     files::replace(file, &text, Look::Like(file)).map(|()| true)
 }
 
-/// Our own file goes, unless somebody has made it theirs. That is an error if programs read it
-/// without any line elsewhere.
-fn remove_own(
-    own: &Path,
-    entry: Option<&Entry>,
-    is_read: bool,
-    notes: &mut Vec<String>,
-) -> Result<()> {
+/// Why the content of our own file is not ours any more; None if it is.
+fn not_ours(text: &[u8], entry: Option<&Entry>) -> Option<&'static str> {
+    let entry = entry.filter(|entry| entry.done);
+    let sum = entry.and_then(|entry| entry.own_sum.as_deref());
+    match sum {
+        _ if !is_ours(text) => Some("'tenrounds enable' did not write it"),
+        Some(sum) if sum != checksum(text) => {
+            Some("was changed by somebody after 'tenrounds enable'")
+        }
+        _ => None,
+    }
+}
+
+/// Removes our own file, unless somebody has made it theirs.
+fn remove_own(own: &Path, entry: Option<&Entry>, notes: &mut Vec<String>) -> Result<()> {
     let Some(text) = files::read(own)? else {
         return Ok(());
     };
-    let sum = entry
-        .filter(|entry| entry.done)
-        .and_then(|entry| entry.own_sum.as_deref());
-    let why = match sum {
-        _ if !is_ours(&text) => "'tenrounds enable' did not write it",
-        Some(sum) if sum != checksum(&text) => "was changed by somebody after 'tenrounds enable'",
-        _ => return files::remove(own),
+    let Some(why) = not_ours(&text, entry) else {
+        return files::remove(own);
     };
-    if is_read {
-        return Err(at(own, format!("{why}; move it away")));
-    }
     notes.push(format!(
         "{} {why}: it stays, and nothing reads it",
         own.display()

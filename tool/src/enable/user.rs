@@ -14,6 +14,7 @@ use crate::openssl::nodejs::Nodejs;
 use crate::openssl::programs::{self, Program};
 use crate::openssl::trial::Subject;
 use crate::root::Root;
+use crate::trust::is_root;
 use libcrypto::LibCrypto;
 use nix::unistd::geteuid;
 use std::fs;
@@ -64,9 +65,13 @@ impl Home {
             )));
         }
         for path in [&home.config, &home.state] {
-            if fs::metadata(path).is_ok_and(|meta| meta.uid() != user) {
-                return Err(at(path, "belongs to another user; run it as that user"));
+            if let Ok(meta) = fs::metadata(path) {
+                refuse_owner(path, meta.uid())?;
             }
+        }
+        if is_root() {
+            let folders = [home.own.parent(), Some(&home.state)];
+            folders.into_iter().flatten().try_for_each(refuse_below)?;
         }
         Ok(home)
     }
@@ -115,6 +120,31 @@ impl Home {
             }
         })
     }
+}
+
+/// Refuses a directory of another user.
+fn refuse_owner(dir: &Path, owner: u32) -> Result<()> {
+    let user = geteuid().as_raw();
+    if owner == user {
+        return Ok(());
+    }
+    let name = dir.display();
+    let cure = format!("run it as that user, or change the owner: chown {user} {name}");
+    Err(at(dir, format!("belongs to user {owner}; {cure}")))
+}
+
+/// Refuses a directory that root would create in a directory of another user.
+fn refuse_below(dir: &Path) -> Result<()> {
+    let look = |dir: &Path| Some((dir.to_owned(), fs::metadata(dir).ok()?.uid()));
+    let Some((nearest, owner)) = dir.ancestors().find_map(look) else {
+        return Ok(());
+    };
+    // In a user namespace the owner of "/" stands for root, and has another number.
+    let root = fs::metadata("/").map(|meta| meta.uid());
+    if nearest != dir && root.is_ok_and(|root| root == owner) {
+        return Ok(());
+    }
+    refuse_owner(&nearest, owner)
 }
 
 /// Enables tenrounds for this user. An empty profile stands for that of the user's shell.
@@ -169,11 +199,12 @@ pub fn disable(modules: &[PathBuf], report: &mut Report) -> Result<()> {
     let known = State::look(&home.state)?;
     let profiles = known.files.iter().filter(|entry| entry.scope == "profile");
     let profiles: Vec<PathBuf> = profiles.map(|entry| entry.file.clone()).collect();
-    let mut targets: Vec<Box<dyn Target + '_>> = vec![Box::new(User::of(&home, Vec::new()))];
+    let mut by: Vec<Box<dyn Target + '_>> = Vec::new();
     for file in &profiles {
-        targets.push(Box::new(Profile { home: &home, file }));
+        by.push(Box::new(Profile { home: &home, file }));
     }
-    undo::disable(&home.state, &targets, true, report)?;
+    let user: Box<dyn Target + '_> = Box::new(User::of(&home, Vec::new()));
+    undo::disable_named(&home.state, user.as_ref(), &by, report)?;
     if std::env::var_os("OPENSSL_CONF").is_some_and(|value| value == home.own.as_os_str()) {
         let note = "this shell still has OPENSSL_CONF; to remove it: unset OPENSSL_CONF";
         report.notes.push(note.to_owned());

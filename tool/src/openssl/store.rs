@@ -75,7 +75,7 @@ pub fn put(lifetime: Lifetime, prefix: &str, suffix: &str, content: &[u8]) -> Re
             return Ok(path);
         }
         let look = Look::Mode(modes().1);
-        replaced::replace(&path, &std::process::id().to_string(), content, look, None)?;
+        replaced::replace(&path, &replaced::unique_suffix(), content, look, None)?;
         Ok(path)
     })
 }

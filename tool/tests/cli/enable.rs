@@ -4,7 +4,7 @@
 
 use crate::enable_support::{Machine, DEBIAN};
 use crate::json::valid;
-use crate::support::{contains, module, within, Finish, Place, CPU_MASK};
+use crate::support::{contains, module, skip, within, Finish, Place, CPU_MASK};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
@@ -249,6 +249,54 @@ fn an_older_file_put_back_by_hand_is_no_trouble() {
 }
 
 #[test]
+fn a_recorded_file_is_undone_wherever_its_path_leads_now() {
+    let machine = Machine::debian(DEBIAN);
+    machine.enable().ok();
+    fs::rename(machine.at("/etc/ssl"), machine.at("/etc/pki")).unwrap();
+    machine.link("/etc/ssl", "pki");
+    contains(&machine.disable().ok().out, &["disabled"]);
+    assert_eq!(machine.read("/etc/pki/openssl.cnf"), DEBIAN.as_bytes());
+    assert!(!machine.at("/etc/pki/tenrounds.cnf").exists());
+    assert!(!machine.at("/var/lib/tenrounds").exists());
+
+    machine.enable().ok();
+    fs::remove_dir_all(machine.at("/etc/pki")).unwrap();
+    contains(&machine.disable().ok().out, &["openssl.cnf is gone"]);
+    assert!(!machine.at("/var/lib/tenrounds").exists());
+}
+
+#[test]
+fn root_undoes_nothing_through_a_link_of_another_user() {
+    // SAFETY: geteuid() has no requirements.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip("only root can change the owner of a link");
+    }
+    let machine = Machine::debian(DEBIAN);
+    machine.enable().ok();
+    let enabled = machine.read(CONF);
+    fs::rename(machine.at("/etc/ssl"), machine.at("/etc/pki")).unwrap();
+    machine.link("/etc/ssl", "pki");
+    std::os::unix::fs::lchown(machine.at("/etc/ssl"), Some(12345), None).unwrap();
+    contains(
+        &machine.disable().failed(1),
+        &["is a symbolic link of user 12345"],
+    );
+    assert_eq!(machine.read(CONF), enabled);
+    assert!(machine.at("/var/lib/tenrounds/enabled.json").exists());
+}
+
+#[test]
+fn a_file_that_was_changed_before_1970() {
+    let machine = Machine::debian(DEBIAN);
+    let conf = fs::File::options().write(true).open(machine.at(CONF));
+    let long_ago = std::time::SystemTime::UNIX_EPOCH - std::time::Duration::from_secs(86400);
+    conf.unwrap().set_modified(long_ago).unwrap();
+    machine.enable().ok();
+    machine.disable().ok();
+    assert_eq!(machine.read(CONF), DEBIAN.as_bytes());
+}
+
+#[test]
 fn our_own_file_changed_by_somebody_is_left_and_named() {
     let machine = Machine::debian(DEBIAN);
     machine.enable().ok();
@@ -285,10 +333,12 @@ fn without_the_state_or_with_a_damaged_copy_the_lines_still_go() {
             fs::write(file, "damaged").unwrap();
         }
     }
+    let out = machine.disable().ok().out;
     contains(
-        &machine.disable().ok().out,
+        &out,
         &["its checksum differs", "lines were removed instead"],
     );
+    assert!(!out.contains("changed by somebody"), "{out}");
     assert_eq!(machine.read(CONF), DEBIAN.as_bytes());
     assert!(!machine.at(OWN).exists());
 }

@@ -404,6 +404,17 @@ fn doctor_names_a_state_that_cannot_be_read() {
 }
 
 #[test]
+fn a_state_of_another_version_is_named() {
+    let machine = Machine::debian(DEBIAN);
+    let state = "/var/lib/tenrounds/enabled.json";
+    machine.write(state, r#"{"version": 1, "files": [{"other": "fields"}]}"#);
+    contains(
+        &machine.disable().failed(1),
+        &["has version 1, and this tool knows 2"],
+    );
+}
+
+#[test]
 fn killed_in_the_middle_of_disable() {
     let machine = Machine::debian(DEBIAN);
     // doctor does nothing without it.
@@ -471,6 +482,35 @@ fn what_fails_in_its_place_is_taken_back() {
         &machine.enable().failed(1),
         &["not today", "all is as it was"],
     );
+    assert_eq!(machine.tree(), before);
+}
+
+/// An openssl that fails with the new file in its place, when the old file is gone.
+#[test]
+fn what_cannot_be_taken_back_is_undone_by_disable() {
+    let machine = Machine::debian(DEBIAN);
+    let old = machine.at("/etc/ssl/.openssl.cnf.tenrounds-old");
+    let fails = format!(
+        "case $OPENSSL_CONF in */trial/* | /dev/null) ;; *) rm -f '{}'; exit 1 ;; esac\n\
+         exec openssl \"$@\"",
+        old.display()
+    );
+    let version = "OpenSSL 3.0.0 7 sep 2021";
+    machine.script("/usr/bin/openssl", version, "/usr/lib/ssl", &fails);
+    let before = machine.tree();
+    let said = machine.enable().failed(1);
+    contains(
+        &said,
+        &[
+            "it could not be undone: ",
+            "'tenrounds disable --system' tries again",
+        ],
+    );
+    assert!(!said.contains("all is as it was"), "{said}");
+    let state = machine.read("/var/lib/tenrounds/enabled.json");
+    contains(&String::from_utf8_lossy(&state), &["\"done\": false"]);
+    assert!(machine.read(CONF) != DEBIAN.as_bytes() && machine.at(OWN).exists());
+    machine.disable().ok();
     assert_eq!(machine.tree(), before);
 }
 

@@ -3,7 +3,7 @@
 
 use crate::enable_support::{Machine, DEBIAN};
 use crate::json::valid;
-use crate::support::{contains, Done, Finish};
+use crate::support::{contains, skip, Done, Finish};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -136,6 +136,75 @@ fn a_profile_changed_since_loses_our_lines_only() {
 }
 
 #[test]
+fn no_profile_names_a_missing_file() {
+    let machine = Machine::debian(DEBIAN);
+    machine.tool(&["enable", "--profile"]).done().ok();
+    let (profile, own) = (
+        home(&machine, ".profile"),
+        home(&machine, ".config/tenrounds/openssl.cnf"),
+    );
+    let [line, text] = [&profile, &own].map(|file| fs::read_to_string(file).unwrap());
+    fs::write(&profile, line.replace("# tenrounds: end.", "")).unwrap();
+    let said = machine.tool(&["disable"]).done().failed(1);
+    contains(&said, &["a file that stays names it", ".profile: line 1"]);
+    assert_eq!(fs::read_to_string(&own).unwrap(), text);
+
+    fs::write(&profile, &line).unwrap();
+    fs::write(&own, format!("{text}# mine\n")).unwrap();
+    let said = machine.tool(&["disable"]).done().failed(1);
+    contains(
+        &said,
+        &["openssl.cnf: was changed by somebody", "move it away"],
+    );
+    assert_eq!(fs::read_to_string(&profile).unwrap(), line);
+    assert!(own.exists());
+
+    fs::write(&own, &text).unwrap();
+    machine.tool(&["disable"]).done().ok();
+    assert!(at_home(&machine).is_empty());
+}
+
+/// A kill between the link and the rename leaves the old file's second name, which is no reason
+/// to refuse the file.
+#[test]
+fn the_second_name_that_a_killed_run_left() {
+    let machine = Machine::debian(DEBIAN);
+    let profile = home(&machine, ".profile");
+    fs::write(&profile, "umask 022\n").unwrap();
+    fs::hard_link(&profile, home(&machine, "..profile.tenrounds-old")).unwrap();
+    fs::hard_link(&profile, home(&machine, "other")).unwrap();
+    let said = machine.tool(&["enable", "--profile"]).done().failed(1);
+    contains(&said, &["2 names (hard links)"]);
+    fs::remove_file(home(&machine, "other")).unwrap();
+    machine.tool(&["enable", "--profile"]).done().ok();
+    contains(
+        &shell(&machine, "openssl list -providers").ok().out,
+        &["tenrounds"],
+    );
+    machine.tool(&["disable"]).done().ok();
+    assert_eq!(at_home(&machine), [profile]);
+}
+
+#[test]
+fn root_creates_nothing_below_a_directory_of_another_user() {
+    // SAFETY: geteuid() has no requirements.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip("only root can change the owner of a directory");
+    }
+    let machine = Machine::debian(DEBIAN);
+    let other = machine.place.path("other");
+    fs::create_dir(&other).unwrap();
+    std::os::unix::fs::chown(&other, Some(12345), None).unwrap();
+    for variable in ["XDG_STATE_HOME", "XDG_CONFIG_HOME"] {
+        let mut tool = machine.tool(&["enable"]);
+        let said = tool.env(variable, other.join("new")).done().failed(1);
+        contains(&said, &["belongs to user 12345", "chown 0 "]);
+        assert!(!other.join("new").exists());
+    }
+    assert!(at_home(&machine).is_empty());
+}
+
+#[test]
 fn what_is_in_the_way_is_refused() {
     let machine = Machine::debian(DEBIAN);
     fs::write(
@@ -204,6 +273,10 @@ fn killed_anywhere_the_shell_works() {
         let mut tool = machine.killed(&["enable", "--profile"], step);
         let output = tool.output().unwrap();
         shell(&machine, "openssl rand -hex 4").ok();
+        // One way on is to finish, the other to go back.
+        if step % 3 == 0 {
+            machine.tool(&["enable", "--profile"]).done().ok();
+        }
         machine.tool(&["disable"]).done().ok();
         assert_eq!(
             fs::read_to_string(&profile).unwrap(),
