@@ -41,14 +41,12 @@ pub fn disable_named(
     let targets = by.iter().map(|target| target.as_ref());
     let mut state = open(dir, targets.chain([named]), true)?;
     let refused = state.as_ref().and_then(|state| refusal(named, state).err());
-    let disable = |target: &Box<dyn Target + '_>| match &refused {
-        Some(why) => left(
-            target.as_ref(),
-            &format!("it names a file that stays: {why}"),
-        ),
-        None => disable_one(target.as_ref(), state.as_mut(), &mut report.notes),
+    let mut disable = |target: &dyn Target| match &refused {
+        Some(why) => left(target, &format!("it names a file that stays: {why}")),
+        None => disable_one(target, state.as_mut(), &mut report.notes),
     };
-    let sites: Vec<Site> = by.iter().map(disable).collect();
+    let lines = by.iter().map(|target| disable(target.as_ref()));
+    let sites: Vec<Site> = lines.collect();
     let kept = sites.iter().find(|site| site.outcome == Outcome::Refused);
     let kept = kept.and_then(|site| site.reason.as_deref());
     let site = match (&refused, kept) {
