@@ -414,11 +414,13 @@ mod tests {
     /// A missing directory is named, not only the file.
     #[test]
     fn an_error_names_the_missing_directory() {
-        let dir = folder("missing").join("none");
+        let parent = folder("missing");
+        let dir = parent.join("none");
         let explained = |_: &Path, error: &io::Error| format!("{error}; advice");
         let said = real(&dir.join("file"), explained).unwrap_err().to_string();
         assert!(said.starts_with(&dir.display().to_string()), "{said}");
         assert!(said.ends_with("; advice"), "{said}");
+        fs::remove_dir(&parent).unwrap();
     }
 
     /// What takes the place of a pipe before the text is written is not followed, nor overwritten.
