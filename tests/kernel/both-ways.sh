@@ -36,7 +36,8 @@ for words in \
     check "the chart has '$words'" grep -qF "$words" /tmp/chart
     check "the picture has '$words'" grep -qF "$words" /tmp/flow.svg
 done
-# Both ways have a share of the samples, and the box of the code is that of the provider.
-same 'both ways have a share of the time' "$(grep -o 'AES: [0-9.]* % of its time' /tmp/chart | wc -l)" 2
+# Both ways have a share of the samples, and a box of the code is that of the provider. `tenrounds
+# run`, which tries the module before it becomes the program, can have a third share.
+check 'both ways have a share of the time' [ "$(grep -c 'AES: [0-9.]* % of its time' /tmp/chart)" -ge 2 ]
 check 'the provider ran' grep -Eq 'AES-NI 128.* in tenrounds\.so$' /tmp/chart
 check 'the module unloads' unload
