@@ -8,27 +8,20 @@ use crate::watch::Watch;
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: taint [--step] [--strict] [--quiet] [--coverage [LABEL=]SOURCE]... \
-                     PROGRAM [ARGUMENT...]";
+const USAGE: &str = "usage: taint [--strict] [--coverage LABEL=OBJECT]... PROGRAM [ARGUMENT...]";
 
 struct Options {
-    /// Stops at every instruction.
-    step: bool,
     /// Every finding is a failure.
     strict: bool,
-    /// Prints no findings: the program counts them itself.
-    quiet: bool,
-    /// Source files whose basic blocks are counted.
-    sources: Vec<String>,
+    /// LABEL=OBJECT: the object files whose basic blocks are counted, and what the report calls them.
+    sources: Vec<(String, String)>,
     program: String,
     arguments: Vec<String>,
 }
 
 fn parse(arguments: Vec<String>) -> Option<Options> {
     let mut options = Options {
-        step: false,
         strict: false,
-        quiet: false,
         sources: Vec::new(),
         program: String::new(),
         arguments: Vec::new(),
@@ -36,10 +29,12 @@ fn parse(arguments: Vec<String>) -> Option<Options> {
     let mut rest = arguments.into_iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
-            "--step" => options.step = true,
             "--strict" => options.strict = true,
-            "--quiet" => options.quiet = true,
-            "--coverage" => options.sources.push(rest.next()?),
+            "--coverage" => {
+                let source = rest.next()?;
+                let (label, path) = source.split_once('=')?;
+                options.sources.push((label.to_owned(), path.to_owned()));
+            }
             _ if argument.starts_with('-') => return None,
             _ => {
                 options.program = argument;
@@ -67,12 +62,10 @@ pub fn main(arguments: Vec<String>) -> ExitCode {
 
 fn run(options: &Options) -> std::io::Result<u8> {
     let begin = Instant::now();
-    let mut watch = Watch::start(&options.program, &options.arguments, options.step)?;
+    let mut watch = Watch::start(&options.program, &options.arguments)?;
     let program = watch.program()?;
     let event = watch.run()?;
-    if !options.quiet {
-        report(&watch);
-    }
+    report(&watch);
     for (source, found) in coverage(&program, &options.sources, &watch.code)? {
         eprintln!(
             "taint: {source}: {} of {} basic blocks",

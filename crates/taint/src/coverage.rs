@@ -20,83 +20,61 @@ pub struct Coverage {
 /// The name and size of functions.
 type Functions = HashSet<(String, u64)>;
 
-/// A source file whose blocks are counted.
-struct Source {
-    /// What the report calls it.
-    label: String,
-    /// Its name in the program's symbols, which is without the folder.
+/// An object file whose blocks are counted. Only object files tell sources of one name in different
+/// folders apart.
+struct Source<'l> {
+    label: &'l str,
+    /// The source's name in the program's symbols, which is without the folder.
     file: String,
-    /// Its static functions. None without an object file: all those of the name.
-    locals: Option<Functions>,
+    locals: Functions,
     /// Its global functions: the program's symbols do not say where these are from.
     globals: Functions,
 }
 
-impl Source {
-    /// A source file by its name, by the path of its object file, or by LABEL=PATH. Only object
-    /// files tell sources of one name in different folders apart.
-    fn new(argument: &str) -> io::Result<Source> {
-        let (label, path) = argument.split_once('=').unwrap_or(("", argument));
+impl Source<'_> {
+    fn read<'l>((label, path): &'l (String, String)) -> io::Result<Source<'l>> {
+        let data = fs::read(path).map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))?;
+        let elf = object::File::parse(&*data).map_err(io::Error::other)?;
         let mut source = Source {
-            label: label.to_string(),
-            file: path.to_string(),
-            locals: None,
+            label,
+            file: String::new(),
+            locals: Functions::new(),
             globals: Functions::new(),
         };
-        if path.ends_with(".o") {
-            let data =
-                fs::read(path).map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))?;
-            source.read(&object::File::parse(&*data).map_err(io::Error::other)?);
-        }
-        if source.label.is_empty() {
-            source.label.clone_from(&source.file);
-        }
-        Ok(source)
-    }
-
-    fn read(&mut self, elf: &object::File<'_>) {
-        let mut locals = Functions::new();
         for symbol in elf.symbols() {
             let name = symbol.name().unwrap_or_default().to_string();
             match symbol.kind() {
-                SymbolKind::File => self.file = name,
+                SymbolKind::File => source.file = name,
                 SymbolKind::Text if symbol.is_definition() => {
-                    let functions = if symbol.is_local() {
-                        &mut locals
-                    } else {
-                        &mut self.globals
+                    let functions = match symbol.is_local() {
+                        true => &mut source.locals,
+                        false => &mut source.globals,
                     };
                     functions.insert((name, symbol.size()));
                 }
                 _ => (),
             }
         }
-        self.locals = Some(locals);
+        Ok(source)
     }
 
     fn has(&self, function: &Function) -> bool {
         let symbol = (function.name.clone(), function.size);
-        let is_local = match &self.locals {
-            Some(locals) => locals.contains(&symbol),
-            None => true,
-        };
-        (self.file == function.source && is_local) || self.globals.contains(&symbol)
+        self.file == function.source && self.locals.contains(&symbol)
+            || self.globals.contains(&symbol)
     }
 }
 
-/// The coverage of each source file among `sources`.
+/// The coverage of each object file among `sources`.
 pub fn coverage(
     image: &Image,
-    sources: &[String],
+    sources: &[(String, String)],
     code: &HashMap<u64, Decoded>,
 ) -> io::Result<BTreeMap<String, Coverage>> {
     if sources.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let sources: Vec<Source> = sources
-        .iter()
-        .map(|s| Source::new(s))
-        .collect::<Result<_, _>>()?;
+    let sources: Vec<Source> = sources.iter().map(Source::read).collect::<Result<_, _>>()?;
     let data = fs::read(&image.path)?;
     let elf = object::File::parse(&*data).map_err(io::Error::other)?;
     let mut all: BTreeMap<String, Coverage> = BTreeMap::new();
@@ -115,7 +93,7 @@ pub fn coverage(
             .sections()
             .find_map(|section| section.data_range(at, function.size).ok().flatten())
             .ok_or_else(|| io::Error::other(format!("{} has no code", function.name)))?;
-        let coverage = all.entry(source.label.clone()).or_default();
+        let coverage = all.entry(source.label.to_owned()).or_default();
         for block in blocks(function, bytes) {
             coverage.blocks += 1;
             if code.get(&block).is_some_and(|decoded| decoded.runs > 0) {

@@ -130,67 +130,14 @@ impl Process {
         self.memory.write_all_at(bytes, address)
     }
 
-    /// Runs one instruction. A signal that comes before it is delivered, and its handler runs free.
-    pub fn step(&mut self) -> io::Result<Event> {
-        self.stops += 1;
-        loop {
-            ptrace::step(self.pid, None)?;
-            match self.wait()? {
-                Stop::Signal(signal) => {
-                    let event = self.run_back(Some(signal))?;
-                    if event != Event::Stopped {
-                        return Ok(event);
-                    }
-                }
-                Stop::Event(Event::Stopped) if self.is_interrupted()? => {
-                    return self.run_back(None);
-                }
-                Stop::Event(event) => return Ok(event),
-            }
-        }
-    }
-
-    /// Whether the program is behind a system call that a signal has interrupted. The kernel
-    /// delivers the signal next, and may then repeat the call.
-    fn is_interrupted(&self) -> io::Result<bool> {
-        // ERESTARTSYS to ERESTART_RESTARTBLOCK of the kernel, which no program sees.
-        const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
-        let registers = self.registers()?;
-        Ok(registers.orig_rax as i64 >= 0 && RESTARTS.contains(&(registers.rax as i64)))
-    }
-
-    /// Delivers signals, and runs until the program is back at its present instruction.
-    fn run_back(&mut self, mut signal: Option<Signal>) -> io::Result<Event> {
-        let mut here = self.registers()?;
-        here.eflags &= !RF;
-        self.set_registers(here)?;
-        self.set_breakpoints(&[here.rip])?;
-        loop {
-            match self.resume(signal.take())? {
-                Event::Stopped => (),
-                Event::Exited(_) => return Err(got_away("ended in a signal handler", here.rip)),
-                killed @ Event::Killed(_) => return Ok(killed),
-            }
-            let now = self.registers()?;
-            if now.rip != here.rip {
-                return Err(got_away("did not return from a signal handler", here.rip));
-            }
-            // The handler may run the same code.
-            if now.rsp == here.rsp {
-                break;
-            }
-        }
-        self.set_breakpoints(&[])?;
-        Ok(Event::Stopped)
-    }
-
     /// Runs until a breakpoint that was written into code, or until the end.
     pub fn go_on(&mut self) -> io::Result<Event> {
         self.set_breakpoints(&[])?;
         self.resume(None)
     }
 
-    /// Runs to one of at most two addresses, past `passes` earlier visits of them.
+    /// Runs to one of at most two addresses, past `passes` earlier visits of them. Handlers of
+    /// signals run free on the way.
     pub fn run_to(&mut self, targets: &[u64], passes: u64) -> io::Result<Event> {
         self.set_breakpoints(targets)?;
         let mut registers = self.registers()?;
@@ -202,8 +149,7 @@ impl Process {
         loop {
             match self.resume(None)? {
                 Event::Stopped => (),
-                Event::Exited(_) => return Err(got_away("ended early", registers.rip)),
-                killed @ Event::Killed(_) => return Ok(killed),
+                ended => return Ok(ended),
             }
             let at = self.registers()?.rip;
             if !targets.contains(&at) {

@@ -2,7 +2,6 @@
 //! How one instruction passes secrets on, and what it shows of them.
 
 mod general;
-mod permute;
 mod vector;
 
 use crate::decoded::{reads, writes, Decoded};
@@ -82,21 +81,16 @@ pub struct State {
 type Rule = for<'a> fn(&mut Step<'a>, usize);
 
 /// The rules by their names in instructions.txt.
-const RULES: [(&str, Rule); 44] = [
+const RULES: [(&str, Rule); 19] = [
     // General-purpose registers, and copies of any.
     ("copy", |step, _| step.copy()),
     ("sign", |step, _| step.copy_general(true)),
-    ("swap", |step, _| step.swap()),
-    ("exchange", |step, _| step.exchange()),
     ("push", |step, _| step.push()),
     ("pop", |step, _| step.pop()),
     ("leave", |step, _| step.leave()),
-    ("address", |step, _| step.address()),
     ("bits", |step, _| step.bits()),
-    ("carry", |step, _| step.carry()),
-    ("product", |step, _| step.product()),
+    ("borrow", |step, _| step.borrow()),
     ("shift", |step, _| step.shift()),
-    ("choose", |step, _| step.choose()),
     ("all", |step, _| step.all()),
     ("nothing", |_, _| ()),
     ("string", |step, _| step.string()),
@@ -104,31 +98,11 @@ const RULES: [(&str, Rule); 44] = [
     ("call", |step, _| step.call()),
     ("return", |step, _| step.return_()),
     ("jump", |step, _| step.jump()),
-    // Vector and mask registers.
+    // Vector registers.
     ("scalar", |step, element| step.scalar(element)),
-    ("low", |step, element| step.low(element)),
-    ("half", |step, _| step.half()),
     ("upper", |step, _| step.upper()),
-    ("ternary", |step, _| step.ternary()),
     ("elements", |step, element| step.elements(element)),
-    ("blend", |step, element| step.blend(element)),
-    ("pick", |step, element| step.pick(element)),
     ("counts", |step, element| step.counts(element)),
-    ("lanes", |step, _| step.lanes()),
-    ("carryless", |step, _| step.carryless()),
-    ("permute", |step, element| step.permute(element)),
-    ("widen", |step, element| step.widen(element)),
-    ("whole", |step, _| step.whole()),
-    ("broadcast", |step, element| step.broadcast(element)),
-    ("insert", |step, element| step.insert(element)),
-    ("extract", |step, element| step.extract(element)),
-    ("tomask", |step, element| step.compare(element)),
-    ("frommask", |step, element| step.spread(element)),
-    ("movemask", |step, element| step.move_mask(element)),
-    ("kmove", |step, element| step.k_move(element)),
-    ("kbits", |step, element| step.k_bits(element)),
-    ("kshift", |step, element| step.k_shift(element)),
-    ("kunpack", |step, element| step.k_unpack(element)),
 ];
 
 /// The number of a rule.
@@ -274,18 +248,6 @@ impl Step<'_> {
             .write(register, result, !decoded.is_legacy());
     }
 
-    /// Writes the first operand, a register, whole, whatever a write mask says.
-    fn write_register(&mut self, secret: u64) {
-        let register = self.decoded.register(0);
-        self.state.registers.write(register, secret, true);
-    }
-
-    /// The sources of an instruction with two, the first of which a legacy form overwrites.
-    fn sources(&self) -> (u64, u64) {
-        let first = u32::from(!self.decoded.is_legacy());
-        (self.source(first), self.source(first + 1))
-    }
-
     fn write_public(&mut self) {
         self.write(0);
         self.set_flags(false);
@@ -353,7 +315,9 @@ impl Step<'_> {
             .iter()
             .filter(|used| writes(used.access()))
         {
-            if let Some(at) = address(used, self.values) {
+            // A conditional write may leave the old value.
+            let is_certain = matches!(used.access(), OpAccess::Write | OpAccess::ReadWrite);
+            if let (Some(at), true) = (address(used, self.values), secret || is_certain) {
                 self.state
                     .memory
                     .fill(at, used.memory_size().size() as u64, secret);
@@ -377,20 +341,8 @@ fn stretch(k: u64, element: usize) -> u64 {
 
 /// Makes an element secret if one of its bytes is.
 fn whole_elements(secret: u64, element: usize) -> u64 {
-    stretch(gather(secret, element), element)
-}
-
-/// For each element the bit whether one of its bytes is secret.
-fn gather(secret: u64, element: usize) -> u64 {
     (0..64 / element)
-        .filter(|index| secret >> (index * element) & low(element) != 0)
-        .fold(0, |all, index| all | 1 << index)
-}
-
-/// All from the lowest secret byte on: what a carry reaches.
-fn upwards(secret: u64) -> u64 {
-    match secret {
-        0 => 0,
-        _ => u64::MAX << secret.trailing_zeros(),
-    }
+        .map(|index| low(element) << (index * element))
+        .filter(|bytes| secret & bytes != 0)
+        .fold(0, |all, bytes| all | bytes)
 }

@@ -75,14 +75,6 @@ impl Registers {
             *vector &= low(keep);
         }
     }
-
-    /// Whether a vector or mask register holds a secret.
-    pub fn vectors_hold_secret(&self) -> bool {
-        self.vectors
-            .iter()
-            .chain(&self.masks)
-            .any(|secret| *secret != 0)
-    }
 }
 
 fn full_number(register: Register) -> usize {

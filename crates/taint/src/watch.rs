@@ -20,6 +20,8 @@ pub struct Finding {
     pub callers: Vec<String>,
 }
 
+/// The system calls exit and exit_group.
+const ENDS: [u64; 2] = [60, 231];
 /// Instructions after which the program stops at the latest.
 const LONGEST_WALK: u64 = 1 << 20;
 
@@ -32,8 +34,6 @@ pub struct Watch {
     state: State,
     /// Addresses of client requests.
     sites: HashSet<u64>,
-    /// Stops at every instruction.
-    single: bool,
     watching: bool,
     /// The program asked to be left alone so many times.
     paused: u64,
@@ -51,8 +51,6 @@ enum Next {
     At(u64),
     /// The program must stop at one of these.
     Stop(Vec<u64>),
-    /// The program must run the present instruction alone, and stop.
-    Step,
 }
 
 fn lost(what: &str, at: u64) -> io::Error {
@@ -60,7 +58,7 @@ fn lost(what: &str, at: u64) -> io::Error {
 }
 
 impl Watch {
-    pub fn start(program: &str, arguments: &[String], single: bool) -> io::Result<Watch> {
+    pub fn start(program: &str, arguments: &[String]) -> io::Result<Watch> {
         let mut process = Process::start(program, arguments)?;
         let entry = request::entry(process.pid())?;
         process.run_to(&[entry], 0)?;
@@ -72,7 +70,6 @@ impl Watch {
             code: HashMap::new(),
             state: State::default(),
             sites,
-            single,
             watching: false,
             paused: 0,
             calls: Vec::new(),
@@ -104,8 +101,6 @@ impl Watch {
         loop {
             let event = if !self.watching || self.paused > 0 {
                 self.run_free()?
-            } else if self.single {
-                self.single_step()?
             } else {
                 self.walk()?
             };
@@ -171,35 +166,6 @@ impl Watch {
         self.process.set_registers(registers)
     }
 
-    /// Follows one instruction, and runs it.
-    fn single_step(&mut self) -> io::Result<Event> {
-        let registers = self.process.registers()?;
-        let at = registers.rip;
-        if self.sites.contains(&at) {
-            self.request(registers)?;
-            return Ok(Event::Stopped);
-        }
-        let mut walk = Walk::new(&registers);
-        self.decode(at)?;
-        self.follow(at, &mut walk, true)?;
-        let instruction = self.code[&at].instruction;
-        let repeated = instruction.is_string_instruction()
-            && (instruction.has_rep_prefix() || instruction.has_repne_prefix());
-        let event = if repeated {
-            self.process.run_to(&[instruction.next_ip()], 0)?
-        } else {
-            self.step(at)?
-        };
-        self.compare(&walk, event, at)?;
-        if event == Event::Stopped && instruction.flow_control() == FlowControl::Next {
-            let now = self.process.registers()?.rip;
-            if now != instruction.next_ip() {
-                return Err(lost("it is not behind the instruction that it ran", now));
-            }
-        }
-        Ok(event)
-    }
-
     /// Follows instructions as far as their addresses and directions can be computed, and runs the
     /// program up to there.
     fn walk(&mut self) -> io::Result<Event> {
@@ -226,9 +192,6 @@ impl Watch {
                     }
                     break targets;
                 }
-                Next::Step => {
-                    return self.step(at);
-                }
                 Next::At(next) => {
                     *visits.entry(at).or_default() += u64::from(!first);
                     at = next;
@@ -241,17 +204,11 @@ impl Watch {
             .map(|target| visits.get(target).unwrap_or(&0))
             .sum();
         let event = self.process.run_to(&targets, passes)?;
-        self.compare(&walk, event, registers.rip)?;
-        Ok(event)
-    }
-
-    /// Runs the instruction, which was followed. Only a system call can end the program.
-    fn step(&mut self, at: u64) -> io::Result<Event> {
-        let event = self.process.step()?;
-        let is_call = self.code[&at].instruction.mnemonic() == Mnemonic::Syscall;
-        if matches!(event, Event::Exited(_)) && !is_call {
-            return Err(lost("it ended without a system call", at));
+        let is_call = self.code[&registers.rip].instruction.mnemonic() == Mnemonic::Syscall;
+        if matches!(event, Event::Exited(_)) && !(is_call && ENDS.contains(&registers.rax)) {
+            return Err(lost("it ended without a system call", registers.rip));
         }
+        self.compare(&walk, event, registers.rip)?;
         Ok(event)
     }
 
@@ -306,11 +263,9 @@ impl Watch {
         }
         let condition = walk.condition(decoded);
         self.follow(at, walk, first)?;
-        if alone {
-            return Ok(Next::Step);
-        }
         let behind = instruction.next_ip();
         Ok(match instruction.flow_control() {
+            _ if alone => Next::Stop(vec![behind]),
             FlowControl::Next => Next::At(behind),
             FlowControl::UnconditionalBranch | FlowControl::Call => {
                 Next::At(instruction.near_branch_target())
@@ -320,7 +275,7 @@ impl Watch {
                 Some(false) => Next::At(behind),
                 None => Next::Stop(vec![instruction.near_branch_target(), behind]),
             },
-            _ => target.map_or(Next::Step, Next::At),
+            _ => Next::At(target.ok_or_else(|| lost("a target that cannot be read", at))?),
         })
     }
 

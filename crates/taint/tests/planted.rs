@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::disallowed_macros)]
-//! Each planted leak of tests/planted.c is found, and its constant-time counterpart passes. Both
-//! ways to run the program agree.
+//! Each planted leak of tests/planted.c is found, and its constant-time counterpart passes.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -23,9 +22,8 @@ fn program() -> &'static PathBuf {
     })
 }
 
-fn taint(options: &[&str], what: &str) -> Output {
+fn taint(what: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_taint"))
-        .args(options)
         .arg("--strict")
         .args([program().as_os_str(), what.as_ref()])
         .output()
@@ -39,25 +37,21 @@ fn report(output: &Output) -> String {
     lines[..lines.len() - 1].join("\n")
 }
 
-/// Runs it both ways, and returns the report. None if this processor cannot run it.
-fn both_ways(what: &str, status: i32) -> Option<String> {
-    let output = taint(&[], what);
+/// The report. None if this processor cannot run it.
+fn reported(what: &str, status: i32) -> Option<String> {
+    let output = taint(what);
     if output.status.code() == Some(77) {
         println!("# SKIP {what}: this processor has no AVX-512");
         return None;
     }
     let text = report(&output);
     assert_eq!(output.status.code(), Some(status), "{what}: {text}");
-    let stepped = taint(&["--step"], what);
-    let all = String::from_utf8_lossy(&stepped.stderr);
-    assert_eq!(report(&stepped), text, "{what}: by single steps: {all}");
-    assert_eq!(stepped.status.code(), Some(status));
     Some(text)
 }
 
 #[track_caller]
 fn leaks(what: &str, expected: &[&str], function: &str) {
-    let Some(text) = both_ways(what, 1) else {
+    let Some(text) = reported(what, 1) else {
         return;
     };
     for leak in expected {
@@ -75,7 +69,7 @@ fn leaks(what: &str, expected: &[&str], function: &str) {
 
 #[track_caller]
 fn clean(what: &str) {
-    if let Some(text) = both_ways(what, 0) {
+    if let Some(text) = reported(what, 0) {
         assert_eq!(text, "");
     }
 }
@@ -87,7 +81,7 @@ const OPERAND: &str = "a secret operand of an instruction";
 
 #[test]
 fn a_table_of_aes() {
-    let output = taint(&[], "aes-table");
+    let output = taint("aes-table");
     assert_eq!(
         output.stdout, b"69c4e0d86a7b0430d8cdb78070b4c55a",
         "FIPS-197 C.1"
@@ -97,7 +91,7 @@ fn a_table_of_aes() {
 
 #[test]
 fn aes_without_a_table() {
-    let output = taint(&[], "aes");
+    let output = taint("aes");
     assert_eq!(
         output.stdout, b"69c4e0d86a7b0430d8cdb78070b4c55a",
         "FIPS-197 C.1"
@@ -141,7 +135,7 @@ fn the_length_of_a_string_instruction() {
 
 #[test]
 fn a_secret_for_a_system_call() {
-    let text = both_ways("system-call", 1).expect("runs everywhere");
+    let text = reported("system-call", 1).expect("runs everywhere");
     assert!(text.contains("a system call is given a secret"), "{text}");
 }
 
@@ -159,12 +153,10 @@ fn a_leak_among_signals() {
 
 #[test]
 fn a_program_that_ends_in_a_signal_handler() {
-    for options in [&[][..], &["--step"]] {
-        let output = taint(options, "signals-leave");
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{text}");
-        assert!(!text.contains(" findings; "), "{text}");
-    }
+    let output = taint("signals-leave");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(!text.contains(" findings; "), "{text}");
 }
 
 #[test]

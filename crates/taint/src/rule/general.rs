@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! General-purpose registers and control flow.
 
-use super::{low, upwards, Leak, Step};
+use super::{low, Leak, Step};
 use iced_x86::{FlowControl, Mnemonic, OpKind, Register};
 
 const RSP: Register = Register::RSP;
@@ -14,21 +14,6 @@ impl Step<'_> {
             secret |= low(to) & !low(from);
         }
         self.write(secret);
-    }
-
-    pub(super) fn swap(&mut self) {
-        let last = self.decoded.instruction.op_count() - 1;
-        let size = self.decoded.size(0);
-        let secret = self.source(last);
-        self.write(secret.reverse_bits() >> (64 - size));
-    }
-
-    pub(super) fn exchange(&mut self) {
-        let (first, second) = (self.source(0), self.source(1));
-        self.write(second);
-        self.state
-            .registers
-            .write(self.decoded.register(1), first, false);
     }
 
     fn stack(&self) -> u64 {
@@ -71,15 +56,6 @@ impl Step<'_> {
         self.state.registers.write(Register::RBP, secret, false);
     }
 
-    /// LEA adds; a scaled index moves up by less than a byte.
-    pub(super) fn address(&mut self) {
-        let instruction = &self.decoded.instruction;
-        let registers = &self.state.registers;
-        let secret =
-            registers.read(instruction.memory_base()) | registers.read(instruction.memory_index());
-        self.write(upwards(secret));
-    }
-
     /// And, or, xor, not, andn, test, for general-purpose and vector registers.
     pub(super) fn bits(&mut self) {
         let secret = self.union();
@@ -112,74 +88,27 @@ impl Step<'_> {
         }
     }
 
-    pub(super) fn carry(&mut self) {
-        let mnemonic = self.decoded.instruction.mnemonic();
-        // SBB of a register from itself spreads the carry.
-        let borrow = mnemonic == Mnemonic::Sbb
-            && self.decoded.register(0) != Register::None
-            && self.decoded.register(0) == self.decoded.register(1);
-        let carry = if self.flags() { u64::MAX } else { 0 };
-        let secret = carry | if borrow { 0 } else { upwards(self.union()) };
-        let secret = secret & low(self.decoded.size(0));
-        if mnemonic != Mnemonic::Cmp {
-            self.write(secret);
-        }
-        self.set_flags(secret != 0);
-    }
-
-    pub(super) fn product(&mut self) {
-        // With two or three operands: the low half, whose bytes depend on lower ones alone.
-        if self.decoded.instruction.op_count() < 2
-            || self.decoded.instruction.mnemonic() == Mnemonic::Mulx
-        {
+    /// SBB of a register from itself spreads the carry alone.
+    pub(super) fn borrow(&mut self) {
+        if self.decoded.is_memory(0) || self.decoded.register(0) != self.decoded.register(1) {
             return self.all();
         }
-        let secret = upwards(self.union()) & low(self.decoded.size(0));
-        self.write(secret);
-        self.set_flags(secret != 0);
-    }
-
-    pub(super) fn choose(&mut self) {
-        let secret = self.source(0) | self.source(1) | if self.flags() { u64::MAX } else { 0 };
-        self.write(secret);
+        let secret = self.flags();
+        self.write(if secret { u64::MAX } else { 0 });
+        self.set_flags(secret);
     }
 
     pub(super) fn shift(&mut self) {
-        let decoded = self.decoded;
-        let size = decoded.size(0);
-        let count = decoded.instruction.op_count() - 1;
-        match (decoded.immediate(), count, decoded.instruction.mnemonic()) {
-            (Some(n), 1, _) => return self.shift_constant(n, self.source(0), size),
-            (Some(n), _, Mnemonic::Rorx) => return self.shift_constant(n, self.source(1), size),
-            _ => (),
+        let count = self.decoded.instruction.op_count() - 1;
+        if self.decoded.immediate().is_some() {
+            return self.all();
         }
-        if decoded.immediate().is_none() && self.source(count) & 1 != 0 {
+        if self.source(count) & 1 != 0 {
             self.leaks.push(Leak::ShiftCount);
         }
-        let secret = self.union() != 0 || self.flags();
         let old = self.state.registers.flags;
-        self.write(if secret { u64::MAX } else { 0 });
-        self.set_flags(secret);
+        self.all();
         self.state.registers.flags |= old; // a count of zero leaves the flags
-    }
-
-    /// A shift or rotation by a constant, byte by byte.
-    fn shift_constant(&mut self, n: u64, source: u64, size: usize) {
-        let bits = size * 8;
-        let n = (n as usize & if size == 8 { 63 } else { 31 }) % bits;
-        let flags = self.flags();
-        let of = |bit: usize| source >> (bit / 8) & 1 == 1;
-        let secret = (0..bits).filter(|to| match self.decoded.instruction.mnemonic() {
-            Mnemonic::Shl | Mnemonic::Sal => *to >= n && of(to - n),
-            Mnemonic::Shr => to + n < bits && of(to + n),
-            Mnemonic::Sar => of((to + n).min(bits - 1)),
-            Mnemonic::Rol => of((to + bits - n) % bits),
-            Mnemonic::Ror | Mnemonic::Rorx => of((to + n) % bits),
-            _ => source != 0 || flags, // through the carry
-        });
-        let result = secret.fold(0, |all, bit| all | 1 << (bit / 8));
-        self.write(result);
-        self.set_flags(source & low(size) != 0 || flags);
     }
 
     pub(super) fn call(&mut self) {
