@@ -68,15 +68,6 @@ impl Program {
         Some(segment.address.wrapping_add(offset - segment.offset.start))
     }
 
-    /// The addresses of the segment that has this one.
-    pub fn segment_of(&self, address: u64) -> Option<Range<u64>> {
-        let ranges = self.segments.iter().filter_map(|segment| {
-            let size = segment.offset.end.checked_sub(segment.offset.start)?;
-            Some(segment.address..segment.address.checked_add(size)?)
-        });
-        ranges.into_iter().find(|range| range.contains(&address))
-    }
-
     /// The place in the file of an address.
     pub fn offset_of(&self, address: u64) -> Option<u64> {
         self.segments.iter().find_map(|segment| {
@@ -218,11 +209,8 @@ mod tests {
         );
         for outside in [0x10ff, 0x1200, 0x4fff, 0x5080] {
             assert_eq!(program.offset_of(outside), None, "{outside:#x}");
-            assert_eq!(program.segment_of(outside), None, "{outside:#x}");
             assert_eq!(program.around(outside), None, "{outside:#x}");
         }
-        assert_eq!(program.segment_of(0x1100), Some(0x1100..0x1200));
-        assert_eq!(program.segment_of(0x507f), Some(0x5000..0x5080));
         let entries: Vec<_> = program.entries().collect();
         assert_eq!(entries, [("f", 0x120), ("open", 0x140), ("long", 0x1f0)]);
     }

@@ -125,40 +125,22 @@ pub fn find(chunk: &Chunk, found: &mut Vec<Table>) {
     }
     let firsts = [TableKind::Te, TableKind::Td].map(|kind| (kind, orders(entry(kind, 0))));
     let mut after = 0;
-    for (index, block) in chunk.data.chunks(BLOCK).enumerate() {
-        if <&[u8; BLOCK]>::try_from(block).is_ok_and(|block| !may_begin(block)) {
+    for (place, word) in chunk.data.chunks_exact(4).enumerate() {
+        if !may_be_first([word[0], word[1], word[2], word[3]]) {
             continue;
         }
-        for (place, word) in block.chunks_exact(4).enumerate() {
-            if !may_be_first([word[0], word[1], word[2], word[3]]) {
-                continue;
-            }
-            let at = BLOCK * index + 4 * place;
-            let first = firsts.iter().find_map(|(kind, firsts)| {
-                let order = firsts.iter().position(|first| first == word)?;
-                Some((*kind, order))
-            });
-            if let Some((kind, order)) = first.filter(|_| at >= after) {
-                if let Some(length) = table(&chunk.data[at..], kind, order) {
-                    add(kind, at, length);
-                    after = at + length;
-                }
+        let at = 4 * place;
+        let first = firsts.iter().find_map(|(kind, firsts)| {
+            let order = firsts.iter().position(|first| first == word)?;
+            Some((*kind, order))
+        });
+        if let Some((kind, order)) = first.filter(|_| at >= after) {
+            if let Some(length) = table(&chunk.data[at..], kind, order) {
+                add(kind, at, length);
+                after = at + length;
             }
         }
     }
-}
-
-/// Bytes that are searched together.
-const BLOCK: usize = 64;
-
-/// Whether a word of a block may be the first entry of a T-table. Without branches, so that the
-/// compiler uses vector instructions.
-fn may_begin(block: &[u8; BLOCK]) -> bool {
-    let mut found = false;
-    for at in (0..BLOCK).step_by(4) {
-        found |= may_be_first([block[at], block[at + 1], block[at + 2], block[at + 3]]);
-    }
-    found
 }
 
 /// Whether the XOR of the bytes is that of Te0[0] or of Td0[0]. It does not depend on their order.

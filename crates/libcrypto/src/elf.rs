@@ -29,9 +29,6 @@ pub struct Elf {
     pub rpath: Vec<String>,
     /// A cryptographic library that is part of the file itself.
     pub own: Option<String>,
-    /// It calls EVP_set_default_properties() or EVP_default_properties_enable_fips() of another
-    /// library.
-    pub sets_properties: bool,
     /// The modes of the AES ciphers that it takes from another library: "GCM", "CTR".
     pub modes: Vec<String>,
     /// It defines OSSL_provider_init().
@@ -211,11 +208,6 @@ fn look<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>) -> Option<E
     for symbol in elf.dynamic_symbols() {
         match symbol.name() {
             Ok("OSSL_provider_init") if symbol.is_definition() => found.is_provider = true,
-            Ok("EVP_set_default_properties" | "EVP_default_properties_enable_fips")
-                if symbol.is_undefined() =>
-            {
-                found.sets_properties = true;
-            }
             Ok(name) if symbol.is_undefined() => found.modes.extend(mode_of(name)),
             _ => {}
         }

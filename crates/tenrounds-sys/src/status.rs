@@ -19,11 +19,6 @@ impl Error {
     pub fn status(&self) -> raw::tr_status {
         self.status
     }
-
-    /// Whether a tag did not match.
-    pub fn is_tag_mismatch(&self) -> bool {
-        self.status == raw::TR_ERR_TAG
-    }
 }
 
 impl fmt::Display for Error {
