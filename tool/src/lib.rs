@@ -1,42 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `tenrounds`: AES at the processor's speed in the OpenSSL that is installed.
 
-mod advice;
-mod apparmor;
-mod bench;
-mod ciphers;
 mod cli;
-mod counters;
-mod detect;
-mod doctor;
-mod enable;
-pub mod fault;
-mod finding;
-mod force;
 mod generate;
-mod inventory;
-mod kernel;
-mod limited;
-mod memory;
-mod needed;
-mod openssl;
 mod pages;
-mod paths;
-mod pkcs11;
-mod processor;
-mod replaced;
 mod report;
-mod root;
-mod run;
-mod scan;
 mod selftest;
-mod settings;
-mod trace;
-mod trust;
 
+pub use base::fault;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::FromArgMatches;
 use cli::{Cli, Command};
+use evidence::{doctor, scan, trace};
+use setup::{enable, openssl, run};
+use speed::bench;
 use std::process::ExitCode;
 use terminal::error::{Error, Result};
 use terminal::{output, style};
@@ -59,7 +36,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Probe { pkcs11, algorithms } => {
             openssl::probe::limit();
             let seen = match pkcs11 {
-                Some(path) => serde_json::to_string(&crate::pkcs11::look::look(&path)?),
+                Some(path) => serde_json::to_string(&setup::pkcs11::look::look(&path)?),
                 None => serde_json::to_string(&openssl::probe::look(&algorithms)?),
             };
             let seen = seen.expect("plain data serialises");

@@ -2,7 +2,7 @@
 //! An earlier report, as far as it is shown beside the new one.
 
 use super::facts::Summary;
-use crate::root::Root;
+use base::root::Root;
 use machine::schema::SCHEMA;
 use serde::de::DeserializeOwned;
 use serde::Serialize;

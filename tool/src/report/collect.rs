@@ -4,11 +4,12 @@
 use super::baseline::Baseline;
 use super::facts::{Missing, Report, Summary};
 use super::verdict;
-use crate::bench::{self, Asked, Run};
-use crate::cli::PageArgs;
-use crate::root::Root;
-use crate::{detect, doctor, scan, trace};
+use crate::report::args::PageArgs;
+use base::root::Root;
+use evidence::{doctor, scan, trace};
 use machine::schema::{Host, Measurement};
+use setup::detect;
+use speed::bench::{self, Asked, Run};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use terminal::error::{Error, Result};

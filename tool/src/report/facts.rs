@@ -2,13 +2,13 @@
 //! The report, as its JSON document has it.
 
 use super::baseline::Baseline;
-use crate::bench::how::How;
-use crate::detect::Detect;
-use crate::doctor::{Doctor, Severity};
-use crate::scan::{has_aes, is_reached, Scan};
-use crate::trace::Trace;
+use evidence::doctor::{Doctor, Severity};
+use evidence::scan::{has_aes, is_reached, Scan};
+use evidence::trace::Trace;
 use machine::schema::Measurement;
 use serde::{Deserialize, Serialize};
+use setup::detect::Detect;
+use speed::bench::how::How;
 
 #[derive(Serialize)]
 pub struct Body {

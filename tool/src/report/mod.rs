@@ -2,14 +2,15 @@
 //! `report`: what the other commands find out about this machine, in one page for a ticket or an
 //! auditor, and the same facts as JSON.
 
+pub mod args;
 mod baseline;
 mod collect;
 mod facts;
 mod page;
 mod verdict;
 
-use crate::cli::PageArgs;
-use crate::replaced::{Look, Replaced};
+use crate::report::args::PageArgs;
+use base::replaced::{Look, Replaced};
 use baseline::Baseline;
 use facts::{Body, Report};
 use machine::schema::Document;

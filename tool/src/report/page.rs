@@ -3,7 +3,7 @@
 //! document does not have is an error.
 
 use super::facts::Body;
-use crate::trace::verdict::{bound, percent};
+use evidence::trace::verdict::{bound, percent};
 use machine::schema::Document;
 use minijinja::value::{Serde, Value};
 use minijinja::{context, Environment, Error, ErrorKind, Output, State, UndefinedBehavior};

@@ -2,10 +2,11 @@
 //! `selftest`: the known answers of every backend, and each usable backend against every other on
 //! random messages of every mode.
 
+pub mod args;
 mod case;
 mod cross_check;
 
-use crate::cli::SelftestArgs;
+use crate::selftest::args::SelftestArgs;
 use catalogue::{Mode, KEY_BITS};
 use cross_check::Difference;
 use libcrypto::LibCrypto;

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Our module in the kernel: what keeps it from being loaded, and what it does not do although it
+//! is.
+
+use super::means::Means;
+use base::finding::{Finding, Group};
+use base::kernel::drivers::{self, Driver, FILE};
+use base::kernel::module::{Module, DKMS, SYS};
+use base::kernel::Kernel;
+
+const GROUP: Group = Group::Kernel;
+
+pub fn check(means: &Means, kernel: &Kernel) -> Vec<Finding> {
+    let module = &kernel.module;
+    if module.loaded {
+        let found = version(means, module).into_iter();
+        let found = found.chain(parameters(means, module));
+        return found.chain(outranked(means, kernel)).collect();
+    }
+    let unloaded = module.file.as_ref().map(|file| unloaded(module, file));
+    let found = unloaded.or_else(|| not_built(module));
+    found.filter(|_| module.loadable).into_iter().collect()
+}
+
+/// How to load the module again, with these parameters.
+fn reload(means: &Means, parameters: &str) -> (&'static str, String) {
+    match means.loads_modules {
+        true => (
+            "shell",
+            format!("modprobe -r tenrounds && modprobe tenrounds{parameters}   (as soon as nothing uses it)"),
+        ),
+        false => (
+            "at the next boot",
+            format!("load tenrounds{parameters} before the kernel stops loading modules"),
+        ),
+    }
+}
+
+fn not_built(module: &Module) -> Option<Finding> {
+    let (version, release) = (module.dkms.first()?, &module.release);
+    let says = format!("DKMS has tenrounds, and not for the kernel that runs, {release}");
+    let headers =
+        format!("install linux-headers-{release}, in Fedora kernel-devel-{release}, if it is not");
+    let build = format!("dkms install tenrounds/{version} -k {release}");
+    let finding = Finding::warning(GROUP, "kernel-module-not-built", says);
+    let finding = finding.seen(format!("{DKMS}/{version}"), "no module for this kernel");
+    Some(finding.cure("system", headers).cure("shell", build))
+}
+
+/// Whether the kernel would take its signature, only the kernel and the firmware can tell.
+fn unloaded(module: &Module, file: &str) -> Finding {
+    let says = "the module tenrounds is there for this kernel, and not loaded";
+    let finding = Finding::note(GROUP, "kernel-module-unloaded", says)
+        .seen(file, "exists")
+        .cure("shell", "modprobe tenrounds")
+        .cure(
+            "/etc/modules-load.d/tenrounds.conf",
+            "tenrounds   (to load it at each boot)",
+        );
+    match module.signed_only {
+        true => finding
+            .seen("/sys/kernel/security/lockdown", "only signed modules load")
+            .cure("firmware", "enrol DKMS's key, if the kernel refuses the module   (man tenrounds-kernel, Secure Boot)"),
+        false => finding,
+    }
+}
+
+fn version(means: &Means, module: &Module) -> Option<Finding> {
+    let ours = env!("CARGO_PKG_VERSION");
+    let version = module.version.as_ref().filter(|version| *version != ours)?;
+    let says = format!("the loaded module is tenrounds {version}, this command {ours}");
+    let (at, again) = reload(means, "");
+    let finding = Finding::warning(GROUP, "kernel-module-version", says);
+    Some(
+        finding
+            .seen(format!("{SYS}/version"), version)
+            .cure(at, again),
+    )
+}
+
+/// Parameters that make the module slower than it has to be, and what each does.
+const PARAMETERS: [(&str, &str); 3] = [
+    ("mask", "hides features of the processor"),
+    (
+        "refuse",
+        "refuses the vector registers, for tests: the software does the work",
+    ),
+    (
+        "measure",
+        "measures how long the vector registers are held, which costs time",
+    ),
+];
+
+fn parameters<'a>(means: &'a Means, module: &'a Module) -> impl Iterator<Item = Finding> + 'a {
+    let set = PARAMETERS.iter();
+    let set = set.filter_map(|(name, does)| Some((*name, does, module.set(name)?)));
+    set.map(|(name, does, value)| {
+        let file = format!("{SYS}/parameters/{name}");
+        let (at, cure) = match name {
+            "mask" => reload(means, ""),
+            _ => ("shell", format!("echo 0 > {file}")),
+        };
+        let says = format!("the module's parameter {name} {does}");
+        Finding::warning(GROUP, "kernel-module-parameter", says)
+            .seen(file, value)
+            .cure(at, cure)
+            .cure(
+                "/etc/modprobe.d, kernel command line",
+                format!("no tenrounds.{name}, and no 'options tenrounds {name}='"),
+            )
+    })
+}
+
+/// Ours passed and another driver is selected.
+fn outranked(means: &Means, kernel: &Kernel) -> Option<Finding> {
+    let drivers = kernel.drivers();
+    let ours = drivers
+        .iter()
+        .filter(|d| d.backend().is_some() && d.passed() && !d.selected);
+    let pairs: Vec<(&Driver, &Driver)> = ours
+        .filter_map(|d| Some((d, drivers::selected(drivers, &d.algorithm)?)))
+        .filter(|(_, winner)| winner.backend().is_none())
+        .collect();
+    let highest = pairs.iter().map(|(_, winner)| winner.priority).max()?;
+    let mut winners = pairs.iter().map(|(_, winner)| winner);
+    let why = match winners.all(|winner| winner.driver.contains("vaes")) {
+        true => "they have VAES, too, so that is as it should be",
+        false => "their priority is higher, because the module's backend here is hardly faster",
+    };
+    let count = pairs.len();
+    let says = format!(
+        "the kernel takes other drivers than those of tenrounds for {count} algorithms: {why}"
+    );
+    let mut finding = Finding::note(GROUP, "kernel-module-outranked", says);
+    for (ours, winner) in &pairs {
+        let order = format!(
+            "{} {} before {} {}",
+            winner.driver, winner.priority, ours.driver, ours.priority
+        );
+        finding = finding.seen(format!("{FILE}, {}", ours.algorithm), order);
+    }
+    let (at, again) = reload(means, &format!(" priority={}", highest + 1));
+    let cure = format!("{again}   (only where it was measured to be faster)");
+    Some(finding.cure(at, cure))
+}

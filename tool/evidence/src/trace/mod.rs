@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `trace`: which AES code runs in processes, by samples. The code under each sample is copied and
+//! classified; nothing is written into a traced process but the probes of --count.
+
+pub mod args;
+mod bpftrace;
+mod count;
+mod crypto;
+mod flow;
+mod live;
+pub mod named;
+mod report;
+mod result;
+mod sampler;
+mod sampling;
+mod signals;
+mod spots;
+mod state;
+mod tally;
+mod target;
+#[cfg(test)]
+pub mod tests;
+pub mod text;
+mod traced;
+pub mod verdict;
+
+use crate::trace::args::{SampledArgs, TraceArgs, TRACE_RATE};
+use base::inventory::processes;
+use base::replaced;
+use base::root::Root;
+use count::Counter;
+use indicatif::{ProgressBar, ProgressStyle};
+use libcrypto::LibCrypto;
+use machine::host;
+use machine::schema::Document;
+use named::Named;
+pub use result::{Finding, ModuleKind, Process, Trace};
+use sampler::{Event, Target};
+use sampling::{Files, Sampling};
+use serde::Serialize;
+use setup::openssl::trial::on_path;
+use setup::run::child;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use terminal::error::{Error, Result};
+use terminal::output;
+use traced::Traced;
+
+#[derive(Serialize)]
+struct Body {
+    trace: Trace,
+}
+
+/// Traces what the arguments name. With a command, ends as the command ends.
+pub fn run(args: &TraceArgs) -> Result<()> {
+    // A file that cannot be written is an error before anything is traced.
+    for file in args.output.iter().chain(&args.svg) {
+        terminal::writable(file)?;
+    }
+    if args.live {
+        return live::run(args);
+    }
+    if args.print_bpftrace {
+        return write(args, count::script()?, false);
+    }
+    let sampled = &args.sampled;
+    if args.command.is_empty() && sampled.names.is_empty() && sampled.pid.is_empty() && !sampled.all
+    {
+        return Err(Error::usage(
+            "say what to trace: a command after --, names of processes, -p PID, --all, or --live",
+        ));
+    }
+    match args.command.is_empty() {
+        true => processes(args),
+        false => command(args),
+    }
+}
+
+fn processes(args: &TraceArgs) -> Result<()> {
+    signals::catch(&[libc::SIGINT, libc::SIGTERM]);
+    report(args, traced(args)?, false)
+}
+
+/// Traces all processes that this user may see for so many seconds.
+pub fn everybody(seconds: f64) -> Result<Trace> {
+    traced(&TraceArgs {
+        sampled: SampledArgs {
+            all: true,
+            rate: TRACE_RATE,
+            ..SampledArgs::default()
+        },
+        seconds: Some(seconds),
+        ..TraceArgs::default()
+    })
+}
+
+fn traced(args: &TraceArgs) -> Result<Trace> {
+    let named = match args.sampled.all {
+        true => None,
+        false => Some(Named::of(&args.sampled)?),
+    };
+    let pids = named.as_ref().map(|named| &named.all[..]);
+    let target = match pids {
+        None => Target::Everybody,
+        Some(pids) => Target::Processes(pids.to_vec()),
+    };
+    // bpftrace takes a while to put its probes.
+    let running = pids.map_or_else(traced::running, <[u32]>::to_vec);
+    let mut counter = match args.count {
+        true => Some(enabled(Counter::of_processes(&running)?)?),
+        false => None,
+    };
+    let requests = match args.kernel {
+        true => Some(enabled_in_kernel()?),
+        false => None,
+    };
+    let sampling = open(&target, pids_of(&named), args)?;
+    if let Some(counter) = &mut counter {
+        let running = pids.map_or_else(traced::running, <[u32]>::to_vec);
+        counter.loaded_meanwhile(&running);
+    }
+    let refused = &sampling.sampler.refused;
+    let is_sampled = |pid: &u32| !refused.iter().any(|(refused, _)| refused == pid);
+    let sampled = pids_of(&named).iter().copied().filter(is_sampled);
+    let sampled: Vec<u32> = sampled.collect();
+    let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
+    let mut tracing = Tracing {
+        sampling,
+        bar: bar(),
+        counter,
+        requests,
+        traced: Traced::new(pids),
+    };
+    tracing.follow(Some(seconds), || {
+        named.as_ref().is_some_and(Named::have_ended)
+    });
+    let gone = sampled.iter().filter(|pid| !is_alive(**pid));
+    let gone = gone.map(|pid| format!("process {pid} ended before the trace did."));
+    tracing.sampling.refused.extend(gone);
+    // What comes now ends the report.
+    signals::release(&[libc::SIGINT, libc::SIGTERM]);
+    Ok(tracing.finish())
+}
+
+/// The processes that arguments name.
+pub fn pids_of(named: &Option<Named>) -> &[u32] {
+    named.as_ref().map_or(&[], |named| &named.pids)
+}
+
+/// A sampler that runs, as the arguments ask for.
+fn open(target: &Target, named: &[u32], args: &TraceArgs) -> Result<Sampling> {
+    Sampling::open(target, named, args.sampled.rate)
+}
+
+fn command(args: &TraceArgs) -> Result<()> {
+    let command = prepared(&args.command);
+    let counter = match args.count {
+        true => {
+            let name = PathBuf::from(&args.command[0]);
+            let program = name.to_str().and_then(on_path).unwrap_or(name);
+            Some(enabled(Counter::of_command(&program)?)?)
+        }
+        false => None,
+    };
+    let requests = match args.kernel {
+        true => Some(enabled_in_kernel()?),
+        false => None,
+    };
+    // After bpftrace was started, so that it is not sampled.
+    let sampling = open(&Target::Children, &[], args)?;
+    let mut child = child::start(command)?;
+    let mut tracing = Tracing {
+        sampling,
+        // The terminal is the command's.
+        bar: ProgressBar::hidden(),
+        counter,
+        requests,
+        traced: Traced::new(Some(&[])),
+    };
+    let mut status = None;
+    tracing.follow(args.seconds, || {
+        status = child::ended(&mut child);
+        status.is_some()
+    });
+    // The report does not make the command wait for its end.
+    let reported = report(args, tracing.finish(), true);
+    reported.unwrap_or_else(output::complain);
+    let status = match status {
+        Some(status) => status,
+        None => child::end(child)?,
+    };
+    child::end_like(status)
+}
+
+/// Says what counting costs, and begins.
+fn enabled(mut counter: Counter) -> Result<Counter> {
+    let (functions, files) = counter.extent();
+    let ours = match counter.has_sites() {
+        true => ", and what tenrounds executes",
+        false => "",
+    };
+    let text = match functions {
+        0 if !counter.has_sites() => "No library with counted functions was found yet.".to_owned(),
+        _ => format!("Counting {functions} functions in {files} files{ours}. Until the trace ends, each of their calls takes about 1 to 3 µs longer, in all processes: calls of 16 bytes become 20 to 30 times as slow."),
+    };
+    output::err(terminal::style::item("", text));
+    counter.enable()?;
+    Ok(counter)
+}
+
+/// Says what counting in the kernel costs, and begins.
+fn enabled_in_kernel() -> Result<crypto::Counter> {
+    let text = "Counting requests to the kernel's ciphers. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
+    crypto::able()?;
+    output::err(terminal::style::item("", text));
+    crypto::Counter::start()
+}
+
+/// Without --seconds, processes are traced for so long.
+const DEFAULT_SECONDS: f64 = 5.0;
+/// Code is copied at most so long after its first sample.
+pub const PAUSE: Duration = Duration::from_millis(10);
+
+/// A command to be traced. The sampler may be opened before it starts.
+pub fn prepared(line: &[OsString]) -> Command {
+    let mut command = child::command(line, &[]);
+    keep_limit(&mut command);
+    command
+}
+
+/// Starts the command with this process' present limit of open files, which the sampler raises.
+fn keep_limit(command: &mut Command) {
+    use nix::sys::resource::{getrlimit, setrlimit, Resource};
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return;
+    };
+    // SAFETY: the closure only calls setrlimit(), which is async-signal-safe.
+    unsafe {
+        command.pre_exec(move || Ok(setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?));
+    }
+}
+
+/// Whether a process is there and no zombie. Threads of the kernel, which have no program, live.
+pub fn is_alive(pid: u32) -> bool {
+    let state = processes::status::<String>(&Root::machine(), pid, "State");
+    state.is_some_and(|state| !state.starts_with(['Z', 'X']))
+}
+
+/// A line that is redrawn on a terminal, and cut off at its right edge.
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {wide_msg}").expect("a valid template");
+    ProgressBar::new_spinner().with_style(style)
+}
+
+struct Tracing {
+    sampling: Sampling,
+    bar: ProgressBar,
+    counter: Option<Counter>,
+    requests: Option<crypto::Counter>,
+    traced: Traced,
+}
+
+impl Tracing {
+    /// Takes samples until the time is over, the processes have ended, or somebody interrupts.
+    fn follow(&mut self, seconds: Option<f64>, mut ended: impl FnMut() -> bool) {
+        let mut shown = Instant::now();
+        loop {
+            let is_last = ended() || self.is_due(seconds);
+            if is_last {
+                self.sampling.sampler.stop();
+                self.counter.iter_mut().for_each(Counter::stop);
+                self.requests.iter_mut().for_each(crypto::Counter::stop);
+            }
+            self.take_events(seconds, is_last);
+            if is_last {
+                break;
+            }
+            self.sampling.state.refresh();
+            if shown.elapsed() > Duration::from_millis(500) {
+                shown = Instant::now();
+                let tally = &self.sampling.state.tally;
+                let share = verdict::percent(tally.aes as f64 / tally.samples.max(1) as f64);
+                let samples = terminal::style::grouped(tally.samples);
+                self.bar
+                    .set_message(format!("{samples} samples, AES {share}"));
+                self.bar.tick();
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn is_due(&self, seconds: Option<f64>) -> bool {
+        let elapsed = self.sampling.elapsed().as_secs_f64();
+        signals::came() || seconds.is_some_and(|seconds| elapsed >= seconds)
+    }
+
+    /// Handles the events so far. When the end is due, only those that a second suffices for.
+    fn take_events(&mut self, seconds: Option<f64>, is_last: bool) {
+        const GRACE: Duration = Duration::from_secs(1);
+        let mut due = is_last.then(Instant::now);
+        let events = self.sampling.sampler.events();
+        // Reading the code of the first samples can take longer than a process lives.
+        for event in &events {
+            self.traced.take(event);
+            if let (Some(counter), Event::Mapped(mapped)) = (&mut self.counter, event) {
+                counter.mapped(mapped.pid, &mapped.mapping());
+            }
+        }
+        for event in events {
+            if due.is_none() && self.is_due(seconds) {
+                due = Some(Instant::now());
+            }
+            match due.is_some_and(|due| due.elapsed() > GRACE) {
+                true => self.sampling.state.skip(&event),
+                false => self.sampling.state.take(event),
+            }
+        }
+    }
+
+    fn finish(mut self) -> Trace {
+        let lost = self.sampling.state.tally.lost > 0;
+        let counts = self
+            .counter
+            .map(|counter| counter.finish(&self.traced, lost));
+        let requests = self.requests.map(|it| it.finish(&self.traced));
+        self.bar.finish_and_clear();
+        self.sampling
+            .result(&mut Files::default(), counts, requests)
+    }
+}
+
+/// Writes the report: to a file; else to standard error with a command, whose output standard
+/// output is.
+fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
+    let drawing = args.svg.as_ref();
+    let drawing = drawing.map(|path| (path, flow::svg(&flow::charts(&trace))));
+    let text = match args.json {
+        true => {
+            let host = host::read(LibCrypto::open().as_ref().ok());
+            Document::new("trace", host, Vec::new(), Body { trace }).to_json()
+        }
+        false => text::render(&trace, args.evidence),
+    };
+    // A drawing that cannot be written does not cost the text.
+    let said = write(args, text, has_command);
+    let drawn = drawing.map_or(Ok(()), |(path, svg)| replaced::write(path, &svg));
+    said.and(drawn)
+}
+
+/// Writes to the file of --output, or to standard output, which belongs to the command if there is
+/// one.
+fn write(args: &TraceArgs, text: String, has_command: bool) -> Result<()> {
+    match (&args.output, has_command) {
+        (Some(path), _) => replaced::write(path, &anstream::adapter::strip_str(&text).to_string()),
+        (None, true) => {
+            output::err(text);
+            Ok(())
+        }
+        (None, false) => output::out(text),
+    }
+}

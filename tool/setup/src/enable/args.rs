@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The arguments of `enable`, `disable` and `status`.
+
+use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub struct EnableArgs {
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+
+    /// Show a diff of each file that would be created or changed, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Add the line that sets OPENSSL_CONF to the shell's profile, or to FILE, instead of printing
+    /// it
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["system", "java_home", "p11_kit"])]
+    pub profile: Option<OsString>,
+}
+
+#[derive(Args, Debug)]
+pub struct DisableArgs {
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+
+    /// Undo only what loads this file, which is about to be removed; may be repeated
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub module: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct ScopeArgs {
+    /// Your account (the default)
+    ///
+    /// `enable` writes a configuration into ~/.config/tenrounds, and prints the line that makes a
+    /// shell use it. `disable` removes that configuration.
+    #[arg(long)]
+    pub user: bool,
+
+    /// Every program on the machine; needs root
+    ///
+    /// `enable` adds a line to the openssl.cnf of every installed OpenSSL. `disable` removes it.
+    #[arg(long, conflicts_with = "user")]
+    pub system: bool,
+
+    /// One JDK instead: whether its first provider is the PKCS#11 module
+    ///
+    /// `enable` adds lines to the JDK's java.security, after a trial with its keytool. `disable`
+    /// removes them. Both need the right to change that file.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["user", "system"])]
+    pub java_home: Option<PathBuf>,
+
+    /// The programs that use p11-kit instead: whether they load the PKCS#11 module
+    ///
+    /// `enable` writes tenrounds-enabled.module into ~/.config/pkcs11/modules, with --system into
+    /// /etc/pkcs11/modules, after a trial of the module and with p11-kit. `disable` removes it.
+    #[arg(long, conflicts_with = "java_home")]
+    pub p11_kit: bool,
+
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// The directory to look below, for tests
+    #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
+    pub root: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub struct StatusArgs {
+    /// Show everything: all modes, instructions, masks, backends, kernel drivers, settings
+    #[arg(long, short, conflicts_with_all = ["json", "prometheus"])]
+    pub verbose: bool,
+
+    /// Exit with status 1 unless tenrounds is in force
+    ///
+    /// It is in force if every OpenSSL that was found takes AES from it. If OPENSSL_CONF is set,
+    /// the file that it names decides.
+    #[arg(long)]
+    pub check: bool,
+
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write metrics in Prometheus' text format, to standard output or to a file
+    ///
+    /// The file is replaced atomically, for the textfile collector of Prometheus' node exporter:
+    /// give it a name that ends in .prom in the collector's directory. The metrics tell whether
+    /// tenrounds is in force, its backend, masks, the OpenSSL versions, what a hypervisor hides,
+    /// and the counters of commands that run counted.
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "-",
+        conflicts_with = "json"
+    )]
+    pub prometheus: Option<PathBuf>,
+
+    /// The directory to look below, for tests
+    #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
+    pub root: PathBuf,
+}

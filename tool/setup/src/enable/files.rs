@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Reading, writing and removing files under the lock of the state, with errors that say what to
+//! do.
+
+use base::replaced::{self, beside, Look};
+use base::trust::is_root;
+use rustix::fs::{statx, AtFlags, StatxAttributes, StatxFlags, CWD};
+use std::fs::{self, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use tempfile::TempDir;
+use terminal::error::{Error, Result};
+
+/// The largest configuration that is looked at.
+const LARGEST: u64 = 4 << 20;
+/// The name of a file before it takes its place.
+const NEW: &str = "tenrounds-new";
+/// The name under which the old file stays until the new one has proved itself.
+const OLD: &str = "tenrounds-old";
+
+/// A regular file's content; None if there is none.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    let meta = match fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        meta => meta.map_err(|error| at(path, explain(path, &error)))?,
+    };
+    if !meta.is_file() {
+        return Err(at(path, "is not a regular file"));
+    }
+    if meta.len() > LARGEST {
+        let why = format!("has {} bytes, which is no configuration", meta.len());
+        return Err(at(path, why));
+    }
+    let content = fs::read(path).map_err(|error| at(path, explain(path, &error)))?;
+    Ok(Some(content))
+}
+
+/// An error about a file.
+pub fn at(path: &Path, why: impl std::fmt::Display) -> Error {
+    Error::failure(format!("{}: {why}", path.display()))
+}
+
+/// The file that a path leads to through all symbolic links. It need not exist.
+pub fn real(path: &Path) -> Result<PathBuf> {
+    replaced::real(path, explain).map_err(|error| at(path, error))
+}
+
+/// Refuses a path on which a symbolic link of another user lies.
+pub fn refuse_foreign_link(path: &Path) -> Result<()> {
+    replaced::refuse_foreign_link(path).map_err(|error| at(path, error))
+}
+
+/// A temporary directory that only this user can enter, whatever the umask.
+pub fn private_directory() -> std::io::Result<TempDir> {
+    let mode = Permissions::from_mode(0o700);
+    tempfile::Builder::new().permissions(mode).tempdir()
+}
+
+/// Explains a system error at a path, and says what to do.
+pub fn explain(path: &Path, error: &std::io::Error) -> String {
+    let code = error.raw_os_error().unwrap_or(0);
+    let mut advice = match code {
+        libc::EACCES | libc::EPERM if is_root() => {
+            "this is root already, so check the mount options and the log of SELinux or AppArmor"
+        }
+        libc::EACCES | libc::EPERM => {
+            "for --system, run it as root (sudo); for your account, make it writable, or set \
+             XDG_CONFIG_HOME and XDG_STATE_HOME to writable directories"
+        }
+        libc::EROFS => {
+            "make that file system writable; for your account, you can also set XDG_CONFIG_HOME \
+             and XDG_STATE_HOME to writable directories"
+        }
+        libc::ENOSPC | libc::EDQUOT => "make room there",
+        libc::EBUSY => {
+            "a file that is a mount point cannot be replaced: change it where it is mounted from"
+        }
+        libc::ELOOP => "fix the symbolic links",
+        _ => return error.to_string(),
+    }
+    .to_owned();
+    if code == libc::EACCES || code == libc::EPERM {
+        let both = [Some(path), path.parent()].into_iter().flatten();
+        advice = both.into_iter().find_map(locked_by).unwrap_or(advice);
+    }
+    format!("{error}; {advice}")
+}
+
+/// Names the attribute (chattr(1)) that keeps even root from changing a file or directory, and the
+/// command that clears it.
+fn locked_by(path: &Path) -> Option<String> {
+    let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty()).ok()?;
+    let has = |attribute| found.stx_attributes.contains(attribute);
+    let (word, letter) = match () {
+        () if has(StatxAttributes::IMMUTABLE) => ("immutable", 'i'),
+        () if has(StatxAttributes::APPEND) => ("append-only", 'a'),
+        () => return None,
+    };
+    let path = path.display();
+    Some(format!(
+        "{path} is {word}, even for root (lsattr -d {path} shows it); to allow the change: chattr -{letter} {path}"
+    ))
+}
+
+/// Removes what a run that was killed has left beside a file.
+pub fn sweep(path: &Path) {
+    for suffix in [NEW, OLD] {
+        let _ = fs::remove_file(beside(path, suffix));
+    }
+}
+
+/// The second name of a file, under which it stays while it is replaced.
+pub fn second_name(path: &Path) -> PathBuf {
+    beside(path, OLD)
+}
+
+/// Replaces a file, or creates it. The caller holds the lock, so nobody else uses the name beside
+/// it.
+pub fn replace(path: &Path, content: &[u8], look: Look<'_>) -> Result<()> {
+    replace_dated(path, content, look, None)
+}
+
+/// The same, with the time of the last change.
+pub fn replace_dated(
+    path: &Path,
+    content: &[u8],
+    look: Look<'_>,
+    changed: Option<SystemTime>,
+) -> Result<()> {
+    replaced::replace(path, NEW, content, look, changed).map_err(|error| {
+        Error::failure(format!(
+            "writing {}: {}",
+            path.display(),
+            explain(path, &error)
+        ))
+    })
+}
+
+/// Removes a file. It is no error if there is none.
+pub fn remove(path: &Path) -> Result<()> {
+    replaced::remove(path).map_err(|error| {
+        Error::failure(format!(
+            "removing {}: {}",
+            path.display(),
+            explain(path, &error)
+        ))
+    })
+}
+
+/// Makes a directory, and those above it.
+pub fn make_directory(dir: &Path, mode: u32) -> Result<()> {
+    replaced::step();
+    let made = fs::DirBuilder::new().recursive(true).mode(mode).create(dir);
+    made.map_err(|error| at(dir, explain(dir, &error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_else_enters_a_private_directory() {
+        let dir = private_directory().unwrap();
+        let mode = fs::metadata(dir.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o700);
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `enable`, `disable`, `status`: the provider preferred by configuration, for a user or for the
+//! system. docs/enable.md says what is changed, and what is done about everything that can go
+//! wrong.
+
+mod apply;
+pub mod args;
+mod change;
+mod edit;
+mod files;
+mod fleet;
+mod java;
+mod p11_kit;
+mod prometheus;
+mod report;
+mod site;
+mod state;
+mod status;
+mod system;
+mod target;
+mod undo;
+mod user;
+
+use crate::enable::args::{DisableArgs, EnableArgs, ScopeArgs, StatusArgs};
+use crate::force::InForce;
+use crate::openssl::programs::below;
+use base::root::Root;
+use fleet::Fleet;
+use libcrypto::LibCrypto;
+use report::Report;
+use site::Site;
+use state::{Entry, State};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use target::Target;
+use terminal::error::{Error, Result};
+
+pub fn enable(args: &EnableArgs) -> Result<()> {
+    let begin = Instant::now();
+    let mut report = Report::new(args.dry_run);
+    let root = root(&args.scope.root)?;
+    match single(&args.scope, &root)? {
+        Some((target, dir)) => apply::enable(&dir, &[target], &mut report)?,
+        None if args.scope.system => system::enable(&root, &mut report)?,
+        None => user::enable(&root, args.profile.as_deref().map(Path::new), &mut report)?,
+    }
+    end("enable", report, begin, form(args.scope.json))
+}
+
+pub fn disable(args: &DisableArgs) -> Result<()> {
+    let begin = Instant::now();
+    let mut report = Report::new(false);
+    let root = root(&args.scope.root)?;
+    match single(&args.scope, &root)? {
+        Some((target, dir)) => undo::disable(&dir, &[target], true, &mut report)?,
+        None if args.scope.system => system::disable(&root, &args.module, &mut report)?,
+        None => user::disable(&args.module, &mut report)?,
+    }
+    end("disable", report, begin, form(args.scope.json))
+}
+
+/// The JDK or the file of p11-kit that the options name, and the directory of its state.
+fn single(scope: &ScopeArgs, root: &Path) -> Result<Option<(Box<dyn Target>, PathBuf)>> {
+    if let Some(home) = &scope.java_home {
+        return Ok(Some((Box::new(java::Jdk::find(home)?), java::state_dir()?)));
+    }
+    if scope.p11_kit {
+        let (place, dir) = p11_kit::P11Kit::find(root, scope.system)?;
+        return Ok(Some((Box::new(place), dir)));
+    }
+    Ok(None)
+}
+
+/// The exit status: with `--check` 1 unless tenrounds is in force.
+pub fn status(args: &StatusArgs) -> Result<u8> {
+    let begin = Instant::now();
+    let root = root(&args.root)?;
+    let mut report = status::look(&root)?;
+    report.machine = Some(Fleet::look(&Root::new(&root)));
+    let detected = match args.prometheus {
+        None => report.detect(&Root::new(&root), args.verbose),
+        Some(_) => Ok(()),
+    };
+    let in_force = report.in_force == Some(InForce::Yes);
+    let form = match (args.json, &args.prometheus) {
+        (true, _) => Form::Json,
+        (false, Some(target)) => Form::Prometheus(target),
+        (false, None) => Form::Text,
+    };
+    end("status", report, begin, form)?;
+    detected?;
+    LibCrypto::open()?;
+    Ok(u8::from(args.check && !in_force))
+}
+
+/// The configurations of the system in which a run was interrupted, and what was. The error is that
+/// of a state that cannot be read.
+pub fn interrupted(root: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
+    let state = State::look(&state::system_dir(root))?;
+    let look = |entry: &Entry| {
+        let inside = entry.file.strip_prefix(root).unwrap_or(&entry.file);
+        let file = below(root, &Path::new("/").join(inside));
+        let what = entry.interrupted(files::read(&file).ok()?.as_deref())?;
+        Some((file, what))
+    };
+    let system = state.files.iter().filter(|entry| entry.scope == "system");
+    Ok(system.filter_map(look).collect())
+}
+
+/// How a report is written.
+#[derive(Clone, Copy)]
+enum Form<'a> {
+    Text,
+    Json,
+    /// To a file, or to standard output ("-").
+    Prometheus(&'a Path),
+}
+
+fn form(json: bool) -> Form<'static> {
+    match json {
+        true => Form::Json,
+        false => Form::Text,
+    }
+}
+
+fn root(root: &Path) -> Result<PathBuf> {
+    root.canonicalize()
+        .map_err(|error| Error::failure(format!("{}: {error}", root.display())))
+}
+
+/// Shows the report. If a site was refused or does not work, the command fails. The error then
+/// gives the reason of the first such site, so the text omits it.
+fn end(command: &'static str, mut report: Report, begin: Instant, form: Form<'_>) -> Result<()> {
+    report.seconds = begin.elapsed().as_secs_f64();
+    let bad = |site: &&Site| site.outcome.is_bad();
+    let count = report.sites.iter().filter(bad).count();
+    let shown = match form {
+        Form::Text => report.show(command, false),
+        Form::Json => report.show(command, true),
+        Form::Prometheus(target) => prometheus::show(&report, target),
+    };
+    let Some(first) = report.sites.iter().find(bad) else {
+        return shown;
+    };
+    let reason = first.reason.as_deref().unwrap_or("does not work");
+    let why = match reason.starts_with('/') {
+        true => reason.to_owned(),
+        false => format!("{}: {reason}", first.configuration.display()),
+    };
+    let more = match count {
+        1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    Err(Error::failure(format!("{why}{more}")))
+}

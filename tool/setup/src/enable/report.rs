@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What `enable`, `disable` and `status` say.
+
+use super::fleet::Fleet;
+use super::site::{Outcome, Site};
+use super::status;
+use crate::detect::{self, Detect};
+use crate::force::{Force, InForce};
+use crate::openssl::enabling;
+use crate::openssl::trial::Verdict;
+use base::paths::shown;
+use base::root::Root;
+use libcrypto::LibCrypto;
+use machine::host;
+use machine::masks::{LIBCRYPTO_MASK, TENROUNDS_MASK};
+use machine::schema::{Document, Host};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use terminal::error::Result;
+use terminal::output;
+use terminal::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
+
+/// An `openssl` that does not count.
+#[derive(Debug, Serialize)]
+pub struct PassedOver {
+    #[serde(serialize_with = "shown")]
+    pub path: PathBuf,
+    pub reason: String,
+}
+
+/// A variable of this environment that has a say.
+#[derive(Debug, Serialize)]
+pub struct Override {
+    pub variable: &'static str,
+    pub value: String,
+    pub effect: &'static str,
+}
+
+#[rustfmt::skip]
+const OVERRIDES: [(&str, &str); 4] = [
+    ("OPENSSL_CONF", "programs started from here read this file instead"),
+    ("OPENSSL_CONF_INCLUDE", "relative names of included files are looked for there"),
+    (TENROUNDS_MASK, "tenrounds does without these features in programs started from here"),
+    (LIBCRYPTO_MASK, "OpenSSL and tenrounds see this processor instead in programs started from here"),
+];
+
+/// What each mode runs on here.
+#[derive(Debug)]
+struct Detected {
+    host: Host,
+    detect: Detect,
+    verbose: bool,
+}
+
+impl Detected {
+    fn verdict(&self) -> String {
+        let lines = self.detect.verdict.iter();
+        lines.map(|line| item("", line)).collect()
+    }
+
+    fn details(&self) -> String {
+        let table = detect::table(&self.host, &self.detect, self.verbose);
+        let more =
+            "--verbose adds other modes, instructions, masks, backends, kernel drivers, settings";
+        let more = match self.verbose {
+            true => detect::details(&self.host, &self.detect),
+            false => item("", paint(DIM, more)),
+        };
+        format!("\n{table}\n{more}")
+    }
+}
+
+/// OpenSSL reads its configuration once, when a program starts.
+const RESTART: &str = "programs that run already continue without tenrounds until they are restarted; `sudo tenrounds doctor --verbose` lists them";
+
+#[derive(Debug, Default, Serialize)]
+pub struct Report {
+    /// Of `status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_force: Option<InForce>,
+    /// What the verdict rests on.
+    #[serde(skip)]
+    pub force: Option<Force>,
+    /// Of `status`, an object of its own in JSON.
+    #[serde(skip)]
+    detected: Option<Detected>,
+    /// Of `enable`: nothing was written.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    pub sites: Vec<Site>,
+    pub passed_over: Vec<PassedOver>,
+    pub overrides: Vec<Override>,
+    /// The line for the shell.
+    pub export: Option<String>,
+    /// The profile that has it.
+    #[serde(serialize_with = "shown")]
+    pub profile: Option<PathBuf>,
+    /// Of `status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Fleet>,
+    pub notes: Vec<String>,
+    pub seconds: f64,
+}
+
+impl Report {
+    pub fn new(dry_run: bool) -> Report {
+        Report {
+            dry_run,
+            ..Report::default()
+        }
+    }
+
+    /// Looks at what each mode runs on. Says what it warns of, but for a libcrypto that cannot be
+    /// loaded, which is an error of the command.
+    pub fn detect(&mut self, root: &Root, verbose: bool) -> Result<()> {
+        let (host, detect) = detect::look(root);
+        let detect = detect?;
+        let error = LibCrypto::open().err().map(|error| error.to_string());
+        let warnings = detect.warnings.iter();
+        warnings
+            .filter(|warning| Some(*warning) != error.as_ref())
+            .for_each(output::complain);
+        self.detected = Some(Detected {
+            host,
+            detect,
+            verbose,
+        });
+        Ok(())
+    }
+
+    pub fn passed_over(&mut self, found: Vec<(PathBuf, String)>) {
+        let over = found.into_iter();
+        self.passed_over
+            .extend(over.map(|(path, reason)| PassedOver { path, reason }));
+    }
+
+    /// Adds a site. Notes a provider of another version than this tool's.
+    pub fn add(&mut self, site: Site) {
+        let tool = env!("CARGO_PKG_VERSION");
+        if let (Some(version), Some(module)) = (&site.provider_version, &site.module) {
+            let note = format!(
+                "{} is version {version}, and this tool is {tool}: install both from one build, then 'tenrounds enable' again",
+                module.display()
+            );
+            if version != tool && !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        self.sites.push(site);
+    }
+
+    /// Whether a site makes the command fail.
+    pub fn is_bad(&self) -> bool {
+        self.sites.iter().any(|site| site.outcome.is_bad())
+    }
+
+    /// The variables that have a say. One that leads to `ours` does what it should.
+    pub fn note_overrides(&mut self, ours: Option<&Path>) {
+        for (variable, effect) in OVERRIDES {
+            let Some(value) = std::env::var_os(variable) else {
+                continue;
+            };
+            if variable == "OPENSSL_CONF" && ours.is_some_and(|ours| ours.as_os_str() == value) {
+                continue;
+            }
+            self.overrides.push(Override {
+                variable,
+                value: value.to_string_lossy().into_owned(),
+                effect,
+            });
+        }
+    }
+
+    pub fn show(&self, command: &'static str, json: bool) -> Result<()> {
+        output::out(match json {
+            true => self.json(command),
+            false => self.text(command),
+        })
+    }
+
+    fn json(&self, command: &'static str) -> String {
+        let libcrypto = LibCrypto::open().ok();
+        let host = host::read(libcrypto.as_ref());
+        let mut body = serde_json::Map::new();
+        let value = serde_json::to_value(self).expect("plain data");
+        body.insert(command.to_owned(), value);
+        if let Some(detected) = &self.detected {
+            let value = serde_json::to_value(&detected.detect).expect("plain data");
+            body.insert("detect".to_owned(), value);
+        }
+        Document::new(command, host, Vec::new(), body).to_json()
+    }
+
+    fn text(&self, command: &'static str) -> String {
+        let mut text = self.verdict();
+        text += &self
+            .detected
+            .as_ref()
+            .map_or(String::new(), Detected::verdict);
+        let told = self.sites.iter().position(|site| site.outcome.is_bad());
+        for (i, site) in self.sites.iter().enumerate() {
+            // The error gives this site's reason.
+            let reason = site.reason.as_ref().filter(|_| told != Some(i));
+            text += &show_site(site, reason);
+        }
+        if self.sites.is_empty() {
+            text += "No OpenSSL 3 or later was found.\n";
+        }
+        for over in &self.passed_over {
+            let line = format!("{} {}", over.path.display(), over.reason);
+            text += &item("", paint(DIM, line));
+        }
+        for one in &self.overrides {
+            let head = paint(WARN, format!("{}={}", one.variable, one.value));
+            text += &item("", format!("{head}: {}", one.effect));
+        }
+        let is_new = |site: &Site| site.scope == "system" && site.outcome == Outcome::Enabled;
+        let restart =
+            (command == "enable" && self.sites.iter().any(is_new)).then(|| RESTART.to_owned());
+        for note in restart.iter().chain(&self.notes) {
+            text += &item(&paint(WARN, "Note: "), note);
+        }
+        text += &self
+            .detected
+            .as_ref()
+            .map_or(String::new(), Detected::details);
+        if command == "enable" && !self.is_bad() {
+            text += &self.how_to_use();
+            text += &format!("{}\n", paint(DIM, format!("{:.2} s", self.seconds)));
+        }
+        text
+    }
+
+    /// The first line: of `status` whether tenrounds is in force, of a dry run that it was one.
+    fn verdict(&self) -> String {
+        if self.dry_run {
+            let changes = self.sites.iter().flat_map(|site| &site.changes);
+            let would = match changes.count() {
+                0 => "no file would change".to_owned(),
+                1 => "this file would be written".to_owned(),
+                n => format!("these {n} files would be written"),
+            };
+            return item(
+                "",
+                paint(BOLD, format!("Dry run, nothing was changed; {would}:")),
+            );
+        }
+        let Some(force) = &self.force else {
+            return String::new();
+        };
+        let in_force = force.verdict();
+        let (style, verdict) = match in_force {
+            InForce::Yes => (GOOD, "tenrounds is in force"),
+            InForce::Partly => (WARN, "tenrounds is in force in part"),
+            InForce::No => (BOLD, "tenrounds is not in force"),
+        };
+        let why = self.why(force, in_force);
+        item("", format!("{}. {why}.", paint(style, verdict)))
+    }
+
+    /// Why, and what to do first.
+    fn why(&self, force: &Force, in_force: InForce) -> String {
+        let (count, all) = force.counts();
+        let mut user = self.sites.iter().filter(|site| site.scope == "user");
+        let user = user.find(|site| site.outcome == Outcome::Enabled);
+        let own = |file: &Path| user.is_some_and(|user| user.configuration == file);
+        match (in_force, &force.named) {
+            (InForce::Yes, Some(named)) if own(&named.file) => {
+                format!("Programs started from this shell read {}", named.file.display())
+            }
+            (InForce::Yes, Some(named)) => format!(
+                "OPENSSL_CONF of this shell names {}, which prefers it",
+                named.file.display()
+            ),
+            (InForce::Yes, None) => {
+                "Every program that reads the system's OpenSSL configuration takes AES from it"
+                    .to_owned()
+            }
+            (InForce::Partly, _) => match (force.hidden(), force.not_tried()) {
+                (Some(hidden), _) if count == all => {
+                    format!("Not for all users: {}", hidden.advice())
+                }
+                (None, Some((of, part))) if count == all => {
+                    format!("{} {}", of.file.display(), status::not_tried(part))
+                }
+                _ => format!(
+                    "{count} of {all} configurations of OpenSSL enable it. {}",
+                    enabling::how(true)
+                ),
+            },
+            (InForce::No, Some(named)) if named.prefers => format!(
+                "OPENSSL_CONF of this shell names {}, which prefers it, but does not work",
+                named.file.display()
+            ),
+            (InForce::No, Some(_)) => format!(
+                "OPENSSL_CONF of this shell names '{}', which does not prefer it. To change that: unset OPENSSL_CONF",
+                std::env::var_os("OPENSSL_CONF").unwrap_or_default().to_string_lossy()
+            ),
+            (InForce::No, None) => match user {
+                Some(user) => format!(
+                    "It is enabled for you, but OPENSSL_CONF of this shell does not name {}",
+                    user.configuration.display()
+                ),
+                None if force.problem().is_some() || self.is_broken() => {
+                    "It is enabled, but does not work".to_owned()
+                }
+                None => enabling::how(all > 0),
+            },
+        }
+    }
+
+    fn is_broken(&self) -> bool {
+        let mut sites = self.sites.iter();
+        sites.any(|site| ["system", "user"].contains(&site.scope) && site.outcome.is_bad())
+    }
+
+    /// What the user of a shell does with a configuration of their own.
+    fn how_to_use(&self) -> String {
+        match (&self.export, &self.profile) {
+            (Some(_), Some(_)) if self.dry_run => String::new(), // the diff has the line
+            (Some(_), Some(profile)) => {
+                let profile = profile.display();
+                let line =
+                    format!("{profile} enables it in new shells. For this shell: . {profile}");
+                item("", line)
+            }
+            (Some(export), None) => {
+                let enables = if self.dry_run {
+                    "would enable"
+                } else {
+                    "enables"
+                };
+                let line = format!("This line {enables} it in a shell. Add it to your profile, or run 'tenrounds enable --profile':");
+                item("", line) + &format!("  {export}\n")
+            }
+            (None, _) => String::new(),
+        }
+    }
+}
+
+fn word(site: &Site) -> String {
+    match site.outcome {
+        Outcome::Enabled => paint(GOOD, "enabled"),
+        Outcome::AlreadyEnabled => paint(GOOD, "enabled already"),
+        Outcome::WouldEnable => paint(GOOD, "would be enabled"),
+        Outcome::Disabled => paint(GOOD, "disabled"),
+        Outcome::NotEnabled => "not enabled".to_owned(),
+        Outcome::Refused => paint(BAD, "left as it is"),
+        Outcome::Broken => paint(BAD, "enabled, and does not work"),
+        Outcome::Damaged => paint(BAD, "changed by hand"),
+        Outcome::HalfDone => paint(WARN, "interrupted"),
+    }
+}
+
+fn show_site(site: &Site, reason: Option<&String>) -> String {
+    let name = paint(BOLD, site.configuration.display());
+    let mut all = item("", format!("{name}: {} ({})", word(site), site.scope));
+    let mut line = |head: &str, text: String| all += &item(&format!("  {head:<10} "), text);
+    for program in &site.openssl {
+        line(
+            "read by",
+            format!("{}, {}", program.path.display(), program.version),
+        );
+    }
+    if let Some(reason) = reason {
+        let head = match site.outcome {
+            Outcome::Enabled => "note",
+            _ => "because",
+        };
+        line(head, reason.clone());
+    }
+    if let Some(own) = &site.own_file {
+        line("enabled by", own.display().to_string());
+    }
+    if let Some(module) = &site.module {
+        let version = site.provider_version.as_deref().unwrap_or("unknown");
+        match site.scope {
+            "java" | "p11-kit" => line("module", module.display().to_string()),
+            _ => line(
+                "provider",
+                format!("{}, version {version}", module.display()),
+            ),
+        }
+    }
+    for check in &site.checks {
+        let verdict = match check.verdict {
+            Verdict::Passed => paint(GOOD, "ok"),
+            Verdict::Failed => paint(BAD, "FAILED"),
+            Verdict::Impossible => paint(WARN, "not possible here"),
+        };
+        line(check.name, format!("{verdict}: {}", check.saw));
+    }
+    let changes = site.changes.iter().map(|change| change.text());
+    all + &changes.collect::<String>()
+}

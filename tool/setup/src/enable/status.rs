@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Where the provider and the PKCS#11 module are enabled, and whether they work there: looked up
+//! and tried, with nothing changed.
+
+use super::edit::{self, Found};
+use super::files;
+use super::report::Report;
+use super::site::{Outcome, Site};
+use super::state::{self, checksum, State};
+use super::system::System;
+use super::target::{is_ours, refuse_foreign, Target};
+use super::user::{Home, User};
+use super::{java, p11_kit};
+use crate::force::{Configuration, Force};
+use base::apparmor;
+use base::root::Root;
+use base::trust::Loose;
+use std::path::Path;
+use terminal::error::Result;
+
+pub fn look(root: &Path) -> Result<Report> {
+    let force = Force::look(&Root::new(root));
+    let mut report = Report::default();
+    let system = read(&state::system_dir(root), &mut report);
+    // Root tries nothing that the user whose HOME it has was free to enable.
+    let home = Home::mine().ok();
+    let user = home.as_ref().map(|home| read(&home.state, &mut report));
+    for (site, found) in force.sites.iter().zip(&force.system) {
+        let target = System::of(root, site);
+        let mut shown = looked(&target, &system);
+        tried(&mut shown, found);
+        report.add(shown);
+    }
+    if let Some((home, state)) = home.as_ref().zip(user.as_ref()) {
+        let programs = force.sites.iter().flat_map(|site| site.programs.clone());
+        let target = User::of(home, programs.collect());
+        let mut shown = looked(&target, state);
+        let named = force.named.as_ref().filter(|named| named.file == home.own);
+        match named {
+            Some(named) => tried(&mut shown, named),
+            None if shown.outcome == Outcome::Enabled => {
+                shown.reason = Some(
+                    "only in force in shells whose OPENSSL_CONF names it; this shell's does not"
+                        .into(),
+                );
+                try_out(&target, &mut shown);
+            }
+            None => {}
+        }
+        report.add(shown);
+    }
+    for state in [Some(&system), user.as_ref()].into_iter().flatten() {
+        for target in
+            java::known(state)
+                .into_iter()
+                .chain(p11_kit::known(state, root, home.as_ref()))
+        {
+            let mut shown = looked(target.as_ref(), state);
+            if shown.outcome == Outcome::Enabled {
+                try_out(target.as_ref(), &mut shown);
+            }
+            report.add(shown);
+        }
+    }
+    report.note_overrides(home.as_ref().map(|home| home.own.as_path()));
+    report.passed_over(force.passed_over.clone());
+    let prefers = force
+        .system
+        .iter()
+        .any(|configuration| configuration.prefers);
+    if let Some(blind) = apparmor::blind(&Root::new(root), &force.modules()).filter(|_| prefers) {
+        report.notes.push(format!(
+            "AppArmor keeps confined programs from tenrounds; to let them load it: {}",
+            blind.cure
+        ));
+    }
+    report.in_force = Some(force.verdict());
+    report.force = Some(force);
+    Ok(report)
+}
+
+fn read(dir: &Path, report: &mut Report) -> State {
+    State::look(dir).unwrap_or_else(|error| {
+        report.notes.push(error.to_string());
+        State::none()
+    })
+}
+
+/// A site with its outcome, as far as the files tell it.
+fn looked(target: &dyn Target, state: &State) -> Site {
+    let mut site = target.site();
+    let (outcome, reason) = outcome(target, state, &mut site)
+        .unwrap_or_else(|error| (Outcome::NotEnabled, Some(error.to_string())));
+    (site.outcome, site.reason) = (outcome, reason);
+    site
+}
+
+fn outcome(
+    target: &dyn Target,
+    state: &State,
+    site: &mut Site,
+) -> Result<(Outcome, Option<String>)> {
+    let files = target.files()?;
+    let entry = state.entry(files.key());
+    let is_done = entry.is_some_and(|entry| entry.done);
+    let options = target.options();
+    let both = format!("'tenrounds enable{options}' or 'tenrounds disable{options}'");
+    let text = files::read(files.key())?;
+    let left = entry.and_then(|entry| entry.interrupted(text.as_deref()));
+    let own = match &files.own {
+        Some(own) => files::read(own)?.map(|text| (own, text)),
+        None => None,
+    };
+    site.own_file = own.as_ref().map(|(own, _)| (*own).clone());
+    let found = match (&files.edited, &files.own) {
+        (Some(_), _) => edit::find(text.as_deref().unwrap_or_default(), &target.known(&files)),
+        (None, Some(own)) => match refuse_foreign(own, entry) {
+            Err(error) => Found::Damaged(error.to_string()),
+            Ok(None) => Found::Nothing,
+            Ok(Some(_)) => Found::Ours(0..0),
+        },
+        (None, None) => Found::Nothing,
+    };
+    Ok(match found {
+        Found::Damaged(why) => (Outcome::Damaged, Some(why)),
+        Found::Nothing if is_done => {
+            let what = left.unwrap_or("somebody removed what 'tenrounds enable' wrote");
+            let cure = format!(
+                "'tenrounds enable{options}' puts it back, 'tenrounds disable{options}' forgets it"
+            );
+            (Outcome::NotEnabled, Some(format!("{what}; {cure}")))
+        }
+        Found::Nothing
+            if entry.is_some() || own.as_ref().is_some_and(|(_, text)| is_ours(text)) =>
+        {
+            let why = format!("nothing is in force; {both} completes what was interrupted");
+            (Outcome::HalfDone, Some(why))
+        }
+        Found::Nothing => (Outcome::NotEnabled, None),
+        Found::Ours(_) if own.is_none() => {
+            let why = "our own file is gone, so programs work as without tenrounds";
+            (
+                Outcome::Broken,
+                Some(format!(
+                    "{why}; 'tenrounds enable{options}' writes it again"
+                )),
+            )
+        }
+        Found::Ours(_) => {
+            site.module = own.and_then(|(own, _)| target.module(own));
+            let sum = text.as_deref().map(checksum);
+            let changed = entry.is_some_and(|entry| Some(&entry.after) != sum.as_ref());
+            let changed = changed.then(|| {
+                format!("changed since 'tenrounds enable': 'tenrounds disable{options}' will remove only our lines")
+            });
+            let left = left.map(|left| format!("{left}; {both} completes it"));
+            (Outcome::Enabled, changed.or(left))
+        }
+    })
+}
+
+fn try_out(target: &dyn Target, site: &mut Site) {
+    let tried = target.try_out(None, Path::new("/dev/null"));
+    if let Some(problem) = tried.problem {
+        site.broken(&problem);
+    }
+    site.tried(tried.trial);
+}
+
+/// What the inventory says of a configuration.
+fn tried(shown: &mut Site, found: &Configuration) {
+    match (&found.problem, &found.hidden) {
+        (Some(problem), _) if shown.outcome == Outcome::Enabled => shown.broken(problem),
+        (None, _) if found.not_tried.is_some() && !shown.outcome.is_bad() => {
+            shown.reason = found.not_tried.as_ref().map(not_tried);
+        }
+        (None, Some(hidden)) if shown.outcome == Outcome::Enabled => {
+            shown.outcome = Outcome::Broken;
+            shown.reason = Some(format!("not for all users: {}", hidden.advice()));
+        }
+        (None, None) if found.prefers && shown.outcome == Outcome::NotEnabled => {
+            let by = "prefers tenrounds by lines that 'tenrounds enable' did not write";
+            shown.reason.get_or_insert_with(|| by.to_owned());
+        }
+        _ => {}
+    }
+    shown.tried(found.trial.clone());
+}
+
+/// Why root did not try a configuration.
+pub fn not_tried(part: &Loose) -> String {
+    let why = part.advice();
+    format!("was not tried: root does not run what other users can replace; {why}")
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! For the system: lines in each openssl.cnf, which include a file of our own beside it.
+
+use super::edit::Lines;
+use super::files;
+use super::report::Report;
+use super::site::Site;
+use super::state::{self, State};
+use super::status;
+use super::target::{Files, Target, Tried};
+use super::{apply, undo};
+use crate::openssl::cnf::Cnf;
+use crate::openssl::configuration::{self, OWN};
+use crate::openssl::nodejs::Nodejs;
+use crate::openssl::programs;
+use crate::openssl::trial::{self, Subject, Trial};
+use crate::settings::config::{self, Source};
+use crate::settings::starts;
+use base::inventory::install::{self, Install};
+use base::root::Root;
+use base::trust::{self, Loose, Trusted};
+use libcrypto::LibCrypto;
+use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
+
+/// One openssl.cnf, and who reads it.
+pub struct System<'a> {
+    site: &'a programs::Site,
+    /// The file that `enable` recorded. `disable` undoes it even if the configuration's path leads
+    /// elsewhere now.
+    recorded: Option<&'a Path>,
+    /// Whether the programs are told where the configuration is, instead of looking where they
+    /// always do.
+    rooted: bool,
+    /// What `enable` needs besides.
+    means: Option<&'a Means>,
+}
+
+struct Means {
+    libcrypto: LibCrypto,
+    module: PathBuf,
+    nodejs: Nodejs,
+}
+
+pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
+    let libcrypto = LibCrypto::open()?;
+    let module = libcrypto::module::find(Some(&libcrypto))?;
+    trust::only_mine(&module)?;
+    let mut found = programs::installations(root, Some(&libcrypto));
+    pass_over_untrusted(root, &mut found);
+    if found.sites.is_empty() {
+        let over = found.passed_over.iter();
+        let over = over.map(|(path, why)| format!("; {} {why}", path.display()));
+        return Err(Error::failure(format!(
+            "found no OpenSSL 3 or later to enable tenrounds in; install one{}",
+            over.collect::<String>()
+        )));
+    }
+    let nodejs = Nodejs::look(&Root::new(root));
+    report.notes.extend(nodejs.note());
+    let means = Means {
+        libcrypto,
+        module,
+        nodejs,
+    };
+    let target = |site| -> Box<dyn Target + '_> {
+        Box::new(System {
+            means: Some(&means),
+            ..System::of(root, site)
+        })
+    };
+    let targets: Vec<_> = found.sites.iter().map(target).collect();
+    apply::enable(&state::system_dir(root), &targets, report)?;
+    report.passed_over(found.passed_over);
+    report.note_overrides(None);
+    Ok(())
+}
+
+/// Undoes all changes of `enable`, or only those that load one of these modules, if any are given.
+pub fn disable(root: &Path, modules: &[PathBuf], report: &mut Report) -> Result<()> {
+    let dir = state::system_dir(root);
+    // libcrypto may be missing: our lines are removed even if OpenSSL was uninstalled since.
+    let found = programs::installations(root, LibCrypto::open().ok().as_ref());
+    let mut sites = with_recorded(found.sites, &State::look(&dir)?);
+    if !modules.is_empty() {
+        refuse_others(root, &sites, modules)?;
+        sites.retain(|(site, recorded)| {
+            let conf = recorded.clone().unwrap_or_else(|| real(&site.conf));
+            undo::loads(&conf.with_file_name(OWN), modules)
+        });
+    }
+    let mut targets: Vec<Box<dyn Target + '_>> = Vec::new();
+    for (site, recorded) in &sites {
+        targets.push(Box::new(System {
+            recorded: recorded.as_deref(),
+            ..System::of(root, site)
+        }));
+    }
+    undo::disable(&dir, &targets, modules.is_empty(), report)?;
+    report.passed_over(found.passed_over);
+    Ok(())
+}
+
+/// A site, and the file that `enable` recorded for it.
+type Recorded = (programs::Site, Option<PathBuf>);
+
+fn real(conf: &Path) -> PathBuf {
+    files::real(conf).unwrap_or_else(|_| conf.to_owned())
+}
+
+/// The sites that were found, and those that are only recorded. One file is one site, even if its
+/// recorded path leads to it through links that are new.
+fn with_recorded(found: Vec<programs::Site>, state: &State) -> Vec<Recorded> {
+    let mut all: Vec<Recorded> = found.into_iter().map(|site| (site, None)).collect();
+    let entries = state.files.iter().filter(|entry| entry.scope == "system");
+    for file in entries.map(|entry| &entry.file) {
+        let is_it =
+            |(site, recorded): &&mut Recorded| recorded.is_none() && real(&site.conf) == real(file);
+        match all.iter_mut().find(is_it) {
+            Some((_, recorded)) => *recorded = Some(file.clone()),
+            None => all.push((programs::Site::new(file.clone()), Some(file.clone()))),
+        }
+    }
+    all
+}
+
+/// Refuses if a line that `enable` did not write loads one of these modules.
+fn refuse_others(root: &Path, sites: &[Recorded], modules: &[PathBuf]) -> Result<()> {
+    let names = undo::names(modules);
+    for (site, _) in sites {
+        let inside = site.conf.strip_prefix(root).unwrap_or(&site.conf);
+        let cnf = Cnf::read(&Root::new(root), &Path::new("/").join(inside));
+        let named = cnf.assignments.iter().find(|a| {
+            let is_ours = a.place.file.file_name() == Some(OWN.as_ref());
+            !is_ours
+                && names
+                    .iter()
+                    .any(|name| name.as_os_str() == a.value.as_str())
+        });
+        if let Some(a) = named {
+            return Err(Error::failure(format!(
+                "{}: loads {}, but 'tenrounds enable' did not write this line; remove it by hand",
+                a.place, a.value
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Root tries no configuration that another user can replace: it would load that user's modules.
+fn pass_over_untrusted(root: &Path, found: &mut programs::Found) {
+    if !trust::is_root() {
+        return;
+    }
+    let installs = install::find(&Root::new(root), &[]);
+    for site in std::mem::take(&mut found.sites) {
+        match replaceable(root, &site, &installs) {
+            None => found.sites.push(site),
+            Some(loose) => {
+                let why = status::not_tried(&loose);
+                found.passed_over.push((site.conf, why));
+            }
+        }
+    }
+}
+
+/// The part of a site that another user can replace: the directory of its configuration, a file of
+/// the configuration, or a module.
+fn replaceable(root: &Path, site: &programs::Site, installs: &[Install]) -> Option<Loose> {
+    let machine = Root::machine();
+    let directory = site.conf.parent().unwrap_or(root);
+    let loose = Trusted::root_and(machine.top(), 0).loose(directory);
+    if let Some(loose) = loose.ok().and_then(|loose| loose.into_iter().next()) {
+        return Some(loose);
+    }
+    let reads = |install: &&Install| {
+        let library = programs::below(root, &install.library);
+        site.libraries.contains(&library)
+    };
+    // Each library looks for modules in a directory of its own.
+    let readers = installs.iter().filter(reads).map(Some).chain([None]);
+    readers.into_iter().find_map(|install| {
+        let source = Source::new(&machine, site.conf.clone(), install);
+        starts::refused_to_root(&source, &config::check(&source))
+    })
+}
+
+impl<'a> System<'a> {
+    pub fn of(root: &Path, site: &'a programs::Site) -> System<'a> {
+        System {
+            site,
+            recorded: None,
+            rooted: root != Path::new("/"),
+            means: None,
+        }
+    }
+
+    /// Why other users' programs do not take AES from tenrounds: as tried, or by the modes of
+    /// files.
+    fn hidden(&self, trial: &Trial) -> Option<String> {
+        let saw = match trial.others() {
+            _ if self.rooted => return None,
+            Some(Ok(())) => return None,
+            Some(Err(saw)) => Some(saw.to_owned()),
+            None => None,
+        };
+        let file = files::real(&self.site.conf).ok()?;
+        let all = [file.with_file_name(OWN), file];
+        let mut all = all.iter().chain(self.means.map(|means| &means.module));
+        let why = all.find_map(|file| trust::hidden(Path::new("/"), file));
+        let why = why.map(|hidden| hidden.advice()).or(saw);
+        why.map(|why| format!("not for all users: {why}"))
+    }
+}
+
+impl Target for System<'_> {
+    fn site(&self) -> Site {
+        Site::new(
+            "system",
+            self.options(),
+            self.site.conf.clone(),
+            self.site.programs.clone(),
+        )
+    }
+
+    fn options(&self) -> String {
+        " --system".to_owned()
+    }
+
+    fn files(&self) -> Result<Files> {
+        let file = match self.recorded {
+            Some(recorded) => recorded.to_owned(),
+            None => files::real(&self.site.conf)?,
+        };
+        Ok(Files {
+            own: Some(file.with_file_name(OWN)),
+            edited: Some(file),
+        })
+    }
+
+    fn known(&self, files: &Files) -> Lines {
+        let own = files.own.as_deref().unwrap_or(Path::new(OWN));
+        Lines {
+            text: Some(configuration::include_line(own)),
+            needle: Some(own.to_string_lossy().into_owned()),
+        }
+    }
+
+    fn text(
+        &self,
+        files: &Files,
+        base: Option<&Path>,
+        notes: &mut Vec<String>,
+    ) -> Result<(Vec<u8>, PathBuf)> {
+        let means = self.means.expect("enable has them");
+        let base = base.map(|base| configuration::load(&means.libcrypto, base));
+        let base = base.transpose()?;
+        let file = files.key();
+        if let Some(base) = &base {
+            configuration::refuse_fips(base, file)?;
+            if configuration::lacks_default(base) {
+                notes.push(format!(
+                    "{} activates providers and not 'default', which switches that off; with tenrounds it is on",
+                    file.display()
+                ));
+            }
+        }
+        let module = &means.module;
+        let text = configuration::addition(None, base.as_ref(), file, module, &means.nodejs)?;
+        Ok((text, module.clone()))
+    }
+
+    fn lines(&self, own: &Path, _original: &[u8]) -> Result<Vec<u8>> {
+        Ok(configuration::include_line(own))
+    }
+
+    fn try_out(&self, copies: Option<&Files>, base: &Path) -> Tried {
+        let copy = copies.and_then(|copies| copies.edited.as_deref());
+        if let (Some(means), Some(copy)) = (self.means, copy) {
+            if let Err(error) = configuration::verify(&means.libcrypto, copy, &means.module) {
+                return Err(error).into();
+            }
+        }
+        let conf = copy.or(self.rooted.then_some(self.site.conf.as_path()));
+        let subject = Subject {
+            programs: &self.site.programs,
+            libcrypto: self.site.ours || self.rooted,
+            conf,
+            libraries: self.site.alone(),
+            without: Some(base),
+            others: conf.is_none(),
+        };
+        let mut tried = Tried::from(subject.run());
+        match copy {
+            None => tried.problem = tried.problem.or_else(|| self.hidden(&tried.trial)),
+            Some(_) => {
+                if let (Some(problem), Err(why)) = (&mut tried.problem, self.works(base)) {
+                    *problem += &format!(
+                        "; nor does OpenSSL work without tenrounds ({why}): fix {} first",
+                        self.site.conf.display()
+                    );
+                }
+            }
+        }
+        tried
+    }
+
+    fn works(&self, conf: &Path) -> std::result::Result<(), String> {
+        trial::works(&self.site.programs, conf)
+    }
+
+    fn module(&self, _own: &Path) -> Option<PathBuf> {
+        configuration::module(&Cnf::read(&Root::machine(), &self.site.conf))
+    }
+}

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! A configuration put to use in child processes: whether OpenSSL works with it, and takes AES from
+//! us.
+
+use super::probe;
+use super::programs::Program;
+use crate::counters::memory::Memory;
+use base::limited;
+use base::paths::shown;
+use base::trust::is_root;
+use measure::child;
+use serde::Serialize;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+// NIST SP 800-38A, F.5.5, the first block of CTR-AES256.
+const KEY: &str = "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4";
+const COUNTER: &str = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
+const PLAIN: [u8; 16] = [
+    0x6b, 0xc1, 0xbe, 0xe2, 0x2e, 0x40, 0x9f, 0x96, 0xe9, 0x3d, 0x7e, 0x11, 0x73, 0x93, 0x17, 0x2a,
+];
+const CIPHER: [u8; 16] = [
+    0x60, 0x1e, 0xc3, 0x13, 0x77, 0x57, 0x89, 0xa5, 0xb7, 0xa7, 0xf5, 0x04, 0xbb, 0xf3, 0xd2, 0x28,
+];
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Passed,
+    Failed,
+    /// It cannot be done on this machine, with tenrounds or without.
+    Impossible,
+}
+
+/// One thing that was tried.
+#[derive(Debug, Clone, Serialize)]
+pub struct Check {
+    /// "libcrypto", "providers", "cipher", "random", "tls", "ssh", "others".
+    pub name: &'static str,
+    /// Who was asked: a program, or the tool itself.
+    #[serde(serialize_with = "shown")]
+    pub by: PathBuf,
+    pub verdict: Verdict,
+    /// What was seen.
+    pub saw: String,
+}
+
+/// A trial's checks, and what they say of the provider.
+#[derive(Debug, Default, Clone)]
+pub struct Trial {
+    pub checks: Vec<Check>,
+    pub provider_version: Option<String>,
+}
+
+impl Trial {
+    /// The first check that failed for this user.
+    pub fn problem(&self) -> Option<String> {
+        let mut checks = self.checks.iter();
+        let failed = checks.find(|c| c.name != OTHERS && c.verdict == Verdict::Failed)?;
+        Some(format!(
+            "{} ({}): {}",
+            failed.name,
+            failed.by.display(),
+            failed.saw
+        ))
+    }
+
+    /// Whether other users' programs take AES from tenrounds; None if that was not tried.
+    pub fn others(&self) -> Option<Result<(), &str>> {
+        let mut checks = self.checks.iter();
+        let tried = |c: &&Check| c.name == OTHERS && c.verdict != Verdict::Impossible;
+        let check = checks.find(tried)?;
+        Some(match check.verdict {
+            Verdict::Passed => Ok(()),
+            _ => Err(&check.saw),
+        })
+    }
+}
+
+/// The check that root makes as another user.
+const OTHERS: &str = "others";
+/// "nobody" of all distributions.
+const NOBODY: u32 = 65534;
+
+/// A configuration: a file, or None for what each program reads by itself.
+type Conf<'a> = Option<&'a Path>;
+
+fn configured(command: &mut Command, conf: Conf<'_>) {
+    command.env_remove("TENROUNDS_COUNTERS");
+    match conf {
+        Some(conf) => command.env("OPENSSL_CONF", conf),
+        None => command.env_remove("OPENSSL_CONF"),
+    };
+}
+
+/// What is to be tried, and with what.
+pub struct Subject<'a> {
+    pub programs: &'a [Program],
+    /// Whether to ask the tool's own libcrypto.
+    pub libcrypto: bool,
+    /// Other libcryptos to ask.
+    pub libraries: &'a [PathBuf],
+    pub conf: Conf<'a>,
+    /// The configuration as it is without tenrounds: what fails there as well is not held against
+    /// us.
+    pub without: Conf<'a>,
+    /// Whether root tries it as another user, too.
+    pub others: bool,
+}
+
+impl Subject<'_> {
+    /// Tries all of it.
+    pub fn run(&self) -> Trial {
+        let mut trial = Trial::default();
+        if self.libcrypto {
+            let program = std::env::current_exe().unwrap_or_default();
+            self.libcrypto(&mut trial, &program, None);
+        }
+        for library in self.libraries {
+            self.libcrypto(&mut trial, library, Some(library));
+        }
+        for program in self.programs {
+            let program = program.path.as_path();
+            let providers = self.providers(program, &mut trial.provider_version);
+            trial.add("providers", program, providers);
+            trial.add("cipher", program, self.cipher(program));
+            trial.compare("random", program, self, |conf| random(program, conf));
+            trial.compare("tls", program, self, |conf| tls(program, conf));
+        }
+        if let Some(ssh) = on_path("ssh") {
+            trial.compare("ssh", &ssh, self, |conf| ssh_ciphers(&ssh, conf));
+        }
+        if self.others && is_root() {
+            self.as_nobody(&mut trial);
+        }
+        trial
+    }
+
+    /// Asks the first program as a user without privileges.
+    fn as_nobody(&self, trial: &mut Trial) {
+        let Some(program) = self.programs.first().map(|program| &program.path) else {
+            return;
+        };
+        let ask = |conf| {
+            let mut command = listing(program, conf);
+            command.uid(NOBODY).gid(NOBODY).current_dir("/");
+            active(command)
+        };
+        let saw = match ask(self.conf) {
+            Ok(active) if active.iter().any(|(name, _)| name == "tenrounds") => {
+                Ok(format!("user {NOBODY} has it, too"))
+            }
+            Ok(_) => Err(format!(
+                "only root has it; user {NOBODY} runs without tenrounds"
+            )),
+            Err(why) if ask(self.without).is_err() => {
+                trial.add(OTHERS, program, Err(why)).verdict = Verdict::Impossible;
+                return;
+            }
+            Err(why) => Err(why),
+        };
+        trial.add(OTHERS, program, saw);
+    }
+
+    /// Asks the tool's libcrypto, or another.
+    fn libcrypto(&self, trial: &mut Trial, by: &Path, library: Option<&Path>) {
+        let asked = probe::ask_with(|command| {
+            configured(command, self.conf);
+            command.envs(library.map(|library| ("TENROUNDS_LIBCRYPTO", library)));
+        });
+        let answer = match asked {
+            Err(error) => Err(error.to_string()),
+            Ok(probe) => match probe.problem() {
+                Some(problem) => Err(problem),
+                None => {
+                    trial.provider_version.clone_from(&probe.version);
+                    Ok("AES-128-CTR comes from tenrounds; random numbers and SHA-256 work".into())
+                }
+            },
+        };
+        trial.add("libcrypto", by, answer);
+    }
+
+    fn providers(&self, program: &Path, version: &mut Option<String>) -> Answer {
+        let active = active_providers(program, self.conf)?;
+        let text: Vec<String> = active.iter().map(|p| format!("{} {}", p.0, p.1)).collect();
+        let text = text.join(", ");
+        for wanted in ["default", "tenrounds"] {
+            match active.iter().find(|(name, _)| name == wanted) {
+                Some((_, number)) if wanted == "tenrounds" => *version = Some(number.clone()),
+                Some(_) => {}
+                None => {
+                    return Err(format!(
+                        "'{wanted}' is not among the active providers ({text})"
+                    ))
+                }
+            }
+        }
+        Ok(format!("active: {text}"))
+    }
+
+    /// Encrypts, compares with the known answer, and asks the counters who did it.
+    fn cipher(&self, program: &Path) -> Answer {
+        let memory = Memory::new().map_err(|error| error.to_string())?;
+        let mut command = Command::new(program);
+        command.args(["enc", "-aes-256-ctr", "-K", KEY, "-iv", COUNTER]);
+        configured(&mut command, self.conf);
+        memory.pass_to(&mut command);
+        let output = limited::run(command, &PLAIN, LIMIT);
+        let output = output?;
+        if !output.success {
+            return Err(output.said());
+        }
+        if output.raw != CIPHER {
+            return Err("AES-256-CTR differs from the answer in SP 800-38A, F.5.5".into());
+        }
+        let counted = memory.read().map_err(|error| error.to_string())?;
+        match counted.executed.iter().find(|e| e.operation == "ctr") {
+            Some(executed) => Ok(format!(
+                "AES-256-CTR as in SP 800-38A, executed by {}",
+                executed.backend
+            )),
+            None => Err("AES-256-CTR was not executed by tenrounds".into()),
+        }
+    }
+}
+
+type Answer = Result<String, String>;
+
+impl Trial {
+    fn add(&mut self, name: &'static str, by: &Path, answer: Answer) -> &mut Check {
+        let (verdict, saw) = match answer {
+            Ok(saw) => (Verdict::Passed, saw),
+            Err(saw) => (Verdict::Failed, saw),
+        };
+        self.checks.push(Check {
+            name,
+            by: by.to_owned(),
+            verdict,
+            saw,
+        });
+        self.checks.last_mut().expect("just added")
+    }
+
+    /// A check that says nothing against us if it fails without us, too.
+    fn compare(
+        &mut self,
+        name: &'static str,
+        by: &Path,
+        subject: &Subject<'_>,
+        check: impl Fn(Conf<'_>) -> Answer,
+    ) {
+        let answer = check(subject.conf);
+        let is_alike = answer.is_err() && check(subject.without).is_err();
+        let added = self.add(name, by, answer);
+        if is_alike {
+            // Without random numbers nothing else means anything.
+            if name != "random" {
+                added.verdict = Verdict::Impossible;
+            }
+            added.saw.push_str("; so it is without tenrounds");
+        }
+    }
+}
+
+/// Names and versions of the providers that are active.
+pub fn active_providers(program: &Path, conf: Conf<'_>) -> Result<Vec<(String, String)>, String> {
+    active(listing(program, conf))
+}
+
+fn listing(program: &Path, conf: Conf<'_>) -> Command {
+    let mut command = Command::new(program);
+    command.args(["list", "-providers"]);
+    configured(&mut command, conf);
+    command
+}
+
+fn active(listing: Command) -> Result<Vec<(String, String)>, String> {
+    let output = limited::run(listing, b"", LIMIT)?;
+    match output.success {
+        true => Ok(parse_providers(&output.out)),
+        false => Err(output.said()),
+    }
+}
+
+/// Two blanks before a name, four before what is said of it.
+fn parse_providers(text: &str) -> Vec<(String, String)> {
+    let mut providers: Vec<(String, String, bool)> = Vec::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        match (indent, line.trim().split_once(": "), providers.last_mut()) {
+            (2, None, _) => providers.push((line.trim().to_owned(), String::new(), false)),
+            (4, Some(("version", version)), Some(last)) => last.1 = version.to_owned(),
+            (4, Some(("status", status)), Some(last)) => last.2 = status == "active",
+            _ => {}
+        }
+    }
+    let active = providers.into_iter().filter(|p| p.2);
+    active.map(|p| (p.0, p.1)).collect()
+}
+
+/// Random numbers of a program's own generator.
+pub fn random(program: &Path, conf: Conf<'_>) -> Answer {
+    starts(program, conf).map_err(|said| said.into_iter().next().unwrap_or_default())?;
+    Ok("16 random bytes".into())
+}
+
+/// Whether programs work with a configuration, as far as they do without any.
+pub fn works(programs: &[Program], conf: &Path) -> Result<(), String> {
+    programs
+        .iter()
+        .try_for_each(|program| random(&program.path, Some(conf)).map(|_| ()))
+}
+
+/// The arguments with which `starts` runs a program.
+pub const STARTED: &str = "rand -hex 16";
+
+/// Checks that a program works with a configuration. The error is all that it printed, line by
+/// line.
+pub fn starts(program: &Path, conf: Conf<'_>) -> Result<(), Vec<String>> {
+    let mut command = Command::new(program);
+    command.args(STARTED.split(' '));
+    configured(&mut command, conf);
+    let output = limited::run(command, b"", LIMIT).map_err(|why| vec![why])?;
+    let digits = output.out.trim();
+    let drawn = digits.len() == 32 && digits.bytes().all(|d| d.is_ascii_hexdigit());
+    match output.success && drawn {
+        true => Ok(()),
+        false => Err(output.lines()),
+    }
+}
+
+fn ssh_ciphers(ssh: &Path, conf: Conf<'_>) -> Answer {
+    let mut command = Command::new(ssh);
+    command.args(["-Q", "cipher"]);
+    configured(&mut command, conf);
+    let output = limited::run(command, b"", LIMIT)?;
+    let ciphers = output.out.lines().count();
+    match output.success && output.out.contains("aes") {
+        true => Ok(format!("{ciphers} ciphers")),
+        false => Err(output.said()),
+    }
+}
+
+/// A child that ends with its owner.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        child::kill(&mut self.0);
+    }
+}
+
+/// A handshake over the loopback interface, authenticated by a key that exists for this alone, and
+/// a line of text that the server sends back reversed.
+fn tls(program: &Path, conf: Conf<'_>) -> Answer {
+    let key: String = (0..32).map(|_| fastrand::char('0'..='9')).collect();
+    let secret = ["-psk", &key, "-psk_identity", "tenrounds"];
+    let start = |args: &[&str]| -> Result<Ending, String> {
+        let mut command = Command::new(program);
+        command.args(args).args(secret);
+        configured(&mut command, conf);
+        let piped = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let started = child::spawn(piped);
+        started.map(Ending).map_err(|error| error.to_string())
+    };
+    let mut server = start(&[
+        "s_server",
+        "-accept",
+        "127.0.0.1:0",
+        "-nocert",
+        "-naccept",
+        "1",
+        "-rev",
+    ])?;
+    let line = wait_for(&mut server.0, "ACCEPT ").ok_or("s_server does not start")?;
+    let port = line.rsplit(':').next().unwrap_or("").trim();
+    let address = format!("127.0.0.1:{port}");
+    let mut client = start(&["s_client", "-connect", &address, "-quiet"])?;
+    if let Some(stdin) = client.0.stdin.as_mut() {
+        limited::without_sigpipe(|| {
+            let _ = stdin.write_all(b"sdnuornet\n");
+        });
+    }
+    match wait_for(&mut client.0, "tenrounds") {
+        Some(_) => Ok("a handshake between s_server and s_client, and data both ways".into()),
+        None => Err("no handshake between s_server and s_client".into()),
+    }
+}
+
+/// The first line with these words that a child writes in time.
+fn wait_for(child: &mut Child, words: &'static str) -> Option<String> {
+    let out = child.stdout.take()?;
+    let (sender, receiver) = mpsc::channel();
+    let reading = std::thread::Builder::new().spawn(move || {
+        let mut reader = BufReader::new(out);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+            let text = String::from_utf8_lossy(&line).into_owned();
+            if text.contains(words) {
+                let _ = sender.send(text);
+                break;
+            }
+            line.clear();
+        }
+        // What else it says is read, so that it does not wait for us.
+        let _ = reader.read_to_end(&mut line);
+    });
+    reading.ok()?;
+    receiver.recv_timeout(LIMIT).ok()
+}
+
+pub fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&path)
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(name))
+        .find(|path| path.is_file());
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_providers() {
+        let text = "Providers:\n  default\n    name: OpenSSL Default Provider\n    version: 3.0.22\n    status: active\n  \
+                    legacy\n    name: OpenSSL Legacy Provider\n    version: 3.0.22\n    status: inactive\n  \
+                    tenrounds\n    name: tenrounds\n    version: 0.1.0\n    status: active\n";
+        let expected = [("default", "3.0.22"), ("tenrounds", "0.1.0")];
+        let expected = expected.map(|(n, v)| (n.to_owned(), v.to_owned()));
+        assert_eq!(parse_providers(text), expected);
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The arguments of `run`.
+
+use clap::{Args, ValueHint};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "tenrounds run [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
+                            tenrounds run [--java] [--mask WORD[,WORD...]] --print-env"
+)]
+pub struct RunArgs {
+    /// Features to mask, in tenrounds and in OpenSSL's own code
+    ///
+    /// Each word disables a feature of the processor: noaes, noclmul, novaes, noavx512 and others.
+    #[arg(long, value_name = "WORD[,WORD...]", value_hint = ValueHint::Other)]
+    pub mask: Option<String>,
+
+    /// Show afterwards which code executed, on standard error or as JSON in FILE
+    ///
+    /// If counting or writing the counts fails, a message on standard error says so, and the exit
+    /// status does not change. The counts name the program without its arguments. Processes that
+    /// clear their environment, as by `env -i`, are not counted.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub count: Option<PathBuf>,
+
+    /// Write the counts on standard error as JSON (with --count)
+    #[arg(long, requires = "count")]
+    pub json: bool,
+
+    /// Also put the PKCS#11 module into every JVM that the command starts
+    ///
+    /// Java has its own AES and does not use OpenSSL. The module becomes the first provider of the
+    /// JVM, by a file that JAVA_TOOL_OPTIONS names; nothing of the JDK changes. Digests, HMAC and
+    /// random numbers stay Java's own.
+    #[arg(long)]
+    pub java: bool,
+
+    /// Print the environment as shell commands instead of running a command
+    #[arg(long, conflicts_with = "count")]
+    pub print_env: bool,
+
+    /// The command and its arguments
+    #[arg(
+        value_name = "COMMAND",
+        value_hint = ValueHint::CommandWithArguments,
+        trailing_var_arg = true,
+        conflicts_with = "print_env",
+        required_unless_present = "print_env"
+    )]
+    pub command: Vec<OsString>,
+}

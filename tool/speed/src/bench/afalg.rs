@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The kernel's ciphers through AF_ALG sockets (Documentation/crypto/userspace-if.rst), one long
+//! message: the kernel keeps the IV from call to call, as EVP does. A call is a send() of the data,
+//! which the kernel copies (crypto/af_alg.c, af_alg_sendmsg), or a vmsplice() and a splice() that
+//! hand over their pages, from which some kernels copy nevertheless (Debian's 6.1.192 always); and
+//! a recv(), which copies nothing: the cipher writes to the caller's pages (the same file,
+//! af_alg_get_rsgl).
+
+use super::evp::{key, IV};
+use super::job::{sample_in_place, Job};
+use ::measure::place::Buffer;
+use base::ciphers::Cipher;
+use base::kernel::drivers::{self, Driver};
+use base::root::Root;
+use catalogue::{Direction, Mode};
+use nix::errno::Errno;
+use nix::fcntl::{fcntl, splice, vmsplice, FcntlArg, SpliceFFlags};
+use nix::sys::socket::{
+    accept, bind, recv, send, sendmsg, setsockopt, socket, sockopt::AlgSetKey, AddressFamily,
+    AlgAddr, ControlMessage, MsgFlags, SockFlag, SockType,
+};
+use std::io::IoSlice;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+use terminal::error::{Error, Result};
+
+/// How the data get into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    Copied,
+    Referenced,
+}
+
+/// So much goes in at once: a socket takes 208 KiB (net.core.wmem_default).
+pub const CHUNK: usize = 64 << 10;
+/// Data follow: the message goes on.
+const MORE: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_MORE);
+/// More pages than a chunk can touch.
+const PIPE_BYTES: usize = 4 * CHUNK;
+
+fn why(call: &str, errno: Errno) -> String {
+    format!("{call}: {} (errno {})", errno.desc(), errno as i32)
+}
+
+fn family() -> std::result::Result<OwnedFd, (String, i32)> {
+    let kind = SockType::SeqPacket;
+    socket(AddressFamily::Alg, kind, SockFlag::SOCK_CLOEXEC, None)
+        .map_err(|errno| (why("socket(AF_ALG)", errno), errno as i32))
+}
+
+/// Whether this kernel has AF_ALG, or why not, and the errno.
+pub fn probe() -> std::result::Result<(), (String, i32)> {
+    family().map(drop)
+}
+
+/// What /proc/crypto lists.
+pub fn kernel_drivers() -> Vec<Driver> {
+    drivers::read(&Root::new(Path::new("/"))).unwrap_or_default()
+}
+
+/// An error if the kernel has no such driver, or not for this mode.
+pub fn check_driver(cipher: Cipher, driver: &str) -> Result<()> {
+    let wanted = cipher.mode().kernel_stream().unwrap_or_default();
+    let help = |error: Error| {
+        Error::failure(format!(
+            "--driver {driver}: {error}; the drivers of {wanted} are in /proc/crypto"
+        ))
+    };
+    bound(cipher, Some(driver)).map_err(help)?;
+    let of = kernel_drivers().into_iter().find(|d| d.driver == driver);
+    match of {
+        Some(of) if of.algorithm != wanted => Err(Error::usage(format!(
+            "--driver {driver}: that does {}, not {wanted}",
+            of.algorithm
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// A socket with a cipher, of the driver or by the algorithm's name.
+fn bound(cipher: Cipher, driver: Option<&str>) -> Result<OwnedFd> {
+    let socket = family().map_err(|(why, _)| Error::absent(why))?;
+    let algorithm = cipher
+        .mode()
+        .kernel_stream()
+        .ok_or_else(|| Error::absent(format!("AF_ALG: no {} here", cipher.title())))?;
+    let name = driver.unwrap_or(algorithm);
+    // struct sockaddr_alg, salg_name, with its zero byte.
+    if name.len() >= 64 {
+        return Err(Error::usage(format!("'{name}' is no driver's name")));
+    }
+    let absent = |errno| {
+        let call = format!("bind(AF_ALG, skcipher, \"{name}\")");
+        Error::absent(why(&call, errno))
+    };
+    bind(socket.as_raw_fd(), &AlgAddr::new("skcipher", name)).map_err(absent)?;
+    setsockopt(&socket, AlgSetKey::default(), &key(cipher))
+        .map_err(|errno| Error::failure(why("setsockopt(ALG_SET_KEY)", errno)))?;
+    Ok(socket)
+}
+
+pub fn pipe(bytes: usize) -> Result<(OwnedFd, OwnedFd)> {
+    let failed = |errno| Error::failure(why("pipe of 256 KiB", errno));
+    let (read, write) = nix::unistd::pipe().map_err(failed)?;
+    fcntl(&write, FcntlArg::F_SETPIPE_SZ(bytes as i32)).map_err(failed)?;
+    Ok((read, write))
+}
+
+pub struct AfAlgJob {
+    bound: OwnedFd,
+    message: OwnedFd,
+    pipe: Option<(OwnedFd, OwnedFd)>,
+    has_iv: bool,
+    direction: Direction,
+    buffer: Buffer,
+    bytes: u64,
+}
+
+impl AfAlgJob {
+    pub fn new(
+        cipher: Cipher,
+        direction: Direction,
+        bytes: usize,
+        input: Input,
+        driver: Option<&str>,
+    ) -> Result<AfAlgJob> {
+        let bound = bound(cipher, driver)?;
+        let has_iv = cipher.mode() != Mode::Ecb;
+        let pipe = match input {
+            Input::Copied => None,
+            Input::Referenced => Some(pipe(PIPE_BYTES)?),
+        };
+        Ok(AfAlgJob {
+            message: start(&bound, direction, has_iv)?,
+            bound,
+            pipe,
+            has_iv,
+            direction,
+            buffer: Buffer::new(bytes),
+            bytes: bytes as u64,
+        })
+    }
+}
+
+/// A new message: the direction and the IV. MSG_MORE: data follow.
+fn start(bound: &OwnedFd, direction: Direction, has_iv: bool) -> Result<OwnedFd> {
+    let failed = |call| move |errno| Error::failure(why(call, errno));
+    let socket = accept(bound.as_raw_fd()).map_err(failed("accept"))?;
+    // SAFETY: accept() has just opened this descriptor, and nothing else owns it.
+    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    let operation = match direction {
+        Direction::Encrypt => libc::ALG_OP_ENCRYPT,
+        Direction::Decrypt => libc::ALG_OP_DECRYPT,
+    };
+    let mut control = vec![ControlMessage::AlgSetOp(&operation)];
+    if has_iv {
+        control.push(ControlMessage::AlgSetIv(&IV));
+    }
+    sendmsg::<()>(socket.as_raw_fd(), &[], &control, MORE, None)
+        .map_err(failed("sendmsg with the IV"))?;
+    Ok(socket)
+}
+
+/// Repeats a call until all bytes went through it.
+fn wholly(bytes: usize, mut call: impl FnMut(usize) -> nix::Result<usize>) -> nix::Result<()> {
+    let mut done = 0;
+    while done < bytes {
+        match call(done)? {
+            0 => return Err(Errno::EPIPE),
+            some => done += some,
+        }
+    }
+    Ok(())
+}
+
+fn copied(message: &OwnedFd, data: &[u8]) -> nix::Result<()> {
+    let socket = message.as_raw_fd();
+    wholly(data.len(), |done| send(socket, &data[done..], MORE))
+}
+
+fn referenced(
+    message: &OwnedFd,
+    (read, write): &(OwnedFd, OwnedFd),
+    data: &[u8],
+) -> nix::Result<()> {
+    wholly(data.len(), |done| {
+        vmsplice(write, &[IoSlice::new(&data[done..])], SpliceFFlags::empty())
+    })?;
+    let more = SpliceFFlags::SPLICE_F_MORE;
+    wholly(data.len(), |done| {
+        splice(read, None, message, None, data.len() - done, more)
+    })
+}
+
+impl Job for AfAlgJob {
+    fn run(&mut self, calls: u64) -> Result<u64> {
+        let failed = |errno| Error::failure(why("AF_ALG", errno));
+        for _ in 0..calls {
+            for chunk in self.buffer.data().chunks_mut(CHUNK) {
+                match &self.pipe {
+                    None => copied(&self.message, chunk),
+                    Some(pipe) => referenced(&self.message, pipe, chunk),
+                }
+                .map_err(failed)?;
+                let socket = self.message.as_raw_fd();
+                wholly(chunk.len(), |done| {
+                    recv(socket, &mut chunk[done..], MsgFlags::empty())
+                })
+                .map_err(failed)?;
+            }
+        }
+        Ok(calls * self.bytes)
+    }
+
+    fn move_on(&mut self) {
+        self.buffer.move_on();
+    }
+
+    fn sample(&mut self) -> Result<Vec<u8>> {
+        self.message = start(&self.bound, self.direction, self.has_iv)?;
+        sample_in_place(self, |job| &mut job.buffer)
+    }
+}

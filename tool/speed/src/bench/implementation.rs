@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Whose code is measured, and the environment that makes libcrypto be that.
+
+use machine::masks::{CpuMask, LIBCRYPTO_MASK};
+use setup::openssl::{self, nodejs::Nodejs, store::Lifetime};
+use std::ffi::OsString;
+use tenrounds_sys::{feature, Features};
+use terminal::error::Result;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Implementation {
+    /// OpenSSL with AES and carry-less multiplication masked.
+    Software,
+    /// OpenSSL as it is installed.
+    OpenSsl,
+    /// OpenSSL with the provider, through EVP.
+    Tenrounds,
+    /// The core without libcrypto.
+    Core,
+    /// The kernel by AF_ALG: send() copies the data into the kernel, recv() lets the cipher write
+    /// to us.
+    AfAlg,
+    /// The same, with the data's pages given away by vmsplice() and splice() instead of copied.
+    AfAlgSplice,
+    /// The way into the kernel and back without a cipher: what AF_ALG pays, too.
+    Crossing,
+    /// Nothing but rounds and multiplications.
+    Ceiling,
+    /// Nothing but rounds.
+    Limit,
+}
+
+/// What OpenSSL's software baseline does without. libcrypto reads its variable once, when it is
+/// loaded.
+const HARDWARE: Features = feature::AES | feature::CLMUL | feature::VAES | feature::VCLMUL;
+
+impl Implementation {
+    pub const ALL: [Implementation; 9] = [
+        Implementation::Software,
+        Implementation::OpenSsl,
+        Implementation::Tenrounds,
+        Implementation::Core,
+        Implementation::AfAlg,
+        Implementation::AfAlgSplice,
+        Implementation::Crossing,
+        Implementation::Ceiling,
+        Implementation::Limit,
+    ];
+
+    /// As in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Implementation::Software => "software",
+            Implementation::OpenSsl => "openssl",
+            Implementation::Tenrounds => "tenrounds",
+            Implementation::Core => "tenrounds-core",
+            Implementation::AfAlg => "af-alg",
+            Implementation::AfAlgSplice => "af-alg-splice",
+            Implementation::Crossing => "crossing",
+            Implementation::Ceiling => "ceiling",
+            Implementation::Limit => "limit",
+        }
+    }
+
+    /// Whether it is no cipher but a bound.
+    pub fn is_bound(self) -> bool {
+        use Implementation::{Ceiling, Crossing, Limit};
+        matches!(self, Ceiling | Limit | Crossing)
+    }
+
+    /// Whether it is the kernel's cipher.
+    pub fn is_kernel(self) -> bool {
+        matches!(self, Implementation::AfAlg | Implementation::AfAlgSplice)
+    }
+
+    pub fn by_name(name: &str) -> Option<Implementation> {
+        Implementation::ALL.into_iter().find(|i| i.name() == name)
+    }
+
+    /// What the environment of its process has more than ours. tenrounds gets the configuration
+    /// that `tenrounds run` gives to a program.
+    pub fn environment(self) -> Result<Vec<(&'static str, OsString)>> {
+        Ok(match self {
+            Implementation::Software => {
+                let mask = CpuMask::none().also_without(HARDWARE);
+                vec![(LIBCRYPTO_MASK, mask.to_string().into())]
+            }
+            Implementation::Tenrounds => vec![(
+                "OPENSSL_CONF",
+                openssl::prepare(&[], Lifetime::Session, &Nodejs::default())?.into(),
+            )],
+            _ => vec![],
+        })
+    }
+
+    /// The properties by which a cipher is fetched, and so the only provider it may come from.
+    pub fn provider(self, legacy: bool) -> &'static str {
+        match self {
+            Implementation::Tenrounds => "tenrounds",
+            _ if legacy => "legacy",
+            _ => "default",
+        }
+    }
+}

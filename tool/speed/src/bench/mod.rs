@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `tenrounds bench`: software, stock OpenSSL and tenrounds against the limit, in one run; with
+//! `--paths`, user space against the kernel. docs/measuring.md says how and why.
+
+mod afalg;
+pub mod args;
+mod baseline;
+mod case;
+mod crew;
+mod crossing;
+mod evp;
+mod figure;
+pub mod how;
+mod implementation;
+mod job;
+mod jobs;
+mod measure;
+mod message;
+mod passes;
+mod paths;
+mod paths_svg;
+mod plan;
+mod report;
+mod run;
+mod svg;
+mod team;
+mod worker;
+
+pub use plan::Asked;
+pub use run::Run;
+
+use crate::bench::args::BenchArgs;
+use baseline::{Baseline, Old};
+use how::How;
+use machine::schema::Document;
+use paths::Paths;
+use report::Form;
+use serde::Serialize;
+use std::ffi::OsString;
+use terminal::error::{Error, Result};
+use terminal::output;
+
+/// What JSON says besides the rows.
+#[derive(Serialize)]
+struct Body {
+    bench: Bench,
+}
+
+#[derive(Serialize)]
+struct Bench {
+    #[serde(flatten)]
+    how: How,
+    paths: Option<Paths>,
+    baseline: Option<Baseline>,
+}
+
+fn document(run: &Run) -> Document<Body> {
+    let bench = Bench {
+        how: run.how(),
+        paths: run.paths.as_ref().map(|kernel| kernel.json(run)),
+        baseline: None,
+    };
+    Document::new("bench", run.host.clone(), run.rows(), Body { bench })
+}
+
+/// Measures what is asked for: software, OpenSSL, tenrounds and the limit.
+pub fn measure(asked: &Asked) -> Result<Run> {
+    run::run(&asked.plan(&plan::ALL)?)
+}
+
+/// Measures and reports; the exit status.
+pub fn bench(args: &BenchArgs) -> Result<u8> {
+    let svg = args.svg.as_deref();
+    svg.map_or(Ok(()), terminal::writable)?; // an error before anything is measured
+    let old = args.baseline.as_deref().map(Old::read).transpose()?;
+    let asked = args.asked();
+    let run = match (args.paths, args.openssl) {
+        (true, _) => paths::measure(asked)?,
+        (_, true) => run::run(&asked.plan(&plan::COLUMNS)?)?,
+        _ => run::run(&asked.plan(&plan::ALL)?)?,
+    };
+    let mut document = document(&run);
+    // The run is shown even if it has no row in common with the old one.
+    let (baseline, incomparable) = match old.map(|old| old.compare(&document)).transpose() {
+        Ok(baseline) => (baseline, None),
+        Err(error) => (None, Some(error)),
+    };
+    let slower = baseline.as_ref().is_some_and(Baseline::has_slower);
+    let shown = output::out(if args.json {
+        document.body.bench.baseline = baseline;
+        document.to_json()
+    } else {
+        let form = match (args.openssl, args.verbose) {
+            (true, _) => Form::OpenSsl,
+            (false, true) => Form::Whole,
+            (false, false) => Form::Brief,
+        };
+        let compared = baseline.map(|baseline| {
+            let columns = Some(report::page());
+            format!("\n{}", baseline.text(report::plus_minus(), columns))
+        });
+        report::text(&run, form) + &compared.unwrap_or_default()
+    });
+    svg.map_or(Ok(()), |file| svg::write(&run, file))
+        .and(shown)?;
+    if let Some(error) = incomparable {
+        return Err(error);
+    }
+    Ok(match slower && args.fail_slower {
+        true => baseline::SLOWER,
+        false => 0,
+    })
+}
+
+/// A measuring process: its arguments are the implementation and, for AF_ALG, a driver of the
+/// kernel.
+pub fn worker(args: &[OsString]) -> Result<()> {
+    let name = args.first().and_then(|a| a.to_str());
+    let name = name.ok_or_else(|| Error::usage("a worker needs the name of an implementation"))?;
+    let driver = args.get(1).map(|d| d.to_string_lossy().into_owned());
+    worker::serve(name, driver)
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `bench --paths`: the same bytes through user space and through the kernel, in one run. What is
+//! measured, what it found, and the same as JSON (docs/json.md).
+
+use super::afalg;
+use super::figure::Figure;
+use super::implementation::Implementation::{self, *};
+use super::plan::{of_all, sizes, threads, whole_blocks, Asked, Plan, Work};
+use super::run::{self, Run};
+use base::ciphers::{kernel_modes, or};
+use base::kernel::drivers::Driver;
+use machine::schema::Measurement;
+use serde::Serialize;
+use terminal::error::{Error, Result};
+
+/// The core is the first: all others must agree with it.
+pub const PATHS: [Implementation; 6] = [Core, Tenrounds, OpenSsl, AfAlg, AfAlgSplice, Crossing];
+/// Those into the kernel.
+pub const WAYS: [Implementation; 3] = [AfAlg, AfAlgSplice, Crossing];
+
+/// From one block to a large file's buffer.
+const SIZES: [usize; 7] = [16, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
+const DEFAULT: [&str; 2] = ["aes-128-cbc", "aes-128-ctr"];
+
+/// What a run knows of the kernel.
+pub struct Kernel {
+    /// The drivers that AF_ALG took.
+    pub drivers: Vec<Driver>,
+    /// Why this kernel has no AF_ALG, and the errno.
+    pub unavailable: Option<(String, i32)>,
+}
+
+fn work(asked: &mut Asked) -> Result<Vec<Work>> {
+    if asked.algorithms.is_empty() {
+        asked.algorithms = DEFAULT.map(str::to_owned).to_vec();
+    }
+    let work = asked.work()?;
+    let in_kernel = |(s, _): &&Work| s.mode().kernel_stream().is_some();
+    if let Some((other, _)) = work.iter().find(|work| !in_kernel(work)) {
+        return Err(Error::usage(format!(
+            "--paths does not measure {}; say {}, or one of them with a key size, such as \
+             aes-128-cbc",
+            other.title(),
+            or(&kernel_modes())
+        )));
+    }
+    let mut modes: Vec<&str> = work.iter().map(|(s, _)| s.mode().name()).collect();
+    modes.dedup();
+    match (&asked.driver, modes.len()) {
+        (Some(driver), 2..) => Err(Error::usage(format!(
+            "--driver {driver}: a driver has one mode; say which, such as aes-128-cbc"
+        ))),
+        _ => Ok(work),
+    }
+}
+
+/// The drivers that the kernel takes for the algorithms asked for; after the measurement, because
+/// templates such as cbc(aes-generic) are made when they are first wanted.
+fn drivers(work: &[Work], forced: Option<&str>) -> Vec<Driver> {
+    let wanted = |driver: &Driver| match forced {
+        Some(name) => driver.driver == name,
+        None => {
+            let of = |(s, _): &Work| s.mode().kernel_stream() == Some(&driver.algorithm);
+            driver.selected && work.iter().any(of)
+        }
+    };
+    let all = afalg::kernel_drivers().into_iter();
+    all.filter(wanted).collect()
+}
+
+pub fn measure(mut asked: Asked) -> Result<Run> {
+    let work = work(&mut asked)?;
+    let sizes = sizes(&asked.bytes, &SIZES);
+    whole_blocks(&sizes, "the kernel")?;
+    let threads = threads(&asked.threads)?;
+    let unavailable = afalg::probe().err();
+    if let Some(driver) = &asked.driver {
+        if let Some((why, _)) = &unavailable {
+            return Err(Error::failure(format!("--driver {driver}: {why}")));
+        }
+        afalg::check_driver(work[0].0, driver)?;
+    }
+    let takes_part = |who: &Implementation| unavailable.is_none() || !who.is_kernel();
+    let mut run = run::run(&Plan {
+        who: PATHS.into_iter().filter(takes_part).collect(),
+        cases: of_all(&work, &sizes),
+        threads,
+        time: asked.time,
+        notes: Vec::new(),
+        driver: asked.driver.clone(),
+    })?;
+    run.paths = Some(Kernel {
+        drivers: drivers(&work, asked.driver.as_deref()),
+        unavailable,
+    });
+    Ok(run)
+}
+
+/// From what size on a way into the kernel is faster than a path in user space.
+#[derive(Debug, PartialEq)]
+pub struct Crossover {
+    pub way: Implementation,
+    pub against: Implementation,
+    /// The smallest size from which on it is at least as fast at all sizes; None: there is none.
+    pub bytes: Option<usize>,
+    /// The best ratio, and where.
+    pub best: f64,
+    pub best_bytes: usize,
+}
+
+/// From the sizes, in rising order, and the ratios there.
+fn crossover(
+    way: Implementation,
+    against: Implementation,
+    ratios: &[(usize, f64)],
+) -> Option<Crossover> {
+    let (best_bytes, best) = *ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let winning = ratios.iter().rev().take_while(|(_, ratio)| *ratio >= 1.0);
+    Some(Crossover {
+        way,
+        against,
+        bytes: winning.last().map(|(bytes, _)| *bytes),
+        best,
+        best_bytes,
+    })
+}
+
+/// Those of a block, against libcrypto with tenrounds and without.
+pub fn crossovers(block: &[Figure]) -> Vec<Crossover> {
+    let of = |(way, against): (Implementation, Implementation)| {
+        let ratio = |f: &Figure| Some((f.case.bytes, f.ratio(way, against)?));
+        let mut ratios: Vec<(usize, f64)> = block.iter().filter_map(ratio).collect();
+        ratios.sort_unstable_by_key(|(bytes, _)| *bytes);
+        crossover(way, against, &ratios)
+    };
+    let pairs = WAYS.into_iter();
+    let pairs = pairs.flat_map(|way| [OpenSsl, Tenrounds].map(|against| (way, against)));
+    pairs.filter_map(of).collect()
+}
+
+/// The object `bench.paths`.
+#[derive(Serialize)]
+pub struct Paths {
+    af_alg: Availability,
+    /// What AF_ALG took for each algorithm.
+    drivers: Vec<Driver>,
+    costs: Vec<Cost>,
+    crossovers: Vec<JsonCrossover>,
+}
+
+#[derive(Serialize)]
+struct Availability {
+    available: bool,
+    why: Option<String>,
+    errno: Option<i32>,
+}
+
+/// CPU time of a call.
+#[derive(Serialize)]
+struct Cost {
+    algorithm: String,
+    direction: &'static str,
+    implementation: &'static str,
+    threads: usize,
+    bytes: usize,
+    user_ns: f64,
+    system_ns: f64,
+}
+
+#[derive(Serialize)]
+struct JsonCrossover {
+    algorithm: String,
+    direction: &'static str,
+    threads: usize,
+    path: &'static str,
+    against: &'static str,
+    /// null: there is none.
+    bytes: Option<usize>,
+    best_ratio: f64,
+    best_bytes: usize,
+}
+
+fn costs(figure: &Figure) -> impl Iterator<Item = Cost> + '_ {
+    figure.rounds.rates.keys().filter_map(|who| {
+        let (user_ns, system_ns) = figure.cpu_time(*who)?;
+        Some(Cost {
+            algorithm: figure.case.cipher.name(),
+            direction: figure.case.direction.name(),
+            implementation: who.name(),
+            threads: figure.case.threads,
+            bytes: figure.case.bytes,
+            user_ns,
+            system_ns,
+        })
+    })
+}
+
+fn json_crossovers(block: &[Figure]) -> impl Iterator<Item = JsonCrossover> {
+    let case = block[0].case;
+    crossovers(block)
+        .into_iter()
+        .map(move |found| JsonCrossover {
+            algorithm: case.cipher.name(),
+            direction: case.direction.name(),
+            threads: case.threads,
+            path: found.way.name(),
+            against: found.against.name(),
+            bytes: found.bytes,
+            best_ratio: found.best,
+            best_bytes: found.best_bytes,
+        })
+}
+
+impl Kernel {
+    /// The backend of a row of the kernel is its driver.
+    pub fn name_drivers(&self, figure: &Figure, rows: &mut [Measurement]) {
+        let algorithm = figure.case.cipher.mode().kernel_stream();
+        let mut drivers = self.drivers.iter();
+        let driver = drivers.find(|d| Some(d.algorithm.as_str()) == algorithm);
+        for row in rows {
+            if Implementation::by_name(&row.implementation).is_some_and(|who| who.is_kernel()) {
+                row.backend = driver.map(|d| d.driver.clone());
+            }
+        }
+    }
+
+    pub fn json(&self, run: &Run) -> Paths {
+        let blocks = run.blocks();
+        Paths {
+            af_alg: Availability {
+                available: self.unavailable.is_none(),
+                why: self.unavailable.as_ref().map(|(why, _)| why.clone()),
+                errno: self.unavailable.as_ref().map(|(_, errno)| *errno),
+            },
+            drivers: self.drivers.clone(),
+            costs: run.figures.iter().flat_map(costs).collect(),
+            crossovers: blocks.into_iter().flat_map(json_crossovers).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crossover_lasts_to_the_largest_size() {
+        let of = |ratios: &[(usize, f64)]| {
+            let found = crossover(AfAlg, OpenSsl, ratios).unwrap();
+            (found.bytes, found.best_bytes)
+        };
+        assert_eq!(of(&[(16, 0.1), (256, 0.5), (1024, 0.9)]), (None, 1024));
+        assert_eq!(of(&[(16, 0.1), (256, 1.0), (1024, 1.2)]), (Some(256), 1024));
+        // Once faster is no crossover if it is slower again afterwards.
+        assert_eq!(of(&[(16, 1.5), (256, 0.9), (1024, 1.2)]), (Some(1024), 16));
+        assert_eq!(of(&[(16, 1.5), (256, 0.9)]), (None, 16));
+        assert!(crossover(AfAlg, OpenSsl, &[]).is_none());
+    }
+}

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! From what is asked for to the list of cases, and how long they take.
+
+use super::case::Case;
+use super::figure::size_name;
+use super::implementation::Implementation::{self, *};
+use super::measure::{sharing, Effort, TEAMS};
+use crate::bench::args::{BenchArgs, Threads};
+use ::measure::affinity::processors;
+use base::ciphers::{parse, Call, Cipher};
+use catalogue::Direction::{self, Decrypt, Encrypt};
+use std::time::{Duration, Instant};
+use terminal::error::{Error, Result};
+
+/// Who takes part in `bench`, weakest first.
+pub const ALL: [Implementation; 5] = [Software, OpenSsl, Tenrounds, Ceiling, Limit];
+/// Those of `bench --openssl`.
+pub const COLUMNS: [Implementation; 3] = [OpenSsl, Tenrounds, Limit];
+
+/// The columns of openssl speed.
+const SIZES: [usize; 6] = [16, 64, 256, 1024, 8192, 16384];
+
+/// What is measured if nothing is named: AES where people meet it. TLS 1.3 and SSH negotiate GCM
+/// with 128 or 256 bits; SSH and encrypted backups use CTR; `openssl enc` and older TLS use CBC,
+/// whose two directions have unlike bounds; LUKS uses XTS. Decryption of the others is about as
+/// fast as encryption.
+const USUAL: [(&str, Direction); 6] = [
+    ("aes-128-gcm", Encrypt),
+    ("aes-256-gcm", Encrypt),
+    ("aes-256-ctr", Encrypt),
+    ("aes-256-cbc", Encrypt),
+    ("aes-256-cbc", Decrypt),
+    ("aes-256-xts", Encrypt),
+];
+/// And for so long.
+const USUAL_TIME: Duration = Duration::from_secs(12);
+
+/// What is asked for; by default the most used modes, in the sizes of `openssl speed`.
+#[derive(Default)]
+pub struct Asked {
+    pub algorithms: Vec<String>,
+    pub decrypt: bool,
+    pub bytes: Vec<usize>,
+    pub threads: Vec<Threads>,
+    /// Whether the core is measured, too.
+    pub core: bool,
+    /// The time for the whole, plus the rounds that are never left out.
+    pub time: Option<Duration>,
+    /// The kernel's driver that AF_ALG is to take.
+    pub driver: Option<String>,
+}
+
+/// What to measure.
+pub struct Plan {
+    pub who: Vec<Implementation>,
+    /// With one thread.
+    pub cases: Vec<Case>,
+    /// Each case is measured with each of these numbers, in ascending order; with one thread, too,
+    /// if there are several.
+    pub threads: Vec<usize>,
+    /// The kernel's driver that AF_ALG is to take.
+    pub driver: Option<String>,
+    pub time: Option<Duration>,
+    /// What was left out.
+    pub notes: Vec<String>,
+}
+
+impl BenchArgs {
+    pub fn asked(&self) -> Asked {
+        Asked {
+            algorithms: self.algorithms.clone(),
+            decrypt: self.decrypt,
+            bytes: self.bytes.clone(),
+            threads: self.threads.clone(),
+            core: self.core,
+            time: self.seconds.map(Duration::from_secs_f64),
+            driver: self.driver.clone(),
+        }
+    }
+}
+
+impl Asked {
+    pub fn plan(&self, who: &[Implementation]) -> Result<Plan> {
+        let (work, notes) = fitting(&self.bytes, self.work()?)?;
+        let usual = self.algorithms.is_empty().then_some(USUAL_TIME);
+        Ok(Plan {
+            who: who
+                .iter()
+                .copied()
+                .chain(self.core.then_some(Core))
+                .collect(),
+            cases: of_all(&work, &sizes(&self.bytes, &SIZES)),
+            threads: threads(&self.threads)?,
+            driver: None,
+            time: self.time.or(usual),
+            notes,
+        })
+    }
+
+    /// The algorithms that were named, in all directions that differ, or in one. USUAL if none was
+    /// named.
+    pub fn work(&self) -> Result<Vec<Work>> {
+        let usual = |(name, direction): &(&str, Direction)| {
+            (Cipher::by_name(name).expect("it exists"), *direction)
+        };
+        let mut work: Vec<Work> = match self.algorithms.is_empty() {
+            true => USUAL.iter().map(usual).collect(),
+            false => Vec::new(),
+        };
+        for cipher in parse(&self.algorithms)? {
+            work.extend(cipher.directions().iter().map(|d| (cipher, *d)));
+        }
+        if self.decrypt {
+            for (cipher, direction) in &mut work {
+                *direction = decryption(*cipher);
+            }
+            work.dedup();
+        }
+        Ok(work)
+    }
+}
+
+impl Plan {
+    /// The effort for so many windows a round of all cases.
+    pub fn effort(&self, windows: usize) -> Effort {
+        const MOST: u128 = 1000;
+        let Some(time) = self.time else {
+            return THOROUGH;
+        };
+        let one = Effort {
+            rounds: 1,
+            ..THOROUGH
+        };
+        let fit = time.as_nanos() / one.duration(windows.max(1)).as_nanos();
+        Effort {
+            rounds: fit.clamp(TEAMS as u128, MOST) as usize,
+            ..THOROUGH
+        }
+    }
+}
+
+const BLOCK: usize = 16;
+
+/// Besides the window itself: warming up, the pipes, and the change of process.
+const WINDOW_OVERHEAD_US: u64 = 350;
+
+/// What to measure: an algorithm and a direction.
+pub type Work = (Cipher, Direction);
+
+/// Decryption, except of a MAC, which has one direction.
+fn decryption(cipher: Cipher) -> Direction {
+    match cipher.call() {
+        Call::Mac => Encrypt,
+        Call::Stream | Call::Message(_) | Call::Wrap => Decrypt,
+    }
+}
+
+/// The work that takes all sizes asked for, with a note for each algorithm that does not. An error
+/// if no work remains.
+fn fitting(bytes: &[usize], work: Vec<Work>) -> Result<(Vec<Work>, Vec<String>)> {
+    let refused = |(cipher, _): &Work| {
+        let refusals = bytes.iter().map(|n| (*n, refusal(*cipher, *n)));
+        refusals.into_iter().find_map(|(n, why)| Some((n, why?)))
+    };
+    let (left_out, fits): (Vec<Work>, Vec<Work>) =
+        work.into_iter().partition(|w| refused(w).is_some());
+    let mut notes = Vec::new();
+    for work in &left_out {
+        let Some((bytes, why)) = refused(work) else {
+            continue;
+        };
+        let title = work.0.title();
+        if fits.is_empty() {
+            return Err(Error::usage(format!("--bytes {bytes}: {title} {why}")));
+        }
+        notes.push(format!(
+            "{title} was not measured with --bytes {bytes}: it {why}"
+        ));
+    }
+    notes.dedup(); // both directions of an algorithm
+    Ok((fits, notes))
+}
+
+/// Why an algorithm does not take a message of so many bytes.
+fn refusal(cipher: Cipher, bytes: usize) -> Option<String> {
+    let lengths = cipher.lengths();
+    if !lengths.contains(&bytes) {
+        let (shortest, longest) = (lengths.start(), lengths.end());
+        return Some(format!("takes messages of {shortest} to {longest} bytes"));
+    }
+    (cipher.whole_blocks() && !bytes.is_multiple_of(BLOCK)).then(|| takes_whole_blocks(bytes))
+}
+
+/// "takes whole blocks", with the two nearest sizes.
+fn takes_whole_blocks(bytes: usize) -> String {
+    let below = (bytes / BLOCK * BLOCK).max(BLOCK);
+    let above = below + BLOCK;
+    format!("takes whole blocks of {BLOCK} bytes; say {below} or {above}")
+}
+
+/// An error if a size is no multiple of a block.
+pub fn whole_blocks(bytes: &[usize], who: &str) -> Result<()> {
+    match bytes.iter().find(|bytes| *bytes % BLOCK != 0) {
+        Some(bytes) => Err(Error::usage(format!(
+            "--bytes {bytes}: {who} {}",
+            takes_whole_blocks(*bytes)
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The sizes asked for, or the usual ones.
+pub fn sizes(bytes: &[usize], usual: &[usize]) -> Vec<usize> {
+    match bytes {
+        [] => usual.to_vec(),
+        bytes => bytes.to_vec(),
+    }
+}
+
+/// The numbers of threads asked for, in order, with one thread.
+pub fn threads(asked: &[Threads]) -> Result<Vec<usize>> {
+    let available = processors().len();
+    let mut counts = Vec::new();
+    for asked in asked {
+        match *asked {
+            Threads::All => counts.extend(powers_up_to(available)),
+            Threads::Just(n) if n <= available => counts.push(n),
+            Threads::Just(n) => {
+                return Err(Error::usage(format!(
+                    "--threads {n}: this process may use {available} processor{}",
+                    if available == 1 { "" } else { "s" }
+                )))
+            }
+        }
+    }
+    counts.push(1);
+    counts.sort_unstable();
+    counts.dedup();
+    Ok(counts)
+}
+
+/// 1, 2, 4, 8 and so on, and the number of processors.
+fn powers_up_to(available: usize) -> Vec<usize> {
+    let powers = std::iter::successors(Some(1), |n| Some(n * 2));
+    let powers = powers.take_while(|n| *n < available);
+    powers.chain([available.max(1)]).collect()
+}
+
+/// Each with each.
+pub fn of_all(work: &[Work], sizes: &[usize]) -> Vec<Case> {
+    let case = |(cipher, direction): &Work, bytes: &usize| Case {
+        cipher: *cipher,
+        direction: *direction,
+        bytes: *bytes,
+        threads: 1,
+    };
+    let all = work.iter();
+    all.flat_map(|work| sizes.iter().map(move |bytes| case(work, bytes)))
+        .collect()
+}
+
+impl Effort {
+    /// How long so many windows per round take.
+    pub fn duration(&self, windows: usize) -> Duration {
+        let per_window = self.window_us + WINDOW_OVERHEAD_US;
+        Duration::from_micros(per_window * (self.rounds * windows) as u64)
+    }
+}
+
+/// Where no time is asked for.
+const THOROUGH: Effort = Effort {
+    rounds: 40,
+    window_us: 2000,
+};
+
+/// Keeps a run within its time. On a busy machine rounds take longer and are repeated; then the
+/// shares that are left get fewer.
+pub struct Pace {
+    /// Of a team's share of a case.
+    share: Effort,
+    began: Instant,
+    end: Option<Instant>,
+    /// Windows of a round of all shares that are left.
+    windows: usize,
+    /// Windows of all rounds that were asked for.
+    spent: u32,
+}
+
+impl Pace {
+    /// The effort for so many windows a round of all cases; without an end, all get all of it.
+    pub fn new(effort: Effort, end: Option<Instant>, windows: usize) -> Pace {
+        Pace {
+            share: Effort {
+                rounds: effort.rounds.div_ceil(TEAMS),
+                ..effort
+            },
+            began: Instant::now(),
+            end,
+            windows: windows * TEAMS,
+            spent: 0,
+        }
+    }
+
+    /// The effort of a team for its share of the next case, which has so many windows a round; None
+    /// if the teams before have measured all of it.
+    pub fn next(&mut self, team: usize, bytes: usize, windows: usize) -> Option<Effort> {
+        if team >= sharing(bytes) {
+            return None;
+        }
+        let shares = TEAMS / sharing(bytes);
+        let now = Instant::now();
+        let left = self.end.map(|end| end.saturating_duration_since(now));
+        let measured = (now - self.began) / self.spent.max(1);
+        let rounds = shares * self.rounds_in(left, measured);
+        self.windows = self.windows.saturating_sub(windows * shares);
+        self.spent += (windows * rounds) as u32;
+        Some(Effort {
+            rounds,
+            ..self.share
+        })
+    }
+
+    /// Rounds of each share that is left that fit into a time: at least one.
+    fn rounds_in(&self, left: Option<Duration>, measured: Duration) -> usize {
+        let one = Effort {
+            rounds: 1,
+            ..self.share
+        };
+        let window = one.duration(1).max(measured);
+        let round = window.as_nanos() * self.windows.max(1) as u128;
+        let fit = left.map_or(usize::MAX, |left| (left.as_nanos() / round) as usize);
+        fit.clamp(1, self.share.rounds)
+    }
+}
+
+/// "AES-128-CBC at 16 B": what a progress bar says.
+pub fn label(case: &Case) -> String {
+    format!("{} at {}", case.cipher.title(), size_name(case.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(names: &[&str], bytes: &[usize]) -> Asked {
+        Asked {
+            algorithms: names.iter().map(|name| name.to_string()).collect(),
+            bytes: bytes.to_vec(),
+            ..Asked::default()
+        }
+    }
+
+    #[test]
+    fn by_default_six_sizes_one_thread_and_both_directions_where_they_differ() {
+        let count = |name| {
+            let plan = asked(&[name], &[]).plan(&ALL).unwrap();
+            assert_eq!((plan.notes, plan.threads), (vec![], vec![1]));
+            assert!(plan.cases.iter().all(|case| case.threads == 1));
+            plan.cases.len()
+        };
+        assert_eq!((count("aes-128-cbc"), count("aes-128-ctr")), (12, 6));
+    }
+
+    #[test]
+    fn what_people_use_is_measured_if_nothing_is_named() {
+        let work = |names: &[&str], decrypt| {
+            let asked = Asked {
+                decrypt,
+                ..asked(names, &[])
+            };
+            asked.work().unwrap()
+        };
+        assert_eq!(work(&[], false).len(), USUAL.len());
+        let decrypted = work(&[], true);
+        assert!(decrypted.iter().all(|(_, d)| *d == Decrypt));
+        assert_eq!(decrypted.len(), USUAL.len() - 1, "CBC decryption once");
+        assert_eq!(
+            work(&["cmac"], true)[0].1,
+            Encrypt,
+            "a MAC has one direction"
+        );
+    }
+
+    #[test]
+    fn what_cannot_take_a_size_is_left_out_and_named() {
+        let cases = |bytes: &[usize], names: &[&str]| {
+            let plan = asked(names, bytes).plan(&ALL)?;
+            Ok::<_, Error>((plan.cases, plan.notes))
+        };
+        let titles = |cases: &[Case]| -> Vec<String> {
+            cases.iter().map(|case| case.cipher.title()).collect()
+        };
+        let said = "AES-128-CBC was not measured with --bytes 1350: it takes whole blocks of 16 \
+                    bytes; say 1344 or 1360";
+        let (kept, notes) = cases(&[16, 1350], &["aes-128-cbc", "aes-128-ctr"]).unwrap();
+        assert_eq!(titles(&kept), ["AES-128-CTR"; 2]);
+        assert_eq!(notes, [said]);
+        let (kept, notes) = cases(&[1350], &[]).unwrap();
+        assert_eq!(
+            kept.len(),
+            USUAL.len() - 2,
+            "both directions of CBC are left out"
+        );
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        let (kept, notes) = cases(&[8], &["aes-128-xts", "aes-128-gcm"]).unwrap();
+        assert_eq!(titles(&kept), ["AES-128-GCM"; 2]);
+        assert!(notes[0].contains("takes messages of 16 to"), "{notes:?}");
+        let error = cases(&[100], &["aes-128-cbc", "aes-128-ecb"]).err();
+        assert_eq!(
+            error.unwrap().to_string(),
+            "--bytes 100: AES-128-CBC takes whole blocks of 16 bytes; say 96 or 112"
+        );
+    }
+
+    #[test]
+    fn too_many_threads_are_named() {
+        let said = threads(&[Threads::Just(100_000)]).unwrap_err().to_string();
+        assert!(said.contains("--threads 100000"), "{said}");
+    }
+
+    #[test]
+    fn all_threads_are_powers_of_two_and_the_number_of_processors() {
+        let all = threads(&[Threads::All]).unwrap();
+        assert_eq!((all[0], all.last()), (1, Some(&processors().len())));
+        assert!(all.windows(2).all(|pair| pair[1] <= 2 * pair[0]), "{all:?}");
+        assert_eq!(threads(&[Threads::All, Threads::Just(1)]).unwrap(), all);
+        assert_eq!(threads(&[]).unwrap(), [1]);
+        assert_eq!(powers_up_to(6), [1, 2, 4, 6]);
+        assert_eq!(powers_up_to(1), [1]);
+    }
+
+    #[test]
+    fn effort_follows_the_time() {
+        let rounds = |time: Option<Duration>, windows| {
+            let plan = Plan {
+                time,
+                ..asked(&["ctr"], &[]).plan(&ALL).unwrap()
+            };
+            plan.effort(windows).rounds
+        };
+        assert_eq!(rounds(None, 10), THOROUGH.rounds);
+        let round = THOROUGH.duration(10) / THOROUGH.rounds as u32;
+        assert_eq!(rounds(Some(round * 30), 10), 30);
+        assert_eq!(rounds(Some(Duration::from_millis(10)), 10), TEAMS);
+    }
+
+    #[test]
+    fn a_run_that_is_late_takes_fewer_rounds() {
+        let effort = Effort {
+            rounds: 25,
+            window_us: 2000,
+        };
+        let pace = Pace::new(effort, None, 100);
+        let window = Duration::from_micros(2000 + WINDOW_OVERHEAD_US);
+        let all = window * 100 * TEAMS as u32;
+        let rounds = |left, measured| pace.rounds_in(left, measured);
+        assert_eq!(rounds(None, window * 9), 5);
+        assert_eq!(rounds(Some(all * 8), Duration::ZERO), 5);
+        assert_eq!(rounds(Some(all * 3), window / 2), 3);
+        // So far each window took twice as long as on an idle machine.
+        assert_eq!(rounds(Some(all * 8), window * 2), 4);
+        assert_eq!(rounds(Some(Duration::ZERO), window), 1);
+    }
+
+    #[test]
+    fn teams_share_the_rounds_but_not_those_of_much_data() {
+        let effort = Effort {
+            rounds: 12,
+            window_us: 2000,
+        };
+        let mut pace = Pace::new(effort, None, 4);
+        let rounds = |pace: &mut Pace, team, bytes| Some(pace.next(team, bytes, 2)?.rounds);
+        let of_teams =
+            |pace: &mut Pace, bytes| [0, 1, TEAMS - 1].map(|team| rounds(pace, team, bytes));
+        assert_eq!(of_teams(&mut pace, 16), [Some(3); 3]);
+        assert_eq!(of_teams(&mut pace, 1 << 20), [Some(15), None, None]);
+        let mut late = Pace::new(effort, Some(Instant::now()), 0);
+        assert_eq!(rounds(&mut late, 0, 16), Some(1));
+    }
+}

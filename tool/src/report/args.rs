@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The arguments of `report`.
+
+use base::arguments::seconds;
+use clap::{Args, ValueHint};
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+#[command(allow_negative_numbers = true)]
+pub struct PageArgs {
+    /// Write the page to this file
+    ///
+    /// The file is replaced when the page is complete, and stays as it is after an error.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+
+    /// Write JSON to this file, or to standard output instead of text
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+
+    /// Trace all processes for so long
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "3",
+        value_parser = seconds(0.01, 3600.0),
+        value_hint = ValueHint::Other
+    )]
+    pub seconds: f64,
+
+    /// Show an earlier report beside this one; the file is of `tenrounds report --json`
+    #[arg(long, value_name = "OLD.json", value_hint = ValueHint::FilePath)]
+    pub baseline: Option<PathBuf>,
+
+    /// Write all evidence into the page: all files, processes, drivers and measured rates
+    #[arg(long, requires = "html")]
+    pub full: bool,
+
+    /// A title of your own, for the page and the JSON
+    #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other)]
+    pub label: Option<String>,
+
+    /// Measure one cipher, and scan only what runs (for tests)
+    #[arg(long, hide = true)]
+    pub brief: bool,
+}
