@@ -14,7 +14,7 @@
  * passed the S-box's inverse affine map, so a round begins with the inversion. The tables for `io`
  * and `jo` include the factors of MixColumns. MixColumns and ShiftRows together then take four
  * permutations. The S-box's constant 0x63 passes MixColumns unchanged and is part of the round
- * keys. The script scripts/vperm-tables writes the tables.
+ * keys. vperm_tables.h has the tables.
  *
  * This is a template. Define these names before you include it:
  *

@@ -273,87 +273,56 @@ fn the_picture_has_the_rates_of_the_rows() {
     }
 }
 
-/// Copies of the script and of what it reads, with a fake tenrounds that prints a table.
+/// Copies of the script and of what it reads.
 #[test]
-fn scripts_table_writes_both_tables_and_checks_the_readme() {
+fn scripts_tables_writes_the_tables_and_checks_them() {
     let place = Place::new();
     let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let chart = std::fs::read_to_string(root.join("docs/charts/speed.json")).unwrap();
     let chart: serde_json::Value = serde_json::from_str(&chart).unwrap();
     let run = chart["run"].as_str().unwrap().replace("..", "docs");
-    let (whole, readme) = ("docs/benchmarks/openssl.md", "README.md");
+    let (readme, page) = ("README.md", "docs/gains.md");
     for file in [
-        "scripts/table",
+        "scripts/tables",
+        "scripts/published.py",
         "docs/charts/speed.json",
+        "docs/benchmarks/gains/amd-epyc.json",
         &run,
-        whole,
+        page,
         readme,
     ] {
         std::fs::create_dir_all(place.path(file).parent().unwrap()).unwrap();
         std::fs::copy(root.join(file), place.path(file)).unwrap();
     }
     let read = |file: &str| std::fs::read_to_string(place.path(file)).unwrap();
-    let table = |words: &[&str]| {
+    let tables = |words: &[&str]| {
         place
-            .program(place.path("scripts/table"))
+            .program(place.path("scripts/tables"))
             .args(words)
             .done()
     };
-    table(&["--check"]).ok();
+    tables(&["--check"]).ok();
 
-    let published = read(readme);
-    let (row, times) = ("| AES-128-CTR |", "times in GCM");
-    for (what, other) in [(row, "| AES-128-CTR | 1"), (times, "0 times in GCM")] {
-        assert!(published.contains(what));
-        place.file(readme, &published.replace(what, other));
-        let refused = table(&["--check"]);
+    let (published, gains) = (read(readme), read(page));
+    let row = "| AES-128-CTR |";
+    for (file, before, what, other) in [
+        (readme, &published, row, "| AES-128-CTR | 1"),
+        (readme, &published, "times in GCM", "0 times in GCM"),
+        (page, &gains, "| EncFS ", "| EncFS of others "),
+    ] {
+        assert!(before.contains(what));
+        place.file(file, &before.replace(what, other));
+        let refused = tables(&["--check"]);
         assert_eq!(refused.status, Some(1));
-        contains(&refused.err, &["README.md"]);
+        contains(&refused.err, &[file]);
+        place.file(file, before);
     }
     place.file(readme, &published.replace(row, "| other |"));
-    table(&["--readme"]).ok();
-    assert_eq!(read(readme), published);
-
-    let fake = place.path("dist/bin/tenrounds");
-    std::fs::create_dir_all(fake.parent().unwrap()).unwrap();
-    let row = |who: &str, rate: f64, bytes: usize| {
-        serde_json::json!({
-            "algorithm": "aes-128-ctr", "direction": "encrypt", "implementation": who, "bytes": bytes,
-            "backend": "vaes512", "bytes_per_second": rate, "ratio_to": {"openssl": 2.0}, "limit_fraction": 0.5
-        })
-    };
-    let whom = [
-        ("openssl", 1e9),
-        ("tenrounds", 2e9),
-        ("tenrounds-core", 4e9),
-    ];
-    let results = [16, 16384].map(|bytes| whom.map(|(who, rate)| row(who, rate, bytes)));
-    let measured = serde_json::json!({
-        "version": "0.1.0", "results": results.concat(), "bench": {"rounds": 40},
-        "host": {"cpu": {"brand": "Some CPU", "family": 25, "model": 17}, "hypervisor": null,
-                 "openssl": {"version": "OpenSSL 3.0.22 25 Aug 2026"}}
-    });
-    place.file("measured.json", &measured.to_string());
-    let file = place.path("measured.json");
-    std::fs::write(&fake, format!("#!/bin/sh\ncat '{}'\n", file.display())).unwrap();
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&fake, executable).unwrap();
-    let before = read(whole);
-    table(&[&place.path("dist").display().to_string()]).ok();
-    let (begin, end) = (
-        "<!-- table: made by scripts/table -->\n",
-        "<!-- end of the table -->\n",
-    );
-    let (head, rest) = before.split_once(begin).unwrap();
-    let (_, tail) = rest.split_once(end).unwrap();
-    let after = read(whole);
-    assert!(after.starts_with(head) && after.ends_with(tail), "{after}");
-    let row =
-        "| AES-128-CTR | 1.00 GB/s | 2.00 GB/s | 2.00×, 50 % | 2.00×, 50 % | - | 4.00 GB/s, 2.00× |";
-    contains(&after, &[begin, end, row, "Some CPU, family 25 model 17"]);
+    tables(&[]).ok();
+    assert_eq!((read(readme), read(page)), (published, gains));
 
     place.file(readme, "no markers\n");
-    let refused = table(&["--readme"]);
+    let refused = tables(&[]);
     assert_eq!(refused.status, Some(1));
     contains(&refused.err, &["has no table between"]);
     assert_eq!(read(readme), "no markers\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The cost of each EVP call, with the default provider and tenrounds in turn in one process:
-//! `tenrounds-bench calls`, which scripts/calls and scripts/bench-commits start. docs/call-costs.md
-//! describes the rows.
+//! `tenrounds-bench calls`, which scripts/bench-commits starts, too. docs/call-costs.md describes
+//! the rows.
 
 mod evp;
 
@@ -16,7 +16,6 @@ use measure::stats;
 use measure::window::{batches, undisturbed, Pace, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ffi::{c_char, CString};
 use std::path::Path;
 use terminal::error::{Error, Result};
 
@@ -27,7 +26,7 @@ pub const WORKER: &str = "calls-worker";
 /// A window, without its warming up.
 const WINDOW_US: u64 = 50;
 
-/// Times each EVP call by itself (scripts/calls)
+/// Times each EVP call by itself
 #[derive(Parser)]
 #[command(name = "tenrounds-bench calls")]
 pub struct Args {
@@ -57,9 +56,6 @@ pub struct Args {
         value_parser = clap::value_parser!(u16).range(1..)
     )]
     pairs: u16,
-    /// Under callgrind: make so many calls of each row, and write a dump for each
-    #[arg(long, value_name = "N")]
-    instructions: Option<usize>,
 }
 
 fn bytes(text: &str) -> std::result::Result<usize, String> {
@@ -190,52 +186,6 @@ pub fn serve() -> Result<()> {
     process::serve(measure)
 }
 
-extern "C" {
-    // bench/callgrind.c
-    fn callgrind_runs() -> bool;
-    fn callgrind_zero();
-    fn callgrind_toggle();
-    fn callgrind_dump(label: *const c_char);
-}
-
-/// Counts the instructions of so many calls: a dump of callgrind for each row and subject.
-fn count(row: &Row, name: &str, subject: &mut Subject, calls: usize) {
-    let label = format!("{}|{name}|{calls}", subject.title);
-    let label = CString::new(label).expect("names have no byte 0");
-    // Two calls before keep lazy binding and work of the first time out of the count.
-    for _ in 0..2 {
-        make(row.before, subject, 0);
-        make(row.calls, subject, 0);
-    }
-    // SAFETY: requests do nothing without callgrind; the label is a C string.
-    unsafe {
-        callgrind_zero();
-        for _ in 0..calls {
-            make(row.before, subject, 0);
-            callgrind_toggle();
-            make(row.calls, subject, 0);
-            callgrind_toggle();
-        }
-        callgrind_dump(label.as_ptr());
-    }
-}
-
-fn instructions(plan: &Plan, calls: usize) -> Result<()> {
-    // SAFETY: it may be called at any time.
-    if !unsafe { callgrind_runs() } {
-        return Err(Error::usage(
-            "--instructions needs valgrind --tool=callgrind, and its header when it is built",
-        ));
-    }
-    let mut subjects = subjects(plan, library(&plan.libcrypto)?)?;
-    rows(plan, &mut subjects, |row, name, subjects| {
-        subjects
-            .iter_mut()
-            .for_each(|s| count(row, &name, s, calls));
-        Ok(())
-    })
-}
-
 /// What two processes measured, one with the places of the providers exchanged: the geometric mean.
 fn mean(one: &[[f64; 2]], other: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let both = one.iter().zip(other);
@@ -307,10 +257,7 @@ pub fn run(args: &Args) -> Result<u8> {
             swapped: false,
             seed: 0,
         };
-        match args.instructions {
-            Some(calls) => instructions(&plan, calls)?,
-            None => cipher(args, &plan)?,
-        }
+        cipher(args, &plan)?;
     }
     Ok(0)
 }
