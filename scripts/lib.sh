@@ -117,6 +117,34 @@ take_crates() {
         $(members | sed 's/^/--package /')
 }
 
+# kept FOLDER COMMAND...: fills a folder of the cache, once. The command runs in a shell of its own,
+# with an empty folder $work, and leaves the contents in $work/kept.
+kept() {
+    [ ! -e "$1" ] || return 0
+    say "fetching or building ${1##*/}, once"
+    mkdir -p "$cache"
+    (
+        kept_in=$1
+        work_in "$kept_in.$$"
+        shift
+        "$@"
+        # Another process may have been faster.
+        mv -T "$work/kept" "$kept_in" 2>/dev/null || [ -e "$kept_in" ]
+    )
+}
+
+# crate_folders MANIFEST NAME: fetches what a lock file pins, and prints where cargo has unpacked the
+# crates of this name.
+crate_folders() {
+    "$root/scripts/cargo" fetch --quiet --locked --manifest-path "$1" ||
+        fail "cannot fetch the crates that ${1%.toml}.lock names; is there a network?"
+    "$root/scripts/cargo" metadata --offline --locked --format-version 1 --manifest-path "$1" |
+        python3 -c 'import json, os, sys
+for package in json.load(sys.stdin)["packages"]:
+    if package["name"] == sys.argv[1]:
+        print(os.path.dirname(package["manifest_path"]))' "$2"
+}
+
 # own_apt ARCHITECTURE TOOL ARGUMENT...: runs a tool of apt with package lists in $work, because the
 # user may not be allowed to update the system's. It sees no package as installed. If there is a file
 # $work/sources.list, apt uses only the package sources there.

@@ -161,6 +161,13 @@ class Consumer:
         print(f"1..0 # SKIP {self.name}: {reason}")
         sys.exit(SKIPPED)
 
+    def fetched(self, name):
+        """Where scripts/fetch has put a program of others."""
+        made = subprocess.run([f"{ROOT}/scripts/fetch", name], capture_output=True, text=True)
+        if made.returncode != 0:
+            self.skip_all(f"scripts/fetch {name} failed: {made.stderr.strip()}")
+        return made.stdout.strip()
+
     def too_long(self, *_):
         self.results += 1
         print(f"not ok {self.results} - {self.name} did not end within its limit of {self.limit} seconds")

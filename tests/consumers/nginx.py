@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests nginx with curl and h2load: files arrive intact, by every AES suite, over HTTP/1.1 and 2.
 With --measure instead: its CPU seconds for each GB. With TENROUNDS_OPENSSL=3.5 or 4.0: a newer nginx
-that scripts/nginx builds with that OpenSSL."""
+that scripts/fetch builds with that OpenSSL."""
 
 import glob
 import os
@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from subprocess import DEVNULL
 
-from harness import ROOT, Consumer, check, free_port
+from harness import Consumer, check, free_port
 from harness_gains import MEASURING, Gain, Latency, Server, h2load_latencies
 
 consumer = Consumer("nginx", limit=1900 if MEASURING else 300,
@@ -141,8 +141,7 @@ os.mkdir(consumer.path("www"))
 consumer.write("www/page", os.urandom(MIB))
 consumer.certificates()
 if OPENSSL:
-    consumer.program["nginx"] = subprocess.run([f"{ROOT}/scripts/nginx", OPENSSL], stdout=subprocess.PIPE, text=True,
-                                               check=True).stdout.strip()
+    consumer.program["nginx"] = consumer.fetched(f"nginx-{OPENSSL}")
 if MEASURING:
     for size, requests in ((MIB, 400), (16384, 8000), (1024, 16000)):
         measure(size, "TLSv1.3", "TLS_AES_128_GCM_SHA256", "AES-128-GCM", requests)

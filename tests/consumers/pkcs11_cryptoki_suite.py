@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the tests of the crate cryptoki, without PINs and stored objects (scripts/cryptoki-tests).
+"""Runs the tests of the crate cryptoki, without PINs and stored objects (scripts/fetch).
 EXCLUDED has those that cannot pass, each with its reason. For SoftHSM, some tests expect less than for kryoptic;
 AS_SOFTHSM has those in which our module is like it.
 """
 
 import os
 import re
-import subprocess
 
-from harness_pkcs11 import ROOT, ModuleConsumer, check
+from harness_pkcs11 import ModuleConsumer, check
 
 consumer = ModuleConsumer("cryptoki-suite", limit=300, needs={})
 PAIRS = "it makes a pair of keys, and the module has only secret keys"
@@ -70,10 +69,7 @@ def as_softhsm(folder):
     return suite(folder, "basic", {}, AS_SOFTHSM, least=0)  # they encrypt nothing
 
 
-made = subprocess.run([f"{ROOT}/scripts/cryptoki-tests"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-if made.returncode != 0:
-    consumer.skip_all(f"scripts/cryptoki-tests failed: {made.stderr.strip()}")
-folder = made.stdout.strip()
+folder = consumer.fetched("cryptoki-tests")
 consumer.environment["TEST_PKCS11_MODULE"] = consumer.module
 consumer.result("the tests of the crate cryptoki", suite, folder, "basic", {**EXCLUDED["basic"], **AS_SOFTHSM})
 consumer.result("the tests of the crate cryptoki for AES-GCM, from Wycheproof", suite, folder, "wycheproof",

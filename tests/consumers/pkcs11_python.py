@@ -2,9 +2,7 @@
 """Tests python-pkcs11 in every mode that it has for AES, and the keys it makes and wraps. As
 docs/pkcs11.md shows it, a token of SoftHSM keeps the master key of data that our module encrypts."""
 
-import subprocess
-
-from harness_pkcs11 import KEY, PIN, ROOT, ModuleConsumer, check
+from harness_pkcs11 import KEY, PIN, ModuleConsumer, check
 
 consumer = ModuleConsumer("python-pkcs11", limit=120, needs={"python3": "python3", "softhsm2-util": "softhsm2"})
 PROGRAM = """
@@ -101,16 +99,8 @@ def mode(python, name):
     return f"{consumer.token(said)}, {consumer.demand_module(operations, 5 * 160000)}"
 
 
-def interpreter():
-    """The one that has python-pkcs11, which scripts/python-pkcs11 installs in a folder of its own."""
-    made = subprocess.run([f"{ROOT}/scripts/python-pkcs11"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if made.returncode != 0:
-        consumer.skip_all(f"scripts/python-pkcs11 failed: {made.stderr.strip()}")
-    return made.stdout.strip()
-
-
 consumer.write("modes.py", PROGRAM)
-python = interpreter()
+python = consumer.fetched("python-pkcs11")
 for name in ("ECB", "CBC"):
     consumer.result(f"python-pkcs11, AES-{name}", mode, python, name)
 consumer.write("make.py", MAKE)

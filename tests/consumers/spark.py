@@ -122,14 +122,6 @@ class Cluster(Server):
             process.wait(60)
 
 
-def unpacked():
-    """The folder that has PySpark."""
-    made = subprocess.run([f"{ROOT}/scripts/pyspark"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if made.returncode:
-        consumer.skip_all(f"scripts/pyspark failed: {made.stderr.strip()}")
-    return made.stdout.strip()
-
-
 def same():
     """The driver and both executors count together. Sort: written to shuffle files, read from them,
     half of it sent and received, and most of it spilled and read again."""
@@ -143,7 +135,7 @@ def same():
     return f"{said['cpu_seconds']} s of processors"
 
 
-spark = unpacked()
+spark = consumer.fetched("pyspark")
 environment = {**consumer.environment, "PYTHONPATH": f"{spark}:{EXAMPLE}", "PYTHONDONTWRITEBYTECODE": "1"}
 if not MEASURING:
     # The JVMs of the test end before their best compiler would pay.

@@ -287,11 +287,12 @@ fn libraries(place: &Place, corpus: &mut Corpus) {
 
 /// Rust crates, by their own switches and by the choice that each documents or makes in its source.
 fn crates(place: &Place, corpus: &mut Corpus) {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/trace-crates");
-    let built = Command::new(script).stderr(Stdio::inherit()).output();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/fetch");
+    let mut fetch = Command::new(script);
+    let built = fetch.arg("trace-crates").stderr(Stdio::inherit()).output();
     let built = built.unwrap();
     if !built.status.success() {
-        return skip("trace: scripts/trace-crates cannot build the Rust crates");
+        return skip("trace: scripts/fetch cannot build the Rust crates");
     }
     let folder = String::from_utf8(built.stdout).unwrap();
     let folder = Path::new(folder.trim_end());
