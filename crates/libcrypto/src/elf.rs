@@ -29,8 +29,6 @@ pub struct Elf {
     pub rpath: Vec<String>,
     /// A cryptographic library that is part of the file itself.
     pub own: Option<String>,
-    /// The modes of the AES ciphers that it takes from another library: "GCM", "CTR".
-    pub modes: Vec<String>,
     /// It defines OSSL_provider_init().
     pub is_provider: bool,
     texts: Vec<u8>,
@@ -205,24 +203,10 @@ fn look<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>) -> Option<E
         ..Elf::default()
     };
     found.own = own_cryptography(&elf, &found.texts);
-    for symbol in elf.dynamic_symbols() {
-        match symbol.name() {
-            Ok("OSSL_provider_init") if symbol.is_definition() => found.is_provider = true,
-            Ok(name) if symbol.is_undefined() => found.modes.extend(mode_of(name)),
-            _ => {}
-        }
-    }
-    found.modes.sort();
-    found.modes.dedup();
+    found.is_provider = elf
+        .dynamic_symbols()
+        .any(|symbol| symbol.is_definition() && symbol.name() == Ok("OSSL_provider_init"));
     Some(found)
-}
-
-/// "GCM" of EVP_aes_256_gcm().
-fn mode_of(symbol: &str) -> Option<String> {
-    let (bits, mode) = symbol.strip_prefix("EVP_aes_")?.split_once('_')?;
-    ["128", "192", "256"]
-        .contains(&bits)
-        .then(|| mode.replace('_', "-").to_uppercase())
 }
 
 /// Whether a text is a property query (property(7)) that demands another provider, or FIPS.
@@ -371,16 +355,6 @@ mod tests {
             assert_eq!(query(format!("{other}\0").as_bytes()), None, "{other}");
         }
         assert_eq!(query(b"provider=default"), None);
-    }
-
-    #[test]
-    fn modes_by_the_names_of_functions() {
-        assert_eq!(mode_of("EVP_aes_256_gcm").as_deref(), Some("GCM"));
-        assert_eq!(
-            mode_of("EVP_aes_128_cbc_hmac_sha1").as_deref(),
-            Some("CBC-HMAC-SHA1")
-        );
-        assert_eq!(mode_of("EVP_aes_key"), None);
     }
 
     #[test]

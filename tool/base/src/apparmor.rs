@@ -21,13 +21,13 @@ pub struct Blind {
 }
 
 /// Looks at profiles and drop-ins; None if confined programs may load each of these modules.
-pub fn blind(root: &Root, modules: &[&Path]) -> Option<Blind> {
+pub fn blind(root: &Root, modules: &[PathBuf]) -> Option<Blind> {
     let is_enabled = root.line(ENABLED).is_some_and(|value| value == "Y");
     let has_abstraction = root.exists(ABSTRACTION);
     let text = |name| root.text(format!("{DROP_INS}/{name}")).ok();
     let texts = root.names(DROP_INS).into_iter().filter_map(text);
     let ours: Vec<String> = texts.filter(|text| text.contains("tenrounds")).collect();
-    let is_allowed = |module: &&&Path| ours.iter().any(|text| allows(text, module));
+    let is_allowed = |module: &&PathBuf| ours.iter().any(|text| allows(text, module));
     let denied = modules.iter().find(|module| !is_allowed(module));
     if !is_enabled || !has_abstraction || (denied.is_none() && !ours.is_empty()) {
         return None;

@@ -418,7 +418,7 @@ fn status_prescribes_only_what_works() {
 }
 
 #[test]
-fn what_overrides_is_shown() {
+fn a_variable_and_a_mask_are_shown() {
     let machine = Machine::debian(DEBIAN);
     machine.enable().ok();
     let mut tool = machine.tool(&["status", "--json"]);
@@ -426,12 +426,21 @@ fn what_overrides_is_shown() {
     tool.env("TENROUNDS_MASK", "noavx512")
         .env(CPU_MASK.0, CPU_MASK.1);
     let document = valid(&tool.done().ok().out);
-    let overrides = document.list("/status/overrides");
-    let names: Vec<&str> = overrides
-        .iter()
-        .filter_map(|o| o["variable"].as_str())
-        .collect();
-    assert_eq!(names, ["OPENSSL_CONF", "TENROUNDS_MASK", CPU_MASK.0]);
+    assert_eq!(document.text("/status/in_force"), "no");
+    for mask in ["TENROUNDS_MASK", CPU_MASK.0] {
+        let masks = document.at("/host/masks").as_object().unwrap();
+        assert!(masks.contains_key(mask), "{masks:?}");
+    }
+    let mut tool = machine.tool(&["status"]);
+    tool.env("OPENSSL_CONF", "/dev/null");
+    tool.env("TENROUNDS_MASK", "noavx512");
+    contains(
+        &tool.done().ok().out,
+        &[
+            "OPENSSL_CONF of this shell names '/dev/null'",
+            "TENROUNDS_MASK=noavx512",
+        ],
+    );
     let site = &document.list("/status/sites")[0];
     assert_eq!(site["outcome"], "enabled");
     assert_eq!(site["provider_version"], env!("CARGO_PKG_VERSION"));

@@ -108,14 +108,13 @@ fn the_random_generator_alone_is_not_reached() {
     let place = Place::new();
     let mut tool = place.tool(["run", "--count", "--", "openssl", "rand", "-hex", "8"]);
     let said = tool.done().ok().err;
-    contains(&said, &["not seen:", "AES-GCM", "loaded"]);
+    contains(&said, &["cannot be told", "other ciphers", "loaded"]);
     assert!(!said.contains("tenrounds reached this command: "), "{said}");
     let json = [
         "run", "--count", "--json", "--", "openssl", "rand", "-hex", "8",
     ];
     let counts = valid(&place.tool(json).done().ok().err);
     assert_eq!(*counts.at("/run/reached"), false);
-    assert!(counts.list("/run/expected/modes").contains(&"GCM".into()));
 }
 
 #[test]
@@ -127,14 +126,7 @@ fn a_program_that_asks_for_another_provider_is_told() {
     let program = compile(&place, "asks", source, &["-lcrypto"]);
     let mut tool = place.tool(["run", "--count", "--"]);
     let said = tool.arg(program).done().ok().err;
-    contains(
-        &said,
-        &[
-            "not seen: AES-CTR",
-            "'provider=default'",
-            "excludes tenrounds",
-        ],
-    );
+    contains(&said, &["'provider=default'", "excludes tenrounds"]);
 }
 
 /// The random generator does no CBC, so a short message is told from it.
@@ -149,7 +141,6 @@ fn a_short_message_is_reached() {
     };
     let said = run(&[]);
     contains(&said, &["tenrounds reached this command", "cbc_encrypt"]);
-    assert!(!said.contains("not seen"), "{said}");
     assert_eq!(*valid(&run(&["--json"])).at("/run/reached"), true);
 }
 

@@ -47,7 +47,7 @@ fn for_the_system() {
     machine.enable().ok();
     let (in_force, first, check) = verdict(&machine, None);
     assert_eq!((in_force.as_str(), check), ("yes", Some(0)));
-    contains(&first, &["tenrounds is in force. Every program"]);
+    contains(&first, &["tenrounds is in force: every program"]);
     let (in_force, first, check) = verdict(&machine, Some(Path::new("/dev/null")));
     assert_eq!((in_force.as_str(), check), ("no", Some(1)));
     contains(&first, &["'/dev/null'", "unset OPENSSL_CONF"]);
@@ -57,7 +57,7 @@ fn for_the_system() {
     machine.write("/usr/local/ssl/openssl.cnf", DEBIAN);
     let (in_force, first, check) = verdict(&machine, None);
     assert_eq!((in_force.as_str(), check), ("partly", Some(1)));
-    contains(&first, &["in force in part. 1 of 2 configurations"]);
+    contains(&first, &["in force in part: 1 of 2 configurations"]);
     machine.enable().ok();
     assert_eq!(verdict(&machine, None).2, Some(0));
 }
@@ -77,7 +77,7 @@ fn for_a_user() {
     assert_eq!((in_force.as_str(), check), ("yes", Some(0)));
     contains(
         &first,
-        &["Programs started from this shell read", ".config/tenrounds"],
+        &["OPENSSL_CONF of this shell names", ".config/tenrounds"],
     );
 }
 
@@ -110,7 +110,7 @@ fn what_does_not_work_is_not_in_force() {
     let done = machine.status();
     contains(
         done.out.lines().next().unwrap(),
-        &["is not in force. It is enabled, but does not work"],
+        &["is not in force: OpenSSL's configuration prefers it, but does not work"],
     );
     contains(&done.failed(1), &["tenrounds.so does not exist"]);
 }

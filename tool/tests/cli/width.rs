@@ -170,7 +170,7 @@ fn a_terminal_is_asked_for_its_width() {
     let text = String::from_utf8_lossy(&output.stdout).replace('\r', "");
     assert!(text.contains('\x1b'), "{text:?}");
     let plain = strip(&text);
-    contains(&plain, &["tenrounds is not in force."]);
+    contains(&plain, &["tenrounds is not in force:"]);
     let long = too_long(&plain, 40);
     assert!(long.is_empty(), "{long:#?}");
 }

@@ -289,19 +289,6 @@ pub fn environment(root: &Root, pid: u32) -> std::io::Result<Vec<u8>> {
     root.bytes(format!("/proc/{pid}/environ"))
 }
 
-/// The value of a variable in an environment.
-pub fn value(environment: &[u8], name: &str) -> Option<String> {
-    let mut entries = environment.split(|byte| *byte == 0);
-    let value =
-        entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
-    Some(String::from_utf8_lossy(value).into_owned())
-}
-
-/// The value of a variable in a process's environment.
-pub fn variable(root: &Root, pid: u32, name: &str) -> Option<String> {
-    value(&environment(root, pid).ok()?, name)
-}
-
 fn variables(root: &Root, pid: u32) -> Option<Vec<(&'static str, String)>> {
     let bytes = environment(root, pid).ok()?;
     let one = |entry: &[u8]| {

@@ -5,10 +5,10 @@ use super::disks::{self, Disk};
 use super::means::Means;
 use super::pkcs11::{self, Pkcs11};
 use super::verdict;
-use super::{clock, environment, kernel, module, processes, system};
+use super::{clock, environment, kernel, module, processes, starts, system};
 use base::finding::{Finding, Severity};
 use base::inventory;
-use base::inventory::install::{self, Install};
+use base::inventory::install::Install;
 use base::inventory::processes::Processes;
 use base::inventory::scan::Scanner;
 use base::kernel::Kernel;
@@ -16,10 +16,9 @@ use base::processor;
 use base::root::Root;
 use serde::Serialize;
 use setup::force::{Force, InForce};
-use setup::openssl::programs::Site;
-use setup::settings::config::{self, Effect, Source};
-use setup::settings::starts;
-use std::path::PathBuf;
+use setup::settings::config::Effect;
+
+use std::rc::Rc;
 use std::time::Instant;
 
 /// The object `doctor` of the JSON document.
@@ -46,19 +45,14 @@ impl Doctor {
     pub fn examine(root: &Root) -> Doctor {
         let begun = Instant::now();
         let processes = inventory::processes::find(root, &mut Scanner::default());
-        let openssl = install::find(root, &processes.list);
+        let force = Force::look(root, &processes.list);
+        let preferred = force.is_preferred();
         let here = environment::here();
-        let sources = sources(root, &openssl, &here);
-        let effects: Vec<Effect> = sources.iter().map(config::check).collect();
-        let ours = sources.iter().zip(&effects);
-        let mut ours = ours.filter(|(source, _)| source.in_this_root());
-        let preferred = ours.any(|(_, effect)| effect.prefers_tenrounds);
         let kernel = Kernel::read(root);
         let means = Means::of(root, &kernel);
         let disks = disks::find(root);
-        let mut findings = of_configurations(&sources, &effects);
-        let force = Force::look(root);
-        findings.extend(tried(root, &force.sites, &sources, &effects));
+        let mut findings = of_configurations(&force.effects);
+        findings.extend(tried(root, &force));
         findings.extend(system::force(&force, &findings));
         findings.extend(system::fips(root, preferred));
         findings.extend(system::confined(root, preferred, &force.modules()));
@@ -86,7 +80,7 @@ impl Doctor {
             in_force,
             summary,
             findings,
-            openssl,
+            openssl: force.installs,
             processes,
             kernel,
             disks,
@@ -97,11 +91,13 @@ impl Doctor {
 }
 
 /// The findings of all configurations, each once, with all who read it.
-fn of_configurations(sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
+fn of_configurations(effects: &[Rc<Effect>]) -> Vec<Finding> {
     let mut found: Vec<(Finding, Vec<&str>)> = Vec::new();
-    for (source, effect) in sources.iter().zip(effects) {
+    for effect in effects {
+        let source = &effect.source;
         for finding in effect.findings.iter().cloned() {
-            let finding = match source.install.and_then(|install| install.root.as_ref()) {
+            let root = source.install.as_ref().and_then(|i| i.root.as_ref());
+            let finding = match root {
                 Some(root) => finding.seen(root, "these paths are relative to this root"),
                 None => finding,
             };
@@ -119,53 +115,11 @@ fn of_configurations(sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
 }
 
 /// What OpenSSL says when it is tried with each configuration.
-fn tried(root: &Root, sites: &[Site], sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
-    let mut started = starts::check(root, sites, sources, effects);
-    let mut all = sources.iter().zip(effects);
-    let refused = |(source, effect): (&Source, &Effect)| {
-        source.in_this_root() && starts::refused_to_root(source, effect).is_some()
-    };
-    if started.is_empty() && !all.any(refused) {
-        started.extend(system::works(root));
+fn tried(root: &Root, force: &Force) -> Vec<Finding> {
+    let all = || force.system.iter().chain(&force.named);
+    let mut found: Vec<Finding> = all().filter_map(starts::check).collect();
+    if found.is_empty() {
+        found.extend(system::works(root));
     }
-    started
-}
-
-/// The configuration of each OpenSSL, and that of OPENSSL_CONF for the first of them.
-fn sources<'a>(
-    root: &'a Root,
-    installs: &'a [Install],
-    here: &[(&'static str, String)],
-) -> Vec<Source<'a>> {
-    let mut sources: Vec<Source> = installs
-        .iter()
-        .filter_map(|install| {
-            Some(Source {
-                view: &install.view,
-                file: install.configuration()?,
-                reader: install.name(),
-                install: Some(install),
-                by_variable: false,
-            })
-        })
-        .collect();
-    let variable = here.iter().find(|(name, _)| *name == "OPENSSL_CONF");
-    if let Some((_, file)) = variable.filter(|(_, file)| !file.is_empty()) {
-        let dir = std::env::current_dir().unwrap_or_default();
-        let dir = if root.is_machine() {
-            dir
-        } else {
-            PathBuf::from("/")
-        };
-        sources.push(Source {
-            view: root,
-            file: dir.join(file),
-            reader: "whatever this shell starts (OPENSSL_CONF)".to_owned(),
-            install: installs
-                .iter()
-                .find(|install| install.major() >= 3 && install.root.is_none()),
-            by_variable: true,
-        });
-    }
-    sources
+    found
 }

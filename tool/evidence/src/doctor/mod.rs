@@ -12,6 +12,7 @@ mod means;
 mod module;
 mod pkcs11;
 mod processes;
+mod starts;
 mod system;
 mod text;
 mod verdict;

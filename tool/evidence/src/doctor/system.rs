@@ -9,7 +9,7 @@ use libcrypto::LibCrypto;
 use setup::enable;
 use setup::force::Force;
 use setup::openssl::probe;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const GROUP: Group = Group::Configuration;
 const FIPS: &str = "/proc/sys/crypto/fips_enabled";
@@ -84,7 +84,7 @@ pub fn force(force: &Force, findings: &[Finding]) -> Vec<Finding> {
 }
 
 /// Programs that AppArmor confines, and that may not load tenrounds.
-pub fn confined(root: &Root, preferred: bool, modules: &[&Path]) -> Option<Finding> {
+pub fn confined(root: &Root, preferred: bool, modules: &[PathBuf]) -> Option<Finding> {
     let blind = apparmor::blind(root, modules).filter(|_| preferred)?;
     let says = "AppArmor lets confined programs read neither the configuration nor the module of tenrounds: they run stock OpenSSL";
     let (from, value) = blind.seen;

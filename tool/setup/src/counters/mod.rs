@@ -3,10 +3,8 @@
 //! process count what their backends executed. openssl/common/counters_file.h describes the layout.
 
 pub mod memory;
-pub mod running;
 
 use serde::Serialize;
-use tenrounds_sys::{Backend, Op};
 
 const MAGIC: &[u8; 8] = b"TRCOUNT1";
 /// What the creator writes, so that the module can tell this memory from other programs'.
@@ -61,9 +59,6 @@ const OF_THE_GENERATOR: [&str; 2] = ["ecb_encrypt", "ctr"];
 /// generator have 16 to 64 bytes.
 const BULK: u64 = 512;
 
-/// What stands for names that this core does not know.
-const OTHER: &str = "other";
-
 impl Executed {
     /// Whether the program asked for it: the random generator cannot have.
     fn is_asked_for(&self) -> bool {
@@ -76,58 +71,6 @@ impl Counters {
     /// Whether tenrounds executed what only a program asks for. Only then it certainly reached one.
     pub fn reached(&self) -> bool {
         self.executed.iter().any(Executed::is_asked_for)
-    }
-
-    /// The same with one name for all backends, and one for all operations, that this core lacks: a
-    /// command of another user can have written anything there.
-    pub fn of_known_names(mut self) -> Counters {
-        let backend = |name: &mut String| {
-            if Backend::by_name(name).is_none() {
-                OTHER.clone_into(name);
-            }
-        };
-        for one in &mut self.executed {
-            backend(&mut one.backend);
-            if Op::by_name(&one.operation).is_none() {
-                OTHER.clone_into(&mut one.operation);
-            }
-        }
-        for one in &mut self.keys {
-            backend(&mut one.backend);
-        }
-        let mut sum = Counters::default();
-        sum.add_all(self);
-        sum
-    }
-
-    /// Adds the counts of other processes.
-    pub fn add_all(&mut self, other: Counters) {
-        self.loaded = self.loaded.saturating_add(other.loaded);
-        for host in other.hosts {
-            match self.hosts.iter_mut().find(|own| own.host == host.host) {
-                Some(own) => own.loaded = own.loaded.saturating_add(host.loaded),
-                None => self.hosts.push(host),
-            }
-        }
-        for one in other.executed {
-            let same = |own: &&mut Executed| {
-                (own.host, &own.backend, &own.operation) == (one.host, &one.backend, &one.operation)
-            };
-            match self.executed.iter_mut().find(same) {
-                Some(own) => {
-                    own.calls = own.calls.saturating_add(one.calls);
-                    own.bytes = own.bytes.saturating_add(one.bytes);
-                }
-                None => self.executed.push(one),
-            }
-        }
-        for one in other.keys {
-            let same = |own: &&mut Keys| (own.host, &own.backend) == (one.host, &one.backend);
-            match self.keys.iter_mut().find(same) {
-                Some(own) => own.expansions = own.expansions.saturating_add(one.expansions),
-                None => self.keys.push(one),
-            }
-        }
     }
 
     /// Parses the file. If it begins with `NEW`, no process has loaded the provider.
@@ -268,48 +211,6 @@ mod tests {
         assert!(!reached("ctr", 70, 2560) && !reached("ecb_encrypt", 378, 14688));
         assert!(reached("cbc_encrypt", 2, 32));
         assert!(reached("ctr", 1, 1_000_000) && reached("gcm_seal", 1, 1));
-    }
-
-    #[test]
-    fn counts_of_the_same_code_are_added() {
-        let parsed = |ops: &[&str], calls: &[u64]| {
-            Counters::parse(&file(&["wide"], ops, calls, &[2])).unwrap()
-        };
-        let mut sum = parsed(&["ctr"], &[1]);
-        sum.add_all(parsed(&["ctr", "ofb"], &[4, 5]));
-        let lines: Vec<String> = sum
-            .executed
-            .iter()
-            .map(|e| format!("{} {} {}", e.operation, e.calls, e.bytes))
-            .collect();
-        assert_eq!(lines, ["ctr 5 80", "ofb 5 80"]);
-        assert_eq!(
-            (sum.loaded, sum.hosts[0].loaded, sum.keys[0].expansions),
-            (6, 6, 4)
-        );
-    }
-
-    #[test]
-    fn unknown_names_become_one() {
-        let names = ["bitslice", "\x1b[2J", "a\"} 1\nforged 1"];
-        let ops = ["ctr", "\x1b]0;x\x07", "other"];
-        let file = file(&names, &ops, &[1, 2, 3, 4, 5, 6, 7, 8, 9], &[1, 2, 3]);
-        let counters = Counters::parse(&file).unwrap().of_known_names();
-        let lines: Vec<String> = counters
-            .executed
-            .iter()
-            .map(|e| format!("{} {} {}", e.backend, e.operation, e.calls))
-            .collect();
-        let expected = [
-            "bitslice ctr 1",
-            "bitslice other 5",
-            "other ctr 11",
-            "other other 28",
-        ];
-        assert_eq!(lines, expected);
-        let keys = counters.keys.iter().map(|k| (&k.backend[..], k.expansions));
-        assert!(keys.eq([("bitslice", 1), ("other", 5)]));
-        assert_eq!(counters.loaded, 3);
     }
 
     #[test]

@@ -17,7 +17,6 @@ use terminal::table::Table;
 pub fn details(host: &Host, detect: &Detect) -> String {
     let parts = [
         machine(host, detect),
-        masks(host),
         instructions(detect),
         modes(detect),
         kernel(detect),
@@ -27,7 +26,7 @@ pub fn details(host: &Host, detect: &Detect) -> String {
     parts.join("\n")
 }
 
-/// What runs each mode: the usual ones, or all.
+/// What runs each mode, the usual ones or all, and the masks.
 pub fn table(host: &Host, detect: &Detect, all: bool) -> String {
     let stock = match &host.openssl {
         Some(openssl) => openssl
@@ -58,7 +57,7 @@ pub fn table(host: &Host, detect: &Detect, all: bool) -> String {
         true => LEGEND.to_owned(),
         false => format!("{LEGEND} The kernel shows no driver for these modes."),
     };
-    table.to_string() + &item("", paint(DIM, legend))
+    table.to_string() + &item("", paint(DIM, legend)) + &masks(host)
 }
 
 #[cfg(target_arch = "aarch64")]

@@ -89,8 +89,8 @@ pub struct StatusArgs {
     ///
     /// The file is replaced atomically, for the textfile collector of Prometheus' node exporter:
     /// give it a name that ends in .prom in the collector's directory. The metrics tell whether
-    /// tenrounds is in force, its backend, masks, the OpenSSL versions, what a hypervisor hides,
-    /// and the counters of commands that run counted.
+    /// tenrounds is in force, its backend, masks, the OpenSSL versions, and what a hypervisor
+    /// hides.
     #[arg(
         long,
         value_name = "FILE",

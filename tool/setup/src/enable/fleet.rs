@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What `status` tells about a machine beside its configurations, so that many machines can be
-//! watched: the selection, the processor's findings, the processes, and the counters of commands
-//! that run counted.
+//! watched: the selection, the processor's findings and the processes.
 
-use crate::counters::{memory, running, Counters};
 use base::inventory::processes;
 use base::processor;
 use base::root::Root;
@@ -20,8 +18,6 @@ pub struct Fleet {
     pub processor: Vec<&'static str>,
     /// None if there is no /proc.
     pub processes: Option<Processes>,
-    /// The sum over the commands of `run --count` that are running.
-    pub counters: Counters,
 }
 
 /// Processes with OpenSSL 3 or later.
@@ -56,32 +52,10 @@ impl Fleet {
             failed: selection.failed.iter().map(|b| b.name()).collect(),
             processor: processor::check(root).iter().map(|f| f.id).collect(),
             processes: root.has_proc().then_some(found),
-            counters: counted(root, maps.iter().map(|(pid, _)| *pid)),
         }
     }
 }
 
 fn is_old(path: &str) -> bool {
     base::inventory::is_old(path.rsplit('/').next().unwrap_or_default())
-}
-
-/// Adds up the counters of all commands that processes belong to. All processes of a command name
-/// the same memory. A tree that stands for a machine has none.
-fn counted(root: &Root, pids: impl Iterator<Item = u32>) -> Counters {
-    let mut sum = Counters::default();
-    if !root.is_machine() {
-        return sum;
-    }
-    let mut seen = Vec::new();
-    for path in pids.filter_map(|pid| processes::variable(root, pid, memory::VARIABLE)) {
-        let Some(found) = running::find(&path).filter(|found| !seen.contains(&found.identity))
-        else {
-            continue;
-        };
-        seen.push(found.identity);
-        if let Some(counters) = found.read() {
-            sum.add_all(counters);
-        }
-    }
-    sum
 }

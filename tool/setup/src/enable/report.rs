@@ -3,19 +3,16 @@
 
 use super::fleet::Fleet;
 use super::site::{Outcome, Site};
-use super::status;
 use crate::detect::{self, Detect};
 use crate::force::{Force, InForce};
-use crate::openssl::enabling;
 use crate::openssl::trial::Verdict;
 use base::paths::shown;
 use base::root::Root;
 use libcrypto::LibCrypto;
 use machine::host;
-use machine::masks::{LIBCRYPTO_MASK, TENROUNDS_MASK};
 use machine::schema::{Document, Host};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use terminal::error::Result;
 use terminal::output;
 use terminal::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
@@ -27,22 +24,6 @@ pub struct PassedOver {
     pub path: PathBuf,
     pub reason: String,
 }
-
-/// A variable of this environment that has a say.
-#[derive(Debug, Serialize)]
-pub struct Override {
-    pub variable: &'static str,
-    pub value: String,
-    pub effect: &'static str,
-}
-
-#[rustfmt::skip]
-const OVERRIDES: [(&str, &str); 4] = [
-    ("OPENSSL_CONF", "programs started from here read this file instead"),
-    ("OPENSSL_CONF_INCLUDE", "relative names of included files are looked for there"),
-    (TENROUNDS_MASK, "tenrounds does without these features in programs started from here"),
-    (LIBCRYPTO_MASK, "OpenSSL and tenrounds see this processor instead in programs started from here"),
-];
 
 /// What each mode runs on here.
 #[derive(Debug)]
@@ -89,7 +70,6 @@ pub struct Report {
     pub dry_run: bool,
     pub sites: Vec<Site>,
     pub passed_over: Vec<PassedOver>,
-    pub overrides: Vec<Override>,
     /// The line for the shell.
     pub export: Option<String>,
     /// The profile that has it.
@@ -154,23 +134,6 @@ impl Report {
         self.sites.iter().any(|site| site.outcome.is_bad())
     }
 
-    /// The variables that have a say. One that leads to `ours` does what it should.
-    pub fn note_overrides(&mut self, ours: Option<&Path>) {
-        for (variable, effect) in OVERRIDES {
-            let Some(value) = std::env::var_os(variable) else {
-                continue;
-            };
-            if variable == "OPENSSL_CONF" && ours.is_some_and(|ours| ours.as_os_str() == value) {
-                continue;
-            }
-            self.overrides.push(Override {
-                variable,
-                value: value.to_string_lossy().into_owned(),
-                effect,
-            });
-        }
-    }
-
     pub fn show(&self, command: &'static str, json: bool) -> Result<()> {
         output::out(match json {
             true => self.json(command),
@@ -210,10 +173,6 @@ impl Report {
             let line = format!("{} {}", over.path.display(), over.reason);
             text += &item("", paint(DIM, line));
         }
-        for one in &self.overrides {
-            let head = paint(WARN, format!("{}={}", one.variable, one.value));
-            text += &item("", format!("{head}: {}", one.effect));
-        }
         let is_new = |site: &Site| site.scope == "system" && site.outcome == Outcome::Enabled;
         let restart =
             (command == "enable" && self.sites.iter().any(is_new)).then(|| RESTART.to_owned());
@@ -249,69 +208,28 @@ impl Report {
             return String::new();
         };
         let in_force = force.verdict();
-        let (style, verdict) = match in_force {
-            InForce::Yes => (GOOD, "tenrounds is in force"),
-            InForce::Partly => (WARN, "tenrounds is in force in part"),
-            InForce::No => (BOLD, "tenrounds is not in force"),
+        let style = match in_force {
+            InForce::Yes => GOOD,
+            InForce::Partly => WARN,
+            InForce::No => BOLD,
         };
-        let why = self.why(force, in_force);
-        item("", format!("{}. {why}.", paint(style, verdict)))
+        let step = self.step(force).map(|step| format!(" {step}."));
+        let verdict = paint(style, in_force.phrase());
+        let why = force.why();
+        item("", format!("{verdict}: {why}.{}", step.unwrap_or_default()))
     }
 
-    /// Why, and what to do first.
-    fn why(&self, force: &Force, in_force: InForce) -> String {
-        let (count, all) = force.counts();
+    /// What to do first.
+    fn step(&self, force: &Force) -> Option<String> {
         let mut user = self.sites.iter().filter(|site| site.scope == "user");
         let user = user.find(|site| site.outcome == Outcome::Enabled);
-        let own = |file: &Path| user.is_some_and(|user| user.configuration == file);
-        match (in_force, &force.named) {
-            (InForce::Yes, Some(named)) if own(&named.file) => {
-                format!("Programs started from this shell read {}", named.file.display())
-            }
-            (InForce::Yes, Some(named)) => format!(
-                "OPENSSL_CONF of this shell names {}, which prefers it",
-                named.file.display()
-            ),
-            (InForce::Yes, None) => {
-                "Every program that reads the system's OpenSSL configuration takes AES from it"
-                    .to_owned()
-            }
-            (InForce::Partly, _) => match (force.hidden(), force.not_tried()) {
-                (Some(hidden), _) if count == all => {
-                    format!("Not for all users: {}", hidden.advice())
-                }
-                (None, Some((of, part))) if count == all => {
-                    format!("{} {}", of.file.display(), status::not_tried(part))
-                }
-                _ => format!(
-                    "{count} of {all} configurations of OpenSSL enable it. {}",
-                    enabling::how(true)
-                ),
-            },
-            (InForce::No, Some(named)) if named.prefers => format!(
-                "OPENSSL_CONF of this shell names {}, which prefers it, but does not work",
-                named.file.display()
-            ),
-            (InForce::No, Some(_)) => format!(
-                "OPENSSL_CONF of this shell names '{}', which does not prefer it. To change that: unset OPENSSL_CONF",
-                std::env::var_os("OPENSSL_CONF").unwrap_or_default().to_string_lossy()
-            ),
-            (InForce::No, None) => match user {
-                Some(user) => format!(
-                    "It is enabled for you, but OPENSSL_CONF of this shell does not name {}",
-                    user.configuration.display()
-                ),
-                None if force.problem().is_some() || self.is_broken() => {
-                    "It is enabled, but does not work".to_owned()
-                }
-                None => enabling::how(all > 0),
-            },
+        match user.filter(|_| force.verdict() == InForce::No && force.named.is_none()) {
+            Some(user) => Some(format!(
+                "It is enabled for you, but OPENSSL_CONF of this shell does not name {}",
+                user.configuration.display()
+            )),
+            None => force.step(),
         }
-    }
-
-    fn is_broken(&self) -> bool {
-        let mut sites = self.sites.iter();
-        sites.any(|site| ["system", "user"].contains(&site.scope) && site.outcome.is_bad())
     }
 
     /// What the user of a shell does with a configuration of their own.

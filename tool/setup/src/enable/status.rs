@@ -14,12 +14,11 @@ use super::{java, p11_kit};
 use crate::force::{Configuration, Force};
 use base::apparmor;
 use base::root::Root;
-use base::trust::Loose;
 use std::path::Path;
 use terminal::error::Result;
 
 pub fn look(root: &Path) -> Result<Report> {
-    let force = Force::look(&Root::new(root));
+    let force = Force::look(&Root::new(root), &[]);
     let mut report = Report::default();
     let system = read(&state::system_dir(root), &mut report);
     // Root tries nothing that the user whose HOME it has was free to enable.
@@ -62,12 +61,8 @@ pub fn look(root: &Path) -> Result<Report> {
             report.add(shown);
         }
     }
-    report.note_overrides(home.as_ref().map(|home| home.own.as_path()));
     report.passed_over(force.passed_over.clone());
-    let prefers = force
-        .system
-        .iter()
-        .any(|configuration| configuration.prefers);
+    let prefers = force.system.iter().any(Configuration::prefers);
     if let Some(blind) = apparmor::blind(&Root::new(root), &force.modules()).filter(|_| prefers) {
         report.notes.push(format!(
             "AppArmor keeps confined programs from tenrounds; to let them load it: {}",
@@ -171,24 +166,18 @@ fn try_out(target: &dyn Target, site: &mut Site) {
 fn tried(shown: &mut Site, found: &Configuration) {
     match (&found.problem, &found.hidden) {
         (Some(problem), _) if shown.outcome == Outcome::Enabled => shown.broken(problem),
-        (None, _) if found.not_tried.is_some() && !shown.outcome.is_bad() => {
-            shown.reason = found.not_tried.as_ref().map(not_tried);
+        (None, _) if found.untried().is_some() && !shown.outcome.is_bad() => {
+            shown.reason = found.untried();
         }
         (None, Some(hidden)) if shown.outcome == Outcome::Enabled => {
             shown.outcome = Outcome::Broken;
             shown.reason = Some(format!("not for all users: {}", hidden.advice()));
         }
-        (None, None) if found.prefers && shown.outcome == Outcome::NotEnabled => {
+        (None, None) if found.prefers() && shown.outcome == Outcome::NotEnabled => {
             let by = "prefers tenrounds by lines that 'tenrounds enable' did not write";
             shown.reason.get_or_insert_with(|| by.to_owned());
         }
         _ => {}
     }
     shown.tried(found.trial.clone());
-}
-
-/// Why root did not try a configuration.
-pub fn not_tried(part: &Loose) -> String {
-    let why = part.advice();
-    format!("was not tried: root does not run what other users can replace; {why}")
 }

@@ -6,16 +6,15 @@ use super::files;
 use super::report::Report;
 use super::site::Site;
 use super::state::{self, State};
-use super::status;
 use super::target::{Files, Target, Tried};
 use super::{apply, undo};
+use crate::force::not_tried;
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration::{self, OWN};
 use crate::openssl::nodejs::Nodejs;
 use crate::openssl::programs;
-use crate::openssl::trial::{self, Subject, Trial};
-use crate::settings::config::{self, Source};
-use crate::settings::starts;
+use crate::openssl::trial::{self, Subject};
+use crate::settings::config::{Effect, Source};
 use base::inventory::install::{self, Install};
 use base::root::Root;
 use base::trust::{self, Loose, Trusted};
@@ -72,7 +71,6 @@ pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
     let targets: Vec<_> = found.sites.iter().map(target).collect();
     apply::enable(&state::system_dir(root), &targets, report)?;
     report.passed_over(found.passed_over);
-    report.note_overrides(None);
     Ok(())
 }
 
@@ -157,7 +155,7 @@ fn pass_over_untrusted(root: &Path, found: &mut programs::Found) {
         match replaceable(root, &site, &installs) {
             None => found.sites.push(site),
             Some(loose) => {
-                let why = status::not_tried(&loose);
+                let why = not_tried(&loose);
                 found.passed_over.push((site.conf, why));
             }
         }
@@ -180,8 +178,13 @@ fn replaceable(root: &Path, site: &programs::Site, installs: &[Install]) -> Opti
     // Each library looks for modules in a directory of its own.
     let readers = installs.iter().filter(reads).map(Some).chain([None]);
     readers.into_iter().find_map(|install| {
-        let source = Source::new(&machine, site.conf.clone(), install);
-        starts::refused_to_root(&source, &config::check(&source))
+        let source = Source {
+            view: machine.clone(),
+            file: site.conf.clone(),
+            reader: String::new(),
+            install: install.cloned(),
+        };
+        Effect::of(source).refused_to_root()
     })
 }
 
@@ -195,21 +198,13 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Why other users' programs do not take AES from tenrounds: as tried, or by the modes of
-    /// files.
-    fn hidden(&self, trial: &Trial) -> Option<String> {
-        let saw = match trial.others() {
-            _ if self.rooted => return None,
-            Some(Ok(())) => return None,
-            Some(Err(saw)) => Some(saw.to_owned()),
-            None => None,
-        };
-        let file = files::real(&self.site.conf).ok()?;
+    /// Why other users' programs do not take AES from tenrounds, by the modes of files.
+    fn hidden(&self) -> Option<String> {
+        let file = files::real(&self.site.conf).ok().filter(|_| !self.rooted)?;
         let all = [file.with_file_name(OWN), file];
         let mut all = all.iter().chain(self.means.map(|means| &means.module));
-        let why = all.find_map(|file| trust::hidden(Path::new("/"), file));
-        let why = why.map(|hidden| hidden.advice()).or(saw);
-        why.map(|why| format!("not for all users: {why}"))
+        let hidden = all.find_map(|file| trust::hidden(Path::new("/"), file))?;
+        Some(format!("not for all users: {}", hidden.advice()))
     }
 }
 
@@ -288,11 +283,10 @@ impl Target for System<'_> {
             conf,
             libraries: self.site.alone(),
             without: Some(base),
-            others: conf.is_none(),
         };
         let mut tried = Tried::from(subject.run());
         match copy {
-            None => tried.problem = tried.problem.or_else(|| self.hidden(&tried.trial)),
+            None => tried.problem = tried.problem.or_else(|| self.hidden()),
             Some(_) => {
                 if let (Some(problem), Err(why)) = (&mut tried.problem, self.works(base)) {
                     *problem += &format!(

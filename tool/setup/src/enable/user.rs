@@ -183,7 +183,6 @@ pub fn enable(root: &Path, profile: Option<&Path>, report: &mut Report) -> Resul
     }
     report.profile = profile;
     report.passed_over(found.passed_over);
-    report.note_overrides(Some(&home.own));
     Ok(())
 }
 
@@ -304,7 +303,6 @@ impl Target for User<'_> {
             conf: Some(copy.unwrap_or(&self.home.own)),
             without: without.or(Some(Path::new("/dev/null"))),
             libraries: &[],
-            others: false,
         };
         subject.run().into()
     }

@@ -7,11 +7,9 @@ use super::programs::Program;
 use crate::counters::memory::Memory;
 use base::limited;
 use base::paths::shown;
-use base::trust::is_root;
 use measure::child;
 use serde::Serialize;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -42,7 +40,7 @@ pub enum Verdict {
 /// One thing that was tried.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// "libcrypto", "providers", "cipher", "random", "tls", "ssh", "others".
+    /// "libcrypto", "providers", "cipher", "random", "tls", "ssh".
     pub name: &'static str,
     /// Who was asked: a program, or the tool itself.
     #[serde(serialize_with = "shown")]
@@ -60,10 +58,10 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The first check that failed for this user.
+    /// The first check that failed.
     pub fn problem(&self) -> Option<String> {
         let mut checks = self.checks.iter();
-        let failed = checks.find(|c| c.name != OTHERS && c.verdict == Verdict::Failed)?;
+        let failed = checks.find(|c| c.verdict == Verdict::Failed)?;
         Some(format!(
             "{} ({}): {}",
             failed.name,
@@ -71,23 +69,7 @@ impl Trial {
             failed.saw
         ))
     }
-
-    /// Whether other users' programs take AES from tenrounds; None if that was not tried.
-    pub fn others(&self) -> Option<Result<(), &str>> {
-        let mut checks = self.checks.iter();
-        let tried = |c: &&Check| c.name == OTHERS && c.verdict != Verdict::Impossible;
-        let check = checks.find(tried)?;
-        Some(match check.verdict {
-            Verdict::Passed => Ok(()),
-            _ => Err(&check.saw),
-        })
-    }
 }
-
-/// The check that root makes as another user.
-const OTHERS: &str = "others";
-/// "nobody" of all distributions.
-const NOBODY: u32 = 65534;
 
 /// A configuration: a file, or None for what each program reads by itself.
 type Conf<'a> = Option<&'a Path>;
@@ -111,8 +93,6 @@ pub struct Subject<'a> {
     /// The configuration as it is without tenrounds: what fails there as well is not held against
     /// us.
     pub without: Conf<'a>,
-    /// Whether root tries it as another user, too.
-    pub others: bool,
 }
 
 impl Subject<'_> {
@@ -137,36 +117,7 @@ impl Subject<'_> {
         if let Some(ssh) = on_path("ssh") {
             trial.compare("ssh", &ssh, self, |conf| ssh_ciphers(&ssh, conf));
         }
-        if self.others && is_root() {
-            self.as_nobody(&mut trial);
-        }
         trial
-    }
-
-    /// Asks the first program as a user without privileges.
-    fn as_nobody(&self, trial: &mut Trial) {
-        let Some(program) = self.programs.first().map(|program| &program.path) else {
-            return;
-        };
-        let ask = |conf| {
-            let mut command = listing(program, conf);
-            command.uid(NOBODY).gid(NOBODY).current_dir("/");
-            active(command)
-        };
-        let saw = match ask(self.conf) {
-            Ok(active) if active.iter().any(|(name, _)| name == "tenrounds") => {
-                Ok(format!("user {NOBODY} has it, too"))
-            }
-            Ok(_) => Err(format!(
-                "only root has it; user {NOBODY} runs without tenrounds"
-            )),
-            Err(why) if ask(self.without).is_err() => {
-                trial.add(OTHERS, program, Err(why)).verdict = Verdict::Impossible;
-                return;
-            }
-            Err(why) => Err(why),
-        };
-        trial.add(OTHERS, program, saw);
     }
 
     /// Asks the tool's libcrypto, or another.
@@ -272,18 +223,10 @@ impl Trial {
 
 /// Names and versions of the providers that are active.
 pub fn active_providers(program: &Path, conf: Conf<'_>) -> Result<Vec<(String, String)>, String> {
-    active(listing(program, conf))
-}
-
-fn listing(program: &Path, conf: Conf<'_>) -> Command {
     let mut command = Command::new(program);
     command.args(["list", "-providers"]);
     configured(&mut command, conf);
-    command
-}
-
-fn active(listing: Command) -> Result<Vec<(String, String)>, String> {
-    let output = limited::run(listing, b"", LIMIT)?;
+    let output = limited::run(command, b"", LIMIT)?;
     match output.success {
         true => Ok(parse_providers(&output.out)),
         false => Err(output.said()),

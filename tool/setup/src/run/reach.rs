@@ -6,7 +6,6 @@ use crate::openssl::nodejs::Nodejs;
 use base::inventory::is_old;
 use libcrypto::elf::Elf;
 use nix::unistd::{getgid, getuid};
-use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -51,34 +50,15 @@ fn interpreted(file: &Path) -> Option<PathBuf> {
     Some(interpreter)
 }
 
-/// What a program's file tells of the AES that it will ask for.
-#[derive(Debug, Default, Serialize)]
-pub struct Expected {
-    /// The modes of the ciphers that it names, and GCM if it does TLS.
-    pub modes: Vec<String>,
-    /// A property query in it that excludes tenrounds.
-    pub excluded_by: Option<String>,
+/// A line about a program that asks OpenSSL for another provider.
+pub fn excluding(program: &OsStr) -> Option<String> {
+    let elf = Elf::open(&interpreted(&find(program)?)?)?;
+    let query = elf.excluding_query()?;
+    let program = program.to_string_lossy();
+    Some(format!(
+        "{program} has the property query '{query}', which excludes tenrounds"
+    ))
 }
-
-/// Looks into the program of a command, or into a script's interpreter.
-pub fn expected(program: &OsStr) -> Expected {
-    let file = find(program).and_then(|file| interpreted(&file));
-    let Some(elf) = file.and_then(|file| Elf::open(&file)) else {
-        return Expected::default();
-    };
-    let mut modes = elf.modes.clone();
-    let tls = elf.needed.iter().any(|name| name.starts_with("libssl."));
-    if tls && !modes.contains(&GCM.to_owned()) {
-        modes.push(GCM.to_owned());
-    }
-    Expected {
-        modes,
-        excluded_by: elf.excluding_query(),
-    }
-}
-
-/// The mode of nearly all TLS connections.
-const GCM: &str = "GCM";
 
 /// The file that execvp(3) would start.
 pub fn find(program: &OsStr) -> Option<PathBuf> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What `run --count` says after the command.
 
-use super::reach::{self, Expected};
+use super::reach;
 use crate::counters::Counters;
 use base::{replaced, trust};
 use libcrypto::LibCrypto;
@@ -29,7 +29,6 @@ pub struct Run {
     signal: Option<i32>,
     /// Whether tenrounds executed bulk operations, and not only those of the library itself.
     reached: bool,
-    expected: Expected,
     #[serde(flatten)]
     counters: Counters,
     /// Why the program may not be reached.
@@ -51,9 +50,8 @@ impl Run {
             exit: status.code(),
             signal: status.signal(),
             reached: counters.reached(),
-            expected: reach::expected(program),
             counters,
-            note,
+            note: note.or_else(|| reach::excluding(program)),
         }
     }
 
@@ -92,9 +90,8 @@ impl Run {
                 let not = "Whether tenrounds reached this command cannot be told:";
                 let why = "It executed only short calls, as the random generator makes them, too.";
                 format!(
-                    "{} {counts}. {why} {}{}",
+                    "{} {counts}. {why} {UNSEEN}{}",
                     paint(WARN, not),
-                    self.unseen(),
                     self.own_aes()
                 )
             }
@@ -131,36 +128,12 @@ impl Run {
 
     fn why_nothing(&self) -> String {
         if self.counters.loaded > 0 {
-            let unseen = self.unseen();
-            return format!("tenrounds was loaded, but nothing asked it for AES. {unseen}");
+            return format!("tenrounds was loaded, but nothing asked it for AES. {UNSEEN}");
         }
         let why = "No process that can be counted loaded the provider or the PKCS#11 module. \
                    The command uses no OpenSSL 3, has one inside that loads no modules, or reads another configuration, as setuid programs do. \
                    Processes that clear their environment (env -i), of another user, or in another user or PID namespace (a container), are not counted.";
         why.to_owned() + &self.hidden()
-    }
-
-    /// The modes that the program should have used, and what kept it from tenrounds.
-    fn unseen(&self) -> String {
-        let Expected { modes, excluded_by } = &self.expected;
-        let program = &self.command[0];
-        let names: Vec<String> = modes.iter().map(|mode| format!("AES-{mode}")).collect();
-        let expected = match names.is_empty() {
-            true => String::new(),
-            false => format!(
-                "Expected of {program}, and not seen: {}. ",
-                names.join(", ")
-            ),
-        };
-        expected
-            + &match excluded_by {
-                Some(query) => {
-                    format!("{program} has the property query '{query}', which excludes tenrounds.")
-                }
-                None => {
-                    "The command used other ciphers, another library context, or none.".to_owned()
-                }
-            }
     }
 
     /// A file that a daemon cannot read once it has changed its user.
@@ -176,6 +149,8 @@ impl Run {
         })
     }
 }
+
+const UNSEEN: &str = "The command used other ciphers, another library context, or none.";
 
 /// "1 key", "2 keys".
 fn counted(number: u64, what: &str) -> String {

@@ -9,44 +9,48 @@ use crate::openssl::configuration::{clauses, is_fips, prefers_ours, BY_NAME, PRO
 use base::finding::{Finding, Group};
 use base::inventory::install::Install;
 use base::root::Root;
-use base::trust::{self, Loose};
+use base::trust::{self, Loose, Trusted};
 use std::path::{Path, PathBuf};
 
 const GROUP: Group = Group::Configuration;
 
 /// A configuration and whom it concerns.
-pub struct Source<'a> {
+#[derive(Debug)]
+pub struct Source {
     /// The root in which its paths are resolved.
-    pub view: &'a Root,
+    pub view: Root,
     pub file: PathBuf,
     /// Who reads it, in words.
     pub reader: String,
-    pub install: Option<&'a Install>,
-    /// Whether OPENSSL_CONF of this shell names it.
-    pub by_variable: bool,
+    pub install: Option<Install>,
 }
 
-impl<'a> Source<'a> {
-    /// One that nobody in particular is told of.
-    pub fn new(view: &'a Root, file: PathBuf, install: Option<&'a Install>) -> Source<'a> {
-        Source {
-            view,
-            file,
-            reader: String::new(),
-            install,
-            by_variable: false,
-        }
+impl Source {
+    /// The configuration that an installed OpenSSL reads; None if its file does not tell.
+    pub fn of(install: &Install) -> Option<Source> {
+        Some(Source {
+            view: install.view.clone(),
+            file: install.configuration()?,
+            reader: install.name(),
+            install: Some(install.clone()),
+        })
     }
 
     /// Whether its paths are in this command's root, not in that of a container or chroot.
     pub fn in_this_root(&self) -> bool {
-        self.install.is_none_or(|install| install.root.is_none())
+        let install = self.install.as_ref();
+        install.is_none_or(|install| install.root.is_none())
+    }
+
+    fn locate(&self, module: &str) -> Option<PathBuf> {
+        module::locate(&self.view, module, self.install.as_ref())
     }
 }
 
 /// What a configuration comes to.
-#[derive(Default)]
+#[derive(Debug)]
 pub struct Effect {
+    pub source: Source,
     pub findings: Vec<Finding>,
     /// It loads tenrounds and prefers it.
     pub prefers_tenrounds: bool,
@@ -56,9 +60,47 @@ pub struct Effect {
 }
 
 impl Effect {
+    /// Reads and checks a configuration. A file that does not exist has no effect.
+    pub fn of(source: Source) -> Effect {
+        let exists = !source.file.as_os_str().is_empty() && source.view.exists(&source.file);
+        let cnf = match exists {
+            true => Cnf::read(&source.view, &source.file),
+            false => Cnf::default(),
+        };
+        let reading = Reading {
+            root: &source.view,
+            source: &source,
+            cnf: &cnf,
+        };
+        let mut findings = reading.troubles();
+        let (mut prefers_tenrounds, mut activates) = (false, Vec::new());
+        // What libcrypto does not parse to its end says nothing reliable of the rest.
+        if cnf.troubles.iter().all(|trouble| trouble.unreadable) {
+            let providers = reading.providers();
+            findings.extend(reading.not_read());
+            findings.extend(reading.missing_sections(&providers));
+            findings.extend(reading.default_inactive(&providers));
+            findings.extend(reading.modules(&providers));
+            findings.extend(reading.properties(&providers));
+            findings.extend(reading.fips(&providers));
+            prefers_tenrounds = reading.prefers_tenrounds(&providers);
+            let active = providers.iter().filter(|p| p.active);
+            activates = active
+                .map(|p| (p.name.to_owned(), p.named.clone()))
+                .collect();
+        }
+        Effect {
+            findings,
+            prefers_tenrounds,
+            activates,
+            source,
+            cnf,
+        }
+    }
+
     /// The files of the configuration: the first, and those that it includes.
-    pub fn files(&self, source: &Source) -> Vec<PathBuf> {
-        let mut files = vec![source.file.clone()];
+    fn files(&self) -> Vec<PathBuf> {
+        let mut files = vec![self.source.file.clone()];
         files.extend(self.cnf.assignments.iter().map(|a| a.place.file.clone()));
         files.sort();
         files.dedup();
@@ -66,58 +108,43 @@ impl Effect {
     }
 
     /// The module of tenrounds that it loads.
-    pub fn module(&self, source: &Source) -> Option<PathBuf> {
+    pub fn module(&self) -> Option<PathBuf> {
         let mut active = self.activates.iter();
         let (name, named) = active.find(|(name, _)| name == "tenrounds")?;
-        let path = self.cnf.value(&named.value, "module").unwrap_or(name);
-        module::locate(source.view, path, source.install)
+        self.source
+            .locate(self.cnf.value(&named.value, "module").unwrap_or(name))
     }
 
     /// Why users other than root cannot read the configuration or the module of tenrounds.
-    pub fn hidden(&self, source: &Source) -> Option<Loose> {
-        let files = self.files(source).into_iter().chain(self.module(source));
-        let top = source.view.top();
-        files
-            .map(|file| source.view.path(file))
-            .find_map(|file| trust::hidden(top, &file))
+    pub fn hidden(&self) -> Option<Loose> {
+        let view = &self.source.view;
+        let mut files = self.files().into_iter().chain(self.module());
+        files.find_map(|file| trust::hidden(view.top(), &view.path(file)))
     }
-}
 
-pub fn check(source: &Source) -> Effect {
-    let root = source.view;
-    if !root.exists(&source.file) {
-        return Effect::default();
-    }
-    let cnf = Cnf::read(root, &source.file);
-    let reading = Reading {
-        root,
-        source,
-        cnf: &cnf,
-    };
-    let mut findings = reading.troubles();
-    if cnf.troubles.iter().any(|trouble| !trouble.unreadable) {
-        // What libcrypto does not parse to its end says nothing reliable of the rest.
-        return Effect {
-            findings,
-            cnf,
-            ..Effect::default()
-        };
-    }
-    findings.extend(reading.not_read());
-    let providers = reading.providers();
-    findings.extend(reading.missing_sections(&providers));
-    findings.extend(reading.default_inactive(&providers));
-    findings.extend(reading.modules(&providers));
-    findings.extend(reading.properties(&providers));
-    findings.extend(reading.fips(&providers));
-    let active = providers.iter().filter(|p| p.active);
-    Effect {
-        prefers_tenrounds: reading.prefers_tenrounds(&providers),
-        activates: active
-            .map(|p| (p.name.to_owned(), p.named.clone()))
-            .collect(),
-        findings,
-        cnf,
+    /// The part of a configuration that another user can replace: a file of the configuration, a
+    /// provider's module or an engine. Root does not try such a configuration. None if there is no
+    /// such part, and always None if this process is not root.
+    pub fn refused_to_root(&self) -> Option<Loose> {
+        if !trust::is_root() {
+            return None;
+        }
+        let mut files = self.files();
+        for line in &self.cnf.assignments {
+            match plain_name(&line.name) {
+                "module" => files.extend(self.source.locate(&line.value)),
+                "dynamic_path" => files.push(PathBuf::from(&line.value)),
+                _ => {}
+            }
+        }
+        // Without a line "module", a provider's module has its name.
+        let named = self.activates.iter();
+        files.extend(named.filter_map(|(name, _)| self.source.locate(name)));
+        let view = &self.source.view;
+        let trusted = Trusted::root_and(view.top(), 0);
+        // A file that does not exist is not loaded.
+        let loose = |file: &PathBuf| trusted.loose(&view.path(file)).ok()?.into_iter().next();
+        files.iter().find_map(loose)
     }
 }
 
@@ -133,7 +160,7 @@ struct Provider<'a> {
 
 struct Reading<'a> {
     root: &'a Root,
-    source: &'a Source<'a>,
+    source: &'a Source,
     cnf: &'a Cnf,
 }
 
@@ -153,7 +180,7 @@ impl<'a> Reading<'a> {
     /// Whether this OpenSSL takes "activate = 0" for yes: 3.0 looks only whether the line is there
     /// (crypto/provider_conf.c).
     fn any_value_activates(&self) -> bool {
-        let install = self.source.install;
+        let install = self.source.install.as_ref();
         install.is_some_and(|i| i.major() == 3 && i.minor() == 0)
     }
 
@@ -290,7 +317,7 @@ impl<'a> Reading<'a> {
                     line: place,
                     configuration: self.file(),
                 };
-                module::check(self.root, &loaded, self.source.install)
+                module::check(self.root, &loaded, self.source.install.as_ref())
             })
             .collect()
     }

@@ -4,4 +4,3 @@
 
 pub mod config;
 pub mod module;
-pub mod starts;
