@@ -232,7 +232,7 @@ static inline const struct tr_backend *tr_backend_with_multibuffer(const struct 
  * - Calls of at most TR_FEW blocks go straight to the function in few[] (modes/modes.h).
  * - Calls that xts_unit, cts_decrypt or cfb_decrypt can process go straight to that function.
  * - Whole messages of GCM go straight to GCM_SEAL or GCM_OPEN, because a message must not be split
- *   (modes/gcm_message.c).
+ *   (modes/gcm.h).
  *
  * What tr_bulk() does:
  * - If the environment refuses the vector registers, bitslice runs on the same key.

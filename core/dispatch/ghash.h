@@ -81,7 +81,7 @@ static inline int tr_ghash_claim(const struct tr_ghash_key *key, uintptr_t *stat
         return 1;
     if (own < 2 * TR_GHASH_STAGES + 2 && own % 2 != 0)
         return 0;
-    /* In a const key, only the powers, powers_state and powers_wanted ever change. */
+    /* In a const key, only powers, powers_state, powers_wanted and in_pieces ever change. */
     return __atomic_compare_exchange_n((uintptr_t *)(uintptr_t)&key->powers_state, &now, *state | 1,
                                        0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }

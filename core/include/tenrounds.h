@@ -237,7 +237,7 @@ TR_API const struct tr_tuning *tr_tuning_selected(void);
  *
  *     tr_aes_key 496   tr_gcm_key 1104   tr_ccm_key 496   tr_ocb_key 784   tr_siv_key 1040
  *     tr_gcm_siv_key 496   tr_xts_key 1008   tr_cmac_key 528
- *     tr_gcm 112   tr_ccm 96   tr_ocb 128   tr_siv 32   tr_gcm_siv 1184   tr_cmac 48   tr_cipher 48
+ *     tr_gcm 208   tr_ccm 96   tr_ocb 128   tr_siv 32   tr_gcm_siv 1184   tr_cmac 48   tr_cipher 48
  */
 #include "tenrounds_private.h"
 

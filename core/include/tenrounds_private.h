@@ -37,6 +37,7 @@ struct tr_ghash_key {
     uintptr_t powers_state; /* atomic: the number of powers, encoded (dispatch/ghash.h) */
     uint8_t powers_wanted;  /* atomic: a message has needed more powers */
     uint8_t unshared;       /* 1: only one message, and so only one thread, uses the key */
+    uint8_t in_pieces;      /* atomic: the next messages of GCM that are expected in pieces */
 } TR_ALIGNED(16);
 
 /* The field `hash` comes first, so that its array `power` has the offset 0. If the key is aligned
@@ -84,18 +85,23 @@ struct tr_ghash {
     const struct tr_ghash_key *key;
 } TR_ALIGNED(16);
 
+/* The most AAD that a GCM message holds until data arrives, in bytes (core/modes/gcm.c). */
+#define TR_GCM_HELD 64u
 struct tr_gcm {
     struct tr_ghash ghash;
-    uint8_t counter[TR_BLOCK];   /* the next counter block; only its last 32 bits change */
-    uint8_t mask[TR_BLOCK];      /* the encrypted J0, which masks the tag */
-    uint8_t keystream[TR_BLOCK]; /* the current block; its first `used` bytes are already used */
+    uint8_t counter[TR_BLOCK]; /* the next counter block; only its last 32 bits change */
+    uint8_t mask[TR_BLOCK];    /* the encrypted J0, which masks the tag; in the end the tag */
     const struct tr_gcm_key *key;
     uint64_t aad_len, len;     /* bytes so far */
     unsigned used;             /* bytes already used of the current block of AAD or data */
+    uint8_t phase;             /* what the message expects (core/modes/gcm.c) */
     uint8_t mask_due;          /* 1: the mask is not computed yet */
     uint8_t keystream_due;     /* 1: the tail's keystream is not computed yet */
     uint8_t counter_is_secret; /* 1: derived from H, so no branch or index may use the counter */
-    uint8_t phase;
+    uint8_t addend_due;        /* multiplications of the hash by H until `addend` is XORed in */
+    uint8_t held[TR_GCM_HELD] TR_ALIGNED(16); /* the AAD, if it is held */
+    uint8_t keystream[TR_BLOCK]; /* the current block; its first `used` bytes are already used */
+    uint8_t addend[TR_BLOCK];    /* if addend_due is 0, there is none */
 } TR_ALIGNED(16);
 
 struct tr_ccm {

@@ -1,18 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GCM, SP 800-38D section 7: the streaming calls. They use a backend's fused operations, or else
- * GHASH and CTR. ECB replaces CTR if the counter is derived from H, and therefore secret.
- * gcm_message.c has the one-shot calls. */
+/*
+ * GCM, SP 800-38D section 7: the streaming calls. A whole message in one bulk operation takes half
+ * the time of a start, a piece of data and an end, and most messages pass their data in one call.
+ * With a 96-bit IV, this code therefore holds IV and AAD until data arrives, and processes the
+ * first data as if the message ended there. If it does not, resume() makes a state that can go on.
+ *
+ * The phase after each call, by the phase before the call:
+ *
+ *   phase | AAD                 | data                        | tag, check
+ *   ------+---------------------+-----------------------------+-----------------------------
+ *   HELD  | HELD; AAD if it has | WHOLE; DATA if they are too | IDLE; as an empty message
+ *         | no room             | long, or no backend can     |
+ *   WHOLE | refused             | DATA, after resume()        | IDLE; the tag is there
+ *   AAD   | AAD                 | DATA                        | IDLE
+ *   DATA  | refused             | DATA                        | IDLE
+ *   IDLE  | refused             | refused                     | refused
+ *
+ * A message starts in the phase HELD, but in AAD if its IV does not have 96 bits. In AAD and DATA,
+ * the code uses a backend's fused operations, or else GHASH and CTR. ECB replaces CTR if the
+ * counter is derived from H, and therefore secret. gcm_message.c has the one-shot calls.
+ */
 #include "modes/gcm.h"
 
 #include "modes/aead.h"
 #include "modes/ghash.h"
 #include "modes/modes.h"
 
-/* IDLE: there is no message. AAD: AAD and data are accepted. DATA: only data is accepted. */
-enum phase { IDLE, AAD, DATA };
+enum phase { IDLE, HELD, AAD, DATA, WHOLE };
 
 /* The longest AAD and IV in bytes (section 5.2.1.1). */
 #define MAX_AAD 0x1fffffffffffffffu
+
+/* The longest data that are processed as a whole message: a TLS record with its type. To resume
+ * takes some 100 ns, which longer data must not risk. */
+#define MAX_WHOLE (16384u + 256u)
 
 enum tr_status tr_gcm_set_key(struct tr_gcm_key *key, const struct tr_backend *backend,
                               const uint8_t *raw, size_t key_len)
@@ -45,46 +66,75 @@ static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
     g->used = 0;
 }
 
+/* If data follow the first data of a message, the next IN_PIECES messages of its key do not process
+ * their first data as a whole message. Threads that share a key may lose such a count, which costs
+ * only time. */
+#define IN_PIECES 8u
+
+static unsigned in_pieces(const struct tr_gcm *g)
+{
+    return __atomic_load_n(&g->key->hash.in_pieces, __ATOMIC_RELAXED);
+}
+
+static void set_in_pieces(const struct tr_gcm *g, unsigned messages)
+{
+    /* The fields of a const key that change are named in dispatch/ghash.h. */
+    __atomic_store_n((uint8_t *)(uintptr_t)&g->key->hash.in_pieces, (uint8_t)messages,
+                     __ATOMIC_RELAXED);
+}
+
+/* Begins the phase AAD. The counter is that of the first block of data. */
+static void begin_aad(struct tr_gcm *g, int counter_is_secret)
+{
+    partial_store_block(g->ghash.hash, (struct partial_block){0, 0});
+    g->counter_is_secret = (uint8_t)counter_is_secret;
+    g->mask_due = 1;
+    g->keystream_due = g->addend_due = 0;
+    g->used = 0;
+    g->aad_len = 0;
+    g->phase = AAD;
+}
+
+static __attribute__((__noinline__)) enum tr_status
+start_with_hashed_iv(struct tr_gcm *g, const struct tr_gcm_key *key, const uint8_t *iv,
+                     size_t iv_len)
+{
+    uint64_t bytes = iv_len; /* avoids a gcc warning where size_t has 32 bits */
+    if (bytes == 0 || bytes > MAX_AAD)
+        return TR_ERR_IV_LENGTH;
+    bind(g, key);
+    g->len = 0;
+    begin_aad(g, 1);
+    tr_ghash_update(&g->ghash, &key->aes, &g->used, iv, iv_len);
+    hash_lengths(g, 0, iv_len);
+    __builtin_memcpy(g->counter, g->ghash.hash, TR_BLOCK);
+    tr_counter_add32(g->counter, 1);
+    partial_store_block(g->ghash.hash, (struct partial_block){0, 0});
+    return TR_OK;
+}
+
 enum tr_status tr_gcm_start(struct tr_gcm *g, const struct tr_gcm_key *key, const uint8_t *iv,
                             size_t iv_len)
 {
     if (!tr_is_set(&key->aes))
         return TR_ERR_STATE;
-    uint64_t bytes = iv_len; /* avoids a gcc warning where size_t has 32 bits */
-    if (bytes == 0 || bytes > MAX_AAD)
-        return TR_ERR_IV_LENGTH;
+    if (iv_len != TR_GCM_IV)
+        return start_with_hashed_iv(g, key, iv, iv_len);
     bind(g, key);
-    g->used = 0;
-    g->counter_is_secret = iv_len != TR_GCM_IV;
-    if (iv_len == TR_GCM_IV) {
-        partial_store_block(g->counter, tr_gcm_counter_block(iv, 2));
-    } else {
-        __builtin_memset(g->ghash.hash, 0, TR_BLOCK);
-        tr_ghash_update(&g->ghash, &key->aes, &g->used, iv, iv_len);
-        hash_lengths(g, 0, iv_len);
-        __builtin_memcpy(g->counter, g->ghash.hash, TR_BLOCK);
-        tr_counter_add32(g->counter, 1);
-    }
-    partial_store_block(g->ghash.hash, (struct partial_block){0, 0});
-    g->mask_due = 1;
-    g->keystream_due = 0;
+    partial_store_block(g->counter, tr_gcm_counter_block(iv, 2));
     g->aad_len = g->len = 0;
-    g->phase = AAD;
+    g->phase = HELD;
     return TR_OK;
 }
 
-/* Whether the message is in one of the two phases, and its key is still set. */
-TR_INLINE int is_open(const struct tr_gcm *g, enum phase one, enum phase other)
+/* Whether a message has started and not ended, and its key is still set. */
+TR_INLINE int is_open(const struct tr_gcm *g)
 {
-    return (g->phase == one || g->phase == other) && tr_is_set(&g->key->aes);
+    return g->phase != IDLE && tr_is_set(&g->key->aes);
 }
 
-enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
+static void hash_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
 {
-    if (!is_open(g, AAD, AAD))
-        return TR_ERR_STATE;
-    if (len > MAX_AAD - g->aad_len)
-        return TR_ERR_LENGTH;
     if (g->aad_len == 0 && len <= TR_BLOCK) {
         /* Holds back even a full block, to hash it in one pass with the data. */
         partial_store_block(g->ghash.hash, partial_load(aad, len));
@@ -92,6 +142,36 @@ enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
     } else {
         tr_ghash_update(&g->ghash, &g->key->aes, &g->used, aad, len);
     }
+    g->aad_len += len;
+}
+
+static __attribute__((__noinline__)) void stop_holding(struct tr_gcm *g)
+{
+    const size_t held = (size_t)g->aad_len;
+    begin_aad(g, 0);
+    hash_aad(g, g->held, held);
+}
+
+/* Adds AAD that cannot be held. */
+static __attribute__((__noinline__)) enum tr_status more_aad(struct tr_gcm *g, const uint8_t *aad,
+                                                             size_t len)
+{
+    if (!is_open(g) || g->phase > AAD)
+        return TR_ERR_STATE;
+    if (len > MAX_AAD - g->aad_len)
+        return TR_ERR_LENGTH;
+    if (g->phase == HELD)
+        stop_holding(g);
+    hash_aad(g, aad, len);
+    return TR_OK;
+}
+
+enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
+{
+    const size_t padded = (len + TR_BLOCK - 1) / TR_BLOCK * TR_BLOCK;
+    if (g->phase != HELD || !is_open(g) || len > TR_GCM_HELD || g->aad_len > TR_GCM_HELD - padded)
+        return more_aad(g, aad, len);
+    tr_append_padded(g->held + g->aad_len, aad, len);
     g->aad_len += len;
     return TR_OK;
 }
@@ -126,6 +206,20 @@ static void gcm_make_blocks(struct tr_gcm *g)
     tr_cleanse(blocks, sizeof(blocks));
 }
 
+/* Counts a multiplication of the hash by H, and XORs the addend into the hash if it is now due. */
+static void count_multiplication(struct tr_gcm *g)
+{
+    if (g->addend_due != 0 && --g->addend_due == 0)
+        tr_xor_block(g->ghash.hash, g->ghash.hash, g->addend);
+}
+
+/* Pads the current partial block with zeros, and multiplies it by H. */
+static void complete_block(struct tr_gcm *g)
+{
+    tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
+    count_multiplication(g);
+}
+
 /* Encrypts or decrypts bytes within the current partial block. XORs the ciphertext into the hash.
  * Returns the number of bytes. */
 static size_t gcm_in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len,
@@ -143,7 +237,7 @@ static size_t gcm_in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, si
     partial_store(out, result, n);
     g->used += (unsigned)n;
     if (g->used == TR_BLOCK)
-        tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
+        complete_block(g);
     return n;
 }
 
@@ -211,15 +305,48 @@ static void gcm_whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, 
         tr_bulk(&g->key->aes, TR_OP_GHASH, NULL, out, blocks, &g->ghash);
 }
 
-TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len,
-                                int decrypt)
+/*
+ * Continues a message after the call that processed it as a whole. Let y be the hash of AAD and
+ * data, and L the length block. The tag is (y ^ L) H ^ mask, so y H is tag ^ mask ^ L H, but y is
+ * not known. GHASH is linear: from the hash 0 on, y H is XORed into the hash after the next
+ * multiplication by H. If the data end in a partial block, more data will change this block, which
+ * y H already contains multiplied twice. The addend is then due one multiplication later.
+ */
+static void resume(struct tr_gcm *g)
 {
-    if (!is_open(g, AAD, DATA))
-        return TR_ERR_STATE;
-    if (len > TR_GCM_MAX_DATA - g->len)
-        return TR_ERR_LENGTH;
-    if (tr_bad_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
+    uint8_t tag[TR_BLOCK];
+    set_in_pieces(g, IN_PIECES);
+    partial_store_block(tag, partial_load_block(g->mask));
+    partial_store_block(g->ghash.hash, (struct partial_block){0, 0});
+    g->counter_is_secret = 0;
+    g->used = 0;
+    g->mask_due = 1;
+    g->keystream_due = 0;
+    gcm_make_blocks(g);
+    tr_counter_add32(g->counter, (uint32_t)(g->len / TR_BLOCK));
+    hash_lengths(g, g->aad_len, g->len);
+    tr_xor_block(g->addend, g->ghash.hash, g->mask);
+    tr_xor_block(g->addend, g->addend, tag);
+    tr_cleanse_inline(tag, sizeof(tag));
+    partial_store_block(g->ghash.hash, (struct partial_block){0, 0});
+    g->addend_due = 1;
+    g->used = (unsigned)(g->len % TR_BLOCK);
+    if (g->used != 0) {
+        g->addend_due = 2;
+        g->keystream_due = 1;
+        gcm_make_blocks(g);
+        tr_counter_add32(g->counter, 1);
+    }
+}
+
+/* Processes data in the phases AAD and DATA, and after resume(). */
+static __attribute__((__noinline__)) void stream(struct tr_gcm *g, uint8_t *out, const uint8_t *in,
+                                                 size_t len, int decrypt)
+{
+    if (g->phase == HELD)
+        stop_holding(g);
+    else if (g->phase == WHOLE)
+        resume(g);
     size_t whole = len / TR_BLOCK;
     int first = g->phase == AAD;
     g->phase = DATA;
@@ -237,6 +364,15 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
         len -= n;
         whole = len / TR_BLOCK;
     }
+    if (whole != 0 && g->addend_due != 0) {
+        g->keystream_due = 0;
+        gcm_whole_blocks(g, out, in, 1, decrypt);
+        count_multiplication(g);
+        in += TR_BLOCK;
+        out += TR_BLOCK;
+        len -= TR_BLOCK;
+        whole--;
+    }
     g->keystream_due = len % TR_BLOCK != 0;
     if (whole != 0) {
         gcm_whole_blocks(g, out, in, whole, decrypt);
@@ -249,64 +385,104 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
         tr_counter_add32(g->counter, 1);
         gcm_in_block(g, out, in, len, decrypt);
     }
+}
+
+/* Processes all data of a message whose AAD is held. The tag goes to g->mask. Returns 0 if no
+ * backend can. */
+TR_INLINE int whole_message(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len,
+                            enum tr_op op)
+{
+    struct tr_gcm_message m = {
+        .iv = g->counter, .aad = g->held, .aad_len = g->aad_len, .len = len, .tag = g->mask};
+    if (!tr_gcm_whole(g->key, op, out, in, &m)) {
+        if (len > TR_GCM_SHORT)
+            return 0;
+        tr_gcm_short(g->key, op, out, in, &m);
+    }
+    g->len = len;
+    g->phase = WHOLE;
+    return 1;
+}
+
+TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len,
+                                enum tr_op op)
+{
+    if (!is_open(g))
+        return TR_ERR_STATE;
+    if (len > TR_GCM_MAX_DATA - g->len)
+        return TR_ERR_LENGTH;
+    if (tr_bad_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
+    if (g->phase != HELD || len > MAX_WHOLE || in_pieces(g) != 0 ||
+        !whole_message(g, out, in, len, op))
+        stream(g, out, in, len, op == TR_OP_GCM_OPEN);
     return TR_OK;
 }
 
 enum tr_status tr_gcm_encrypt(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
 {
-    return update(g, out, in, len, 0);
+    return update(g, out, in, len, TR_OP_GCM_SEAL);
 }
 
 enum tr_status tr_gcm_decrypt(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
 {
-    return update(g, out, in, len, 1);
+    return update(g, out, in, len, TR_OP_GCM_OPEN);
 }
 
-/* Writes the 16-byte tag over g->mask, and ends the message. */
-static enum tr_status finish(struct tr_gcm *g, size_t tag_len)
+/* Ends the data in the phases HELD, AAD and DATA, and enters the phase WHOLE. */
+static __attribute__((__noinline__)) void make_tag(struct tr_gcm *g)
 {
-    if (!is_open(g, AAD, DATA))
-        return TR_ERR_STATE;
-    if (tag_len == 0 || tag_len > TR_BLOCK)
-        return TR_ERR_TAG_LENGTH;
+    if (g->phase == HELD && whole_message(g, g->mask, g->mask, 0, TR_OP_GCM_SEAL))
+        return;
+    if (in_pieces(g) != 0)
+        set_in_pieces(g, in_pieces(g) - 1);
     uint8_t lengths[TR_BLOCK];
     tr_store64_be(lengths, g->aad_len * 8);
     tr_store64_be(lengths + 8, g->len * 8);
-    if (tr_bulk(&g->key->aes, TR_OP_GCM_TAG, g->mask, lengths, 1, g) == 0) {
+    if (g->addend_due == 1 && g->used != 0)
+        complete_block(g);
+    if (g->addend_due != 0 || tr_bulk(&g->key->aes, TR_OP_GCM_TAG, g->mask, lengths, 1, g) == 0) {
         g->keystream_due = 0;
         gcm_make_blocks(g);
         hash_lengths(g, g->aad_len, g->len);
+        if (g->addend_due != 0)
+            tr_xor_block(g->ghash.hash, g->ghash.hash, g->addend);
         tr_xor_block(g->mask, g->ghash.hash, g->mask);
     }
-    g->phase = IDLE;
-    return TR_OK;
-}
-
-/* Cleanses the mask, the keystream, the hash and the counter. */
-static void gcm_cleanse_message(struct tr_gcm *g)
-{
-    tr_cleanse_inline(g->mask, TR_BLOCK);
     tr_cleanse_inline(g->counter, TR_BLOCK);
     tr_cleanse_inline(g->keystream, TR_BLOCK);
+    tr_cleanse_inline(g->addend, TR_BLOCK);
     tr_cleanse_inline(g->ghash.hash, TR_BLOCK);
+    g->phase = WHOLE;
 }
 
 enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
 {
-    enum tr_status status = finish(g, tag_len);
-    if (status != TR_OK)
-        return status;
-    partial_store(tag, partial_load_block(g->mask), tag_len);
-    gcm_cleanse_message(g);
+    if (!is_open(g))
+        return TR_ERR_STATE;
+    if (tag_len == 0 || tag_len > TR_BLOCK)
+        return TR_ERR_TAG_LENGTH;
+    if (g->phase != WHOLE)
+        make_tag(g);
+    if (tag_len == TR_BLOCK)
+        __builtin_memcpy(tag, g->mask, TR_BLOCK); /* one store, for a later 16-byte load */
+    else
+        partial_store(tag, partial_load_block(g->mask), tag_len);
+    tr_cleanse_inline(g->mask, TR_BLOCK);
+    g->phase = IDLE;
     return TR_OK;
 }
 
 enum tr_status tr_gcm_check(struct tr_gcm *g, const uint8_t *tag, size_t tag_len)
 {
-    enum tr_status status = finish(g, tag_len);
-    if (status != TR_OK)
-        return status;
+    if (!is_open(g))
+        return TR_ERR_STATE;
+    if (tag_len == 0 || tag_len > TR_BLOCK)
+        return TR_ERR_TAG_LENGTH;
+    if (g->phase != WHOLE)
+        make_tag(g);
     int good = TR_PUBLIC(tr_same_tag(g->mask, tag, tag_len));
-    gcm_cleanse_message(g);
+    tr_cleanse_inline(g->mask, TR_BLOCK);
+    g->phase = IDLE;
     return good ? TR_OK : TR_ERR_TAG;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GCM functions shared by the streaming (gcm.c) and one-shot (gcm_message.c) calls. */
+/* What the streaming (gcm.c) and the one-shot (gcm_message.c) calls of GCM share: whole messages. */
 #ifndef TR_GCM_H
 #define TR_GCM_H
 
+#include "dispatch/ghash.h"
 #include "partial_block.h"
 
 /* The length of an IV that needs no hashing, in bytes (SP 800-38D section 7.1 step 2). */
@@ -19,5 +20,36 @@ TR_INLINE struct partial_block tr_gcm_counter_block(const uint8_t iv[TR_GCM_IV],
     block.high |= (uint64_t)number << 56;
     return block;
 }
+
+/*
+ * Seals or opens a whole message with one bulk operation (GCM_SEAL, GCM_OPEN), and returns 1.
+ * Returns 0 if no backend has this operation, if the message is too long for one call, or if the
+ * environment refuses the vector registers. The caller does not use tr_bulk(), because tr_bulk()
+ * may split the message.
+ */
+TR_INLINE int tr_gcm_whole(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out,
+                           const uint8_t *in, struct tr_gcm_message *m)
+{
+    if ((m->aad_len | m->len) > TR_GCM_MAX_DATA / 2)
+        return 0;
+    const size_t blocks = (size_t)(m->len + TR_BLOCK - 1) / TR_BLOCK;
+    const struct tr_backend *b = tr_backend_doing(key->aes.backend, op);
+    if (b == NULL || blocks > tr_env_most_blocks(b->features) || !tr_env_vector_begin(b->features))
+        return 0;
+    m->hash = &key->hash;
+    TR_PROBE_BULK(op, b->name, blocks * TR_BLOCK);
+    b->bulk[op](&key->aes, out, in, blocks, m);
+    tr_env_vector_end();
+    return 1;
+}
+
+/*
+ * Seals or opens a whole message of at most TR_GCM_SHORT bytes with at most TR_GCM_HELD bytes of
+ * AAD. Needs only two bulk operations: the first encrypts J0 and the counter blocks, the second
+ * hashes AAD, ciphertext and lengths. Streaming needs more, one after the other.
+ */
+#define TR_GCM_SHORT (16u * TR_BLOCK)
+void tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, const uint8_t *in,
+                  const struct tr_gcm_message *m);
 
 #endif

@@ -18,7 +18,7 @@ enum tr_status tr_ghash_set_key(struct tr_ghash_key *hash, struct tr_aes_key *ae
         tr_env_vector_begin(backend->features)) {
         aes->rounds = (uint32_t)key_len / 4 + 6;
         aes->backend = backend;
-        hash->unshared = 0;
+        hash->unshared = hash->in_pieces = 0;
         backend->gcm_key(aes, hash, raw);
         tr_env_vector_end();
         return TR_OK;
@@ -26,7 +26,7 @@ enum tr_status tr_ghash_set_key(struct tr_ghash_key *hash, struct tr_aes_key *ae
     enum tr_status status = tr_aes_set_encryption_key(aes, backend, raw, key_len);
     if (status != TR_OK)
         return status;
-    hash->unshared = 0;
+    hash->unshared = hash->in_pieces = 0;
     tr_bulk(aes, TR_OP_ECB_ENCRYPT, hash->h, zeros, 1, NULL);
     tr_ghash_expand(hash, aes->backend);
     return TR_OK;

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "aead.h"
 
-void trp_aead_begin(struct trp_aead *a, const struct trp_provider *provider,
-                    const struct trp_kind *kind)
-{
-    a->provider = provider;
-    a->kind = kind;
-    a->iv_len = kind->default_iv_len != 0 ? kind->default_iv_len : kind->iv_len;
-    a->tag_len = kind->aead_mode->tag_len;
-}
-
 void *trp_aead_new(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
     struct trp_aead *a = trp_context(provider, kind->aead_mode->context_size);
-    if (a != NULL)
-        trp_aead_begin(a, provider, kind);
+    if (a == NULL)
+        return NULL;
+    a->provider = provider;
+    a->kind = kind;
+    a->iv_len = kind->default_iv_len != 0 ? kind->default_iv_len : kind->iv_len;
+    a->tag_len = kind->aead_mode->tag_len;
     return a;
 }
 

@@ -71,9 +71,6 @@ struct trp_aead_mode {
 };
 
 void *trp_aead_new(void *provctx, const struct trp_kind *kind);
-/* Initializes a new context, whose bytes the caller has zeroed. */
-void trp_aead_begin(struct trp_aead *a, const struct trp_provider *provider,
-                    const struct trp_kind *kind);
 OSSL_FUNC_cipher_freectx_fn trp_aead_free;
 OSSL_FUNC_cipher_dupctx_fn trp_aead_dup;
 OSSL_FUNC_cipher_encrypt_init_fn trp_aead_encrypt_init;

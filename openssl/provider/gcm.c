@@ -24,13 +24,12 @@
  *   4) Decryption needs a tag. Without a tag, or on tag mismatch, final fails and the state is
  *      IN_USE.
  *
- * AAD, data, final and records need a key. gcm_message.h describes the states of the message
- * itself.
+ * AAD, data, final and records need a key. The core's streaming calls process the message.
  */
-#include "gcm_message.h"
-
 #include "aead.h"
 #include "random.h"
+
+#define IV 12u /* the usual length in bytes */
 
 struct trp_gcm {
     /* a.tag_len is 0 if there is no tag. a.buffer holds the tag, or the AAD of a TLS record. */
@@ -41,27 +40,23 @@ struct trp_gcm {
     uint8_t iv_gen; /* the fixed part of the IV is set (set_fixed_iv()) */
     /* The parameter "iv-generated": the provider drew IV bytes at random. */
     uint8_t iv_random;
-    uint8_t tag_given; /* a tag was set since the last message ended */
-    struct trp_gcm_message message;
+    struct tr_gcm core __attribute__((aligned(64)));
 };
-
-#define CONTEXT_SIZE offsetof(struct trp_gcm, message.text)
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
 
-/* Starts a message and reads the IV now, before next_iv() increments it. */
 static int start(struct trp_gcm *g)
 {
-    if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len, 0) != TR_OK)
+    if (tr_gcm_start(&g->core, &g->key, g->a.iv, g->a.iv_len) != TR_OK)
         return 0;
     g->a.iv_state = TRP_IV_IN_USE;
     return 1;
 }
 
 /* Generates a random IV (SP 800-38D section 8.2.2). */
-static int generate_iv(struct trp_gcm *g)
+static __attribute__((noinline)) int generate_iv(struct trp_gcm *g)
 {
-    if (g->a.iv_len < TRP_GCM_IV || !trp_random(g->a.provider, g->a.iv, g->a.iv_len))
+    if (g->a.iv_len < IV || !trp_random(g->a.provider, g->a.iv, g->a.iv_len))
         return 0;
     g->a.iv_state = TRP_IV_GIVEN;
     g->iv_random = 1;
@@ -140,29 +135,25 @@ static __attribute__((noinline)) int record(struct trp_gcm *g, uint8_t *out, siz
     return good;
 }
 
-static __attribute__((noinline)) int begin(struct trp_gcm *g)
+/* Starts the message if it has not begun. */
+static inline int begun(struct trp_gcm *g)
 {
+    if (LIKELY(g->a.iv_state == TRP_IV_IN_USE))
+        return 1;
     if (!g->a.key_set || g->a.iv_state == TRP_IV_SPENT)
         return 0;
     if (g->a.iv_state == TRP_IV_NONE && (!g->a.encrypt || !generate_iv(g)))
         return 0;
-    if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len, 1) != TR_OK)
-        return 0;
-    g->a.iv_state = TRP_IV_IN_USE;
-    return 1;
+    return start(g);
 }
 
-/* Starts the message if it has not begun. */
-static inline int begun(struct trp_gcm *g)
+/* Processes data, or AAD if `out` is NULL. */
+static inline int process(struct trp_gcm *g, uint8_t *out, size_t *out_len, const uint8_t *in,
+                          size_t len)
 {
-    return LIKELY(g->a.iv_state == TRP_IV_IN_USE) || begin(g);
-}
-
-static inline int data(struct trp_gcm *g, uint8_t *out, size_t *out_len, const uint8_t *in,
-                       size_t len)
-{
-    const enum tr_status status = trp_gcm_data(&g->message, g->a.encrypt, out, in, len,
-                                               g->tag_given ? g->a.buffer : NULL, g->a.tag_len);
+    const enum tr_status status = out == NULL    ? tr_gcm_aad(&g->core, in, len)
+                                  : g->a.encrypt ? tr_gcm_encrypt(&g->core, out, in, len)
+                                                 : tr_gcm_decrypt(&g->core, out, in, len);
     *out_len = LIKELY(status == TR_OK) ? len : 0;
     return LIKELY(status == TR_OK) || trp_aead_status(g, status);
 }
@@ -170,14 +161,14 @@ static inline int data(struct trp_gcm *g, uint8_t *out, size_t *out_len, const u
 /* Ends a message that has begun: computes or checks the tag. */
 static inline int end(struct trp_gcm *g)
 {
-    if (!g->a.encrypt && g->a.tag_len == 0)
-        return 0;
-    if (trp_gcm_end(&g->message, g->a.encrypt, g->a.buffer, g->a.tag_len) != TR_OK)
-        return 0;
-    if (g->a.encrypt)
+    if (g->a.encrypt) {
+        if (tr_gcm_tag(&g->core, g->a.buffer, TRP_TAG) != TR_OK)
+            return 0;
         g->a.tag_len = TRP_TAG;
+    } else if (g->a.tag_len == 0 || tr_gcm_check(&g->core, g->a.buffer, g->a.tag_len) != TR_OK) {
+        return 0;
+    }
     g->a.iv_state = TRP_IV_SPENT;
-    g->tag_given = 0;
     return 1;
 }
 
@@ -192,12 +183,9 @@ static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size
         return 0;
     if (in == NULL)
         return end(g);
-    if (out != NULL) /* empty data, from EVP_Cipher(), does not end the AAD */
-        return len == 0 || data(g, out, out_len, in, len);
-    if (trp_gcm_aad(&g->message, in, len) != TR_OK)
-        return 0;
-    *out_len = len;
-    return 1;
+    if (out != NULL && len == 0) /* empty data, from EVP_Cipher(), does not end the AAD */
+        return 1;
+    return process(g, out, out_len, in, len);
 }
 
 static __attribute__((noinline)) int update_otherwise(struct trp_gcm *g, uint8_t *out,
@@ -212,26 +200,16 @@ static __attribute__((noinline)) int update_otherwise(struct trp_gcm *g, uint8_t
     return crypt(g, out, out_len, in, len) || trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-/* Processes data or AAD. Fast paths for most updates: data after AAD, and AAD at the start of a
- * message. */
 static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                       const unsigned char *in, size_t len)
 {
     struct trp_gcm *g = ctx;
-    if (LIKELY(in != NULL && len != 0 && !g->a.tls)) {
-        if (out != NULL && g->a.iv_state == TRP_IV_IN_USE && len <= out_size)
-            return LIKELY(data(g, out, out_len, in, len)) ||
-                   trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
-        if (out == NULL && g->a.iv_state == TRP_IV_GIVEN && g->a.key_set &&
-            g->a.iv_len == TRP_GCM_IV && len <= TRP_GCM_HELD_AAD &&
-            trp_gcm_start(&g->message, &g->key, g->a.iv, TRP_GCM_IV, 1) == TR_OK &&
-            trp_gcm_aad(&g->message, in, len) == TR_OK) {
-            g->a.iv_state = TRP_IV_IN_USE;
-            *out_len = len;
-            return 1;
-        }
-    }
-    return update_otherwise(g, out, out_len, out_size, in, len);
+    if (in == NULL || len == 0 || g->a.tls || (out != NULL && out_size < len))
+        return update_otherwise(g, out, out_len, out_size, in, len);
+    if (LIKELY(begun(g) && process(g, out, out_len, in, len)))
+        return 1;
+    *out_len = 0;
+    return trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
 static int gcm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
@@ -348,7 +326,6 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
     if (len == 0 || g->a.encrypt)
         return trp_aead_failed(g, PROV_R_INVALID_TAG);
     g->a.tag_len = len;
-    g->tag_given = 1;
     return 1;
 }
 
@@ -424,14 +401,22 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
 {
     struct trp_gcm *g = ctx;
     g->tls_records = 0;
-    trp_gcm_abandon(&g->message); /* no message continues under another key */
+    memset(&g->core, 0, sizeof(g->core)); /* no message continues under another key */
     return tr_gcm_set_key(&g->key, backend, key, key_len);
 }
 
-static const struct trp_aead_mode gcm_mode = {.context_size = CONTEXT_SIZE,
+static int copied(void *ctx)
+{
+    struct trp_gcm *g = ctx;
+    tr_gcm_rebind(&g->core, &g->key);
+    return 1;
+}
+
+static const struct trp_aead_mode gcm_mode = {.context_size = sizeof(struct trp_gcm),
                                               .max_iv = TRP_MAX_IV,
                                               .tests = TR_TEST_GCM,
                                               .set_key = set_key,
+                                              .copied = copied,
                                               .get_tag = get_tag,
                                               .get = gcm_get,
                                               .set = gcm_set};
@@ -443,10 +428,10 @@ static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
                            int encrypt)
 {
     struct trp_gcm *g = ctx;
-    if (LIKELY(key == NULL && iv != NULL && iv_len == TRP_GCM_IV)) {
+    if (LIKELY(key == NULL && iv != NULL && iv_len == IV)) {
         g->a.encrypt = (uint8_t)encrypt;
-        g->a.iv_len = TRP_GCM_IV;
-        memcpy(g->a.iv, iv, TRP_GCM_IV);
+        g->a.iv_len = IV;
+        memcpy(g->a.iv, iv, IV);
         g->a.iv_state = TRP_IV_GIVEN;
         g->iv_random = 0;
         return params == NULL || gcm_set_ctx_params(g, params);
@@ -460,32 +445,13 @@ static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
 
 TRP_INITS(gcm)
 
+#define gcm_new  trp_aead_new
 #define gcm_free trp_aead_free
-
-static void *gcm_new(void *provctx, const struct trp_kind *kind)
-{
-    const struct trp_provider *provider = provctx;
-    struct trp_gcm *g =
-        trp_context_with_room(provider, NULL, CONTEXT_SIZE, sizeof(*g) - CONTEXT_SIZE);
-    if (g == NULL)
-        return NULL;
-    trp_aead_begin(&g->a, provider, kind);
-    return g;
-}
-
-static void *gcm_dup(void *ctx)
-{
-    const struct trp_gcm *from = ctx;
-    struct trp_gcm *copy =
-        trp_context_with_room(from->a.provider, from, CONTEXT_SIZE, sizeof(*from) - CONTEXT_SIZE);
-    if (copy != NULL)
-        trp_gcm_copied(&copy->message, &from->message, &copy->key, copy->a.iv);
-    return copy;
-}
+#define gcm_dup  trp_aead_dup
 
 #define GCM(bits)                                                                                  \
-    TRP_AEAD_BY(gcm, gcm, bits, .key_len = bits / 8, .evp_mode = EVP_CIPH_GCM_MODE,                \
-                .iv_len = TRP_GCM_IV, .block_size = 1)
+    TRP_AEAD_BY(gcm, gcm, bits, .key_len = bits / 8, .evp_mode = EVP_CIPH_GCM_MODE, .iv_len = IV,  \
+                .block_size = 1)
 
 GCM(128);
 GCM(192);

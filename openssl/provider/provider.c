@@ -40,16 +40,8 @@ void *trp_context(const struct trp_provider *provider, size_t size)
  * registers than the library's memcpy(). */
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size)
 {
-    return trp_context_with_room(provider, from, size, 0);
-}
-
-void *trp_context_with_room(const struct trp_provider *provider, const void *from, size_t size,
-                            size_t room)
-{
-    void *p = lines(provider, size + room);
-    if (p == NULL)
-        return NULL;
-    return from == NULL ? memset(p, 0, size) : memcpy(p, from, size);
+    void *p = lines(provider, size);
+    return p == NULL ? NULL : memcpy(p, from, size);
 }
 
 void trp_context_free(const struct trp_provider *provider, void *p, size_t size)

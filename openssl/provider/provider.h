@@ -69,10 +69,6 @@ static inline void trp_clear_free(const struct trp_provider *provider, void *p, 
  * zeroes the context. Both return NULL if memory is exhausted. */
 void *trp_context(const struct trp_provider *provider, size_t size);
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size);
-/* Like trp_context_copy(), with `room` more bytes at the end, which are not set, copied or
- * cleansed. If `from` is NULL, zeroes the context. */
-void *trp_context_with_room(const struct trp_provider *provider, const void *from, size_t size,
-                            size_t room);
 /* Cleanses and frees a context. Does nothing if `p` is NULL. */
 void trp_context_free(const struct trp_provider *provider, void *p, size_t size);
 

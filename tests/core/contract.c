@@ -44,7 +44,7 @@ _Static_assert(sizeof(struct tr_aes_key) == 496 && sizeof(struct tr_gcm_key) == 
                    sizeof(struct tr_ccm_key) == 496 && sizeof(struct tr_ocb_key) == 784 &&
                    sizeof(struct tr_siv_key) == 1040 && sizeof(struct tr_gcm_siv_key) == 496 &&
                    sizeof(struct tr_xts_key) == 1008 && sizeof(struct tr_cmac_key) == 528 &&
-                   sizeof(struct tr_gcm) == 112 && sizeof(struct tr_ccm) == 96 &&
+                   sizeof(struct tr_gcm) == 208 && sizeof(struct tr_ccm) == 96 &&
                    sizeof(struct tr_ocb) == 128 && sizeof(struct tr_siv) == 32 &&
                    sizeof(struct tr_gcm_siv) == 1184 && sizeof(struct tr_cmac) == 48 &&
                    sizeof(struct tr_cipher) == 48,
@@ -388,7 +388,7 @@ static bool bad_arguments(size_t i)
 static bool holds_no_secret(size_t i)
 {
     static const uint8_t zeros[16];
-    const uint8_t *const gcm[] = {w.gcm.mask, w.gcm.counter, w.gcm.keystream, w.gcm.ghash.hash,
+    const uint8_t *const gcm[] = {w.gcm.mask, w.gcm.addend, w.gcm.keystream, w.gcm.ghash.hash,
                                   NULL},
                          *const ccm[] = {w.ccm.tag_mask, w.ccm.keystream, w.ccm.run.mac, NULL},
                          *const ocb[] = {w.ocb.run.offset,   w.ocb.run.checksum, w.ocb.aad.offset,

@@ -170,8 +170,9 @@ static bool whole_message(const struct tr_backend *front, bool decrypt, uint8_t 
 static bool fused_message(const struct tr_backend *front, size_t which, uint8_t *out,
                           const uint8_t *in, size_t len)
 {
-    static const uint8_t raw[64] = {7}, iv[16] = {9};
-    struct aead_lengths n = {.key = 32, .iv = 12, .text = len, .tag = 16};
+    /* With so much AAD, GCM does not process the data as a whole message. */
+    static const uint8_t raw[64] = {7}, iv[16] = {9}, aad[TR_GCM_HELD + 1];
+    struct aead_lengths n = {.key = 32, .iv = 12, .aad = sizeof(aad), .text = len, .tag = 16};
     struct aead_state s;
     struct tr_xts_key x;
     uint8_t tag[16];
@@ -189,6 +190,7 @@ static bool fused_message(const struct tr_backend *front, size_t which, uint8_t 
         if (strcmp(all_aeads[i].name, fused[which].mode) == 0)
             return all_aeads[i].set_key(&s, front, raw, 32) == TR_OK &&
                    all_aeads[i].start(&s, iv, &n) == TR_OK &&
+                   all_aeads[i].aad(&s, aad, sizeof(aad)) == TR_OK &&
                    all_aeads[i].crypt(&s, fused[which].decrypt, out, in, len, tag) == TR_OK;
     return false;
 }

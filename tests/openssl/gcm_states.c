@@ -270,8 +270,7 @@ static bool counter_carries(void)
     return good;
 }
 
-/* Checks that final compares the tag that was set last, after the data. The update of a short
- * message has already compared the tag that was set before the data (gcm_message.h). */
+/* Checks that final compares the tag that was set last, after the data. */
 static bool tag_after_data(void)
 {
     uint8_t tag[16], out[sizeof(text)], back[sizeof(text)];

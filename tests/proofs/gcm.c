@@ -4,12 +4,13 @@
  * fulfils the invariant, and shows that the invariant holds after the call. So the proofs cover
  * calls in any order and number. The IV and the AAD of one call have at most LONGEST bytes. The
  * data of one call have LONGEST bytes. Before the call, the partial block has 0 or 5 bytes of data,
- * or 7 bytes of AAD. The AAD and data of all earlier calls have any length up to their limits.
+ * or 7 bytes of AAD. The AAD and data of all earlier calls have any length up to their limits. Any
+ * of the calls that try to process a whole message may fail.
  *
  * The proofs detect these mutations: TR_BLOCK + 1 as the largest tag length, no cleansing of the
  * keystream (proof_tag), and `len > TR_GCM_MAX_DATA` without the length so far (proof_encrypt_0).
  *
- * CBMC: --no-array-field-sensitivity --unwind 4 --unwindset memcmp.0:130,tr_equal.0:18
+ * CBMC: --no-array-field-sensitivity --unwind 4 --unwindset memcmp.0:226,tr_equal.0:18
  * CBMC: --unwindset tr_cleanse_inline.0:6,tr_cleanse_inline.1:18,tr_cleanse_inline.2:18
  * CBMC: --unwindset counter_mode.0:2,secret_counter_mode.0:2,secret_counter_mode.1:2
  * CBMC: --unwindset secret_counter_mode.2:2
@@ -20,6 +21,14 @@
 static size_t stub_bulk(const struct tr_aes_key *, enum tr_op, uint8_t *, const uint8_t *, size_t,
                         void *);
 
+static int stub_whole(const struct tr_gcm_key *, enum tr_op, uint8_t *, const uint8_t *,
+                      struct tr_gcm_message *);
+static void stub_short(const struct tr_gcm_key *, enum tr_op, uint8_t *, const uint8_t *,
+                       const struct tr_gcm_message *);
+
+#include "modes/gcm.h"
+#define tr_gcm_whole stub_whole
+#define tr_gcm_short stub_short
 #include "modes/gcm.c"
 #include "modes/ghash.c"
 
@@ -46,11 +55,40 @@ static size_t stub_bulk(const struct tr_aes_key *aes, enum tr_op op, uint8_t *ou
     return blocks;
 }
 
+static void stub_short(const struct tr_gcm_key *k, enum tr_op op, uint8_t *out, const uint8_t *in,
+                       const struct tr_gcm_message *m)
+{
+    assert(k == &key && (op == TR_OP_GCM_SEAL || op == TR_OP_GCM_OPEN));
+    assert(m->aad == g.held && m->aad_len <= TR_GCM_HELD && m->tag == g.mask);
+    assert(m->len == 0 || (in == d.in && out == d.out && m->len == d.len));
+    if (m->len != 0)
+        __CPROVER_havoc_slice(out, m->len);
+    __CPROVER_havoc_slice(m->tag, TR_BLOCK);
+}
+
+static int stub_whole(const struct tr_gcm_key *k, enum tr_op op, uint8_t *out, const uint8_t *in,
+                      struct tr_gcm_message *m)
+{
+    if (nondet_bool())
+        return 0;
+    stub_short(k, op, out, in, m);
+    return 1;
+}
+
+/* The fields of a phase that has begun to hash. */
+static bool hashes(void)
+{
+    return g.used <= TR_BLOCK && (g.used < TR_BLOCK || (g.phase == AAD && g.aad_len == TR_BLOCK)) &&
+           g.addend_due <= (g.phase == AAD ? 0
+                            : g.used != 0  ? 2
+                                           : 1);
+}
+
 static bool invariant(void)
 {
-    return g.phase <= DATA && g.used <= TR_BLOCK &&
-           (g.used < TR_BLOCK || (g.phase == AAD && g.aad_len == TR_BLOCK)) &&
-           g.aad_len <= MAX_AAD && g.len <= TR_GCM_MAX_DATA;
+    return g.phase <= WHOLE && g.aad_len <= MAX_AAD && g.len <= TR_GCM_MAX_DATA &&
+           (g.phase != HELD || (g.aad_len <= TR_GCM_HELD && g.len == 0)) &&
+           ((g.phase != AAD && g.phase != DATA) || hashes());
 }
 
 static void begin(void)
@@ -64,9 +102,9 @@ static void begin(void)
     data_begin();
 }
 
-static bool was(enum phase one, enum phase other)
+static bool was_open(void)
 {
-    return key.aes.backend != NULL && (before.phase == one || before.phase == other);
+    return key.aes.backend != NULL && before.phase != IDLE;
 }
 
 static void ends(enum tr_status status, enum tr_status expected, bool writes)
@@ -82,7 +120,8 @@ void proof_start(void)
 {
     begin();
     enum tr_status status = tr_gcm_start(&g, &key, d.in, d.len);
-    assert(status != TR_OK || (g.phase == AAD && g.len == 0 && g.aad_len == 0));
+    assert(status != TR_OK ||
+           ((g.phase == HELD || g.phase == AAD) && g.len == 0 && g.aad_len == 0));
     ends(status,
          key.aes.backend == NULL ? TR_ERR_STATE
          : d.len == 0            ? TR_ERR_IV_LENGTH
@@ -99,54 +138,82 @@ void proof_aad(void)
     ASSUME(too_long == (len > MAX_AAD - g.aad_len));
     enum tr_status status = tr_gcm_aad(&g, d.in, len);
     assert(status != TR_OK || g.aad_len == before.aad_len + len);
-    ends(status, !was(AAD, AAD) ? TR_ERR_STATE : too_long ? TR_ERR_LENGTH : TR_OK, false);
+    ends(status,
+         !was_open() || before.phase > AAD ? TR_ERR_STATE
+         : too_long                        ? TR_ERR_LENGTH
+                                           : TR_OK,
+         false);
 }
 
-/* A call of `len` bytes after `used` bytes of a block, which are AAD if `first`. CBMC knows these
- * as constants. */
+/* A call of `len` bytes in this phase, after `used` bytes of a block. CBMC knows these as
+ * constants. */
 static void crypt(enum tr_status (*call)(struct tr_gcm *, uint8_t *, const uint8_t *, size_t),
-                  bool first, unsigned used, size_t len)
+                  enum phase phase, unsigned used, size_t len)
 {
     begin();
-    ASSUME(g.used == used && (g.phase == AAD) == first);
+    ASSUME(g.phase == phase && (phase == WHOLE ? g.len % TR_BLOCK : g.used) == used);
     g.used = before.used = used;
-    if (first)
-        g.phase = before.phase = AAD;
+    g.phase = before.phase = phase;
     d.len = len;
     d.in = in_object + LONGEST - len;
     d.out = nondet_bool() ? d.in : out_object + LONGEST - len;
     enum tr_status status = call(&g, d.out, d.in, d.len);
-    assert(status != TR_OK || (g.phase == DATA && g.len == before.len + d.len));
+    assert(status != TR_OK || ((g.phase == DATA || (phase == HELD && g.phase == WHOLE)) &&
+                               g.len == before.len + d.len));
     ends(status,
-         !was(AAD, DATA)                        ? TR_ERR_STATE
+         !was_open()                            ? TR_ERR_STATE
          : d.len > TR_GCM_MAX_DATA - before.len ? TR_ERR_LENGTH
          : d.overlap && d.len != 0              ? TR_ERR_OVERLAP
                                                 : TR_OK,
          true);
 }
+void proof_encrypt_held(void)
+{
+    crypt(tr_gcm_encrypt, HELD, 0, 20);
+}
 void proof_encrypt_first(void)
 {
-    crypt(tr_gcm_encrypt, true, 7, 20);
+    crypt(tr_gcm_encrypt, AAD, 7, 20);
 }
 void proof_encrypt_0(void)
 {
-    crypt(tr_gcm_encrypt, false, 0, 20);
+    crypt(tr_gcm_encrypt, DATA, 0, 20);
 }
 void proof_encrypt_5(void)
 {
-    crypt(tr_gcm_encrypt, false, 5, 20);
+    crypt(tr_gcm_encrypt, DATA, 5, 20);
+}
+void proof_encrypt_whole_0(void)
+{
+    crypt(tr_gcm_encrypt, WHOLE, 0, 20);
+}
+void proof_encrypt_whole_5(void)
+{
+    crypt(tr_gcm_encrypt, WHOLE, 5, 20);
+}
+void proof_decrypt_held(void)
+{
+    crypt(tr_gcm_decrypt, HELD, 0, 20);
 }
 void proof_decrypt_first(void)
 {
-    crypt(tr_gcm_decrypt, true, 7, 20);
+    crypt(tr_gcm_decrypt, AAD, 7, 20);
 }
 void proof_decrypt_0(void)
 {
-    crypt(tr_gcm_decrypt, false, 0, 20);
+    crypt(tr_gcm_decrypt, DATA, 0, 20);
 }
 void proof_decrypt_5(void)
 {
-    crypt(tr_gcm_decrypt, false, 5, 20);
+    crypt(tr_gcm_decrypt, DATA, 5, 20);
+}
+void proof_decrypt_whole_0(void)
+{
+    crypt(tr_gcm_decrypt, WHOLE, 0, 20);
+}
+void proof_decrypt_whole_5(void)
+{
+    crypt(tr_gcm_decrypt, WHOLE, 5, 20);
 }
 
 static void end(bool check)
@@ -156,7 +223,7 @@ static void end(bool check)
     /* The tag ends where its array ends, so CBMC finds any access beyond the tag. */
     uint8_t *at = tag + (len <= TR_BLOCK ? TR_BLOCK - len : 0);
     enum tr_status status = check ? tr_gcm_check(&g, at, len) : tr_gcm_tag(&g, at, len);
-    enum tr_status expected = !was(AAD, DATA)              ? TR_ERR_STATE
+    enum tr_status expected = !was_open()                  ? TR_ERR_STATE
                               : len == 0 || len > TR_BLOCK ? TR_ERR_TAG_LENGTH
                                                            : TR_OK;
     if (status == TR_ERR_TAG && check)
@@ -164,7 +231,9 @@ static void end(bool check)
     ends(status, expected, false);
     if (status == TR_OK || status == TR_ERR_TAG) {
         size_t i = any_up_to(TR_BLOCK - 1);
-        assert(g.phase == IDLE && (g.mask[i] | g.keystream[i] | g.ghash.hash[i]) == 0);
+        assert(g.phase == IDLE && g.mask[i] == 0);
+        if (before.phase == AAD || before.phase == DATA)
+            assert((g.keystream[i] | g.ghash.hash[i] | g.addend[i]) == 0);
     }
 }
 void proof_tag(void)

@@ -41,7 +41,7 @@ opaque! {
     tr_xts_key: 1008;
     tr_cmac_key: 528;
     /// A GCM message.
-    tr_gcm: 112;
+    tr_gcm: 208;
     /// A CCM message.
     tr_ccm: 96;
     /// A CMAC message.
