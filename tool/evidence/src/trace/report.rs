@@ -138,7 +138,11 @@ fn process(activity: &Activity, state: &State, files: &mut Files) -> Process {
     let aes_samples = aes.map(|(_, found)| found.samples).sum();
     Process {
         pid: activity.pid,
-        name: activity.name.clone(),
+        name: match activity.name.as_str() {
+            // It ended before its name was read.
+            "" => "?".to_owned(),
+            name => name.to_owned(),
+        },
         samples: activity.samples,
         kernel_samples: activity.kernel,
         threads: activity.threads.len(),

@@ -447,6 +447,7 @@ mod tests {
         let all = trace(&mut state);
         assert_eq!(all.unseen_below, Some(1.0));
         assert!(all.verdict[0].contains("cannot tell"), "{all:?}");
+        assert_eq!(all.processes[0].name, "?", "{all:?}");
         assert!(all.troubles[0].starts_with("2 of 3 samples"), "{all:?}");
         assert!(
             all.troubles[1].starts_with("1 of 3 samples was not examined, because the time"),
