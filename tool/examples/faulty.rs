@@ -3,7 +3,6 @@
 //!
 //! - TENROUNDS_SABOTAGE makes known-answer tests of backends fail (tests/faults.c);
 //! - TENROUNDS_DIE_AT=N ends it by SIGKILL before its change N on the disk, counted from 0;
-//! - TENROUNDS_PANIC_AT=N makes it panic at update N of `trace --live`, counted from 1;
 //! - TENROUNDS_CORRUPT=IMPLEMENTATION changes a byte of this implementation's output in `bench`.
 
 use std::ffi::{c_char, CStr};
@@ -31,23 +30,14 @@ fn is_now(variable: &str, now: u64) -> bool {
 
 fn fault(place: Place) -> bool {
     static CHANGES: AtomicU64 = AtomicU64::new(0);
-    static UPDATES: AtomicU64 = AtomicU64::new(1);
     match place {
         Place::Change if is_now("TENROUNDS_DIE_AT", CHANGES.fetch_add(1, Ordering::Relaxed)) => {
             // SAFETY: raise() takes any signal.
             unsafe { libc::raise(libc::SIGKILL) };
             false
         }
-        Place::Update
-            if is_now(
-                "TENROUNDS_PANIC_AT",
-                UPDATES.fetch_add(1, Ordering::Relaxed),
-            ) =>
-        {
-            panic!("as TENROUNDS_PANIC_AT asks")
-        }
         Place::Output(name) => std::env::var("TENROUNDS_CORRUPT").is_ok_and(|who| who == name),
-        Place::Change | Place::Update => false,
+        Place::Change => false,
     }
 }
 

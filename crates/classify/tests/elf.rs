@@ -4,9 +4,7 @@
 // Tests may print: the lint is for the tool's own output.
 #![allow(clippy::disallowed_macros)]
 
-use classify::{
-    examine, probes, Bounds, Class, Kind, Machine, Module, Program, Refusal, TableKind,
-};
+use classify::{examine, Bounds, Class, Kind, Machine, Module, Program, Refusal, TableKind};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -456,43 +454,6 @@ fn damaged_files_do_not_panic() {
             open(&data, &mut random);
         }
     }
-}
-
-/// Notes as sys/sdt.h writes them: the address of the probe, that of the section .stapsdt.base, a
-/// semaphore, and texts.
-#[test]
-fn probes_of_a_file() {
-    let note = |owner: &str, kind: u32, name: &str, semaphore: &str| {
-        format!(
-            ".pushsection .note.stapsdt,\"\",%note\n.balign 4\n.long 2f-1f,4f-3f,{kind}\n\
-             1: .asciz \"{owner}\"\n2: .balign 4\n3: .quad here,_.stapsdt.base,{semaphore}\n\
-             .asciz \"ours\"\n.asciz \"{name}\"\n.asciz \"4@%eax\"\n4: .balign 4\n.popsection\n"
-        )
-    };
-    let all = [
-        note("stapsdt", 3, "one", "0"),
-        note("GNU", 3, "of-another", "0"),
-        note("stapsdt", 4, "of-another-kind", "0"),
-        note("stapsdt", 3, "two", "_.stapsdt.base"),
-    ];
-    let base =
-        ".section .stapsdt.base,\"aG\",%progbits,.stapsdt.base,comdat\n_.stapsdt.base: .space 1\n";
-    let code = format!(".text\nnop\nhere: nop\n{}{base}", all.concat());
-    let place = Place::new();
-    let options = ["-static", "-no-pie", "-nostdlib", "-Wl,-e,0"];
-    let file = place.assembled(&code, &options);
-    let found = probes(&std::fs::read(&file).unwrap());
-    let named: Vec<_> = found
-        .iter()
-        .map(|p| (&*p.provider, &*p.name, p.address, p.has_semaphore))
-        .collect();
-    let here = address(&file, "here");
-    assert_eq!(
-        named,
-        [("ours", "one", here, false), ("ours", "two", here, true)]
-    );
-    assert_eq!(probes(&bytes(&function("f", "nop"), &SHARED)), []);
-    assert_eq!(probes(b"#!/bin/sh"), []);
 }
 
 /// 32 bits have addresses of 32 bits in .eh_frame, too.

@@ -7,8 +7,6 @@ use std::sync::OnceLock;
 pub enum Place {
     /// Before a change on the disk.
     Change,
-    /// After an update of the screen.
-    Update,
     /// The output of this implementation, before it is compared.
     Output(&'static str),
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A program on a terminal of its own: what it draws is read back from a terminal in memory.
 
-use crate::support::{until, within, Finish, Guarded, PATIENCE};
+use crate::support::{within, Finish, Guarded, PATIENCE};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 
 pub struct PseudoTerminal {
     master: File,
-    /// Keeps the terminal, and so its settings, when the program has ended.
-    slave: OwnedFd,
-    before: libc::termios,
+    /// Keeps the terminal when the program has ended.
+    _slave: OwnedFd,
     pub child: Guarded,
     screen: vt100::Parser,
     /// All that the program wrote.
@@ -57,12 +56,10 @@ impl PseudoTerminal {
                 Ok(())
             });
         }
-        let before = settings(&slave);
         let child = command.started();
         PseudoTerminal {
             master,
-            slave,
-            before,
+            _slave: slave,
             child,
             screen: vt100::Parser::new(rows, columns, 0),
             written: Vec::new(),
@@ -135,10 +132,6 @@ impl PseudoTerminal {
         lines.find(|line| line.contains(part)).map(str::to_owned)
     }
 
-    pub fn screen(&self) -> &vt100::Screen {
-        self.screen.screen()
-    }
-
     pub fn press(&mut self, keys: &str) {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
@@ -178,53 +171,9 @@ impl PseudoTerminal {
         status
     }
 
-    /// Waits for the end, and checks that the terminal is as it was.
-    pub fn ends_restored(&mut self) -> ExitStatus {
-        let status = self.ends();
-        assert!(!self.screen.screen().alternate_screen(), "{}", self.text());
-        assert!(!self.screen.screen().hide_cursor());
-        let written = String::from_utf8_lossy(&self.written).into_owned();
-        assert!(
-            written.contains("\x1b[?1049h"),
-            "it drew nothing: {written:?}"
-        );
-        let after = settings(&self.slave);
-        let flags = |it: &libc::termios| (it.c_iflag, it.c_oflag, it.c_cflag, it.c_lflag, it.c_cc);
-        assert_eq!(flags(&after), flags(&self.before));
-        status
-    }
-
-    /// Stops the program, uses the terminal as a shell does meanwhile, and lets the program go on.
-    pub fn stop_for(&mut self, text: &str) {
-        self.child.signal(libc::SIGSTOP);
-        until("stop", || self.child.status("State").starts_with('T'));
-        self.drain();
-        // SAFETY: the settings are valid.
-        unsafe { libc::tcsetattr(self.slave.as_raw_fd(), libc::TCSANOW, &self.before) };
-        let mut terminal = File::from(self.slave.try_clone().unwrap());
-        write!(terminal, "\x1b[?1049l\x1b[2J{text}").unwrap();
-        self.shows(&[text]);
-        assert!(!self.screen().alternate_screen() && !self.is_raw());
-        self.child.signal(libc::SIGCONT);
-    }
-
     /// Closes the terminal, and returns the program.
     pub fn hang_up(self) -> Guarded {
         self.child
-    }
-
-    /// Whether the program has changed the settings, so that keys arrive at once.
-    pub fn is_raw(&self) -> bool {
-        settings(&self.slave).c_lflag & libc::ICANON == 0
-    }
-}
-
-fn settings(terminal: &OwnedFd) -> libc::termios {
-    // SAFETY: all zeros is a valid termios, and the pointer is valid.
-    unsafe {
-        let mut settings = std::mem::zeroed();
-        assert_eq!(libc::tcgetattr(terminal.as_raw_fd(), &mut settings), 0);
-        settings
     }
 }
 

@@ -2,9 +2,7 @@
 //! `trace --count` against what programs say of their own calls.
 
 use crate::json::{valid, Document};
-use crate::support::{
-    contains, installed_library, skip, skip_in_a_container, until, Finish, Guarded, Place,
-};
+use crate::support::{contains, skip, skip_in_a_container, until, Finish, Guarded, Place};
 use crate::trace::at_work;
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
@@ -16,8 +14,6 @@ use std::process::{Command, Stdio};
 
 const CALLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/calls.c");
 #[cfg(target_arch = "x86_64")]
-const ATTACHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/attached.c");
-const LIBRARIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/libraries.c");
 #[cfg(target_arch = "x86_64")]
 const RED_ZONE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/red_zone.c");
 
@@ -189,41 +185,6 @@ fn rows(document: &Document, program: &str, library: &str) -> BTreeMap<(String, 
     seen
 }
 
-/// Other libraries: all that is called is counted, once, and nothing else.
-#[test]
-fn random_calls_of_other_libraries_are_counted_exactly() {
-    let place = Place::new();
-    if !can_count(&place) {
-        return;
-    }
-    for (name, files, functions) in [
-        ("gcrypt", &["libgcrypt.so.20"][..], 9),
-        ("gnutls", &["libgnutls.so.30"], 16),
-    ] {
-        let Some(file) = installed_library(files) else {
-            skip(&format!("this needs {}", files.join(" or ")));
-            continue;
-        };
-        // A command's libraries are those that its program names.
-        let library = format!("-l:{file}");
-        let options = [
-            "-ldl",
-            "-Wl,--no-as-needed",
-            "-Wl,--allow-shlib-undefined",
-            &library,
-        ];
-        let program = compile(&place, LIBRARIES, &options, "libraries");
-        let seed = fastrand::u32(..).to_string();
-        println!("{name}, seed {seed}");
-        let (document, out) = counted(&place, &[&program], &[name, file, &seed]);
-        let printed = printed(&out);
-        assert!(printed.len() >= functions, "{out}");
-        let library = file.split(".so").next().unwrap();
-        let seen = rows(&document, "libraries", library);
-        assert_eq!(seen, printed, "{name}, seed {seed}");
-    }
-}
-
 /// Arguments of openssl.
 fn speed<'a>(bytes: &'a str, cipher: &'a str) -> [&'a str; 7] {
     ["speed", "-seconds", "600", "-bytes", bytes, "-evp", cipher]
@@ -349,70 +310,6 @@ fn probes_come_after_their_cost_was_said_and_go_with_the_tracer() {
     assert!(Path::new(&format!("/proc/{pid}/exe")).exists());
 }
 
-/// What the provider executes in a process that does not count itself. It gets its work when the
-/// probes are there.
-#[cfg(target_arch = "x86_64")]
-#[test]
-fn what_tenrounds_executes_is_counted_by_its_static_probes() {
-    use crate::support::{module, Done};
-    use std::io::{BufRead, BufReader};
-    let place = Place::new();
-    if !can_count(&place) {
-        return;
-    }
-    let module = module();
-    let program = compile(&place, ATTACHED, &["-lcrypto"], "attached");
-    let seed = fastrand::u32(..).to_string();
-    println!("seed {seed}");
-    let mut child = place.program(program);
-    child.arg(module.parent().unwrap()).arg(&seed);
-    child.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = Guarded(child.spawn().unwrap());
-    let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
-    assert_eq!(lines.next().unwrap().unwrap(), "ready");
-    let pid = child.0.id();
-    let named = pid.to_string();
-    let mut tool = place.tool([
-        "trace",
-        "--count",
-        "--json",
-        "--seconds",
-        "600",
-        "-p",
-        &named,
-    ]);
-    tool.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let tool = tool.spawn().unwrap();
-    // It takes samples once the probes are there.
-    crate::trace::wait_for_samples(tool.id());
-    let mut input = child.0.stdin.take().unwrap();
-    input.write_all(b"\n").unwrap();
-    let said = lines.next().unwrap().unwrap();
-    let (calls, bytes) = said.split_once(' ').unwrap();
-    // The trace ends with the process.
-    drop(input);
-    child.0.wait().unwrap();
-    let done = Done::from(tool.wait_with_output().unwrap()).ok();
-    let document = valid(&done.out);
-    let executed = document.list("/trace/counts/executed");
-    let rows: Vec<&Value> = executed
-        .iter()
-        .filter(|row| row["operation"] == "ctr")
-        .collect();
-    contains(&done.err, &["and what tenrounds executes"]);
-    assert_eq!(rows.len(), 1, "{executed:?}");
-    let row = rows[0];
-    assert_eq!(
-        (&row["host"], &row["pid"]),
-        (&json!("provider"), &json!(pid))
-    );
-    assert_eq!(row["calls"].to_string(), calls, "seed {seed}: {executed:?}");
-    assert_eq!(row["bytes"].to_string(), bytes, "seed {seed}: {executed:?}");
-    // Not what libcrypto's own functions count: that row is beside this one.
-    let called = document.list("/trace/counts/calls");
-    assert_eq!(called[0]["bytes"].to_string(), bytes, "{called:?}");
-}
-
 #[test]
 fn only_the_named_process_is_counted() {
     let place = Place::new();
@@ -478,80 +375,4 @@ fn data_below_the_stack_pointer_survives() {
         &format!("{troubles:?}"),
         &["libcrypto.so: EVP_EncryptUpdate not counted"],
     );
-}
-
-/// The script has each counted function of the system's libcrypto, and our probe in both hosts.
-#[test]
-fn a_script_for_bpftrace() {
-    let place = Place::new();
-    let pkcs11 = place.file("tenrounds-pkcs11.so", "");
-    let print = || {
-        let mut tool = place.tool(["trace", "--print-bpftrace"]);
-        tool.env("TENROUNDS_PKCS11", &pkcs11);
-        tool
-    };
-    let script = print().done().ok().out;
-    for function in ["EVP_EncryptUpdate", "EVP_DecryptUpdate", "EVP_Cipher"] {
-        let probes = script
-            .lines()
-            .filter(|line| line.starts_with("uprobe:/") && line.ends_with(&format!(":{function}")));
-        assert!(probes.count() > 0, "{function}: {script}");
-    }
-    contains(
-        &script,
-        &[
-            "/tenrounds.so:tenrounds:bulk\n",
-            "@executed[(uint64)0, (uint64)pid, (uint64)arg0, str(arg1)] = stats((uint64)arg2);",
-            "/tenrounds-pkcs11.so:tenrounds:bulk\n",
-            "@executed[(uint64)2, (uint64)pid, (uint64)arg0, str(arg1)] = stats((uint64)arg2);",
-        ],
-    );
-    let file = place.path("aes.bt");
-    let mut tool = print();
-    assert_eq!(tool.arg("--output").arg(&file).done().ok().out, "");
-    assert_eq!(std::fs::read_to_string(file).unwrap(), script);
-    for with in [&["--all"][..], &["--json"], &["--count"], &["--", "true"]] {
-        let all = ["trace", "--print-bpftrace"].iter().chain(with);
-        contains(&place.tool(all).done().failed(2), &["--print-bpftrace"]);
-    }
-}
-
-/// bpftrace reads the script, and finds no wrong name or type. Whether it can count here depends on
-/// the kernel.
-#[test]
-#[ignore = "needs bpftrace: scripts/check-full runs it"]
-fn bpftrace_reads_the_script() {
-    if crate::support::emulated() {
-        return;
-    }
-    let version = Command::new("bpftrace").arg("--version").output();
-    let version = version.map_or(String::new(), |done| {
-        String::from_utf8_lossy(&done.stdout).trim().to_owned()
-    });
-    let minor = version
-        .strip_prefix("bpftrace v0.")
-        .and_then(|rest| rest.split('.').next());
-    // Newer ones have another option -d, which prints nothing after types were checked.
-    if !minor
-        .and_then(|minor| minor.parse().ok())
-        .is_some_and(|minor: u32| (11..=20).contains(&minor))
-    {
-        return skip(&format!(
-            "this needs bpftrace 0.11 to 0.20, and finds '{version}'"
-        ));
-    }
-    let place = Place::new();
-    let script = place.tool(["trace", "--print-bpftrace"]).done().ok().out;
-    let read = |name: &str, script: &str| {
-        let file = place.file(name, script);
-        let done = Command::new("bpftrace").arg("-d").arg(file).output();
-        let done = done.expect("this needs bpftrace");
-        String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr)
-    };
-    let said = read("aes.bt", &script);
-    assert!(said.contains("AST after: ResourceAnalyser"), "{said}");
-    // What it says of a wrong script, so that the check above can fail.
-    let wrong = script.replacen("$length = ", "$length = $missing + ", 1);
-    let said = read("wrong.bt", &wrong);
-    assert!(!said.contains("AST after: ResourceAnalyser"), "{said}");
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `trace --live` on a terminal of its own, and its tables and JSON, with programs whose AES code
-//! is known.
+//! `trace --live` on a terminal and for scripts, with programs whose AES code is known.
 
 use crate::json::valid;
 use crate::pseudo_terminal::{text_of, PseudoTerminal};
 use crate::support::{contains, skip, Finish, Guarded, Nobody, Place};
 use crate::trace::{can_sample, while_it_runs, work, working};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Updates that come fast.
 const FAST: [&str; 2] = ["--interval", "0.4"];
@@ -39,7 +38,7 @@ fn watch_one(place: &Place, child: &Guarded, options: &[&str]) -> PseudoTerminal
 }
 
 #[test]
-fn the_row_shows_the_class_fits_the_terminal_and_goes_with_the_work() {
+fn each_table_takes_the_place_of_the_one_before() {
     let place = Place::new();
     if !can_sample(&place) {
         return;
@@ -53,9 +52,8 @@ fn the_row_shows_the_class_fits_the_terminal_and_goes_with_the_work() {
         " of the machine",
         "nginx",
         class,
-        "LIBRARY",
+        "Library",
         "tenrounds 0.",
-        "q quit",
     ]);
     // The program does nothing else. The first samples may be few, and one of them in the kernel.
     let begin = ["nginx", &format!("({})", child.0.id())];
@@ -66,31 +64,17 @@ fn the_row_shows_the_class_fits_the_terminal_and_goes_with_the_work() {
         let share = fields.get(2).and_then(|share| share.parse::<f64>().ok());
         fields.starts_with(&begin) && share.is_some_and(|share| share > 80.0 && share <= 100.0)
     });
-
-    terminal.resize(10, 40);
-    let narrow = terminal.wait("narrow table", |screen| {
-        let text = text_of(screen);
-        text.contains("nginx (") && text.contains("PROCESS") && !text.contains("LIBRARY")
-    });
-    assert!(
-        narrow.lines().all(|line| line.chars().count() <= 40),
-        "{narrow}"
-    );
-    for (rows, columns) in [(5, 40), (2, 20), (1, 1), (3, 300)] {
+    assert_eq!(terminal.text().matches(" of the machine").count(), 1);
+    // A smaller terminal has the beginning of the table.
+    for (rows, columns) in [(10, 40), (3, 100), (24, 160)] {
         terminal.resize(rows, columns);
-        let expected = &"AES"[..usize::from(columns).min(3)];
-        terminal.wait("AES", |screen| text_of(screen).starts_with(expected));
+        terminal.wait("headline", |screen| text_of(screen).starts_with("AES "));
     }
-    terminal.resize(24, 160);
-    terminal.shows(&["nginx", class, "LIBRARY"]);
-
+    terminal.shows(&["nginx", class, "Library"]);
+    // It ends with the program, and the last table stays.
     drop(child);
-    terminal.wait("end of the row", |screen| {
-        let text = text_of(screen);
-        text.contains("What was watched has ended.") && !text.contains("nginx")
-    });
-    terminal.press("q");
-    assert_eq!(terminal.ends_restored().code(), Some(0));
+    assert_eq!(terminal.ends().code(), Some(0));
+    terminal.shows(&[" of the machine"]);
 }
 
 /// A shell that runs one program after another: the first is killed by the PID in its row.
@@ -124,124 +108,39 @@ fn the_row_changes_with_the_code() {
         let row = text.lines().find(|line| line.contains("second ("));
         !text.contains("first (") && row.is_some_and(|row| row.contains(second))
     });
-    terminal.press("q");
-    assert_eq!(terminal.ends_restored().code(), Some(0));
+    terminal.press("\x03");
+    assert_eq!(terminal.ends().code(), Some(0));
 }
 
 #[test]
-fn keys_lead_to_details_and_pause() {
-    let place = Place::new();
-    if !can_sample(&place) {
-        return;
-    }
-    let program = work(&place);
-    let (child, backend) = working(&place, &program, "ctr", "");
-    let Some(class) = class(&backend) else { return };
-    let mut terminal = watch_one(&place, &child, &[]);
-    terminal.shows(&["nginx", class, "Enter details"]);
-    terminal.press("\r");
-    terminal.shows(&["nginx (", class, "decided by the code from", "Esc back"]);
-    terminal.press("\x1b");
-    terminal.shows(&["PROCESS"]);
-    terminal.press(" ");
-    terminal.shows(&["PAUSED"]);
-    // While it is paused, an ended process stays.
-    drop(child);
-    std::thread::sleep(Duration::from_millis(1500));
-    terminal.drain();
-    terminal.press("j");
-    terminal.writes();
-    terminal.shows(&["PAUSED", "nginx"]);
-    terminal.press(" ");
-    terminal.shows(&["What was watched has ended."]);
-    terminal.press("q");
-    assert_eq!(terminal.ends_restored().code(), Some(0));
-}
-
-#[test]
-fn the_terminal_is_restored_however_it_ends() {
+fn it_ends_by_signals_and_with_its_terminal() {
     let place = Place::new();
     if !can_sample(&place) {
         return;
     }
     let own = std::process::id().to_string();
-    let started = |options: &[&str]| {
-        let mut terminal = live(&place, &[&["-p", &own], options].concat(), 24, 80);
-        terminal.wait("drawing", vt100::Screen::alternate_screen);
-        assert!(terminal.is_raw());
+    let started = || {
+        let mut terminal = live(&place, &["-p", &own], 24, 80);
+        terminal.shows(&[" of the machine"]);
         terminal
     };
-    let mut terminal = started(&[]);
+    let mut terminal = started();
     terminal.press("\x03");
-    assert_eq!(terminal.ends_restored().code(), Some(0), "Ctrl-C");
+    assert_eq!(terminal.ends().code(), Some(0), "Ctrl-C");
     for signal in [libc::SIGTERM, libc::SIGINT] {
-        let mut terminal = started(&[]);
+        let mut terminal = started();
         terminal.child.signal(signal);
-        assert_eq!(terminal.ends_restored().code(), Some(0), "signal {signal}");
+        assert_eq!(terminal.ends().code(), Some(0), "signal {signal}");
     }
-    // Half a sequence does not keep it from hearing signals.
-    let mut terminal = started(&[]);
-    terminal.press("\x1b[");
-    std::thread::sleep(Duration::from_millis(100));
-    terminal.child.signal(libc::SIGTERM);
-    assert_eq!(terminal.ends_restored().code(), Some(0), "SIGTERM");
-    // These may end before anybody looks.
-    let short = |options: &[&str]| live(&place, &[&["-p", &own], options].concat(), 24, 80);
-    let mut terminal = short(&["-n", "2"]);
-    assert_eq!(terminal.ends_restored().code(), Some(0), "-n");
-    let mut tool = place.faulty_tool(["trace", "--live", "-p", &own]);
-    tool.args(FAST).env("TENROUNDS_PANIC_AT", "2");
-    let mut terminal = PseudoTerminal::start(&mut tool, 24, 80);
-    assert_eq!(terminal.ends_restored().code(), Some(101), "panic");
-    // The message is on the screen that stays.
-    contains(
-        &terminal.text(),
-        &["panicked", "as TENROUNDS_PANIC_AT asks"],
-    );
-}
-
-/// The terminal is closed, as by a broken connection.
-#[test]
-fn it_ends_with_its_terminal() {
-    let place = Place::new();
-    if !can_sample(&place) {
-        return;
-    }
-    let own = std::process::id().to_string();
-    let mut terminal = live(&place, &["-p", &own], 24, 80);
-    terminal.wait("drawing", vt100::Screen::alternate_screen);
-    let mut child = terminal.hang_up();
-    child.ends();
-}
-
-/// Colours of a screen.
-#[cfg(target_arch = "x86_64")]
-fn coloured(screen: &vt100::Screen) -> Vec<(u16, u16)> {
-    let (rows, columns) = screen.size();
-    let all = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
-    all.filter(|(row, column)| {
-        let cell = screen.cell(*row, *column).unwrap();
-        cell.fgcolor() != vt100::Color::Default || cell.bgcolor() != vt100::Color::Default
-    })
-    .collect()
-}
-
-/// The cell in which a text begins.
-#[cfg(target_arch = "x86_64")]
-fn cell(screen: &vt100::Screen, text: &str) -> Option<vt100::Cell> {
-    let (_, columns) = screen.size();
-    let mut rows = screen.rows(0, columns).enumerate();
-    rows.find_map(|(row, line)| {
-        let column = line.find(text)?;
-        screen
-            .cell(u16::try_from(row).ok()?, u16::try_from(column).ok()?)
-            .cloned()
-    })
+    let mut terminal = live(&place, &["-p", &own, "-n", "2"], 24, 80);
+    assert_eq!(terminal.ends().code(), Some(0), "-n");
+    // As by a broken connection.
+    started().hang_up().ends();
 }
 
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn tables_stand_out_in_colour_and_without() {
+fn tables_have_a_colour_unless_it_is_switched_off() {
     let place = Place::new();
     if !can_sample(&place) {
         return;
@@ -249,46 +148,30 @@ fn tables_stand_out_in_colour_and_without() {
     const TABLES: &str = "tables (cache-timing!)";
     let child = crate::trace::openssl(&place, "aes-128-cbc", Some("0:0"), &[]);
     let pid = child.0.id().to_string();
-    let terminal = |variable: (&str, &str), options: &[&str]| {
+    for (variable, options, has_colour) in [
+        (("UNUSED", ""), &[][..], true),
+        (("NO_COLOR", "1"), &["--color", "always"], true),
+        (("NO_COLOR", "1"), &[], false),
+        (("UNUSED", ""), &["--color", "never"], false),
+    ] {
         let mut tool = place.tool(["trace", "--live", "-p", &pid]);
         let tool = tool.args(FAST).args(options).env(variable.0, variable.1);
-        PseudoTerminal::start(tool, 24, 100)
-    };
-    let none = ("UNUSED", "");
-    let no_color = ("NO_COLOR", "1");
-    for (variable, options, has_colour) in [
-        (none, &[][..], true),
-        (no_color, &["--color", "always"], true),
-        (no_color, &[], false),
-        (none, &["--color", "never"], false),
-    ] {
-        let mut terminal = terminal(variable, options);
+        let mut terminal = PseudoTerminal::start(tool, 24, 100);
         terminal.shows(&["openssl", TABLES, "OpenSSL 3."]);
-        let cell = cell(terminal.screen(), TABLES).unwrap();
-        assert!(cell.bold(), "{options:?}");
-        match has_colour {
-            true => assert_eq!(cell.fgcolor(), vt100::Color::Idx(1), "{options:?}"),
-            false => {
-                assert!(cell.underline());
-                assert_eq!(coloured(terminal.screen()), [], "{variable:?} {options:?}");
-            }
-        }
-        terminal.press("q");
-        terminal.ends_restored();
-        if !has_colour {
-            let written = String::from_utf8_lossy(&terminal.written).into_owned();
-            let sets_colour = |sequence: &str| {
-                let codes = sequence.split('m').next().unwrap_or_default();
-                let mut codes = codes.split(';').filter_map(|code| code.parse::<u32>().ok());
-                codes.any(|code| matches!(code, 30..=38 | 40..=48 | 90..=107))
-            };
-            let mut sequences = written.split("\x1b[").skip(1);
-            assert_eq!(
-                sequences.find(|it| sets_colour(it)),
-                None,
-                "{variable:?} {options:?}"
-            );
-        }
+        // Two tables: the second takes the place of the first.
+        terminal.writes();
+        terminal.drain();
+        assert_eq!(terminal.text().matches(" of the machine").count(), 1);
+        terminal.press("\x03");
+        terminal.ends();
+        let written = String::from_utf8_lossy(&terminal.written).into_owned();
+        let yellow = format!("\x1b[33m{TABLES}");
+        assert_eq!(
+            written.contains(&yellow),
+            has_colour,
+            "{variable:?} {options:?}"
+        );
+        assert_eq!(written.contains("\x1b[1m"), has_colour);
     }
 }
 
@@ -379,26 +262,6 @@ fn what_cannot_be_watched_is_said() {
     contains(&said.failed(1), &["cannot write to standard output"]);
 }
 
-/// After a stop, another program may have used the terminal: the screen is taken again.
-#[test]
-fn the_screen_is_taken_again_after_a_stop() {
-    let place = Place::new();
-    if !can_sample(&place) {
-        return;
-    }
-    let idle = Guarded(place.program("sleep").arg("600").spawn().unwrap());
-    let mut terminal = watch_one(&place, &idle, &[]);
-    terminal.shows(&[" of the machine", "q quit"]);
-    terminal.stop_for("shell");
-    terminal.wait("screen", |screen| {
-        let text = text_of(screen);
-        screen.alternate_screen() && text.contains("q quit") && !text.contains("shell")
-    });
-    assert!(terminal.is_raw());
-    terminal.press("q");
-    assert_eq!(terminal.ends_restored().code(), Some(0));
-}
-
 /// Without privileges, the screen says what is missing.
 #[test]
 fn another_user_sees_own_processes_and_which_capability_shows_more() {
@@ -411,7 +274,7 @@ fn another_user_sees_own_processes_and_which_capability_shows_more() {
     let mut command = nobody.tool(&place, ["trace", "--live"]);
     let mut terminal = PseudoTerminal::start(command.args(FAST), 24, 100);
     terminal.shows(&["Only your own processes", "CAP_PERFMON", "CAP_SYS_PTRACE"]);
-    terminal.press("q");
-    assert_eq!(terminal.ends_restored().code(), Some(0));
+    terminal.press("\x03");
+    assert_eq!(terminal.ends().code(), Some(0));
     drop(own);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! An ELF file, whose last 8 bytes are also an address.
 
-use classify::{examine, loaded, may_have_crypto, probes, Machine, Program};
+use classify::{examine, loaded, may_have_crypto, Machine, Program};
 
 pub fn fuzz(data: &[u8]) {
     let address = data
@@ -25,7 +25,6 @@ pub fn fuzz(data: &[u8]) {
         assert!(functions.is_empty() || !x86 || may_have_crypto(module.machine, data));
     }
     let _ = loaded(data);
-    let _ = probes(data);
     let Ok(program) = Program::read(data) else {
         return;
     };

@@ -73,16 +73,21 @@ pub struct Processes {
 /// The file name of the provider, and of the engine.
 const OUR_FILE: &str = "tenrounds.so";
 
+/// The processes that run now, sorted.
+pub fn pids(root: &Root) -> Vec<u32> {
+    let names = root.names("/proc").into_iter();
+    let mut pids: Vec<u32> = names.filter_map(|name| name.parse().ok()).collect();
+    pids.sort_unstable();
+    pids
+}
+
 /// The PID and the mappings of each process, and the number of processes whose mappings this user
 /// may not read.
 pub fn maps(root: &Root) -> (Vec<(u32, Maps)>, usize) {
-    let pids = root.names("/proc").into_iter();
-    let mut pids: Vec<u32> = pids.filter_map(|name| name.parse().ok()).collect();
-    pids.sort_unstable();
     let own = root.is_machine().then(std::process::id);
     let mut found = Vec::new();
     let mut unreadable = 0;
-    for pid in pids.into_iter().filter(|pid| Some(*pid) != own) {
+    for pid in pids(root).into_iter().filter(|pid| Some(*pid) != own) {
         match executable(root, pid) {
             // Kernel threads have no mappings.
             Ok(maps) if maps.is_empty() => {}

@@ -8,15 +8,12 @@ use super::{Entry, Holds, Program, Scan, Through, Trouble};
 use base::needed::Loaded;
 use base::root::Root;
 use classify::{Module, Refusal};
-use nix::errno::Errno;
 use nix::fcntl::{openat2, OFlag, OpenHow, ResolveFlag, AT_FDCWD};
-use nix::sys::resource::{getrlimit, Resource};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Instant;
 use terminal::progress::Progress;
@@ -24,12 +21,6 @@ use terminal::style::clean;
 
 /// A larger file is not read: the largest browsers have 300 MB.
 const LARGEST: u64 = 2 << 30;
-
-/// The bytes that tell whether a file is an ELF file, in whole pages.
-const BEGINNING: i64 = 4096;
-
-/// A thread has at most so many files open at once, so that the disk has several reads to do.
-const AT_ONCE: usize = 16;
 
 /// What became of a file.
 enum Outcome {
@@ -122,39 +113,28 @@ fn in_threads(
     end: Option<Instant>,
     progress: &Progress,
 ) -> (Vec<(Target, Outcome)>, usize) {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    // Half of the descriptors are for everything else.
-    let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(256, |(soft, _)| soft);
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX) / 2 / threads;
+    // Half of them wait for the disk.
+    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     let queue = Mutex::new(files.into_iter());
-    let next = || -> Vec<Target> {
+    let next = || -> Option<Target> {
         let is_over = end.is_some_and(|end| Instant::now() >= end);
         let mut queue = queue.lock().expect("no thread panics");
         match is_over {
-            true => Vec::new(),
-            false => queue.by_ref().take(limit.clamp(1, AT_ONCE)).collect(),
+            true => None,
+            false => queue.next(),
         }
     };
     let work = || {
         let mut done = Vec::new();
         // Reused, because fresh memory costs more than reading into it.
         let mut buffer = Vec::new();
-        let mut keeps_times = true;
-        let mut targets = next();
-        while !targets.is_empty() {
-            let opened: Vec<_> = targets
-                .iter()
-                .map(|target| open(target, &mut keeps_times))
-                .collect();
-            for (target, file) in targets.into_iter().zip(opened) {
-                let outcome = look(file, &mut buffer);
-                let is_other = matches!(outcome, Outcome::Refused(Refusal::NoElf));
-                if !is_other || target.origin == Origin::Named {
-                    done.push((target, outcome));
-                }
-                progress.step();
+        while let Some(target) = next() {
+            let outcome = look(open(&target), &mut buffer);
+            let is_other = matches!(outcome, Outcome::Refused(Refusal::NoElf));
+            if !is_other || target.origin == Origin::Named {
+                done.push((target, outcome));
             }
-            targets = next();
+            progress.step();
         }
         done
     };
@@ -211,36 +191,20 @@ fn read(mut file: File, buffer: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
     Ok((meta.dev(), meta.ino()))
 }
 
-/// Opens a file, and asks for its beginning. `keeps_times` is false once the kernel has refused
-/// O_NOATIME, because the files belong to others.
-fn open(target: &Target, keeps_times: &mut bool) -> std::io::Result<File> {
-    let file = match target.origin {
-        Origin::Directory => open_entry(&target.at, keeps_times),
-        _ => None,
-    };
-    let file = file.map_or_else(|| Root::machine().open(&target.at), Ok)?;
-    // SAFETY: a plain system call on an open descriptor. If it fails, reading takes longer.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, BEGINNING, libc::POSIX_FADV_WILLNEED) };
-    Ok(file)
-}
-
-/// Opens a file that a directory names at once, because its kind is known. It may have been
-/// replaced: no symbolic link in its path is followed, for that could lead to a device, and a pipe
-/// does not block. Where that is refused, the caller looks at the file's kind first.
-fn open_entry(path: &Path, keeps_times: &mut bool) -> Option<File> {
-    let open = |flags| {
-        let flags = flags | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-        let resolve = ResolveFlag::RESOLVE_NO_SYMLINKS;
-        openat2(AT_FDCWD, path, OpenHow::new().flags(flags).resolve(resolve)).map(File::from)
-    };
-    // Otherwise the first scan of a day would change the inodes of all files.
-    if *keeps_times {
-        match open(OFlag::O_NOATIME) {
-            Err(Errno::EPERM) => *keeps_times = false,
-            other => return other.ok(),
+/// Opens a file. One that a directory names is opened at once, because its kind is known. It may
+/// have been replaced: no symbolic link in its path is followed, for that could lead to a device, and
+/// a pipe does not block. Where that is refused, `Root` looks at the file's kind first.
+fn open(target: &Target) -> std::io::Result<File> {
+    if target.origin == Origin::Directory {
+        let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let how = OpenHow::new()
+            .flags(flags)
+            .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+        if let Ok(file) = openat2(AT_FDCWD, &target.at, how) {
+            return Ok(file.into());
         }
     }
-    open(OFlag::empty()).ok()
+    Root::machine().open(&target.at)
 }
 
 /// The entry of a file; None if it holds nothing.

@@ -19,6 +19,7 @@ use serde::Serialize;
 use std::time::{Duration, Instant};
 use terminal::error::Result;
 use terminal::output;
+pub use text::library_name;
 
 /// A file, and why it was not examined.
 #[derive(Debug, Clone, Serialize)]

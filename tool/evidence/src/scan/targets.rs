@@ -81,10 +81,9 @@ pub fn installed() -> Vec<PathBuf> {
 /// that this user may not look into is left out.
 pub fn mapped() -> Targets {
     let mut all = Targets::default();
-    let names = Root::machine().names("/proc");
-    for pid in names.iter().filter(|name| name.parse::<u32>().is_ok()) {
+    for pid in processes::pids(&Root::machine()) {
         // Most failures are processes of other users, and kernel threads.
-        let _ = all.process(pid);
+        let _ = all.process(&pid.to_string());
     }
     let mut seen = HashSet::new();
     all.files.retain_mut(|target| {

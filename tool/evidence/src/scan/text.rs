@@ -3,7 +3,7 @@
 //! also functions, addresses, and files with other cryptographic instructions.
 
 use super::{Entry, Holds, Program, Reach, Scan, Trouble};
-use classify::{Bounds, Class, Function, Kind, Machine, Module, TableKind, WIDTHS};
+use classify::{Bounds, Class, Function, Kind, Library, Machine, Module, TableKind, WIDTHS};
 use std::collections::{BTreeMap, BTreeSet};
 use terminal::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
@@ -163,9 +163,12 @@ fn code(entry: &Entry) -> String {
 }
 
 fn library(module: &Module) -> String {
-    let Some(library) = &module.library else {
-        return "unknown".to_owned();
-    };
+    let library = module.library.as_ref().map(library_name);
+    library.unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// "OpenSSL 3.0.11".
+pub fn library_name(library: &Library) -> String {
     match &library.version {
         Some(version) => format!("{} {}", library.name, clean(version)),
         None => library.name.to_owned(),

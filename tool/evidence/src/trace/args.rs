@@ -48,7 +48,7 @@ pub struct SampledArgs {
     pub rate: u32,
 }
 
-/// The screen of `trace --live`.
+/// The intervals of `trace --live`.
 #[derive(Args, Debug, Default)]
 pub struct ScreenArgs {
     /// Seconds between updates, 0.1 to 60: each update is about the samples since the last one
@@ -83,21 +83,19 @@ pub struct ScreenArgs {
                             tenrounds trace [OPTIONS] NAME...\n       \
                             tenrounds trace [OPTIONS] -p PID[,PID...]\n       \
                             tenrounds trace [OPTIONS] --all\n       \
-                            tenrounds trace --live [OPTIONS] [NAME...|-p PID,...]\n       \
-                            tenrounds trace --print-bpftrace [--output FILE]",
+                            tenrounds trace --live [OPTIONS] [NAME...|-p PID,...]",
     allow_negative_numbers = true,
-    group = clap::ArgGroup::new("whom").args(["command", "names", "pid", "all", "print_bpftrace"])
+    group = clap::ArgGroup::new("whom").args(["command", "names", "pid", "all"])
 )]
 pub struct TraceArgs {
     #[command(flatten)]
     pub sampled: SampledArgs,
 
-    /// Show the processes with the most AES time in the last seconds, on a screen like that of
-    /// top(1)
+    /// Show the processes with the most AES time in the last seconds, again and again
     ///
-    /// Enter shows the details of a process. If standard output is not a terminal, a table is
-    /// written for each interval. If no process is named, all processes are shown.
-    #[arg(long, conflicts_with_all = ["command", "seconds", "evidence", "count", "kernel", "svg", "print_bpftrace", "output"])]
+    /// On a terminal, each table takes the place of the one before; Ctrl-C ends it. Otherwise, a
+    /// table is written for each interval. If no process is named, all processes are shown.
+    #[arg(long, conflicts_with_all = ["command", "seconds", "evidence", "count", "kernel", "svg", "output"])]
     pub live: bool,
 
     #[command(flatten)]
@@ -115,10 +113,9 @@ pub struct TraceArgs {
 
     /// Also count each call that encrypts or decrypts, with its bytes (needs root and bpftrace)
     ///
-    /// bpftrace's probes at functions of OpenSSL, Libgcrypt and GnuTLS count calls, bytes, sizes,
-    /// and whether the output goes over the input. Each call takes about 1 to 3 µs more meanwhile.
-    /// With -p and --all, probes of tenrounds itself count what it executes. Of a command,
-    /// `tenrounds run --count` counts this without such a cost.
+    /// bpftrace's probes at functions of OpenSSL count calls, bytes, sizes, and whether the output
+    /// goes over the input. Each call takes about 1 to 3 µs more meanwhile.
+    /// `tenrounds run --count` counts what tenrounds executes, without such a cost.
     #[arg(long)]
     pub count: bool,
 
@@ -134,13 +131,6 @@ pub struct TraceArgs {
     /// Also draw the chart of --kernel into an SVG file
     #[arg(long, value_name = "FILE", requires = "kernel", value_hint = ValueHint::FilePath)]
     pub svg: Option<PathBuf>,
-
-    /// Print the script for bpftrace by which --count counts, and trace nothing
-    ///
-    /// The script has a probe for each function that --count counts in the libraries that are
-    /// installed here, and for what tenrounds executes.
-    #[arg(long, conflicts_with_all = ["seconds", "evidence", "count", "kernel", "json"])]
-    pub print_bpftrace: bool,
 
     /// Write JSON instead of text; with --live a document for each interval, each on one line
     #[arg(long)]

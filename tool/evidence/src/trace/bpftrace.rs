@@ -314,15 +314,14 @@ impl Maps {
         entries.into_iter().flatten()
     }
 
-    /// The rows of a map of stats(): N numbers, a text behind them or "", and the sum.
-    pub fn sums<const N: usize>(&self, map: &str) -> Vec<([u64; N], String, Sum)> {
+    /// The rows of a map of stats(): N numbers, and the sum.
+    pub fn sums<const N: usize>(&self, map: &str) -> Vec<([u64; N], Sum)> {
         let row = |(key, value): (&String, &Value)| {
-            let (numbers, text) = key_of(key)?;
             let sum = Sum {
                 calls: value["count"].as_u64()?,
                 bytes: number(&value["total"].to_string())?,
             };
-            Some((numbers, text, sum))
+            Some((numbers_of(key)?, sum))
         };
         self.entries(map).filter_map(row).collect()
     }
@@ -339,14 +338,10 @@ impl Maps {
     }
 }
 
-/// The numbers and the text of a key, which commas separate.
-fn key_of<const N: usize>(key: &str) -> Option<([u64; N], String)> {
-    let mut parts = key.splitn(N + 1, ',');
-    let mut numbers = [0; N];
-    for to in &mut numbers {
-        *to = number(parts.next()?)?;
-    }
-    Some((numbers, parts.next().unwrap_or_default().to_owned()))
+/// The numbers of a key, which commas separate.
+fn numbers_of<const N: usize>(key: &str) -> Option<[u64; N]> {
+    let numbers: Option<Vec<u64>> = key.split(',').map(number).collect();
+    numbers?.try_into().ok()
 }
 
 /// bpftrace prints addresses of the kernel as negative numbers.
@@ -379,7 +374,7 @@ mod tests {
     fn rows_of_maps() {
         let data = json!({
             "@calls": {
-                "0,7,-1,gcm_base(ctr,ghash)": {"count": 2, "average": 16, "total": 32},
+                "0,7,-1": {"count": 2, "average": 16, "total": 32},
                 "1,18446744073709551615,3": {"count": 1, "average": 0, "total": 0},
                 "damaged": {"count": 1, "average": 0, "total": 0},
             },
@@ -387,17 +382,13 @@ mod tests {
         });
         let maps = Maps(data.as_object().unwrap().clone());
         let mut rows = maps.sums::<3>("@calls");
-        rows.sort_by_key(|(numbers, _, _)| *numbers);
+        rows.sort_by_key(|(numbers, _)| *numbers);
         let sum = |calls, bytes| Sum { calls, bytes };
         assert_eq!(
             rows,
             [
-                (
-                    [0, 7, u64::MAX],
-                    "gcm_base(ctr,ghash)".to_owned(),
-                    sum(2, 32)
-                ),
-                ([1, u64::MAX, 3], String::new(), sum(1, 0)),
+                ([0, 7, u64::MAX], sum(2, 32)),
+                ([1, u64::MAX, 3], sum(1, 0)),
             ]
         );
         assert_eq!(maps.texts("@names").collect::<Vec<_>>(), [(7, "a,b")]);

@@ -8,8 +8,8 @@ mod svg;
 pub use svg::svg;
 
 use super::result::{
-    Caller, Context, Counted, Entry, Executed, Finding, KernelCounts, ModuleKind, OnBehalf,
-    Operation, Process, Requests, Trace, Transfer,
+    Caller, Context, Counted, Entry, Finding, KernelCounts, ModuleKind, OnBehalf, Operation,
+    Process, Requests, Trace, Transfer,
 };
 use super::verdict::percent;
 use std::cmp::Reverse;
@@ -141,24 +141,20 @@ fn in_user_space(trace: &Trace, who: &OnBehalf) -> Vec<Step> {
         files.dedup();
         steps.push((calls.iter().map(|row| call(row)).collect(), files));
     }
-    let executed = counts.map_or(&[][..], |counts| &counts.executed).iter();
-    let executed = executed.filter(|row| row.pid == pid).take(MOST);
-    let mut arrow: Vec<String> = executed.map(one_executed).collect();
     let findings = entries(trace, who).flat_map(|process| &process.findings);
     let findings: Vec<&Finding> = findings
         .filter(|it| it.work.is_aes() && it.module.kind != ModuleKind::Kernel)
         .take(MOST)
         .collect();
-    arrow.extend(findings.iter().map(|it| {
+    let arrow = findings.iter().map(|it| {
         let share = percent(it.share);
         format!("AES: {share} of its time ({} samples)", grouped(it.samples))
-    }));
-    let mut code: Vec<String> = findings.iter().map(|it| code(it)).collect();
-    if code.is_empty() && !arrow.is_empty() {
-        code.push("tenrounds".to_owned());
-    }
-    if !code.is_empty() {
-        steps.push((arrow, code));
+    });
+    if !findings.is_empty() {
+        steps.push((
+            arrow.collect(),
+            findings.iter().map(|it| code(it)).collect(),
+        ));
     }
     steps
 }
@@ -168,12 +164,6 @@ fn call(row: &Counted) -> String {
     let what = format!("{} {algorithm}", row.function);
     let (calls, bytes) = (grouped(row.sums.calls), grouped(row.sums.bytes));
     format!("{}: {calls} calls, {bytes} bytes", what.trim_end())
-}
-
-fn one_executed(row: &Executed) -> String {
-    let (calls, bytes) = (grouped(row.calls), grouped(row.bytes));
-    let (operation, backend) = (&row.operation, &row.backend);
-    format!("{operation} on {backend}: {calls} calls, {bytes} bytes")
 }
 
 /// "VAES 512 GCM in libcrypto.so.3".
@@ -391,7 +381,6 @@ mod tests {
             "   │  EVP_EncryptUpdate aes-128-gcm: 51,403 calls, 842,186,752 bytes",
             "   ▼",
             "libexample.so.1",
-            "   │  gcm_seal on vaes512: 31,234 calls, 642,186,751 bytes",
             "   │  AES: 31 % of its time (31 samples)",
             "   ▼",
             "VAES 512 GCM in libexample.so.1",

@@ -63,9 +63,6 @@ pub fn run(args: &TraceArgs) -> Result<()> {
     if args.live {
         return live::run(args);
     }
-    if args.print_bpftrace {
-        return write(args, count::script()?, false);
-    }
     let sampled = &args.sampled;
     if args.command.is_empty() && sampled.names.is_empty() && sampled.pid.is_empty() && !sampled.all
     {
@@ -98,28 +95,18 @@ pub fn everybody(seconds: f64) -> Result<Trace> {
 }
 
 fn traced(args: &TraceArgs) -> Result<Trace> {
-    let named = match args.sampled.all {
-        true => None,
-        false => Some(Named::of(&args.sampled)?),
-    };
+    let named = Named::or_all(&args.sampled)?;
     let pids = named.as_ref().map(|named| &named.all[..]);
-    let target = match pids {
-        None => Target::Everybody,
-        Some(pids) => Target::Processes(pids.to_vec()),
-    };
     // bpftrace takes a while to put its probes.
-    let running = pids.map_or_else(traced::running, <[u32]>::to_vec);
-    let mut counter = match args.count {
-        true => Some(enabled(Counter::of_processes(&running)?)?),
-        false => None,
-    };
-    let requests = match args.kernel {
-        true => Some(enabled_in_kernel()?),
-        false => None,
-    };
-    let sampling = open(&target, pids_of(&named), args)?;
+    let running = pids_or_all(pids);
+    let counter = args
+        .count
+        .then(|| enabled(Counter::of_processes(&running)?));
+    let mut counter = counter.transpose()?;
+    let requests = args.kernel.then(enabled_in_kernel).transpose()?;
+    let sampling = Sampling::open(&target_of(&named), pids_of(&named), args.sampled.rate)?;
     if let Some(counter) = &mut counter {
-        let running = pids.map_or_else(traced::running, <[u32]>::to_vec);
+        let running = pids_or_all(pids);
         counter.loaded_meanwhile(&running);
     }
     let refused = &sampling.sampler.refused;
@@ -146,31 +133,33 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
 }
 
 /// The processes that arguments name.
-pub fn pids_of(named: &Option<Named>) -> &[u32] {
+fn pids_of(named: &Option<Named>) -> &[u32] {
     named.as_ref().map_or(&[], |named| &named.pids)
 }
 
-/// A sampler that runs, as the arguments ask for.
-fn open(target: &Target, named: &[u32], args: &TraceArgs) -> Result<Sampling> {
-    Sampling::open(target, named, args.sampled.rate)
+/// These processes, or all that run now.
+fn pids_or_all(pids: Option<&[u32]>) -> Vec<u32> {
+    pids.map_or_else(|| processes::pids(&Root::machine()), <[u32]>::to_vec)
+}
+
+fn target_of(named: &Option<Named>) -> Target {
+    match named {
+        None => Target::Everybody,
+        Some(named) => Target::Processes(named.all.clone()),
+    }
 }
 
 fn command(args: &TraceArgs) -> Result<()> {
     let command = prepared(&args.command);
-    let counter = match args.count {
-        true => {
-            let name = PathBuf::from(&args.command[0]);
-            let program = name.to_str().and_then(on_path).unwrap_or(name);
-            Some(enabled(Counter::of_command(&program)?)?)
-        }
-        false => None,
-    };
-    let requests = match args.kernel {
-        true => Some(enabled_in_kernel()?),
-        false => None,
-    };
+    let counter = args.count.then(|| {
+        let name = PathBuf::from(&args.command[0]);
+        let program = name.to_str().and_then(on_path).unwrap_or(name);
+        enabled(Counter::of_command(&program)?)
+    });
+    let counter = counter.transpose()?;
+    let requests = args.kernel.then(enabled_in_kernel).transpose()?;
     // After bpftrace was started, so that it is not sampled.
-    let sampling = open(&Target::Children, &[], args)?;
+    let sampling = Sampling::open(&Target::Children, &[], args.sampled.rate)?;
     let mut child = child::start(command)?;
     let mut tracing = Tracing {
         sampling,
@@ -198,13 +187,9 @@ fn command(args: &TraceArgs) -> Result<()> {
 /// Says what counting costs, and begins.
 fn enabled(mut counter: Counter) -> Result<Counter> {
     let (functions, files) = counter.extent();
-    let ours = match counter.has_sites() {
-        true => ", and what tenrounds executes",
-        false => "",
-    };
     let text = match functions {
-        0 if !counter.has_sites() => "No library with counted functions was found yet.".to_owned(),
-        _ => format!("Counting {functions} functions in {files} files{ours}. Until the trace ends, each of their calls takes about 1 to 3 µs longer, in all processes: calls of 16 bytes become 20 to 30 times as slow."),
+        0 => "No library with counted functions was found yet.".to_owned(),
+        _ => format!("Counting {functions} functions in {files} files. Until the trace ends, each of their calls takes about 1 to 3 µs longer, in all processes: calls of 16 bytes become 20 to 30 times as slow."),
     };
     output::err(terminal::style::item("", text));
     counter.enable()?;

@@ -20,8 +20,14 @@ pub struct Named {
 }
 
 impl Named {
+    /// None for all processes.
+    pub fn or_all(args: &SampledArgs) -> Result<Option<Named>> {
+        let is_all = args.all || args.pid.is_empty() && args.names.is_empty();
+        (!is_all).then(|| Named::of(args)).transpose()
+    }
+
     /// Finds the processes that the arguments name. A name without a process is an error.
-    pub fn of(args: &SampledArgs) -> Result<Named> {
+    fn of(args: &SampledArgs) -> Result<Named> {
         let mut pids = args.pid.clone();
         for name in &args.names {
             let found = with_name(&Root::machine(), name);
@@ -59,9 +65,8 @@ fn nobody(name: &OsStr, names: &[OsString]) -> String {
 
 /// The processes of this machine but this one.
 fn others(root: &Root) -> impl Iterator<Item = u32> {
-    let pids = root.names("/proc").into_iter();
-    pids.filter_map(|name| name.parse().ok())
-        .filter(|pid| *pid != std::process::id())
+    let pids = processes::pids(root).into_iter();
+    pids.filter(|pid| *pid != std::process::id())
 }
 
 /// The processes whose name, or the name of whose program, is this one. The kernel keeps 15 bytes

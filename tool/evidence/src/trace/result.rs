@@ -147,23 +147,8 @@ pub struct Counts {
     pub functions: usize,
     /// The most bytes first.
     pub calls: Vec<Counted>,
-    /// What tenrounds executed, the most bytes first.
-    pub executed: Vec<Executed>,
     /// What was not counted, or not from the start.
     pub troubles: Vec<String>,
-}
-
-/// What a backend of tenrounds did for an operation in one process.
-#[derive(Debug, Serialize)]
-pub struct Executed {
-    pub pid: u32,
-    /// null if the process has ended and was not seen.
-    pub name: Option<String>,
-    pub host: &'static str,
-    pub backend: String,
-    pub operation: String,
-    pub calls: u64,
-    pub bytes: u64,
 }
 
 /// The calls of one function in one file by one process, with one algorithm.
@@ -174,8 +159,7 @@ pub struct Counted {
     pub name: Option<String>,
     pub file: String,
     pub function: &'static str,
-    /// As OpenSSL calls it, perhaps without the size of the key or the mode; null if the call does
-    /// not show any of it.
+    /// As OpenSSL calls it, perhaps without the size of the key; null if the call does not show it.
     pub algorithm: Option<String>,
     /// The lengths are those of the input.
     #[serde(flatten)]

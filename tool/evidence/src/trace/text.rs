@@ -4,12 +4,12 @@
 
 use super::flow;
 use super::result::{
-    Counted, Counts, Evidence, Executed, Finding, KernelCounts, Module, ModuleKind, Operation,
-    Place, Process, Requests, SizeClass, Sums, Trace,
+    Counted, Counts, Evidence, Finding, KernelCounts, Module, ModuleKind, Operation, Place,
+    Process, Requests, SizeClass, Sums, Trace,
 };
 use super::verdict::{bound, percent};
+use crate::scan::library_name;
 use classify::hot::{Confidence, Work};
-use classify::Library;
 use terminal::size_name;
 use terminal::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
@@ -126,12 +126,6 @@ fn counted(counts: &Counts) -> String {
         }
         false => calls(counts).to_string(),
     };
-    if !counts.executed.is_empty() {
-        if !out.is_empty() {
-            out += "\n";
-        }
-        out += &executed(&counts.executed).to_string();
-    }
     for trouble in &counts.troubles {
         out += &item("", paint(DIM, trouble));
     }
@@ -159,29 +153,6 @@ fn calls(counts: &Counts) -> Table {
             sizes(&row.sums),
             row.function.to_owned(),
             row.file.clone(),
-        ]);
-    }
-    table
-}
-
-/// What tenrounds executed.
-fn executed(rows: &[Executed]) -> Table {
-    let mut table = Table::new(&[
-        "Process",
-        "tenrounds executed",
-        "Calls",
-        "Bytes",
-        "Backend",
-        "In the",
-    ]);
-    for row in rows.iter().take(MOST) {
-        table.row(vec![
-            format!("{} ({})", row.name.as_deref().unwrap_or("?"), row.pid),
-            row.operation.clone(),
-            grouped(row.calls),
-            grouped(row.bytes),
-            row.backend.clone(),
-            row.host.to_owned(),
         ]);
     }
     table
@@ -266,7 +237,7 @@ fn sizes(sums: &Sums) -> String {
     shown.join(", ")
 }
 
-fn code(work: Work) -> String {
+pub fn code(work: Work) -> String {
     match work {
         Work::Vaes512 | Work::Vaes256 => paint(GOOD, work.name()),
         Work::Tables | Work::GhashTables => paint(WARN, work.name()),
@@ -291,7 +262,7 @@ fn function(place: &Place) -> String {
 }
 
 /// A finding with its evidence.
-pub fn details(process: &Process, finding: &Finding) -> String {
+fn details(process: &Process, finding: &Finding) -> String {
     let title = format!(
         "{} ({}): {}",
         process.name,
@@ -312,18 +283,10 @@ fn module(module: &Module) -> String {
         None => "memory without a file".to_owned(),
         Some(_) => file(module),
     }];
-    facts.extend(module.library.as_ref().map(library));
+    facts.extend(module.library.as_ref().map(library_name));
     let id = module.build_id.as_deref();
     facts.extend(id.map(|id| format!("build ID {id}")));
     facts.join(", ")
-}
-
-/// "OpenSSL 3.0.11".
-pub fn library(library: &Library) -> String {
-    match &library.version {
-        Some(version) => format!("{} {}", library.name, clean(version)),
-        None => library.name.to_owned(),
-    }
 }
 
 fn shown(evidence: &Evidence) -> String {
@@ -420,7 +383,6 @@ mod tests {
             one.counts = Some(Counts {
                 functions,
                 calls: Vec::new(),
-                executed: Vec::new(),
                 troubles: Vec::new(),
             });
             plain(&one)

@@ -18,7 +18,7 @@ impl Traced {
     /// These processes, or all, and those that they start.
     pub fn new(pids: Option<&[u32]>) -> Traced {
         let mut names = HashMap::new();
-        for pid in pids.map_or_else(running, <[u32]>::to_vec) {
+        for pid in super::pids_or_all(pids) {
             names.insert(pid, processes::name(&Root::machine(), pid));
         }
         // The ID of a thread stands for its process.
@@ -69,10 +69,4 @@ impl Traced {
         let name = known.unwrap_or_else(|| processes::name(&Root::machine(), pid));
         (!name.is_empty()).then_some(name)
     }
-}
-
-/// The processes that run now.
-pub fn running() -> Vec<u32> {
-    let names = Root::machine().names("/proc");
-    names.iter().filter_map(|name| name.parse().ok()).collect()
 }

@@ -35,7 +35,7 @@ pub fn lines(trace: &Trace) -> Vec<String> {
 }
 
 /// What a trace cannot tell.
-pub const NOT_RECOGNISED: &str =
+const NOT_RECOGNISED: &str =
     "AES that is bitsliced, interpreted or compiled at run time cannot be recognised.";
 
 /// What a trace without AES can tell.

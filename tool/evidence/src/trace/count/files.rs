@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The files in which functions are counted. What they hold is untrusted.
 
-use super::functions::{may_be_in, FUNCTIONS};
+use super::functions::FUNCTIONS;
 use crate::trace::target::module;
 use classify::{Machine, Program};
 use nix::sys::statfs::{fstatfs, OVERLAYFS_SUPER_MAGIC};
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-
-/// What holds the core, by a function that only it has; the last one is any other file.
-pub const HOSTS: [(&str, &str); 4] = [
-    ("provider", "OSSL_provider_init"),
-    ("engine", "bind_engine"),
-    ("pkcs11", "C_GetFunctionList"),
-    ("library", ""),
-];
+use std::path::Path;
 
 /// Files, each once, whatever its names are.
 #[derive(Default)]
@@ -47,8 +39,6 @@ pub struct Found {
     pub functions: Vec<usize>,
     /// Those at whose beginning no probe may be.
     pub bad: Vec<&'static str>,
-    /// The index in `HOSTS`, if the file has static probes of tenrounds that can be counted.
-    pub host: Option<usize>,
 }
 
 /// What a library, or a program, has to count. Fails if the file cannot be read.
@@ -58,7 +48,6 @@ pub fn examine(file: &File) -> Result<Found, String> {
     let Some(program) = read(&bytes) else {
         return Ok(found);
     };
-    found.host = host(&bytes, &program);
     for (index, function) in FUNCTIONS.iter().enumerate() {
         let mut entries = program.entries();
         let Some((_, offset)) = entries.find(|(name, _)| *name == function.name) else {
@@ -71,26 +60,6 @@ pub fn examine(file: &File) -> Result<Found, String> {
         }
     }
     Ok(found)
-}
-
-/// What a file with static probes of tenrounds is, if all of them can be counted.
-fn host(bytes: &[u8], program: &Program) -> Option<usize> {
-    const ONE_BYTE_NOP: u8 = 0x90;
-    let probes = classify::probes(bytes);
-    let mut ours = probes
-        .iter()
-        .filter(|probe| (&*probe.provider, &*probe.name) == ("tenrounds", "bulk"))
-        .peekable();
-    ours.peek()?;
-    let is_good = ours.all(|probe| {
-        let offset = program.offset_of(probe.address);
-        let code = offset.and_then(|offset| bytes.get(usize::try_from(offset).ok()?));
-        // Linux 6.18 damages data at NOPs of several bytes.
-        !probe.has_semaphore && (!cfg!(target_arch = "x86_64") || code == Some(&ONE_BYTE_NOP))
-    });
-    let has = |name: &str| program.entries().any(|(known, _)| known == name);
-    let host = HOSTS.iter().position(|(_, name)| has(name));
-    is_good.then_some(host.unwrap_or(HOSTS.len() - 1))
 }
 
 /// A 64-bit program or library for this processor.
@@ -116,49 +85,9 @@ fn may_be_probed(code: &[u8]) -> bool {
     !(cfg!(target_arch = "x86_64") && is_nop)
 }
 
-/// The folders of the system's libraries.
-const FOLDERS: [&str; 8] = [
-    "/lib/x86_64-linux-gnu",
-    "/usr/lib/x86_64-linux-gnu",
-    "/lib/aarch64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/usr/lib64",
-    "/usr/lib",
-    "/usr/local/lib64",
-    "/usr/local/lib",
-];
-
-/// Files with such names in the folders of the system's libraries, and in those of
-/// LD_LIBRARY_PATH.
-pub fn installed() -> Vec<PathBuf> {
-    let own = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let folders = FOLDERS.iter().map(PathBuf::from);
-    let folders = folders.chain(std::env::split_paths(&own));
-    let mut found: Vec<PathBuf> = folders
-        .filter_map(|folder| fs::read_dir(folder).ok())
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| is_library(path))
-        .collect();
-    found.sort();
-    found
-}
-
 pub fn is_libcrypto(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(base::inventory::is_libcrypto)
-}
-
-/// Whether a file may be a module of tenrounds, or libtenrounds, by its name.
-pub fn is_ours(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.is_some_and(|name| name.contains("tenrounds") && name.contains(".so"))
-}
-
-/// Whether a file is a library that may have counted functions, by its name.
-pub fn is_library(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.is_some_and(|name| may_be_in(name) && name.contains(".so"))
 }
 
 #[cfg(test)]
@@ -184,16 +113,6 @@ mod tests {
             &[],
         ];
         assert!(good.iter().all(|code| may_be_probed(code)));
-    }
-
-    #[test]
-    fn names_of_libraries() {
-        for name in ["libcrypto.so.3", "libcrypto-1c2d.so.1.1", "libgcrypt.so.20"] {
-            assert!(is_library(Path::new("/opt").join(name).as_path()), "{name}");
-        }
-        for name in ["libcrypto.a", "libcrypt.so.1", "libc.so.6"] {
-            assert!(!is_library(Path::new(name)), "{name}");
-        }
     }
 
     #[test]

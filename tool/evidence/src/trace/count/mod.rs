@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `trace --count`: exact calls and bytes of the functions that encrypt and decrypt, by bpftrace's
-//! probes at their beginnings; and what tenrounds executes, by its static probes.
+//! probes at their beginnings.
 
 mod files;
 mod functions;
 mod script;
 
-use super::bpftrace::{self, Bpftrace, Maps as Rows, Sum};
-use super::result::{Counted, Counts, Executed, Sums};
+use super::bpftrace::{self, Bpftrace, Maps as Rows};
+use super::result::{Counted, Counts, Sums};
 use super::target::module;
 use super::traced::Traced;
 use base::needed;
 use base::root::Root;
-use files::{Files, HOSTS};
+use files::Files;
 use functions::FUNCTIONS;
 use libcrypto::LibCrypto;
 use mappings::{Mapping, Maps};
-use script::{CALLS, EXECUTED};
+use script::CALLS;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use tenrounds_sys::Op;
 use terminal::error::{Error, Result};
 use terminal::style::clean;
 
@@ -37,8 +36,6 @@ struct Waiting {
     /// The name for messages.
     shown: PathBuf,
     functions: Vec<usize>,
-    /// Of tenrounds, with static probes.
-    host: Option<usize>,
 }
 
 /// Counts calls, once `enable` was called.
@@ -63,7 +60,7 @@ impl Counter {
             let program = Root::machine().link(format!("/proc/{pid}/exe"));
             for mapping in Maps::of(*pid).all() {
                 let path = Path::new(&mapping.path);
-                if is_counted(path) || program.as_deref() == Some(path) {
+                if files::is_libcrypto(path) || program.as_deref() == Some(path) {
                     counter.add_mapped(*pid, mapping);
                 }
             }
@@ -76,13 +73,12 @@ impl Counter {
     pub fn of_command(program: &Path) -> Result<Counter> {
         bpftrace::able().map_err(|why| refusal(&why))?;
         let mut counter = Counter::default();
-        let libcrypto = files::installed().into_iter();
-        let libcrypto = libcrypto.filter(|file| files::is_libcrypto(file));
+        let libcrypto = LibCrypto::open().ok().map(|libcrypto| libcrypto.path);
         let needed = needed::of(program).found.into_iter();
         let needed = needed.map(|library| library.path);
-        let libraries = needed.filter(|file| files::is_library(file));
+        let libraries = needed.filter(|file| files::is_libcrypto(file));
         let program = program.to_owned();
-        let files = libcrypto.chain(libraries).chain([program]);
+        let files = libcrypto.into_iter().chain(libraries).chain([program]);
         files.for_each(|file| counter.add_file(file));
         Ok(counter)
     }
@@ -102,18 +98,11 @@ impl Counter {
         (functions.sum(), files.count())
     }
 
-    /// Whether `enable` will put probes of tenrounds.
-    pub fn has_sites(&self) -> bool {
-        self.waiting.iter().any(|file| file.host.is_some())
-    }
-
     /// Begins to count, by probes that the calls pay for.
     pub fn enable(&mut self) -> Result<()> {
         let text = self.script();
-        let maps = [CALLS, EXECUTED];
-        let maps: Vec<&str> = maps.into_iter().filter(|map| text.contains(*map)).collect();
-        if !maps.is_empty() {
-            let started = Bpftrace::start(&text, &maps).map_err(|why| refusal(&why))?;
+        if !text.is_empty() {
+            let started = Bpftrace::start(&text, &[CALLS]).map_err(|why| refusal(&why))?;
             self.bpftrace = Some(started);
         }
         Ok(())
@@ -127,9 +116,6 @@ impl Counter {
                 let index = self.probes.len();
                 text += &script::probe(&file.path, index, &FUNCTIONS[function]);
                 self.probes.push((file.shown.clone(), function));
-            }
-            if let Some(host) = file.host {
-                text += &script::executed(&file.path, host);
             }
         }
         text
@@ -156,7 +142,7 @@ impl Counter {
 
     /// A process has mapped a file. If it was not known before, its calls are not counted.
     pub fn mapped(&mut self, pid: u32, mapping: &Mapping) {
-        if !is_counted(Path::new(&mapping.path)) {
+        if !files::is_libcrypto(Path::new(&mapping.path)) {
             return;
         }
         self.add_mapped(pid, mapping);
@@ -179,9 +165,7 @@ impl Counter {
         }
     }
 
-    /// Adds the functions of a file, which messages call `shown`. The static probes of tenrounds
-    /// count in a process that has mapped it: a command is better run under `run --count`, because
-    /// the probes take seconds to be put.
+    /// Adds the functions of a file, which messages call `shown`.
     fn add(&mut self, file: &File, shown: &Path, pid: Option<u32>) {
         if self.files.count() >= MOST_FILES {
             return self.trouble(format!(
@@ -202,14 +186,7 @@ impl Counter {
                 found.bad.join(", ")
             ));
         }
-        let host = found.host.filter(|_| pid.is_some());
-        if pid.is_some() && files::is_ours(shown) && host.is_none() {
-            self.trouble(format!(
-                "{name}: what tenrounds executes is not counted: the file has no static probes that \
-                 can be. `tenrounds run --count` counts it"
-            ));
-        }
-        if found.functions.is_empty() && host.is_none() {
+        if found.functions.is_empty() {
             return;
         }
         match path_of(file, shown, pid) {
@@ -217,7 +194,6 @@ impl Counter {
                 path,
                 shown: shown.to_owned(),
                 functions: found.functions,
-                host,
             }),
             None => self.trouble(format!(
                 "{name}: not counted, because bpftrace cannot find it by a name"
@@ -238,10 +214,7 @@ impl Counter {
     /// missing that were started meanwhile.
     pub fn finish(mut self, traced: &Traced, lost: bool) -> Counts {
         self.stop();
-        if [CALLS, EXECUTED]
-            .iter()
-            .any(|map| self.counted.is_full(map))
-        {
+        if self.counted.is_full(CALLS) {
             self.trouble("A table of counts was full: some calls are not counted.".to_owned());
         }
         if lost && !traced.is_everybody() {
@@ -251,7 +224,6 @@ impl Counter {
         Counts {
             functions: self.probes.len(),
             calls: self.calls(traced),
-            executed: self.executed(traced),
             troubles: self.troubles,
         }
     }
@@ -259,7 +231,7 @@ impl Counter {
     fn calls(&self, traced: &Traced) -> Vec<Counted> {
         let libcrypto = LibCrypto::open().ok();
         let mut rows: BTreeMap<(u32, usize, u32), Counted> = BTreeMap::new();
-        for ([probe, pid, number, bits, placement], _, sum) in self.counted.sums(CALLS) {
+        for ([probe, pid, number, bits, placement], sum) in self.counted.sums(CALLS) {
             let (pid, probe, number) = (pid as u32, probe as usize, number as u32);
             let known = self.probes.get(probe).filter(|_| traced.has(pid));
             let Some((file, function)) = known else {
@@ -271,7 +243,7 @@ impl Counter {
                 name: traced.name(pid),
                 file: clean(file.display()),
                 function: function.name,
-                algorithm: function.library.name_of(number, libcrypto.as_ref()),
+                algorithm: functions::name_of(number, libcrypto.as_ref()),
                 sums: Sums::default(),
                 in_place: 0,
                 without_output: 0,
@@ -287,62 +259,6 @@ impl Counter {
         calls.sort_by_key(|row| std::cmp::Reverse((row.sums.bytes, row.sums.calls)));
         calls
     }
-
-    /// What tenrounds executed.
-    fn executed(&self, traced: &Traced) -> Vec<Executed> {
-        let rows = self.counted.sums(EXECUTED).into_iter();
-        let row = |([host, pid, operation], backend, sum): ([u64; 3], String, Sum)| {
-            let pid = pid as u32;
-            // A module of another version may have other operations.
-            let known = Op::all().nth(operation as usize);
-            traced.has(pid).then_some(Executed {
-                pid,
-                name: traced.name(pid),
-                host: HOSTS.get(host as usize)?.0,
-                backend: clean(backend),
-                operation: known.map_or("other".to_owned(), |op| op.name().to_owned()),
-                calls: sum.calls,
-                bytes: sum.bytes,
-            })
-        };
-        let mut executed: Vec<Executed> = rows.filter_map(row).collect();
-        executed.sort_by(|a, b| {
-            let key = |row: &Executed| (row.bytes, row.calls);
-            key(b).cmp(&key(a)).then(a.operation.cmp(&b.operation))
-        });
-        executed
-    }
-}
-
-/// The script for the libraries that are installed here, and for what tenrounds executes in its
-/// provider and its PKCS#11 module.
-pub fn script() -> Result<String> {
-    let mut counter = Counter::default();
-    let installed = files::installed().into_iter();
-    installed.for_each(|file| counter.add_file(file));
-    if counter.waiting.is_empty() {
-        return Err(Error::failure(
-            "no library with functions that `tenrounds trace --count` counts is installed here",
-        ));
-    }
-    let mut text = script::head() + &counter.script();
-    let libcrypto = LibCrypto::open().ok();
-    let hosts = [
-        ("provider", libcrypto::module::find(libcrypto.as_ref()).ok()),
-        ("pkcs11", setup::pkcs11::find().ok()),
-    ];
-    for (name, file) in hosts {
-        let host = HOSTS.iter().position(|host| host.0 == name);
-        if let (Some(host), Some(file)) = (host, file.filter(|file| bpftrace::is_plain(file))) {
-            text += &script::executed(&file, host);
-        }
-    }
-    Ok(text)
-}
-
-/// Whether a file that a process maps may have what is counted, by its name.
-fn is_counted(path: &Path) -> bool {
-    files::is_library(path) || files::is_ours(path)
 }
 
 /// The path by which bpftrace finds a file, perhaps below the root of a process that has mapped it.

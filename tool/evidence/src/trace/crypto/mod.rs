@@ -70,7 +70,7 @@ impl Counter {
         let names: HashMap<u64, &str> = self.counted.texts(NAMES).collect();
         let mut requests: BTreeMap<Request, Sums> = BTreeMap::new();
         let mut transfers: BTreeMap<(OnBehalf, Transfer), Sums> = BTreeMap::new();
-        for (numbers, _, sum) in self.counted.sums(COUNTS) {
+        for (numbers, sum) in self.counted.sums(COUNTS) {
             let [probe, pid, context, mark, caller, bits, algorithm] = numbers;
             let name = names.get(&pid).copied();
             let (Some(on_behalf), Some((_, kind))) = (

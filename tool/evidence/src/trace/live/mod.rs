@@ -1,36 +1,70 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `trace --live`: which AES code runs in which process now: on a screen like that of top(1), or as
-//! tables or JSON. Each picture is about one interval.
+//! `trace --live`: which AES code runs in which process now, as a table or a JSON document for each
+//! interval. On a terminal, each table takes the place of the one before, as with watch(1).
 
-mod batch;
-mod draw;
-mod input;
 mod picture;
-mod screen;
 
 use super::named::Named;
 use super::sampling::{Files, Sampling};
-use super::{sampler, signals, Target};
+use super::{pids_of, sampler, signals, target_of, PAUSE};
 use crate::trace::args::TraceArgs;
 use libcrypto::LibCrypto;
 use machine::host;
-use machine::schema::Host;
-use picture::Picture;
+use machine::schema::{Document, Host};
+use picture::{Picture, HEADS};
+use serde::Serialize;
 use std::time::Duration;
 use terminal::error::Result;
+use terminal::output;
+use terminal::style::{item, paint, BOLD, DIM};
+use terminal::table::Table;
 
-/// Watches what the arguments name, or all processes.
-pub fn run(args: &TraceArgs) -> Result<()> {
-    let is_batch = args.json || !screen::available();
-    let mut live = Live::begin(args)?;
-    signals::catch(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT]);
-    match is_batch {
-        true => batch::write(&mut live, args),
-        false => screen::show(&mut live, args),
-    }
+#[derive(Serialize)]
+struct Body {
+    live: Picture,
 }
 
-/// What each form of output shows.
+/// Writes until a signal comes, what is watched ends, or there were so many updates.
+pub fn run(args: &TraceArgs) -> Result<()> {
+    let mut live = Live::begin(args)?;
+    signals::catch(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT]);
+    for update in 1.. {
+        let is_last = live.wait() || args.screen.updates == Some(update);
+        let picture = live.picture();
+        match (args.json, rows()) {
+            (true, _) => {
+                let body = Body { live: picture };
+                let host = live.host.clone();
+                output::out(Document::new("trace", host, Vec::new(), body).to_line())?;
+            }
+            (false, None) => {
+                let gap = if update == 1 { "" } else { "\n" };
+                output::out(gap.to_owned() + &live.text(&picture, update == 1))?;
+            }
+            (false, Some(rows)) => {
+                // Without colours, `out` leaves out such sequences, too.
+                output::plain(ERASE)?;
+                let text = live.text(&picture, true);
+                let lines = text.lines().take(rows.saturating_sub(1));
+                output::out(lines.map(|line| format!("{line}\n")).collect::<String>())?;
+            }
+        }
+        if is_last {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Moves the cursor to the top, and erases all below.
+const ERASE: &[u8] = b"\x1b[H\x1b[J";
+
+/// The height of the terminal; None if standard output is none, or one that cannot be erased.
+fn rows() -> Option<usize> {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    terminal::size().filter(|_| !is_dumb).map(|(_, rows)| rows)
+}
+
 struct Live {
     sampling: Sampling,
     files: Files,
@@ -43,17 +77,9 @@ struct Live {
 impl Live {
     fn begin(args: &TraceArgs) -> Result<Live> {
         let host = host::read(LibCrypto::open().as_ref().ok());
-        let sampled = &args.sampled;
-        let named = match sampled.pid.is_empty() && sampled.names.is_empty() {
-            true => None,
-            false => Some(Named::of(sampled)?),
-        };
-        let target = match &named {
-            Some(named) => Target::Processes(named.all.clone()),
-            None => Target::Everybody,
-        };
+        let named = Named::or_all(&args.sampled)?;
         Ok(Live {
-            sampling: Sampling::open(&target, super::pids_of(&named), sampled.rate)?,
+            sampling: Sampling::open(&target_of(&named), pids_of(&named), args.sampled.rate)?,
             files: Files::default(),
             host,
             interval: Duration::from_secs_f64(args.screen.interval),
@@ -62,10 +88,18 @@ impl Live {
         })
     }
 
-    /// Handles the samples so far. Returns whether the interval is over.
-    fn take(&mut self) -> bool {
-        self.sampling.take();
-        self.sampling.elapsed() >= self.interval
+    /// Takes samples until the interval is over. Returns whether it is the last one.
+    fn wait(&mut self) -> bool {
+        loop {
+            self.sampling.take();
+            if self.sampling.elapsed() >= self.interval {
+                return false;
+            }
+            if signals::came() || self.named.as_ref().is_some_and(Named::have_ended) {
+                return true;
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 
     /// Ends the interval.
@@ -77,8 +111,25 @@ impl Live {
         Picture::new(trace, self.processors)
     }
 
-    fn has_ended(&self) -> bool {
-        self.named.as_ref().is_some_and(Named::have_ended)
+    fn text(&self, picture: &Picture, with_limits: bool) -> String {
+        /// A table has no more rows.
+        const MOST: usize = 30;
+        let mut out = item("", paint(BOLD, picture.headline()));
+        let processes = &picture.trace.processes;
+        let mut notes = Vec::new();
+        if with_limits {
+            notes = self.limits(picture);
+        }
+        if processes.len() > MOST {
+            let hidden = processes.len() - MOST;
+            notes.push(format!("{hidden} more processes are not shown."));
+        }
+        out.extend(notes.iter().map(|note| item("", paint(DIM, note))));
+        let mut table = Table::new(&HEADS);
+        for process in processes.iter().take(MOST) {
+            table.row(picture.cells(process).into());
+        }
+        out + &table.to_string()
     }
 
     /// Lists hidden processes and code, and the capability that would show them.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What `trace --live` shows at one time, as its JSON document has it.
 
-use crate::trace::text::library;
+use crate::scan::library_name;
+use crate::trace::text::code;
 use crate::trace::verdict::percent;
 use crate::trace::{Finding, ModuleKind, Process, Trace};
 use serde::Serialize;
@@ -77,7 +78,7 @@ impl Picture {
 
 /// The finding that stands for a process: its AES code with the most samples, or else what looks
 /// like AES.
-pub fn main_finding(process: &Process) -> Option<&Finding> {
+fn main_finding(process: &Process) -> Option<&Finding> {
     let mut aes = process.findings.iter().filter(|it| it.work.is_aes());
     aes.next().or(process.findings.first())
 }
@@ -87,8 +88,8 @@ fn class(process: &Process) -> String {
     let aes = process.findings.iter().filter(|it| it.work.is_aes());
     match (main_finding(process), aes.count()) {
         (None, _) => "-".to_owned(),
-        (Some(first), 0 | 1) => first.work.name().to_owned(),
-        (Some(first), more) => format!("{} +{}", first.work.name(), more - 1),
+        (Some(first), 0 | 1) => code(first.work),
+        (Some(first), more) => format!("{} +{}", code(first.work), more - 1),
     }
 }
 
@@ -100,7 +101,7 @@ fn place(finding: &Finding) -> String {
     match (&module.library, module.kind) {
         (_, ModuleKind::WrittenAtRunTime) => "(written at run time)".to_owned(),
         (_, ModuleKind::Kernel) => format!("kernel: {name}"),
-        (Some(known), _) => library(known),
+        (Some(known), _) => library_name(known),
         (None, _) => name.to_owned(),
     }
 }

@@ -5,6 +5,7 @@
 mod perf;
 mod records;
 
+use base::inventory::processes;
 use base::root::Root;
 use perf::{Ring, Wanted, Whom};
 pub use records::{Event, Mapped, Sample};
@@ -195,8 +196,7 @@ fn own_processes() -> Vec<u32> {
         let meta = std::fs::metadata(format!("/proc/{pid}"));
         *pid != std::process::id() && meta.is_ok_and(|meta| meta.uid() == user)
     };
-    let names = Root::machine().names("/proc");
-    let pids = names.iter().filter_map(|name| name.parse().ok());
+    let pids = processes::pids(&Root::machine()).into_iter();
     pids.filter(is_own).collect()
 }
 

@@ -3,9 +3,8 @@
 
 use crate::trace::bpftrace::Sum;
 use crate::trace::result::{
-    Caller, Context, Counted, Counts, Entry, Evidence, Executed, Finding, KernelCounts, Module,
-    ModuleKind, OnBehalf, Operation, Place, Process, Request, Requests, Sums, Trace, Transfer,
-    Transfers,
+    Caller, Context, Counted, Counts, Entry, Evidence, Finding, KernelCounts, Module, ModuleKind,
+    OnBehalf, Operation, Place, Process, Request, Requests, Sums, Trace, Transfer, Transfers,
 };
 use classify::hot::{Confidence, Work};
 
@@ -95,15 +94,6 @@ pub fn counts() -> Counts {
             },
             in_place: 5,
             without_output: 0,
-        }],
-        executed: vec![Executed {
-            pid: 7,
-            name: None,
-            host: "provider",
-            backend: "vaes512".to_owned(),
-            operation: "gcm_seal".to_owned(),
-            calls: 31_234,
-            bytes: 642_186_751,
         }],
         troubles: vec!["A trouble.".to_owned()],
     }
