@@ -6,7 +6,7 @@ mod vector;
 
 use crate::decoded::{reads, writes, Decoded};
 use crate::state::{low, Memory, Registers};
-use iced_x86::{OpAccess, Register, RflagsBits};
+use iced_x86::{Instruction, OpAccess, Register, RflagsBits};
 use std::fmt;
 
 /// What depends on a secret.
@@ -66,6 +66,25 @@ impl Values {
             _ if register.is_gpr64() => Some(self.general[register.number()]),
             _ if register.is_gpr32() => Some(self.general[register.number()] & 0xffff_ffff),
             _ => None,
+        }
+    }
+}
+
+impl Values {
+    /// The beginning and the length of what a string instruction uses by RSI or RDI, with all its
+    /// repetitions.
+    pub fn span(&self, instruction: &Instruction, by: Register) -> (u64, u64) {
+        let repeated = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+        let count = match repeated {
+            true => self.general[Register::RCX.number()],
+            false => 1,
+        };
+        let element = instruction.memory_size().size() as u64;
+        let len = count.saturating_mul(element);
+        let at = self.general[by.number()];
+        match self.down {
+            true => (at.wrapping_sub(len.saturating_sub(element)), len),
+            false => (at, len),
         }
     }
 }

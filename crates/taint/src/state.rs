@@ -82,7 +82,7 @@ fn full_number(register: Register) -> usize {
 }
 
 /// The second byte of rax, rcx, rdx and rbx has a name.
-fn shift(register: Register) -> u32 {
+pub fn shift(register: Register) -> u32 {
     u32::from(matches!(
         register,
         Register::AH | Register::CH | Register::DH | Register::BH

@@ -7,7 +7,7 @@
 use crate::decoded::{is_immediate, Decoded};
 use crate::process::{Process, Registers};
 use crate::rule::{address, Values};
-use crate::state::low;
+use crate::state::{low, shift};
 use iced_x86::{ConditionCode, Mnemonic, OpKind, Register};
 use std::collections::HashMap;
 
@@ -96,11 +96,7 @@ impl Walk {
             return None;
         }
         let all = self.values.general[register.full_register().number()];
-        let high = matches!(
-            register,
-            Register::AH | Register::BH | Register::CH | Register::DH
-        );
-        Some(if high { all >> 8 } else { all } & bits(register.size()))
+        Some(all >> (8 * shift(register)) & bits(register.size()))
     }
 
     fn set(&mut self, register: Register, value: Option<u64>) {
@@ -111,11 +107,7 @@ impl Walk {
                 self.known |= 1 << number;
             }
             Some(value) if self.knows(register) => {
-                let high = matches!(
-                    register,
-                    Register::AH | Register::BH | Register::CH | Register::DH
-                );
-                let (shift, mask) = (if high { 8 } else { 0 }, bits(register.size()));
+                let (shift, mask) = (8 * shift(register), bits(register.size()));
                 let kept = self.values.general[number] & !(mask << shift);
                 self.values.general[number] = kept | (value & mask) << shift;
             }
@@ -187,7 +179,7 @@ impl Walk {
         }
     }
 
-    /// Whether the condition of a jump, CMOV or SET holds.
+    /// Whether the condition of a jump or CMOV holds.
     pub fn condition(&self, decoded: &Decoded) -> Option<bool> {
         let Flags {
             carry,
@@ -275,14 +267,6 @@ impl Walk {
                     .iter()
                     .for_each(|r| self.set(*r, None));
             }
-            M::Xchg if !decoded.is_memory(0) => {
-                let (first, second) = (
-                    self.operand(process, decoded, 0),
-                    self.operand(process, decoded, 1),
-                );
-                self.set(decoded.register(0), second);
-                return self.set(decoded.register(1), first);
-            }
             _ => (),
         }
         let result = self.result(process, decoded);
@@ -346,19 +330,10 @@ impl Walk {
                 };
                 Some(result)
             }
-            M::Imul if instruction.op_count() > 1 => {
-                let first = operand(instruction.op_count() - 2);
-                self.forget_flags(decoded);
-                Some(first?.wrapping_mul(last?))
-            }
-            _ if is_choice(decoded) => {
-                if self.condition(decoded)? {
-                    last
-                } else {
-                    operand(0)
-                }
-            }
-            _ if is_set(decoded) => self.condition(decoded).map(u64::from),
+            _ if decoded.name.starts_with("cmov") => match self.condition(decoded)? {
+                true => last,
+                false => operand(0),
+            },
             _ => {
                 self.forget_flags(decoded);
                 None
@@ -446,7 +421,8 @@ impl Walk {
             }
         }
         if decoded.instruction.is_string_instruction() {
-            self.write_string(decoded);
+            let (to, len) = self.values.span(&decoded.instruction, Register::RDI);
+            self.store(to, len as usize, None);
         } else {
             for used in decoded
                 .memory
@@ -464,39 +440,10 @@ impl Walk {
     }
 }
 
-impl Walk {
-    /// Forgets what a string instruction stores to.
-    fn write_string(&mut self, decoded: &Decoded) {
-        let repeated =
-            decoded.instruction.has_rep_prefix() || decoded.instruction.has_repne_prefix();
-        let element = decoded.instruction.memory_size().size() as u64;
-        let len = if repeated {
-            self.values.general[1].saturating_mul(element)
-        } else {
-            element
-        };
-        let at = self.values.general[7];
-        let start = if self.values.down {
-            at.wrapping_sub(len.saturating_sub(element))
-        } else {
-            at
-        };
-        self.store(start, len as usize, None);
-    }
-}
-
 fn is_general(decoded: &Decoded) -> bool {
     decoded
         .operands()
         .all(|op| decoded.is_memory(op) || decoded.register(op).is_gpr())
-}
-
-fn is_choice(decoded: &Decoded) -> bool {
-    decoded.name.starts_with("cmov")
-}
-
-fn is_set(decoded: &Decoded) -> bool {
-    decoded.name.starts_with("set") && decoded.instruction.op_count() == 1
 }
 
 /// A mask of this many bytes.

@@ -149,26 +149,17 @@ impl Step<'_> {
         if repeated && registers.read(Register::RCX) != 0 {
             self.leaks.push(Leak::StringCount);
         }
-        let count = match repeated {
-            true => self.values.general[Register::RCX.number()],
-            false => 1,
-        };
         let element = instruction.memory_size().size() as u64;
-        let len = count.saturating_mul(element);
-        let start = |register: Register| {
-            let at = self.values.general[register.number()];
-            match self.values.down {
-                true => at.wrapping_sub(len.saturating_sub(element)),
-                false => at,
-            }
-        };
-        let (from, to) = (start(Register::RSI), start(Register::RDI));
+        let (from, len) = self.values.span(instruction, Register::RSI);
+        let (to, _) = self.values.span(instruction, Register::RDI);
         use Mnemonic::*;
         let memory = &mut self.state.memory;
         let accumulator = registers.read(Register::RAX) & low(element as usize);
         let compared = match instruction.mnemonic() {
             Movsb | Movsw | Movsd | Movsq => return memory.copy(from, to, len),
-            Stosb | Stosw | Stosd | Stosq => return memory.repeat(to, count, element, accumulator),
+            Stosb | Stosw | Stosd | Stosq => {
+                return memory.repeat(to, len / element, element, accumulator)
+            }
             Lodsb | Lodsw | Lodsd | Lodsq => {
                 let secret = memory.any(from, len);
                 return self.write(if secret { u64::MAX } else { 0 });
