@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What a measuring process answers.
 
+use measure::rounds::{Disturbed, Taken};
 use measure::stats::Summary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,28 +13,24 @@ pub const OPERATIONS: &str = "operations";
 /// The rate of one thread beside that of several.
 pub const ONE_THREAD: &str = "one-thread";
 
+/// A library that is measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Subject {
+    /// "openssl-4.0.3", "aws-lc"; ours: "core", "evp", and "core-" with a backend.
     pub id: String,
+    /// For tables: "OpenSSL 4.0.3".
     pub title: String,
+    /// As the library itself says at run time where it can, with the path of one that was opened
+    /// then.
     pub version: String,
 }
 
+/// A library that is not here, and why.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Missing {
     pub id: String,
     pub title: String,
     pub why: String,
-}
-
-/// Windows whose noise probes differed from their round's median.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Noise {
-    /// Those that were repeated.
-    pub repeated: usize,
-    /// Those that count all the same, for want of better ones.
-    pub doubtful: usize,
 }
 
 /// One figure of the limit probe.
@@ -74,7 +71,15 @@ pub struct Done {
     pub rates: BTreeMap<String, Vec<f64>>,
     /// Subjects whose output was compared.
     pub right: usize,
-    pub repeated: usize,
-    pub doubtful: usize,
-    pub noise: Noise,
+    pub clocks: Disturbed,
+    pub noise: Disturbed,
+}
+
+impl Done {
+    /// Adds the rounds of these subjects.
+    pub fn add(&mut self, ids: impl IntoIterator<Item = String>, taken: Taken) {
+        self.rates.extend(ids.into_iter().zip(taken.rates));
+        self.clocks += taken.clocks;
+        self.noise += taken.noise;
+    }
 }

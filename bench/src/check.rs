@@ -2,7 +2,7 @@
 //! Whether a peer computes what the reference computes.
 
 use crate::peer::{Direction, Inputs, Operation, Peer, Spec, AAD};
-use std::panic::{catch_unwind, AssertUnwindSafe};
+use measure::process::caught;
 use terminal::error::{Error, Result};
 
 /// Calls that are compared: more than one, so that what is carried on is compared, too.
@@ -29,19 +29,8 @@ pub fn inputs(spec: Spec) -> Inputs {
     }
 }
 
-/// What a panic says.
-pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().cloned();
-    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
-    text.unwrap_or_else(|| "a panic without a word".into())
-}
-
-fn caught<T>(what: impl FnOnce() -> T) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(what)).map_err(|panic| Error::failure(panic_text(&*panic)))
-}
-
 /// The input of a cell: data, or messages that the reference sealed.
-pub fn input(reference: &dyn Peer, spec: Spec, bytes: usize) -> Result<Vec<u8>> {
+pub fn input(reference: &Peer, spec: Spec, bytes: usize) -> Result<Vec<u8>> {
     let sealing = Spec {
         direction: Direction::Encrypt,
         ..spec
@@ -83,7 +72,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    pub fn new(reference: &dyn Peer, spec: Spec, bytes: usize) -> Result<Wanted> {
+    pub fn new(reference: &Peer, spec: Spec, bytes: usize) -> Result<Wanted> {
         let Some(mut ours) = reference.operation(spec, bytes, &inputs(spec))? else {
             return Err(Error::failure("there is no reference for this"));
         };
@@ -98,7 +87,7 @@ impl Wanted {
     }
 
     /// None if the peer has no such operation; an error says what is wrong.
-    pub fn check(&self, peer: &dyn Peer) -> Result<Option<()>> {
+    pub fn check(&self, peer: &Peer) -> Result<Option<()>> {
         let (spec, bytes) = (self.spec, self.bytes);
         let prepared = caught(|| peer.operation(spec, bytes, &inputs(spec)))??;
         let Some(mut theirs) = prepared else {
@@ -171,15 +160,13 @@ mod tests {
                     .is_some();
                 if has {
                     let wanted = Wanted::new(&reference, spec, bytes).unwrap();
-                    let checked = wanted.check(&crate::ours::Core::of(backend));
+                    let checked = wanted.check(&crate::ours::of(backend));
                     assert_eq!(checked.unwrap(), Some(()), "{backend:?} {spec:?}");
                 }
             }
         }
     }
 
-    /// The core, with one thing wrong.
-    struct Broken(crate::ours::Core, Fault);
     #[derive(Clone, Copy)]
     enum Fault {
         None,
@@ -190,28 +177,15 @@ mod tests {
     }
     struct BrokenOperation(Box<dyn Operation>, Fault, u32);
 
-    impl Peer for Broken {
-        fn id(&self) -> String {
-            "broken".into()
-        }
-        fn title(&self) -> String {
-            self.id()
-        }
-        fn version(&self) -> String {
-            "0".into()
-        }
-        fn prepare(
-            &self,
-            spec: Spec,
-            bytes: usize,
-            inputs: &Inputs,
-        ) -> Result<Option<Box<dyn Operation>>> {
-            let sound = self.0.prepare(spec, bytes, inputs)?;
-            Ok(
-                sound
-                    .map(|sound| Box::new(BrokenOperation(sound, self.1, 0)) as Box<dyn Operation>),
-            )
-        }
+    /// The core, with one thing wrong.
+    fn broken(fault: Fault) -> Peer {
+        let core = selected().unwrap();
+        let [id, title, version] = ["broken"; 3].map(str::to_owned);
+        Peer::new(id, title, version, move |spec, bytes, inputs| {
+            let sound = core.prepare(spec, bytes, inputs)?;
+            let broken = |sound| Box::new(BrokenOperation(sound, fault, 0)) as Box<dyn Operation>;
+            Ok(sound.map(broken))
+        })
     }
 
     impl Operation for BrokenOperation {
@@ -251,7 +225,7 @@ mod tests {
                 form: Form::Usual,
             };
             let wanted = Wanted::new(&reference, spec, 100).unwrap();
-            wanted.check(&Broken(selected().unwrap(), fault))
+            wanted.check(&broken(fault))
         };
         use Direction::{Decrypt, Encrypt};
         assert!(check(Mode::Ctr, Encrypt, Fault::None).is_ok());

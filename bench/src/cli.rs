@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The command line, and what it starts.
 
-use crate::answer::{Figure, Noise};
+use crate::answer::{Figure, Subject};
 use crate::files::FileArgs;
+use crate::grid::Wanted;
 use crate::peer::{Mode, Spec};
+use crate::peers::{self, Peers};
 use crate::plan::{Environment, Plan};
 use crate::published::{Effort, Host, Probed, Run, Schema};
 use crate::results::{self, short};
 use crate::run::{self, Found};
-use crate::{goals, grid, peers, report, threads};
+use crate::{goals, grid, report, threads};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use libcrypto::LibCrypto;
 use machine::host;
 use measure::baseline::Baseline;
+use measure::rounds::Disturbed;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use terminal::error::{Error, Result};
@@ -138,7 +141,8 @@ impl Cli {
         }
     }
 
-    fn plan(&self, seed: u64) -> Plan {
+    /// What is measured with the processor's AES.
+    fn wanted(&self) -> Result<Wanted> {
         let usual: &[usize] = match self.quick {
             true => &grid::QUICK_SIZES,
             false => &grid::SIZES,
@@ -148,17 +152,56 @@ impl Cli {
             true => &[128],
             false => &[128, 256],
         };
-        Plan {
-            environment: Environment::Plain,
-            modes: self.modes.clone(),
+        let all = ["all".to_owned()];
+        let ways = grid::ways(match self.replace && self.modes.is_empty() {
+            true => &all,
+            false => &self.modes,
+        })?;
+        Ok(Wanted {
+            ways: match self.replace {
+                true => grid::one_stream(ways),
+                false => ways,
+            },
             sizes: given(&self.bytes, usual),
             key_bits: given(&self.key_bits, bits),
-            sizes_named: !self.bytes.is_empty(),
+            named: !self.bytes.is_empty(),
             quick: self.quick,
+            alone: !self.replace,
             threads: match self.replace {
                 true => 1,
                 false => usize::from(self.threads).min(threads::available()),
             },
+            environment: Environment::Plain,
+        })
+    }
+
+    /// The same with the processor's AES masked.
+    fn software(&self, mut wanted: Wanted) -> Result<Wanted> {
+        let named = |mode: &&str| {
+            let mut words = self.modes.iter();
+            self.modes.is_empty() || words.any(|w| mode.starts_with(&**w) || w == "all")
+        };
+        let modes = SOFTWARE_MODES.into_iter().filter(named);
+        let modes: Vec<String> = modes.map(str::to_owned).collect();
+        wanted.ways = match modes.is_empty() || self.no_software {
+            true => Vec::new(),
+            false => grid::ways(&modes)?,
+        };
+        let chosen = |size: &usize| SOFTWARE_SIZES.contains(size) || wanted.named;
+        wanted.sizes.retain(chosen);
+        let all_keys = !self.key_bits.is_empty();
+        wanted.key_bits.retain(|bits| *bits == 128 || all_keys);
+        Ok(Wanted {
+            environment: Environment::Software,
+            threads: 1,
+            ..wanted
+        })
+    }
+
+    fn plans(&self, seed: u64) -> Result<Vec<Plan>> {
+        let plain = Plan {
+            environment: Environment::Plain,
+            cells: self.wanted()?.cells(),
             replace: self.replace,
             peers: self.peers.clone(),
             seed,
@@ -170,40 +213,16 @@ impl Cli {
                 true => 0,
                 false => PROBE_WINDOWS,
             },
-        }
-    }
-
-    /// The plan with the processor's AES masked.
-    fn software(&self, plan: &Plan) -> Plan {
-        let named = |mode: &str| {
-            self.modes
-                .iter()
-                .any(|w| mode.starts_with(&**w) || w == "all")
         };
-        let modes = SOFTWARE_MODES
-            .iter()
-            .filter(|m| self.modes.is_empty() || named(m));
-        let mut software = Plan {
+        let software = Plan {
             environment: Environment::Software,
-            modes: modes.map(|m| m.to_string()).collect(),
-            threads: 1,
+            cells: self.software(self.wanted()?)?.cells(),
             probe_windows: 0,
-            ..plan.clone()
+            ..plain.clone()
         };
-        let chosen = |size: &usize| SOFTWARE_SIZES.contains(size) || plan.sizes_named;
-        software.sizes.retain(chosen);
-        let all_keys = !self.key_bits.is_empty();
-        software.key_bits.retain(|bits| *bits == 128 || all_keys);
-        software
-    }
-
-    fn plans(&self, seed: u64) -> Vec<Plan> {
-        let plain = self.plan(seed);
-        let software = self.software(&plain);
-        let masked = !self.no_software && !software.modes.is_empty();
-        std::iter::once(plain)
-            .chain(masked.then_some(software))
-            .collect()
+        let mut plans = vec![plain, software];
+        plans.retain(|plan| !plan.cells.is_empty());
+        Ok(plans)
     }
 }
 
@@ -245,8 +264,8 @@ pub fn run(cli: &Cli) -> Result<bool> {
     cli.files.check(&host.cpu, &terminal::today())?;
     let begin = Instant::now();
     let seed = cli.seed.unwrap_or_else(|| fastrand::u64(1..1 << 48));
-    let mut plans = cli.plans(seed);
-    let bar = share_time(cli, &mut plans)?;
+    let mut plans = cli.plans(seed)?;
+    let bar = share_time(cli, &mut plans);
     let mut found = Vec::new();
     for plan in &plans {
         found.push(run::run(plan, cli.processes(), &bar)?);
@@ -258,17 +277,19 @@ pub fn run(cli: &Cli) -> Result<bool> {
         complete(&found)?;
         return Ok(sound);
     }
+    let (mut clocks, mut noise) = (Disturbed::default(), Disturbed::default());
+    for found in &found {
+        clocks += found.clocks;
+        noise += found.noise;
+    }
     let effort = Effort {
         rounds: plans[0].rounds,
         processes: cli.processes(),
         window_us: WINDOW_US,
         seconds: short(begin.elapsed().as_secs_f64()),
-        repeated: found.iter().map(|f| f.repeated).sum(),
-        doubtful: found.iter().map(|f| f.doubtful).sum(),
-        noise: Noise {
-            repeated: found.iter().map(|f| f.noise.repeated).sum(),
-            doubtful: found.iter().map(|f| f.noise.doubtful).sum(),
-        },
+        repeated: clocks.repeated,
+        doubtful: clocks.doubtful,
+        noise,
     };
     let run = measured(cli, seed, host, effort, found);
     anstream::print!("{}", answer(&run, cli)?);
@@ -331,25 +352,25 @@ fn list() {
         println!("  {} {name:<20}{title}", if usual { '*' } else { ' ' });
     }
     println!("\nlibraries:");
-    let (found, absent) = peers::all();
-    for peer in peers::evp().ok().iter().chain(&found) {
-        println!("  {:<20}{}, {}", peer.id(), peer.title(), peer.version());
+    let others = Peers::others();
+    for peer in peers::evp().ok().iter().chain(&others.here) {
+        let Subject { id, title, version } = &peer.subject;
+        println!("  {id:<20}{title}, {version}");
     }
-    for peer in absent {
+    for peer in others.missing {
         println!("  {:<20}absent: {}", peer.id, peer.why);
     }
 }
 
 /// Divides the time among all windows, and makes the bar. The number of subjects in a cell is not
 /// known beforehand, so it is estimated.
-fn share_time(cli: &Cli, plans: &mut [Plan]) -> Result<ProgressBar> {
-    let (mut cells, mut windows) = (0, 0.0);
-    for plan in plans.iter() {
-        for cell in plan.cells()? {
-            cells += 1;
-            windows += plan_width(plan, &cell.spec) as f64;
-        }
-    }
+fn share_time(cli: &Cli, plans: &mut [Plan]) -> ProgressBar {
+    let cells = plans.iter().map(|plan| plan.cells.len()).sum::<usize>();
+    let of_plan = |plan: &Plan| -> usize {
+        let cells = plan.cells.iter();
+        cells.map(|cell| plan_width(plan, &cell.spec)).sum()
+    };
+    let windows = plans.iter().map(of_plan).sum::<usize>() as f64;
     let rounds = (cli.seconds() / (windows * WINDOW_COSTS)) as usize;
     let rounds = rounds.clamp(FEWEST_ROUNDS, 200);
     let expected = match cli.check {
@@ -363,7 +384,7 @@ fn share_time(cli: &Cli, plans: &mut [Plan]) -> Result<ProgressBar> {
     if expected < Duration::from_secs(1) {
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }
-    Ok(bar)
+    bar
 }
 
 /// The number of subjects that take turns in a cell, roughly: bounds, ours, and others.
@@ -381,7 +402,13 @@ fn plan_width(plan: &Plan, spec: &Spec) -> usize {
 
 fn found_peers() -> &'static [String] {
     static FOUND: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
-    FOUND.get_or_init(|| peers::all().0.iter().map(|p| p.id()).collect())
+    FOUND.get_or_init(|| {
+        Peers::others()
+            .here
+            .into_iter()
+            .map(|p| p.subject.id)
+            .collect()
+    })
 }
 
 #[cfg(test)]

@@ -315,7 +315,6 @@ mod tests {
     use crate::results;
     use crate::run::Found;
     use measure::rounds::Rates;
-    use std::collections::BTreeMap;
 
     type Part<'a> = &'a [(&'a str, [f64; 3])];
 
@@ -335,18 +334,11 @@ mod tests {
         let mut rates = Rates::default();
         for process in processes {
             let part = process.iter().map(|(id, r)| (id.to_string(), r.to_vec()));
-            rates.absorb(part.collect::<BTreeMap<_, _>>());
+            rates.add(part);
         }
         let found = Found {
-            subjects: Vec::new(),
-            absent: Vec::new(),
-            probe: Vec::new(),
             cells: vec![(cell, rates)],
-            faults: Vec::new(),
-            right: 0,
-            repeated: 0,
-            doubtful: 0,
-            noise: Default::default(),
+            ..Found::default()
         };
         let subject = |id: &str| Subject {
             id: id.into(),

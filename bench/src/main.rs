@@ -12,10 +12,10 @@ mod grid;
 mod limits;
 mod ours;
 mod paired;
+mod pattern;
 mod peer;
 mod peers;
 mod plan;
-mod process;
 mod published;
 mod reasons;
 mod report;
@@ -27,13 +27,14 @@ mod worker;
 
 use clap::Parser;
 use cli::Cli;
+use measure::process::serve;
 use std::process::ExitCode;
 use terminal::error::Result;
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
     match &*command {
-        run::WORKER => ended(process::serve(worker::measure).map(|()| 0)),
+        run::WORKER => ended(serve(worker::measure).map(|()| 0)),
         paired::WORKER => ended(paired::serve().map(|()| 0)),
         calls::WORKER => ended(calls::serve().map(|()| 0)),
         calls::COMMAND => parsed(1, |args| calls::run(&args)),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What is measured: a library behind one adapter, the same for all of them.
 
-use terminal::error::Result;
-
+use crate::answer::Subject;
 use catalogue::Cipher;
 pub use catalogue::{Direction, Mode, BLOCK};
+use terminal::error::Result;
+
 pub const TAG: usize = 16;
 
 /// So many streams are not alike: `Spec::lengths` says how long each is.
@@ -201,9 +202,7 @@ impl Inputs {
         iv[0] ^= stream as u8;
         iv
     }
-}
 
-impl Inputs {
     /// The same for a later data unit of XTS, whose number is the tweak.
     fn unit(&self, number: usize) -> Inputs {
         let first = u128::from_le_bytes(self.iv);
@@ -215,34 +214,39 @@ impl Inputs {
     }
 }
 
-/// A library.
-pub trait Peer {
-    /// "openssl-4.0.3", "aws-lc", "ring", ...; ours: "core", "evp", and "core-" with a backend.
-    fn id(&self) -> String;
+/// A prepared operation; None if the library has none.
+pub type Prepared = Result<Option<Box<dyn Operation>>>;
 
-    /// For tables: "OpenSSL 4.0.3".
-    fn title(&self) -> String;
+/// A library behind its adapter.
+pub struct Peer {
+    pub subject: Subject,
+    prepare: Box<dyn Fn(Spec, usize, &Inputs) -> Prepared>,
+}
 
-    /// As the library itself says at run time where it can, with the path of one that was opened
-    /// then.
-    fn version(&self) -> String;
+impl Peer {
+    pub fn new(
+        id: String,
+        title: String,
+        version: String,
+        prepare: impl Fn(Spec, usize, &Inputs) -> Prepared + 'static,
+    ) -> Peer {
+        Peer {
+            subject: Subject { id, title, version },
+            prepare: Box::new(prepare),
+        }
+    }
 
-    /// None if the library has no such operation.
-    fn prepare(
-        &self,
-        spec: Spec,
-        bytes: usize,
-        inputs: &Inputs,
-    ) -> Result<Option<Box<dyn Operation>>>;
+    pub fn id(&self) -> &str {
+        &self.subject.id
+    }
 
-    /// The library's own operation. For runs of XTS units, a library without such a call makes one
-    /// call for each unit.
-    fn operation(
-        &self,
-        spec: Spec,
-        bytes: usize,
-        inputs: &Inputs,
-    ) -> Result<Option<Box<dyn Operation>>> {
+    /// The library's own operation.
+    pub fn prepare(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
+        (self.prepare)(spec, bytes, inputs)
+    }
+
+    /// The same. For runs of XTS units, a library without such a call makes one call for each unit.
+    pub fn operation(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
         let own = self.prepare(spec, bytes, inputs)?;
         let run = spec.mode == Mode::Xts && ![1, RAGGED].contains(&spec.streams);
         if own.is_some() || !run {
@@ -318,13 +322,6 @@ pub fn fence() {
     unsafe {
         std::arch::asm!("dsb sy", "isb")
     };
-}
-
-/// A library that is not here, and why.
-pub struct Absent {
-    pub id: String,
-    pub title: String,
-    pub why: String,
 }
 
 /// What of a mode is measured most.

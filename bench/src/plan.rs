@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What a measuring process is to do.
 
+use crate::grid::Cell;
 pub use crate::grid::Environment;
-use crate::grid::{self, Cell, Wanted};
 use serde::{Deserialize, Serialize};
-use terminal::error::Result;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     pub environment: Environment,
-    pub modes: Vec<String>,
-    pub sizes: Vec<usize>,
-    pub key_bits: Vec<u16>,
-    pub sizes_named: bool,
-    pub quick: bool,
-    pub threads: usize,
+    pub cells: Vec<Cell>,
     /// Nothing but this project's provider and the default provider, side by side in each
     /// libcrypto.
     pub replace: bool,
@@ -32,28 +26,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn cells(&self) -> Result<Vec<Cell>> {
-        let ways = match self.replace && self.modes.is_empty() {
-            true => grid::ways(&["all".into()])?,
-            false => grid::ways(&self.modes)?,
-        };
-        Ok(Wanted {
-            ways: if self.replace {
-                grid::one_stream(ways)
-            } else {
-                ways
-            },
-            sizes: self.sizes.clone(),
-            key_bits: self.key_bits.clone(),
-            named: self.sizes_named,
-            quick: self.quick,
-            alone: !self.replace,
-            threads: self.threads,
-            environment: self.environment,
-        }
-        .cells())
-    }
-
     pub fn checks(&self, bytes: usize) -> bool {
         bytes <= self.check_up_to
     }

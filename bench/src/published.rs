@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A run as it is published: docs/schema/tenrounds-bench-3.schema.json.
 
-use crate::answer::{Missing, Noise, Subject};
+use crate::answer::{Missing, Subject};
 use crate::goals::{self, Judged};
 use crate::grid::Cell;
 use crate::results::{is_bound, Measured};
 use crate::run::Fault;
-use measure::baseline::{Fraction, Side};
+use measure::baseline::{facts, Fraction, Side};
+use measure::rounds::Disturbed;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
@@ -84,7 +85,7 @@ pub struct Effort {
     /// Windows that count although they did, for want of better ones.
     pub doubtful: usize,
     /// What the noise probe found.
-    pub noise: Noise,
+    pub noise: Disturbed,
 }
 
 /// A figure of the limit probe by itself.
@@ -142,31 +143,15 @@ impl Run {
                 (row_name(&measured.cell, id), fraction)
             })
         });
+        let mut facts = facts(&serde_json::to_value(self).expect("plain data serialises"));
+        let subjects = self.subjects.iter();
+        let versions = subjects.map(|s| (format!("version of {}", s.id), s.version.clone()));
+        facts.extend(versions);
         Side {
             name,
             rows: rows.collect(),
-            facts: self.facts().into_iter().collect(),
+            facts,
         }
-    }
-
-    fn facts(&self) -> Vec<(String, String)> {
-        let (host, cpu) = (&self.host, &self.host.cpu);
-        let known = |fact: &Option<String>| fact.clone().unwrap_or("-".into());
-        let facts = [
-            ("processor", cpu.brand.clone()),
-            ("family", cpu.family.to_string()),
-            ("model", cpu.model.to_string()),
-            ("stepping", cpu.stepping.to_string()),
-            ("microcode", known(&host.microcode)),
-            ("governor", known(&host.governor)),
-            ("hypervisor", known(&host.hypervisor)),
-            ("kernel", host.kernel.clone()),
-            ("tenrounds", self.version.clone()),
-        ];
-        let facts = facts.map(|(name, value)| (name.to_owned(), value));
-        let subjects = self.subjects.iter();
-        let versions = subjects.map(|s| (format!("version of {}", s.id), s.version.clone()));
-        facts.into_iter().chain(versions).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 //! Why goals are missed, by processor family: bench/reasons.toml. A reason was measured on one
 //! family and says nothing about another, so a run quotes only those of its own.
 
+use crate::pattern::like;
 use crate::published::Cpu;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -67,29 +68,9 @@ impl Family {
 
     /// The first reason that fits a goal.
     pub fn why(&self, goal: &str) -> Option<&str> {
-        let fits = |r: &&Reason| r.goals.iter().any(|pattern| matches(pattern, goal));
+        let fits = |r: &&Reason| r.goals.iter().any(|pattern| like(pattern, goal));
         self.reasons.iter().find(fits).map(|r| &*r.why)
     }
-}
-
-/// Whether an id fits a pattern, in which * stands for any text.
-fn matches(pattern: &str, id: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = id.strip_prefix(first) else {
-        return false;
-    };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, between)) = parts.split_last() else {
-        return rest.is_empty();
-    };
-    for part in between {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }
 
 #[cfg(test)]
@@ -105,15 +86,6 @@ mod tests {
             stepping: 0,
             threads: 1,
         }
-    }
-
-    #[test]
-    fn patterns() {
-        let long = "gcm-encrypt/128/16384/core/bound";
-        assert!(matches("gcm-*/128/*/core/bound", long));
-        assert!(!matches("gcm-*/256/*/core/bound", long));
-        assert!(!matches("gcm-*/128/*/evp/bound", long));
-        assert!(matches("a", "a") && !matches("a", "ab") && matches("*", "x"));
     }
 
     #[test]
@@ -215,8 +187,8 @@ mod tests {
         for family in &known.0 {
             for pattern in family.reasons.iter().flat_map(|r| &r.goals) {
                 let missed =
-                    |(title, id): &(&str, String)| *title == family.title && matches(pattern, id);
-                let explains = possible.iter().any(|id| matches(pattern, id));
+                    |(title, id): &(&str, String)| *title == family.title && like(pattern, id);
+                let explains = possible.iter().any(|id| like(pattern, id));
                 assert!(
                     explains || published.iter().any(missed),
                     "{}: no goal fits {pattern}: remove it from bench/reasons.toml",

@@ -91,7 +91,10 @@ fn figures(cell: Cell, id: &str, rates: &Rates<String>) -> Option<Figures> {
         stock => stock.and_then(|stock| ratio(&stock)),
     };
     let of_all = cell.threads == 1 && COMPARED.contains(&id);
-    let others = rates.keys().filter(|other| of_all && is_other(other));
+    let others = rates
+        .by_subject
+        .keys()
+        .filter(|other| of_all && is_other(other));
     let first = times.as_ref().or(limit.as_ref());
     Some(Figures {
         rate: rate.median,
@@ -110,7 +113,10 @@ fn figures(cell: Cell, id: &str, rates: &Rates<String>) -> Option<Figures> {
 pub fn all(found: &[Found]) -> Vec<Measured> {
     let one_thread = format!("/{ONE_THREAD}");
     let measured = |(cell, rates): &(Cell, Rates<String>)| {
-        let ids = rates.keys().filter(|id| !id.ends_with(&one_thread));
+        let ids = rates
+            .by_subject
+            .keys()
+            .filter(|id| !id.ends_with(&one_thread));
         let figures = ids.filter_map(|id| Some((id.clone(), figures(*cell, id, rates)?)));
         Measured {
             cell: *cell,

@@ -3,12 +3,12 @@
 //! the rounds. Where code and data of a process happen to lie differs from process to process, and
 //! with it what the processor's predictors confuse (docs/measuring.md).
 
-use crate::answer::{Answer, Figure, Missing, Noise, Subject};
+use crate::answer::{Answer, Figure, Missing, Subject};
 use crate::grid::Cell;
 use crate::plan::Plan;
-use crate::process;
 use indicatif::ProgressBar;
-use measure::rounds::Rates;
+use measure::process::ask;
+use measure::rounds::{Disturbed, Rates};
 use serde::{Deserialize, Serialize};
 use terminal::error::Result;
 
@@ -25,6 +25,7 @@ pub struct Fault {
 }
 
 /// What the processes of a plan found.
+#[derive(Default)]
 pub struct Found {
     pub subjects: Vec<Subject>,
     pub absent: Vec<Missing>,
@@ -32,24 +33,15 @@ pub struct Found {
     pub cells: Vec<(Cell, Rates<String>)>,
     pub faults: Vec<Fault>,
     pub right: usize,
-    pub repeated: usize,
-    pub doubtful: usize,
-    pub noise: Noise,
+    pub clocks: Disturbed,
+    pub noise: Disturbed,
 }
 
 /// Runs `processes` processes that share the rounds of the plan.
 pub fn run(plan: &Plan, processes: usize, bar: &ProgressBar) -> Result<Found> {
-    let cells = plan.cells()?;
     let mut found = Found {
-        subjects: Vec::new(),
-        absent: Vec::new(),
-        probe: Vec::new(),
-        cells: cells.into_iter().map(|c| (c, Rates::default())).collect(),
-        faults: Vec::new(),
-        right: 0,
-        repeated: 0,
-        doubtful: 0,
-        noise: Noise::default(),
+        cells: plan.cells.iter().map(|c| (*c, Rates::default())).collect(),
+        ..Found::default()
     };
     for number in 0..processes {
         let part = Plan {
@@ -65,7 +57,7 @@ pub fn run(plan: &Plan, processes: usize, bar: &ProgressBar) -> Result<Found> {
             ..plan.clone()
         };
         let variables = plan.environment.variables();
-        process::ask(WORKER, &part, variables, &mut |answer| {
+        ask(WORKER, &part, variables, &mut |answer| {
             if found.take(answer) {
                 bar.inc(1);
             }
@@ -103,12 +95,10 @@ impl Found {
                 why,
             }),
             Answer::Cell(done) => {
-                self.cells[done.cell].1.absorb(done.rates);
+                self.cells[done.cell].1.add(done.rates);
                 self.right += done.right;
-                self.repeated += done.repeated;
-                self.doubtful += done.doubtful;
-                self.noise.repeated += done.noise.repeated;
-                self.noise.doubtful += done.noise.doubtful;
+                self.clocks += done.clocks;
+                self.noise += done.noise;
                 return true;
             }
         }

@@ -7,13 +7,15 @@ use crate::check;
 use crate::grid::Cell;
 use crate::limits;
 use crate::ours::selected;
-use crate::peer::Peer;
+use crate::peer::Operation;
 use crate::peers::evp;
 use crate::plan::Plan;
-use measure::affinity::{pin_to_number, processors};
+use measure::affinity::processors;
+use measure::crew::{Crew, Job};
+use measure::noise;
 use measure::place::Place;
-use measure::window::{Pace, Window};
-use std::sync::{Barrier, Mutex};
+use measure::rounds::take;
+use std::sync::Arc;
 use tenrounds_sys::Cpu;
 use terminal::error::{Error, Result};
 
@@ -25,103 +27,61 @@ pub fn available() -> usize {
 /// Who takes part: the core, EVP, and the limit.
 const SUBJECTS: [&str; 3] = ["core", "evp", LIMIT];
 
-type Work = Box<dyn FnMut(u64) -> Result<u64>>;
-
-/// The work of one thread; None if it is not there.
-fn work(subject: &str, cell: Cell) -> Result<Option<Work>> {
-    if subject == LIMIT {
-        let work = limits::work(cell.spec, &Cpu::detect());
-        return Ok(work.map(|work| Box::new(move |n| Ok(work.run(n))) as Work));
-    }
-    let reference = selected()?;
-    let input = check::input(&reference, cell.spec, cell.bytes)?;
-    let peer: Box<dyn Peer> = match subject {
-        "core" => Box::new(selected()?),
-        _ => match evp() {
-            Ok(evp) => evp,
-            Err(_) => return Ok(None),
-        },
-    };
-    let prepared = peer.prepare(cell.spec, cell.bytes, &check::inputs(cell.spec))?;
-    let Some(mut operation) = prepared else {
-        return Ok(None);
-    };
-    let mut place = Place::new(&input, cell.spec.output_bytes(cell.bytes));
-    let bytes = cell.spec.total(cell.bytes) as u64;
-    Ok(Some(Box::new(move |calls| {
-        let (input, output) = place.both();
-        operation.run(calls, input, output, false);
-        Ok(calls * bytes)
-    })))
+/// The calls of one thread.
+struct Calls {
+    operation: Box<dyn Operation>,
+    place: Place,
+    bytes: u64,
 }
 
-/// A window of one thread, and then one of all, in turn. The rates of all threads are added.
+impl Job for Calls {
+    fn run(&mut self, calls: u64) -> Result<u64> {
+        let (input, output) = self.place.both();
+        self.operation.run(calls, input, output, false);
+        Ok(calls * self.bytes)
+    }
+}
+
+/// The work of one thread; an error if it is absent.
+fn job(subject: &str, cell: Cell) -> Result<Box<dyn Job>> {
+    let (spec, bytes) = (cell.spec, cell.bytes);
+    let absent = || Error::absent(subject);
+    if subject == LIMIT {
+        let work = limits::work(spec, &Cpu::detect()).ok_or_else(absent)?;
+        return Ok(Box::new(work) as Box<dyn Job>);
+    }
+    let peer = match subject {
+        "core" => selected()?,
+        _ => evp().map_err(|_| absent())?,
+    };
+    let input = check::input(&selected()?, spec, bytes)?;
+    let operation = peer.prepare(spec, bytes, &check::inputs(spec))?;
+    Ok(Box::new(Calls {
+        operation: operation.ok_or_else(absent)?,
+        place: Place::new(&input, spec.output_bytes(bytes)),
+        bytes: spec.total(bytes) as u64,
+    }))
+}
+
+/// A window of one thread and one of all, in turn. The rates of all threads are added.
 pub fn cell(plan: &Plan, cell: Cell) -> Result<Done> {
     let mut done = Done::default();
     if plan.rounds == 0 {
         return Ok(done);
     }
     for subject in SUBJECTS {
-        let rounds = rounds(plan, cell, subject)?;
-        for (one, all) in rounds {
-            for (id, windows) in [
-                (format!("{subject}/{ONE_THREAD}"), &one),
-                (subject.into(), &all),
-            ] {
-                done.doubtful += windows.iter().filter(|w| !w.undisturbed()).count();
-                let rate = windows.iter().map(Window::rate).sum();
-                done.rates.entry(id).or_default().push(rate);
-            }
-        }
+        let mut crew = match Crew::new(cell.threads, Arc::new(move || job(subject, cell))) {
+            Err(error) if error.is_absent() => continue,
+            crew => crew?,
+        };
+        let threads = [1, cell.threads];
+        let taken = take(2, 0..plan.rounds, noise::unprobed, &mut |_, which| {
+            crew.window(plan.window_us, threads[which])
+        })?;
+        done.add(
+            [format!("{subject}/{ONE_THREAD}"), subject.to_owned()],
+            taken,
+        );
     }
     Ok(done)
-}
-
-type Round = (Vec<Window>, Vec<Window>);
-
-fn rounds(plan: &Plan, cell: Cell, subject: &str) -> Result<Vec<Round>> {
-    let barrier = Barrier::new(cell.threads);
-    // For each round: of one thread, of all.
-    let empty = || (0..plan.rounds).map(|_| Round::default()).collect();
-    let taken: Mutex<Vec<Round>> = Mutex::new(empty());
-    let there: Mutex<Vec<Result<bool>>> = Mutex::new(Vec::new());
-    let thread = |number: usize| {
-        let ready = pin_to_number(number).and_then(|()| work(subject, cell));
-        let said = ready.as_ref().map(Option::is_some).map_err(Error::clone);
-        there.lock().expect("nobody panics with it").push(said);
-        barrier.wait();
-        let all_there = |r: &Result<bool>| matches!(r, Ok(true));
-        if !there.lock().expect("the same").iter().all(all_there) {
-            return;
-        }
-        let mut work = ready.ok().flatten().expect("it is there");
-        let mut pace = Pace::default();
-        for round in 0..plan.rounds {
-            barrier.wait();
-            if number == 0 {
-                if let Ok(window) = pace.warm_window(plan.window_us, &mut work) {
-                    taken.lock().expect("the same")[round].0.push(window);
-                }
-            }
-            barrier.wait();
-            if let Ok(window) = pace.warm_window(plan.window_us, &mut work) {
-                taken.lock().expect("the same")[round].1.push(window);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for number in 1..cell.threads {
-            let thread = &thread;
-            scope.spawn(move || thread(number));
-        }
-        thread(0);
-    });
-    for said in there.into_inner().expect("all threads have ended") {
-        if !said? {
-            return Ok(Vec::new());
-        }
-    }
-    let mut taken = taken.into_inner().expect("all threads have ended");
-    taken.retain(|(one, all)| one.len() == 1 && all.len() == cell.threads);
-    Ok(taken)
 }

@@ -68,13 +68,6 @@ check 'bench --paths finds no difference' compare
 driver=$(sed -n 's/.*"driver": "\(.*\)",/\1/p' /tmp/paths.json | head -n 1)
 same 'AF_ALG used our driver' "$driver" "$(driver cbc)"
 
-# --driver selects the kernel's own driver by its name.
-check 'bench --paths --driver uses that driver' sh -c \
-    "tenrounds bench --paths aes-128-cbc --seconds 0.01 --bytes 4K --driver cbc-aes-aesni | grep -q 'cbc(aes): cbc-aes-aesni,'"
-refused 'bench --paths refuses a driver of another mode' tenrounds bench --paths aes-128-cbc --bytes 16 --driver ctr-aes-aesni
-cp "$output" /tmp/said
-check 'the error names both modes' \
-    grep -q 'ctr-aes-aesni: that does ctr(aes), not cbc(aes)' /tmp/said
 # A path that computes wrong output is detected before anything is timed.
 refused 'bench --paths refuses a path with wrong output' \
     env TENROUNDS_CORRUPT=af-alg faulty bench --paths aes-128-cbc --bytes 16

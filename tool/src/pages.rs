@@ -170,7 +170,6 @@ const PAGES: &[(&str, Page)] = &[
             ("tenrounds bench aes-128-ctr rc4 chacha20-poly1305 --bytes 16K --svg ciphers.svg", "Compare AES with other ciphers at one size."),
             ("tenrounds bench ctr gcm --openssl --threads all", "Does it scale with threads, in the columns of openssl speed?"),
             ("tenrounds bench --paths --threads 1,2,4", "From which size on is the kernel's AES faster?"),
-            ("tenrounds bench --paths aes-128-ctr --driver ctr-aes-aesni", "Measure one of the kernel's drivers."),
             ("tenrounds bench all --json >old.json", "Keep all results."),
             ("tenrounds bench all --baseline old.json --fail-slower", "Compare with them later, in a script: exit status 3 if a row is slower."),
         ],

@@ -828,9 +828,9 @@ fn a_worker_answers_nonsense_with_an_error() {
         .unwrap();
     let requests = concat!(
         "nonsense\n",
-        r#"{"window":1000}"#,
+        r#"{"window":{"microseconds":1000,"threads":1}}"#,
         "\n",
-        r#"{"set-up":{"task":{"cipher":{"name":"aes-128-ctr","direction":"encrypt","bytes":16}},"threads":100000}}"#,
+        r#"{"set-up":{"threads":100000,"bound":null,"cipher":"aes-128-ctr","direction":"encrypt","bytes":16}}"#,
         "\n"
     );
     worker

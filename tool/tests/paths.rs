@@ -108,24 +108,6 @@ fn wrong_combinations_are_refused() {
         &["--bytes 20", "16 or 32"],
     );
     contains(&said(&paths(&["--core"])), &["--core"]);
-    contains(&said(&["bench", "--driver", "x"]), &["--driver"]);
-    contains(
-        &said(&paths(&["cbc", "ctr", "--driver", "cbc-aes-aesni"])),
-        &["--driver cbc-aes-aesni", "one mode"],
-    );
-}
-
-/// The kernel has no such driver, or no AF_ALG to ask for it.
-#[test]
-fn a_driver_that_is_not_there_is_named() {
-    let place = Place::new();
-    let args = paths(&["aes-128-cbc", "--bytes", "16", "--driver", "no-such-driver"]);
-    let said = place.tool(args).done().failed(1);
-    let why = match af_alg() {
-        Ok(()) => "bind(AF_ALG, skcipher, \"no-such-driver\"): No such file or directory",
-        Err(_) => "socket(AF_ALG)",
-    };
-    contains(&said, &["--driver no-such-driver: ", why]);
 }
 
 #[test]

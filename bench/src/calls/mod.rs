@@ -6,14 +6,15 @@
 mod evp;
 
 use crate::peers::openssl::{self, Evp};
-use crate::process;
 use clap::Parser;
 use evp::{make, Row, Subject, BATCH, MAX_BYTES};
 use libcrypto::LibCrypto;
 use measure::affinity::pin_to_number;
-use measure::process::say;
+use measure::noise;
+use measure::process::{ask, say, serve as serve_plan};
+use measure::rounds::take;
 use measure::stats;
-use measure::window::{batches, undisturbed, Pace, Window};
+use measure::window::{batches, Pace, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -73,7 +74,7 @@ struct Plan {
     libcrypto: String,
     bytes: Vec<usize>,
     rounds: usize,
-    /// Whether tenrounds is first, in time and in memory. The second is up to 14 % slower in calls
+    /// Whether tenrounds is first in memory. The second is up to 14 % slower in calls
     /// that allocate, because its contexts come later from the heap.
     swapped: bool,
     seed: u64,
@@ -150,20 +151,14 @@ fn window(row: &Row, subject: &mut Subject, pace: &mut Pace) -> Result<Window> {
     })
 }
 
+/// Nanoseconds of a call by both providers, in each round.
 fn times(plan: &Plan, row: &Row, subjects: &mut [Subject; 2]) -> Result<Vec<[f64; 2]>> {
     let mut paces = [Pace::default(), Pace::default()];
-    let mut rounds = Vec::new();
-    for number in 0..plan.rounds {
-        let mut round = [0.0; 2];
-        let first = (number + usize::from(plan.swapped)) % 2;
-        for which in [first, 1 - first] {
-            subjects[which].move_on();
-            let take = &mut || window(row, &mut subjects[which], &mut paces[which]);
-            round[which] = 1e9 / undisturbed(take)?.0.rate();
-        }
-        rounds.push(round);
-    }
-    Ok(rounds)
+    let taken = take(2, 0..plan.rounds, noise::unprobed, &mut |_, which| {
+        subjects[which].move_on();
+        window(row, &mut subjects[which], &mut paces[which])
+    })?;
+    Ok(taken.times())
 }
 
 fn measure(plan: &Plan) -> Result<()> {
@@ -183,7 +178,7 @@ fn measure(plan: &Plan) -> Result<()> {
 
 /// What a measuring process does.
 pub fn serve() -> Result<()> {
-    process::serve(measure)
+    serve_plan(measure)
 }
 
 /// What two processes measured, one with the places of the providers exchanged: the geometric mean.
@@ -216,7 +211,7 @@ fn cipher(args: &Args, plan: &Plan) -> Result<()> {
                 seed: fastrand::u64(..),
                 ..plan.clone()
             };
-            process::ask(WORKER, &plan, &[], &mut |answer| match answer {
+            ask(WORKER, &plan, &[], &mut |answer| match answer {
                 Answer::Hello { openssl, other } => title = Some((openssl, other)),
                 Answer::Times { row, rounds } => {
                     if !order.contains(&row) {

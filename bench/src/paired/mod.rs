@@ -6,9 +6,10 @@ mod build;
 mod report;
 mod worker;
 
-use crate::process;
+use crate::pattern::like;
 use clap::Parser;
 use machine::host;
+use measure::process::{ask, serve as serve_plan};
 use report::{Found, Row};
 use serde_json::json;
 use std::path::PathBuf;
@@ -110,17 +111,6 @@ const AGAIN: f64 = 0.99;
 /// The status with --fail-slower.
 const SLOWER: u8 = 3;
 
-/// Whether a text is like a pattern, in which '*' stands for any characters and '?' for one.
-fn like(pattern: &[u8], text: &[u8]) -> bool {
-    match (pattern, text) {
-        ([], text) => text.is_empty(),
-        ([b'*', rest @ ..], text) => (0..=text.len()).any(|skip| like(rest, &text[skip..])),
-        ([b'?', rest @ ..], [_, text @ ..]) => like(rest, text),
-        ([one, rest @ ..], [other, text @ ..]) => one == other && like(rest, text),
-        _ => false,
-    }
-}
-
 impl Args {
     fn rounds(&self) -> usize {
         self.rounds
@@ -135,8 +125,8 @@ impl Args {
     fn wants(&self, cell: &Cell) -> bool {
         let name = cell.to_string();
         let matches = |pattern: &String| match pattern.contains('*') {
-            true => like(pattern.as_bytes(), name.as_bytes()),
-            false => like(format!("*{pattern}*").as_bytes(), name.as_bytes()),
+            true => like(pattern, &name),
+            false => like(&format!("*{pattern}*"), &name),
         };
         self.only.is_empty() || self.only.iter().any(matches)
     }
@@ -188,7 +178,7 @@ impl Args {
                 processor: self.cpu,
                 seed: fastrand::u64(..),
             };
-            process::ask(WORKER, &plan, &[], &mut |times: Times| {
+            ask(WORKER, &plan, &[], &mut |times: Times| {
                 found[order[times.cell]].add(times);
                 bar.inc(1);
             })?;
@@ -200,7 +190,7 @@ impl Args {
 
 /// What a measuring process does.
 pub fn serve() -> Result<()> {
-    process::serve(worker::measure)
+    serve_plan(worker::measure)
 }
 
 /// The exit status.

@@ -170,9 +170,9 @@ pub fn text(results: &[Row], all: bool) -> String {
     let _ = writeln!(
         text,
         "Median spread of a cell (half the distance of the quartiles): {spread:.4}. \
-         Disturbed rounds: {:.1} %. \
+         Disturbed windows: {:.1} %. \
          Measured a second time: {again} cells.",
-        100.0 * doubtful as f64 / rounds as f64
+        50.0 * doubtful as f64 / rounds as f64
     );
     text
 }
@@ -226,7 +226,7 @@ mod tests {
             ),
             "{said}"
         );
-        assert!(said.contains("Disturbed rounds: 25.0 %"), "{said}");
+        assert!(said.contains("Disturbed windows: 12.5 %"), "{said}");
         assert!(text(&results, true).contains("128     64"));
         let json = serde_json::to_value(&results[0]).unwrap();
         assert_eq!(json["cell"], serde_json::json!(["ctr", "vperm", 128, 16]));

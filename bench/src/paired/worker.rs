@@ -3,9 +3,11 @@
 
 use super::build::{Build, Op, TAG};
 use measure::affinity::{pin, pin_to_number};
+use measure::noise;
 use measure::place::Buffer;
 use measure::process::say;
-use measure::window::{undisturbed, Pace, Window};
+use measure::rounds::take;
+use measure::window::Pace;
 use serde::{Deserialize, Serialize};
 use std::ffi::{CStr, CString};
 use std::fmt;
@@ -49,7 +51,7 @@ pub struct Times {
     pub cell: usize,
     /// Nanoseconds per call, old and new.
     pub rounds: Vec<[f64; 2]>,
-    /// Rounds with a window that was disturbed to the end.
+    /// Windows that were disturbed to the end.
     pub doubtful: usize,
 }
 
@@ -142,31 +144,24 @@ impl Pair<'_> {
         outputs[0] == outputs[1]
     }
 
-    fn window(&mut self, which: usize, pace: &mut Pace, us: u64) -> Result<Window> {
-        self.prepare(which);
-        pace.warm_window(us, &mut |calls| {
-            self.run(which, calls as usize);
-            Ok(calls)
-        })
-    }
-
     fn rounds(&mut self, plan: &Plan) -> Result<Times> {
         let mut paces = [Pace::default(), Pace::default()];
-        let mut times = Times::default();
-        for _ in 0..plan.rounds {
-            self.move_on();
-            let (mut round, mut doubtful) = ([0.0; 2], false);
-            let first = fastrand::usize(0..2);
-            for which in [first, 1 - first] {
-                let take = &mut || self.window(which, &mut paces[which], plan.window_us);
-                let (window, _) = undisturbed(take)?;
-                doubtful |= !window.undisturbed();
-                round[which] = 1e9 / window.rate();
+        let mut placed = None;
+        let taken = take(2, 0..plan.rounds, noise::unprobed, &mut |round, which| {
+            if placed.replace(round) != Some(round) {
+                self.move_on();
             }
-            times.rounds.push(round);
-            times.doubtful += usize::from(doubtful);
-        }
-        Ok(times)
+            self.prepare(which);
+            paces[which].warm_window(plan.window_us, &mut |calls| {
+                self.run(which, calls as usize);
+                Ok(calls)
+            })
+        })?;
+        Ok(Times {
+            cell: 0,
+            rounds: taken.times(),
+            doubtful: taken.clocks.doubtful,
+        })
     }
 }
 

@@ -4,48 +4,32 @@
 //! which are quicker than its EVP_* calls for the same, CMAC by CMAC_*. No AES-128-XTS. Its CCM is
 //! left out: it was never the fastest.
 
-use super::call::operation;
+use super::call::{operation, whole};
 use super::{nonce, takes_part};
-use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
+use crate::peer::{Direction, Inputs, Mode, Peer, Prepared, Spec, TAG};
 use aws_lc_sys as c;
 use std::ffi::{c_int, CStr, CString};
 use std::ptr::{null, null_mut};
 use std::rc::Rc;
 use terminal::error::{Error, Result};
 
-pub struct AwsLc;
-
-impl Peer for AwsLc {
-    fn id(&self) -> String {
-        "aws-lc".to_owned()
-    }
-
-    fn title(&self) -> String {
-        "AWS-LC (EVP, EVP_AEAD)".to_owned()
-    }
-
-    fn version(&self) -> String {
-        // SAFETY: it returns a constant string.
-        let said = unsafe { CStr::from_ptr(c::OpenSSL_version(0)) };
-        let number = CStr::from_bytes_with_nul(c::AWSLC_VERSION_NUMBER_STRING).unwrap_or_default();
-        format!("{} ({})", number.to_string_lossy(), said.to_string_lossy())
-    }
-
-    fn prepare(
-        &self,
-        spec: Spec,
-        bytes: usize,
-        inputs: &Inputs,
-    ) -> Result<Option<Box<dyn Operation>>> {
-        if spec.streams != 1 || !takes_part(spec, bytes) {
-            return Ok(None);
-        }
-        match spec.mode {
+pub fn peer() -> Peer {
+    // SAFETY: it returns a constant string.
+    let said = unsafe { CStr::from_ptr(c::OpenSSL_version(0)) };
+    let number = CStr::from_bytes_with_nul(c::AWSLC_VERSION_NUMBER_STRING).unwrap_or_default();
+    let version = format!("{} ({})", number.to_string_lossy(), said.to_string_lossy());
+    let (id, title) = ("aws-lc", "AWS-LC (EVP, EVP_AEAD)");
+    Peer::new(
+        id.into(),
+        title.into(),
+        version,
+        |spec, bytes, inputs| match spec.mode {
+            _ if spec.streams != 1 || !takes_part(spec, bytes) => Ok(None),
             Mode::Gcm | Mode::GcmSiv => aead(spec, bytes, inputs),
             Mode::Cmac => mac(spec, bytes, inputs),
             _ => cipher(spec, bytes, inputs),
-        }
-    }
+        },
+    )
 }
 
 /// The cipher of this name: "aes-128-cbc". None if there is none.
@@ -109,7 +93,7 @@ impl Drop for Context {
     }
 }
 
-fn cipher(spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Option<Box<dyn Operation>>> {
+fn cipher(spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
     let Some(cipher) = named(spec.mode, spec.key_bits) else {
         return Ok(None);
     };
@@ -117,13 +101,10 @@ fn cipher(spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Option<Box<dyn Op
     let first = context.clone();
     Ok(Some(match spec.mode {
         // The tweak, and all of the sector.
-        Mode::Xts => operation(
-            || (),
-            move |(), input, output| {
-                context.set_iv();
-                context.update(&input[..bytes], output);
-            },
-        ),
+        Mode::Xts => whole(move |input, output| {
+            context.set_iv();
+            context.update(&input[..bytes], output);
+        }),
         _ => operation(
             move || first.set_iv(),
             move |(), input, output| context.update(&input[..bytes], output),
@@ -134,7 +115,7 @@ fn cipher(spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Option<Box<dyn Op
 /// An EVP_AEAD_CTX that has its key, for sealing or opening.
 struct Aead(*mut c::EVP_AEAD_CTX);
 
-fn aead(spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Option<Box<dyn Operation>>> {
+fn aead(spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
     // SAFETY: these functions return constants; the key is as long as they want it.
     let ctx = unsafe {
         let aead = match (spec.mode, spec.key_bits) {
@@ -152,14 +133,12 @@ fn aead(spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Option<Box<dyn Oper
     }
     let (aead, nonce, aad) = (Aead(ctx), nonce(inputs), inputs.aad);
     Ok(Some(match spec.direction {
-        Direction::Encrypt => operation(
-            || (),
-            move |(), input, output| aead.seal(&nonce, &aad, &input[..bytes], output),
-        ),
-        Direction::Decrypt => operation(
-            || (),
-            move |(), input, output| aead.open(&nonce, &aad, input, &mut output[..bytes]),
-        ),
+        Direction::Encrypt => {
+            whole(move |input, output| aead.seal(&nonce, &aad, &input[..bytes], output))
+        }
+        Direction::Decrypt => {
+            whole(move |input, output| aead.open(&nonce, &aad, input, &mut output[..bytes]))
+        }
     }))
 }
 
@@ -221,7 +200,7 @@ impl Drop for Aead {
 /// A CMAC_CTX that has its key.
 struct Mac(*mut c::CMAC_CTX);
 
-fn mac(spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Option<Box<dyn Operation>>> {
+fn mac(spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
     let Some(cipher) = named(Mode::Cbc, spec.key_bits) else {
         return Ok(None);
     };
@@ -235,20 +214,17 @@ fn mac(spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Option<Box<dyn Opera
     if done != 1 {
         return Err(refused(spec));
     }
-    Ok(Some(operation(
-        || (),
-        move |(), input, output| {
-            let (mac, input, tag) = (&mac, &input[..bytes], &mut output[..TAG]);
-            let mut len = 0;
-            // SAFETY: the tag has room for 16 bytes.
-            let done = unsafe {
-                c::CMAC_Reset(mac.0) == 1
-                    && c::CMAC_Update(mac.0, input.as_ptr(), bytes) == 1
-                    && c::CMAC_Final(mac.0, tag.as_mut_ptr(), &mut len) == 1
-            };
-            assert!(done && len == TAG, "AWS-LC does not sign");
-        },
-    )))
+    Ok(Some(whole(move |input, output| {
+        let (mac, input, tag) = (&mac, &input[..bytes], &mut output[..TAG]);
+        let mut len = 0;
+        // SAFETY: the tag has room for 16 bytes.
+        let done = unsafe {
+            c::CMAC_Reset(mac.0) == 1
+                && c::CMAC_Update(mac.0, input.as_ptr(), bytes) == 1
+                && c::CMAC_Final(mac.0, tag.as_mut_ptr(), &mut len) == 1
+        };
+        assert!(done && len == TAG, "AWS-LC does not sign");
+    })))
 }
 
 impl Drop for Mac {

@@ -14,7 +14,7 @@ struct Call<M, S, F> {
 }
 
 impl<M: Fn() -> S, S, F: Fn(&mut S, &[u8], &mut [u8])> Operation for Call<M, S, F> {
-    #[inline]
+    #[inline(always)]
     fn call(&mut self, input: &[u8], output: &mut [u8]) {
         (self.call)(&mut self.state, input, output);
     }
@@ -30,6 +30,11 @@ pub fn operation<S: 'static>(
 ) -> Box<dyn Operation> {
     let state = make();
     Box::new(Call { make, state, call })
+}
+
+/// Whole messages: nothing changes from call to call.
+pub fn whole(call: impl Fn(&[u8], &mut [u8]) + 'static) -> Box<dyn Operation> {
+    operation(|| (), move |(), input, output| call(input, output))
 }
 
 /// Output, data and tag of a message. The tag follows the output when sealing, and the data when

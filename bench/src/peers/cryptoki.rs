@@ -4,6 +4,7 @@
 //! A call is a whole message, so there are only whole blocks in the modes that stream, and the
 //! adapter carries the IV on.
 
+use super::call::{operation, whole};
 use super::takes_part;
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, BLOCK, TAG};
 use cryptoki_sys::*;
@@ -33,14 +34,10 @@ struct Arguments {
 
 /// A module that is initialised, with a session.
 struct Module {
+    path: PathBuf,
     name: String,
     list: &'static CK_FUNCTION_LIST,
     session: CK_SESSION_HANDLE,
-}
-
-pub struct Cryptoki {
-    module: Rc<Module>,
-    path: PathBuf,
 }
 
 /// Calls a function of the module, and fails with its name.
@@ -58,13 +55,13 @@ macro_rules! call {
 }
 
 /// The modules that the environment names, each with its file.
-pub fn open() -> impl Iterator<Item = (PathBuf, Result<Cryptoki>)> {
+pub fn open() -> impl Iterator<Item = (PathBuf, Result<Peer>)> {
     let files = std::env::var_os(FILES).unwrap_or_default();
     let files: Vec<PathBuf> = std::env::split_paths(&files).collect();
     let files = files
         .into_iter()
         .filter(|file| !file.as_os_str().is_empty());
-    files.map(|file| (file.clone(), Cryptoki::open(file)))
+    files.map(|file| (file.clone(), Module::open(&file).map(Module::peer)))
 }
 
 /// "tenrounds-pkcs11", "softhsm2", "softokn3".
@@ -73,9 +70,9 @@ fn name(file: &Path) -> String {
     stem.trim_start_matches("lib").to_owned()
 }
 
-impl Cryptoki {
-    fn open(path: PathBuf) -> Result<Cryptoki> {
-        let mut module = Module::load(&path)?;
+impl Module {
+    fn open(path: &Path) -> Result<Module> {
+        let mut module = Module::load(path)?;
         let mut arguments = Arguments {
             standard: CK_C_INITIALIZE_ARGS {
                 flags: CKF_OS_LOCKING_OK,
@@ -106,12 +103,9 @@ impl Cryptoki {
             let (pin, len) = (PIN.as_ptr().cast_mut(), PIN.len() as CK_ULONG);
             call!(module, C_Login(module.session, CKU_USER, pin, len))?;
         }
-        let module = Rc::new(module);
-        Ok(Cryptoki { module, path })
+        Ok(module)
     }
-}
 
-impl Module {
     fn load(path: &Path) -> Result<Module> {
         type GetList = unsafe extern "C" fn(*mut *mut CK_FUNCTION_LIST) -> CK_RV;
         let failed = |e: libloading::Error| Error::failure(format!("{}: {e}", path.display()));
@@ -126,6 +120,7 @@ impl Module {
         // SAFETY: the list is constant, and the module stays loaded.
         let list = unsafe { list.as_ref() }.filter(|_| code == CKR_OK);
         Ok(Module {
+            path: path.to_owned(),
             name: name(path),
             list: list.ok_or_else(|| Error::failure("C_GetFunctionList fails"))?,
             session: 0,
@@ -161,73 +156,62 @@ impl Drop for Module {
     }
 }
 
-impl Peer for Cryptoki {
-    fn id(&self) -> String {
-        format!("pkcs11-{}", self.module.name)
-    }
-
-    fn title(&self) -> String {
-        format!("{} (PKCS#11)", self.module.name)
-    }
-
+impl Module {
+    /// As the module itself says.
     fn version(&self) -> String {
         let mut info = CK_INFO::default();
-        let known = call!(self.module, C_GetInfo(&mut info)).is_ok();
-        let version = info.libraryVersion;
+        let known = call!(self, C_GetInfo(&mut info));
+        let (version, path) = (info.libraryVersion, self.path.display());
         match known {
-            true => format!(
-                "{}.{} ({})",
-                version.major,
-                version.minor,
-                self.path.display()
-            ),
-            false => self.path.display().to_string(),
+            Ok(()) => format!("{}.{} ({path})", version.major, version.minor),
+            Err(_) => path.to_string(),
         }
     }
 
-    fn prepare(
-        &self,
-        spec: Spec,
-        bytes: usize,
-        inputs: &Inputs,
-    ) -> Result<Option<Box<dyn Operation>>> {
-        let part = spec.mode.streams() && !bytes.is_multiple_of(BLOCK);
-        let known = matches!(spec.mode, Mode::Cbc | Mode::Ctr | Mode::Gcm);
-        // SoftHSM's C_Decrypt wants room for the tag in the output, too.
-        let opens = (spec.mode, spec.direction) == (Mode::Gcm, Direction::Decrypt);
-        let has_it = known && !(opens && self.module.name == "softhsm2");
-        if !has_it || part || spec.streams != 1 || !takes_part(spec, bytes) {
-            return Ok(None);
-        }
-        Ok(Some(Box::new(Message {
-            module: self.module.clone(),
-            key: self.module.create_key(&inputs.key)?,
-            spec,
-            bytes,
-            first_iv: inputs.iv,
-            iv: inputs.iv,
-            aad: inputs.aad,
-        })))
+    fn peer(self) -> Peer {
+        let module = Rc::new(self);
+        let name = &module.name;
+        let (id, title) = (format!("pkcs11-{name}"), format!("{name} (PKCS#11)"));
+        Peer::new(id, title, module.version(), move |spec, bytes, inputs| {
+            let part = spec.mode.streams() && !bytes.is_multiple_of(BLOCK);
+            let known = matches!(spec.mode, Mode::Cbc | Mode::Ctr | Mode::Gcm);
+            // SoftHSM's C_Decrypt wants room for the tag in the output, too.
+            let opens = (spec.mode, spec.direction) == (Mode::Gcm, Direction::Decrypt);
+            let has_it = known && !(opens && module.name == "softhsm2");
+            if !has_it || part || spec.streams != 1 || !takes_part(spec, bytes) {
+                return Ok(None);
+            }
+            let handle = module.create_key(&inputs.key)?;
+            let module = module.clone();
+            Ok(Some(messages(Key { module, handle }, spec, inputs)))
+        })
     }
 }
 
-struct Message {
+/// A key object, destroyed at the end.
+struct Key {
     module: Rc<Module>,
-    key: CK_OBJECT_HANDLE,
-    spec: Spec,
-    bytes: usize,
-    first_iv: [u8; 16],
-    iv: [u8; 16],
-    aad: [u8; 13],
+    handle: CK_OBJECT_HANDLE,
 }
 
-impl Message {
-    /// C_EncryptInit and C_Encrypt.
-    fn crypt(&mut self, mechanism: &mut CK_MECHANISM, input: &[u8], output: &mut [u8]) {
-        let (module, session, key) = (&self.module, self.module.session, self.key);
+impl Key {
+    /// C_EncryptInit and C_Encrypt, or the same for decryption.
+    fn crypt<T>(
+        &self,
+        direction: Direction,
+        (mechanism, parameter): (CK_MECHANISM_TYPE, &mut T),
+        input: &[u8],
+        output: &mut [u8],
+    ) {
+        let mechanism = &mut CK_MECHANISM {
+            mechanism,
+            pParameter: std::ptr::from_mut(parameter).cast(),
+            ulParameterLen: size_of::<T>() as CK_ULONG,
+        };
+        let (module, session, key) = (&self.module, self.module.session, self.handle);
         let (from, n) = (input.as_ptr().cast_mut(), input.len() as CK_ULONG);
         let (to, mut len) = (output.as_mut_ptr(), output.len() as CK_ULONG);
-        let done = match self.spec.direction {
+        let done = match direction {
             Direction::Encrypt => call!(module, C_EncryptInit(session, mechanism, key))
                 .and_then(|()| call!(module, C_Encrypt(session, from, n, to, &mut len))),
             Direction::Decrypt => call!(module, C_DecryptInit(session, mechanism, key))
@@ -238,58 +222,52 @@ impl Message {
     }
 }
 
-fn mechanism<T>(mechanism: CK_MECHANISM_TYPE, parameter: &mut T) -> CK_MECHANISM {
-    CK_MECHANISM {
-        mechanism,
-        pParameter: std::ptr::from_mut(parameter).cast(),
-        ulParameterLen: size_of::<T>() as CK_ULONG,
+impl Drop for Key {
+    fn drop(&mut self) {
+        let _ = call!(
+            self.module,
+            C_DestroyObject(self.module.session, self.handle)
+        );
     }
 }
 
-impl Operation for Message {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let (mut iv, mut aad) = (self.iv, self.aad);
-        match self.spec.mode {
-            Mode::Gcm => {
-                let mut parameters = CK_GCM_PARAMS {
-                    pIv: iv.as_mut_ptr(),
-                    ulIvLen: 12,
-                    ulIvBits: 96,
-                    pAAD: aad.as_mut_ptr(),
-                    ulAADLen: aad.len() as CK_ULONG,
-                    ulTagBits: 8 * TAG as CK_ULONG,
-                };
-                self.crypt(&mut mechanism(CKM_AES_GCM, &mut parameters), input, output);
-            }
-            Mode::Ctr => {
+/// Whole messages, of which those of CBC and CTR continue each other.
+fn messages(key: Key, spec: Spec, inputs: &Inputs) -> Box<dyn Operation> {
+    let (first, aad, direction) = (inputs.iv, inputs.aad, spec.direction);
+    match spec.mode {
+        Mode::Gcm => whole(move |input, output| {
+            let mut parameters = CK_GCM_PARAMS {
+                pIv: first.as_ptr().cast_mut(),
+                ulIvLen: 12,
+                ulIvBits: 96,
+                pAAD: aad.as_ptr().cast_mut(),
+                ulAADLen: aad.len() as CK_ULONG,
+                ulTagBits: 8 * TAG as CK_ULONG,
+            };
+            key.crypt(direction, (CKM_AES_GCM, &mut parameters), input, output);
+        }),
+        Mode::Ctr => operation(
+            move || first,
+            move |iv, input, output| {
                 let mut parameters = CK_AES_CTR_PARAMS {
                     ulCounterBits: 128,
-                    cb: iv,
+                    cb: *iv,
                 };
-                self.crypt(&mut mechanism(CKM_AES_CTR, &mut parameters), input, output);
-                let blocks = (self.bytes / BLOCK) as u128;
-                let counter = u128::from_be_bytes(iv).wrapping_add(blocks);
-                self.iv = counter.to_be_bytes();
-            }
-            _ => {
-                self.crypt(&mut mechanism(CKM_AES_CBC, &mut iv), input, output);
-                let encrypted = match self.spec.direction {
+                key.crypt(direction, (CKM_AES_CTR, &mut parameters), input, output);
+                let blocks = (input.len() / BLOCK) as u128;
+                *iv = u128::from_be_bytes(*iv).wrapping_add(blocks).to_be_bytes();
+            },
+        ),
+        _ => operation(
+            move || first,
+            move |iv, input, output| {
+                key.crypt(direction, (CKM_AES_CBC, iv), input, output);
+                let encrypted = match direction {
                     Direction::Encrypt => &*output,
                     Direction::Decrypt => input,
                 };
-                self.iv.copy_from_slice(&encrypted[self.bytes - BLOCK..]);
-            }
-        }
-    }
-
-    fn restart(&mut self) {
-        self.iv = self.first_iv;
-    }
-}
-
-impl Drop for Message {
-    fn drop(&mut self) {
-        let _ = call!(self.module, C_DestroyObject(self.module.session, self.key));
+                iv.copy_from_slice(&encrypted[encrypted.len() - BLOCK..]);
+            },
+        ),
     }
 }

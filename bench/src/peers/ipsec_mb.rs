@@ -8,13 +8,12 @@
 //! Numbers and structures are those of intel-ipsec-mb.h, versions 1.3 and 2.0. What is used here is
 //! the same in both, except for the size of IMB_JOB.
 
-use super::call::{operation, Memory};
+use super::call::{whole, Memory};
 use super::{check_tag, takes_part};
-use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
+use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Prepared, Spec, TAG};
 use libcrypto::functions;
 use libcrypto::library::Library;
 use std::ffi::{c_char, c_int, c_void, CStr};
-use std::path::PathBuf;
 use std::ptr::{null, null_mut};
 use terminal::error::{Error, Result};
 
@@ -175,16 +174,15 @@ functions! {
     }
 }
 
-pub struct IpsecMb {
+#[derive(Clone, Copy)]
+struct IpsecMb {
     calls: Functions,
     /// Words of IMB_JOB.
     job: usize,
-    path: PathBuf,
-    version: String,
 }
 
 /// ipsec-mb from where the dynamic linker finds it.
-pub fn open() -> Result<IpsecMb> {
+pub fn open() -> Result<Peer> {
     let library = Library::open("libIPSec_MB.so.2")
         .or_else(|_| Library::open("libIPSec_MB.so.1"))
         .map_err(|e| Error::absent(format!("{e}; install libipsec-mb2 or libipsec-mb1")))?;
@@ -204,33 +202,22 @@ pub fn open() -> Result<IpsecMb> {
             )))
         }
     };
-    Ok(IpsecMb {
-        calls,
-        job,
-        path: library.file("alloc_mb_mgr")?,
+    let path = library.file("alloc_mb_mgr")?;
+    let (title, version) = (
+        format!("ipsec-mb {version}"),
+        format!("{version} ({})", path.display()),
+    );
+    let opened = IpsecMb { calls, job };
+    Ok(Peer::new(
+        "ipsec-mb".into(),
+        title,
         version,
-    })
+        move |spec, bytes, inputs| opened.prepare(spec, bytes, inputs),
+    ))
 }
 
-impl Peer for IpsecMb {
-    fn id(&self) -> String {
-        "ipsec-mb".to_owned()
-    }
-
-    fn title(&self) -> String {
-        format!("ipsec-mb {}", self.version)
-    }
-
-    fn version(&self) -> String {
-        format!("{} ({})", self.version, self.path.display())
-    }
-
-    fn prepare(
-        &self,
-        spec: Spec,
-        bytes: usize,
-        inputs: &Inputs,
-    ) -> Result<Option<Box<dyn Operation>>> {
+impl IpsecMb {
+    fn prepare(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
         let apart = spec.gap > 0 && spec.mode != Mode::Cbc;
         if spec.streams > MOST_STREAMS || !takes_part(spec, bytes) || apart {
             return Ok(None);
@@ -321,26 +308,17 @@ impl IpsecMb {
             unsafe { crypt(key, context, to, from, n, iv, data, 13, tag, TAG as u64) }
         };
         Ok(match spec.direction {
-            Direction::Encrypt => operation(
-                || (),
-                move |(), input, output| {
-                    let (data, tag) = output.split_at_mut(bytes);
-                    message(
-                        input,
-                        data,
-                        tag.first_chunk_mut().expect("room for the tag"),
-                    );
-                },
-            ),
-            Direction::Decrypt => operation(
-                || (),
-                move |(), input, output| {
-                    let (data, tag) = input.split_at(bytes);
-                    let mut computed = [0; TAG];
-                    message(data, output, &mut computed);
-                    check_tag(&computed, tag);
-                },
-            ),
+            Direction::Encrypt => whole(move |input, output| {
+                let (data, tag) = output.split_at_mut(bytes);
+                let tag = tag.first_chunk_mut().expect("room for the tag");
+                message(input, data, tag);
+            }),
+            Direction::Decrypt => whole(move |input, output| {
+                let (data, tag) = input.split_at(bytes);
+                let mut computed = [0; TAG];
+                message(data, output, &mut computed);
+                check_tag(&computed, tag);
+            }),
         })
     }
 

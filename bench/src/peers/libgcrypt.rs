@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! libgcrypt, opened at run time (Debian: libgcrypt20). Declarations of gcrypt.h, version 1.10.
 
-use super::call::operation;
+use super::call::{operation, whole};
 use super::takes_part;
-use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
+use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Prepared, Spec, TAG};
 use libcrypto::functions;
 use libcrypto::library::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
-use std::path::PathBuf;
 use std::ptr::{null, null_mut};
 use std::rc::Rc;
 use terminal::error::{Error, Result};
@@ -50,14 +49,8 @@ functions! {
     }
 }
 
-pub struct Libgcrypt {
-    functions: Functions,
-    path: PathBuf,
-    version: String,
-}
-
 /// libgcrypt from where the dynamic linker finds it.
-pub fn open() -> Result<Libgcrypt> {
+pub fn open() -> Result<Peer> {
     let library = Library::open("libgcrypt.so.20")
         .map_err(|e| Error::absent(format!("{e}; install libgcrypt20")))?;
     let functions = Functions::load(library)?;
@@ -72,69 +65,51 @@ pub fn open() -> Result<Libgcrypt> {
         control(GCRYCTL_INITIALIZATION_FINISHED, 0 as c_int);
         CStr::from_ptr(version)
     };
-    Ok(Libgcrypt {
-        functions,
-        path: library.file("gcry_cipher_encrypt")?,
-        version: version.to_string_lossy().into_owned(),
-    })
+    let (version, path) = (
+        version.to_string_lossy(),
+        library.file("gcry_cipher_encrypt")?,
+    );
+    let (title, version) = (
+        format!("libgcrypt {version}"),
+        format!("{version} ({})", path.display()),
+    );
+    Ok(Peer::new(
+        "libgcrypt".into(),
+        title,
+        version,
+        move |spec, bytes, inputs| match spec.mode {
+            _ if spec.streams != 1 || !takes_part(spec, bytes) => Ok(None),
+            Mode::Cmac => mac(functions, bytes, inputs).map(Some),
+            _ => cipher(functions, spec, bytes, inputs),
+        },
+    ))
 }
 
-impl Peer for Libgcrypt {
-    fn id(&self) -> String {
-        "libgcrypt".to_owned()
-    }
-
-    fn title(&self) -> String {
-        format!("libgcrypt {}", self.version)
-    }
-
-    fn version(&self) -> String {
-        format!("{} ({})", self.version, self.path.display())
-    }
-
-    fn prepare(
-        &self,
-        spec: Spec,
-        bytes: usize,
-        inputs: &Inputs,
-    ) -> Result<Option<Box<dyn Operation>>> {
-        if spec.streams != 1 || !takes_part(spec, bytes) {
-            return Ok(None);
-        }
-        if spec.mode == Mode::Cmac {
-            return mac(self.functions, bytes, inputs).map(Some);
-        }
-        let Some(cipher) = Cipher::new(self.functions, spec, inputs)? else {
-            return Ok(None);
-        };
-        let cipher = Rc::new(cipher);
-        let first = cipher.clone();
-        let aad = inputs.aad;
-        Ok(Some(match spec.mode {
-            // The tweak, and all of the sector.
-            Mode::Xts => operation(
-                || (),
-                move |(), input, output| {
-                    let done = cipher.set_iv() && cipher.crypt(&input[..bytes], output);
-                    assert!(done, "libgcrypt's XTS failed");
-                },
-            ),
-            mode if mode.is_aead() => operation(
-                || (),
-                move |(), input, output| {
-                    let done = cipher.message(&aad, bytes, input, output);
-                    assert!(done, "libgcrypt failed, or the tag is wrong");
-                },
-            ),
-            _ => operation(
-                move || assert!(first.set_iv(), "libgcrypt takes no IV"),
-                move |(), input, output| {
-                    let done = cipher.crypt(&input[..bytes], output);
-                    assert!(done, "libgcrypt failed");
-                },
-            ),
-        }))
-    }
+fn cipher(f: Functions, spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
+    let Some(cipher) = Cipher::new(f, spec, inputs)? else {
+        return Ok(None);
+    };
+    let cipher = Rc::new(cipher);
+    let first = cipher.clone();
+    let aad = inputs.aad;
+    Ok(Some(match spec.mode {
+        // The tweak, and all of the sector.
+        Mode::Xts => whole(move |input, output| {
+            let done = cipher.set_iv() && cipher.crypt(&input[..bytes], output);
+            assert!(done, "libgcrypt's XTS failed");
+        }),
+        mode if mode.is_aead() => whole(move |input, output| {
+            let done = cipher.message(&aad, bytes, input, output);
+            assert!(done, "libgcrypt failed, or the tag is wrong");
+        }),
+        _ => operation(
+            move || assert!(first.set_iv(), "libgcrypt takes no IV"),
+            move |(), input, output| {
+                let done = cipher.crypt(&input[..bytes], output);
+                assert!(done, "libgcrypt failed");
+            },
+        ),
+    }))
 }
 
 /// gcry_cipher_hd_t with its key and IV.
@@ -293,20 +268,17 @@ fn mac(f: Functions, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>
     if !done {
         return Err(Error::failure("libgcrypt's CMAC takes no key"));
     }
-    Ok(operation(
-        || (),
-        move |(), input, output| {
-            let (mac, input, tag) = (&mac, &input[..bytes], &mut output[..TAG]);
-            let mut len = TAG;
-            // SAFETY: the tag has room for 16 bytes.
-            let done = unsafe {
-                (f.gcry_mac_ctl)(mac.handle, GCRYCTL_RESET, null_mut(), 0) == 0
-                    && (f.gcry_mac_write)(mac.handle, input.as_ptr(), bytes) == 0
-                    && (f.gcry_mac_read)(mac.handle, tag.as_mut_ptr(), &mut len) == 0
-            };
-            assert!(done && len == TAG, "libgcrypt does not sign");
-        },
-    ))
+    Ok(whole(move |input, output| {
+        let (mac, input, tag) = (&mac, &input[..bytes], &mut output[..TAG]);
+        let mut len = TAG;
+        // SAFETY: the tag has room for 16 bytes.
+        let done = unsafe {
+            (f.gcry_mac_ctl)(mac.handle, GCRYCTL_RESET, null_mut(), 0) == 0
+                && (f.gcry_mac_write)(mac.handle, input.as_ptr(), bytes) == 0
+                && (f.gcry_mac_read)(mac.handle, tag.as_mut_ptr(), &mut len) == 0
+        };
+        assert!(done && len == TAG, "libgcrypt does not sign");
+    }))
 }
 
 impl Drop for Mac {

@@ -14,18 +14,18 @@ mod rustcrypto;
 #[cfg(test)]
 mod tests;
 
-use crate::peer::{Absent, Form, Inputs, Peer, Spec, AAD, TAG};
+use crate::answer::Missing;
+use crate::ours;
+use crate::peer::{Form, Inputs, Peer, Spec, AAD, TAG};
+use crate::plan::Environment;
+use std::path::PathBuf;
+use tenrounds_sys::Backend;
 use terminal::error::Result;
-
-/// Whether the mode takes data of this length.
-fn fits(spec: Spec, bytes: usize) -> bool {
-    spec.has_length(bytes)
-}
 
 /// Whether an adapter of another library takes part: its messages have AAD of one length, and it
 /// wraps no keys.
 fn takes_part(spec: Spec, bytes: usize) -> bool {
-    spec.aad == AAD && spec.form == Form::Usual && !spec.wraps() && fits(spec, bytes)
+    spec.aad == AAD && spec.form == Form::Usual && !spec.wraps() && spec.has_length(bytes)
 }
 
 /// The nonce of authenticated modes.
@@ -43,54 +43,93 @@ fn check_tag(computed: &[u8; TAG], given: &[u8]) {
     );
 }
 
-/// Every peer that is here; and for the others its name, and why it is not. (`bench` adds ours.)
-pub fn all() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
-    let mut found: Vec<Box<dyn Peer>> = Vec::new();
-    let mut absent = Vec::new();
-    let mut add = |id: &str, title: &str, opened: Result<Box<dyn Peer>>| match opened {
-        Ok(peer) => found.push(peer),
-        Err(error) => absent.push(Absent {
-            id: id.to_owned(),
-            title: title.to_owned(),
-            why: error.to_string(),
-        }),
-    };
-    let system = openssl::stock();
-    let own = system.as_ref().map_or(String::new(), Peer::id);
-    add("openssl", "the system's OpenSSL", boxed(system));
-    for built in openssl::BUILT {
-        let version = built.0;
-        if own.ends_with(version) {
-            continue;
+/// Those that are here, and for the others why they are not.
+#[derive(Default)]
+pub struct Peers {
+    pub here: Vec<Peer>,
+    pub missing: Vec<Missing>,
+}
+
+impl Peers {
+    fn add(&mut self, id: &str, title: &str, opened: Result<Peer>) {
+        match opened {
+            Ok(peer) => self.here.push(peer),
+            Err(error) => self.missing.push(Missing {
+                id: id.to_owned(),
+                title: title.to_owned(),
+                why: error.to_string(),
+            }),
         }
-        let (id, title) = (format!("openssl-{version}"), format!("OpenSSL {version}"));
-        add(&id, &title, boxed(openssl::stock_of(built)));
     }
-    add("libgcrypt", "libgcrypt", boxed(libgcrypt::open()));
-    add("nettle", "nettle", boxed(nettle::open()));
-    add("ipsec-mb", "ipsec-mb", boxed(ipsec_mb::open()));
-    for (file, module) in cryptoki::open() {
-        add("pkcs11", &file.display().to_string(), boxed(module));
+
+    /// All other libraries.
+    pub fn others() -> Peers {
+        let mut peers = Peers::default();
+        let system = openssl::stock();
+        let own = system.as_ref().map_or(String::new(), |p| p.id().to_owned());
+        peers.add("openssl", "the system's OpenSSL", system);
+        for built in openssl::BUILT {
+            let version = built.0;
+            if own.ends_with(version) {
+                continue;
+            }
+            let (id, title) = (format!("openssl-{version}"), format!("OpenSSL {version}"));
+            peers.add(&id, &title, openssl::stock_of(built));
+        }
+        peers.add("libgcrypt", "libgcrypt", libgcrypt::open());
+        peers.add("nettle", "nettle", nettle::open());
+        peers.add("ipsec-mb", "ipsec-mb", ipsec_mb::open());
+        for (file, module) in cryptoki::open() {
+            peers.add("pkcs11", &file.display().to_string(), module);
+        }
+        peers.here.extend([aws_lc::peer(), rustcrypto::peer()]);
+        peers
     }
-    found.push(Box::new(aws_lc::AwsLc));
-    found.push(Box::new(rustcrypto::RustCrypto));
-    (found, absent)
+
+    /// Ours and all others: the core, its other backends, ours through EVP, and the libraries.
+    pub fn all(environment: Environment) -> Result<Peers> {
+        let backend = ours::backend()?;
+        let mut peers = Peers::default();
+        peers.here.push(ours::selected()?);
+        if environment == Environment::Plain {
+            let cpu = tenrounds_sys::Cpu::detect();
+            let others = ["vaes256", "aesni"]
+                .into_iter()
+                .filter_map(Backend::by_name);
+            let others = others.filter(|b| b.runs_with(cpu.usable) && *b != backend);
+            peers.here.extend(others.map(ours::of));
+        }
+        peers.add("evp", "tenrounds in the system's OpenSSL", evp());
+        let pipelines = module().and_then(|module| openssl::with_pipelines(&module));
+        let title = "tenrounds in OpenSSL 3.5.5, pipelines";
+        peers.add("evp-pipelines", title, pipelines);
+        let others = Peers::others();
+        peers.here.extend(others.here);
+        peers.missing.extend(others.missing);
+        Ok(peers)
+    }
+
+    /// The default provider and ours in each libcrypto.
+    pub fn pairs() -> Result<Peers> {
+        let module = module()?;
+        let mut peers = Peers::default();
+        for library in openssl::replaceable() {
+            match library.and_then(|library| openssl::pair(library, &module)) {
+                Ok(pair) => peers.here.extend(pair),
+                Err(error) => peers.add("openssl", "a libcrypto", Err(error)),
+            }
+        }
+        Ok(peers)
+    }
+}
+
+fn module() -> Result<PathBuf> {
+    libcrypto::module::find(None)
 }
 
 /// Ours through EVP of the system's OpenSSL.
-pub fn evp() -> Result<Box<dyn Peer>> {
-    let module = libcrypto::module::find(None)?;
-    Ok(Box::new(openssl::with_provider(&module)?))
-}
-
-/// Many messages by the pipelines of OpenSSL 3.5.
-pub fn pipelines() -> Result<Box<dyn Peer>> {
-    let module = libcrypto::module::find(None)?;
-    Ok(Box::new(openssl::with_pipelines(&module)?))
-}
-
-fn boxed<P: Peer + 'static>(opened: Result<P>) -> Result<Box<dyn Peer>> {
-    opened.map(|peer| Box::new(peer) as Box<dyn Peer>)
+pub fn evp() -> Result<Peer> {
+    openssl::with_provider(&module()?)
 }
 
 /// The version of a crate that the lock file has, for those that cannot say it themselves.

@@ -4,15 +4,17 @@
 //! system's libcrypto. What is called is the same for all (libcrypto::evp). No configuration is
 //! read.
 
-use super::call::{operation, with_tag};
-use super::fits;
-use crate::peer::{Direction, Form, Inputs, Mode, Operation, Peer, Spec, AAD, EXPLICIT, TAG};
+use super::call::{operation, whole, with_tag};
+use crate::peer::{
+    Direction, Form, Inputs, Mode, Operation, Peer, Prepared, Spec, AAD, EXPLICIT, TAG,
+};
 use libcrypto::evp::{self, Context, Setup, Source};
-use libcrypto::functions::{Functions, Init, Ptr, Update};
+use libcrypto::functions::{Functions, Ptr};
 use libcrypto::{functions, LibCrypto};
 use std::ffi::{c_int, c_void, CStr, CString};
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
+use std::rc::Rc;
 use std::sync::OnceLock;
 use terminal::error::{Error, Result};
 
@@ -128,30 +130,33 @@ impl Evp {
 }
 
 /// The system's libcrypto with its own implementations.
-pub fn stock() -> Result<Evp> {
-    let system = system()?;
-    Evp::stock(&format!("openssl-{}", system.number()), system)
+pub fn stock() -> Result<Peer> {
+    stock_in(system()?).map(Evp::peer)
+}
+
+fn stock_in(library: &'static LibCrypto) -> Result<Evp> {
+    Evp::stock(&format!("openssl-{}", library.number()), library)
 }
 
 /// The versions that scripts/versions builds, with their sonames.
 pub const BUILT: [(&str, &str); 2] = [("3.5.5", "libcrypto.so.3"), ("4.0.3", "libcrypto.so.4")];
 
 /// One of those, with its own implementations.
-pub fn stock_of((version, soname): (&str, &str)) -> Result<Evp> {
-    Evp::stock(&format!("openssl-{version}"), built(version, soname)?)
+pub fn stock_of((version, soname): (&str, &str)) -> Result<Peer> {
+    stock_in(built(version, soname)?).map(Evp::peer)
 }
 
 const PIPELINES: &str = "evp-pipelines";
 
 /// This project's provider, the module at `path`, in the system's libcrypto.
-pub fn with_provider(path: &Path) -> Result<Evp> {
-    ours("evp", system()?, path, "")
+pub fn with_provider(path: &Path) -> Result<Peer> {
+    ours("evp", system()?, path, "").map(Evp::peer)
 }
 
 /// The same in OpenSSL 3.5.5, and nothing but many streams, as its pipelines.
-pub fn with_pipelines(path: &Path) -> Result<Evp> {
+pub fn with_pipelines(path: &Path) -> Result<Peer> {
     let (version, soname) = BUILT[0];
-    ours(PIPELINES, built(version, soname)?, path, ", pipelines")
+    ours(PIPELINES, built(version, soname)?, path, ", pipelines").map(Evp::peer)
 }
 
 /// The libcryptos in which this project's provider may replace the default one: the system's, and
@@ -171,10 +176,12 @@ pub fn replaceable() -> impl Iterator<Item = Result<&'static LibCrypto>> {
 
 /// The default provider of a libcrypto, and this project's in the same: "openssl-3.5.5" and
 /// "evp-3.5.5".
-pub fn pair(library: &'static LibCrypto, path: &Path) -> Result<[Evp; 2]> {
-    let version = library.number();
-    let stock = Evp::stock(&format!("openssl-{version}"), library)?;
-    Ok([stock, ours(&format!("evp-{version}"), library, path, "")?])
+pub fn pair(library: &'static LibCrypto, path: &Path) -> Result<[Peer; 2]> {
+    let id = format!("evp-{}", library.number());
+    Ok([
+        stock_in(library)?.peer(),
+        ours(&id, library, path, "")?.peer(),
+    ])
 }
 
 /// The default provider in whose place a subject of [`pair`] is: "openssl-3.5.5" for "evp-3.5.5".
@@ -194,34 +201,22 @@ pub fn ours(id: &str, library: &'static LibCrypto, path: &Path, how: &str) -> Re
     Evp::new(id, title, library, &module, c"provider=tenrounds")
 }
 
-impl Peer for Evp {
-    fn id(&self) -> String {
-        self.id.clone()
+impl Evp {
+    pub fn peer(self) -> Peer {
+        let (number, path) = (self.library.number(), self.library.path.display());
+        let (id, title) = (self.id.clone(), self.title.clone());
+        let version = format!("{number} ({path})");
+        Peer::new(id, title, version, move |spec, bytes, inputs| {
+            self.prepare(spec, bytes, inputs)
+        })
     }
 
-    fn title(&self) -> String {
-        self.title.clone()
-    }
-
-    fn version(&self) -> String {
-        format!(
-            "{} ({})",
-            self.library.number(),
-            self.library.path.display()
-        )
-    }
-
-    fn prepare(
-        &self,
-        spec: Spec,
-        bytes: usize,
-        inputs: &Inputs,
-    ) -> Result<Option<Box<dyn Operation>>> {
-        if (spec.streams > 1) != (self.id == PIPELINES) || !fits(spec, bytes) {
+    fn prepare(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
+        if (spec.streams > 1) != (self.id == PIPELINES) || !spec.has_length(bytes) {
             return Ok(None);
         }
         if spec.streams > 1 {
-            return Pipes::prepare(self, spec, bytes, inputs);
+            return pipes(self, spec, bytes, inputs);
         }
         let name = cipher_name(spec);
         let setup = Setup {
@@ -239,27 +234,14 @@ impl Peer for Evp {
             return Ok(None);
         };
         Ok(Some(match spec.mode {
-            _ if spec.form == Form::Record => Box::new(Record::new(context, spec, bytes, inputs)),
-            _ if spec.wraps() => Box::new(Wrap {
-                init: context.init(),
-                update: context.update(),
-                read: spec.input_bytes(bytes),
-                written: match spec.direction {
-                    Direction::Encrypt => spec.output_bytes(bytes),
-                    Direction::Decrypt => bytes,
-                },
-                context,
-            }),
+            _ if spec.form == Form::Record => record(context, spec, bytes, inputs),
+            _ if spec.wraps() => wrap(context, spec, bytes),
             Mode::Xts | Mode::CbcCts => sector(evp::Sector::new(context, inputs.iv), bytes),
             mode if mode.is_aead() => {
                 let message = evp::Message::new(context, &setup, &inputs.aad[..spec.aad]);
-                whole(message.expect("an AEAD has messages"), spec, bytes)
+                sealed(message.expect("an AEAD has messages"), spec, bytes)
             }
-            _ => Box::new(Stream {
-                stream: evp::Stream::new(context),
-                iv: inputs.iv,
-                bytes,
-            }),
+            _ => stream(evp::Stream::new(context), inputs.iv, bytes),
         }))
     }
 }
@@ -275,169 +257,107 @@ fn cipher_name(spec: Spec) -> CString {
 }
 
 /// Modes whose calls continue one message.
-struct Stream {
-    stream: evp::Stream,
-    iv: [u8; 16],
-    bytes: usize,
-}
-
-impl Operation for Stream {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let (input, output) = (&input[..self.bytes], &mut output[..self.bytes]);
-        let (out, data) = (output.as_mut_ptr(), input.as_ptr());
-        // SAFETY: both have so many bytes.
-        let done = unsafe { self.stream.call(out, data, self.bytes) };
-        assert!(done, "EVP update failed");
-    }
-
-    fn restart(&mut self) {
-        self.stream.context.restart(&self.iv);
-    }
+fn stream(stream: evp::Stream, iv: [u8; 16], bytes: usize) -> Box<dyn Operation> {
+    let stream = Rc::new(stream);
+    let first = stream.clone();
+    operation(
+        move || first.context.restart(&iv),
+        move |(), input, output| {
+            let (input, output) = (&input[..bytes], &mut output[..bytes]);
+            // SAFETY: both have so many bytes.
+            let done = unsafe { stream.call(output.as_mut_ptr(), input.as_ptr(), bytes) };
+            assert!(done, "EVP update failed");
+        },
+    )
 }
 
 /// The tweak, and all of the sector.
 fn sector(sector: evp::Sector, bytes: usize) -> Box<dyn Operation> {
-    operation(
-        || (),
-        move |(), input, output| {
-            let (input, output) = (&input[..bytes], &mut output[..bytes]);
-            // SAFETY: both have so many bytes.
-            let done = unsafe { sector.call(output.as_mut_ptr(), input.as_ptr(), bytes) };
-            assert!(done, "EVP's XTS or CTS failed");
-        },
-    )
+    whole(move |input, output| {
+        let (input, output) = (&input[..bytes], &mut output[..bytes]);
+        // SAFETY: both have so many bytes.
+        let done = unsafe { sector.call(output.as_mut_ptr(), input.as_ptr(), bytes) };
+        assert!(done, "EVP's XTS or CTS failed");
+    })
 }
 
 /// A message with its tag behind it.
-fn whole(message: evp::Message, spec: Spec, bytes: usize) -> Box<dyn Operation> {
+fn sealed(message: evp::Message, spec: Spec, bytes: usize) -> Box<dyn Operation> {
     let seals = spec.direction == Direction::Encrypt;
-    operation(
-        || (),
-        move |(), input, output| {
-            let (out, data, tag) = with_tag(seals, bytes, input, output);
-            // SAFETY: the data have so many bytes, and the tag its place.
-            let done = unsafe { message.call(out, data, bytes, tag) };
-            assert!(done, "EVP neither seals nor opens");
-        },
-    )
+    whole(move |input, output| {
+        let (out, data, tag) = with_tag(seals, bytes, input, output);
+        // SAFETY: the data have so many bytes, and the tag its place.
+        let done = unsafe { message.call(out, data, bytes, tag) };
+        assert!(done, "EVP neither seals nor opens");
+    })
 }
 
 fn signing(mac: evp::Mac, bytes: usize) -> Box<dyn Operation> {
-    operation(
-        || (),
-        move |(), input, output| {
-            let tag = output.first_chunk_mut().expect("there is room for it");
-            assert!(mac.call(&input[..bytes], tag), "EVP does not sign");
-        },
-    )
+    whole(move |input, output| {
+        let tag = output.first_chunk_mut().expect("there is room for it");
+        assert!(mac.call(&input[..bytes], tag), "EVP does not sign");
+    })
 }
 
 /// A key to be wrapped or unwrapped. OpenSSL 4.0 takes one key after each init.
-struct Wrap {
-    context: Context,
-    init: Init,
-    update: Update,
-    read: usize,
-    written: usize,
-}
-
-impl Operation for Wrap {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let (input, output) = (&input[..self.read], &mut output[..self.written]);
-        let ctx = self.context.ctx;
+fn wrap(context: Context, spec: Spec, bytes: usize) -> Box<dyn Operation> {
+    let (init, update, read) = (context.init(), context.update(), spec.input_bytes(bytes));
+    let written = match spec.direction {
+        Direction::Encrypt => spec.output_bytes(bytes),
+        Direction::Decrypt => bytes,
+    };
+    whole(move |input, output| {
+        let (input, output) = (&input[..read], &mut output[..written]);
+        let context = &context; // all of it, not its pointer alone, belongs to the closure
+        let (ctx, to, from) = (context.ctx, output.as_mut_ptr(), input.as_ptr());
         let mut len = 0;
         // SAFETY: the lengths are those of the mode.
         let done = unsafe {
-            (self.init)(ctx, null(), null(), null(), null()) == 1
-                && (self.update)(
-                    ctx,
-                    output.as_mut_ptr(),
-                    &mut len,
-                    input.as_ptr(),
-                    self.read as c_int,
-                ) == 1
+            init(ctx, null(), null(), null(), null()) == 1
+                && update(ctx, to, &mut len, from, read as c_int) == 1
         };
-        assert!(
-            done && len as usize == self.written,
-            "EVP neither wraps nor unwraps"
-        );
-    }
-}
-
-/// A record of TLS 1.2 in GCM, as libssl has it: the AAD by a control, then one update in place. So
-/// each call first copies the record to the output.
-struct Record {
-    context: Context,
-    update: Update,
-    aad: [u8; AAD],
-    iv: [u8; 16],
-    bytes: usize,
+        let done = done && len as usize == written;
+        assert!(done, "EVP neither wraps nor unwraps");
+    })
 }
 
 // include/openssl/evp.h
 const EVP_CTRL_AEAD_SET_IV_FIXED: c_int = 0x12;
 const EVP_CTRL_AEAD_TLS1_AAD: c_int = 0x16;
 
-impl Record {
-    fn new(context: Context, spec: Spec, bytes: usize, inputs: &Inputs) -> Record {
-        let framed = EXPLICIT + bytes;
-        let mut record = Record {
-            update: context.update(),
-            aad: inputs.record_aad(match spec.direction {
-                Direction::Encrypt => framed,
-                Direction::Decrypt => framed + TAG,
-            }),
-            iv: inputs.iv,
-            bytes: framed + TAG,
-            context,
-        };
-        record.restart();
-        record
-    }
-}
-
-impl Operation for Record {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let output = &mut output[..self.bytes];
-        output.copy_from_slice(&input[..self.bytes]);
-        let (ctx, record) = (self.context.ctx, output.as_mut_ptr());
-        let mut len = 0;
-        // SAFETY: the update reads and writes the record alone, and the control reads the AAD.
-        let done = unsafe {
-            let aad = self.aad.as_mut_ptr().cast();
-            let control = self.context.f.EVP_CIPHER_CTX_ctrl;
-            control(ctx, EVP_CTRL_AEAD_TLS1_AAD, AAD as c_int, aad) == TAG as c_int
-                && (self.update)(ctx, record, &mut len, record, self.bytes as c_int) == 1
-        };
-        assert!(done && len > 0, "EVP neither seals nor opens a record");
-    }
-
-    /// The length -1 sets the whole IV, where another would draw the explicit part.
-    fn restart(&mut self) {
-        let iv = self.iv.as_mut_ptr().cast();
-        let control = self.context.f.EVP_CIPHER_CTX_ctrl;
-        // SAFETY: the IV of GCM has 12 bytes, which are read.
-        let done = unsafe { control(self.context.ctx, EVP_CTRL_AEAD_SET_IV_FIXED, -1, iv) };
-        assert_eq!(done, 1, "EVP takes no fixed IV");
-    }
-}
-
-/// Many messages in CBC by pipelines: the IVs set anew, and all of the data.
-struct Pipes {
-    context: Context,
-    init: PipesInit,
-    update: PipesUpdate,
-    _ivs: Vec<[u8; 16]>,
-    iv: Vec<*const u8>,
-    lengths: Vec<usize>,
-    written: Vec<usize>,
-    input: Vec<*const u8>,
-    output: Vec<*mut u8>,
-    total: usize,
-    gap: usize,
+/// A record of TLS 1.2 in GCM, as libssl has it: the AAD by a control, then one update in place. So
+/// each call first copies the record to the output.
+fn record(context: Context, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn Operation> {
+    let framed = EXPLICIT + bytes;
+    let aad = inputs.record_aad(match spec.direction {
+        Direction::Encrypt => framed,
+        Direction::Decrypt => framed + TAG,
+    });
+    let (iv, bytes, update) = (inputs.iv, framed + TAG, context.update());
+    let context = Rc::new(context);
+    let first = context.clone();
+    operation(
+        // The length -1 sets the whole IV, where another would draw the explicit part.
+        move || {
+            let (control, iv) = (first.f.EVP_CIPHER_CTX_ctrl, iv.as_ptr().cast_mut().cast());
+            // SAFETY: the IV of GCM has 12 bytes, which are read.
+            let done = unsafe { control(first.ctx, EVP_CTRL_AEAD_SET_IV_FIXED, -1, iv) };
+            assert_eq!(done, 1, "EVP takes no fixed IV");
+        },
+        move |(), input, output| {
+            let output = &mut output[..bytes];
+            output.copy_from_slice(&input[..bytes]);
+            let (ctx, record) = (context.ctx, output.as_mut_ptr());
+            let (control, mut len) = (context.f.EVP_CIPHER_CTX_ctrl, 0);
+            // SAFETY: the update reads and writes the record alone, and the control reads the AAD.
+            let done = unsafe {
+                let aad = aad.as_ptr().cast_mut().cast();
+                control(ctx, EVP_CTRL_AEAD_TLS1_AAD, AAD as c_int, aad) == TAG as c_int
+                    && update(ctx, record, &mut len, record, bytes as c_int) == 1
+            };
+            assert!(done && len > 0, "EVP neither seals nor opens a record");
+        },
+    )
 }
 
 type PipesInit = unsafe extern "C" fn(
@@ -449,102 +369,59 @@ type PipesInit = unsafe extern "C" fn(
     *const *const u8,
     usize,
 ) -> c_int;
-type PipesUpdate = unsafe extern "C" fn(
-    Ptr,
-    *const *mut u8,
-    *mut usize,
-    *const usize,
-    *const *const u8,
-    *const usize,
-) -> c_int;
 
-impl Pipes {
-    fn prepare(
-        evp: &Evp,
-        spec: Spec,
-        bytes: usize,
-        inputs: &Inputs,
-    ) -> Result<Option<Box<dyn Operation>>> {
-        let Ok(calls) = Pipelines::load(evp.library.library) else {
-            return Ok(None);
-        };
-        if spec.mode != Mode::Cbc || spec.streams > MAX_PIPES {
-            return Ok(None);
-        }
-        let (f, name) = (evp.library.functions, cipher_name(spec));
-        let init: PipesInit = match spec.direction {
-            Direction::Encrypt => calls.EVP_CipherPipelineEncryptInit,
-            Direction::Decrypt => calls.EVP_CipherPipelineDecryptInit,
-        };
-        let lengths = spec.lengths(bytes);
-        let n = lengths.len();
-        let ivs: Vec<[u8; 16]> = (0..n).map(|i| inputs.iv_of(i)).collect();
-        let iv: Vec<*const u8> = ivs.iter().map(|iv| iv.as_ptr()).collect();
-        let key = &inputs.key;
-        // SAFETY: there are as many IVs as pipes, and the key has the length that is given.
-        let (context, done) = unsafe {
-            let context = Context::empty(f, spec.direction);
-            let cipher = evp.fetch(&name);
-            let done = !cipher.is_null()
-                && init(
-                    context.ctx,
-                    cipher,
-                    key.as_ptr(),
-                    key.len(),
-                    n,
-                    iv.as_ptr(),
-                    16,
-                ) == 1
-                && (f.EVP_CIPHER_CTX_set_padding)(context.ctx, 0) == 1;
-            (f.EVP_CIPHER_free)(cipher);
-            (context, done)
-        };
-        if !done {
-            return Err(Error::failure(format!("{}: no pipelines", evp.id)));
-        }
-        Ok(Some(Box::new(Pipes {
-            context,
-            init,
-            update: calls.EVP_CipherPipelineUpdate,
-            _ivs: ivs,
-            iv,
-            written: vec![0; n],
-            input: vec![null(); n],
-            output: vec![null_mut(); n],
-            total: spec.input_bytes(bytes),
-            gap: spec.gap,
-            lengths,
-        })))
+/// Many messages in CBC by pipelines: the IVs set anew, and all of the data.
+fn pipes(evp: &Evp, spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
+    let Ok(calls) = Pipelines::load(evp.library.library) else {
+        return Ok(None);
+    };
+    if spec.mode != Mode::Cbc || spec.streams > MAX_PIPES {
+        return Ok(None);
     }
-}
-
-impl Operation for Pipes {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let (mut from, mut to) = (&input[..self.total], &mut output[..self.total]);
-        for (i, &n) in self.lengths.iter().enumerate() {
-            self.input[i] = from.as_ptr();
-            self.output[i] = to.as_mut_ptr();
-            (from, to) = (&from[n + self.gap..], &mut to[n + self.gap..]);
+    let (f, name) = (evp.library.functions, cipher_name(spec));
+    let init: PipesInit = match spec.direction {
+        Direction::Encrypt => calls.EVP_CipherPipelineEncryptInit,
+        Direction::Decrypt => calls.EVP_CipherPipelineDecryptInit,
+    };
+    let lengths = spec.lengths(bytes);
+    let n = lengths.len();
+    let ivs: Vec<[u8; 16]> = (0..n).map(|i| inputs.iv_of(i)).collect();
+    let iv: Vec<*const u8> = ivs.iter().map(|iv| iv.as_ptr()).collect();
+    let (key, len, first) = (inputs.key.as_ptr(), inputs.key.len(), iv.as_ptr());
+    // SAFETY: there are as many IVs as pipes, and the key has the length that is given.
+    let (context, done) = unsafe {
+        let context = Context::empty(f, spec.direction);
+        let cipher = evp.fetch(&name);
+        let done = !cipher.is_null()
+            && init(context.ctx, cipher, key, len, n, first, 16) == 1
+            && (f.EVP_CIPHER_CTX_set_padding)(context.ctx, 0) == 1;
+        (f.EVP_CIPHER_free)(cipher);
+        (context, done)
+    };
+    if !done {
+        return Err(Error::failure(format!("{}: no pipelines", evp.id)));
+    }
+    let (total, update) = (spec.input_bytes(bytes), calls.EVP_CipherPipelineUpdate);
+    let state = move || (vec![0; n], vec![null(); n], vec![null_mut(); n]);
+    let call = move |(written, inputs, outputs): &mut (Vec<usize>, Vec<_>, Vec<_>),
+                     input: &[u8],
+                     output: &mut [u8]| {
+        let (context, _) = (&context, &ivs); // `iv` points to the IVs
+        let (mut from, mut to) = (&input[..total], &mut output[..total]);
+        for (i, &n) in lengths.iter().enumerate() {
+            (inputs[i], outputs[i]) = (from.as_ptr(), to.as_mut_ptr());
+            (from, to) = (&from[n + spec.gap..], &mut to[n + spec.gap..]);
         }
-        let (ctx, pipes) = (self.context.ctx, self.lengths.len());
+        let (ctx, lens, written_at) = (context.ctx, lengths.as_ptr(), written.as_mut_ptr());
+        let (from, to) = (inputs.as_ptr(), outputs.as_ptr());
         // SAFETY: there is no padding, so each pipe writes as much as it reads.
         let done = unsafe {
-            (self.init)(ctx, null(), null(), 0, pipes, self.iv.as_ptr(), 16) == 1
-                && (self.update)(
-                    ctx,
-                    self.output.as_ptr(),
-                    self.written.as_mut_ptr(),
-                    self.lengths.as_ptr(),
-                    self.input.as_ptr(),
-                    self.lengths.as_ptr(),
-                ) == 1
+            init(ctx, null(), null(), 0, n, iv.as_ptr(), 16) == 1
+                && update(ctx, to, written_at, lens, from, lens) == 1
         };
-        assert!(
-            done && self.written == self.lengths,
-            "EVP's pipelines failed"
-        );
-    }
+        assert!(done && *written == lengths, "EVP's pipelines failed");
+    };
+    Ok(Some(operation(state, call)))
 }
 
 #[cfg(test)]
@@ -555,8 +432,10 @@ mod tests {
     /// Each adapter calls into a file of its own, and each such file is mapped.
     #[test]
     fn every_libcrypto_is_its_own_copy() {
-        let opened: Vec<Evp> = [stock(), stock_of(BUILT[0]), stock_of(BUILT[1])]
-            .into_iter()
+        let libraries = [system()].into_iter();
+        let libraries = libraries.chain(BUILT.map(|(version, soname)| built(version, soname)));
+        let opened: Vec<Evp> = libraries
+            .map(|library| stock_in(library?))
             .filter_map(|evp| evp.map_err(|e| println!("absent: {e}")).ok())
             .collect();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();

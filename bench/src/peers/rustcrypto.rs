@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! RustCrypto: the crate aes and those of the modes over it. aes finds out at run time what the
 //! processor has, VAES and AVX-512 included; ghash and polyval know PCLMULQDQ on 128 bits. What is
-//! compiled is what `cargo build --release` makes without more flags. XTS, and CFB of lengths that
-//! are not whole blocks, exist in place alone: their calls have a copy in them.
+//! compiled is what `cargo build --release` makes without more flags. CFB takes whole blocks. XTS
+//! exists in place alone: its calls have a copy in them.
 
+use super::call::whole;
 use super::{locked, takes_part};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec};
 use aes::cipher::{
@@ -13,47 +14,32 @@ use aes::cipher::{
 };
 use aes_gcm::aead::AeadInOut;
 use cmac::{digest::FixedOutputReset, Cmac, Mac};
-use terminal::error::Result;
 
 type Block = Array<u8, U16>;
 
-pub struct RustCrypto;
-
-impl Peer for RustCrypto {
-    fn id(&self) -> String {
-        "rustcrypto".to_owned()
-    }
-
-    fn title(&self) -> String {
-        "RustCrypto (XTS with a copy)".to_owned()
-    }
-
-    fn version(&self) -> String {
-        let crates = ["aes", "cbc", "ctr", "aes-gcm", "xts-mode"];
-        crates
-            .map(|name| format!("{name} {}", locked(name)))
-            .join(", ")
-    }
-
-    fn prepare(
-        &self,
-        spec: Spec,
-        bytes: usize,
-        inputs: &Inputs,
-    ) -> Result<Option<Box<dyn Operation>>> {
-        if spec.streams != 1 || !takes_part(spec, bytes) {
-            return Ok(None);
-        }
-        Ok(match spec.key_bits {
-            128 if spec.mode == Mode::Cmac => mac::<Cmac<aes::Aes128>>(inputs),
-            192 if spec.mode == Mode::Cmac => mac::<Cmac<aes::Aes192>>(inputs),
-            256 if spec.mode == Mode::Cmac => mac::<Cmac<aes::Aes256>>(inputs),
-            128 => prepare::<aes::Aes128>(spec, bytes, inputs),
-            192 => prepare::<aes::Aes192>(spec, bytes, inputs),
-            256 => prepare::<aes::Aes256>(spec, bytes, inputs),
-            _ => None,
-        })
-    }
+pub fn peer() -> Peer {
+    let crates = ["aes", "cbc", "ctr", "aes-gcm", "xts-mode"];
+    let version = crates.map(|name| format!("{name} {}", locked(name)));
+    let (id, title) = ("rustcrypto", "RustCrypto (XTS with a copy)");
+    Peer::new(
+        id.into(),
+        title.into(),
+        version.join(", "),
+        |spec, bytes, inputs| {
+            if spec.streams != 1 || !takes_part(spec, bytes) {
+                return Ok(None);
+            }
+            Ok(match spec.key_bits {
+                128 if spec.mode == Mode::Cmac => mac::<Cmac<aes::Aes128>>(inputs),
+                192 if spec.mode == Mode::Cmac => mac::<Cmac<aes::Aes192>>(inputs),
+                256 if spec.mode == Mode::Cmac => mac::<Cmac<aes::Aes256>>(inputs),
+                128 => prepare::<aes::Aes128>(spec, bytes, inputs),
+                192 => prepare::<aes::Aes192>(spec, bytes, inputs),
+                256 => prepare::<aes::Aes256>(spec, bytes, inputs),
+                _ => None,
+            })
+        },
+    )
 }
 
 fn operation<S: 'static>(
@@ -75,15 +61,9 @@ trait Aes:
     BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + KeyInit + Clone + 'static
 {
 }
-impl<T> Aes for T where
-    T: BlockCipherEncrypt
-        + BlockCipherDecrypt
-        + BlockSizeUser<BlockSize = U16>
-        + KeyInit
-        + Clone
-        + 'static
-{
-}
+impl Aes for aes::Aes128 {}
+impl Aes for aes::Aes192 {}
+impl Aes for aes::Aes256 {}
 
 fn prepare<C: Aes>(spec: Spec, bytes: usize, inputs: &Inputs) -> Option<Box<dyn Operation>> {
     let iv: Block = inputs.iv.into();
@@ -116,20 +96,6 @@ fn prepare<C: Aes>(spec: Spec, bytes: usize, inputs: &Inputs) -> Option<Box<dyn 
         (Mode::Cfb128, false) if whole => {
             decrypt_mode(move || cfb_mode::Decryptor::inner_iv_init(c.clone(), &iv))
         }
-        (Mode::Cfb128, true) => operation(
-            move || cfb_mode::BufEncryptor::inner_iv_init(c.clone(), &iv),
-            |c, i, o| {
-                o.copy_from_slice(i);
-                c.encrypt(o);
-            },
-        ),
-        (Mode::Cfb128, false) => operation(
-            move || cfb_mode::BufDecryptor::inner_iv_init(c.clone(), &iv),
-            |c, i, o| {
-                o.copy_from_slice(i);
-                c.decrypt(o);
-            },
-        ),
         (Mode::Ofb, _) => operation(
             move || StreamCipherCoreWrapper::from_core(ofb::OfbCore::inner_iv_init(c.clone(), &iv)),
             |c, i, o| c.apply_keystream_b2b(i, o),
@@ -210,26 +176,19 @@ where
     let nonce = Array::try_from(&inputs.iv[..12]).ok()?;
     let aad = inputs.aad;
     const ROOM: &str = "as much output as input";
-    if encrypt {
-        operation(
-            || (),
-            move |(), input, output| {
-                let (output, tag) = output.split_at_mut(bytes);
-                let data = InOutBuf::new(input, output).expect(ROOM);
-                let sealed = cipher.encrypt_inout_detached(&nonce, &aad, data);
-                tag.copy_from_slice(&sealed.expect("RustCrypto seals"));
-            },
-        )
-    } else {
-        operation(
-            || (),
-            move |(), input, output| {
-                let (input, tag) = input.split_at(bytes);
-                let tag = Array::try_from(tag).expect("a tag of 16 bytes");
-                let data = InOutBuf::new(input, output).expect(ROOM);
-                let opened = cipher.decrypt_inout_detached(&nonce, &aad, data, &tag);
-                opened.expect("RustCrypto opens");
-            },
-        )
+    match encrypt {
+        true => Some(whole(move |input, output| {
+            let (output, tag) = output.split_at_mut(bytes);
+            let data = InOutBuf::new(input, output).expect(ROOM);
+            let sealed = cipher.encrypt_inout_detached(&nonce, &aad, data);
+            tag.copy_from_slice(&sealed.expect("RustCrypto seals"));
+        })),
+        false => Some(whole(move |input, output| {
+            let (input, tag) = input.split_at(bytes);
+            let tag = Array::try_from(tag).expect("a tag of 16 bytes");
+            let data = InOutBuf::new(input, output).expect(ROOM);
+            let opened = cipher.decrypt_inout_detached(&nonce, &aad, data, &tag);
+            opened.expect("RustCrypto opens");
+        })),
     }
 }

@@ -42,7 +42,7 @@ fn other(spec: Spec) -> Spec {
 /// Something to read: random, but for messages to be opened, which the first that can seals.
 fn data(
     random: &mut fastrand::Rng,
-    peers: &[Box<dyn Peer>],
+    peers: &[Peer],
     spec: Spec,
     bytes: usize,
     inputs: &Inputs,
@@ -126,12 +126,7 @@ fn random() -> fastrand::Rng {
 }
 
 /// All who have an operation give the same output; how many cells each has.
-fn agree(
-    peers: &[Box<dyn Peer>],
-    streams: usize,
-    sizes: &[usize],
-    of: fn(Mode) -> bool,
-) -> Vec<usize> {
+fn agree(peers: &[Peer], streams: usize, sizes: &[usize], of: fn(Mode) -> bool) -> Vec<usize> {
     let mut random = random();
     let mut cells = vec![0; peers.len()];
     for spec in specs(streams).into_iter().filter(|s| of(s.mode)) {
@@ -140,7 +135,7 @@ fn agree(
         let most = if spec.wraps() { 512 } else { usize::MAX };
         for &bytes in sizes
             .iter()
-            .filter(|bytes| fits(spec, **bytes) && **bytes <= most)
+            .filter(|bytes| spec.has_length(**bytes) && **bytes <= most)
         {
             let inputs = inputs(&mut random, spec);
             let input = data(&mut random, peers, spec, bytes, &inputs);
@@ -153,7 +148,7 @@ fn agree(
                 let got = outputs(&mut *operation, spec, bytes, &input);
                 assert_eq!(got[0], got[2], "{} {spec:?} {bytes}: restarted", peer.id());
                 match &expected {
-                    None => expected = Some((peer.id(), got)),
+                    None => expected = Some((peer.id().to_owned(), got)),
                     Some((id, expected)) => {
                         assert!(
                             *expected == got,
@@ -169,12 +164,10 @@ fn agree(
 }
 
 /// The core, whose own tests know the standards' vectors, and all peers.
-fn core_and_peers() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
-    let selected = tenrounds_sys::select(None, 0).backend;
-    let core = crate::ours::Core::selected(selected.expect("a backend"));
-    let (mut peers, absent) = all();
-    peers.insert(0, Box::new(core));
-    (peers, absent)
+fn core_and_peers() -> (Vec<Peer>, Vec<Missing>) {
+    let mut peers = Peers::others();
+    peers.here.insert(0, ours::selected().expect("a backend"));
+    (peers.here, peers.missing)
 }
 
 #[test]
@@ -206,7 +199,7 @@ fn many_streams_agree() {
     for (place, peer) in peers.iter().enumerate() {
         let cells: Vec<usize> = cells.iter().map(|cells| cells[place]).collect();
         println!("{}: {cells:?} cells", peer.id());
-        let many = ["core", "ipsec-mb"].contains(&&*peer.id());
+        let many = ["core", "ipsec-mb"].contains(&peer.id());
         assert!(cells.iter().all(|n| (*n > 0) == many), "{}", peer.id());
     }
 }

@@ -143,7 +143,7 @@ impl Context {
     }
 
     /// Sets a new IV.
-    pub fn restart(&mut self, iv: &[u8; 16]) {
+    pub fn restart(&self, iv: &[u8; 16]) {
         // SAFETY: the context has its cipher and key; no cipher takes more than 16 bytes as IV
         // here.
         let done = unsafe { (self.init())(self.ctx, null(), null(), iv.as_ptr(), null()) };

@@ -4,9 +4,10 @@
 //! times, mean nothing.
 
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use terminal::error::{Error, Result};
-use terminal::style::{paint, wrapped, BAD, BOLD, DIM, GOOD, WARN};
+use terminal::style::{clean, paint, wrapped, BAD, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
 
 /// More rows than this are shown only if they changed.
@@ -46,6 +47,35 @@ pub struct Side {
     pub rows: Vec<(String, Option<Fraction>)>,
     /// What figures depend on besides the code. "-" where it was not known.
     pub facts: BTreeMap<String, String>,
+}
+
+/// What the JSON document of a run says about its machine and its versions.
+pub fn facts(document: &Value) -> BTreeMap<String, String> {
+    const HOST: [(&str, &str); 10] = [
+        ("processor", "/host/cpu/brand"),
+        ("family", "/host/cpu/family"),
+        ("model", "/host/cpu/model"),
+        ("stepping", "/host/cpu/stepping"),
+        ("microcode", "/host/microcode"),
+        ("governor", "/host/governor"),
+        ("hypervisor", "/host/hypervisor"),
+        ("kernel", "/host/kernel"),
+        ("OpenSSL", "/host/openssl/version"),
+        ("tenrounds", "/version"),
+    ];
+    let plain = |value: &Value| match value {
+        Value::String(text) => clean(text),
+        Value::Null => "-".to_owned(),
+        other => clean(other),
+    };
+    let of_host = HOST.iter().map(|(name, at)| {
+        let value = document.pointer(at).map_or("-".to_owned(), plain);
+        ((*name).to_owned(), value)
+    });
+    let masks = document["host"]["masks"].as_object();
+    let masks = masks.into_iter().flatten();
+    let masks = masks.map(|(variable, mask)| (clean(variable), plain(&mask["value"])));
+    of_host.chain(masks).collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

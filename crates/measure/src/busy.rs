@@ -2,6 +2,7 @@
 //! Whether the machine was busy while something was measured: other programs, the hypervisor, and
 //! the rounds that they disturbed.
 
+use crate::rounds::Disturbed;
 use nix::sys::resource::{getrusage, UsageWho};
 use nix::sys::time::TimeValLike;
 use serde::Serialize;
@@ -110,27 +111,11 @@ const DOUBTFUL: f64 = 0.001;
 pub struct Disturbance {
     pub load: Option<Load>,
     pub windows: usize,
-    /// Windows that were repeated because wall clock and CPU time disagreed.
-    pub repeated: usize,
-    /// Windows that count although they did.
-    pub doubtful: usize,
+    /// Those in which wall clock and CPU time disagreed.
+    pub clocks: Disturbed,
 }
 
 impl Disturbance {
-    /// Of all cases together.
-    pub fn of(load: Option<Load>, all: impl IntoIterator<Item = Disturbance>) -> Disturbance {
-        let mut sum = Disturbance {
-            load,
-            ..Disturbance::default()
-        };
-        for one in all {
-            sum.windows += one.windows;
-            sum.repeated += one.repeated;
-            sum.doubtful += one.doubtful;
-        }
-        sum
-    }
-
     pub fn is_busy(&self) -> bool {
         !self.reasons().is_empty()
     }
@@ -151,13 +136,13 @@ impl Disturbance {
                 ));
             }
         }
-        if self.repeated as f64 > REPEATED * self.windows as f64 {
-            reasons.push(format!("{} windows were repeated", self.repeated));
+        if self.clocks.repeated as f64 > REPEATED * self.windows as f64 {
+            reasons.push(format!("{} windows were repeated", self.clocks.repeated));
         }
-        if self.doubtful as f64 > DOUBTFUL * self.windows as f64 {
+        if self.clocks.doubtful as f64 > DOUBTFUL * self.windows as f64 {
             reasons.push(format!(
                 "wall clock and CPU time disagree by more than 5 % in {} of {} windows",
-                self.doubtful, self.windows
+                self.clocks.doubtful, self.windows
             ));
         }
         reasons
@@ -171,11 +156,11 @@ impl Disturbance {
                 self.reasons().join("; ")
             ));
         }
-        (self.repeated + self.doubtful > 0).then(|| {
+        (self.clocks.repeated + self.clocks.doubtful > 0).then(|| {
             format!(
                 "Wall clock and CPU time disagreed by more than 5 % in some windows: {} were \
                  repeated, and {} of those that count are disturbed.",
-                self.repeated, self.doubtful
+                self.clocks.repeated, self.clocks.doubtful
             )
         })
     }
@@ -222,8 +207,10 @@ mod tests {
                 stolen: 0.001,
             }),
             windows: 100,
-            repeated: 3,
-            doubtful: 0,
+            clocks: Disturbed {
+                repeated: 3,
+                doubtful: 0,
+            },
         };
         assert!(!quiet.is_busy());
         let remark = quiet.remark().unwrap();
@@ -250,8 +237,11 @@ mod tests {
                 "used 1.3 of 2 processors",
             ),
             (said(&|d| d.load = load(0.0, 0.04)), "took 4 % of the time"),
-            (said(&|d| d.repeated = 40), "40 windows were repeated"),
-            (said(&|d| d.doubtful = 2), "in 2 of 100 windows"),
+            (
+                said(&|d| d.clocks.repeated = 40),
+                "40 windows were repeated",
+            ),
+            (said(&|d| d.clocks.doubtful = 2), "in 2 of 100 windows"),
         ] {
             assert!(
                 said.starts_with("Warning: the machine was busy: "),
@@ -305,8 +295,7 @@ mod tests {
             let disturbance = Disturbance {
                 load,
                 windows: 1000,
-                repeated,
-                doubtful,
+                clocks: Disturbed { repeated, doubtful },
             };
             disturbance.is_busy()
         };
@@ -316,33 +305,17 @@ mod tests {
     }
 
     #[test]
-    fn cases_add_up() {
-        let one = |windows, repeated, doubtful| Disturbance {
+    fn disturbed_windows_of_a_quiet_machine_are_remarked() {
+        let of = |doubtful| Disturbance {
             load: None,
-            windows,
-            repeated,
-            doubtful,
+            windows: 3000,
+            clocks: Disturbed {
+                repeated: 0,
+                doubtful,
+            },
         };
-        let load = Some(Load {
-            processors: 2,
-            others: 0.0,
-            stolen: 0.0,
-        });
-        let sum = Disturbance::of(load, [one(1000, 3, 1), one(2000, 40, 0)]);
-        let expected = Disturbance {
-            load,
-            ..one(3000, 43, 1)
-        };
-        assert_eq!(sum, expected);
-        let remark = sum.remark().unwrap();
-        assert!(
-            remark.contains("43 were repeated, and 1 of those"),
-            "{remark}"
-        );
-        let mut doubtful = one(3000, 0, 1);
-        assert!(doubtful.remark().is_some());
-        doubtful.doubtful = 0;
-        assert_eq!(doubtful.remark(), None);
+        assert!(of(1).remark().is_some());
+        assert_eq!(of(0).remark(), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod affinity;
 pub mod baseline;
 pub mod busy;
 pub mod child;
+pub mod crew;
 pub mod kernel;
 pub mod limit;
 pub mod noise;

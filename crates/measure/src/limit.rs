@@ -4,10 +4,12 @@
 //! The *limit* of a mode is what the core does when it executes only the AES rounds that the mode
 //! needs. The *ceiling* of GCM adds the multiplications that its hash needs at least.
 
+use crate::crew::Job;
 use catalogue::{Bound, Cipher, Direction, Mode};
 use serde::{Deserialize, Serialize};
 use std::ffi::{c_int, c_uint};
 use tenrounds_sys::{Cpu, Features, BLOCK};
+use terminal::error::Result;
 
 extern "C" {
     fn tr_limit_features(limit: c_int) -> Features;
@@ -153,6 +155,12 @@ impl Work {
     pub fn describe(&self) -> String {
         let passes: Vec<String> = self.0.iter().map(|pass| pass.describe()).collect();
         passes.join(" then ")
+    }
+}
+
+impl Job for Work {
+    fn run(&mut self, calls: u64) -> Result<u64> {
+        Ok(Work::run(self, calls))
     }
 }
 

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
+use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use terminal::error::{Error, Result};
 use terminal::output;
@@ -112,6 +113,43 @@ impl Process {
             "the measuring process of {name} answered {answer:?}"
         ))
     }
+}
+
+/// Starts a process with a plan, and takes its answers until it ends.
+pub fn ask<A: DeserializeOwned>(
+    worker: &str,
+    plan: &impl Serialize,
+    variables: &[(&str, &str)],
+    take: &mut dyn FnMut(A),
+) -> Result<()> {
+    let mut process = Process::start(worker, [worker], variables.iter().copied())?;
+    process.send(plan)?;
+    process.close();
+    while let Some(answer) = process.answer()? {
+        take(answer);
+    }
+    Ok(())
+}
+
+/// The whole of such a process: `measure` says its answers; its error is the last one.
+pub fn serve<P: DeserializeOwned>(measure: fn(&P) -> Result<()>) -> Result<()> {
+    let plan = requests().next();
+    let plan = plan.ok_or_else(|| Error::usage("a measuring process without a plan"))??;
+    // The panics of libraries are caught and reported where they matter.
+    set_hook(Box::new(|_| {}));
+    match caught(|| measure(&plan)).and_then(|done| done) {
+        Ok(()) => Ok(()),
+        Err(error) => say::<()>(Err(error)),
+    }
+}
+
+/// A panic as an error.
+pub fn caught<T>(what: impl FnOnce() -> T) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(what)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Error::failure(text.unwrap_or("a panic without a word"))
+    })
 }
 
 impl Drop for Process {

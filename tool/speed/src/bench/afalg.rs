@@ -6,12 +6,8 @@
 //! a recv(), which copies nothing: the cipher writes to the caller's pages (the same file,
 //! af_alg_get_rsgl).
 
-use super::evp::{key, IV};
-use super::job::{sample_in_place, Job};
-use ::measure::place::Buffer;
+use super::calls::{key, Calls, Data, Tag, IV};
 use base::ciphers::Cipher;
-use base::kernel::drivers::{self, Driver};
-use base::root::Root;
 use catalogue::{Direction, Mode};
 use nix::errno::Errno;
 use nix::fcntl::{fcntl, splice, vmsplice, FcntlArg, SpliceFFlags};
@@ -21,7 +17,7 @@ use nix::sys::socket::{
 };
 use std::io::IoSlice;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::path::Path;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
 use terminal::error::{Error, Result};
 
 /// How the data get into the kernel.
@@ -53,47 +49,18 @@ pub fn probe() -> std::result::Result<(), (String, i32)> {
     family().map(drop)
 }
 
-/// What /proc/crypto lists.
-pub fn kernel_drivers() -> Vec<Driver> {
-    drivers::read(&Root::new(Path::new("/"))).unwrap_or_default()
-}
-
-/// An error if the kernel has no such driver, or not for this mode.
-pub fn check_driver(cipher: Cipher, driver: &str) -> Result<()> {
-    let wanted = cipher.mode().kernel_stream().unwrap_or_default();
-    let help = |error: Error| {
-        Error::failure(format!(
-            "--driver {driver}: {error}; the drivers of {wanted} are in /proc/crypto"
-        ))
-    };
-    bound(cipher, Some(driver)).map_err(help)?;
-    let of = kernel_drivers().into_iter().find(|d| d.driver == driver);
-    match of {
-        Some(of) if of.algorithm != wanted => Err(Error::usage(format!(
-            "--driver {driver}: that does {}, not {wanted}",
-            of.algorithm
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// A socket with a cipher, of the driver or by the algorithm's name.
-fn bound(cipher: Cipher, driver: Option<&str>) -> Result<OwnedFd> {
+/// A socket with a cipher, of the driver that the kernel prefers.
+fn bound(cipher: Cipher) -> Result<OwnedFd> {
     let socket = family().map_err(|(why, _)| Error::absent(why))?;
     let algorithm = cipher
         .mode()
         .kernel_stream()
         .ok_or_else(|| Error::absent(format!("AF_ALG: no {} here", cipher.title())))?;
-    let name = driver.unwrap_or(algorithm);
-    // struct sockaddr_alg, salg_name, with its zero byte.
-    if name.len() >= 64 {
-        return Err(Error::usage(format!("'{name}' is no driver's name")));
-    }
     let absent = |errno| {
-        let call = format!("bind(AF_ALG, skcipher, \"{name}\")");
+        let call = format!("bind(AF_ALG, skcipher, \"{algorithm}\")");
         Error::absent(why(&call, errno))
     };
-    bind(socket.as_raw_fd(), &AlgAddr::new("skcipher", name)).map_err(absent)?;
+    bind(socket.as_raw_fd(), &AlgAddr::new("skcipher", algorithm)).map_err(absent)?;
     setsockopt(&socket, AlgSetKey::default(), &key(cipher))
         .map_err(|errno| Error::failure(why("setsockopt(ALG_SET_KEY)", errno)))?;
     Ok(socket)
@@ -106,38 +73,42 @@ pub fn pipe(bytes: usize) -> Result<(OwnedFd, OwnedFd)> {
     Ok((read, write))
 }
 
-pub struct AfAlgJob {
+pub struct AfAlg {
     bound: OwnedFd,
     message: OwnedFd,
     pipe: Option<(OwnedFd, OwnedFd)>,
     has_iv: bool,
     direction: Direction,
-    buffer: Buffer,
-    bytes: u64,
 }
 
-impl AfAlgJob {
-    pub fn new(
-        cipher: Cipher,
-        direction: Direction,
-        bytes: usize,
-        input: Input,
-        driver: Option<&str>,
-    ) -> Result<AfAlgJob> {
-        let bound = bound(cipher, driver)?;
+impl AfAlg {
+    pub fn new(cipher: Cipher, direction: Direction, input: Input) -> Result<AfAlg> {
+        let bound = bound(cipher)?;
         let has_iv = cipher.mode() != Mode::Ecb;
         let pipe = match input {
             Input::Copied => None,
             Input::Referenced => Some(pipe(PIPE_BYTES)?),
         };
-        Ok(AfAlgJob {
+        Ok(AfAlg {
             message: start(&bound, direction, has_iv)?,
             bound,
             pipe,
             has_iv,
             direction,
-            buffer: Buffer::new(bytes),
-            bytes: bytes as u64,
+        })
+    }
+
+    fn send(&self, data: &[u8]) -> nix::Result<()> {
+        match &self.pipe {
+            None => copied(&self.message, data),
+            Some(pipe) => referenced(&self.message, pipe, data),
+        }
+    }
+
+    fn receive(&self, data: &mut [u8]) -> nix::Result<()> {
+        let socket = self.message.as_raw_fd();
+        wholly(data.len(), |done| {
+            recv(socket, &mut data[done..], MsgFlags::empty())
         })
     }
 }
@@ -192,32 +163,25 @@ fn referenced(
     })
 }
 
-impl Job for AfAlgJob {
-    fn run(&mut self, calls: u64) -> Result<u64> {
+impl Calls for AfAlg {
+    unsafe fn run(&mut self, calls: u64, data: Data, _tag: &mut Tag) -> Result<()> {
         let failed = |errno| Error::failure(why("AF_ALG", errno));
         for _ in 0..calls {
-            for chunk in self.buffer.data().chunks_mut(CHUNK) {
-                match &self.pipe {
-                    None => copied(&self.message, chunk),
-                    Some(pipe) => referenced(&self.message, pipe, chunk),
-                }
-                .map_err(failed)?;
-                let socket = self.message.as_raw_fd();
-                wholly(chunk.len(), |done| {
-                    recv(socket, &mut chunk[done..], MsgFlags::empty())
-                })
-                .map_err(failed)?;
+            for begin in (0..data.len).step_by(CHUNK) {
+                let bytes = CHUNK.min(data.len - begin);
+                // SAFETY: the caller's.
+                let sent = unsafe { from_raw_parts(data.input.add(begin), bytes) };
+                self.send(sent).map_err(failed)?;
+                // SAFETY: the caller's; nothing reads what was sent any more.
+                let received = unsafe { from_raw_parts_mut(data.out.add(begin), bytes) };
+                self.receive(received).map_err(failed)?;
             }
         }
-        Ok(calls * self.bytes)
+        Ok(())
     }
 
-    fn move_on(&mut self) {
-        self.buffer.move_on();
-    }
-
-    fn sample(&mut self) -> Result<Vec<u8>> {
+    fn restart(&mut self) -> Result<()> {
         self.message = start(&self.bound, self.direction, self.has_iv)?;
-        sample_in_place(self, |job| &mut job.buffer)
+        Ok(())
     }
 }

@@ -98,10 +98,6 @@ pub struct BenchArgs {
     #[arg(long)]
     pub paths: bool,
 
-    /// The kernel's driver to measure, by its name in /proc/crypto; for one mode
-    #[arg(long, value_name = "NAME", requires = "paths", value_hint = ValueHint::Other)]
-    pub driver: Option<String>,
-
     /// Also draw a chart into an SVG file: bars over the sizes, or over the algorithms at one size
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub svg: Option<PathBuf>,

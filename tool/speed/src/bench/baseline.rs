@@ -2,12 +2,11 @@
 //! The documents of two runs of `bench`, as measure::baseline compares them.
 
 use super::figure::size_name;
+use ::measure::baseline::{facts, Fraction, Side};
 pub use ::measure::baseline::{Baseline, SLOWER};
-use ::measure::baseline::{Fraction, Side};
 use machine::schema::{Document, SCHEMA};
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::Path;
 use terminal::error::{Error, Result};
 use terminal::style::clean;
@@ -67,39 +66,6 @@ fn fraction_of(row: &Value) -> Option<Fraction> {
 /// What bounds the others is not compared with itself.
 fn is_bound(who: &str) -> bool {
     matches!(who, "limit" | "ceiling")
-}
-
-/// What figures depend on besides the code. "-" where it was not known.
-fn facts(document: &Value) -> BTreeMap<String, String> {
-    const HOST: [(&str, &str); 10] = [
-        ("processor", "/host/cpu/brand"),
-        ("family", "/host/cpu/family"),
-        ("model", "/host/cpu/model"),
-        ("stepping", "/host/cpu/stepping"),
-        ("microcode", "/host/microcode"),
-        ("governor", "/host/governor"),
-        ("hypervisor", "/host/hypervisor"),
-        ("kernel", "/host/kernel"),
-        ("OpenSSL", "/host/openssl/version"),
-        ("tenrounds", "/version"),
-    ];
-    let plain = |value: &Value| match value {
-        Value::String(text) => clean(text),
-        Value::Null => "-".to_owned(),
-        other => clean(other),
-    };
-    let mut facts: BTreeMap<String, String> = HOST
-        .iter()
-        .map(|(name, at)| {
-            let value = document.pointer(at).map_or("-".to_owned(), plain);
-            ((*name).to_owned(), value)
-        })
-        .collect();
-    let masks = document["host"]["masks"].as_object();
-    for (variable, mask) in masks.into_iter().flatten() {
-        facts.insert(clean(variable), plain(&mask["value"]));
-    }
-    facts
 }
 
 /// The rows of a document of `bench`.

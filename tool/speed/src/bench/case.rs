@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What is measured at once: an algorithm, a direction, a size, a number of threads.
 
+use super::figure::title;
 use super::implementation::Implementation;
 use super::worker::Task;
 use ::measure::limit::{ceiling, limit, Limit, Work};
@@ -19,28 +20,20 @@ pub struct Case {
 }
 
 impl Case {
-    /// What an implementation has to do; None for a bound that this processor lacks.
-    pub fn task(&self, who: Implementation, widest: Option<Limit>) -> Option<Task> {
-        match who {
-            Implementation::Crossing => Some(Task::Crossing(self.bytes)),
-            who if who.is_bound() => self.bound(who, widest?).map(Task::Limit),
-            _ => Some(Task::Cipher {
-                name: self.cipher.name(),
-                direction: self.direction.name().into(),
-                bytes: self.bytes,
-            }),
-        }
-    }
-
-    pub fn describe(&self) -> String {
-        let plural = if self.threads == 1 { "" } else { "s" };
-        format!(
-            "{} {}, {} bytes, {} thread{plural}",
-            self.cipher.title(),
-            self.direction.name(),
-            self.bytes,
-            self.threads
-        )
+    /// What an implementation has to do with so many threads; None for a bound that this processor
+    /// lacks.
+    pub fn task(&self, who: Implementation, threads: usize, widest: Option<Limit>) -> Option<Task> {
+        let bound = match who {
+            Implementation::Limit | Implementation::Ceiling => Some(self.bound(who, widest?)?),
+            _ => None,
+        };
+        Some(Task {
+            threads,
+            bound,
+            cipher: self.cipher.name(),
+            direction: self.direction.name().into(),
+            bytes: self.bytes,
+        })
     }
 
     /// Whether an implementation takes part.
@@ -67,20 +60,22 @@ impl Case {
         work.filter(|work| work.runs(&Cpu::detect()))
     }
 
-    pub fn verify(&self, digests: &[(Implementation, String)]) -> Result<()> {
-        let Some((first, expected)) = digests.first() else {
+    /// An error if outputs differ.
+    pub fn verify(&self, digests: &[(Implementation, u64)]) -> Result<()> {
+        let Some((one, expected)) = digests.first() else {
             return Ok(());
         };
-        match digests.iter().find(|(_, digest)| digest != expected) {
-            None => Ok(()),
-            Some((other, _)) => Err(Error::failure(format!(
-                "the outputs of {} and {} differ for {}: one of them computes wrongly, so nothing \
-                 was timed; run tenrounds selftest",
-                first.name(),
-                other.name(),
-                self.describe()
-            ))),
-        }
+        let Some((other, _)) = digests.iter().find(|(_, digest)| digest != expected) else {
+            return Ok(());
+        };
+        Err(Error::failure(format!(
+            "the outputs of {} and {} differ for {}, {} bytes: one of them computes wrongly, so \
+             nothing was timed; run tenrounds selftest",
+            one.name(),
+            other.name(),
+            title(self),
+            self.bytes
+        )))
     }
 }
 
@@ -96,14 +91,10 @@ mod tests {
             bytes: 16,
             threads: 1,
         };
-        let digest = |who, d: &str| (who, d.to_string());
+
         use Implementation::*;
-        assert!(case
-            .verify(&[digest(OpenSsl, "1"), digest(Tenrounds, "1")])
-            .is_ok());
-        let error = case
-            .verify(&[digest(OpenSsl, "1"), digest(Tenrounds, "2")])
-            .unwrap_err();
+        assert!(case.verify(&[(OpenSsl, 1), (Tenrounds, 1)]).is_ok());
+        let error = case.verify(&[(OpenSsl, 1), (Tenrounds, 2)]).unwrap_err();
         assert!(
             error.to_string().contains("openssl and tenrounds differ"),
             "{error}"

@@ -2,10 +2,8 @@
 //! A cipher through libcrypto's EVP interface, as `openssl speed -evp` drives it: one initialised
 //! context, the same buffer in place again and again; or whole messages, as with its `-aead`.
 
+use super::calls::{key, nonce, Calls, Data, Tag, AAD, IV};
 use super::implementation::Implementation;
-use super::job::{sample_in_place, Job};
-use super::message::{nonce, Messages, Tag, AAD};
-use ::measure::place::Buffer;
 use base::ciphers::{Call, Cipher};
 use catalogue::Direction;
 use libcrypto::evp::{Context, Mac, Message, Sector, Setup, Source, Stream};
@@ -34,198 +32,124 @@ pub fn selected_backend(libcrypto: &LibCrypto, provider: &CStr) -> Result<String
     }
 }
 
-/// The key of all measurements.
-pub fn key(subject: Cipher) -> Vec<u8> {
-    (1..=subject.key_bytes() as u8).collect()
-}
-
-/// The IV of all measurements.
-pub const IV: [u8; 16] = [0x5a; 16];
-
-/// A cipher of one implementation, in one direction.
-pub struct Evp<'a> {
-    libcrypto: &'a LibCrypto,
-    provider: &'static str,
-    cipher: Cipher,
-    direction: Direction,
-}
-
-impl Evp<'_> {
-    pub fn new(
-        libcrypto: &LibCrypto,
-        implementation: Implementation,
-        cipher: Cipher,
-        direction: Direction,
-    ) -> Evp<'_> {
-        Evp {
-            libcrypto,
-            provider: implementation.provider(cipher.is_legacy()),
-            cipher,
-            direction,
-        }
-    }
-
-    /// Fetches from the implementation's provider and from nowhere else, and prepares.
-    fn made<T>(&self, make: impl FnOnce(&Source, &Setup) -> Result<Option<T>>) -> Result<T> {
-        let name = match self.cipher.call() {
-            Call::Mac => format!("AES-{}-CBC", self.cipher.key_bits()),
-            _ => self.cipher.fetched(),
-        };
-        let string = |text| CString::new(text).expect("a name without zero bytes");
-        let source = Source {
-            f: self.libcrypto.functions,
-            context: null_mut(),
-            properties: string(format!("provider={}", self.provider)),
-        };
-        let setup = Setup {
-            name: &string(name),
-            mode: self.cipher.mode(),
-            direction: self.direction,
-            key: &key(self.cipher),
-            iv: IV,
-        };
-        make(&source, &setup)?.ok_or_else(|| self.absent())
-    }
-
-    /// The error of a fetch that found nothing.
-    fn absent(&self) -> Error {
-        self.libcrypto.take_error(); // "unsupported", in many words
-        let who = match self.provider {
-            "tenrounds" => self.provider.to_owned(),
-            _ => self.libcrypto.short_version(),
-        };
-        Error::absent(format!("{who} has no {}", self.cipher.title()))
-    }
-
-    /// One long message.
-    pub fn stream(&self, bytes: usize) -> Result<StreamJob> {
-        Ok(StreamJob {
-            stream: Stream::new(self.made(Context::new)?),
-            has_iv: self.cipher.mode() != catalogue::Mode::Ecb,
-            failed: format!(
-                "EVP fails for {}, {}",
-                self.cipher.title(),
-                self.direction.name()
-            ),
-            buffer: Buffer::new(bytes),
-        })
-    }
-
-    pub fn messages(&self) -> Result<EvpMessages> {
-        let call = self.cipher.call();
-        self.made(|source, setup| {
-            if call == Call::Mac {
-                return Ok(Mac::new(source, setup)?.map(EvpMessages::Mac));
-            }
-            let Some(context) = Context::new(source, setup)? else {
-                return Ok(None);
-            };
-            Ok(match call {
-                Call::Message(shape) if shape.authenticated => {
-                    Message::new(context, setup, &AAD).map(EvpMessages::Aead)
-                }
-                _ => Some(EvpMessages::Sector(Sector::new(context, setup.iv))),
-            })
-        })
-    }
-}
-
-pub struct StreamJob {
-    stream: Stream,
-    has_iv: bool,
-    failed: String,
-    buffer: Buffer,
-}
-
-impl Job for StreamJob {
-    fn run(&mut self, calls: u64) -> Result<u64> {
-        let data = self.buffer.data();
-        let (out, len, mut done) = (data.as_mut_ptr(), data.len(), true);
-        for _ in 0..calls {
-            // SAFETY: the buffer has `len` bytes, in whole blocks for ECB and CBC.
-            done &= unsafe { self.stream.call(out, out, len) };
-        }
-        match done {
-            true => Ok(calls * len as u64),
-            false => Err(Error::failure(&self.failed)),
-        }
-    }
-
-    fn move_on(&mut self) {
-        self.buffer.move_on();
-    }
-
-    fn sample(&mut self) -> Result<Vec<u8>> {
-        if self.has_iv {
-            self.stream.context.restart(&IV);
-        }
-        sample_in_place(self, |job| &mut job.buffer)
-    }
-}
-
-/// Whole messages of one direction.
-pub enum EvpMessages {
+enum Kind {
+    Stream(Stream),
     Aead(Message),
     Sector(Sector),
     Mac(Mac),
 }
 
-impl EvpMessages {
-    /// One message. The tag is read where it is decrypted, and written where not.
-    ///
-    /// # Safety
-    /// Both are valid for `len` bytes.
-    unsafe fn message(
-        &mut self,
-        number: u64,
-        out: *mut u8,
-        input: *const u8,
-        len: usize,
-        tag: &mut Tag,
-    ) -> bool {
+/// A cipher of one implementation, in one direction.
+pub struct Evp {
+    kind: Kind,
+    cipher: Cipher,
+    direction: Direction,
+}
+
+impl Evp {
+    /// Fetches from the implementation's provider and from nowhere else, and prepares.
+    pub fn new(
+        libcrypto: &LibCrypto,
+        implementation: Implementation,
+        cipher: Cipher,
+        direction: Direction,
+    ) -> Result<Evp> {
+        if cipher.is_legacy() {
+            let absent = |error: Error| Error::absent(format!("{}: {error}", cipher.title()));
+            libcrypto.load_provider(c"legacy").map_err(absent)?;
+        }
+        let provider = implementation.provider(cipher.is_legacy());
+        let name = match cipher.call() {
+            Call::Mac => format!("AES-{}-CBC", cipher.key_bits()),
+            _ => cipher.fetched(),
+        };
+        let string = |text| CString::new(text).expect("a name without zero bytes");
+        let source = Source {
+            f: libcrypto.functions,
+            context: null_mut(),
+            properties: string(format!("provider={provider}")),
+        };
+        let setup = Setup {
+            name: &string(name),
+            mode: cipher.mode(),
+            direction,
+            key: &key(cipher),
+            iv: IV,
+        };
+        let kind = prepared(cipher, &source, &setup)?.ok_or_else(|| {
+            libcrypto.take_error(); // "unsupported", in many words
+            let who = match provider {
+                "tenrounds" => provider.to_owned(),
+                _ => libcrypto.short_version(),
+            };
+            Error::absent(format!("{who} has no {}", cipher.title()))
+        })?;
+        Ok(Evp {
+            kind,
+            cipher,
+            direction,
+        })
+    }
+
+    fn failure(&self) -> Error {
+        let (title, direction) = (self.cipher.title(), self.direction.name());
+        Error::failure(format!("EVP fails for {title}, {direction}"))
+    }
+}
+
+/// None if the provider has no such cipher.
+fn prepared(cipher: Cipher, source: &Source, setup: &Setup) -> Result<Option<Kind>> {
+    if cipher.call() == Call::Mac {
+        return Ok(Mac::new(source, setup)?.map(Kind::Mac));
+    }
+    let Some(context) = Context::new(source, setup)? else {
+        return Ok(None);
+    };
+    Ok(match cipher.call() {
+        Call::Stream => Some(Kind::Stream(Stream::new(context))),
+        Call::Message(shape) if shape.authenticated => {
+            Message::new(context, setup, &AAD).map(Kind::Aead)
+        }
+        _ => Some(Kind::Sector(Sector::new(context, setup.iv))),
+    })
+}
+
+impl Calls for Evp {
+    unsafe fn run(&mut self, calls: u64, data: Data, tag: &mut Tag) -> Result<()> {
+        let Data {
+            out, input, len, ..
+        } = data;
+        let mut calls = 0..calls;
         // SAFETY: the caller's.
-        unsafe {
-            match self {
-                EvpMessages::Aead(message) => {
-                    message.iv = nonce(number);
+        let done = unsafe {
+            match &mut self.kind {
+                Kind::Stream(stream) => calls.all(|_| stream.call(out, input, len)),
+                Kind::Aead(message) => calls.all(|call| {
+                    message.iv = nonce(call * data.step);
                     message.call(out, input, len, tag.as_mut_ptr())
-                }
-                EvpMessages::Sector(sector) => {
-                    sector.iv = nonce(number);
+                }),
+                Kind::Sector(sector) => calls.all(|call| {
+                    sector.iv = nonce(call * data.step);
                     sector.call(out, input, len)
+                }),
+                Kind::Mac(mac) => {
+                    let input = std::slice::from_raw_parts(input, len);
+                    calls.all(|_| mac.call(input, tag))
                 }
-                EvpMessages::Mac(mac) => mac.call(std::slice::from_raw_parts(input, len), tag),
+            }
+        };
+        match done {
+            true => Ok(()),
+            false => Err(self.failure()),
+        }
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        if let Kind::Stream(stream) = &self.kind {
+            if self.cipher.mode() != catalogue::Mode::Ecb {
+                stream.context.restart(&IV);
             }
         }
-    }
-}
-
-fn checked(done: bool, what: &str) -> Result<()> {
-    match done {
-        true => Ok(()),
-        false => Err(Error::failure(format!("EVP fails in {what} a message"))),
-    }
-}
-
-impl Messages for EvpMessages {
-    fn seal(&mut self, times: u64, data: &mut [u8]) -> Result<Tag> {
-        let (mut done, mut tag) = (true, Tag::default());
-        let (out, len) = (data.as_mut_ptr(), data.len());
-        for number in 0..times {
-            // SAFETY: the data have `len` bytes.
-            done &= unsafe { self.message(number, out, out, len, &mut tag) };
-        }
-        checked(done, "sealing").map(|()| tag)
-    }
-
-    fn open(&mut self, times: u64, out: &mut [u8], sealed: &[u8], tag: &Tag) -> Result<()> {
-        assert_eq!(out.len(), sealed.len());
-        let (mut done, mut tag) = (!matches!(self, EvpMessages::Mac(_)), *tag);
-        for _ in 0..times {
-            let (out, input) = (out.as_mut_ptr(), sealed.as_ptr());
-            // SAFETY: both have as many bytes.
-            done &= unsafe { self.message(0, out, input, sealed.len(), &mut tag) };
-        }
-        checked(done, "opening")
+        Ok(())
     }
 }

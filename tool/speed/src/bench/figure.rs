@@ -3,13 +3,25 @@
 
 use super::case::Case;
 use super::implementation::Implementation;
-use super::measure::Rounds;
+use super::measure::Limits;
 use ::measure::limit::Limit;
+use ::measure::rounds::{Rates, Spent};
 use ::measure::stats::Summary;
 use catalogue::Direction;
 use machine::schema::{Measurement, Scaling};
+use std::collections::BTreeMap;
 use tenrounds_sys::Backend;
 pub use terminal::size_name;
+
+/// The rounds of a case with one number of threads.
+#[derive(Clone, Debug, Default)]
+pub struct Rounds {
+    pub rates: Rates<Implementation>,
+    /// How many times the rate of one thread in the same round.
+    pub scaling: Rates<Implementation>,
+    /// Where the CPU time of all these windows went.
+    pub spent: BTreeMap<Implementation, Spent>,
+}
 
 #[derive(Clone)]
 pub struct Figure {
@@ -40,16 +52,23 @@ fn backend(
 }
 
 impl Figure {
-    pub fn new(case: Case, rounds: Rounds) -> Figure {
-        Figure { case, rounds }
-    }
-
+    /// Bytes per second.
     pub fn rate(&self, who: Implementation) -> Option<f64> {
-        self.rounds.rates.median_rate(&who)
+        Some(self.rounds.rates.rate(&who)?.median)
     }
 
     pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<f64> {
-        self.rounds.rates.median_ratio(&a, &b)
+        Some(self.rounds.rates.ratio(&a, &b)?.median)
+    }
+
+    /// With several threads, how many times the rate of one.
+    pub fn scaling(&self, who: Implementation) -> Option<Summary> {
+        let scaling = self.rounds.scaling.rate(&who);
+        scaling.filter(|_| self.case.threads > 1)
+    }
+
+    fn implementations(&self) -> impl Iterator<Item = Implementation> + '_ {
+        self.rounds.rates.by_subject.keys().copied()
     }
 
     /// User and system nanoseconds of a call.
@@ -61,10 +80,8 @@ impl Figure {
 
     /// One row per implementation.
     pub fn rows(&self, selected: Option<Backend>, widest: Option<Limit>) -> Vec<Measurement> {
-        let implementations = self.rounds.rates.keys().copied();
-        implementations
-            .map(|who| self.row(who, selected, widest))
-            .collect()
+        let row = |who| self.row(who, selected, widest);
+        self.implementations().filter_map(row).collect()
     }
 
     fn row(
@@ -72,18 +89,13 @@ impl Figure {
         who: Implementation,
         selected: Option<Backend>,
         widest: Option<Limit>,
-    ) -> Measurement {
-        let rate = self.rounds.rates.rate(&who).expect("it was measured");
-        let others = self
-            .rounds
-            .rates
-            .keys()
-            .filter(|o| **o != who && !o.is_bound());
-        let ratio = |other: &Implementation| {
-            self.ratio(who, *other)
-                .map(|ratio| (other.name().to_owned(), ratio))
-        };
-        Measurement {
+    ) -> Option<Measurement> {
+        let rate = self.rounds.rates.rate(&who)?;
+        let others = self.implementations();
+        let others = others.filter(|other| *other != who && !other.is_bound());
+        let ratio =
+            |other: Implementation| Some((other.name().to_owned(), self.ratio(who, other)?));
+        Some(Measurement {
             algorithm: self.case.cipher.name(),
             direction: self.case.direction.name(),
             implementation: who.name().into(),
@@ -95,17 +107,17 @@ impl Figure {
             limit_fraction: self.ratio(who, Implementation::Limit),
             ceiling_fraction: self.ratio(who, Implementation::Ceiling),
             ratio_to: others.filter_map(ratio).collect(),
-            scaling: self.rounds.scaling.get(&who).map(|scaling| Scaling {
+            scaling: self.scaling(who).map(|scaling| Scaling {
                 times_one: scaling.median,
                 spread: scaling.spread(),
                 efficiency: scaling.median / self.case.threads as f64,
             }),
-        }
+        })
     }
 }
 
 /// The limits themselves: bytes of state per second and round at each width, and along the chain.
-pub fn limit_rows(limits: &[(Limit, Summary)]) -> Vec<Measurement> {
+pub fn limit_rows(limits: &Limits) -> Vec<Measurement> {
     let best = limits.iter().map(|(_, s)| s.median).fold(0.0, f64::max);
     let row = |(limit, rate): &(Limit, Summary)| Measurement {
         algorithm: "aes-round".into(),
@@ -183,13 +195,13 @@ mod tests {
             (Implementation::Tenrounds, 3.0),
             (Implementation::Limit, 4.0),
         ] {
-            rounds.rates.insert(who, vec![rate * 1e9; 3]);
+            rounds.rates.add([(who, vec![rate * 1e9; 3])]);
         }
         // The widest that this processor runs: a limit it lacks has no row's name.
         let widest = Limit::usable(&Cpu::detect())
             .into_iter()
             .rfind(|limit| *limit != Limit::Chain);
-        let rows = Figure::new(case, rounds).rows(Backend::by_name("bitslice"), widest);
+        let rows = Figure { case, rounds }.rows(Backend::by_name("bitslice"), widest);
         assert_eq!(rows.len(), 3);
         let ours = rows
             .iter()

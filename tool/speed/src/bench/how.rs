@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! How a run was measured, for the JSON of `bench` and `report`: docs/json.md.
 
-use super::measure::Effort;
-use ::measure::busy::{Disturbance, Load};
+use super::measure::WINDOW_US;
+use super::run::Run;
+use ::measure::busy::Load;
 use serde::Serialize;
-use std::time::Duration;
 
 #[derive(Serialize)]
 pub struct How {
@@ -24,16 +24,17 @@ pub struct How {
 }
 
 impl How {
-    pub fn new(took: Duration, effort: Effort, disturbance: Disturbance, notes: &[String]) -> How {
+    pub fn new(run: &Run) -> How {
+        let disturbance = run.disturbance();
         How {
-            seconds: took.as_secs_f64(),
-            rounds: effort.rounds,
-            window_us: effort.window_us,
-            windows_repeated: disturbance.repeated,
-            windows_doubtful: disturbance.doubtful,
+            seconds: run.took.as_secs_f64(),
+            rounds: run.rounds,
+            window_us: WINDOW_US,
+            windows_repeated: run.clocks.repeated,
+            windows_doubtful: run.clocks.doubtful,
             busy: disturbance.is_busy(),
-            load: disturbance.load,
-            notes: notes.to_vec(),
+            load: run.load,
+            notes: run.notes.clone(),
         }
     }
 }

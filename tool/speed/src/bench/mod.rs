@@ -5,18 +5,15 @@
 mod afalg;
 pub mod args;
 mod baseline;
+mod calls;
 mod case;
-mod crew;
+mod core;
 mod crossing;
 mod evp;
 mod figure;
 pub mod how;
 mod implementation;
-mod job;
-mod jobs;
 mod measure;
-mod message;
-mod passes;
 mod paths;
 mod paths_svg;
 mod plan;
@@ -112,11 +109,9 @@ pub fn bench(args: &BenchArgs) -> Result<u8> {
     })
 }
 
-/// A measuring process: its arguments are the implementation and, for AF_ALG, a driver of the
-/// kernel.
+/// A measuring process: its argument is the implementation.
 pub fn worker(args: &[OsString]) -> Result<()> {
     let name = args.first().and_then(|a| a.to_str());
     let name = name.ok_or_else(|| Error::usage("a worker needs the name of an implementation"))?;
-    let driver = args.get(1).map(|d| d.to_string_lossy().into_owned());
-    worker::serve(name, driver)
+    worker::serve(name)
 }

@@ -8,7 +8,8 @@ use super::implementation::Implementation::{self, *};
 use super::plan::{of_all, sizes, threads, whole_blocks, Asked, Plan, Work};
 use super::run::{self, Run};
 use base::ciphers::{kernel_modes, or};
-use base::kernel::drivers::Driver;
+use base::kernel::drivers::{self, Driver};
+use base::root::Root;
 use machine::schema::Measurement;
 use serde::Serialize;
 use terminal::error::{Error, Result};
@@ -44,28 +45,18 @@ fn work(asked: &mut Asked) -> Result<Vec<Work>> {
             or(&kernel_modes())
         )));
     }
-    let mut modes: Vec<&str> = work.iter().map(|(s, _)| s.mode().name()).collect();
-    modes.dedup();
-    match (&asked.driver, modes.len()) {
-        (Some(driver), 2..) => Err(Error::usage(format!(
-            "--driver {driver}: a driver has one mode; say which, such as aes-128-cbc"
-        ))),
-        _ => Ok(work),
-    }
+    Ok(work)
 }
 
 /// The drivers that the kernel takes for the algorithms asked for; after the measurement, because
 /// templates such as cbc(aes-generic) are made when they are first wanted.
-fn drivers(work: &[Work], forced: Option<&str>) -> Vec<Driver> {
-    let wanted = |driver: &Driver| match forced {
-        Some(name) => driver.driver == name,
-        None => {
-            let of = |(s, _): &Work| s.mode().kernel_stream() == Some(&driver.algorithm);
-            driver.selected && work.iter().any(of)
-        }
+fn drivers(work: &[Work]) -> Vec<Driver> {
+    let wanted = |driver: &Driver| {
+        let of = |(s, _): &Work| s.mode().kernel_stream() == Some(&driver.algorithm);
+        driver.selected && work.iter().any(of)
     };
-    let all = afalg::kernel_drivers().into_iter();
-    all.filter(wanted).collect()
+    let all = drivers::read(&Root::machine()).unwrap_or_default();
+    all.into_iter().filter(wanted).collect()
 }
 
 pub fn measure(mut asked: Asked) -> Result<Run> {
@@ -74,12 +65,6 @@ pub fn measure(mut asked: Asked) -> Result<Run> {
     whole_blocks(&sizes, "the kernel")?;
     let threads = threads(&asked.threads)?;
     let unavailable = afalg::probe().err();
-    if let Some(driver) = &asked.driver {
-        if let Some((why, _)) = &unavailable {
-            return Err(Error::failure(format!("--driver {driver}: {why}")));
-        }
-        afalg::check_driver(work[0].0, driver)?;
-    }
     let takes_part = |who: &Implementation| unavailable.is_none() || !who.is_kernel();
     let mut run = run::run(&Plan {
         who: PATHS.into_iter().filter(takes_part).collect(),
@@ -87,10 +72,9 @@ pub fn measure(mut asked: Asked) -> Result<Run> {
         threads,
         time: asked.time,
         notes: Vec::new(),
-        driver: asked.driver.clone(),
     })?;
     run.paths = Some(Kernel {
-        drivers: drivers(&work, asked.driver.as_deref()),
+        drivers: drivers(&work),
         unavailable,
     });
     Ok(run)
@@ -181,7 +165,7 @@ struct JsonCrossover {
 }
 
 fn costs(figure: &Figure) -> impl Iterator<Item = Cost> + '_ {
-    figure.rounds.rates.keys().filter_map(|who| {
+    figure.rounds.spent.keys().filter_map(|who| {
         let (user_ns, system_ns) = figure.cpu_time(*who)?;
         Some(Cost {
             algorithm: figure.case.cipher.name(),

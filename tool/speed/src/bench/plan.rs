@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! From what is asked for to the list of cases, and how long they take.
+//! From what is asked for to the list of cases.
 
 use super::case::Case;
-use super::figure::size_name;
 use super::implementation::Implementation::{self, *};
-use super::measure::{sharing, Effort, TEAMS};
 use crate::bench::args::{BenchArgs, Threads};
 use ::measure::affinity::processors;
 use base::ciphers::{parse, Call, Cipher};
 use catalogue::Direction::{self, Decrypt, Encrypt};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use terminal::error::{Error, Result};
 
 /// Who takes part in `bench`, weakest first.
@@ -46,8 +44,6 @@ pub struct Asked {
     pub core: bool,
     /// The time for the whole, plus the rounds that are never left out.
     pub time: Option<Duration>,
-    /// The kernel's driver that AF_ALG is to take.
-    pub driver: Option<String>,
 }
 
 /// What to measure.
@@ -58,8 +54,6 @@ pub struct Plan {
     /// Each case is measured with each of these numbers, in ascending order; with one thread, too,
     /// if there are several.
     pub threads: Vec<usize>,
-    /// The kernel's driver that AF_ALG is to take.
-    pub driver: Option<String>,
     pub time: Option<Duration>,
     /// What was left out.
     pub notes: Vec<String>,
@@ -74,7 +68,6 @@ impl BenchArgs {
             threads: self.threads.clone(),
             core: self.core,
             time: self.seconds.map(Duration::from_secs_f64),
-            driver: self.driver.clone(),
         }
     }
 }
@@ -91,7 +84,6 @@ impl Asked {
                 .collect(),
             cases: of_all(&work, &sizes(&self.bytes, &SIZES)),
             threads: threads(&self.threads)?,
-            driver: None,
             time: self.time.or(usual),
             notes,
         })
@@ -120,29 +112,7 @@ impl Asked {
     }
 }
 
-impl Plan {
-    /// The effort for so many windows a round of all cases.
-    pub fn effort(&self, windows: usize) -> Effort {
-        const MOST: u128 = 1000;
-        let Some(time) = self.time else {
-            return THOROUGH;
-        };
-        let one = Effort {
-            rounds: 1,
-            ..THOROUGH
-        };
-        let fit = time.as_nanos() / one.duration(windows.max(1)).as_nanos();
-        Effort {
-            rounds: fit.clamp(TEAMS as u128, MOST) as usize,
-            ..THOROUGH
-        }
-    }
-}
-
 const BLOCK: usize = 16;
-
-/// Besides the window itself: warming up, the pipes, and the change of process.
-const WINDOW_OVERHEAD_US: u64 = 350;
 
 /// What to measure: an algorithm and a direction.
 pub type Work = (Cipher, Direction);
@@ -259,85 +229,6 @@ pub fn of_all(work: &[Work], sizes: &[usize]) -> Vec<Case> {
         .collect()
 }
 
-impl Effort {
-    /// How long so many windows per round take.
-    pub fn duration(&self, windows: usize) -> Duration {
-        let per_window = self.window_us + WINDOW_OVERHEAD_US;
-        Duration::from_micros(per_window * (self.rounds * windows) as u64)
-    }
-}
-
-/// Where no time is asked for.
-const THOROUGH: Effort = Effort {
-    rounds: 40,
-    window_us: 2000,
-};
-
-/// Keeps a run within its time. On a busy machine rounds take longer and are repeated; then the
-/// shares that are left get fewer.
-pub struct Pace {
-    /// Of a team's share of a case.
-    share: Effort,
-    began: Instant,
-    end: Option<Instant>,
-    /// Windows of a round of all shares that are left.
-    windows: usize,
-    /// Windows of all rounds that were asked for.
-    spent: u32,
-}
-
-impl Pace {
-    /// The effort for so many windows a round of all cases; without an end, all get all of it.
-    pub fn new(effort: Effort, end: Option<Instant>, windows: usize) -> Pace {
-        Pace {
-            share: Effort {
-                rounds: effort.rounds.div_ceil(TEAMS),
-                ..effort
-            },
-            began: Instant::now(),
-            end,
-            windows: windows * TEAMS,
-            spent: 0,
-        }
-    }
-
-    /// The effort of a team for its share of the next case, which has so many windows a round; None
-    /// if the teams before have measured all of it.
-    pub fn next(&mut self, team: usize, bytes: usize, windows: usize) -> Option<Effort> {
-        if team >= sharing(bytes) {
-            return None;
-        }
-        let shares = TEAMS / sharing(bytes);
-        let now = Instant::now();
-        let left = self.end.map(|end| end.saturating_duration_since(now));
-        let measured = (now - self.began) / self.spent.max(1);
-        let rounds = shares * self.rounds_in(left, measured);
-        self.windows = self.windows.saturating_sub(windows * shares);
-        self.spent += (windows * rounds) as u32;
-        Some(Effort {
-            rounds,
-            ..self.share
-        })
-    }
-
-    /// Rounds of each share that is left that fit into a time: at least one.
-    fn rounds_in(&self, left: Option<Duration>, measured: Duration) -> usize {
-        let one = Effort {
-            rounds: 1,
-            ..self.share
-        };
-        let window = one.duration(1).max(measured);
-        let round = window.as_nanos() * self.windows.max(1) as u128;
-        let fit = left.map_or(usize::MAX, |left| (left.as_nanos() / round) as usize);
-        fit.clamp(1, self.share.rounds)
-    }
-}
-
-/// "AES-128-CBC at 16 B": what a progress bar says.
-pub fn label(case: &Case) -> String {
-    format!("{} at {}", case.cipher.title(), size_name(case.bytes))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -427,54 +318,5 @@ mod tests {
         assert_eq!(threads(&[]).unwrap(), [1]);
         assert_eq!(powers_up_to(6), [1, 2, 4, 6]);
         assert_eq!(powers_up_to(1), [1]);
-    }
-
-    #[test]
-    fn effort_follows_the_time() {
-        let rounds = |time: Option<Duration>, windows| {
-            let plan = Plan {
-                time,
-                ..asked(&["ctr"], &[]).plan(&ALL).unwrap()
-            };
-            plan.effort(windows).rounds
-        };
-        assert_eq!(rounds(None, 10), THOROUGH.rounds);
-        let round = THOROUGH.duration(10) / THOROUGH.rounds as u32;
-        assert_eq!(rounds(Some(round * 30), 10), 30);
-        assert_eq!(rounds(Some(Duration::from_millis(10)), 10), TEAMS);
-    }
-
-    #[test]
-    fn a_run_that_is_late_takes_fewer_rounds() {
-        let effort = Effort {
-            rounds: 25,
-            window_us: 2000,
-        };
-        let pace = Pace::new(effort, None, 100);
-        let window = Duration::from_micros(2000 + WINDOW_OVERHEAD_US);
-        let all = window * 100 * TEAMS as u32;
-        let rounds = |left, measured| pace.rounds_in(left, measured);
-        assert_eq!(rounds(None, window * 9), 5);
-        assert_eq!(rounds(Some(all * 8), Duration::ZERO), 5);
-        assert_eq!(rounds(Some(all * 3), window / 2), 3);
-        // So far each window took twice as long as on an idle machine.
-        assert_eq!(rounds(Some(all * 8), window * 2), 4);
-        assert_eq!(rounds(Some(Duration::ZERO), window), 1);
-    }
-
-    #[test]
-    fn teams_share_the_rounds_but_not_those_of_much_data() {
-        let effort = Effort {
-            rounds: 12,
-            window_us: 2000,
-        };
-        let mut pace = Pace::new(effort, None, 4);
-        let rounds = |pace: &mut Pace, team, bytes| Some(pace.next(team, bytes, 2)?.rounds);
-        let of_teams =
-            |pace: &mut Pace, bytes| [0, 1, TEAMS - 1].map(|team| rounds(pace, team, bytes));
-        assert_eq!(of_teams(&mut pace, 16), [Some(3); 3]);
-        assert_eq!(of_teams(&mut pace, 1 << 20), [Some(15), None, None]);
-        let mut late = Pace::new(effort, Some(Instant::now()), 0);
-        assert_eq!(rounds(&mut late, 0, 16), Some(1));
     }
 }

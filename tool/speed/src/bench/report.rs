@@ -6,6 +6,7 @@
 use super::case::Case;
 use super::figure::{blocks, size_name, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
+use super::measure::WINDOW_US;
 use super::paths;
 use super::run::Run;
 use ::measure::stats::{Summary, INTERVAL};
@@ -308,7 +309,7 @@ fn rows(run: &Run, block: &[Figure], form: Form) -> Rows {
     }
     row("of limit", &|f| f.ratio(Tenrounds, Limit).map(percent));
     row("of ceiling", &|f| f.ratio(Tenrounds, Ceiling).map(percent));
-    let scaling = |f: &Figure| Some(f.rounds.scaling.get(&Tenrounds)?.median);
+    let scaling = |f: &Figure| Some(f.scaling(Tenrounds)?.median);
     if case.threads > 1 {
         row("times one thread", &|f| Some(format!("{:.3}", scaling(f)?)));
         row("efficiency", &|f| {
@@ -476,8 +477,8 @@ fn method(run: &Run) -> String {
     format!(
         "Each figure is the median of {} rounds of windows of {} ms by the wall clock, interleaved; \
          ratios are paired within rounds. All outputs were equal. It took {:.1} s.",
-        run.rounds(),
-        run.effort.window_us as f64 / 1000.0,
+        run.shown_rounds(),
+        WINDOW_US as f64 / 1000.0,
         run.took.as_secs_f64()
     )
 }
@@ -494,7 +495,7 @@ fn disturbance(run: &Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::case::Case;
-    use super::super::measure::Rounds;
+    use super::super::figure::Rounds;
     use super::*;
     use base::ciphers::Cipher;
     use catalogue::Direction;
@@ -509,9 +510,12 @@ mod tests {
         };
         let figure = |fraction: &f64| {
             let mut rounds = Rounds::default();
-            rounds.rates.insert(Limit, vec![1e9; 3]);
-            rounds.rates.insert(Tenrounds, vec![fraction * 1e9; 3]);
-            Figure::new(case, rounds)
+            rounds.rates.by_subject.insert(Limit, vec![1e9; 3]);
+            rounds
+                .rates
+                .by_subject
+                .insert(Tenrounds, vec![fraction * 1e9; 3]);
+            Figure { case, rounds }
         };
         fractions.iter().map(figure).collect()
     }
@@ -527,7 +531,11 @@ mod tests {
         let noise = said("aes-128-ecb", &[1.02]);
         assert!(!noise.contains("two rounds once") && noise.contains("is noise"));
         let mut gcm = at("aes-128-gcm", &[0.6]);
-        gcm[0].rounds.rates.insert(Ceiling, vec![0.77e9; 3]);
+        gcm[0]
+            .rounds
+            .rates
+            .by_subject
+            .insert(Ceiling, vec![0.77e9; 3]);
         assert!(words(&gcm).join("\n").contains("ceiling: "));
         assert_eq!(words(&[]), Vec::<&str>::new());
     }
@@ -539,8 +547,10 @@ mod tests {
             let figure = |name: &str| {
                 let mut figures = at(name, &[0.5]);
                 let rates = &mut figures[0].rounds.rates;
-                rates.insert(OpenSsl, vec![1e9; 4]);
-                rates.insert(Tenrounds, ratios.map(|ratio| ratio * 1e9).to_vec());
+                rates.by_subject.insert(OpenSsl, vec![1e9; 4]);
+                rates
+                    .by_subject
+                    .insert(Tenrounds, ratios.map(|ratio| ratio * 1e9).to_vec());
                 figures
             };
             let mut both = figure("aes-128-ctr");

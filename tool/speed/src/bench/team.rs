@@ -9,8 +9,6 @@ use terminal::error::Result;
 
 pub struct WorkerProcess {
     pub implementation: Implementation,
-    /// The number of its threads.
-    pub threads: usize,
     /// What its libcrypto says about the processor.
     pub cpu_settings: Option<String>,
     pub backend: Option<String>,
@@ -18,22 +16,15 @@ pub struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    /// `driver`: the kernel's driver that AF_ALG is to take.
-    pub fn start(
-        implementation: Implementation,
-        threads: usize,
-        driver: Option<&str>,
-    ) -> Result<WorkerProcess> {
+    pub fn start(implementation: Implementation) -> Result<WorkerProcess> {
         let name = implementation.name();
-        let arguments = ["worker", name].into_iter().chain(driver);
-        let mut process = Process::start(name, arguments, implementation.environment()?)?;
+        let mut process = Process::start(name, ["worker", name], implementation.environment()?)?;
         match process.hello()? {
             Answer::Hello {
                 cpu_settings,
                 backend,
             } => Ok(WorkerProcess {
                 implementation,
-                threads,
                 cpu_settings,
                 backend,
                 process,
@@ -43,16 +34,20 @@ impl WorkerProcess {
     }
 
     /// Sets up work and returns the digest of its output.
-    pub fn set_up(&mut self, task: Task, threads: usize) -> Result<String> {
-        match self.process.ask(&Request::SetUp { task, threads })? {
+    pub fn set_up(&mut self, task: Task) -> Result<u64> {
+        match self.process.ask(&Request::SetUp(task))? {
             Answer::Ready { digest } => Ok(digest),
             other => Err(self.process.misunderstood(&other)),
         }
     }
 
-    /// One window per thread.
-    pub fn window(&mut self, microseconds: u64) -> Result<Vec<Window>> {
-        match self.process.ask(&Request::Window(microseconds))? {
+    /// A window of each of so many threads.
+    pub fn window(&mut self, microseconds: u64, threads: usize) -> Result<Vec<Window>> {
+        let request = Request::Window {
+            microseconds,
+            threads,
+        };
+        match self.process.ask(&request)? {
             Answer::Windows(windows) => Ok(windows),
             other => Err(self.process.misunderstood(&other)),
         }

@@ -5,7 +5,7 @@
 mod extent;
 
 use super::super::case::Case;
-use super::super::measure::{Effort, Rounds};
+use super::super::figure::Rounds;
 use super::*;
 use base::ciphers::Cipher;
 use catalogue::Direction;
@@ -153,9 +153,9 @@ fn figure(
     };
     let mut rounds = Rounds::default();
     for &(who, rate) in rates {
-        rounds.rates.insert(who, vec![rate * 1e9; 3]);
+        rounds.rates.by_subject.insert(who, vec![rate * 1e9; 3]);
     }
-    Figure::new(case, rounds)
+    Figure { case, rounds }
 }
 
 /// An AES figure whose rates are these fractions of the limit.
@@ -186,10 +186,8 @@ fn run(figures: Vec<Figure>, references: Vec<Figure>) -> Run {
         widest: None,
         backend: None,
         notes: vec![],
-        effort: Effort {
-            rounds: 3,
-            window_us: 1000,
-        },
+        rounds: 3,
+        clocks: Default::default(),
         took: Duration::from_secs(1),
         load: None,
         cpu_settings: None,
@@ -226,6 +224,7 @@ fn modes(count: usize) -> Vec<Figure> {
                 figure
                     .rounds
                     .rates
+                    .by_subject
                     .insert(Ceiling, vec![0.98 * limit * 1e9; 3]);
             }
             figure
@@ -406,11 +405,11 @@ fn ratio_date_version_and_a_busy_machine_are_in_the_picture() {
         assert!(quiet.contains(part), "no {part} in {quiet}");
     }
     assert!(quiet.contains("two rounds once"), "{quiet}");
-    let busy = said(&|found| found.figures[0].rounds.doubtful = 1);
+    let busy = said(&|found| found.clocks.doubtful = 1);
     assert!(busy.contains("busy virtual machine (KVM)"), "{busy}");
     let metal = said(&|found| {
         found.host.hypervisor = None;
-        found.figures[0].rounds.repeated = 100;
+        found.clocks.repeated = 100;
     });
     assert!(metal.contains("· busy machine ·"), "{metal}");
     let slower = said(&|found| {
