@@ -78,21 +78,8 @@ pub struct Cli {
 }
 
 fn size(text: &str) -> std::result::Result<usize, String> {
-    let (digits, unit) = match text.strip_suffix(['K', 'k']) {
-        Some(digits) => (digits, 1 << 10),
-        None => match text.strip_suffix(['M', 'm']) {
-            Some(digits) => (digits, 1 << 20),
-            None => (text, 1),
-        },
-    };
-    match digits
-        .parse::<usize>()
-        .ok()
-        .and_then(|n| n.checked_mul(unit))
-    {
-        Some(bytes) if (16..=1 << 24).contains(&bytes) => Ok(bytes),
-        _ => Err("wanted 16 to 16M bytes, as in 16,1K,1M".into()),
-    }
+    let bytes = terminal::parse_size(text).filter(|bytes| (16..=1 << 24).contains(bytes));
+    bytes.ok_or_else(|| "wanted 16 to 16M bytes, as in 16,1K,1M".into())
 }
 
 pub fn key_bits(text: &str) -> std::result::Result<u16, String> {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The pictures of the tool and of the benchmark: a head with the title, what was measured where
+//! The pictures of the tool: a head with the title, what was measured where
 //! and a legend; below it panels. Also their fonts and colours, and texts that fit.
-
-pub mod lines;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -16,33 +14,6 @@ pub const LIMIT: RGBColor = RGBColor(192, 57, 43);
 pub const TENROUNDS: RGBColor = RGBColor(23, 146, 101);
 /// The edge beside the texts of a picture.
 pub const MARGIN: i32 = 24;
-
-/// What a picture says about the run: "AMD EPYC · busy virtual machine (KVM) · OpenSSL 3.0.22 ·
-/// tenrounds 0.1.0 · 2026-11-21".
-pub struct About<'a> {
-    pub processor: &'a str,
-    pub hypervisor: Option<&'a str>,
-    pub busy: bool,
-    pub openssl: &'a str,
-    pub version: &'a str,
-    pub date: &'a str,
-}
-
-impl About<'_> {
-    pub fn line(&self) -> String {
-        let busy = if self.busy { "busy " } else { "" };
-        let machine = match self.hypervisor {
-            Some(name) => Some(format!("{busy}virtual machine ({name})")),
-            None => self.busy.then(|| "busy machine".to_owned()),
-        };
-        let version = format!("tenrounds {}", self.version);
-        let parts = [Some(self.processor), machine.as_deref()]
-            .into_iter()
-            .flatten();
-        let parts = parts.chain([self.openssl, &version, self.date]);
-        parts.collect::<Vec<_>>().join(" · ")
-    }
-}
 
 pub fn text(size: f64, colour: &RGBColor) -> TextStyle<'_> {
     (FONT, size).into_font().color(colour)
@@ -131,13 +102,6 @@ pub struct Head {
     pub legend: Vec<(Mark, String)>,
 }
 
-/// Panels of equal size, in rows.
-pub struct Grid {
-    pub panels: usize,
-    pub columns: usize,
-    pub size: (u32, u32),
-}
-
 const TITLE: (i32, f64) = (18, 22.0);
 const ABOUT: (i32, f64) = (48, 14.0);
 const LEGEND: f64 = 14.0;
@@ -146,14 +110,13 @@ const LEGEND_LINE: i32 = 22;
 /// From the left edge of a legend entry to its text.
 const MARK: i32 = 30;
 
-/// Draws a head and, below it, each panel.
+/// Draws a head and, below it, so many panels of this size.
 pub fn picture(
     head: &Head,
-    grid: &Grid,
+    panels: usize,
+    (wide, high): (u32, u32),
     mut panel: impl FnMut(usize, &Area) -> Drawn,
 ) -> Result<String, Box<dyn std::error::Error>> {
-    let rows = grid.panels.div_ceil(grid.columns).max(1);
-    let wide = grid.size.0 * grid.columns as u32;
     let right = wide as i32 - MARGIN;
     let room = f64::from(right - MARGIN);
     let about = head.about.iter().flat_map(|text| wrap(text, ABOUT.1, room));
@@ -164,7 +127,7 @@ pub fn picture(
     let places = places(widths, right, legend, LEGEND_LINE);
     let heading = places.last().map_or(legend - 20, |(_, y)| *y) as u32 + 28;
     let mut out = String::new();
-    let size = (wide, heading + grid.size.1 * rows as u32);
+    let size = (wide, heading + high * panels.max(1) as u32);
     let root = SVGBackend::with_string(&mut out, size).into_drawing_area();
     root.fill(&WHITE)?;
     let (area, body) = root.split_vertically(heading);
@@ -191,8 +154,8 @@ pub fn picture(
             text(LEGEND, &INK),
         ))?;
     }
-    let areas = body.split_evenly((rows, grid.columns));
-    for (index, area) in areas.iter().enumerate().take(grid.panels) {
+    let areas = body.split_evenly((panels.max(1), 1));
+    for (index, area) in areas.iter().enumerate().take(panels) {
         panel(index, area)?;
     }
     root.present()?;

@@ -12,6 +12,16 @@ use error::{Error, Result};
 use std::os::fd::AsFd;
 use std::path::Path;
 
+/// Bytes as "16", "16K", "1M".
+pub fn parse_size(text: &str) -> Option<usize> {
+    let (digits, unit) = match text.to_ascii_uppercase().chars().last()? {
+        'K' => (&text[..text.len() - 1], 1 << 10),
+        'M' => (&text[..text.len() - 1], 1 << 20),
+        _ => (text, 1),
+    };
+    digits.parse::<usize>().ok()?.checked_mul(unit)
+}
+
 /// "16 B", "1 KiB", "1 MiB".
 pub fn size_name(bytes: usize) -> String {
     match bytes {

@@ -17,7 +17,7 @@ pub use terminal::size_name;
 #[derive(Clone, Debug, Default)]
 pub struct Rounds {
     pub rates: Rates<Implementation>,
-    /// How many times the rate of one thread in the same round.
+    /// How many times the rate of one thread in the same round, where others were measured.
     pub scaling: Rates<Implementation>,
     /// Where the CPU time of all these windows went.
     pub spent: BTreeMap<Implementation, Spent>,
@@ -61,10 +61,9 @@ impl Figure {
         Some(self.rounds.rates.ratio(&a, &b)?.median)
     }
 
-    /// With several threads, how many times the rate of one.
+    /// How many times the rate of one thread, where others than one were measured.
     pub fn scaling(&self, who: Implementation) -> Option<Summary> {
-        let scaling = self.rounds.scaling.rate(&who);
-        scaling.filter(|_| self.case.threads > 1)
+        self.rounds.scaling.rate(&who)
     }
 
     fn implementations(&self) -> impl Iterator<Item = Implementation> + '_ {

@@ -35,31 +35,29 @@ pub enum Implementation {
 const HARDWARE: Features = feature::AES | feature::CLMUL | feature::VAES | feature::VCLMUL;
 
 impl Implementation {
-    pub const ALL: [Implementation; 9] = [
-        Implementation::Software,
-        Implementation::OpenSsl,
-        Implementation::Tenrounds,
-        Implementation::Core,
-        Implementation::AfAlg,
-        Implementation::AfAlgSplice,
-        Implementation::Crossing,
-        Implementation::Ceiling,
-        Implementation::Limit,
+    /// With their names in JSON.
+    const NAMES: [(Implementation, &'static str); 9] = [
+        (Implementation::Software, "software"),
+        (Implementation::OpenSsl, "openssl"),
+        (Implementation::Tenrounds, "tenrounds"),
+        (Implementation::Core, "tenrounds-core"),
+        (Implementation::AfAlg, "af-alg"),
+        (Implementation::AfAlgSplice, "af-alg-splice"),
+        (Implementation::Crossing, "crossing"),
+        (Implementation::Ceiling, "ceiling"),
+        (Implementation::Limit, "limit"),
     ];
 
-    /// As in JSON.
+    pub fn all() -> impl Iterator<Item = Implementation> {
+        Implementation::NAMES.into_iter().map(|(who, _)| who)
+    }
+
     pub fn name(self) -> &'static str {
-        match self {
-            Implementation::Software => "software",
-            Implementation::OpenSsl => "openssl",
-            Implementation::Tenrounds => "tenrounds",
-            Implementation::Core => "tenrounds-core",
-            Implementation::AfAlg => "af-alg",
-            Implementation::AfAlgSplice => "af-alg-splice",
-            Implementation::Crossing => "crossing",
-            Implementation::Ceiling => "ceiling",
-            Implementation::Limit => "limit",
-        }
+        Implementation::NAMES[self as usize].1
+    }
+
+    pub fn by_name(name: &str) -> Option<Implementation> {
+        Implementation::all().find(|who| who.name() == name)
     }
 
     /// Whether it is no cipher but a bound.
@@ -71,10 +69,6 @@ impl Implementation {
     /// Whether it is the kernel's cipher.
     pub fn is_kernel(self) -> bool {
         matches!(self, Implementation::AfAlg | Implementation::AfAlgSplice)
-    }
-
-    pub fn by_name(name: &str) -> Option<Implementation> {
-        Implementation::ALL.into_iter().find(|i| i.name() == name)
     }
 
     /// What the environment of its process has more than ours. tenrounds gets the configuration

@@ -153,7 +153,10 @@ pub fn measure(plan: &Plan) -> Result<Measured<'_>> {
             let late = || end.is_some_and(|end| Instant::now() >= end);
             let rounds = 0..rounds.div_ceil(TEAMS) * parts;
             let rounds = rounds.take_while(|round| *round == 0 || !late());
-            found.share(place, team, rounds, &bar)?;
+            if parts > 0 {
+                found.share(place, team, rounds, &bar)?;
+            }
+            bar.inc(1);
         }
     }
     bar.finish_and_clear();
@@ -230,19 +233,18 @@ impl Measured<'_> {
         for (index, found) in self.cases[place].iter_mut().enumerate() {
             let names = workers.iter().map(|worker| worker.implementation);
             let rates = taken.rates.chunks(counts);
-            let ratio = |(a, b): (&f64, &f64)| a / b;
-            let scaling = rates
-                .clone()
-                .map(|of| of[index].iter().zip(&of[0]).map(ratio).collect());
             found
                 .rates
-                .add(names.clone().zip(rates.map(|of| of[index].clone())));
-            found.scaling.add(names.clone().zip(scaling));
+                .add(names.clone().zip(rates.clone().map(|of| of[index].clone())));
+            if counts > 1 {
+                let ratio = |(a, b): (&f64, &f64)| a / b;
+                let ratios = rates.map(|of| of[index].iter().zip(&of[0]).map(ratio).collect());
+                found.scaling.add(names.clone().zip(ratios));
+            }
             for (who, spent) in names.zip(taken.spent.chunks(counts)) {
                 *found.spent.entry(who).or_default() += spent[index];
             }
         }
-        bar.inc(1);
         Ok(())
     }
 

@@ -7,9 +7,9 @@ use super::implementation::Implementation::{self, *};
 use super::paths::PATHS;
 use super::report::{label, largest};
 use super::run::Run;
-use drawing::lines::{Line, Panel, Scale};
-use drawing::{Drawn, Grid, Head, Mark};
-use plotters::style::RGBColor;
+use drawing::{anchored, text, Area, Drawn, Head, Mark, INK, PALE};
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
 
 fn colour(who: Implementation) -> RGBColor {
     match who {
@@ -37,24 +37,52 @@ fn caption(run: &Run, block: &[Figure]) -> String {
     }
 }
 
-fn panel(run: &Run, block: &[Figure]) -> Panel {
-    let line = |who: &Implementation| {
+/// The lines of a block. The most important implementation is on top.
+fn panel(run: &Run, block: &[Figure], area: &Area) -> Drawn {
+    let points = |who: &Implementation| -> Vec<(f64, f64)> {
         let rates = block.iter().enumerate();
-        let points = rates.filter_map(|(place, f)| Some((place, f.rate(*who)? / 1e9)));
-        Line {
-            points: points.collect(),
-            colour: colour(*who),
-            width: 2,
-        }
+        let points = rates.filter_map(|(place, f)| Some((place as f64, f.rate(*who)? / 1e9)));
+        points.collect()
     };
-    Panel {
-        title: caption(run, block),
-        caption: None,
-        sizes: block.iter().map(|f| size_name(f.case.bytes)).collect(),
-        lines: PATHS.iter().map(line).collect(),
-        scale: Scale::Logarithm,
-        format: |gigabytes| format!("{gigabytes}"),
+    let rates = PATHS.iter().flat_map(points).map(|(_, rate)| rate);
+    let (least, most) = rates.fold((f64::INFINITY, 0.0), |(least, most), rate| {
+        (rate.min(least), rate.max(most))
+    });
+    let mut chart = ChartBuilder::on(area)
+        .caption(caption(run, block), text(15.0, &INK))
+        .margin(10)
+        .x_label_area_size(50)
+        .y_label_area_size(56)
+        .build_cartesian_2d(
+            -0.2..block.len() as f64 - 0.8,
+            (least * 0.8..most * 1.25).log_scale(),
+        )?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .x_labels(0)
+        .y_labels(6)
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(PALE)
+        .axis_style(PALE)
+        .label_style(text(12.0, &INK))
+        .draw()?;
+    for who in PATHS.iter().rev() {
+        let (points, colour) = (points(who), colour(*who));
+        let dot = |at: &(f64, f64)| Circle::new(*at, 2, colour.filled());
+        let dots: Vec<_> = points.iter().map(dot).collect();
+        chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
+        chart.draw_series(dots)?;
     }
+    let area = chart.plotting_area();
+    let (base, bottom) = (area.get_base_pixel(), area.dim_in_pixel().1 as i32);
+    for (place, figure) in block.iter().enumerate() {
+        let x = area.map_coordinate(&(place as f64, 1.0)).0 - base.0;
+        let style = anchored(10.5, &INK, HPos::Center, VPos::Top);
+        let size = Text::new(size_name(figure.case.bytes), (x, bottom + 10), style);
+        area.strip_coord_spec().draw(&size)?;
+    }
+    Ok(())
 }
 
 pub fn draw(run: &Run) -> Result<String, Box<dyn std::error::Error>> {
@@ -73,12 +101,7 @@ pub fn draw(run: &Run) -> Result<String, Box<dyn std::error::Error>> {
         about: vec![format!("{} · {}", run.about(), run.host.kernel)],
         legend: PATHS.iter().filter(measured).map(entry).collect(),
     };
-    let grid = Grid {
-        panels: blocks.len(),
-        columns: 1,
-        size: (860, 380),
-    };
-    drawing::picture(&head, &grid, |index, area| -> Drawn {
-        panel(run, blocks[index]).draw(area)
+    drawing::picture(&head, blocks.len(), (860, 380), |index, area| {
+        panel(run, blocks[index], area)
     })
 }

@@ -291,7 +291,7 @@ fn rows(run: &Run, block: &[Figure], form: Form) -> Rows {
     };
     let case = &block[0].case;
     let interval = |summary| Some(paint(DIM, spread(summary?)));
-    for who in Implementation::ALL {
+    for who in Implementation::all() {
         match form {
             Form::OpenSsl => row(&speed_label(case, who), &|f| {
                 Some(format!("{:.2}k", f.rate(who)? / 1000.0))
@@ -322,7 +322,7 @@ fn rows(run: &Run, block: &[Figure], form: Form) -> Rows {
                 f.ratio(way, OpenSsl).map(times)
             });
         }
-        for who in Implementation::ALL {
+        for who in Implementation::all() {
             row(&format!("{}: user, system ns", label(who)), &|f| {
                 let (user, system) = f.cpu_time(who)?;
                 Some(format!("{user:.0}, {system:.0}"))

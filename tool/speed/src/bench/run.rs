@@ -81,17 +81,23 @@ impl Run {
         }
     }
 
-    /// The line below the title of a picture.
+    /// The line below the title of a picture: "AMD EPYC · busy virtual machine (KVM) · OpenSSL
+    /// 3.0.22 · tenrounds 0.1.0 · 2026-11-21".
     pub fn about(&self) -> String {
-        let about = drawing::About {
-            processor: &self.host.cpu.brand,
-            hypervisor: self.host.hypervisor.as_deref(),
-            busy: self.disturbance().is_busy(),
-            openssl: self.openssl_version(),
-            version: env!("CARGO_PKG_VERSION"),
-            date: &terminal::today(),
+        let is_busy = self.disturbance().is_busy();
+        let busy = if is_busy { "busy " } else { "" };
+        let machine = match &self.host.hypervisor {
+            Some(name) => Some(format!("{busy}virtual machine ({name})")),
+            None => is_busy.then(|| "busy machine".to_owned()),
         };
-        about.line()
+        let parts = [
+            Some(self.host.cpu.brand.clone()),
+            machine,
+            Some(self.openssl_version().to_owned()),
+            Some(format!("tenrounds {}", env!("CARGO_PKG_VERSION"))),
+            Some(terminal::today()),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 
     /// Each mask in force, as a line.

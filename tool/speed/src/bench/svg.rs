@@ -9,7 +9,7 @@ use super::paths_svg;
 use super::report::{skips_rounds, SKIPS_ROUNDS};
 use super::run::Run;
 use base::replaced;
-use drawing::{anchored, pixels, text, Area, Drawn, Grid, Head, Mark};
+use drawing::{anchored, pixels, text, Area, Drawn, Head, Mark};
 use drawing::{INK, LIMIT, MARGIN, PALE, TENROUNDS};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -128,15 +128,11 @@ fn draw(run: &Run) -> std::result::Result<String, Box<dyn std::error::Error>> {
         .iter()
         .flat_map(|g| g.bars.iter().map(|b| b.1).chain(g.limit));
     let highest = values.fold(0.0, f64::max) / 1e9;
-    let grid = Grid {
-        panels: panels.len(),
-        columns: 1,
-        size: (
-            (110 + 112 * most as u32).max(800),
-            PANEL + if titled { PANEL_TITLE } else { 0 },
-        ),
-    };
-    drawing::picture(&head(run, &groups), &grid, |index, area| -> Drawn {
+    let size = (
+        (110 + 112 * most as u32).max(800),
+        PANEL + if titled { PANEL_TITLE } else { 0 },
+    );
+    drawing::picture(&head(run, &groups), panels.len(), size, |index, area| {
         let panel = &panels[index];
         if !titled {
             return plot(&panel.groups, (most, highest), area);
