@@ -217,10 +217,12 @@ impl Inputs {
 /// A prepared operation; None if the library has none.
 pub type Prepared = Result<Option<Box<dyn Operation>>>;
 
+type Prepare = dyn Fn(Spec, usize, &Inputs) -> Prepared;
+
 /// A library behind its adapter.
 pub struct Peer {
     pub subject: Subject,
-    prepare: Box<dyn Fn(Spec, usize, &Inputs) -> Prepared>,
+    prepare: Box<Prepare>,
 }
 
 impl Peer {
