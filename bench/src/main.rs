@@ -3,6 +3,7 @@
 //! libraries, side by side in one run. docs/measuring.md says how.
 
 mod answer;
+mod call;
 mod calls;
 mod check;
 mod cli;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The core by its own calls (tenrounds.h), with the selected backend or another one.
 
+use crate::call::{operation, whole, with_tag};
 use crate::peer::{
     Direction, Form, Inputs, Mode, Operation, Peer, Spec, AAD, EXPLICIT, RAGGED, TAG,
 };
-use crate::peers::call::{operation, whole, with_tag};
 use std::mem::MaybeUninit;
 use tenrounds_sys::raw::{self, tr_ccm_job, tr_cmac_job, tr_status, tr_stream};
 use tenrounds_sys::{explain, Backend, Key, Stream};

@@ -4,8 +4,8 @@
 //! which are quicker than its EVP_* calls for the same, CMAC by CMAC_*. No AES-128-XTS. Its CCM is
 //! left out: it was never the fastest.
 
-use super::call::{operation, whole};
 use super::{nonce, takes_part};
+use crate::call::{operation, whole};
 use crate::peer::{Direction, Inputs, Mode, Peer, Prepared, Spec, TAG};
 use aws_lc_sys as c;
 use std::ffi::{c_int, CStr, CString};

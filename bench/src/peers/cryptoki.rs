@@ -4,8 +4,8 @@
 //! A call is a whole message, so there are only whole blocks in the modes that stream, and the
 //! adapter carries the IV on.
 
-use super::call::{operation, whole};
 use super::takes_part;
+use crate::call::{operation, whole};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, BLOCK, TAG};
 use cryptoki_sys::*;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};

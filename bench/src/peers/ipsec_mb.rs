@@ -8,8 +8,8 @@
 //! Numbers and structures are those of intel-ipsec-mb.h, versions 1.3 and 2.0. What is used here is
 //! the same in both, except for the size of IMB_JOB.
 
-use super::call::{whole, Memory};
 use super::{check_tag, takes_part};
+use crate::call::{whole, Memory};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Prepared, Spec, TAG};
 use libcrypto::functions;
 use libcrypto::library::Library;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! libgcrypt, opened at run time (Debian: libgcrypt20). Declarations of gcrypt.h, version 1.10.
 
-use super::call::{operation, whole};
 use super::takes_part;
+use crate::call::{operation, whole};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Prepared, Spec, TAG};
 use libcrypto::functions;
 use libcrypto::library::Library;

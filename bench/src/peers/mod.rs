@@ -4,7 +4,7 @@
 //! before.
 
 mod aws_lc;
-pub mod call;
+
 mod cryptoki;
 mod ipsec_mb;
 mod libgcrypt;

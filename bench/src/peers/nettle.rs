@@ -4,8 +4,8 @@
 //! blocks in the modes that stream. Names and structures are those of nettle 3.8: aes.h, cbc.h,
 //! cmac.h.
 
-use super::call::{operation, whole, Memory};
 use super::takes_part;
+use crate::call::{operation, whole, Memory};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, BLOCK, TAG};
 use libcrypto::library::Library;
 use std::ffi::c_void;

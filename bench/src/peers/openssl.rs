@@ -4,7 +4,7 @@
 //! system's libcrypto. What is called is the same for all (libcrypto::evp). No configuration is
 //! read.
 
-use super::call::{operation, whole, with_tag};
+use crate::call::{operation, whole, with_tag};
 use crate::peer::{
     Direction, Form, Inputs, Mode, Operation, Peer, Prepared, Spec, AAD, EXPLICIT, TAG,
 };

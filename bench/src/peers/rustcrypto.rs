@@ -4,8 +4,8 @@
 //! compiled is what `cargo build --release` makes without more flags. CFB takes whole blocks. XTS
 //! exists in place alone: its calls have a copy in them.
 
-use super::call::whole;
 use super::{locked, takes_part};
+use crate::call::whole;
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec};
 use aes::cipher::{
     array::Array, consts::U12, consts::U16, inout::InOutBuf, BlockCipherDecrypt,
@@ -46,7 +46,7 @@ fn operation<S: 'static>(
     make: impl Fn() -> S + 'static,
     call: impl Fn(&mut S, &[u8], &mut [u8]) + 'static,
 ) -> Option<Box<dyn Operation>> {
-    Some(super::call::operation(make, call))
+    Some(crate::call::operation(make, call))
 }
 
 /// Both buffers as whole blocks.
