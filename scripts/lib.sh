@@ -178,18 +178,26 @@ own_lists() {
     # A source may fail to answer or lack this architecture, if another one has the packages.
     own_apt "$1" apt-get update >"$work/apt.log" 2>&1 || :
 }
-# own_packages ARCHITECTURE NAME...: downloads packages and unpacks them into $work/root.
+# own_packages ARCHITECTURE NAME...: downloads packages and unpacks them into $work/kept.
 own_packages() {
     packages_arch=$1
     shift
-    mkdir -p "$work/debs" "$work/root"
+    mkdir -p "$work/debs" "$work/kept"
     (cd "$work/debs" && own_apt "$packages_arch" apt-get download "$@" >>"$work/apt.log" 2>&1) || {
         cat "$work/apt.log" >&2
         fail "apt cannot download, for $packages_arch: $*"
     }
     for package in "$work"/debs/*.deb; do
-        dpkg-deb -x "$package" "$work/root" || exit 1
+        dpkg-deb -x "$package" "$work/kept" || exit 1
     done
+}
+
+# own_openssl ARCHITECTURE: prints the package of the library that libssl-dev needs; its version is in
+# its name.
+own_openssl() {
+    own_apt "$1" apt-cache depends --no-recommends --no-suggests libssl-dev 2>>"$work/apt.log" |
+        sed -n 's/^ *Depends: \(libssl[0-9][^ ]*\).*/\1/p' | grep . ||
+        fail "apt offers no libssl-dev for $1 (arm64 on Ubuntu: add ports.ubuntu.com to apt's sources)"
 }
 
 bootstrap() { # SUITE NAME,NAME...
