@@ -118,7 +118,8 @@ take_crates() {
 }
 
 # kept FOLDER COMMAND...: fills a folder of the cache, once. The command runs in a shell of its own,
-# with an empty folder $work, and leaves the contents in $work/kept.
+# with an empty folder $work, and leaves the contents in $work/kept. The caller runs with set -e, and
+# does not test the status, which would switch that off.
 kept() {
     [ ! -e "$1" ] || return 0
     say "fetching or building ${1##*/}, once"
