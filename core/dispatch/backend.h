@@ -160,16 +160,17 @@ struct tr_backend {
      * the block of zeros. NULL if the backend has no such function; a weaker backend's function is
      * never used instead. */
     void (*gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw);
+    /* The table of blocks: what tr_bulk() calls. */
     tr_bulk_fn *bulk[TR_OPS];
-    /* Functions for calls of at most TR_FEW blocks, which are never split. An entry is NULL if the
-     * backend has no such function. In counting tables (counting.h), all entries are NULL. */
-    tr_few_fn *few[TR_OP_CTR + 1];
-    /* Encryption and decryption of whole data units of XTS, which are never split. As in few[], an
-     * entry may be NULL. */
-    tr_xts_unit_fn *xts_unit[2];
-    /* As in few[], these may be NULL. */
-    tr_cts_fn *cts_decrypt;
-    tr_cfb_fn *cfb_decrypt;
+    /* The table of whole calls: what a mode tries first, by tr_whole_calls() (modes/modes.h). Each
+     * does everything that a call asks for, and is never split. Any may be NULL. In counting tables
+     * (counting.h), all are. */
+    struct tr_whole_calls {
+        tr_few_fn *few[TR_OP_CTR + 1]; /* at most TR_FEW blocks */
+        tr_xts_unit_fn *xts_unit[2];   /* a data unit of XTS: encryption, decryption */
+        tr_cts_fn *cts_decrypt;
+        tr_cfb_fn *cfb_decrypt;
+    } whole;
     /* Cleanses a multiple of 64 bytes with the backend's widest stores. If NULL, callers use
      * tr_cleanse_inline(). */
     void (*cleanse)(uint8_t *memory, size_t len);
@@ -227,12 +228,9 @@ static inline const struct tr_backend *tr_backend_with_multibuffer(const struct 
 }
 
 /*
- * Runs a bulk operation. The modes call bulk operations through tr_bulk() only, with three
- * exceptions:
- * - Calls of at most TR_FEW blocks go straight to the function in few[] (modes/modes.h).
- * - Calls that xts_unit, cts_decrypt or cfb_decrypt can process go straight to that function.
- * - Whole messages of GCM go straight to GCM_SEAL or GCM_OPEN, because a message must not be split
- *   (modes/gcm.h).
+ * Runs a bulk operation. The modes call bulk operations through tr_bulk() only, except GCM_SEAL and
+ * GCM_OPEN: a message must not be split, so tr_gcm_whole() calls them (modes/gcm.h). Before a mode
+ * calls tr_bulk(), it tries the whole calls of struct tr_backend.
  *
  * What tr_bulk() does:
  * - If the environment refuses the vector registers, bitslice runs on the same key.

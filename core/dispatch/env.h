@@ -41,8 +41,8 @@ static inline int tr_env_clock_drops(void)
     return 0;
 }
 
-/* The vector registers are always available. The core may therefore call `few`, `xts_unit`,
- * `cts_decrypt` and `cfb_decrypt` of struct tr_backend without tr_bulk(). */
+/* The vector registers are always available. The modes may therefore use the whole calls of struct
+ * tr_backend, which do not ask for the registers. */
 #    define TR_ENV_ALWAYS_VECTOR 1
 
 /* Non-zero if a backend that needs these features may use the vector registers until

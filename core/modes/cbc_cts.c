@@ -83,14 +83,12 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
 static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out, const uint8_t *in,
                      size_t last, int cut_first)
 {
-#ifdef TR_ENV_ALWAYS_VECTOR
-    const struct tr_backend *b = key->backend;
-    if (b->cts_decrypt != NULL) {
-        TR_PROBE_BULK(TR_OP_CBC_DECRYPT, b->name, 2 * TR_BLOCK);
-        b->cts_decrypt(key, iv, out, in, last, cut_first);
+    tr_cts_fn *whole = tr_whole_calls(key)->cts_decrypt;
+    if (whole != NULL) {
+        TR_PROBE_BULK(TR_OP_CBC_DECRYPT, key->backend->name, 2 * TR_BLOCK);
+        whole(key, iv, out, in, last, cut_first);
         return;
     }
-#endif
     const uint8_t *full = cut_first ? in + last : in, *cut = cut_first ? in : in + TR_BLOCK;
     struct partial_block c = partial_load_block(full), stolen = partial_load(cut, last);
     uint8_t block[TR_BLOCK];

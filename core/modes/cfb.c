@@ -86,15 +86,13 @@ TR_ANY_LENGTH cfb_any_length(const struct tr_aes_key *key, uint8_t iv[16], unsig
 TR_ANY_LENGTH cfb_decrypt_not_whole(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
                                     uint8_t *out, const uint8_t *in, size_t len)
 {
-#ifdef TR_ENV_ALWAYS_VECTOR
-    if (tr_is_set(key) && key->backend->cfb_decrypt != NULL) {
+    if (tr_is_set(key) && tr_whole_calls(key)->cfb_decrypt != NULL) {
         const enum tr_status status = tr_stream_check(key, out, in, len, *used);
         if (status != TR_OK || len == 0)
             return status;
         TR_PROBE_BULK(TR_OP_CFB_DECRYPT, key->backend->name, len);
-        return key->backend->cfb_decrypt(key, iv, used, out, in, len);
+        return tr_whole_calls(key)->cfb_decrypt(key, iv, used, out, in, len);
     }
-#endif
     if (*used == 0 && len > TR_BLOCK)
         return cfb_decrypt_with_tail(key, iv, used, out, in, len);
     return cfb_any_length(key, iv, used, out, in, len, 1);

@@ -13,6 +13,18 @@ TR_INLINE int tr_is_set(const struct tr_aes_key *key)
     return __builtin_expect(key->backend != NULL, 1);
 }
 
+/* The functions that a mode tries before tr_bulk(). All are NULL in an environment that may refuse
+ * the vector registers. */
+TR_INLINE const struct tr_whole_calls *tr_whole_calls(const struct tr_aes_key *key)
+{
+#ifdef TR_ENV_ALWAYS_VECTOR
+    return &key->backend->whole;
+#else
+    static const struct tr_whole_calls none;
+    return (void)key, &none;
+#endif
+}
+
 /*
  * As tr_bulk(), for calls that often have at most TR_FEW blocks. Such short calls go straight to
  * the backend's function for few blocks.
@@ -20,14 +32,12 @@ TR_INLINE int tr_is_set(const struct tr_aes_key *key)
 TR_INLINE void tr_short_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                              const uint8_t *in, size_t blocks, void *state)
 {
-#ifdef TR_ENV_ALWAYS_VECTOR
-    tr_few_fn *few = key->backend->few[op];
+    tr_few_fn *few = tr_whole_calls(key)->few[op];
     if (blocks <= TR_FEW && few != NULL) {
         TR_PROBE_BULK(op, key->backend->name, blocks * TR_BLOCK);
         (void)few(key, out, in, blocks, state);
         return;
     }
-#endif
     tr_bulk(key, op, out, in, blocks, state);
 }
 
@@ -43,13 +53,11 @@ TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_o
         return TR_OK;
     if (__builtin_expect(tr_bad_overlap(out, in, len), 0))
         return TR_ERR_OVERLAP;
-#ifdef TR_ENV_ALWAYS_VECTOR
-    tr_few_fn *few = key->backend->few[op];
+    tr_few_fn *few = tr_whole_calls(key)->few[op];
     if (len <= (size_t)TR_FEW * TR_BLOCK && few != NULL) {
         TR_PROBE_BULK(op, key->backend->name, len);
         return few(key, out, in, len / TR_BLOCK, iv);
     }
-#endif
     tr_bulk(key, op, out, in, len / TR_BLOCK, iv);
     return TR_OK;
 }

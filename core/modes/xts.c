@@ -205,14 +205,11 @@ TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16
         return TR_ERR_LENGTH;
     if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
-#ifdef TR_ENV_ALWAYS_VECTOR
-    const struct tr_backend *b = x->data.backend;
-    tr_xts_unit_fn *whole = b->xts_unit[decrypt];
+    tr_xts_unit_fn *whole = tr_whole_calls(&x->data)->xts_unit[decrypt];
     if (len < TR_XTS_UNIT_END && whole != NULL) {
-        TR_PROBE_BULK(decrypt ? TR_OP_XTS_DECRYPT : TR_OP_XTS_ENCRYPT, b->name, len);
+        TR_PROBE_BULK(decrypt ? TR_OP_XTS_DECRYPT : TR_OP_XTS_ENCRYPT, x->data.backend->name, len);
         return whole(x, unit, out, in, len);
     }
-#endif
     return (decrypt ? xts_decrypt_by_operations : xts_encrypt_by_operations)(x, unit, out, in, len);
 }
 

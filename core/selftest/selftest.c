@@ -91,7 +91,7 @@ const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
 
 #if TR_ENV_ALL_MODES
 /* Decrypts in one call, or in two calls: the whole blocks, then the tail. One call tests the
- * backend's function for ragged lengths (tr_backend.cfb_decrypt), if there is one. Two calls test
+ * backend's function for ragged lengths (tr_backend.whole.cfb_decrypt), if there is one. Two calls test
  * the bulk operation. The known lengths of 1, 13 and 77 blocks take two calls. */
 static enum tr_status cfb_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                   const uint8_t *in, size_t len)
@@ -455,7 +455,7 @@ static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_k
 #endif
 
 #ifdef TR_ENV_ALWAYS_VECTOR
-/* Tests tr_backend.cts_decrypt for CS1 to CS3. The other steps of CBC-CTS are bulk operations. */
+/* Tests tr_backend.whole.cts_decrypt for CS1 to CS3. The other steps of CBC-CTS are bulk operations. */
 static int stealing_is_right(struct tr_known_work *w)
 {
     for (int form = TR_CS1; form <= TR_CS3; form++) {
@@ -473,7 +473,7 @@ static int stealing_is_right(struct tr_known_work *w)
     return 1;
 }
 
-/* Tests tr_backend.cfb_decrypt with each number of vectors of 64 bytes, after a call that ends
+/* Tests tr_backend.whole.cfb_decrypt with each number of vectors of 64 bytes, after a call that ends
  * within a block. A third call continues the message, which tests the IV. Uses w->text for the
  * ciphertext, and then restores it. */
 static int any_cfb_is_right(struct tr_known_work *w)
@@ -496,7 +496,7 @@ static int any_cfb_is_right(struct tr_known_work *w)
     return right;
 }
 
-/* Tests tr_backend.xts_unit with each number of vectors, whole and partial. Also tests the bulk
+/* Tests tr_backend.whole.xts_unit with each number of vectors, whole and partial. Also tests the bulk
  * operations on short data units, because counting tables (dispatch/counting.h) and
  * tr_xts_*_units() do not use xts_unit. `raw` has 2 * len bytes. */
 static int short_units_are_right(struct tr_known_work *w, const struct tr_backend *backend,
@@ -513,7 +513,7 @@ static int short_units_are_right(struct tr_known_work *w, const struct tr_backen
             return 0;
     }
     struct tr_backend plain = *backend;
-    plain.xts_unit[0] = plain.xts_unit[1] = NULL;
+    plain.whole.xts_unit[0] = plain.whole.xts_unit[1] = NULL;
     return set_key(&w->fused, TR_KNOWN_XTS, &plain, raw, len) &&
            fused_is_right(&w->fused, TR_KNOWN_XTS, 0, w->data, w->text, expected);
 }
@@ -568,9 +568,10 @@ static int plain_are_right(struct tr_known_work *w, unsigned tests, unsigned k, 
             return 0;
     }
 #ifdef TR_ENV_ALWAYS_VECTOR
-    if (((tests & TR_TEST_CBC) != 0 && w->key.backend->cts_decrypt != NULL &&
+    if (((tests & TR_TEST_CBC) != 0 && w->key.backend->whole.cts_decrypt != NULL &&
          !stealing_is_right(w)) ||
-        ((tests & TR_TEST_CFB) != 0 && w->key.backend->cfb_decrypt != NULL && !any_cfb_is_right(w)))
+        ((tests & TR_TEST_CFB) != 0 && w->key.backend->whole.cfb_decrypt != NULL &&
+         !any_cfb_is_right(w)))
         return 0;
 #endif
     return 1;
@@ -591,7 +592,7 @@ static int fused_are_right(struct tr_known_work *w, const struct tr_backend *bac
             !short_gcm_is_right(w))
             return 0;
 #ifdef TR_ENV_ALWAYS_VECTOR
-        if (mode == TR_KNOWN_XTS && backend->xts_unit[0] != NULL &&
+        if (mode == TR_KNOWN_XTS && backend->whole.xts_unit[0] != NULL &&
             !short_units_are_right(w, backend, raw, len, expected))
             return 0;
 #endif

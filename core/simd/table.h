@@ -65,18 +65,13 @@ tr_multibuffer_fn V_NAME(multibuffer);
     TR_ENTRY(XTS_ENCRYPT, xts_encrypt),                                                            \
         TR_ENTRY(XTS_DECRYPT, xts_decrypt) TR_XTS_CTS_OPS TR_XTS_UNITS_OPS
 
+/* Entries of struct tr_whole_calls. */
 #if WHOLE_CALLS
-#    define TR_CFB_DECRYPT V_NAME(cfb_decrypt_any_length)
-#    define TR_XTS_UNIT                                                                            \
-        {                                                                                          \
-            V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt)                                     \
-        }
+#    define TR_CFB_CALLS .cfb_decrypt = V_NAME(cfb_decrypt_any_length)
+#    define TR_XTS_CALLS .xts_unit = {V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt)}
 #else
-#    define TR_CFB_DECRYPT NULL
-#    define TR_XTS_UNIT                                                                            \
-        {                                                                                          \
-            NULL, NULL                                                                             \
-        }
+#    define TR_CFB_CALLS .cfb_decrypt = NULL
+#    define TR_XTS_CALLS .xts_unit = {NULL}
 #endif
 #if MULTIBUFFER
 #    define TR_MULTIBUFFER V_NAME(multibuffer)

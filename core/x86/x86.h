@@ -25,13 +25,14 @@ TR_PARALLEL_OF(vaes256);
 TR_PARALLEL_FEW_OF(vaes256);
 TR_PARALLEL_OF(vaes512);
 tr_cts_fn tr_aesni_few_cts_decrypt, tr_vaes256_few_cts_decrypt;
-#define TR_FEW_OF(backend)                                                                         \
-    {                                                                                              \
-        [TR_OP_ECB_ENCRYPT] = tr_##backend##_few_ecb_encrypt,                                      \
-        [TR_OP_ECB_DECRYPT] = tr_##backend##_few_ecb_decrypt,                                      \
-        [TR_OP_CBC_DECRYPT] = tr_##backend##_few_cbc_decrypt,                                      \
-        [TR_OP_CFB_DECRYPT] = tr_##backend##_few_cfb_decrypt, [TR_OP_CTR] = tr_##backend##_few_ctr \
-    }
+/* Entries of struct tr_whole_calls. */
+#define TR_FEW_CALLS(backend)                                                                      \
+    .few = {[TR_OP_ECB_ENCRYPT] = tr_##backend##_few_ecb_encrypt,                                  \
+            [TR_OP_ECB_DECRYPT] = tr_##backend##_few_ecb_decrypt,                                  \
+            [TR_OP_CBC_DECRYPT] = tr_##backend##_few_cbc_decrypt,                                  \
+            [TR_OP_CFB_DECRYPT] = tr_##backend##_few_cfb_decrypt,                                  \
+            [TR_OP_CTR] = tr_##backend##_few_ctr},                                                 \
+    .cts_decrypt = tr_##backend##_few_cts_decrypt
 
 void tr_aesni_expand_key(struct tr_aes_key *key, const uint8_t *raw);
 void tr_aesni_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw);

@@ -801,16 +801,16 @@ __attribute__((noinline)) static bool watch_unit(const struct tr_backend *b, siz
 static struct tr_backend by_operations(const struct tr_backend *b)
 {
     struct tr_backend table = *b;
-    memset(table.xts_unit, 0, sizeof(table.xts_unit));
-    table.cts_decrypt = NULL;
-    table.cfb_decrypt = NULL;
+    memset(table.whole.xts_unit, 0, sizeof(table.whole.xts_unit));
+    table.whole.cts_decrypt = NULL;
+    table.whole.cfb_decrypt = NULL;
     return table;
 }
 
 static bool has_whole_calls(const struct tr_backend *b)
 {
-    return b->xts_unit[0] != NULL || b->xts_unit[1] != NULL || b->cts_decrypt != NULL ||
-           b->cfb_decrypt != NULL;
+    return b->whole.xts_unit[0] != NULL || b->whole.xts_unit[1] != NULL ||
+           b->whole.cts_decrypt != NULL || b->whole.cfb_decrypt != NULL;
 }
 
 static unsigned watch_xts(const struct tr_backend *b, bool *right)

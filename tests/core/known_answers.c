@@ -46,7 +46,8 @@ static tr_bulk_fn *const wrong[TR_OPS] = {
     static enum tr_status wrong_few_##name(const struct tr_aes_key *key, uint8_t *out,             \
                                            const uint8_t *in, size_t blocks, void *state)          \
     {                                                                                              \
-        const enum tr_status status = real->few[TR_OP_##constant](key, out, in, blocks, state);    \
+        const enum tr_status status =                                                              \
+            real->whole.few[TR_OP_##constant](key, out, in, blocks, state);                        \
         flip(out, blocks, state);                                                                  \
         return status;                                                                             \
     }
@@ -79,7 +80,7 @@ static enum tr_status wrong_any_length(const struct tr_aes_key *key, uint8_t *iv
                                        uint8_t *out, const uint8_t *in, size_t len)
 {
     const bool wrong_now = is_wrong(len, *used);
-    const enum tr_status status = real->cfb_decrypt(key, iv, used, out, in, len);
+    const enum tr_status status = real->whole.cfb_decrypt(key, iv, used, out, in, len);
     out[0] ^= wrong_now ? 0x10 : 0;
     return status;
 }
@@ -89,7 +90,7 @@ static int flips_iv; /* whether the fault of CTS is in the IV, not in the output
 static void wrong_cts(const struct tr_aes_key *key, uint8_t *iv, uint8_t *out, const uint8_t *in,
                       size_t last, int cut_first)
 {
-    real->cts_decrypt(key, iv, out, in, last, cut_first);
+    real->whole.cts_decrypt(key, iv, out, in, last, cut_first);
     *(flips_iv ? iv : out + TR_BLOCK) ^= 0x10;
     flips++;
 }
@@ -98,7 +99,7 @@ static void wrong_cts(const struct tr_aes_key *key, uint8_t *iv, uint8_t *out, c
     static enum tr_status wrong_unit_##name(const struct tr_xts_key *x, const uint8_t *unit,       \
                                             uint8_t *out, const uint8_t *in, size_t len)           \
     {                                                                                              \
-        const enum tr_status status = real->xts_unit[decrypt](x, unit, out, in, len);              \
+        const enum tr_status status = real->whole.xts_unit[decrypt](x, unit, out, in, len);        \
         out[len - 1] ^= is_wrong(len, 0) ? 0x10 : 0;                                               \
         return status;                                                                             \
     }
@@ -336,21 +337,22 @@ static void test_whole(void)
     static const struct range cfb[] = {
         {0, SIZE_MAX, false}, {769, SIZE_MAX, false}, {65, 448, false}, {0, SIZE_MAX, true}};
     static const struct range unit[] = {{0, SIZE_MAX, false}, {16, 16, false}, {257, 448, false}};
-    for (unsigned i = 0; real->cfb_decrypt != NULL && i < sizeof(cfb) / sizeof(cfb[0]); i++) {
+    for (unsigned i = 0; real->whole.cfb_decrypt != NULL && i < sizeof(cfb) / sizeof(cfb[0]); i++) {
         range = &cfb[i];
-        copy.cfb_decrypt = wrong_any_length;
+        copy.whole.cfb_decrypt = wrong_any_length;
         plant("CFB decryption of any length", "");
     }
-    for (unsigned i = 0; real->xts_unit[0] != NULL && i < sizeof(unit) / sizeof(unit[0]); i++) {
+    for (unsigned i = 0; real->whole.xts_unit[0] != NULL && i < sizeof(unit) / sizeof(unit[0]);
+         i++) {
         range = &unit[i];
-        copy.xts_unit[0] = wrong_unit_encrypt;
+        copy.whole.xts_unit[0] = wrong_unit_encrypt;
         plant("encryption of XTS units", "");
-        copy.xts_unit[1] = wrong_unit_decrypt;
+        copy.whole.xts_unit[1] = wrong_unit_decrypt;
         plant("decryption of XTS units", "");
     }
     range = &all;
-    for (flips_iv = 0; real->cts_decrypt != NULL && flips_iv < 2; flips_iv++) {
-        copy.cts_decrypt = wrong_cts;
+    for (flips_iv = 0; real->whole.cts_decrypt != NULL && flips_iv < 2; flips_iv++) {
+        copy.whole.cts_decrypt = wrong_cts;
         plant("ciphertext stealing", "");
     }
 }
@@ -363,9 +365,9 @@ static void test_backend(const struct tr_backend *b)
     for (unsigned op = 0; op < TR_OPS; op++)
         test_operation(op);
     for (unsigned op = 0; op <= TR_OP_CTR; op++) {
-        if (b->few[op] == NULL)
+        if (b->whole.few[op] == NULL)
             continue;
-        copy.few[op] = wrong_few[op];
+        copy.whole.few[op] = wrong_few[op];
         plant(tr_op_name(op), ", few blocks");
     }
     test_whole();

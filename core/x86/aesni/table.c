@@ -17,8 +17,7 @@ const struct tr_backend tr_aesni = {
     .ghash_key = V_NAME(ghash_key),
     .ghash_key_refused = tr_portable_ghash_powers,
     .gcm_key = V_NAME(gcm_key),
-    .few = TR_FEW_OF(aesni),
-    .cts_decrypt = tr_aesni_few_cts_decrypt,
+    .whole = {TR_FEW_CALLS(aesni)},
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS,
              TR_GCM_SIV_OPS},
 };
@@ -30,8 +29,7 @@ const struct tr_backend tr_aesni_noclmul = {
     .expand_key = tr_aesni_expand_key,
     .expand_encryption_key = tr_aesni_expand_encryption_key,
     .multibuffer = TR_MULTIBUFFER,
-    .few = TR_FEW_OF(aesni),
-    .cts_decrypt = tr_aesni_few_cts_decrypt,
+    .whole = {TR_FEW_CALLS(aesni)},
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif

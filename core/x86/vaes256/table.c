@@ -25,8 +25,7 @@ const struct tr_backend tr_vaes256 = {
     .ghash_key = V_NAME(ghash_key),
     .ghash_key_refused = tr_portable_ghash_powers,
     .gcm_key = V_NAME(gcm_key),
-    .few = TR_FEW_OF(vaes256),
-    .cts_decrypt = tr_vaes256_few_cts_decrypt,
+    .whole = {TR_FEW_CALLS(vaes256)},
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
 };
 
@@ -38,8 +37,7 @@ const struct tr_backend tr_vaes256_noclmul = {
     .expand_encryption_key = tr_aesni_expand_encryption_key,
     .multibuffer = TR_MULTIBUFFER,
     .cleanse = V_NAME(cleanse),
-    .few = TR_FEW_OF(vaes256),
-    .cts_decrypt = tr_vaes256_few_cts_decrypt,
+    .whole = {TR_FEW_CALLS(vaes256)},
     .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif
