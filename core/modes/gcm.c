@@ -16,9 +16,10 @@
  *   DATA  | refused             | DATA                        | IDLE
  *   IDLE  | refused             | refused                     | refused
  *
- * A message starts in the phase HELD, but in AAD if its IV does not have 96 bits. In AAD and DATA,
- * the code uses a backend's fused operations, or else GHASH and CTR. ECB replaces CTR if the
- * counter is derived from H, and therefore secret. gcm_message.c has the one-shot calls.
+ * A message starts in the phase HELD, but in AAD if its IV does not have 96 bits, or if messages of
+ * its key came in pieces. In AAD and DATA, the code uses a backend's fused operations, or else GHASH
+ * and CTR. ECB replaces CTR if the counter is derived from H, and therefore secret. gcm_message.c
+ * has the one-shot calls.
  */
 #include "modes/gcm.h"
 
@@ -66,10 +67,9 @@ static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
     g->used = 0;
 }
 
-/* If data follow the first data of a message, the next IN_PIECES messages of its key do not process
- * their first data as a whole message. Threads that share a key may lose such a count, which costs
- * only time. */
-#define IN_PIECES 8u
+/* If data follow the first data of a message, the next IN_PIECES messages of its key hold nothing.
+ * Threads that share a key may lose such a count, which costs only time. */
+#define IN_PIECES 32u
 
 static unsigned in_pieces(const struct tr_gcm *g)
 {
@@ -124,6 +124,8 @@ enum tr_status tr_gcm_start(struct tr_gcm *g, const struct tr_gcm_key *key, cons
     partial_store_block(g->counter, tr_gcm_counter_block(iv, 2));
     g->aad_len = g->len = 0;
     g->phase = HELD;
+    if (in_pieces(g) != 0)
+        begin_aad(g, 0);
     return TR_OK;
 }
 
@@ -394,11 +396,8 @@ TR_INLINE int whole_message(struct tr_gcm *g, uint8_t *out, const uint8_t *in, s
 {
     struct tr_gcm_message m = {
         .iv = g->counter, .aad = g->held, .aad_len = g->aad_len, .len = len, .tag = g->mask};
-    if (!tr_gcm_whole(g->key, op, out, in, &m)) {
-        if (len > TR_GCM_SHORT)
-            return 0;
-        tr_gcm_short(g->key, op, out, in, &m);
-    }
+    if (!tr_gcm_whole(g->key, op, out, in, &m) && !tr_gcm_short(g->key, op, out, in, &m))
+        return 0;
     g->len = len;
     g->phase = WHOLE;
     return 1;
@@ -413,8 +412,7 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
         return TR_ERR_LENGTH;
     if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
-    if (g->phase != HELD || len > MAX_WHOLE || in_pieces(g) != 0 ||
-        !whole_message(g, out, in, len, op))
+    if (g->phase != HELD || len > MAX_WHOLE || !whole_message(g, out, in, len, op))
         stream(g, out, in, len, op == TR_OP_GCM_OPEN);
     return TR_OK;
 }

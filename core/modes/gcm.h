@@ -44,12 +44,11 @@ TR_INLINE int tr_gcm_whole(const struct tr_gcm_key *key, enum tr_op op, uint8_t 
 }
 
 /*
- * Seals or opens a whole message of at most TR_GCM_SHORT bytes with at most TR_GCM_HELD bytes of
- * AAD. Needs only two bulk operations: the first encrypts J0 and the counter blocks, the second
- * hashes AAD, ciphertext and lengths. Streaming needs more, one after the other.
+ * As tr_gcm_whole(), but with two bulk operations. The first encrypts J0 and the counter blocks, the
+ * second hashes AAD, ciphertext and lengths. Streaming needs more, one after the other. Returns 0 if
+ * the message is longer than 16 blocks or its AAD longer than TR_GCM_HELD bytes.
  */
-#define TR_GCM_SHORT (16u * TR_BLOCK)
-void tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, const uint8_t *in,
-                  const struct tr_gcm_message *m);
+int tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, const uint8_t *in,
+                 const struct tr_gcm_message *m);
 
 #endif

@@ -8,13 +8,18 @@
 #include "modes/gcm.h"
 #include "modes/ghash.h"
 
-void tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, const uint8_t *in,
-                  const struct tr_gcm_message *m)
+/* The most data that tr_gcm_short() takes, in bytes. */
+#define SHORT (16u * TR_BLOCK)
+
+int tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, const uint8_t *in,
+                 const struct tr_gcm_message *m)
 {
-    uint8_t text[TR_BLOCK + TR_GCM_SHORT]; /* the first block becomes the tag's mask */
-    uint8_t hashed[TR_GCM_HELD + TR_GCM_SHORT + TR_BLOCK], counter[TR_BLOCK];
+    uint8_t text[TR_BLOCK + SHORT]; /* the first block becomes the tag's mask */
+    uint8_t hashed[TR_GCM_HELD + SHORT + TR_BLOCK], counter[TR_BLOCK];
     struct tr_ghash ghash = {.key = &key->hash};
     const size_t len = (size_t)m->len, whole = len - len % TR_BLOCK;
+    if (m->aad_len > TR_GCM_HELD || m->len > SHORT || !tr_is_set(&key->aes))
+        return 0;
     partial_store_block(text, (struct partial_block){0, 0});
     uint8_t *const data = text + TR_BLOCK, *const data_end = tr_append_padded(data, in, len);
     partial_store_block(counter, tr_gcm_counter_block(m->iv, 1));
@@ -30,29 +35,73 @@ void tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, con
     tr_xor_block(m->tag, ghash.hash, text);
     tr_cleanse_inline(ghash.hash, TR_BLOCK);
     tr_cleanse(text, (size_t)(data_end - text));
+    return 1;
 }
 
+#define MESSAGE(whole_tag)                                                                         \
+    {                                                                                              \
+        .iv = iv, .aad = aad, .aad_len = aad_len, .len = len, .tag = (whole_tag)                   \
+    }
+
+/* Seals if the tag is truncated, or if tr_gcm_whole() cannot. */
 static __attribute__((__noinline__)) enum tr_status
-seal_in_steps(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
-              size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,
-              size_t tag_len)
+seal_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
+               size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,
+               size_t tag_len)
 {
+    if (tag_len == 0 || tag_len > TR_BLOCK)
+        return TR_ERR_TAG_LENGTH;
+    if (tr_bad_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
+    uint8_t full[TR_BLOCK];
+    struct tr_gcm_message m = MESSAGE(full);
+    if (iv_len == TR_GCM_IV && (tr_gcm_whole(key, TR_OP_GCM_SEAL, out, in, &m) ||
+                                tr_gcm_short(key, TR_OP_GCM_SEAL, out, in, &m))) {
+        partial_store(tag, partial_load_block(full), tag_len);
+        tr_cleanse_inline(full, sizeof(full));
+        return TR_OK;
+    }
     struct tr_gcm g;
     enum tr_status status =
         TR_SEAL_STEPS(gcm, &g, tr_gcm_start(&g, key, iv, iv_len), tr_gcm_tag(&g, tag, tag_len));
-    tr_cleanse_inline(&g, sizeof(g));
+    if (status != TR_OK) /* otherwise, tr_gcm_tag() has cleansed all secrets */
+        tr_cleanse(&g, sizeof(g));
     return status;
 }
 
-static __attribute__((__noinline__)) enum tr_status
-open_in_steps(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
-              size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, const uint8_t *tag,
-              size_t tag_len)
+/* Compares the tags of an opened message, and cleanses the expected tag. On mismatch, also cleanses
+ * the plaintext and returns TR_ERR_TAG. */
+TR_INLINE enum tr_status verify(uint8_t expected[TR_BLOCK], const uint8_t *tag, size_t tag_len,
+                                uint8_t *out, size_t len)
 {
+    int good = TR_PUBLIC(tr_same_tag(expected, tag, tag_len));
+    tr_cleanse_inline(expected, TR_BLOCK);
+    if (good)
+        return TR_OK;
+    tr_cleanse(out, len);
+    return TR_ERR_TAG;
+}
+
+/* Opens if the tag is truncated, or if tr_gcm_whole() cannot. */
+static __attribute__((__noinline__)) enum tr_status
+open_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
+               size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, const uint8_t *tag,
+               size_t tag_len)
+{
+    if (tag_len == 0 || tag_len > TR_BLOCK)
+        return TR_ERR_TAG_LENGTH;
+    if (tr_bad_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
+    uint8_t expected[TR_BLOCK];
+    struct tr_gcm_message m = MESSAGE(expected);
+    if (iv_len == TR_GCM_IV && (tr_gcm_whole(key, TR_OP_GCM_OPEN, out, in, &m) ||
+                                tr_gcm_short(key, TR_OP_GCM_OPEN, out, in, &m)))
+        return verify(expected, tag, tag_len, out, len);
     struct tr_gcm g;
     enum tr_status status =
         TR_OPEN_STEPS(gcm, &g, tr_gcm_start(&g, key, iv, iv_len), tr_gcm_check(&g, tag, tag_len));
-    tr_cleanse_inline(&g, sizeof(g));
+    if (status != TR_OK)
+        tr_cleanse(&g, sizeof(g));
     return status;
 }
 
@@ -60,42 +109,21 @@ enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, uint8_t *tag, size_t tag_len)
 {
-    if (tag_len == 0 || tag_len > TR_BLOCK)
-        return TR_ERR_TAG_LENGTH;
-    if (tr_bad_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
-    uint8_t full[TR_BLOCK];
-    struct tr_gcm_message m = {.iv = iv,
-                               .aad = aad,
-                               .aad_len = aad_len,
-                               .len = len,
-                               .tag = tag_len == TR_BLOCK ? tag : full};
-    if (iv_len != TR_GCM_IV || !tr_gcm_whole(key, TR_OP_GCM_SEAL, out, in, &m))
-        return seal_in_steps(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
-    if (tag_len != TR_BLOCK) {
-        partial_store(tag, partial_load_block(full), tag_len);
-        tr_cleanse_inline(full, sizeof(full));
-    }
-    return TR_OK;
+    struct tr_gcm_message m = MESSAGE(tag);
+    if (iv_len == TR_GCM_IV && tag_len == TR_BLOCK && !tr_bad_overlap(out, in, len) &&
+        tr_gcm_whole(key, TR_OP_GCM_SEAL, out, in, &m))
+        return TR_OK;
+    return seal_otherwise(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
 }
 
 enum tr_status tr_gcm_open(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, const uint8_t *tag, size_t tag_len)
 {
-    if (tag_len == 0 || tag_len > TR_BLOCK)
-        return TR_ERR_TAG_LENGTH;
-    if (tr_bad_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
     uint8_t expected[TR_BLOCK];
-    struct tr_gcm_message m = {
-        .iv = iv, .aad = aad, .aad_len = aad_len, .len = len, .tag = expected};
-    if (iv_len != TR_GCM_IV || !tr_gcm_whole(key, TR_OP_GCM_OPEN, out, in, &m))
-        return open_in_steps(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
-    int good = TR_PUBLIC(tr_same_tag(expected, tag, tag_len));
-    tr_cleanse_inline(expected, TR_BLOCK);
-    if (good)
-        return TR_OK;
-    tr_cleanse(out, len);
-    return TR_ERR_TAG;
+    struct tr_gcm_message m = MESSAGE(expected);
+    if (iv_len == TR_GCM_IV && tag_len == TR_BLOCK && !tr_bad_overlap(out, in, len) &&
+        tr_gcm_whole(key, TR_OP_GCM_OPEN, out, in, &m))
+        return verify(expected, tag, TR_BLOCK, out, len);
+    return open_otherwise(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
 }
