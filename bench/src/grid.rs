@@ -11,20 +11,7 @@ use terminal::error::{suggestion, Error, Result};
 
 /// Bytes of a call.
 pub const SIZES: [usize; 14] = [
-    16,
-    31,
-    64,
-    100,
-    256,
-    512,
-    1024,
-    1350,
-    1420,
-    4096,
-    8192,
-    16384,
-    65536,
-    1 << 20,
+    16, 31, 64, 100, 256, 512, 1024, 1350, 1420, 4096, 8192, 16384, 65536, 1048576,
 ];
 /// Those of a quick run.
 pub const QUICK_SIZES: [usize; 8] = [16, 64, 256, 512, 1024, 4096, 8192, 16384];

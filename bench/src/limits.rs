@@ -4,7 +4,9 @@
 use crate::answer::{Figure, CEILING, LIMIT, OPERATIONS};
 use crate::peer::{Mode, Spec, RAGGED};
 use measure::kernel::{self, Operations};
-use measure::limit::{self, Limit, Pass, Work};
+use measure::limit::{self, Limit, Work};
+use measure::noise;
+use measure::rounds::take;
 use measure::window::Pace;
 use tenrounds_sys::{Backend, Cpu, Tuning};
 use terminal::error::Result;
@@ -67,76 +69,42 @@ fn longest_chain(spec: Spec, bytes: usize, cpu: &Cpu) -> Option<(Work, f64)> {
     work.runs(cpu).then_some((work, times))
 }
 
-/// Bytes of a copy, and where they lie.
-const COPIES: [(usize, &str); 3] = [
-    (8 << 10, "first-level cache"),
-    (128 << 10, "second-level cache"),
-    (64 << 20, "memory"),
-];
-
-/// Takes windows of all that this processor has.
+/// The limits by themselves on this processor, in rounds of windows.
 pub fn probe(windows: usize, window_us: u64) -> Result<Vec<Figure>> {
     let cpu = Cpu::detect();
-    let mut figures = Vec::new();
-    let mut add = |name: String, what: String, run: &mut dyn FnMut(u64) -> u64| -> Result<()> {
-        let mut pace = Pace::default();
-        let mut rates = Vec::new();
-        for _ in 0..windows {
-            let window = pace.warm_window(window_us, &mut |n| Ok(run(n)))?;
-            rates.push(window.rate());
-        }
-        let rates = vec![rates];
-        figures.push(Figure { name, what, rates });
-        Ok(())
-    };
-    for on in Limit::usable(&cpu) {
+    let rounds = Limit::usable(&cpu).into_iter().map(|on| {
         let what = match on {
             Limit::Chain => "AES rounds, each on the result of the one before".into(),
             _ => format!("independent AES rounds, {} bits", on.register_bytes() * 8),
         };
-        let work = Work::round(on);
-        add(format!("aes-{}", on.name()), what, &mut |n| work.run(n))?;
-    }
-    for on in Limit::usable(&cpu) {
-        if on.hashes(&cpu) {
-            let pass = Pass {
-                on,
-                rounds: 0,
-                hash: true,
-            };
-            let work = Work(vec![pass]);
-            // Three products for each 16 bytes.
-            add(
-                format!("clmul-{}", on.name()),
-                format!(
-                    "independent carry-less multiplications, {} bits: bytes of the registers",
-                    on.register_bytes() * 8
-                ),
-                &mut |n| 3 * work.run(n),
-            )?;
-        }
-    }
-    if let Some(chain) = limit::clmul_chain(&cpu) {
-        add(
-            "clmul-chain".into(),
-            "carry-less multiplications, each of the result of the one before: bytes of the registers".into(),
-            &mut |n| chain(n),
-        )?;
-    }
-    if let Some(width) = Limit::widest(&cpu) {
-        for (bytes, place) in COPIES {
-            let mut copy = limit::Copy::new(width, bytes);
-            add(
-                format!("copy-{}", terminal::size_name(bytes).replace(' ', "")),
-                format!(
-                    "loads and stores of {} bytes, {place}",
-                    width.register_bytes()
-                ),
-                &mut |n| copy.run(n),
-            )?;
-        }
-    }
-    Ok(figures)
+        (format!("aes-{}", on.name()), what, Work::round(on), 1)
+    });
+    let hashing = Limit::usable(&cpu).into_iter().filter(|on| on.hashes(&cpu));
+    // Three products for each 16 bytes.
+    let products = hashing.map(|on| {
+        let bits = on.register_bytes() * 8;
+        let what = "independent carry-less multiplications";
+        let what = format!("{what}, {bits} bits: bytes of the registers");
+        (format!("clmul-{}", on.name()), what, Work::products(on), 3)
+    });
+    let probes: Vec<(String, String, Work, u64)> = rounds.chain(products).collect();
+    let mut paces: Vec<Pace> = probes.iter().map(|_| Pace::default()).collect();
+    let taken = take(
+        probes.len(),
+        0..windows,
+        noise::unprobed,
+        &mut |_, which| {
+            let (_, _, work, factor) = &probes[which];
+            paces[which].warm_window(window_us, &mut |times| Ok(factor * work.run(times)))
+        },
+    )?;
+    let probed = probes.into_iter().zip(taken.rates);
+    let figures = probed.map(|((name, what, ..), rates)| Figure {
+        name,
+        what,
+        rates: vec![rates],
+    });
+    Ok(figures.collect())
 }
 
 #[cfg(test)]
@@ -191,7 +159,7 @@ mod tests {
     fn the_probe_has_figures_of_all_kinds() {
         let figures = probe(1, 50).unwrap();
         if Cpu::detect().usable & tenrounds_sys::feature::CLMUL != 0 {
-            for name in ["aes-xmm", "aes-chain", "clmul-chain", "copy-8KiB"] {
+            for name in ["aes-xmm", "aes-chain", "clmul-xmm"] {
                 assert!(figures.iter().any(|f| f.name == name), "{name}");
             }
         }

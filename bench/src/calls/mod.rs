@@ -16,7 +16,6 @@ use measure::rounds::take;
 use measure::stats;
 use measure::window::{batches, Pace, Window};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::Path;
 use terminal::error::{Error, Result};
 
@@ -201,10 +200,10 @@ fn line(name: &str, rounds: &[[f64; 2]]) -> String {
 
 /// Measures a cipher, and prints its table.
 fn cipher(args: &Args, plan: &Plan) -> Result<()> {
-    let (mut title, mut order) = (None, Vec::new());
-    let mut rounds: BTreeMap<String, Vec<[f64; 2]>> = BTreeMap::new();
+    let mut title = None;
+    let mut rows: Vec<(String, Vec<[f64; 2]>)> = Vec::new();
     for _ in 0..args.pairs {
-        let mut pair: [BTreeMap<String, Vec<[f64; 2]>>; 2] = Default::default();
+        let mut pair = [Vec::new(), Vec::new()];
         for (swapped, found) in [false, true].into_iter().zip(&mut pair) {
             let plan = Plan {
                 swapped,
@@ -213,18 +212,16 @@ fn cipher(args: &Args, plan: &Plan) -> Result<()> {
             };
             ask(WORKER, &plan, &[], &mut |answer| match answer {
                 Answer::Hello { openssl, other } => title = Some((openssl, other)),
-                Answer::Times { row, rounds } => {
-                    if !order.contains(&row) {
-                        order.push(row.clone());
-                    }
-                    found.insert(row, rounds);
-                }
+                Answer::Times { row, rounds } => found.push((row, rounds)),
             })?;
         }
-        let [plain, mut swapped] = pair;
-        for (row, one) in plain {
-            let other = swapped.remove(&row).unwrap_or_default();
-            rounds.entry(row).or_default().extend(mean(&one, &other));
+        // Both have the same rows, in the same order.
+        let [plain, swapped] = pair;
+        for (place, ((row, one), (_, other))) in plain.into_iter().zip(swapped).enumerate() {
+            if place == rows.len() {
+                rows.push((row, Vec::new()));
+            }
+            rows[place].1.extend(mean(&one, &other));
         }
     }
     let (openssl, other) = title.expect("every process says hello");
@@ -232,8 +229,8 @@ fn cipher(args: &Args, plan: &Plan) -> Result<()> {
         "{}: {openssl}\n{:34} {other:>9} tenrounds   ratio  quartiles",
         plan.cipher, "ns a call"
     );
-    for name in order {
-        println!("{}", line(&name, &rounds[&name]));
+    for (name, rounds) in rows {
+        println!("{}", line(&name, &rounds));
     }
     println!();
     Ok(())
@@ -261,6 +258,7 @@ pub fn run(args: &Args) -> Result<u8> {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use std::collections::BTreeMap;
 
     #[test]
     fn the_command_line_is_sound() {

@@ -62,26 +62,17 @@ pub struct Args {
         value_parser = crate::cli::key_bits, default_value = "128,256"
     )]
     keys: Vec<u16>,
-    /// Every key size for every operation
-    #[arg(long)]
-    all_keys: bool,
     /// 10 rounds of windows of 0.5 ms
     #[arg(long)]
     quick: bool,
     /// Of each cell, shared by the processes [default: 40]
     #[arg(long, value_name = "N")]
     rounds: Option<usize>,
-    /// Length of a window in ms [default: 1]
-    #[arg(long, value_name = "MS")]
-    window: Option<f64>,
     #[arg(
         long, value_name = "N", default_value_t = 5,
         value_parser = clap::value_parser!(u16).range(1..)
     )]
     processes: u16,
-    /// The processor to run on [default: the last one]
-    #[arg(long, value_name = "N")]
-    cpu: Option<usize>,
     /// Of orders and places; drawn if not given
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -119,7 +110,11 @@ impl Args {
     }
 
     fn window_ms(&self) -> f64 {
-        self.window.unwrap_or(if self.quick { 0.5 } else { 1.0 })
+        if self.quick {
+            0.5
+        } else {
+            1.0
+        }
     }
 
     fn wants(&self, cell: &Cell) -> bool {
@@ -134,7 +129,7 @@ impl Args {
     fn cells(&self, operations: &[String], backends: &[&String]) -> Vec<Cell> {
         let mut cells = Vec::new();
         for operation in operations {
-            let long = self.all_keys || LONG_KEYS.contains(&operation.as_str());
+            let long = LONG_KEYS.contains(&operation.as_str());
             // A key has no bytes of a message.
             let sizes = if operation == "aes-key" {
                 1
@@ -175,7 +170,6 @@ impl Args {
                 cells: order.iter().map(|place| cells[*place].clone()).collect(),
                 rounds: rounds.div_ceil(processes),
                 window_us: (self.window_ms() * 1e3) as u64,
-                processor: self.cpu,
                 seed: fastrand::u64(..),
             };
             ask(WORKER, &plan, &[], &mut |times: Times| {

@@ -2,7 +2,7 @@
 //! A measuring process: the two builds take turns, window by window, in the same memory.
 
 use super::build::{Build, Op, TAG};
-use measure::affinity::{pin, pin_to_number};
+use measure::affinity::pin_to_number;
 use measure::noise;
 use measure::place::Buffer;
 use measure::process::say;
@@ -40,7 +40,6 @@ pub struct Plan {
     pub cells: Vec<Cell>,
     pub rounds: usize,
     pub window_us: u64,
-    pub processor: Option<usize>,
     pub seed: u64,
 }
 
@@ -191,10 +190,7 @@ pub fn open(objects: &[String; 2]) -> Result<[&'static Build; 2]> {
 
 /// The whole process.
 pub fn measure(plan: &Plan) -> Result<()> {
-    match plan.processor {
-        Some(processor) => pin(processor)?,
-        None => pin_to_number(0)?,
-    }
+    pin_to_number(0)?;
     fastrand::seed(plan.seed);
     let builds = open(&plan.objects)?;
     for (number, wanted) in plan.cells.iter().enumerate() {
@@ -249,7 +245,6 @@ mod tests {
             cells: Vec::new(),
             rounds: 2,
             window_us: 1,
-            processor: None,
             seed: 1,
         }
     }

@@ -353,41 +353,26 @@ impl IpsecMb {
             Mode::Ccm => (CCM, AUTH_CCM),
             _ => (NULL, if long { AUTH_CMAC_256 } else { AUTH_CMAC }),
         };
+        let ccm = spec.mode == Mode::Ccm;
         let template = Job {
             enc_keys: enc,
-            dec_keys: if spec.mode == Mode::Ccm { enc } else { dec },
+            dec_keys: if ccm { enc } else { dec },
             key_len_in_bytes: u64::from(spec.key_bits) / 8,
-            src: null(),
-            dst: null_mut(),
-            cipher_start_src_offset_in_bytes: 0,
-            msg_len_to_cipher_in_bytes: 0,
-            hash_start_src_offset_in_bytes: 0,
-            msg_len_to_hash_in_bytes: 0,
-            iv: null(),
-            iv_len_in_bytes: if spec.mode == Mode::Ccm {
-                NONCE as u64
-            } else {
-                16
-            },
-            auth_tag_output: null_mut(),
+            iv_len_in_bytes: if ccm { NONCE as u64 } else { 16 },
             auth_tag_output_len_in_bytes: TAG as u64,
-            u: match spec.mode {
-                Mode::Ccm => [aad.as_ptr().cast(), aad.len() as *const c_void, null()],
-                _ => [enc.cast_const(), subkeys[0], subkeys[1]],
+            u: match ccm {
+                true => [aad.as_ptr().cast(), aad.len() as *const c_void, null()],
+                false => [enc.cast_const(), subkeys[0], subkeys[1]],
             },
-            status: 0,
             cipher_mode: cipher,
             cipher_direction: if encrypt { 1 } else { 2 },
             hash_alg: hash,
-            chain_order: if encrypt && hash != AUTH_NULL {
-                HASH_CIPHER
-            } else {
-                CIPHER_HASH
+            chain_order: match encrypt && hash != AUTH_NULL {
+                true => HASH_CIPHER,
+                false => CIPHER_HASH,
             },
-            user_data: [null_mut(); 2],
-            custom: [null(); 2],
-            sgl_state: 0,
-            next_iv: null_mut(),
+            // SAFETY: numbers and pointers may be 0.
+            ..unsafe { std::mem::zeroed() }
         };
         let lengths = spec.lengths(bytes);
         let ivs: Vec<[u8; 16]> = (0..lengths.len()).map(|i| inputs.iv_of(i)).collect();

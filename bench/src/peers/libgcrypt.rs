@@ -15,11 +15,9 @@ const NONCE: usize = 12;
 
 // enum gcry_ctl_cmds
 const GCRYCTL_RESET: c_int = 4;
-const GCRYCTL_FINALIZE: c_int = 5;
 const GCRYCTL_DISABLE_SECMEM: c_int = 37;
 const GCRYCTL_INITIALIZATION_FINISHED: c_int = 38;
 const GCRYCTL_SET_CCM_LENGTHS: c_int = 69;
-const GCRYCTL_SET_DECRYPTION_TAG: c_int = 80;
 // enum gcry_mac_algos
 const GCRY_MAC_CMAC_AES: c_int = 201;
 
@@ -133,9 +131,7 @@ impl Cipher {
             Mode::Ctr => 6,
             Mode::Ccm => 8,
             Mode::Gcm => 9,
-            Mode::Ocb => 11,
             Mode::Xts => 13,
-            Mode::GcmSiv if spec.key_bits != 192 => 16,
             _ => return Ok(None),
         };
         // enum gcry_cipher_algos
@@ -175,12 +171,6 @@ impl Cipher {
             match self.mode {
                 Mode::Ecb => 0,
                 Mode::Ctr => (f.gcry_cipher_setctr)(self.handle, iv, 16),
-                // One message is all it does until it is reset, as gcry_cipher_reset() does; the
-                // key stays.
-                Mode::GcmSiv => {
-                    (f.gcry_cipher_ctl)(self.handle, GCRYCTL_RESET, null_mut(), 0)
-                        | (f.gcry_cipher_setiv)(self.handle, iv, NONCE)
-                }
                 mode if mode.is_aead() => (f.gcry_cipher_setiv)(self.handle, iv, NONCE),
                 _ => (f.gcry_cipher_setiv)(self.handle, iv, 16),
             }
@@ -202,39 +192,26 @@ impl Cipher {
         error == 0
     }
 
-    /// Seals or opens a whole message. CCM has to know its lengths first, OCB that all there is to
-    /// come is there, GCM-SIV the tag it shall find.
+    /// Seals or opens a whole message. CCM has to know its lengths first.
     #[inline]
     fn message(&self, aad: &[u8], n: usize, input: &[u8], output: &mut [u8]) -> bool {
         let (f, handle) = (&self.f, self.handle);
-        let control = |command, data: *mut c_void, size| {
-            // SAFETY: the data have the size that the command wants.
-            unsafe { (f.gcry_cipher_ctl)(handle, command, data, size) == 0 }
+        let lengths = [n as u64, aad.len() as u64, TAG as u64];
+        let (list, size) = (lengths.as_ptr().cast_mut().cast(), size_of_val(&lengths));
+        // SAFETY: these are the lengths of the data and of the list.
+        let ready = || unsafe {
+            let ccm = self.mode == Mode::Ccm;
+            (!ccm || (f.gcry_cipher_ctl)(handle, GCRYCTL_SET_CCM_LENGTHS, list, size) == 0)
+                && (f.gcry_cipher_authenticate)(handle, aad.as_ptr(), aad.len()) == 0
         };
-        let given: &[u8] = if self.encrypt {
-            &[]
-        } else {
-            &input[n..n + TAG]
-        };
-        let mut lengths = [n as u64, aad.len() as u64, TAG as u64];
-        let (list, size) = (lengths.as_mut_ptr().cast(), size_of_val(&lengths));
-        let tag = given.as_ptr().cast_mut().cast();
-        let ready = self.set_iv()
-            && (self.mode != Mode::Ccm || control(GCRYCTL_SET_CCM_LENGTHS, list, size))
-            // SAFETY: the length is that of the buffer.
-            && unsafe { (f.gcry_cipher_authenticate)(handle, aad.as_ptr(), aad.len()) == 0 }
-            && (self.mode != Mode::Ocb || control(GCRYCTL_FINALIZE, null_mut(), 0))
-            && (self.mode != Mode::GcmSiv
-                || self.encrypt
-                || control(GCRYCTL_SET_DECRYPTION_TAG, tag, TAG));
-        if !ready || !self.crypt(&input[..n], output) {
+        if !self.set_iv() || !ready() || !self.crypt(&input[..n], output) {
             return false;
         }
         // SAFETY: both have the tag's bytes.
         let error = unsafe {
             match self.encrypt {
                 true => (f.gcry_cipher_gettag)(handle, output[n..n + TAG].as_mut_ptr(), TAG),
-                false => (f.gcry_cipher_checktag)(handle, given.as_ptr(), TAG),
+                false => (f.gcry_cipher_checktag)(handle, input[n..n + TAG].as_ptr(), TAG),
             }
         };
         error == 0

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! RustCrypto: the crate aes and those of the modes over it. aes finds out at run time what the
-//! processor has, VAES and AVX-512 included; ghash and polyval know PCLMULQDQ on 128 bits. What is
-//! compiled is what `cargo build --release` makes without more flags. CFB takes whole blocks. XTS
-//! exists in place alone: its calls have a copy in them.
+//! RustCrypto: the crate aes and those of the modes over it, without authenticated modes and CMAC,
+//! which were the fastest in one row. aes finds out at run time what the processor has, VAES and
+//! AVX-512 included. What is compiled is what `cargo build --release` makes without more flags. CFB
+//! takes whole blocks. XTS exists in place alone: its calls have a copy in them.
 
 use super::{locked, takes_part};
-use crate::call::whole;
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec};
 use aes::cipher::{
-    array::Array, consts::U12, consts::U16, inout::InOutBuf, BlockCipherDecrypt,
-    BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, BlockSizeUser, InnerIvInit, KeyInit,
-    StreamCipher, StreamCipherCoreWrapper,
+    array::Array, consts::U16, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt,
+    BlockModeEncrypt, BlockSizeUser, InnerIvInit, KeyInit, StreamCipher, StreamCipherCoreWrapper,
 };
-use aes_gcm::aead::AeadInOut;
-use cmac::{digest::FixedOutputReset, Cmac, Mac};
 
 type Block = Array<u8, U16>;
 
 pub fn peer() -> Peer {
-    let crates = ["aes", "cbc", "ctr", "aes-gcm", "xts-mode"];
+    let crates = ["aes", "cbc", "ctr", "xts-mode"];
     let version = crates.map(|name| format!("{name} {}", locked(name)));
     let (id, title) = ("rustcrypto", "RustCrypto (XTS with a copy)");
     Peer::new(
@@ -30,9 +26,6 @@ pub fn peer() -> Peer {
                 return Ok(None);
             }
             Ok(match spec.key_bits {
-                128 if spec.mode == Mode::Cmac => mac::<Cmac<aes::Aes128>>(inputs),
-                192 if spec.mode == Mode::Cmac => mac::<Cmac<aes::Aes192>>(inputs),
-                256 if spec.mode == Mode::Cmac => mac::<Cmac<aes::Aes256>>(inputs),
                 128 => prepare::<aes::Aes128>(spec, bytes, inputs),
                 192 => prepare::<aes::Aes192>(spec, bytes, inputs),
                 256 => prepare::<aes::Aes256>(spec, bytes, inputs),
@@ -104,12 +97,6 @@ fn prepare<C: Aes>(spec: Spec, bytes: usize, inputs: &Inputs) -> Option<Box<dyn 
             move || ctr::Ctr128BE::from_core(ctr::CtrCore::inner_iv_init(c.clone(), &iv)),
             |c, i, o| c.apply_keystream_b2b(i, o),
         ),
-        (Mode::Gcm, _) => aead(aes_gcm::AesGcm::<C, U12>::from(c), encrypt, bytes, inputs),
-        (Mode::Ccm, _) => aead(ccm::Ccm::<C, U16, U12>::from(c), encrypt, bytes, inputs),
-        (Mode::Ocb, _) => aead(ocb3::Ocb3::<C>::from(c), encrypt, bytes, inputs),
-        (Mode::GcmSiv, _) if spec.key_bits != 192 => {
-            aead(aes_gcm_siv::AesGcmSiv::<C>::from(c), encrypt, bytes, inputs)
-        }
         _ => None,
     }
 }
@@ -152,43 +139,5 @@ fn xts<C: Aes>(encrypt: bool, inputs: &Inputs) -> Option<Box<dyn Operation>> {
             output.copy_from_slice(input);
             xts.decrypt_sector(output, iv);
         })
-    }
-}
-
-fn mac<M: Mac + FixedOutputReset + KeyInit + Clone + 'static>(
-    inputs: &Inputs,
-) -> Option<Box<dyn Operation>> {
-    let first = M::new_from_slice(&inputs.key).ok()?;
-    operation(
-        move || first.clone(),
-        |mac, input, output| {
-            Mac::update(mac, input);
-            output.copy_from_slice(&mac.finalize_reset().into_bytes());
-        },
-    )
-}
-
-/// Whole messages; the cipher itself does not change.
-fn aead<A>(cipher: A, encrypt: bool, bytes: usize, inputs: &Inputs) -> Option<Box<dyn Operation>>
-where
-    A: AeadInOut<NonceSize = U12, TagSize = U16> + 'static,
-{
-    let nonce = Array::try_from(&inputs.iv[..12]).ok()?;
-    let aad = inputs.aad;
-    const ROOM: &str = "as much output as input";
-    match encrypt {
-        true => Some(whole(move |input, output| {
-            let (output, tag) = output.split_at_mut(bytes);
-            let data = InOutBuf::new(input, output).expect(ROOM);
-            let sealed = cipher.encrypt_inout_detached(&nonce, &aad, data);
-            tag.copy_from_slice(&sealed.expect("RustCrypto seals"));
-        })),
-        false => Some(whole(move |input, output| {
-            let (input, tag) = input.split_at(bytes);
-            let tag = Array::try_from(tag).expect("a tag of 16 bytes");
-            let data = InOutBuf::new(input, output).expect(ROOM);
-            let opened = cipher.decrypt_inout_detached(&nonce, &aad, data, &tag);
-            opened.expect("RustCrypto opens");
-        })),
     }
 }

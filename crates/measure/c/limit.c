@@ -38,7 +38,6 @@ struct probe {
     unsigned width; /* bytes per register */
     tr_features hash_features;
     void (*hash[4])(uint64_t turns); /* with 0, 10, 12 and 14 rounds */
-    void (*copy)(uint8_t *out, const uint8_t *in, size_t bytes, uint64_t times);
 };
 
 /* Applies X(register number) to each of the twelve states. */
@@ -121,69 +120,26 @@ HASH_LOOPS(xmm, "aes,pclmul,avx", AES_X, "xmm")
 HASH_LOOPS(ymm, "vaes,vpclmulqdq,avx2", ROUND_YMM, "ymm")
 HASH_LOOPS(zmm, "vaes,vpclmulqdq,avx512f", ROUND_ZMM, "zmm")
 
-TARGET("pclmul,avx") static void run_clmul_chain(uint64_t turns)
-{
-#    define PRODUCT(n) "vpclmulqdq $0, %%xmm15, %%xmm0, %%xmm0\n\t"
-    LOOP("vpxor %%xmm15, %%xmm15, %%xmm15\n\t", CLEAR_VEX, PRODUCT, "vzeroupper\n\t");
-}
-
-/* Copies 512 bytes a turn, alternating loads and stores. All use register 0, which the processor
- * renames. */
-#    define COPY_AT(move, r, at)                                                                   \
-        move " " #at "(%2,%0), %%" r "0\n\t" move " %%" r "0, " #at "(%3,%0)\n\t"
-// clang-format off
-#    define EIGHT(move, r, plus)                                                                   \
-        COPY_AT(move, r, plus)       COPY_AT(move, r, plus + 64)                                   \
-        COPY_AT(move, r, plus + 128) COPY_AT(move, r, plus + 192)                                  \
-        COPY_AT(move, r, plus + 256) COPY_AT(move, r, plus + 320)                                  \
-        COPY_AT(move, r, plus + 384) COPY_AT(move, r, plus + 448)
-// clang-format on
-#    define COPY_LOOP(name, features, turn, leave)                                                 \
-        TARGET(features)                                                                           \
-        static void name(uint8_t *out, const uint8_t *in, size_t bytes, uint64_t times)            \
-        {                                                                                          \
-            for (; times != 0; times--) {                                                          \
-                size_t at = 0;                                                                     \
-                __asm__ volatile(".p2align 5\n1:\n\t" turn                                         \
-                                 "add $512, %0\n\tcmp %1, %0\n\tjb 1b\n\t" leave                   \
-                                 : "+r"(at)                                                        \
-                                 : "r"(bytes), "r"(in), "r"(out)                                   \
-                                 : "xmm0", "cc", "memory");                                        \
-            }                                                                                      \
-        }
-COPY_LOOP(copy_xmm, "sse2",
-          EIGHT("movdqa", "xmm", 0) EIGHT("movdqa", "xmm", 16) EIGHT("movdqa", "xmm", 32)
-              EIGHT("movdqa", "xmm", 48),
-          "")
-COPY_LOOP(copy_ymm, "avx2", EIGHT("vmovdqa", "ymm", 0) EIGHT("vmovdqa", "ymm", 32),
-          "vzeroupper\n\t")
-COPY_LOOP(copy_zmm, "avx512f", EIGHT("vmovdqa64", "zmm", 0), "vzeroupper\n\t")
-
 #    define AES_CLMUL (TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_AVX)
 #    define WIDE      (TR_FEATURE_VAES | TR_FEATURE_VCLMUL)
-
-#    define CLMUL_CHAIN_FEATURES (TR_FEATURE_CLMUL | TR_FEATURE_AVX)
 
 static const struct probe probes[TR_LIMIT_COUNT] = {
     [TR_LIMIT_XMM] = {run_xmm,
                       TR_FEATURE_AES,
                       16,
                       AES_CLMUL,
-                      {hash_0_xmm, hash_10_xmm, hash_12_xmm, hash_14_xmm},
-                      copy_xmm},
+                      {hash_0_xmm, hash_10_xmm, hash_12_xmm, hash_14_xmm}},
     [TR_LIMIT_YMM] = {run_ymm,
                       TR_FEATURE_AES | TR_FEATURE_VAES | TR_FEATURE_AVX2,
                       32,
                       AES_CLMUL | WIDE | TR_FEATURE_AVX2,
-                      {hash_0_ymm, hash_10_ymm, hash_12_ymm, hash_14_ymm},
-                      copy_ymm},
+                      {hash_0_ymm, hash_10_ymm, hash_12_ymm, hash_14_ymm}},
     [TR_LIMIT_ZMM] = {run_zmm,
                       TR_FEATURE_AES | TR_FEATURE_VAES | TR_FEATURE_AVX512,
                       64,
                       AES_CLMUL | WIDE | TR_FEATURE_AVX512,
-                      {hash_0_zmm, hash_10_zmm, hash_12_zmm, hash_14_zmm},
-                      copy_zmm},
-    [TR_LIMIT_CHAIN] = {run_chain, TR_FEATURE_AES, 16, 0, {0}, 0},
+                      {hash_0_zmm, hash_10_zmm, hash_12_zmm, hash_14_zmm}},
+    [TR_LIMIT_CHAIN] = {run_chain, TR_FEATURE_AES, 16, 0, {0}},
 };
 
 #elif defined(__aarch64__)
@@ -198,7 +154,6 @@ static const struct probe probes[TR_LIMIT_COUNT] = {
 #    define CLEAR_Q(n)     "movi v" #    n ".2d, #0\n\t"
 #    define ROUND_Q(n)     "aese v" #    n ".16b, v15.16b\n\taesmc v" #    n ".16b, v" #    n ".16b\n\t"
 #    define ROUND_ONE_Q(n) "aese v0.16b, v15.16b\n\taesmc v0.16b, v0.16b\n\t"
-#    define PRODUCT_Q(n)   "pmull v0.1q, v0.1d, v15.1d\n\t"
 
 #    define LOOP_Q(ROUND)                                                                          \
         __asm__ volatile("movi v15.2d, #0\n\t" TWELVE(CLEAR_Q) ".p2align 5\n1:\n\t" TURN(          \
@@ -216,11 +171,6 @@ TARGET_AES static void run_q(uint64_t turns)
 TARGET_AES static void run_chain(uint64_t turns)
 {
     LOOP_Q(ROUND_ONE_Q);
-}
-
-TARGET_AES static void run_clmul_chain(uint64_t turns)
-{
-    LOOP_Q(PRODUCT_Q);
 }
 
 /* Twelve multiplications, alternating between two result registers and between PMULL and PMULL2. */
@@ -252,27 +202,7 @@ HASH_LOOP_Q(hash_10_q, 3, 3, 4)
 HASH_LOOP_Q(hash_12_q, 4, 4, 4)
 HASH_LOOP_Q(hash_14_q, 5, 5, 4)
 
-/* Copies 512 bytes a turn, 64 at a time, alternating loads and stores. */
-static void copy_q(uint8_t *out, const uint8_t *in, size_t bytes, uint64_t times)
-{
-#    define COPY_64                                                                                \
-        "ldp q0, q1, [%1], #32\n\tstp q0, q1, [%2], #32\n\t"                                       \
-        "ldp q2, q3, [%1], #32\n\tstp q2, q3, [%2], #32\n\t"
-    for (; times != 0; times--) {
-        const uint8_t *from = in;
-        uint8_t *to = out;
-        size_t turns = bytes / 512;
-        __asm__ volatile(
-            ".p2align 5\n1:\n\t" COPY_64 COPY_64 COPY_64 COPY_64 COPY_64 COPY_64 COPY_64 COPY_64
-            "subs %0, %0, #1\n\tb.ne 1b\n\t"
-            : "+r"(turns), "+r"(from), "+r"(to)
-            :
-            : "v0", "v1", "v2", "v3", "cc", "memory");
-    }
-}
-
-#    define CLMUL_CHAIN_FEATURES (TR_FEATURE_NEON | TR_FEATURE_CLMUL)
-#    define ARM_AES              (TR_FEATURE_NEON | TR_FEATURE_AES)
+#    define ARM_AES (TR_FEATURE_NEON | TR_FEATURE_AES)
 
 /* Arm's registers have 128 bits, so the wider loops do not exist. */
 static const struct probe probes[TR_LIMIT_COUNT] = {
@@ -280,9 +210,8 @@ static const struct probe probes[TR_LIMIT_COUNT] = {
                       ARM_AES,
                       16,
                       ARM_AES | TR_FEATURE_CLMUL,
-                      {hash_0_q, hash_10_q, hash_12_q, hash_14_q},
-                      copy_q},
-    [TR_LIMIT_CHAIN] = {run_chain, ARM_AES, 16, 0, {0}, 0},
+                      {hash_0_q, hash_10_q, hash_12_q, hash_14_q}},
+    [TR_LIMIT_CHAIN] = {run_chain, ARM_AES, 16, 0, {0}},
 };
 
 #endif
@@ -322,29 +251,6 @@ uint64_t tr_limit_hash(enum tr_limit width, unsigned rounds, uint64_t blocks)
     return turns * turn;
 }
 
-tr_features tr_limit_clmul_chain_features(void)
-{
-    return CLMUL_CHAIN_FEATURES;
-}
-
-uint64_t tr_limit_clmul_chain(uint64_t products)
-{
-    if (products == 0)
-        return 0;
-    uint64_t turns = (products - 1) / ROUNDS_PER_TURN + 1;
-    run_clmul_chain(turns);
-    return turns * ROUNDS_PER_TURN;
-}
-
-uint64_t tr_limit_copy(enum tr_limit width, uint8_t *out, const uint8_t *in, size_t bytes,
-                       uint64_t times)
-{
-    if (width >= TR_LIMIT_COUNT || probes[width].copy == 0 || bytes == 0 || bytes % 512 != 0)
-        return 0;
-    probes[width].copy(out, in, bytes, times);
-    return bytes * times;
-}
-
 #else /* no probe for this architecture: the limit is reported as none */
 
 tr_features tr_limit_features(enum tr_limit limit)
@@ -368,24 +274,6 @@ tr_features tr_limit_hash_features(enum tr_limit width)
 uint64_t tr_limit_hash(enum tr_limit width, unsigned rounds, uint64_t blocks)
 {
     (void)width, (void)rounds, (void)blocks;
-    return 0;
-}
-
-tr_features tr_limit_clmul_chain_features(void)
-{
-    return 0;
-}
-
-uint64_t tr_limit_clmul_chain(uint64_t products)
-{
-    (void)products;
-    return 0;
-}
-
-uint64_t tr_limit_copy(enum tr_limit width, uint8_t *out, const uint8_t *in, size_t bytes,
-                       uint64_t times)
-{
-    (void)width, (void)out, (void)in, (void)bytes, (void)times;
     return 0;
 }
 

@@ -13,10 +13,8 @@
  *               times, and multiplies again for the reduction. Where AES and carry-less
  *               multiplication use the same ports (Zen 4), this limit is well below the
  *               throughput of the rounds.
- *   products    A chain of multiplications, for their latency.
- *   copying     Loads and stores alone: no mode that reads and writes every byte is faster.
  *
- * Except for copying, the loops load and store no data, and execute no data instruction but those
+ * The loops load and store no data, and execute no data instruction but those
  * named. No real cipher can therefore be faster. The probe reads no clock. The caller times it next
  * to the call under comparison, so that both run at the same clock frequency.
  *
@@ -68,23 +66,6 @@ tr_features tr_limit_hash_features(enum tr_limit width);
  * checks tr_limit_hash_features() first.
  */
 uint64_t tr_limit_hash(enum tr_limit width, unsigned rounds, uint64_t blocks);
-
-/* The features that tr_limit_clmul_chain() needs; 0 where there is no such loop. */
-tr_features tr_limit_clmul_chain_features(void);
-
-/* Executes at least `products` carry-less multiplications of 64 by 64 bits, rounded up to a
- * multiple of 48. Each one depends on the result of the one before. Returns their number; executes
- * nothing where the features are 0. */
-uint64_t tr_limit_clmul_chain(uint64_t products);
-
-/*
- * The load and store limit: copies `bytes` from in to out, `times` times, and returns the bytes
- * copied. Executes plain loads and stores of that width and nothing else. `bytes` is a multiple of
- * 512, and both buffers are aligned to 64 bytes. For the chain, or a width that tr_limit_features()
- * excludes, executes nothing and returns 0.
- */
-uint64_t tr_limit_copy(enum tr_limit width, uint8_t *out, const uint8_t *in, size_t bytes,
-                       uint64_t times);
 
 #ifdef __cplusplus
 }

@@ -16,10 +16,6 @@ extern "C" {
     fn tr_limit_run(limit: c_int, rounds: u64) -> u64;
     fn tr_limit_hash_features(limit: c_int) -> Features;
     fn tr_limit_hash(limit: c_int, rounds: c_uint, blocks: u64) -> u64;
-    fn tr_limit_clmul_chain_features() -> Features;
-    fn tr_limit_clmul_chain(products: u64) -> u64;
-    fn tr_limit_copy(width: c_int, out: *mut u8, input: *const u8, bytes: usize, times: u64)
-        -> u64;
 }
 
 /// What the probe can exercise: enum tr_limit.
@@ -139,6 +135,15 @@ impl Work {
         }])
     }
 
+    /// The multiplications of a hash alone.
+    pub fn products(on: Limit) -> Work {
+        Work(vec![Pass {
+            on,
+            rounds: 0,
+            hash: true,
+        }])
+    }
+
     pub fn runs(&self, cpu: &Cpu) -> bool {
         self.0.iter().all(|pass| pass.runs(cpu))
     }
@@ -193,59 +198,6 @@ pub fn ceiling(cipher: Cipher, direction: Direction, widest: Limit) -> Option<Wo
         hash: true,
     };
     (cipher.bound(direction) == Bound::Hashed).then(|| Work(vec![pass]))
-}
-
-/// A chain of carry-less multiplications; returns the bytes of the registers. None if the processor
-/// cannot multiply.
-pub fn clmul_chain(cpu: &Cpu) -> Option<fn(u64) -> u64> {
-    // SAFETY: the function only returns a constant.
-    has(cpu, unsafe { tr_limit_clmul_chain_features() }).then_some(|times| {
-        // SAFETY: the processor has the instruction.
-        16 * unsafe { tr_limit_clmul_chain(times * 480) }
-    })
-}
-
-/// Loads and stores alone: copies a buffer of `bytes`, a multiple of 512, to another.
-pub struct Copy {
-    width: Limit,
-    from: Lines,
-    to: Lines,
-    bytes: usize,
-}
-
-impl Copy {
-    /// `width` is usable.
-    pub fn new(width: Limit, bytes: usize) -> Copy {
-        assert_eq!(bytes % 512, 0);
-        Copy {
-            width,
-            from: Lines::new(bytes),
-            to: Lines::new(bytes),
-            bytes,
-        }
-    }
-
-    /// Copies so many times and returns the bytes.
-    pub fn run(&mut self, times: u64) -> u64 {
-        let (to, from) = (self.to.start(), self.from.start());
-        // SAFETY: both have `bytes` bytes and are aligned to 64 bytes.
-        unsafe { tr_limit_copy(self.width as c_int, to, from, self.bytes, times) }
-    }
-}
-
-/// Memory aligned to cache lines.
-struct Lines(Vec<[u8; 64]>, usize);
-
-impl Lines {
-    fn new(bytes: usize) -> Lines {
-        let memory = vec![[1; 64]; bytes / 64 + 1];
-        let skip = memory.as_ptr().cast::<u8>().align_offset(64);
-        Lines(memory, skip)
-    }
-
-    fn start(&mut self) -> *mut u8 {
-        self.0.as_mut_ptr().cast::<u8>().wrapping_add(self.1)
-    }
 }
 
 #[cfg(test)]
@@ -341,22 +293,6 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_whole() {
-        let bytes = 4096;
-        for width in Limit::usable(&Cpu::detect()) {
-            if width == Limit::Chain {
-                continue;
-            }
-            let mut copy = Copy::new(width, bytes);
-            copy.to.0.fill([7; 64]);
-            assert_eq!(copy.run(2), 2 * bytes as u64);
-            // SAFETY: the buffer has so many bytes from there.
-            let copied = unsafe { std::slice::from_raw_parts(copy.to.start(), bytes) };
-            assert!(copied.iter().all(|byte| *byte == 1));
-        }
-    }
-
-    #[test]
     fn features_decide_what_runs() {
         let cpu = |usable| Cpu {
             present: usable,
@@ -367,7 +303,7 @@ mod tests {
         assert!(!has(&cpu(0b100), 0b101) && !has(&cpu(0b111), 0));
         let none = cpu(0);
         assert_eq!((Limit::usable(&none), Limit::widest(&none)), (vec![], None));
-        assert!(clmul_chain(&none).is_none() && !Work::round(Limit::Xmm).runs(&none));
+        assert!(!Work::round(Limit::Xmm).runs(&none));
         let all = cpu(Features::MAX);
         if cfg!(target_arch = "x86_64") {
             assert_eq!(Limit::usable(&all), Limit::ALL);
@@ -392,20 +328,6 @@ mod tests {
             );
             // A multiple of the turns of the loops: 48 rounds on the widest registers.
             assert_eq!(round.run(3), 3 * 192 * 16);
-        }
-        if let Some(chain) = clmul_chain(&cpu) {
-            assert_eq!(chain(2), 2 * 480 * 16);
-        }
-    }
-
-    #[test]
-    fn a_copy_has_aligned_lines() {
-        for bytes in [512, 4096] {
-            let mut lines = Lines::new(bytes);
-            let start = lines.start() as usize;
-            assert_eq!(start % 64, 0);
-            let memory = lines.0.as_ptr() as usize;
-            assert!(memory <= start && start + bytes <= memory + 64 * lines.0.len());
         }
     }
 }
