@@ -5,7 +5,6 @@
 #
 #   load FILE PARAMETERS...     loads the module under test; saves /proc/crypto and its counters
 #   bench FILE PARAMETERS...    loads the module that measures; appends its lines to `results`
-#   afalg PROGRAM ARGUMENTS...  runs a program that measures; appends its lines to `results`
 #   holds FILE PARAMETERS...    runs the bench as load while the module measures its longest hold of
 #                               the vector registers, 15 times; appends each to `holds`
 #   compare FILE PARAMETERS...  loads and unloads a module that tests while it loads
@@ -50,7 +49,6 @@ while read -r what file arguments; do
         cat /sys/kernel/debug/tenrounds/backend >backend
         ;;
     bench) bench "$file" $arguments >>results ;;
-    afalg) "$file" $arguments >>results ;;
     holds)
         # Setting measure resets the maximum.
         rm -f holds
