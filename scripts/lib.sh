@@ -193,6 +193,23 @@ own_packages() {
     done
 }
 
+# chrooted ROOT COMMAND...: runs a command in a tree, as root, in namespaces of its own and without a
+# network. It sees the folders $visible of this machine, too.
+visible=''
+chrooted() {
+    chroot_tree=$1
+    shift
+    # shellcheck disable=SC2016 # for the shell inside
+    unshare --mount --net --pid --fork --mount-proc="$chroot_tree/proc" sh -ec '
+        root=$1 folders=$2
+        shift 2
+        for folder in $folders; do
+            mount --bind "$folder" "$root$folder"
+        done
+        exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+            DEBIAN_FRONTEND=noninteractive "$@"' sh "$chroot_tree" "$visible" "$@"
+}
+
 # own_openssl ARCHITECTURE: prints the package of the library that libssl-dev needs; its version is in
 # its name.
 own_openssl() {
