@@ -11,7 +11,7 @@ use super::result::{
     Caller, Context, Counted, Entry, Finding, KernelCounts, ModuleKind, OnBehalf, Operation,
     Process, Requests, Trace, Transfer,
 };
-use super::verdict::percent;
+use super::verdict::{percent, place};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use terminal::style::{clean, grouped, item, paint, BOLD, DIM};
@@ -171,14 +171,10 @@ fn code(finding: &Finding) -> String {
     let mode = finding.mode.map_or(String::new(), |mode| {
         format!(" {}", mode.to_ascii_uppercase())
     });
-    let place = match finding.module.path.as_deref() {
-        Some(path) => format!("in {}", short(path)),
-        None => "written at run time".to_owned(),
-    };
-    format!("{}{mode} {place}", finding.work.name())
+    format!("{}{mode} in {}", finding.work.name(), place(finding))
 }
 
-pub fn short(path: &str) -> String {
+fn short(path: &str) -> String {
     clean(path.rsplit('/').next().unwrap_or_default())
 }
 

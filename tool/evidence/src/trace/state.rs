@@ -234,10 +234,7 @@ impl State {
             self.tally.unexamined += 1;
             return;
         };
-        if count(&mut subject.activity.found, sample, module, seen) {
-            self.tally.aes += 1;
-            subject.activity.aes += 1;
-        }
+        self.tally.aes += u64::from(count(&mut subject.activity.found, sample, module, seen));
         let is_file = module.is_some_and(|module| self.modules.list[module].is_file());
         self.tally.unclear += u64::from(match seen.running.work {
             Work::Bitslice => true,
@@ -282,11 +279,8 @@ impl State {
             self.tally.unexamined_in_kernel += 1;
             return;
         };
-        let subject = subject(&mut self.current, sample.pid);
-        if count(&mut subject.activity.found, sample, Some(module), seen) {
-            self.tally.aes += 1;
-            subject.activity.aes += 1;
-        }
+        let found = &mut subject(&mut self.current, sample.pid).activity.found;
+        self.tally.aes += u64::from(count(found, sample, Some(module), seen));
     }
 
     /// Why the kernel's code was not classified; None if it was, or had no samples.

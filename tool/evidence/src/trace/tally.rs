@@ -29,7 +29,7 @@ pub struct Tally {
 }
 
 /// The samples of a process, from its start or exec to its end or next exec.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Activity {
     pub pid: u32,
     pub name: String,
@@ -37,7 +37,6 @@ pub struct Activity {
     pub runs_java: bool,
     pub samples: u64,
     pub kernel: u64,
-    pub aes: u64,
     pub threads: HashSet<u32>,
     pub found: HashMap<Key, Found>,
 }
@@ -66,12 +65,7 @@ impl Activity {
         Activity {
             pid,
             name,
-            runs_java: false,
-            samples: 0,
-            kernel: 0,
-            aes: 0,
-            threads: HashSet::new(),
-            found: HashMap::new(),
+            ..Activity::default()
         }
     }
 }

@@ -127,7 +127,7 @@ fn other(process: &Process) -> Option<String> {
 }
 
 /// "libcrypto.so.3".
-fn place(finding: &Finding) -> String {
+pub fn place(finding: &Finding) -> String {
     let path = finding.module.path.as_deref().unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();
     match finding.module.kind {

@@ -3,8 +3,8 @@
 
 use crate::scan::library_name;
 use crate::trace::text::code;
-use crate::trace::verdict::percent;
-use crate::trace::{Finding, ModuleKind, Process, Trace};
+use crate::trace::verdict::{self, percent};
+use crate::trace::{Finding, Process, Trace};
 use serde::Serialize;
 use terminal::style::grouped;
 
@@ -71,7 +71,7 @@ impl Picture {
             percent(self.of_machine(process.samples)),
             class(process),
             mode.map(str::to_uppercase).unwrap_or_default(),
-            main.map(place).unwrap_or_default(),
+            main.map(library).unwrap_or_default(),
         ]
     }
 }
@@ -94,14 +94,7 @@ fn class(process: &Process) -> String {
 }
 
 /// "OpenSSL 3.0.11", or the name of the file.
-fn place(finding: &Finding) -> String {
-    let module = &finding.module;
-    let path = module.path.as_deref().unwrap_or_default();
-    let name = path.rsplit('/').next().unwrap_or_default();
-    match (&module.library, module.kind) {
-        (_, ModuleKind::WrittenAtRunTime) => "(written at run time)".to_owned(),
-        (_, ModuleKind::Kernel) => format!("kernel: {name}"),
-        (Some(known), _) => library_name(known),
-        (None, _) => name.to_owned(),
-    }
+fn library(finding: &Finding) -> String {
+    let library = finding.module.library.as_ref();
+    library.map_or_else(|| verdict::place(finding), library_name)
 }
