@@ -330,6 +330,11 @@ impl Walk {
                 };
                 Some(result)
             }
+            M::Imul if instruction.op_count() > 1 => {
+                let first = operand(instruction.op_count() - 2);
+                self.forget_flags(decoded);
+                Some(first?.wrapping_mul(last?))
+            }
             _ if decoded.name.starts_with("cmov") => match self.condition(decoded)? {
                 true => last,
                 false => operand(0),
