@@ -20,7 +20,7 @@
 #define TR_ENV_KERNEL_H
 
 #define TR_ENV_ALL_MODES 0
-#define TR_ENV_STACK     2048 /* of the stack's 16 KiB */
+#define TR_ENV_STACK     3072 /* of the stack's 16 KiB */
 
 /* Maximum bytes per hold of the vector registers. */
 #define TR_KERNEL_HOLD       4096u /* with AES instructions */

@@ -67,8 +67,8 @@ static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
     g->used = 0;
 }
 
-/* If data follow the first data of a message, the next IN_PIECES messages of its key hold nothing.
- * Threads that share a key may lose such a count, which costs only time. */
+/* If data follow the first data of a message, this message and the next of its key, IN_PIECES in
+ * all, hold nothing. Threads that share a key may lose such a count, which costs only time. */
 #define IN_PIECES 32u
 
 static unsigned in_pieces(const struct tr_gcm *g)
@@ -412,7 +412,8 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
         return TR_ERR_LENGTH;
     if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
-    if (g->phase != HELD || len > MAX_WHOLE || !whole_message(g, out, in, len, op))
+    /* No data is no message: more may follow. */
+    if (g->phase != HELD || len - 1 >= MAX_WHOLE || !whole_message(g, out, in, len, op))
         stream(g, out, in, len, op == TR_OP_GCM_OPEN);
     return TR_OK;
 }
@@ -432,8 +433,9 @@ static __attribute__((__noinline__)) void make_tag(struct tr_gcm *g)
 {
     if (g->phase == HELD && whole_message(g, g->mask, g->mask, 0, TR_OP_GCM_SEAL))
         return;
-    if (in_pieces(g) != 0)
-        set_in_pieces(g, in_pieces(g) - 1);
+    const unsigned left = in_pieces(g);
+    if (left != 0)
+        set_in_pieces(g, left - 1);
     uint8_t lengths[TR_BLOCK];
     tr_store64_be(lengths, g->aad_len * 8);
     tr_store64_be(lengths + 8, g->len * 8);
@@ -447,11 +449,18 @@ static __attribute__((__noinline__)) void make_tag(struct tr_gcm *g)
             tr_xor_block(g->ghash.hash, g->ghash.hash, g->addend);
         tr_xor_block(g->mask, g->ghash.hash, g->mask);
     }
+    g->phase = WHOLE;
+}
+
+/* Ends the message. A message in pieces under this object that never ended left secrets, too. */
+TR_INLINE void end(struct tr_gcm *g)
+{
     tr_cleanse_inline(g->counter, TR_BLOCK);
+    tr_cleanse_inline(g->mask, TR_BLOCK);
     tr_cleanse_inline(g->keystream, TR_BLOCK);
     tr_cleanse_inline(g->addend, TR_BLOCK);
     tr_cleanse_inline(g->ghash.hash, TR_BLOCK);
-    g->phase = WHOLE;
+    g->phase = IDLE;
 }
 
 enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
@@ -466,8 +475,7 @@ enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
         __builtin_memcpy(tag, g->mask, TR_BLOCK); /* one store, for a later 16-byte load */
     else
         partial_store(tag, partial_load_block(g->mask), tag_len);
-    tr_cleanse_inline(g->mask, TR_BLOCK);
-    g->phase = IDLE;
+    end(g);
     return TR_OK;
 }
 
@@ -480,7 +488,6 @@ enum tr_status tr_gcm_check(struct tr_gcm *g, const uint8_t *tag, size_t tag_len
     if (g->phase != WHOLE)
         make_tag(g);
     int good = TR_PUBLIC(tr_same_tag(g->mask, tag, tag_len));
-    tr_cleanse_inline(g->mask, TR_BLOCK);
-    g->phase = IDLE;
+    end(g);
     return good ? TR_OK : TR_ERR_TAG;
 }

@@ -388,8 +388,8 @@ static bool bad_arguments(size_t i)
 static bool holds_no_secret(size_t i)
 {
     static const uint8_t zeros[16];
-    const uint8_t *const gcm[] = {w.gcm.mask, w.gcm.addend, w.gcm.keystream, w.gcm.ghash.hash,
-                                  NULL},
+    const uint8_t *const gcm[] = {w.gcm.mask,      w.gcm.counter,    w.gcm.addend,
+                                  w.gcm.keystream, w.gcm.ghash.hash, NULL},
                          *const ccm[] = {w.ccm.tag_mask, w.ccm.keystream, w.ccm.run.mac, NULL},
                          *const ocb[] = {w.ocb.run.offset,   w.ocb.run.checksum, w.ocb.aad.offset,
                                          w.ocb.aad.checksum, w.ocb.buffer,       NULL},

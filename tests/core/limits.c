@@ -408,7 +408,7 @@ static bool ended(const struct tr_backend *b)
     struct tr_gcm_key gcm_key;
     struct tr_ccm_key ccm_key;
     struct tr_cmac m;
-    struct tr_gcm g = {0};
+    struct tr_gcm g;
     struct tr_ccm c;
     uint8_t tag[16];
     bool good = tr_cmac_set_key(&cmac_key, b, raw, 16) == TR_OK &&
@@ -419,8 +419,9 @@ static bool ended(const struct tr_backend *b)
                tr_cmac_tag(&m, tag, 16) == TR_OK && is_zero(m.buffer) && is_zero(m.chain);
         good = good && tr_gcm_start(&g, &gcm_key, iv, 12) == TR_OK &&
                tr_gcm_encrypt(&g, got, text, len) == TR_OK && tr_gcm_tag(&g, tag, 16) == TR_OK &&
-               is_zero(g.mask);
-        /* In pieces, the message uses its other fields, too. */
+               is_zero(g.mask) && is_zero(g.addend) && is_zero(g.keystream) &&
+               is_zero(g.ghash.hash) && is_zero(g.counter);
+        /* In pieces, the message uses all of these fields. */
         good = good && tr_gcm_start(&g, &gcm_key, iv, 12) == TR_OK &&
                tr_gcm_encrypt(&g, got, text, len) == TR_OK &&
                tr_gcm_encrypt(&g, got, text, len) == TR_OK && tr_gcm_tag(&g, tag, 16) == TR_OK &&
