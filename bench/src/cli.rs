@@ -10,11 +10,12 @@ use crate::plan::{Environment, Plan};
 use crate::published::{Effort, Host, Probed, Run, Schema};
 use crate::results::{self, short};
 use crate::run::{self, Found};
-use crate::{goals, grid, report, threads};
+use crate::{goals, grid, report};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use libcrypto::LibCrypto;
 use machine::host;
+use measure::affinity::processors;
 use measure::baseline::Baseline;
 use measure::rounds::Disturbed;
 use std::path::PathBuf;
@@ -112,10 +113,9 @@ const FEWEST_ROUNDS: usize = 6;
 
 impl Cli {
     fn seconds(&self) -> f64 {
-        let usual = if self.quick {
-            QUICK_SECONDS
-        } else {
-            FULL_SECONDS
+        let usual = match self.quick {
+            true => QUICK_SECONDS,
+            false => FULL_SECONDS,
         };
         self.seconds.unwrap_or(usual)
     }
@@ -140,15 +140,14 @@ impl Cli {
             false => &[128, 256],
         };
         let all = ["all".to_owned()];
-        let ways = grid::ways(match self.replace && self.modes.is_empty() {
+        let mut ways = grid::ways(match self.replace && self.modes.is_empty() {
             true => &all,
             false => &self.modes,
         })?;
+        // One message at a time: what programs ask of a cipher of libcrypto.
+        ways.retain(|way| way.streams == 1 || !self.replace);
         Ok(Wanted {
-            ways: match self.replace {
-                true => grid::one_stream(ways),
-                false => ways,
-            },
+            ways,
             sizes: given(&self.bytes, usual),
             key_bits: given(&self.key_bits, bits),
             named: !self.bytes.is_empty(),
@@ -156,7 +155,7 @@ impl Cli {
             alone: !self.replace,
             threads: match self.replace {
                 true => 1,
-                false => usize::from(self.threads).min(threads::available()),
+                false => usize::from(self.threads).min(processors().len().max(1)),
             },
             environment: Environment::Plain,
         })

@@ -58,7 +58,7 @@ impl FileArgs {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+pub fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(|e| cannot_write(path, &e))
 }
 

@@ -40,7 +40,7 @@ struct Goal {
     subject: String,
     #[serde(default)]
     of: Of,
-    #[serde(default = "plain")]
+    #[serde(default)]
     environment: Environment,
     every: Option<f64>,
     intel: Option<f64>,
@@ -53,10 +53,6 @@ fn every_size() -> [usize; 2] {
 
 fn core() -> String {
     "core".into()
-}
-
-fn plain() -> Environment {
-    Environment::Plain
 }
 
 /// The key size of these goals.

@@ -42,9 +42,12 @@ pub enum Kind {
 }
 
 /// Whether the processor's instructions for AES are there for OpenSSL and for us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Environment {
+    #[default]
     Plain,
     Software,
 }
@@ -284,11 +287,6 @@ pub fn ways(words: &[String]) -> Result<Vec<Spec>> {
     let mut seen = std::collections::HashSet::new();
     chosen.retain(|way| seen.insert(*way));
     Ok(chosen)
-}
-
-/// One message at a time: what programs ask of a cipher of libcrypto.
-pub fn one_stream(ways: Vec<Spec>) -> Vec<Spec> {
-    ways.into_iter().filter(|way| way.streams == 1).collect()
 }
 
 /// For --list.

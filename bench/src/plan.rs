@@ -26,10 +26,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn checks(&self, bytes: usize) -> bool {
-        bytes <= self.check_up_to
-    }
-
     /// Whether a subject takes part. What is masked for OpenSSL and for us is masked for nobody
     /// else.
     pub fn wants(&self, id: &str) -> bool {

@@ -10,7 +10,6 @@ use crate::ours::selected;
 use crate::peer::Operation;
 use crate::peers::evp;
 use crate::plan::Plan;
-use measure::affinity::processors;
 use measure::crew::{Crew, Job};
 use measure::noise;
 use measure::place::Place;
@@ -18,11 +17,6 @@ use measure::rounds::take;
 use std::sync::Arc;
 use tenrounds_sys::Cpu;
 use terminal::error::{Error, Result};
-
-/// How many threads can have a processor each.
-pub fn available() -> usize {
-    processors().len().max(1)
-}
 
 /// Who takes part: the core, EVP, and the limit.
 const SUBJECTS: [&str; 3] = ["core", "evp", LIMIT];

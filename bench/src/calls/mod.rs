@@ -33,6 +33,22 @@ pub struct Args {
     /// As in AES-128-GCM
     #[arg(required = true, value_name = "CIPHER")]
     ciphers: Vec<String>,
+    #[command(flatten)]
+    what: What,
+    /// Of each row, shared by the processes
+    #[arg(long, value_name = "N", default_value_t = 302)]
+    rounds: usize,
+    /// Pairs of processes; the second of a pair exchanges the places of the providers
+    #[arg(
+        long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
+    pairs: u16,
+}
+
+/// What is measured of each cipher.
+#[derive(Clone, clap::Args, Serialize, Deserialize)]
+struct What {
     /// The folder of tenrounds.so
     #[arg(long, value_name = "DIR")]
     module: String,
@@ -47,15 +63,6 @@ pub struct Args {
         value_parser = bytes
     )]
     bytes: Vec<usize>,
-    /// Of each row, shared by the processes
-    #[arg(long, value_name = "N", default_value_t = 302)]
-    rounds: usize,
-    /// Pairs of processes; the second of a pair exchanges the places of the providers
-    #[arg(
-        long, value_name = "N", default_value_t = 1,
-        value_parser = clap::value_parser!(u16).range(1..)
-    )]
-    pairs: u16,
 }
 
 fn bytes(text: &str) -> std::result::Result<usize, String> {
@@ -68,10 +75,7 @@ fn bytes(text: &str) -> std::result::Result<usize, String> {
 #[derive(Clone, Serialize, Deserialize)]
 struct Plan {
     cipher: String,
-    module: String,
-    before: Option<String>,
-    libcrypto: String,
-    bytes: Vec<usize>,
+    what: What,
     rounds: usize,
     /// Whether tenrounds is first in memory. The second is up to 14 % slower in calls
     /// that allocate, because its contexts come later from the heap.
@@ -101,8 +105,8 @@ fn subjects(plan: &Plan, library: &'static LibCrypto) -> Result<[Subject; 2]> {
             &plan.cipher,
         )
     };
-    let ours = || of("tenrounds", &plan.module);
-    let other = || match &plan.before {
+    let ours = || of("tenrounds", &plan.what.module);
+    let other = || match &plan.what.before {
         Some(folder) => of("before", folder),
         None => Subject::new("default", &Evp::stock("default", library)?, &plan.cipher),
     };
@@ -120,7 +124,11 @@ fn rows(
 ) -> Result<()> {
     let all: Vec<&'static Row> = subjects[0].rows().collect();
     for row in all {
-        let sizes = if row.sized { &plan.bytes[..] } else { &[16] };
+        let sizes = if row.sized {
+            &plan.what.bytes[..]
+        } else {
+            &[16]
+        };
         for bytes in sizes {
             let order = if plan.swapped { [1, 0] } else { [0, 1] };
             order
@@ -163,7 +171,7 @@ fn times(plan: &Plan, row: &Row, subjects: &mut [Subject; 2]) -> Result<Vec<[f64
 fn measure(plan: &Plan) -> Result<()> {
     pin_to_number(0)?;
     fastrand::seed(plan.seed);
-    let library = library(&plan.libcrypto)?;
+    let library = library(&plan.what.libcrypto)?;
     let mut subjects = subjects(plan, library)?;
     say(Ok(Answer::Hello {
         openssl: library.version(),
@@ -241,10 +249,7 @@ pub fn run(args: &Args) -> Result<u8> {
     for name in &args.ciphers {
         let plan = Plan {
             cipher: name.clone(),
-            module: args.module.clone(),
-            before: args.before.clone(),
-            libcrypto: args.libcrypto.clone(),
-            bytes: args.bytes.clone(),
+            what: args.what.clone(),
             rounds: args.rounds.div_ceil(2 * usize::from(args.pairs)).max(1),
             swapped: false,
             seed: 0,
@@ -290,10 +295,12 @@ mod tests {
         };
         let plan = |cipher: &str| Plan {
             cipher: cipher.to_owned(),
-            module: String::new(),
-            before: None,
-            libcrypto: String::new(),
-            bytes: vec![16, 64],
+            what: What {
+                module: String::new(),
+                before: None,
+                libcrypto: String::new(),
+                bytes: vec![16, 64],
+            },
             rounds: 1,
             swapped: true,
             seed: 1,

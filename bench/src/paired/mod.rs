@@ -6,6 +6,7 @@ mod build;
 mod report;
 mod worker;
 
+use crate::files::write;
 use crate::pattern::like;
 use clap::Parser;
 use machine::host;
@@ -243,8 +244,7 @@ pub fn run(args: &Args) -> Result<u8> {
         let all =
             json!({"old": old, "new": new, "processor": processor, "seed": seed, "cells": results});
         let text = serde_json::to_string_pretty(&all).expect("plain data serialises");
-        std::fs::write(file, text + "\n")
-            .map_err(|e| Error::failure(format!("cannot write {}: {e}", file.display())))?;
+        write(file, &(text + "\n"))?;
     }
     let slower = results.iter().any(|r| r.mark() == '!');
     Ok(if args.fail_slower && slower {

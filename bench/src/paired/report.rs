@@ -156,10 +156,6 @@ pub fn text(results: &[Row], all: bool) -> String {
     for backend in backends {
         text += &group(backend, results, |cell| cell.backend == backend);
     }
-    let sizes: BTreeSet<usize> = results.iter().map(|r| r.cell.bytes).collect();
-    for size in sizes {
-        text += &group(&format!("{size} bytes"), results, |cell| cell.bytes == size);
-    }
     let spreads = results
         .iter()
         .map(|r| (r.quartiles[1] - r.quartiles[0]) / 2.0);
@@ -220,12 +216,6 @@ mod tests {
             "{said}"
         );
         assert!(!said.contains("128     64"), "{said}");
-        assert!(
-            said.contains(
-                "64 bytes                    1  2.000   2.000   2.000    2.000        0    0    0"
-            ),
-            "{said}"
-        );
         assert!(said.contains("Disturbed windows: 12.5 %"), "{said}");
         assert!(text(&results, true).contains("128     64"));
         let json = serde_json::to_value(&results[0]).unwrap();

@@ -56,21 +56,8 @@ fn built(version: &str, soname: &str) -> Result<&'static LibCrypto> {
         .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")))
         .unwrap_or_default();
     let path = cache.join(format!("tenrounds/openssl-{version}-r1/lib/{soname}"));
-    if !path.is_file() {
-        return Err(Error::failure(format!(
-            "{} is missing; run scripts/versions build",
-            path.display()
-        )));
-    }
-    let opened = open(&path.to_string_lossy())?;
-    if opened.number() != version {
-        return Err(Error::failure(format!(
-            "{} calls itself {}",
-            path.display(),
-            opened.number()
-        )));
-    }
-    Ok(opened)
+    open(&path.to_string_lossy())
+        .map_err(|why| Error::failure(format!("{why}; run scripts/versions build")))
 }
 
 /// Through EVP of one libcrypto, from one provider.
