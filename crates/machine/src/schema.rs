@@ -115,8 +115,7 @@ pub struct Measurement {
     pub bytes: usize,
     /// The median over the windows.
     pub bytes_per_second: f64,
-    /// Half the distance between the quartiles, but not less than the distance to the median of any
-    /// team of processes; as a fraction of the median.
+    /// Half of the 95 % confidence interval of the median, as a fraction of the median.
     pub spread: f64,
     /// The fraction of the limit measured in the same run; null where there is none.
     pub limit_fraction: Option<f64>,

@@ -130,17 +130,14 @@ pub struct Baseline {
 }
 
 fn unlike(old: &Side, new: &Side) -> Vec<Unlike> {
-    let names: Vec<&String> = old.facts.keys().chain(new.facts.keys()).collect();
-    let mut found: Vec<Unlike> = Vec::new();
-    let of = |run: &Side, name: &String| run.facts.get(name).cloned().unwrap_or("-".into());
-    for name in names {
-        let (old, new) = (of(old, name), of(new, name));
-        if old != new && !found.iter().any(|u| u.what == *name) {
-            let what = name.clone();
-            found.push(Unlike { what, old, new });
-        }
-    }
-    found
+    let names: BTreeSet<&String> = old.facts.keys().chain(new.facts.keys()).collect();
+    let of = |run: &Side, name| run.facts.get(name).cloned().unwrap_or("-".into());
+    let both = names.into_iter().map(|name| Unlike {
+        what: name.clone(),
+        old: of(old, name),
+        new: of(new, name),
+    });
+    both.filter(|fact| fact.old != fact.new).collect()
 }
 
 impl Baseline {
@@ -415,7 +412,7 @@ mod tests {
             .collect();
         assert_eq!(
             unlike,
-            [["CPU", "X", "Y"], ["kernel", "1", "-"], ["flags", "-", "f"]]
+            [["CPU", "X", "Y"], ["flags", "-", "f"], ["kernel", "1", "-"]]
         );
         let text = found.text("+-", None);
         for part in [

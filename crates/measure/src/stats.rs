@@ -59,15 +59,6 @@ impl Summary {
         })
     }
 
-    /// A figure of which only the median and the spread are known.
-    pub fn with_spread(median: f64, spread: f64) -> Summary {
-        Summary {
-            median,
-            low: median * (1.0 - spread),
-            high: median * (1.0 + spread),
-        }
-    }
-
     /// Half the width of the interval, as a fraction of the median.
     pub fn spread(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.median
@@ -137,9 +128,6 @@ mod tests {
 
     #[test]
     fn a_spread_is_half_of_the_interval() {
-        let s = Summary::with_spread(8.0, 0.25);
-        assert_eq!((s.median, s.low, s.high), (8.0, 6.0, 10.0));
-        assert_eq!(s.spread(), 0.25);
         let uneven = Summary {
             median: 4.0,
             low: 3.0,

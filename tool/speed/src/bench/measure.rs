@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_widest_of_equals() {
-        let at = |median| Summary::with_spread(median, 0.0);
+        let at = |median| Summary::of([median]).unwrap();
         let limits = vec![
             (Limit::Xmm, at(50.0)),
             (Limit::Ymm, at(100.0)),
