@@ -69,6 +69,23 @@ fn answered(mut answer: clap::Error, command: Option<&str>) -> ExitCode {
     ExitCode::from(if command == Some("doctor") { 3 } else { 2 })
 }
 
+/// Options of former versions, each with its command and what to do instead.
+const GONE: [(&str, &str, &str); 4] = [
+    ("enable", "--user", DEFAULT),
+    ("disable", "--user", DEFAULT),
+    (
+        "enable",
+        "--profile",
+        "add the line that 'tenrounds enable' prints to your profile",
+    ),
+    (
+        "report",
+        "--baseline",
+        "keep both pages; 'tenrounds bench --baseline OLD.json' compares rates",
+    ),
+];
+const DEFAULT: &str = "leave '--user' out: your account is the default";
+
 /// clap suggests to write -- before an unknown option, which would make it the name of a command.
 /// Only `scan` takes any value. The options of a command follow it after --.
 fn correct_tip(answer: &mut clap::Error, command: Option<&str>) {
@@ -85,9 +102,9 @@ fn correct_tip(answer: &mut clap::Error, command: Option<&str>) {
         tips.push("to start a command, write -- before it: tenrounds trace -- COMMAND".into());
     }
     let unknown = answer.get(ContextKind::InvalidArg).map(ToString::to_string);
-    if (command, unknown.as_deref()) == (Some("report"), Some("--compare")) {
-        tips.push("'--compare' is now '--baseline'".into());
-    }
+    let is_it =
+        |gone: &&(&str, &str, &str)| (command, unknown.as_deref()) == (Some(gone.0), Some(gone.1));
+    tips.extend(GONE.iter().find(is_it).map(|gone| gone.2.into()));
     if !tips.is_empty() {
         answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }

@@ -65,7 +65,6 @@ const PAGES: &[(&str, Page)] = &[
     ("enable", Page {
         examples: &[
             ("tenrounds enable --dry-run", "What would be written?"),
-            ("tenrounds enable --profile", "Enable it for your account, in every new shell."),
             ("sudo tenrounds enable --system", "Enable it for every program that reads the system's openssl.cnf."),
             ("sudo tenrounds enable --java-home /usr/lib/jvm/java-17-openjdk-amd64", "Make the PKCS#11 module the first provider of a JDK."),
             ("tenrounds enable --p11-kit", "Let every program of yours that uses p11-kit load the PKCS#11 module."),
@@ -153,7 +152,6 @@ const PAGES: &[(&str, Page)] = &[
         examples: &[
             ("sudo tenrounds report --html aes.html", "Write a page on this machine, with the processes of all users."),
             ("tenrounds report --html aes.html --json aes.json", "Keep the same facts for later."),
-            ("tenrounds report --html after.html --baseline aes.json", "Show an earlier report beside this one."),
             ("tenrounds report --json | jq -r '.report.verdict[]'", "The verdict, for a script."),
         ],
         exit: &[

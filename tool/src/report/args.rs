@@ -28,10 +28,6 @@ pub struct PageArgs {
     )]
     pub seconds: f64,
 
-    /// Show an earlier report beside this one; the file is of `tenrounds report --json`
-    #[arg(long, value_name = "OLD.json", value_hint = ValueHint::FilePath)]
-    pub baseline: Option<PathBuf>,
-
     /// Write all evidence into the page: all files, processes, drivers and measured rates
     #[arg(long, requires = "html")]
     pub full: bool,

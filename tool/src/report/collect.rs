@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Asks the other commands. A part that fails is missing from the report, with its reason.
 
-use super::baseline::Baseline;
 use super::facts::{Missing, Report, Summary};
 use super::verdict;
 use crate::report::args::PageArgs;
@@ -43,10 +42,7 @@ fn part<T>(found: Result<T>, name: &'static str, missing: &mut Vec<Missing>) -> 
 
 /// What the machine says. Measuring and tracing come last, so that nothing else of the report is in
 /// their samples.
-pub fn everything(
-    args: &PageArgs,
-    baseline: Option<Baseline>,
-) -> Result<(Host, Vec<Measurement>, Report)> {
+pub fn everything(args: &PageArgs) -> Result<(Host, Vec<Measurement>, Report)> {
     let begun = Instant::now();
     let root = Root::machine();
     if !root.has_proc() {
@@ -85,7 +81,6 @@ pub fn everything(
         trace,
         scan,
         doctor,
-        baseline,
     };
     report.verdict = verdict::lines(&report);
     Ok((host, results, report))

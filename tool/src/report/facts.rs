@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The report, as its JSON document has it.
 
-use super::baseline::Baseline;
 use evidence::doctor::{Doctor, Severity};
 use evidence::scan::{has_aes, is_reached, Scan};
 use evidence::trace::Trace;
 use machine::schema::Measurement;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use setup::detect::Detect;
 use speed::bench::how::How;
 
@@ -36,8 +35,6 @@ pub struct Report {
     pub trace: Option<Trace>,
     pub scan: Scan,
     pub doctor: Doctor,
-    /// The earlier report of `--baseline`.
-    pub baseline: Option<Baseline>,
 }
 
 #[derive(Serialize)]
@@ -48,7 +45,7 @@ pub struct Missing {
 }
 
 /// What a reader in a hurry wants to know.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub struct Summary {
     /// Whether OpenSSL's configuration prefers tenrounds: "yes", "partly", "no".
     pub in_force: String,
@@ -67,7 +64,7 @@ pub struct Summary {
 }
 
 /// How much faster than stock OpenSSL tenrounds does a mode.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub struct Gain {
     pub algorithm: String,
     pub direction: String,
@@ -96,10 +93,6 @@ impl Summary {
         doctor: &Doctor,
     ) -> Summary {
         let with_aes = scan.files.iter().filter(|entry| has_aes(entry));
-        let count = |severity: Severity| {
-            let findings = doctor.findings.iter();
-            findings.filter(|f| f.severity == severity).count()
-        };
         Summary {
             in_force: doctor.in_force.word().to_owned(),
             backend: detect.map(|detect| detect.backend.to_owned()),
@@ -109,9 +102,9 @@ impl Summary {
             gains: gains(results),
             files: with_aes.clone().count(),
             reached: with_aes.filter(|entry| is_reached(entry.reach)).count(),
-            problems: count(Severity::Problem),
-            warnings: count(Severity::Warning),
-            notes: count(Severity::Note),
+            problems: doctor.count(Severity::Problem),
+            warnings: doctor.count(Severity::Warning),
+            notes: doctor.count(Severity::Note),
         }
     }
 }

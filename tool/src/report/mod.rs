@@ -3,7 +3,6 @@
 //! auditor, and the same facts as JSON.
 
 pub mod args;
-mod baseline;
 mod collect;
 mod facts;
 mod page;
@@ -11,7 +10,6 @@ mod verdict;
 
 use crate::report::args::PageArgs;
 use base::replaced::{Look, Replaced};
-use baseline::Baseline;
 use facts::{Body, Report};
 use machine::schema::Document;
 use std::path::Path;
@@ -24,14 +22,13 @@ const STANDARD_OUTPUT: &str = "-";
 
 /// Checks the files first, because the rest takes time; then collects and writes.
 pub fn run(args: &PageArgs) -> Result<()> {
-    let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
     let (to_output, file) = match args.json.as_deref() {
         Some(file) if file == Path::new(STANDARD_OUTPUT) => (true, None),
         file => (false, file),
     };
     let html = args.html.as_deref().map(Replaced::prepare).transpose()?;
     let json = file.map(Replaced::prepare).transpose()?;
-    let (host, results, report) = collect::everything(args, baseline)?;
+    let (host, results, report) = collect::everything(args)?;
     let document = Document::new("report", host, results, Body { report });
     if let Some(file) = html {
         file.fill(&page::page(&document, args.full)?, Look::Usual)?;

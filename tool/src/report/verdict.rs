@@ -63,20 +63,9 @@ fn installed(report: &Report) -> String {
 
 /// How many findings there are, and the first step.
 fn findings(report: &Report) -> String {
-    let summary = &report.summary;
-    let count = |n: usize, word: &str| match n {
-        1 => format!("1 {word}"),
-        n => format!("{n} {word}s"),
-    };
-    let mut line = format!(
-        "The doctor found {}, {} and {}.",
-        count(summary.problems, "problem"),
-        count(summary.warnings, "warning"),
-        count(summary.notes, "note")
-    );
-    for advice in report.doctor.summary.iter().skip(1) {
-        line += " ";
-        line += advice;
-    }
-    line
+    let found = report.doctor.counts();
+    let found = found.unwrap_or_else(|| "nothing to fix".to_owned());
+    let found = format!("The doctor found {found}.");
+    let steps = report.doctor.summary.iter().skip(1);
+    steps.fold(found, |line, step| line + " " + step)
 }

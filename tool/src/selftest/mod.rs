@@ -9,10 +9,8 @@ mod cross_check;
 use crate::selftest::args::SelftestArgs;
 use catalogue::{Mode, KEY_BITS};
 use cross_check::Difference;
-use libcrypto::LibCrypto;
-use machine::host;
 use machine::masks;
-use machine::schema::Document;
+use machine::schema::document;
 use serde::Serialize;
 use tenrounds_sys::{names_of, passes_known_answers, Backend, Cpu};
 use terminal::error::{suggestion, Error, Result};
@@ -47,29 +45,17 @@ struct Line {
     differences: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct Body {
-    selftest: Selftest,
-}
-
 pub fn run(args: &SelftestArgs) -> Result<()> {
     let asked = asked_for(args.backend.as_deref())?;
     let seed = args.seed.unwrap_or_else(|| u64::from(fastrand::u32(..)));
     let result = test(&asked, seed, args.up_to)?;
-    let passed = result.passed;
-    let problem = result.problem();
     match args.json {
-        true => {
-            let libcrypto = LibCrypto::open().ok();
-            let host = host::read(libcrypto.as_ref());
-            let body = Body { selftest: result };
-            output::out(Document::new("selftest", host, Vec::new(), body).to_json())?;
-        }
+        true => output::out(document("selftest", &result))?,
         false => output::out(result.text())?,
     }
-    match passed {
+    match result.passed {
         true => Ok(()),
-        false => Err(Error::failure(problem)),
+        false => Err(Error::failure(result.problem())),
     }
 }
 

@@ -410,7 +410,7 @@ fn a_state_of_another_version_is_named() {
     machine.write(state, r#"{"version": 1, "files": [{"other": "fields"}]}"#);
     contains(
         &machine.disable().failed(1),
-        &["has version 1, and this tool knows 2"],
+        &["has version 1, and this tool knows 3"],
     );
 }
 

@@ -244,34 +244,6 @@ fn nothing_that_the_kernel_cannot_do() {
 }
 
 #[test]
-fn a_driver_of_higher_priority() {
-    let cases = [
-        ("xts-aes-vaes-avx512", "vaes512", "as it should be"),
-        ("xts-aes-aesni", "aesni", "priority is higher"),
-        ("xts-aes-aesni", "vperm", "priority is higher"),
-    ];
-    for (winner, backend, why) in cases {
-        let machine = loaded();
-        let ours = format!("xts-aes-tenrounds-{backend}");
-        let all = [
-            entry("xts(aes)", winner, 800, 1, "passed"),
-            entry("xts(aes)", &ours, 450, 1, "passed"),
-        ];
-        machine.write("proc/crypto", all.concat());
-        machine.write("sys/kernel/debug/tenrounds/backend", backend);
-        let found = machine.examined(&[]).the("kernel-module-outranked");
-        contains(
-            &found,
-            &[
-                why,
-                &format!("{winner} 800 before {ours} 450"),
-                "priority=801",
-            ],
-        );
-    }
-}
-
-#[test]
 fn a_module_that_is_not_loaded() {
     let machine = installed();
     let examined = machine.examined(&[]);

@@ -45,27 +45,6 @@ fn as_xml(page: &str) -> String {
     page.join("\n").replace("<!DOCTYPE html>", "")
 }
 
-/// An earlier report, as far as it is read.
-fn earlier() -> Value {
-    serde_json::json!({
-        "schema": "tenrounds-1",
-        "version": "0.0.9",
-        "command": "report",
-        "host": { "cpu": { "brand": "An <older> processor" }, "kernel": "Linux 5.10", "openssl": null },
-        "report": {
-            "date": "2025-01-31",
-            "summary": {
-                "in_force": "no", "backend": "aesni", "aes_share": 0.1234,
-                "gains": [{
-                    "algorithm": "aes-128-ctr", "direction": "encrypt", "bytes": 1024,
-                    "openssl": 1.25e9, "tenrounds": 2.5e9, "ratio": 2.0
-                }],
-                "files": 1234, "reached": 17, "problems": 1, "warnings": 2, "notes": 3
-            }
-        }
-    })
-}
-
 /// All numbers and all texts of a document.
 #[derive(Default)]
 struct Leaves {
@@ -91,20 +70,6 @@ impl Leaves {
 /// Whether two numbers are the same but for the last digit, which serde_json may read differently.
 fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-12 * a.abs()
-}
-
-/// The same for all that is in two values.
-fn alike(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(a), Value::Number(b)) => same(a.as_f64().unwrap(), b.as_f64().unwrap()),
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b))
-        }
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(name, a)| alike(a, &b[name]))
-        }
-        _ => a == b,
-    }
 }
 
 /// A percentage that is an upper bound: rounded up to two significant digits.
@@ -161,32 +126,9 @@ fn unknown_digits(text: &str, document: &Leaves) -> bool {
 #[test]
 fn every_figure_of_the_page_is_in_the_json() {
     let place = Place::new();
-    let old = place.file("old.json", &earlier().to_string());
-    let Written { page, json } = report(
-        &place,
-        &[
-            BRIEF[1],
-            "--full",
-            "--label",
-            "A <label>",
-            "--baseline",
-            old.to_str().unwrap(),
-        ],
-    );
-    let before = json.at("/report/baseline");
+    let Written { page, json } = report(&place, &[BRIEF[1], "--full", "--label", "A <label>"]);
     assert_eq!(json.at("/report/label"), "A <label>");
-    let summary = earlier()["report"]["summary"].clone();
-    assert!(alike(&before["summary"], &summary), "{before:#}");
-    assert_eq!(before["processor"], "An <older> processor");
-    contains(
-        &page,
-        &[
-            "tenrounds before",
-            "<h1>A &lt;label&gt;</h1>",
-            "An &lt;older&gt; processor",
-            "not comparable",
-        ],
-    );
+    contains(&page, &["<h1>A &lt;label&gt;</h1>"]);
     loads_nothing(&page);
 
     let mut document = Leaves::default();
@@ -308,44 +250,13 @@ fn the_usual_page_is_short() {
         contains(&page, &[&format!("<section id=\"{part}\">")]);
     }
     contains(&page, &["<h1>AES on this machine</h1>", "--full"]);
-    for part in ["selected", "speed", "installed", "kernel", "baseline"] {
+    for part in ["selected", "speed", "installed", "kernel"] {
         assert!(!page.contains(&format!("id=\"{part}\"")), "{part}");
     }
     let said = place.tool(["report", "--full"]).done().failed(2);
     contains(&said, &["--html"]);
-    let said = place.tool(["report", "--compare", "old.json"]).done();
-    contains(&said.failed(2), &["'--compare' is now '--baseline'"]);
-}
-
-#[test]
-fn an_earlier_file_that_is_no_report_is_an_error() {
-    let place = Place::new();
-    let page = place.file("page.html", "old page");
-    let detect = place.tool(["status", "--json"]).done().ok().out;
-    let mut other: Value = serde_json::from_str(&detect).unwrap();
-    other["command"] = "report".into();
-    let damaged = other.to_string();
-    other["schema"] = "tenrounds-9".into();
-    for (text, words) in [
-        (
-            detect.as_str(),
-            &["was written by `tenrounds status`", "report --json"][..],
-        ),
-        (&other.to_string(), &["tenrounds-9", "tenrounds-1"]),
-        (&damaged, &["is a damaged report", "it has no /report/date"]),
-        ("{", &["is no JSON object of tenrounds"]),
-    ] {
-        let old = place.file("old.json", text);
-        let mut tool = place.tool(["report", "--html"]);
-        tool.arg(&page).arg("--baseline").arg(&old);
-        contains(&tool.done().failed(1), words);
-        contains(&tool.done().failed(1), &["old.json: "]);
-        assert_eq!(fs::read_to_string(&page).unwrap(), "old page");
-    }
-    let mut tool = place.tool(["report", "--baseline", "nowhere.json"]);
-    contains(&tool.done().failed(1), &["nowhere.json: No such file"]);
-    let mut tool = place.tool(["report", "--baseline", "/dev/zero"]);
-    contains(&tool.done().failed(1), &["/dev/zero: "]);
+    let said = place.tool(["report", "--baseline", "old.json"]).done();
+    contains(&said.failed(2), &["keep both pages"]);
 }
 
 #[test]

@@ -260,7 +260,7 @@ uninstall
 [ ! -e /usr/local/bin/tenrounds ]
 $install "$root/../dist" /usr/local
 /usr/local/bin/tenrounds enable --system
-/usr/local/bin/tenrounds enable --user
+/usr/local/bin/tenrounds enable
 openssl list -providers | grep tenrounds
 uninstall
 cmp "$conf" "$root/before"
@@ -335,7 +335,7 @@ $install "$root/../dist" /usr/local
 # A line written by hand.
 cp "$root/before" "$conf"
 printf '[mine]\nmodule = /usr/local/lib/ossl-modules/tenrounds.so\n' >>"$conf"
-refused 'remove it by hand' /usr/local ''
+refused 'remove them by hand' /usr/local ''
 cp "$root/before" "$conf"
 # An image in which it is enabled.
 mkdir -p "$root/image/etc/ssl"

@@ -90,6 +90,30 @@ impl Doctor {
     }
 }
 
+impl Doctor {
+    pub fn count(&self, severity: Severity) -> usize {
+        let findings = self.findings.iter();
+        findings.filter(|f| f.severity == severity).count()
+    }
+
+    /// "1 problem, 2 notes"; None if there is no finding.
+    pub fn counts(&self) -> Option<String> {
+        let words = [
+            (Severity::Problem, "problem"),
+            (Severity::Warning, "warning"),
+            (Severity::Note, "note"),
+        ];
+        let counted = words
+            .iter()
+            .filter_map(|(severity, word)| match self.count(*severity) {
+                0 => None,
+                1 => Some(format!("1 {word}")),
+                n => Some(format!("{n} {word}s")),
+            });
+        Some(counted.collect::<Vec<_>>().join(", ")).filter(|counts| !counts.is_empty())
+    }
+}
+
 /// The findings of all configurations, each once, with all who read it.
 fn of_configurations(effects: &[Rc<Effect>]) -> Vec<Finding> {
     let mut found: Vec<(Finding, Vec<&str>)> = Vec::new();

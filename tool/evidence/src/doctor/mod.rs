@@ -21,18 +21,10 @@ use crate::doctor::args::DoctorArgs;
 pub use base::finding::Severity;
 use base::root::Root;
 pub use examination::Doctor;
-use libcrypto::LibCrypto;
-use machine::host;
-use machine::schema::Document;
-use serde::Serialize;
+use machine::schema::document;
 use std::path::Path;
 use terminal::error::{Error, Result};
 use terminal::output;
-
-#[derive(Serialize)]
-struct Body {
-    doctor: Doctor,
-}
 
 /// Looks, tells, and says by the exit status what a monitoring plugin says: 0 healthy, 1 warnings,
 /// 2 problems. What could not be done at all is 3, by main.
@@ -44,13 +36,9 @@ pub fn run(args: &DoctorArgs) -> Result<u8> {
         ));
     }
     let doctor = Doctor::examine(&root);
-    let status = doctor.status;
     match args.json {
-        true => {
-            let host = host::read(LibCrypto::open().as_ref().ok());
-            output::out(Document::new("doctor", host, Vec::new(), Body { doctor }).to_json())?;
-        }
+        true => output::out(document("doctor", &doctor))?,
         false => output::out(text::render(&doctor, args.verbose))?,
     }
-    Ok(status)
+    Ok(doctor.status)
 }

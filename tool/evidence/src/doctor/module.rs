@@ -4,7 +4,6 @@
 
 use super::means::Means;
 use base::finding::{Finding, Group};
-use base::kernel::drivers::{self, Driver, FILE};
 use base::kernel::module::{Module, DKMS, SYS};
 use base::kernel::Kernel;
 
@@ -14,8 +13,7 @@ pub fn check(means: &Means, kernel: &Kernel) -> Vec<Finding> {
     let module = &kernel.module;
     if module.loaded {
         let found = version(means, module).into_iter();
-        let found = found.chain(parameters(means, module));
-        return found.chain(outranked(means, kernel)).collect();
+        return found.chain(parameters(means, module)).collect();
     }
     let unloaded = module.file.as_ref().map(|file| unloaded(module, file));
     let found = unloaded.or_else(|| not_built(module));
@@ -109,37 +107,4 @@ fn parameters<'a>(means: &'a Means, module: &'a Module) -> impl Iterator<Item = 
                 format!("no tenrounds.{name}, and no 'options tenrounds {name}='"),
             )
     })
-}
-
-/// Ours passed and another driver is selected.
-fn outranked(means: &Means, kernel: &Kernel) -> Option<Finding> {
-    let drivers = kernel.drivers();
-    let ours = drivers
-        .iter()
-        .filter(|d| d.backend().is_some() && d.passed() && !d.selected);
-    let pairs: Vec<(&Driver, &Driver)> = ours
-        .filter_map(|d| Some((d, drivers::selected(drivers, &d.algorithm)?)))
-        .filter(|(_, winner)| winner.backend().is_none())
-        .collect();
-    let highest = pairs.iter().map(|(_, winner)| winner.priority).max()?;
-    let mut winners = pairs.iter().map(|(_, winner)| winner);
-    let why = match winners.all(|winner| winner.driver.contains("vaes")) {
-        true => "they have VAES, too, so that is as it should be",
-        false => "their priority is higher, because the module's backend here is hardly faster",
-    };
-    let count = pairs.len();
-    let says = format!(
-        "the kernel takes other drivers than those of tenrounds for {count} algorithms: {why}"
-    );
-    let mut finding = Finding::note(GROUP, "kernel-module-outranked", says);
-    for (ours, winner) in &pairs {
-        let order = format!(
-            "{} {} before {} {}",
-            winner.driver, winner.priority, ours.driver, ours.priority
-        );
-        finding = finding.seen(format!("{FILE}, {}", ours.algorithm), order);
-    }
-    let (at, again) = reload(means, &format!(" priority={}", highest + 1));
-    let cure = format!("{again}   (only where it was measured to be faster)");
-    Some(finding.cure(at, cure))
 }

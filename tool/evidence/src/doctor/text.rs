@@ -23,29 +23,13 @@ pub fn render(doctor: &Doctor, verbose: bool) -> String {
 }
 
 fn summary(doctor: &Doctor) -> String {
-    let number = |(severity, word): &(Severity, &str)| {
-        let of = doctor.findings.iter().filter(|f| f.severity == *severity);
-        match of.count() {
-            0 => None,
-            1 => Some(format!("1 {word}")),
-            n => Some(format!("{n} {word}s")),
-        }
-    };
-    let words = [
-        (Severity::Problem, "problem"),
-        (Severity::Warning, "warning"),
-        (Severity::Note, "note"),
-    ];
-    let counts: Vec<String> = words.iter().filter_map(number).collect();
     let (style, word) = match doctor.status {
         0 => (GOOD, "OK"),
         1 => (WARN, "WARNING"),
         _ => (BAD, "CRITICAL"),
     };
-    let counts = match counts.is_empty() {
-        true => "nothing to fix".to_owned(),
-        false => counts.join(", "),
-    };
+    let counts = doctor.counts();
+    let counts = counts.unwrap_or_else(|| "nothing to fix".to_owned());
     let mut out = format!("tenrounds doctor {}: {counts}\n", paint(style, word));
     for line in &doctor.summary {
         out += &item("", paint(BOLD, line));

@@ -11,9 +11,7 @@ mod walk;
 
 use crate::scan::args::ScanArgs;
 use classify::Module;
-use libcrypto::LibCrypto;
-use machine::host;
-use machine::schema::Document;
+use machine::schema::document;
 pub use reach::Reach;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -91,11 +89,6 @@ pub struct Scan {
     pub seconds: f64,
 }
 
-#[derive(Serialize)]
-struct Body {
-    scan: Scan,
-}
-
 /// Examines what the arguments name. The exit status is 1 if one of them could not be examined; the
 /// others are reported nonetheless.
 pub fn run(args: &ScanArgs) -> Result<u8> {
@@ -109,8 +102,7 @@ pub fn run(args: &ScanArgs) -> Result<u8> {
     }
     let nothing = !complaints.is_empty() && scan.examined == 0;
     if args.json {
-        let host = host::read(LibCrypto::open().as_ref().ok());
-        output::out(Document::new("scan", host, Vec::new(), Body { scan }).to_json())?;
+        output::out(document("scan", &scan))?;
     } else if !nothing {
         output::out(text::render(&scan, args.verbose))?;
     }

@@ -67,7 +67,7 @@ fn enable_one(
         return Ok(());
     }
     let known = state.entry(present.files.key()).cloned();
-    let entry = entry(target, &present, &wanted, known.as_ref(), state, site.scope)?;
+    let entry = entry(target, &present, &wanted, known.as_ref(), site.scope);
     if !changes.is_empty() {
         state.put(entry.clone())?;
         let made = make(target, &present.files, &changes, || {
@@ -99,7 +99,7 @@ fn make(
 }
 
 /// Makes the state as it was before changes that failed. If the files are not as they were, the
-/// new entry and its copy stay, so that `disable` can restore the files later.
+/// new entry stays, so that `disable` can restore the files later.
 fn give_up(
     target: &dyn Target,
     state: &mut State,
@@ -207,45 +207,36 @@ impl Wanted {
     }
 }
 
-/// Makes the entry by which `disable` undoes the change, and keeps the copy.
+/// Makes the entry by which `disable` undoes the change.
 fn entry(
     target: &dyn Target,
     present: &Present,
     wanted: &Wanted,
     known: Option<&Entry>,
-    state: &State,
     scope: &str,
-) -> Result<Entry> {
+) -> Entry {
     let Files { own, edited } = &present.files;
     let file = present.files.key();
     let before = present.original.as_deref().map(checksum);
     let same = known.filter(|known| present.has_lines && known.before == before);
-    let (backup, time) = match (same, &present.original) {
-        (Some(known), _) => (known.backup.clone(), known.time),
-        (None, Some(original)) => {
-            let meta = fs::metadata(file).and_then(|meta| meta.modified());
-            // The state can hold no time before the epoch.
-            let can_be_kept = |time: &SystemTime| *time >= SystemTime::UNIX_EPOCH;
-            let time = meta.ok().filter(can_be_kept);
-            let time = time.filter(|_| !present.has_lines);
-            (Some(state.keep(file, original)?), time)
-        }
-        (None, None) => (None, None),
+    let modified = || {
+        let meta = fs::metadata(file).and_then(|meta| meta.modified()).ok();
+        // The state can hold no time before the epoch.
+        meta.filter(|time| !present.has_lines && *time >= SystemTime::UNIX_EPOCH)
     };
+    let time = same.map_or_else(modified, |known| known.time);
     let folders = known.map(|known| known.folders.clone());
-    Ok(Entry {
+    Entry {
         scope: scope.to_owned(),
         file: file.to_owned(),
-        backup,
         before,
         after: checksum(edited.as_ref().map_or(&wanted.own, |_| &wanted.edited)),
         time,
-        own: own.clone(),
         own_sum: own.as_ref().map(|_| checksum(&wanted.own)),
         folders: folders.unwrap_or_else(|| missing_folders(file)),
         java_home: target.java_home(),
         done: false,
-    })
+    }
 }
 
 /// The folders that have to be made for a file, the outermost first.

@@ -2,7 +2,6 @@
 //! The arguments of `enable`, `disable` and `status`.
 
 use clap::Args;
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -13,43 +12,27 @@ pub struct EnableArgs {
     /// Show a diff of each file that would be created or changed, and change nothing
     #[arg(long)]
     pub dry_run: bool,
-
-    /// Add the line that sets OPENSSL_CONF to the shell's profile, or to FILE, instead of printing
-    /// it
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["system", "java_home", "p11_kit"])]
-    pub profile: Option<OsString>,
 }
 
 #[derive(Args, Debug)]
 pub struct DisableArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
-
-    /// Undo only what loads this file, which is about to be removed; may be repeated
-    #[arg(long, hide = true, value_name = "FILE")]
-    pub module: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 pub struct ScopeArgs {
-    /// Your account (the default)
-    ///
-    /// `enable` writes a configuration into ~/.config/tenrounds, and prints the line that makes a
-    /// shell use it. `disable` removes that configuration.
-    #[arg(long)]
-    pub user: bool,
-
-    /// Every program on the machine; needs root
+    /// Every program on the machine, not only those of your account; needs root
     ///
     /// `enable` adds a line to the openssl.cnf of every installed OpenSSL. `disable` removes it.
-    #[arg(long, conflicts_with = "user")]
+    #[arg(long)]
     pub system: bool,
 
     /// One JDK instead: whether its first provider is the PKCS#11 module
     ///
     /// `enable` adds lines to the JDK's java.security, after a trial with its keytool. `disable`
     /// removes them. Both need the right to change that file.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["user", "system"])]
+    #[arg(long, value_name = "DIR", conflicts_with = "system")]
     pub java_home: Option<PathBuf>,
 
     /// The programs that use p11-kit instead: whether they load the PKCS#11 module

@@ -90,6 +90,21 @@ pub fn without(text: &[u8], range: &Range<usize>) -> Vec<u8> {
     [&text[..range.start], &text[range.end..]].concat()
 }
 
+/// The file as it was before our lines, which its checksum tells: its last line may have had no
+/// newline.
+pub fn original(
+    text: &[u8],
+    range: &Range<usize>,
+    is_it: impl Fn(&[u8]) -> bool,
+) -> Option<Vec<u8>> {
+    let plain = without(text, range);
+    let mut open = plain.clone();
+    if range.start > 0 {
+        open.remove(range.start - 1);
+    }
+    [plain, open].into_iter().find(|text| is_it(text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +130,8 @@ mod tests {
                 expected.push(b'\n');
             }
             assert_eq!(without(&text, &range), expected, "{original:?}");
+            let restored = super::original(&text, &range, |text| text == original.as_bytes());
+            assert_eq!(restored.as_deref(), Some(original.as_bytes()));
             let later = [&text[..], b"c = d\n"].concat();
             let Found::Ours(range) = find(&later, &ours()) else {
                 panic!("{original:?}, and more");

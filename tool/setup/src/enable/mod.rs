@@ -42,9 +42,11 @@ pub fn enable(args: &EnableArgs) -> Result<()> {
     match single(&args.scope, &root)? {
         Some((target, dir)) => apply::enable(&dir, &[target], &mut report)?,
         None if args.scope.system => system::enable(&root, &mut report)?,
-        None => user::enable(&root, args.profile.as_deref().map(Path::new), &mut report)?,
+        None => user::enable(&root, &mut report)?,
     }
-    end("enable", report, begin, form(args.scope.json))
+    end(report, begin, |report| {
+        report.show("enable", args.scope.json)
+    })
 }
 
 pub fn disable(args: &DisableArgs) -> Result<()> {
@@ -52,11 +54,13 @@ pub fn disable(args: &DisableArgs) -> Result<()> {
     let mut report = Report::new(false);
     let root = root(&args.scope.root)?;
     match single(&args.scope, &root)? {
-        Some((target, dir)) => undo::disable(&dir, &[target], true, &mut report)?,
-        None if args.scope.system => system::disable(&root, &args.module, &mut report)?,
-        None => user::disable(&args.module, &mut report)?,
+        Some((target, dir)) => undo::disable(&dir, &[target], &mut report)?,
+        None if args.scope.system => system::disable(&root, &mut report)?,
+        None => user::disable(&mut report)?,
     }
-    end("disable", report, begin, form(args.scope.json))
+    end(report, begin, |report| {
+        report.show("disable", args.scope.json)
+    })
 }
 
 /// The JDK or the file of p11-kit that the options name, and the directory of its state.
@@ -82,12 +86,10 @@ pub fn status(args: &StatusArgs) -> Result<u8> {
         Some(_) => Ok(()),
     };
     let in_force = report.in_force == Some(InForce::Yes);
-    let form = match (args.json, &args.prometheus) {
-        (true, _) => Form::Json,
-        (false, Some(target)) => Form::Prometheus(target),
-        (false, None) => Form::Text,
-    };
-    end("status", report, begin, form)?;
+    end(report, begin, |report| match &args.prometheus {
+        Some(target) => prometheus::show(report, target),
+        None => report.show("status", args.json),
+    })?;
     detected?;
     LibCrypto::open()?;
     Ok(u8::from(args.check && !in_force))
@@ -107,22 +109,6 @@ pub fn interrupted(root: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
     Ok(system.filter_map(look).collect())
 }
 
-/// How a report is written.
-#[derive(Clone, Copy)]
-enum Form<'a> {
-    Text,
-    Json,
-    /// To a file, or to standard output ("-").
-    Prometheus(&'a Path),
-}
-
-fn form(json: bool) -> Form<'static> {
-    match json {
-        true => Form::Json,
-        false => Form::Text,
-    }
-}
-
 fn root(root: &Path) -> Result<PathBuf> {
     root.canonicalize()
         .map_err(|error| Error::failure(format!("{}: {error}", root.display())))
@@ -130,15 +116,11 @@ fn root(root: &Path) -> Result<PathBuf> {
 
 /// Shows the report. If a site was refused or does not work, the command fails. The error then
 /// gives the reason of the first such site, so the text omits it.
-fn end(command: &'static str, mut report: Report, begin: Instant, form: Form<'_>) -> Result<()> {
+fn end(mut report: Report, begin: Instant, show: impl FnOnce(&Report) -> Result<()>) -> Result<()> {
     report.seconds = begin.elapsed().as_secs_f64();
     let bad = |site: &&Site| site.outcome.is_bad();
     let count = report.sites.iter().filter(bad).count();
-    let shown = match form {
-        Form::Text => report.show(command, false),
-        Form::Json => report.show(command, true),
-        Form::Prometheus(target) => prometheus::show(&report, target),
-    };
+    let shown = show(&report);
     let Some(first) = report.sites.iter().find(bad) else {
         return shown;
     };

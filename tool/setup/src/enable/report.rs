@@ -72,9 +72,6 @@ pub struct Report {
     pub passed_over: Vec<PassedOver>,
     /// The line for the shell.
     pub export: Option<String>,
-    /// The profile that has it.
-    #[serde(serialize_with = "shown")]
-    pub profile: Option<PathBuf>,
     /// Of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<Fleet>,
@@ -234,25 +231,15 @@ impl Report {
 
     /// What the user of a shell does with a configuration of their own.
     fn how_to_use(&self) -> String {
-        match (&self.export, &self.profile) {
-            (Some(_), Some(_)) if self.dry_run => String::new(), // the diff has the line
-            (Some(_), Some(profile)) => {
-                let profile = profile.display();
-                let line =
-                    format!("{profile} enables it in new shells. For this shell: . {profile}");
-                item("", line)
-            }
-            (Some(export), None) => {
-                let enables = if self.dry_run {
-                    "would enable"
-                } else {
-                    "enables"
-                };
-                let line = format!("This line {enables} it in a shell. Add it to your profile, or run 'tenrounds enable --profile':");
-                item("", line) + &format!("  {export}\n")
-            }
-            (None, _) => String::new(),
-        }
+        let Some(export) = &self.export else {
+            return String::new();
+        };
+        let enables = match self.dry_run {
+            true => "would enable",
+            false => "enables",
+        };
+        let line = format!("This line {enables} it in a shell. Add it to your profile:");
+        item("", line) + &format!("  {export}\n")
     }
 }
 

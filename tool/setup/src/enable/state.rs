@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What was changed, and how to undo it: a directory with a lock, the list of changed files, and a
-//! copy of each as it was.
+//! What was changed, and how to know it again: a directory with a lock and the list of changed files.
+//! A changed file has its original in it, before and after our lines, so that no copy is kept.
 
 use super::files::{self, at, explain};
 use crate::openssl::programs::below;
-use base::paths::exact;
 use base::replaced::Look;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -26,7 +24,7 @@ pub fn system_dir(root: &Path) -> PathBuf {
 const FILE: &str = "enabled.json";
 const LOCK: &str = "lock";
 const TRIAL: &str = "trial";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// How long another run is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -39,29 +37,23 @@ pub fn checksum(content: &[u8]) -> String {
 /// What one target got, and how to undo it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Entry {
-    /// The scope of its site: "system", "user", "profile", "java" or "p11-kit".
+    /// The scope of its site: "system", "user", "java" or "p11-kit".
     pub scope: String,
     /// The file that identifies it, with all symbolic links followed: somebody else's file that got
     /// our lines, or our own.
-    #[serde(with = "exact")]
     pub file: PathBuf,
-    /// A copy of the file; None if there was no such file.
-    #[serde(default, with = "exact")]
-    pub backup: Option<PathBuf>,
-    /// Checksums of the file before and after.
+    /// Checksums of the file before and after; None if there was no such file.
     pub before: Option<String>,
     pub after: String,
     /// When it was last changed before.
     pub time: Option<SystemTime>,
-    /// Our own file, and its checksum.
-    #[serde(default, with = "exact")]
-    pub own: Option<PathBuf>,
+    /// The checksum of our own file.
     pub own_sum: Option<String>,
     /// The folders that were made for our own file, the outermost first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "exact")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<PathBuf>,
     /// The JDK of the scope "java", which the file need not lie in.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "exact")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub java_home: Option<PathBuf>,
     /// Tried, replaced and verified; false while that is under way.
     pub done: bool,
@@ -77,23 +69,6 @@ impl Entry {
                 Some("'tenrounds disable' was interrupted, or somebody removed our lines")
             }
             (true, false) => None,
-        }
-    }
-
-    /// What the kept copy holds, if it is still what was kept.
-    pub fn kept(&self) -> Result<Option<Vec<u8>>> {
-        let Some(path) = &self.backup else {
-            return Ok(None);
-        };
-        let content = files::read(path)?;
-        let of = self.file.display();
-        let content = content.ok_or_else(|| at(path, format!("the copy of {of} is gone")))?;
-        match Some(checksum(&content)) == self.before {
-            true => Ok(Some(content)),
-            false => Err(at(
-                path,
-                format!("the copy of {of} was changed: its checksum differs"),
-            )),
         }
     }
 }
@@ -187,22 +162,6 @@ impl State {
         self.files.iter().find(|entry| entry.file == file)
     }
 
-    /// Keeps a copy of a file, named after its content.
-    pub fn keep(&self, file: &Path, content: &[u8]) -> Result<PathBuf> {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let place = checksum(file.as_os_str().as_bytes());
-        let path = self.dir.join(format!(
-            "{name}.{}.{}",
-            &place[..8],
-            &checksum(content)[..16]
-        ));
-        let is_there = fs::read(&path).is_ok_and(|there| there == content);
-        if !is_there {
-            files::replace(&path, content, Look::Mode(0o600))?;
-        }
-        Ok(path)
-    }
-
     /// Adds or replaces what is known of a file.
     pub fn put(&mut self, entry: Entry) -> Result<()> {
         let before = self.files.clone();
@@ -210,28 +169,18 @@ impl State {
         self.files.push(entry);
         let saved = self.save();
         if saved.is_err() {
-            // Drops the entry that was not saved, so that tidy() removes its copy.
+            // What was not saved is not left to undo.
             self.files = before;
         }
         saved
     }
 
-    /// Forgets a file and its copy.
     pub fn forget(&mut self, file: &Path) -> Result<()> {
-        let gone: Vec<PathBuf> = self
-            .files
-            .iter()
-            .filter(|entry| entry.file == file)
-            .filter_map(|entry| entry.backup.clone())
-            .collect();
-        // The copies first: what has no copy any more is known to be as it was.
-        gone.iter().try_for_each(|path| files::remove(path))?;
-        let count = self.files.len();
-        self.files.retain(|entry| entry.file != file);
-        match self.files.len() == count {
-            true => Ok(()),
-            false => self.save(),
+        if self.entry(file).is_none() {
+            return Ok(());
         }
+        self.files.retain(|entry| entry.file != file);
+        self.save()
     }
 
     /// Whether an interrupted run has left anything.
@@ -239,26 +188,14 @@ impl State {
         dir.join(LOCK).exists()
     }
 
-    /// Removes copies that nothing refers to, from a run that was killed.
-    fn tidy(&self) {
-        let kept = |path: &Path| {
-            let backup = |entry: &Entry| entry.backup.as_deref() == Some(path);
-            path.ends_with(LOCK)
-                || (path.ends_with(FILE) && !self.files.is_empty())
-                || self.files.iter().any(backup)
-        };
-        let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        for path in files.map(|entry| entry.path()).filter(|path| !kept(path)) {
-            let _ = fs::remove_file(path);
-        }
-    }
-
     fn save(&self) -> Result<()> {
         let file = self.dir.join(FILE);
         if self.files.is_empty() {
             return files::remove(&file);
         }
-        let mut json = serde_json::to_vec_pretty(self).expect("plain data serialises");
+        // A path that is not UTF-8 is an error.
+        let json = serde_json::to_vec_pretty(self);
+        let mut json = json.map_err(|error| at(&file, error))?;
         json.push(b'\n');
         files::replace(&file, &json, Look::Mode(0o644))
     }
@@ -280,7 +217,6 @@ impl Drop for State {
             return;
         }
         let _ = fs::remove_dir_all(self.dir.join(TRIAL));
-        self.tidy();
         if self.files.is_empty() {
             // Whoever waits for this lock sees that its file is gone, and takes a new one.
             let _ = fs::remove_file(self.dir.join(LOCK));

@@ -6,7 +6,7 @@ use super::files;
 use super::report::Report;
 use super::site::Site;
 use super::state::{self, State};
-use super::target::{Files, Target, Tried};
+use super::target::{Files, Means, Target, Tried};
 use super::{apply, undo};
 use crate::force::not_tried;
 use crate::openssl::cnf::Cnf;
@@ -15,7 +15,7 @@ use crate::openssl::nodejs::Nodejs;
 use crate::openssl::programs;
 use crate::openssl::trial::{self, Subject};
 use crate::settings::config::{Effect, Source};
-use base::inventory::install::{self, Install};
+use base::inventory::install::Install;
 use base::root::Root;
 use base::trust::{self, Loose, Trusted};
 use libcrypto::LibCrypto;
@@ -35,17 +35,11 @@ pub struct System<'a> {
     means: Option<&'a Means>,
 }
 
-struct Means {
-    libcrypto: LibCrypto,
-    module: PathBuf,
-    nodejs: Nodejs,
-}
-
 pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
     let libcrypto = LibCrypto::open()?;
     let module = libcrypto::module::find(Some(&libcrypto))?;
     trust::only_mine(&module)?;
-    let mut found = programs::installations(root, Some(&libcrypto));
+    let mut found = programs::installations(root, Some(&libcrypto), &[]);
     pass_over_untrusted(root, &mut found);
     if found.sites.is_empty() {
         let over = found.passed_over.iter();
@@ -74,19 +68,12 @@ pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Undoes all changes of `enable`, or only those that load one of these modules, if any are given.
-pub fn disable(root: &Path, modules: &[PathBuf], report: &mut Report) -> Result<()> {
+/// Undoes all changes of `enable`.
+pub fn disable(root: &Path, report: &mut Report) -> Result<()> {
     let dir = state::system_dir(root);
     // libcrypto may be missing: our lines are removed even if OpenSSL was uninstalled since.
-    let found = programs::installations(root, LibCrypto::open().ok().as_ref());
-    let mut sites = with_recorded(found.sites, &State::look(&dir)?);
-    if !modules.is_empty() {
-        refuse_others(root, &sites, modules)?;
-        sites.retain(|(site, recorded)| {
-            let conf = recorded.clone().unwrap_or_else(|| real(&site.conf));
-            undo::loads(&conf.with_file_name(OWN), modules)
-        });
-    }
+    let found = programs::installations(root, LibCrypto::open().ok().as_ref(), &[]);
+    let sites = with_recorded(found.sites, &State::look(&dir)?);
     let mut targets: Vec<Box<dyn Target + '_>> = Vec::new();
     for (site, recorded) in &sites {
         targets.push(Box::new(System {
@@ -94,7 +81,7 @@ pub fn disable(root: &Path, modules: &[PathBuf], report: &mut Report) -> Result<
             ..System::of(root, site)
         }));
     }
-    undo::disable(&dir, &targets, modules.is_empty(), report)?;
+    undo::disable(&dir, &targets, report)?;
     report.passed_over(found.passed_over);
     Ok(())
 }
@@ -122,37 +109,13 @@ fn with_recorded(found: Vec<programs::Site>, state: &State) -> Vec<Recorded> {
     all
 }
 
-/// Refuses if a line that `enable` did not write loads one of these modules.
-fn refuse_others(root: &Path, sites: &[Recorded], modules: &[PathBuf]) -> Result<()> {
-    let names = undo::names(modules);
-    for (site, _) in sites {
-        let inside = site.conf.strip_prefix(root).unwrap_or(&site.conf);
-        let cnf = Cnf::read(&Root::new(root), &Path::new("/").join(inside));
-        let named = cnf.assignments.iter().find(|a| {
-            let is_ours = a.place.file.file_name() == Some(OWN.as_ref());
-            !is_ours
-                && names
-                    .iter()
-                    .any(|name| name.as_os_str() == a.value.as_str())
-        });
-        if let Some(a) = named {
-            return Err(Error::failure(format!(
-                "{}: loads {}, but 'tenrounds enable' did not write this line; remove it by hand",
-                a.place, a.value
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// Root tries no configuration that another user can replace: it would load that user's modules.
 fn pass_over_untrusted(root: &Path, found: &mut programs::Found) {
     if !trust::is_root() {
         return;
     }
-    let installs = install::find(&Root::new(root), &[]);
     for site in std::mem::take(&mut found.sites) {
-        match replaceable(root, &site, &installs) {
+        match replaceable(root, &site, &found.installs) {
             None => found.sites.push(site),
             Some(loose) => {
                 let why = not_tried(&loose);
@@ -248,21 +211,7 @@ impl Target for System<'_> {
         notes: &mut Vec<String>,
     ) -> Result<(Vec<u8>, PathBuf)> {
         let means = self.means.expect("enable has them");
-        let base = base.map(|base| configuration::load(&means.libcrypto, base));
-        let base = base.transpose()?;
-        let file = files.key();
-        if let Some(base) = &base {
-            configuration::refuse_fips(base, file)?;
-            if configuration::lacks_default(base) {
-                notes.push(format!(
-                    "{} activates providers and not 'default', which switches that off; with tenrounds it is on",
-                    file.display()
-                ));
-            }
-        }
-        let module = &means.module;
-        let text = configuration::addition(None, base.as_ref(), file, module, &means.nodejs)?;
-        Ok((text, module.clone()))
+        means.text(None, base, files.key(), notes)
     }
 
     fn lines(&self, own: &Path, _original: &[u8]) -> Result<Vec<u8>> {
@@ -272,7 +221,7 @@ impl Target for System<'_> {
     fn try_out(&self, copies: Option<&Files>, base: &Path) -> Tried {
         let copy = copies.and_then(|copies| copies.edited.as_deref());
         if let (Some(means), Some(copy)) = (self.means, copy) {
-            if let Err(error) = configuration::verify(&means.libcrypto, copy, &means.module) {
+            if let Err(error) = means.verify(copy) {
                 return Err(error).into();
             }
         }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Something that tenrounds can be enabled in: a configuration of OpenSSL, a user's profile, a JDK,
-//! p11-kit. Each is a file of our own, or lines in somebody else's file, or both; and a way to try
+//! Something that tenrounds can be enabled in: a configuration of OpenSSL, a JDK, p11-kit. Each is a file of our own, or lines in somebody else's file, or both; and a way to try
 //! them. `apply`, `undo` and `status` do the rest for all of them.
 
 use super::edit::{self, Found, Lines};
 use super::files::{self, at};
 use super::site::Site;
 use super::state::{checksum, Entry, State};
-use crate::openssl::configuration::OWN_HEAD;
+use crate::openssl::configuration::{self, OWN_HEAD};
+use crate::openssl::nodejs::Nodejs;
 use crate::openssl::trial::Trial;
+use libcrypto::LibCrypto;
 use std::fs;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use terminal::error::Result;
@@ -65,6 +67,45 @@ pub trait Target {
 
     fn java_home(&self) -> Option<PathBuf> {
         None
+    }
+}
+
+/// What it takes to prefer tenrounds in a configuration of OpenSSL.
+pub struct Means {
+    pub libcrypto: LibCrypto,
+    pub module: PathBuf,
+    pub nodejs: Nodejs,
+}
+
+impl Means {
+    /// The text of our own file, which includes a configuration or is included by it, and the
+    /// module. In messages `base`, the configuration without us, is called `named`.
+    pub fn text(
+        &self,
+        included: Option<&Path>,
+        base: Option<&Path>,
+        named: &Path,
+        notes: &mut Vec<String>,
+    ) -> Result<(Vec<u8>, PathBuf)> {
+        let base = base.map(|base| configuration::load(&self.libcrypto, base));
+        let base = base.transpose()?;
+        if let Some(base) = &base {
+            configuration::refuse_fips(base, named)?;
+            if configuration::lacks_default(base) {
+                notes.push(format!(
+                    "{} activates providers and not 'default', which switches that off; with tenrounds it is on",
+                    named.display()
+                ));
+            }
+        }
+        let (module, nodejs) = (&self.module, &self.nodejs);
+        let text = configuration::addition(included, base.as_ref(), named, module, nodejs)?;
+        Ok((text, module.clone()))
+    }
+
+    /// Whether libcrypto reads in a written file what was meant.
+    pub fn verify(&self, file: &Path) -> Result<()> {
+        configuration::verify(&self.libcrypto, file, &self.module)
     }
 }
 
@@ -151,8 +192,9 @@ impl Present {
                 Found::Damaged(why) => return Err(damaged(file, &why)),
                 Found::Ours(range) => {
                     let untouched = entry.filter(|entry| entry.after == checksum(text));
-                    present.original = match untouched {
-                        Some(entry) => entry.kept()?,
+                    present.original = match untouched.map(|entry| &entry.before) {
+                        Some(None) => None,
+                        Some(Some(before)) => original(text, &range, before),
                         None => Some(edit::without(text, &range)),
                     };
                     present.has_lines = true;
@@ -161,6 +203,12 @@ impl Present {
         }
         Ok(present)
     }
+}
+
+/// The text without our lines, as it was before them if its checksum is this.
+fn original(text: &[u8], range: &Range<usize>, before: &str) -> Option<Vec<u8>> {
+    let original = edit::original(text, range, |text| checksum(text) == before);
+    original.or_else(|| Some(edit::without(text, range)))
 }
 
 pub fn damaged(file: &Path, why: &str) -> terminal::error::Error {
@@ -189,18 +237,22 @@ pub fn refuse_foreign(own: &Path, entry: Option<&Entry>) -> Result<Option<Vec<u8
         true => files::read(own)?.unwrap_or_default(),
         false => Vec::new(),
     };
-    if !is_ours(&text) {
-        let why = "is there already, and 'tenrounds enable' did not write it; move it away";
-        return Err(at(own, why));
+    match not_ours(&text, entry) {
+        Some(why) => Err(at(own, format!("{why}; move it away"))),
+        None => Ok(Some(text)),
     }
-    let known = entry.filter(|entry| entry.done);
-    let known = known.and_then(|entry| entry.own_sum.as_deref());
-    match known.is_some_and(|sum| sum != checksum(&text)) {
-        true => Err(at(
-            own,
-            "was changed by somebody after 'tenrounds enable'; move it away",
-        )),
-        false => Ok(Some(text)),
+}
+
+/// Why the content of our own file is not ours any more; None if it is.
+pub fn not_ours(text: &[u8], entry: Option<&Entry>) -> Option<&'static str> {
+    let entry = entry.filter(|entry| entry.done);
+    let sum = entry.and_then(|entry| entry.own_sum.as_deref());
+    match sum {
+        _ if !is_ours(text) => Some("'tenrounds enable' did not write it"),
+        Some(sum) if sum != checksum(text) => {
+            Some("was changed by somebody after 'tenrounds enable'")
+        }
+        _ => None,
     }
 }
 

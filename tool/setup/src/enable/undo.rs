@@ -7,78 +7,27 @@ use super::files::{self, at};
 use super::report::Report;
 use super::site::{Outcome, Site};
 use super::state::{checksum, Entry, State};
-use super::target::{damaged, is_ours, Files, Target};
-use crate::openssl::configuration;
+use super::target::{damaged, not_ours, Files, Target};
 use base::replaced::Look;
 use std::path::{Path, PathBuf};
-use terminal::error::{Error, Result};
+use terminal::error::Result;
 
 /// Disables all targets of one state that have something of ours, and reports on each.
-pub fn disable(
-    dir: &Path,
-    targets: &[Box<dyn Target + '_>],
-    tidies: bool,
-    report: &mut Report,
-) -> Result<()> {
-    let all = targets.iter().map(|target| target.as_ref());
-    let mut state = open(dir, all, tidies)?;
+pub fn disable(dir: &Path, targets: &[Box<dyn Target + '_>], report: &mut Report) -> Result<()> {
+    // A killed run may have left a lock, which goes with the state.
+    let known = State::look(dir)?;
+    let mut touched = targets
+        .iter()
+        .map(|target| is_touched(target.as_ref(), &known));
+    let mut state = match touched.any(|is| is) || State::is_left(dir) {
+        true => Some(State::lock(dir)?),
+        false => None,
+    };
     for target in targets {
         let site = disable_one(target.as_ref(), state.as_mut(), &mut report.notes);
         report.add(site);
     }
     Ok(())
-}
-
-/// Disables a target whose own file other targets name. Their lines go first, because they must
-/// not name a missing file: if one is refused, the own file stays. If the own file has to stay,
-/// all lines stay.
-pub fn disable_named(
-    dir: &Path,
-    named: &dyn Target,
-    by: &[Box<dyn Target + '_>],
-    report: &mut Report,
-) -> Result<()> {
-    let targets = by.iter().map(|target| target.as_ref());
-    let mut state = open(dir, targets.chain([named]), true)?;
-    let refused = state.as_ref().and_then(|state| refusal(named, state).err());
-    let mut disable = |target: &dyn Target| match &refused {
-        Some(why) => left(target, &format!("it names a file that stays: {why}")),
-        None => disable_one(target, state.as_mut(), &mut report.notes),
-    };
-    let lines = by.iter().map(|target| disable(target.as_ref()));
-    let sites: Vec<Site> = lines.collect();
-    let kept = sites.iter().find(|site| site.outcome == Outcome::Refused);
-    let kept = kept.and_then(|site| site.reason.as_deref());
-    let site = match (&refused, kept) {
-        (Some(why), _) => left(named, why),
-        (None, Some(why)) => left(named, &format!("a file that stays names it: {why}")),
-        (None, None) => disable_one(named, state.as_mut(), &mut report.notes),
-    };
-    report.add(site);
-    sites.into_iter().for_each(|site| report.add(site));
-    Ok(())
-}
-
-/// The site of a target that stays as it is.
-fn left(target: &dyn Target, why: &dyn std::fmt::Display) -> Site {
-    let mut site = target.site();
-    site.refuse(&Error::from_reason(why));
-    site
-}
-
-/// Opens the state if there is something to undo, or if a killed run has left a lock and copies,
-/// which go with the state.
-fn open<'t>(
-    dir: &Path,
-    mut targets: impl Iterator<Item = &'t dyn Target>,
-    tidies: bool,
-) -> Result<Option<State>> {
-    let known = State::look(dir)?;
-    let touched = targets.any(|target| is_touched(target, &known));
-    match touched || (tidies && State::is_left(dir)) {
-        true => State::open(dir, false).map(Some),
-        false => Ok(None),
-    }
 }
 
 /// Undoes one target, if it has something of ours.
@@ -154,23 +103,24 @@ fn undo_edit(
     // A recorded file can be a symbolic link now, which stays.
     let file = &files::real(file)?;
     let sum = checksum(&current);
-    if let Some(entry) = entry.filter(|entry| entry.after == sum) {
-        match entry.kept() {
-            Ok(Some(original)) => {
-                return files::replace_dated(file, &original, Look::Like(file), entry.time)
-            }
-            Ok(None) => return files::remove(file),
-            Err(error) => {
-                let instead = match take_out(target, files, file, &current, scratch)? {
-                    true => "our lines were removed instead",
-                    false => "our lines are not in the file, so it stays as it is",
-                };
-                notes.push(format!("{error}; {instead}"));
-                return Ok(());
-            }
+    let untouched = entry.filter(|entry| entry.after == sum);
+    match (untouched, untouched.and_then(|entry| entry.before.as_ref())) {
+        (Some(_), None) => return files::remove(file),
+        (Some(entry), Some(before)) => {
+            let Found::Ours(range) = edit::find(&current, &target.known(files)) else {
+                return Err(damaged(
+                    file,
+                    "the lines of 'tenrounds enable' are not in it",
+                ));
+            };
+            let original = edit::original(&current, &range, |text| checksum(text) == *before);
+            let original = original.unwrap_or_else(|| edit::without(&current, &range));
+            return files::replace_dated(file, &original, Look::Like(file), entry.time);
         }
-    } else if entry.is_some_and(|entry| entry.before.as_deref() == Some(&sum)) {
-        return Ok(());
+        (None, _) if entry.is_some_and(|entry| entry.before.as_deref() == Some(&sum)) => {
+            return Ok(());
+        }
+        (None, _) => {}
     }
     let is_taken_out = take_out(target, files, file, &current, scratch)?;
     notes.push(match is_taken_out {
@@ -214,19 +164,6 @@ fn take_out(
     files::replace(file, &text, Look::Like(file)).map(|()| true)
 }
 
-/// Why the content of our own file is not ours any more; None if it is.
-fn not_ours(text: &[u8], entry: Option<&Entry>) -> Option<&'static str> {
-    let entry = entry.filter(|entry| entry.done);
-    let sum = entry.and_then(|entry| entry.own_sum.as_deref());
-    match sum {
-        _ if !is_ours(text) => Some("'tenrounds enable' did not write it"),
-        Some(sum) if sum != checksum(text) => {
-            Some("was changed by somebody after 'tenrounds enable'")
-        }
-        _ => None,
-    }
-}
-
 /// Removes our own file, unless somebody has made it theirs.
 fn remove_own(own: &Path, entry: Option<&Entry>, notes: &mut Vec<String>) -> Result<()> {
     let Some(text) = files::read(own)? else {
@@ -240,24 +177,4 @@ fn remove_own(own: &Path, entry: Option<&Entry>, notes: &mut Vec<String>) -> Res
         own.display()
     ));
     Ok(())
-}
-
-/// Whether our own file loads one of these modules. True if the file is gone: it may have loaded
-/// one.
-pub fn loads(own: &Path, modules: &[PathBuf]) -> bool {
-    let text = files::read(own).ok().flatten();
-    let lines: Vec<Vec<u8>> = names(modules)
-        .iter()
-        .map(|m| configuration::module_line(m))
-        .collect();
-    text.is_none_or(|text| {
-        let mut there = text.split_inclusive(|&byte| byte == b'\n');
-        there.any(|line| lines.iter().any(|ours| ours == line))
-    })
-}
-
-/// The paths of the modules as given, and with symbolic links resolved, as `enable` writes them.
-pub fn names(modules: &[PathBuf]) -> Vec<PathBuf> {
-    let real = modules.iter().filter_map(|path| path.canonicalize().ok());
-    modules.iter().cloned().chain(real).collect()
 }

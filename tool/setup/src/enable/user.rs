@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! For one user: a configuration that includes the system's, and the line that sets OPENSSL_CONF.
 
-use super::edit::Lines;
-use super::files::{self, at};
+use super::files::at;
 use super::report::Report;
-use super::site::Site;
-use super::state::State;
-use super::target::{Files, Present, Target, Tried};
+use super::site::{Outcome, Site};
+use super::target::{Files, Means, Target, Tried};
 use super::{apply, undo};
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration;
@@ -76,47 +74,20 @@ impl Home {
         Ok(home)
     }
 
-    /// The file that the user's shell reads when it begins.
-    fn profile(&self) -> PathBuf {
+    /// The line that sets the variable, in the language of the user's shell.
+    fn line(&self) -> Result<String> {
+        let path = self.own.to_str().ok_or_else(|| {
+            at(&self.own, "no line of a shell can name this path, which is not UTF-8; set XDG_CONFIG_HOME to a directory whose name is")
+        })?;
         let shell = std::env::var("SHELL").unwrap_or_default();
-        let usual = self.home.join(".profile");
-        match shell.rsplit('/').next() {
-            Some("zsh") => {
-                let dir = std::env::var_os("ZDOTDIR").map_or(self.home.clone(), PathBuf::from);
-                dir.join(".zprofile")
-            }
-            Some("fish") => self.config.join("fish/config.fish"),
-            Some("bash") => {
-                let names = [".bash_profile", ".bash_login"].map(|name| self.home.join(name));
-                names
-                    .into_iter()
-                    .find(|path| path.exists())
-                    .unwrap_or(usual)
-            }
-            _ => usual,
-        }
-    }
-
-    /// The line that sets the variable, in the language of a profile. If the path is not UTF-8, the
-    /// shell's $HOME has to stand for a part of it.
-    fn line(&self, profile: &Path) -> Result<String> {
-        let below = self.own.strip_prefix(&self.home).ok();
-        let (home, path) = match (self.own.to_str(), below.and_then(Path::to_str)) {
-            (Some(path), _) => ("", path.to_owned()),
-            (None, Some(below)) => (r#""$HOME""#, format!("/{below}")),
-            (None, None) => {
-                let why = "this path is not UTF-8, so no line of a shell can name it; set XDG_CONFIG_HOME to a directory whose name is";
-                return Err(at(&self.own, why));
-            }
-        };
-        Ok(match profile.extension().is_some_and(|e| e == "fish") {
+        Ok(match shell.ends_with("/fish") {
             true => {
                 let path = path.replace('\\', r"\\").replace('\'', r"\'");
-                format!("set -gx OPENSSL_CONF {home}'{path}'\n")
+                format!("set -gx OPENSSL_CONF '{path}'")
             }
             false => {
                 let path = path.replace('\'', r"'\''");
-                format!("export OPENSSL_CONF={home}'{path}'\n")
+                format!("export OPENSSL_CONF='{path}'")
             }
         })
     }
@@ -147,66 +118,40 @@ fn refuse_below(dir: &Path) -> Result<()> {
     refuse_owner(&nearest, owner)
 }
 
-/// Enables tenrounds for this user. An empty profile stands for that of the user's shell.
-pub fn enable(root: &Path, profile: Option<&Path>, report: &mut Report) -> Result<()> {
+/// Enables tenrounds for this user.
+pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
     let home = Home::mine()?;
     let libcrypto = LibCrypto::open()?;
     let module = libcrypto::module::find(Some(&libcrypto))?;
     let nodejs = Nodejs::look(&Root::new(root));
-    let found = programs::installations(root, Some(&libcrypto));
-    let profile = profile.map(|path| match path.as_os_str().is_empty() {
-        true => home.profile(),
-        false => std::env::current_dir().map_or(path.to_owned(), |dir| dir.join(path)),
-    });
-    let profile = profile.map(|path| files::real(&path)).transpose()?;
+    let found = programs::installations(root, Some(&libcrypto), &[]);
     report.notes.extend(nodejs.note());
-    let line = home.line(profile.as_deref().unwrap_or(Path::new("")))?;
-    report.export = Some(line.trim_end().to_owned());
+    report.export = Some(home.line()?);
     let programs = found.sites.into_iter().flat_map(|site| site.programs);
     let user = User {
+        base: base(&libcrypto, &home.own),
         means: Some(Means {
-            base: base(&libcrypto, &home.own),
             libcrypto,
             module,
             nodejs,
         }),
         ..User::of(&home, programs.collect())
     };
-    let profile_target = profile.as_ref().map(|file| Profile { home: &home, file });
-    if let Some(target) = &profile_target {
-        // A profile that cannot be changed is an error before anything is.
-        Present::read(target, target.files()?, &State::look(&home.state)?)?;
-    }
     apply::enable(&home.state, &[Box::new(user)], report)?;
-    if let Some(target) = profile_target.filter(|_| !report.is_bad()) {
-        apply::enable(&home.state, &[Box::new(target)], report)?;
-    }
-    report.profile = profile;
     report.passed_over(found.passed_over);
     Ok(())
 }
 
-/// Undoes all changes of `enable`, or only those that load one of these modules, if any are given.
-pub fn disable(modules: &[PathBuf], report: &mut Report) -> Result<()> {
-    let home = Home::find()?;
-    let is_concerned = modules.is_empty() || (home.own.exists() && undo::loads(&home.own, modules));
-    if !is_concerned {
-        report.add(User::of(&home, Vec::new()).site());
-        return Ok(());
-    }
+/// Undoes all changes of `enable`.
+pub fn disable(report: &mut Report) -> Result<()> {
     let home = Home::mine()?;
-    let known = State::look(&home.state)?;
-    let profiles = known.files.iter().filter(|entry| entry.scope == "profile");
-    let profiles: Vec<PathBuf> = profiles.map(|entry| entry.file.clone()).collect();
-    let mut by: Vec<Box<dyn Target + '_>> = Vec::new();
-    for file in &profiles {
-        by.push(Box::new(Profile { home: &home, file }));
-    }
-    let user: Box<dyn Target + '_> = Box::new(User::of(&home, Vec::new()));
-    undo::disable_named(&home.state, user.as_ref(), &by, report)?;
-    if std::env::var_os("OPENSSL_CONF").is_some_and(|value| value == home.own.as_os_str()) {
-        let note = "this shell still has OPENSSL_CONF; to remove it: unset OPENSSL_CONF";
-        report.notes.push(note.to_owned());
+    let user = Box::new(User::of(&home, Vec::new()));
+    undo::disable(&home.state, &[user], report)?;
+    if report.sites.iter().any(|s| s.outcome == Outcome::Disabled) {
+        report.notes.push(format!(
+            "if your profile sets OPENSSL_CONF to {}, remove that line; in this shell: unset OPENSSL_CONF",
+            home.own.display()
+        ));
     }
     Ok(())
 }
@@ -229,12 +174,6 @@ pub struct User<'a> {
     programs: Vec<Program>,
     /// What `enable` needs besides.
     means: Option<Means>,
-}
-
-struct Means {
-    libcrypto: LibCrypto,
-    module: PathBuf,
-    nodejs: Nodejs,
     /// What it includes.
     base: Option<PathBuf>,
 }
@@ -245,6 +184,7 @@ impl User<'_> {
             home,
             programs,
             means: None,
+            base: None,
         }
     }
 }
@@ -277,26 +217,19 @@ impl Target for User<'_> {
         _notes: &mut Vec<String>,
     ) -> Result<(Vec<u8>, PathBuf)> {
         let means = self.means.as_ref().expect("enable has them");
-        let included = means.base.as_deref();
-        let base = included.map(|base| configuration::load(&means.libcrypto, base));
-        let base = base.transpose()?;
-        let named = included.unwrap_or(&self.home.own);
-        if let Some(base) = &base {
-            configuration::refuse_fips(base, named)?;
-        }
-        let module = &means.module;
-        let text = configuration::addition(included, base.as_ref(), named, module, &means.nodejs)?;
-        Ok((text, module.clone()))
+        let base = self.base.as_deref();
+        let named = base.unwrap_or(&self.home.own);
+        means.text(base, base, named, &mut Vec::new())
     }
 
     fn try_out(&self, copies: Option<&Files>, _base: &Path) -> Tried {
         let copy = copies.and_then(|copies| copies.own.as_deref());
         if let (Some(means), Some(copy)) = (&self.means, copy) {
-            if let Err(error) = configuration::verify(&means.libcrypto, copy, &means.module) {
+            if let Err(error) = means.verify(copy) {
                 return Err(error).into();
             }
         }
-        let without = self.means.as_ref().and_then(|means| means.base.as_deref());
+        let without = self.base.as_deref();
         let subject = Subject {
             programs: &self.programs,
             libcrypto: true,
@@ -313,43 +246,5 @@ impl Target for User<'_> {
 
     fn module(&self, own: &Path) -> Option<PathBuf> {
         configuration::module(&Cnf::read(&Root::machine(), own))
-    }
-}
-
-/// The line in a shell's profile that leads to the configuration.
-struct Profile<'a> {
-    home: &'a Home,
-    file: &'a Path,
-}
-
-impl Target for Profile<'_> {
-    fn site(&self) -> Site {
-        Site::new("profile", self.options(), self.file.to_owned(), Vec::new())
-    }
-
-    fn options(&self) -> String {
-        " --profile".to_owned()
-    }
-
-    fn files(&self) -> Result<Files> {
-        Ok(Files {
-            own: None,
-            edited: Some(self.file.to_owned()),
-        })
-    }
-
-    fn known(&self, _files: &Files) -> Lines {
-        Lines {
-            text: self.home.line(self.file).ok().map(String::into_bytes),
-            needle: Some("OPENSSL_CONF=".to_owned()),
-        }
-    }
-
-    fn lines(&self, _own: &Path, _original: &[u8]) -> Result<Vec<u8>> {
-        self.home.line(self.file).map(String::into_bytes)
-    }
-
-    fn try_out(&self, _copies: Option<&Files>, _base: &Path) -> Tried {
-        Tried::default()
     }
 }

@@ -97,13 +97,6 @@ pub fn include_line(file: &Path) -> Vec<u8> {
     line.0
 }
 
-/// The line that names our module.
-pub fn module_line(module: &Path) -> Vec<u8> {
-    let mut line = Writer::new();
-    line.assign("module", module.as_os_str().as_bytes());
-    line.0
-}
-
 /// Writes our own lines. A `lasting` configuration can outlive its module, so it sets `soft_load`:
 /// if the module was deleted, OpenSSL then works without it and leaves no error in its queue.
 fn extend(

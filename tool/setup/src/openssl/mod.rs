@@ -18,21 +18,20 @@ use terminal::error::{Error, Result};
 use nodejs::Nodejs;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use store::Lifetime;
 
 /// A variable of a child process.
 pub type Variable = (&'static str, OsString);
 
 /// Writes the configuration with which a program prefers the provider, checks it, and tries it in
 /// this environment.
-pub fn prepare(environment: &[Variable], lifetime: Lifetime, nodejs: &Nodejs) -> Result<PathBuf> {
+pub fn prepare(environment: &[Variable], nodejs: &Nodejs) -> Result<PathBuf> {
     let libcrypto = LibCrypto::open()?;
     let module = libcrypto::module::find(Some(&libcrypto))?;
     let base = configuration::base(&libcrypto);
     let read = |base: &PathBuf| configuration::load(&libcrypto, base);
     let cnf = base.as_ref().map(read).transpose()?;
     let config = configuration::generate(base.as_deref().zip(cnf.as_ref()), &module, nodejs)?;
-    let file = store::put(lifetime, "openssl", ".cnf", &config)?;
+    let file = store::put("openssl", ".cnf", &config)?;
     configuration::verify(&libcrypto, &file, &module)?;
     let mut tried = environment.to_vec();
     tried.push(("OPENSSL_CONF", file.clone().into()));

@@ -3,6 +3,7 @@
 //! lies.
 
 use base::inventory::install::{self, Install};
+use base::inventory::processes::Process;
 use base::limited;
 use base::paths::shown;
 use base::root::Root;
@@ -57,13 +58,16 @@ impl Site {
 /// What was found, and what was passed over and why.
 #[derive(Debug, Default)]
 pub struct Found {
+    /// Every libcrypto, those of other roots included.
+    pub installs: Vec<Install>,
     pub sites: Vec<Site>,
     pub passed_over: Vec<(PathBuf, String)>,
 }
 
 /// Looks below a root. With a root other than "/", only there: neither PATH nor the tool's
-/// libcrypto count.
-pub fn installations(root: &Path, libcrypto: Option<&LibCrypto>) -> Found {
+/// libcrypto count. `processes` can map further libcryptos.
+pub fn installations(root: &Path, libcrypto: Option<&LibCrypto>, processes: &[Process]) -> Found {
+    let installs = install::find(&Root::new(root), processes);
     let mut found = Found::default();
     for path in programs(root) {
         match trusted(&path).and_then(|()| ask(&path)) {
@@ -79,15 +83,15 @@ pub fn installations(root: &Path, libcrypto: Option<&LibCrypto>) -> Found {
             found.site(dir.join("openssl.cnf")).ours = true;
         }
     }
-    let libraries = install::find(&Root::new(root), &[]);
-    let libraries = libraries.iter().filter(|library| library.major() >= 3);
-    for library in libraries {
+    let here = |install: &&Install| install.major() >= 3 && install.root.is_none();
+    for library in installs.iter().filter(here) {
         let path = below(root, &library.library);
         match reads(root, library, &path) {
             Ok(conf) => found.site(conf).libraries.push(path),
             Err(why) => found.passed_over.push((path, why)),
         }
     }
+    found.installs = installs;
     found
 }
 

@@ -12,33 +12,18 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use terminal::error::{Error, Result};
 
-/// How long a file has to last.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Lifetime {
-    /// As long as the user is logged in.
-    Session,
-    /// Until somebody deletes it.
-    Persistent,
-}
-
 /// Where to try, best first. Under sudo these variables may still lead to the caller's directories,
 /// which are left alone.
-fn candidates(lifetime: Lifetime) -> Vec<PathBuf> {
+fn candidates() -> Vec<PathBuf> {
     let own = |name: &str| {
         let path = std::env::var_os(name).map(PathBuf::from);
         path.filter(|path| path.is_absolute() && is_mine(path))
     };
-    let chosen = own("XDG_CACHE_HOME");
-    let runtime = own("XDG_RUNTIME_DIR").filter(|_| lifetime == Lifetime::Session);
     let home = || Some(own("HOME")?.join(".cache")).filter(|dir| is_mine(dir));
-    let shared = match lifetime {
-        Lifetime::Session => "/run",
-        Lifetime::Persistent => "/var/cache",
-    };
-    let usual: Vec<Option<PathBuf>> = match (is_root(), chosen) {
-        (true, Some(chosen)) => vec![Some(chosen)],
-        (true, None) => vec![Some(PathBuf::from(shared)), home()],
-        (false, chosen) => vec![runtime, chosen.or_else(home)],
+    let usual = match (own("XDG_CACHE_HOME"), is_root()) {
+        (Some(chosen), _) => vec![Some(chosen)],
+        (None, true) => vec![Some(PathBuf::from("/var/cache")), home()],
+        (None, false) => vec![home(), own("XDG_RUNTIME_DIR")],
     };
     let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
     let temporary = temporary.filter(|path| path.is_absolute());
@@ -64,11 +49,11 @@ fn is_mine(dir: &Path) -> bool {
 }
 
 /// Writes a file named after its content, and returns its path. Nobody else can write there.
-pub fn put(lifetime: Lifetime, prefix: &str, suffix: &str, content: &[u8]) -> Result<PathBuf> {
+pub fn put(prefix: &str, suffix: &str, content: &[u8]) -> Result<PathBuf> {
     let mut hash = std::hash::DefaultHasher::new();
     content.hash(&mut hash);
     let name = format!("{prefix}-{:016x}{suffix}", hash.finish());
-    in_directory(lifetime, |dir| {
+    in_directory(|dir| {
         let path = dir.join(&name);
         let mode = fs::symlink_metadata(&path).map(|meta| meta.mode() & 0o7777);
         if mode.is_ok_and(|mode| mode == modes().1) && fs::read(&path)? == content {
@@ -81,9 +66,9 @@ pub fn put(lifetime: Lifetime, prefix: &str, suffix: &str, content: &[u8]) -> Re
 }
 
 /// Does something in the first directory where it can be done.
-fn in_directory<T>(lifetime: Lifetime, action: impl Fn(&Path) -> io::Result<T>) -> Result<T> {
+fn in_directory<T>(action: impl Fn(&Path) -> io::Result<T>) -> Result<T> {
     let mut reasons = Vec::new();
-    for dir in candidates(lifetime) {
+    for dir in candidates() {
         match prepare(&dir).and_then(|()| action(&dir)) {
             Ok(value) => return Ok(value),
             Err(error) => reasons.push(format!("{}: {error}", dir.display())),

@@ -7,7 +7,7 @@
 //! tools start.
 
 use super::reach;
-use crate::openssl::store::{self, Lifetime};
+use crate::openssl::store;
 use crate::openssl::Variable;
 use crate::pkcs11::{self, java};
 use std::ffi::{OsStr, OsString};
@@ -22,7 +22,7 @@ const WRITTEN: &str = "# Written by 'tenrounds run --java'.\n";
 const PROPERTIES: &str = "-Djava.security.properties=";
 
 /// The variable that brings the module into the JVMs of a command.
-pub fn prepare(command: &[OsString], lifetime: Lifetime) -> Result<Variable> {
+pub fn prepare(command: &[OsString]) -> Result<Variable> {
     let has_own = |text: &OsStr| text.to_string_lossy().contains(PROPERTIES);
     if command.iter().any(|word| has_own(word)) {
         return Err(Error::failure(format!(
@@ -45,9 +45,9 @@ pub fn prepare(command: &[OsString], lifetime: Lifetime) -> Result<Variable> {
         .map_err(|error| Error::failure(format!("cannot read {}: {error}", jdk.display())))?;
     let text = String::from_utf8_lossy(&text);
     let config = WRITTEN.to_owned() + &java::configuration(&module)?;
-    let config = store::put(lifetime, "sunpkcs11", ".cfg", config.as_bytes())?;
+    let config = store::put("sunpkcs11", ".cfg", config.as_bytes())?;
     let properties = WRITTEN.to_owned() + &java::providers(&text, &jdk, &config)?;
-    let properties = store::put(lifetime, "java", ".security", properties.as_bytes())?;
+    let properties = store::put("java", ".security", properties.as_bytes())?;
     let mut value = before;
     if !value.is_empty() {
         value.push(" ");

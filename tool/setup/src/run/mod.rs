@@ -9,7 +9,6 @@ mod report;
 
 use crate::counters::memory::Memory;
 use crate::openssl::nodejs::Nodejs;
-use crate::openssl::store::Lifetime;
 use crate::openssl::{self, Variable};
 use crate::run::args::RunArgs;
 use base::root::Root;
@@ -27,18 +26,14 @@ pub fn run(args: &RunArgs) -> Result<()> {
     for warning in selection::warnings(&selection::here()) {
         output::complain(warning);
     }
-    let lifetime = match args.print_env {
-        true => Lifetime::Persistent,
-        false => Lifetime::Session,
-    };
     let nodejs = match args.print_env {
         true => Nodejs::look(&Root::machine()),
         false => reach::nodejs(&args.command[0]),
     };
-    let configuration = openssl::prepare(&environment, lifetime, &nodejs)?;
+    let configuration = openssl::prepare(&environment, &nodejs)?;
     environment.push(("OPENSSL_CONF", configuration.clone().into()));
     if args.java {
-        environment.push(java::prepare(&args.command, lifetime)?);
+        environment.push(java::prepare(&args.command)?);
     }
     if args.print_env {
         return print_environment(&environment);

@@ -5,8 +5,7 @@ use super::reach;
 use crate::counters::Counters;
 use base::{replaced, trust};
 use libcrypto::LibCrypto;
-use machine::host;
-use machine::schema::Document;
+use machine::schema::document;
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
@@ -58,16 +57,13 @@ impl Run {
     /// Writes to a file as JSON, or to standard error ("-") as text or JSON.
     pub fn write(&self, target: &Path, json: bool) -> Result<()> {
         if target != Path::new("-") {
-            return replaced::write(target, &self.json());
+            return replaced::write(target, &document("run", self));
         }
-        output::err(if json { self.json() } else { self.text() });
+        output::err(match json {
+            true => document("run", self),
+            false => self.text(),
+        });
         Ok(())
-    }
-
-    fn json(&self) -> String {
-        let host = host::read(LibCrypto::open().ok().as_ref());
-        let body = serde_json::json!({ "run": self });
-        Document::new("run", host, Vec::new(), body).to_json()
     }
 
     fn text(&self) -> String {

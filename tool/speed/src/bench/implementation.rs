@@ -2,7 +2,7 @@
 //! Whose code is measured, and the environment that makes libcrypto be that.
 
 use machine::masks::{CpuMask, LIBCRYPTO_MASK};
-use setup::openssl::{self, nodejs::Nodejs, store::Lifetime};
+use setup::openssl::{self, nodejs::Nodejs};
 use std::ffi::OsString;
 use tenrounds_sys::{feature, Features};
 use terminal::error::Result;
@@ -81,7 +81,7 @@ impl Implementation {
             }
             Implementation::Tenrounds => vec![(
                 "OPENSSL_CONF",
-                openssl::prepare(&[], Lifetime::Session, &Nodejs::default())?.into(),
+                openssl::prepare(&[], &Nodejs::default())?.into(),
             )],
             _ => vec![],
         })
