@@ -41,8 +41,8 @@ fn enable_one(
     }
     let present = Present::read(target, files, state)?;
     let wanted = Wanted::of(target, &present, &state.trial()?, notes)?;
-    site.own_file.clone_from(&present.files.own);
-    site.module.clone_from(&wanted.module);
+    site.own_file = Some(present.files.own.clone());
+    site.module = Some(wanted.module.clone());
     let changes = wanted.changes(target, &present);
     if changes.is_empty() {
         let tried = target.try_out(None, &wanted.base);
@@ -135,7 +135,7 @@ struct Wanted {
     copies: Files,
     /// A configuration without tenrounds.
     base: PathBuf,
-    module: Option<PathBuf>,
+    module: PathBuf,
 }
 
 impl Wanted {
@@ -158,20 +158,13 @@ impl Wanted {
             (None, _) => None,
         };
         let copies = Files {
-            own: files.own.as_ref().map(copy),
+            own: copy(&files.own),
             edited: files.edited.as_ref().map(copy),
         };
-        let (own, module) = match &copies.own {
-            Some(path) => {
-                let text = target.text(files, base.as_deref(), notes)?;
-                write(path, &text.0)?;
-                (text.0, Some(text.1))
-            }
-            None => (Vec::new(), None),
-        };
+        let (own, module) = target.text(files, base.as_deref(), notes)?;
+        write(&copies.own, &own)?;
         let original = present.original.as_deref().unwrap_or_default();
-        let with = |own: &Option<PathBuf>| -> Result<Vec<u8>> {
-            let own = own.as_deref().unwrap_or(Path::new(""));
+        let with = |own: &Path| -> Result<Vec<u8>> {
             Ok(edit::add(original, &target.lines(own, original)?))
         };
         let mut edited = Vec::new();
@@ -199,9 +192,8 @@ impl Wanted {
             (Some(edited), Some(_)) => Look::Like(edited),
             _ => Look::Mode(target.mode()),
         };
-        let of_own = |own| Change::of(own, present.own.as_deref(), &self.own, look);
+        let own = Change::of(&files.own, present.own.as_deref(), &self.own, look);
         let of_edited = |edited| Change::of(edited, before, &self.edited, look);
-        let own = files.own.as_deref().and_then(of_own);
         let edited = files.edited.as_deref().and_then(of_edited);
         own.into_iter().chain(edited).collect()
     }
@@ -215,7 +207,6 @@ fn entry(
     known: Option<&Entry>,
     scope: &str,
 ) -> Entry {
-    let Files { own, edited } = &present.files;
     let file = present.files.key();
     let before = present.original.as_deref().map(checksum);
     let same = known.filter(|known| present.has_lines && known.before == before);
@@ -230,9 +221,15 @@ fn entry(
         scope: scope.to_owned(),
         file: file.to_owned(),
         before,
-        after: checksum(edited.as_ref().map_or(&wanted.own, |_| &wanted.edited)),
+        after: checksum(
+            present
+                .files
+                .edited
+                .as_ref()
+                .map_or(&wanted.own, |_| &wanted.edited),
+        ),
         time,
-        own_sum: own.as_ref().map(|_| checksum(&wanted.own)),
+        own_sum: checksum(&wanted.own),
         folders: folders.unwrap_or_else(|| missing_folders(file)),
         java_home: target.java_home(),
         done: false,

@@ -78,7 +78,7 @@ impl Target for Jdk {
 
     fn files(&self) -> Result<Files> {
         Ok(Files {
-            own: Some(self.file.with_file_name(OWN)),
+            own: self.file.with_file_name(OWN),
             edited: Some(self.file.clone()),
         })
     }

@@ -123,7 +123,7 @@ impl Target for P11Kit {
 
     fn files(&self) -> Result<Files> {
         Ok(Files {
-            own: Some(self.file.clone()),
+            own: self.file.clone(),
             edited: None,
         })
     }
@@ -143,7 +143,7 @@ impl Target for P11Kit {
     }
 
     fn try_out(&self, copies: Option<&Files>, _base: &Path) -> Tried {
-        let copy = copies.and_then(|copies| copies.own.as_deref());
+        let copy = copies.map(|copies| copies.own.as_path());
         match self.module(copy.unwrap_or(&self.file)) {
             Some(module) => self.works(&module, copy).into(),
             None => Err(at(&self.file, "names no module")).into(),

@@ -48,7 +48,7 @@ pub struct Entry {
     /// When it was last changed before.
     pub time: Option<SystemTime>,
     /// The checksum of our own file.
-    pub own_sum: Option<String>,
+    pub own_sum: String,
     /// The folders that were made for our own file, the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<PathBuf>,

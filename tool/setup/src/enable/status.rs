@@ -102,19 +102,15 @@ fn outcome(
     let both = format!("'tenrounds enable{options}' or 'tenrounds disable{options}'");
     let text = files::read(files.key())?;
     let left = entry.and_then(|entry| entry.interrupted(text.as_deref()));
-    let own = match &files.own {
-        Some(own) => files::read(own)?.map(|text| (own, text)),
-        None => None,
-    };
-    site.own_file = own.as_ref().map(|(own, _)| (*own).clone());
-    let found = match (&files.edited, &files.own) {
-        (Some(_), _) => edit::find(text.as_deref().unwrap_or_default(), &target.known(&files)),
-        (None, Some(own)) => match refuse_foreign(own, entry) {
+    let own = files::read(&files.own)?;
+    site.own_file = own.is_some().then(|| files.own.clone());
+    let found = match &files.edited {
+        Some(_) => edit::find(text.as_deref().unwrap_or_default(), &target.known(&files)),
+        None => match refuse_foreign(&files.own, entry) {
             Err(error) => Found::Damaged(error.to_string()),
             Ok(None) => Found::Nothing,
             Ok(Some(_)) => Found::Ours(0..0),
         },
-        (None, None) => Found::Nothing,
     };
     Ok(match found {
         Found::Damaged(why) => (Outcome::Damaged, Some(why)),
@@ -125,9 +121,7 @@ fn outcome(
             );
             (Outcome::NotEnabled, Some(format!("{what}; {cure}")))
         }
-        Found::Nothing
-            if entry.is_some() || own.as_ref().is_some_and(|(_, text)| is_ours(text)) =>
-        {
+        Found::Nothing if entry.is_some() || own.as_ref().is_some_and(|text| is_ours(text)) => {
             let why = format!("nothing is in force; {both} completes what was interrupted");
             (Outcome::HalfDone, Some(why))
         }
@@ -142,7 +136,7 @@ fn outcome(
             )
         }
         Found::Ours(_) => {
-            site.module = own.and_then(|(own, _)| target.module(own));
+            site.module = target.module(&files.own);
             let sum = text.as_deref().map(checksum);
             let changed = entry.is_some_and(|entry| Some(&entry.after) != sum.as_ref());
             let changed = changed.then(|| {

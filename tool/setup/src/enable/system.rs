@@ -191,13 +191,13 @@ impl Target for System<'_> {
             None => files::real(&self.site.conf)?,
         };
         Ok(Files {
-            own: Some(file.with_file_name(OWN)),
+            own: file.with_file_name(OWN),
             edited: Some(file),
         })
     }
 
     fn known(&self, files: &Files) -> Lines {
-        let own = files.own.as_deref().unwrap_or(Path::new(OWN));
+        let own = &files.own;
         Lines {
             text: Some(configuration::include_line(own)),
             needle: Some(own.to_string_lossy().into_owned()),

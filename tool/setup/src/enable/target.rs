@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Something that tenrounds can be enabled in: a configuration of OpenSSL, a JDK, p11-kit. Each is a file of our own, or lines in somebody else's file, or both; and a way to try
-//! them. `apply`, `undo` and `status` do the rest for all of them.
+//! Something that tenrounds can be enabled in: a configuration of OpenSSL, a JDK, p11-kit. Each is a file of our own, perhaps lines in somebody else's file that lead to it, and a
+//! way to try them. `apply`, `undo` and `status` do the rest for all of them.
 
 use super::edit::{self, Found, Lines};
 use super::files::{self, at};
@@ -37,9 +37,7 @@ pub trait Target {
         _files: &Files,
         _base: Option<&Path>,
         _notes: &mut Vec<String>,
-    ) -> Result<(Vec<u8>, PathBuf)> {
-        unreachable!("a target without a file of our own")
-    }
+    ) -> Result<(Vec<u8>, PathBuf)>;
 
     /// The lines of the edited file, which lead to our own file.
     fn lines(&self, _own: &Path, _original: &[u8]) -> Result<Vec<u8>> {
@@ -61,9 +59,7 @@ pub trait Target {
     }
 
     /// The module that our own file, which is in its place, names.
-    fn module(&self, _own: &Path) -> Option<PathBuf> {
-        None
-    }
+    fn module(&self, own: &Path) -> Option<PathBuf>;
 
     fn java_home(&self) -> Option<PathBuf> {
         None
@@ -112,7 +108,7 @@ impl Means {
 /// The files of a target.
 pub struct Files {
     /// Our own file.
-    pub own: Option<PathBuf>,
+    pub own: PathBuf,
     /// Somebody else's file that gets our lines, with all symbolic links followed.
     pub edited: Option<PathBuf>,
 }
@@ -120,12 +116,11 @@ pub struct Files {
 impl Files {
     /// The file that identifies the target in the state.
     pub fn key(&self) -> &Path {
-        let key = self.edited.as_deref().or(self.own.as_deref());
-        key.expect("a target has a file")
+        self.edited.as_deref().unwrap_or(&self.own)
     }
 
-    fn all(&self) -> impl Iterator<Item = &PathBuf> {
-        self.own.iter().chain(&self.edited)
+    pub fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.own).chain(&self.edited)
     }
 
     /// Takes away what a run that was killed has left beside these files.
@@ -172,10 +167,7 @@ impl Present {
     /// Reads the files, and refuses those that cannot be changed or are not as we left them.
     pub fn read(target: &dyn Target, files: Files, state: &State) -> Result<Present> {
         let entry = state.entry(files.key());
-        let own = match &files.own {
-            Some(own) => refuse_foreign(own, entry)?,
-            None => None,
-        };
+        let own = refuse_foreign(&files.own, entry)?;
         let edited = files.edited.as_deref().map(files::read).transpose()?;
         let edited = edited.flatten();
         let mut present = Present {
@@ -246,10 +238,10 @@ pub fn refuse_foreign(own: &Path, entry: Option<&Entry>) -> Result<Option<Vec<u8
 /// Why the content of our own file is not ours any more; None if it is.
 pub fn not_ours(text: &[u8], entry: Option<&Entry>) -> Option<&'static str> {
     let entry = entry.filter(|entry| entry.done);
-    let sum = entry.and_then(|entry| entry.own_sum.as_deref());
+    let sum = entry.map(|entry| &entry.own_sum);
     match sum {
         _ if !is_ours(text) => Some("'tenrounds enable' did not write it"),
-        Some(sum) if sum != checksum(text) => {
+        Some(sum) if *sum != checksum(text) => {
             Some("was changed by somebody after 'tenrounds enable'")
         }
         _ => None,

@@ -53,7 +53,7 @@ fn is_touched(target: &dyn Target, state: &State) -> bool {
         .as_ref()
         .and_then(read)
         .is_some_and(|text| edit::find(&text, &target.known(&files)) != Found::Nothing);
-    let is_there = files.edited.is_none() && files.own.as_ref().is_some_and(|own| own.exists());
+    let is_there = files.edited.is_none() && files.own.exists();
     state.entry(files.key()).is_some() || has_lines || is_there
 }
 
@@ -61,28 +61,28 @@ fn is_touched(target: &dyn Target, state: &State) -> bool {
 /// stay.
 fn refusal(target: &dyn Target, state: &State) -> Result<()> {
     let files = target.files()?;
-    let Some(own) = files.own.as_ref().filter(|_| files.edited.is_none()) else {
+    if files.edited.is_some() {
         return Ok(());
-    };
-    let text = files::read(own)?;
+    }
+    let text = files::read(&files.own)?;
     let why = text.and_then(|text| not_ours(&text, state.entry(files.key())));
-    why.map_or(Ok(()), |why| Err(at(own, format!("{why}; move it away"))))
+    why.map_or(Ok(()), |why| {
+        Err(at(&files.own, format!("{why}; move it away")))
+    })
 }
 
 fn undo(target: &dyn Target, state: &mut State, notes: &mut Vec<String>) -> Result<()> {
     let files = target.files()?;
-    for file in files.own.iter().chain(&files.edited) {
-        files::refuse_foreign_link(file)?;
-    }
+    files
+        .all()
+        .try_for_each(|file| files::refuse_foreign_link(file))?;
     files.sweep();
     refusal(target, state)?;
     let entry = state.entry(files.key()).cloned();
     if let Some(file) = &files.edited {
         undo_edit(target, &files, file, entry.as_ref(), &state.trial()?, notes)?;
     }
-    if let Some(own) = &files.own {
-        remove_own(own, entry.as_ref(), notes)?;
-    }
+    remove_own(&files.own, entry.as_ref(), notes)?;
     remove_folders(entry.as_ref().map_or(&[], |entry| &entry.folders));
     state.forget(files.key())
 }

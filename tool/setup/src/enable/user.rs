@@ -205,7 +205,7 @@ impl Target for User<'_> {
 
     fn files(&self) -> Result<Files> {
         Ok(Files {
-            own: Some(self.home.own.clone()),
+            own: self.home.own.clone(),
             edited: None,
         })
     }
@@ -223,7 +223,7 @@ impl Target for User<'_> {
     }
 
     fn try_out(&self, copies: Option<&Files>, _base: &Path) -> Tried {
-        let copy = copies.and_then(|copies| copies.own.as_deref());
+        let copy = copies.map(|copies| copies.own.as_path());
         if let (Some(means), Some(copy)) = (&self.means, copy) {
             if let Err(error) = means.verify(copy) {
                 return Err(error).into();
