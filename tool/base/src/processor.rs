@@ -117,7 +117,8 @@ fn finding(advice: &Advice, facts: &Facts, cpuinfo: &Cpuinfo) -> Finding {
     finding
 }
 
-struct Cpuinfo {
+/// What the kernel says of the first processor.
+pub struct Cpuinfo {
     vendor: String,
     family: u16,
     model: u16,
@@ -131,7 +132,7 @@ struct Cpuinfo {
 
 impl Cpuinfo {
     /// None if it cannot be read or is not that of this tool's architecture.
-    fn read(root: &Root) -> Option<Cpuinfo> {
+    pub fn read(root: &Root) -> Option<Cpuinfo> {
         let text = root.text(CPUINFO).ok()?;
         let field = |name: &str| {
             let mut lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -172,7 +173,8 @@ impl Cpuinfo {
         format!("{name}, family {} model {}", facts.family, facts.model)
     }
 
-    fn has(&self, flag: &str) -> bool {
+    /// Whether the kernel shows this feature of the processor.
+    pub fn has(&self, flag: &str) -> bool {
         self.flags.iter().any(|f| f == flag)
     }
 

@@ -2,6 +2,7 @@
 //! What can be done on this machine: a cure must not name a command that cannot work here.
 
 use base::kernel::Kernel;
+use base::processor::Cpuinfo;
 use base::root::Root;
 
 pub struct Means {
@@ -9,8 +10,7 @@ pub struct Means {
     pub loads_modules: bool,
     /// The modules that the running kernel's package lists; empty if the list cannot be read.
     modules: String,
-    /// /proc/cpuinfo.
-    cpuinfo: String,
+    cpuinfo: Option<Cpuinfo>,
 }
 
 impl Means {
@@ -20,7 +20,7 @@ impl Means {
         Means {
             loads_modules: kernel.module.loadable,
             modules: modules.replace('_', "-"),
-            cpuinfo: root.text("/proc/cpuinfo").unwrap_or_default(),
+            cpuinfo: Cpuinfo::read(root),
         }
     }
 
@@ -30,16 +30,10 @@ impl Means {
         self.loads_modules && self.modules.contains(&name)
     }
 
-    /// The first value of a field of /proc/cpuinfo.
-    fn cpu(&self, field: &str) -> Option<&str> {
-        let mut lines = self.cpuinfo.lines().filter_map(|line| line.split_once(':'));
-        let line = lines.find(|(name, _)| name.trim() == field);
-        line.map(|(_, value)| value.trim())
-    }
-
     /// Whether the kernel shows this feature of the processor.
     pub fn cpu_has(&self, flag: &str) -> bool {
-        let flags = self.cpu("flags").or_else(|| self.cpu("Features"));
-        flags.is_some_and(|flags| flags.split_whitespace().any(|f| f == flag))
+        self.cpuinfo
+            .as_ref()
+            .is_some_and(|cpuinfo| cpuinfo.has(flag))
     }
 }

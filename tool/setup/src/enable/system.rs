@@ -11,7 +11,6 @@ use super::{apply, undo};
 use crate::force::not_tried;
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration::{self, OWN};
-use crate::openssl::nodejs::Nodejs;
 use crate::openssl::programs;
 use crate::openssl::trial::{self, Subject};
 use crate::settings::config::{Effect, Source};
@@ -36,10 +35,9 @@ pub struct System<'a> {
 }
 
 pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
-    let libcrypto = LibCrypto::open()?;
-    let module = libcrypto::module::find(Some(&libcrypto))?;
-    trust::only_mine(&module)?;
-    let mut found = programs::installations(root, Some(&libcrypto), &[]);
+    let means = Means::find(root, &mut report.notes)?;
+    trust::only_mine(&means.module)?;
+    let mut found = programs::installations(root, Some(&means.libcrypto), &[]);
     pass_over_untrusted(root, &mut found);
     if found.sites.is_empty() {
         let over = found.passed_over.iter();
@@ -49,13 +47,6 @@ pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
             over.collect::<String>()
         )));
     }
-    let nodejs = Nodejs::look(&Root::new(root));
-    report.notes.extend(nodejs.note());
-    let means = Means {
-        libcrypto,
-        module,
-        nodejs,
-    };
     let target = |site| -> Box<dyn Target + '_> {
         Box::new(System {
             means: Some(&means),

@@ -9,6 +9,7 @@ use super::state::{checksum, Entry, State};
 use crate::openssl::configuration::{self, OWN_HEAD};
 use crate::openssl::nodejs::Nodejs;
 use crate::openssl::trial::Trial;
+use base::root::Root;
 use libcrypto::LibCrypto;
 use std::fs;
 use std::ops::Range;
@@ -74,6 +75,18 @@ pub struct Means {
 }
 
 impl Means {
+    /// Looks on this machine, and below a root for a Node.js that is too old.
+    pub fn find(root: &Path, notes: &mut Vec<String>) -> Result<Means> {
+        let libcrypto = LibCrypto::open()?;
+        let nodejs = Nodejs::look(&Root::new(root));
+        notes.extend(nodejs.note());
+        Ok(Means {
+            module: libcrypto::module::find(Some(&libcrypto))?,
+            libcrypto,
+            nodejs,
+        })
+    }
+
     /// The text of our own file, which includes a configuration or is included by it, and the
     /// module. In messages `base`, the configuration without us, is called `named`.
     pub fn text(

@@ -8,7 +8,6 @@ use super::target::{Files, Means, Target, Tried};
 use super::{apply, undo};
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration;
-use crate::openssl::nodejs::Nodejs;
 use crate::openssl::programs::{self, Program};
 use crate::openssl::trial::Subject;
 use base::root::Root;
@@ -121,20 +120,13 @@ fn refuse_below(dir: &Path) -> Result<()> {
 /// Enables tenrounds for this user.
 pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
     let home = Home::mine()?;
-    let libcrypto = LibCrypto::open()?;
-    let module = libcrypto::module::find(Some(&libcrypto))?;
-    let nodejs = Nodejs::look(&Root::new(root));
-    let found = programs::installations(root, Some(&libcrypto), &[]);
-    report.notes.extend(nodejs.note());
+    let means = Means::find(root, &mut report.notes)?;
+    let found = programs::installations(root, Some(&means.libcrypto), &[]);
     report.export = Some(home.line()?);
     let programs = found.sites.into_iter().flat_map(|site| site.programs);
     let user = User {
-        base: base(&libcrypto, &home.own),
-        means: Some(Means {
-            libcrypto,
-            module,
-            nodejs,
-        }),
+        base: base(&means.libcrypto, &home.own),
+        means: Some(means),
         ..User::of(&home, programs.collect())
     };
     apply::enable(&home.state, &[Box::new(user)], report)?;
