@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What every command writes with --json: docs/schema/tenrounds-1.schema.json.
 
-use crate::host;
-use libcrypto::LibCrypto;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -49,13 +47,6 @@ impl<B: Serialize> Document<B> {
         json.push('\n');
         json
     }
-}
-
-/// The document of a command that measures nothing: the host, and the command's object.
-pub fn document(command: &'static str, object: impl Serialize) -> String {
-    let host = host::read(LibCrypto::open().ok().as_ref());
-    let body = BTreeMap::from([(command, object)]);
-    Document::new(command, host, Vec::new(), body).to_json()
 }
 
 /// The machine a document comes from. null: could not be read.

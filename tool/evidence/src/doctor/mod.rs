@@ -21,7 +21,7 @@ use crate::doctor::args::DoctorArgs;
 pub use base::finding::Severity;
 use base::root::Root;
 pub use examination::Doctor;
-use machine::schema::document;
+use machine::document::document;
 use std::path::Path;
 use terminal::error::{Error, Result};
 use terminal::output;

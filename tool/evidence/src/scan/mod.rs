@@ -11,7 +11,7 @@ mod walk;
 
 use crate::scan::args::ScanArgs;
 use classify::Module;
-use machine::schema::document;
+use machine::document::document;
 pub use reach::Reach;
 use serde::Serialize;
 use std::time::{Duration, Instant};

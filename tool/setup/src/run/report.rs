@@ -5,7 +5,7 @@ use super::reach;
 use crate::counters::Counters;
 use base::{replaced, trust};
 use libcrypto::LibCrypto;
-use machine::schema::document;
+use machine::document::document;
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
