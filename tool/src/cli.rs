@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_wrong_value_is_answered_with_a_right_one() {
         for (option, hint) in [
-            ("--bytes 16KiB", "did you mean '16K'?"),
+            ("--bytes 16KiB", "such as 16, 16384 or 16K"),
             ("--seconds 0", "from 0.01 to 3600"),
         ] {
             let said = said(&format!("tenrounds bench {option}"));

@@ -70,13 +70,23 @@ fn answered(mut answer: clap::Error, command: Option<&str>) -> ExitCode {
 }
 
 /// Options of former versions, each with its command and what to do instead.
-const GONE: [(&str, &str, &str); 4] = [
+const GONE: [(&str, &str, &str); 6] = [
     ("enable", "--user", DEFAULT),
     ("disable", "--user", DEFAULT),
     (
         "enable",
         "--profile",
         "add the line that 'tenrounds enable' prints to your profile",
+    ),
+    (
+        "trace",
+        "--print-bpftrace",
+        "'tenrounds trace --count' runs the script itself",
+    ),
+    (
+        "bench",
+        "--driver",
+        "Linux 7.3 refuses drivers by name; '--paths' measures the selected one",
     ),
     (
         "report",
@@ -97,14 +107,17 @@ fn correct_tip(answer: &mut clap::Error, command: Option<&str>) {
         _ => Vec::new(),
     };
     tips.retain(|tip| command == Some("scan") || !tip.to_string().starts_with("to pass "));
-    let is_misspelt = answer.get(ContextKind::SuggestedArg).is_some();
-    if command == Some("trace") && !is_misspelt {
-        tips.push("to start a command, write -- before it: tenrounds trace -- COMMAND".into());
-    }
     let unknown = answer.get(ContextKind::InvalidArg).map(ToString::to_string);
     let is_it =
         |gone: &&(&str, &str, &str)| (command, unknown.as_deref()) == (Some(gone.0), Some(gone.1));
-    tips.extend(GONE.iter().find(is_it).map(|gone| gone.2.into()));
+    let is_misspelt = answer.get(ContextKind::SuggestedArg).is_some();
+    match GONE.iter().find(is_it) {
+        Some(gone) => tips = vec![gone.2.into()],
+        None if command == Some("trace") && !is_misspelt => {
+            tips.push("to start a command, write -- before it: tenrounds trace -- COMMAND".into());
+        }
+        None => {}
+    }
     if !tips.is_empty() {
         answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }

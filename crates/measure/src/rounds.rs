@@ -78,10 +78,9 @@ impl Taken {
     }
 }
 
-/// Takes the rounds of these numbers of windows of so many subjects, in orders drawn by fastrand,
-/// with a noise probe between any two windows. `window` gets the numbers of the round and the subject. A disturbed
-/// window is repeated; on a machine that leaves no peace the last repetition counts, and is
-/// reported.
+/// Takes rounds: one window of each subject, in an order drawn by fastrand, with a noise probe
+/// between any two windows. `window` gets the numbers of the round and the subject. A disturbed
+/// window is repeated. If every repetition is disturbed, the last one counts, and is reported.
 pub fn take<W: AsRef<[Window]>>(
     subjects: usize,
     rounds: impl Iterator<Item = usize>,

@@ -13,7 +13,7 @@ const USAGE: &str = "usage: taint [--strict] [--coverage LABEL=OBJECT]... PROGRA
 struct Options {
     /// Every finding is a failure.
     strict: bool,
-    /// LABEL=OBJECT: the object files whose basic blocks are counted, and what the report calls them.
+    /// LABEL=OBJECT: object files whose basic blocks are counted, and what the report calls them.
     sources: Vec<(String, String)>,
     program: String,
     arguments: Vec<String>,

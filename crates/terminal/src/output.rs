@@ -18,6 +18,15 @@ pub fn plain(bytes: &[u8]) -> Result<()> {
     written(std::io::stdout().write_all(bytes))
 }
 
+/// Writes bytes as they are and then a text, with or without colours, in one call: on a terminal
+/// nobody sees the first without the second.
+pub fn plain_and_out(first: &[u8], text: impl Display) -> Result<()> {
+    let choice = anstream::AutoStream::choice(&std::io::stdout());
+    let mut all = anstream::AutoStream::new(first.to_vec(), choice);
+    written(write!(all, "{text}"))?;
+    plain(&all.into_inner())
+}
+
 /// Flushes standard output, because a write error at process exit would be lost. Converts the
 /// error.
 fn written(done: std::io::Result<()>) -> Result<()> {

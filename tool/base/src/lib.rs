@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What the floors above share: the machine as a tree of files, what is installed and what runs, how
+//! What the floors above share: the machine as a tree of files, what is installed, what runs, how
 //! files are replaced, and findings.
 
 pub mod advice;

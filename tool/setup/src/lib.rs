@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! How this machine is set up: which code libcrypto and others take AES from, and how to change that.
+//! How this machine is set up: which code libcrypto and others take AES from, and how to change it.
 
 pub mod counters;
 pub mod detect;

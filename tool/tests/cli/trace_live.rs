@@ -160,7 +160,7 @@ fn tables_have_a_colour_unless_it_is_switched_off() {
         terminal.shows(&["openssl", TABLES, "OpenSSL 3."]);
         // Two tables: the second takes the place of the first.
         terminal.writes();
-        terminal.drain();
+        terminal.shows(&[" of the machine"]);
         assert_eq!(terminal.text().matches(" of the machine").count(), 1);
         terminal.press("\x03");
         terminal.ends();

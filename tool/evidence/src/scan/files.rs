@@ -192,8 +192,8 @@ fn read(mut file: File, buffer: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
 }
 
 /// Opens a file. One that a directory names is opened at once, because its kind is known. It may
-/// have been replaced: no symbolic link in its path is followed, for that could lead to a device, and
-/// a pipe does not block. Where that is refused, `Root` looks at the file's kind first.
+/// have been replaced: the call follows no symbolic link in its path, which could lead to a device,
+/// and a pipe does not block. Where that is refused, `Root` looks at the file's kind first.
 fn open(target: &Target) -> std::io::Result<File> {
     if target.origin == Origin::Directory {
         let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;

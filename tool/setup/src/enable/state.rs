@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What was changed, and how to know it again: a directory with a lock and the list of changed files.
+//! What was changed, and how to know it again: a directory with a lock and a list of changed files.
 //! A changed file has its original in it, before and after our lines, so that no copy is kept.
 
 use super::files::{self, at, explain};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Something that tenrounds can be enabled in: a configuration of OpenSSL, a JDK, p11-kit. Each is a file of our own, perhaps lines in somebody else's file that lead to it, and a
-//! way to try them. `apply`, `undo` and `status` do the rest for all of them.
+//! Something that tenrounds can be enabled in: a configuration of OpenSSL, a JDK, p11-kit. Each has
+//! a file of our own, perhaps lines in somebody else's file that lead to it, and a way to try them.
+//! `apply`, `undo` and `status` do the rest for all of them.
 
 use super::edit::{self, Found, Lines};
 use super::files::{self, at};

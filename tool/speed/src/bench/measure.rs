@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Measures the cases of a plan. Each team of processes measures its share of every case before the
 //! next team begins, so that the rounds of a case lie all over the time of the run. Clock and
-//! neighbours change while it lasts, as they do between two runs; the spread of a figure shows both.
+//! neighbours change during a run as they do between two runs; the spread of a figure shows both.
 
 use super::case::Case;
 use super::figure::{size_name, Figure, Rounds};

@@ -42,11 +42,8 @@ pub fn run(args: &TraceArgs) -> Result<()> {
                 output::out(gap.to_owned() + &live.text(&picture, update == 1))?;
             }
             (false, Some(rows)) => {
-                // Without colours, `out` leaves out such sequences, too.
-                output::plain(ERASE)?;
-                let text = live.text(&picture, true);
-                let lines = text.lines().take(rows.saturating_sub(1));
-                output::out(lines.map(|line| format!("{line}\n")).collect::<String>())?;
+                // Without colours, `out` would leave out such sequences, too.
+                output::plain_and_out(ERASE, fitting(&live.text(&picture, true), rows))?;
             }
         }
         if is_last {
@@ -63,6 +60,27 @@ const ERASE: &[u8] = b"\x1b[H\x1b[J";
 fn rows() -> Option<usize> {
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     terminal::size().filter(|_| !is_dumb).map(|(_, rows)| rows)
+}
+
+/// As many lines as fit into so many rows; the last one says how many do not.
+fn fitting(text: &str, rows: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    // The cursor stands in the last row.
+    let room = rows.saturating_sub(1).max(1);
+    if lines.len() <= room {
+        return text.to_owned();
+    }
+    let shown = &lines[..room - 1];
+    let hidden = lines.len() - shown.len();
+    let more = item(
+        "",
+        paint(DIM, format!("{hidden} more lines do not fit here.")),
+    );
+    shown
+        .iter()
+        .map(|line| format!("{line}\n"))
+        .collect::<String>()
+        + &more
 }
 
 struct Live {
