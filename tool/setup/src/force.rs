@@ -7,7 +7,7 @@ use crate::openssl::programs::{self, Program, Site};
 use crate::openssl::trial::{self, Subject, Trial};
 use crate::settings::config::{Effect, Source};
 use base::finding::Severity;
-use base::inventory::install::Install;
+use base::inventory::install::{self, Install};
 use base::inventory::processes::Process;
 use base::root::Root;
 use base::trust::Loose;
@@ -107,14 +107,16 @@ pub struct Force {
 }
 
 impl Force {
-    /// `processes` can map further libcryptos.
+    /// `processes` can map further libcryptos. Those add effects, but no sites: the verdict is
+    /// about the configurations that `enable` edits.
     pub fn look(root: &Root, processes: &[Process]) -> Force {
         let libcrypto = LibCrypto::open().ok();
-        let found = programs::installations(root.top(), libcrypto.as_ref(), processes);
-        let sources = found.installs.iter().filter_map(Source::of);
+        let found = programs::installations(root.top(), libcrypto.as_ref());
+        let installs = install::find(root, processes);
+        let sources = installs.iter().filter_map(Source::of);
         let mut force = Force {
             effects: sources.map(|source| Rc::new(Effect::of(source))).collect(),
-            installs: found.installs,
+            installs,
             named: None,
             system: Vec::new(),
             sites: found.sites,

@@ -477,6 +477,30 @@ fn a_process_in_another_root() {
     assert!(!text.contains("inner"), "{text}");
 }
 
+/// `enable` edits no configuration that only a process reads, so the verdict leaves it out, as that
+/// of `status` does. The findings name it.
+#[test]
+fn a_libcrypto_that_only_a_process_maps() {
+    let machine = Machine::healthy();
+    let mut library = std::fs::read(machine.dir.join("usr/lib/libcrypto.so.3")).unwrap();
+    let directory = b"/usr/lib/ssl";
+    let at = library.windows(12).position(|word| word == directory);
+    library[at.unwrap()..][..12].copy_from_slice(b"/srv/app/ssl");
+    machine.write("srv/app/libcrypto.so.3", library);
+    let broken = "openssl_conf = init\n[init]\nproviders = nowhere\n";
+    machine.write("srv/app/ssl/openssl.cnf", broken);
+    machine.write("proc/300/comm", "app\n");
+    machine.write("proc/300/maps", format!("{MAP}/srv/app/libcrypto.so.3\n"));
+    let examined = machine.examined(&[]);
+    contains(
+        &examined.the("section-missing"),
+        &["/srv/app/ssl/openssl.cnf:3"],
+    );
+    assert_eq!(examined.0.text("/doctor/in_force"), "yes");
+    let status = valid(&machine.tool(&["status", "--json"]).done().out);
+    assert_eq!(status.text("/status/in_force"), "yes");
+}
+
 /// The doctor does not warn about the lines of `enable`, whatever was in the file before.
 #[test]
 fn no_finding_about_what_enable_wrote() {

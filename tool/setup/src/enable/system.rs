@@ -37,7 +37,7 @@ pub struct System<'a> {
 pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
     let means = Means::find(root, &mut report.notes)?;
     trust::only_mine(&means.module)?;
-    let mut found = programs::installations(root, Some(&means.libcrypto), &[]);
+    let mut found = programs::installations(root, Some(&means.libcrypto));
     pass_over_untrusted(root, &mut found);
     if found.sites.is_empty() {
         let over = found.passed_over.iter();
@@ -63,7 +63,7 @@ pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
 pub fn disable(root: &Path, report: &mut Report) -> Result<()> {
     let dir = state::system_dir(root);
     // libcrypto may be missing: our lines are removed even if OpenSSL was uninstalled since.
-    let found = programs::installations(root, LibCrypto::open().ok().as_ref(), &[]);
+    let found = programs::installations(root, LibCrypto::open().ok().as_ref());
     let sites = with_recorded(found.sites, &State::look(&dir)?);
     let mut targets: Vec<Box<dyn Target + '_>> = Vec::new();
     for (site, recorded) in &sites {

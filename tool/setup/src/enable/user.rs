@@ -121,7 +121,7 @@ fn refuse_below(dir: &Path) -> Result<()> {
 pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
     let home = Home::mine()?;
     let means = Means::find(root, &mut report.notes)?;
-    let found = programs::installations(root, Some(&means.libcrypto), &[]);
+    let found = programs::installations(root, Some(&means.libcrypto));
     report.export = Some(home.line()?);
     let programs = found.sites.into_iter().flat_map(|site| site.programs);
     let user = User {

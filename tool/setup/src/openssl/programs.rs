@@ -3,7 +3,6 @@
 //! lies.
 
 use base::inventory::install::{self, Install};
-use base::inventory::processes::Process;
 use base::limited;
 use base::paths::shown;
 use base::root::Root;
@@ -58,16 +57,17 @@ impl Site {
 /// What was found, and what was passed over and why.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Every libcrypto, those of other roots included.
+    /// Every libcrypto in the usual directories.
     pub installs: Vec<Install>,
     pub sites: Vec<Site>,
     pub passed_over: Vec<(PathBuf, String)>,
 }
 
 /// Looks below a root. With a root other than "/", only there: neither PATH nor the tool's
-/// libcrypto count. `processes` can map further libcryptos.
-pub fn installations(root: &Path, libcrypto: Option<&LibCrypto>, processes: &[Process]) -> Found {
-    let installs = install::find(&Root::new(root), processes);
+/// libcrypto count. A libcrypto elsewhere that processes map is no installation: `enable` would
+/// edit a configuration that goes with the process.
+pub fn installations(root: &Path, libcrypto: Option<&LibCrypto>) -> Found {
+    let installs = install::find(&Root::new(root), &[]);
     let mut found = Found::default();
     for path in programs(root) {
         match trusted(&path).and_then(|()| ask(&path)) {
@@ -83,8 +83,7 @@ pub fn installations(root: &Path, libcrypto: Option<&LibCrypto>, processes: &[Pr
             found.site(dir.join("openssl.cnf")).ours = true;
         }
     }
-    let here = |install: &&Install| install.major() >= 3 && install.root.is_none();
-    for library in installs.iter().filter(here) {
+    for library in installs.iter().filter(|install| install.major() >= 3) {
         let path = below(root, &library.library);
         match reads(root, library, &path) {
             Ok(conf) => found.site(conf).libraries.push(path),
