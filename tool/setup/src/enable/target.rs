@@ -252,7 +252,7 @@ pub fn refuse_foreign(own: &Path, entry: Option<&Entry>) -> Result<Option<Vec<u8
 /// Why the content of our own file is not ours any more; None if it is.
 pub fn not_ours(text: &[u8], entry: Option<&Entry>) -> Option<&'static str> {
     let entry = entry.filter(|entry| entry.done);
-    let sum = entry.map(|entry| &entry.own_sum);
+    let sum = entry.and_then(|entry| entry.own_sum.as_ref());
     match sum {
         _ if !is_ours(text) => Some("'tenrounds enable' did not write it"),
         Some(sum) if *sum != checksum(text) => {
