@@ -8,7 +8,7 @@ set -u
 scripts=$1
 . "$(dirname -- "$0")/tap.sh"
 export HOME="$dir/home"
-unset SUDO_UID
+unset SUDO_UID XDG_CONFIG_HOME XDG_STATE_HOME
 # Stubs of id and of ldconfig, whose cache is the file of that name. It has no line for a folder if
 # there is a file "elsewhere".
 mkdir "$dir/stubs"
@@ -71,12 +71,27 @@ modes_set() {
         [ "$(stat -c %a "$dir/prefix/lib/libtenrounds.so.2")" = 644 ] && [ "$(stat -c %a "$manifest")" = 644 ]
 }
 removed() { stage 1 && before && install_it && uninstall && as_before; }
-disabled_first() { cat "$dir/tool" && grep -q '^disable --system .*/prefix/lib/ossl-modules/tenrounds.so' "$dir/tool"; }
+enabled_by() { # PREFIX: as 'tenrounds enable' of that prefix leaves a home
+    mkdir -p "$HOME/.config/tenrounds"
+    echo "module = $1/lib/ossl-modules/tenrounds.so" >"$HOME/.config/tenrounds/openssl.cnf"
+}
+disabled_first() {
+    stage 1 && before && install_it && enabled_by "$dir/prefix" && uninstall && as_before && grep -qx disable "$dir/tool"
+}
+disabled_by_state() {
+    stage 1 && before && install_it && rm -rf "$HOME/.config" && mkdir -p "$HOME/.local/state/tenrounds" &&
+        echo '"scope": "user",' >"$HOME/.local/state/tenrounds/enabled.json" && uninstall &&
+        rm -r "$HOME/.local" && grep -qx disable "$dir/tool"
+}
+another_stays() {
+    stage 1 && before && install_it && enabled_by /opt/other && uninstall && ! grep disable "$dir/tool"
+}
 new_prefix() {
     stage 1 && before && rm -r "$dir/prefix" && install_it && uninstall && cat "$dir/out" && [ ! -e "$dir/prefix" ]
 }
 without_tree() {
-    stage 1 && before && install_it && rm -rf "$dir/dist" && uninstall && as_before && disabled_first
+    stage 1 && before && install_it && enabled_by "$dir/prefix" && rm -rf "$dir/dist" && uninstall && as_before &&
+        grep -qx disable "$dir/tool"
 }
 upgraded() {
     stage 1 && before && install_it && stage 2 && install_it && tree &&
@@ -126,6 +141,8 @@ result 'directories that were there keep their modes' modes_kept
 result "the builder's umask does not reach what is installed" modes_set
 result 'uninstalling leaves the prefix as it was before' removed
 result 'it disables tenrounds first' disabled_first
+result 'so it does if only the state tells that it is enabled' disabled_by_state
+result 'what another prefix enabled stays' another_stays
 result 'a prefix that did not exist is removed' new_prefix
 result 'uninstalling needs no build tree' without_tree
 result 'an upgrade removes the files that only the old version had' upgraded

@@ -284,6 +284,48 @@ openssl rand -hex 4
     );
 }
 
+/// An OpenSSL whose configuration lies where nobody would search for it.
+#[test]
+fn uninstall_undoes_what_enable_did_anywhere() {
+    let machine = Machine::bare();
+    let script = r#"
+cp "$conf" "$root/before"
+mkdir -p /var/lib/other
+cp "$conf" /var/lib/other/openssl.cnf
+cat >/usr/local/bin/openssl <<'END'
+#!/bin/sh
+if [ "$1" = version ]; then
+    echo 'OpenSSL 3.0.0 7 sep 2021 (Library: OpenSSL 3.0.0 7 sep 2021)'
+    echo 'OPENSSLDIR: "/var/lib/other"'
+    exit
+fi
+OPENSSL_CONF=${OPENSSL_CONF-/var/lib/other/openssl.cnf} exec /usr/bin/openssl "$@"
+END
+chmod 755 /usr/local/bin/openssl
+/usr/local/bin/tenrounds enable --system
+# Only that one is still enabled.
+cp "$root/before" "$conf"
+rm "${conf%/*}/tenrounds.cnf"
+grep /usr/local/lib/ossl-modules/tenrounds.so /var/lib/other/tenrounds.cnf
+uninstall
+cmp /var/lib/other/openssl.cnf "$root/before"
+[ ! -e /var/lib/other/tenrounds.cnf ] && [ ! -e /var/lib/tenrounds ]
+[ ! -e /usr/local/lib/ossl-modules ]
+# Our own file is gone, and the line that names it is left.
+$install "$root/../dist" /usr/local
+/usr/local/bin/tenrounds enable --system
+rm /var/lib/other/tenrounds.cnf
+cp "$root/before" "$conf"
+rm "${conf%/*}/tenrounds.cnf"
+uninstall
+cmp /var/lib/other/openssl.cnf "$root/before"
+"#;
+    let Some(done) = uninstall(&machine, script) else {
+        return;
+    };
+    contains(&done.ok().out, &["/var/lib/other/openssl.cnf: disabled"]);
+}
+
 #[test]
 fn uninstall_leaves_alone_what_another_module_does() {
     let machine = Machine::bare();
@@ -337,6 +379,14 @@ cp "$root/before" "$conf"
 printf '[mine]\nmodule = /usr/local/lib/ossl-modules/tenrounds.so\n' >>"$conf"
 refused 'remove them by hand' /usr/local ''
 cp "$root/before" "$conf"
+# The same beside what enable wrote, which stays in force.
+/usr/local/bin/tenrounds enable --system
+cp "$conf" "$root/enabled"
+printf '[mine]\nmodule = /usr/local/lib/ossl-modules/tenrounds.so\n' >"${conf%/*}/mine.cnf"
+refused 'remove them by hand' /usr/local ''
+cmp "$conf" "$root/enabled"
+rm "${conf%/*}/mine.cnf"
+/usr/local/bin/tenrounds disable --system
 # An image in which it is enabled.
 mkdir -p "$root/image/etc/ssl"
 $install "$root/../dist" /usr/local "$root/image"
