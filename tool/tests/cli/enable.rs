@@ -265,6 +265,42 @@ fn lines_that_depend_on_ours_stop_disable() {
     assert!(machine.works(CONF));
 }
 
+/// A state whose checksums are not those of the files: what cannot be proved is said.
+#[test]
+fn an_original_that_is_not_the_recorded_one_is_named() {
+    let machine = Machine::debian(DEBIAN);
+    machine.enable().ok();
+    let state = "/var/lib/tenrounds/enabled.json";
+    let mut json: serde_json::Value = serde_json::from_slice(&machine.read(state)).unwrap();
+    json["files"][0]["before"] = "0".repeat(64).into();
+    machine.write(state, json.to_string());
+    let note = "without our lines it does not have the checksum that 'tenrounds enable' recorded";
+    contains(&machine.disable().ok().out, &[note]);
+    assert_eq!(machine.read("/etc/ssl/openssl.cnf"), DEBIAN.as_bytes());
+}
+
+#[test]
+fn a_variable_that_overrides_what_enable_did() {
+    let machine = Machine::debian(DEBIAN);
+    let note = "OPENSSL_CONF of this shell names '/dev/null': programs started from here read that";
+    let own = machine.place.path("home/.config/tenrounds/openssl.cnf");
+    let said = |args: &[&str], conf: Option<&std::path::Path>| {
+        let mut tool = machine.tool(args);
+        tool.envs(conf.map(|conf| ("OPENSSL_CONF", conf)));
+        tool.done().ok().out
+    };
+    let null = Some("/dev/null".as_ref());
+    for args in [&["enable", "--system"][..], &["enable"]] {
+        contains(&said(args, null), &[note]);
+        assert!(!said(args, None).contains("read that file instead"));
+    }
+    assert!(!said(&["enable"], Some(&own)).contains("read that file instead"));
+    contains(
+        &said(&["enable", "--system"], Some(&own)),
+        &["read that file instead"],
+    );
+}
+
 #[test]
 fn an_older_file_put_back_by_hand_is_no_trouble() {
     let machine = Machine::debian(DEBIAN);

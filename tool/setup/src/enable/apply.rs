@@ -39,7 +39,7 @@ fn enable_one(
     if !state.is_dry_run() {
         files.sweep();
     }
-    let present = Present::read(target, files, state)?;
+    let present = Present::read(target, files, state, notes)?;
     let wanted = Wanted::of(target, &present, &state.trial()?, notes)?;
     site.own_file = Some(present.files.own.clone());
     site.module = Some(wanted.module.clone());

@@ -179,7 +179,12 @@ pub struct Present {
 
 impl Present {
     /// Reads the files, and refuses those that cannot be changed or are not as we left them.
-    pub fn read(target: &dyn Target, files: Files, state: &State) -> Result<Present> {
+    pub fn read(
+        target: &dyn Target,
+        files: Files,
+        state: &State,
+        notes: &mut Vec<String>,
+    ) -> Result<Present> {
         let entry = state.entry(files.key());
         let own = refuse_foreign(&files.own, entry)?;
         let edited = files.edited.as_deref().map(files::read).transpose()?;
@@ -200,7 +205,7 @@ impl Present {
                     let untouched = entry.filter(|entry| entry.after == checksum(text));
                     present.original = match untouched.map(|entry| &entry.before) {
                         Some(None) => None,
-                        Some(Some(before)) => original(text, &range, before),
+                        Some(Some(before)) => Some(original(file, text, &range, before, notes)),
                         None => Some(edit::without(text, &range)),
                     };
                     present.has_lines = true;
@@ -211,10 +216,23 @@ impl Present {
     }
 }
 
-/// The text without our lines, as it was before them if its checksum is this.
-fn original(text: &[u8], range: &Range<usize>, before: &str) -> Option<Vec<u8>> {
+/// A file's text as it was before our lines, which has this checksum. Notes it if none has: the text
+/// is then only without our lines.
+pub fn original(
+    file: &Path,
+    text: &[u8],
+    range: &Range<usize>,
+    before: &str,
+    notes: &mut Vec<String>,
+) -> Vec<u8> {
     let original = edit::original(text, range, |text| checksum(text) == before);
-    original.or_else(|| Some(edit::without(text, range)))
+    original.unwrap_or_else(|| {
+        notes.push(format!(
+            "{}: without our lines it does not have the checksum that 'tenrounds enable' recorded; compare it with your own copy",
+            file.display()
+        ));
+        edit::without(text, range)
+    })
 }
 
 pub fn damaged(file: &Path, why: &str) -> terminal::error::Error {

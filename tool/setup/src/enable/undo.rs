@@ -7,7 +7,7 @@ use super::files::{self, at};
 use super::report::Report;
 use super::site::{Outcome, Site};
 use super::state::{checksum, Entry, State};
-use super::target::{damaged, not_ours, Files, Target};
+use super::target::{damaged, not_ours, original, Files, Target};
 use base::replaced::Look;
 use std::path::{Path, PathBuf};
 use terminal::error::Result;
@@ -113,8 +113,7 @@ fn undo_edit(
                     "the lines of 'tenrounds enable' are not in it",
                 ));
             };
-            let original = edit::original(&current, &range, |text| checksum(text) == *before);
-            let original = original.unwrap_or_else(|| edit::without(&current, &range));
+            let original = original(file, &current, &range, before, notes);
             return files::replace_dated(file, &original, Look::Like(file), entry.time);
         }
         (None, _) if entry.is_some_and(|entry| entry.before.as_deref() == Some(&sum)) => {
