@@ -2,6 +2,7 @@
 //! Whether tenrounds is in force: the inventory of the configurations that programs read, what each
 //! comes to, and the one verdict of `status`, `doctor` and `report` with its sentence.
 
+use crate::home::Home;
 use crate::openssl::enabling;
 use crate::openssl::programs::{self, Program, Site};
 use crate::openssl::trial::{self, Subject, Trial};
@@ -100,6 +101,8 @@ pub struct Force {
     pub effects: Vec<Rc<Effect>>,
     /// What OPENSSL_CONF of this environment names. Programs started from here read nothing else.
     pub named: Option<Configuration>,
+    /// This user's directories, if `enable` has written a configuration there.
+    pub user: Option<Home>,
     /// The system's, in the order of `sites`.
     pub system: Vec<Configuration>,
     pub sites: Vec<Site>,
@@ -118,6 +121,7 @@ impl Force {
             effects: sources.map(|source| Rc::new(Effect::of(source))).collect(),
             installs,
             named: None,
+            user: Home::mine().ok().filter(Home::is_enabled),
             system: Vec::new(),
             sites: found.sites,
             passed_over: found.passed_over,
@@ -151,24 +155,9 @@ impl Force {
 
     /// Why the verdict is as it is.
     pub fn why(&self) -> String {
-        let read = self.read();
-        let working = read.iter().filter(|c| c.works()).count();
-        let untried = read.iter().find_map(|c| Some((c, c.untried()?)));
         match (self.verdict(), &self.named) {
-            (InForce::Yes, None) => {
-                "every program that reads the system's OpenSSL configuration takes AES from it"
-                    .to_owned()
-            }
-            (InForce::Partly, _) => match (self.hidden(), untried) {
-                _ if working < read.len() => {
-                    let all = read.len();
-                    format!("{working} of {all} configurations of OpenSSL prefer it")
-                }
-                (Some(hidden), _) => format!("not for all users: {}", hidden.advice()),
-                (None, untried) => untried.map_or(String::new(), |(of, why)| {
-                    format!("{} {why}", of.file.display())
-                }),
-            },
+            (InForce::Yes, None) => "every OpenSSL that was found prefers it".to_owned(),
+            (InForce::Partly, _) => self.why_partly(),
             (in_force, Some(named)) => {
                 let but = match (in_force, named.prefers()) {
                     (InForce::Yes, _) => "prefers it",
@@ -181,19 +170,54 @@ impl Force {
             (InForce::No, None) if self.problem().is_some() => {
                 "OpenSSL's configuration prefers it, but does not work".to_owned()
             }
-            (InForce::No, None) => "no configuration of OpenSSL prefers it".to_owned(),
+            (InForce::No, None) => match &self.user {
+                Some(home) => format!(
+                    "it is enabled for you, but OPENSSL_CONF of this shell does not name {}",
+                    home.own.display()
+                ),
+                None => "no configuration of OpenSSL prefers it".to_owned(),
+            },
         }
+    }
+
+    fn why_partly(&self) -> String {
+        let read = self.read();
+        let working = read.iter().filter(|c| c.works()).count();
+        if working < read.len() {
+            let works = self.problem().map_or("", |_| " and work with it");
+            let all = read.len();
+            return format!("{working} of {all} configurations of OpenSSL prefer it{works}");
+        }
+        if let Some(hidden) = self.hidden() {
+            return format!("not for all users: {}", hidden.advice());
+        }
+        let mut untried = read.iter().filter_map(|c| Some((c, c.untried()?)));
+        untried.next().map_or(String::new(), |(of, why)| {
+            format!("{} {why}", of.file.display())
+        })
     }
 
     /// How to bring tenrounds into force, where nothing is broken that has to be corrected first.
     pub fn step(&self) -> Option<String> {
         let is_blocked = self.hidden().is_some() || self.problem().is_some();
-        match (self.verdict(), &self.named) {
-            (InForce::Yes, _) => None,
-            _ if is_blocked || self.read().iter().any(|c| c.untried().is_some()) => None,
-            (_, Some(_)) => Some("To change that: unset OPENSSL_CONF".to_owned()),
-            (_, None) => Some(enabling::how(!self.system.is_empty())),
+        let is_blocked = is_blocked || self.read().iter().any(|c| c.untried().is_some());
+        let verdict = self.verdict();
+        if verdict == InForce::Yes || is_blocked {
+            return None;
         }
+        let enable = || enabling::how(!self.system.is_empty());
+        let line = self.user.as_ref().and_then(|home| home.line().ok());
+        Some(match (&self.named, line) {
+            (_, Some(line)) if verdict == InForce::No => format!("To use it in this shell: {line}"),
+            (None, _) => enable(),
+            (Some(_), _) if self.system.iter().any(Configuration::works) => {
+                "To change that: unset OPENSSL_CONF".to_owned()
+            }
+            (Some(_), _) => {
+                let enable = enable();
+                format!("{enable}. After `enable --system`, also unset OPENSSL_CONF")
+            }
+        })
     }
 
     /// The first configuration that prefers tenrounds and does not work, and why.

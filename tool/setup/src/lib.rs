@@ -5,6 +5,7 @@ pub mod counters;
 pub mod detect;
 pub mod enable;
 pub mod force;
+pub mod home;
 pub mod openssl;
 pub mod pkcs11;
 pub mod run;

@@ -29,7 +29,7 @@ fn a_healthy_machine() {
     assert_eq!(text.lines().next(), Some("tenrounds doctor OK: 1 note"));
     assert_eq!(
         text.lines().nth(1),
-        Some("tenrounds is in force: every program that reads the system's OpenSSL configuration takes AES from it. 0 of 1 running processes with OpenSSL have it loaded.")
+        Some("tenrounds is in force: every OpenSSL that was found prefers it. 0 of 1 running processes with OpenSSL have it loaded.")
     );
     assert_eq!(examined.0.text("/doctor/in_force"), "yes");
     assert!(!text.contains('\x1b'), "{text}");

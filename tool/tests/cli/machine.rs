@@ -97,6 +97,8 @@ impl Machine {
     /// The tool on this machine, with the provider under test.
     pub fn tool(&self, args: &[&str]) -> Command {
         let mut command = self.place.tool(args);
+        // What this user has enabled does not matter.
+        command.env("HOME", self.place.path("home"));
         command.arg("--root").arg(&self.dir);
         command
     }
@@ -106,8 +108,7 @@ impl Machine {
     }
 
     pub fn doctor(&self, args: &[&str], environment: &[(&str, &str)]) -> Done {
-        let root = self.dir.to_str().unwrap();
-        let mut command = self.place.tool(["doctor", "--root", root]);
+        let mut command = self.tool(&["doctor"]);
         command.args(args).envs(environment.iter().copied()).done()
     }
 

@@ -44,10 +44,21 @@ fn for_the_system() {
         &["run `sudo tenrounds enable --system`; for your account, `tenrounds enable`"],
     );
 
+    let (_, first, _) = verdict(&machine, Some(Path::new("/dev/null")));
+    contains(
+        &first,
+        &[&format!(
+            "'/dev/null', which does not prefer it. For your account, run `{TOOL} enable`"
+        )],
+    );
+
     machine.enable().ok();
     let (in_force, first, check) = verdict(&machine, None);
     assert_eq!((in_force.as_str(), check), ("yes", Some(0)));
-    contains(&first, &["tenrounds is in force: every program"]);
+    contains(
+        &first,
+        &["tenrounds is in force: every OpenSSL that was found prefers it."],
+    );
     let (in_force, first, check) = verdict(&machine, Some(Path::new("/dev/null")));
     assert_eq!((in_force.as_str(), check), ("no", Some(1)));
     contains(&first, &["'/dev/null'", "unset OPENSSL_CONF"]);
@@ -70,9 +81,19 @@ fn for_a_user() {
     assert_eq!((in_force.as_str(), check), ("no", Some(1)));
     contains(
         &first,
-        &["enabled for you, but OPENSSL_CONF of this shell does not name"],
+        &["not in force: it is enabled for you, but OPENSSL_CONF of this shell does not name"],
     );
     let own = machine.place.path("home/.config/tenrounds/openssl.cnf");
+    let line = format!(
+        "To use it in this shell: export OPENSSL_CONF='{}'",
+        own.display()
+    );
+    contains(&first, &[&line]);
+    // doctor does nothing without it.
+    std::fs::create_dir(machine.at("/proc")).unwrap();
+    let doctor = machine.tool(&["doctor"]).done().out;
+    contains(&doctor, &["it is enabled for you, but", &line]);
+    assert!(!doctor.contains("run `"), "{doctor}");
     let (in_force, first, check) = verdict(&machine, Some(&own));
     assert_eq!((in_force.as_str(), check), ("yes", Some(0)));
     contains(
@@ -100,6 +121,23 @@ fn in_a_command_of_run() {
 }
 
 #[test]
+fn one_of_two_does_not_work() {
+    let machine = Machine::debian(DEBIAN);
+    machine.openssl("/usr/local/bin/openssl", "/usr/local/ssl");
+    machine.write("/usr/local/ssl/openssl.cnf", DEBIAN);
+    machine.enable().ok();
+    let version = "OpenSSL 3.0.0 7 sep 2021";
+    let openssl = "/usr/local/bin/openssl";
+    machine.script(openssl, version, "/usr/local/ssl", "echo broken; exit 1");
+    let done = machine.status();
+    contains(
+        done.out.lines().next().unwrap(),
+        &["in part: 1 of 2 configurations of OpenSSL prefer it and work with it. `tenrounds doctor` says"],
+    );
+    done.failed(1);
+}
+
+#[test]
 fn what_does_not_work_is_not_in_force() {
     let machine = Machine::debian(DEBIAN);
     let copy = machine.place.path("tenrounds.so");
@@ -110,7 +148,7 @@ fn what_does_not_work_is_not_in_force() {
     let done = machine.status();
     contains(
         done.out.lines().next().unwrap(),
-        &["is not in force: OpenSSL's configuration prefers it, but does not work"],
+        &["prefers it, but does not work. `tenrounds doctor` says how to correct it"],
     );
     contains(&done.failed(1), &["tenrounds.so does not exist"]);
 }

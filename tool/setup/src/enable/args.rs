@@ -59,8 +59,8 @@ pub struct StatusArgs {
 
     /// Exit with status 1 unless tenrounds is in force
     ///
-    /// It is in force if every OpenSSL that was found takes AES from it. If OPENSSL_CONF is set,
-    /// the file that it names decides.
+    /// It is in force if every OpenSSL that was found prefers it. If OPENSSL_CONF is set, the file
+    /// that it names decides.
     #[arg(long)]
     pub check: bool,
 

@@ -8,7 +8,7 @@ use super::files;
 use super::site::Site;
 use super::state::{self, State};
 use super::target::{head, Files, Target, Tried};
-use super::user::Home;
+use crate::home::Home;
 use crate::pkcs11::{self, java, registered};
 use base::limited;
 use base::trust;

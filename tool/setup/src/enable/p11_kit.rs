@@ -9,7 +9,7 @@ use super::files::{self, at};
 use super::site::Site;
 use super::state::{self, State};
 use super::target::{head, Files, Target, Tried};
-use super::user::Home;
+use crate::home::Home;
 use crate::openssl::programs::below;
 use crate::openssl::trial::on_path;
 use crate::pkcs11::{self, look, registered};

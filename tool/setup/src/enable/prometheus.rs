@@ -87,13 +87,41 @@ fn metrics(report: &Report) -> Vec<Metric> {
         .map(|p| labels(&[("path", &p.path.to_string_lossy()), ("version", &p.version)]))
         .collect();
     vec![
-        Metric("build_info", "The version of the tool.", facts("version", [env!("CARGO_PKG_VERSION")])),
-        Metric("in_force", "Whether OpenSSL takes AES from tenrounds: 1 in every installation, 0.5 in some, 0 in none.", alone(in_force)),
-        Metric("configuration_enabled", "Whether a configuration enables tenrounds and works.", each(|outcome| outcome == Outcome::Enabled)),
-        Metric("configuration_broken", "Whether a configuration enables tenrounds and does not work.", each(Outcome::is_bad)),
-        Metric("provider_info", "The version of the provider that a configuration loads.", providers.collect()),
-        Metric("openssl_info", "The OpenSSL programs, with their versions.", programs.into_iter().map(|labels| (labels, 1.0)).collect()),
-        Metric("status_duration_seconds", "The time that this report took.", alone((report.seconds * 1000.0).round() / 1000.0)),
+        Metric(
+            "build_info",
+            "The version of the tool.",
+            facts("version", [env!("CARGO_PKG_VERSION")]),
+        ),
+        Metric(
+            "in_force",
+            "Whether OpenSSL prefers tenrounds: 1 in every installation, 0.5 in some, 0 in none.",
+            alone(in_force),
+        ),
+        Metric(
+            "configuration_enabled",
+            "Whether a configuration enables tenrounds and works.",
+            each(|outcome| outcome == Outcome::Enabled),
+        ),
+        Metric(
+            "configuration_broken",
+            "Whether a configuration enables tenrounds and does not work.",
+            each(Outcome::is_bad),
+        ),
+        Metric(
+            "provider_info",
+            "The version of the provider that a configuration loads.",
+            providers.collect(),
+        ),
+        Metric(
+            "openssl_info",
+            "The OpenSSL programs, with their versions.",
+            programs.into_iter().map(|labels| (labels, 1.0)).collect(),
+        ),
+        Metric(
+            "status_duration_seconds",
+            "The time that this report took.",
+            alone((report.seconds * 1000.0).round() / 1000.0),
+        ),
     ]
 }
 

@@ -12,7 +12,7 @@ use libcrypto::LibCrypto;
 use machine::host;
 use machine::schema::{Document, Host};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use terminal::error::Result;
 use terminal::output;
 use terminal::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
@@ -126,6 +126,18 @@ impl Report {
         self.sites.push(site);
     }
 
+    /// Notes an OPENSSL_CONF of this shell that overrides what `enable` did. One that names `ours`
+    /// does what it should.
+    pub fn note_variable(&mut self, ours: Option<&Path>) {
+        let named = std::env::var_os("OPENSSL_CONF").map(PathBuf::from);
+        if let Some(named) = named.filter(|named| Some(named.as_path()) != ours) {
+            self.notes.push(format!(
+                "OPENSSL_CONF of this shell names '{}': programs started from here read that file instead",
+                named.display()
+            ));
+        }
+    }
+
     /// Whether a site makes the command fail.
     pub fn is_bad(&self) -> bool {
         self.sites.iter().any(|site| site.outcome.is_bad())
@@ -210,23 +222,13 @@ impl Report {
             InForce::Partly => WARN,
             InForce::No => BOLD,
         };
-        let step = self.step(force).map(|step| format!(" {step}."));
+        let broken = force
+            .problem()
+            .map(|_| "`tenrounds doctor` says how to correct it".to_owned());
+        let step = force.step().or(broken).map(|step| format!(" {step}."));
         let verdict = paint(style, in_force.phrase());
         let why = force.why();
         item("", format!("{verdict}: {why}.{}", step.unwrap_or_default()))
-    }
-
-    /// What to do first.
-    fn step(&self, force: &Force) -> Option<String> {
-        let mut user = self.sites.iter().filter(|site| site.scope == "user");
-        let user = user.find(|site| site.outcome == Outcome::Enabled);
-        match user.filter(|_| force.verdict() == InForce::No && force.named.is_none()) {
-            Some(user) => Some(format!(
-                "It is enabled for you, but OPENSSL_CONF of this shell does not name {}",
-                user.configuration.display()
-            )),
-            None => force.step(),
-        }
     }
 
     /// What the user of a shell does with a configuration of their own.

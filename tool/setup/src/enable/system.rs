@@ -55,6 +55,7 @@ pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
     };
     let targets: Vec<_> = found.sites.iter().map(target).collect();
     apply::enable(&state::system_dir(root), &targets, report)?;
+    report.note_variable(None);
     report.passed_over(found.passed_over);
     Ok(())
 }

@@ -1,121 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! For one user: a configuration that includes the system's, and the line that sets OPENSSL_CONF.
 
-use super::files::at;
 use super::report::Report;
 use super::site::{Outcome, Site};
 use super::target::{Files, Means, Target, Tried};
 use super::{apply, undo};
+use crate::home::Home;
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration;
 use crate::openssl::programs::{self, Program};
 use crate::openssl::trial::Subject;
 use base::root::Root;
-use base::trust::is_root;
 use libcrypto::LibCrypto;
-use nix::unistd::geteuid;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use terminal::error::{Error, Result};
-
-/// The user's directories.
-pub struct Home {
-    pub home: PathBuf,
-    pub config: PathBuf,
-    /// The configuration.
-    pub own: PathBuf,
-    pub state: PathBuf,
-}
-
-impl Home {
-    pub fn find() -> Result<Home> {
-        let absolute = |name: &str| {
-            let path = std::env::var_os(name).map(PathBuf::from);
-            path.filter(|path| path.is_absolute())
-        };
-        let home = absolute("HOME").ok_or_else(|| {
-            Error::failure("HOME is not set to a directory; set it, or use --system")
-        })?;
-        let config = absolute("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
-        let state = absolute("XDG_STATE_HOME").unwrap_or_else(|| home.join(".local/state"));
-        Ok(Home {
-            own: config.join("tenrounds/openssl.cnf"),
-            config,
-            state: state.join("tenrounds"),
-            home,
-        })
-    }
-
-    /// The same, if it belongs to this user. Under sudo HOME may still be the caller's: root leaves
-    /// nothing there, and runs nothing that is enabled there.
-    pub fn mine() -> Result<Home> {
-        let home = Home::find()?;
-        let user = geteuid().as_raw();
-        let name = home.home.display();
-        let meta = fs::metadata(&home.home);
-        let meta = meta.map_err(|error| Error::failure(format!("HOME, {name}: {error}")))?;
-        let owner = meta.uid();
-        if owner != user {
-            return Err(Error::failure(format!(
-                "HOME, {name}, belongs to user {owner}, and this is user {user}; run it as that user, or with --system"
-            )));
-        }
-        for path in [&home.config, &home.state] {
-            if let Ok(meta) = fs::metadata(path) {
-                refuse_owner(path, meta.uid())?;
-            }
-        }
-        if is_root() {
-            let folders = [home.own.parent(), Some(&home.state)];
-            folders.into_iter().flatten().try_for_each(refuse_below)?;
-        }
-        Ok(home)
-    }
-
-    /// The line that sets the variable, in the language of the user's shell.
-    fn line(&self) -> Result<String> {
-        let path = self.own.to_str().ok_or_else(|| {
-            at(&self.own, "no line of a shell can name this path, which is not UTF-8; set XDG_CONFIG_HOME to a directory whose name is")
-        })?;
-        let shell = std::env::var("SHELL").unwrap_or_default();
-        Ok(match shell.ends_with("/fish") {
-            true => {
-                let path = path.replace('\\', r"\\").replace('\'', r"\'");
-                format!("set -gx OPENSSL_CONF '{path}'")
-            }
-            false => {
-                let path = path.replace('\'', r"'\''");
-                format!("export OPENSSL_CONF='{path}'")
-            }
-        })
-    }
-}
-
-/// Refuses a directory of another user.
-fn refuse_owner(dir: &Path, owner: u32) -> Result<()> {
-    let user = geteuid().as_raw();
-    if owner == user {
-        return Ok(());
-    }
-    let name = dir.display();
-    let cure = format!("run it as that user, or change the owner: chown {user} {name}");
-    Err(at(dir, format!("belongs to user {owner}; {cure}")))
-}
-
-/// Refuses a directory that root would create in a directory of another user.
-fn refuse_below(dir: &Path) -> Result<()> {
-    let look = |dir: &Path| Some((dir.to_owned(), fs::metadata(dir).ok()?.uid()));
-    let Some((nearest, owner)) = dir.ancestors().find_map(look) else {
-        return Ok(());
-    };
-    // In a user namespace the owner of "/" stands for root, and has another number.
-    let root = fs::metadata("/").map(|meta| meta.uid());
-    if nearest != dir && root.is_ok_and(|root| root == owner) {
-        return Ok(());
-    }
-    refuse_owner(&nearest, owner)
-}
+use terminal::error::Result;
 
 /// Enables tenrounds for this user.
 pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
@@ -130,6 +28,7 @@ pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
         ..User::of(&home, programs.collect())
     };
     apply::enable(&home.state, &[Box::new(user)], report)?;
+    report.note_variable(Some(&home.own));
     report.passed_over(found.passed_over);
     Ok(())
 }
