@@ -108,7 +108,13 @@ fn the_random_generator_alone_is_not_reached() {
     let place = Place::new();
     let mut tool = place.tool(["run", "--count", "--", "openssl", "rand", "-hex", "8"]);
     let said = tool.done().ok().err;
-    contains(&said, &["cannot be told", "other ciphers", "loaded"]);
+    contains(&said, &["other ciphers", "loaded"]);
+    // With OpenSSL 3.6, nothing asks tenrounds for the generator's AES.
+    let is_honest = |words: &&str| said.contains(*words);
+    assert!(
+        ["cannot be told", "executed nothing"].iter().any(is_honest),
+        "{said}"
+    );
     assert!(!said.contains("tenrounds reached this command: "), "{said}");
     let json = [
         "run", "--count", "--json", "--", "openssl", "rand", "-hex", "8",
