@@ -216,8 +216,8 @@ impl Present {
     }
 }
 
-/// A file's text as it was before our lines, which has this checksum. Notes it if none has: the text
-/// is then only without our lines.
+/// A file's text as it was before our lines, which has this checksum. If none has, notes that, and
+/// only takes our lines out.
 pub fn original(
     file: &Path,
     text: &[u8],
