@@ -162,13 +162,13 @@ own_sources() {
     # Reads the system's configuration, so it comes before $work/sources.list exists.
     # shellcheck disable=SC2016 # expanded by apt-get
     apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' | sed -n 's/^Debian //p' | sort -u >"$work/mirrors"
-    for suite; do
-        case $suite in
+    for own_suite; do
+        case $own_suite in
         *-security) mirror=$(sed -n 's/^[a-z]*-security //p' "$work/mirrors" | head -n 1) ;;
         *) mirror=$(sed -n 's/^[a-z]* //p' "$work/mirrors" | head -n 1) ;;
         esac
-        [ -n "$mirror" ] || fail "apt has no source of Debian whose mirror could have $suite"
-        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
+        [ -n "$mirror" ] || fail "apt has no source of Debian whose mirror could have $own_suite"
+        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $own_suite main"
     done >"$work/sources"
     mv "$work/sources" "$work/sources.list"
 }
