@@ -401,7 +401,8 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
 {
     struct trp_gcm *g = ctx;
     g->tls_records = 0;
-    memset(&g->core, 0, sizeof(g->core)); /* no message continues under another key */
+    if (g->core.phase != 0) /* no message continues under another key */
+        memset(&g->core, 0, sizeof(g->core));
     return tr_gcm_set_key(&g->key, backend, key, key_len);
 }
 
