@@ -5,21 +5,47 @@
 
 #include "common.h"
 
+/*
+ * The table of modes: X(name, identifier, form, sizes of key and message object, then the fields of
+ * struct aead before its functions). A form says which functions a mode has: STREAMING takes data in
+ * pieces, then the tag; ONE_CALL takes all data and the tag in one call.
+ */
+#define AEAD_MODES(X)                                                                              \
+    X("GCM", gcm, STREAMING, 1104, 208, {16, 32, 8}, {1, 128, 12}, 1, 1, 1, GCM_TOO_LONG, 0, 0)    \
+    X("CCM", ccm, STREAMING, 496, 96, {16, 32, 8}, {7, 13, 12}, 4, 2, 1, 1 << 24, 0, 1)            \
+    X("OCB", ocb, STREAMING, 784, 128, {16, 32, 8}, {1, 15, 12}, 1, 1, 16, 0, 0, 1)                \
+    X("SIV", siv, ONE_CALL, 1040, 32, {32, 64, 16}, {1, 32, 16}, 16, 1, 0, 0, 1, 0)                \
+    X("GCM-SIV", gcm_siv, ONE_CALL, 496, 1184, {16, 32, 8}, {12, 12, 12}, 16, 1, 0,                \
+      GCM_SIV_TOO_LONG, 0, 0)
+
+#if SIZE_MAX > 0xffffffff
+#    define GCM_TOO_LONG     0xfffffffe1
+#    define GCM_SIV_TOO_LONG 0x1000000001
+#    define AEAD_SIZES(name, mode, form, key, message, ...)                                        \
+        _Static_assert(sizeof(struct tr_##mode##_key) == (key) &&                                  \
+                           sizeof(struct tr_##mode) == (message),                                  \
+                       "sizes of " name " differ from those in tenrounds.h");
+AEAD_MODES(AEAD_SIZES)
+#else /* size_t cannot hold such a length, and the sizes are for 64-bit code */
+#    define GCM_TOO_LONG     0
+#    define GCM_SIV_TOO_LONG 0
+#endif
+
+/* The modes' indices in all_aeads. */
+enum {
+#define AEAD_INDEX(name, mode, ...) AEAD_##mode,
+    AEAD_MODES(AEAD_INDEX) AEADS
+};
+
 /* A key and a message under it. */
 struct aead_state {
     union {
-        struct tr_gcm_key gcm;
-        struct tr_ccm_key ccm;
-        struct tr_ocb_key ocb;
-        struct tr_siv_key siv;
-        struct tr_gcm_siv_key gcm_siv;
+#define AEAD_KEY(name, mode, ...) struct tr_##mode##_key mode;
+        AEAD_MODES(AEAD_KEY)
     } key;
     union {
-        struct tr_gcm gcm;
-        struct tr_ccm ccm;
-        struct tr_ocb ocb;
-        struct tr_siv siv;
-        struct tr_gcm_siv gcm_siv;
+#define AEAD_MESSAGE(name, mode, ...) struct tr_##mode mode;
+        AEAD_MODES(AEAD_MESSAGE)
     } message;
 };
 
@@ -46,7 +72,9 @@ struct aead {
     /* All pieces of data but the last are a multiple of this many bytes. 0: the mode takes all data
      * in one call. */
     size_t unit;
-    bool aad_in_one_call;
+    size_t too_long;       /* a length of data that the mode refuses; 0: none is tested */
+    bool aad_in_one_call;  /* each call of aad() is a component of the AAD */
+    bool tag_len_at_start; /* start() takes the tag's length, otherwise end() */
     enum tr_status (*set_key)(struct aead_state *s, const struct tr_backend *b, const uint8_t *raw,
                               size_t len);
     enum tr_status (*start)(struct aead_state *s, const uint8_t *iv, const struct aead_lengths *n);
@@ -61,7 +89,7 @@ struct aead {
 
 /* ---- Functions of the same form in several modes --------------------------------------------- */
 
-#define AEAD_KEYED(mode)                                                                           \
+#define AEAD_FUNCTIONS(name, mode, form, ...)                                                      \
     static inline enum tr_status aead_##mode##_set_key(                                            \
         struct aead_state *s, const struct tr_backend *b, const uint8_t *raw, size_t len)          \
     {                                                                                              \
@@ -71,48 +99,31 @@ struct aead {
                                                    size_t len)                                     \
     {                                                                                              \
         return tr_##mode##_aad(&s->message.mode, aad, len);                                        \
-    }
-AEAD_KEYED(gcm)
-AEAD_KEYED(ccm)
-AEAD_KEYED(ocb)
-AEAD_KEYED(siv)
-AEAD_KEYED(gcm_siv)
-
-/* Modes that stream: data in pieces, then the tag. */
-#define AEAD_STREAMING(mode)                                                                       \
+    }                                                                                              \
     static inline enum tr_status aead_##mode##_crypt(struct aead_state *s, bool decrypt,           \
                                                      uint8_t *out, const uint8_t *in, size_t len,  \
                                                      uint8_t *tag)                                 \
     {                                                                                              \
         (void)tag;                                                                                 \
-        return (decrypt ? tr_##mode##_decrypt : tr_##mode##_encrypt)(&s->message.mode, out, in,    \
-                                                                     len);                         \
-    }                                                                                              \
+        return decrypt ? tr_##mode##_decrypt(&s->message.mode, out, in, len AEAD_TAG_##form)       \
+                       : tr_##mode##_encrypt(&s->message.mode, out, in, len AEAD_TAG_##form);      \
+    }
+#define AEAD_TAG_STREAMING
+#define AEAD_TAG_ONE_CALL , tag
+AEAD_MODES(AEAD_FUNCTIONS)
+
+#define AEAD_WHOLE(mode, ...)                                                                      \
     static inline enum tr_status aead_##mode##_whole(                                              \
         struct aead_state *s, bool decrypt, const struct aead_lengths *n, const uint8_t *iv,       \
         const uint8_t *aad, uint8_t *out, const uint8_t *in, uint8_t *tag)                         \
     {                                                                                              \
-        if (decrypt)                                                                               \
-            return tr_##mode##_open(&s->key.mode, iv, n->iv, aad, n->aad, out, in, n->text, tag,   \
-                                    n->tag);                                                       \
-        return tr_##mode##_seal(&s->key.mode, iv, n->iv, aad, n->aad, out, in, n->text, tag,       \
-                                n->tag);                                                           \
+        return decrypt ? tr_##mode##_open(&s->key.mode, __VA_ARGS__)                               \
+                       : tr_##mode##_seal(&s->key.mode, __VA_ARGS__);                              \
     }
-AEAD_STREAMING(gcm)
-AEAD_STREAMING(ccm)
-AEAD_STREAMING(ocb)
-
-/* Modes that take data and tag in one call. */
-#define AEAD_IN_ONE_CALL(mode)                                                                     \
-    static inline enum tr_status aead_##mode##_crypt(struct aead_state *s, bool decrypt,           \
-                                                     uint8_t *out, const uint8_t *in, size_t len,  \
-                                                     uint8_t *tag)                                 \
-    {                                                                                              \
-        return decrypt ? tr_##mode##_decrypt(&s->message.mode, out, in, len, tag)                  \
-                       : tr_##mode##_encrypt(&s->message.mode, out, in, len, tag);                 \
-    }
-AEAD_IN_ONE_CALL(siv)
-AEAD_IN_ONE_CALL(gcm_siv)
+AEAD_WHOLE(gcm, iv, n->iv, aad, n->aad, out, in, n->text, tag, n->tag)
+AEAD_WHOLE(ccm, iv, n->iv, aad, n->aad, out, in, n->text, tag, n->tag)
+AEAD_WHOLE(ocb, iv, n->iv, aad, n->aad, out, in, n->text, tag, n->tag)
+AEAD_WHOLE(gcm_siv, iv, aad, n->aad, out, in, n->text, tag)
 
 /* ---- The functions of each mode ----------------------------------------------------------- */
 
@@ -164,15 +175,27 @@ static inline enum tr_status aead_siv_start(struct aead_state *s, const uint8_t 
     return status != TR_OK || n->iv == 0 ? status : tr_siv_aad(&s->message.siv, iv, n->iv);
 }
 
+/* With an IV, the message has up to two components of AAD, so no one-shot function processes it.
+ * Changes only its own message: threads share the key. */
 static inline enum tr_status aead_siv_whole(struct aead_state *s, bool decrypt,
                                             const struct aead_lengths *n, const uint8_t *iv,
                                             const uint8_t *aad, uint8_t *out, const uint8_t *in,
                                             uint8_t *tag)
 {
-    enum tr_status status = aead_siv_start(s, iv, n);
+    const uint8_t *const only = n->aad > 0 ? aad : NULL;
+    struct tr_siv m;
+    if (n->iv == 0)
+        return decrypt ? tr_siv_open(&s->key.siv, only, n->aad, out, in, n->text, tag)
+                       : tr_siv_seal(&s->key.siv, only, n->aad, out, in, n->text, tag);
+    enum tr_status status = tr_siv_start(&m, &s->key.siv);
+    if (status == TR_OK)
+        status = tr_siv_aad(&m, iv, n->iv);
     if (status == TR_OK && n->aad > 0)
-        status = tr_siv_aad(&s->message.siv, aad, n->aad);
-    return status == TR_OK ? aead_siv_crypt(s, decrypt, out, in, n->text, tag) : status;
+        status = tr_siv_aad(&m, aad, n->aad);
+    if (status != TR_OK)
+        return status;
+    return decrypt ? tr_siv_decrypt(&m, out, in, n->text, tag)
+                   : tr_siv_encrypt(&m, out, in, n->text, tag);
 }
 
 static inline enum tr_status aead_gcm_siv_start(struct aead_state *s, const uint8_t *iv,
@@ -182,86 +205,21 @@ static inline enum tr_status aead_gcm_siv_start(struct aead_state *s, const uint
     return tr_gcm_siv_start(&s->message.gcm_siv, &s->key.gcm_siv, iv);
 }
 
-static inline enum tr_status aead_gcm_siv_whole(struct aead_state *s, bool decrypt,
-                                                const struct aead_lengths *n, const uint8_t *iv,
-                                                const uint8_t *aad, uint8_t *out, const uint8_t *in,
-                                                uint8_t *tag)
-{
-    if (decrypt)
-        return tr_gcm_siv_open(&s->key.gcm_siv, iv, aad, n->aad, out, in, n->text, tag);
-    return tr_gcm_siv_seal(&s->key.gcm_siv, iv, aad, n->aad, out, in, n->text, tag);
-}
+/* ---- The table of functions ----------------------------------------------------------------- */
 
-/* ---- The table of modes ------------------------------------------------------------------- */
-
+#define aead_siv_end     NULL
+#define aead_gcm_siv_end NULL
 static const struct aead all_aeads[] = {
-    {"GCM",
-     {16, 32, 8},
-     {1, 128, 12},
-     1,
-     1,
-     1,
-     false,
-     aead_gcm_set_key,
-     aead_gcm_start,
-     aead_gcm_aad,
-     aead_gcm_crypt,
-     aead_gcm_end,
-     aead_gcm_whole},
-    {"CCM",
-     {16, 32, 8},
-     {7, 13, 12},
-     4,
-     2,
-     1,
-     false,
-     aead_ccm_set_key,
-     aead_ccm_start,
-     aead_ccm_aad,
-     aead_ccm_crypt,
-     aead_ccm_end,
-     aead_ccm_whole},
-    {"OCB",
-     {16, 32, 8},
-     {1, 15, 12},
-     1,
-     1,
-     16,
-     false,
-     aead_ocb_set_key,
-     aead_ocb_start,
-     aead_ocb_aad,
-     aead_ocb_crypt,
-     aead_ocb_end,
-     aead_ocb_whole},
-    {"SIV",
-     {32, 64, 16},
-     {1, 32, 16},
-     16,
-     1,
-     0,
-     true,
-     aead_siv_set_key,
-     aead_siv_start,
-     aead_siv_aad,
-     aead_siv_crypt,
-     NULL,
-     aead_siv_whole},
-    {"GCM-SIV",
-     {16, 32, 8},
-     {12, 12, 12},
-     16,
-     1,
-     0,
-     false,
-     aead_gcm_siv_set_key,
-     aead_gcm_siv_start,
-     aead_gcm_siv_aad,
-     aead_gcm_siv_crypt,
-     NULL,
-     aead_gcm_siv_whole},
-};
-#define AEADS (sizeof(all_aeads) / sizeof(*all_aeads))
+#define AEAD_ROW(title, mode, form, key_size, message_size, ...)                                   \
+    {title,                                                                                        \
+     __VA_ARGS__,                                                                                  \
+     aead_##mode##_set_key,                                                                        \
+     aead_##mode##_start,                                                                          \
+     aead_##mode##_aad,                                                                            \
+     aead_##mode##_crypt,                                                                          \
+     aead_##mode##_end,                                                                            \
+     aead_##mode##_whole},
+    AEAD_MODES(AEAD_ROW)};
 
 /* Random lengths that the mode accepts, for a text of the given length. */
 static inline struct aead_lengths aead_random_lengths(struct tap_random *rng, const struct aead *a,

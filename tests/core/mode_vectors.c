@@ -8,8 +8,8 @@
  * case must be refused and release no plaintext. Its plaintext, if known, must not encrypt to its
  * ciphertext and tag.
  */
+#include "aead.h"
 #include "cases.h"
-#include "common.h"
 
 #define UNTOUCHED 0x5a
 
@@ -18,37 +18,42 @@ struct result {
     size_t len;
 };
 
-/* An algorithm's functions. The function `seal` writes ciphertext and tag, and `open` writes
- * plaintext. For a MAC, `open` is NULL, and the message is the plaintext of the case. */
+/* An algorithm: an authenticated mode, or functions. The function `seal` writes ciphertext and tag,
+ * and `open` writes plaintext. For a MAC, `open` is NULL, and the message is the plaintext of the
+ * case. */
 struct algorithm {
     const char *name;
+    const struct aead *aead;
     enum tr_status (*seal)(const struct tr_backend *b, const struct test_case *c, struct result *r);
     enum tr_status (*open)(const struct tr_backend *b, const struct test_case *c, struct result *r);
 };
 
-/* ---- GCM and GMAC --------------------------------------------------------------------------- */
+/* ---- Authenticated modes and GMAC ----------------------------------------------------------- */
 
-static enum tr_status gcm_seal(const struct tr_backend *b, const struct test_case *c,
-                               struct result *r)
+static enum tr_status aead_crypt(const struct aead *a, const struct tr_backend *b,
+                                 const struct test_case *c, bool decrypt, struct result *r)
 {
-    struct tr_gcm_key g;
-    const enum tr_status status = tr_gcm_set_key(&g, b, c->key.data, c->key.len);
-    r->len = c->pt.len;
-    return status != TR_OK ? status
-                           : tr_gcm_seal(&g, c->iv.data, c->iv.len, c->aad[0].data, c->aad[0].len,
-                                         r->text, c->pt.data, c->pt.len, r->tag, c->tag.len);
+    static struct aead_state s;
+    const struct case_bytes *in = decrypt ? &c->ct : &c->pt, *aad = c->aad;
+    struct aead_lengths n = {c->key.len, c->iv.len, aad->len, in->len, c->tag.len};
+    enum tr_status status = a->set_key(&s, b, c->key.data, c->key.len);
+    r->len = in->len;
+    if (decrypt)
+        memcpy(r->tag, c->tag.data, c->tag.len);
+    if (status != TR_OK)
+        return status;
+    if (!a->aad_in_one_call)
+        return a->whole(&s, decrypt, &n, c->iv.data, aad->data, r->text, in->data, r->tag);
+    n.iv = 0; /* the nonce, if any, is one of the components */
+    status = a->start(&s, c->iv.data, &n);
+    for (unsigned i = 0; i < c->parts && status == TR_OK; i++)
+        status = a->aad(&s, aad[i].data, aad[i].len);
+    return status == TR_OK ? a->crypt(&s, decrypt, r->text, in->data, n.text, r->tag) : status;
 }
 
-static enum tr_status gcm_open(const struct tr_backend *b, const struct test_case *c,
-                               struct result *r)
-{
-    struct tr_gcm_key g;
-    const enum tr_status status = tr_gcm_set_key(&g, b, c->key.data, c->key.len);
-    r->len = c->ct.len;
-    return status != TR_OK ? status
-                           : tr_gcm_open(&g, c->iv.data, c->iv.len, c->aad[0].data, c->aad[0].len,
-                                         r->text, c->ct.data, c->ct.len, c->tag.data, c->tag.len);
-}
+#define AEAD_ALGORITHM(title, mode, ...)                                                           \
+    static const struct algorithm mode = {title, &all_aeads[AEAD_##mode], NULL, NULL};
+AEAD_MODES(AEAD_ALGORITHM)
 
 /* GMAC: GCM with the message as AAD and an empty text (SP 800-38D section 3). */
 static enum tr_status gmac(const struct tr_backend *b, const struct test_case *c, struct result *r)
@@ -63,111 +68,7 @@ static enum tr_status gmac(const struct tr_backend *b, const struct test_case *c
     return status == TR_OK ? tr_gcm_tag(&g, r->tag, c->tag.len) : status;
 }
 
-static const struct algorithm gcm = {"GCM", gcm_seal, gcm_open}, gmac_mac = {"GMAC", gmac, NULL};
-
-/* ---- CCM, OCB, GCM-SIV, SIV ----------------------------------------------------------------- */
-
-static enum tr_status ccm_seal(const struct tr_backend *b, const struct test_case *c,
-                               struct result *r)
-{
-    struct tr_ccm_key s;
-    const enum tr_status status = tr_ccm_set_key(&s, b, c->key.data, c->key.len);
-    r->len = c->pt.len;
-    return status != TR_OK ? status
-                           : tr_ccm_seal(&s, c->iv.data, c->iv.len, c->aad[0].data, c->aad[0].len,
-                                         r->text, c->pt.data, c->pt.len, r->tag, c->tag.len);
-}
-
-static enum tr_status ccm_open(const struct tr_backend *b, const struct test_case *c,
-                               struct result *r)
-{
-    struct tr_ccm_key s;
-    const enum tr_status status = tr_ccm_set_key(&s, b, c->key.data, c->key.len);
-    r->len = c->ct.len;
-    return status != TR_OK ? status
-                           : tr_ccm_open(&s, c->iv.data, c->iv.len, c->aad[0].data, c->aad[0].len,
-                                         r->text, c->ct.data, c->ct.len, c->tag.data, c->tag.len);
-}
-
-static enum tr_status ocb_seal(const struct tr_backend *b, const struct test_case *c,
-                               struct result *r)
-{
-    struct tr_ocb_key s;
-    const enum tr_status status = tr_ocb_set_key(&s, b, c->key.data, c->key.len);
-    r->len = c->pt.len;
-    return status != TR_OK ? status
-                           : tr_ocb_seal(&s, c->iv.data, c->iv.len, c->aad[0].data, c->aad[0].len,
-                                         r->text, c->pt.data, c->pt.len, r->tag, c->tag.len);
-}
-
-static enum tr_status ocb_open(const struct tr_backend *b, const struct test_case *c,
-                               struct result *r)
-{
-    struct tr_ocb_key s;
-    const enum tr_status status = tr_ocb_set_key(&s, b, c->key.data, c->key.len);
-    r->len = c->ct.len;
-    return status != TR_OK ? status
-                           : tr_ocb_open(&s, c->iv.data, c->iv.len, c->aad[0].data, c->aad[0].len,
-                                         r->text, c->ct.data, c->ct.len, c->tag.data, c->tag.len);
-}
-
-static enum tr_status gcm_siv_seal(const struct tr_backend *b, const struct test_case *c,
-                                   struct result *r)
-{
-    struct tr_gcm_siv_key s;
-    const enum tr_status status = tr_gcm_siv_set_key(&s, b, c->key.data, c->key.len);
-    r->len = c->pt.len;
-    return status != TR_OK ? status
-                           : tr_gcm_siv_seal(&s, c->iv.data, c->aad[0].data, c->aad[0].len, r->text,
-                                             c->pt.data, c->pt.len, r->tag);
-}
-
-static enum tr_status gcm_siv_open(const struct tr_backend *b, const struct test_case *c,
-                                   struct result *r)
-{
-    struct tr_gcm_siv_key s;
-    const enum tr_status status = tr_gcm_siv_set_key(&s, b, c->key.data, c->key.len);
-    r->len = c->ct.len;
-    return status != TR_OK ? status
-                           : tr_gcm_siv_open(&s, c->iv.data, c->aad[0].data, c->aad[0].len, r->text,
-                                             c->ct.data, c->ct.len, c->tag.data);
-}
-
-static enum tr_status siv_start(struct tr_siv *s, struct tr_siv_key *key,
-                                const struct tr_backend *b, const struct test_case *c)
-{
-    enum tr_status status = tr_siv_set_key(key, b, c->key.data, c->key.len);
-    if (status == TR_OK)
-        status = tr_siv_start(s, key);
-    for (unsigned i = 0; i < c->parts && status == TR_OK; i++)
-        status = tr_siv_aad(s, c->aad[i].data, c->aad[i].len);
-    return status;
-}
-
-static enum tr_status siv_seal(const struct tr_backend *b, const struct test_case *c,
-                               struct result *r)
-{
-    struct tr_siv_key key;
-    struct tr_siv s;
-    const enum tr_status status = siv_start(&s, &key, b, c);
-    r->len = c->pt.len;
-    return status != TR_OK ? status : tr_siv_encrypt(&s, r->text, c->pt.data, c->pt.len, r->tag);
-}
-
-static enum tr_status siv_open(const struct tr_backend *b, const struct test_case *c,
-                               struct result *r)
-{
-    struct tr_siv_key key;
-    struct tr_siv s;
-    const enum tr_status status = siv_start(&s, &key, b, c);
-    r->len = c->ct.len;
-    return status != TR_OK ? status
-                           : tr_siv_decrypt(&s, r->text, c->ct.data, c->ct.len, c->tag.data);
-}
-
-static const struct algorithm ccm = {"CCM", ccm_seal, ccm_open}, ocb = {"OCB", ocb_seal, ocb_open},
-                              gcm_siv = {"GCM-SIV", gcm_siv_seal, gcm_siv_open},
-                              siv = {"SIV", siv_seal, siv_open};
+static const struct algorithm gmac_mac = {"GMAC", NULL, gmac, NULL};
 
 /* ---- XTS, CBC with padding, CMAC ------------------------------------------------------------ */
 
@@ -233,9 +134,9 @@ static enum tr_status cmac_sign(const struct tr_backend *b, const struct test_ca
     return status != TR_OK ? status : tr_cmac_sign(&m, c->pt.data, c->pt.len, r->tag, c->tag.len);
 }
 
-static const struct algorithm xts = {"XTS", xts_seal, xts_open},
-                              cbc_pkcs7 = {"CBC with padding", cbc_seal, cbc_open},
-                              cmac = {"CMAC", cmac_sign, NULL};
+static const struct algorithm xts = {"XTS", NULL, xts_seal, xts_open},
+                              cbc_pkcs7 = {"CBC with padding", NULL, cbc_seal, cbc_open},
+                              cmac = {"CMAC", NULL, cmac_sign, NULL};
 
 /* ---- CBC with ciphertext stealing ----------------------------------------------------------- */
 
@@ -303,9 +204,9 @@ CTS(cs1, TR_CS1)
 CTS(cs2, TR_CS2)
 CTS(cs3, TR_CS3)
 
-static const struct algorithm cbc_cs1 = {"CBC-CS1", cs1_seal, cs1_open},
-                              cbc_cs2 = {"CBC-CS2", cs2_seal, cs2_open},
-                              cbc_cs3 = {"CBC-CS3", cs3_seal, cs3_open};
+static const struct algorithm cbc_cs1 = {"CBC-CS1", NULL, cs1_seal, cs1_open},
+                              cbc_cs2 = {"CBC-CS2", NULL, cs2_seal, cs2_open},
+                              cbc_cs3 = {"CBC-CS3", NULL, cs3_seal, cs3_open};
 
 /* ---- Key wrap ------------------------------------------------------------------------------- */
 
@@ -349,10 +250,10 @@ KW(kw_inv, true, false)
 KW(kwp, false, true)
 KW(kwp_inv, true, true)
 
-static const struct algorithm kw = {"KW", kw_seal, kw_open},
-                              kw_inv = {"KW, inverse", kw_inv_seal, kw_inv_open},
-                              kwp = {"KWP", kwp_seal, kwp_open},
-                              kwp_inv = {"KWP, inverse", kwp_inv_seal, kwp_inv_open};
+static const struct algorithm kw = {"KW", NULL, kw_seal, kw_open},
+                              kw_inv = {"KW, inverse", NULL, kw_inv_seal, kw_inv_open},
+                              kwp = {"KWP", NULL, kwp_seal, kwp_open},
+                              kwp_inv = {"KWP, inverse", NULL, kwp_inv_seal, kwp_inv_open};
 
 /* ---- The files ------------------------------------------------------------------------------ */
 
@@ -446,6 +347,19 @@ static const struct vector_file {
 static unsigned long operations;
 static struct tap_random rng;
 
+static bool is_mac(const struct algorithm *a)
+{
+    return a->aead == NULL && a->open == NULL;
+}
+
+static enum tr_status run(const struct algorithm *a, const struct tr_backend *b,
+                          const struct test_case *c, bool decrypt, struct result *r)
+{
+    operations++;
+    return a->aead != NULL ? aead_crypt(a->aead, b, c, decrypt, r)
+                           : (decrypt ? a->open : a->seal)(b, c, r);
+}
+
 static bool differs(const struct result *r, const struct test_case *c)
 {
     return r->len != c->ct.len || memcmp(r->text, c->ct.data, r->len) != 0 ||
@@ -459,14 +373,12 @@ static bool run_valid(const struct algorithm *a, const struct tr_backend *b,
     bool good = true;
     if (c->pt_is_known) {
         r.len = 0;
-        good = a->seal(b, c, &r) == TR_OK && r.len == c->ct.len &&
+        good = run(a, b, c, false, &r) == TR_OK && r.len == c->ct.len &&
                tap_same(r.text, c->ct.data, r.len) && tap_same(r.tag, c->tag.data, c->tag.len);
-        operations++;
     }
-    if (a->open == NULL || !good)
+    if (is_mac(a) || !good)
         return good;
-    operations++;
-    return a->open(b, c, &r) == TR_OK &&
+    return run(a, b, c, true, &r) == TR_OK &&
            (!c->pt_is_known || (r.len == c->pt.len && tap_same(r.text, c->pt.data, r.len)));
 }
 
@@ -486,14 +398,12 @@ static bool run_invalid(const struct algorithm *a, const struct tr_backend *b,
     bool good = true;
     if (c->pt_is_known) {
         r.len = 0;
-        good = a->seal(b, c, &r) != TR_OK || differs(&r, c);
-        operations++;
+        good = run(a, b, c, false, &r) != TR_OK || differs(&r, c);
     }
-    if (a->open == NULL)
+    if (is_mac(a))
         return good;
     memset(&r, UNTOUCHED, sizeof(r));
-    operations++;
-    return a->open(b, c, &r) != TR_OK && nothing_released(&r) && good;
+    return run(a, b, c, true, &r) != TR_OK && nothing_released(&r) && good;
 }
 
 static bool run_case(const struct algorithm *a, const struct tr_backend *b,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the errors of the modes outside struct tr_cipher. For GCM, tests only the key lengths. Each
- * error has its own status, and the call leaves the output unchanged. ../aead.c tests the order of
- * AEAD calls. */
-#include "../common.h"
+/* Tests every length of keys, IVs, tags and short data that a mode refuses, for the modes outside
+ * struct tr_cipher, and what key wrap refuses. Each error has its own status, and the call leaves
+ * the output unchanged. ../contract.c has the other errors, ../aead.c the order of AEAD calls. */
+#include "../aead.h"
 
 #define ROOM 256
 
@@ -45,20 +45,29 @@ static void report(const char *what)
         }                                                                                          \
     } while (0)
 
+/* Whether a key of this length is right, or refused without a change to the key object. */
+static void aead_key(const struct aead *a, size_t len)
+{
+    static struct aead_state s, old;
+    const bool valid = len >= a->key.min && len <= a->key.max && len % a->key.step == 0;
+    memset(&s, 0x5a, sizeof(s));
+    memcpy(&old, &s, sizeof(s));
+    expect(a->set_key(&s, backend, raw, len), valid ? TR_OK : TR_ERR_KEY_LENGTH, a->name);
+    if (!valid && !tap_same(&s, &old, sizeof(s))) {
+        wrong++;
+        tap_diag("%s: a key of %zu bytes changed the key", a->name, len);
+    }
+}
+
 static void test_keys(void)
 {
     for (size_t len = 0; len <= sizeof(raw); len++) {
+        for (size_t i = 0; i < AEADS; i++)
+            aead_key(&all_aeads[i], len);
         if (len != 32 && len != 64)
             REFUSED_KEY(xts, len);
-        if (len != 32 && len != 48 && len != 64)
-            REFUSED_KEY(siv, len);
-        if (len == 16 || len == 24 || len == 32)
-            continue;
-        REFUSED_KEY(gcm, len);
-        REFUSED_KEY(cmac, len);
-        REFUSED_KEY(ccm, len);
-        REFUSED_KEY(ocb, len);
-        REFUSED_KEY(gcm_siv, len);
+        if (len != 16 && len != 24 && len != 32)
+            REFUSED_KEY(cmac, len);
     }
     report("key lengths");
 }
@@ -76,10 +85,7 @@ static void test_xts(void)
         EXPECT(TR_ERR_LENGTH, tr_xts_encrypt(&x, iv, memory, memory, len));
         EXPECT(TR_ERR_LENGTH, tr_xts_decrypt(&x, iv, memory, memory, len));
     }
-    EXPECT(TR_ERR_LENGTH, tr_xts_encrypt(&x, iv, memory, memory, (1u << 24) + 1));
     EXPECT(TR_ERR_LENGTH, tr_xts_decrypt(&x, iv, memory, memory, SIZE_MAX));
-    EXPECT(TR_ERR_OVERLAP, tr_xts_encrypt(&x, iv, memory + 1, memory, 16));
-    EXPECT(TR_ERR_OVERLAP, tr_xts_decrypt(&x, iv, memory + 15, memory, 16));
     EXPECT(TR_ERR_EQUAL_KEYS, tr_xts_encrypt(&equal, iv, memory, memory, 32));
     report("XTS");
     uint8_t out[32];
@@ -93,21 +99,10 @@ static void test_cts(void)
             EXPECT(TR_ERR_LENGTH, tr_cbc_cts_encrypt(&key, form, iv, memory, memory, len));
             EXPECT(TR_ERR_LENGTH, tr_cbc_cts_decrypt(&key, form, iv, memory, memory, len));
         }
-        EXPECT(TR_ERR_OVERLAP, tr_cbc_cts_encrypt(&key, form, iv, memory + 1, memory, 40));
-        EXPECT(TR_ERR_OVERLAP, tr_cbc_cts_decrypt(&key, form, iv, memory + 39, memory, 40));
     }
     EXPECT(TR_ERR_MODE, tr_cbc_cts_encrypt(&key, (enum tr_cts)0, iv, memory, memory, 40));
     EXPECT(TR_ERR_MODE, tr_cbc_cts_decrypt(&key, (enum tr_cts)4, iv, memory, memory, 40));
     report("CBC with ciphertext stealing");
-}
-
-static void test_cfb(void)
-{
-    EXPECT(TR_ERR_OVERLAP, tr_cfb8_encrypt(&key, iv, memory + 1, memory, 2));
-    EXPECT(TR_ERR_OVERLAP, tr_cfb8_decrypt(&key, iv, memory + 1, memory, 2));
-    EXPECT(TR_ERR_OVERLAP, tr_cfb1_encrypt(&key, iv, memory + 1, memory, 9));
-    EXPECT(TR_ERR_OVERLAP, tr_cfb1_decrypt(&key, iv, memory + 1, memory, 9));
-    report("CFB8 and CFB1");
 }
 
 static void test_key_wrap(void)
@@ -152,78 +147,46 @@ static void test_kwp_contents(void)
     tap_ok(good == n, "KWP accepts or refuses %u of %u lengths and paddings rightly", good, n);
 }
 
+/* Starts messages with each length of IV and tag. Only modes whose data come in pieces check them
+ * here; a longer IV than 16 bytes is valid in GCM alone. */
+static void test_starts(const struct aead *a)
+{
+    static struct aead_state s;
+    if (a->end == NULL)
+        return;
+    expect(a->set_key(&s, backend, raw, 16), TR_OK, a->name);
+    for (size_t n = 0; n <= 17; n++) {
+        const struct aead_lengths iv_of_n = {.iv = n, .tag = 16}, tag_of_n = {.iv = 12, .tag = n};
+        const bool iv_valid = n >= a->iv.min && n <= a->iv.max;
+        const bool tag_valid = !a->tag_len_at_start ||
+                               (n >= a->tag_min && n <= 16 && (n - a->tag_min) % a->tag_step == 0);
+        expect(a->start(&s, raw, &iv_of_n), iv_valid ? TR_OK : TR_ERR_IV_LENGTH, a->name);
+        expect(a->start(&s, raw, &tag_of_n), tag_valid ? TR_OK : TR_ERR_TAG_LENGTH, a->name);
+    }
+}
+
 static void test_aeads(void)
 {
-    struct tr_ccm_key ccm_key;
-    struct tr_ocb_key ocb_key;
     struct tr_siv_key siv_key;
-    struct tr_gcm_siv_key gcm_siv_key;
-    struct tr_ccm ccm;
-    struct tr_ocb ocb;
-    struct tr_siv siv = {0};
+    struct tr_siv siv;
     uint8_t tag[16];
-    bool keyed = tr_ccm_set_key(&ccm_key, backend, raw, 16) == TR_OK &&
-                 tr_ocb_set_key(&ocb_key, backend, raw, 16) == TR_OK &&
-                 tr_siv_set_key(&siv_key, backend, raw, 32) == TR_OK &&
-                 tr_gcm_siv_set_key(&gcm_siv_key, backend, raw, 16) == TR_OK;
-    tap_ok(keyed, "the AEADs accept their keys");
-    for (size_t n = 0; n <= 17; n++) {
-        if (n < 7 || n > 13)
-            EXPECT(TR_ERR_IV_LENGTH, tr_ccm_start(&ccm, &ccm_key, raw, n, 16, 0, 0));
-        if (n < 4 || n > 16 || n % 2 != 0)
-            EXPECT(TR_ERR_TAG_LENGTH, tr_ccm_start(&ccm, &ccm_key, raw, 12, n, 0, 0));
-        if (n == 0 || n > 15)
-            EXPECT(TR_ERR_IV_LENGTH, tr_ocb_start(&ocb, &ocb_key, raw, n, 16));
-        if (n == 0 || n > 16)
-            EXPECT(TR_ERR_TAG_LENGTH, tr_ocb_start(&ocb, &ocb_key, raw, 12, n));
-    }
-    for (unsigned n = 8; n <= 13; n++) {
-        EXPECT(TR_ERR_LENGTH,
-               tr_ccm_start(&ccm, &ccm_key, raw, n, 16, 0, (uint64_t)1 << 8 * (15 - n)));
-        EXPECT(TR_OK,
-               tr_ccm_start(&ccm, &ccm_key, raw, n, 16, 0, ((uint64_t)1 << 8 * (15 - n)) - 1));
-    }
-    EXPECT(TR_ERR_OVERLAP,
-           tr_ccm_seal(&ccm_key, raw, 12, NULL, 0, memory + 1, memory, 32, tag, 16));
-    EXPECT(TR_ERR_OVERLAP,
-           tr_ocb_open(&ocb_key, raw, 12, NULL, 0, memory + 1, memory, 32, tag, 16));
-    EXPECT(TR_ERR_OVERLAP, tr_siv_seal(&siv_key, NULL, 0, memory + 31, memory, 32, tag));
-    EXPECT(TR_ERR_OVERLAP,
-           tr_gcm_siv_open(&gcm_siv_key, raw, NULL, 0, memory + 31, memory, 32, tag));
-    EXPECT(TR_ERR_STATE, tr_siv_again(&siv));
+    for (size_t i = 0; i < AEADS; i++)
+        test_starts(&all_aeads[i]);
+    EXPECT(TR_OK, tr_siv_set_key(&siv_key, backend, raw, 32));
     EXPECT(TR_OK, tr_siv_start(&siv, &siv_key));
     EXPECT(TR_ERR_STATE, tr_siv_again(&siv));
-    for (unsigned i = 0; i < 126; i++)
-        EXPECT(TR_OK, tr_siv_aad(&siv, raw, i % 3));
-    EXPECT(TR_ERR_LENGTH, tr_siv_aad(&siv, raw, 1));
     EXPECT(TR_OK, tr_siv_encrypt(&siv, memory, memory, 0, tag));
     EXPECT(TR_ERR_STATE, tr_siv_encrypt(&siv, memory, memory, 0, tag));
     EXPECT(TR_ERR_STATE, tr_siv_aad(&siv, raw, 1));
     EXPECT(TR_OK, tr_siv_again(&siv));
-    EXPECT(TR_ERR_LENGTH, tr_siv_aad(&siv, raw, 1));
+    EXPECT(TR_OK, tr_siv_aad(&siv, raw, 1));
     report("AEADs");
-}
-
-static void test_cmac(void)
-{
-    struct tr_cmac_key cmac_key = {0};
-    struct tr_cmac c = {0};
-    EXPECT(TR_ERR_STATE, tr_cmac_start(&c, &cmac_key));
-    EXPECT(TR_OK, tr_cmac_set_key(&cmac_key, backend, raw, 16));
-    EXPECT(TR_ERR_STATE, tr_cmac_update(&c, raw, 1));
-    EXPECT(TR_ERR_STATE, tr_cmac_tag(&c, memory, 16));
-    EXPECT(TR_OK, tr_cmac_start(&c, &cmac_key));
-    EXPECT(TR_ERR_TAG_LENGTH, tr_cmac_tag(&c, memory, 0));
-    EXPECT(TR_ERR_TAG_LENGTH, tr_cmac_tag(&c, memory, 17));
-    EXPECT(TR_ERR_TAG, tr_cmac_check(&c, raw, 16));
-    EXPECT(TR_ERR_STATE, tr_cmac_check(&c, raw, 16));
-    report("CMAC");
 }
 
 int main(void)
 {
     struct tap_random rng = tap_random(0);
-    tap_plan(12);
+    tap_plan(9);
     for (unsigned i = 0; backend == NULL; i++)
         if (backend_usable(tr_backend_at(i)))
             backend = tr_backend_at(i);
@@ -235,10 +198,8 @@ int main(void)
     test_keys();
     test_xts();
     test_cts();
-    test_cfb();
     test_key_wrap();
     test_kwp_contents();
     test_aeads();
-    test_cmac();
     return tap_done();
 }

@@ -34,7 +34,8 @@ static bool set_up(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, const struct l
         EVP_CIPHER_CTX_set_flags(ctx, EVP_CIPH_FLAG_LENGTH_BITS);
     if (tag_len != 0 && iv_len != 0) {
         *p++ = OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_AEAD_IVLEN, &iv_len);
-        *p++ = OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, NULL, tag_len);
+        if (EVP_CIPHER_get_mode(cipher) != EVP_CIPH_GCM_MODE) /* any length, asked for at the end */
+            *p++ = OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, NULL, tag_len);
     }
     if (m->cts != NULL)
         *p++ = OSSL_PARAM_construct_utf8_string(OSSL_CIPHER_PARAM_CTS_MODE, (char *)m->cts, 0);
