@@ -32,20 +32,21 @@
 #define V_NARROWER(n)      ((n) <= 4 ? &tr_aesni : NULL)
 
 typedef __m256i V;
+#define MM(name)       _mm256_##name
+#define MM_WHOLE(name) _mm256_##name##_si256
+#define MM_EACH(name)  _mm256_##name##_epi128
+
+TR_INLINE TR_TARGET V v_broadcast(B x)
+{
+    return _mm256_broadcastsi128_si256(x);
+}
+#include "x86/vec.h"
 
 /* The zero-extension hides the value from gcc 12, which generates slower GCM code if it knows that
  * the value is zero. */
 TR_INLINE TR_TARGET V v_zero(void)
 {
     return _mm256_zextsi128_si256(_mm_setzero_si128());
-}
-TR_INLINE TR_TARGET V v_load(const uint8_t *p)
-{
-    return _mm256_loadu_si256((const __m256i *)p);
-}
-TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
-{
-    _mm256_storeu_si256((__m256i *)p, x);
 }
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
@@ -55,42 +56,14 @@ TR_INLINE TR_TARGET void v_store_part(uint8_t *p, V x, unsigned n)
 {
     (void)n, _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(x));
 }
-TR_INLINE TR_TARGET V v_load_all(const uint8_t *p)
-{
-    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
-}
-TR_INLINE TR_TARGET V v_broadcast(B x)
-{
-    return _mm256_broadcastsi128_si256(x);
-}
 TR_INLINE TR_TARGET V v_shift_in(V before, V x)
 {
     return _mm256_permute2x128_si256(before, x, 0x21);
 }
 
-TR_INLINE TR_TARGET V v_xor(V a, V b)
-{
-    return _mm256_xor_si256(a, b);
-}
 TR_INLINE TR_TARGET V v_xor3(V a, V b, V c)
 {
     return v_xor(v_xor(a, b), c);
-}
-TR_INLINE TR_TARGET V v_aesenc(V x, V k)
-{
-    return _mm256_aesenc_epi128(x, k);
-}
-TR_INLINE TR_TARGET V v_aesenclast(V x, V k)
-{
-    return _mm256_aesenclast_epi128(x, k);
-}
-TR_INLINE TR_TARGET V v_aesdec(V x, V k)
-{
-    return _mm256_aesdec_epi128(x, k);
-}
-TR_INLINE TR_TARGET V v_aesdeclast(V x, V k)
-{
-    return _mm256_aesdeclast_epi128(x, k);
 }
 
 TR_INLINE TR_TARGET V v_counters64(uint64_t low, uint64_t high)
@@ -98,47 +71,10 @@ TR_INLINE TR_TARGET V v_counters64(uint64_t low, uint64_t high)
     int64_t h = (int64_t)high;
     return _mm256_set_epi64x(h, (int64_t)(low + 1), h, (int64_t)low);
 }
-TR_INLINE TR_TARGET V v_add64(V x, unsigned n)
-{
-    return _mm256_add_epi64(x, _mm256_set_epi64x(0, n, 0, n));
-}
-TR_INLINE TR_TARGET V v_byteswap(V x)
-{
-    return _mm256_shuffle_epi8(
-        x, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f)));
-}
-TR_INLINE TR_TARGET V v_last_bytes(unsigned n)
-{
-    return _mm256_broadcastsi128_si256(_mm_set_epi64x((int64_t)((uint64_t)n << 56), 0));
-}
 
-TR_INLINE TR_TARGET V v_add_last_byte(V x, unsigned n)
-{
-    return _mm256_add_epi8(x, v_last_bytes(n));
-}
 TR_INLINE TR_TARGET V v_add_lane_number(V x)
 {
     return _mm256_add_epi8(x, _mm256_set_epi64x(1LL << 56, 0, 0, 0));
-}
-TR_INLINE TR_TARGET V v_add32(V x, unsigned n)
-{
-    return _mm256_add_epi32(x, _mm256_set_epi32(0, 0, 0, (int)n, 0, 0, 0, (int)n));
-}
-TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)
-{
-    return _mm256_clmulepi64_epi128(a, b, 0x00);
-}
-TR_INLINE TR_TARGET V v_clmul_lh(V a, V b)
-{
-    return _mm256_clmulepi64_epi128(a, b, 0x10);
-}
-TR_INLINE TR_TARGET V v_clmul_hl(V a, V b)
-{
-    return _mm256_clmulepi64_epi128(a, b, 0x01);
-}
-TR_INLINE TR_TARGET V v_clmul_hh(V a, V b)
-{
-    return _mm256_clmulepi64_epi128(a, b, 0x11);
 }
 TR_INLINE TR_TARGET B v_fold(V x)
 {
@@ -147,14 +83,6 @@ TR_INLINE TR_TARGET B v_fold(V x)
 TR_INLINE TR_TARGET V v_zero_extend(B x)
 {
     return _mm256_zextsi128_si256(x);
-}
-TR_INLINE TR_TARGET V v_swap_halves(V x)
-{
-    return _mm256_shuffle_epi32(x, 0x4e);
-}
-TR_INLINE TR_TARGET V v_low_halves(uint64_t x)
-{
-    return _mm256_set_epi64x(0, (int64_t)x, 0, (int64_t)x);
 }
 TR_INLINE TR_TARGET V v_counters32(uint64_t low, uint64_t high)
 {
@@ -173,11 +101,6 @@ TR_INLINE TR_TARGET B v_block_1(V x)
 {
     return _mm256_extracti128_si256(x, 1);
 }
-#define v_shift_left64(x, n)      _mm256_slli_epi64((x), (n))
-#define v_shift_right64(x, n)     _mm256_srli_epi64((x), (n))
-#define v_shift_bytes_left(x, n)  _mm256_bslli_epi128((x), (n))
-#define v_shift_bytes_right(x, n) _mm256_bsrli_epi128((x), (n))
-#define v_low_to_high(x)          _mm256_bslli_epi128((x), 8)
 TR_INLINE TR_TARGET V v_shift_left_by_lane(V x, unsigned n)
 {
     return _mm256_sllv_epi64(x, _mm256_set_epi64x(n + 1, n + 1, n, n));
@@ -198,15 +121,6 @@ TR_INLINE TR_TARGET V v_gray(B l0, B l1)
 TR_INLINE TR_TARGET V v_in_last_lane(B x)
 {
     return _mm256_inserti128_si256(_mm256_setzero_si256(), x, 1);
-}
-
-TR_INLINE TR_TARGET V v_unpack_low(V a, V b)
-{
-    return _mm256_unpacklo_epi64(a, b);
-}
-TR_INLINE TR_TARGET V v_unpack_high(V a, V b)
-{
-    return _mm256_unpackhi_epi64(a, b);
 }
 
 TR_INLINE TR_TARGET V v_gather(const uint8_t *p, size_t stride)

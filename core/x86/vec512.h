@@ -32,20 +32,21 @@
 #define V_NARROWER(n)      ((n) <= 4 ? &tr_aesni : (n) <= 8 ? &tr_vaes256 : NULL)
 
 typedef __m512i V;
+#define MM(name)       _mm512_##name
+#define MM_WHOLE(name) _mm512_##name##_si512
+#define MM_EACH(name)  _mm512_##name##_epi128
+
+TR_INLINE TR_TARGET V v_broadcast(B x)
+{
+    return _mm512_broadcast_i32x4(x);
+}
+#include "x86/vec.h"
 
 /* The zero-extension hides the value from gcc 12, which generates slower GCM code if it knows that
  * the value is zero. */
 TR_INLINE TR_TARGET V v_zero(void)
 {
     return _mm512_zextsi128_si512(_mm_setzero_si128());
-}
-TR_INLINE TR_TARGET V v_load(const uint8_t *p)
-{
-    return _mm512_loadu_si512(p);
-}
-TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
-{
-    _mm512_storeu_si512(p, x);
 }
 /*
  * v_load_part() and v_store_part() access n blocks, 1 to 3, in pieces of 16 and 32 bytes.
@@ -71,42 +72,14 @@ TR_INLINE TR_TARGET void v_store_part(uint8_t *p, V x, unsigned n)
     if (n == 3)
         _mm_storeu_si128(last, _mm512_extracti32x4_epi32(x, 2));
 }
-TR_INLINE TR_TARGET V v_load_all(const uint8_t *p)
-{
-    return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)p));
-}
-TR_INLINE TR_TARGET V v_broadcast(B x)
-{
-    return _mm512_broadcast_i32x4(x);
-}
 TR_INLINE TR_TARGET V v_shift_in(V before, V x)
 {
     return _mm512_alignr_epi64(x, before, 6);
 }
 
-TR_INLINE TR_TARGET V v_xor(V a, V b)
-{
-    return _mm512_xor_si512(a, b);
-}
 TR_INLINE TR_TARGET V v_xor3(V a, V b, V c)
 {
     return _mm512_ternarylogic_epi64(a, b, c, 0x96);
-}
-TR_INLINE TR_TARGET V v_aesenc(V x, V k)
-{
-    return _mm512_aesenc_epi128(x, k);
-}
-TR_INLINE TR_TARGET V v_aesenclast(V x, V k)
-{
-    return _mm512_aesenclast_epi128(x, k);
-}
-TR_INLINE TR_TARGET V v_aesdec(V x, V k)
-{
-    return _mm512_aesdec_epi128(x, k);
-}
-TR_INLINE TR_TARGET V v_aesdeclast(V x, V k)
-{
-    return _mm512_aesdeclast_epi128(x, k);
 }
 
 TR_INLINE TR_TARGET V v_counters64(uint64_t low, uint64_t high)
@@ -114,47 +87,10 @@ TR_INLINE TR_TARGET V v_counters64(uint64_t low, uint64_t high)
     V first = _mm512_broadcast_i32x4(_mm_set_epi64x((int64_t)high, (int64_t)low));
     return _mm512_add_epi64(first, _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0));
 }
-TR_INLINE TR_TARGET V v_add64(V x, unsigned n)
-{
-    return _mm512_add_epi64(x, _mm512_set_epi64(0, n, 0, n, 0, n, 0, n));
-}
-TR_INLINE TR_TARGET V v_byteswap(V x)
-{
-    return _mm512_shuffle_epi8(
-        x, _mm512_broadcast_i32x4(_mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f)));
-}
-TR_INLINE TR_TARGET V v_last_bytes(unsigned n)
-{
-    return _mm512_broadcast_i32x4(_mm_set_epi64x((int64_t)((uint64_t)n << 56), 0));
-}
 
-TR_INLINE TR_TARGET V v_add_last_byte(V x, unsigned n)
-{
-    return _mm512_add_epi8(x, v_last_bytes(n));
-}
 TR_INLINE TR_TARGET V v_add_lane_number(V x)
 {
     return _mm512_add_epi8(x, _mm512_set_epi64(3LL << 56, 0, 2LL << 56, 0, 1LL << 56, 0, 0, 0));
-}
-TR_INLINE TR_TARGET V v_add32(V x, unsigned n)
-{
-    return _mm512_add_epi32(x, _mm512_broadcast_i32x4(_mm_set_epi32(0, 0, 0, (int)n)));
-}
-TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)
-{
-    return _mm512_clmulepi64_epi128(a, b, 0x00);
-}
-TR_INLINE TR_TARGET V v_clmul_lh(V a, V b)
-{
-    return _mm512_clmulepi64_epi128(a, b, 0x10);
-}
-TR_INLINE TR_TARGET V v_clmul_hl(V a, V b)
-{
-    return _mm512_clmulepi64_epi128(a, b, 0x01);
-}
-TR_INLINE TR_TARGET V v_clmul_hh(V a, V b)
-{
-    return _mm512_clmulepi64_epi128(a, b, 0x11);
 }
 TR_INLINE TR_TARGET B v_fold(V x)
 {
@@ -164,14 +100,6 @@ TR_INLINE TR_TARGET B v_fold(V x)
 TR_INLINE TR_TARGET V v_zero_extend(B x)
 {
     return _mm512_zextsi128_si512(x);
-}
-TR_INLINE TR_TARGET V v_swap_halves(V x)
-{
-    return _mm512_shuffle_epi32(x, 0x4e);
-}
-TR_INLINE TR_TARGET V v_low_halves(uint64_t x)
-{
-    return _mm512_broadcast_i32x4(_mm_set_epi64x(0, (int64_t)x));
 }
 TR_INLINE TR_TARGET V v_counters32(uint64_t low, uint64_t high)
 {
@@ -218,11 +146,6 @@ TR_INLINE TR_TARGET V v_first_bytes(V x, size_t n)
 {
     return _mm512_maskz_mov_epi8(bytes_mask(n), x);
 }
-#define v_shift_left64(x, n)      _mm512_slli_epi64((x), (n))
-#define v_shift_right64(x, n)     _mm512_srli_epi64((x), (n))
-#define v_shift_bytes_left(x, n)  _mm512_bslli_epi128((x), (n))
-#define v_shift_bytes_right(x, n) _mm512_bsrli_epi128((x), (n))
-#define v_low_to_high(x)          _mm512_bslli_epi128((x), 8)
 TR_INLINE TR_TARGET V v_shift_left_by_lane(V x, unsigned n)
 {
     return _mm512_sllv_epi64(x, _mm512_set_epi64(n + 3, n + 3, n + 2, n + 2, n + 1, n + 1, n, n));
@@ -311,14 +234,6 @@ TR_INLINE TR_TARGET V v_tiny_powers(const uint8_t *p, int two)
     static const uint64_t place[2][8]
         __attribute__((aligned(64))) = {{4, 5, 4, 5, 6, 7, 2, 3}, {2, 3, 4, 5, 6, 7, 0, 1}};
     return _mm512_permutexvar_epi64(_mm512_load_si512(place[two]), v_load(p));
-}
-TR_INLINE TR_TARGET V v_unpack_low(V a, V b)
-{
-    return _mm512_unpacklo_epi64(a, b);
-}
-TR_INLINE TR_TARGET V v_unpack_high(V a, V b)
-{
-    return _mm512_unpackhi_epi64(a, b);
 }
 
 TR_INLINE TR_TARGET V v_gather_pointers(const uint8_t *const *p)
