@@ -21,6 +21,7 @@
 #                 OpenSSL's headers
 #   make archive      the core as an archive that stands alone, and its source form, in
 #                     build/archive; ARCHIVE_STACK=16384 for stacks of 16 KiB
+#   make go           the core as Go assembly, in bindings/go: after it, that folder is a Go module
 #   make prove        proofs about the C code with CBMC (minutes): docs/assurance.md
 #   make check-rust-sanitized   the PKCS#11 module with AddressSanitizer (minutes)
 #   make soak         all hosts under random load for an hour; SOAK_SECONDS=120 for two minutes
@@ -47,7 +48,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
 SOAK_SECONDS ?= 3600
-CHECK_STEPS ?= first tool c sanitized
+CHECK_STEPS ?= first tool go c sanitized
 BUILD   := build
 DIST    := $(BUILD)/dist
 MESON_OPTIONS := --prefix=/ --libdir=lib
@@ -88,6 +89,11 @@ archive:
 	@scripts/dependencies build
 	@scripts/archive build $(BUILD)/archive
 	@ls $(BUILD)/archive/libtenrounds-core.a $(BUILD)/archive/tenrounds.h
+
+.PHONY: go
+go:
+	@scripts/dependencies check
+	@scripts/go generate $(BUILD)
 
 stage: c tool
 	@scripts/stage $(BUILD) $(DIST)

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+//go:build !purego
+
+package tenrounds
+
+import (
+	"crypto/cipher"
+	"unsafe"
+)
+
+const blockSize = 16
+
+// A block has the methods that crypto/cipher looks for.
+type block struct {
+	key  unsafe.Pointer // struct tr_aes_key
+	raw  [32]byte       // for the key of GCM
+	size int
+}
+
+func newBlock(key []byte) cipher.Block {
+	b := &block{key: newKey(aesKeySize, aesSetKey, key), size: len(key)}
+	copy(b.raw[:], key)
+	return b
+}
+
+func (b *block) BlockSize() int { return blockSize }
+
+func (b *block) Encrypt(dst, src []byte) {
+	b.one(ecbEncrypt, dst, src)
+}
+
+func (b *block) Decrypt(dst, src []byte) {
+	b.one(ecbDecrypt, dst, src)
+}
+
+// one processes one block, with the panics of crypto/aes.
+func (b *block) one(crypt func(key unsafe.Pointer, out, in *byte, n int) int32, dst, src []byte) {
+	if len(src) < blockSize {
+		panic("crypto/aes: input not full block")
+	}
+	if len(dst) < blockSize {
+		panic("crypto/aes: output not full block")
+	}
+	if shifted(dst[:blockSize], src[:blockSize]) {
+		panic("crypto/aes: invalid buffer overlap")
+	}
+	must(crypt(b.key, &dst[0], &src[0], blockSize))
+}
+
+// ---- CTR ------------------------------------------------------------------------------------------
+
+type ctr struct {
+	key                unsafe.Pointer // struct tr_aes_key
+	counter, keystream [blockSize]byte
+	used               uint32 // bytes of keystream
+}
+
+// NewCTR is for [cipher.NewCTR].
+func (b *block) NewCTR(iv []byte) cipher.Stream {
+	if len(iv) != blockSize {
+		panic("cipher.NewCTR: IV length must equal block size")
+	}
+	return &ctr{key: b.key, counter: [blockSize]byte(iv)}
+}
+
+func (c *ctr) XORKeyStream(dst, src []byte) {
+	if len(dst) < len(src) {
+		panic("crypto/cipher: output smaller than input")
+	}
+	if shifted(dst[:len(src)], src) {
+		panic("crypto/cipher: invalid buffer overlap")
+	}
+	must(ctrCrypt(c.key, &c.counter, &c.keystream, &c.used, pointer(dst), pointer(src), len(src)))
+}
+
+// ---- CBC ------------------------------------------------------------------------------------------
+
+type cbc struct {
+	key   unsafe.Pointer // struct tr_aes_key
+	iv    [blockSize]byte
+	crypt func(key unsafe.Pointer, iv *[16]byte, out, in *byte, n int) int32
+}
+
+// NewCBCEncrypter is for [cipher.NewCBCEncrypter].
+func (b *block) NewCBCEncrypter(iv []byte) cipher.BlockMode {
+	return &cbc{b.key, [blockSize]byte(iv), cbcEncrypt}
+}
+
+// NewCBCDecrypter is for [cipher.NewCBCDecrypter].
+func (b *block) NewCBCDecrypter(iv []byte) cipher.BlockMode {
+	return &cbc{b.key, [blockSize]byte(iv), cbcDecrypt}
+}
+
+func (c *cbc) BlockSize() int { return blockSize }
+
+// SetIV begins another message, as the modes of the standard library can, too.
+func (c *cbc) SetIV(iv []byte) {
+	if len(iv) != blockSize {
+		panic("cipher: incorrect length IV")
+	}
+	copy(c.iv[:], iv)
+}
+
+func (c *cbc) CryptBlocks(dst, src []byte) {
+	if len(src)%blockSize != 0 {
+		panic("crypto/cipher: input not full blocks")
+	}
+	if len(dst) < len(src) {
+		panic("crypto/cipher: output smaller than input")
+	}
+	if shifted(dst[:len(src)], src) {
+		panic("crypto/cipher: invalid buffer overlap")
+	}
+	must(c.crypt(c.key, &c.iv, pointer(dst), pointer(src), len(src)))
+}

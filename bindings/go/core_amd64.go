@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+//go:build !purego
+
+package tenrounds
+
+import (
+	"crypto/fips140"
+	"os"
+	"sync"
+	"unsafe"
+)
+
+// selected returns the core's backend for this processor and its name. The first call runs the
+// known-answer tests. The backend is nil, and
+// Go's own code is used, in FIPS 140-3 mode and on processors that the core cannot make faster.
+var selected = sync.OnceValues(func() (unsafe.Pointer, string) {
+	if fips140.Enabled() {
+		return nil, ""
+	}
+	mask := append([]byte(os.Getenv("TENROUNDS_MASK")), 0)
+	var name *byte
+	backend := coreSelect(&mask[0], &name)
+	if backend == nil {
+		return nil, ""
+	}
+	return backend, string(unsafe.Slice(name, length(name)))
+})
+
+// length is C's strlen.
+func length(s *byte) (n int) {
+	for *(*byte)(unsafe.Add(unsafe.Pointer(s), n)) != 0 {
+		n++
+	}
+	return n
+}
+
+// newKey allocates one of the core's keys and sets it. The length of raw is known to be right.
+func newKey(size int, set func(key, backend unsafe.Pointer, raw *byte, n int) int32, raw []byte) unsafe.Pointer {
+	const alignment = 64 // a cache line; the core needs 16
+	memory := unsafe.Pointer(unsafe.SliceData(make([]byte, size+alignment-1)))
+	key := unsafe.Add(memory, -uintptr(memory)%alignment)
+	backend, _ := selected()
+	must(set(key, backend, &raw[0], len(raw)))
+	return key
+}
+
+// verified reports whether the tag matched. If not, the core has written zeros.
+func verified(status int32) bool {
+	const errTag = 9 // TR_ERR_TAG
+	if status != errTag {
+		must(status)
+	}
+	return status != errTag
+}
+
+// must panics if a call failed whose arguments have been checked.
+func must(status int32) {
+	if status != 0 {
+		panic("tenrounds: the core refused a call")
+	}
+}
+
+var empty [16]byte
+
+// pointer returns where the bytes are: a readable address even if there are none.
+func pointer(b []byte) *byte {
+	if len(b) == 0 {
+		return &empty[0]
+	}
+	return &b[0]
+}
+
+//go:noescape
+func coreSelect(mask *byte, name **byte) unsafe.Pointer
+
+//go:noescape
+func aesSetKey(key, backend unsafe.Pointer, raw *byte, n int) int32
+
+//go:noescape
+func gcmSetKey(key, backend unsafe.Pointer, raw *byte, n int) int32
+
+//go:noescape
+func xtsSetKey(key, backend unsafe.Pointer, raw *byte, n int) int32
+
+//go:noescape
+func gcmSIVSetKey(key, backend unsafe.Pointer, raw *byte, n int) int32
+
+//go:noescape
+func ecbEncrypt(key unsafe.Pointer, out, in *byte, n int) int32
+
+//go:noescape
+func ecbDecrypt(key unsafe.Pointer, out, in *byte, n int) int32
+
+//go:noescape
+func cbcEncrypt(key unsafe.Pointer, iv *[16]byte, out, in *byte, n int) int32
+
+//go:noescape
+func cbcDecrypt(key unsafe.Pointer, iv *[16]byte, out, in *byte, n int) int32
+
+//go:noescape
+func xtsEncrypt(key unsafe.Pointer, iv *[16]byte, out, in *byte, n int) int32
+
+//go:noescape
+func xtsDecrypt(key unsafe.Pointer, iv *[16]byte, out, in *byte, n int) int32
+
+//go:noescape
+func ctrCrypt(key unsafe.Pointer, counter, keystream *[16]byte, used *uint32, out, in *byte, n int) int32
+
+//go:noescape
+func gcmSeal(key unsafe.Pointer, nonce *byte, nonceLen int, aad *byte, aadLen int, out, in *byte, n int, tag *byte, tagLen int) int32
+
+//go:noescape
+func gcmOpen(key unsafe.Pointer, nonce *byte, nonceLen int, aad *byte, aadLen int, out, in *byte, n int, tag *byte, tagLen int) int32
+
+//go:noescape
+func gcmSIVSeal(key unsafe.Pointer, nonce, aad *byte, aadLen int, out, in *byte, n int, tag *byte) int32
+
+//go:noescape
+func gcmSIVOpen(key unsafe.Pointer, nonce, aad *byte, aadLen int, out, in *byte, n int, tag *byte) int32

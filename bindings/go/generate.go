@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+package tenrounds
+
+//go:generate go run ./internal/generate

@@ -1,0 +1,3 @@
+module example.org/tenrounds/bindings/go
+
+go 1.24

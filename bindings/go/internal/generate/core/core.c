@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What Go needs besides the core's archive: the four functions that a compiler may call, selection
+ * for Go, and objects whose sizes main.go reads. */
+#include "tenrounds.h"
+
+/* A compiler that recognizes a loop as memcpy() would call the function from itself. */
+#define BYTES __attribute__((optimize("no-tree-loop-distribute-patterns")))
+
+BYTES void *memmove(void *out, const void *in, size_t n)
+{
+    uint8_t *to = out;
+    const uint8_t *from = in;
+    if (to <= from || to >= from + n)
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[i];
+    else
+        while (n-- > 0)
+            to[n] = from[n];
+    return out;
+}
+
+BYTES void *memcpy(void *out, const void *in, size_t n)
+{
+    return memmove(out, in, n);
+}
+
+BYTES void *memset(void *out, int value, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        ((uint8_t *)out)[i] = (uint8_t)value;
+    return out;
+}
+
+BYTES int memcmp(const void *a, const void *b, size_t n)
+{
+    const uint8_t *x = a, *y = b;
+    for (size_t i = 0; i < n; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+/* The backend that tr_select() chooses and its name. NULL if it has no AES instructions or no
+ * carry-less multiplication: Go's own code is the faster one then. */
+const struct tr_backend *tr_go_select(const char *mask, const char **name)
+{
+    const tr_features needed = TR_FEATURE_AES | TR_FEATURE_CLMUL;
+    struct tr_selection selection;
+    if (tr_select(mask, 0, &selection) != TR_OK)
+        return NULL;
+    *name = tr_backend_name(selection.backend);
+    return (tr_backend_features(selection.backend) & needed) == needed ? selection.backend : NULL;
+}
+
+_Static_assert(TR_ERR_TAG == 9, "verified() in core_amd64.go");
+
+#ifdef SIZES
+struct tr_aes_key aesKeySize;
+struct tr_gcm_key gcmKeySize;
+struct tr_xts_key xtsKeySize;
+struct tr_gcm_siv_key gcmSIVKeySize;
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+//go:build !purego
+
+package tenrounds
+
+import "unsafe"
+
+type coreXTS struct {
+	key unsafe.Pointer // struct tr_xts_key
+}
+
+func newCoreXTS(key []byte) dataUnit {
+	return &coreXTS{newKey(xtsKeySize, xtsSetKey, key)}
+}
+
+func (x *coreXTS) encrypt(out, in []byte, sector uint64) {
+	tweak := tweakOf(sector)
+	must(xtsEncrypt(x.key, &tweak, &out[0], &in[0], len(in)))
+}
+
+func (x *coreXTS) decrypt(out, in []byte, sector uint64) {
+	tweak := tweakOf(sector)
+	must(xtsDecrypt(x.key, &tweak, &out[0], &in[0], len(in)))
+}
+
+type coreGCMSIV struct {
+	key unsafe.Pointer // struct tr_gcm_siv_key
+}
+
+func newCoreGCMSIV(key []byte) sealer {
+	return &coreGCMSIV{newKey(gcmSIVKeySize, gcmSIVSetKey, key)}
+}
+
+func (g *coreGCMSIV) seal(out, nonce, plaintext, aad []byte) {
+	must(gcmSIVSeal(g.key, &nonce[0], pointer(aad), len(aad), &out[0], pointer(plaintext),
+		len(plaintext), &out[len(plaintext)]))
+}
+
+func (g *coreGCMSIV) open(out, nonce, ciphertext, aad []byte) bool {
+	return verified(gcmSIVOpen(g.key, &nonce[0], pointer(aad), len(aad), pointer(out), &ciphertext[0],
+		len(out), &ciphertext[len(out)]))
+}
