@@ -48,7 +48,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
 SOAK_SECONDS ?= 3600
-CHECK_STEPS ?= first tool go c sanitized
+CHECK_STEPS ?= first rust tool go c sanitized
 BUILD   := build
 DIST    := $(BUILD)/dist
 MESON_OPTIONS := --prefix=/ --libdir=lib

@@ -82,7 +82,9 @@
 #define TR_BLOCK          16u
 
 #if defined(__GNUC__)
-#    define TR_API        __attribute__((visibility("default")))
+#    ifndef TR_API /* a program that compiles the core into itself defines it as nothing */
+#        define TR_API __attribute__((visibility("default")))
+#    endif
 #    define TR_ALIGNED(n) __attribute__((aligned(n)))
 #    define TR_MUST_CHECK __attribute__((warn_unused_result))
 #else

@@ -6,7 +6,10 @@ mod backend;
 mod counted;
 mod cpu;
 mod key;
+#[cfg(test)]
+mod layout;
 mod pieces;
+#[path = "../../../bindings/rust/src/raw.rs"]
 pub mod raw;
 mod status;
 mod stream;

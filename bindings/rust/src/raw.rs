@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `tenrounds.h` in Rust: structs, and the functions as they are. The header says what each
-//! function needs; a test compares the layouts with C.
+//! function needs. A test of crates/tenrounds-sys, which shares this file, compares the layouts
+//! with C.
 
 #![allow(non_camel_case_types)]
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 
 /// enum tr_status.
 pub type tr_status = c_int;
@@ -12,6 +13,7 @@ pub const TR_OK: tr_status = 0;
 pub const TR_ERR_LENGTH: tr_status = 2;
 pub const TR_ERR_OVERLAP: tr_status = 3;
 pub const TR_ERR_PADDING: tr_status = 4;
+pub const TR_ERR_IV_LENGTH: tr_status = 7;
 pub const TR_ERR_TAG: tr_status = 9;
 pub const TR_ERR_EQUAL_KEYS: tr_status = 11;
 
@@ -46,6 +48,8 @@ opaque! {
     tr_ccm: 96;
     /// A CMAC message.
     tr_cmac: 48;
+    /// A SIV message.
+    tr_siv: 32;
     /// A message of ECB, CBC, CFB, OFB or CTR.
     tr_cipher: 48;
 }
@@ -114,7 +118,7 @@ pub struct tr_ccm_job {
     pub tag: *mut u8,
     pub tag_len: usize,
     pub status: tr_status,
-    pub working: std::mem::MaybeUninit<tr_ccm>,
+    pub working: core::mem::MaybeUninit<tr_ccm>,
 }
 
 /// A key object of any mode. Rust checks the mode where it takes the address (object.rs).
@@ -169,12 +173,12 @@ pub type SealingSiv =
 macro_rules! functions {
     ($($kind:ty: $($name:ident),*;)*) => {$($(
         /// As in the header.
-        pub fn $name() -> $kind {
+        pub const fn $name() -> $kind {
             extern "C" {
                 fn $name();
             }
             // SAFETY: the header declares the function with this type, but for `const`.
-            unsafe { std::mem::transmute::<unsafe extern "C" fn(), $kind>($name) }
+            unsafe { core::mem::transmute::<unsafe extern "C" fn(), $kind>($name) }
         }
     )*)*};
 }
@@ -256,6 +260,22 @@ extern "C" {
         len: usize,
     ) -> tr_status;
     pub fn tr_gcm_tag(gcm: *mut tr_gcm, tag: *mut u8, tag_len: usize) -> tr_status;
+    pub fn tr_siv_start(siv: *mut tr_siv, key: Key) -> tr_status;
+    pub fn tr_siv_aad(siv: *mut tr_siv, aad: *const u8, len: usize) -> tr_status;
+    pub fn tr_siv_encrypt(
+        siv: *mut tr_siv,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+        tag: *mut u8,
+    ) -> tr_status;
+    pub fn tr_siv_decrypt(
+        siv: *mut tr_siv,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+        tag: *const u8,
+    ) -> tr_status;
     pub fn tr_cmac_start(cmac: *mut tr_cmac, key: Key) -> tr_status;
     pub fn tr_cmac_update(cmac: *mut tr_cmac, data: *const u8, len: usize) -> tr_status;
     pub fn tr_cmac_tag(cmac: *mut tr_cmac, tag: *mut u8, tag_len: usize) -> tr_status;
@@ -264,69 +284,4 @@ extern "C" {
     pub fn tr_cmac_sign_many(jobs: *mut tr_cmac_job, count: usize) -> tr_status;
     pub fn tr_ccm_seal_many(jobs: *mut tr_ccm_job, count: usize) -> tr_status;
     pub fn tr_ccm_open_many(jobs: *mut tr_ccm_job, count: usize) -> tr_status;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
-    use std::ffi::CStr;
-    use std::mem::offset_of;
-    use std::mem::{align_of, size_of};
-
-    #[repr(C)]
-    struct Layout {
-        kind: *const c_char,
-        what: *const c_char,
-        value: usize,
-    }
-
-    extern "C" {
-        fn shim_layout(count: *mut usize) -> *const Layout;
-    }
-
-    fn in_c() -> BTreeMap<(String, String), usize> {
-        let mut count = 0;
-        // SAFETY: the function returns a constant array of so many elements, with constant strings.
-        let rows = unsafe {
-            let first = shim_layout(&mut count);
-            std::slice::from_raw_parts(first, count)
-        };
-        // SAFETY: as above.
-        let text = |p| unsafe { CStr::from_ptr(p) }.to_str().unwrap().to_owned();
-        let key = |row: &Layout| (text(row.kind), text(row.what));
-        rows.iter().map(|row| (key(row), row.value)).collect()
-    }
-
-    macro_rules! here {
-        ($map:ident, $($name:ident: $($field:ident),*;)*) => {$(
-            let mut add = |what: &str, value| {
-                $map.insert((stringify!($name).to_owned(), what.to_owned()), value);
-            };
-            add("size", size_of::<$name>());
-            add("align", align_of::<$name>());
-            $(
-                let field = stringify!($field);
-                let field = if field == "input" { "in" } else { field };
-                add(field, offset_of!($name, $field));
-            )*
-        )*};
-    }
-
-    #[test]
-    fn layouts_are_those_of_c() {
-        let mut here = BTreeMap::new();
-        here!(here,
-            tr_aes_key:; tr_gcm_key:; tr_ccm_key:; tr_ocb_key:; tr_siv_key:; tr_gcm_siv_key:;
-            tr_xts_key:; tr_cmac_key:; tr_gcm:; tr_cmac:; tr_cipher:;
-            tr_cpu: present, usable, xcr0;
-            tr_selection: backend, cpu, masked, avoided, failed, bad_mask;
-            tr_tuning: name, aes_latency, aes512_per_cycle, separate_clmul, clock_drops;
-            tr_stream: key, iv, out, input, len;
-            tr_cmac_job: key, data, len, tag, working;
-            tr_ccm_job: key, nonce, nonce_len, aad, aad_len, out, input, len, tag, tag_len, status,
-                working;
-        );
-        assert_eq!(here, in_c());
-    }
 }

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The authenticated modes: vectors, another library, forgeries, wrong lengths.
+
+mod common;
+
+use ::aead::{Aead as _, AeadCore, AeadInOut, KeyInit, Payload};
+use common::{bytes, length, random, wycheproof, Vector};
+use tenrounds::{modes, Aead, Ccm, Error, Gcm, GcmSiv, Ocb, Siv};
+
+/// Seals and opens a vector in every way, if its key and tag have these lengths.
+fn run<M: modes::Mode, const KEY: usize, const TAG: usize>(
+    (nonce, aad, v): (&[u8], &[u8], &Vector),
+) -> bool {
+    let (Ok(key), Ok(tag)) = (<&[u8; KEY]>::try_from(&v.key[..]), v.tag[..].try_into()) else {
+        return false;
+    };
+    let key = Aead::<M, KEY, TAG>::with_key(key);
+    let sealed = [&v.encrypted[..], &v.tag].concat();
+
+    let mut out = vec![0xff; v.plain.len()];
+    let opened = key.open(nonce, aad, &sealed, &mut out);
+    let mut data = v.encrypted.clone();
+    assert_eq!(
+        opened,
+        key.open_in_place(nonce, aad, &mut data, &tag),
+        "{}",
+        v.line
+    );
+    if v.valid {
+        assert_eq!(
+            (opened, &out, &data),
+            (Ok(()), &v.plain, &v.plain),
+            "{}",
+            v.line
+        );
+        let mut out = vec![0xff; sealed.len()];
+        key.seal(nonce, aad, &v.plain, &mut out).unwrap();
+        assert_eq!(out, sealed, "{}", v.line);
+        let mut data = v.plain.clone();
+        assert_eq!(
+            key.seal_in_place(nonce, aad, &mut data),
+            Ok(tag),
+            "{}",
+            v.line
+        );
+        assert_eq!(data, v.encrypted, "{}", v.line);
+    } else {
+        // Wrong tags, and nonces of lengths that the mode does not have.
+        assert_eq!(opened, Err(Error), "{}", v.line);
+        assert!(
+            out.iter().all(|&b| b == 0) || out.iter().all(|&b| b == 0xff),
+            "{}",
+            v.line
+        );
+    }
+    true
+}
+
+/// Runs a file with each length of key and tag that the mode has. Only invalid vectors have others.
+macro_rules! vectors {
+    ($name:literal, $mode:ident, $($key:literal)*, $tags:tt) => {
+        for mut v in wycheproof($name) {
+            if $name == "aes_gmac" {
+                v.aad = vec![std::mem::take(&mut v.plain)];
+            }
+            let (nonce, aad) = match $name {
+                "aes_siv_cmac" => (&[][..], &v.aad[0]),
+                "aead_aes_siv_cmac" => (&v.aad[1][..], &v.aad[0]),
+                _ => (&v.iv[..], &v.aad[0]),
+            };
+            let ran = [$(vectors!(@tags $mode, $key, $tags, (nonce, aad, &v))),*];
+            assert!(ran.contains(&true) || !v.valid, "{}", v.line);
+        }
+    };
+    (@tags $mode:ident, $key:literal, [$($tag:literal)*], $v:tt) => {
+        [$(run::<modes::$mode, $key, $tag>($v)),*].contains(&true)
+    };
+}
+
+#[test]
+fn vectors() {
+    vectors!("aes_gcm", Gcm, 16 24 32, [4 8 12 13 14 15 16]);
+    vectors!("aes_gmac", Gcm, 16 24 32, [16]);
+    vectors!("aes_ccm", Ccm, 16 24 32, [4 6 8 10 12 14 16]);
+    vectors!("aes_gcm_siv", GcmSiv, 16 32, [16]);
+    vectors!("aes_siv_cmac", Siv, 32 48 64, [16]);
+    vectors!("aead_aes_siv_cmac", Siv, 32 48 64, [16]);
+}
+
+/// Seals in every way with every length of key and tag; damage at every byte must show.
+fn forge<M: modes::Mode, const KEY: usize, const TAG: usize>(nonce_len: usize) {
+    let mut random = random();
+    let key = Aead::<M, KEY, TAG>::with_key(bytes(&mut random, KEY)[..].try_into().unwrap());
+    let nonce = bytes(&mut random, nonce_len);
+    let aad = bytes(&mut random, 20);
+    let plain = bytes(&mut random, 70);
+    let mut sealed = vec![0; 70 + TAG];
+    key.seal(&nonce, &aad, &plain, &mut sealed).unwrap();
+
+    for at in 0..sealed.len() {
+        sealed[at] ^= 1 << random.u8(..8);
+        let mut out = [0xff; 70];
+        assert_eq!(key.open(&nonce, &aad, &sealed, &mut out), Err(Error));
+        assert_eq!(out, [0; 70], "byte {at}");
+        let (data, tag) = sealed.split_at_mut(70);
+        let mut data = data.to_vec();
+        let tag: &[u8; TAG] = (&*tag).try_into().unwrap();
+        assert_eq!(key.open_in_place(&nonce, &aad, &mut data, tag), Err(Error));
+        assert_eq!(data, [0; 70], "byte {at}");
+        key.seal(&nonce, &aad, &plain, &mut sealed).unwrap();
+    }
+    let mut out = [0; 70];
+    assert_eq!(key.open(&nonce, &aad[1..], &sealed, &mut out), Err(Error));
+    assert_eq!(
+        key.open(&[nonce[0] ^ 1], &aad, &sealed, &mut out),
+        Err(Error)
+    );
+    assert_eq!(key.open(&nonce, &aad, &sealed, &mut out), Ok(()));
+    assert_eq!(out, plain[..]);
+}
+
+#[test]
+fn forgeries() {
+    forge::<modes::Gcm, 16, 16>(12);
+    forge::<modes::Gcm, 32, 12>(12);
+    forge::<modes::Ccm, 16, 8>(13);
+    forge::<modes::Ocb, 16, 16>(15);
+    forge::<modes::GcmSiv, 32, 16>(12);
+    forge::<modes::Siv, 64, 16>(16);
+}
+
+/// A call with a wrong length fails, and leaves the output as it was.
+fn lengths<M: modes::Mode, const KEY: usize>(takes: impl Fn(usize) -> bool) {
+    let key = Aead::<M, KEY, 16>::with_key(&[3; KEY]);
+    for nonce_len in 0..40 {
+        let nonce = vec![1; nonce_len];
+        let expected = if takes(nonce_len) { Ok(()) } else { Err(Error) };
+        let mut data = [5; 40];
+        assert_eq!(
+            key.seal_in_place(&nonce, &[], &mut data).map(|_| ()),
+            expected,
+            "{nonce_len}"
+        );
+        assert_eq!(data != [5; 40], expected.is_ok());
+        let mut out = [7; 56];
+        assert_eq!(
+            key.seal(&nonce, &[], &[5; 40], &mut out),
+            expected,
+            "{nonce_len}"
+        );
+        let mut opened = [9; 40];
+        assert_eq!(
+            key.open(&nonce, &[], &out, &mut opened),
+            expected,
+            "{nonce_len}"
+        );
+        assert_eq!(opened, if takes(nonce_len) { [5; 40] } else { [9; 40] });
+    }
+    for (input, out) in [(40, 55), (40, 57), (0, 15), (0, 0), (17, 0)] {
+        let (data, mut sealed) = (vec![0; input], vec![8; out]);
+        assert_eq!(key.seal(&[1; 12], &[], &data, &mut sealed), Err(Error));
+        assert_eq!(sealed, vec![8; out]);
+        assert_eq!(
+            key.open(&[1; 12], &[], &sealed, &mut vec![0; input]),
+            Err(Error)
+        );
+    }
+    let mut tag_alone = [0; 16];
+    key.seal(&[1; 12], b"aad", &[], &mut tag_alone).unwrap();
+    assert_eq!(key.open(&[1; 12], b"aad", &tag_alone, &mut []), Ok(()));
+}
+
+#[test]
+fn wrong_lengths() {
+    lengths::<modes::Gcm, 16>(|n| n > 0);
+    lengths::<modes::Ccm, 24>(|n| (7..=13).contains(&n));
+    lengths::<modes::Ocb, 32>(|n| (1..=15).contains(&n));
+    lengths::<modes::GcmSiv, 16>(|n| n == 12);
+    lengths::<modes::Siv, 32>(|_| true);
+}
+
+/// Both libraries seal random messages alike through the traits, and open each other's.
+fn differ<Ours, Theirs>()
+where
+    Ours: AeadInOut + KeyInit,
+    Theirs: AeadInOut + KeyInit + AeadCore<NonceSize = Ours::NonceSize>,
+{
+    let mut random = random();
+    for _ in 0..300 {
+        let key = bytes(&mut random, Ours::key_size());
+        let ours = Ours::new_from_slice(&key).unwrap();
+        let theirs = Theirs::new_from_slice(&key).unwrap();
+        let mut nonce = ::aead::Nonce::<Ours>::default();
+        random.fill(&mut nonce);
+        let (aad_len, len) = (random.usize(..80), length(&mut random));
+        let (aad, msg) = (
+            &bytes(&mut random, aad_len)[..],
+            &bytes(&mut random, len)[..],
+        );
+        let sealed = ours.encrypt(&nonce, Payload { msg, aad }).unwrap();
+        assert!(
+            sealed == theirs.encrypt(&nonce, Payload { msg, aad }).unwrap(),
+            "{len} bytes"
+        );
+        assert!(
+            ours.decrypt(&nonce, Payload { msg: &sealed, aad }).unwrap() == msg,
+            "{len} bytes"
+        );
+        assert!(ours
+            .decrypt(
+                &nonce,
+                Payload {
+                    msg: &sealed[1..],
+                    aad
+                }
+            )
+            .is_err());
+        assert!(ours
+            .decrypt(
+                &nonce,
+                Payload {
+                    msg: &sealed[..len.min(15)],
+                    aad
+                }
+            )
+            .is_err());
+    }
+}
+
+#[test]
+fn as_another_library() {
+    differ::<Gcm<16>, aes_gcm::Aes128Gcm>();
+    differ::<Gcm<24>, aes_gcm::AesGcm<aes_gcm::aes::Aes192, ::aead::consts::U12>>();
+    differ::<Gcm<32>, aes_gcm::Aes256Gcm>();
+    differ::<GcmSiv<16>, aes_gcm_siv::Aes128GcmSiv>();
+    differ::<GcmSiv<32>, aes_gcm_siv::Aes256GcmSiv>();
+    differ::<Siv<32>, aes_siv::Aes128SivAead>();
+    differ::<Siv<64>, aes_siv::Aes256SivAead>();
+}
+
+#[test]
+fn the_traits_refuse_wrong_keys() {
+    for len in (0..80).filter(|&len| len != 32) {
+        assert!(Gcm::<32>::new_from_slice(&vec![0; len]).is_err());
+    }
+}
+
+/// RFC 7253 appendix A, the second example.
+#[test]
+fn ocb() {
+    let key: [u8; 16] = core::array::from_fn(|i| i as u8);
+    let nonce = [
+        0xbb, 0xaa, 0x99, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0x01,
+    ];
+    let mut data: [u8; 8] = core::array::from_fn(|i| i as u8);
+    let aad = data;
+    let tag = Ocb::<16>::with_key(&key)
+        .seal_in_place(&nonce, &aad, &mut data)
+        .unwrap();
+    assert_eq!(u64::from_be_bytes(data), 0x6820b3657b6f615a);
+    assert_eq!(u128::from_be_bytes(tag), 0x5725bda0d3b4eb3a257c9af1f8f03009);
+}
+
+/// Threads share a new key, to which long messages add powers of H.
+#[test]
+fn threads_share_a_key() {
+    let mut random = random();
+    let (raw, data) = ([random.u8(..); 32], bytes(&mut random, 4000));
+    let seal = |key: &Gcm<32>, i: usize| {
+        let mut sealed = data[..500 * i].to_vec();
+        let tag = key.seal_in_place(&[i as u8; 12], &[], &mut sealed).unwrap();
+        (sealed, tag)
+    };
+    let expected: Vec<_> = (0..8).map(|i| seal(&Gcm::with_key(&raw), i)).collect();
+    for _ in 0..50 {
+        let key = Gcm::with_key(&raw);
+        let all = |i: usize| {
+            (i..i + 8).for_each(|j| assert!(seal(&key, j % 8) == expected[j % 8], "{j}"));
+        };
+        let all = &all;
+        std::thread::scope(|threads| {
+            (0..4).for_each(|i| drop(threads.spawn(move || all(i))));
+        });
+    }
+}
+
+#[test]
+fn keys_are_for_all_threads() {
+    fn check<T: Send + Sync + zeroize::ZeroizeOnDrop>() {}
+    check::<Gcm<16>>();
+    check::<Ccm<16>>();
+    check::<Ocb<16>>();
+    check::<GcmSiv<16>>();
+    check::<Siv<32>>();
+}
