@@ -170,6 +170,11 @@ static __attribute__((__noinline__)) enum tr_status more_aad(struct tr_gcm *g, c
 
 enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
 {
+    if (g->phase == HELD && g->aad_len == 0 && len <= TR_BLOCK && is_open(g)) {
+        partial_store_vector(g->held, partial_load(aad, len));
+        g->aad_len = len;
+        return TR_OK;
+    }
     const size_t padded = (len + TR_BLOCK - 1) / TR_BLOCK * TR_BLOCK;
     if (g->phase != HELD || !is_open(g) || len > TR_GCM_HELD || g->aad_len > TR_GCM_HELD - padded)
         return more_aad(g, aad, len);
@@ -463,7 +468,8 @@ TR_INLINE void end(struct tr_gcm *g)
     g->phase = IDLE;
 }
 
-enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
+static __attribute__((__noinline__)) enum tr_status tag_otherwise(struct tr_gcm *g, uint8_t *tag,
+                                                                  size_t tag_len)
 {
     if (!is_open(g))
         return TR_ERR_STATE;
@@ -471,10 +477,17 @@ enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
         return TR_ERR_TAG_LENGTH;
     if (g->phase != WHOLE)
         make_tag(g);
-    if (tag_len == TR_BLOCK)
-        __builtin_memcpy(tag, g->mask, TR_BLOCK); /* one store, for a later 16-byte load */
-    else
-        partial_store(tag, partial_load_block(g->mask), tag_len);
+    partial_store(tag, partial_load_block(g->mask), tag_len);
+    end(g);
+    return TR_OK;
+}
+
+/* Has a fast path for the tag of a whole message: one store, for a later 16-byte load. */
+enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
+{
+    if (g->phase != WHOLE || tag_len != TR_BLOCK || !is_open(g))
+        return tag_otherwise(g, tag, tag_len);
+    __builtin_memcpy(tag, g->mask, TR_BLOCK);
     end(g);
     return TR_OK;
 }

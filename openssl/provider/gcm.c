@@ -148,13 +148,11 @@ static inline int begun(struct trp_gcm *g)
 }
 
 /* Processes data, or AAD if `out` is NULL. */
-static inline int process(struct trp_gcm *g, uint8_t *out, size_t *out_len, const uint8_t *in,
-                          size_t len)
+static inline int process(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
 {
     const enum tr_status status = out == NULL    ? tr_gcm_aad(&g->core, in, len)
                                   : g->a.encrypt ? tr_gcm_encrypt(&g->core, out, in, len)
                                                  : tr_gcm_decrypt(&g->core, out, in, len);
-    *out_len = LIKELY(status == TR_OK) ? len : 0;
     return LIKELY(status == TR_OK) || trp_aead_status(g, status);
 }
 
@@ -185,7 +183,8 @@ static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size
         return end(g);
     if (out != NULL && len == 0) /* empty data, from EVP_Cipher(), does not end the AAD */
         return 1;
-    return process(g, out, out_len, in, len);
+    *out_len = len;
+    return process(g, out, in, len);
 }
 
 static __attribute__((noinline)) int update_otherwise(struct trp_gcm *g, uint8_t *out,
@@ -206,10 +205,9 @@ static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     struct trp_gcm *g = ctx;
     if (in == NULL || len == 0 || g->a.tls || (out != NULL && out_size < len))
         return update_otherwise(g, out, out_len, out_size, in, len);
-    if (LIKELY(begun(g) && process(g, out, out_len, in, len)))
-        return 1;
-    *out_len = 0;
-    return trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
+    *out_len = len;
+    return LIKELY(begun(g) && process(g, out, in, len)) ||
+           trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
 static int gcm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
@@ -383,6 +381,8 @@ static int gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
             return get_tag(ctx, params);
         if (ONLY(params, OSSL_CIPHER_PARAM_IVLEN))
             return trp_aead_get_iv_len(ctx, params);
+        if (ONLY(params, OSSL_CIPHER_PARAM_KEYLEN))
+            return trp_aead_get_key_len(ctx, params);
     }
     return trp_aead_act(ctx, gcm_get, params);
 }

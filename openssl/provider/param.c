@@ -31,18 +31,12 @@ static int is_negative(const OSSL_PARAM *p)
            (*byte_of(p->data, p->data_size, p->data_size - 1) & 0x80) != 0;
 }
 
-int trp_param_set_number(OSSL_PARAM *p, uint64_t value, size_t size)
+int trp_param_set_other_number(OSSL_PARAM *p, uint64_t value, size_t size)
 {
     if (!is_integer(p))
         return 0;
     if (p->data == NULL) {
         p->return_size = size;
-        return 1;
-    }
-    if (p->data_type == OSSL_PARAM_UNSIGNED_INTEGER && p->data_size == sizeof(value)) {
-        /* Fast path: libcrypto reads a size_t at each init. */
-        memcpy(p->data, &value, sizeof(value));
-        p->return_size = sizeof(value);
         return 1;
     }
     const uint32_t word = (uint32_t)value;

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Entries of parameter lists. */
 #define TRP_ENTRY(key, type, size)                                                                 \
@@ -62,7 +63,17 @@ static inline __attribute__((always_inline)) bool trp_param_is_short(const OSSL_
 /* Returns the first parameter with this name, or NULL if there is none or `params` is NULL. */
 const OSSL_PARAM *trp_param_find(const OSSL_PARAM params[], const char *key);
 
-int trp_param_set_number(OSSL_PARAM *param, uint64_t value, size_t size);
+int trp_param_set_other_number(OSSL_PARAM *param, uint64_t value, size_t size);
+static inline int trp_param_set_number(OSSL_PARAM *param, uint64_t value, size_t size)
+{
+    /* Fast path: libcrypto reads a size_t at each init. */
+    if (param->data_type != OSSL_PARAM_UNSIGNED_INTEGER || param->data_size != sizeof(value) ||
+        param->data == NULL)
+        return trp_param_set_other_number(param, value, size);
+    memcpy(param->data, &value, sizeof(value));
+    param->return_size = sizeof(value);
+    return 1;
+}
 int trp_param_get_number(const OSSL_PARAM *param, uint64_t max, uint64_t *value);
 
 /* Writes the UTF-8 string, or a pointer to it, depending on the type of the parameter. */
