@@ -117,17 +117,14 @@ static void sha256_block(uint32_t h[TROSSL_SHA_WORDS], const uint8_t *data)
     tr_cleanse(s, sizeof(s));
 }
 
-static void sha1_blocks(uint32_t h[TROSSL_SHA_WORDS], const uint8_t *data, size_t blocks)
-{
-    for (; blocks > 0; blocks--, data += TROSSL_SHA_BLOCK)
-        sha1_block(h, data);
-}
-
-static void sha256_blocks(uint32_t h[TROSSL_SHA_WORDS], const uint8_t *data, size_t blocks)
-{
-    for (; blocks > 0; blocks--, data += TROSSL_SHA_BLOCK)
-        sha256_block(h, data);
-}
+#define BLOCKS(name)                                                                               \
+    static void name##_blocks(uint32_t h[TROSSL_SHA_WORDS], const uint8_t *data, size_t blocks)    \
+    {                                                                                              \
+        for (; blocks > 0; blocks--, data += TROSSL_SHA_BLOCK)                                     \
+            name##_block(h, data);                                                                 \
+    }
+BLOCKS(sha1)
+BLOCKS(sha256)
 
 const struct trossl_sha_code trossl_sha1_portable = {
     .name = "SHA-1 in C",
@@ -218,26 +215,18 @@ static const struct trossl_sha_code *choose_code(tr_features usable, struct test
     }
     return verdict == RIGHT ? instructions : portable;
 }
+#else
+#    define choose_code(usable, tested, instructions, portable) ((void)(usable), (portable))
 #endif
 
 const struct trossl_sha_code *trossl_sha1(tr_features usable)
 {
-#if TR_X86
     return choose_code(usable, &verdicts.sha1, &trossl_sha1_x86, &trossl_sha1_portable);
-#else
-    (void)usable;
-    return &trossl_sha1_portable;
-#endif
 }
 
 const struct trossl_sha_code *trossl_sha256(tr_features usable)
 {
-#if TR_X86
     return choose_code(usable, &verdicts.sha256, &trossl_sha256_x86, &trossl_sha256_portable);
-#else
-    (void)usable;
-    return &trossl_sha256_portable;
-#endif
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */

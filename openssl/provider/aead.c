@@ -213,6 +213,14 @@ int trp_aead_get_iv(void *ctx, OSSL_PARAM *p)
            trp_aead_failed(a, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
+int trp_aead_set_key_len(void *ctx, OSSL_PARAM *p)
+{
+    const struct trp_aead *a = ctx;
+    size_t len = 0;
+    return trp_aead_take_number(a, p, &len) &&
+           (len == a->kind->key_len || trp_aead_failed(a, PROV_R_INVALID_KEY_LENGTH));
+}
+
 int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int reason)
 {
     struct trp_aead *a = ctx;

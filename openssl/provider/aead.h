@@ -88,7 +88,7 @@ int trp_aead_failed(const void *ctx, int reason) __attribute__((cold, noinline))
 int trp_aead_status(const void *ctx, enum tr_status status) __attribute__((cold, noinline));
 
 /* Functions to get and set parameters. trp_aead_get_iv() fails if the caller's buffer is shorter
- * than the IV. */
+ * than the IV. trp_aead_set_key_len() accepts only the key length of the cipher. */
 int trp_aead_put_number(const void *ctx, OSSL_PARAM *p, size_t value);
 int trp_aead_take_number(const void *ctx, const OSSL_PARAM *p, size_t *value);
 int trp_aead_get_iv_len(void *ctx, OSSL_PARAM *p);
@@ -96,6 +96,7 @@ int trp_aead_get_key_len(void *ctx, OSSL_PARAM *p);
 int trp_aead_get_tag_len(void *ctx, OSSL_PARAM *p);
 int trp_aead_get_tls_pad(void *ctx, OSSL_PARAM *p);
 int trp_aead_get_iv(void *ctx, OSSL_PARAM *p);
+int trp_aead_set_key_len(void *ctx, OSSL_PARAM *p);
 
 /* Stores the AAD of a TLS 1.2 record whose tag has tag_len bytes (trossl_tls_take_aad()). Raises
  * the error `reason` if the AAD is wrong. */
@@ -114,21 +115,6 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
 #define TRP_AEAD_SETTABLE_TLS                                                                      \
     TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD), TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED), \
         TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV)
-
-/* Defines functions that return the parameter lists <family>_gettable and <family>_settable. */
-#define TRP_AEAD_LISTS(family)                                                                     \
-    static const OSSL_PARAM *family##_gettable_ctx_params(void *ctx, void *provctx)                \
-    {                                                                                              \
-        (void)ctx;                                                                                 \
-        (void)provctx;                                                                             \
-        return family##_gettable;                                                                  \
-    }                                                                                              \
-    static const OSSL_PARAM *family##_settable_ctx_params(void *ctx, void *provctx)                \
-    {                                                                                              \
-        (void)ctx;                                                                                 \
-        (void)provctx;                                                                             \
-        return family##_settable;                                                                  \
-    }
 
 /*
  * Defines the function table trp_<family>_<bits>_functions of a cipher. The table contains

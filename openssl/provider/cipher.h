@@ -72,6 +72,8 @@ OSSL_FUNC_cipher_update_fn trp_ecb_update, trp_cbc_update;
 OSSL_FUNC_cipher_update_fn trp_cfb_update, trp_ofb_update, trp_ctr_update;
 OSSL_FUNC_cipher_update_fn trp_cfb8_update, trp_cfb1_update;
 OSSL_FUNC_cipher_final_fn trp_block_final, trp_stream_final;
+/* Final for modes in which update processes the whole message. */
+OSSL_FUNC_cipher_final_fn trp_no_final;
 
 /* The functions for EVP_Cipher(), without buffering and padding. ECB and CBC take whole blocks, the
  * other modes any length. */

@@ -54,31 +54,15 @@ int trp_get_params(OSSL_PARAM params[], const struct trp_kind *kind)
 
 /* ---- Parameters of a context ---------------------------------------------------------------- */
 
-const OSSL_PARAM *trp_gettable_ctx_params(void *ctx, void *provctx)
-{
-    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
-                                      TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN),
-                                      TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
-                                      TRP_UINT(OSSL_CIPHER_PARAM_NUM),
-                                      TRP_OCTETS(OSSL_CIPHER_PARAM_IV),
-                                      TRP_OCTETS(OSSL_CIPHER_PARAM_UPDATED_IV),
-                                      TRP_ENTRY(OSSL_CIPHER_PARAM_TLS_MAC, OSSL_PARAM_OCTET_PTR, 0),
-                                      TRP_END};
-    (void)ctx;
-    (void)provctx;
-    return list;
-}
+TRP_LIST(trp_gettable_ctx_params, TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+         TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN), TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
+         TRP_UINT(OSSL_CIPHER_PARAM_NUM), TRP_OCTETS(OSSL_CIPHER_PARAM_IV),
+         TRP_OCTETS(OSSL_CIPHER_PARAM_UPDATED_IV),
+         TRP_ENTRY(OSSL_CIPHER_PARAM_TLS_MAC, OSSL_PARAM_OCTET_PTR, 0))
 
-const OSSL_PARAM *trp_settable_ctx_params(void *ctx, void *provctx)
-{
-    static const OSSL_PARAM list[] = {
-        TRP_UINT(OSSL_CIPHER_PARAM_PADDING),      TRP_UINT(OSSL_CIPHER_PARAM_NUM),
-        TRP_UINT(OSSL_CIPHER_PARAM_USE_BITS),     TRP_UINT(OSSL_CIPHER_PARAM_TLS_VERSION),
-        TRP_SIZE(OSSL_CIPHER_PARAM_TLS_MAC_SIZE), TRP_END};
-    (void)ctx;
-    (void)provctx;
-    return list;
-}
+TRP_LIST(trp_settable_ctx_params, TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
+         TRP_UINT(OSSL_CIPHER_PARAM_NUM), TRP_UINT(OSSL_CIPHER_PARAM_USE_BITS),
+         TRP_UINT(OSSL_CIPHER_PARAM_TLS_VERSION), TRP_SIZE(OSSL_CIPHER_PARAM_TLS_MAC_SIZE))
 
 static int is_block_mode(const struct trp_cipher *cipher)
 {

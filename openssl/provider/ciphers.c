@@ -163,7 +163,7 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
     {                                                                                              \
         return trp_get_params(params, &kind_##bits##_##name);                                      \
     }                                                                                              \
-    static const OSSL_DISPATCH functions_##bits##_##name[] = {                                     \
+    static const OSSL_DISPATCH trp_##name##_##bits##_functions[] = {                               \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, new_##bits##_##name),                                \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_FREECTX, free_context),                                      \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, duplicate_context),                                  \
@@ -185,16 +185,26 @@ MODES(CIPHER, 192)
 MODES(CIPHER, 256)
 
 /* Each cipher has all names that the default provider gives it, because a program can use any of
- * these names. OID() gives NIST's OIDs (Computer Security Objects Register, aes). */
-#define ALGORITHM(names, bits, name)                                                               \
-    {                                                                                              \
-        names, TRP_PROPERTIES, functions_##bits##_##name, NULL                                     \
-    }
+ * these names. OID() gives NIST's OIDs (Computer Security Objects Register, aes). EACH() takes a
+ * mode, and for 256, 192 and 128 bits the names beyond the first. */
+#define OID(number) "2.16.840.1.101.3.4.1." #number
 #define FAMILY(names, functions)                                                                   \
     {                                                                                              \
         names, TRP_PROPERTIES, trp_##functions##_functions, NULL                                   \
     }
-#define OID(number) "2.16.840.1.101.3.4.1." #number
+#define EACH(mode, name, ...) EACH_OF(mode, name, __VA_ARGS__)
+#define EACH_OF(mode, name, more256, more192, more128)                                             \
+    FAMILY("AES-256-" mode more256, name##_256), FAMILY("AES-192-" mode more192, name##_192),      \
+        FAMILY("AES-128-" mode more128, name##_128)
+#define NO_MORE "", "", ""
+#define OIDS(n) ":" OID(4##n), ":" OID(2##n), ":" OID(n)
+#define IDS(suffix, n)                                                                             \
+    ":id-aes256-" suffix OID(4##n), ":id-aes192-" suffix OID(2##n), ":id-aes128-" suffix OID(n)
+#define WRAPS(more) ":AES256-WRAP" more, ":AES192-WRAP" more, ":AES128-WRAP" more
+#define WRAP_IDS(suffix, more, n)                                                                  \
+    ":id-aes256-" suffix ":AES256-" more ":" OID(4##n),                                            \
+        ":id-aes192-" suffix ":AES192-" more ":" OID(2##n),                                        \
+        ":id-aes128-" suffix ":AES128-" more ":" OID(n)
 
 const OSSL_ALGORITHM trp_ciphers[] = {
     /* The first TRP_SHA_CIPHERS ciphers have an HMAC: */
@@ -203,57 +213,23 @@ const OSSL_ALGORITHM trp_ciphers[] = {
     FAMILY("AES-128-CBC-HMAC-SHA256", stitched_128_sha256),
     FAMILY("AES-256-CBC-HMAC-SHA256", stitched_256_sha256),
     /* All other ciphers: */
-    ALGORITHM("AES-256-ECB:" OID(41), 256, ecb),
-    ALGORITHM("AES-192-ECB:" OID(21), 192, ecb),
-    ALGORITHM("AES-128-ECB:" OID(1), 128, ecb),
-    ALGORITHM("AES-256-CBC:AES256:" OID(42), 256, cbc),
-    ALGORITHM("AES-192-CBC:AES192:" OID(22), 192, cbc),
-    ALGORITHM("AES-128-CBC:AES128:" OID(2), 128, cbc),
-    ALGORITHM("AES-256-OFB:" OID(43), 256, ofb),
-    ALGORITHM("AES-192-OFB:" OID(23), 192, ofb),
-    ALGORITHM("AES-128-OFB:" OID(3), 128, ofb),
-    ALGORITHM("AES-256-CFB:" OID(44), 256, cfb),
-    ALGORITHM("AES-192-CFB:" OID(24), 192, cfb),
-    ALGORITHM("AES-128-CFB:" OID(4), 128, cfb),
-    ALGORITHM("AES-256-CTR", 256, ctr),
-    ALGORITHM("AES-192-CTR", 192, ctr),
-    ALGORITHM("AES-128-CTR", 128, ctr),
-    FAMILY("AES-256-GCM:id-aes256-GCM:" OID(46), gcm_256),
-    FAMILY("AES-192-GCM:id-aes192-GCM:" OID(26), gcm_192),
-    FAMILY("AES-128-GCM:id-aes128-GCM:" OID(6), gcm_128),
-    ALGORITHM("AES-256-CFB1", 256, cfb1),
-    ALGORITHM("AES-192-CFB1", 192, cfb1),
-    ALGORITHM("AES-128-CFB1", 128, cfb1),
-    ALGORITHM("AES-256-CFB8", 256, cfb8),
-    ALGORITHM("AES-192-CFB8", 192, cfb8),
-    ALGORITHM("AES-128-CFB8", 128, cfb8),
-    FAMILY("AES-256-CCM:id-aes256-CCM:" OID(47), ccm_256),
-    FAMILY("AES-192-CCM:id-aes192-CCM:" OID(27), ccm_192),
-    FAMILY("AES-128-CCM:id-aes128-CCM:" OID(7), ccm_128),
+    EACH("ECB", ecb, OIDS(1)),
+    EACH("CBC", cbc, ":AES256:" OID(42), ":AES192:" OID(22), ":AES128:" OID(2)),
+    EACH("OFB", ofb, OIDS(3)),
+    EACH("CFB", cfb, OIDS(4)),
+    EACH("CTR", ctr, NO_MORE),
+    EACH("GCM", gcm, IDS("GCM:", 6)),
+    EACH("CFB1", cfb1, NO_MORE),
+    EACH("CFB8", cfb8, NO_MORE),
+    EACH("CCM", ccm, IDS("CCM:", 7)),
     FAMILY("AES-256-XTS:1.3.111.2.1619.0.1.2", xts_256),
     FAMILY("AES-128-XTS:1.3.111.2.1619.0.1.1", xts_128),
-    FAMILY("AES-256-CBC-CTS", cts_256),
-    FAMILY("AES-192-CBC-CTS", cts_192),
-    FAMILY("AES-128-CBC-CTS", cts_128),
-    FAMILY("AES-256-WRAP:id-aes256-wrap:AES256-WRAP:" OID(45), wrap_256),
-    FAMILY("AES-192-WRAP:id-aes192-wrap:AES192-WRAP:" OID(25), wrap_192),
-    FAMILY("AES-128-WRAP:id-aes128-wrap:AES128-WRAP:" OID(5), wrap_128),
-    FAMILY("AES-256-WRAP-PAD:id-aes256-wrap-pad:AES256-WRAP-PAD:" OID(48), wrap_pad_256),
-    FAMILY("AES-192-WRAP-PAD:id-aes192-wrap-pad:AES192-WRAP-PAD:" OID(28), wrap_pad_192),
-    FAMILY("AES-128-WRAP-PAD:id-aes128-wrap-pad:AES128-WRAP-PAD:" OID(8), wrap_pad_128),
-    FAMILY("AES-256-WRAP-INV:AES256-WRAP-INV", wrap_inv_256),
-    FAMILY("AES-192-WRAP-INV:AES192-WRAP-INV", wrap_inv_192),
-    FAMILY("AES-128-WRAP-INV:AES128-WRAP-INV", wrap_inv_128),
-    FAMILY("AES-256-WRAP-PAD-INV:AES256-WRAP-PAD-INV", wrap_pad_inv_256),
-    FAMILY("AES-192-WRAP-PAD-INV:AES192-WRAP-PAD-INV", wrap_pad_inv_192),
-    FAMILY("AES-128-WRAP-PAD-INV:AES128-WRAP-PAD-INV", wrap_pad_inv_128),
-    FAMILY("AES-256-OCB", ocb_256),
-    FAMILY("AES-192-OCB", ocb_192),
-    FAMILY("AES-128-OCB", ocb_128),
-    FAMILY("AES-256-SIV", siv_256),
-    FAMILY("AES-192-SIV", siv_192),
-    FAMILY("AES-128-SIV", siv_128),
-    FAMILY("AES-256-GCM-SIV", gcm_siv_256),
-    FAMILY("AES-192-GCM-SIV", gcm_siv_192),
-    FAMILY("AES-128-GCM-SIV", gcm_siv_128),
+    EACH("CBC-CTS", cts, NO_MORE),
+    EACH("WRAP", wrap, WRAP_IDS("wrap", "WRAP", 5)),
+    EACH("WRAP-PAD", wrap_pad, WRAP_IDS("wrap-pad", "WRAP-PAD", 8)),
+    EACH("WRAP-INV", wrap_inv, WRAPS("-INV")),
+    EACH("WRAP-PAD-INV", wrap_pad_inv, WRAPS("-PAD-INV")),
+    EACH("OCB", ocb, NO_MORE),
+    EACH("SIV", siv, NO_MORE),
+    EACH("GCM-SIV", gcm_siv, NO_MORE),
     {NULL, NULL, NULL, NULL}};

@@ -180,26 +180,13 @@ static int cmac_final(void *ctx, unsigned char *out, size_t *out_len, size_t out
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-static const OSSL_PARAM *cmac_gettable_ctx_params(void *ctx, void *provctx)
-{
-    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_MAC_PARAM_SIZE),
-                                      TRP_SIZE(OSSL_MAC_PARAM_BLOCK_SIZE), TRP_END};
-    (void)ctx;
-    (void)provctx;
-    return list;
-}
+static TRP_LIST(cmac_gettable_ctx_params, TRP_SIZE(OSSL_MAC_PARAM_SIZE),
+                TRP_SIZE(OSSL_MAC_PARAM_BLOCK_SIZE))
 
-static const OSSL_PARAM *cmac_settable_ctx_params(void *ctx, void *provctx)
-{
-    static const OSSL_PARAM list[] = {TRP_TEXT(OSSL_MAC_PARAM_CIPHER),
-                                      TRP_TEXT(OSSL_MAC_PARAM_PROPERTIES),
-                                      TRP_OCTETS(OSSL_MAC_PARAM_KEY), TRP_END};
-    (void)ctx;
-    (void)provctx;
-    return list;
-}
+    static TRP_LIST(cmac_settable_ctx_params, TRP_TEXT(OSSL_MAC_PARAM_CIPHER),
+                    TRP_TEXT(OSSL_MAC_PARAM_PROPERTIES), TRP_OCTETS(OSSL_MAC_PARAM_KEY))
 
-static int cmac_get_ctx_params(void *ctx, OSSL_PARAM params[])
+        static int cmac_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     const struct cmac *c = ctx;
     static const char *const keys[] = {OSSL_MAC_PARAM_SIZE, OSSL_MAC_PARAM_BLOCK_SIZE};

@@ -10,7 +10,6 @@
 
 struct trp_cts {
     struct trp_keyed base;
-    const struct trp_provider *provider;
     enum tr_cts form;
     int updated;
 };
@@ -19,19 +18,12 @@ static const char *const forms[] = {[TR_CS1] = OSSL_CIPHER_CTS_MODE_CS1,
                                     [TR_CS2] = OSSL_CIPHER_CTS_MODE_CS2,
                                     [TR_CS3] = OSSL_CIPHER_CTS_MODE_CS3};
 
-TRP_KEYED_CONTEXT(cts)
-
-static void *cts_new(void *provctx, const struct trp_kind *kind)
+static void cts_begin(struct trp_cts *c)
 {
-    const struct trp_provider *provider = provctx;
-    struct trp_cts *c = trp_context(provider, sizeof(*c));
-    if (c == NULL)
-        return NULL;
-    c->provider = provider;
     c->form = TR_CS1;
-    trp_begin(&c->base, provider, kind);
-    return c;
 }
+
+TRP_KEYED_CONTEXT(cts)
 
 static int set_form(struct trp_cts *c, const OSSL_PARAM *p)
 {
@@ -51,7 +43,7 @@ static int cts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     struct trp_cts *c = ctx;
     const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_CTS_MODE);
     if (p != NULL && !set_form(c, p))
-        return TRP_RAISE(c->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
+        return TRP_RAISE(c->base.cipher.provider, ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
     return trp_set_ctx_params(&c->base.cipher, params);
 }
 
@@ -61,35 +53,21 @@ static int cts_get_ctx_params(void *ctx, OSSL_PARAM params[])
     OSSL_PARAM *p = (OSSL_PARAM *)trp_param_find(params, OSSL_CIPHER_PARAM_CTS_MODE);
     if (p != NULL &&
         (p->data_type != OSSL_PARAM_UTF8_STRING || !trp_param_set_text(p, forms[c->form])))
-        return TRP_RAISE(c->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
+        return TRP_RAISE(c->base.cipher.provider, ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
     return trp_get_ctx_params(&c->base.cipher, params);
 }
 
-static const OSSL_PARAM *cts_gettable_ctx_params(void *ctx, void *provctx)
-{
-    static const OSSL_PARAM list[] = {
-        TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),   TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN),
-        TRP_UINT(OSSL_CIPHER_PARAM_PADDING),  TRP_UINT(OSSL_CIPHER_PARAM_NUM),
-        TRP_OCTETS(OSSL_CIPHER_PARAM_IV),     TRP_OCTETS(OSSL_CIPHER_PARAM_UPDATED_IV),
-        TRP_TEXT(OSSL_CIPHER_PARAM_CTS_MODE), TRP_END};
-    (void)ctx;
-    (void)provctx;
-    return list;
-}
+static TRP_LIST(cts_gettable_ctx_params, TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+                TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN), TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
+                TRP_UINT(OSSL_CIPHER_PARAM_NUM), TRP_OCTETS(OSSL_CIPHER_PARAM_IV),
+                TRP_OCTETS(OSSL_CIPHER_PARAM_UPDATED_IV), TRP_TEXT(OSSL_CIPHER_PARAM_CTS_MODE))
 
-static const OSSL_PARAM *cts_settable_ctx_params(void *ctx, void *provctx)
-{
-    static const OSSL_PARAM list[] = {TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
-                                      TRP_UINT(OSSL_CIPHER_PARAM_NUM),
-                                      TRP_TEXT(OSSL_CIPHER_PARAM_CTS_MODE), TRP_END};
-    (void)ctx;
-    (void)provctx;
-    return list;
-}
+    static TRP_LIST(cts_settable_ctx_params, TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
+                    TRP_UINT(OSSL_CIPHER_PARAM_NUM), TRP_TEXT(OSSL_CIPHER_PARAM_CTS_MODE))
 
-static inline int cts_init(void *ctx, const unsigned char *key, size_t key_len,
-                           const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
-                           int encrypt)
+        static inline int cts_init(void *ctx, const unsigned char *key, size_t key_len,
+                                   const unsigned char *iv, size_t iv_len,
+                                   const OSSL_PARAM params[], int encrypt)
 {
     struct trp_cts *c = ctx;
     c->updated = 0;
@@ -113,7 +91,7 @@ static int cts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     if (c->updated)
         return 0;
     if (!c->base.cipher.key_set)
-        return TRP_RAISE(c->provider, ERR_LIB_PROV, PROV_R_NO_KEY_SET);
+        return TRP_RAISE(c->base.cipher.provider, ERR_LIB_PROV, PROV_R_NO_KEY_SET);
     enum tr_status status = core->decrypt
                                 ? tr_cbc_cts_decrypt(core->key, c->form, core->iv, out, in, len)
                                 : tr_cbc_cts_encrypt(core->key, c->form, core->iv, out, in, len);
@@ -124,16 +102,8 @@ static int cts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     return 1;
 }
 
-static int cts_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
-{
-    (void)ctx;
-    (void)out;
-    (void)out_size;
-    *out_len = 0;
-    return 1;
-}
-
 #define cts_cipher trp_cbc_cipher
+#define cts_final  trp_no_final
 
 #define CTS(bits)                                                                                  \
     static const struct trp_kind kind_cts_##bits = {.mode = TR_CBC,                                \

@@ -63,33 +63,30 @@
         return family##_init(ctx, key, key_len, iv, iv_len, params, 0);                            \
     }
 
-/* Both macros define <family>_free and <family>_dup for contexts of the type struct trp_<family>.
- * TRP_PLAIN_CONTEXT() is for a struct without pointers into itself. TRP_KEYED_CONTEXT() is for a
- * struct in which only the first member, a struct trp_keyed, has such pointers. */
-#define TRP_PLAIN_CONTEXT(family)                                                                  \
-    static void family##_free(void *ctx)                                                           \
-    {                                                                                              \
-        struct trp_##family *c = ctx;                                                              \
-        if (c != NULL)                                                                             \
-            trp_context_free(c->provider, c, sizeof(*c));                                          \
-    }                                                                                              \
-    static void *family##_dup(void *ctx)                                                           \
-    {                                                                                              \
-        const struct trp_##family *from = ctx;                                                     \
-        return trp_context_copy(from->provider, from, sizeof(*from));                              \
-    }
-
+/* Defines <family>_new, <family>_free and <family>_dup for contexts of the type struct trp_<family>,
+ * whose first member `base` is a struct trp_keyed. No other member points into the context.
+ * <family>_begin() initializes the other members. */
 #define TRP_KEYED_CONTEXT(family)                                                                  \
+    static void *family##_new(void *provctx, const struct trp_kind *kind)                          \
+    {                                                                                              \
+        struct trp_##family *c = trp_context(provctx, sizeof(*c));                                 \
+        if (c == NULL)                                                                             \
+            return NULL;                                                                           \
+        trp_begin(&c->base, provctx, kind);                                                        \
+        family##_begin(c);                                                                         \
+        return c;                                                                                  \
+    }                                                                                              \
     static void family##_free(void *ctx)                                                           \
     {                                                                                              \
         struct trp_##family *c = ctx;                                                              \
         if (c != NULL)                                                                             \
-            trp_context_free(c->provider, c, sizeof(*c));                                          \
+            trp_context_free(c->base.cipher.provider, c, sizeof(*c));                              \
     }                                                                                              \
     static void *family##_dup(void *ctx)                                                           \
     {                                                                                              \
         const struct trp_##family *from = ctx;                                                     \
-        struct trp_##family *copy = trp_context_copy(from->provider, from, sizeof(*from));         \
+        struct trp_##family *copy =                                                                \
+            trp_context_copy(from->base.cipher.provider, from, sizeof(*from));                     \
         if (copy != NULL)                                                                          \
             trp_rebind(&copy->base, &from->base);                                                  \
         return copy;                                                                               \

@@ -200,18 +200,11 @@ static int set_speed(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static int set_key_len(void *ctx, OSSL_PARAM *p)
-{
-    const struct trp_gcm_siv *g = ctx;
-    size_t len;
-    return trp_aead_take_number(g, p, &len) &&
-           (len == g->a.kind->key_len || trp_aead_failed(g, PROV_R_INVALID_KEY_LENGTH));
-}
-
-static const struct trp_aead_param gcm_siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
-                                                    {OSSL_CIPHER_PARAM_SPEED, set_speed},
-                                                    {OSSL_CIPHER_PARAM_KEYLEN, set_key_len},
-                                                    {NULL, NULL}};
+static const struct trp_aead_param gcm_siv_set[] = {
+    {OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
+    {OSSL_CIPHER_PARAM_SPEED, set_speed},
+    {OSSL_CIPHER_PARAM_KEYLEN, trp_aead_set_key_len},
+    {NULL, NULL}};
 
 #define gcm_siv_gettable_ctx_params trp_siv_gettable_ctx_params
 #define gcm_siv_settable_ctx_params trp_siv_settable_ctx_params

@@ -31,38 +31,26 @@ struct gmac {
     size_t key_len;           /* the key length of `ours`, in bytes */
 };
 
+static const OSSL_DISPATCH *entry(const OSSL_DISPATCH *table, int id)
+{
+    while (table->function_id != id)
+        table++;
+    return table;
+}
+
 static struct gcm_functions functions_of(const OSSL_DISPATCH *table)
 {
-    struct gcm_functions f = {0};
-    for (; table->function_id != 0; table++) {
-        switch (table->function_id) {
-        case OSSL_FUNC_CIPHER_NEWCTX:
-            f.new = OSSL_FUNC_cipher_newctx(table);
-            break;
-        case OSSL_FUNC_CIPHER_FREECTX:
-            f.free = OSSL_FUNC_cipher_freectx(table);
-            break;
-        case OSSL_FUNC_CIPHER_DUPCTX:
-            f.dup = OSSL_FUNC_cipher_dupctx(table);
-            break;
-        case OSSL_FUNC_CIPHER_ENCRYPT_INIT:
-            f.init = OSSL_FUNC_cipher_encrypt_init(table);
-            break;
-        case OSSL_FUNC_CIPHER_UPDATE:
-            f.update = OSSL_FUNC_cipher_update(table);
-            break;
-        case OSSL_FUNC_CIPHER_FINAL:
-            f.final = OSSL_FUNC_cipher_final(table);
-            break;
-        case OSSL_FUNC_CIPHER_GET_CTX_PARAMS:
-            f.get_params = OSSL_FUNC_cipher_get_ctx_params(table);
-            break;
-        case OSSL_FUNC_CIPHER_SET_CTX_PARAMS:
-            f.set_params = OSSL_FUNC_cipher_set_ctx_params(table);
-            break;
-        }
-    }
-    return f;
+    return (struct gcm_functions){
+        .new = OSSL_FUNC_cipher_newctx(entry(table, OSSL_FUNC_CIPHER_NEWCTX)),
+        .free = OSSL_FUNC_cipher_freectx(entry(table, OSSL_FUNC_CIPHER_FREECTX)),
+        .dup = OSSL_FUNC_cipher_dupctx(entry(table, OSSL_FUNC_CIPHER_DUPCTX)),
+        .init = OSSL_FUNC_cipher_encrypt_init(entry(table, OSSL_FUNC_CIPHER_ENCRYPT_INIT)),
+        .update = OSSL_FUNC_cipher_update(entry(table, OSSL_FUNC_CIPHER_UPDATE)),
+        .final = OSSL_FUNC_cipher_final(entry(table, OSSL_FUNC_CIPHER_FINAL)),
+        .get_params =
+            OSSL_FUNC_cipher_get_ctx_params(entry(table, OSSL_FUNC_CIPHER_GET_CTX_PARAMS)),
+        .set_params =
+            OSSL_FUNC_cipher_set_ctx_params(entry(table, OSSL_FUNC_CIPHER_SET_CTX_PARAMS))};
 }
 
 static void *gmac_new(void *provctx)
@@ -253,25 +241,19 @@ static int gmac_get_params(OSSL_PARAM params[])
     return p == NULL || trp_param_set_number(p, TAG, sizeof(size_t));
 }
 
-static const OSSL_PARAM *gmac_settable_ctx_params(void *ctx, void *provctx)
-{
-    static const OSSL_PARAM list[] = {
-        TRP_TEXT(OSSL_MAC_PARAM_CIPHER), TRP_TEXT(OSSL_MAC_PARAM_PROPERTIES),
-        TRP_OCTETS(OSSL_MAC_PARAM_KEY), TRP_OCTETS(OSSL_MAC_PARAM_IV), TRP_END};
-    (void)ctx;
-    (void)provctx;
-    return list;
-}
+static TRP_LIST(gmac_settable_ctx_params, TRP_TEXT(OSSL_MAC_PARAM_CIPHER),
+                TRP_TEXT(OSSL_MAC_PARAM_PROPERTIES), TRP_OCTETS(OSSL_MAC_PARAM_KEY),
+                TRP_OCTETS(OSSL_MAC_PARAM_IV))
 
-const OSSL_DISPATCH trp_gmac_functions[] = {
-    TRP_FUNCTION(OSSL_FUNC_MAC_NEWCTX, gmac_new),
-    TRP_FUNCTION(OSSL_FUNC_MAC_DUPCTX, gmac_dup),
-    TRP_FUNCTION(OSSL_FUNC_MAC_FREECTX, gmac_free),
-    TRP_FUNCTION(OSSL_FUNC_MAC_INIT, gmac_init),
-    TRP_FUNCTION(OSSL_FUNC_MAC_UPDATE, gmac_update),
-    TRP_FUNCTION(OSSL_FUNC_MAC_FINAL, gmac_final),
-    TRP_FUNCTION(OSSL_FUNC_MAC_GETTABLE_PARAMS, gmac_gettable_params),
-    TRP_FUNCTION(OSSL_FUNC_MAC_GET_PARAMS, gmac_get_params),
-    TRP_FUNCTION(OSSL_FUNC_MAC_SETTABLE_CTX_PARAMS, gmac_settable_ctx_params),
-    TRP_FUNCTION(OSSL_FUNC_MAC_SET_CTX_PARAMS, gmac_set_ctx_params),
-    {0, NULL}};
+    const OSSL_DISPATCH trp_gmac_functions[] = {
+        TRP_FUNCTION(OSSL_FUNC_MAC_NEWCTX, gmac_new),
+        TRP_FUNCTION(OSSL_FUNC_MAC_DUPCTX, gmac_dup),
+        TRP_FUNCTION(OSSL_FUNC_MAC_FREECTX, gmac_free),
+        TRP_FUNCTION(OSSL_FUNC_MAC_INIT, gmac_init),
+        TRP_FUNCTION(OSSL_FUNC_MAC_UPDATE, gmac_update),
+        TRP_FUNCTION(OSSL_FUNC_MAC_FINAL, gmac_final),
+        TRP_FUNCTION(OSSL_FUNC_MAC_GETTABLE_PARAMS, gmac_gettable_params),
+        TRP_FUNCTION(OSSL_FUNC_MAC_GET_PARAMS, gmac_get_params),
+        TRP_FUNCTION(OSSL_FUNC_MAC_SETTABLE_CTX_PARAMS, gmac_settable_ctx_params),
+        TRP_FUNCTION(OSSL_FUNC_MAC_SET_CTX_PARAMS, gmac_set_ctx_params),
+        {0, NULL}};

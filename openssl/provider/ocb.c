@@ -152,12 +152,12 @@ static int ocb_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
-static const OSSL_PARAM ocb_gettable[] = {TRP_AEAD_GETTABLE, TRP_END};
-static const OSSL_PARAM ocb_settable[] = {TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN), TRP_AEAD_SETTABLE,
-                                          TRP_END};
-TRP_AEAD_LISTS(ocb)
+static TRP_LIST(ocb_gettable_ctx_params,
+                TRP_AEAD_GETTABLE) static TRP_LIST(ocb_settable_ctx_params,
+                                                   TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+                                                   TRP_AEAD_SETTABLE)
 
-static int get_tag(void *ctx, OSSL_PARAM *p)
+    static int get_tag(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_ocb *o = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
@@ -213,17 +213,9 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static int set_key_len(void *ctx, OSSL_PARAM *p)
-{
-    const struct trp_ocb *o = ctx;
-    size_t len;
-    return trp_aead_take_number(o, p, &len) &&
-           (len == o->a.kind->key_len || trp_aead_failed(o, PROV_R_INVALID_KEY_LENGTH));
-}
-
 static const struct trp_aead_param ocb_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
                                                 {OSSL_CIPHER_PARAM_AEAD_IVLEN, set_iv_len},
-                                                {OSSL_CIPHER_PARAM_KEYLEN, set_key_len},
+                                                {OSSL_CIPHER_PARAM_KEYLEN, trp_aead_set_key_len},
                                                 {NULL, NULL}};
 
 /* ---- Keys, and the function tables ---------------------------------------------------------- */

@@ -35,6 +35,16 @@
         NULL, 0, NULL, 0, 0                                                                        \
     }
 
+/* Defines a function that returns a list of parameters. */
+#define TRP_LIST(function, ...)                                                                    \
+    const OSSL_PARAM *function(void *ctx, void *provctx)                                           \
+    {                                                                                              \
+        static const OSSL_PARAM list[] = {__VA_ARGS__, TRP_END};                                   \
+        (void)ctx;                                                                                 \
+        (void)provctx;                                                                             \
+        return list;                                                                               \
+    }
+
 /* Whether the parameter has this name. A loop is faster than strcmp() for names this short. */
 static inline bool trp_param_is(const OSSL_PARAM *param, const char *key)
 {

@@ -5,6 +5,7 @@
 #include "param.h"
 
 #include <openssl/core_names.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -197,56 +198,42 @@ static const OSSL_DISPATCH provider_functions[] = {
     {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query_operation},
     {0, NULL}};
 
-/* Stores the functions of libcrypto that the provider needs. Returns 0 if a required function is
- * missing. Two functions are optional. Without get_params, the version of libcrypto is unknown.
- * Without get_libctx, the provider offers no MACs. */
+/* The functions of libcrypto that the provider needs. Two are optional: without get_params, the
+ * version of libcrypto is unknown; without get_libctx, the provider offers no MACs. */
+static const struct {
+    int id, optional;
+    size_t offset;
+} needed[] = {
+#define NEEDED(id, optional, member)                                                               \
+    {                                                                                              \
+        OSSL_FUNC_##id, optional, offsetof(struct trp_provider, member)                            \
+    }
+    NEEDED(CORE_GET_PARAMS, 1, get_params),
+    NEEDED(CORE_GET_LIBCTX, 1, get_libctx),
+    NEEDED(CRYPTO_MALLOC, 0, malloc),
+    NEEDED(CRYPTO_ZALLOC, 0, zalloc),
+    NEEDED(CRYPTO_CLEAR_FREE, 0, clear_free),
+    NEEDED(CRYPTO_FREE, 0, free),
+    NEEDED(CORE_NEW_ERROR, 0, new_error),
+    NEEDED(CORE_SET_ERROR_DEBUG, 0, set_error_debug),
+    NEEDED(CORE_VSET_ERROR, 0, vset_error),
+    NEEDED(CORE_SET_ERROR_MARK, 0, set_error_mark),
+    NEEDED(CORE_CLEAR_LAST_ERROR_MARK, 0, clear_last_error_mark),
+    NEEDED(CORE_POP_ERROR_TO_MARK, 0, pop_error_to_mark)};
+
+/* Stores these functions. Returns 0 if one that is not optional is missing. */
 static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in)
 {
-    for (; in->function_id != 0; in++) {
-        switch (in->function_id) {
-        case OSSL_FUNC_CORE_GET_PARAMS:
-            provider->get_params = OSSL_FUNC_core_get_params(in);
-            break;
-        case OSSL_FUNC_CORE_GET_LIBCTX:
-            provider->get_libctx = OSSL_FUNC_core_get_libctx(in);
-            break;
-        case OSSL_FUNC_CRYPTO_MALLOC:
-            provider->malloc = OSSL_FUNC_CRYPTO_malloc(in);
-            break;
-        case OSSL_FUNC_CRYPTO_ZALLOC:
-            provider->zalloc = OSSL_FUNC_CRYPTO_zalloc(in);
-            break;
-        case OSSL_FUNC_CRYPTO_CLEAR_FREE:
-            provider->clear_free = OSSL_FUNC_CRYPTO_clear_free(in);
-            break;
-        case OSSL_FUNC_CRYPTO_FREE:
-            provider->free = OSSL_FUNC_CRYPTO_free(in);
-            break;
-        case OSSL_FUNC_CORE_NEW_ERROR:
-            provider->new_error = OSSL_FUNC_core_new_error(in);
-            break;
-        case OSSL_FUNC_CORE_SET_ERROR_DEBUG:
-            provider->set_error_debug = OSSL_FUNC_core_set_error_debug(in);
-            break;
-        case OSSL_FUNC_CORE_VSET_ERROR:
-            provider->vset_error = OSSL_FUNC_core_vset_error(in);
-            break;
-        case OSSL_FUNC_CORE_SET_ERROR_MARK:
-            provider->set_error_mark = OSSL_FUNC_core_set_error_mark(in);
-            break;
-        case OSSL_FUNC_CORE_CLEAR_LAST_ERROR_MARK:
-            provider->clear_last_error_mark = OSSL_FUNC_core_clear_last_error_mark(in);
-            break;
-        case OSSL_FUNC_CORE_POP_ERROR_TO_MARK:
-            provider->pop_error_to_mark = OSSL_FUNC_core_pop_error_to_mark(in);
-            break;
-        }
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        const OSSL_DISPATCH *found = in;
+        while (found->function_id != 0 && found->function_id != needed[i].id)
+            found++;
+        if (found->function_id != 0)
+            memcpy((char *)provider + needed[i].offset, &found->function, sizeof(found->function));
+        else if (!needed[i].optional)
+            return 0;
     }
-    return provider->malloc != NULL && provider->zalloc != NULL && provider->clear_free != NULL &&
-           provider->free != NULL && provider->new_error != NULL &&
-           provider->set_error_debug != NULL && provider->vset_error != NULL &&
-           provider->set_error_mark != NULL && provider->clear_last_error_mark != NULL &&
-           provider->pop_error_to_mark != NULL;
+    return 1;
 }
 
 /* Reads a decimal number and moves *text behind it. The first call of sscanf() in a process takes

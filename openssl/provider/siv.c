@@ -96,25 +96,11 @@ static int siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
-const OSSL_PARAM *trp_siv_gettable_ctx_params(void *ctx, void *provctx)
-{
-    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
-                                      TRP_SIZE(OSSL_CIPHER_PARAM_AEAD_TAGLEN),
-                                      TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TAG), TRP_END};
-    (void)ctx;
-    (void)provctx;
-    return list;
-}
+TRP_LIST(trp_siv_gettable_ctx_params, TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+         TRP_SIZE(OSSL_CIPHER_PARAM_AEAD_TAGLEN), TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TAG))
 
-const OSSL_PARAM *trp_siv_settable_ctx_params(void *ctx, void *provctx)
-{
-    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
-                                      TRP_UINT(OSSL_CIPHER_PARAM_SPEED),
-                                      TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TAG), TRP_END};
-    (void)ctx;
-    (void)provctx;
-    return list;
-}
+TRP_LIST(trp_siv_settable_ctx_params, TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+         TRP_UINT(OSSL_CIPHER_PARAM_SPEED), TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TAG))
 
 int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag)
 {

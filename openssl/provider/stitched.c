@@ -13,25 +13,19 @@
 
 #define MAX_PLAIN 16384u /* bytes of a record's payload (RFC 5246 section 6.2.1) */
 
-TRP_KEYED_CONTEXT(stitched)
-
-static void *stitched_new(void *provctx, const struct trp_kind *kind)
+static void stitched_begin(struct trp_stitched *c)
 {
-    const struct trp_provider *provider = provctx;
-    struct trp_stitched *c = trp_context(provider, sizeof(*c));
-    if (c == NULL)
-        return NULL;
-    c->provider = provider;
-    c->sha =
-        (kind->mac_len == 20 ? trossl_sha1 : trossl_sha256)(trossl_features(&provider->selection));
+    const struct trp_cipher *cipher = &c->base.cipher;
+    c->sha = (cipher->kind->mac_len == 20 ? trossl_sha1 : trossl_sha256)(
+        trossl_features(&cipher->provider->selection));
     c->payload_len = TRP_NO_PAYLOAD;
-    trp_begin(&c->base, provider, kind);
-    return c;
 }
+
+TRP_KEYED_CONTEXT(stitched)
 
 static int __attribute__((cold, noinline)) failed(const struct trp_stitched *c, int reason)
 {
-    return TRP_RAISE(c->provider, ERR_LIB_PROV, reason);
+    return TRP_RAISE(c->base.cipher.provider, ERR_LIB_PROV, reason);
 }
 
 /* ---- Data ------------------------------------------------------------------------------------ */
@@ -156,7 +150,8 @@ static int plan_many(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PAR
     if (len == 0)
         len = p->data_size;
     else
-        records = len >= 8192 && (trossl_features(&c->provider->selection) & TR_FEATURE_AVX2) != 0
+        records = len >= 8192 && (trossl_features(&c->base.cipher.provider->selection) &
+                                  TR_FEATURE_AVX2) != 0
                       ? 8
                       : 4;
     memcpy(c->aad, aad, TRP_AAD);
@@ -232,104 +227,73 @@ static int stitched_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     return p == NULL || set_tls_version(c, p);
 }
 
-/* Stores the size of a sealed record with the largest payload. */
-static int get_max_bufsize(const struct trp_stitched *c, OSSL_PARAM *p)
+/* The size of a sealed record with the largest payload. */
+static size_t max_bufsize(const struct trp_stitched *c)
 {
-    if (c->max_fragment == 0)
-        return 0;
-    size_t padded = (c->max_fragment + c->sha->digest_len + TR_BLOCK) / TR_BLOCK * TR_BLOCK;
-    return trp_param_set_number(p, 5 + TR_BLOCK + padded, sizeof(size_t));
+    return 5 + TR_BLOCK + (c->max_fragment + c->sha->digest_len + TR_BLOCK) / TR_BLOCK * TR_BLOCK;
 }
 
-enum { GET_BUFSIZE, GET_INTERLEAVE, GET_PACKED, GET_SEALED, GET_PAD, GET_KEYLEN, GET_IVLEN, GETS };
-static const char *const get_keys[GETS] = {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_BUFSIZE,
-                                           OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE,
-                                           OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD_PACKLEN,
-                                           OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_LEN,
-                                           OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD,
-                                           OSSL_CIPHER_PARAM_KEYLEN,
-                                           OSSL_CIPHER_PARAM_IVLEN};
-
-static int get_one(const struct trp_stitched *c, int which, OSSL_PARAM *p)
+static int get_all(const struct trp_stitched *c, OSSL_PARAM params[])
 {
-    switch (which) {
-    case GET_BUFSIZE:
-        return get_max_bufsize(c, p);
-    case GET_INTERLEAVE:
-        return trp_param_set_number(p, c->interleave, sizeof(unsigned));
-    case GET_PACKED:
-        return trp_param_set_number(p, c->packed_len, sizeof(unsigned));
-    case GET_SEALED:
-        return trp_param_set_number(p, c->sealed_len, sizeof(size_t));
-    case GET_PAD:
-        return trp_param_set_number(p, c->tls_pad, sizeof(size_t));
-    case GET_KEYLEN:
-        return trp_param_set_number(p, c->base.cipher.kind->key_len, sizeof(size_t));
-    default:
-        return trp_param_set_number(p, c->base.cipher.kind->iv_len, sizeof(size_t));
+    const struct trp_cipher *cipher = &c->base.cipher;
+    const struct {
+        const char *key;
+        size_t value, size;
+    } numbers[] = {{OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_BUFSIZE, max_bufsize(c), sizeof(size_t)},
+                   {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE, c->interleave, sizeof(unsigned)},
+                   {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD_PACKLEN, c->packed_len, sizeof(unsigned)},
+                   {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_LEN, c->sealed_len, sizeof(size_t)},
+                   {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, c->tls_pad, sizeof(size_t)},
+                   {OSSL_CIPHER_PARAM_KEYLEN, cipher->kind->key_len, sizeof(size_t)},
+                   {OSSL_CIPHER_PARAM_IVLEN, cipher->kind->iv_len, sizeof(size_t)}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        OSSL_PARAM *const p = (OSSL_PARAM *)trp_param_find(params, numbers[i].key);
+        if (p != NULL && ((i == 0 && c->max_fragment == 0) ||
+                          !trp_param_set_number(p, numbers[i].value, numbers[i].size)))
+            return 0;
     }
+    OSSL_PARAM *p = (OSSL_PARAM *)trp_param_find(params, OSSL_CIPHER_PARAM_IV);
+    if (p != NULL && !trp_param_set_octets(p, cipher->original_iv, TR_BLOCK))
+        return 0;
+    p = (OSSL_PARAM *)trp_param_find(params, OSSL_CIPHER_PARAM_UPDATED_IV);
+    return p == NULL || trp_param_set_octets(p, cipher->core.iv, TR_BLOCK);
 }
 
 static int stitched_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     struct trp_stitched *c = ctx;
-    OSSL_PARAM *p;
     /* Fast path: libssl reads only this parameter for each record. */
-    if (params != NULL && params[0].key != NULL && params[1].key == NULL &&
-        strcmp(params[0].key, get_keys[GET_PAD]) == 0)
-        return get_one(c, GET_PAD, params) || failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
-    for (int i = 0; i < GETS; i++) {
-        p = (OSSL_PARAM *)trp_param_find(params, get_keys[i]);
-        if (p != NULL && !get_one(c, i, p))
-            return failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
-    }
-    p = (OSSL_PARAM *)trp_param_find(params, OSSL_CIPHER_PARAM_IV);
-    if (p != NULL && !trp_param_set_octets(p, c->base.cipher.original_iv, TR_BLOCK))
-        return failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
-    p = (OSSL_PARAM *)trp_param_find(params, OSSL_CIPHER_PARAM_UPDATED_IV);
-    return p == NULL || trp_param_set_octets(p, c->base.cipher.core.iv, TR_BLOCK) ||
+    const int is_pad = params != NULL && params[0].key != NULL && params[1].key == NULL &&
+                       strcmp(params[0].key, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD) == 0;
+    return (is_pad ? trp_param_set_number(params, c->tls_pad, sizeof(size_t))
+                   : get_all(c, params)) ||
            failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
-static const OSSL_PARAM *stitched_gettable_ctx_params(void *ctx, void *provctx)
-{
-    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_BUFSIZE),
-                                      TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE),
-                                      TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD_PACKLEN),
-                                      TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_LEN),
-                                      TRP_SIZE(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD),
-                                      TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
-                                      TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN),
-                                      TRP_OCTETS(OSSL_CIPHER_PARAM_IV),
-                                      TRP_OCTETS(OSSL_CIPHER_PARAM_UPDATED_IV),
-                                      TRP_END};
-    (void)ctx;
-    (void)provctx;
-    return list;
-}
+static TRP_LIST(stitched_gettable_ctx_params,
+                TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_BUFSIZE),
+                TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE),
+                TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD_PACKLEN),
+                TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_LEN),
+                TRP_SIZE(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD), TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+                TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN), TRP_OCTETS(OSSL_CIPHER_PARAM_IV),
+                TRP_OCTETS(OSSL_CIPHER_PARAM_UPDATED_IV))
 
-static const OSSL_PARAM *stitched_settable_ctx_params(void *ctx, void *provctx)
-{
-    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT),
-                                      TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD),
-                                      TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE),
-                                      TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC),
-                                      TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN),
-                                      TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_MAC_KEY),
-                                      TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD),
-                                      TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
-                                      TRP_UINT(OSSL_CIPHER_PARAM_TLS_VERSION),
-                                      TRP_END};
-    (void)ctx;
-    (void)provctx;
-    return list;
-}
+    static TRP_LIST(stitched_settable_ctx_params,
+                    TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT),
+                    TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD),
+                    TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE),
+                    TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC),
+                    TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN),
+                    TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_MAC_KEY),
+                    TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD), TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+                    TRP_UINT(OSSL_CIPHER_PARAM_TLS_VERSION))
 
-/* ---- Keys, and the function tables ----------------------------------------------------------- */
+    /* ---- Keys, and the function tables ----------------------------------------------------------- */
 
-static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_len,
-                                const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
-                                int encrypt)
+    static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_len,
+                                    const unsigned char *iv, size_t iv_len,
+                                    const OSSL_PARAM params[], int encrypt)
 {
     struct trp_stitched *c = ctx;
     /* An AAD that was set for encryption does not apply to decryption, and vice versa. */

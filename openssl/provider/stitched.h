@@ -15,7 +15,6 @@
 
 struct trp_stitched {
     struct trp_keyed base;
-    const struct trp_provider *provider;
     const struct trossl_sha_code *sha;
     struct trossl_sha head, tail; /* hash states after HMAC's inner and outer key */
     /* When sealing, the bytes of explicit IV and payload in the next record. When opening a record,

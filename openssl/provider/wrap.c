@@ -13,31 +13,23 @@
 
 struct trp_wrap {
     struct trp_keyed base;
-    const struct trp_provider *provider;
 };
-
-TRP_KEYED_CONTEXT(wrap)
 
 static int is_padded(const struct trp_wrap *w)
 {
     return w->base.cipher.kind->iv_len == IV_PAD;
 }
 
-static void *wrap_new(void *provctx, const struct trp_kind *kind)
+static void wrap_begin(struct trp_wrap *w)
 {
-    const struct trp_provider *provider = provctx;
-    struct trp_wrap *w = trp_context(provider, sizeof(*w));
-    if (w == NULL)
-        return NULL;
-    w->provider = provider;
-    trp_begin(&w->base, provider, kind);
-    w->base.cipher.core.padding = kind->iv_len == IV_PAD;
-    return w;
+    w->base.cipher.core.padding = (uint8_t)is_padded(w);
 }
+
+TRP_KEYED_CONTEXT(wrap)
 
 static int failed(const struct trp_wrap *w, int reason)
 {
-    return TRP_RAISE(w->provider, ERR_LIB_PROV, reason);
+    return TRP_RAISE(w->base.cipher.provider, ERR_LIB_PROV, reason);
 }
 
 static int wrap_set_ctx_params(void *ctx, const OSSL_PARAM params[])
@@ -114,15 +106,7 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
     return failed(w, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-static int wrap_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
-{
-    (void)ctx;
-    (void)out;
-    (void)out_size;
-    *out_len = 0;
-    return 1;
-}
-
+#define wrap_final               trp_no_final
 #define wrap_get_ctx_params      trp_get_ctx_params
 #define wrap_gettable_ctx_params trp_gettable_ctx_params
 #define wrap_settable_ctx_params trp_settable_ctx_params

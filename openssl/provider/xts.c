@@ -18,8 +18,6 @@ struct trp_xts {
     uint8_t key_set, iv_set, decrypt;
 };
 
-TRP_PLAIN_CONTEXT(xts)
-
 static void *xts_new(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
@@ -29,6 +27,19 @@ static void *xts_new(void *provctx, const struct trp_kind *kind)
     x->provider = provider;
     x->kind = kind;
     return x;
+}
+
+static void xts_free(void *ctx)
+{
+    struct trp_xts *x = ctx;
+    if (x != NULL)
+        trp_context_free(x->provider, x, sizeof(*x));
+}
+
+static void *xts_dup(void *ctx)
+{
+    const struct trp_xts *from = ctx;
+    return trp_context_copy(from->provider, from, sizeof(*from));
 }
 
 /* Writes one parameter. XTS has no padding and no position in a block, so "padding" always reads
@@ -73,17 +84,11 @@ static int xts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     return len == x->kind->key_len;
 }
 
-static const OSSL_PARAM *xts_settable_ctx_params(void *ctx, void *provctx)
-{
-    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN), TRP_END};
-    (void)ctx;
-    (void)provctx;
-    return list;
-}
+static TRP_LIST(xts_settable_ctx_params, TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN))
 
-/* Sets both keys. Encryption refuses equal keys. Decryption accepts equal keys, because old data
+    /* Sets both keys. Encryption refuses equal keys. Decryption accepts equal keys, because old data
  * may have been encrypted with them. */
-static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
+    static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
 {
     if (len != x->kind->key_len)
         return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_INVALID_KEY_LENGTH);
@@ -158,15 +163,7 @@ static int xts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
            TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-static int xts_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
-{
-    (void)ctx;
-    (void)out;
-    (void)out_size;
-    *out_len = 0;
-    return 1;
-}
-
+#define xts_final               trp_no_final
 #define xts_gettable_ctx_params trp_gettable_ctx_params
 
 #define XTS(bits)                                                                                  \
