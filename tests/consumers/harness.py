@@ -168,6 +168,15 @@ class Consumer:
             self.skip_all(f"scripts/fetch {name} failed: {made.stderr.strip()}")
         return made.stdout.strip()
 
+    def compiled(self, name, *words):
+        """Compiles the C program of this name beside this file, and returns its path."""
+        source = os.path.join(ROOT, "tests", "consumers", f"{name}.c")
+        made = subprocess.run(["cc", "-O2", "-Wall", "-Wextra", source, "-o", self.path(name), *words],
+                              capture_output=True, text=True)
+        if made.returncode != 0:
+            self.skip_all(f"cc cannot compile {name}.c: {made.stderr.strip()}")
+        return self.path(name)
+
     def too_long(self, *_):
         self.results += 1
         print(f"not ok {self.results} - {self.name} did not end within its limit of {self.limit} seconds")

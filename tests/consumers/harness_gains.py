@@ -334,7 +334,8 @@ class Gain:
         append(row)
         ratio = row["ratio"]
         allowed = f"; by AES {row['allowed']:.2f}" if row["allowed"] else ""
-        inside = f"; AES alone {row['isolated']:.2f}, in the program {row['inside']:.2f}" if row["inside"] else ""
+        inside = "".join(f"; {text} {row[name]:.2f}" for name, text in (("isolated", "AES alone"), ("inside", "in the program"))
+                         if row[name])
         self.consumer.say(f"CPU s/GB {row['stock']['median']:.3f} -> {row['ours']['median']:.3f}; ratio "
                           f"{ratio['median']:.3f} [{ratio['quartiles'][0]:.3f} to {ratio['quartiles'][1]:.3f}]; AES "
                           f"{100 * row['share']:.1f} % of {row['samples']} samples{allowed}{inside}")

@@ -2,6 +2,7 @@
 """Tests PostgreSQL: TLS connections, and pgcrypto's encrypt() and pgp_sym_encrypt(). With --measure
 instead: the server's CPU seconds for each GB over TLS and in pgcrypto."""
 
+import functools
 import glob
 import os
 import shutil
@@ -99,16 +100,18 @@ def pull(port):
     return len(got)
 
 
-def decrypt(port):
-    """pgcrypto decrypts one value again and again."""
-    times, key = 2048, f"decode('{'0a' * 32}', 'hex')"
+def pgcrypto(function, width, port):
+    """pgcrypto encrypts or decrypts one value again and again, as it would the rows of a table."""
+    times, key = min(2048 * ROW // width, 400_000), f"decode('{'0a' * 32}', 'hex')"
+    value = f"convert_to(repeat('0', {width}), 'UTF8')"
+    given = value if function == "encrypt" else f"encrypt({value}, {key}, 'aes-cbc')"
+    made = width if function == "decrypt" else width // 16 * 16 + 16  # padded
     said = query("plain", port, f"""
-WITH sealed AS MATERIALIZED (SELECT encrypt(convert_to(repeat('0123456789abcdef', {ROW // 16}), 'UTF8'), {key},
-                                            'aes-cbc') AS value)
-SELECT sum(length(decrypt(value, {key}, 'aes-cbc'))) FROM sealed, generate_series(1, {times});
+WITH given AS MATERIALIZED (SELECT {given} AS value)
+SELECT sum(length({function}(value, {key}, 'aes-cbc'))) FROM given, generate_series(1, {times});
 """, "disable")
-    check(said.strip() == b"%d" % (times * ROW), f"pgcrypto decrypted {said} bytes")
-    return times * ROW
+    check(said.strip() == b"%d" % (times * made), f"pgcrypto made {said} bytes")
+    return times * width
 
 
 def pgp(port):
@@ -139,8 +142,11 @@ if MEASURING:
     Gain(consumer, "PostgreSQL", "SELECT, 1 MiB values, TLS 1.3, AES-256-GCM", "AES-256-GCM", "postgresql-15").result(
         Server(serve_own, pull))
     # psql's load has no TLS here.
-    Gain(consumer, "PostgreSQL pgcrypto", "decrypt(), 1 MiB values, AES-256-CBC", "AES-256-CBC", "postgresql-15",
-         direction="decrypt", call=ROW).result(Server(serve_with_pgcrypto, decrypt))
+    for function, width in (("decrypt", ROW), ("decrypt", 200), ("encrypt", 200), ("decrypt", 50), ("encrypt", 50)):
+        text = f"{width} B" if width < ROW else "1 MiB"
+        Gain(consumer, "PostgreSQL pgcrypto", f"{function}(), {text} values, AES-256-CBC", "AES-256-CBC", "postgresql-15",
+             direction=function, call=-(-width // 16) * 16).result(
+                 Server(serve_with_pgcrypto, functools.partial(pgcrypto, function, width)))
     # It composes CFB from single ECB blocks.
     Gain(consumer, "PostgreSQL pgcrypto", "pgp_sym_encrypt(), 1 MiB values, AES-256", "AES-256-ECB", "postgresql-15",
          call=16).result(Server(serve_with_pgcrypto, pgp))
