@@ -5,7 +5,6 @@
 
 #include "dispatch/select.h"
 
-#define TR_KNOWN_MODES      5 /* TR_ECB to TR_CTR */
 #define TR_KNOWN_KEYS       3 /* 16, 24 and 32 bytes */
 #define TR_KNOWN_KEY_LEN(k) (16 + 8 * (size_t)(k))
 
@@ -19,16 +18,14 @@
 #define TR_KNOWN_MAX   8791u /* longest message, in bytes */
 #define TR_KNOWN_SHORT 1440u /* buffer of the short tests; gcm_agrees() uses it in two halves */
 extern const uint16_t tr_known_lengths[8];
-extern const uint64_t tr_known_digests[TR_KNOWN_MODES][TR_KNOWN_KEYS];
 uint8_t tr_known_plaintext(size_t i);
 uint8_t tr_known_key(size_t i);
 extern const uint8_t tr_known_iv[16];
 uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
 
 /*
- * The tests of the modes that backends have fused operations for.
- * - The AAD of an AEAD mode is the whole plaintext, or the first 13 bytes of plaintext (see
- *   GCM_SHORT). The digest covers the ciphertext, then the tag.
+ * The tests. The last eight are of authenticated modes, and the digest covers the ciphertext, then
+ * the tag.
  * - GCM_WRAP has IVs for which the 32-bit counter wraps after 17 blocks.
  * - XTS-AES-192 does not exist, so its digest is 0.
  * - GCM_LONG and XTS_LONG test the loops that only long messages reach. GCM_LONG runs only for
@@ -38,37 +35,41 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
  *   whole blocks.
  */
 enum tr_known {
+    TR_KNOWN_ECB,
+    TR_KNOWN_CBC,
+    TR_KNOWN_CFB,
+    TR_KNOWN_OFB,
+    TR_KNOWN_CTR,
+    TR_KNOWN_XTS,
+    TR_KNOWN_XTS_LONG,
+    TR_KNOWN_CCM,
+    TR_KNOWN_OCB,
+    TR_KNOWN_GCM_SIV,
     TR_KNOWN_GCM,
     TR_KNOWN_GCM_WRAP,
-    TR_KNOWN_XTS,
-    TR_KNOWN_OCB,
-    TR_KNOWN_CCM,
-    TR_KNOWN_GCM_SIV,
     TR_KNOWN_GCM_LONG,
-    TR_KNOWN_XTS_LONG,
     TR_KNOWN_GCM_SHORT,
     TR_KNOWN_GCM_BLOCKS,
-    TR_KNOWN_FUSED
+    TR_KNOWN_TESTS
 };
-/* TR_KNOWN_FIRST is the index of a mode's first length in tr_known_lengths. TR_KNOWN_END is one
- * past the index of its last length. CCM is serial and has only one loop, so the first 4 lengths
- * suffice. GCM_LONG begins with 77 blocks, which need all powers of H (selftest.c, set_key()). */
-#define TR_KNOWN_IS_LONG(mode) ((mode) == TR_KNOWN_GCM_LONG || (mode) == TR_KNOWN_XTS_LONG)
-#define TR_KNOWN_IS_XTS(mode)  ((mode) == TR_KNOWN_XTS || (mode) == TR_KNOWN_XTS_LONG)
-#define TR_KNOWN_FIRST(mode)                                                                       \
-    ((mode) == TR_KNOWN_GCM_LONG ? 6u : (mode) == TR_KNOWN_XTS_LONG ? 7u : 0u)
-#define TR_KNOWN_END(mode) (TR_KNOWN_IS_LONG(mode) ? 8u : (mode) == TR_KNOWN_CCM ? 4u : 7u)
-#define TR_KNOWN_LEN(mode, i)                                                                      \
-    ((size_t)tr_known_lengths[i] -                                                                 \
-     ((mode) == TR_KNOWN_GCM_BLOCKS ? tr_known_lengths[i] % TR_BLOCK : 0u))
-#define TR_KNOWN_AAD(mode, len)                                                                    \
-    ((mode) == TR_KNOWN_GCM_SHORT || (mode) == TR_KNOWN_GCM_BLOCKS || TR_KNOWN_IS_LONG(mode)       \
-         ? (size_t)13                                                                              \
-         : (len))
-extern const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS];
+/* The AAD: none, the first bytes of the plaintext, or all of it. */
+enum { TR_KNOWN_NONE = 0, TR_KNOWN_TLS = 13, TR_KNOWN_ALL = 255 };
+extern const struct tr_known_answer {
+    uint64_t digest[TR_KNOWN_KEYS];
+    uint16_t test;      /* the constant of enum tr_test that includes this test */
+    uint8_t first, end; /* the lengths: from tr_known_lengths[first] on, before [end] */
+    uint8_t aad;
+    uint8_t blocks; /* whether the lengths are cut to whole blocks */
+} tr_known[TR_KNOWN_TESTS];
+#define TR_KNOWN_IS_AEAD(known)  ((known) > TR_KNOWN_XTS_LONG)
+#define TR_KNOWN_IS_LONG(known)  (tr_known[known].end == 8)
+#define TR_KNOWN_AAD(known, len) (tr_known[known].aad == TR_KNOWN_ALL ? (len) : tr_known[known].aad)
+#define TR_KNOWN_LEN(known, i)                                                                     \
+    ((size_t)tr_known_lengths[i] - (tr_known[known].blocks ? tr_known_lengths[i] % TR_BLOCK : 0u))
 extern const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16];
 
 union tr_known_key {
+    struct tr_aes_key aes;
     struct tr_gcm_key gcm;
     struct tr_xts_key xts;
     struct tr_ccm_key ccm;
@@ -78,18 +79,17 @@ union tr_known_key {
 
 /* Memory for the tests. The caller provides it, because a kernel's stack is too small. */
 struct tr_known_work {
-    struct tr_aes_key key;
-    union tr_known_key fused;
+    union tr_known_key key;
     uint8_t text[TR_KNOWN_SHORT], data[TR_KNOWN_SHORT];
 };
 struct tr_known_long_work {
-    union tr_known_key fused;
+    union tr_known_key key;
     uint8_t data[6231];
 };
 
 /* The known-answer tests of one mode. A set of tests is the sum of these numbers. */
 enum tr_test {
-    TR_TEST_ECB = 1 << 0, /* the first five are in the order of enum tr_mode */
+    TR_TEST_ECB = 1 << 0,
     TR_TEST_CBC = 1 << 1, /* and CBC-CTS */
     TR_TEST_CFB = 1 << 2,
     TR_TEST_OFB = 1 << 3,
