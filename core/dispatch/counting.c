@@ -36,25 +36,27 @@ static tr_bulk_fn *const counted[TR_OPS] = {
 #undef ENTRY
 };
 
-static void count_expand_key(struct tr_aes_key *key, const uint8_t *raw)
+/* Counts a key expansion, and returns the backend that does it. */
+static const struct tr_backend *counted_key(const struct tr_aes_key *key)
 {
     const struct tr_counting_table *front = front_of(key->backend);
     __atomic_fetch_add(front->keys, 1, __ATOMIC_RELAXED);
-    front->wrapped->expand_key(key, raw);
+    return front->wrapped;
+}
+
+static void count_expand_key(struct tr_aes_key *key, const uint8_t *raw)
+{
+    counted_key(key)->expand_key(key, raw);
 }
 
 static void count_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw)
 {
-    const struct tr_counting_table *front = front_of(key->backend);
-    __atomic_fetch_add(front->keys, 1, __ATOMIC_RELAXED);
-    front->wrapped->expand_encryption_key(key, raw);
+    counted_key(key)->expand_encryption_key(key, raw);
 }
 
 static void count_gcm_key(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw)
 {
-    const struct tr_counting_table *front = front_of(key->backend);
-    __atomic_fetch_add(front->keys, 1, __ATOMIC_RELAXED);
-    front->wrapped->gcm_key(key, hash, raw);
+    counted_key(key)->gcm_key(key, hash, raw);
 }
 
 const struct tr_backend *tr_counting_init(struct tr_counting *counting,

@@ -108,16 +108,6 @@ static void xts_fill_up(const struct tr_aes_key *key, int decrypt, uint8_t *out,
     tr_cleanse_inline(filled, sizeof(filled));
 }
 
-/* Processes the full block with the tweak `first`, then the filled block with `second`. */
-static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
-                  size_t rest, const uint8_t first[16], const uint8_t second[16])
-{
-    uint8_t full[TR_BLOCK];
-    one_block(key, decrypt, full, in, first);
-    xts_fill_up(key, decrypt, out, in, full, rest, second);
-    tr_cleanse_inline(full, sizeof(full));
-}
-
 void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                   size_t rest, struct tr_xts_run *run)
 {
@@ -128,12 +118,14 @@ void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
         return;
     tr_xts_begin(run);
     /* Decryption uses the two tweaks in reverse order. */
-    uint8_t tweaks[2][TR_BLOCK];
+    uint8_t tweaks[2][TR_BLOCK], full[TR_BLOCK];
     __builtin_memcpy(tweaks[0], run->tweak, TR_BLOCK);
     tr_xts_double(tweaks[1], run->tweak);
     const unsigned first = decrypt != 0;
-    steal(key, decrypt, out, in, rest, tweaks[first], tweaks[1 - first]);
+    one_block(key, decrypt, full, in, tweaks[first]);
+    xts_fill_up(key, decrypt, out, in, full, rest, tweaks[1 - first]);
     tr_cleanse_inline(tweaks, sizeof(tweaks));
+    tr_cleanse_inline(full, sizeof(full));
 }
 
 /*

@@ -83,16 +83,7 @@ TR_INLINE TR_TARGET void ccm_any(const struct tr_aes_key *key, uint8_t *out, con
         ccm(key, 14, out, in, blocks, run, decrypt);
 }
 
-TR_TARGET void V_NAME(ccm_encrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                   size_t blocks, void *state)
-{
-    ccm_any(key, out, in, blocks, state, 0);
-}
-
-TR_TARGET void V_NAME(ccm_decrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                   size_t blocks, void *state)
-{
-    ccm_any(key, out, in, blocks, state, 1);
-}
+BULK_OPERATION(ccm_encrypt, ccm_any, 0)
+BULK_OPERATION(ccm_decrypt, ccm_any, 1)
 
 #endif

@@ -168,17 +168,8 @@ TR_INLINE TR_TARGET void ocb(const struct tr_aes_key *key, uint8_t *out, const u
     b_store(state->checksum, v_fold(o.checksum));
 }
 
-TR_TARGET void V_NAME(ocb_encrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                   size_t blocks, void *state)
-{
-    ocb(key, out, in, blocks, state, 0);
-}
-
-TR_TARGET void V_NAME(ocb_decrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                   size_t blocks, void *state)
-{
-    ocb(key, out, in, blocks, state, 1);
-}
+BULK_OPERATION(ocb_encrypt, ocb, 0)
+BULK_OPERATION(ocb_decrypt, ocb, 1)
 #endif
 
 #endif

@@ -100,8 +100,8 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
  * Calls serial() with a constant number of rounds, so that they are unrolled. The end of a loop
  * over the rounds would be mispredicted once a block.
  */
-TR_INLINE TR_TARGET void serial_any(enum tr_op op, const struct tr_aes_key *key, uint8_t *out,
-                                    const uint8_t *in, size_t blocks, void *iv)
+TR_INLINE TR_TARGET void serial_any(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                    size_t blocks, void *iv, enum tr_op op)
 {
     if (key->rounds == 10)
         serial(op, key, 10, out, in, blocks, iv);
@@ -111,22 +111,8 @@ TR_INLINE TR_TARGET void serial_any(enum tr_op op, const struct tr_aes_key *key,
         serial(op, key, 14, out, in, blocks, iv);
 }
 
-TR_TARGET void V_NAME(cbc_encrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                   size_t blocks, void *iv)
-{
-    serial_any(TR_OP_CBC_ENCRYPT, key, out, in, blocks, iv);
-}
-
-TR_TARGET void V_NAME(cfb_encrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                   size_t blocks, void *iv)
-{
-    serial_any(TR_OP_CFB_ENCRYPT, key, out, in, blocks, iv);
-}
-
-TR_TARGET void V_NAME(ofb)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                           size_t blocks, void *iv)
-{
-    serial_any(TR_OP_OFB, key, out, in, blocks, iv);
-}
+BULK_OPERATION(cbc_encrypt, serial_any, TR_OP_CBC_ENCRYPT)
+BULK_OPERATION(cfb_encrypt, serial_any, TR_OP_CFB_ENCRYPT)
+BULK_OPERATION(ofb, serial_any, TR_OP_OFB)
 
 #endif

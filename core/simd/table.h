@@ -38,6 +38,14 @@ tr_xts_unit_fn V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt);
 tr_cfb_fn V_NAME(cfb_decrypt_any_length);
 tr_multibuffer_fn V_NAME(multibuffer);
 
+/* Defines a bulk operation as a call of function(key, out, in, blocks, state, argument). */
+#define BULK_OPERATION(name, function, argument)                                                   \
+    TR_TARGET void V_NAME(name)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,     \
+                                size_t blocks, void *state)                                        \
+    {                                                                                              \
+        function(key, out, in, blocks, state, argument);                                           \
+    }
+
 #define TR_ENTRY(constant, name) [TR_OP_##constant] = V_NAME(name)
 #define TR_PARALLEL_OPS          TR_SHAPE_ENTRIES(V_NAME)
 #define TR_SERIAL_OPS                                                                              \

@@ -154,12 +154,8 @@ TR_INLINE TR_TARGET void crypt_blocks(const struct schedule *s, uint8_t *b, unsi
     }
     k = load(keys[s->rounds]);
     UNROLL
-    for (unsigned j = 0; j < n; j++) {
-        struct inverse v = invert_bytes(x[j]);
-        V last = inverse ? move_rows(look_up_both(inv_sub_last, v.io, v.jo), 0, -1)
-                         : move_rows(look_up_both(sub_last, v.io, v.jo), 0, 1);
-        store(b + j * TR_BLOCK, last ^ k);
-    }
+    for (unsigned j = 0; j < n; j++)
+        store(b + j * TR_BLOCK, last_round(x[j], k, inverse));
 }
 
 TR_TARGET static void NAME(encrypt)(const struct schedule *s, uint8_t *b, unsigned n)

@@ -42,19 +42,6 @@ TR_INLINE TR_TARGET void xts_unit_one(const struct tr_aes_key *key, int decrypt,
     steal_store(out, full, filled, rest);
 }
 
-/* Processes 1 to GROUP blocks. `s` holds the first one's tweak. */
-TR_INLINE TR_TARGET void xts_last_group(struct xts *s, int decrypt, size_t blocks)
-{
-    switch (VECTORS_OF(blocks)) {
-#    define XTS_LAST(n)                                                                            \
-    case n:                                                                                        \
-        xts_group(s, decrypt, n, blocks % VBLOCKS, XTS_AHEAD);                                     \
-        break;
-        BY_VECTORS(XTS_LAST)
-#    undef XTS_LAST
-    }
-}
-
 TR_INLINE TR_TARGET enum tr_status xts_unit(const struct tr_xts_key *x, const uint8_t *unit,
                                             uint8_t *out, const uint8_t *in, size_t len,
                                             int decrypt)
@@ -71,11 +58,7 @@ TR_INLINE TR_TARGET enum tr_status xts_unit(const struct tr_xts_key *x, const ui
     }
     struct xts s = {.bulk = bulk_start(key, decrypt ? key->dec : key->enc, out, in)};
     xts_tweak(&s, v_broadcast(tweak));
-    for (; blocks > GROUP; blocks -= GROUP) {
-        V next = TIMES_X(s.tweak, s.swapped, GROUP);
-        xts_group(&s, decrypt, IN_FLIGHT, 0, IN_FLIGHT);
-        xts_tweak(&s, next);
-    }
+    blocks = xts_full_groups(&s, decrypt, blocks);
     if (__builtin_expect(rest == 0, 1)) {
         xts_last_group(&s, decrypt, blocks);
         return TR_OK;

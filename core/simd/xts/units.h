@@ -13,6 +13,7 @@
 #define TR_SIMD_XTS_UNITS_H
 
 #include "dispatch/backend.h"
+#include "simd/table.h"
 #include "simd/xts/group.h"
 
 #if XTS_UNITS
@@ -73,14 +74,8 @@ TR_INLINE TR_TARGET void xts_units(const struct tr_aes_key *key, uint8_t *out, c
     xts_rounds(&r, x, now, IN_FLIGHT, 0, XTS_AHEAD, decrypt);
 }
 
-#    define XTS_UNITS_MODE(name, decrypt)                                                          \
-        TR_TARGET void V_NAME(name)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, \
-                                    size_t blocks, void *state)                                    \
-        {                                                                                          \
-            xts_units(key, out, in, blocks, state, decrypt);                                       \
-        }
-XTS_UNITS_MODE(xts_enc_units, 0)
-XTS_UNITS_MODE(xts_dec_units, 1)
+BULK_OPERATION(xts_enc_units, xts_units, 0)
+BULK_OPERATION(xts_dec_units, xts_units, 1)
 #endif
 
 #endif

@@ -65,6 +65,30 @@ TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsig
     xts_rounds(r, x, tweak, u, part, ahead, decrypt);
 }
 
+/* Processes full groups until 1 to GROUP blocks remain, and returns their number. The next tweak is
+ * computed before a group's rounds, so that it does not wait for them. */
+TR_INLINE TR_TARGET size_t xts_full_groups(struct xts *s, int decrypt, size_t blocks)
+{
+    for (; blocks > GROUP; blocks -= GROUP) {
+        V next = TIMES_X(s->tweak, s->swapped, GROUP);
+        xts_group(s, decrypt, IN_FLIGHT, 0, IN_FLIGHT);
+        xts_tweak(s, next);
+    }
+    return blocks;
+}
+
+/* Processes 1 to GROUP blocks. */
+TR_INLINE TR_TARGET void xts_last_group(struct xts *s, int decrypt, size_t blocks)
+{
+    switch (VECTORS_OF(blocks)) {
+#define XTS_GROUP(n)                                                                               \
+case n:                                                                                            \
+    xts_group(s, decrypt, n, blocks % VBLOCKS, XTS_AHEAD);                                         \
+    break;
+        BY_VECTORS(XTS_GROUP)
+    }
+}
+
 enum xts_way { XTS_BY_GROUPS, XTS_BY_CHAIN, XTS_BY_RING };
 
 /*
@@ -140,24 +164,10 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
         xts_tweak(&s, xts_scalar_groups(scalar, &t, &s.bulk, &blocks, decrypt));
     }
 #endif
-    /*
-     * Leaves at most GROUP blocks to the last group below. The next tweak is computed before the
-     * group's rounds, so that it does not wait for them.
-     */
-    for (; blocks > GROUP; blocks -= GROUP) {
-        V next = TIMES_X(s.tweak, s.swapped, GROUP);
-        xts_group(&s, decrypt, IN_FLIGHT, 0, IN_FLIGHT);
-        xts_tweak(&s, next);
-    }
+    blocks = xts_full_groups(&s, decrypt, blocks);
     b_store(state->tweak, v_block_0(s.tweak));
     tr_xts_multiply(state->tweak, (unsigned)blocks);
-    switch (VECTORS_OF(blocks)) {
-#define XTS_GROUP(n)                                                                               \
-case n:                                                                                            \
-    xts_group(&s, decrypt, n, blocks % VBLOCKS, XTS_AHEAD);                                        \
-    break;
-        BY_VECTORS(XTS_GROUP)
-    }
+    xts_last_group(&s, decrypt, blocks);
 }
 
 #if VBLOCKS == 1
@@ -207,19 +217,17 @@ TR_INLINE TR_TARGET void xts_cts_after(const struct tr_aes_key *key, uint8_t *ou
     steal_store(out, full, filled, rest);
 }
 
-#    define XTS_CTS(name, decrypt)                                                                 \
-        TR_TARGET void V_NAME(name)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, \
-                                    size_t blocks, void *state)                                    \
-        {                                                                                          \
-            const struct tr_xts_run *run = state;                                                  \
-            (void)blocks;                                                                          \
-            if (!decrypt && run->full_done)                                                        \
-                xts_cts_after(key, out, in, run);                                                  \
-            else                                                                                   \
-                xts_cts(key, out, in, state, decrypt);                                             \
-        }
-XTS_CTS(xts_encrypt_cts, 0)
-XTS_CTS(xts_decrypt_cts, 1)
+TR_INLINE TR_TARGET void xts_any_cts(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                     size_t blocks, struct tr_xts_run *run, int decrypt)
+{
+    (void)blocks;
+    if (!decrypt && run->full_done)
+        xts_cts_after(key, out, in, run);
+    else
+        xts_cts(key, out, in, run, decrypt);
+}
+BULK_OPERATION(xts_encrypt_cts, xts_any_cts, 0)
+BULK_OPERATION(xts_decrypt_cts, xts_any_cts, 1)
 #    define XTS_IS_ONE(blocks) __builtin_expect((blocks) == 1, 0)
 #else
 /* A narrower backend is as fast for one block. */
