@@ -23,6 +23,18 @@ pub struct Subject {
     /// As the library itself says at run time where it can, with the path of one that was opened
     /// then.
     pub version: String,
+    #[serde(flatten)]
+    pub origin: Origin,
+}
+
+/// Where a library comes from.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Origin {
+    /// The day of its release, or an earlier one from which it is certainly not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub released: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub licence: Option<String>,
 }
 
 /// A library that is not here, and why.

@@ -5,10 +5,10 @@ use crate::answer::{Figure, Subject};
 use crate::files::FileArgs;
 use crate::grid::Wanted;
 use crate::peer::{Mode, Spec};
-use crate::peers::{self, Peers};
+use crate::peers::fetched;
 use crate::plan::{Environment, Plan};
 use crate::published::{Effort, Host, Probed, Run, Schema};
-use crate::results::{self, short};
+use crate::results::{self, is_ours, short};
 use crate::run::{self, Found};
 use crate::{goals, grid, report};
 use clap::Parser;
@@ -28,7 +28,8 @@ use terminal::error::{Error, Result};
 #[command(
     name = "tenrounds-bench",
     version,
-    after_help = "The exit status is 1 if any output is wrong; no figure changes it."
+    after_help = "The exit status is 1 if any output is wrong, and with --check if a library is older than a year; no \
+                  figure changes it."
 )]
 pub struct Cli {
     /// Modes or ways: ctr, gcm, cbc-decrypt, cbc-encrypt-16, all (see --list); the usual ones if
@@ -101,7 +102,7 @@ const SOFTWARE_MODES: [&str; 5] = [
 const SOFTWARE_SIZES: [usize; 4] = [16, 256, 1024, 16384];
 
 const QUICK_SECONDS: f64 = 75.0;
-const FULL_SECONDS: f64 = 380.0;
+const FULL_SECONDS: f64 = 500.0;
 /// A window of a millisecond with its warming up and noise probe, and what lies between windows.
 const WINDOW_US: u64 = 1000;
 const WINDOW_COSTS: f64 = 1.17e-3;
@@ -233,10 +234,24 @@ fn complete(found: &[Found]) -> Result<()> {
     )))
 }
 
+/// The other libraries that are older than a year on this day, or whose age nobody knows. They are
+/// to be replaced by today's. The system's OpenSSL is what its users have.
+fn old<'a>(subjects: &'a [Subject], day: &str) -> Vec<&'a str> {
+    let (year, rest) = day.split_once('-').expect("a day has a year");
+    let year: u16 = year.parse().expect("a number");
+    let last = format!("{}-{rest}", year - 1);
+    let system = goals::stock(subjects).map(|system| &system.id);
+    let others = subjects
+        .iter()
+        .filter(|s| !is_ours(&s.id) && Some(&s.id) != system);
+    let is_old = |s: &&Subject| s.origin.released.as_ref().is_none_or(|day| *day < last);
+    others.filter(is_old).map(|s| &*s.title).collect()
+}
+
 /// Whether all outputs are right.
 pub fn run(cli: &Cli) -> Result<bool> {
     if cli.list {
-        list();
+        list(&cli.plans(0)?[0])?;
         return Ok(true);
     }
     if let Some(file) = &cli.from {
@@ -251,7 +266,9 @@ pub fn run(cli: &Cli) -> Result<bool> {
     let begin = Instant::now();
     let seed = cli.seed.unwrap_or_else(|| fastrand::u64(1..1 << 48));
     let mut plans = cli.plans(seed)?;
-    let bar = share_time(cli, &mut plans);
+    let (subjects, _) = run::subjects(&plans[0])?;
+    let others = subjects.iter().filter(|s| !is_ours(&s.id)).count();
+    let bar = share_time(cli, &mut plans, others);
     let mut found = Vec::new();
     for plan in &plans {
         found.push(run::run(plan, cli.processes(), &bar)?);
@@ -261,6 +278,11 @@ pub fn run(cli: &Cli) -> Result<bool> {
     if cli.check {
         anstream::print!("{}", report::checked(&found));
         complete(&found)?;
+        let old = old(&subjects, &terminal::today());
+        if !old.is_empty() && fetched::launcher().is_some() && !cli.replace {
+            println!("older than a year, or of unknown age: {}", old.join(", "));
+            return Ok(false);
+        }
         return Ok(sound);
     }
     let (mut clocks, mut noise) = (Disturbed::default(), Disturbed::default());
@@ -332,29 +354,31 @@ fn measured(cli: &Cli, seed: u64, host: Host, effort: Effort, mut found: Vec<Fou
 /// The commit that is measured; scripts/bench sets it.
 const COMMIT: &str = "TENROUNDS_BENCH_COMMIT";
 
-fn list() {
+fn list(plan: &Plan) -> Result<()> {
     println!("modes (those without a star are measured only if named, or with 'all'):");
     for (name, title, usual) in grid::names() {
         println!("  {} {name:<20}{title}", if usual { '*' } else { ' ' });
     }
     println!("\nlibraries:");
-    let others = Peers::others();
-    for peer in peers::evp().ok().iter().chain(&others.here) {
-        let Subject { id, title, version } = &peer.subject;
-        println!("  {id:<20}{title}, {version}");
+    let (subjects, absent) = run::subjects(plan)?;
+    for subject in subjects {
+        let of_day = subject.origin.released.map(|day| format!(", of {day}"));
+        let (id, of_day) = (subject.id, of_day.unwrap_or_default());
+        println!("  {id:<20}{}, {}{of_day}", subject.title, subject.version);
     }
-    for peer in others.missing {
+    for peer in absent {
         println!("  {:<20}absent: {}", peer.id, peer.why);
     }
+    Ok(())
 }
 
 /// Divides the time among all windows, and makes the bar. The number of subjects in a cell is not
 /// known beforehand, so it is estimated.
-fn share_time(cli: &Cli, plans: &mut [Plan]) -> ProgressBar {
+fn share_time(cli: &Cli, plans: &mut [Plan], others: usize) -> ProgressBar {
     let cells = plans.iter().map(|plan| plan.cells.len()).sum::<usize>();
     let of_plan = |plan: &Plan| -> usize {
         let cells = plan.cells.iter();
-        cells.map(|cell| plan_width(plan, &cell.spec)).sum()
+        cells.map(|cell| plan_width(plan, &cell.spec, others)).sum()
     };
     let windows = plans.iter().map(of_plan).sum::<usize>() as f64;
     let rounds = (cli.seconds() / (windows * WINDOW_COSTS)) as usize;
@@ -374,37 +398,50 @@ fn share_time(cli: &Cli, plans: &mut [Plan]) -> ProgressBar {
 }
 
 /// The number of subjects that take turns in a cell, roughly: bounds, ours, and others.
-fn plan_width(plan: &Plan, spec: &Spec) -> usize {
-    let others = found_peers().iter().filter(|id| plan.wants(id)).count();
+fn plan_width(plan: &Plan, spec: &Spec, others: usize) -> usize {
     // Every library with XTS can do a run of units.
     let several = spec.streams > 1 && spec.mode != Mode::Xts;
     match (plan.environment, several) {
-        _ if plan.replace => 2 * peers::openssl::replaceable().flatten().count(),
-        (Environment::Software, _) => 3 + others,
+        _ if plan.replace => 2 * others,
+        // Only OpenSSL's, about half of them.
+        (Environment::Software, _) => 3 + others / 2,
         (_, false) => 5 + others * 3 / 4,
         _ => 5,
     }
 }
 
-fn found_peers() -> &'static [String] {
-    static FOUND: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
-    FOUND.get_or_init(|| {
-        Peers::others()
-            .here
-            .into_iter()
-            .map(|p| p.subject.id)
-            .collect()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::Origin;
     use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_library_may_be_a_year_old() {
+        let subject = |id: &str, day: Option<&str>| Subject {
+            id: id.into(),
+            title: id.into(),
+            version: "3.0.19 (libcrypto.so.3)".into(),
+            origin: Origin {
+                released: day.map(str::to_owned),
+                licence: None,
+            },
+        };
+        let subjects = [
+            subject("core", None),
+            subject("evp", None),
+            subject("openssl-3.0.19", Some("2020-01-01")),
+            subject("new", Some("2026-03-01")),
+            subject("old", Some("2026-02-28")),
+            subject("unknown", None),
+        ];
+        assert_eq!(old(&subjects, "2027-03-01"), ["old", "unknown"]);
+        assert_eq!(old(&subjects, "2026-12-31"), ["unknown"]);
     }
 
     #[test]

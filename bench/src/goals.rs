@@ -340,6 +340,7 @@ mod tests {
             id: id.into(),
             title: id.into(),
             version: "3.0.22 (libcrypto.so.3)".into(),
+            origin: Default::default(),
         };
         let subjects = ["evp", "openssl-3.0.22", "openssl-4.0.3"].map(subject);
         judge_all(&results::all(&[found]), &subjects, vendor)

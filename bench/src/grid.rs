@@ -2,17 +2,21 @@
 //! The grid: modes, sizes, key sizes, and what is measured of them.
 
 use crate::peer::{
-    Direction, Form, Mode, Spec, AAD, AAD_TLS13, BLOCK, RAGGED, RAGGED_BYTES, STAGGER, UNITS,
+    Direction, Form, Mode, Spec, AAD, BLOCK, OTHER_AAD, RAGGED, RAGGED_BYTES, STAGGER, UNITS,
     UNIT_BYTES,
 };
 use catalogue::Cipher;
 use serde::{Deserialize, Serialize};
 use terminal::error::{suggestion, Error, Result};
 
-/// Bytes of a call.
-pub const SIZES: [usize; 14] = [
-    16, 31, 64, 100, 256, 512, 1024, 1350, 1420, 4096, 8192, 16384, 65536, 1048576,
+/// Bytes of a call. Among them are those of packets: SRTP (160, 172), QUIC (1200, 1252), TLS (1350)
+/// and ESP (1420).
+pub const SIZES: [usize; 20] = [
+    16, 31, 48, 64, 100, 160, 172, 256, 512, 1024, 1200, 1252, 1350, 1420, 2048, 4096, 8192, 16384,
+    65536, 1048576,
 ];
+/// Those of messages whose AAD are not of the usual length.
+const AAD_SIZES: [usize; 4] = [16, 64, 160, 1350];
 /// Those of a quick run.
 pub const QUICK_SIZES: [usize; 8] = [16, 64, 256, 512, 1024, 4096, 8192, 16384];
 /// Those of single calls.
@@ -138,10 +142,17 @@ impl Spec {
         }
     }
 
-    const fn tls13(direction: Direction) -> Spec {
+    const fn with_aad(aad: usize, direction: Direction) -> Spec {
         Spec {
-            aad: AAD_TLS13,
+            aad,
             ..Spec::new(Mode::Gcm, direction, 1)
+        }
+    }
+
+    const fn null_aad(direction: Direction) -> Spec {
+        Spec {
+            form: Form::NullAad,
+            ..Spec::with_aad(0, direction)
         }
     }
 
@@ -160,6 +171,7 @@ impl Spec {
         match self.streams {
             _ if self.form == Form::Inverse => way + "-inverse",
             _ if self.form == Form::Record => way + "-record",
+            _ if self.form == Form::NullAad => way + "-aad-null",
             1 if self.aad != AAD => format!("{way}-aad{}", self.aad),
             1 => way,
             RAGGED => way + "-ragged",
@@ -184,6 +196,7 @@ impl Spec {
         match self.streams {
             _ if self.form == Form::Inverse => format!("{way}, inverse cipher"),
             _ if self.form == Form::Record => format!("{way}, record of TLS 1.2"),
+            _ if self.form == Form::NullAad => format!("{way}, AAD NULL"),
             1 if self.aad != AAD => format!("{way}, AAD of {} B", self.aad),
             1 => way,
             RAGGED => format!("{way}, {RAGGED} streams of 64 B to 16 KiB"),
@@ -195,7 +208,7 @@ impl Spec {
 }
 
 /// What is measured unless something else is asked for.
-const USUAL: [Spec; 21] = {
+const USUAL: [Spec; 33] = {
     use Direction::{Decrypt, Encrypt};
     [
         Spec::new(Mode::Ecb, Encrypt, 1),
@@ -211,6 +224,18 @@ const USUAL: [Spec; 21] = {
         Spec::new(Mode::Xts, Encrypt, UNITS),
         Spec::new(Mode::Gcm, Encrypt, 1),
         Spec::new(Mode::Gcm, Decrypt, 1),
+        Spec::null_aad(Encrypt),
+        Spec::null_aad(Decrypt),
+        Spec::with_aad(OTHER_AAD[0], Encrypt),
+        Spec::with_aad(OTHER_AAD[0], Decrypt),
+        Spec::with_aad(OTHER_AAD[1], Encrypt),
+        Spec::with_aad(OTHER_AAD[1], Decrypt),
+        Spec::with_aad(OTHER_AAD[2], Encrypt),
+        Spec::with_aad(OTHER_AAD[2], Decrypt),
+        Spec::with_aad(OTHER_AAD[3], Encrypt),
+        Spec::with_aad(OTHER_AAD[3], Decrypt),
+        Spec::with_aad(OTHER_AAD[4], Encrypt),
+        Spec::with_aad(OTHER_AAD[4], Decrypt),
         Spec::new(Mode::Ccm, Encrypt, 1),
         Spec::new(Mode::Ccm, Decrypt, 1),
         Spec::new(Mode::Cmac, Encrypt, 1),
@@ -225,7 +250,7 @@ const USUAL: [Spec; 21] = {
     ]
 };
 /// Known by name.
-const OTHERS: [Spec; 27] = {
+const OTHERS: [Spec; 25] = {
     use Direction::{Decrypt, Encrypt};
     [
         Spec::new(Mode::Xts, Decrypt, UNITS),
@@ -235,8 +260,6 @@ const OTHERS: [Spec; 27] = {
         Spec::new(Mode::GcmSiv, Decrypt, 1),
         Spec::new(Mode::Ocb, Encrypt, 1),
         Spec::new(Mode::Ocb, Decrypt, 1),
-        Spec::tls13(Encrypt),
-        Spec::tls13(Decrypt),
         Spec::new(Mode::CbcCts, Encrypt, 1),
         Spec::new(Mode::CbcCts, Decrypt, 1),
         Spec::new(Mode::Cfb8, Encrypt, 1),
@@ -321,6 +344,7 @@ impl Wanted {
             false if units => vec![UNIT_BYTES],
             false if way.gap > 0 => STAGGERED_SIZES.to_vec(),
             false if way.mode.wraps() => WRAP_SIZES.to_vec(),
+            false if way.aad != AAD => AAD_SIZES.to_vec(),
             _ => self.sizes.clone(),
         };
         if way.streams > 1 && !units && !self.named {
@@ -354,7 +378,8 @@ impl Wanted {
                     environment: self.environment,
                 };
                 let sizes = self.sizes_of(way);
-                let short = |s: &&usize| ALONE_SIZES.contains(s) && way.streams == 1;
+                let short =
+                    |s: &&usize| ALONE_SIZES.contains(s) && way.streams == 1 && way.aad == AAD;
                 cells.extend(sizes.iter().map(|&s| cell(s, Kind::Throughput, 1)));
                 if self.alone && !(self.quick && key_bits != 128) {
                     cells.extend(sizes.iter().filter(short).map(|&s| cell(s, Kind::Alone, 1)));
@@ -426,13 +451,18 @@ mod tests {
             ecb,
             [
                 16,
+                48,
                 64,
                 96,
+                160,
                 256,
                 512,
                 1024,
+                1200,
+                1248,
                 1344,
                 1408,
+                2048,
                 4096,
                 8192,
                 16384,

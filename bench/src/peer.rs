@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What is measured: a library behind one adapter, the same for all of them.
 
-use crate::answer::Subject;
+use crate::answer::{Origin, Subject};
 use catalogue::Cipher;
 pub use catalogue::{Direction, Mode, BLOCK};
 use terminal::error::Result;
@@ -22,10 +22,12 @@ pub const UNITS: usize = 8;
 pub const UNIT_BYTES: usize = 512;
 
 /// The bytes of AAD of a record of TLS 1.2 (RFC 5246 section 6.2.3.3), which all messages have but
-/// those of `-aad5`.
+/// those of `-aad5` and its like.
 pub const AAD: usize = 13;
-/// The same of TLS 1.3 (RFC 8446 section 5.2).
-pub const AAD_TLS13: usize = 5;
+/// The others: none, a record of TLS 1.3 (RFC 8446 section 5.2), a packet of SRTP or ESP, a block,
+/// and more than a block.
+pub const OTHER_AAD: [usize; 5] = [0, 5, 12, 16, 20];
+const MOST_AAD: usize = 20;
 
 /// The bytes of a TLS 1.2 record's explicit part of the IV (RFC 5288 section 3).
 pub const EXPLICIT: usize = 8;
@@ -42,6 +44,8 @@ pub enum Form {
     Inverse,
     /// GCM: a record of TLS 1.2 (RFC 5288): explicit part of the IV, text and tag, in one buffer.
     Record,
+    /// GCM: no AAD, with NULL as their address.
+    NullAad,
 }
 
 /// A cell of the grid without its size.
@@ -53,7 +57,7 @@ pub struct Spec {
     /// 1, or as many jobs in one call (in XTS data units with successive numbers): of `bytes` each,
     /// or of unequal lengths that add up to `bytes` if there are RAGGED.
     pub streams: usize,
-    /// Bytes of AAD, at most AAD; authenticated modes look at it.
+    /// Bytes of AAD, at most MOST_AAD; authenticated modes look at it.
     pub aad: usize,
     /// Bytes that nobody uses after each stream's data, in input and output.
     pub gap: usize,
@@ -183,17 +187,56 @@ pub struct Inputs {
     /// 12.
     pub iv: [u8; 16],
     /// Of authenticated modes.
-    pub aad: [u8; AAD],
+    pub aad: [u8; MOST_AAD],
+}
+
+/// The AAD of a message, for libraries of C. Methods alone give its address, so that a closure that
+/// calls them owns all of it.
+pub struct Aad {
+    pointer: *const u8,
+    bytes: Box<[u8]>,
+}
+
+impl Aad {
+    fn new(bytes: &[u8]) -> Aad {
+        let bytes: Box<[u8]> = bytes.into();
+        Aad {
+            pointer: bytes.as_ptr(),
+            bytes,
+        }
+    }
+
+    #[inline(always)]
+    pub fn pointer(&self) -> *const u8 {
+        self.pointer
+    }
+
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub fn slice(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl Inputs {
+    pub fn aad(&self, spec: Spec) -> Aad {
+        let mut aad = Aad::new(&self.aad[..spec.aad]);
+        if spec.form == Form::NullAad {
+            aad.pointer = std::ptr::null();
+        }
+        aad
+    }
+
     /// What libssl gives with a record: sequence number, type, version, and the length of what it
     /// passes, without the tag when it seals (RFC 5246 section 6.2.3.3). The AAD itself have the
     /// length of the text.
-    pub fn record_aad(&self, length: usize) -> [u8; AAD] {
+    pub fn record_aad(&self, length: usize) -> Aad {
         let mut aad = self.aad;
-        aad[AAD - 2..].copy_from_slice(&(length as u16).to_be_bytes());
-        aad
+        aad[AAD - 2..AAD].copy_from_slice(&(length as u16).to_be_bytes());
+        Aad::new(&aad[..AAD])
     }
 
     /// The IV of one of several streams: their keys are the same. Stream 0 has `iv`.
@@ -233,9 +276,19 @@ impl Peer {
         prepare: impl Fn(Spec, usize, &Inputs) -> Prepared + 'static,
     ) -> Peer {
         Peer {
-            subject: Subject { id, title, version },
+            subject: Subject {
+                id,
+                title,
+                version,
+                origin: Origin::default(),
+            },
             prepare: Box::new(prepare),
         }
+    }
+
+    pub fn from(mut self, origin: Origin) -> Peer {
+        self.subject.origin = origin;
+        self
     }
 
     pub fn id(&self) -> &str {

@@ -62,6 +62,13 @@ fn replaces(run: &Run) -> bool {
 
 // ---- Tables -----------------------------------------------------------------------------------
 
+/// The core's rate as a multiple of the best other library's.
+fn to_best(measured: &Measured) -> String {
+    let both = measured.best_other().zip(measured.figures.get("core"));
+    let ratio = both.map(|((_, best), core)| core.rate / best.rate);
+    ratio.map_or("-".into(), |ratio| format!("{ratio:.2} ×"))
+}
+
 /// Ours, and the best of the others.
 fn comparison(run: &Run, cells: &[&Measured], name: &dyn Fn(&Cell) -> String) -> Sheet {
     let stock = stock(&run.subjects);
@@ -80,10 +87,6 @@ fn comparison(run: &Run, cells: &[&Measured], name: &dyn Fn(&Cell) -> String) ->
             figures.map_or("-".into(), |figures| figure(measured, figures))
         };
         let best = measured.best_other();
-        let core = measured.figures.get("core");
-        let to_best = best
-            .zip(core)
-            .map(|((_, best), core)| core.rate / best.rate);
         let best = best.map(|(id, best)| format!("{}, {}", run.title(id), gigabytes(best.rate)));
         sheet.row([
             name(&measured.cell),
@@ -92,10 +95,29 @@ fn comparison(run: &Run, cells: &[&Measured], name: &dyn Fn(&Cell) -> String) ->
             of("evp"),
             of(stock.map_or("-", |stock| &stock.id)),
             best.unwrap_or("-".into()),
-            to_best.map_or("-".into(), |ratio| format!("{ratio:.2} ×")),
+            to_best(measured),
         ]);
     }
     sheet
+}
+
+/// The cells in which another library is faster than the core beyond the spread, the worst first.
+/// None if no other library took part.
+fn losses(run: &Run) -> Option<(String, Sheet)> {
+    let compared = |m: &&Measured| m.figures.contains_key("core") && m.best_other().is_some();
+    let cells = run.cells.iter().filter(compared).count();
+    let mut lost: Vec<&Judged> = run.missed.iter().filter(|goal| goal.of_best()).collect();
+    lost.sort_by(|a, b| a.value.total_cmp(&b.value));
+    let mut sheet = Sheet::new(&["cells that lose", ">tenrounds to it", "best other library"]);
+    for goal in &lost {
+        let ratio = format!("{:.2} × ± {:.2}", goal.value, goal.spread);
+        sheet.row([place(&goal.cell), ratio, goal.of.clone()]);
+    }
+    let level = cells - lost.len().min(cells);
+    let said = format!(
+        "tenrounds is first or level with the best other library in {level} of {cells} cells."
+    );
+    (cells > 0).then_some((said, sheet))
 }
 
 /// The size of the summaries.
@@ -141,18 +163,18 @@ fn all_figures(run: &Run, cells: &[&Measured], name: &dyn Fn(&Cell) -> String) -
     let mut ids: Vec<&str> = known.filter(|id| !is_bound(id) && has(id)).collect();
     ids.sort_by_key(|id| !is_ours(id));
     let heads = ids.iter().map(|id| format!(">{}", run.title(id)));
-    let mut sheet = Sheet::new(
-        &std::iter::once(String::new())
-            .chain(heads)
-            .collect::<Vec<_>>(),
-    );
+    let best = (!replaces(run)).then(|| ">tenrounds to the best".to_owned());
+    let first = [String::new()].into_iter().chain(best);
+    let mut sheet = Sheet::new(&first.chain(heads).collect::<Vec<_>>());
     for measured in cells {
         let figure = |id: &&str| {
             let figures = measured.figures.get(*id);
             figures.map_or("-".into(), |figures| figure(measured, figures))
         };
         let figures = ids.iter().map(figure);
-        sheet.row(std::iter::once(name(&measured.cell)).chain(figures));
+        let best = (!replaces(run)).then(|| to_best(measured));
+        let first = [name(&measured.cell)].into_iter().chain(best);
+        sheet.row(first.chain(figures));
     }
     sheet
 }
@@ -200,6 +222,10 @@ pub fn text(run: &Run) -> String {
     let cells: Vec<&Measured> = run.cells.iter().collect();
     let missed: Vec<&Judged> = run.missed.iter().collect();
     let mut out = String::new();
+    if let Some((said, sheet)) = losses(run) {
+        out += &sheet.text();
+        out += &format!("{said}\n\n");
+    }
     if !replaces(run) {
         let table = match run.subjects.len() <= MOST_SUBJECTS {
             true => all_figures(run, &cells, &place),
@@ -284,18 +310,31 @@ pub fn page(run: &Run, families: &Families) -> String {
         run.date,
         provenance(run)
     );
+    if let Some((said, sheet)) = losses(run) {
+        let _ = write!(
+            out,
+            "## Against the best\n\n{said}\n\n{}\n",
+            sheet.markdown()
+        );
+    }
     if !replaces(run) {
         let _ = write!(out, "## Summary\n\n{}\n", summary(run).markdown());
     }
     out += &fill(&format!("{meaning} {METHOD}({method})."));
     out += &goals(run, families, &title);
     out += "\n## Libraries\n\n";
-    let mut libraries = Sheet::new(&["", "version"]);
+    let mut libraries = Sheet::new(&["", "version", "released", "licence"]);
     for subject in &run.subjects {
-        libraries.row([subject.title.clone(), subject.version.clone()]);
+        let or_not = |text: &Option<String>| text.clone().unwrap_or_default();
+        let (day, licence) = (
+            or_not(&subject.origin.released),
+            or_not(&subject.origin.licence),
+        );
+        libraries.row([subject.title.clone(), subject.version.clone(), day, licence]);
     }
     for missing in &run.absent {
-        libraries.row([missing.title.clone(), format!("absent: {}", missing.why)]);
+        let why = format!("absent: {}", missing.why);
+        libraries.row([missing.title.clone(), why, String::new(), String::new()]);
     }
     out += &libraries.markdown();
     if !run.limits.is_empty() {

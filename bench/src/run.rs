@@ -5,6 +5,7 @@
 
 use crate::answer::{Answer, Figure, Missing, Subject};
 use crate::grid::Cell;
+use crate::peers::fetched;
 use crate::plan::Plan;
 use indicatif::ProgressBar;
 use measure::process::ask;
@@ -56,17 +57,40 @@ pub fn run(plan: &Plan, processes: usize, bar: &ProgressBar) -> Result<Found> {
             probe_windows: plan.probe_windows / processes,
             ..plan.clone()
         };
-        let variables = plan.environment.variables();
-        ask(WORKER, &part, variables, &mut |answer| {
-            if found.take(answer) {
-                bar.inc(1);
-            }
-        })?;
+        found.ask(&part, bar)?;
     }
     Ok(found)
 }
 
+/// The libraries of a plan: those that are here, and the others.
+pub fn subjects(plan: &Plan) -> Result<(Vec<Subject>, Vec<Missing>)> {
+    let none = Plan {
+        cells: Vec::new(),
+        probe_windows: 0,
+        ..plan.clone()
+    };
+    let mut found = Found::default();
+    found.ask(&none, &ProgressBar::hidden())?;
+    Ok((found.subjects, found.absent))
+}
+
 impl Found {
+    /// Takes the answers of one process.
+    fn ask(&mut self, part: &Plan, bar: &ProgressBar) -> Result<()> {
+        let (launcher, variables) = (fetched::launcher(), part.environment.variables());
+        ask(
+            launcher.as_deref(),
+            WORKER,
+            part,
+            variables,
+            &mut |answer| {
+                if self.take(answer) {
+                    bar.inc(1);
+                }
+            },
+        )
+    }
+
     fn wrong(&self) -> Vec<(usize, String)> {
         let place = |fault: &Fault| self.cells.iter().position(|(c, _)| *c == fault.cell);
         let known = |f: &Fault| Some((place(f)?, f.subject.clone()));

@@ -218,7 +218,7 @@ fn cipher(args: &Args, plan: &Plan) -> Result<()> {
                 seed: fastrand::u64(..),
                 ..plan.clone()
             };
-            ask(WORKER, &plan, &[], &mut |answer| match answer {
+            ask(None, WORKER, &plan, &[], &mut |answer| match answer {
                 Answer::Hello { openssl, other } => title = Some((openssl, other)),
                 Answer::Times { row, rounds } => found.push((row, rounds)),
             })?;

@@ -173,7 +173,7 @@ impl Args {
                 window_us: (self.window_ms() * 1e3) as u64,
                 seed: fastrand::u64(..),
             };
-            ask(WORKER, &plan, &[], &mut |times: Times| {
+            ask(None, WORKER, &plan, &[], &mut |times: Times| {
                 found[order[times.cell]].add(times);
                 bar.inc(1);
             })?;

@@ -233,14 +233,14 @@ impl Drop for Key {
 
 /// Whole messages, of which those of CBC and CTR continue each other.
 fn messages(key: Key, spec: Spec, inputs: &Inputs) -> Box<dyn Operation> {
-    let (first, aad, direction) = (inputs.iv, inputs.aad, spec.direction);
+    let (first, aad, direction) = (inputs.iv, inputs.aad(spec), spec.direction);
     match spec.mode {
         Mode::Gcm => whole(move |input, output| {
             let mut parameters = CK_GCM_PARAMS {
                 pIv: first.as_ptr().cast_mut(),
                 ulIvLen: 12,
                 ulIvBits: 96,
-                pAAD: aad.as_ptr().cast_mut(),
+                pAAD: aad.pointer().cast_mut(),
                 ulAADLen: aad.len() as CK_ULONG,
                 ulTagBits: 8 * TAG as CK_ULONG,
             };

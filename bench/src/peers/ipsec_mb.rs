@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Intel's ipsec-mb, opened at run time (Debian: libipsec-mb1, libipsec-mb2 from 13 on). One and
-//! many streams: CBC and CTR as a burst of ciphers, many streams of CCM and CMAC through its queue
+//! Intel's ipsec-mb, opened at run time. One and many streams: ECB, CBC and CTR as a burst of ciphers, many streams of CCM and CMAC through its queue
 //! of jobs, without its checks of arguments; GCM by its direct calls. CCM and CMAC not with keys of
 //! 192 bits. A job is a whole message, so there are only whole blocks in the modes that stream, and
 //! the adapter carries the IV on.
 //!
-//! Numbers and structures are those of intel-ipsec-mb.h, versions 1.3 and 2.0. What is used here is
-//! the same in both, except for the size of IMB_JOB.
+//! Numbers and structures are those of intel-ipsec-mb.h, version 2.0.
 
-use super::{check_tag, takes_part};
+use super::{check_tag, fetched, takes_part};
 use crate::call::{whole, Memory};
-use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Prepared, Spec, TAG};
+use crate::peer::{Aad, Direction, Inputs, Mode, Operation, Peer, Prepared, Spec, TAG};
 use libcrypto::functions;
-use libcrypto::library::Library;
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::ptr::{null, null_mut};
 use terminal::error::{Error, Result};
@@ -29,6 +26,7 @@ const CBC: c_int = 1;
 const CNTR: c_int = 2;
 const NULL: c_int = 3;
 const CCM: c_int = 9;
+const ECB: c_int = 12;
 // IMB_HASH_ALG
 const AUTH_NULL: c_int = 8;
 const AUTH_CCM: c_int = 11;
@@ -49,7 +47,6 @@ const GET_NEXT_BURST: usize = 111;
 const SUBMIT_BURST_NOCHECK: usize = 113;
 const FLUSH_BURST: usize = 114;
 const SUBMIT_CIPHER_BURST_NOCHECK: usize = 116;
-/// Only in 2.0.
 const SET_SUITE_ID: usize = 122;
 const FUNCTIONS: usize = 123;
 
@@ -64,7 +61,7 @@ struct Manager {
     functions: [*const c_void; FUNCTIONS],
 }
 
-/// IMB_JOB of 1.3. That of 2.0 has two more words at its end, which the library fills.
+/// IMB_JOB
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Job {
@@ -92,57 +89,10 @@ struct Job {
     custom: [*const c_void; 2],
     sgl_state: c_int,
     next_iv: *mut c_void,
+    /// The library fills these.
+    suite: [u64; 2],
 }
-const _: () = assert!(size_of::<Job>() == 8 * JOB_1_3);
-/// Words of IMB_JOB.
-const JOB_1_3: usize = 25;
-const JOB_2_0: usize = 27;
-
-/// An array of IMB_JOB, each of so many words.
-struct Array {
-    words: Vec<u64>,
-    size: usize,
-}
-
-impl Array {
-    fn new(jobs: &[Job], size: usize) -> Array {
-        let words = vec![0; size * jobs.len()];
-        let mut array = Array { words, size };
-        for (place, job) in array.iter_mut().zip(jobs) {
-            *place = *job;
-        }
-        array
-    }
-
-    fn len(&self) -> usize {
-        self.words.len() / self.size
-    }
-
-    #[inline]
-    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Job> {
-        let each = self.words.chunks_exact_mut(self.size);
-        // SAFETY: each chunk has at least the words of a job, in which any value is valid.
-        each.map(|words| unsafe { &mut *words.as_mut_ptr().cast::<Job>() })
-    }
-
-    #[inline]
-    fn first(&mut self) -> &mut Job {
-        self.iter_mut().next().expect("there is a job")
-    }
-
-    /// Copies the jobs to the library's places.
-    ///
-    /// # Safety
-    ///
-    /// Each place has to be an IMB_JOB of the library that this array is for.
-    #[inline]
-    unsafe fn copy_to(&self, places: &[*mut Job]) {
-        for (words, place) in self.words.chunks_exact(self.size).zip(places) {
-            // SAFETY: the caller passes places of this size.
-            unsafe { place.cast::<u64>().copy_from(words.as_ptr(), self.size) };
-        }
-    }
-}
+const _: () = assert!(size_of::<Job>() == 216);
 
 type Pre = unsafe extern "C" fn(*const u8, *mut c_void);
 type KeyExp = unsafe extern "C" fn(*const u8, *mut c_void, *mut c_void);
@@ -177,15 +127,11 @@ functions! {
 #[derive(Clone, Copy)]
 struct IpsecMb {
     calls: Functions,
-    /// Words of IMB_JOB.
-    job: usize,
 }
 
-/// ipsec-mb from where the dynamic linker finds it.
 pub fn open() -> Result<Peer> {
-    let library = Library::open("libIPSec_MB.so.2")
-        .or_else(|_| Library::open("libIPSec_MB.so.1"))
-        .map_err(|e| Error::absent(format!("{e}; install libipsec-mb2 or libipsec-mb1")))?;
+    let (_, origin) = fetched::known("ipsec-mb")?;
+    let library = fetched::open("libIPSec_MB.so.2")?;
     let calls = Functions::load(library)?;
     // SAFETY: these take nothing and return constants.
     let (number, version) = unsafe {
@@ -193,27 +139,20 @@ pub fn open() -> Result<Peer> {
         ((calls.imb_get_version)(), text)
     };
     let version = version.to_string_lossy().into_owned();
-    let job = match number >> 8 {
-        0x103 => JOB_1_3,
-        0x200 => JOB_2_0,
-        _ => {
-            return Err(Error::absent(format!(
-                "this is {version}, and only the structures of 1.3 and 2.0 are known"
-            )))
-        }
-    };
+    if number >> 8 != 0x200 {
+        return Err(Error::absent(format!(
+            "this is {version}, and only the structures of 2.0 are known"
+        )));
+    }
     let path = library.file("alloc_mb_mgr")?;
     let (title, version) = (
         format!("ipsec-mb {version}"),
         format!("{version} ({})", path.display()),
     );
-    let opened = IpsecMb { calls, job };
-    Ok(Peer::new(
-        "ipsec-mb".into(),
-        title,
-        version,
-        move |spec, bytes, inputs| opened.prepare(spec, bytes, inputs),
-    ))
+    let opened = IpsecMb { calls };
+    let prepare = move |spec: Spec, bytes, inputs: &Inputs| opened.prepare(spec, bytes, inputs);
+    let peer = Peer::new("ipsec-mb".into(), title, version, prepare);
+    Ok(peer.from(origin))
 }
 
 impl IpsecMb {
@@ -237,7 +176,8 @@ impl IpsecMb {
             (Mode::Gcm, _) if spec.streams == 1 => self.gcm(spec, bytes, inputs).map(Some),
             // Counters of 32 bits overflow in one stream or another.
             (Mode::Ctr, _) if spec.streams > 1 => Ok(None),
-            (Mode::Cbc | Mode::Ctr, _) => {
+            (Mode::Ecb, _) if spec.streams > 1 => Ok(None),
+            (Mode::Ecb | Mode::Cbc | Mode::Ctr, _) => {
                 Ok(Some(Box::new(Bursts(self.jobs(spec, bytes, inputs)?))))
             }
             (Mode::Ccm | Mode::Cmac, 128 | 256) if spec.streams > 1 => {
@@ -297,15 +237,20 @@ impl IpsecMb {
         let (key, context) = (Memory::new(2048), Memory::new(128));
         // SAFETY: the key is as long as the function wants it.
         unsafe { pre(inputs.key.as_ptr(), key.pointer()) };
-        let (iv, aad) = (inputs.iv, inputs.aad);
+        let (iv, aad) = (inputs.iv, inputs.aad(spec));
         let message = move |input: &[u8], output: &mut [u8], tag: &mut [u8; TAG]| {
             let _ = &manager;
             let (input, output) = (&input[..bytes], &mut output[..bytes]);
             let (key, context) = (key.pointer(), context.pointer());
             let (from, to, n) = (input.as_ptr(), output.as_mut_ptr(), bytes as u64);
-            let (iv, data, tag) = (iv.as_ptr(), aad.as_ptr(), tag.as_mut_ptr());
+            let (iv, data, tag) = (iv.as_ptr(), aad.pointer(), tag.as_mut_ptr());
+            let aad_len = aad.len() as u64;
             // SAFETY: the lengths are those of the buffers.
-            unsafe { crypt(key, context, to, from, n, iv, data, 13, tag, TAG as u64) }
+            unsafe {
+                crypt(
+                    key, context, to, from, n, iv, data, aad_len, tag, TAG as u64,
+                )
+            }
         };
         Ok(match spec.direction {
             Direction::Encrypt => whole(move |input, output| {
@@ -346,8 +291,9 @@ impl IpsecMb {
             }
         }
         let encrypt = spec.direction == Direction::Encrypt;
-        let aad: Box<[u8; 13]> = Box::new(inputs.aad);
+        let aad = inputs.aad(spec);
         let (cipher, hash) = match spec.mode {
+            Mode::Ecb => (ECB, AUTH_NULL),
             Mode::Cbc => (CBC, AUTH_NULL),
             Mode::Ctr => (CNTR, AUTH_NULL),
             Mode::Ccm => (CCM, AUTH_CCM),
@@ -361,7 +307,7 @@ impl IpsecMb {
             iv_len_in_bytes: if ccm { NONCE as u64 } else { 16 },
             auth_tag_output_len_in_bytes: TAG as u64,
             u: match ccm {
-                true => [aad.as_ptr().cast(), aad.len() as *const c_void, null()],
+                true => [aad.pointer().cast(), aad.len() as *const c_void, null()],
                 false => [enc.cast_const(), subkeys[0], subkeys[1]],
             },
             cipher_mode: cipher,
@@ -382,13 +328,11 @@ impl IpsecMb {
             iv: iv.as_ptr(),
             ..template
         });
-        let mut jobs = Array::new(&jobs.collect::<Vec<_>>(), self.job);
-        if self.job == JOB_2_0 {
-            let set: SetSuite = manager.function(SET_SUITE_ID);
-            for job in jobs.iter_mut() {
-                // SAFETY: its algorithms are set, and it has the size of 2.0.
-                unsafe { set(manager.manager, job) };
-            }
+        let mut jobs: Vec<Job> = jobs.collect();
+        let set: SetSuite = manager.function(SET_SUITE_ID);
+        for job in &mut jobs {
+            // SAFETY: its algorithms are set.
+            unsafe { set(manager.manager, job) };
         }
         Ok(Jobs {
             jobs,
@@ -410,10 +354,10 @@ struct Jobs {
     manager: Owned,
     /// The jobs point into these four.
     _keys: Memory,
-    _aad: Box<[u8; 13]>,
+    _aad: Aad,
     ivs: Vec<[u8; 16]>,
     tags: Vec<[u8; TAG]>,
-    jobs: Array,
+    jobs: Vec<Job>,
     lengths: Vec<usize>,
     first_iv: [u8; 16],
     spec: Spec,
@@ -473,14 +417,14 @@ impl Bursts {
         let j = &mut self.0;
         let burst: CipherBurst = j.manager.function(SUBMIT_CIPHER_BURST_NOCHECK);
         let count = j.jobs.len() as u32;
-        let first = j.jobs.first();
+        let first = &j.jobs[0];
         let (mode, direction) = (first.cipher_mode, first.cipher_direction);
         let key = first.key_len_in_bytes as c_int;
         // SAFETY: the jobs are complete.
         let done = unsafe {
             burst(
                 j.manager.manager,
-                j.jobs.words.as_mut_ptr().cast(),
+                j.jobs.as_mut_ptr(),
                 count,
                 mode,
                 direction,
@@ -500,7 +444,7 @@ impl Bursts {
             let counter = u128::from_be_bytes(self.0.ivs[0]);
             let room = (1usize << 32) - (counter as u32) as usize;
             let now = room.min(blocks - done);
-            let job = self.0.jobs.first();
+            let job = &mut self.0.jobs[0];
             job.src = input[done * 16..].as_ptr();
             job.dst = output[done * 16..].as_mut_ptr();
             job.msg_len_to_cipher_in_bytes = now as u64 * 16;
@@ -522,6 +466,9 @@ impl Operation for Bursts {
             return self.count(input, output);
         }
         self.submit();
+        if self.0.spec.mode == Mode::Ecb {
+            return;
+        }
         let n = self.0.lengths[0];
         let last = match self.0.spec.direction {
             Direction::Encrypt => &output[n - 16..n],
@@ -553,7 +500,9 @@ impl Operation for Queue {
         unsafe {
             let got = function(GET_NEXT_BURST)(manager, count, list);
             assert_eq!(got, count, "ipsec-mb's queue is not empty");
-            j.jobs.copy_to(&places);
+            for (job, place) in j.jobs.iter().zip(places) {
+                place.write(*job);
+            }
             let mut done = function(SUBMIT_BURST_NOCHECK)(manager, count, list);
             while done < count {
                 let more = function(FLUSH_BURST)(manager, count - done, list);

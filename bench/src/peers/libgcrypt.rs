@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! libgcrypt, opened at run time (Debian: libgcrypt20). Declarations of gcrypt.h, version 1.10.
+//! libgcrypt, opened at run time. Declarations of gcrypt.h, version 1.12.
 
-use super::takes_part;
+use super::{fetched, takes_part};
 use crate::call::{operation, whole};
-use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Prepared, Spec, TAG};
+use crate::peer::{Aad, Direction, Inputs, Mode, Operation, Peer, Prepared, Spec, TAG};
 use libcrypto::functions;
-use libcrypto::library::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::ptr::{null, null_mut};
 use std::rc::Rc;
@@ -47,10 +46,9 @@ functions! {
     }
 }
 
-/// libgcrypt from where the dynamic linker finds it.
 pub fn open() -> Result<Peer> {
-    let library = Library::open("libgcrypt.so.20")
-        .map_err(|e| Error::absent(format!("{e}; install libgcrypt20")))?;
+    let (_, origin) = fetched::known("libgcrypt")?;
+    let library = fetched::open("libgcrypt.so.20")?;
     let functions = Functions::load(library)?;
     // It takes what the command wants, which is one int here.
     type Control = unsafe extern "C" fn(c_int, ...) -> c_uint;
@@ -71,7 +69,7 @@ pub fn open() -> Result<Peer> {
         format!("libgcrypt {version}"),
         format!("{version} ({})", path.display()),
     );
-    Ok(Peer::new(
+    let peer = Peer::new(
         "libgcrypt".into(),
         title,
         version,
@@ -80,7 +78,8 @@ pub fn open() -> Result<Peer> {
             Mode::Cmac => mac(functions, bytes, inputs).map(Some),
             _ => cipher(functions, spec, bytes, inputs),
         },
-    ))
+    );
+    Ok(peer.from(origin))
 }
 
 fn cipher(f: Functions, spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
@@ -89,7 +88,7 @@ fn cipher(f: Functions, spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
     };
     let cipher = Rc::new(cipher);
     let first = cipher.clone();
-    let aad = inputs.aad;
+    let aad = inputs.aad(spec);
     Ok(Some(match spec.mode {
         // The tweak, and all of the sector.
         Mode::Xts => whole(move |input, output| {
@@ -194,7 +193,7 @@ impl Cipher {
 
     /// Seals or opens a whole message. CCM has to know its lengths first.
     #[inline]
-    fn message(&self, aad: &[u8], n: usize, input: &[u8], output: &mut [u8]) -> bool {
+    fn message(&self, aad: &Aad, n: usize, input: &[u8], output: &mut [u8]) -> bool {
         let (f, handle) = (&self.f, self.handle);
         let lengths = [n as u64, aad.len() as u64, TAG as u64];
         let (list, size) = (lengths.as_ptr().cast_mut().cast(), size_of_val(&lengths));
@@ -202,7 +201,7 @@ impl Cipher {
         let ready = || unsafe {
             let ccm = self.mode == Mode::Ccm;
             (!ccm || (f.gcry_cipher_ctl)(handle, GCRYCTL_SET_CCM_LENGTHS, list, size) == 0)
-                && (f.gcry_cipher_authenticate)(handle, aad.as_ptr(), aad.len()) == 0
+                && (f.gcry_cipher_authenticate)(handle, aad.pointer(), aad.len()) == 0
         };
         if !self.set_iv() || !ready() || !self.crypt(&input[..n], output) {
             return false;

@@ -3,44 +3,36 @@
 //! for speed: modes that stream on a context that lives on, messages with a key that was expanded
 //! before.
 
-mod aws_lc;
-
+mod boringssl;
 mod cryptoki;
+pub mod fetched;
 mod ipsec_mb;
 mod libgcrypt;
-mod nettle;
 pub mod openssl;
 mod rustcrypto;
 #[cfg(test)]
 mod tests;
+mod wolfssl;
 
 use crate::answer::Missing;
 use crate::ours;
-use crate::peer::{Form, Inputs, Peer, Spec, AAD, TAG};
+use crate::peer::{Form, Peer, Spec, TAG};
 use crate::plan::Environment;
 use std::path::PathBuf;
 use tenrounds_sys::Backend;
 use terminal::error::Result;
 
-/// Whether an adapter of another library takes part: its messages have AAD of one length, and it
-/// wraps no keys.
+/// Whether an adapter of another library takes part: it has no records and wraps no keys.
 fn takes_part(spec: Spec, bytes: usize) -> bool {
-    spec.aad == AAD && spec.form == Form::Usual && !spec.wraps() && spec.has_length(bytes)
-}
-
-/// The nonce of authenticated modes.
-fn nonce(inputs: &Inputs) -> [u8; 12] {
-    *inputs.iv.first_chunk().expect("the IV is longer")
+    let form = matches!(spec.form, Form::Usual | Form::NullAad);
+    form && !spec.wraps() && spec.has_length(bytes)
 }
 
 /// For libraries that leave it to their users to compare tags.
 fn check_tag(computed: &[u8; TAG], given: &[u8]) {
-    let differ = computed.iter().zip(&given[..TAG]);
-    assert_eq!(
-        differ.fold(0, |sum, (a, b)| sum | (a ^ b)),
-        0,
-        "the tag is wrong"
-    );
+    let given = given.first_chunk().expect("a tag");
+    let differ = u128::from_ne_bytes(*computed) ^ u128::from_ne_bytes(*given);
+    assert_eq!(differ, 0, "the tag is wrong");
 }
 
 /// Those that are here, and for the others why they are not.
@@ -65,24 +57,19 @@ impl Peers {
     /// All other libraries.
     pub fn others() -> Peers {
         let mut peers = Peers::default();
-        let system = openssl::stock();
-        let own = system.as_ref().map_or(String::new(), |p| p.id().to_owned());
-        peers.add("openssl", "the system's OpenSSL", system);
-        for built in openssl::BUILT {
-            let version = built.0;
-            if own.ends_with(version) {
-                continue;
-            }
+        peers.add("openssl", "the system's OpenSSL", openssl::stock());
+        for (version, library) in openssl::others() {
             let (id, title) = (format!("openssl-{version}"), format!("OpenSSL {version}"));
-            peers.add(&id, &title, openssl::stock_of(built));
+            peers.add(&id, &title, library);
         }
         peers.add("libgcrypt", "libgcrypt", libgcrypt::open());
-        peers.add("nettle", "nettle", nettle::open());
         peers.add("ipsec-mb", "ipsec-mb", ipsec_mb::open());
+        peers.add("boringssl", "BoringSSL", boringssl::boringssl());
+        peers.add("wolfssl", "wolfSSL", wolfssl::open());
         for (file, module) in cryptoki::open() {
             peers.add("pkcs11", &file.display().to_string(), module);
         }
-        peers.here.extend([aws_lc::peer(), rustcrypto::peer()]);
+        peers.here.extend([boringssl::aws_lc(), rustcrypto::peer()]);
         peers
     }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! OpenSSL 3.0 and later through EVP, each from a libcrypto of its own, opened by its path: the
-//! system's, and those that `scripts/versions build` made. Also this project's provider, in the
-//! system's libcrypto. What is called is the same for all (libcrypto::evp). No configuration is
+//! system's, those that `scripts/versions build` made, and the one that scripts/peers fetched. Also
+//! this project's provider, in the system's libcrypto. What is called is the same for all (libcrypto::evp). No configuration is
 //! read.
 
+use super::fetched;
+use crate::answer::Origin;
 use crate::call::{operation, whole, with_tag};
-use crate::peer::{
-    Direction, Form, Inputs, Mode, Operation, Peer, Prepared, Spec, AAD, EXPLICIT, TAG,
-};
+use crate::peer::{Direction, Form, Inputs, Mode, Operation, Peer, Prepared, Spec, EXPLICIT, TAG};
 use libcrypto::evp::{self, Context, Setup, Source};
 use libcrypto::functions::{Functions, Ptr};
 use libcrypto::{functions, LibCrypto};
@@ -48,15 +48,19 @@ fn system() -> Result<&'static LibCrypto> {
     SYSTEM.get_or_init(|| kept(LibCrypto::open()?)).clone()
 }
 
-/// One that lies somewhere else, of a version that `build` of scripts/versions knows.
-fn built(version: &str, soname: &str) -> Result<&'static LibCrypto> {
+/// One that lies somewhere else.
+fn elsewhere(path: &Path) -> Result<&'static LibCrypto> {
     let _before = system();
+    open(&path.to_string_lossy())
+}
+
+/// One of a version that `build` of scripts/versions knows.
+fn built(version: &str, soname: &str) -> Result<&'static LibCrypto> {
     let cache = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")))
         .unwrap_or_default();
-    let path = cache.join(format!("tenrounds/openssl-{version}-r1/lib/{soname}"));
-    open(&path.to_string_lossy())
+    elsewhere(&cache.join(format!("tenrounds/openssl-{version}-r1/lib/{soname}")))
         .map_err(|why| Error::failure(format!("{why}; run scripts/versions build")))
 }
 
@@ -121,17 +125,35 @@ pub fn stock() -> Result<Peer> {
     stock_in(system()?).map(Evp::peer)
 }
 
+/// The other libcryptos, with their own implementations, by version.
+pub fn others() -> Vec<(String, Result<Peer>)> {
+    let peer = |library: Result<_>| library.and_then(stock_in).map(Evp::peer);
+    let libraries = libraries().into_iter();
+    libraries
+        .map(|(version, library)| (version, peer(library)))
+        .collect()
+}
+
+/// The libcryptos beside the system's, by version, each version once.
+fn libraries() -> Vec<(String, Result<&'static LibCrypto>)> {
+    let fetched = fetched::known("openssl");
+    let path = fetched::path("openssl/libcrypto.so.3");
+    let fetched = match fetched {
+        Ok((version, _)) => (version, path.and_then(|path| elsewhere(&path))),
+        Err(why) => ("3.6".to_owned(), Err(why)),
+    };
+    let built = BUILT.map(|(version, soname)| (version.to_owned(), built(version, soname)));
+    let own = system().map(LibCrypto::number).unwrap_or_default();
+    let all = built.into_iter().chain([fetched]);
+    all.filter(|(version, _)| *version != own).collect()
+}
+
 fn stock_in(library: &'static LibCrypto) -> Result<Evp> {
     Evp::stock(&format!("openssl-{}", library.number()), library)
 }
 
 /// The versions that scripts/versions builds, with their sonames.
-pub const BUILT: [(&str, &str); 2] = [("3.5.5", "libcrypto.so.3"), ("4.0.3", "libcrypto.so.4")];
-
-/// One of those, with its own implementations.
-pub fn stock_of((version, soname): (&str, &str)) -> Result<Peer> {
-    stock_in(built(version, soname)?).map(Evp::peer)
-}
+const BUILT: [(&str, &str); 2] = [("3.5.5", "libcrypto.so.3"), ("4.0.3", "libcrypto.so.4")];
 
 const PIPELINES: &str = "evp-pipelines";
 
@@ -146,19 +168,10 @@ pub fn with_pipelines(path: &Path) -> Result<Peer> {
     ours(PIPELINES, built(version, soname)?, path, ", pipelines").map(Evp::peer)
 }
 
-/// The libcryptos in which this project's provider may replace the default one: the system's, and
-/// those that were built.
+/// The libcryptos in which this project's provider may replace the default one: all.
 pub fn replaceable() -> impl Iterator<Item = Result<&'static LibCrypto>> {
-    let system = system();
-    // One version has one id.
-    let own = system
-        .as_ref()
-        .map(|library| library.number())
-        .unwrap_or_default();
-    let others = BUILT
-        .into_iter()
-        .filter(move |(version, _)| *version != own);
-    std::iter::once(system).chain(others.map(|(version, soname)| built(version, soname)))
+    let others = libraries().into_iter().map(|(_, library)| library);
+    std::iter::once(system()).chain(others)
 }
 
 /// The default provider of a libcrypto, and this project's in the same: "openssl-3.5.5" and
@@ -193,13 +206,19 @@ impl Evp {
         let (number, path) = (self.library.number(), self.library.path.display());
         let (id, title) = (self.id.clone(), self.title.clone());
         let version = format!("{number} ({path})");
-        Peer::new(id, title, version, move |spec, bytes, inputs| {
+        let origin = Origin {
+            released: released(&self.library.version()),
+            licence: Some("Apache-2.0".into()),
+        };
+        let peer = Peer::new(id, title, version, move |spec, bytes, inputs| {
             self.prepare(spec, bytes, inputs)
-        })
+        });
+        peer.from(origin)
     }
 
     fn prepare(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
-        if (spec.streams > 1) != (self.id == PIPELINES) || !spec.has_length(bytes) {
+        let null = spec.form == Form::NullAad;
+        if (spec.streams > 1) != (self.id == PIPELINES) || !spec.has_length(bytes) || null {
             return Ok(None);
         }
         if spec.streams > 1 {
@@ -225,12 +244,23 @@ impl Evp {
             _ if spec.wraps() => wrap(context, spec, bytes),
             Mode::Xts | Mode::CbcCts => sector(evp::Sector::new(context, inputs.iv), bytes),
             mode if mode.is_aead() => {
-                let message = evp::Message::new(context, &setup, &inputs.aad[..spec.aad]);
+                let message = evp::Message::new(context, &setup, inputs.aad(spec).slice());
                 sealed(message.expect("an AEAD has messages"), spec, bytes)
             }
             _ => stream(evp::Stream::new(context), inputs.iv, bytes),
         }))
     }
+}
+
+const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
+
+/// "2026-01-27" of "OpenSSL 3.5.5 27 Jan 2026".
+fn released(version: &str) -> Option<String> {
+    let mut words = version.split(' ').skip(2);
+    let day: u8 = words.next()?.parse().ok()?;
+    let month = MONTHS.find(words.next()?)? / 3 + 1;
+    let year = words.next()?;
+    Some(format!("{year}-{month:02}-{day:02}"))
 }
 
 /// The name that EVP fetches; for CMAC that of the cipher that it uses.
@@ -335,14 +365,14 @@ fn record(context: Context, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dy
             let output = &mut output[..bytes];
             output.copy_from_slice(&input[..bytes]);
             let (ctx, record) = (context.ctx, output.as_mut_ptr());
-            let (control, mut len) = (context.f.EVP_CIPHER_CTX_ctrl, 0);
+            let (control, mut written) = (context.f.EVP_CIPHER_CTX_ctrl, 0);
             // SAFETY: the update reads and writes the record alone, and the control reads the AAD.
             let done = unsafe {
-                let aad = aad.as_ptr().cast_mut().cast();
-                control(ctx, EVP_CTRL_AEAD_TLS1_AAD, AAD as c_int, aad) == TAG as c_int
-                    && update(ctx, record, &mut len, record, bytes as c_int) == 1
+                let (len, aad) = (aad.len() as c_int, aad.pointer().cast_mut().cast());
+                control(ctx, EVP_CTRL_AEAD_TLS1_AAD, len, aad) == TAG as c_int
+                    && update(ctx, record, &mut written, record, bytes as c_int) == 1
             };
-            assert!(done && len > 0, "EVP neither seals nor opens a record");
+            assert!(done && written > 0, "EVP neither seals nor opens a record");
         },
     )
 }
@@ -419,9 +449,7 @@ mod tests {
     /// Each adapter calls into a file of its own, and each such file is mapped.
     #[test]
     fn every_libcrypto_is_its_own_copy() {
-        let libraries = [system()].into_iter();
-        let libraries = libraries.chain(BUILT.map(|(version, soname)| built(version, soname)));
-        let opened: Vec<Evp> = libraries
+        let opened: Vec<Evp> = replaceable()
             .map(|library| stock_in(library?))
             .filter_map(|evp| evp.map_err(|e| println!("absent: {e}")).ok())
             .collect();
@@ -438,5 +466,12 @@ mod tests {
             assert!(files.insert(file) && code.insert(update));
         }
         assert!(!opened.is_empty());
+    }
+
+    #[test]
+    fn a_version_says_its_day() {
+        let day = released("OpenSSL 3.5.5 27 Jan 2026 (Library: OpenSSL 3.5.5 27 Jan 2026)");
+        assert_eq!(day.as_deref(), Some("2026-01-27"));
+        assert_eq!(released("OpenSSL 4.1.0-dev"), None);
     }
 }

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::peer::{
-    Direction, Inputs, Mode, Operation, Spec, AAD_TLS13, RAGGED, STAGGER, UNITS, UNIT_BYTES,
+    Direction, Inputs, Mode, Operation, Spec, AAD, OTHER_AAD, RAGGED, STAGGER, UNITS, UNIT_BYTES,
 };
 use catalogue::Cipher;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -17,7 +17,7 @@ fn inputs(random: &mut fastrand::Rng, spec: Spec) -> Inputs {
     let mut made = Inputs {
         key: vec![0; spec.key_bytes()],
         iv: [0; 16],
-        aad: [0; AAD],
+        aad: [0; 20],
     };
     random.fill(&mut made.key);
     random.fill(&mut made.iv);
@@ -107,8 +107,9 @@ fn specs(streams: usize) -> Vec<Spec> {
                     all.push(Spec { form, ..spec });
                 }
                 if mode == Mode::Gcm {
-                    let aad = AAD_TLS13;
-                    all.push(Spec { aad, ..spec });
+                    all.extend(OTHER_AAD.map(|aad| Spec { aad, ..spec }));
+                    let (aad, form) = (0, Form::NullAad);
+                    all.push(Spec { aad, form, ..spec });
                 }
             }
         }

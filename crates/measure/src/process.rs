@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use terminal::error::{Error, Result};
@@ -35,9 +36,21 @@ impl Process {
         arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
         variables: impl IntoIterator<Item = (impl AsRef<OsStr>, impl AsRef<OsStr>)>,
     ) -> Result<Process> {
+        Process::start_by(None, name, arguments, variables)
+    }
+
+    /// The same by a program that starts the one it is given, such as a dynamic linker.
+    fn start_by(
+        launcher: Option<&Path>,
+        name: &str,
+        arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+        variables: impl IntoIterator<Item = (impl AsRef<OsStr>, impl AsRef<OsStr>)>,
+    ) -> Result<Process> {
         let failed = |error| Error::failure(format!("cannot start a measuring process: {error}"));
-        let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+        let own = std::env::current_exe().map_err(failed)?;
+        let mut command = Command::new(launcher.unwrap_or(&own));
         command
+            .args(launcher.map(|_| &own))
             .args(arguments)
             .envs(variables)
             .env_remove("TENROUNDS_COUNTERS") // counting costs time
@@ -115,14 +128,15 @@ impl Process {
     }
 }
 
-/// Starts a process with a plan, and takes its answers until it ends.
+/// Starts a process with a plan, by a launcher if there is one, and takes its answers until it ends.
 pub fn ask<A: DeserializeOwned>(
+    launcher: Option<&Path>,
     worker: &str,
     plan: &impl Serialize,
     variables: &[(&str, &str)],
     take: &mut dyn FnMut(A),
 ) -> Result<()> {
-    let mut process = Process::start(worker, [worker], variables.iter().copied())?;
+    let mut process = Process::start_by(launcher, worker, [worker], variables.iter().copied())?;
     process.send(plan)?;
     process.close();
     while let Some(answer) = process.answer()? {
