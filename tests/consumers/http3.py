@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests Debian 13's nginx by HTTP/3 (QUIC), with ngtcp2's client on GnuTLS: pages arrive intact. With
---measure: nginx's CPU seconds for each GB. nginx protects its packets through libcrypto, each with one
-call of GCM and, for its header, one of CTR. Loopback has the MTU of Ethernet, in a network namespace."""
+"""Tests Debian 13's nginx by HTTP/3 (QUIC), with ngtcp2's client on GnuTLS: pages arrive intact.
+With --measure: nginx's CPU seconds for each GB. nginx protects its packets through libcrypto, each
+with one call of GCM and, for its header, one of CTR. Loopback has the MTU of Ethernet, in a network
+namespace, because packets would have up to 64 KiB otherwise."""
 
 import os
 import re
@@ -58,8 +59,8 @@ def serve(side):
 
 
 def pull(port):
-    """Reads all pages by one connection. No more is under way than the client's socket can hold, so that
-    no packet is lost."""
+    """Reads all pages by one connection. No more is under way than the client's socket can hold, so
+    that no packet is lost."""
     consumer.run("plain", ["gtlsclient", "--quiet", "--no-quic-dump", "--no-http-dump", "--exit-on-all-streams-close",
                            "--max-data=64K", f"--download={consumer.path('got')}", "127.0.0.1", port,
                            *(f"https://localhost:{port}/{page}" for page in range(PAGES))], limit=120)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests MariaDB's encrypted tables and redo log (file_key_management): a cold scan, inserts until all
-pages are written, and small rows, for each of which the log encrypts about 100 bytes. With --measure:
-the server's CPU seconds for each GB of the column."""
+"""Tests MariaDB's encrypted tables and redo log (file_key_management): a cold scan, inserts until
+all pages are written, and small rows, whose log is encrypted in pieces of about 100 bytes. With
+--measure: the server's CPU seconds for each GB of the column."""
 
 import functools
 import os
@@ -39,7 +39,8 @@ def serve(side, mode, data):
         "mariadbd", "--no-defaults", f"--datadir={consumer.path(data)}", f"--socket={socket}", "--skip-networking",
         f"--pid-file={consumer.path(data)}.pid", "--plugin-load-add=file_key_management",
         f"--file-key-management-filename={consumer.path('keys')}", f"--file-key-management-encryption-algorithm=AES_{mode}",
-        "--innodb-encrypt-tables=ON", "--innodb-encrypt-log=ON", "--innodb-flush-log-at-trx-commit=2", f"--innodb-buffer-pool-size={POOL}",
+        "--innodb-encrypt-tables=ON", "--innodb-encrypt-log=ON", "--innodb-flush-log-at-trx-commit=2",
+        f"--innodb-buffer-pool-size={POOL}",
         "--innodb-buffer-pool-load-at-startup=OFF", "--innodb-buffer-pool-dump-at-shutdown=OFF"],
         stdin=DEVNULL, stdout=DEVNULL, stderr=open(consumer.path(f"{data}.err"), "wb"))
     consumer.until(lambda: b"ready for connections" in consumer.read(f"{data}.err"), "readiness of MariaDB", of=server)
