@@ -2,8 +2,8 @@
 //! BoringSSL, opened at run time, and AWS-LC, which began as a copy of it, by the crate aws-lc-sys,
 //! which compiles it. Streaming modes and XTS by the EVP_* functions on a live context, GCM and
 //! GCM-SIV by EVP_AEAD_CTX_seal_scatter() and _open_gather(), which are quicker than the EVP_* calls
-//! for the same, CMAC by CMAC_*. No AES-128-XTS, in BoringSSL's libcrypto none at all. CCM is left
-//! out: it was never the fastest.
+//! for the same. No AES-128-XTS, in BoringSSL's libcrypto none at all. CCM and CMAC are left out:
+//! they were never the fastest.
 
 use super::{fetched, takes_part};
 use crate::answer::Origin;
@@ -11,13 +11,13 @@ use crate::call::{operation, whole, with_tag};
 use crate::peer::{Direction, Inputs, Mode, Peer, Prepared, Spec, TAG};
 use aws_lc_sys as c;
 use libcrypto::functions;
-use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use std::ffi::{c_char, c_int, CStr, CString};
 use std::ptr::{null, null_mut};
 use std::rc::Rc;
 use terminal::error::{Error, Result};
 
 functions! {
-    /// include/openssl/cipher.h, aead.h and cmac.h, the same in both.
+    /// include/openssl/cipher.h and aead.h, the same in both.
     Functions {
         fn EVP_get_cipherbyname(*const c_char) -> *const c::EVP_CIPHER;
         fn EVP_CIPHER_CTX_new() -> *mut c::EVP_CIPHER_CTX;
@@ -34,12 +34,6 @@ functions! {
         fn EVP_AEAD_CTX_free(*mut c::EVP_AEAD_CTX);
         fn EVP_AEAD_CTX_seal_scatter(*const c::EVP_AEAD_CTX, *mut u8, *mut u8, *mut usize, usize, *const u8, usize, *const u8, usize, *const u8, usize, *const u8, usize) -> c_int;
         fn EVP_AEAD_CTX_open_gather(*const c::EVP_AEAD_CTX, *mut u8, *const u8, usize, *const u8, usize, *const u8, usize, *const u8, usize) -> c_int;
-        fn CMAC_CTX_new() -> *mut c::CMAC_CTX;
-        fn CMAC_CTX_free(*mut c::CMAC_CTX);
-        fn CMAC_Init(*mut c::CMAC_CTX, *const c_void, usize, *const c::EVP_CIPHER, *mut c::ENGINE) -> c_int;
-        fn CMAC_Reset(*mut c::CMAC_CTX) -> c_int;
-        fn CMAC_Update(*mut c::CMAC_CTX, *const u8, usize) -> c_int;
-        fn CMAC_Final(*mut c::CMAC_CTX, *mut u8, *mut usize) -> c_int;
     }
 }
 
@@ -57,8 +51,7 @@ pub fn aws_lc() -> Peer {
         EVP_get_cipherbyname EVP_CIPHER_CTX_new EVP_CIPHER_CTX_free EVP_CIPHER_CTX_set_padding
         EVP_CipherInit_ex EVP_CipherUpdate EVP_aead_aes_128_gcm EVP_aead_aes_192_gcm
         EVP_aead_aes_256_gcm EVP_aead_aes_128_gcm_siv EVP_aead_aes_256_gcm_siv EVP_AEAD_CTX_new
-        EVP_AEAD_CTX_free EVP_AEAD_CTX_seal_scatter EVP_AEAD_CTX_open_gather CMAC_CTX_new
-        CMAC_CTX_free CMAC_Init CMAC_Reset CMAC_Update CMAC_Final
+        EVP_AEAD_CTX_free EVP_AEAD_CTX_seal_scatter EVP_AEAD_CTX_open_gather
     };
     let origin = fetched::about("aws-lc").unwrap_or_default().1;
     peer(
@@ -85,7 +78,6 @@ fn peer(id: &str, title: &str, version: String, origin: Origin, f: Functions) ->
         move |spec, bytes, inputs| match spec.mode {
             _ if spec.streams != 1 || !takes_part(spec, bytes) => Ok(None),
             Mode::Gcm | Mode::GcmSiv => aead(f, spec, bytes, inputs),
-            Mode::Cmac => mac(f, spec, bytes, inputs),
             _ => cipher(f, spec, bytes, inputs),
         },
     );
@@ -238,42 +230,5 @@ impl Drop for Aead {
     fn drop(&mut self) {
         // SAFETY: it came from EVP_AEAD_CTX_new(), and is freed once.
         unsafe { (self.0.EVP_AEAD_CTX_free)(self.1) }
-    }
-}
-
-/// A CMAC_CTX that has its key.
-struct Mac(Functions, *mut c::CMAC_CTX);
-
-fn mac(f: Functions, spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
-    let Some(cipher) = named(f, Mode::Cbc, spec.key_bits) else {
-        return Ok(None);
-    };
-    let key = &inputs.key;
-    // SAFETY: the key is as long as the cipher wants it.
-    let (mac, done) = unsafe {
-        let mac = Mac(f, (f.CMAC_CTX_new)());
-        let done = (f.CMAC_Init)(mac.1, key.as_ptr().cast(), key.len(), cipher, null_mut());
-        (mac, done)
-    };
-    if done != 1 {
-        return Err(refused(spec));
-    }
-    Ok(Some(whole(move |input, output| {
-        let (mac, input, tag) = (&mac, &input[..bytes], &mut output[..TAG]);
-        let mut len = 0;
-        // SAFETY: the tag has room for 16 bytes.
-        let done = unsafe {
-            (f.CMAC_Reset)(mac.1) == 1
-                && (f.CMAC_Update)(mac.1, input.as_ptr(), bytes) == 1
-                && (f.CMAC_Final)(mac.1, tag.as_mut_ptr(), &mut len) == 1
-        };
-        assert!(done && len == TAG, "nothing is signed");
-    })))
-}
-
-impl Drop for Mac {
-    fn drop(&mut self) {
-        // SAFETY: it came from CMAC_CTX_new(), and is freed once.
-        unsafe { (self.0.CMAC_CTX_free)(self.1) }
     }
 }
