@@ -235,15 +235,17 @@ fn complete(found: &[Found]) -> Result<()> {
 }
 
 /// The other libraries that are older than a year on this day, or whose age nobody knows. They are
-/// to be replaced by today's. The system's OpenSSL is what its users have.
+/// to be replaced by today's. The system's OpenSSL is what its users have, and PKCS#11 modules are
+/// what the caller names.
 fn old<'a>(subjects: &'a [Subject], day: &str) -> Vec<&'a str> {
     let (year, rest) = day.split_once('-').expect("a day has a year");
     let year: u16 = year.parse().expect("a number");
     let last = format!("{}-{rest}", year - 1);
     let system = goals::stock(subjects).map(|system| &system.id);
+    let given = |id: &String| id.starts_with("pkcs11") || Some(id) == system;
     let others = subjects
         .iter()
-        .filter(|s| !is_ours(&s.id) && Some(&s.id) != system);
+        .filter(|s| !is_ours(&s.id) && !given(&s.id));
     let is_old = |s: &&Subject| s.origin.released.as_ref().is_none_or(|day| *day < last);
     others.filter(is_old).map(|s| &*s.title).collect()
 }
