@@ -19,67 +19,36 @@ static const struct tr_aes_key *key_of(const EVP_CIPHER_CTX *ctx)
     return key != NULL && key->backend != NULL ? key : NULL;
 }
 
-/* Stores "num" if it has changed. */
-static int set_used(EVP_CIPHER_CTX *ctx, int before, unsigned used)
-{
-    if ((int)used != before)
-        tre_evp.set_num(ctx, (int)used);
-    return 1;
-}
+/* Defines the function of a mode from a call of the core, which sees the locals of the function. */
+#define CRYPT(name, call)                                                                          \
+    static int name(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)  \
+    {                                                                                              \
+        const struct tr_aes_key *key = key_of(ctx);                                                \
+        return key != NULL && (call) == TR_OK;                                                     \
+    }
+/* As CRYPT(), with "num", which is stored if it has changed. */
+#define CRYPT_STREAM(name, call)                                                                   \
+    static int name(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)  \
+    {                                                                                              \
+        const struct tr_aes_key *key = key_of(ctx);                                                \
+        const int num = tre_evp.num(ctx);                                                          \
+        unsigned used = (unsigned)num;                                                             \
+        if (key == NULL || (call) != TR_OK)                                                        \
+            return 0;                                                                              \
+        if ((int)used != num)                                                                      \
+            tre_evp.set_num(ctx, (int)used);                                                       \
+        return 1;                                                                                  \
+    }
 
-static int ecb(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
-{
-    const struct tr_aes_key *key = key_of(ctx);
-    len -= len % TR_BLOCK;
-    if (key == NULL)
-        return 0;
-    return (tre_evp.encrypting(ctx) ? tr_ecb_encrypt(key, out, in, len)
-                                    : tr_ecb_decrypt(key, out, in, len)) == TR_OK;
-}
-
-static int cbc(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
-{
-    const struct tr_aes_key *key = key_of(ctx);
-    unsigned char *iv = tre_evp.iv(ctx);
-    if (key == NULL)
-        return 0;
-    return (tre_evp.encrypting(ctx) ? tr_cbc_encrypt(key, iv, out, in, len)
-                                    : tr_cbc_decrypt(key, iv, out, in, len)) == TR_OK;
-}
-
-static int cfb(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
-{
-    const struct tr_aes_key *key = key_of(ctx);
-    unsigned char *iv = tre_evp.iv(ctx);
-    const int num = tre_evp.num(ctx);
-    unsigned used = (unsigned)num;
-    if (key == NULL ||
-        (tre_evp.encrypting(ctx) ? tr_cfb128_encrypt(key, iv, &used, out, in, len)
-                                 : tr_cfb128_decrypt(key, iv, &used, out, in, len)) != TR_OK)
-        return 0;
-    return set_used(ctx, num, used);
-}
-
-static int ofb(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
-{
-    const struct tr_aes_key *key = key_of(ctx);
-    const int num = tre_evp.num(ctx);
-    unsigned used = (unsigned)num;
-    if (key == NULL || tr_ofb(key, tre_evp.iv(ctx), &used, out, in, len) != TR_OK)
-        return 0;
-    return set_used(ctx, num, used);
-}
-
-static int ctr(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
-{
-    const struct tr_aes_key *key = key_of(ctx);
-    const int num = tre_evp.num(ctx);
-    unsigned used = (unsigned)num;
-    if (key == NULL ||
-        tr_ctr(key, tre_evp.iv(ctx), tre_evp.buffer(ctx), &used, out, in, len) != TR_OK)
-        return 0;
-    return set_used(ctx, num, used);
-}
+CRYPT(ecb, tre_evp.encrypting(ctx) ? tr_ecb_encrypt(key, out, in, len - len % TR_BLOCK)
+                                   : tr_ecb_decrypt(key, out, in, len - len % TR_BLOCK))
+CRYPT(cbc, tre_evp.encrypting(ctx) ? tr_cbc_encrypt(key, tre_evp.iv(ctx), out, in, len)
+                                   : tr_cbc_decrypt(key, tre_evp.iv(ctx), out, in, len))
+CRYPT_STREAM(cfb, tre_evp.encrypting(ctx)
+                      ? tr_cfb128_encrypt(key, tre_evp.iv(ctx), &used, out, in, len)
+                      : tr_cfb128_decrypt(key, tre_evp.iv(ctx), &used, out, in, len))
+CRYPT_STREAM(ofb, tr_ofb(key, tre_evp.iv(ctx), &used, out, in, len))
+CRYPT_STREAM(ctr, tr_ctr(key, tre_evp.iv(ctx), tre_evp.buffer(ctx), &used, out, in, len))
 
 #define PLAIN(name, mode, flag, block, iv)                                                         \
     const struct tre_mode tre_##name = {.flags = EVP_CIPH_##mode##_MODE | (flag),                  \

@@ -180,29 +180,16 @@ int trp_aead_take_number(const void *ctx, const OSSL_PARAM *p, size_t *value)
     return 1;
 }
 
-int trp_aead_get_iv_len(void *ctx, OSSL_PARAM *p)
-{
-    const struct trp_aead *a = ctx;
-    return trp_aead_put_number(a, p, a->iv_len);
-}
-
-int trp_aead_get_key_len(void *ctx, OSSL_PARAM *p)
-{
-    const struct trp_aead *a = ctx;
-    return trp_aead_put_number(a, p, a->kind->key_len);
-}
-
-int trp_aead_get_tag_len(void *ctx, OSSL_PARAM *p)
-{
-    const struct trp_aead *a = ctx;
-    return trp_aead_put_number(a, p, a->tag_len);
-}
-
-int trp_aead_get_tls_pad(void *ctx, OSSL_PARAM *p)
-{
-    const struct trp_aead *a = ctx;
-    return trp_aead_put_number(a, p, a->tls_pad);
-}
+#define GETTER(name, value)                                                                        \
+    int trp_aead_get_##name(void *ctx, OSSL_PARAM *p)                                              \
+    {                                                                                              \
+        const struct trp_aead *a = ctx;                                                            \
+        return trp_aead_put_number(a, p, (value));                                                 \
+    }
+GETTER(iv_len, a->iv_len)
+GETTER(key_len, a->kind->key_len)
+GETTER(tag_len, a->tag_len)
+GETTER(tls_pad, a->tls_pad)
 
 int trp_aead_get_iv(void *ctx, OSSL_PARAM *p)
 {

@@ -78,7 +78,7 @@ static const OSSL_PARAM *gettable_params(void *provctx)
         {PARAM_MASKED, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
         {PARAM_PASSED_OVER, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
         {PARAM_MASK_ERROR, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
-        {NULL, 0, NULL, 0, 0}};
+        TRP_END};
     (void)provctx;
     return list;
 }
@@ -252,7 +252,7 @@ static unsigned version_of_libcrypto(const struct trp_provider *provider)
 {
     const char *text = NULL;
     OSSL_PARAM params[] = {{OSSL_PROV_PARAM_CORE_VERSION, OSSL_PARAM_UTF8_PTR, (void *)&text, 0, 0},
-                           {NULL, 0, NULL, 0, 0}};
+                           TRP_END};
     if (provider->get_params == NULL || !provider->get_params(provider->core, params) ||
         text == NULL)
         return 0;

@@ -95,15 +95,17 @@ static int set_aad(struct trp_stitched *c, const uint8_t *aad, size_t len)
     return 1;
 }
 
-static int set_aad_param(struct trp_stitched *c, const OSSL_PARAM *p)
+static int set_aad_param(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
 {
+    (void)params;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     return set_aad(c, p->data, p->data_size);
 }
 
-static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p)
+static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
 {
+    (void)params;
     uint64_t version;
     if (!trp_param_get_number(p, UINT_MAX, &version))
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
@@ -178,53 +180,61 @@ static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_P
     return c->sealed_len != 0;
 }
 
-static int set_key_len(struct trp_stitched *c, const OSSL_PARAM *p)
+static int set_key_len(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
 {
+    (void)params;
     uint64_t len;
     if (!trp_param_get_number(p, SIZE_MAX, &len))
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     return len == c->base.cipher.kind->key_len || failed(c, PROV_R_INVALID_KEY_LENGTH);
 }
 
-/* Handles the parameters in the same order as the default provider, not in the order of
- * `params`. */
+static int set_mac_key(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
+{
+    (void)params;
+    if (p->data_type != OSSL_PARAM_OCTET_STRING || (p->data == NULL && p->data_size != 0))
+        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+    trp_stitched_mac_key(c, p->data, p->data_size);
+    return 1;
+}
+
+static int set_max_fragment(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
+{
+    uint64_t bytes;
+    (void)params;
+    if (!trp_param_get_number(p, SIZE_MAX, &bytes))
+        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+    c->max_fragment = (size_t)bytes;
+    return 1;
+}
+
+/* The parameters in the order in which the default provider handles them. */
+static const struct {
+    const char *key;
+    int (*set)(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[]);
+} setters[] = {{OSSL_CIPHER_PARAM_AEAD_MAC_KEY, set_mac_key},
+               {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT, set_max_fragment},
+               {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD, plan_many},
+               {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC, seal_many},
+               {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, set_aad_param},
+               {OSSL_CIPHER_PARAM_KEYLEN, set_key_len},
+               {OSSL_CIPHER_PARAM_TLS_VERSION, set_tls_version}};
+
 static int stitched_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct trp_stitched *c = ctx;
-    const OSSL_PARAM *p;
     if (params == NULL)
         return 1;
     /* Fast path: libssl sets only this parameter for each record. */
     if (params[0].key != NULL && params[1].key == NULL &&
         strcmp(params[0].key, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD) == 0)
-        return set_aad_param(c, params);
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_MAC_KEY);
-    if (p != NULL) {
-        if (p->data_type != OSSL_PARAM_OCTET_STRING || (p->data == NULL && p->data_size != 0))
-            return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
-        trp_stitched_mac_key(c, p->data, p->data_size);
+        return set_aad_param(c, params, params);
+    for (size_t i = 0; i < sizeof(setters) / sizeof(setters[0]); i++) {
+        const OSSL_PARAM *const p = trp_param_find(params, setters[i].key);
+        if (p != NULL && !setters[i].set(c, p, params))
+            return 0;
     }
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT);
-    uint64_t max_fragment;
-    if (p != NULL) {
-        if (!trp_param_get_number(p, SIZE_MAX, &max_fragment))
-            return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
-        c->max_fragment = (size_t)max_fragment;
-    }
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD);
-    if (p != NULL && !plan_many(c, p, params))
-        return 0;
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC);
-    if (p != NULL && !seal_many(c, p, params))
-        return 0;
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD);
-    if (p != NULL && !set_aad_param(c, p))
-        return 0;
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_KEYLEN);
-    if (p != NULL && !set_key_len(c, p))
-        return 0;
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_TLS_VERSION);
-    return p == NULL || set_tls_version(c, p);
+    return 1;
 }
 
 /* The size of a sealed record with the largest payload. */
