@@ -6,22 +6,25 @@
 #include "common.h"
 
 /*
- * The table of modes: X(name, identifier, form, sizes of key and message object, then the fields of
- * struct aead before its functions). A form says which functions a mode has: STREAMING takes data in
- * pieces, then the tag; ONE_CALL takes all data and the tag in one call.
+ * The table of modes: X(name, identifier, form, known-answer tests, sizes of key and message
+ * object, then the fields of struct aead before its functions). A form says which functions a mode
+ * has: STREAMING takes data in pieces, then the tag; ONE_CALL takes all data and the tag in one
+ * call.
  */
 #define AEAD_MODES(X)                                                                              \
-    X("GCM", gcm, STREAMING, 1104, 208, {16, 32, 8}, {1, 128, 12}, 1, 1, 1, GCM_TOO_LONG, 0, 0)    \
-    X("CCM", ccm, STREAMING, 496, 96, {16, 32, 8}, {7, 13, 12}, 4, 2, 1, 1 << 24, 0, 1)            \
-    X("OCB", ocb, STREAMING, 784, 128, {16, 32, 8}, {1, 15, 12}, 1, 1, 16, 0, 0, 1)                \
-    X("SIV", siv, ONE_CALL, 1040, 32, {32, 64, 16}, {1, 32, 16}, 16, 1, 0, 0, 1, 0)                \
-    X("GCM-SIV", gcm_siv, ONE_CALL, 496, 1184, {16, 32, 8}, {12, 12, 12}, 16, 1, 0,                \
-      GCM_SIV_TOO_LONG, 0, 0)
+    X("GCM", gcm, STREAMING, TR_TEST_GCM, 1104, 208, {16, 32, 8}, {1, 128, 12}, 1, 1, 1,           \
+      GCM_TOO_LONG, 0, 0)                                                                          \
+    X("CCM", ccm, STREAMING, TR_TESTS_CCM, 496, 96, {16, 32, 8}, {7, 13, 12}, 4, 2, 1, 1 << 24, 0, \
+      1)                                                                                           \
+    X("OCB", ocb, STREAMING, TR_TEST_OCB, 784, 128, {16, 32, 8}, {1, 15, 12}, 1, 1, 16, 0, 0, 1)   \
+    X("SIV", siv, ONE_CALL, TR_TESTS_SIV, 1040, 32, {32, 64, 16}, {1, 32, 16}, 16, 1, 0, 0, 1, 0)  \
+    X("GCM-SIV", gcm_siv, ONE_CALL, TR_TEST_GCM_SIV, 496, 1184, {16, 32, 8}, {12, 12, 12}, 16, 1,  \
+      0, GCM_SIV_TOO_LONG, 0, 0)
 
 #if SIZE_MAX > 0xffffffff
 #    define GCM_TOO_LONG     0xfffffffe1
 #    define GCM_SIV_TOO_LONG 0x1000000001
-#    define AEAD_SIZES(name, mode, form, key, message, ...)                                        \
+#    define AEAD_SIZES(name, mode, form, tests, key, message, ...)                                 \
         _Static_assert(sizeof(struct tr_##mode##_key) == (key) &&                                  \
                            sizeof(struct tr_##mode) == (message),                                  \
                        "sizes of " name " differ from those in tenrounds.h");
@@ -210,7 +213,7 @@ static inline enum tr_status aead_gcm_siv_start(struct aead_state *s, const uint
 #define aead_siv_end     NULL
 #define aead_gcm_siv_end NULL
 static const struct aead all_aeads[] = {
-#define AEAD_ROW(title, mode, form, key_size, message_size, ...)                                   \
+#define AEAD_ROW(title, mode, form, tests, key_size, message_size, ...)                            \
     {title,                                                                                        \
      __VA_ARGS__,                                                                                  \
      aead_##mode##_set_key,                                                                        \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes the calls of an authenticated mode in any order, with data in pieces of any length.
- * FUZZ_AEAD is the mode's index in all_aeads. Each call must give the status that a model of the
+ * Fuzzes the calls of an authenticated mode in any order, with data in pieces of any length. The
+ * first byte of the input chooses the mode. Each call must give the status that a model of the
  * mode expects. A refused call must change nothing. A completed message must equal bitslice's
  * one-shot result.
  */
@@ -11,7 +11,7 @@
 
 #define ROOM (2 * FUZZ_LONGEST)
 
-static const struct aead *const a = &all_aeads[FUZZ_AEAD];
+static const struct aead *a;
 
 /* The current message: its lengths, key and IV, and the AAD and data of all calls that returned
  * TR_OK so far. With OCB, part_seen is set after data that ends in a partial block, because no data
@@ -195,6 +195,7 @@ static void crypt_all(struct input *in)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
+    a = &all_aeads[next(&in) % AEADS];
     memset(&m, 0, sizeof(m));
     memset(&state, 0, sizeof(state));
     const struct tr_backend *b = next_backend(&in);
