@@ -13,6 +13,7 @@
 
 #include "dispatch/env.h"
 #include "dispatch/jobs.h"
+#include "dispatch/many.h"
 #include "dispatch/probe.h"
 #include "tenrounds.h"
 
@@ -170,6 +171,8 @@ struct tr_backend {
         tr_xts_unit_fn *xts_unit[2];   /* a data unit of XTS: encryption, decryption */
         tr_cts_fn *cts_decrypt;
         tr_cfb_fn *cfb_decrypt;
+        tr_gcm_many_fn *gcm_many; /* many messages of one length (dispatch/many.h) */
+        tr_masks_fn *masks;       /* a block of ECB for each of many samples; with gcm_many */
     } whole;
     /* Cleanses a multiple of 64 bytes with the backend's widest stores. If NULL, callers use
      * tr_cleanse_inline(). */

@@ -31,8 +31,8 @@
  *   Units      Lengths are in bytes, except that CFB1 counts bits. A block is TR_BLOCK = 16 bytes.
  *              An AES key is 16, 24 or 32 bytes. XTS and SIV take two AES keys in one buffer.
  *   Overlap    The output may begin before the input, at the same address, or after its end. Output
- *              that begins inside the input gives TR_ERR_OVERLAP; only key wrap allows it. Sealing
- *              writes the tag last, so it may follow output that overwrites input. Opening reads
+ *              that begins inside the input gives TR_ERR_OVERLAP; only key wrap and
+ *              tr_ecb_masks() allow it. Sealing writes the tag last, so it may follow output that overwrites input. Opening reads
  *              the tag last, so a tag to check must not lie in the output.
  *   Alignment  Buffers of data need no alignment.
  *   Memory     The library allocates nothing. The caller owns every object, may copy it by
@@ -59,9 +59,9 @@
  *              tr_siv_decrypt, tr_gcm_siv_decrypt) the whole output holds zeros. TR_ERR_TAG from
  *              tr_*_check and tr_*_verify ends the message, and the caller must discard the
  *              plaintext.
- *   Threads    The library writes only three global variables, and stores them atomically: the
+ *   Threads    The library writes only four global variables, and stores them atomically: the
  *              selected backend, the selected row of the table of microarchitectures, and the
- *              results of the multi-buffer known-answer tests.
+ *              results of the known-answer tests of multi-buffer code and of many GCM messages.
  *   Stack      The first selection runs known-answer tests and needs up to 16 KiB of stack.
  *              Multi-buffer calls (tr_*_many) and tr_backend_self_test() need up to 64 KiB, all
  *              other calls up to 12 KiB.
@@ -399,6 +399,18 @@ TR_API enum tr_status tr_xts_decrypt_units(const struct tr_xts_key *key, const u
  * first error. The number of jobs, `count`, may be 0.
  */
 
+/*
+ * One block of ECB encryption for each of many samples: the masks of header protection in QUIC (RFC
+ * 9001 section 5.4) and DTLS 1.3, which use the first bytes of `mask`. The jobs share a key or have
+ * one each. A mask may overlap its own sample in any way.
+ */
+struct tr_mask_job {
+    const struct tr_aes_key *key;
+    const uint8_t *sample; /* 16 bytes */
+    uint8_t *mask;         /* 16 bytes */
+};
+TR_API enum tr_status tr_ecb_masks(const struct tr_mask_job *jobs, size_t count) TR_MUST_CHECK;
+
 /* One CBC or CFB message, which starts at a block boundary. */
 struct tr_stream {
     const struct tr_aes_key *key;
@@ -483,6 +495,33 @@ TR_API enum tr_status tr_gcm_tag(struct tr_gcm *gcm, uint8_t *tag, size_t tag_le
 TR_API enum tr_status tr_gcm_check(struct tr_gcm *gcm, const uint8_t *tag,
                                    size_t tag_len) TR_MUST_CHECK;
 TR_API void tr_gcm_rebind(struct tr_gcm *gcm, const struct tr_gcm_key *key);
+
+/*
+ * Many GCM messages: see "Multi-buffer calls" above for what all calls of many jobs share. Opening
+ * returns TR_ERR_TAG if any tag does not match. The field `status` of each job then says whether
+ * the tag of that job matched. The output of a job that failed holds zeros. The outputs of all
+ * other jobs are valid.
+ *
+ * GCM is not serial, so only short messages gain, and only if jobs that follow each other have one
+ * length of data and one of AAD: rows of a table, pages, packets of a stream. Then 64 messages of
+ * 64 bytes take 1/2.7 of the time of single calls (vaes512, Zen 4). In all other cases, and with
+ * other backends, the call is a loop over the single call.
+ */
+struct tr_gcm_job {
+    const struct tr_gcm_key *key;
+    const uint8_t *iv;
+    size_t iv_len;
+    const uint8_t *aad;
+    size_t aad_len;
+    uint8_t *out;
+    const uint8_t *in;
+    size_t len;
+    uint8_t *tag; /* written by seal, read by open */
+    size_t tag_len;
+    enum tr_status status; /* written by the call: this job's result */
+};
+TR_API enum tr_status tr_gcm_seal_many(struct tr_gcm_job *jobs, size_t count) TR_MUST_CHECK;
+TR_API enum tr_status tr_gcm_open_many(struct tr_gcm_job *jobs, size_t count) TR_MUST_CHECK;
 
 /* ---- CCM (NIST SP 800-38C) ------------------------------------------------------------------ */
 

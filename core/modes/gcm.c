@@ -29,9 +29,6 @@
 
 enum phase { IDLE, HELD, AAD, DATA, WHOLE };
 
-/* The longest AAD and IV in bytes (section 5.2.1.1). */
-#define MAX_AAD 0x1fffffffffffffffu
-
 /* The longest data that are processed as a whole message: a TLS record with its type. To resume
  * takes some 100 ns, which longer data must not risk. */
 #define MAX_WHOLE (16384u + 256u)
@@ -100,7 +97,7 @@ start_with_hashed_iv(struct tr_gcm *g, const struct tr_gcm_key *key, const uint8
                      size_t iv_len)
 {
     uint64_t bytes = iv_len; /* avoids a gcc warning where size_t has 32 bits */
-    if (bytes == 0 || bytes > MAX_AAD)
+    if (bytes == 0 || bytes > TR_GCM_MAX_AAD)
         return TR_ERR_IV_LENGTH;
     bind(g, key);
     g->len = 0;
@@ -160,7 +157,7 @@ static __attribute__((__noinline__)) enum tr_status more_aad(struct tr_gcm *g, c
 {
     if (!is_open(g) || g->phase > AAD)
         return TR_ERR_STATE;
-    if (len > MAX_AAD - g->aad_len)
+    if (len > TR_GCM_MAX_AAD - g->aad_len)
         return TR_ERR_LENGTH;
     if (g->phase == HELD)
         stop_holding(g);

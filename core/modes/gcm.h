@@ -12,6 +12,9 @@
 /* The longest message in bytes (SP 800-38D section 5.2.1.1). */
 #define TR_GCM_MAX_DATA 0xfffffffe0u
 
+/* The longest AAD and IV in bytes (SP 800-38D section 5.2.1.1). */
+#define TR_GCM_MAX_AAD 0x1fffffffffffffffu
+
 /* The counter block of a 96-bit IV with the counter `number`, at most 255. The counter of J0 is 1,
  * that of the first block of data is 2. */
 TR_INLINE struct partial_block tr_gcm_counter_block(const uint8_t iv[TR_GCM_IV], unsigned number)

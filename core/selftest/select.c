@@ -39,9 +39,11 @@ static enum tr_status known(const struct tr_backend *backend, int falsify, void 
 enum tr_status tr_backend_self_test(const struct tr_backend *backend)
 {
     enum tr_status status = known(backend, 0, NULL);
-    return status == TR_OK && tr_backend_with_multibuffer(backend) != NULL
-               ? tr_kat_multibuffer(backend)
-               : status;
+    if (status == TR_OK && tr_backend_with_multibuffer(backend) != NULL)
+        status = tr_kat_multibuffer(backend);
+    if (status == TR_OK && backend->whole.gcm_many != NULL)
+        status = tr_kat_many(backend);
+    return status;
 }
 
 static uint32_t verdicts[TR_MAX_BACKENDS][TR_KNOWN_KEYS];

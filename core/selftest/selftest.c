@@ -246,6 +246,94 @@ enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
 }
 #endif
 
+#if TR_ENV_ALL_MODES
+/*
+ * Tests of a backend's multi-message code for GCM: two groups of four messages, of 1 to 6 vectors of
+ * 64 bytes. Each result must equal the result of a single call, which other tests have checked. One
+ * message is forged before all are opened.
+ */
+#    define GCM_JOBS   8u
+#    define GCM_FORGED 5u
+#    define GCM_LONG   333u
+
+struct gcm_many_test {
+    struct tr_gcm_key key;
+    struct tr_gcm_job jobs[GCM_JOBS];
+    uint8_t ivs[GCM_JOBS][12], tags[GCM_JOBS][TR_BLOCK], text[GCM_LONG], out[GCM_JOBS][GCM_LONG];
+    uint8_t single[GCM_LONG], tag[TR_BLOCK];
+};
+
+static int sealed_is_right(struct gcm_many_test *c, const struct tr_gcm_job *j)
+{
+    return tr_gcm_seal(&c->key, j->iv, j->iv_len, j->aad, j->aad_len, c->single, c->text, j->len,
+                       c->tag, TR_BLOCK) == TR_OK &&
+           __builtin_memcmp(c->single, j->out, j->len) == 0 &&
+           __builtin_memcmp(c->tag, j->tag, TR_BLOCK) == 0;
+}
+
+static int gcm_many_is_right(struct gcm_many_test *c, size_t len, size_t aad_len)
+{
+    tr_gcm_many_fn *many = c->key.aes.backend->whole.gcm_many;
+    int right = 1;
+    for (unsigned i = 0; i < GCM_JOBS; i++) {
+        __builtin_memcpy(c->ivs[i], tr_known_iv, sizeof(c->ivs[i]));
+        c->ivs[i][0] ^= (uint8_t)i;
+        c->jobs[i] = (struct tr_gcm_job){&c->key,    c->ivs[i], sizeof(c->ivs[i]), c->text,
+                                         aad_len,    c->out[i], c->text,           len,
+                                         c->tags[i], TR_BLOCK,  TR_ERR_STATE};
+    }
+    right = many(c->jobs, GCM_JOBS, 0) == GCM_JOBS;
+    for (unsigned i = 0; right && i < GCM_JOBS; i++) {
+        right = c->jobs[i].status == TR_OK && sealed_is_right(c, &c->jobs[i]);
+        c->jobs[i].in = c->out[i];
+    }
+    c->tags[GCM_FORGED][0] ^= 1;
+    right = right && many(c->jobs, GCM_JOBS, 1) == GCM_JOBS;
+    for (unsigned i = 0; right && i < GCM_JOBS; i++) {
+        uint8_t zeros = 0;
+        for (size_t k = 0; k < len; k++)
+            zeros |= c->out[i][k];
+        right = i == GCM_FORGED
+                    ? c->jobs[i].status == TR_ERR_TAG && zeros == 0
+                    : c->jobs[i].status == TR_OK && __builtin_memcmp(c->out[i], c->text, len) == 0;
+    }
+    return right;
+}
+
+/* Samples at odd addresses. */
+static int masks_are_right(struct gcm_many_test *c)
+{
+    enum { COUNT = 16 };
+    struct tr_mask_job jobs[COUNT];
+    uint8_t single[TR_BLOCK];
+    for (unsigned i = 0; i < COUNT; i++)
+        jobs[i] = (struct tr_mask_job){&c->key.aes, c->text + 3 * i, c->out[0] + 17 * i};
+    int right = c->key.aes.backend->whole.masks(jobs, COUNT) == COUNT;
+    for (unsigned i = 0; right && i < COUNT; i++)
+        right = tr_ecb_encrypt(&c->key.aes, single, jobs[i].sample, TR_BLOCK) == TR_OK &&
+                __builtin_memcmp(single, jobs[i].mask, TR_BLOCK) == 0;
+    return right;
+}
+
+enum tr_status tr_kat_many(const struct tr_backend *backend)
+{
+    static const uint16_t lengths[] = {17, 64, 100, 190, GCM_LONG};
+    struct gcm_many_test c;
+    uint8_t raw[32];
+    int right = 1;
+    for (size_t i = 0; i < sizeof(raw); i++)
+        raw[i] = tr_known_key(i);
+    fill(c.text, sizeof(c.text));
+    for (unsigned k = 0; k < TR_KNOWN_KEYS && right; k++) {
+        right = tr_gcm_set_key(&c.key, backend, raw, TR_KNOWN_KEY_LEN(k)) == TR_OK;
+        for (unsigned i = 0; right && i < sizeof(lengths) / sizeof(*lengths); i++)
+            right = gcm_many_is_right(&c, lengths[i], 13 + i);
+        right = right && masks_are_right(&c);
+    }
+    return right ? TR_OK : TR_ERR_SELF_TEST;
+}
+#endif
+
 static int set_key(union tr_known_key *key, enum tr_known known, const struct tr_backend *backend,
                    const uint8_t *raw, size_t len)
 {

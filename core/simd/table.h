@@ -24,6 +24,9 @@
 #    define WHOLE_CALLS 0
 #endif
 
+/* Whether gcm/many.h is compiled. It keeps up to 25 vectors, and its state needs 12 KiB of stack. */
+#define MANY_MESSAGES (WHOLE_CALLS && VBLOCKS == 4 && V_REGISTERS == 32 && TR_ENV_STACK >= 65536)
+
 #define TR_DECLARE(constant, name) tr_bulk_fn V_NAME(name);
 TR_BULK_OPS(TR_DECLARE)
 #undef TR_DECLARE
@@ -37,6 +40,8 @@ void V_NAME(cleanse)(uint8_t *memory, size_t len);
 tr_xts_unit_fn V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt);
 tr_cfb_fn V_NAME(cfb_decrypt_any_length);
 tr_multibuffer_fn V_NAME(multibuffer);
+tr_gcm_many_fn V_NAME(gcm_many);
+tr_masks_fn V_NAME(masks);
 
 /* Defines a bulk operation as a call of function(key, out, in, blocks, state, argument). */
 #define BULK_OPERATION(name, function, argument)                                                   \
@@ -80,6 +85,11 @@ tr_multibuffer_fn V_NAME(multibuffer);
 #else
 #    define TR_CFB_CALLS .cfb_decrypt = NULL
 #    define TR_XTS_CALLS .xts_unit = {NULL}
+#endif
+#if MANY_MESSAGES
+#    define TR_MANY_CALLS .gcm_many = V_NAME(gcm_many), .masks = V_NAME(masks)
+#else
+#    define TR_MANY_CALLS .gcm_many = NULL
 #endif
 #if MULTIBUFFER
 #    define TR_MULTIBUFFER V_NAME(multibuffer)

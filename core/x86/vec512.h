@@ -243,6 +243,35 @@ TR_INLINE TR_TARGET V v_gather_pointers(const uint8_t *const *p)
     x = _mm512_inserti32x4(x, b_load(p[2]), 2);
     return _mm512_inserti32x4(x, b_load(p[3]), 3);
 }
+TR_INLINE TR_TARGET void v_scatter_pointers(uint8_t *const *p, V x)
+{
+    b_store(p[0], _mm512_castsi512_si128(x));
+    b_store(p[1], _mm512_extracti32x4_epi32(x, 1));
+    b_store(p[2], _mm512_extracti32x4_epi32(x, 2));
+    b_store(p[3], _mm512_extracti32x4_epi32(x, 3));
+}
+TR_INLINE TR_TARGET V v_of_blocks(B a, B b, B c, B d)
+{
+    V x = _mm512_inserti32x4(_mm512_zextsi128_si512(a), b, 1);
+    return _mm512_inserti32x4(_mm512_inserti32x4(x, c, 2), d, 3);
+}
+#define v_lane_in_all(x, i) _mm512_shuffle_i64x2((x), (x), 0x55 * (i))
+TR_INLINE TR_TARGET V v_low_by_two(V a, V b)
+{
+    return _mm512_permutex2var_epi64(a, _mm512_set_epi64(14, 12, 6, 4, 10, 8, 2, 0), b);
+}
+TR_INLINE TR_TARGET V v_high_by_two(V a, V b)
+{
+    return _mm512_permutex2var_epi64(a, _mm512_set_epi64(15, 13, 7, 5, 11, 9, 3, 1), b);
+}
+TR_INLINE TR_TARGET V v_join_high_halves(V a, V b)
+{
+    return _mm512_shuffle_i64x2(a, b, 0xee);
+}
+TR_INLINE TR_TARGET int v_unequal_halves(V a, V b)
+{
+    return _mm512_cmpneq_epi64_mask(a, b);
+}
 TR_INLINE TR_TARGET V v_even_blocks(V a, V b)
 {
     return _mm512_shuffle_i32x4(a, b, 0x88);

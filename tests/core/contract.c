@@ -24,6 +24,7 @@ static struct keys {
     struct tr_xts_key xts;
     struct tr_cmac_key cmac;
     struct tr_ccm_key ccm; /* for tr_ccm_seal_many() */
+    struct tr_gcm_key gcm; /* for tr_gcm_seal_many() */
 } k;
 
 /* The arguments of the next call. */
@@ -80,6 +81,13 @@ static enum tr_status stream_many(enum tr_status (*many)(const struct tr_stream 
 CALL(cbc_many, stream_many(tr_cbc_encrypt_many))
 CALL(cfb_many, stream_many(tr_cfb128_encrypt_many))
 
+static enum tr_status ecb_masks(void)
+{
+    const struct tr_mask_job jobs[2] = {{&k.aes, in, w.data}, {&k.aes, in, out}};
+    return tr_ecb_masks(jobs, 2);
+}
+CALL(ecb_masks, ecb_masks())
+
 static enum tr_status cmac_many(void)
 {
     struct tr_cmac_job job = {.key = &k.cmac, .data = in, .len = len};
@@ -101,6 +109,26 @@ static enum tr_status ccm_many(enum tr_status (*many)(struct tr_ccm_job *, size_
 }
 CALL(ccm_seal_many, ccm_many(tr_ccm_seal_many))
 CALL(ccm_open_many, ccm_many(tr_ccm_open_many))
+
+/* Ten jobs, so that they may run together. One has the arguments. */
+static enum tr_status gcm_many(enum tr_status (*many)(struct tr_gcm_job *, size_t))
+{
+    enum { JOBS = 10, ONE = 2 };
+    static uint8_t others[JOBS][sizeof(w.data)], tags[JOBS][16];
+    static struct tr_gcm_job jobs[JOBS];
+    for (size_t i = 0; i < JOBS; i++)
+        jobs[i] = (struct tr_gcm_job){.key = &k.gcm,
+                                      .iv = w.iv,
+                                      .iv_len = iv_len,
+                                      .out = i == ONE ? out : others[i],
+                                      .in = i == ONE ? in : others[i],
+                                      .len = len > sizeof(w.data) && i != ONE ? 0 : len,
+                                      .tag = i == ONE ? w.tag : tags[i],
+                                      .tag_len = tag_len};
+    return many(jobs, JOBS);
+}
+CALL(gcm_seal_many, gcm_many(tr_gcm_seal_many))
+CALL(gcm_open_many, gcm_many(tr_gcm_open_many))
 
 /* Streaming: the start calls, and the calls on a message that begin() has started. */
 CALL(cipher_start, tr_cipher_start(&w.cipher, &k.aes, TR_CTR, 0, 0, w.iv))
@@ -195,9 +223,12 @@ static struct row {
     ROW(cmac_verify, CHECK | DECRYPTS, 48, 0, 0, SIZE_MAX),
     ROW(cbc_many, OVERLAP, 48, 17, 0, 0),
     ROW(cfb_many, OVERLAP, 47, 0, 0, 0),
+    ROW(ecb_masks, 0, 48, 0, 0, 0),
     ROW(cmac_many, 0, 48, 0, 0, 0),
     ROW(ccm_seal_many, OVERLAP, 47, 0, 6, 3),
     ROW(ccm_open_many, OVERLAP | TAG | DECRYPTS, 47, 0, 14, 5),
+    ROW(gcm_seal_many, OVERLAP, 47, GCM_TOO_LONG, SIZE_MAX, 17),
+    ROW(gcm_open_many, OVERLAP | TAG | DECRYPTS, 47, GCM_TOO_LONG, SIZE_MAX, SIZE_MAX),
     ROW(cipher_start, 0, 48, 0, 0, 0),
     ROW(cipher_update, MESSAGE | OVERLAP, 48, 0, 0, 0),
     ROW(cipher_final, MESSAGE, 48, 0, 0, 0),
@@ -259,7 +290,8 @@ static bool set_keys(void)
     return tr_aes_set_key(&k.aes, backend, raw, 16) == TR_OK &&
            tr_xts_set_key(&k.xts, backend, raw, 64) == TR_OK &&
            tr_cmac_set_key(&k.cmac, backend, raw, 24) == TR_OK &&
-           tr_ccm_set_key(&k.ccm, backend, raw, 16) == TR_OK;
+           tr_ccm_set_key(&k.ccm, backend, raw, 16) == TR_OK &&
+           tr_gcm_set_key(&k.gcm, backend, raw, 32) == TR_OK;
 }
 
 /* The mode of a call; SIV for tr_siv_again(). NULL if the mode has no table of functions. */

@@ -180,6 +180,17 @@ static enum tr_status many(bool own)
                                      n - 16 * (i % 3)};
     return tr_cbc_encrypt_many(jobs, JOBS);
 }
+/* All jobs are the same message. */
+static enum tr_status gcm_many(void)
+{
+    static struct tr_gcm_job jobs[JOBS];
+    static uint8_t outs[JOBS][2048], tags[JOBS][16];
+    for (unsigned i = 0; i < JOBS; i++)
+        jobs[i] = (struct tr_gcm_job){&GCM_KEY, iv,  12,      aad, AAD,  i == 0 ? out : outs[i],
+                                      text,     len, tags[i], 16,  TR_OK};
+    return tr_gcm_seal_many(jobs, JOBS);
+}
+CALL(gcm_seal_many, gcm_many())
 CALL(one_key, many(false))
 CALL(own_keys, many(true))
 
@@ -564,6 +575,8 @@ static struct call {
     ROW(set_key, 0, NONE, 0, 40),
     ROW(set_gcm_key, GCM, NONE, 0, 40),
     {"gcm_hashed_iv", gcm_hashed_iv, PLAIN | STREAM, NONE, 0, LEN, MOST_HASH, 0, SEALS},
+    {"gcm_seal_many", gcm_seal_many, PLAIN | STREAM | GCM, SPILL(tag mask, CLMUL, 1, 0), 0, 2048,
+     MOST_HASH, 0, SEALS},
     ROW(one_key, PLAIN, SPILL(plaintext, VAES, 4, 0), 4000, LEN),
     ROW(own_keys, PLAIN, NONE, 4000, LEN),
 };

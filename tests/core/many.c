@@ -210,6 +210,99 @@ static bool ccm(const struct tr_backend *b)
     return true;
 }
 
+struct gcm_case {
+    uint8_t iv[16], aad[80], tag[16], expected_tag[16];
+};
+
+/* The shape of the jobs of a run: random for each run, so that runs of equal jobs alternate with
+ * jobs of any shape. */
+struct gcm_run {
+    size_t jobs, len, aad_len, iv_len, tag_len, key;
+};
+
+static struct gcm_run random_run(const struct shape *s)
+{
+    return (struct gcm_run){.jobs = 1 + tap_below(&rng, tap_below(&rng, 3) == 0 ? 4 : 64),
+                            .len = random_len(s),
+                            .aad_len = tap_below(&rng, tap_below(&rng, 8) == 0 ? 81 : 33),
+                            .iv_len = tap_below(&rng, 8) == 0 ? 1 + tap_below(&rng, 16) : 12,
+                            .tag_len = tap_below(&rng, 8) == 0 ? 1 + tap_below(&rng, 16) : 16,
+                            .key = tap_below(&rng, JOBS)};
+}
+
+static bool make_gcm(struct tr_gcm_job *job, const struct tr_gcm_key *key, struct gcm_case *c,
+                     size_t i, const struct gcm_run *run)
+{
+    uint8_t *to = place(i, run->len);
+    tap_fill(&rng, c->iv, sizeof(c->iv));
+    tap_fill(&rng, c->aad, sizeof(c->aad));
+    memset(c->tag, 0, sizeof(c->tag));
+    memset(c->expected_tag, 0, sizeof(c->expected_tag));
+    const uint8_t *aad = run->aad_len != 0 ? c->aad : NULL;
+    *job = (struct tr_gcm_job){.key = key,
+                               .iv = c->iv,
+                               .iv_len = run->iv_len,
+                               .aad = aad,
+                               .aad_len = run->aad_len,
+                               .out = to,
+                               .in = in[i].bytes,
+                               .len = run->len,
+                               .tag = c->tag,
+                               .tag_len = run->tag_len,
+                               .status = TR_ERR_STATE};
+    return tr_gcm_seal(key, c->iv, run->iv_len, aad, run->aad_len, expected[i].bytes, job->in,
+                       run->len, c->expected_tag, run->tag_len) == TR_OK;
+}
+
+/* Seals messages in one call, forges some tags, and opens the messages in one call. Every other
+ * test has a key for each job; else the jobs of a run share one. */
+static bool gcm(const struct tr_backend *b)
+{
+    static struct tr_gcm_key objects[JOBS];
+    static struct tr_gcm_job jobs[JOBS];
+    static struct gcm_case cases[JOBS];
+    static struct area text[JOBS];
+    bool spoiled[JOBS], any = false;
+    uint8_t raw[32];
+    const struct shape s = random_shape();
+    const bool own_keys = tap_below(&rng, 4) == 0;
+    struct gcm_run run = {.jobs = 0};
+    for (size_t i = 0; i < JOBS; i++) {
+        tap_fill(&rng, raw, sizeof(raw));
+        if (tr_gcm_set_key(&objects[i], b, raw, key_lengths[tap_below(&rng, 3)]) != TR_OK)
+            return false;
+    }
+    for (size_t i = 0; i < s.jobs; i++, run.jobs--) {
+        if (run.jobs == 0)
+            run = random_run(&s);
+        if (!make_gcm(&jobs[i], &objects[own_keys ? i : run.key], &cases[i], i, &run))
+            return false;
+        text[i] = in[i];
+    }
+    if (tr_gcm_seal_many(jobs, s.jobs) != TR_OK)
+        return false;
+    for (size_t i = 0; i < s.jobs; i++) {
+        if (!is_expected(i, jobs[i].out, "GCM") || jobs[i].status != TR_OK ||
+            !tap_same(cases[i].tag, cases[i].expected_tag, 16))
+            return false;
+        jobs[i].in = jobs[i].out; /* decrypt in place */
+        spoiled[i] = tap_below(&rng, 8) == 0;
+        cases[i].tag[tap_below(&rng, (uint32_t)jobs[i].tag_len)] ^= spoiled[i];
+        any |= spoiled[i];
+        expected[i] = text[i];
+        if (spoiled[i])
+            memset(expected[i].bytes, 0, jobs[i].len);
+    }
+    if (tr_gcm_open_many(jobs, s.jobs) != (any ? TR_ERR_TAG : TR_OK))
+        return false;
+    for (size_t i = 0; i < s.jobs; i++) {
+        if (jobs[i].status != (spoiled[i] ? TR_ERR_TAG : TR_OK) ||
+            !is_expected(i, jobs[i].out, "GCM opened"))
+            return false;
+    }
+    return true;
+}
+
 static bool all(bool (*once)(const struct tr_backend *), const struct tr_backend *b)
 {
     /* bitslice has no multi-buffer code and is slow, so it gets fewer cases. */
@@ -300,15 +393,97 @@ static bool against_guards(const struct tr_backend *b)
     return good;
 }
 
+/* Encrypts samples at odd addresses, under one key, two or one each. Some masks overlap their
+ * samples. The last mask ends at a guard page. */
+static bool masks(const struct tr_backend *b)
+{
+    static struct tr_aes_key keys[JOBS];
+    static uint8_t *page_of_masks;
+    struct tr_mask_job jobs[JOBS];
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), count = tap_below(&rng, JOBS + 1);
+    const bool mixed = tap_below(&rng, 4) == 0;
+    const unsigned sharing = tap_below(&rng, 3);
+    if (page_of_masks == NULL)
+        page_of_masks = guarded(page);
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = random_key(b, mixed);
+        (void)place(i, 64);
+        const size_t of[] = {i, i % 2, 0};
+        const struct tr_aes_key *key = &keys[of[sharing]];
+        uint8_t *sample = in[i].bytes + tap_below(&rng, 16);
+        uint8_t *mask = i + 1 == count            ? page_of_masks + page - 16
+                        : tap_below(&rng, 2) == 0 ? in[i].bytes + tap_below(&rng, 32)
+                                                  : out[i].bytes + tap_below(&rng, 16);
+        jobs[i] = (struct tr_mask_job){key, sample, mask};
+        if (tr_ecb_encrypt(key, expected[i].bytes, sample, 16) != TR_OK)
+            return false;
+    }
+    if (tr_ecb_masks(jobs, count) != TR_OK)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!tap_same(jobs[i].mask, expected[i].bytes, 16))
+            return false;
+    }
+    return true;
+}
+
+/* Seals and opens GCM messages of each length to 530 bytes, and of some longer ones. IVs, AAD, data
+ * and tags lie next to guard pages. */
+static bool gcm_against_guards(const struct tr_backend *b)
+{
+    enum { COUNT = 12, PARTS = 5 };
+    static uint8_t *pages[COUNT][PARTS];
+    static struct tr_gcm_key key;
+    struct tr_gcm_job jobs[COUNT];
+    uint8_t raw[32], tag[COUNT][16];
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    tap_fill(&rng, raw, sizeof(raw));
+    if (tr_gcm_set_key(&key, b, raw, 16) != TR_OK)
+        return false;
+    bool good = true;
+    for (size_t len = 0; good && len <= 2100; len += len < 530 ? 1 : 131) {
+        const bool at_end = tap_below(&rng, 2) != 0;
+        const size_t aad_len = tap_below(&rng, 40);
+        for (size_t i = 0; i < COUNT; i++) {
+            const size_t sizes[PARTS] = {12, aad_len, len, len, 16};
+            uint8_t *at[PARTS];
+            for (size_t k = 0; k < PARTS; k++) {
+                if (pages[i][k] == NULL)
+                    pages[i][k] = guarded(page);
+                at[k] = pages[i][k] + (at_end ? page - sizes[k] : 0);
+                tap_fill(&rng, at[k], sizes[k]);
+            }
+            jobs[i] = (struct tr_gcm_job){&key,  at[0], 12,    at[1], aad_len,     at[2],
+                                          at[3], len,   at[4], 16,    TR_ERR_STATE};
+            good &= tr_gcm_seal(&key, at[0], 12, at[1], aad_len, expected[i].bytes, at[3], len,
+                                tag[i], 16) == TR_OK;
+        }
+        good &= tr_gcm_seal_many(jobs, COUNT) == TR_OK;
+        for (size_t i = 0; i < COUNT; i++) {
+            good &=
+                tap_same(jobs[i].out, expected[i].bytes, len) && tap_same(jobs[i].tag, tag[i], 16);
+            memcpy(expected[i].bytes, jobs[i].in, len);
+            jobs[i].in = jobs[i].out;
+        }
+        good &= tr_gcm_open_many(jobs, COUNT) == TR_OK;
+        for (size_t i = 0; i < COUNT; i++)
+            good &= tap_same(jobs[i].out, expected[i].bytes, len);
+    }
+    return good;
+}
+
 static void test_backend(const struct tr_backend *b)
 {
     const char *name = tr_backend_name(b);
-    if (backend_skip(b, 6))
+    if (backend_skip(b, 9))
         return;
     tap_ok(all(cbc, b), "%s: multi-buffer CBC equals single calls", name);
     tap_ok(all(cfb, b), "%s: multi-buffer CFB equals single calls", name);
     tap_ok(all(cmac, b), "%s: multi-buffer CMAC equals single calls", name);
     tap_ok(all(ccm, b), "%s: multi-buffer CCM equals single calls", name);
+    tap_ok(all(gcm, b), "%s: many GCM messages equal single calls", name);
+    tap_ok(all(masks, b), "%s: masks of many samples equal single calls", name);
+    tap_ok(gcm_against_guards(b), "%s: many GCM messages access no guard page", name);
     tap_ok(counted(b), "%s: each block is counted once", name);
     tap_ok(against_guards(b), "%s: multi-buffer calls access no guard page", name);
 }
@@ -338,7 +513,9 @@ static void errors(void)
                                         .tag_len = 16};
     }
     tap_ok(tr_cbc_encrypt_many(jobs, 0) == TR_OK && tr_cfb128_encrypt_many(NULL, 0) == TR_OK &&
-               tr_cmac_sign_many(NULL, 0) == TR_OK && tr_ccm_seal_many(NULL, 0) == TR_OK,
+               tr_cmac_sign_many(NULL, 0) == TR_OK && tr_ccm_seal_many(NULL, 0) == TR_OK &&
+               tr_gcm_seal_many(NULL, 0) == TR_OK && tr_gcm_open_many(NULL, 0) == TR_OK &&
+               tr_ecb_masks(NULL, 0) == TR_OK,
            "calls without jobs succeed");
     jobs[2].len = 63;
     tap_ok(tr_cbc_encrypt_many(jobs, 3) == TR_ERR_LENGTH,
@@ -368,7 +545,7 @@ int main(void)
 {
     const unsigned backends = backend_count();
     rng = tap_random(1);
-    tap_plan(backends * 6 + 9);
+    tap_plan(backends * 9 + 9);
     for (unsigned i = 0; i < backends; i++)
         test_backend(tr_backend_at(i));
     errors();

@@ -121,6 +121,28 @@ pub struct tr_ccm_job {
     pub working: core::mem::MaybeUninit<tr_ccm>,
 }
 
+#[repr(C)]
+pub struct tr_mask_job {
+    pub key: *const c_void,
+    pub sample: *const u8,
+    pub mask: *mut u8,
+}
+
+#[repr(C)]
+pub struct tr_gcm_job {
+    pub key: *const c_void,
+    pub iv: *const u8,
+    pub iv_len: usize,
+    pub aad: *const u8,
+    pub aad_len: usize,
+    pub out: *mut u8,
+    pub input: *const u8,
+    pub len: usize,
+    pub tag: *mut u8,
+    pub tag_len: usize,
+    pub status: tr_status,
+}
+
 /// A key object of any mode. Rust checks the mode where it takes the address (object.rs).
 pub type Key = *const c_void;
 
@@ -282,6 +304,9 @@ extern "C" {
     pub fn tr_cbc_encrypt_many(jobs: *const tr_stream, count: usize) -> tr_status;
     pub fn tr_cfb128_encrypt_many(jobs: *const tr_stream, count: usize) -> tr_status;
     pub fn tr_cmac_sign_many(jobs: *mut tr_cmac_job, count: usize) -> tr_status;
+    pub fn tr_ecb_masks(jobs: *const tr_mask_job, count: usize) -> tr_status;
+    pub fn tr_gcm_seal_many(jobs: *mut tr_gcm_job, count: usize) -> tr_status;
+    pub fn tr_gcm_open_many(jobs: *mut tr_gcm_job, count: usize) -> tr_status;
     pub fn tr_ccm_seal_many(jobs: *mut tr_ccm_job, count: usize) -> tr_status;
     pub fn tr_ccm_open_many(jobs: *mut tr_ccm_job, count: usize) -> tr_status;
 }

@@ -5,4 +5,5 @@
 #    define TR_VECTOR "x86/vec512.h"
 #    include "simd/cfb_any.h"
 #    include "simd/ctr.h"
+#    include "simd/masks.h"
 #endif

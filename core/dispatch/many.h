@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Many short messages at once: what the modes and the backends share. */
+#ifndef TR_DISPATCH_MANY_H
+#define TR_DISPATCH_MANY_H
+
+#include "tenrounds.h"
+
+/* The longest data and AAD of a job, in bytes, that a backend's gcm_many() takes. */
+#define TR_MANY_BYTES 2048u
+#define TR_MANY_AAD   64u
+
+/*
+ * Seals or opens messages of one length of data and one of AAD, all under one key. Their IVs have
+ * 12 bytes and their tags 16; they have data. Sets each job's status: TR_ERR_TAG if the tag of an
+ * opened message does not match, whose output then holds zeros; else TR_OK. Returns the number of
+ * jobs that it has processed, which are the first ones; the caller processes the others.
+ */
+typedef size_t tr_gcm_many_fn(struct tr_gcm_job *jobs, size_t count, int decrypt);
+
+/* Encrypts samples under one key. Returns the number of samples that it has processed, which are the
+ * first ones. */
+typedef size_t tr_masks_fn(const struct tr_mask_job *jobs, size_t count);
+
+/* The known-answer tests of a backend's gcm_many() and masks(), which must not be NULL. */
+enum tr_status tr_kat_many(const struct tr_backend *backend);
+
+/* Whether a backend passes these tests. Runs them before the first use, and keeps the result. */
+int tr_many_passes(const struct tr_backend *backend);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Many GCM messages in one call. Jobs that follow each other and have one key and one shape
+ * (lengths of data, AAD, IV and tag) go to the backend's multi-message code, if it has any. All others
+ * are processed one by one: with mixed lengths, sorting, masks and powers of H for each lane cost
+ * what the common kernel gains (docs/tuning/gcm-many.md).
+ */
+#include "dispatch/many.h"
+#include "modes/gcm.h"
+#include "modes/modes.h"
+
+#if TR_ENV_ALL_MODES
+
+/* Fewer jobs do not pay for the setup of the multi-message code. */
+#    define LEAST 8u
+
+/* Returns 0 if both jobs have the same key and lengths. */
+TR_INLINE uint64_t difference(const struct tr_gcm_job *a, const struct tr_gcm_job *b)
+{
+    return ((uintptr_t)a->key ^ (uintptr_t)b->key) | (a->len ^ b->len) | (a->aad_len ^ b->aad_len) |
+           (a->iv_len ^ b->iv_len) | (a->tag_len ^ b->tag_len);
+}
+
+static enum tr_status check(const struct tr_gcm_job *job)
+{
+    const uint64_t iv_len = job->iv_len, aad_len = job->aad_len, len = job->len;
+    if (!tr_is_set(&job->key->aes))
+        return TR_ERR_STATE;
+    if (iv_len == 0 || iv_len > TR_GCM_MAX_AAD)
+        return TR_ERR_IV_LENGTH;
+    if (job->tag_len == 0 || job->tag_len > TR_BLOCK)
+        return TR_ERR_TAG_LENGTH;
+    return aad_len > TR_GCM_MAX_AAD || len > TR_GCM_MAX_DATA ? TR_ERR_LENGTH : TR_OK;
+}
+
+/* Whether all jobs have one key and one shape, and their outputs do not begin inside their inputs.
+ * No branch: short messages take 20 cycles each, of which this loop must not be a large part. */
+static int are_alike(const struct tr_gcm_job *jobs, size_t count)
+{
+    const struct tr_gcm_job first = jobs[0];
+    uint64_t differs = 0;
+    for (size_t i = 0; i < count; i++)
+        differs |= difference(&first, &jobs[i]) |
+                   (uint64_t)tr_bad_overlap(jobs[i].out, jobs[i].in, first.len);
+    return differs == 0;
+}
+
+/* Checks all jobs, and returns the first error. */
+static enum tr_status check_all(const struct tr_gcm_job *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        enum tr_status status = check(&jobs[i]);
+        if (status == TR_OK && tr_bad_overlap(jobs[i].out, jobs[i].in, jobs[i].len))
+            status = TR_ERR_OVERLAP;
+        if (status != TR_OK)
+            return status;
+    }
+    return TR_OK;
+}
+
+/* The number of jobs from the first on that have its key and shape. */
+static size_t run_length(const struct tr_gcm_job *jobs, size_t count)
+{
+    size_t n = 1;
+    while (n < count && difference(&jobs[0], &jobs[n]) == 0)
+        n++;
+    return n;
+}
+
+/* Keeps the results in one word, two bits per backend. Racing threads compute the same result. */
+int tr_many_passes(const struct tr_backend *b)
+{
+    static uint32_t verdicts;
+    const unsigned i = tr_backend_index(b);
+    const uint32_t right = (uint32_t)1 << 2 * i, wrong = (uint32_t)2 << 2 * i;
+    uint32_t known = __atomic_load_n(&verdicts, __ATOMIC_RELAXED) & (right | wrong);
+    if (known == 0) {
+        known = tr_kat_many(b) == TR_OK ? right : wrong;
+        __atomic_fetch_or(&verdicts, known, __ATOMIC_RELAXED);
+    }
+    return known == right;
+}
+
+/* The multi-message code for jobs like this one, or NULL. */
+static tr_gcm_many_fn *code_for(const struct tr_gcm_job *job)
+{
+    const struct tr_aes_key *key = &job->key->aes;
+    const int fits = job->iv_len == TR_GCM_IV && job->tag_len == TR_BLOCK && job->len != 0 &&
+                     job->len <= TR_MANY_BYTES && job->aad_len <= TR_MANY_AAD;
+    tr_gcm_many_fn *many = fits ? tr_whole_calls(key)->gcm_many : NULL;
+    return many != NULL && tr_many_passes(key->backend) ? many : NULL;
+}
+
+static void one(struct tr_gcm_job *j, int decrypt)
+{
+    j->status = decrypt ? tr_gcm_open(j->key, j->iv, j->iv_len, j->aad, j->aad_len, j->out, j->in,
+                                      j->len, j->tag, j->tag_len)
+                        : tr_gcm_seal(j->key, j->iv, j->iv_len, j->aad, j->aad_len, j->out, j->in,
+                                      j->len, j->tag, j->tag_len);
+}
+
+static enum tr_status gcm_many(struct tr_gcm_job *jobs, size_t count, int decrypt)
+{
+    if (count == 0)
+        return TR_OK;
+    const int alike = are_alike(jobs, count);
+    enum tr_status status = check_all(jobs, alike ? 1 : count);
+    if (status != TR_OK)
+        return status;
+    for (size_t i = 0; i < count;) {
+        const size_t n = alike ? count - i : run_length(jobs + i, count - i);
+        tr_gcm_many_fn *many = n >= LEAST ? code_for(&jobs[i]) : NULL;
+        const size_t end = i + n;
+        if (many != NULL) {
+            const size_t done = many(jobs + i, n, decrypt);
+            TR_PROBE_BULK(decrypt ? TR_OP_GCM_OPEN : TR_OP_GCM_SEAL, jobs[i].key->aes.backend->name,
+                          done * jobs[i].len);
+            i += done;
+        }
+        for (; i < end; i++)
+            one(&jobs[i], decrypt);
+    }
+    for (size_t i = 0; decrypt && i < count && status == TR_OK; i++)
+        status = jobs[i].status;
+    return status;
+}
+
+enum tr_status tr_gcm_seal_many(struct tr_gcm_job *jobs, size_t count)
+{
+    return gcm_many(jobs, count, 0);
+}
+
+enum tr_status tr_gcm_open_many(struct tr_gcm_job *jobs, size_t count)
+{
+    return gcm_many(jobs, count, 1);
+}
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Many GCM messages of one length under one key, four at a time: a quad.
+ *
+ * - AES works on one message per vector. The first round is done once per message: the counters of
+ *   a message differ only in their last byte, so after round 1 the state of counter c is that of J0
+ *   XOR a difference that depends on c and the key only (struct many, field `difference`).
+ * - GHASH works across the messages of a quad: each lane has blocks of one message. So all lanes
+ *   need the same power of H, one accumulator serves four messages, and nothing is summed across
+ *   lanes. Two blocks of a message share a Karatsuba multiplication: a register has their low
+ *   halves, another their high halves.
+ * - The four messages share one reduction, the encryption of J0, and the product of the lengths.
+ * - A step processes one or two vectors of each message: with more than nine vectors in flight, the
+ *   registers for renaming run out (Zen 4 has 160). A step is hashed during the AES rounds of the
+ *   next step, also if this belongs to the next quad.
+ *
+ * On Zen 4, a vector takes at least 12.4 cycles for AES-128: 9 AES rounds, 3 multiplications and 6
+ * other operations. A message takes about 8 more (J0, AAD, reduction, gathering, scattering). This
+ * bound is 21 cycles for 64 bytes and 280 for 1350 (docs/tuning/gcm-many.md).
+ */
+#ifndef TR_SIMD_GCM_MANY_H
+#define TR_SIMD_GCM_MANY_H
+
+#include "dispatch/many.h"
+#include "simd/gcm/parts.h"
+
+#if MANY_MESSAGES
+
+#    define QUAD         4u
+/* The longest message, in vectors. Their counters, 2 to 129, fit in a byte. */
+#    define MANY_VECTORS (TR_MANY_BYTES / VBYTES)
+#    define MANY_PAIRS   (MANY_VECTORS * VBLOCKS / 2)
+/* Powers of H for data, AAD and lengths, and two vectors that loads may reach. */
+#    define MANY_POWERS  (MANY_VECTORS * VBLOCKS + TR_MANY_AAD / TR_BLOCK + 2 * VBLOCKS + VBLOCKS)
+_Static_assert(MANY_VECTORS *VBLOCKS + 2 < 256, "only the last byte of a counter changes");
+
+/* What a call derives from the key and the lengths. */
+struct many {
+    struct product lengths; /* of the length block and H */
+    V mask;                 /* of the tags of the quad that is hashed */
+    V key[15];              /* round keys */
+    unsigned rounds;
+    int decrypt;
+    size_t len, aad_len, vectors, powers;
+    /* A call sets and cleanses only what it uses of the tables that follow. */
+    V difference[MANY_VECTORS]; /* after round 1, of a vector's counters from J0 */
+    /* For a pair of blocks: the low halves of their powers of H, the high ones, and the XOR. */
+    uint8_t low[MANY_PAIRS][TR_BLOCK], high[MANY_PAIRS][TR_BLOCK], sum[MANY_PAIRS][TR_BLOCK];
+    uint8_t power[MANY_POWERS][TR_BLOCK]; /* many_power() */
+};
+
+/*
+ * Ciphertext to hash: a vector of each message, then another of each. The vectors start with vector
+ * `first` of the messages. Must stay in registers: stored and loaded again, it costs 15 % of the
+ * speed at 512 bytes.
+ */
+struct pending {
+    V c[2 * QUAD];
+    size_t first;
+};
+
+TR_INLINE size_t many_blocks(size_t bytes)
+{
+    return (bytes + TR_BLOCK - 1) / TR_BLOCK;
+}
+
+/* ---- Setup ---- */
+
+/* Returns the address of H^n in the table. Beyond H, the table has zeros. */
+TR_INLINE uint8_t *many_power(const struct many *m, size_t n)
+{
+    return (uint8_t *)(uintptr_t)m->power[MANY_POWERS - 2 * VBLOCKS - n];
+}
+
+/* Fills the table of powers: copies those that the key has, and computes the others. */
+TR_INLINE TR_TARGET void many_powers(struct many *m, const struct tr_ghash_key *k, size_t wanted)
+{
+    uintptr_t before;
+    if (!have_powers(k, wanted) && tr_ghash_claim(k, &before))
+        V_NAME(append_powers)(k, before, stage_for(wanted));
+    const size_t ready = tr_ghash_powers_at(tr_ghash_published(k));
+    const V h = v_load_all(k->power[TR_GHASH_POWERS - ready]), sum = xor_of_halves(h);
+    v_store(many_power(m, 0), v_zero());
+    v_store(many_power(m, 0) + VBYTES, v_zero());
+    m->powers = (wanted + VBLOCKS - 1) / VBLOCKS * VBLOCKS;
+    for (size_t n = VBLOCKS; n <= m->powers; n += VBLOCKS) {
+        if (n <= ready) {
+            v_store(many_power(m, n), v_load(k->power[TR_GHASH_POWERS - n]));
+            continue;
+        }
+        struct product p = no_product();
+        multiply_add_3(&p, v_load(many_power(m, n - ready)), h, sum);
+        p.middle = v_xor3(p.middle, p.low, p.high);
+        v_store(many_power(m, n), reduce(&p));
+    }
+}
+
+/* Sets low, high and sum. The first block of a message is multiplied by H^n. */
+TR_INLINE TR_TARGET void many_pairs(struct many *m, size_t n)
+{
+    const uint8_t *at = many_power(m, n);
+    for (size_t i = 0; i < m->vectors * 2; i += VBLOCKS, at += 2 * VBYTES) {
+        V a = v_load(at), b = v_load(at + VBYTES);
+        V even = v_even_blocks(a, b), odd = v_odd_blocks(a, b);
+        V low = v_unpack_low(even, odd), high = v_unpack_high(even, odd);
+        v_store(m->low[i], low);
+        v_store(m->high[i], high);
+        v_store(m->sum[i], v_xor(low, high));
+    }
+}
+
+TR_INLINE TR_TARGET void many_start(struct many *m, const struct tr_gcm_job *job, int decrypt)
+{
+    const struct tr_gcm_key *key = job->key;
+    const size_t n = many_blocks(job->len) + 1;
+    m->rounds = key->aes.rounds;
+    for (unsigned i = 0; i <= m->rounds; i++)
+        m->key[i] = v_load_all(key->aes.enc[i]);
+    m->len = job->len;
+    m->aad_len = job->aad_len;
+    m->vectors = (job->len + VBYTES - 1) / VBYTES;
+    m->decrypt = decrypt;
+    many_powers(m, &key->hash, n + many_blocks(job->aad_len));
+    many_pairs(m, n);
+    const V k = v_load_all(key->aes.enc[0]), zero = v_zero(),
+            first = v_aesenc(v_xor(v_last_bytes(1), k), zero);
+    V counters = v_last_bytes_from(2);
+    for (size_t v = 0; v < m->vectors; v++) {
+        m->difference[v] = v_xor(v_aesenc(v_xor(counters, k), zero), first);
+        counters = v_add_last_byte(counters, VBLOCKS);
+    }
+    const V h = v_load_all(many_power(m, 1));
+    m->lengths = no_product();
+    multiply_add_3(&m->lengths, v_broadcast(b_of((uint64_t)m->len * 8, (uint64_t)m->aad_len * 8)),
+                   h, xor_of_halves(h));
+}
+
+/* Cleanses what a call has used of *m. */
+static NOT_INLINE TR_TARGET void V_NAME(many_cleanse)(struct many *m)
+{
+    const size_t pairs = (m->vectors + 1) / 2 * VBYTES, powers = m->powers * TR_BLOCK;
+    cleanse_vectors(many_power(m, m->powers), powers);
+    cleanse_vectors(m->low, pairs);
+    cleanse_vectors(m->high, pairs);
+    cleanse_vectors(m->sum, pairs);
+    cleanse_vectors(m->difference, m->vectors * VBYTES);
+    cleanse_vectors(m, __builtin_offsetof(struct many, difference) / VBYTES * VBYTES);
+}
+
+/* ---- The parts of a step ---- */
+
+/* Returns the J0s of a quad, after round 1. */
+TR_INLINE TR_TARGET V many_begin(const struct many *m, const struct tr_gcm_job *j)
+{
+    V iv =
+        v_of_blocks(b_load_12(j[0].iv), b_load_12(j[1].iv), b_load_12(j[2].iv), b_load_12(j[3].iv));
+    return v_aesenc(v_xor3(iv, v_last_bytes(1), m->key[0]), m->key[1]);
+}
+
+/* Does a third of the work of hashing vector `which` of the pending ones. */
+TR_INLINE TR_TARGET void many_hash(const struct many *m, size_t pair, unsigned third, const V *c,
+                                   V r[4], struct product *p)
+{
+    if (third == 0) {
+        V a = v_byteswap(c[0]), b = v_byteswap(c[1]), d = v_byteswap(c[2]), e = v_byteswap(c[3]);
+        V low_ab = v_low_by_two(a, b), high_ab = v_high_by_two(a, b), low_de = v_low_by_two(d, e),
+          high_de = v_high_by_two(d, e);
+        r[0] = v_join_low_halves(low_ab, low_de);
+        r[1] = v_join_low_halves(high_ab, high_de);
+        r[2] = v_join_high_halves(low_ab, low_de);
+        r[3] = v_join_high_halves(high_ab, high_de);
+        return;
+    }
+    pair += third - 1;
+    const V low = r[2 * third - 2], high = r[2 * third - 1], sum = v_xor(low, high);
+    V h = v_load_all(m->low[pair]);
+    p->low = v_xor3(p->low, v_clmul_ll(low, h), v_clmul_hh(low, h));
+    h = v_load_all(m->high[pair]);
+    p->high = v_xor3(p->high, v_clmul_ll(high, h), v_clmul_hh(high, h));
+    h = v_load_all(m->sum[pair]);
+    p->middle = v_xor3(p->middle, v_clmul_ll(sum, h), v_clmul_hh(sum, h));
+}
+
+TR_INLINE TR_TARGET void many_round(V *x, unsigned n, V k)
+{
+    UNROLL
+    for (unsigned i = 0; i < n; i++) {
+        x[i] = v_aesenc(x[i], k);
+        V_KEEP(x[i]);
+    }
+}
+
+/* The last round of a vector of each message, at vector v. The data end after `last` bytes. */
+TR_INLINE TR_TARGET void many_data(struct many *m, const struct tr_gcm_job *j, size_t v, V *x,
+                                   V *pending, size_t last)
+{
+    const V k = m->key[m->rounds];
+    const size_t at = v * VBYTES;
+    V in[QUAD];
+    UNROLL
+    for (unsigned i = 0; i < QUAD; i++) {
+        in[i] = last == VBYTES ? v_load(j[i].in + at) : v_load_masked(j[i].in + at, last);
+        x[i] = v_aesenclast(x[i], v_xor(k, in[i]));
+        if (last == VBYTES)
+            v_store(j[i].out + at, x[i]);
+        else
+            v_store_masked(j[i].out + at, x[i], last);
+    }
+    if (m->decrypt) {
+        UNROLL
+        for (unsigned i = 0; i < QUAD; i++)
+            pending[i] = in[i];
+    } else {
+        UNROLL
+        for (unsigned i = 0; i < QUAD; i++)
+            pending[i] = last == VBYTES ? x[i] : v_first_bytes(x[i], last);
+    }
+}
+
+/* Processes u vectors of each message from vector v on, and hashes the pending ones. If `mask` is
+ * not NULL, also encrypts the J0s *mask, which have passed round 1. */
+TR_INLINE TR_TARGET void many_step(struct many *m, const struct tr_gcm_job *j, size_t v, unsigned u,
+                                   unsigned before, const V begun[QUAD], V *mask, struct pending *h,
+                                   struct product *p)
+{
+    const unsigned n = QUAD * u + (mask != NULL);
+    V x[2 * QUAD + 1], r[4];
+    if (mask != NULL)
+        x[QUAD * u] = *mask;
+    UNROLL
+    for (unsigned i = 0; i < QUAD * u; i++)
+        x[i] = v_xor(begun[i % QUAD], m->difference[v + i / QUAD]);
+    const V *key = m->key + 2, *last_key = m->key + m->rounds;
+    for (; key != last_key - 8; key++)
+        many_round(x, n, *key);
+    UNROLL
+    for (unsigned t = 0; t < 8; t++) {
+        many_round(x, n, key[t]);
+        if (t < 3)
+            many_hash(m, 2 * h->first, t, h->c, r, p);
+        if (before == 2 && t > 3 && t < 7)
+            many_hash(m, 2 * h->first + 2, t - 4, h->c + QUAD, r, p);
+    }
+    if (mask != NULL)
+        *mask = v_aesenclast(x[QUAD * u], m->key[m->rounds]);
+    const size_t last = m->len - (v + u - 1) * VBYTES;
+    if (u == 2)
+        many_data(m, j, v, x, h->c, VBYTES);
+    if (last < VBYTES)
+        many_data(m, j, v + u - 1, x + QUAD * (u - 1), h->c + QUAD * (u - 1), last);
+    else
+        many_data(m, j, v + u - 1, x + QUAD * (u - 1), h->c + QUAD * (u - 1), VBYTES);
+    h->first = v;
+}
+
+/* Computes the tags of a quad, and stores or checks them. */
+TR_INLINE TR_TARGET void many_tags(const struct many *m, struct tr_gcm_job *j, struct product p)
+{
+    const size_t data = many_blocks(m->len) + 1;
+    UNROLL
+    for (unsigned i = 0; i < QUAD; i++)
+        j[i].status = TR_OK;
+    for (size_t at = 0; at < m->aad_len; at += TR_BLOCK) {
+        const size_t left = m->aad_len - at, n = left < TR_BLOCK ? left : TR_BLOCK;
+        V x = v_of_blocks(b_load_bytes(j[0].aad + at, n), b_load_bytes(j[1].aad + at, n),
+                          b_load_bytes(j[2].aad + at, n), b_load_bytes(j[3].aad + at, n));
+        V h = v_load_all(many_power(m, data + many_blocks(left)));
+        multiply_add_3(&p, v_byteswap(x), h, xor_of_halves(h));
+    }
+    p.middle = v_xor3(p.middle, p.low, p.high);
+    V y = v_xor(v_byteswap(reduce(&p)), m->mask);
+    if (!m->decrypt) {
+        uint8_t *const to[QUAD] = {j[0].tag, j[1].tag, j[2].tag, j[3].tag};
+        v_scatter_pointers(to, y);
+        return;
+    }
+    const uint8_t *const from[QUAD] = {j[0].tag, j[1].tag, j[2].tag, j[3].tag};
+    unsigned wrong = TR_PUBLIC(v_unequal_halves(y, v_gather_pointers(from)));
+    for (unsigned i = 0; __builtin_expect(wrong != 0, 0) && i < QUAD; i++, wrong >>= 2) {
+        if ((wrong & 3) != 0) {
+            j[i].status = TR_ERR_TAG;
+            tr_cleanse(j[i].out, j[i].len);
+        }
+    }
+}
+
+/* Processes `count` jobs, a multiple of QUAD. */
+static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gcm_job *jobs,
+                                                    size_t count)
+{
+    struct product p = m->lengths;
+    V next = many_begin(m, jobs), r[4];
+    struct pending h = {.first = 0};
+    UNROLL
+    for (unsigned i = 0; i < 2 * QUAD; i++)
+        h.c[i] = v_zero();
+    for (size_t i = 0;; i += QUAD) {
+        struct tr_gcm_job *j = jobs + i;
+        V mask = next;
+        size_t v = 2 - m->vectors % 2;
+        const V begun[QUAD] = {v_lane_in_all(next, 0), v_lane_in_all(next, 1),
+                               v_lane_in_all(next, 2), v_lane_in_all(next, 3)};
+        next = many_begin(m, i + QUAD < count ? j + QUAD : jobs);
+        if (i == count) {
+            UNROLL
+            for (unsigned third = 0; third < 3; third++)
+                many_hash(m, 2 * h.first, third, h.c, r, &p);
+            if (m->vectors != 1) {
+                UNROLL
+                for (unsigned third = 0; third < 3; third++)
+                    many_hash(m, 2 * h.first + 2, third, h.c + QUAD, r, &p);
+            }
+        } else if (m->vectors == 1) {
+            many_step(m, j, 0, 1, 1, begun, &mask, &h, &p);
+        } else if (v == 1) {
+            many_step(m, j, 0, 1, 2, begun, &mask, &h, &p);
+        } else {
+            many_step(m, j, 0, 2, 2, begun, &mask, &h, &p);
+        }
+        if (i != 0)
+            many_tags(m, j - QUAD, p);
+        if (i == count)
+            return;
+        m->mask = mask;
+        p = m->lengths;
+        if (v == 1 && m->vectors != 1) {
+            many_step(m, j, 1, 2, 1, begun, NULL, &h, &p);
+            v = 3;
+        }
+        for (; v < m->vectors; v += 2)
+            many_step(m, j, v, 2, 2, begun, NULL, &h, &p);
+    }
+}
+
+/* Processes jobs of one key and one length. Returns how many. */
+TR_TARGET size_t V_NAME(gcm_many)(struct tr_gcm_job *jobs, size_t count, int decrypt)
+{
+    struct many m;
+    count -= count % QUAD;
+    many_start(&m, jobs, decrypt);
+    V_NAME(many_quads)(&m, jobs, count);
+    V_NAME(many_cleanse)(&m);
+    return count;
+}
+#endif
+
+#endif

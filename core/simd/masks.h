@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One block of ECB encryption under one key for each of many samples at any addresses: masks of header
+ * protection (RFC 9001 section 5.4).
+ *
+ * A vector holds VBLOCKS samples. On Zen 4, a sample takes 2.5 cycles for AES-128, and 1.5 to gather
+ * and scatter it: 1.1 ns. This code takes 1.3 to 1.6 ns; single calls take 2.7. With a key for each
+ * sample, interleaved single blocks took 3.2 ns, so these are processed by single calls.
+ */
+#ifndef TR_SIMD_MASKS_H
+#define TR_SIMD_MASKS_H
+
+#include "simd/rounds.h"
+
+#if MANY_MESSAGES
+
+#    define MASKS 16u
+
+/* Encrypts MASKS samples under one key. */
+TR_INLINE TR_TARGET void masks_one_key(const struct tr_mask_job *j)
+{
+    enum { U = MASKS / VBLOCKS };
+    const struct tr_aes_key *key = j->key;
+    const struct bulk b = bulk_start(key, key->enc, NULL, NULL);
+    V x[U], k = first_key(b.keys);
+    UNROLL
+    for (unsigned i = 0; i < U; i++) {
+        const struct tr_mask_job *q = j + i * VBLOCKS;
+        const uint8_t *const from[] = {q[0].sample, q[1].sample, q[2].sample, q[3].sample};
+        x[i] = v_xor(v_gather_pointers(from), k);
+    }
+    k = middle_rounds(x, U, 0, &b);
+    UNROLL
+    for (unsigned i = 0; i < U; i++) {
+        const struct tr_mask_job *q = j + i * VBLOCKS;
+        uint8_t *const to[] = {q[0].mask, q[1].mask, q[2].mask, q[3].mask};
+        v_scatter_pointers(to, v_aesenclast(x[i], k));
+    }
+}
+
+TR_TARGET size_t V_NAME(masks)(const struct tr_mask_job *jobs, size_t count)
+{
+    size_t i = 0;
+    for (; count - i >= MASKS; i += MASKS)
+        masks_one_key(jobs + i);
+    return i;
+}
+#endif
+
+#endif
