@@ -360,6 +360,3 @@ mod traits {
         (out, input, len)
     }
 }
-
-#[cfg(feature = "zeroize")]
-impl<M: Mode, const KEY: usize, const TAG: usize> zeroize::ZeroizeOnDrop for Aead<M, KEY, TAG> {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! AES at the speed the processor can reach: authenticated encryption.
+//! AES at the speed the processor can reach: authenticated modes, XTS, CTR, CBC, CMAC, key wrap.
 //!
 //! ```
 //! use tenrounds::{Aes256Gcm, Error};
@@ -35,6 +35,8 @@
 //! |---|---|
 //! | `std` (default) | on Linux, Arm's AES instructions, and the variable `TENROUNDS_MASK` |
 //! | `aead` | `KeyInit` and `AeadInOut` of the crate `aead` 0.6 |
+//! | `cipher` | stream ciphers (CTR) and block modes (CBC) of the crate `cipher` 0.5 |
+//! | `mac` | `CmacMessage`, with `Mac` of the crate `digest` 0.11 |
 //! | `zeroize` | the marker `ZeroizeOnDrop` of the crate `zeroize` 1 |
 //!
 //! The variable masks features of the processor, as tenrounds(5) describes; setuid programs ignore
@@ -45,11 +47,19 @@
 #![deny(missing_docs)]
 
 mod aead;
+mod cipher;
+mod cmac;
 mod object;
 #[allow(dead_code, missing_docs)] // crates/tenrounds-sys shares it
 mod raw;
+mod xts;
 
 pub use crate::aead::{modes, Aead};
+pub use crate::cipher::{Aes, CbcDecryptor, CbcEncryptor, Ctr};
+pub use crate::cmac::Cmac;
+#[cfg(feature = "mac")]
+pub use crate::cmac::CmacMessage;
+pub use crate::xts::Xts;
 
 /// A call failed: on tag mismatch, or because a length was wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,3 +120,28 @@ pub type Siv<const KEY: usize> = Aead<modes::Siv, KEY, 16>;
 pub type Aes128Siv = Siv<32>;
 /// SIV with two keys of 256 bits.
 pub type Aes256Siv = Siv<64>;
+
+/// A key of 128 bits for CTR, CBC and key wrap.
+pub type Aes128 = Aes<16>;
+/// A key of 192 bits for CTR, CBC and key wrap.
+pub type Aes192 = Aes<24>;
+/// A key of 256 bits for CTR, CBC and key wrap.
+pub type Aes256 = Aes<32>;
+
+/// XTS with two keys of 128 bits.
+pub type Aes128Xts = Xts<32>;
+/// XTS with two keys of 256 bits.
+pub type Aes256Xts = Xts<64>;
+
+#[cfg(feature = "zeroize")]
+mod zeroized {
+    use super::*;
+    use ::zeroize::ZeroizeOnDrop;
+
+    impl<M: modes::Mode, const KEY: usize, const TAG: usize> ZeroizeOnDrop for Aead<M, KEY, TAG> {}
+    impl<const KEY: usize> ZeroizeOnDrop for Aes<KEY> {}
+    impl<const KEY: usize> ZeroizeOnDrop for Cmac<KEY> {}
+    impl<const KEY: usize> ZeroizeOnDrop for Xts<KEY> {}
+    #[cfg(feature = "mac")]
+    impl<const KEY: usize> ZeroizeOnDrop for CmacMessage<KEY> {}
+}

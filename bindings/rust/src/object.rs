@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Storage for the core's key objects.
+//! Storage for the core's objects.
 
 use crate::raw;
 use core::cell::UnsafeCell;
 use core::mem::{size_of, MaybeUninit};
 use core::ptr;
 
-/// A key object, cleansed when dropped. It is in a cell, because the core adds powers of H to a GCM
+/// A key or message object, cleansed when dropped. It is in a cell, because the core adds powers of H to a GCM
 /// key in calls that share it, and aligned to cache lines, because the core loads these powers.
 #[repr(align(64))]
 pub(crate) struct Object<T>(UnsafeCell<MaybeUninit<T>>);
@@ -17,10 +17,15 @@ unsafe impl<T> Send for Object<T> {}
 unsafe impl<T> Sync for Object<T> {}
 
 impl<T> Object<T> {
+    /// An object that is not set.
+    pub fn zeroed() -> Object<T> {
+        Object(UnsafeCell::new(MaybeUninit::zeroed()))
+    }
+
     /// Sets a key, whose length the caller knows to be right. With another length the object stays
     /// zero, and all its calls fail.
     pub fn new(set: raw::SetKey, key: &[u8]) -> Object<T> {
-        let object = Object(UnsafeCell::new(MaybeUninit::zeroed()));
+        let object = Object::zeroed();
         // SAFETY: the object has the size and alignment of the type that `set` takes, which the
         // build compares with C.
         let status = unsafe { set(object.0.get().cast(), ptr::null(), key.as_ptr(), key.len()) };
@@ -31,6 +36,12 @@ impl<T> Object<T> {
     /// The object, for the core's functions of its type.
     pub fn as_ptr(&self) -> raw::Key {
         self.0.get().cast()
+    }
+
+    /// The object, for functions that change it.
+    #[cfg(feature = "mac")]
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        self.0.get_mut().as_mut_ptr()
     }
 }
 

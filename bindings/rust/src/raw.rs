@@ -299,6 +299,7 @@ extern "C" {
         tag: *const u8,
     ) -> tr_status;
     pub fn tr_cmac_start(cmac: *mut tr_cmac, key: Key) -> tr_status;
+    pub fn tr_cmac_rebind(cmac: *mut tr_cmac, key: Key);
     pub fn tr_cmac_update(cmac: *mut tr_cmac, data: *const u8, len: usize) -> tr_status;
     pub fn tr_cmac_tag(cmac: *mut tr_cmac, tag: *mut u8, tag_len: usize) -> tr_status;
     pub fn tr_cbc_encrypt_many(jobs: *const tr_stream, count: usize) -> tr_status;

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! CTR, CBC, XTS, CMAC and key wrap: vectors, other libraries, wrong lengths.
+
+mod common;
+
+use ::cipher::block_padding::Pkcs7;
+use ::cipher::{
+    BlockModeDecrypt, BlockModeEncrypt, InnerIvInit, KeyIvInit, StreamCipher, StreamCipherSeek,
+};
+use common::{bytes, length, random, wycheproof, Vector};
+use digest::{KeyInit, Mac};
+use tenrounds::{Aes, CbcDecryptor, CbcEncryptor, Cmac, CmacMessage, Ctr, Error, Xts};
+
+/// Runs the function with the key's length, for a vector whose key has one of these.
+macro_rules! keyed {
+    ($v:ident, $function:ident: $($key:literal)*) => {
+        match $v.key.len() {
+            $($key => $function::<$key>($v.key[..].try_into().unwrap(), &$v),)*
+            _ => assert!(!$v.valid, "{}", $v.line),
+        }
+    };
+}
+
+#[test]
+fn cbc_with_padding() {
+    fn run<const KEY: usize>(key: &[u8; KEY], v: &Vector) {
+        let (key, iv) = (Aes::with_key(key), v.iv[..].try_into().unwrap());
+        let plain = CbcDecryptor::start(&key, iv).decrypt_padded_vec::<Pkcs7>(&v.encrypted);
+        assert_eq!(
+            plain.ok().as_ref(),
+            v.valid.then_some(&v.plain),
+            "{}",
+            v.line
+        );
+        if v.valid {
+            let encrypted = CbcEncryptor::start(&key, iv).encrypt_padded_vec::<Pkcs7>(&v.plain);
+            assert_eq!(encrypted, v.encrypted, "{}", v.line);
+        }
+    }
+    for v in wycheproof("aes_cbc_pkcs5") {
+        keyed!(v, run: 16 24 32);
+    }
+}
+
+#[test]
+fn xts() {
+    fn run<const KEY: usize>(key: &[u8; KEY], v: &Vector) {
+        let key = Xts::with_key(key);
+        let mut tweak = [0; 16];
+        tweak[..v.iv.len()].copy_from_slice(&v.iv);
+        let mut data = v.plain.clone();
+        let result = key.encrypt(&tweak, &mut data);
+        assert_eq!(result.is_ok() && data == v.encrypted, v.valid, "{}", v.line);
+        if v.valid {
+            key.decrypt(&tweak, &mut data).unwrap();
+            assert_eq!(data, v.plain, "{}", v.line);
+        }
+    }
+    for v in wycheproof("aes_xts") {
+        keyed!(v, run: 32 64);
+    }
+}
+
+#[test]
+fn cmac() {
+    fn run<const KEY: usize>(key: &[u8; KEY], v: &Vector)
+    where
+        CmacMessage<KEY>: KeyInit,
+    {
+        let message = <CmacMessage<KEY> as KeyInit>::new_from_slice(key).unwrap();
+        let message = message.chain_update(&v.plain);
+        assert_eq!(
+            message.verify_truncated_left(&v.tag).is_ok(),
+            v.valid,
+            "{}",
+            v.line
+        );
+        if let Ok(tag) = v.tag[..].try_into() {
+            let key = Cmac::with_key(key);
+            assert_eq!(key.verify(&v.plain, tag).is_ok(), v.valid, "{}", v.line);
+            assert_eq!(key.sign(&v.plain) == *tag, v.valid, "{}", v.line);
+        }
+    }
+    for v in wycheproof("aes_cmac") {
+        keyed!(v, run: 16 24 32);
+    }
+}
+
+#[test]
+fn key_wrap() {
+    fn run<const KEY: usize>(key: &[u8; KEY], v: &Vector) {
+        let key = Aes::with_key(key);
+        let mut plain = vec![0xff; v.encrypted.len().saturating_sub(8)];
+        let result = key.unwrap_key(&v.encrypted, &mut plain);
+        assert_eq!(result.is_ok() && plain == v.plain, v.valid, "{}", v.line);
+        let mut wrapped = vec![0; v.plain.len() + 8];
+        let result = key.wrap_key(&v.plain, &mut wrapped);
+        assert!(
+            !v.valid || result.is_ok() && wrapped == v.encrypted,
+            "{}",
+            v.line
+        );
+    }
+    fn padded<const KEY: usize>(key: &[u8; KEY], v: &Vector) {
+        let key = Aes::with_key(key);
+        let mut plain = vec![0xff; v.encrypted.len().saturating_sub(8)];
+        let result = key.unwrap_key_padded(&v.encrypted, &mut plain);
+        assert_eq!(
+            result.map(|len| plain[..len] == v.plain),
+            if v.valid { Ok(true) } else { Err(Error) }
+        );
+        let mut wrapped = vec![0; v.plain.len().div_ceil(8) * 8 + 8];
+        let result = key.wrap_key_padded(&v.plain, &mut wrapped);
+        assert!(
+            !v.valid || result.is_ok() && wrapped == v.encrypted,
+            "{}",
+            v.line
+        );
+    }
+    for v in wycheproof("aes_wrap") {
+        keyed!(v, run: 16 24 32);
+    }
+    for v in wycheproof("aes_kwp") {
+        keyed!(v, padded: 16 24 32);
+    }
+}
+
+/// Random pieces of a message, processed by two libraries alike, with seeks between.
+#[test]
+fn ctr_as_another_library() {
+    let mut random = random();
+    for _ in 0..300 {
+        let (key, iv) = (bytes(&mut random, 16), bytes(&mut random, 16));
+        let mut ours = Ctr::<Aes<16>>::new_from_slices(&key, &iv).unwrap();
+        let mut theirs = ctr::Ctr128BE::<aes::Aes128>::new_from_slices(&key, &iv).unwrap();
+        for _ in 0..random.usize(1..6) {
+            if random.bool() {
+                let position = random.u64(..1 << 50);
+                ours.seek(position);
+                theirs.seek(position);
+            }
+            let len = length(&mut random);
+            let input = bytes(&mut random, len);
+            let (mut a, mut b) = (vec![0; len], vec![0; len]);
+            ours.apply_keystream_b2b(&input, &mut a);
+            theirs.apply_keystream_b2b(&input, &mut b);
+            assert!(a == b, "{len} bytes");
+            assert_eq!(ours.current_pos::<u64>(), theirs.current_pos::<u64>());
+            ours.write_keystream(&mut a);
+            theirs.write_keystream(&mut b);
+            assert!(a == b, "{len} bytes");
+        }
+    }
+}
+
+#[test]
+fn cbc_as_another_library() {
+    let mut random = random();
+    for _ in 0..300 {
+        let (key, iv) = (bytes(&mut random, 32), bytes(&mut random, 16));
+        let key_here = <Aes<32> as KeyInit>::new_from_slice(&key).unwrap();
+        let mut ours = CbcEncryptor::inner_iv_slice_init(&key_here, &iv).unwrap();
+        let mut ours_back = CbcDecryptor::inner_iv_slice_init(&key_here, &iv).unwrap();
+        let mut theirs = cbc::Encryptor::<aes::Aes256>::new_from_slices(&key, &iv).unwrap();
+        for _ in 0..random.usize(1..6) {
+            let mut blocks = vec![aes::Block::default(); length(&mut random) / 16];
+            blocks.iter_mut().for_each(|block| random.fill(block));
+            let (mut a, mut b) = (blocks.clone(), blocks.clone());
+            ours.encrypt_blocks_b2b(&blocks, &mut a).unwrap();
+            theirs.encrypt_blocks(&mut b);
+            assert!(a == b, "{} blocks", a.len());
+            // In every way that the trait has.
+            let one_by_one = a.len().min(random.usize(..4));
+            let (first, rest) = a.split_at_mut(one_by_one);
+            first
+                .iter_mut()
+                .for_each(|block| ours_back.decrypt_block(block));
+            ours_back.decrypt_blocks(rest);
+            assert!(a == blocks, "{} blocks", a.len());
+        }
+    }
+    let mut data = [5; 17];
+    assert_eq!(
+        CbcEncryptor::start(Aes::with_key(&[0; 16]), &[0; 16]).encrypt(&mut data),
+        Err(Error)
+    );
+    assert_eq!(data, [5; 17]);
+}
+
+#[test]
+fn xts_as_another_library() {
+    let mut random = random();
+    for _ in 0..300 {
+        let key = bytes(&mut random, 32);
+        let ours = Xts::<32>::with_key(key[..].try_into().unwrap());
+        let theirs = xts_mode::Xts128::<aes::Aes128>::new(
+            KeyInit::new_from_slice(&key[..16]).unwrap(),
+            KeyInit::new_from_slice(&key[16..]).unwrap(),
+        );
+        let (unit, units) = (16 + length(&mut random), random.usize(1..5));
+        let plain = bytes(&mut random, unit * units);
+        let first = random.u128(..);
+        let (mut a, mut b) = (plain.clone(), plain.clone());
+        ours.encrypt_units(first, unit, &mut a).unwrap();
+        for (i, sector) in b.chunks_mut(unit).enumerate() {
+            theirs.encrypt_sector(sector, first.wrapping_add(i as u128).to_le_bytes().into());
+        }
+        assert!(a == b, "{units} units of {unit} bytes");
+        ours.decrypt_units(first, unit, &mut a).unwrap();
+        assert!(a == plain, "{units} units of {unit} bytes");
+    }
+}
+
+#[test]
+fn xts_wrong_lengths() {
+    let key: [u8; 32] = core::array::from_fn(|i| i as u8);
+    let key = Xts::with_key(&key);
+    for (unit, len) in [
+        (0, 0),
+        (0, 64),
+        (15, 30),
+        (16, 40),
+        (512, 511),
+        (usize::MAX, 16),
+    ] {
+        let mut data = vec![7; len];
+        // No units of a length that there is are no error; any other length is.
+        assert_eq!(
+            key.encrypt_units(0, unit, &mut data),
+            Err(Error),
+            "{unit} {len}"
+        );
+        assert_eq!(
+            key.decrypt_units(0, unit, &mut data),
+            Err(Error),
+            "{unit} {len}"
+        );
+        assert_eq!(data, vec![7; len]);
+    }
+    assert_eq!(key.encrypt(&[0; 16], &mut [0; 15]), Err(Error));
+    let equal = Xts::with_key(&[7; 32]);
+    assert_eq!(equal.encrypt(&[0; 16], &mut [0; 16]), Err(Error));
+    assert_eq!(equal.decrypt(&[0; 16], &mut [0; 16]), Ok(()));
+}
+
+/// Random pieces, between which the message moves.
+#[test]
+fn cmac_as_another_library() {
+    let mut random = random();
+    for _ in 0..300 {
+        let key = bytes(&mut random, 24);
+        let mut ours = Box::new(CmacMessage::<24>::new_from_slice(&key).unwrap());
+        let mut theirs = cmac::Cmac::<aes::Aes192>::new_from_slice(&key).unwrap();
+        for _ in 0..random.usize(..5) {
+            let len = length(&mut random);
+            let data = bytes(&mut random, len);
+            ours = Box::new(ours.chain_update(&data));
+            theirs.update(&data);
+        }
+        assert!(ours.finalize_reset().into_bytes() == theirs.finalize_reset().into_bytes());
+        assert!(ours.finalize().into_bytes() == theirs.finalize().into_bytes());
+    }
+}
+
+#[test]
+fn wrapping_refuses_wrong_lengths() {
+    let key = Aes::with_key(&[3; 16]);
+    for (input, out) in [(16, 23), (16, 25), (8, 16), (17, 25), (0, 8), (0, 0)] {
+        let mut to = vec![9; out];
+        assert_eq!(
+            key.wrap_key(&vec![1; input], &mut to),
+            Err(Error),
+            "{input} {out}"
+        );
+        assert_eq!(to, vec![9; out]);
+    }
+    for (input, out) in [(16, 8), (24, 15), (25, 17), (7, 0), (0, 0)] {
+        assert_eq!(
+            key.unwrap_key(&vec![1; input], &mut vec![9; out]),
+            Err(Error),
+            "{input} {out}"
+        );
+    }
+    for (input, out) in [(0, 8), (1, 9), (8, 15), (9, 16)] {
+        assert_eq!(
+            key.wrap_key_padded(&vec![1; input], &mut vec![9; out]),
+            Err(Error)
+        );
+    }
+    let mut out = [0; 16];
+    key.wrap_key_padded(&[1], &mut out).unwrap();
+    assert_eq!(key.unwrap_key_padded(&out, &mut [0; 8]), Ok(1));
+    out[5] ^= 1;
+    let mut plain = [9; 8];
+    assert_eq!(key.unwrap_key_padded(&out, &mut plain), Err(Error));
+    assert_eq!(plain, [0; 8]);
+}
+
+#[test]
+fn keys_are_for_all_threads() {
+    fn check<T: Send + Sync + zeroize::ZeroizeOnDrop>() {}
+    check::<Aes<16>>();
+    check::<Cmac<16>>();
+    check::<CmacMessage<16>>();
+    check::<Xts<32>>();
+}
