@@ -175,7 +175,7 @@ impl<M: Mode, const KEY: usize, const TAG: usize> Aead<M, KEY, TAG> {
     }
 
     /// Expands a key of KEY bytes.
-    fn expand(key: &[u8]) -> Self {
+    pub(crate) fn expand(key: &[u8]) -> Self {
         const {
             assert!(
                 contains(M::KEYS, KEY),

@@ -17,7 +17,7 @@ impl<const KEY: usize> Aes<KEY> {
     }
 
     /// Expands a key of KEY bytes.
-    fn expand(key: &[u8]) -> Self {
+    pub(crate) fn expand(key: &[u8]) -> Self {
         const {
             assert!(
                 matches!(KEY, 16 | 24 | 32),
@@ -330,7 +330,7 @@ mod traits {
                     self.$inout(blocks);
                 }
             }
-            // The core takes all blocks at once. The backend is for callers that have their own loop.
+            // The core takes all blocks at once. The backend is for callers with their own loop.
             impl<C: AesKey> $mode for $name<C> {
                 fn $with(&mut self, f: impl $closure<BlockSize = U16>) {
                     f.call(self);

@@ -23,7 +23,7 @@
 //! - Time does not depend on keys or data, only on lengths.
 //! - Keys have a fixed length, so that a wrong length does not compile. `KEY` and `TAG` are in
 //!   bytes.
-//! - Keys are not allocated, and are cleansed when dropped. A move may leave a copy on the stack, so
+//! - Keys are not allocated, and are cleansed when dropped. A move may leave a copy on the stack:
 //!   put a key where it stays.
 //! - Any number of threads may use a key at a time. Keys are not `Clone`: share them.
 //! - An [`Error`] says nothing about its cause. No input causes a panic.
@@ -37,6 +37,7 @@
 //! | `aead` | `KeyInit` and `AeadInOut` of the crate `aead` 0.6 |
 //! | `cipher` | stream ciphers (CTR) and block modes (CBC) of the crate `cipher` 0.5 |
 //! | `mac` | `CmacMessage`, with `Mac` of the crate `digest` 0.11 |
+//! | `rustls` | the AES-GCM suites of TLS 1.2, TLS 1.3 and QUIC for rustls 0.23 |
 //! | `zeroize` | the marker `ZeroizeOnDrop` of the crate `zeroize` 1 |
 //!
 //! The variable masks features of the processor, as tenrounds(5) describes; setuid programs ignore
@@ -46,12 +47,17 @@
 #![no_std]
 #![deny(missing_docs)]
 
+#[cfg(feature = "rustls")]
+extern crate alloc;
+
 mod aead;
 mod cipher;
 mod cmac;
 mod object;
 #[allow(dead_code, missing_docs)] // crates/tenrounds-sys shares it
 mod raw;
+#[cfg(feature = "rustls")]
+pub mod rustls;
 mod xts;
 
 pub use crate::aead::{modes, Aead};

@@ -6,8 +6,8 @@ use core::cell::UnsafeCell;
 use core::mem::{size_of, MaybeUninit};
 use core::ptr;
 
-/// A key or message object, cleansed when dropped. It is in a cell, because the core adds powers of H to a GCM
-/// key in calls that share it, and aligned to cache lines, because the core loads these powers.
+/// A key or message object, cleansed when dropped. It is in a cell, because the core adds powers of
+/// H to a GCM key in calls that share it. Its alignment to cache lines is for these powers.
 #[repr(align(64))]
 pub(crate) struct Object<T>(UnsafeCell<MaybeUninit<T>>);
 
