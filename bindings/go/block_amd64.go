@@ -13,16 +13,19 @@ const blockSize = 16
 
 // A block has the methods that crypto/cipher looks for.
 type block struct {
-	key  unsafe.Pointer // struct tr_aes_key
-	raw  [32]byte       // for the key of GCM
-	size int
+	memory [aesKeySize + slack]byte // struct tr_aes_key
+	raw    [32]byte                 // for the key of GCM
+	size   int
 }
 
 func newBlock(key []byte) cipher.Block {
-	b := &block{key: newKey(aesKeySize, aesSetKey, key), size: len(key)}
+	b := &block{size: len(key)}
 	copy(b.raw[:], key)
+	setKey(b.key(), aesSetKey, key)
 	return b
 }
+
+func (b *block) key() unsafe.Pointer { return aligned(&b.memory[0]) }
 
 func (b *block) BlockSize() int { return blockSize }
 
@@ -45,13 +48,13 @@ func (b *block) one(crypt func(key unsafe.Pointer, out, in *byte, n int) int32, 
 	if shifted(dst[:blockSize], src[:blockSize]) {
 		panic("crypto/aes: invalid buffer overlap")
 	}
-	must(crypt(b.key, &dst[0], &src[0], blockSize))
+	must(crypt(b.key(), &dst[0], &src[0], blockSize))
 }
 
 // ---- CTR ------------------------------------------------------------------------------------------
 
 type ctr struct {
-	key                unsafe.Pointer // struct tr_aes_key
+	key                unsafe.Pointer // of the block
 	counter, keystream [blockSize]byte
 	used               uint32 // bytes of keystream
 }
@@ -61,7 +64,7 @@ func (b *block) NewCTR(iv []byte) cipher.Stream {
 	if len(iv) != blockSize {
 		panic("cipher.NewCTR: IV length must equal block size")
 	}
-	return &ctr{key: b.key, counter: [blockSize]byte(iv)}
+	return &ctr{key: b.key(), counter: [blockSize]byte(iv)}
 }
 
 func (c *ctr) XORKeyStream(dst, src []byte) {
@@ -77,19 +80,19 @@ func (c *ctr) XORKeyStream(dst, src []byte) {
 // ---- CBC ------------------------------------------------------------------------------------------
 
 type cbc struct {
-	key   unsafe.Pointer // struct tr_aes_key
+	key   unsafe.Pointer // of the block
 	iv    [blockSize]byte
 	crypt func(key unsafe.Pointer, iv *[16]byte, out, in *byte, n int) int32
 }
 
 // NewCBCEncrypter is for [cipher.NewCBCEncrypter].
 func (b *block) NewCBCEncrypter(iv []byte) cipher.BlockMode {
-	return &cbc{b.key, [blockSize]byte(iv), cbcEncrypt}
+	return &cbc{b.key(), [blockSize]byte(iv), cbcEncrypt}
 }
 
 // NewCBCDecrypter is for [cipher.NewCBCDecrypter].
 func (b *block) NewCBCDecrypter(iv []byte) cipher.BlockMode {
-	return &cbc{b.key, [blockSize]byte(iv), cbcDecrypt}
+	return &cbc{b.key(), [blockSize]byte(iv), cbcDecrypt}
 }
 
 func (c *cbc) BlockSize() int { return blockSize }

@@ -35,14 +35,20 @@ func length(s *byte) (n int) {
 	return n
 }
 
-// newKey allocates one of the core's keys and sets it. The length of raw is known to be right.
-func newKey(size int, set func(key, backend unsafe.Pointer, raw *byte, n int) int32, raw []byte) unsafe.Pointer {
-	const alignment = 64 // a cache line; the core needs 16
-	memory := unsafe.Pointer(unsafe.SliceData(make([]byte, size+alignment-1)))
-	key := unsafe.Add(memory, -uintptr(memory)%alignment)
+// slack is what the memory of a key has besides, so that a part of it is aligned for the core. Keys
+// are arrays in the objects that use them: one allocation, which the collector need not scan.
+const slack = 15
+
+// aligned returns where a key begins in its memory.
+func aligned(memory *byte) unsafe.Pointer {
+	p := unsafe.Pointer(memory)
+	return unsafe.Add(p, -uintptr(p)&slack)
+}
+
+// setKey sets one of the core's keys. The length of raw is known to be right.
+func setKey(key unsafe.Pointer, set func(key, backend unsafe.Pointer, raw *byte, n int) int32, raw []byte) {
 	backend, _ := selected()
 	must(set(key, backend, &raw[0], len(raw)))
-	return key
 }
 
 // verified reports whether the tag matched. If not, the core has written zeros.

@@ -14,9 +14,11 @@ import (
 const gcmMaxLength = (1<<32 - 2) * blockSize
 
 type gcm struct {
-	key                unsafe.Pointer // struct tr_gcm_key
+	memory             [gcmKeySize + slack]byte // struct tr_gcm_key
 	nonceSize, tagSize int
 }
+
+func (g *gcm) key() unsafe.Pointer { return aligned(&g.memory[0]) }
 
 // NewGCM is for [cipher.NewGCM] and its variants.
 func (b *block) NewGCM(nonceSize, tagSize int) (cipher.AEAD, error) {
@@ -26,7 +28,9 @@ func (b *block) NewGCM(nonceSize, tagSize int) (cipher.AEAD, error) {
 	if nonceSize <= 0 {
 		return nil, errors.New("cipher: the nonce can't have zero length")
 	}
-	return &gcm{newKey(gcmKeySize, gcmSetKey, b.raw[:b.size]), nonceSize, tagSize}, nil
+	g := &gcm{nonceSize: nonceSize, tagSize: tagSize}
+	setKey(g.key(), gcmSetKey, b.raw[:b.size])
+	return g, nil
 }
 
 func (g *gcm) NonceSize() int { return g.nonceSize }
@@ -42,7 +46,7 @@ func (g *gcm) Seal(dst, nonce, plaintext, aad []byte) []byte {
 	}
 	all, out := extend(dst, len(plaintext)+g.tagSize)
 	checkOverlap(out, plaintext, aad)
-	must(gcmSeal(g.key, &nonce[0], len(nonce), pointer(aad), len(aad), &out[0], pointer(plaintext),
+	must(gcmSeal(g.key(), &nonce[0], len(nonce), pointer(aad), len(aad), &out[0], pointer(plaintext),
 		len(plaintext), &out[len(plaintext)], g.tagSize))
 	return all
 }
@@ -57,7 +61,7 @@ func (g *gcm) Open(dst, nonce, ciphertext, aad []byte) ([]byte, error) {
 	}
 	all, out := extend(dst, n)
 	checkOverlap(out, ciphertext, aad)
-	if !verified(gcmOpen(g.key, &nonce[0], len(nonce), pointer(aad), len(aad), pointer(out), &ciphertext[0],
+	if !verified(gcmOpen(g.key(), &nonce[0], len(nonce), pointer(aad), len(aad), pointer(out), &ciphertext[0],
 		n, &ciphertext[n], g.tagSize)) {
 		return nil, errOpen
 	}

@@ -7,37 +7,45 @@ package tenrounds
 import "unsafe"
 
 type coreXTS struct {
-	key unsafe.Pointer // struct tr_xts_key
+	memory [xtsKeySize + slack]byte // struct tr_xts_key
 }
 
+func (x *coreXTS) key() unsafe.Pointer { return aligned(&x.memory[0]) }
+
 func newCoreXTS(key []byte) dataUnit {
-	return &coreXTS{newKey(xtsKeySize, xtsSetKey, key)}
+	x := &coreXTS{}
+	setKey(x.key(), xtsSetKey, key)
+	return x
 }
 
 func (x *coreXTS) encrypt(out, in []byte, sector uint64) {
 	tweak := tweakOf(sector)
-	must(xtsEncrypt(x.key, &tweak, &out[0], &in[0], len(in)))
+	must(xtsEncrypt(x.key(), &tweak, &out[0], &in[0], len(in)))
 }
 
 func (x *coreXTS) decrypt(out, in []byte, sector uint64) {
 	tweak := tweakOf(sector)
-	must(xtsDecrypt(x.key, &tweak, &out[0], &in[0], len(in)))
+	must(xtsDecrypt(x.key(), &tweak, &out[0], &in[0], len(in)))
 }
 
 type coreGCMSIV struct {
-	key unsafe.Pointer // struct tr_gcm_siv_key
+	memory [gcmSIVKeySize + slack]byte // struct tr_gcm_siv_key
 }
 
+func (g *coreGCMSIV) key() unsafe.Pointer { return aligned(&g.memory[0]) }
+
 func newCoreGCMSIV(key []byte) sealer {
-	return &coreGCMSIV{newKey(gcmSIVKeySize, gcmSIVSetKey, key)}
+	g := &coreGCMSIV{}
+	setKey(g.key(), gcmSIVSetKey, key)
+	return g
 }
 
 func (g *coreGCMSIV) seal(out, nonce, plaintext, aad []byte) {
-	must(gcmSIVSeal(g.key, &nonce[0], pointer(aad), len(aad), &out[0], pointer(plaintext),
+	must(gcmSIVSeal(g.key(), &nonce[0], pointer(aad), len(aad), &out[0], pointer(plaintext),
 		len(plaintext), &out[len(plaintext)]))
 }
 
 func (g *coreGCMSIV) open(out, nonce, ciphertext, aad []byte) bool {
-	return verified(gcmSIVOpen(g.key, &nonce[0], pointer(aad), len(aad), pointer(out), &ciphertext[0],
+	return verified(gcmSIVOpen(g.key(), &nonce[0], pointer(aad), len(aad), pointer(out), &ciphertext[0],
 		len(out), &ciphertext[len(out)]))
 }
