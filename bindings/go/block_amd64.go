@@ -51,7 +51,7 @@ func (b *block) one(crypt func(key unsafe.Pointer, out, in *byte, n int) int32, 
 	must(crypt(b.key(), &dst[0], &src[0], blockSize))
 }
 
-// ---- CTR ------------------------------------------------------------------------------------------
+// ---- CTR ----------------------------------------------------------------------------------------
 
 type ctr struct {
 	key                unsafe.Pointer // of the block
@@ -77,7 +77,7 @@ func (c *ctr) XORKeyStream(dst, src []byte) {
 	must(ctrCrypt(c.key, &c.counter, &c.keystream, &c.used, pointer(dst), pointer(src), len(src)))
 }
 
-// ---- CBC ------------------------------------------------------------------------------------------
+// ---- CBC ----------------------------------------------------------------------------------------
 
 type cbc struct {
 	key   unsafe.Pointer // of the block

@@ -73,7 +73,7 @@ func (g *gcmSIV) Open(dst, nonce, ciphertext, aad []byte) ([]byte, error) {
 	return all, nil
 }
 
-// ---- Without the core -----------------------------------------------------------------------------
+// ---- Without the core ---------------------------------------------------------------------------
 
 type portableGCMSIV struct {
 	generator cipher.Block

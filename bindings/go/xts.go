@@ -73,7 +73,7 @@ func tweakOf(sector uint64) (tweak [16]byte) {
 	return tweak
 }
 
-// ---- Without the core -----------------------------------------------------------------------------
+// ---- Without the core ---------------------------------------------------------------------------
 
 type portableXTS struct {
 	data, tweak cipher.Block

@@ -77,7 +77,7 @@ func check(err error) {
 	}
 }
 
-// ---- The C compiler and the linker ----------------------------------------------------------------
+// ---- The C compiler and the linker --------------------------------------------------------------
 
 func compiler() string {
 	return cmp.Or(os.Getenv("CC"), "cc")
@@ -146,7 +146,7 @@ func relocations(file *elf.File, section string, f func(kind elf.R_X86_64, place
 	}
 }
 
-// ---- Go's assembler -------------------------------------------------------------------------------
+// ---- Go's assembler -----------------------------------------------------------------------------
 
 // symbol is an address of core.ld as an operand of Go's assembler.
 func symbol(address uint64) string {
@@ -260,7 +260,7 @@ func dataReferences(core *elf.File, code []byte) (lines []line) {
 	return lines
 }
 
-// ---- The other files ------------------------------------------------------------------------------
+// ---- The other files ----------------------------------------------------------------------------
 
 func places(core *elf.File) []byte {
 	w := bytes.NewBufferString(note)
