@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Calls from Go into the core, on the goroutine's stack. Go's assembler makes the stack large enough
-// for the frame before it enters a function, and the core uses the frame as its stack.
+// Calls from Go into the core, on the goroutine's stack. Go's assembler makes the stack large
+// enough for the frame before it enters a function, and the core uses the frame as its stack.
 
 //go:build !purego
 
@@ -81,7 +81,8 @@ WITH_IV(·cbcDecrypt, tr_cbc_decrypt)
 WITH_IV(·xtsEncrypt, tr_xts_encrypt)
 WITH_IV(·xtsDecrypt, tr_xts_decrypt)
 
-// func ctrCrypt(key unsafe.Pointer, counter, keystream *[16]byte, used *uint32, out, in *byte, n int) int32
+// func ctrCrypt(key unsafe.Pointer, counter, keystream *[16]byte, used *uint32,
+//	out, in *byte, n int) int32
 TEXT ·ctrCrypt(SB), 0, $12416-60
 	MOVQ key+0(FP), DI
 	MOVQ counter+8(FP), SI

@@ -26,9 +26,9 @@ type sealer interface {
 	open(out, nonce, ciphertext, aad []byte) bool
 }
 
-// NewGCMSIV creates an AEAD for AES-GCM-SIV (RFC 8452), which stays secure if a nonce is used twice:
-// this reveals only whether two messages are equal. The key has 16 or 32 bytes, the nonce 12 bytes,
-// and the tag 16 bytes. Any number of goroutines may use the AEAD at the same time.
+// NewGCMSIV creates an AEAD for AES-GCM-SIV (RFC 8452), which stays secure if a nonce is used
+// twice: this reveals only whether two messages are equal. The key has 16 or 32 bytes, the nonce 12
+// bytes, and the tag 16 bytes. Any number of goroutines may use the AEAD at the same time.
 func NewGCMSIV(key []byte) (cipher.AEAD, error) {
 	if len(key) != 16 && len(key) != 32 {
 		return nil, aes.KeySizeError(len(key))

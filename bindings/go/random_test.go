@@ -261,8 +261,8 @@ func TestRandomXTS(t *testing.T) {
 	}
 }
 
-// TestGoroutines uses the core in 8 goroutines with small stacks, one AEAD in all of them, while the
-// collector runs all the time and moves the stacks.
+// TestGoroutines uses the core in 8 goroutines with small stacks, one AEAD in all of them, while
+// the collector runs all the time and moves the stacks.
 func TestGoroutines(t *testing.T) {
 	block, standard := both(t, []byte("0123456789abcdef"))
 	shared, err := cipher.NewGCM(block)

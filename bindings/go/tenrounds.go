@@ -6,8 +6,8 @@
 // NewCBCEncrypter and NewCBCDecrypter of [crypto/cipher] find the faster modes on its result.
 // [NewXTS] and [NewGCMSIV] are modes that the standard library lacks.
 //
-// The package needs no cgo. It contains the core of tenrounds, in C with AVX-512, VAES and AES-NI, as
-// assembly that Go's assembler and linker take (internal/generate). Elsewhere than on amd64, on
+// The package needs no cgo. It contains the core of tenrounds, in C with AVX-512, VAES and AES-NI,
+// as assembly that Go's assembler and linker take (internal/generate). Elsewhere than on amd64, on
 // processors without AES-NI, with the build tag purego, and in FIPS 140-3 mode, it is crypto/aes:
 // then all results are the same, and [Backend] returns "".
 //
@@ -21,8 +21,8 @@ import (
 	"unsafe"
 )
 
-// NewCipher creates a [cipher.Block]. The key has 16, 24 or 32 bytes and selects AES-128, AES-192 or
-// AES-256; another length gives an [aes.KeySizeError].
+// NewCipher creates a [cipher.Block]. The key has 16, 24 or 32 bytes and selects AES-128, AES-192
+// or AES-256; another length gives an [aes.KeySizeError].
 //
 // Any number of goroutines may use the Block and what [cipher.NewGCM] makes of it at the same time.
 // [cipher.NewGCMWithRandomNonce] accepts only the Block of crypto/aes.

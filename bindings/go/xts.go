@@ -10,8 +10,8 @@ import (
 	"errors"
 )
 
-// XTS is AES in XTS mode (SP 800-38E, IEEE 1619), for sectors of a disk. It has the methods of Cipher
-// in golang.org/x/crypto/xts. Any number of goroutines may use an XTS at the same time.
+// XTS is AES in XTS mode (SP 800-38E, IEEE 1619), for sectors of a disk. It has the methods of
+// Cipher in golang.org/x/crypto/xts. Any number of goroutines may use an XTS at the same time.
 type XTS struct {
 	unit dataUnit
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Overlay writes an overlay for the go command, with which a program that imports ../stdlib uses the
-// AES-GCM of tenrounds in crypto/tls and everywhere else:
+// Overlay writes an overlay for the go command, with which a program that imports ../stdlib uses
+// the AES-GCM of tenrounds in crypto/tls and everywhere else:
 //
 //	go build -overlay "$(go run example.org/tenrounds/bindings/go/overlay)"
 //
-// It copies one file of the installed Go, gcm_asm.go of crypto/internal/fips140/aes/gcm, with a hook
-// in it, and prints the name of the overlay's file, which is in a folder of the user's cache. It
-// refuses a Go whose file it does not know.
+// It copies one file of the installed Go, gcm_asm.go of crypto/internal/fips140/aes/gcm, with a
+// hook in it, and prints the name of the overlay's file, which is in a folder of the user's cache.
+// It refuses a Go whose file it does not know.
 package main
 
 import (

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // Package stdlib gives the AES-GCM of tenrounds to the standard library: to crypto/tls, to
-// cipher.NewGCM of a Block of crypto/aes, and so to packages such as golang.org/x/crypto/ssh. Import
-// it for its effect, and build the program with the overlay that the command ../overlay writes:
+// cipher.NewGCM of a Block of crypto/aes, and so to packages such as golang.org/x/crypto/ssh.
+// Import it for its effect, and build the program with the overlay that the command ../overlay
+// writes:
 //
 //	import _ "example.org/tenrounds/bindings/go/stdlib"
 //
@@ -23,8 +24,8 @@ type aead = interface {
 	Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error)
 }
 
-// newGCM is the overlay's variable. Go's GCM calls it for each new key, and uses the result if it is
-// not nil.
+// newGCM is the overlay's variable. Go's GCM calls it for each new key, and uses the result if it
+// is not nil.
 //
 //go:linkname newGCM crypto/internal/fips140/aes/gcm.tenroundsNewGCM
 var newGCM func(key []byte, nonceSize, tagSize int) aead

@@ -6,7 +6,8 @@
 // The linker makes one piece of code, with its constants, of the core's archive (scripts/archive).
 // The code needs no relocation inside and becomes one TEXT symbol of numbers. Its few references to
 // tables and variables become instructions of Go's assembler, which have the same length. Go's
-// linker then relocates them. These files in FOLDER (.) depend on core/ and on the C compiler alone:
+// linker then relocates them. These files in FOLDER (.) depend on core/ and on the C compiler
+// alone:
 //
 //	core_amd64.s   the code, the tables and the variables
 //	core_amd64.h   the places of the functions that calls_amd64.s calls
@@ -37,9 +38,9 @@ var entries = []string{
 	"tr_gcm_siv_set_key", "tr_gcm_siv_seal", "tr_gcm_siv_open",
 }
 
-// The core's own flags are in scripts/archive. Here, each function has a section of its own, so that
-// the linker can drop it. No data lies below the stack pointer, where signal handlers may write.
-// Nothing depends on a distribution's defaults.
+// The core's own flags are in scripts/archive. Here, each function has a section of its own, so
+// that the linker can drop it. No data lies below the stack pointer, where signal handlers may
+// write. Nothing depends on a distribution's defaults.
 const flags = "-ffunction-sections -fdata-sections -mno-red-zone -fno-asynchronous-unwind-tables -fcf-protection=none"
 
 // The addresses of sections in core.ld.
