@@ -243,9 +243,7 @@ fn old<'a>(subjects: &'a [Subject], day: &str) -> Vec<&'a str> {
     let last = format!("{}-{rest}", year - 1);
     let system = goals::stock(subjects).map(|system| &system.id);
     let given = |id: &String| id.starts_with("pkcs11") || Some(id) == system;
-    let others = subjects
-        .iter()
-        .filter(|s| !is_ours(&s.id) && !given(&s.id));
+    let others = subjects.iter().filter(|s| !is_ours(&s.id) && !given(&s.id));
     let is_old = |s: &&Subject| s.origin.released.as_ref().is_none_or(|day| *day < last);
     others.filter(is_old).map(|s| &*s.title).collect()
 }

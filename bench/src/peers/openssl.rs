@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! OpenSSL 3.0 and later through EVP, each from a libcrypto of its own, opened by its path: the
 //! system's, those that `scripts/versions build` made, and the one that scripts/peers fetched. Also
-//! this project's provider, in the system's libcrypto. What is called is the same for all (libcrypto::evp). No configuration is
-//! read.
+//! this project's provider, in the system's libcrypto. What is called is the same for all
+//! (libcrypto::evp). No configuration is read.
 
 use super::fetched;
 use crate::answer::Origin;
