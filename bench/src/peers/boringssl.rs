@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! BoringSSL, opened at run time, and AWS-LC, which began as a copy of it, by the crate aws-lc-sys,
 //! which compiles it. Streaming modes and XTS by the EVP_* functions on a live context, GCM and
-//! GCM-SIV by EVP_AEAD_CTX_seal_scatter() and _open_gather(), which are quicker than the EVP_* calls
-//! for the same. No AES-128-XTS, in BoringSSL's libcrypto none at all. CCM and CMAC are left out:
-//! they were never the fastest.
+//! GCM-SIV by EVP_AEAD_CTX_seal_scatter() and _open_gather(), which are quicker than the EVP_*
+//! calls for the same. No AES-128-XTS, in BoringSSL's libcrypto none at all. CCM and CMAC are left
+//! out: they were never the fastest.
 
 use super::{fetched, takes_part};
 use crate::answer::Origin;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Intel's ipsec-mb, opened at run time. One and many streams: ECB, CBC and CTR as a burst of ciphers, many streams of CCM and CMAC through its queue
-//! of jobs, without its checks of arguments; GCM by its direct calls. CCM and CMAC not with keys of
-//! 192 bits. A job is a whole message, so there are only whole blocks in the modes that stream, and
-//! the adapter carries the IV on.
+//! Intel's ipsec-mb, opened at run time. One and many streams: ECB, CBC and CTR as a burst of
+//! ciphers, many streams of CCM and CMAC through its queue of jobs, without its checks of
+//! arguments; GCM by its direct calls. CCM and CMAC not with keys of 192 bits. A job is a whole
+//! message, so there are only whole blocks in the modes that stream, and the adapter carries the IV
+//! on.
 //!
 //! Numbers and structures are those of intel-ipsec-mb.h, version 2.0.
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! RustCrypto: the crate aes and those of the modes over it, of the authenticated ones GCM. aes finds out at run time what the processor has, VAES and
-//! AVX-512 included. What is compiled is what `cargo build --release` makes without more flags. CFB
-//! takes whole blocks. XTS exists in place alone: its calls have a copy in them.
+//! RustCrypto: the crate aes and those of the modes over it, of the authenticated ones GCM. aes
+//! finds out at run time what the processor has, VAES and AVX-512 included. What is compiled is
+//! what `cargo build --release` makes without more flags. CFB takes whole blocks. XTS exists in
+//! place alone: its calls have a copy in them.
 
 use super::{fetched, locked, takes_part};
 use crate::call::whole;

@@ -128,7 +128,7 @@ impl Process {
     }
 }
 
-/// Starts a process with a plan, by a launcher if there is one, and takes its answers until it ends.
+/// Starts a process with a plan, by a launcher if there is one, and takes its answers to the end.
 pub fn ask<A: DeserializeOwned>(
     launcher: Option<&Path>,
     worker: &str,
