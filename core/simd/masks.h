@@ -11,6 +11,7 @@
 #define TR_SIMD_MASKS_H
 
 #include "simd/rounds.h"
+#include "simd/table.h"
 
 #if MANY_MESSAGES
 
