@@ -241,9 +241,17 @@ TR_INLINE TR_TARGET B b_xor(B a, B b)
 {
     return v_xor(a, b);
 }
+TR_INLINE TR_TARGET int b_equal(B a, B b)
+{
+    return vminvq_u8(vceqq_u8(a, b)) != 0;
+}
 TR_INLINE TR_TARGET B b_and(B a, B b)
 {
     return v_and(a, b);
+}
+TR_INLINE TR_TARGET B b_shift_left64(B x, int n)
+{
+    return vreinterpretq_u8_u64(vshlq_u64(vreinterpretq_u64_u8(x), vdupq_n_s64(n)));
 }
 TR_INLINE TR_TARGET B b_aesenc(B x, B k)
 {

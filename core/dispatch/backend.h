@@ -141,6 +141,25 @@ typedef void tr_cts_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK], uint8
 typedef enum tr_status tr_cfb_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK], unsigned *used,
                                  uint8_t *out, const uint8_t *in, size_t len);
 
+/*
+ * Seals or opens a message of GCM with an IV of 96 bits and a tag of 128. The arguments are those of
+ * tr_gcm_seal() and tr_gcm_open(), which have checked them, so that these can end with a jump to
+ * this function. Opening does not write the tag.
+ *
+ * Function TR_GCM_ANY of a table takes all messages. The others are for short ones: the data have 1
+ * to short_len bytes (struct tr_ghash_key), the AAD at most 64. The 64 bytes from the last multiple
+ * of 64 bytes of data on are within a page, at `out` and `in`, and so are 16 bytes from `aad` on: a
+ * masked access that reaches a page which is not mapped takes 100 ns and more. Function
+ * TR_GCM_LONG_AAD takes all of these messages, and function i those with data of 32 i + 1 to
+ * 32 i + 32 bytes and at most 16 bytes of AAD.
+ */
+enum { TR_GCM_LONG_AAD = 8, TR_GCM_ANY, TR_GCM_CALLS };
+#define TR_GCM_SHORT_MAX (32u * TR_GCM_LONG_AAD)
+#define TR_GCM_SHORT_AAD 64u
+typedef enum tr_status tr_gcm_fn(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
+                                 const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                 const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len);
+
 struct tr_backend {
     const char *name;
     tr_features features;            /* all of these must be usable */
@@ -173,6 +192,7 @@ struct tr_backend {
         tr_cfb_fn *cfb_decrypt;
         tr_gcm_many_fn *gcm_many; /* many messages of one length (dispatch/many.h) */
         tr_masks_fn *masks;       /* a block of ECB for each of many samples; with gcm_many */
+        tr_gcm_fn *gcm[2][TR_GCM_CALLS]; /* messages of GCM: sealing, opening */
     } whole;
     /* Cleanses a multiple of 64 bytes with the backend's widest stores. If NULL, callers use
      * tr_cleanse_inline(). */

@@ -19,6 +19,11 @@
  * - A thread that finds the lowest bit set computes the powers on its stack. No thread ever waits
  *   for another, which matters in a kernel.
  *
+ * - A key whose backend has short calls (tr_gcm_fn) also says for how much data its powers suffice
+ *   (short_len). The field is 0 if there are no such calls, or if the key is not set, so a single
+ *   comparison decides. The thread that appends powers sets the field after them. A copied key
+ *   keeps it: keys may be copied only while no other thread uses them.
+ *
  * Three alternatives are slower:
  *
  * - If setting a key computed all powers, a new key with one short message would take 33 % longer.
@@ -81,7 +86,7 @@ static inline int tr_ghash_claim(const struct tr_ghash_key *key, uintptr_t *stat
         return 1;
     if (own < 2 * TR_GHASH_STAGES + 2 && own % 2 != 0)
         return 0;
-    /* In a const key, only powers, powers_state, powers_wanted and in_pieces ever change. */
+    /* In a const key, only powers, powers_state, short_len, powers_wanted and in_pieces change. */
     return __atomic_compare_exchange_n((uintptr_t *)(uintptr_t)&key->powers_state, &now, *state | 1,
                                        0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
@@ -90,6 +95,14 @@ static inline void tr_ghash_publish(const struct tr_ghash_key *key, unsigned sta
 {
     __atomic_store_n((uintptr_t *)(uintptr_t)&key->powers_state,
                      (uintptr_t)key + 2 * (uintptr_t)stage, __ATOMIC_RELEASE);
+}
+
+/* The most data of a short message (tr_gcm_fn), in bytes, with the powers of this stage: a power for
+ * each block of data, one for the AAD and one for the lengths. */
+TR_INLINE uint16_t tr_ghash_short_len(unsigned stage)
+{
+    const unsigned len = (tr_ghash_powers_at(stage) - 2) * TR_BLOCK;
+    return (uint16_t)(len < TR_GCM_SHORT_MAX ? len : TR_GCM_SHORT_MAX);
 }
 
 /* A one-shot GCM message with a 96-bit IV, for GCM_SEAL and GCM_OPEN. The last block may be

@@ -134,7 +134,7 @@ typedef uint32_t tr_features;
 #define TR_FEATURE_SSSE3  (1u << 2) /* PSHUFB */
 #define TR_FEATURE_AVX    (1u << 3)
 #define TR_FEATURE_AVX2   (1u << 4)
-#define TR_FEATURE_AVX512 (1u << 5)  /* AVX-512 F, BW and VL together */
+#define TR_FEATURE_AVX512 (1u << 5)  /* AVX-512 F, BW and VL, and BMI2, together */
 #define TR_FEATURE_VAES   (1u << 6)  /* VAES: AES on YMM registers, with avx512 also on ZMM */
 #define TR_FEATURE_VCLMUL (1u << 7)  /* VPCLMULQDQ */
 #define TR_FEATURE_SHA    (1u << 8)  /* SHA-NI, for hosts that interleave a hash with AES */

@@ -35,6 +35,7 @@ struct tr_ghash_key {
     uint8_t power[TR_GHASH_POWERS][TR_BLOCK];
     uint8_t h[TR_BLOCK];
     uintptr_t powers_state; /* atomic: the number of powers, encoded (dispatch/ghash.h) */
+    uint16_t short_len;     /* atomic: the most data of a short call (dispatch/ghash.h) */
     uint8_t powers_wanted;  /* atomic: a message has needed more powers */
     uint8_t unshared;       /* 1: only one message, and so only one thread, uses the key */
     uint8_t in_pieces;      /* atomic: the next messages of GCM that are expected in pieces */

@@ -49,6 +49,7 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_ke
     store_hash_key(g->hash.h,
                    (struct partial_block){partial_load64(blocks[0]), partial_load64(blocks[1])});
     g->hash.unshared = 1;
+    g->hash.short_len = 0;
     tr_ghash_expand(&g->hash, key->aes.backend);
     partial_store_block(g->ghash.hash, (struct partial_block){0, 0});
     /* Packs the encryption key in place: each block is read before it is overwritten. */

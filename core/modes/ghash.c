@@ -8,6 +8,13 @@
 
 static const uint8_t zeros[TR_BLOCK];
 
+/* Sets the fields of a shared key that ghash_key() does not. */
+static void start_hash(struct tr_ghash_key *hash, const struct tr_aes_key *aes)
+{
+    hash->short_len = tr_whole_calls(aes)->gcm[0][0] != NULL ? tr_ghash_short_len(0) : 0;
+    hash->unshared = hash->in_pieces = 0;
+}
+
 enum tr_status tr_ghash_set_key(struct tr_ghash_key *hash, struct tr_aes_key *aes,
                                 const struct tr_backend *backend, const uint8_t *raw,
                                 size_t key_len)
@@ -18,7 +25,7 @@ enum tr_status tr_ghash_set_key(struct tr_ghash_key *hash, struct tr_aes_key *ae
         tr_env_vector_begin(backend->features)) {
         aes->rounds = (uint32_t)key_len / 4 + 6;
         aes->backend = backend;
-        hash->unshared = hash->in_pieces = 0;
+        start_hash(hash, aes);
         backend->gcm_key(aes, hash, raw);
         tr_env_vector_end();
         return TR_OK;
@@ -26,7 +33,7 @@ enum tr_status tr_ghash_set_key(struct tr_ghash_key *hash, struct tr_aes_key *ae
     enum tr_status status = tr_aes_set_encryption_key(aes, backend, raw, key_len);
     if (status != TR_OK)
         return status;
-    hash->unshared = hash->in_pieces = 0;
+    start_hash(hash, aes);
     tr_bulk(aes, TR_OP_ECB_ENCRYPT, hash->h, zeros, 1, NULL);
     tr_ghash_expand(hash, aes->backend);
     return TR_OK;

@@ -361,6 +361,23 @@ static int set_key(union tr_known_key *key, enum tr_known known, const struct tr
     }
 }
 
+/* Encrypts or decrypts a message of GCM with one streaming call for all data, which is a bulk
+ * operation (modes/gcm.c). One-shot calls may have other functions (tr_gcm_fn). */
+static enum tr_status stream_gcm(const struct tr_gcm_key *key, const uint8_t *iv, size_t n,
+                                 const uint8_t *aad, size_t aad_len, int decrypt, uint8_t *data,
+                                 size_t len, uint8_t tag[TR_BLOCK])
+{
+    struct tr_gcm gcm;
+    enum tr_status status = tr_gcm_start(&gcm, key, iv, n);
+    if (status == TR_OK)
+        status = tr_gcm_aad(&gcm, aad, aad_len);
+    if (status == TR_OK)
+        status = (decrypt ? tr_gcm_decrypt : tr_gcm_encrypt)(&gcm, data, data, len);
+    if (status == TR_OK)
+        status = decrypt ? tr_gcm_check(&gcm, tag, TR_BLOCK) : tr_gcm_tag(&gcm, tag, TR_BLOCK);
+    return status;
+}
+
 /* Encrypts or decrypts a message in place, with the known IV and key k. The AAD is the plaintext or
  * its start, so that the hash loops also run on AAD of each length. */
 static enum tr_status crypt(const union tr_known_key *key, enum tr_known known, unsigned k,
@@ -402,6 +419,8 @@ static enum tr_status crypt(const union tr_known_key *key, enum tr_known known, 
     case TR_TEST_CCM:
         return SEAL(ccm, IV, tag, TR_BLOCK);
     default:
+        if (known == TR_KNOWN_GCM_LONG)
+            return stream_gcm(&key->gcm, iv, n, aad, a, decrypt, data, len, tag);
         return SEAL(gcm, IV, tag, TR_BLOCK);
     }
 }
@@ -457,8 +476,9 @@ static int is_right(const union tr_known_key *key, enum tr_known known, unsigned
     return digest == tr_known[known].digest[k];
 }
 
-/* Encrypts a message with the streaming calls, then opens and seals it with the one-shot calls. All
- * results must agree. */
+/* Encrypts a message with the streaming calls, then opens and seals it with the one-shot calls, and
+ * decrypts it with one streaming call, which is a bulk operation for the whole message. All results
+ * must agree. */
 static int gcm_agrees(struct tr_known_work *w, size_t len)
 {
     enum { NONCE = 12, AAD = 13, PIECE = 3 * TR_BLOCK };
@@ -477,6 +497,8 @@ static int gcm_agrees(struct tr_known_work *w, size_t len)
     right &= __builtin_memcmp(again, in, len) == 0;
     right &= tr_gcm_seal(key, iv, NONCE, in, AAD, again, in, len, tag[1], TR_BLOCK) == TR_OK;
     right &= __builtin_memcmp(again, w->data, len) == 0;
+    right &= stream_gcm(key, iv, NONCE, in, AAD, 1, again, len, tag[1]) == TR_OK;
+    right &= __builtin_memcmp(again, in, len) == 0;
     return right && __builtin_memcmp(tag[0], tag[1], TR_BLOCK) == 0;
 }
 

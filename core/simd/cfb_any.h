@@ -12,6 +12,7 @@
 
 #include "dispatch/backend.h"
 #include "simd/parallel.h"
+#include "simd/partial_bytes.h"
 #include "simd/steal.h"
 
 #if WHOLE_CALLS

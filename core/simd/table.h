@@ -17,7 +17,7 @@
 /* Whether multi-buffer code is compiled: its state needs up to 16 KiB of stack, and the lists of
  * jobs (modes/multibuffer.c) more. */
 #define MULTIBUFFER (V_MULTIBUFFER && TR_ENV_STACK >= 65536)
-/* Whether functions for whole calls are compiled (xts/unit.h, cfb_any.h). */
+/* Whether functions for whole calls are compiled (xts/unit.h, cfb_any.h, gcm/call.h). */
 #if MASKED_GROUP && defined(TR_ENV_ALWAYS_VECTOR)
 #    define WHOLE_CALLS 1
 #else
@@ -39,6 +39,10 @@ void V_NAME(gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *hash, const ui
 void V_NAME(cleanse)(uint8_t *memory, size_t len);
 tr_xts_unit_fn V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt);
 tr_cfb_fn V_NAME(cfb_decrypt_any_length);
+tr_gcm_fn V_NAME(seal_32), V_NAME(seal_64), V_NAME(seal_128), V_NAME(seal_192), V_NAME(seal_256),
+    V_NAME(seal_with_aad), V_NAME(open_32), V_NAME(open_64), V_NAME(open_128), V_NAME(open_192), V_NAME(open_256),
+    V_NAME(open_with_aad), V_NAME(seal_any), V_NAME(open_any), V_NAME(seal_short),
+    V_NAME(open_short);
 tr_multibuffer_fn V_NAME(multibuffer);
 tr_gcm_many_fn V_NAME(gcm_many);
 tr_masks_fn V_NAME(masks);
@@ -90,6 +94,28 @@ tr_masks_fn V_NAME(masks);
 #    define TR_MANY_CALLS .gcm_many = V_NAME(gcm_many), .masks = V_NAME(masks)
 #else
 #    define TR_MANY_CALLS .gcm_many = NULL
+#endif
+/* The table of each direction. Messages of more than half a group are not short without masks. */
+#if !defined(TR_ENV_ALWAYS_VECTOR)
+#    define TR_GCM_WHOLE .gcm = {{NULL}}
+#else
+#    if MASKED_GROUP
+#        define TR_GCM_OF(direction)                                                               \
+            {                                                                                      \
+                V_NAME(direction##_32), V_NAME(direction##_64), V_NAME(direction##_128),           \
+                    V_NAME(direction##_128), V_NAME(direction##_192), V_NAME(direction##_192),     \
+                    V_NAME(direction##_256), V_NAME(direction##_256),                              \
+                    V_NAME(direction##_with_aad), V_NAME(direction##_any)                          \
+            }
+#    else
+#        define SHORT_CALLS (IN_FLIGHT / 2 * VBYTES / 32)
+#        define TR_GCM_OF(direction)                                                               \
+            {                                                                                      \
+                [0 ... SHORT_CALLS - 1] = V_NAME(direction##_short),                               \
+                [SHORT_CALLS... TR_GCM_ANY] = V_NAME(direction##_any)                              \
+            }
+#    endif
+#    define TR_GCM_WHOLE .gcm = {TR_GCM_OF(seal), TR_GCM_OF(open)}
 #endif
 #if MULTIBUFFER
 #    define TR_MULTIBUFFER V_NAME(multibuffer)

@@ -113,6 +113,10 @@
  *       [alu]; two operations where no single instruction does it
  *   v_shift_left64(x, n), v_shift_right64(x, n)
  *       each half by the constant n [alu]
+ *   b_shift_left64(x, n)
+ *       v_shift_left64() for a block [alu]
+ *   b_equal(a, b)
+ *       whether all bytes are equal [slow]
  *   v_shift_bytes_left(x, n), v_shift_bytes_right(x, n)
  *       each lane by the constant n bytes, towards its high half or its low half
  *   v_low_to_high(x)
@@ -174,27 +178,22 @@
  *       in each lane, the product of a half of a and a half of b: l low, h high [clmul]
  *
  * Masked vectors, if V_MASKED; VBLOCKS is then 4
- *   v_load_bytes(p, n), v_store_bytes(p, x, n)
- *       the first n bytes, 1 to 63; a load sets the others to 0 [load] [store]
- *   b_load_bytes(p, n)
- *       0 to 16 bytes, padded with zeros. A masked load of an unmapped address takes a microcode
- *       assist, so p must be mapped even if n is 0 [load]
- *   v_load_masked(p, n), v_store_masked(p, x, n)
- *       as v_load_bytes() and v_store_bytes() for 1 to 64 bytes, in one masked access. A later load
- *       of the stored bytes is a store-forwarding stall [load] [store]
- *   b_store_bytes(p, x, n)
- *       the first n bytes, 0 to 16, in one masked store [store]
+ *   v_load_masked(p, n), v_store_masked(p, x, n), b_load_masked(p, n), b_store_masked(p, x, n)
+ *       1 to 64 bytes of a vector, 0 to 16 of a block, in one masked access; a load sets the others
+ *       to 0. If masked-off bytes are in a page that is not mapped, the access takes a microcode
+ *       assist: partial_bytes.h has functions without it. A later load of the stored bytes is a
+ *       store-forwarding stall [load] [store]
  *   v_first_bytes(x, n)
  *       the first n bytes, 1 to 63, padded with zeros [alu]
  *   v_merge_bytes(over, x, n)
  *       the first n bytes of x, 1 to 64, the others of over [alu]
  *   b_merge_bytes(over, x, at, n)
  *       n bytes of x from offset `at` on, the others of over [alu]
- *   v_block_at(x, i)
- *       lane i [shuffle]
+ *   v_block_at(x, i), v_insert_block(x, i, b)
+ *       lane i; x with b in lane i [shuffle]
  *   v_last_bytes_from(n)
  *       the constant n + i in byte 15 of lane i, 0 elsewhere
- *   b_shift_left64(x, n), b_shift_right64(x, n)
+ *   b_shift_right64(x, n)
  *       each half by n [alu]
  *   b_swap_halves(x), b_clmul_ll(a, b)
  *       v_swap_halves() and v_clmul_ll() for a block [shuffle] [clmul]
@@ -203,11 +202,11 @@
  *   v_in_lanes_2_3(a, b), v_block_3(x)
  *       a and b in lanes 2 and 3, zeros in the others; lane 3 [shuffle]
  *   v_tiny_counters()
- *       the constants 2, 3, 0, 1 in byte 15 of lanes 0 to 3, 0 elsewhere (gcm/message.h)
- *   v_tiny_powers(p, two)
- *       the powers of H for lanes 0 to 3, taken from H^4, H^3, H^2, H at p. If `two` (two data
- *       blocks): H^3, H^2, H, H^4; else H^2, any power (lane 1 has no data), H, H^3
- *       (gcm/message.h) [shuffle]
+ *       the constants 2, 3, 0, 1 in byte 15 of lanes 0 to 3, 0 elsewhere (gcm/short.h)
+ *   v_tiny_powers(p, blocks)
+ *       the powers of H for lanes 0 to 3, taken from H^4, H^3, H^2, H at p. For two blocks of data:
+ *       H^3, H^2, H, H^4; for one: H^2, any power (lane 1 has no data), H, H^3; for none: any, any,
+ *       H, H^2 (gcm/short.h) [shuffle]
  */
 #ifndef TR_SIMD_VECTOR_H
 #define TR_SIMD_VECTOR_H

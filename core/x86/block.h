@@ -52,6 +52,10 @@ TR_INLINE TR_BLOCK_TARGET B b_and(B a, B b)
 {
     return _mm_and_si128(a, b);
 }
+TR_INLINE TR_BLOCK_TARGET B b_shift_left64(B x, int n)
+{
+    return _mm_slli_epi64(x, n);
+}
 TR_INLINE TR_BLOCK_TARGET B b_aesenc(B x, B k)
 {
     return _mm_aesenc_si128(x, k);
@@ -103,6 +107,10 @@ TR_INLINE TR_BLOCK_TARGET B b_sub_columns(B x, uint32_t rcon)
 TR_INLINE TR_BLOCK_TARGET B b_inv_mix_columns(B x)
 {
     return _mm_aesimc_si128(x);
+}
+TR_INLINE TR_BLOCK_TARGET int b_equal(B a, B b)
+{
+    return _mm_movemask_epi8(_mm_cmpeq_epi8(a, b)) == 0xffff;
 }
 #define b_shift_bytes_left(x, n) _mm_slli_si128((x), (n))
 

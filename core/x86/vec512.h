@@ -12,7 +12,7 @@
 #include <immintrin.h>
 
 #define TR_TARGET                                                                                  \
-    __attribute__((target("aes,pclmul,vaes,vpclmulqdq,avx2,avx512f,avx512bw,avx512vl")))
+    __attribute__((target("aes,pclmul,vaes,vpclmulqdq,avx2,avx512f,avx512bw,avx512vl,bmi2")))
 #define VBLOCKS 4
 #if defined(__x86_64__)
 #    define V_REGISTERS 32
@@ -115,24 +115,14 @@ TR_INLINE TR_TARGET V v_join_low_halves(V a, V b)
 {
     return _mm512_inserti64x4(a, _mm512_castsi512_si256(b), 1);
 }
+/* The first n bytes, 1 to 64. */
 TR_INLINE TR_TARGET __mmask64 bytes_mask(size_t n)
 {
+#if defined(__x86_64__)
+    return _bzhi_u64(~(__mmask64)0, (unsigned)n);
+#else
     return ~(__mmask64)0 >> (64 - n);
-}
-/* The next two functions access n bytes, 1 to 63. If n is a multiple of 16, they use pieces, as
- * v_store_part() does, otherwise one masked access. */
-TR_INLINE TR_TARGET V v_load_bytes(const uint8_t *p, size_t n)
-{
-    if (n % TR_BLOCK == 0)
-        return v_load_part(p, (unsigned)n / TR_BLOCK);
-    return _mm512_maskz_loadu_epi8(bytes_mask(n), p);
-}
-TR_INLINE TR_TARGET void v_store_bytes(uint8_t *p, V x, size_t n)
-{
-    if (n % TR_BLOCK == 0)
-        v_store_part(p, x, (unsigned)n / TR_BLOCK);
-    else
-        _mm512_mask_storeu_epi8(p, bytes_mask(n), x);
+#endif
 }
 TR_INLINE TR_TARGET V v_load_masked(const uint8_t *p, size_t n)
 {
@@ -168,17 +158,21 @@ TR_INLINE TR_TARGET V v_in_last_lane(B x)
 {
     return _mm512_inserti32x4(_mm512_setzero_si512(), x, 3);
 }
-TR_INLINE TR_TARGET B b_load_bytes(const uint8_t *p, size_t n)
+TR_INLINE TR_TARGET B b_load_masked(const uint8_t *p, size_t n)
 {
-    return _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), p);
+    return _mm_maskz_loadu_epi8((__mmask16)_bzhi_u32(~0u, (unsigned)n), p);
 }
-TR_INLINE TR_TARGET void b_store_bytes(uint8_t *p, B x, size_t n)
+TR_INLINE TR_TARGET void b_store_masked(uint8_t *p, B x, size_t n)
 {
     _mm_mask_storeu_epi8(p, (__mmask16)((1u << n) - 1), x);
 }
 TR_INLINE TR_TARGET B b_merge_bytes(B over, B x, unsigned at, size_t n)
 {
     return _mm_mask_mov_epi8(over, (__mmask16)(((1u << n) - 1) << at), x);
+}
+TR_INLINE TR_TARGET V v_insert_block(V x, size_t i, B b)
+{
+    return _mm512_mask_broadcast_i32x4(x, (__mmask16)(0xf << 4 * i), b);
 }
 TR_INLINE TR_TARGET B v_block_at(V x, size_t i)
 {
@@ -193,10 +187,6 @@ TR_INLINE TR_TARGET V v_last_bytes_from(unsigned n)
 {
     return _mm512_set_epi64((int64_t)(uint64_t)(n + 3) << 56, 0, (int64_t)(uint64_t)(n + 2) << 56,
                             0, (int64_t)(uint64_t)(n + 1) << 56, 0, (int64_t)(uint64_t)n << 56, 0);
-}
-TR_INLINE TR_TARGET B b_shift_left64(B x, int n)
-{
-    return _mm_slli_epi64(x, n);
 }
 TR_INLINE TR_TARGET B b_shift_right64(B x, int n)
 {
@@ -229,11 +219,11 @@ TR_INLINE TR_TARGET V v_tiny_counters(void)
 {
     return _mm512_set_epi64(1ll << 56, 0, 0, 0, 3ll << 56, 0, 2ll << 56, 0);
 }
-TR_INLINE TR_TARGET V v_tiny_powers(const uint8_t *p, int two)
+TR_INLINE TR_TARGET V v_tiny_powers(const uint8_t *p, unsigned blocks)
 {
-    static const uint64_t place[2][8]
-        __attribute__((aligned(64))) = {{4, 5, 4, 5, 6, 7, 2, 3}, {2, 3, 4, 5, 6, 7, 0, 1}};
-    return _mm512_permutexvar_epi64(_mm512_load_si512(place[two]), v_load(p));
+    static const uint64_t place[3][8] __attribute__((aligned(64))) = {
+        {4, 5, 4, 5, 6, 7, 4, 5}, {4, 5, 4, 5, 6, 7, 2, 3}, {2, 3, 4, 5, 6, 7, 0, 1}};
+    return _mm512_permutexvar_epi64(_mm512_load_si512(place[blocks]), v_load(p));
 }
 
 TR_INLINE TR_TARGET V v_gather_pointers(const uint8_t *const *p)

@@ -794,23 +794,25 @@ __attribute__((noinline)) static bool watch_unit(const struct tr_backend *b, siz
     return right;
 }
 
-/* Returns a copy of the backend without xts_unit, cts_decrypt and cfb_decrypt (dispatch/backend.h).
- * XTS, CTS and CFB then use bulk operations and the functions for few blocks. Hosts run that code,
- * too: counting tables (dispatch/counting.c) lack the three functions, and calls for several data
- * units do not use xts_unit. */
+/* Returns a copy of the backend without xts_unit, cts_decrypt, cfb_decrypt and gcm
+ * (dispatch/backend.h). XTS, CTS, CFB and GCM then use bulk operations and the functions for few
+ * blocks. Hosts run that code, too: counting tables (dispatch/counting.c) lack these functions, and
+ * calls for several data units do not use xts_unit. */
 static struct tr_backend by_operations(const struct tr_backend *b)
 {
     struct tr_backend table = *b;
     memset(table.whole.xts_unit, 0, sizeof(table.whole.xts_unit));
     table.whole.cts_decrypt = NULL;
     table.whole.cfb_decrypt = NULL;
+    memset(table.whole.gcm, 0, sizeof(table.whole.gcm));
     return table;
 }
 
 static bool has_whole_calls(const struct tr_backend *b)
 {
     return b->whole.xts_unit[0] != NULL || b->whole.xts_unit[1] != NULL ||
-           b->whole.cts_decrypt != NULL || b->whole.cfb_decrypt != NULL;
+           b->whole.cts_decrypt != NULL || b->whole.cfb_decrypt != NULL ||
+           b->whole.gcm[0][TR_GCM_ANY] != NULL;
 }
 
 static unsigned watch_xts(const struct tr_backend *b, bool *right)

@@ -106,6 +106,31 @@ static void wrong_cts(const struct tr_aes_key *key, uint8_t *iv, uint8_t *out, c
 UNIT(encrypt, 0)
 UNIT(decrypt, 1)
 
+static unsigned gcm_call; /* which function of whole.gcm is wrong */
+
+static enum tr_status wrong_seal(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
+                                 const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                 const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len)
+{
+    const enum tr_status status = real->whole.gcm[0][gcm_call](key, iv, iv_len, aad, aad_len, out,
+                                                               in, len, tag, tag_len);
+    tag[3] ^= 0x10;
+    flips++;
+    return status;
+}
+
+static enum tr_status wrong_open(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
+                                 const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                 const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len)
+{
+    const enum tr_status status = real->whole.gcm[1][gcm_call](key, iv, iv_len, aad, aad_len, out,
+                                                               in, len, tag, tag_len);
+    if (len != 0)
+        out[len - 1] ^= 0x10;
+    flips++;
+    return status;
+}
+
 static void wrong_lanes(enum tr_mb_op op, const struct tr_jobs *jobs, struct tr_job *last)
 {
     real->multibuffer(op, jobs, last);
@@ -326,7 +351,7 @@ static void test_operation(unsigned op)
     }
 }
 
-/* Plants faults in cfb_decrypt, xts_unit and cts_decrypt. */
+/* Plants faults in cfb_decrypt, xts_unit, cts_decrypt and gcm. */
 static void test_whole(void)
 {
     static const struct range cfb[] = {
@@ -349,6 +374,17 @@ static void test_whole(void)
     for (flips_iv = 0; real->whole.cts_decrypt != NULL && flips_iv < 2; flips_iv++) {
         copy.whole.cts_decrypt = wrong_cts;
         plant("ciphertext stealing", "");
+    }
+    for (gcm_call = 0; gcm_call < TR_GCM_CALLS; gcm_call++) {
+        /* Some backends have one function in several places, of which short messages reach few. */
+        if (real->whole.gcm[0][gcm_call] == NULL ||
+            (gcm_call != TR_GCM_ANY &&
+             real->whole.gcm[0][gcm_call] == real->whole.gcm[0][TR_GCM_ANY]))
+            continue;
+        copy.whole.gcm[0][gcm_call] = wrong_seal;
+        plant("sealing a whole message of GCM", "");
+        copy.whole.gcm[1][gcm_call] = wrong_open;
+        plant("opening a whole message of GCM", "");
     }
 }
 

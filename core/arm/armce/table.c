@@ -25,6 +25,7 @@ const struct tr_backend tr_armce = {
     .expand_encryption_key = tr_armce_expand_encryption_key,
     .ghash_key = V_NAME(ghash_key),
     .ghash_key_refused = tr_portable_ghash_powers,
+    .whole = {TR_GCM_WHOLE},
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS,
              TR_GCM_SIV_OPS},
 };

@@ -21,6 +21,7 @@ const struct tr_backend tr_armce_eor3 = {
     .expand_encryption_key = tr_armce_expand_encryption_key,
     .ghash_key = V_NAME(ghash_key),
     .ghash_key_refused = tr_portable_ghash_powers,
+    .whole = {TR_GCM_WHOLE},
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
 };
 #endif

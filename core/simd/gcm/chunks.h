@@ -42,7 +42,7 @@ _Static_assert(SEAL_CHUNKS_MAX <= 254 && OPEN_CHUNKS_MAX <= 254,
  */
 TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int decrypt)
 {
-    if (blocks <= CHUNK_BLOCKS + VBLOCKS || m->aad_len > TR_BLOCK ||
+    if (blocks <= CHUNK_BLOCKS + VBLOCKS || m->aad_len > (decrypt ? TR_BLOCK : SHORT_AAD) ||
         blocks > (decrypt ? OPEN_CHUNKS_MAX : SEAL_CHUNKS_MAX))
         return 0;
     if (blocks > SHORT_VECTORS * VBLOCKS)
@@ -144,7 +144,7 @@ TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, 
     V k = v_load_all(at[9]);
     if (first)
         s->mask = b_aesenclast(s->mask, v_block_0(k));
-    gcm_few_data(r, u, last, x, k, c, decrypt);
+    gcm_few_data(r, u, last, x, k, c, decrypt, 1);
 }
 
 TR_INLINE TR_TARGET void chunks_tag(struct chunks *s, uint8_t *tag)
@@ -173,7 +173,7 @@ TR_INLINE TR_TARGET void open_last(struct chunks *s, unsigned u, uint8_t *tag)
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         const uint8_t *at = s->g.bulk.in + (size_t)j * VBYTES;
-        c[j] = j == u - 1 && last != VBYTES ? v_load_bytes(at, last) : v_load(at);
+        c[j] = j == u - 1 && last != VBYTES ? v_load_within_page(at, last) : v_load(at);
     }
     chunk(s, u, last, d, c, u, last, n, 0, 1);
     gcm_reduce(&s->g);
@@ -205,13 +205,13 @@ TR_INLINE TR_TARGET void chunks_add(struct gcm *g, B a, size_t n)
 static NOT_INLINE TR_TARGET void V_NAME(chunks_seal)(const struct tr_aes_key *key, uint8_t *out,
                                                      const uint8_t *in, struct tr_gcm_message *m)
 {
+    const B aad = gcm_aad(m), lengths = gcm_lengths(m);
     struct chunks s = chunks_start(key, out, in, m);
-    const B lengths = gcm_lengths(m);
     V c[CHUNK];
     /* The AAD is multiplied by H^n, where n is the number of blocks in the first reduction. In a
      * message of at most two chunks, the only reduction covers AAD, data and lengths. In a longer
      * one, the first reduction covers the AAD and the first chunk. */
-    chunks_add(&s.g, b_byteswap(gcm_aad_block(m)),
+    chunks_add(&s.g, aad,
                s.left <= 2 * CHUNK_BYTES ? (s.left + TR_BLOCK - 1) / TR_BLOCK + 2
                                          : CHUNK_BLOCKS + 1);
     chunk(&s, CHUNK, VBYTES, c, NULL, 0, 0, 0, 1, 0);
@@ -234,7 +234,7 @@ static NOT_INLINE TR_TARGET void V_NAME(chunks_open)(const struct tr_aes_key *ke
 {
     struct chunks s = chunks_start(key, out, in, m);
     const B lengths = gcm_lengths(m);
-    chunks_add(&s.g, b_byteswap(gcm_aad_block(m)), CHUNK_BLOCKS + 1);
+    chunks_add(&s.g, b_byteswap(b_load_bytes(m->aad, (size_t)m->aad_len)), CHUNK_BLOCKS + 1);
     int first = 1;
     do {
         V c[CHUNK], d[CHUNK];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * GCM (SP 800-38D) for one vector type: gcm/stream.h has streaming calls, gcm/message.h one-shot
- * messages.
+ * messages, and gcm/call.h whole calls.
  */
 #ifndef TR_SIMD_GCM_H
 #define TR_SIMD_GCM_H
 
-#include "simd/gcm/message.h"
+#include "simd/gcm/call.h"
 #include "simd/gcm/stream.h"
 
 #endif

@@ -36,6 +36,12 @@ struct product {
     V low, middle, high;
 };
 
+TR_INLINE TR_TARGET struct product product_of(V a, V b)
+{
+    return (struct product){v_clmul_ll(a, b), v_xor(v_clmul_lh(a, b), v_clmul_hl(a, b)),
+                            v_clmul_hh(a, b)};
+}
+
 TR_INLINE TR_TARGET void multiply_add(struct product *p, V a, V b)
 {
     p->low = v_xor(p->low, v_clmul_ll(a, b));
@@ -147,7 +153,11 @@ static NOT_INLINE TR_TARGET void V_NAME(append_powers)(const struct tr_ghash_key
                    wanted = tr_ghash_powers_at(stage);
     /* The cast is safe: the key object itself is not const, because it was set at run time. */
     V_NAME(more_powers)((uint8_t(*)[TR_BLOCK])(uintptr_t)k->power, k->power, ready, wanted);
-    tr_ghash_publish(k, ready > wanted ? tr_ghash_stage(ready) : stage);
+    const unsigned now = ready > wanted ? tr_ghash_stage(ready) : stage;
+    if (k->short_len != 0)
+        __atomic_store_n((uint16_t *)(uintptr_t)&k->short_len, tr_ghash_short_len(now),
+                         __ATOMIC_RELEASE);
+    tr_ghash_publish(k, now);
 }
 
 /*

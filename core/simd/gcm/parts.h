@@ -73,18 +73,39 @@ TR_INLINE TR_TARGET B gcm_keystream(const struct tr_aes_key *key, uint64_t low, 
     return encrypt_block(key, b_byteswap(b_of(low, high)));
 }
 
+/* v_load_bytes() and v_store_bytes(), or the functions for registers that do not leave the page. */
+TR_INLINE TR_TARGET V load_bytes(const uint8_t *p, size_t n, int within_page)
+{
+#if V_MASKED
+    if (within_page)
+        return v_load_within_page(p, n);
+#endif
+    return (void)within_page, v_load_bytes(p, n);
+}
+
+TR_INLINE TR_TARGET void store_bytes(uint8_t *p, V x, size_t n, int within_page)
+{
+#if V_MASKED
+    if (within_page) {
+        v_store_within_page(p, x, n);
+        return;
+    }
+#endif
+    (void)within_page, v_store_bytes(p, x, n);
+}
+
 /*
  * Does the last AES round of u vectors, XORs the data, and writes the result. The last vector has
  * `last` bytes, 1 to VBYTES. The last round key is k. Sets c to the ciphertext, padded with zeros.
  * Reads all data before it writes any.
  */
 TR_INLINE TR_TARGET void gcm_few_data(struct bulk *r, unsigned u, size_t last, V x[IN_FLIGHT], V k,
-                                      V *c, int decrypt)
+                                      V *c, int decrypt, int within_page)
 {
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         const uint8_t *at = r->in + (size_t)j * VBYTES;
-        V in = j == u - 1 && last != VBYTES ? v_load_bytes(at, last) : v_load(at);
+        V in = j == u - 1 && last != VBYTES ? load_bytes(at, last, within_page) : v_load(at);
         x[j] = v_aesenclast(x[j], v_xor(k, in));
         c[j] = decrypt ? in : x[j];
     }
@@ -92,7 +113,7 @@ TR_INLINE TR_TARGET void gcm_few_data(struct bulk *r, unsigned u, size_t last, V
     for (unsigned j = 0; j < u; j++) {
         uint8_t *at = r->out + (size_t)j * VBYTES;
         if (j == u - 1 && last != VBYTES) {
-            v_store_bytes(at, x[j], last);
+            store_bytes(at, x[j], last, within_page);
             if (!decrypt)
                 c[j] = v_first_bytes(x[j], last);
         } else {
@@ -119,7 +140,7 @@ TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HAL
         x[j] = v_xor(k, v_byteswap(v_add32(r->chain, j * VBLOCKS)));
     r->chain = v_add32(r->chain, u * VBLOCKS);
     k = middle_rounds(x, u, 0, r);
-    gcm_few_data(r, u, last, x, k, c, decrypt);
+    gcm_few_data(r, u, last, x, k, c, decrypt, 0);
 }
 
 /*
@@ -149,25 +170,36 @@ TR_INLINE TR_TARGET void multiply_two(struct gcm *g, B a, size_t n, B b)
 #endif
 }
 
-#if V_MASKED
-/* Returns the block of lengths in bits, byte-swapped. Loads the two fields separately, because the
- * caller has just stored them: one wide load would cause a store-forwarding stall. */
+/* Returns the block of lengths in bits, in the bit order of the hash. The asm statement makes gcc
+ * load both fields separately, because the caller may have just stored them: one wide load would
+ * cause a store-forwarding stall. */
 TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
 {
-    return b_shift_left64(b_load_halves((const uint8_t *)&m->len), 3);
+    uint64_t len = m->len;
+    __asm__("" : "+r"(len));
+    return b_shift_left64(b_of(len, m->aad_len), 3);
 }
 
-/*
- * Returns at most a block of AAD, padded with zeros. Without AAD, the address may be NULL. The
- * code then loads from the key instead: a masked load of an unmapped address takes a microcode
- * assist of 20 to 100 ns, even if its mask is empty (Emerald Rapids). A load from the message would
- * cause a store-forwarding stall.
- */
-TR_INLINE TR_TARGET B gcm_aad_block(const struct tr_gcm_message *m)
+/* The most AAD of a message with a single reduction of its data, in bytes. */
+#define SHORT_AAD 64u
+
+/* Hashes all AAD but the last block, which may be partial. */
+static NOT_INLINE TR_TARGET B V_NAME(gcm_long_aad)(const struct tr_ghash_key *ghash,
+                                                   const uint8_t *aad, size_t blocks)
 {
-    const uint8_t *aad = m->aad_len != 0 ? m->aad : (const uint8_t *)m->hash;
-    return b_load_bytes(aad, (size_t)m->aad_len);
+    return hash_all(ghash, b_zero(), aad, blocks, 0);
 }
-#endif
+
+/* Returns one block that stands for the AAD of a message, in the bit order of the hash. It is the
+ * hash of all blocks but the last, XORed with the last one. */
+TR_INLINE TR_TARGET B gcm_aad(const struct tr_gcm_message *m)
+{
+    const size_t len = (size_t)m->aad_len;
+    if (len <= TR_BLOCK)
+        return b_byteswap(b_load_bytes(m->aad, len));
+    const size_t whole = (len - 1) / TR_BLOCK * TR_BLOCK;
+    return b_xor(V_NAME(gcm_long_aad)(m->hash, m->aad, whole / TR_BLOCK),
+                 b_byteswap(b_load_bytes(m->aad + whole, len - whole)));
+}
 
 #endif
