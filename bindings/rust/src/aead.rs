@@ -169,6 +169,11 @@ pub mod modes {
 }
 
 impl<M: Mode, const KEY: usize, const TAG: usize> Aead<M, KEY, TAG> {
+    /// The key, for the core's functions.
+    pub(crate) fn as_ptr(&self) -> raw::Key {
+        self.0.as_ptr()
+    }
+
     /// Expands a key.
     pub fn with_key(key: &[u8; KEY]) -> Self {
         Self::expand(key)
@@ -278,7 +283,7 @@ impl<M: Mode, const KEY: usize, const TAG: usize> Aead<M, KEY, TAG> {
             tag_len: TAG,
         };
         // SAFETY: expand() checked the tag's length.
-        check(unsafe { M::call(self.0.as_ptr(), &message) })
+        check(unsafe { M::call(self.as_ptr(), &message) })
     }
 }
 

@@ -53,6 +53,7 @@ extern crate alloc;
 mod aead;
 mod cipher;
 mod cmac;
+mod many;
 mod object;
 #[allow(dead_code, missing_docs)] // crates/tenrounds-sys shares it
 mod raw;
@@ -65,6 +66,7 @@ pub use crate::cipher::{Aes, CbcDecryptor, CbcEncryptor, Ctr};
 pub use crate::cmac::Cmac;
 #[cfg(feature = "mac")]
 pub use crate::cmac::CmacMessage;
+pub use crate::many::{open_many, seal_many, GcmJob};
 pub use crate::xts::Xts;
 
 /// A call failed: on tag mismatch, or because a length was wrong.

@@ -5,7 +5,7 @@ mod common;
 
 use ::aead::{Aead as _, AeadCore, AeadInOut, KeyInit, Payload};
 use common::{bytes, length, random, wycheproof, Vector};
-use tenrounds::{modes, Aead, Ccm, Error, Gcm, GcmSiv, Ocb, Siv};
+use tenrounds::{modes, open_many, seal_many, Aead, Ccm, Error, Gcm, GcmJob, GcmSiv, Ocb, Siv};
 
 /// Seals and opens a vector in every way, if its key and tag have these lengths.
 fn run<M: modes::Mode, const KEY: usize, const TAG: usize>(
@@ -292,4 +292,90 @@ fn keys_are_for_all_threads() {
     check::<Ocb<16>>();
     check::<GcmSiv<16>>();
     check::<Siv<32>>();
+}
+
+type ManyCall = fn(&mut [GcmJob]) -> tenrounds::Result<()>;
+
+/// Many messages give what single calls give, in runs of one length and mixed. A damaged one does
+/// not spoil the others.
+#[test]
+fn many_messages() {
+    let mut random = random();
+    let long = Gcm::<32>::with_key(&[random.u8(..); 32]);
+    let short = Gcm::<16>::with_key(&[random.u8(..); 16]);
+    for _ in 0..100 {
+        let (mut len, mut aad_len) = (random.usize(..300), random.usize(..40));
+        let messages: Vec<_> = (0..random.usize(..90))
+            .map(|_| {
+                if random.u8(..20) == 0 {
+                    (len, aad_len) = (length(&mut random), random.usize(..40));
+                }
+                let aad = bytes(&mut random, aad_len);
+                (
+                    random.bool(),
+                    bytes(&mut random, 12),
+                    aad,
+                    bytes(&mut random, len),
+                )
+            })
+            .collect();
+        let sealed = messages.iter().map(|(is_long, nonce, aad, data)| {
+            let mut data = data.clone();
+            let tag = match is_long {
+                true => long.seal_in_place(nonce, aad, &mut data).unwrap(),
+                false => short.seal_in_place(nonce, aad, &mut data).unwrap(),
+            };
+            (data, tag)
+        });
+        let mut sealed: Vec<_> = sealed.collect();
+        let mut ours: Vec<_> = messages.iter().map(|m| (m.3.clone(), [0; 16])).collect();
+
+        let with = |ours: &mut Vec<(Vec<u8>, [u8; 16])>, call: ManyCall| {
+            let jobs = messages
+                .iter()
+                .zip(ours)
+                .map(|((is_long, nonce, aad, _), (data, tag))| match is_long {
+                    true => long.job(nonce, aad, data, tag),
+                    false => short.job(nonce, aad, data, tag),
+                });
+            let mut jobs: Vec<_> = jobs.collect();
+            assert!(
+                jobs.iter().all(|job| job.result().is_err()),
+                "before the call"
+            );
+            let result = call(&mut jobs);
+            (
+                result,
+                jobs.iter().map(|job| job.result()).collect::<Vec<_>>(),
+            )
+        };
+        let (result, all) = with(&mut ours, seal_many);
+        assert!(result.is_ok() && all.iter().all(|result| result.is_ok()));
+        assert!(ours == sealed, "{} messages", ours.len());
+
+        let damaged: Vec<_> = ours.iter().map(|_| random.u8(..10) == 0).collect();
+        for ((_, tag), _) in ours
+            .iter_mut()
+            .zip(&damaged)
+            .filter(|(_, damaged)| **damaged)
+        {
+            tag[random.usize(..16)] ^= 1;
+        }
+        let (result, all) = with(&mut ours, open_many);
+        assert_eq!(result.is_err(), damaged.contains(&true));
+        for (i, damaged) in damaged.iter().enumerate() {
+            assert_eq!(all[i].is_err(), *damaged, "message {i}");
+            sealed[i].0.clone_from(&messages[i].3);
+            if *damaged {
+                sealed[i].0.fill(0);
+            }
+            assert!(ours[i].0 == sealed[i].0, "message {i}");
+        }
+    }
+    let (mut data, mut tag) = ([5; 20], [0; 16]);
+    assert_eq!(
+        seal_many(&mut [short.job(&[], &[], &mut data, &mut tag)]),
+        Err(Error)
+    );
+    assert_eq!(data, [5; 20]);
 }

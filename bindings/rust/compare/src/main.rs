@@ -99,6 +99,27 @@ fn gcm(size: usize) {
     });
 }
 
+/// 64 messages in one call, and one by one.
+fn many(size: usize) {
+    let (key, nonce, aad) = (
+        tenrounds::Aes128Gcm::with_key(&KEY),
+        [9; 12],
+        b"thirteen byte",
+    );
+    let (mut data, mut tags) = (vec![5; 64 * size], [[0; 16]; 64]);
+    let mut again = data.clone();
+    let all = || {
+        let messages = data.chunks_mut(size).zip(&mut tags);
+        let jobs = messages.map(|(data, tag)| key.job(&nonce, aad, data, tag));
+        tenrounds::seal_many(&mut jobs.collect::<Vec<_>>()).unwrap();
+    };
+    compare("GCM, 64 in a call, one by one", size, all, || {
+        for data in again.chunks_mut(size) {
+            let _ = black_box(key.seal_in_place(&nonce, aad, data));
+        }
+    });
+}
+
 fn ciphers(size: usize) {
     let ours = tenrounds::Aes128::with_key(&KEY);
     let theirs = aes::Aes128::new(&KEY.into());
@@ -153,6 +174,7 @@ fn tls(size: usize) {
 
 fn main() {
     SIZES.into_iter().for_each(gcm);
+    SIZES[..2].iter().copied().for_each(many);
     SIZES.into_iter().for_each(ciphers);
     SIZES[1..].iter().copied().for_each(tls);
 }
