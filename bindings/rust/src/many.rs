@@ -14,8 +14,8 @@ unsafe impl Send for GcmJob<'_> {}
 unsafe impl Sync for GcmJob<'_> {}
 
 impl<const KEY: usize, const TAG: usize> Aead<modes::Gcm, KEY, TAG> {
-    /// A message under this key, for a call that seals or opens it in place. Sealing writes the tag,
-    /// and opening reads it.
+    /// A message under this key, for a call that seals or opens it in place. Sealing writes the
+    /// tag, and opening reads it.
     pub fn job<'a>(
         &'a self,
         nonce: &'a [u8],
