@@ -8,7 +8,7 @@ use rustls::{
     CipherSuite, ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig,
     ServerConnection, SignatureScheme, SupportedCipherSuite,
 };
-use std::io::{Read, Write};
+use std::io::{BufRead, Write};
 use std::sync::Arc;
 
 /// A provider with one suite.
@@ -147,10 +147,11 @@ impl Pair {
     }
 }
 
-fn read_all(reader: &mut impl Read, to: &mut Vec<u8>) {
-    let mut buffer = [0; 1 << 14];
+fn read_all(reader: &mut impl BufRead, to: &mut Vec<u8>) {
     // Without data the reader fails with WouldBlock.
-    while let Ok(len @ 1..) = reader.read(&mut buffer) {
-        to.extend_from_slice(&buffer[..len]);
+    while let Ok(chunk @ [_, ..]) = reader.fill_buf() {
+        to.extend_from_slice(chunk);
+        let len = chunk.len();
+        reader.consume(len);
     }
 }
