@@ -11,6 +11,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -84,11 +85,11 @@ func main() {
 	folder := filepath.Join(cache, "tenrounds", "go-overlay", version)
 	check(os.MkdirAll(folder, 0o755))
 	replacement := filepath.Join(folder, "gcm_asm.go")
-	check(os.WriteFile(replacement, []byte(patched), 0o644))
+	check(replace(replacement, []byte(patched)))
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: replacement}})
 	check(err)
 	name := filepath.Join(folder, "overlay.json")
-	check(os.WriteFile(name, overlay, 0o644))
+	check(replace(name, overlay))
 	fmt.Println(name)
 }
 
@@ -96,6 +97,20 @@ func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// replace writes a file in one step: another build may read it at the same time.
+func replace(name string, contents []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(name), "new")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(contents)
+	if err := cmp.Or(err, file.Close()); err != nil {
+		os.Remove(file.Name())
+		return err
+	}
+	return os.Rename(file.Name(), name)
 }
 
 func patch(source string) (string, error) {
