@@ -53,6 +53,9 @@ const struct tr_backend *tr_go_select(const char *mask, const char **name)
 }
 
 _Static_assert(TR_ERR_TAG == 9, "verified() in core_amd64.go");
+_Static_assert(_Alignof(struct tr_aes_key) == 16 && _Alignof(struct tr_gcm_key) == 16 &&
+                   _Alignof(struct tr_xts_key) == 16 && _Alignof(struct tr_gcm_siv_key) == 16,
+               "slack in core_amd64.go");
 
 #ifdef SIZES
 struct tr_aes_key aesKeySize;
