@@ -21,7 +21,7 @@ type block struct {
 func newBlock(key []byte) cipher.Block {
 	b := &block{size: len(key)}
 	copy(b.raw[:], key)
-	setKey(b.key(), aesSetKey, key)
+	must(aesSetKey(b.key(), backend(), &key[0], len(key)))
 	return b
 }
 

@@ -6,7 +6,7 @@
 //go:build !purego
 
 #include "textflag.h"
-#include "core_amd64.h"
+#include "core_amd64.h" // If this file is missing, run "make go" in the repository of tenrounds.
 
 // tenrounds.h: calls need up to 12 KiB of stack, selection up to 16 KiB. Besides: up to 6 arguments
 // on the stack, and alignment.

@@ -204,6 +204,14 @@ func TestAllocations(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+	var key [16]byte
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := NewCipher(key[:]); err != nil {
+			t.Error(err)
+		}
+	}); n != 1 {
+		t.Errorf("NewCipher makes %v allocations: the caller's key must not escape to the heap", n)
+	}
 }
 
 // child runs a test in a process of its own, with another environment.

@@ -7,18 +7,22 @@ package tenrounds
 import (
 	"crypto/fips140"
 	"os"
+	"runtime"
 	"sync"
 	"unsafe"
 )
 
 // selected returns the core's backend for this processor and its name. The first call runs the
-// known-answer tests. The backend is nil, and
-// Go's own code is used, in FIPS 140-3 mode and on processors that the core cannot make faster.
+// known-answer tests. In FIPS 140-3 mode, and on processors that the core cannot make faster, the
+// backend is nil, and the package uses Go's own code.
 var selected = sync.OnceValues(func() (unsafe.Pointer, string) {
 	if fips140.Enabled() {
 		return nil, ""
 	}
 	mask := append([]byte(os.Getenv("TENROUNDS_MASK")), 0)
+	if runtime.GOOS == "darwin" { // before macOS 12.2, signals destroy the mask registers of AVX-512
+		mask = append([]byte("noavx512,"), mask...)
+	}
 	var name *byte
 	backend := coreSelect(&mask[0], &name)
 	if backend == nil {
@@ -45,10 +49,11 @@ func aligned(memory *byte) unsafe.Pointer {
 	return unsafe.Add(p, -uintptr(p)&slack)
 }
 
-// setKey sets one of the core's keys. The length of raw is known to be right.
-func setKey(key unsafe.Pointer, set func(key, backend unsafe.Pointer, raw *byte, n int) int32, raw []byte) {
-	backend, _ := selected()
-	must(set(key, backend, &raw[0], len(raw)))
+// backend is for the calls that set a key. Functions call them directly: arguments of a call through
+// a variable would escape to the heap, and with them the caller's key.
+func backend() unsafe.Pointer {
+	selected, _ := selected()
+	return selected
 }
 
 // verified reports whether the tag matched. If not, the core has written zeros.

@@ -29,7 +29,7 @@ func (b *block) NewGCM(nonceSize, tagSize int) (cipher.AEAD, error) {
 		return nil, errors.New("cipher: the nonce can't have zero length")
 	}
 	g := &gcm{nonceSize: nonceSize, tagSize: tagSize}
-	setKey(g.key(), gcmSetKey, b.raw[:b.size])
+	must(gcmSetKey(g.key(), backend(), &b.raw[0], b.size))
 	return g, nil
 }
 

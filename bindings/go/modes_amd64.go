@@ -14,7 +14,7 @@ func (x *coreXTS) key() unsafe.Pointer { return aligned(&x.memory[0]) }
 
 func newCoreXTS(key []byte) dataUnit {
 	x := &coreXTS{}
-	setKey(x.key(), xtsSetKey, key)
+	must(xtsSetKey(x.key(), backend(), &key[0], len(key)))
 	return x
 }
 
@@ -36,7 +36,7 @@ func (g *coreGCMSIV) key() unsafe.Pointer { return aligned(&g.memory[0]) }
 
 func newCoreGCMSIV(key []byte) sealer {
 	g := &coreGCMSIV{}
-	setKey(g.key(), gcmSIVSetKey, key)
+	must(gcmSIVSetKey(g.key(), backend(), &key[0], len(key)))
 	return g
 }
 
