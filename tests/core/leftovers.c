@@ -180,17 +180,29 @@ static enum tr_status many(bool own)
                                      n - 16 * (i % 3)};
     return tr_cbc_encrypt_many(jobs, JOBS);
 }
-/* All jobs are the same message. */
-static enum tr_status gcm_many(void)
+/* All jobs are the same message. The tag of the first is in `tag`, which all opened jobs have. */
+static enum tr_status gcm_many(bool decrypt, uint8_t *opened)
 {
     static struct tr_gcm_job jobs[JOBS];
     static uint8_t outs[JOBS][2048], tags[JOBS][16];
     for (unsigned i = 0; i < JOBS; i++)
-        jobs[i] = (struct tr_gcm_job){&GCM_KEY, iv,  12,      aad, AAD,  i == 0 ? out : outs[i],
-                                      text,     len, tags[i], 16,  TR_OK};
-    return tr_gcm_seal_many(jobs, JOBS);
+        jobs[i] = (struct tr_gcm_job){.key = &GCM_KEY,
+                                      .iv = iv,
+                                      .iv_len = 12,
+                                      .aad = aad,
+                                      .aad_len = AAD,
+                                      .out = i == 0 ? out : outs[i],
+                                      .in = decrypt ? sealed : text,
+                                      .len = len,
+                                      .tag = decrypt  ? opened
+                                             : i == 0 ? tag
+                                                      : tags[i],
+                                      .tag_len = 16};
+    return (decrypt ? tr_gcm_open_many : tr_gcm_seal_many)(jobs, JOBS);
 }
-CALL(gcm_seal_many, gcm_many())
+CALL(gcm_seal_many, gcm_many(false, NULL))
+CALL(gcm_open_many, gcm_many(true, tag))
+CALL(gcm_refuse_many, gcm_many(true, forged) == TR_ERR_TAG ? TR_OK : TR_ERR_STATE)
 CALL(one_key, many(false))
 CALL(own_keys, many(true))
 
@@ -577,6 +589,10 @@ static struct call {
     {"gcm_hashed_iv", gcm_hashed_iv, PLAIN | STREAM, NONE, 0, LEN, MOST_HASH, 0, SEALS},
     {"gcm_seal_many", gcm_seal_many, PLAIN | STREAM | GCM, SPILL(tag mask, CLMUL, 1, 0), 0, 2048,
      MOST_HASH, 0, SEALS},
+    {"gcm_open_many", gcm_open_many, PLAIN | STREAM | GCM | DECRYPTS | VERIFIES,
+     SPILL(tag mask, CLMUL, 1, 0), 0, 2048, MOST_HASH, 0, SEALS},
+    {"gcm_refuse_many", gcm_refuse_many, PLAIN | STREAM | GCM | DECRYPTS | VERIFIES,
+     SPILL(tag mask, CLMUL, 1, 0), 0, 2048, MOST_HASH, 0, SEALS},
     ROW(one_key, PLAIN, SPILL(plaintext, VAES, 4, 0), 4000, LEN),
     ROW(own_keys, PLAIN, NONE, 4000, LEN),
 };

@@ -330,6 +330,36 @@ static bool gcm_after(const struct tr_backend *b)
     return good;
 }
 
+/* Whether many GCM messages of one shape equal bitslice's where the code for them begins and ends:
+ * 1 to 2048 bytes of data, to 64 of AAD, from 8 messages on. */
+static bool gcm_many(const struct tr_backend *b)
+{
+    enum { MOST = 11, ROOM = 2049 };
+    static const size_t lengths[] = {0, 1, 16, 2047, 2048, 2049}, aads[] = {0, 63, 64, 65};
+    static struct tr_gcm_key key, plain;
+    static uint8_t out[MOST][ROOM];
+    uint8_t tags[MOST][16], tag[16];
+    struct tr_gcm_job jobs[MOST];
+    bool good = tr_gcm_set_key(&key, b, raw, 16) == TR_OK &&
+                tr_gcm_set_key(&plain, &tr_bitslice, raw, 16) == TR_OK;
+    for (size_t at = 0; good && at < 6 * 4; at++) {
+        const size_t len = lengths[at / 4], aad = aads[at % 4];
+        for (size_t count = 7; good && count <= MOST; count++) {
+            for (size_t i = 0; i < count; i++)
+                jobs[i] = (struct tr_gcm_job){&key,     text + i, 12,      text, aad,  out[i],
+                                              text + i, len,      tags[i], 16,   TR_OK};
+            good = tr_gcm_seal_many(jobs, count) == TR_OK;
+            for (size_t i = 0; good && i < count; i++)
+                good = tr_gcm_seal(&plain, text + i, 12, text, aad, got, text + i, len, tag, 16) ==
+                           TR_OK &&
+                       tap_same(out[i], got, len) && tap_same(tags[i], tag, 16);
+        }
+        if (!good)
+            tap_diag("%zu bytes, %zu of AAD", len, aad);
+    }
+    return good;
+}
+
 /* Whether XTS data units of 700 to 1533 blocks, most of them ragged, equal bitslice's in both
  * directions. */
 static bool long_units(const struct tr_backend *b)
@@ -425,6 +455,7 @@ static const struct {
     {"struct tr_cipher begins a new message after final()", after_final},
     {"CTR carries beyond the low 32 to 64 bits", counters},
     {"GCM: a long call is right anywhere in the message", gcm_after},
+    {"GCM: many messages are right where the code for them begins and ends", gcm_many},
     {"XTS is right for long data units", long_units},
     {"OCB is right around multiples of large powers of two", ocb_far},
 };

@@ -488,7 +488,9 @@ static void test_backend(const struct tr_backend *b)
     tap_ok(against_guards(b), "%s: multi-buffer calls access no guard page", name);
 }
 
-/* Tests the errors. A call with one bad job among good ones must write no output for any job. */
+/* Tests the errors. A call with one bad job among good ones must write no output for any job. The
+ * bad job of GCM is the last of GCM_ROWS, after jobs that could run together. */
+#define GCM_ROWS 12
 static void errors(void)
 {
     uint8_t raw[16] = {2}, ivs[3][16] = {{0}}, nonce[13] = {0}, tag[3][16] = {{0}};
@@ -498,6 +500,13 @@ static void errors(void)
     struct tr_cmac_job cmacs[1] = {{.key = &cmac_of, .data = raw, .len = 16}};
     static struct tr_ccm_key ccms[3];
     struct tr_ccm_job sealed[3];
+    static struct tr_gcm_key gcm;
+    struct tr_gcm_job rows[GCM_ROWS];
+    if (tr_gcm_set_key(&gcm, NULL, raw, 16) != TR_OK)
+        tap_diag("tr_gcm_set_key() fails");
+    for (size_t i = 0; i < GCM_ROWS; i++)
+        rows[i] = (struct tr_gcm_job){&gcm,        nonce, 12,         nonce, 13,   out[i % 2].bytes,
+                                      in[2].bytes, 64,    tag[i % 3], 16,    TR_OK};
     for (size_t i = 0; i < 3; i++) {
         (void)place(i, 64);
         jobs[i] = (struct tr_stream){&key, ivs[i], out[i].bytes, in[i].bytes, 64};
@@ -536,8 +545,19 @@ static void errors(void)
     sealed[2].out = in[2].bytes + 1;
     tap_ok(tr_ccm_open_many(sealed, 3) == TR_ERR_OVERLAP,
            "CCM refuses output that begins inside the input");
+    struct tr_gcm_job *const bad = &rows[GCM_ROWS - 1];
+    bad->iv_len = 0;
+    tap_ok(tr_gcm_seal_many(rows, GCM_ROWS) == TR_ERR_IV_LENGTH, "GCM refuses an empty IV");
+    bad->iv_len = 12;
+    bad->tag_len = 17;
+    tap_ok(tr_gcm_open_many(rows, GCM_ROWS) == TR_ERR_TAG_LENGTH, "GCM refuses a tag of 17 bytes");
+    bad->tag_len = 16;
+    bad->out = in[2].bytes + 1;
+    tap_ok(tr_gcm_seal_many(rows, GCM_ROWS) == TR_ERR_OVERLAP,
+           "GCM refuses output that begins inside the input");
     tap_ok(is_expected(0, out[0].bytes, "errors") && is_expected(1, out[1].bytes, "errors") &&
-               memcmp(ivs, (uint8_t[3][16]){{0}}, sizeof(ivs)) == 0,
+               memcmp(ivs, (uint8_t[3][16]){{0}}, sizeof(ivs)) == 0 &&
+               memcmp(tag, (uint8_t[3][16]){{0}}, sizeof(tag)) == 0,
            "refused calls write nothing");
 }
 
@@ -545,7 +565,7 @@ int main(void)
 {
     const unsigned backends = backend_count();
     rng = tap_random(1);
-    tap_plan(backends * 9 + 9);
+    tap_plan(backends * 9 + 12);
     for (unsigned i = 0; i < backends; i++)
         test_backend(tr_backend_at(i));
     errors();

@@ -70,6 +70,55 @@ static enum tr_status gmac(const struct tr_backend *b, const struct test_case *c
 
 static const struct algorithm gmac_mac = {"GMAC", NULL, gmac, NULL};
 
+/*
+ * GCM as COPIES equal messages in one call, so that the code for many messages processes most of
+ * them. If a copy differs from the first in status, text or tag, returns the opposite status, so
+ * that a valid case and an invalid one fail.
+ */
+#define COPIES 11
+static enum tr_status gcm_many(const struct tr_backend *b, const struct test_case *c, bool decrypt,
+                               struct result *r)
+{
+    static struct tr_gcm_key key;
+    static struct result copies[COPIES];
+    struct tr_gcm_job jobs[COPIES];
+    const struct case_bytes *in = decrypt ? &c->ct : &c->pt;
+    enum tr_status status = tr_gcm_set_key(&key, b, c->key.data, c->key.len);
+    if (status != TR_OK)
+        return status;
+    r->len = in->len;
+    if (decrypt)
+        memcpy(r->tag, c->tag.data, c->tag.len);
+    for (size_t i = 0; i < COPIES; i++) {
+        copies[i] = *r;
+        jobs[i] = (struct tr_gcm_job){&key,          c->iv.data,     c->iv.len,   c->aad->data,
+                                      c->aad->len,   copies[i].text, in->data,    in->len,
+                                      copies[i].tag, c->tag.len,     TR_ERR_STATE};
+    }
+    status = (decrypt ? tr_gcm_open_many : tr_gcm_seal_many)(jobs, COPIES);
+    bool same = true;
+    for (size_t i = 0; i < COPIES; i++)
+        same &=
+            jobs[i].status == (status == TR_OK || status == TR_ERR_TAG ? status : TR_ERR_STATE) &&
+            memcmp(&copies[i], &copies[0], sizeof(*copies)) == 0;
+    *r = copies[0];
+    return same ? status : status == TR_OK ? TR_ERR_STATE : TR_OK;
+}
+
+static enum tr_status gcm_seal_many(const struct tr_backend *b, const struct test_case *c,
+                                    struct result *r)
+{
+    return gcm_many(b, c, false, r);
+}
+
+static enum tr_status gcm_open_many(const struct tr_backend *b, const struct test_case *c,
+                                    struct result *r)
+{
+    return gcm_many(b, c, true, r);
+}
+
+static const struct algorithm many_gcm = {"many GCM", NULL, gcm_seal_many, gcm_open_many};
+
 /* ---- XTS, CBC with padding, CMAC ------------------------------------------------------------ */
 
 static enum tr_status xts_seal(const struct tr_backend *b, const struct test_case *c,
@@ -271,6 +320,13 @@ static const struct vector_file {
     {&gcm, "cavp/gcm/gcmEncryptExtIV192.txt", {7875}},
     {&gcm, "cavp/gcm/gcmEncryptExtIV256.txt", {7875}},
     {&gcm, "wycheproof/aes_gcm.txt", {229, 87}},
+    {&many_gcm, "cavp/gcm/gcmDecrypt128.txt", {3864, 4011}},
+    {&many_gcm, "cavp/gcm/gcmDecrypt192.txt", {3897, 3978}},
+    {&many_gcm, "cavp/gcm/gcmDecrypt256.txt", {3956, 3919}},
+    {&many_gcm, "cavp/gcm/gcmEncryptExtIV128.txt", {7875}},
+    {&many_gcm, "cavp/gcm/gcmEncryptExtIV192.txt", {7875}},
+    {&many_gcm, "cavp/gcm/gcmEncryptExtIV256.txt", {7875}},
+    {&many_gcm, "wycheproof/aes_gcm.txt", {229, 87}},
     {&gmac_mac, "wycheproof/aes_gmac.txt", {90, 324}},
     {&ccm, "cavp/ccm/DVPT128.txt", {80, 160}},
     {&ccm, "cavp/ccm/DVPT192.txt", {80, 160}},

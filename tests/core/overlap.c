@@ -196,19 +196,21 @@ static void aead_mode(const struct tr_backend *b, const struct aead *a, bool dec
 
 #define JOBS 11
 
-/* One call for jobs of several lengths, each with its output before its input. */
+/* One call for jobs, each with its output before its input. Jobs have several lengths, but those of
+ * GCM have one, because only then do they run together. */
 struct batch {
     size_t at[JOBS], len[JOBS], k;
     uint8_t iv[JOBS][16], tag[JOBS][16];
 };
 
-static struct batch batch(size_t k, size_t unit)
+static struct batch batch(size_t k, size_t unit, bool equal)
 {
     struct batch m = {.k = k};
     size_t at = NEAR;
+    const size_t of_all = tap_below(&rng, 1300);
     for (size_t i = 0; i < JOBS; i++) {
         m.at[i] = at;
-        m.len[i] = tap_below(&rng, 1300) / unit * unit;
+        m.len[i] = equal ? of_all : tap_below(&rng, 1300) / unit * unit;
         at += m.len[i] + NEAR;
         tap_fill(&rng, m.iv[i], 16);
         tap_fill(&rng, m.tag[i], 16);
@@ -216,19 +218,27 @@ static struct batch batch(size_t k, size_t unit)
     return m;
 }
 
-enum many { MANY_CBC, MANY_CFB, MANY_CCM_SEAL, MANY_CCM_OPEN, MANY };
+enum many { MANY_CBC, MANY_CFB, MANY_CCM_SEAL, MANY_CCM_OPEN, MANY_GCM_SEAL, MANY_GCM_OPEN, MANY };
 
-static enum tr_status many_call(enum many call, const struct tr_aes_key *aes,
-                                const struct tr_ccm_key *ccm, struct batch *m, uint8_t *to,
-                                const uint8_t *from, size_t k)
+struct many_keys {
+    struct tr_aes_key aes;
+    struct tr_ccm_key ccm;
+    struct tr_gcm_key gcm;
+};
+
+static enum tr_status many_call(enum many call, const struct many_keys *keys, struct batch *m,
+                                uint8_t *to, const uint8_t *from, size_t k)
 {
     struct tr_stream streams[JOBS];
     static struct tr_ccm_job jobs[JOBS];
+    static struct tr_gcm_job gcm[JOBS];
     for (size_t i = 0; i < JOBS; i++) {
         uint8_t *out = to + m->at[i] - k;
         const uint8_t *in = from + m->at[i];
-        streams[i] = (struct tr_stream){aes, m->iv[i], out, in, m->len[i]};
-        jobs[i] = (struct tr_ccm_job){.key = ccm,
+        streams[i] = (struct tr_stream){&keys->aes, m->iv[i], out, in, m->len[i]};
+        gcm[i] = (struct tr_gcm_job){&keys->gcm, m->iv[i],  12,        m->iv[i], 13,   out,
+                                     in,         m->len[i], m->tag[i], 16,       TR_OK};
+        jobs[i] = (struct tr_ccm_job){.key = &keys->ccm,
                                       .nonce = m->iv[i],
                                       .nonce_len = 12,
                                       .aad = m->iv[i],
@@ -246,32 +256,40 @@ static enum tr_status many_call(enum many call, const struct tr_aes_key *aes,
         return tr_cfb128_encrypt_many(streams, JOBS);
     case MANY_CCM_SEAL:
         return tr_ccm_seal_many(jobs, JOBS);
-    default:
+    case MANY_CCM_OPEN:
         return tr_ccm_open_many(jobs, JOBS);
+    case MANY_GCM_SEAL:
+        return tr_gcm_seal_many(gcm, JOBS);
+    default:
+        return tr_gcm_open_many(gcm, JOBS);
     }
 }
 
 static void many(const struct tr_backend *b, enum many call)
 {
-    static const char *const names[] = {"CBC", "CFB", "CCM sealing", "CCM opening"};
-    struct tr_ccm_key ccm;
+    static const char *const names[] = {"CBC",         "CFB",         "CCM sealing",
+                                        "CCM opening", "GCM sealing", "GCM opening"};
+    static struct many_keys keys;
+    const bool equal = call >= MANY_GCM_SEAL,
+               opens = call == MANY_CCM_OPEN || call == MANY_GCM_OPEN;
     uint8_t raw[32];
     tap_fill(&rng, raw, sizeof(raw));
-    const struct tr_aes_key aes = key_for(b, raw, 16);
-    bool good = tr_ccm_set_key(&ccm, b, raw, 32) == TR_OK;
+    keys.aes = key_for(b, raw, 16);
+    bool good = tr_ccm_set_key(&keys.ccm, b, raw, 32) == TR_OK &&
+                tr_gcm_set_key(&keys.gcm, b, raw, 24) == TR_OK;
     for (size_t k = 1; good && k <= NEAR; k += tap_stride(&rng)) {
-        struct batch m = batch(k, call == MANY_CBC ? 16 : 1), again = m;
+        struct batch m = batch(k, call == MANY_CBC ? 16 : 1, equal), again = m;
         const uint8_t *input = message, *output = expected;
-        if (call == MANY_CCM_OPEN) {
-            good = many_call(MANY_CCM_SEAL, &aes, &ccm, &m, text, message, 0) == TR_OK;
+        if (opens) {
+            good = many_call((enum many)(call - 1), &keys, &m, text, message, 0) == TR_OK;
             again = m;
             input = text;
             output = message;
         } else {
-            good = many_call(call, &aes, &ccm, &m, expected, message, 0) == TR_OK;
+            good = many_call(call, &keys, &m, expected, message, 0) == TR_OK;
         }
         memcpy(memory, input, sizeof(message));
-        good = good && many_call(call, &aes, &ccm, &again, memory, memory, k) == TR_OK;
+        good = good && many_call(call, &keys, &again, memory, memory, k) == TR_OK;
         for (size_t i = 0; good && i < JOBS; i++)
             good = tap_same(memory + m.at[i] - k, output + m.at[i], m.len[i]) &&
                    tap_same(again.tag[i], m.tag[i], 16) && tap_same(again.iv[i], m.iv[i], 16);
