@@ -3,9 +3,9 @@
  * Compares the modes outside struct tr_cipher with libcrypto's default provider, for each backend
  * and key size. OpenSSL 3.0 lacks GCM-SIV, so gcm_siv_reference.h computes it. Messages have random
  * lengths and are processed in place and out of place, CMAC and CFB in pieces; ../aead.c has the
- * authenticated modes in pieces. The test also decrypts each message. In modes with a tag or a check value, the test
- * then flips a bit and decrypts again. The mode must detect the change and leave zeros in the
- * output.
+ * authenticated modes in pieces. The test also decrypts each message. In modes with a tag or a check
+ * value, the test then flips a bit and decrypts again. The mode must detect the change and leave
+ * zeros in the output.
  */
 #include "../aead.h"
 #include "gcm_siv_reference.h"
@@ -295,7 +295,8 @@ static bool aead(struct the_case *c, const struct aead *a)
         aead_crypt(c, a, &m, true, c->back, input(c, c->back, c->out, c->len)) != TR_OK ||
         !tap_same(c->back, c->in, c->len))
         return false;
-    if (tap_below(c->rng, 2) == 0 || c->len == 0)
+    /* A short tag can be right for another ciphertext, by chance. */
+    if (tap_below(c->rng, 2) == 0 || c->len == 0 || c->tag_len < 12)
         flip(c, c->tag, c->tag_len);
     else
         flip(c, c->out, c->len);
