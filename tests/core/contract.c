@@ -141,12 +141,12 @@ CALL(cmac_check, tr_cmac_check(&w.cmac, w.tag, tag_len))
 
 CALL(siv_again, tr_siv_again(&w.aead.message.siv))
 
-/* The calls of an authenticated mode. The tag of a call that seals or ends a message is in w.tag. */
+/* The calls of an authenticated mode. The tag of a call that seals or ends a message is w.tag. */
 enum aead_op { START, AAD, ENCRYPT, DECRYPT, TAG_OF, CHECK_OF, SEAL, OPEN, AEAD_OPS };
 static const char *const op_names[] = {"start", "aad",   "encrypt", "decrypt",
                                        "tag",   "check", "seal",    "open"};
-/* The first piece of data of a message that a call ends. */
-#define FIRST 16u
+/* The bytes of the first of two pieces of data in a message that a call ends. 0: one piece. */
+static size_t first_piece = 16;
 
 static enum tr_status aead_call(const struct aead *a, enum aead_op op)
 {
@@ -301,7 +301,7 @@ static const struct aead *aead_of(const struct row *r)
 }
 
 /* Sets the key and starts the message of an authenticated mode. A call that ends a message gets one
- * with AAD and two pieces of data, so that all fields are in use. */
+ * with AAD and data, in two pieces so that all fields are in use, or in one, as most callers do. */
 static bool begin_aead(const struct row *r)
 {
     const struct aead *a = aead_of(r);
@@ -309,17 +309,17 @@ static bool begin_aead(const struct row *r)
     if (a == NULL)
         return true;
     tap_fill(&rng, raw, sizeof(raw));
-    iv_len = a->aad_in_one_call ? 0 : a->iv.usual; /* a one-shot call of SIV takes no IV */
-    const size_t first = r->flags & ENDS ? FIRST : 0, aad = r->flags & ENDS ? 5 : 0;
+    const size_t first = r->flags & ENDS ? first_piece : 0, aad = r->flags & ENDS ? 5 : 0;
     const struct aead_lengths n = {.iv = iv_len, .tag = 16, .aad = aad, .text = first + len};
     if (a->set_key(&w.aead, backend, raw, a->key.max) != TR_OK ||
         a->start(&w.aead, w.iv, &n) != TR_OK)
         return false;
     if (r->flags & ENDED)
         return a->crypt(&w.aead, false, out, in, len, w.tag) == TR_OK;
-    return !(r->flags & ENDS) || (a->aad(&w.aead, w.iv, aad) == TR_OK &&
-                                  a->crypt(&w.aead, false, out, in, first, w.tag) == TR_OK &&
-                                  a->crypt(&w.aead, false, out, in, len, w.tag) == TR_OK);
+    return !(r->flags & ENDS) ||
+           (a->aad(&w.aead, w.iv, aad) == TR_OK &&
+            (first == 0 || a->crypt(&w.aead, false, out, in, first, w.tag) == TR_OK) &&
+            a->crypt(&w.aead, false, out, in, len, w.tag) == TR_OK);
 }
 
 static enum tr_status call_of(const struct row *r)
@@ -337,7 +337,8 @@ static bool begin(const struct row *r, bool messages)
     memcpy(w.iv, test_iv, sizeof(w.iv));
     out = in = w.data + 64;
     len = r->good_len;
-    iv_len = 12;
+    /* A one-shot call of SIV takes no IV. 12 bytes suit all other modes. */
+    iv_len = aead_of(r) != NULL && aead_of(r)->aad_in_one_call ? 0 : 12;
     tag_len = 16;
     return !messages || (call_cipher_start() == TR_OK && call_cmac_start() == TR_OK &&
                          (!(r->flags & ENDS) || call_cmac_update() == TR_OK) && begin_aead(r));
@@ -443,13 +444,10 @@ static bool good_call(const struct row *r)
     return r->flags & DECRYPTS || (begin(r, true) && call_of(r) == TR_OK);
 }
 
-/* Whether the message that the call ended holds no secret, such as keystream, a tag mask, a hash or
- * a chaining value. Ends two messages with one IV and AAD, under different keys and with different
- * data. The objects must then be equal. */
-static bool holds_no_secret(const struct row *r)
+/* Whether two messages with one IV and AAD, under different keys and with different data, are equal
+ * objects after the call that ends them. */
+static bool ends_equal(const struct row *r)
 {
-    if (!(r->flags & ENDS))
-        return true;
     for (unsigned i = 0; i < 2; i++) {
         memcpy(&before, &w, sizeof(w));
         if (!set_keys() || !begin(r, true))
@@ -462,6 +460,19 @@ static bool holds_no_secret(const struct row *r)
     if (!same)
         tap_diag("the ended message depends on the key or on data");
     return same;
+}
+
+/* Whether the message that the call ended holds no secret, such as keystream, a tag mask, a hash or
+ * a chaining value. */
+static bool holds_no_secret(const struct row *r)
+{
+    bool good = true;
+    if (!(r->flags & ENDS))
+        return true;
+    for (first_piece = 0; first_piece <= 16; first_piece += 16)
+        good &= ends_equal(r);
+    first_piece = 16;
+    return good;
 }
 
 int main(void)
