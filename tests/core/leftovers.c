@@ -3,15 +3,17 @@
  * Tests that calls leave no secret value on the stack, in two ways.
  *
  * First, it counts bytes. Each call runs on a cleared stack under one key, then under another that
- * differs in every byte, with the same text and IV. A byte that differs between both runs depends on
- * the key. At most `most` bytes may, without ciphertext: the compiler may spill registers. In 64-bit
- * code, every limit is below the size of a table of AES states (4 KiB) or of products of H (2 KiB).
+ * differs in every byte, with the same text and IV. A byte that differs between both runs depends
+ * on the key. At most `most` bytes may, without ciphertext: the compiler may spill registers. In
+ * 64-bit code, every limit is below the size of a table of AES states (4 KiB) or of products of H
+ * (2 KiB).
  *
- * Then, in 64-bit code, it computes the secrets of a call, and searches the call's stack for them.
+ * Then it computes the secrets of a call, and searches the call's stack for them.
  * The secrets are keystream, plaintext, round keys, the hash subkey and its powers, tag masks, the
  * full tags of calls that return truncated ones, tweaks, and the AES states that long calls keep in
  * tables. The search looks for each half of a block, in both byte orders, at every address. It also
- * looks for the two 64-bit words into which bitslice.c spreads a block.
+ * looks for the two 64-bit words into which bitslice.c spreads a block. 32-bit code has 8 registers
+ * of each kind and spills values in nearly every call, so there the test looks for round keys alone.
  *
  * A call may leave only what the compiler spills from registers, because no code can cleanse that:
  *
@@ -729,8 +731,6 @@ static unsigned most_of(const struct call *c, const char *what, bool spills)
 
 static bool leaves_nothing(size_t key_len, const struct call *c)
 {
-    if (sizeof(void *) < 8) /* 8 registers of each kind: nearly every call spills values */
-        return true;
     now = c;
     do_call(c);
     if (!(c->kinds & DECRYPTS) && good)
@@ -753,7 +753,8 @@ static bool leaves_nothing(size_t key_len, const struct call *c)
                 n += halves ? secrets[j].found : 1;
                 secrets[j].found = 0;
             }
-        if (n <= most_of(c, what, spills != NULL))
+        if (n <= most_of(c, what, spills != NULL) ||
+            (sizeof(void *) < 8 && strstr(what, "round key") == NULL))
             continue;
         right = false;
         tap_diag("%s, %zu-bit key, %zu bytes: leaves %u times: %s", name_of(c), 8 * key_len, len, n,
