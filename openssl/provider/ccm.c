@@ -86,13 +86,12 @@ static int ccm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
-static TRP_LIST(ccm_gettable_ctx_params, TRP_AEAD_GETTABLE,
-                TRP_AEAD_GETTABLE_TLS) static TRP_LIST(ccm_settable_ctx_params, TRP_AEAD_SETTABLE,
-                                                       TRP_AEAD_SETTABLE_TLS)
+static TRP_LIST(ccm_gettable_ctx_params, TRP_AEAD_GETTABLE, TRP_AEAD_GETTABLE_TLS)
+static TRP_LIST(ccm_settable_ctx_params, TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS)
 
-    /* Copies as many bytes of the IV buffer as the caller asks for, at most 16. Fails if the caller
+/* Copies as many bytes of the IV buffer as the caller asks for, at most 16. Fails if the caller
  * asks for fewer bytes than the IV has. Bytes beyond the IV are zero or belong to an earlier IV. */
-    static int get_iv(void *ctx, OSSL_PARAM *p)
+static int get_iv(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_ccm *c = ctx;
     if (p->data_size < c->a.iv_len)

@@ -183,10 +183,10 @@ static int cmac_final(void *ctx, unsigned char *out, size_t *out_len, size_t out
 static TRP_LIST(cmac_gettable_ctx_params, TRP_SIZE(OSSL_MAC_PARAM_SIZE),
                 TRP_SIZE(OSSL_MAC_PARAM_BLOCK_SIZE))
 
-    static TRP_LIST(cmac_settable_ctx_params, TRP_TEXT(OSSL_MAC_PARAM_CIPHER),
-                    TRP_TEXT(OSSL_MAC_PARAM_PROPERTIES), TRP_OCTETS(OSSL_MAC_PARAM_KEY))
+static TRP_LIST(cmac_settable_ctx_params, TRP_TEXT(OSSL_MAC_PARAM_CIPHER),
+                TRP_TEXT(OSSL_MAC_PARAM_PROPERTIES), TRP_OCTETS(OSSL_MAC_PARAM_KEY))
 
-        static int cmac_get_ctx_params(void *ctx, OSSL_PARAM params[])
+static int cmac_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     const struct cmac *c = ctx;
     static const char *const keys[] = {OSSL_MAC_PARAM_SIZE, OSSL_MAC_PARAM_BLOCK_SIZE};

@@ -62,12 +62,12 @@ static TRP_LIST(cts_gettable_ctx_params, TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
                 TRP_UINT(OSSL_CIPHER_PARAM_NUM), TRP_OCTETS(OSSL_CIPHER_PARAM_IV),
                 TRP_OCTETS(OSSL_CIPHER_PARAM_UPDATED_IV), TRP_TEXT(OSSL_CIPHER_PARAM_CTS_MODE))
 
-    static TRP_LIST(cts_settable_ctx_params, TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
-                    TRP_UINT(OSSL_CIPHER_PARAM_NUM), TRP_TEXT(OSSL_CIPHER_PARAM_CTS_MODE))
+static TRP_LIST(cts_settable_ctx_params, TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
+                TRP_UINT(OSSL_CIPHER_PARAM_NUM), TRP_TEXT(OSSL_CIPHER_PARAM_CTS_MODE))
 
-        static inline int cts_init(void *ctx, const unsigned char *key, size_t key_len,
-                                   const unsigned char *iv, size_t iv_len,
-                                   const OSSL_PARAM params[], int encrypt)
+static inline int cts_init(void *ctx, const unsigned char *key, size_t key_len,
+                           const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
+                           int encrypt)
 {
     struct trp_cts *c = ctx;
     c->updated = 0;

@@ -63,9 +63,9 @@
         return family##_init(ctx, key, key_len, iv, iv_len, params, 0);                            \
     }
 
-/* Defines <family>_new, <family>_free and <family>_dup for contexts of the type struct trp_<family>,
- * whose first member `base` is a struct trp_keyed. No other member points into the context.
- * <family>_begin() initializes the other members. */
+/* Defines <family>_new, <family>_free and <family>_dup for contexts of the type
+ * struct trp_<family>, whose first member `base` is a struct trp_keyed. No other member points into
+ * the context. <family>_begin() initializes the other members. */
 #define TRP_KEYED_CONTEXT(family)                                                                  \
     static void *family##_new(void *provctx, const struct trp_kind *kind)                          \
     {                                                                                              \

@@ -235,13 +235,11 @@ static int gcm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
-static TRP_LIST(
-    gcm_gettable_ctx_params, TRP_AEAD_GETTABLE, TRP_AEAD_GETTABLE_TLS,
-    TRP_UINT("iv-generated") /* since OpenSSL 3.2 */) static TRP_LIST(gcm_settable_ctx_params,
-                                                                      TRP_AEAD_SETTABLE,
-                                                                      TRP_AEAD_SETTABLE_TLS)
+static TRP_LIST(gcm_gettable_ctx_params, TRP_AEAD_GETTABLE, TRP_AEAD_GETTABLE_TLS,
+                TRP_UINT("iv-generated") /* since OpenSSL 3.2 */)
+static TRP_LIST(gcm_settable_ctx_params, TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS)
 
-    static int get_tag_len(void *ctx, OSSL_PARAM *p)
+static int get_tag_len(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_gcm *g = ctx;
     return trp_aead_put_number(g, p, g->a.tag_len != 0 ? g->a.tag_len : TRP_TAG);

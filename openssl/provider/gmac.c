@@ -245,15 +245,15 @@ static TRP_LIST(gmac_settable_ctx_params, TRP_TEXT(OSSL_MAC_PARAM_CIPHER),
                 TRP_TEXT(OSSL_MAC_PARAM_PROPERTIES), TRP_OCTETS(OSSL_MAC_PARAM_KEY),
                 TRP_OCTETS(OSSL_MAC_PARAM_IV))
 
-    const OSSL_DISPATCH trp_gmac_functions[] = {
-        TRP_FUNCTION(OSSL_FUNC_MAC_NEWCTX, gmac_new),
-        TRP_FUNCTION(OSSL_FUNC_MAC_DUPCTX, gmac_dup),
-        TRP_FUNCTION(OSSL_FUNC_MAC_FREECTX, gmac_free),
-        TRP_FUNCTION(OSSL_FUNC_MAC_INIT, gmac_init),
-        TRP_FUNCTION(OSSL_FUNC_MAC_UPDATE, gmac_update),
-        TRP_FUNCTION(OSSL_FUNC_MAC_FINAL, gmac_final),
-        TRP_FUNCTION(OSSL_FUNC_MAC_GETTABLE_PARAMS, gmac_gettable_params),
-        TRP_FUNCTION(OSSL_FUNC_MAC_GET_PARAMS, gmac_get_params),
-        TRP_FUNCTION(OSSL_FUNC_MAC_SETTABLE_CTX_PARAMS, gmac_settable_ctx_params),
-        TRP_FUNCTION(OSSL_FUNC_MAC_SET_CTX_PARAMS, gmac_set_ctx_params),
-        {0, NULL}};
+const OSSL_DISPATCH trp_gmac_functions[] = {
+    TRP_FUNCTION(OSSL_FUNC_MAC_NEWCTX, gmac_new),
+    TRP_FUNCTION(OSSL_FUNC_MAC_DUPCTX, gmac_dup),
+    TRP_FUNCTION(OSSL_FUNC_MAC_FREECTX, gmac_free),
+    TRP_FUNCTION(OSSL_FUNC_MAC_INIT, gmac_init),
+    TRP_FUNCTION(OSSL_FUNC_MAC_UPDATE, gmac_update),
+    TRP_FUNCTION(OSSL_FUNC_MAC_FINAL, gmac_final),
+    TRP_FUNCTION(OSSL_FUNC_MAC_GETTABLE_PARAMS, gmac_gettable_params),
+    TRP_FUNCTION(OSSL_FUNC_MAC_GET_PARAMS, gmac_get_params),
+    TRP_FUNCTION(OSSL_FUNC_MAC_SETTABLE_CTX_PARAMS, gmac_settable_ctx_params),
+    TRP_FUNCTION(OSSL_FUNC_MAC_SET_CTX_PARAMS, gmac_set_ctx_params),
+    {0, NULL}};

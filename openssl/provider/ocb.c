@@ -152,12 +152,10 @@ static int ocb_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
-static TRP_LIST(ocb_gettable_ctx_params,
-                TRP_AEAD_GETTABLE) static TRP_LIST(ocb_settable_ctx_params,
-                                                   TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
-                                                   TRP_AEAD_SETTABLE)
+static TRP_LIST(ocb_gettable_ctx_params, TRP_AEAD_GETTABLE)
+static TRP_LIST(ocb_settable_ctx_params, TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN), TRP_AEAD_SETTABLE)
 
-    static int get_tag(void *ctx, OSSL_PARAM *p)
+static int get_tag(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_ocb *o = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)

@@ -289,21 +289,21 @@ static TRP_LIST(stitched_gettable_ctx_params,
                 TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN), TRP_OCTETS(OSSL_CIPHER_PARAM_IV),
                 TRP_OCTETS(OSSL_CIPHER_PARAM_UPDATED_IV))
 
-    static TRP_LIST(stitched_settable_ctx_params,
-                    TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT),
-                    TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD),
-                    TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE),
-                    TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC),
-                    TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN),
-                    TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_MAC_KEY),
-                    TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD), TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
-                    TRP_UINT(OSSL_CIPHER_PARAM_TLS_VERSION))
+static TRP_LIST(stitched_settable_ctx_params,
+                TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT),
+                TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD),
+                TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE),
+                TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC),
+                TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN),
+                TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_MAC_KEY),
+                TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD), TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+                TRP_UINT(OSSL_CIPHER_PARAM_TLS_VERSION))
 
-    /* ---- Keys, and the function tables ----------------------------------------------------------- */
+/* ---- Keys, and the function tables ----------------------------------------------------------- */
 
-    static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_len,
-                                    const unsigned char *iv, size_t iv_len,
-                                    const OSSL_PARAM params[], int encrypt)
+static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_len,
+                                const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
+                                int encrypt)
 {
     struct trp_stitched *c = ctx;
     /* An AAD that was set for encryption does not apply to decryption, and vice versa. */

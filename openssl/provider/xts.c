@@ -86,9 +86,9 @@ static int xts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 
 static TRP_LIST(xts_settable_ctx_params, TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN))
 
-    /* Sets both keys. Encryption refuses equal keys. Decryption accepts equal keys, because old data
+/* Sets both keys. Encryption refuses equal keys. Decryption accepts equal keys, because old data
  * may have been encrypted with them. */
-    static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
+static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
 {
     if (len != x->kind->key_len)
         return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_INVALID_KEY_LENGTH);
