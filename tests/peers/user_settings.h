@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The AES of wolfSSL for scripts/peers: the modes that bench/src/peers/wolfssl.rs measures, with the
- * assembly code for x86-64, from which wolfSSL chooses at run time.
+ * The AES of wolfSSL for scripts/peers: the modes that bench/src/peers/wolfssl.rs measures, with
+ * the assembly code for x86-64, from which wolfSSL chooses at run time.
  */
 #define WOLFCRYPT_ONLY
 #define SINGLE_THREADED
@@ -26,7 +26,7 @@
 #define WOLFSSL_AES_DIRECT
 #define WOLFSSL_AES_XTS
 #ifdef __x86_64__
-#define WOLFSSL_AESNI
-#define WOLFSSL_X86_64_BUILD
-#define USE_INTEL_SPEEDUP
+#    define WOLFSSL_AESNI
+#    define WOLFSSL_X86_64_BUILD
+#    define USE_INTEL_SPEEDUP
 #endif

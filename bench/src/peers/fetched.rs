@@ -12,7 +12,9 @@ const FOLDER: &str = "TENROUNDS_BENCH_PEERS";
 
 fn folder() -> Result<PathBuf> {
     let absent = || Error::absent(format!("{FOLDER} names no folder; use scripts/bench"));
+    // scripts/bench sets it to nothing if scripts/peers fails.
     std::env::var_os(FOLDER)
+        .filter(|folder| !folder.is_empty())
         .map(PathBuf::from)
         .ok_or_else(absent)
 }
