@@ -8,12 +8,12 @@
  * 64-bit code, every limit is below the size of a table of AES states (4 KiB) or of products of H
  * (2 KiB).
  *
- * Then it computes the secrets of a call, and searches the call's stack for them.
- * The secrets are keystream, plaintext, round keys, the hash subkey and its powers, tag masks, the
- * full tags of calls that return truncated ones, tweaks, and the AES states that long calls keep in
- * tables. The search looks for each half of a block, in both byte orders, at every address. It also
- * looks for the two 64-bit words into which bitslice.c spreads a block. 32-bit code has 8 registers
- * of each kind and spills values in nearly every call, so there the test looks for round keys alone.
+ * Then it computes the secrets of a call, and searches the call's stack for them. The secrets are
+ * keystream, plaintext, round keys, the hash subkey and its powers, tag masks, the full tags of
+ * calls that return truncated ones, tweaks, and the AES states that long calls keep in tables. The
+ * search looks for each half of a block, in both byte orders, at every address. It also looks for
+ * the two 64-bit words into which bitslice.c spreads a block. 32-bit code has 8 registers of each
+ * kind and spills values in nearly every call, so there the test looks for round keys alone.
  *
  * A call may leave only what the compiler spills from registers, because no code can cleanse that:
  *

@@ -3,9 +3,9 @@
  * Compares the modes outside struct tr_cipher with libcrypto's default provider, for each backend
  * and key size. OpenSSL 3.0 lacks GCM-SIV, so gcm_siv_reference.h computes it. Messages have random
  * lengths and are processed in place and out of place, CMAC and CFB in pieces; ../aead.c has the
- * authenticated modes in pieces. The test also decrypts each message. In modes with a tag or a check
- * value, the test then flips a bit and decrypts again. The mode must detect the change and leave
- * zeros in the output.
+ * authenticated modes in pieces. The test also decrypts each message. In modes with a tag or a
+ * check value, the test then flips a bit and decrypts again. The mode must detect the change and
+ * leave zeros in the output.
  */
 #include "../aead.h"
 #include "gcm_siv_reference.h"
