@@ -290,21 +290,23 @@ static void store_be(uint8_t p[4], size_t v)
         p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* Adds the AES state after two rounds for each of 256 counters from `counter` on, as gcm/long.h
- * stores it. Also adds the XOR of each state with that of counter 0, as ctr_states.h stores it. */
-static void add_states(size_t key_len, unsigned counter)
+/* Adds the AES state after some rounds for each of 256 counters from `counter` on: gcm/long.h stores
+ * it after two rounds, gcm/many.h after one. Also adds the XOR of each state with that of counter
+ * `from`, as ctr_states.h and gcm/many.h store it. */
+static void add_states(size_t key_len, unsigned counter, unsigned rounds, unsigned from)
 {
     uint8_t block[16] = {0}, base[16];
     struct reference_key key;
     reference_expand(&key, raw, key_len);
     memcpy(block, first_iv, 12);
-    memcpy(base, block, 16);
-    reference_two_rounds(&key, base);
+    memcpy(base, block, 12);
+    store_be(base + 12, from);
+    reference_first_rounds(&key, base, rounds);
     for (unsigned i = 0; i < 256; i++, counter++) {
         uint8_t state[16];
         memcpy(state, block, 12);
         store_be(state + 12, counter);
-        reference_two_rounds(&key, state);
+        reference_first_rounds(&key, state, rounds);
         add("AES state", state, 16);
         tr_xor_block(state, state, base);
         add("AES state", state, 16);
@@ -369,7 +371,8 @@ static bool add_secrets(unsigned kinds)
         add("tag mask", mask, 16);
         add("uncut tag", whole + CUT, 10);
         add_xor("GHASH", whole, mask, 16);
-        add_states(4 * ((size_t)aes.rounds - 6), 2);
+        add_states(4 * ((size_t)aes.rounds - 6), 2, 2, 0);
+        add_states(4 * ((size_t)aes.rounds - 6), 1, 1, 1);
         add_powers(&GCM_KEY.hash);
     }
     if (kinds & DERIVED) {
@@ -399,7 +402,7 @@ static bool add_secrets(unsigned kinds)
     if (kinds & CTR) {
         memcpy(last, first_iv, 12);
         store_be(last + 12, len / 16);
-        add_states(4 * ((size_t)aes.rounds - 6), 0);
+        add_states(4 * ((size_t)aes.rounds - 6), 0, 2, 0);
     }
     if (kinds & (GCM | CCM | CTR)) { /* including bytes after the end of the text */
         right &= encrypted(&aes, last);

@@ -18,8 +18,9 @@ struct reference_key {
 void reference_expand(struct reference_key *key, const uint8_t *raw, size_t len);
 void reference_encrypt_block(const struct reference_key *key, uint8_t block[16]);
 void reference_decrypt_block(const struct reference_key *key, uint8_t block[16]);
-/* Computes the state after round 2 of encryption, as in simd/ctr_states.h. */
-void reference_two_rounds(const struct reference_key *key, uint8_t block[16]);
+/* Computes the state after the first rounds of encryption: simd/ctr_states.h keeps the state after
+ * two rounds, simd/gcm/many.h after one. */
+void reference_first_rounds(const struct reference_key *key, uint8_t block[16], unsigned rounds);
 
 /* InvMixColumns of a round key, as in the equivalent inverse cipher (FIPS-197 section 5.3.5). */
 void reference_inv_mix_columns(uint8_t state[16]);

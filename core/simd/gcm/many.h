@@ -38,6 +38,9 @@ _Static_assert(MANY_VECTORS *VBLOCKS + 2 < 256, "only the last byte of a counter
 struct many {
     struct product lengths; /* of the length block and H */
     V mask;                 /* of the tags of the quad that is hashed */
+    /* The J0s of the current quad after round 1, each in all lanes, and those of the next quad.
+     * There are not enough registers for them, and many_cleanse() must find them. */
+    V begun[QUAD], next;
     V key[15];              /* round keys */
     unsigned rounds;
     int decrypt;
@@ -220,8 +223,7 @@ TR_INLINE TR_TARGET void many_data(struct many *m, const struct tr_gcm_job *j, s
 /* Processes u vectors of each message from vector v on, and hashes the pending ones. If `mask` is
  * not NULL, also encrypts the J0s *mask, which have passed round 1. */
 TR_INLINE TR_TARGET void many_step(struct many *m, const struct tr_gcm_job *j, size_t v, unsigned u,
-                                   unsigned before, const V begun[QUAD], V *mask, struct pending *h,
-                                   struct product *p)
+                                   unsigned before, V *mask, struct pending *h, struct product *p)
 {
     const unsigned n = QUAD * u + (mask != NULL);
     V x[2 * QUAD + 1], r[4];
@@ -229,7 +231,7 @@ TR_INLINE TR_TARGET void many_step(struct many *m, const struct tr_gcm_job *j, s
         x[QUAD * u] = *mask;
     UNROLL
     for (unsigned i = 0; i < QUAD * u; i++)
-        x[i] = v_xor(begun[i % QUAD], m->difference[v + i / QUAD]);
+        x[i] = v_xor(m->begun[i % QUAD], m->difference[v + i / QUAD]);
     const V *key = m->key + 2, *last_key = m->key + m->rounds;
     for (; key != last_key - 8; key++)
         many_round(x, n, *key);
@@ -289,19 +291,23 @@ static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gc
                                                     size_t count)
 {
     struct product p = m->lengths;
-    V next = many_begin(m, jobs), r[4];
+    V r[4];
     struct pending h = {.first = 0};
+    m->next = many_begin(m, jobs);
     UNROLL
     for (unsigned i = 0; i < 2 * QUAD; i++)
         h.c[i] = v_zero();
     for (size_t i = 0;; i += QUAD) {
         struct tr_gcm_job *j = jobs + i;
-        V mask = next;
+        V mask = m->next;
         size_t v = 2 - m->vectors % 2;
-        const V begun[QUAD] = {v_lane_in_all(next, 0), v_lane_in_all(next, 1),
-                               v_lane_in_all(next, 2), v_lane_in_all(next, 3)};
-        next = many_begin(m, i + QUAD < count ? j + QUAD : jobs);
+        m->begun[0] = v_lane_in_all(mask, 0);
+        m->begun[1] = v_lane_in_all(mask, 1);
+        m->begun[2] = v_lane_in_all(mask, 2);
+        m->begun[3] = v_lane_in_all(mask, 3);
+        m->next = many_begin(m, i + QUAD < count ? j + QUAD : jobs);
         if (i == count) {
+            mask = v_zero(); /* many_tags() may spill it */
             UNROLL
             for (unsigned third = 0; third < 3; third++)
                 many_hash(m, 2 * h.first, third, h.c, r, &p);
@@ -311,11 +317,11 @@ static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gc
                     many_hash(m, 2 * h.first + 2, third, h.c + QUAD, r, &p);
             }
         } else if (m->vectors == 1) {
-            many_step(m, j, 0, 1, 1, begun, &mask, &h, &p);
+            many_step(m, j, 0, 1, 1, &mask, &h, &p);
         } else if (v == 1) {
-            many_step(m, j, 0, 1, 2, begun, &mask, &h, &p);
+            many_step(m, j, 0, 1, 2, &mask, &h, &p);
         } else {
-            many_step(m, j, 0, 2, 2, begun, &mask, &h, &p);
+            many_step(m, j, 0, 2, 2, &mask, &h, &p);
         }
         if (i != 0)
             many_tags(m, j - QUAD, p);
@@ -324,11 +330,11 @@ static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gc
         m->mask = mask;
         p = m->lengths;
         if (v == 1 && m->vectors != 1) {
-            many_step(m, j, 1, 2, 1, begun, NULL, &h, &p);
+            many_step(m, j, 1, 2, 1, NULL, &h, &p);
             v = 3;
         }
         for (; v < m->vectors; v += 2)
-            many_step(m, j, v, 2, 2, begun, NULL, &h, &p);
+            many_step(m, j, v, 2, 2, NULL, &h, &p);
     }
 }
 
