@@ -76,6 +76,7 @@ TR_INLINE TR_TARGET enum tr_status call_short(CALL_PARAMETERS, int decrypt)
     const struct tr_gcm_message m = CALL_MESSAGE;
     call_begin(key, len, decrypt);
     (void)iv_len, (void)tag_len;
+    TR_ASSUME(len - 1 < TR_GCM_SHORT_MAX);
     return call_end(short_message(&key->aes, out, in, &m, decrypt), out, len, tag, decrypt);
 }
 
