@@ -31,9 +31,9 @@
  *   Units      Lengths are in bytes, except that CFB1 counts bits. A block is TR_BLOCK = 16 bytes.
  *              An AES key is 16, 24 or 32 bytes. XTS and SIV take two AES keys in one buffer.
  *   Overlap    The output may begin before the input, at the same address, or after its end. Output
- *              that begins inside the input gives TR_ERR_OVERLAP; only key wrap and
- *              tr_ecb_masks() allow it. Sealing writes the tag last, so it may follow output that overwrites input. Opening reads
- *              the tag last, so a tag to check must not lie in the output.
+ *              that begins inside the input gives TR_ERR_OVERLAP; only key wrap and tr_ecb_masks()
+ *              allow it. Sealing writes the tag last, so it may follow output that overwrites
+ *              input. Opening reads the tag last, so a tag to check must not lie in the output.
  *   Alignment  Buffers of data need no alignment.
  *   Memory     The library allocates nothing. The caller owns every object, may copy it by
  *              assignment, and cleanses it with tr_cleanse() after the last use. Copy a key only
@@ -63,8 +63,8 @@
  *              selected backend, the selected row of the table of microarchitectures, and the
  *              results of the known-answer tests of multi-buffer code and of many GCM messages.
  *   Stack      The first selection runs known-answer tests and needs up to 16 KiB of stack.
- *              Multi-buffer calls (tr_*_many) and tr_backend_self_test() need up to 64 KiB, all
- *              other calls up to 12 KiB.
+ *              Multi-buffer calls (tr_*_many, tr_ecb_masks) and tr_backend_self_test() need up to
+ *              64 KiB, all other calls up to 12 KiB.
  *   Time       No branch, memory index or instruction timing depends on key or data. Lengths, modes
  *              and offsets are public.
  *
@@ -500,7 +500,8 @@ TR_API void tr_gcm_rebind(struct tr_gcm *gcm, const struct tr_gcm_key *key);
  * Many GCM messages: see "Multi-buffer calls" above for what all calls of many jobs share. Opening
  * returns TR_ERR_TAG if any tag does not match. The field `status` of each job then says whether
  * the tag of that job matched. The output of a job that failed holds zeros. The outputs of all
- * other jobs are valid.
+ * other jobs are valid. The output of a job must not overlap its own IV or AAD, because the call
+ * may read AAD last.
  *
  * GCM is not serial, so only short messages gain, and only if at least 8 jobs that follow each
  * other have one key, one length of data (1 to 2048 bytes), one of AAD (at most 64 bytes), IVs of
