@@ -597,19 +597,23 @@ static unsigned watch_cmac(const struct tr_backend *b, size_t key_len, bool *rig
 /* More messages than any backend has lanes. */
 #define MOST 40
 
-/* Makes a first multi-buffer call without secrets. The first call also runs known-answer tests,
- * whose data is public. */
+/* Makes the first calls of many jobs without secrets. These also run known-answer tests, whose data
+ * is public. */
 __attribute__((noinline)) static bool many_without_secrets(const struct tr_backend *b)
 {
     static uint8_t data[MANY][400], ivs[MANY][16];
     static struct tr_stream streams[MANY];
     static struct tr_aes_key key;
+    static struct tr_mask_job masks[MANY];
     static const uint8_t raw[16] = {1};
     aside_begin();
     bool good = tr_aes_set_key(&key, b, raw, 16) == TR_OK;
-    for (size_t i = 0; i < MANY; i++)
+    for (size_t i = 0; i < MANY; i++) {
         streams[i] = (struct tr_stream){&key, ivs[i], data[i], data[i], 16 * i};
-    good = good && tr_cbc_encrypt_many(streams, MANY) == TR_OK;
+        masks[i] = (struct tr_mask_job){&key, data[i], data[i]};
+    }
+    good = good && tr_cbc_encrypt_many(streams, MANY) == TR_OK &&
+           tr_ecb_masks(masks, MANY) == TR_OK;
     aside_end();
     return good;
 }
@@ -731,6 +735,84 @@ static unsigned watch_ccm_many(const struct tr_backend *b, size_t key_len, bool 
     if (!same)
         tap_diag("CCM, many messages: the path shows which byte of a tag is wrong");
     return uses_of_secrets() - before + (same ? 0 : 1);
+}
+
+/* Opens the messages. Returns a hash of the path. */
+__attribute__((noinline)) static uint64_t open_gcm(struct tr_gcm_job *jobs, enum tr_status *status)
+{
+    (void)path_so_far();
+    *status = tr_gcm_open_many(jobs, MANY);
+    const uint64_t path = path_so_far();
+    published(status, sizeof(*status));
+    return path;
+}
+
+/* Seals and opens GCM messages of one length under one key, also with a wrong tag among them.
+ * Returns 1 if the path shows which byte of the tag is wrong. */
+static unsigned watch_gcm_many(const struct tr_gcm_key *key, size_t len, size_t aad_len,
+                               bool *right)
+{
+    static uint8_t data[2048], sealed[MANY][2048], opened[MANY][2048], tags[MANY][16];
+    static const uint8_t iv[12] = {7};
+    static struct tr_gcm_job jobs[MANY];
+    enum tr_status status;
+    memset(data, 0x22, sizeof(data));
+    secret(data, sizeof(data));
+    for (size_t i = 0; i < MANY; i++)
+        jobs[i] = (struct tr_gcm_job){key,  iv,  12,      data, aad_len, sealed[i],
+                                      data, len, tags[i], 16,   TR_OK};
+    *right &= tr_gcm_seal_many(jobs, MANY) == TR_OK;
+    published(sealed, sizeof(sealed));
+    published(tags, sizeof(tags));
+    for (size_t i = 0; i < MANY; i++) {
+        jobs[i].in = sealed[i];
+        jobs[i].out = opened[i];
+    }
+    (void)open_gcm(jobs, &status);
+    *right &= status == TR_OK;
+    published(data, sizeof(data));
+    published(opened, sizeof(opened));
+    for (size_t i = 0; i < MANY; i++)
+        *right &= memcmp(opened[i], data, len) == 0;
+    uint8_t *const forged = tags[8 + len % 4]; /* in any lane */
+    forged[0] ^= 1;
+    const uint64_t path = open_gcm(jobs, &status);
+    *right &= status == TR_ERR_TAG;
+    forged[0] ^= 1;
+    forged[15] ^= 1;
+    const bool same = open_gcm(jobs, &status) == path;
+    *right &= status == TR_ERR_TAG;
+    if (!same)
+        tap_diag("GCM, many messages: the path shows which byte of a tag is wrong");
+    return same ? 0 : 1;
+}
+
+/* Watches many GCM messages of several lengths (simd/gcm/many.h has code for one vector, for odd
+ * and for even numbers of vectors), and masks of header protection. */
+static unsigned watch_short_jobs(const struct tr_backend *b, size_t key_len, bool *right)
+{
+    static const struct {
+        size_t text, aad;
+    } lengths[] = {{64, 13}, {5, 0},    {100, 64}, {128, 16}, {191, 20},
+                   {192, 7}, {300, 33}, {333, 40}, {1234, 0}, {2048, 1}};
+    static uint8_t samples[MANY][16], masks[MANY][16];
+    struct tr_mask_job jobs[MANY];
+    struct tr_gcm_key key;
+    uint8_t raw[32];
+    memset(raw, 0x11, sizeof(raw));
+    secret(raw, sizeof(raw));
+    const unsigned before = uses_of_secrets();
+    unsigned differing = 0;
+    *right &= tr_gcm_set_key(&key, b, raw, key_len) == TR_OK;
+    const size_t count = is_sparse(b) ? 1 : sizeof(lengths) / sizeof(*lengths);
+    for (size_t i = 0; i < count; i++)
+        differing += watch_gcm_many(&key, lengths[i].text, lengths[i].aad, right);
+    for (size_t i = 0; i < MANY; i++)
+        jobs[i] = (struct tr_mask_job){&key.aes, samples[i], masks[i]};
+    secret(samples, sizeof(samples));
+    *right &= tr_ecb_masks(jobs, MANY) == TR_OK;
+    published(masks, sizeof(masks));
+    return uses_of_secrets() - before + differing;
 }
 
 /* Encrypts and decrypts several data units in one call. */
@@ -987,7 +1069,7 @@ static unsigned watch_others(const struct tr_backend *b, bool *right)
                 uses += watch_wrap(b, key_len, form & 1, form & 2, right);
         uses += watch_cmac(b, key_len, right) + watch_many(b, key_len, right);
         if (!is_sparse(b) || k == 0)
-            uses += watch_ccm_many(b, key_len, right);
+            uses += watch_ccm_many(b, key_len, right) + watch_short_jobs(b, key_len, right);
         if (key_len != 24)
             uses += watch_units(b, 2 * key_len, right);
     }
@@ -1000,7 +1082,9 @@ static unsigned watch_others(const struct tr_backend *b, bool *right)
  * before the first aligned counter. The calls below cover all these numbers. Other tests check the
  * results; here a wrong tag is the only sign of a wrong result. */
 
-static uint8_t all_in[LONGEST], all_out[LONGEST];
+#define PAGE 4096
+static uint8_t all_in[LONGEST + PAGE] __attribute__((aligned(PAGE)));
+static uint8_t all_out[LONGEST + PAGE] __attribute__((aligned(PAGE)));
 
 static void hide_all(size_t len)
 {
@@ -1008,20 +1092,22 @@ static void hide_all(size_t len)
     secret(all_in, len);
 }
 
-/* Seals and opens one-shot. Some messages have long AAD. */
-static bool both_ways(const struct aead *a, struct aead_state *s, size_t key_len, size_t len)
+/* Seals and opens one-shot. The data end at the end of a page if `at_end` is set: masked code then
+ * handles the last vector in pieces. */
+static bool both_ways(const struct aead *a, struct aead_state *s, size_t key_len, size_t len,
+                      size_t aad, bool at_end)
 {
     static uint8_t back[LONGEST];
     static const uint8_t iv[16] = {9};
-    const size_t aad = len % 4 == 3 ? len : len % 3 * 8;
+    const size_t at = at_end ? PAGE - 1 - (len + PAGE - 1) % PAGE : 0;
     const struct aead_lengths n = {
         .key = key_len, .iv = a->iv.usual, .aad = aad, .text = len, .tag = 16};
     uint8_t tag[16];
-    hide_all(len < 16 ? 16 : len);
-    bool good = a->whole(s, false, &n, iv, all_in, all_out, all_in, tag) == TR_OK;
+    hide_all(at + len < aad ? aad : at + len);
+    bool good = a->whole(s, false, &n, iv, all_in, all_out + at, all_in + at, tag) == TR_OK;
     published(tag, sizeof(tag));
-    published(all_out, len);
-    return good && a->whole(s, true, &n, iv, all_in, back, all_out, tag) == TR_OK;
+    published(all_out + at, len);
+    return good && a->whole(s, true, &n, iv, all_in, back, all_out + at, tag) == TR_OK;
 }
 
 /* Encrypts in two pieces, of which the first has `first` bytes, and decrypts in the same pieces. */
@@ -1044,7 +1130,8 @@ static bool in_pieces(const struct aead *a, struct aead_state *s, size_t key_len
     return good;
 }
 
-/* Watches messages of each number of blocks up to `most`, and of some up to `longest`. */
+/* Watches messages of each number of blocks up to `most`, and of some up to `longest`. Some messages
+ * have long AAD. */
 static void watch_every_aead(const struct tr_backend *b, const struct aead *a, size_t most,
                              size_t longest, bool *right)
 {
@@ -1056,7 +1143,13 @@ static void watch_every_aead(const struct tr_backend *b, const struct aead *a, s
         secret(raw, sizeof(raw));
         *right &= a->set_key(&s, b, raw, key_len) == TR_OK;
         for (size_t n = 0; n <= longest; n += n < most ? 1 : 29) {
-            *right &= both_ways(a, &s, key_len, 16 * n + (n + k) % 3 * (n % 16));
+            const size_t len = 16 * n + (n + k) % 3 * (n % 16);
+            const size_t aad = len % 4 == 3 ? len : len % 3 * 8;
+            *right &= both_ways(a, &s, key_len, len, aad, false);
+            if (n < most)
+                *right &= both_ways(a, &s, key_len, len, aad, true) &&
+                          both_ways(a, &s, key_len, n, aad, n % 2) &&
+                          both_ways(a, &s, key_len, len, 17 + n % 48, false);
             if (a->end != NULL && n % 3 == k)
                 *right &= in_pieces(a, &s, key_len, n % 5 * 16, 16 * n + n % 5 * 16);
         }
@@ -1133,8 +1226,11 @@ static unsigned watch_every_length(const struct tr_backend *b, bool *right)
             watch_every_aead(b, a, 40, 40, right);
         if (tuned)
             continue;
-        if (strcmp(a->name, "GCM") == 0)
+        if (strcmp(a->name, "GCM") == 0) {
+            const struct tr_backend table = by_operations(b);
             watch_every_aead(b, a, 200, 1000, right);
+            watch_every_aead(&table, a, 40, 40, right);
+        }
         if (strcmp(a->name, "OCB") == 0 || strcmp(a->name, "GCM-SIV") == 0)
             watch_every_aead(b, a, 70, 150, right);
     }
