@@ -123,6 +123,22 @@ TEXT name(SB), 0, $FRAME-84                \
 GCM(·gcmSeal, tr_gcm_seal)
 GCM(·gcmOpen, tr_gcm_open)
 
+// tenrounds.h: calls for many messages need up to 64 KiB of stack.
+#define MANY_FRAME 65664
+
+// func(jobs *gcmJob, n int) int32
+#define GCM_MANY(name, function)           \
+TEXT name(SB), 0, $MANY_FRAME-20           \
+	MOVQ jobs+0(FP), DI                \
+	MOVQ n+8(FP), SI                   \
+	TO_CORE_STACK(MANY_FRAME)          \
+	CALL_CORE(function)                \
+	MOVL AX, ret+16(FP)                \
+	RET
+
+GCM_MANY(·gcmSealMany, tr_gcm_seal_many)
+GCM_MANY(·gcmOpenMany, tr_gcm_open_many)
+
 // func(key unsafe.Pointer, nonce, aad *byte, aadLen int, out, in *byte, n int, tag *byte) int32
 #define GCM_SIV(name, function)            \
 TEXT name(SB), 0, $FRAME-68                \

@@ -125,6 +125,12 @@ func gcmSeal(key unsafe.Pointer, nonce *byte, nonceLen int, aad *byte, aadLen in
 func gcmOpen(key unsafe.Pointer, nonce *byte, nonceLen int, aad *byte, aadLen int, out, in *byte, n int, tag *byte, tagLen int) int32
 
 //go:noescape
+func gcmSealMany(jobs *gcmJob, n int) int32
+
+//go:noescape
+func gcmOpenMany(jobs *gcmJob, n int) int32
+
+//go:noescape
 func gcmSIVSeal(key unsafe.Pointer, nonce, aad *byte, aadLen int, out, in *byte, n int, tag *byte) int32
 
 //go:noescape

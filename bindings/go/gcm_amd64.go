@@ -37,13 +37,18 @@ func (g *gcm) NonceSize() int { return g.nonceSize }
 
 func (g *gcm) Overhead() int { return g.tagSize }
 
-func (g *gcm) Seal(dst, nonce, plaintext, aad []byte) []byte {
+// checkLengths panics as the GCM of crypto/cipher does. The compiler must inline it.
+func (g *gcm) checkLengths(nonce, plaintext []byte) {
 	if len(nonce) != g.nonceSize {
 		panic("crypto/cipher: incorrect nonce length given to GCM")
 	}
 	if uint64(len(plaintext)) > gcmMaxLength {
 		panic("crypto/cipher: message too large for GCM")
 	}
+}
+
+func (g *gcm) Seal(dst, nonce, plaintext, aad []byte) []byte {
+	g.checkLengths(nonce, plaintext)
 	all, out := extend(dst, len(plaintext)+g.tagSize)
 	checkOverlap(out, plaintext, aad)
 	must(gcmSeal(g.key(), &nonce[0], len(nonce), pointer(aad), len(aad), &out[0], pointer(plaintext),
@@ -52,9 +57,7 @@ func (g *gcm) Seal(dst, nonce, plaintext, aad []byte) []byte {
 }
 
 func (g *gcm) Open(dst, nonce, ciphertext, aad []byte) ([]byte, error) {
-	if len(nonce) != g.nonceSize {
-		panic("crypto/cipher: incorrect nonce length given to GCM")
-	}
+	g.checkLengths(nonce, nil)
 	n := len(ciphertext) - g.tagSize
 	if n < 0 || uint64(n) > gcmMaxLength {
 		return nil, errOpen
@@ -66,4 +69,82 @@ func (g *gcm) Open(dst, nonce, ciphertext, aad []byte) ([]byte, error) {
 		return nil, errOpen
 	}
 	return all, nil
+}
+
+// ---- Many messages ------------------------------------------------------------------------------
+
+// struct tr_gcm_job
+type gcmJob struct {
+	key      unsafe.Pointer
+	nonce    *byte
+	nonceLen int
+	aad      *byte
+	aadLen   int
+	out, in  *byte
+	n        int
+	tag      *byte
+	tagLen   int
+	status   int32
+}
+
+var _ = [1]struct{}{}[unsafe.Sizeof(gcmJob{})-gcmJobSize]
+
+// The most messages of one call of the core. The collector waits for a call to end.
+const gcmMaxJobs = 64
+
+func (j *gcmJob) set(g *gcm, m *Message, out, in, tag []byte) {
+	j.key = g.key()
+	j.nonce, j.nonceLen = &m.Nonce[0], len(m.Nonce)
+	j.aad, j.aadLen = pointer(m.AdditionalData), len(m.AdditionalData)
+	j.out, j.in, j.n = pointer(out), pointer(in), len(in)
+	j.tag, j.tagLen = &tag[0], g.tagSize
+}
+
+func (g *gcm) sealMany(messages []Message) {
+	var jobs [gcmMaxJobs]gcmJob
+	for len(messages) > 0 {
+		n := min(len(messages), gcmMaxJobs)
+		for i := range messages[:n] {
+			m := &messages[i]
+			g.checkLengths(m.Nonce, m.In)
+			all, out := extend(m.Dst, len(m.In)+g.tagSize)
+			checkOverlap(out, m.In, m.AdditionalData)
+			jobs[i].set(g, m, out, m.In, out[len(m.In):])
+			m.Out, m.Err = all, nil
+		}
+		must(gcmSealMany(&jobs[0], n))
+		messages = messages[n:]
+	}
+}
+
+func (g *gcm) openMany(messages []Message) {
+	var jobs [gcmMaxJobs]gcmJob
+	var opened [gcmMaxJobs]*Message
+	for len(messages) > 0 {
+		n := 0
+		for n < gcmMaxJobs && len(messages) > 0 {
+			m := &messages[0]
+			messages = messages[1:]
+			g.checkLengths(m.Nonce, nil)
+			m.Out, m.Err = nil, errOpen
+			length := len(m.In) - g.tagSize
+			if length < 0 || uint64(length) > gcmMaxLength {
+				continue
+			}
+			all, out := extend(m.Dst, length)
+			checkOverlap(out, m.In, m.AdditionalData)
+			jobs[n].set(g, m, out, m.In[:length], m.In[length:])
+			m.Out, opened[n] = all, m
+			n++
+		}
+		if n == 0 {
+			break
+		}
+		verified(gcmOpenMany(&jobs[0], n))
+		for i, m := range opened[:n] {
+			if m.Err = nil; !verified(jobs[i].status) {
+				m.Out, m.Err = nil, errOpen
+			}
+		}
+	}
 }

@@ -33,7 +33,7 @@ import (
 var entries = []string{
 	"tr_go_select", "tr_aes_set_key", "tr_ecb_encrypt", "tr_ecb_decrypt",
 	"tr_cbc_encrypt", "tr_cbc_decrypt", "tr_ctr",
-	"tr_gcm_set_key", "tr_gcm_seal", "tr_gcm_open",
+	"tr_gcm_set_key", "tr_gcm_seal", "tr_gcm_open", "tr_gcm_seal_many", "tr_gcm_open_many",
 	"tr_xts_set_key", "tr_xts_encrypt", "tr_xts_decrypt",
 	"tr_gcm_siv_set_key", "tr_gcm_siv_seal", "tr_gcm_siv_open",
 }
@@ -89,7 +89,7 @@ func compiler() string {
 
 func run(name string, arguments ...string) string {
 	command := exec.Command(name, arguments...)
-	command.Env = append(os.Environ(), "ARCHIVE_STACK=16384", "CFLAGS="+flags)
+	command.Env = append(os.Environ(), "CFLAGS="+flags)
 	output, err := command.CombinedOutput()
 	if err != nil {
 		log.Fatalf("%v: %v\n%s", command, err, output)
@@ -175,6 +175,10 @@ func assembly(core *elf.File) []byte {
 	writeData(w, core, ".tables", "·coreTables", "RODATA|NOPTR")
 	writeData(w, core, ".state", "·coreState", "NOPTR")
 	writeText(w, core)
+	for i, target := range offsets {
+		fmt.Fprintf(w, "DATA ·coreOffsets<>+%#x(SB)/8, $%s\n", 8*i, symbol(target))
+	}
+	fmt.Fprintf(w, "GLOBL ·coreOffsets<>(SB), RODATA|NOPTR, $%d\n", 8*len(offsets))
 	return w.Bytes()
 }
 
@@ -243,28 +247,46 @@ func functionNames(core *elf.File) (lines []line) {
 var registers = [16]string{"AX", "CX", "DX", "BX", "SP", "BP", "SI", "DI",
 	"R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15"}
 
-// dataReferences finds the instructions that refer to tables and variables: LEA, and MOV in both
-// directions, of 64 bits and with an address relative to the instruction pointer.
+// offsets has the addresses of tables that the code compares with: its global offset table.
+var offsets []uint64
+
+// dataReferences finds the instructions that refer to tables and variables by an address relative to
+// the instruction pointer: LEA and MOV of 64 bits, MOV and OR of 32 bits, and comparisons with an
+// address in the global offset table. If the byte before an instruction only looks like its prefix,
+// the assembler writes the same byte.
 func dataReferences(core *elf.File, code []byte) (lines []line) {
 	relocations(core, ".text", func(kind elf.R_X86_64, place, target uint64) {
-		if kind != elf.R_X86_64_PC32 && kind != elf.R_X86_64_PLT32 {
-			log.Fatalf("the code has a relocation %v at %#x", kind, place)
-		}
 		target += 4 // the addend counts from the field, the processor from its end
-		if int64(target) < tablesAddress {
-			return
-		}
 		prefix, opcode, modrm := code[place-3], code[place-2], code[place-1]
+		operand := ""
+		switch {
+		case kind == elf.R_X86_64_REX_GOTPCRELX && opcode == 0x3b:
+			operand = fmt.Sprintf("·coreOffsets<>+%#x(SB)", 8*len(offsets))
+			offsets = append(offsets, target)
+		case kind != elf.R_X86_64_PC32 && kind != elf.R_X86_64_PLT32:
+			log.Fatalf("the code has a relocation %v at %#x", kind, place)
+		case target < tablesAddress:
+			return
+		default:
+			operand = symbol(target)
+		}
+		size := uint64(7)
+		if prefix&^0xc != 0x40 || prefix == 0x40 {
+			prefix, size = 0, 6
+		}
 		register := registers[modrm>>3&7|prefix<<1&8]
-		instruction := map[byte]string{
-			0x8d: "\tLEAQ " + symbol(target) + ", " + register,
-			0x8b: "\tMOVQ " + symbol(target) + ", " + register,
-			0x89: "\tMOVQ " + register + ", " + symbol(target),
-		}[opcode]
-		if prefix&^4 != 0x48 || modrm&0xc7 != 5 || instruction == "" {
+		instruction := map[[2]byte]string{
+			{8, 0x8d}: "\tLEAQ " + operand + ", " + register,
+			{8, 0x8b}: "\tMOVQ " + operand + ", " + register,
+			{8, 0x89}: "\tMOVQ " + register + ", " + operand,
+			{8, 0x3b}: "\tCMPQ " + register + ", " + operand,
+			{0, 0x8b}: "\tMOVL " + operand + ", " + register,
+			{0, 0x09}: "\tORL " + register + ", " + operand,
+		}[[2]byte{prefix & 8, opcode}]
+		if modrm&0xc7 != 5 || instruction == "" {
 			log.Fatalf("an unknown instruction before %#x refers to data: % x", place, code[place-3:place])
 		}
-		lines = append(lines, line{place - 3, 7, instruction})
+		lines = append(lines, line{place + 4 - size, size, instruction})
 	})
 	return lines
 }

@@ -62,4 +62,5 @@ struct tr_aes_key aesKeySize;
 struct tr_gcm_key gcmKeySize;
 struct tr_xts_key xtsKeySize;
 struct tr_gcm_siv_key gcmSIVKeySize;
+struct tr_gcm_job gcmJobSize;
 #endif
