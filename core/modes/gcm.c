@@ -405,6 +405,26 @@ TR_INLINE int whole_message(struct tr_gcm *g, uint8_t *out, const uint8_t *in, s
     return 1;
 }
 
+int tr_gcm_offer(struct tr_gcm *g, struct tr_gcm_job *job)
+{
+    if (g->phase != HELD || !is_open(g))
+        return 0;
+    job->key = g->key;
+    job->iv = g->counter;
+    job->iv_len = TR_GCM_IV;
+    job->aad = g->held;
+    job->aad_len = (size_t)g->aad_len;
+    job->tag = g->mask;
+    job->tag_len = TR_BLOCK;
+    return 1;
+}
+
+void tr_gcm_taken(struct tr_gcm *g, size_t len)
+{
+    g->len = len;
+    g->phase = WHOLE;
+}
+
 TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len,
                                 enum tr_op op)
 {

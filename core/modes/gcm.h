@@ -54,4 +54,14 @@ TR_INLINE int tr_gcm_whole(const struct tr_gcm_key *key, enum tr_op op, uint8_t 
 int tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, const uint8_t *in,
                  const struct tr_gcm_message *m);
 
+/* Encryption of the first data of many messages, by the code for many messages. The caller sets the
+ * fields `out`, `in` and `len` of each job, and the outputs overlap no other job. Gives the results
+ * of tr_gcm_encrypt() for each message, and stores them in the field `status`. */
+void tr_gcm_encrypt_many(struct tr_gcm *const *messages, struct tr_gcm_job *jobs, size_t count);
+
+/* What tr_gcm_encrypt_many() needs of a message. tr_gcm_offer() returns 0 if the message cannot end
+ * with its first data, and otherwise makes a job of it. tr_gcm_taken() says that this was done. */
+int tr_gcm_offer(struct tr_gcm *g, struct tr_gcm_job *job);
+void tr_gcm_taken(struct tr_gcm *g, size_t len);
+
 #endif

@@ -99,6 +99,18 @@ static void one(struct tr_gcm_job *j, int decrypt)
                                       j->len, j->tag, j->tag_len);
 }
 
+/* Passes a run of `n` jobs to the multi-message code. Returns how many it has processed. */
+static size_t run(struct tr_gcm_job *jobs, size_t n, int decrypt)
+{
+    tr_gcm_many_fn *many = n >= LEAST ? code_for(jobs) : NULL;
+    if (many == NULL)
+        return 0;
+    const size_t done = many(jobs, n, decrypt);
+    TR_PROBE_BULK(decrypt ? TR_OP_GCM_OPEN : TR_OP_GCM_SEAL, jobs->key->aes.backend->name,
+                  done * jobs->len);
+    return done;
+}
+
 static enum tr_status gcm_many(struct tr_gcm_job *jobs, size_t count, int decrypt)
 {
     if (count == 0)
@@ -109,20 +121,30 @@ static enum tr_status gcm_many(struct tr_gcm_job *jobs, size_t count, int decryp
         return status;
     for (size_t i = 0; i < count;) {
         const size_t n = alike ? count - i : run_length(jobs + i, count - i);
-        tr_gcm_many_fn *many = n >= LEAST ? code_for(&jobs[i]) : NULL;
         const size_t end = i + n;
-        if (many != NULL) {
-            const size_t done = many(jobs + i, n, decrypt);
-            TR_PROBE_BULK(decrypt ? TR_OP_GCM_OPEN : TR_OP_GCM_SEAL, jobs[i].key->aes.backend->name,
-                          done * jobs[i].len);
-            i += done;
-        }
-        for (; i < end; i++)
+        for (i += run(jobs + i, n, decrypt); i < end; i++)
             one(&jobs[i], decrypt);
     }
     for (size_t i = 0; decrypt && i < count && status == TR_OK; i++)
         status = jobs[i].status;
     return status;
+}
+
+void tr_gcm_encrypt_many(struct tr_gcm *const *messages, struct tr_gcm_job *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (tr_bad_overlap(jobs[i].out, jobs[i].in, jobs[i].len) ||
+            !tr_gcm_offer(messages[i], &jobs[i]))
+            jobs[i].key = NULL;
+    }
+    for (size_t i = 0; i < count;) {
+        const size_t n = run_length(jobs + i, count - i), end = i + n;
+        const size_t taken = i + (jobs[i].key != NULL ? run(jobs + i, n, 0) : 0);
+        for (; i < taken; i++)
+            tr_gcm_taken(messages[i], jobs[i].len);
+        for (; i < end; i++)
+            jobs[i].status = tr_gcm_encrypt(messages[i], jobs[i].out, jobs[i].in, jobs[i].len);
+    }
 }
 
 enum tr_status tr_gcm_seal_many(struct tr_gcm_job *jobs, size_t count)

@@ -119,15 +119,14 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
 /*
  * Defines the function table trp_<family>_<bits>_functions of a cipher. The table contains
  * <family>_update, <family>_final and <family>_cipher. The cipher's struct trp_aead_mode is
- * <family>_mode. The last arguments initialize the cipher's struct trp_kind. TRP_AEAD_BY() also
- * takes `host`, the prefix of the functions that create, free, copy and initialize contexts, and
- * that get and set parameters. In TRP_AEAD(), this prefix is trp_aead.
+ * <family>_mode. The last arguments initialize the cipher's struct trp_kind. The functions that
+ * create, free, copy and initialize contexts, and that get and set parameters, have the prefix
+ * trp_aead.
  */
-#define TRP_AEAD(family, bits, ...) TRP_AEAD_BY(trp_aead, family, bits, __VA_ARGS__)
-#define TRP_AEAD_BY(host, family, bits, ...)                                                       \
+#define TRP_AEAD(family, bits, ...)                                                                \
     static const struct trp_kind kind_##family##_##bits = {                                        \
         .aead = 1, .custom_iv = 1, .aead_mode = &family##_mode, __VA_ARGS__};                      \
-    TRP_DISPATCH_WITH(family##_##bits, host, family,                                               \
+    TRP_DISPATCH_WITH(family##_##bits, trp_aead, family,                                           \
                       TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), )
 
 #endif

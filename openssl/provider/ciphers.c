@@ -130,18 +130,12 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
 
 /* ---- The function tables -------------------------------------------------------------------- */
 
-#define PIPELINE                                                                                   \
-    TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_ENCRYPT_INIT, trp_pipeline_encrypt_init),               \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_DECRYPT_INIT, trp_pipeline_decrypt_init),           \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_UPDATE, trp_pipeline_update),                       \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_FINAL, trp_pipeline_final),
-
 /* Calls X() for each mode. The arguments are the key bits, the name, the enum tr_mode, the suffix
  * of EVP_CIPH_..._MODE, the known-answer tests, the IV length, EVP's block size, the kind of final
  * function (block or stream), and more entries of the function table. */
 #define MODES(X, bits)                                                                             \
     X(bits, ecb, TR_ECB, ECB, TR_TEST_ECB, 0, TR_BLOCK, block, )                                   \
-    X(bits, cbc, TR_CBC, CBC, TR_TEST_CBC, TR_BLOCK, TR_BLOCK, block, PIPELINE)                    \
+    X(bits, cbc, TR_CBC, CBC, TR_TEST_CBC, TR_BLOCK, TR_BLOCK, block, TRP_PIPELINE(trp))           \
     X(bits, cfb, TR_CFB128, CFB, TR_TEST_CFB, TR_BLOCK, 1, stream, )                               \
     X(bits, ofb, TR_OFB, OFB, TR_TEST_OFB, TR_BLOCK, 1, stream, )                                  \
     X(bits, ctr, TR_CTR, CTR, TR_TESTS_CTR, TR_BLOCK, 1, stream, )                                 \

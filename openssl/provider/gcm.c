@@ -26,7 +26,8 @@
  *
  * AAD, data, final and records need a key. The core's streaming calls process the message.
  */
-#include "aead.h"
+#include "gcm_pipeline.h"
+#include "pipeline.h"
 #include "random.h"
 
 #define IV 12u /* the usual length in bytes */
@@ -37,7 +38,8 @@ struct trp_gcm {
     struct tr_gcm_key key
         __attribute__((aligned(64))); /* so that no load of powers of H crosses a cache line */
     uint64_t tls_records;
-    uint8_t iv_gen; /* the fixed part of the IV is set (set_fixed_iv()) */
+    struct trp_gcm_pipes *pipes; /* NULL, or the messages of a pipeline */
+    uint8_t iv_gen;              /* the fixed part of the IV is set (set_fixed_iv()) */
     /* The parameter "iv-generated": the provider drew IV bytes at random. */
     uint8_t iv_random;
     struct tr_gcm core __attribute__((aligned(64)));
@@ -235,9 +237,13 @@ static int gcm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
+#define PIPELINE_TAG "pipeline-tag" /* OSSL_CIPHER_PARAM_PIPELINE_AEAD_TAG, since OpenSSL 3.5 */
+
 static TRP_LIST(gcm_gettable_ctx_params, TRP_AEAD_GETTABLE, TRP_AEAD_GETTABLE_TLS,
-                TRP_UINT("iv-generated") /* since OpenSSL 3.2 */)
-static TRP_LIST(gcm_settable_ctx_params, TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS)
+                TRP_UINT("iv-generated"), /* since OpenSSL 3.2 */
+                TRP_ENTRY(PIPELINE_TAG, OSSL_PARAM_OCTET_PTR, 0))
+static TRP_LIST(gcm_settable_ctx_params, TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS,
+                TRP_ENTRY(PIPELINE_TAG, OSSL_PARAM_OCTET_PTR, 0))
 
 static int get_tag_len(void *ctx, OSSL_PARAM *p)
 {
@@ -296,6 +302,12 @@ static int get_generated(void *ctx, OSSL_PARAM *p)
     return trp_param_set_number(p, g->iv_random, sizeof(unsigned));
 }
 
+static int get_tags(void *ctx, OSSL_PARAM *p)
+{
+    const struct trp_gcm *g = ctx;
+    return trp_gcm_pipes_get_tags(g->pipes, p) || trp_aead_failed(g, PROV_R_INVALID_TAG);
+}
+
 static const struct trp_aead_param gcm_get[] = {
     {OSSL_CIPHER_PARAM_IVLEN, trp_aead_get_iv_len},
     {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
@@ -306,6 +318,7 @@ static const struct trp_aead_param gcm_get[] = {
     {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, trp_aead_get_tls_pad},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN, get_next_iv},
     {"iv-generated", get_generated},
+    {PIPELINE_TAG, get_tags},
     {NULL, NULL}};
 
 static int set_tag(void *ctx, OSSL_PARAM *p)
@@ -358,12 +371,19 @@ static int set_explicit(void *ctx, OSSL_PARAM *p)
            take_explicit_iv(ctx, p->data, p->data_size);
 }
 
+static int set_tags(void *ctx, OSSL_PARAM *p)
+{
+    struct trp_gcm *g = ctx;
+    return trp_gcm_pipes_set_tags(g->pipes, p) || trp_aead_failed(g, PROV_R_INVALID_TAG);
+}
+
 static const struct trp_aead_param gcm_set[] = {
     {OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
     {OSSL_CIPHER_PARAM_AEAD_IVLEN, set_iv_len},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, set_tls_aad},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, set_fixed},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV, set_explicit},
+    {PIPELINE_TAG, set_tags},
     {NULL, NULL}};
 
 /* Whether `params` has exactly one parameter, with this name. */
@@ -394,11 +414,19 @@ static int gcm_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 
 /* ---- Keys, and the function tables ---------------------------------------------------------- */
 
+static void release(void *ctx)
+{
+    struct trp_gcm *g = ctx;
+    trp_gcm_pipes_free(g->pipes);
+    g->pipes = NULL;
+}
+
 static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len)
 {
     struct trp_gcm *g = ctx;
     g->tls_records = 0;
+    release(g);
     if (g->core.phase != 0) /* no message continues under another key */
         memset(&g->core, 0, sizeof(g->core));
     return tr_gcm_set_key(&g->key, backend, key, key_len);
@@ -408,7 +436,10 @@ static int copied(void *ctx)
 {
     struct trp_gcm *g = ctx;
     tr_gcm_rebind(&g->core, &g->key);
-    return 1;
+    if (g->pipes == NULL)
+        return 1;
+    g->pipes = trp_gcm_pipes_copy(g->pipes, &g->key);
+    return g->pipes != NULL;
 }
 
 static const struct trp_aead_mode gcm_mode = {.context_size = sizeof(struct trp_gcm),
@@ -416,6 +447,7 @@ static const struct trp_aead_mode gcm_mode = {.context_size = sizeof(struct trp_
                                               .tests = TR_TEST_GCM,
                                               .set_key = set_key,
                                               .copied = copied,
+                                              .release = release,
                                               .get_tag = get_tag,
                                               .get = gcm_get,
                                               .set = gcm_set};
@@ -444,13 +476,76 @@ static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
 
 TRP_INITS(gcm)
 
+/* An init without IVs, or before there is a key, leaves no pipes. */
+static int pipeline_init(struct trp_gcm *g, const uint8_t *key, size_t key_len, size_t n,
+                         const uint8_t **iv, size_t iv_len, const OSSL_PARAM params[], int encrypt)
+{
+    if (n == 0 || n > TRP_MAX_PIPES)
+        return TRP_RAISE(g->a.provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
+    struct trp_gcm_pipes *old = g->pipes, *pipes = NULL;
+    g->pipes = NULL;
+    int good = gcm_init(g, key, key_len, NULL, 0, params, encrypt);
+    if (good && iv != NULL && g->a.key_set) {
+        pipes = trp_gcm_pipes_begin(old, &g->a, &g->key, n, iv, iv_len);
+        good = pipes != NULL;
+    }
+    if (old != pipes)
+        trp_gcm_pipes_free(old);
+    g->pipes = pipes;
+    return good;
+}
+
+static int gcm_pipeline_encrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,
+                                     const unsigned char **iv, size_t iv_len,
+                                     const OSSL_PARAM params[])
+{
+    return pipeline_init(ctx, key, key_len, n, iv, iv_len, params, 1);
+}
+
+static int gcm_pipeline_decrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,
+                                     const unsigned char **iv, size_t iv_len,
+                                     const OSSL_PARAM params[])
+{
+    return pipeline_init(ctx, key, key_len, n, iv, iv_len, params, 0);
+}
+
+static int has_pipes(const struct trp_gcm *g, size_t n)
+{
+    return (g->pipes != NULL && g->pipes->n == n) ||
+           TRP_RAISE(g->a.provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
+}
+
+static int gcm_pipeline_update(void *ctx, size_t n, unsigned char **out, size_t *out_len,
+                               const size_t *out_size, const unsigned char **in,
+                               const size_t *in_len)
+{
+    struct trp_gcm *g = ctx;
+    return has_pipes(g, n) && trp_gcm_pipes_update(g->pipes, out, out_len, out_size, in, in_len);
+}
+
+static int gcm_pipeline_final(void *ctx, size_t n, unsigned char **out, size_t *out_len,
+                              const size_t *out_size)
+{
+    struct trp_gcm *g = ctx;
+    (void)out;
+    (void)out_size;
+    return has_pipes(g, n) && trp_gcm_pipes_final(g->pipes, out_len);
+}
+
 #define gcm_new  trp_aead_new
 #define gcm_free trp_aead_free
 #define gcm_dup  trp_aead_dup
 
 #define GCM(bits)                                                                                  \
-    TRP_AEAD_BY(gcm, gcm, bits, .key_len = bits / 8, .evp_mode = EVP_CIPH_GCM_MODE, .iv_len = IV,  \
-                .block_size = 1)
+    static const struct trp_kind kind_gcm_##bits = {.aead = 1,                                     \
+                                                    .custom_iv = 1,                                \
+                                                    .aead_mode = &gcm_mode,                        \
+                                                    .key_len = bits / 8,                           \
+                                                    .evp_mode = EVP_CIPH_GCM_MODE,                 \
+                                                    .iv_len = IV,                                  \
+                                                    .block_size = 1};                              \
+    TRP_DISPATCH_WITH(gcm_##bits, gcm, gcm, TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, gcm_cipher),     \
+                      TRP_PIPELINE(gcm))
 
 GCM(128);
 GCM(192);

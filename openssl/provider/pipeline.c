@@ -108,12 +108,6 @@ static int can_join(const struct trp_cipher *cipher, const uint8_t *out, size_t 
            len >= TR_BLOCK && tr_cipher_room(c, len) <= out_size && !tr_bad_overlap(out, in, len);
 }
 
-static int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
-{
-    const uintptr_t ahead = (uintptr_t)b - (uintptr_t)a;
-    return ahead < a_len || 0 - ahead < b_len;
-}
-
 /*
  * Whether pipes a and b conflict and must run one after the other. Two pipes conflict if one pipe
  * writes memory that the other reads or writes. Returns 0 if neither pipe would join the
@@ -127,8 +121,9 @@ static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, cons
     /* A pipe that does not join may also write a block that it has buffered. */
     const size_t a_len = done[a] != 0 ? done[a] : in_len[a] + TR_BLOCK,
                  b_len = done[b] != 0 ? done[b] : in_len[b] + TR_BLOCK;
-    return overlap(out[a], a_len, in[b], in_len[b]) || overlap(out[b], b_len, in[a], in_len[a]) ||
-           overlap(out[a], a_len, out[b], b_len);
+    return trp_overlap(out[a], a_len, in[b], in_len[b]) ||
+           trp_overlap(out[b], b_len, in[a], in_len[a]) ||
+           trp_overlap(out[a], a_len, out[b], b_len);
 }
 
 /* A multi-buffer call gains nothing if all pipes together have fewer bytes than this. */

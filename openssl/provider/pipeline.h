@@ -2,8 +2,9 @@
 /*
  * Pipelines of AES-CBC, EVP_CipherPipelineEncryptInit(3) of OpenSSL 3.5 and later: one key and up
  * to 32 messages, each with its own IV. Encryption of one CBC message is latency-bound, so several
- * messages run in one multi-buffer call. Parallel modes need no pipelines, because one message
- * keeps the execution units busy. The default provider has no pipelines.
+ * messages run in one multi-buffer call. gcm_pipeline.h has those of AES-GCM. Other parallel modes
+ * need no pipelines, because one message keeps the execution units busy. The default provider has
+ * no pipelines.
  */
 #ifndef TENROUNDS_PROVIDER_PIPELINE_H
 #define TENROUNDS_PROVIDER_PIPELINE_H
@@ -19,6 +20,19 @@
 #    define OSSL_FUNC_CIPHER_PIPELINE_UPDATE       17
 #    define OSSL_FUNC_CIPHER_PIPELINE_FINAL        18
 #endif
+
+/* The entries of a function table. */
+#define TRP_PIPELINE(family)                                                                       \
+    TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_ENCRYPT_INIT, family##_pipeline_encrypt_init),          \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_DECRYPT_INIT, family##_pipeline_decrypt_init),      \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_UPDATE, family##_pipeline_update),                  \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_FINAL, family##_pipeline_final),
+
+static inline int trp_overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
+{
+    const uintptr_t ahead = (uintptr_t)b - (uintptr_t)a;
+    return ahead < a_len || 0 - ahead < b_len;
+}
 
 /* The pipes of a context, one for each message. Each pipe uses the key of the context, and its own
  * `pipes` pointer is NULL. */

@@ -257,7 +257,8 @@ static bool mac_scenario(const void *arg, struct memory_trace *trace)
 
 /* ---- Pipelines and key objects, of OpenSSL 3.5 and later ------------------------------------- */
 
-#define PIPES 3
+#define PIPES     3
+#define PIPELINES 2 /* ciphers */
 
 static bool pipeline_scenario(const void *arg, struct memory_trace *trace)
 {
@@ -270,7 +271,8 @@ static bool pipeline_scenario(const void *arg, struct memory_trace *trace)
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(a->side->libctx, a->name, NULL);
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new(), *copy = EVP_CIPHER_CTX_new();
     bool good = cipher != NULL && ctx != NULL && copy != NULL &&
-                pipeline_api.encrypt_init(ctx, cipher, key, 16, PIPES, ivs, 16) > 0 &&
+                pipeline_api.encrypt_init(ctx, cipher, key, 16, PIPES, ivs,
+                                          (size_t)EVP_CIPHER_get_iv_length(cipher)) > 0 &&
                 EVP_CIPHER_CTX_copy(copy, ctx) > 0 &&
                 pipeline_api.update(copy, to, n, room, in, in_len) > 0;
     for (int i = 0; i < PIPES; i++)
@@ -451,15 +453,20 @@ static void test_macs(void)
 static void test_later(void)
 {
     static struct memory_trace expected;
-    const struct algorithm mine = {&ours, "AES-128-CBC"};
+    static const char *const pipelines[] = {"AES-128-CBC", "AES-128-GCM"};
     if (!find_pipeline_api() || !find_skey()) {
-        tap_ok(true, "OpenSSL %s has no pipelines", OpenSSL_version(OPENSSL_VERSION_STRING));
+        for (size_t i = 0; i < PIPELINES; i++)
+            tap_ok(true, "OpenSSL %s has no pipelines", OpenSSL_version(OPENSSL_VERSION_STRING));
         tap_ok(true, "OpenSSL %s has no EVP_SKEY", OpenSSL_version(OPENSSL_VERSION_STRING));
         return;
     }
-    expected.len = 0;
-    if (expect_pipeline(&theirs, mine.name, &expected))
-        test_scenario("a pipeline", pipeline_scenario, &mine, &expected);
+    for (size_t i = 0; i < PIPELINES; i++) {
+        const struct algorithm mine = {&ours, pipelines[i]};
+        expected.len = 0;
+        if (expect_pipeline(&theirs, mine.name, &expected))
+            test_scenario(i == 0 ? "a pipeline" : "a pipeline of GCM", pipeline_scenario, &mine,
+                          &expected);
+    }
     test("a key object", skey_scenario, "AES-128-CTR");
 }
 
@@ -476,7 +483,7 @@ int main(int argc, char **argv)
     ours = evp_open("tenrounds");
     theirs = evp_open("default");
     EVP_CIPHER_do_all_provided(ours.libctx, add_name, NULL);
-    tap_plan(1 + ciphers + 5 + MACS + 2 + 1);
+    tap_plan(1 + ciphers + 5 + MACS + 1 + PIPELINES + 1);
     memory_record(&expected, "AES-128-GCM", strlen("AES-128-GCM"));
     memory.libcrypto_may_leak = true; /* libcrypto can leak when it stores algorithms */
     memory.stride = argc > 1 ? strtoul(argv[1], NULL, 10) : 8;

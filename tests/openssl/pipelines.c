@@ -341,11 +341,11 @@ static bool all_share_memory(EVP_CIPHER *cipher, struct tap_random *random)
     return good;
 }
 
-/* Checks that other modes have no pipelines, as in the default provider. */
+/* Checks that other modes than CBC and GCM have no pipelines, as in the default provider. */
 static bool others_cannot(void)
 {
-    static const char *const others[] = {"AES-128-ECB", "AES-128-CTR", "AES-128-GCM",
-                                         "AES-128-CCM", "AES-128-OCB", "AES-128-XTS"};
+    static const char *const others[] = {"AES-128-ECB", "AES-128-CTR", "AES-128-CCM", "AES-128-OCB",
+                                         "AES-128-XTS"};
     bool good = true;
     for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         EVP_CIPHER *cipher = evp_fetch(&ours, others[i]);

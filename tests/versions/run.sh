@@ -84,7 +84,7 @@ program() {
             run "$1" "$mask" "$configuration" "$file" 2
         done
         ;;
-    guards | pipelines | tls_records)
+    guards | pipelines | gcm_pipelines | tls_records)
         for mask in noavx512 novaes noclmul noaes noaes,nossse3; do
             run "$1" "$mask" "$configuration" "$file"
         done
