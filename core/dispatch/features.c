@@ -140,12 +140,11 @@ void tr_cpu_read(struct tr_cpu *cpu, struct tr_model *model)
         cpu->xcr0 = read_xcr0();
     if (last >= 7) {
         __cpuid_count(7, 0, a, b, c, d);
-        cpu->present |= when(b, bit_AVX2, TR_FEATURE_AVX2) |
-                        when(b, bit_AVX512F | bit_AVX512BW | bit_AVX512VL | bit_BMI2,
-                             TR_FEATURE_AVX512) |
-                        when(c, bit_VAES, TR_FEATURE_VAES) |
-                        when(c, bit_VPCLMULQDQ, TR_FEATURE_VCLMUL) |
-                        when(b, bit_SHA, TR_FEATURE_SHA);
+        cpu->present |=
+            when(b, bit_AVX2, TR_FEATURE_AVX2) |
+            when(b, bit_AVX512F | bit_AVX512BW | bit_AVX512VL | bit_BMI2, TR_FEATURE_AVX512) |
+            when(c, bit_VAES, TR_FEATURE_VAES) | when(c, bit_VPCLMULQDQ, TR_FEATURE_VCLMUL) |
+            when(b, bit_SHA, TR_FEATURE_SHA);
     }
     cpu->usable = sse2 ? cpu->present & tr_features_saved(cpu->xcr0) : 0;
 }

@@ -146,8 +146,7 @@ TR_INLINE tr_gcm_fn *any_call(const struct tr_gcm_key *key, size_t iv_len, size_
 {
     const uint64_t most = aad_len | len; /* avoids a gcc warning where size_t has 32 bits */
     if (unknown(iv_len) != TR_GCM_IV || unknown(tag_len) != TR_BLOCK ||
-        most > TR_GCM_MAX_DATA / 2 || tr_bad_overlap(out, in, len) ||
-        !tr_is_set(&key->aes))
+        most > TR_GCM_MAX_DATA / 2 || tr_bad_overlap(out, in, len) || !tr_is_set(&key->aes))
         return NULL;
     return tr_whole_calls(&key->aes)->gcm[open][TR_GCM_ANY];
 }

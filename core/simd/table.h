@@ -40,8 +40,8 @@ void V_NAME(cleanse)(uint8_t *memory, size_t len);
 tr_xts_unit_fn V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt);
 tr_cfb_fn V_NAME(cfb_decrypt_any_length);
 tr_gcm_fn V_NAME(seal_32), V_NAME(seal_64), V_NAME(seal_128), V_NAME(seal_192), V_NAME(seal_256),
-    V_NAME(seal_with_aad), V_NAME(open_32), V_NAME(open_64), V_NAME(open_128), V_NAME(open_192), V_NAME(open_256),
-    V_NAME(open_with_aad), V_NAME(seal_any), V_NAME(open_any), V_NAME(seal_short),
+    V_NAME(seal_with_aad), V_NAME(open_32), V_NAME(open_64), V_NAME(open_128), V_NAME(open_192),
+    V_NAME(open_256), V_NAME(open_with_aad), V_NAME(seal_any), V_NAME(open_any), V_NAME(seal_short),
     V_NAME(open_short);
 tr_multibuffer_fn V_NAME(multibuffer);
 tr_gcm_many_fn V_NAME(gcm_many);
@@ -112,7 +112,7 @@ tr_masks_fn V_NAME(masks);
 #        define TR_GCM_OF(direction)                                                               \
             {                                                                                      \
                 [0 ... SHORT_CALLS - 1] = V_NAME(direction##_short),                               \
-                [SHORT_CALLS... TR_GCM_ANY] = V_NAME(direction##_any)                              \
+                                     [SHORT_CALLS... TR_GCM_ANY] = V_NAME(direction##_any)         \
             }
 #    endif
 #    define TR_GCM_WHOLE .gcm = {TR_GCM_OF(seal), TR_GCM_OF(open)}

@@ -612,8 +612,8 @@ __attribute__((noinline)) static bool many_without_secrets(const struct tr_backe
         streams[i] = (struct tr_stream){&key, ivs[i], data[i], data[i], 16 * i};
         masks[i] = (struct tr_mask_job){&key, data[i], data[i]};
     }
-    good = good && tr_cbc_encrypt_many(streams, MANY) == TR_OK &&
-           tr_ecb_masks(masks, MANY) == TR_OK;
+    good =
+        good && tr_cbc_encrypt_many(streams, MANY) == TR_OK && tr_ecb_masks(masks, MANY) == TR_OK;
     aside_end();
     return good;
 }

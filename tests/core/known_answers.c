@@ -112,8 +112,8 @@ static enum tr_status wrong_seal(const struct tr_gcm_key *key, const uint8_t *iv
                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
                                  const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len)
 {
-    const enum tr_status status = real->whole.gcm[0][gcm_call](key, iv, iv_len, aad, aad_len, out,
-                                                               in, len, tag, tag_len);
+    const enum tr_status status =
+        real->whole.gcm[0][gcm_call](key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
     tag[3] ^= 0x10;
     flips++;
     return status;
@@ -123,8 +123,8 @@ static enum tr_status wrong_open(const struct tr_gcm_key *key, const uint8_t *iv
                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
                                  const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len)
 {
-    const enum tr_status status = real->whole.gcm[1][gcm_call](key, iv, iv_len, aad, aad_len, out,
-                                                               in, len, tag, tag_len);
+    const enum tr_status status =
+        real->whole.gcm[1][gcm_call](key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
     if (len != 0)
         out[len - 1] ^= 0x10;
     flips++;

@@ -89,9 +89,9 @@ TR_INLINE TR_TARGET enum tr_status call_short(CALL_PARAMETERS, int decrypt)
         {                                                                                          \
             return CALL(CALL_ARGUMENTS, __VA_ARGS__ 1);                                            \
         }
-#if !MASKED_GROUP
+#    if !MASKED_GROUP
 DEFINE_CALLS(short, call_short)
-#else
+#    else
 DEFINE_CALLS(with_aad, call_short)
 
 /* Processes a message of u vectors, or of at most TINY bytes if u is 0. Without AAD, its address may
@@ -123,7 +123,7 @@ DEFINE_CALLS(64, call_vectors, 1, )
 DEFINE_CALLS(128, call_vectors, 2, )
 DEFINE_CALLS(192, call_vectors, 3, )
 DEFINE_CALLS(256, call_vectors, 4, )
-#endif
+#    endif
 #    undef DEFINE_CALLS
 #endif
 

@@ -41,7 +41,7 @@ struct many {
     /* The J0s of the current quad after round 1, each in all lanes, and those of the next quad.
      * There are not enough registers for them, and many_cleanse() must find them. */
     V begun[QUAD], next;
-    V key[15];              /* round keys */
+    V key[15]; /* round keys */
     unsigned rounds;
     int decrypt;
     size_t len, aad_len, vectors, powers;

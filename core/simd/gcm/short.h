@@ -108,8 +108,7 @@ TR_INLINE TR_TARGET B short_vectors(const struct tr_aes_key *key, uint8_t *out, 
 }
 
 #    if V_REGISTERS > 8
-#        define SHORT_CASES(CASE)                                                                  \
-            CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
+#        define SHORT_CASES(CASE) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
 #    else
 #        define SHORT_CASES(CASE) CASE(1) CASE(2)
 #    endif
