@@ -6,6 +6,7 @@ package tenrounds
 
 import (
 	"crypto/cipher"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -13,19 +14,44 @@ const blockSize = 16
 
 // A block has the methods that crypto/cipher looks for.
 type block struct {
-	memory [aesKeySize + slack]byte // struct tr_aes_key
-	raw    [32]byte                 // for the key of GCM
-	size   int
+	raw      [32]byte
+	size     int
+	expanded atomic.Pointer[aesKey] // not for GCM, which has a key schedule of its own
 }
 
+// struct tr_aes_key
+type aesKey struct {
+	memory [aesKeySize + slack]byte
+}
+
+func (k *aesKey) address() unsafe.Pointer { return aligned(&k.memory[0]) }
+
+var (
+	blocks  secrets[block]
+	aesKeys secrets[aesKey]
+)
+
 func newBlock(key []byte) cipher.Block {
-	b := &block{size: len(key)}
-	copy(b.raw[:], key)
-	must(aesSetKey(b.key(), backend(), &key[0], len(key)))
+	b := blocks.new()
+	b.size = copy(b.raw[:], key)
 	return b
 }
 
-func (b *block) key() unsafe.Pointer { return aligned(&b.memory[0]) }
+// key returns the expanded key. If two goroutines expand it first, one result is not used.
+func (b *block) key() unsafe.Pointer {
+	k := b.expanded.Load()
+	if k == nil {
+		k = b.expand()
+	}
+	return k.address()
+}
+
+func (b *block) expand() *aesKey {
+	k := aesKeys.new()
+	must(aesSetKey(k.address(), backend(), &b.raw[0], b.size))
+	b.expanded.Store(k)
+	return k
+}
 
 func (b *block) BlockSize() int { return blockSize }
 

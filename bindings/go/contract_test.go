@@ -205,11 +205,15 @@ func TestAllocations(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	var key [16]byte
+	want := 1.0
+	if Backend() != "" {
+		want = 0 // AllocsPerRun rounds down: a group of Blocks is one allocation
+	}
 	if n := testing.AllocsPerRun(100, func() {
 		if _, err := NewCipher(key[:]); err != nil {
 			t.Error(err)
 		}
-	}); n != 1 {
+	}); n != want {
 		t.Errorf("NewCipher makes %v allocations: the caller's key must not escape to the heap", n)
 	}
 }
@@ -236,16 +240,18 @@ func TestMasks(t *testing.T) {
 	if os.Getenv("TENROUNDS_GO_CHILD") != "" {
 		t.Skip("already in a child")
 	}
-	if Backend() == "" {
-		t.Skip("this build or this processor has only Go's own code")
+	_, best, _ := strings.Cut(child(t, "TestBackend", "TENROUNDS_MASK="), "backend \"")
+	best, _, _ = strings.Cut(best, "\"")
+	if best == "" {
+		t.Skip("this build, this processor or GODEBUG has only Go's own code")
 	}
 	for variable, expected := range map[string]string{
-		"TENROUNDS_MASK=":                                          Backend(),
-		"TENROUNDS_MASK=noavx512":                                  strings.Replace(Backend(), "vaes512", "vaes256", 1),
+		"TENROUNDS_MASK=":                                          best,
+		"TENROUNDS_MASK=noavx512":                                  strings.Replace(best, "vaes512", "vaes256", 1),
 		"TENROUNDS_MASK=noavx512,novaes":                           "aesni",
 		"TENROUNDS_MASK=noaes":                                     "",
 		"TENROUNDS_MASK=noclmul":                                   "",
-		"TENROUNDS_MASK=nosuchfeature" + strings.Repeat("x", 5000): Backend(),
+		"TENROUNDS_MASK=nosuchfeature" + strings.Repeat("x", 5000): best,
 		"GODEBUG=fips140=on":                                       "",
 	} {
 		if got := child(t, "TestBackend", variable); !strings.Contains(got, fmt.Sprintf("backend %q", expected)) {

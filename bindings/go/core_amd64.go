@@ -39,21 +39,11 @@ func length(s *byte) (n int) {
 	return n
 }
 
-// slack is what the memory of a key has besides, so that a part of it is aligned for the core. Keys
-// are arrays in the objects that use them: one allocation, which the collector need not scan.
-const slack = 15
-
-// aligned returns where a key begins in its memory.
-func aligned(memory *byte) unsafe.Pointer {
-	p := unsafe.Pointer(memory)
-	return unsafe.Add(p, -uintptr(p)&slack)
-}
-
-// backend is for the calls that set a key. Functions call them directly: arguments of a call through
-// a variable would escape to the heap, and with them the caller's key.
+// backend returns the core's backend, for calls that set a key. Functions call the core directly:
+// arguments of a call through a variable would escape to the heap, and with them the caller's key.
 func backend() unsafe.Pointer {
-	selected, _ := selected()
-	return selected
+	b, _ := selected()
+	return b
 }
 
 // verified reports whether the tag matched. If not, the core has written zeros.

@@ -18,6 +18,8 @@ type gcm struct {
 	nonceSize, tagSize int
 }
 
+var gcms secrets[gcm]
+
 func (g *gcm) key() unsafe.Pointer { return aligned(&g.memory[0]) }
 
 // NewGCM is for [cipher.NewGCM] and its variants.
@@ -28,7 +30,8 @@ func (b *block) NewGCM(nonceSize, tagSize int) (cipher.AEAD, error) {
 	if nonceSize <= 0 {
 		return nil, errors.New("cipher: the nonce can't have zero length")
 	}
-	g := &gcm{nonceSize: nonceSize, tagSize: tagSize}
+	g := gcms.new()
+	g.nonceSize, g.tagSize = nonceSize, tagSize
 	must(gcmSetKey(g.key(), backend(), &b.raw[0], b.size))
 	return g, nil
 }

@@ -10,10 +10,12 @@ type coreXTS struct {
 	memory [xtsKeySize + slack]byte // struct tr_xts_key
 }
 
+var xtsKeys secrets[coreXTS]
+
 func (x *coreXTS) key() unsafe.Pointer { return aligned(&x.memory[0]) }
 
 func newCoreXTS(key []byte) dataUnit {
-	x := &coreXTS{}
+	x := xtsKeys.new()
 	must(xtsSetKey(x.key(), backend(), &key[0], len(key)))
 	return x
 }
@@ -32,10 +34,12 @@ type coreGCMSIV struct {
 	memory [gcmSIVKeySize + slack]byte // struct tr_gcm_siv_key
 }
 
+var gcmSIVKeys secrets[coreGCMSIV]
+
 func (g *coreGCMSIV) key() unsafe.Pointer { return aligned(&g.memory[0]) }
 
 func newCoreGCMSIV(key []byte) sealer {
-	g := &coreGCMSIV{}
+	g := gcmSIVKeys.new()
 	must(gcmSIVSetKey(g.key(), backend(), &key[0], len(key)))
 	return g
 }

@@ -82,7 +82,9 @@ func main() {
 
 	cache, err := os.UserCacheDir()
 	check(err)
-	folder := filepath.Join(cache, "tenrounds", "go-overlay", version)
+	// Two copies of one version of Go need two overlays.
+	sum := sha256.Sum256([]byte(goroot))
+	folder := filepath.Join(cache, "tenrounds", "go-overlay", version+"-"+hex.EncodeToString(sum[:4]))
 	check(os.MkdirAll(folder, 0o755))
 	replacement := filepath.Join(folder, "gcm_asm.go")
 	check(replace(replacement, []byte(patched)))

@@ -62,11 +62,12 @@ func main() {
 	if len(os.Args) > 1 {
 		folder = os.Args[1]
 	}
-	work, err := os.MkdirTemp("", "tenrounds")
+	var err error
+	work, err = os.MkdirTemp("", "tenrounds")
 	check(err)
 	defer os.RemoveAll(work)
 
-	core, sizes := compile(work)
+	core, sizes := compile()
 	write := func(name string, contents []byte) {
 		check(os.WriteFile(filepath.Join(folder, name), contents, 0o644))
 	}
@@ -75,9 +76,18 @@ func main() {
 	write("core_sizes.go", constants(sizes))
 }
 
+// work is a temporary folder.
+var work string
+
+// fail ends the program. A deferred call would not remove the folder.
+func fail(format string, arguments ...any) {
+	os.RemoveAll(work)
+	log.Fatalf(format, arguments...)
+}
+
 func check(err error) {
 	if err != nil {
-		log.Fatal(err)
+		fail("%v", err)
 	}
 }
 
@@ -92,13 +102,13 @@ func run(name string, arguments ...string) string {
 	command.Env = append(os.Environ(), "CFLAGS="+flags)
 	output, err := command.CombinedOutput()
 	if err != nil {
-		log.Fatalf("%v: %v\n%s", command, err, output)
+		fail("%v: %v\n%s", command, err, output)
 	}
 	return string(output)
 }
 
 // compile returns the linked core, and an object file with an object of each key type.
-func compile(work string) (core, sizes *elf.File) {
+func compile() (core, sizes *elf.File) {
 	here := filepath.Join("internal", "generate", "core")
 	run("../../scripts/archive", "build", work)
 	object := func(name string, option string) string {
@@ -120,7 +130,7 @@ func compile(work string) (core, sizes *elf.File) {
 	check(err)
 	for section, most := range mostAligned {
 		if got := core.Section(section).Addralign; got > most {
-			log.Fatalf("%s needs an alignment of %d bytes, and Go's linker gives %d", section, got, most)
+			fail("%s needs an alignment of %d bytes, and Go's linker gives %d", section, got, most)
 		}
 	}
 	sizes, err = elf.Open(object("sizes.o", "-DSIZES"))
@@ -187,7 +197,7 @@ func writeData(w *bytes.Buffer, core *elf.File, section, name, flags string) {
 	pointers := map[uint64]uint64{}
 	relocations(core, section, func(kind elf.R_X86_64, place, target uint64) {
 		if kind != elf.R_X86_64_64 || place%8 != 0 {
-			log.Fatalf("%s has a relocation %v at %#x", section, kind, place)
+			fail("%s has a relocation %v at %#x", section, kind, place)
 		}
 		pointers[place] = target
 	})
@@ -264,7 +274,7 @@ func dataReferences(core *elf.File, code []byte) (lines []line) {
 			operand = fmt.Sprintf("·coreOffsets<>+%#x(SB)", 8*len(offsets))
 			offsets = append(offsets, target)
 		case kind != elf.R_X86_64_PC32 && kind != elf.R_X86_64_PLT32:
-			log.Fatalf("the code has a relocation %v at %#x", kind, place)
+			fail("the code has a relocation %v at %#x", kind, place)
 		case target < tablesAddress:
 			return
 		default:
@@ -284,7 +294,7 @@ func dataReferences(core *elf.File, code []byte) (lines []line) {
 			{0, 0x09}: "\tORL " + register + ", " + operand,
 		}[[2]byte{prefix & 8, opcode}]
 		if modrm&0xc7 != 5 || instruction == "" {
-			log.Fatalf("an unknown instruction before %#x refers to data: % x", place, code[place-3:place])
+			fail("an unknown instruction before %#x refers to data: % x", place, code[place-3:place])
 		}
 		lines = append(lines, line{place + 4 - size, size, instruction})
 	})
