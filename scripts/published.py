@@ -22,15 +22,17 @@ def processor_of(host):
 
 
 class Run:
-    def __init__(self, path):
+    def __init__(self, path, openssl=None):
+        """The stock OpenSSL is that of the subject 'evp', or one of this version."""
         self.path, self.all = path, json.loads(read(path))
         if self.all.get("schema") != "tenrounds-bench-3":
             fail(f"{path} is no run of tenrounds-bench")
         titles = {subject["id"]: subject["title"] for subject in self.all["subjects"]}
         same = [id for id, title in titles.items()
-                if id.startswith("openssl") and titles.get("evp", "").endswith(title)]
+                if id.startswith(f"openssl-{openssl}." if openssl else "openssl") and
+                (openssl or titles.get("evp", "").endswith(title))]
         if not same:
-            fail(f"{path} has not measured the OpenSSL of the subject 'evp'")
+            fail(f"{path} has not measured OpenSSL {openssl or 'of the subject evp'}")
         self.stock, self.openssl = same[0], titles[same[0]]
 
     def find(self, way, key_bits, bytes, subject, environment="plain"):

@@ -122,8 +122,9 @@ fn of_the_provider() -> Names {
 
 #[test]
 fn documents_name_the_modes_of_the_provider_and_no_others() {
-    let in_readme = passage("README.md", "**Modes of the provider**:", ".");
-    assert_eq!(modes_in(&in_readme), of_the_provider(), "README.md");
+    let page = "docs/install.md";
+    let in_page = passage(page, "**Modes of the provider**:", ".");
+    assert_eq!(modes_in(&in_page), of_the_provider(), "{page}");
     let page = "docs/man/OSSL_PROVIDER-tenrounds.7";
     let ciphers = passage(page, ".It Ciphers", "AES-{128,256}-CBC-HMAC");
     let in_page = ciphers + &passage(page, ".It MACs", ".\n");
