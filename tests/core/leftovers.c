@@ -133,7 +133,7 @@ static const char *const way_names[WAYS] = {"seal",  "open",       "refuse",    
 static enum tr_status in_pieces(const struct aead *a, struct aead_state *s,
                                 const struct aead_lengths *n, bool decrypt, uint8_t *t)
 {
-    const size_t first = a->unit == 1 ? FIRST : a->unit == 0 ? 0 : 16;
+    const size_t first = a->unit == 1 ? FIRST : len < a->unit ? 0 : a->unit;
     const uint8_t *in = decrypt ? sealed : text;
     enum tr_status status = a->start(s, iv, n);
     if (status == TR_OK)
@@ -574,13 +574,13 @@ static struct call {
     ROW(cfb8_decrypt, PLAIN | SMALL | DECRYPTS, NONE, 0, 407),
     ROW(cfb1_encrypt, PLAIN | SMALL, NONE, 0, 407),
     ROW(cfb1_decrypt, PLAIN | SMALL | DECRYPTS, NONE, 0, 407),
-    ROW(kw_wrap, PLAIN, NONE, 0, 407),
-    ROW(kw_unwrap, PLAIN | DECRYPTS | VERIFIES, NONE, 0, 407),
+    ROW(kw_wrap, PLAIN, NONE, 16, 407),
+    ROW(kw_unwrap, PLAIN | DECRYPTS | VERIFIES, NONE, 16, 407),
     ROW(kwp_wrap, PLAIN, NONE, 0, 407),
     ROW(kwp_unwrap, PLAIN | DECRYPTS | VERIFIES, NONE, 0, 407),
     ROW(xts_encrypt, PLAIN | TWEAK, NONE, 16, LEN),
     ROW(xts_decrypt, PLAIN | TWEAK | DECRYPTS, SPILL(plaintext, AES, 2, 0), 16, LEN),
-    ROW(xts_units, PLAIN | TWEAK, NONE, 16, LEN),
+    ROW(xts_units, PLAIN | TWEAK, NONE, 32, LEN),
     ROW(cmac_sign, CMAC, NONE, 0, LEN),
     ROW(cmac_verify, CMAC, NONE, 0, LEN),
     ROW(cmac_pieces, CMAC, NONE, 0, LEN),
@@ -770,7 +770,7 @@ static bool leaves_nothing(size_t key_len, const struct call *c)
 
 static void test_backend(const struct tr_backend *b)
 {
-    static const size_t lengths[] = {40, SHORT, 4077, LEN};
+    static const size_t lengths[] = {1, 16, 31, 40, SHORT, 4077, LEN};
     unsigned n = 0, right = 0;
     for (size_t k = 0; k < 3; k++) {
         if (!set_keys(b, key_lengths[k])) {
