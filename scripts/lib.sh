@@ -146,16 +146,17 @@ for package in json.load(sys.stdin)["packages"]:
         print(os.path.dirname(package["manifest_path"]))' "$2"
 }
 
-# own_apt ARCHITECTURE TOOL ARGUMENT...: runs a tool of apt with package lists in $work, because the
-# user may not be allowed to update the system's. It sees no package as installed. If there is a file
-# $work/sources.list, apt uses only the package sources there.
+# own_apt ARCHITECTURE TOOL ARGUMENT...: runs a tool of apt with the package lists of own_lists, because
+# the user may not be allowed to update the system's. It sees no package as installed. If own_sources
+# wrote a file sources.list, apt uses only the package sources there.
+lists_in=''
 own_apt() {
-    apt_arch=$1 apt_tool=$2
+    apt_arch=$1 apt_tool=$2 apt_in=${lists_in:-$work}
     shift 2
-    [ ! -e "$work/sources.list" ] || set -- -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=- "$@"
+    [ ! -e "$apt_in/sources.list" ] || set -- -o Dir::Etc::sourcelist="$apt_in/sources.list" -o Dir::Etc::sourceparts=- "$@"
     "$apt_tool" -qq -o APT::Architecture="$apt_arch" -o APT::Architectures="$apt_arch" \
-        -o APT::Sandbox::User="$(id -un)" -o "$apt_retries" -o Dir::State::lists="$work/lists" \
-        -o Dir::State::status=/dev/null -o Dir::Cache="$work" "$@"
+        -o APT::Sandbox::User="$(id -un)" -o "$apt_retries" -o Dir::State::lists="$apt_in/lists" \
+        -o Dir::State::status=/dev/null -o Dir::Cache="$apt_in" "$@"
 }
 # own_sources SUITE...: makes own_apt use these suites of Debian, from the mirror of the Debian here.
 own_sources() {
@@ -172,8 +173,9 @@ own_sources() {
     done >"$work/sources"
     mv "$work/sources" "$work/sources.list"
 }
-# own_lists ARCHITECTURE: fetches these lists.
+# own_lists ARCHITECTURE: fetches these lists into $work. Functions that `kept` runs later use them, too.
 own_lists() {
+    lists_in=$work
     command -v apt-get >/dev/null 2>&1 || fail "there is no apt here to download packages of Debian or Ubuntu"
     mkdir -p "$work/lists/partial" "$work/archives/partial"
     # A source may fail to answer or lack this architecture, if another one has the packages.
