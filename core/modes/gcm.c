@@ -440,8 +440,18 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
     return TR_OK;
 }
 
+/* Has a fast path for short messages, as tr_gcm_seal(). Opening has none, because its functions
+ * check the tag. */
 enum tr_status tr_gcm_encrypt(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
 {
+    const size_t aad_len = (size_t)g->aad_len;
+    if (g->phase == HELD &&
+        tr_gcm_is_short(g->key, TR_GCM_IV, g->held, aad_len, out, in, len, TR_BLOCK)) {
+        g->len = len;
+        g->phase = WHOLE;
+        return tr_gcm_short_call(g->key, aad_len, len, 0)(g->key, g->counter, TR_GCM_IV, g->held,
+                                                          aad_len, out, in, len, g->mask, TR_BLOCK);
+    }
     return update(g, out, in, len, TR_OP_GCM_SEAL);
 }
 

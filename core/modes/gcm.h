@@ -4,6 +4,7 @@
 #define TR_GCM_H
 
 #include "dispatch/ghash.h"
+#include "modes/modes.h"
 #include "partial_block.h"
 
 /* The length of an IV that needs no hashing, in bytes (SP 800-38D section 7.1 step 2). */
@@ -53,6 +54,49 @@ TR_INLINE int tr_gcm_whole(const struct tr_gcm_key *key, enum tr_op op, uint8_t 
  */
 int tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, const uint8_t *in,
                  const struct tr_gcm_message *m);
+
+/* Whether the n bytes at p reach another page of memory. */
+TR_INLINE int tr_leaves_page(const uint8_t *p, size_t n)
+{
+    return __builtin_expect((uintptr_t)p % 4096 > 4096 - n, 0);
+}
+
+/* The length `len`, which gcc does not compare with others: it would pass on the constant to a
+ * function that the caller jumps to, instead of leaving the argument where it is. */
+TR_INLINE size_t tr_unknown(size_t len)
+{
+    __asm__("" : "+r"(len));
+    return len;
+}
+
+/* Whether the message is short (tr_gcm_fn). Separate statements keep gcc 12 from combining conditions
+ * in registers. */
+TR_INLINE int tr_gcm_is_short(const struct tr_gcm_key *key, size_t iv_len, const uint8_t *aad,
+                              size_t aad_len, const uint8_t *out, const uint8_t *in, size_t len,
+                              size_t tag_len)
+{
+    const size_t last = (len - 1) / 64 * 64;
+    /* short_len is 0 if the key is not set */
+    if (len - 1 >= __atomic_load_n(&key->hash.short_len, __ATOMIC_ACQUIRE))
+        return 0;
+    if (tr_unknown(iv_len) != TR_GCM_IV)
+        return 0;
+    if (tr_unknown(tag_len) != TR_BLOCK)
+        return 0;
+    if (aad_len > TR_GCM_SHORT_AAD)
+        return 0;
+    if ((uintptr_t)out - (uintptr_t)in - 1 < len - 1)
+        return 0;
+    return !tr_leaves_page(in + last, 64) && !tr_leaves_page(out + last, 64) &&
+           !tr_leaves_page(aad, TR_BLOCK);
+}
+
+TR_INLINE tr_gcm_fn *tr_gcm_short_call(const struct tr_gcm_key *key, size_t aad_len, size_t len,
+                                       int open)
+{
+    return tr_whole_calls(&key->aes)
+        ->gcm[open][aad_len > TR_BLOCK ? TR_GCM_LONG_AAD : (len - 1) / 32];
+}
 
 /* Encryption of the first data of many messages, by the code for many messages. The caller sets the
  * fields `out`, `in` and `len` of each job, and the outputs overlap no other job. Gives the results

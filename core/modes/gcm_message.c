@@ -38,11 +38,6 @@ int tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, cons
     return 1;
 }
 
-TR_INLINE int leaves_page(const uint8_t *p, size_t n)
-{
-    return __builtin_expect((uintptr_t)p % 4096 > 4096 - n, 0);
-}
-
 #define MESSAGE(whole_tag)                                                                         \
     {                                                                                              \
         .iv = iv, .aad = aad, .aad_len = aad_len, .len = len, .tag = (whole_tag)                   \
@@ -103,49 +98,13 @@ open_by_operations(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_le
     return status;
 }
 
-/* The length `len`, which gcc does not compare with others: it would pass on the constant to a
- * function that the caller jumps to, instead of leaving the argument where it is. */
-TR_INLINE size_t unknown(size_t len)
-{
-    __asm__("" : "+r"(len));
-    return len;
-}
-
-/* Whether the message is short (tr_gcm_fn). Separate statements keep gcc 12 from combining conditions
- * in registers. */
-TR_INLINE int is_short(const struct tr_gcm_key *key, size_t iv_len, const uint8_t *aad,
-                       size_t aad_len, const uint8_t *out, const uint8_t *in, size_t len,
-                       size_t tag_len)
-{
-    const size_t last = (len - 1) / 64 * 64;
-    /* short_len is 0 if the key is not set */
-    if (len - 1 >= __atomic_load_n(&key->hash.short_len, __ATOMIC_ACQUIRE))
-        return 0;
-    if (unknown(iv_len) != TR_GCM_IV)
-        return 0;
-    if (unknown(tag_len) != TR_BLOCK)
-        return 0;
-    if (aad_len > TR_GCM_SHORT_AAD)
-        return 0;
-    if ((uintptr_t)out - (uintptr_t)in - 1 < len - 1)
-        return 0;
-    return !leaves_page(in + last, 64) && !leaves_page(out + last, 64) &&
-           !leaves_page(aad, TR_BLOCK);
-}
-
-TR_INLINE tr_gcm_fn *short_call(const struct tr_gcm_key *key, size_t aad_len, size_t len, int open)
-{
-    return tr_whole_calls(&key->aes)
-        ->gcm[open][aad_len > TR_BLOCK ? TR_GCM_LONG_AAD : (len - 1) / 32];
-}
-
 /* Returns the function for messages that are not short, or NULL. */
 TR_INLINE tr_gcm_fn *any_call(const struct tr_gcm_key *key, size_t iv_len, size_t aad_len,
                               const uint8_t *out, const uint8_t *in, size_t len, size_t tag_len,
                               int open)
 {
     const uint64_t most = aad_len | len; /* avoids a gcc warning where size_t has 32 bits */
-    if (unknown(iv_len) != TR_GCM_IV || unknown(tag_len) != TR_BLOCK ||
+    if (tr_unknown(iv_len) != TR_GCM_IV || tr_unknown(tag_len) != TR_BLOCK ||
         most > TR_GCM_MAX_DATA / 2 || tr_bad_overlap(out, in, len) || !tr_is_set(&key->aes))
         return NULL;
     return tr_whole_calls(&key->aes)->gcm[open][TR_GCM_ANY];
@@ -155,9 +114,9 @@ enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, uint8_t *tag, size_t tag_len)
 {
-    if (__builtin_expect(is_short(key, iv_len, aad, aad_len, out, in, len, tag_len), 1))
-        return short_call(key, aad_len, len, 0)(key, iv, iv_len, aad, aad_len, out, in, len, tag,
-                                                tag_len);
+    if (__builtin_expect(tr_gcm_is_short(key, iv_len, aad, aad_len, out, in, len, tag_len), 1))
+        return tr_gcm_short_call(key, aad_len, len, 0)(key, iv, iv_len, aad, aad_len, out, in, len,
+                                                       tag, tag_len);
     tr_gcm_fn *call = any_call(key, iv_len, aad_len, out, in, len, tag_len, 0);
     if (__builtin_expect(call != NULL, 1))
         return call(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
@@ -169,9 +128,9 @@ enum tr_status tr_gcm_open(const struct tr_gcm_key *key, const uint8_t *iv, size
                            size_t len, const uint8_t *tag, size_t tag_len)
 {
     uint8_t *expected = (uint8_t *)(uintptr_t)tag; /* is not written */
-    if (__builtin_expect(is_short(key, iv_len, aad, aad_len, out, in, len, tag_len), 1))
-        return short_call(key, aad_len, len, 1)(key, iv, iv_len, aad, aad_len, out, in, len,
-                                                expected, tag_len);
+    if (__builtin_expect(tr_gcm_is_short(key, iv_len, aad, aad_len, out, in, len, tag_len), 1))
+        return tr_gcm_short_call(key, aad_len, len, 1)(key, iv, iv_len, aad, aad_len, out, in, len,
+                                                       expected, tag_len);
     tr_gcm_fn *call = any_call(key, iv_len, aad_len, out, in, len, tag_len, 1);
     if (__builtin_expect(call != NULL, 1))
         return call(key, iv, iv_len, aad, aad_len, out, in, len, expected, tag_len);
