@@ -6,7 +6,6 @@
 
 use crate::answer::{Subject, CEILING, LIMIT, ONE_THREAD};
 use crate::grid::{Cell, Kind};
-use crate::peer::RAGGED;
 use crate::peers::openssl::replaced;
 use crate::plan::Environment;
 use crate::results::{short, Measured};
@@ -157,9 +156,9 @@ impl Judged {
 
 /// "CBC encryption, AES-128, 16 KiB", with what is unusual about it.
 pub fn place(cell: &Cell) -> String {
-    let size = match cell.spec.streams {
-        RAGGED => String::new(),
-        _ => format!(", {}", size_name(cell.bytes)),
+    let size = match cell.spec.is_ragged() {
+        true => String::new(),
+        false => format!(", {}", size_name(cell.bytes)),
     };
     let (title, bits) = (cell.spec.title(), cell.spec.key_bits);
     format!("{title}, AES-{bits}{size}{}", unusual(cell))

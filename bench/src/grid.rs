@@ -17,6 +17,10 @@ pub const SIZES: [usize; 20] = [
 ];
 /// Those of messages whose AAD are not of the usual length.
 const AAD_SIZES: [usize; 4] = [16, 64, 160, 1350];
+/// Those of many messages in one call.
+const MANY_SIZES: [usize; 6] = [16, 64, 192, 256, 512, 1350];
+/// Those of data at the end of a page.
+const PAGE_END_SIZES: [usize; 6] = [16, 20, 64, 100, 256, 1350];
 /// Those of a quick run.
 pub const QUICK_SIZES: [usize; 8] = [16, 64, 256, 512, 1024, 4096, 8192, 16384];
 /// Those of single calls.
@@ -32,6 +36,7 @@ const MOST_BYTEWISE: usize = 1 << 14;
 /// Those of keys to be wrapped.
 const WRAP_SIZES: [usize; 5] = [16, 24, 32, 64, 256];
 const STREAMS: usize = 16;
+const MESSAGES: usize = 64;
 const THREADS_BYTES: usize = 16384;
 /// The size at which a quick run measures GCM with both key sizes.
 const LONG_MESSAGE: usize = 16384;
@@ -149,6 +154,17 @@ impl Spec {
         }
     }
 
+    /// Many messages of GCM, or samples of ECB as for the header protection of QUIC.
+    const fn many(mode: Mode, direction: Direction, streams: usize, own_keys: bool) -> Spec {
+        Spec {
+            form: match own_keys {
+                true => Form::OwnKeys,
+                false => Form::Usual,
+            },
+            ..Spec::new(mode, direction, streams)
+        }
+    }
+
     const fn null_aad(direction: Direction) -> Spec {
         Spec {
             form: Form::NullAad,
@@ -172,9 +188,11 @@ impl Spec {
             _ if self.form == Form::Inverse => way + "-inverse",
             _ if self.form == Form::Record => way + "-record",
             _ if self.form == Form::NullAad => way + "-aad-null",
+            _ if self.form == Form::PageEnd => way + "-page-end",
+            streams if self.form == Form::OwnKeys => format!("{way}-{streams}-keys"),
             1 if self.aad != AAD => format!("{way}-aad{}", self.aad),
             1 => way,
-            RAGGED => way + "-ragged",
+            _ if self.is_ragged() => way + "-ragged",
             units if self.mode == Mode::Xts => format!("{way}-{units}-units"),
             streams if self.gap > 0 => format!("{way}-{streams}-staggered"),
             streams => format!("{way}-{streams}"),
@@ -197,9 +215,14 @@ impl Spec {
             _ if self.form == Form::Inverse => format!("{way}, inverse cipher"),
             _ if self.form == Form::Record => format!("{way}, record of TLS 1.2"),
             _ if self.form == Form::NullAad => format!("{way}, AAD NULL"),
+            _ if self.form == Form::PageEnd => format!("{way}, at a page's end"),
+            n if self.form == Form::OwnKeys => format!("{way}, {n} messages, a key for each"),
+            n if n > 1 && matches!(self.mode, Mode::Gcm | Mode::Ecb) => {
+                format!("{way}, {n} messages")
+            }
             1 if self.aad != AAD => format!("{way}, AAD of {} B", self.aad),
             1 => way,
-            RAGGED => format!("{way}, {RAGGED} streams of 64 B to 16 KiB"),
+            _ if self.is_ragged() => format!("{way}, {RAGGED} streams of 64 B to 16 KiB"),
             units if self.mode == Mode::Xts => format!("{way}, {units} units in one call"),
             streams if self.gap > 0 => format!("{way}, {streams} staggered streams"),
             streams => format!("{way}, {streams} streams"),
@@ -208,7 +231,7 @@ impl Spec {
 }
 
 /// What is measured unless something else is asked for.
-const USUAL: [Spec; 33] = {
+const USUAL: [Spec; 49] = {
     use Direction::{Decrypt, Encrypt};
     [
         Spec::new(Mode::Ecb, Encrypt, 1),
@@ -247,6 +270,22 @@ const USUAL: [Spec; 33] = {
         Spec::new(Mode::Cbc, Encrypt, RAGGED),
         Spec::new(Mode::Ccm, Encrypt, STREAMS),
         Spec::new(Mode::Cmac, Encrypt, STREAMS),
+        Spec::many(Mode::Gcm, Encrypt, STREAMS, false),
+        Spec::many(Mode::Gcm, Decrypt, STREAMS, false),
+        Spec::many(Mode::Gcm, Encrypt, MESSAGES, false),
+        Spec::many(Mode::Gcm, Decrypt, MESSAGES, false),
+        Spec::many(Mode::Gcm, Encrypt, STREAMS, true),
+        Spec::many(Mode::Gcm, Decrypt, STREAMS, true),
+        Spec::many(Mode::Gcm, Encrypt, MESSAGES, true),
+        Spec::many(Mode::Gcm, Decrypt, MESSAGES, true),
+        Spec::many(Mode::Ecb, Encrypt, MESSAGES, false),
+        Spec::many(Mode::Ecb, Encrypt, MESSAGES, true),
+        Spec::in_form(Form::PageEnd, Mode::Gcm, Encrypt),
+        Spec::in_form(Form::PageEnd, Mode::Gcm, Decrypt),
+        Spec::in_form(Form::PageEnd, Mode::Ctr, Encrypt),
+        Spec::in_form(Form::PageEnd, Mode::Xts, Encrypt),
+        Spec::in_form(Form::PageEnd, Mode::Cbc, Encrypt),
+        Spec::in_form(Form::PageEnd, Mode::Cbc, Decrypt),
     ]
 };
 /// Known by name.
@@ -291,7 +330,8 @@ pub fn ways(words: &[String]) -> Result<Vec<Spec>> {
     let mut chosen: Vec<Spec> = Vec::new();
     for word in words {
         let word = word.to_ascii_lowercase();
-        let of_mode = |w: &Spec| w.mode.name() == word && w.aad == AAD && w.form != Form::Record;
+        let other = [Form::Record, Form::OwnKeys, Form::PageEnd];
+        let of_mode = |w: &Spec| w.mode.name() == word && w.aad == AAD && !other.contains(&w.form);
         let means = |w: &Spec| word == "all" || w.way() == word || of_mode(w);
         let meant: Vec<Spec> = all_ways().filter(means).collect();
         if meant.is_empty() {
@@ -336,7 +376,7 @@ pub struct Wanted {
 impl Wanted {
     /// Modes of whole blocks round down, and no size comes twice.
     fn sizes_of(&self, way: Spec) -> Vec<usize> {
-        if way.streams == RAGGED {
+        if way.is_ragged() {
             return vec![RAGGED_BYTES];
         }
         let units = way.mode == Mode::Xts && way.streams > 1;
@@ -345,6 +385,8 @@ impl Wanted {
             false if way.gap > 0 => STAGGERED_SIZES.to_vec(),
             false if way.mode.wraps() => WRAP_SIZES.to_vec(),
             false if way.aad != AAD => AAD_SIZES.to_vec(),
+            false if way.mode == Mode::Gcm && way.streams > 1 => MANY_SIZES.to_vec(),
+            false if way.form == Form::PageEnd => PAGE_END_SIZES.to_vec(),
             _ => self.sizes.clone(),
         };
         if way.streams > 1 && !units && !self.named {
@@ -378,8 +420,8 @@ impl Wanted {
                     environment: self.environment,
                 };
                 let sizes = self.sizes_of(way);
-                let short =
-                    |s: &&usize| ALONE_SIZES.contains(s) && way.streams == 1 && way.aad == AAD;
+                let usual = way.streams == 1 && way.aad == AAD && way.form != Form::PageEnd;
+                let short = |s: &&usize| ALONE_SIZES.contains(s) && usual;
                 cells.extend(sizes.iter().map(|&s| cell(s, Kind::Throughput, 1)));
                 if self.alone && !(self.quick && key_bits != 128) {
                     cells.extend(sizes.iter().filter(short).map(|&s| cell(s, Kind::Alone, 1)));
@@ -423,7 +465,7 @@ mod tests {
     fn words_mean_ways() {
         assert_eq!(wanted(&[]).ways.len(), USUAL.len());
         assert_eq!(wanted(&["all"]).ways.len(), USUAL.len() + OTHERS.len());
-        assert_eq!(wanted(&["gcm-decrypt", "gcm"]).ways.len(), 2);
+        assert_eq!(wanted(&["gcm-decrypt", "gcm"]).ways.len(), 6);
         let error = ways(&["gmc".into()]).err().unwrap().to_string();
         assert!(error.contains("did you mean 'gcm'"), "{error}");
         let names: std::collections::HashSet<String> = all_ways().map(|w| w.way()).collect();

@@ -2,7 +2,7 @@
 //! The limit probe by itself, and the bounds of a cell of the grid.
 
 use crate::answer::{Figure, CEILING, LIMIT, OPERATIONS};
-use crate::peer::{Mode, Spec, RAGGED};
+use crate::peer::{Mode, Spec};
 use measure::kernel::{self, Operations};
 use measure::limit::{self, Limit, Work};
 use measure::noise;
@@ -60,7 +60,7 @@ fn ceiling(spec: Spec, cpu: &Cpu) -> Option<Work> {
 /// The chain of the longest of unequal streams, and the bytes of all streams per byte of it: no
 /// call ends before it. None for streams that have no chain.
 fn longest_chain(spec: Spec, bytes: usize, cpu: &Cpu) -> Option<(Work, f64)> {
-    if spec.streams != RAGGED || spec.cipher().bound(spec.direction) != catalogue::Bound::Latency {
+    if !spec.is_ragged() || spec.cipher().bound(spec.direction) != catalogue::Bound::Latency {
         return None;
     }
     let work = limit::limit(spec.cipher(), spec.direction, false, Limit::widest(cpu)?)?;
@@ -110,7 +110,7 @@ pub fn probe(windows: usize, window_us: u64) -> Result<Vec<Figure>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peer::{spec, Direction};
+    use crate::peer::{spec, Direction, RAGGED};
 
     #[test]
     fn the_longest_of_unequal_streams_bounds_them() {

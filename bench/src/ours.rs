@@ -3,10 +3,12 @@
 
 use crate::call::{operation, whole, with_tag};
 use crate::peer::{
-    Aad, Direction, Form, Inputs, Mode, Operation, Peer, Spec, EXPLICIT, RAGGED, TAG,
+    Aad, Direction, Form, Inputs, Mode, Operation, Peer, Spec, BLOCK, EXPLICIT, TAG,
 };
 use std::mem::MaybeUninit;
-use tenrounds_sys::raw::{self, tr_ccm_job, tr_cmac_job, tr_status, tr_stream};
+use tenrounds_sys::raw::{
+    self, tr_ccm_job, tr_cmac_job, tr_gcm_job, tr_mask_job, tr_status, tr_stream,
+};
 use tenrounds_sys::{explain, Backend, Key, Stream};
 use terminal::error::{Error, Result};
 
@@ -48,7 +50,7 @@ fn core(id: String, title: String, backend: Backend) -> Peer {
         let key = Key::new(spec.mode, backend, &inputs.key).map_err(Error::from_reason)?;
         Ok(match spec.streams {
             1 => Some(one(key, spec, bytes, inputs)),
-            _ => many(key, spec, bytes, inputs),
+            _ => many(backend, key, spec, bytes, inputs),
         })
     })
 }
@@ -71,6 +73,7 @@ fn one(key: Key<'static>, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn 
 }
 
 fn many(
+    backend: Backend,
     key: Key<'static>,
     spec: Spec,
     bytes: usize,
@@ -88,7 +91,9 @@ fn many(
         (Mode::Cfb128, Direction::Encrypt) => {
             streams(key, raw::tr_cfb128_encrypt_many, ivs, lengths, spec.gap)
         }
-        (Mode::Xts, _) if spec.streams != RAGGED => units(key, spec, bytes, inputs.iv),
+        (Mode::Ecb, Direction::Encrypt) if spec.has_length(bytes) => masks(backend, spec, inputs),
+        (Mode::Gcm, _) => gcms(backend, spec, bytes, inputs),
+        (Mode::Xts, _) if !spec.is_ragged() => units(key, spec, bytes, inputs.iv),
         (Mode::Cmac, Direction::Encrypt) => cmacs(key, lengths),
         (Mode::Ccm, direction) => ccms(key, direction, ivs, inputs.aad(spec), lengths),
         _ => return None,
@@ -304,6 +309,72 @@ fn units(key: Key<'static>, spec: Spec, bytes: usize, tweak: [u8; 16]) -> Box<dy
     })
 }
 
+/// The keys of many messages: one, or one for each.
+fn keys(backend: Backend, spec: Spec, inputs: &Inputs) -> Vec<Key<'static>> {
+    let keys = if spec.form == Form::OwnKeys {
+        spec.streams
+    } else {
+        1
+    };
+    let key = |i| Key::new(spec.mode, backend, &inputs.message(spec, i).key);
+    (0..keys)
+        .map(|i| key(i).expect("a key size of the mode"))
+        .collect()
+}
+
+/// Single blocks of ECB.
+fn masks(backend: Backend, spec: Spec, inputs: &Inputs) -> Box<dyn Operation> {
+    let keys = keys(backend, spec, inputs);
+    operation(Vec::new, move |jobs, input, output| {
+        jobs.clear();
+        let blocks = input
+            .chunks_exact(BLOCK)
+            .zip(output.chunks_exact_mut(BLOCK));
+        jobs.extend(blocks.enumerate().map(|(i, (sample, mask))| tr_mask_job {
+            key: keys[i % keys.len()].as_ptr(),
+            sample: sample.as_ptr(),
+            mask: mask.as_mut_ptr(),
+        }));
+        // SAFETY: the jobs are valid and disjoint.
+        good(unsafe { raw::tr_ecb_masks(jobs.as_ptr(), jobs.len()) });
+    })
+}
+
+fn gcms(backend: Backend, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn Operation> {
+    let (keys, iv, aad) = (keys(backend, spec, inputs), inputs.iv, inputs.aad(spec));
+    let seals = spec.direction == Direction::Encrypt;
+    let call: GcmCall = match seals {
+        true => raw::tr_gcm_seal_many,
+        false => raw::tr_gcm_open_many,
+    };
+    let one = Spec { streams: 1, ..spec };
+    let (read, written) = (one.input_bytes(bytes), one.output_bytes(bytes));
+    operation(Vec::new, move |jobs, input, output| {
+        jobs.clear();
+        let messages = input
+            .chunks_exact(read)
+            .zip(output.chunks_exact_mut(written));
+        jobs.extend(messages.enumerate().map(|(i, (input, output))| {
+            let (out, input, tag) = with_tag(seals, bytes, input, output);
+            tr_gcm_job {
+                key: keys[i % keys.len()].as_ptr(),
+                iv: iv.as_ptr(),
+                iv_len: 12,
+                aad: aad.pointer(),
+                aad_len: aad.len(),
+                out,
+                input,
+                len: bytes,
+                tag,
+                tag_len: TAG,
+                status: 0,
+            }
+        }));
+        // SAFETY: the jobs are valid and disjoint.
+        good(unsafe { call(jobs.as_mut_ptr(), jobs.len()) });
+    })
+}
+
 fn cmacs(key: Key<'static>, lengths: Vec<usize>) -> Box<dyn Operation> {
     operation(Vec::new, move |jobs, input, output| {
         jobs.clear();
@@ -374,4 +445,5 @@ fn ccms(
     })
 }
 
+type GcmCall = unsafe extern "C" fn(*mut tr_gcm_job, usize) -> tr_status;
 type CcmCall = unsafe extern "C" fn(*mut tr_ccm_job, usize) -> tr_status;

@@ -8,7 +8,7 @@ use terminal::error::Result;
 
 pub const TAG: usize = 16;
 
-/// So many streams are not alike: `Spec::lengths` says how long each is.
+/// So many streams are not alike, but in GCM and ECB: `Spec::lengths` says how long each is.
 pub const RAGGED: usize = 64;
 /// Their bytes together in the grid.
 pub const RAGGED_BYTES: usize = 190 << 10;
@@ -46,6 +46,10 @@ pub enum Form {
     Record,
     /// GCM: no AAD, with NULL as their address.
     NullAad,
+    /// Many messages: a key for each, not one for all.
+    OwnKeys,
+    /// Input and output end where a page ends, and the next page is not mapped.
+    PageEnd,
 }
 
 /// A cell of the grid without its size.
@@ -70,6 +74,11 @@ impl Spec {
         self.mode.wraps()
     }
 
+    /// Whether the streams have unequal lengths.
+    pub fn is_ragged(&self) -> bool {
+        self.streams == RAGGED && !matches!(self.mode, Mode::Gcm | Mode::Ecb)
+    }
+
     /// Whether decryption refuses input that encryption did not write.
     pub fn is_checked(&self) -> bool {
         self.mode.is_aead() || self.wraps()
@@ -79,7 +88,9 @@ impl Spec {
     /// OpenSSL unwraps the padding, too.
     pub fn has_length(&self, bytes: usize) -> bool {
         let record = self.form == Form::Record;
+        let samples = self.mode == Mode::Ecb && self.streams > 1;
         self.mode.row().has_length(bytes)
+            && (!samples || bytes == BLOCK)
             && (!self.wraps() || bytes.is_multiple_of(SEMIBLOCK))
             && (!record || (1..=MOST_OF_RECORD).contains(&bytes))
     }
@@ -96,17 +107,17 @@ impl Spec {
 
     /// The bytes of each stream's data.
     pub fn lengths(&self, bytes: usize) -> Vec<usize> {
-        match self.streams {
-            RAGGED => ragged(bytes),
-            streams => vec![bytes; streams],
+        match self.is_ragged() {
+            true => ragged(bytes),
+            false => vec![bytes; self.streams],
         }
     }
 
     /// The bytes of data that a call does.
     pub fn total(&self, bytes: usize) -> usize {
-        match self.streams {
-            RAGGED => bytes,
-            streams => bytes * streams,
+        match self.is_ragged() {
+            true => bytes,
+            false => bytes * self.streams,
         }
     }
 
@@ -246,14 +257,19 @@ impl Inputs {
         iv
     }
 
-    /// The same for a later data unit of XTS, whose number is the tweak.
-    fn unit(&self, number: usize) -> Inputs {
-        let first = u128::from_le_bytes(self.iv);
-        Inputs {
-            key: self.key.clone(),
-            iv: first.wrapping_add(number as u128).to_le_bytes(),
-            aad: self.aad,
+    /// The same for a later message: of another key if each has its own, of another number, which
+    /// is the tweak, in XTS. Else the IV is the same: it makes no difference to the time.
+    pub fn message(&self, spec: Spec, number: usize) -> Inputs {
+        let (mut key, first) = (self.key.clone(), u128::from_le_bytes(self.iv));
+        if spec.form == Form::OwnKeys {
+            key[0] ^= number as u8;
         }
+        let iv = match spec.mode {
+            Mode::Xts => first.wrapping_add(number as u128).to_le_bytes(),
+            _ => self.iv,
+        };
+        let aad = self.aad;
+        Inputs { key, iv, aad }
     }
 }
 
@@ -300,32 +316,55 @@ impl Peer {
         (self.prepare)(spec, bytes, inputs)
     }
 
-    /// The same. For runs of XTS units, a library without such a call makes one call for each unit.
+    /// The same. For many messages of GCM or ECB and runs of XTS units, a library without such a
+    /// call makes one call for each.
     pub fn operation(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {
-        let own = self.prepare(spec, bytes, inputs)?;
-        let run = spec.mode == Mode::Xts && ![1, RAGGED].contains(&spec.streams);
-        if own.is_some() || !run {
+        let mut usual = spec;
+        if spec.form == Form::PageEnd {
+            usual.form = Form::Usual; // the calls are the same
+        }
+        let own = self.prepare(usual, bytes, inputs)?;
+        let run = matches!(spec.mode, Mode::Xts | Mode::Gcm | Mode::Ecb);
+        if own.is_some() || !run || spec.streams == 1 || spec.is_ragged() {
             return Ok(own);
         }
-        let one = Spec { streams: 1, ..spec };
-        let units = (0..spec.streams).map(|i| self.prepare(one, bytes, &inputs.unit(i)));
-        let units: Option<Vec<_>> = units.collect::<Result<_>>()?;
-        Ok(units.map(|units| Box::new(UnitByUnit { units, bytes }) as Box<dyn Operation>))
+        let (streams, form) = (1, Form::Usual);
+        let one = Spec {
+            streams,
+            form,
+            ..spec
+        };
+        // One context serves all messages of one key and IV.
+        let contexts = match spec.mode == Mode::Xts || spec.form == Form::OwnKeys {
+            true => spec.streams,
+            false => 1,
+        };
+        let each = (0..contexts).map(|i| self.prepare(one, bytes, &inputs.message(spec, i)));
+        let each: Option<Vec<_>> = each.collect::<Result<_>>()?;
+        let (read, written) = (one.input_bytes(bytes), one.output_bytes(bytes));
+        let calls = each.map(|contexts| OneByOne {
+            contexts,
+            read,
+            written,
+        });
+        Ok(calls.map(|calls| Box::new(calls) as Box<dyn Operation>))
     }
 }
 
-/// A run of XTS units, each with a context of its own, which has its tweak.
-struct UnitByUnit {
-    units: Vec<Box<dyn Operation>>,
-    bytes: usize,
+/// Many messages, or a run of XTS units, by single calls.
+struct OneByOne {
+    contexts: Vec<Box<dyn Operation>>,
+    read: usize,
+    written: usize,
 }
 
-impl Operation for UnitByUnit {
+impl Operation for OneByOne {
     fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let input = input.chunks_exact(self.bytes);
-        let output = output.chunks_exact_mut(self.bytes);
-        for ((unit, data), out) in self.units.iter_mut().zip(input).zip(output) {
-            unit.call(data, out);
+        let input = input.chunks_exact(self.read);
+        let output = output.chunks_exact_mut(self.written);
+        let contexts = self.contexts.len();
+        for (message, (data, out)) in input.zip(output).enumerate() {
+            self.contexts[message % contexts].call(data, out);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::goals::{place, stock, unusual, Judged};
 use crate::grid::{Cell, Kind};
-use crate::peer::{Spec, RAGGED};
+use crate::peer::Spec;
 use crate::plan::Environment;
 use crate::published::Run;
 use crate::reasons::Families;
@@ -138,7 +138,7 @@ fn summary(run: &Run) -> Sheet {
         if cell.spec.key_bits != 128 {
             name += &format!(", AES-{}", cell.spec.key_bits);
         }
-        if cell.bytes != SHOWN && cell.spec.streams != RAGGED {
+        if cell.bytes != SHOWN && !cell.spec.is_ragged() {
             name += &format!(", {}", size_name(cell.bytes));
         }
         name

@@ -7,7 +7,7 @@ use crate::check;
 use crate::grid::{Cell, Kind};
 use crate::limits;
 use crate::ours;
-use crate::peer::{Peer, Spec};
+use crate::peer::{Form, Peer, Spec};
 use crate::peers::Peers;
 use crate::plan::Plan;
 use crate::threads;
@@ -156,7 +156,11 @@ impl Worker<'_> {
         let mut players = self.players(cell)?;
         let mut paces: Vec<Pace> = players.iter().map(|_| Pace::default()).collect();
         let input = check::input(&self.reference, cell.spec, cell.bytes)?;
-        let mut place = Place::new(&input, cell.spec.output_bytes(cell.bytes));
+        let written = cell.spec.output_bytes(cell.bytes);
+        let mut place = match cell.spec.form {
+            Form::PageEnd => Place::at_page_end(&input, written),
+            _ => Place::new(&input, written),
+        };
         let mut placed = None;
         let plan = self.plan;
         let taken = take(

@@ -2,19 +2,24 @@
 //! Where the data of measurements lie: at the start of a cache line, at another one of a page in
 //! each window. A load waits for an earlier store that has the same address modulo 4096 (4K
 //! aliasing), and keys and contexts have an address, too. Changing the line keeps any
-//! implementation from being lucky or unlucky all the time.
+//! implementation from being lucky or unlucky all the time. Or at the end of a page, before one that
+//! is not mapped: masked loads and stores that reach such a page are slow.
+
+use libc::{mprotect, PROT_NONE, PROT_READ, PROT_WRITE};
 
 const PAGE: usize = 4096;
 const LINE: usize = 64;
 /// Coprime to the lines of a page, so that the data visit all of them.
 const STEP: usize = 29;
 
-/// Bytes on a line of a page.
+/// Bytes on a line of a page, or at the end of one.
 pub struct Buffer {
     memory: Vec<u8>,
     page: usize,
     line: usize,
     bytes: usize,
+    /// Where the page begins that is not mapped.
+    end: Option<usize>,
 }
 
 impl Buffer {
@@ -26,7 +31,25 @@ impl Buffer {
             page,
             line: 0,
             bytes,
+            end: None,
         }
+    }
+
+    /// Bytes that end where a page ends. The next page cannot be read or written.
+    pub fn at_page_end(bytes: usize) -> Buffer {
+        let mut buffer = Buffer::new(bytes.next_multiple_of(PAGE));
+        buffer.end = Some(buffer.page + buffer.bytes);
+        buffer.bytes = bytes;
+        buffer.protect_end(PROT_NONE);
+        buffer
+    }
+
+    fn protect_end(&mut self, access: libc::c_int) {
+        let Some(end) = self.end else { return };
+        let page = self.memory[end..][..PAGE].as_mut_ptr().cast();
+        // SAFETY: the page is part of the memory, and nothing reads or writes its bytes.
+        let failed = unsafe { mprotect(page, PAGE, access) };
+        assert_eq!(failed, 0, "{}", std::io::Error::last_os_error());
     }
 
     /// Moves to another line for the next window, with the data.
@@ -40,6 +63,9 @@ impl Buffer {
     }
 
     fn move_to(&mut self, line: usize) {
+        if self.end.is_some() {
+            return;
+        }
         let from = self.page + self.line * LINE;
         self.line = line;
         self.memory
@@ -47,7 +73,11 @@ impl Buffer {
     }
 
     pub fn data(&mut self) -> &mut [u8] {
-        &mut self.memory[self.page + self.line * LINE..][..self.bytes]
+        let at = match self.end {
+            Some(end) => end - self.bytes,
+            None => self.page + self.line * LINE,
+        };
+        &mut self.memory[at..][..self.bytes]
     }
 
     /// Writes the input of samples: the same bytes everywhere, no two blocks alike.
@@ -61,7 +91,13 @@ impl Buffer {
     }
 }
 
-/// Input and output, apart, each on a line drawn at random.
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.protect_end(PROT_READ | PROT_WRITE);
+    }
+}
+
+/// Input and output, apart, each on a line drawn at random, or at the end of a page.
 pub struct Place {
     input: Buffer,
     output: Buffer,
@@ -69,9 +105,17 @@ pub struct Place {
 
 impl Place {
     pub fn new(input: &[u8], output_bytes: usize) -> Place {
+        Place::with(Buffer::new, input, output_bytes)
+    }
+
+    pub fn at_page_end(input: &[u8], output_bytes: usize) -> Place {
+        Place::with(Buffer::at_page_end, input, output_bytes)
+    }
+
+    fn with(buffer: fn(usize) -> Buffer, input: &[u8], output_bytes: usize) -> Place {
         let mut place = Place {
-            input: Buffer::new(input.len()),
-            output: Buffer::new(output_bytes),
+            input: buffer(input.len()),
+            output: buffer(output_bytes),
         };
         place.input.data().copy_from_slice(input);
         place
@@ -109,6 +153,23 @@ mod tests {
             buffer.move_on();
         }
         assert_eq!(lines.len(), PAGE / LINE);
+    }
+
+    #[test]
+    fn the_end_of_a_page_stays() {
+        let input: Vec<u8> = (0..100).collect();
+        let mut place = Place::at_page_end(&input, 2 * PAGE);
+        for _ in 0..3 {
+            place.move_on();
+            let (data, output) = place.both();
+            assert_eq!(data, input);
+            assert_eq!(data.as_ptr_range().end as usize % PAGE, 0);
+            assert_eq!(
+                (output.len(), output.as_ptr() as usize % PAGE),
+                (2 * PAGE, 0)
+            );
+            output.fill(1);
+        }
     }
 
     #[test]
