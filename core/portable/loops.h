@@ -7,7 +7,8 @@
  *   BLOCKS                     the largest number of blocks per call of the cipher
  *   struct schedule            the round keys in the cipher's form
  *   NAME(prepare)(sk, key, inverse)  computes the schedule of the cipher or of the inverse cipher
- *   OWN_SERIAL                 1 if the file defines NAME(serial)() itself, else 0
+ *   OWN_SERIAL                 1 if the file defines NAME(serial)() itself, and NAME(single)(key, b,
+ *                              inverse) for a single block in place, which needs no schedule; else 0
  *   NAME(encrypt)(sk, b, n)    encrypts n = 1 to BLOCKS blocks in place; b has room for BLOCKS
  *   NAME(decrypt)(sk, b, n)    decrypts n blocks in the same way
  */
@@ -24,7 +25,9 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
 {
     struct schedule sk;
     uint8_t b[TR_BLOCK * BLOCKS] = {0}, before[TR_BLOCK * (BLOCKS + 1)];
-    NAME(prepare)(&sk, key, shape.inverse);
+    const int single = OWN_SERIAL && blocks == 1;
+    if (!single)
+        NAME(prepare)(&sk, key, shape.inverse);
     while (blocks != 0) {
         unsigned n = blocks < BLOCKS ? (unsigned)blocks : BLOCKS;
         size_t len = (size_t)n * TR_BLOCK;
@@ -41,7 +44,12 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
         } else {
             __builtin_memcpy(b, shape.source == FROM_INPUT ? in : before, len);
         }
-        if (shape.inverse)
+#if OWN_SERIAL
+        if (single)
+            NAME(single)(key, b, shape.inverse);
+        else
+#endif
+            if (shape.inverse)
             NAME(decrypt)(&sk, b, n);
         else
             NAME(encrypt)(&sk, b, n);
@@ -55,7 +63,8 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
         out += len;
         blocks -= n;
     }
-    tr_cleanse(&sk, sizeof(sk));
+    if (!single)
+        tr_cleanse(&sk, sizeof(sk));
     tr_cleanse(b, sizeof(b));
 }
 

@@ -84,21 +84,24 @@ struct schedule {
     unsigned rounds;
 } TR_ALIGNED(16);
 
-/* XORs the S-box constant into every round key except the first of encryption or the last of
- * decryption. Maps the middle round keys to the basis of the state between rounds (vperm.h). */
+/* Returns round key r, XORed with the S-box constant unless it is the first of encryption or the last
+ * of decryption. The middle round keys are in the basis of the state between rounds (vperm.h). */
+TR_INLINE TR_TARGET V round_key(const struct tr_aes_key *key, unsigned r, int inverse)
+{
+    const unsigned n = key->rounds;
+    V k = load(inverse ? key->dec[r] : key->enc[r]);
+    if (r != (inverse ? n : 0))
+        k ^= (V){0} ^ 0x63;
+    if (r != 0 && r != n)
+        k = map_bytes(inverse ? enter_decryption : enter_encryption, k);
+    return k;
+}
+
 TR_TARGET static void NAME(prepare)(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
-    const V c = (V){0} ^ 0x63;
-    unsigned n = key->rounds;
-    s->rounds = n;
-    for (unsigned r = 0; r <= n; r++) {
-        V k = load(inverse ? key->dec[r] : key->enc[r]);
-        if (r != (inverse ? n : 0))
-            k ^= c;
-        if (r != 0 && r != n)
-            k = map_bytes(inverse ? enter_decryption : enter_encryption, k);
-        store(s->round[r], k);
-    }
+    s->rounds = key->rounds;
+    for (unsigned r = 0; r <= s->rounds; r++)
+        store(s->round[r], round_key(key, r, inverse));
 }
 
 /* Computes SubWord without a table in memory. */
@@ -214,6 +217,18 @@ TR_TARGET static void NAME(serial)(const struct tr_aes_key *key, uint8_t *out, c
     }
     store(iv, output);
     tr_cleanse(&s, sizeof(s));
+}
+
+/* Encrypts or decrypts the block b. */
+TR_TARGET static void NAME(single)(const struct tr_aes_key *key, uint8_t b[TR_BLOCK], int inverse)
+{
+    V x = map_bytes(inverse ? enter_decryption : enter_encryption,
+                    load(b) ^ round_key(key, 0, inverse));
+    for (unsigned r = 1; r < key->rounds; r++) {
+        const V k = round_key(key, r, inverse);
+        x = inverse ? decrypt_round(x, k) : encrypt_round(x, k);
+    }
+    store(b, last_round(x, round_key(key, key->rounds, inverse), inverse));
 }
 #    define OWN_SERIAL 1
 #    include "portable/loops.h"
