@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One-shot GCM messages in chunks of half a group. takes_chunks() selects messages of 513 bytes to
- * 2 KiB to seal, on some processors from 321 bytes on, and of 513 bytes to 1.5 KiB to open. With
- * full groups, sealing would have nothing to hash during the AES rounds of the first group, and
- * would hash the last group without AES. With chunks, more of AES and GHASH overlaps. Sealing
- * hashes a chunk during the AES rounds of the next chunk. Opening hashes a chunk during the AES
- * rounds of that chunk.
+ * One-shot GCM messages in chunks of half a group. takes_chunks() selects messages of 513 to 3584
+ * bytes, and on some processors from 321 bytes on to seal. With full groups, sealing would have
+ * nothing to hash during the AES rounds of the first group, and would hash the last group without
+ * AES. With chunks, more of AES and GHASH overlaps. Sealing hashes a chunk during the AES rounds of
+ * the next chunk. Opening hashes a chunk during the AES rounds of that chunk.
  *
  * The bound is the number of carry-less multiplications: four for each vector and two for each
  * reduction. Zen 5 starts one multiplication every second cycle, and Emerald Rapids one every cycle
@@ -22,14 +21,13 @@
 #define GCM_CHUNKS MASKED_GROUP
 
 #if GCM_CHUNKS
-#    define CHUNK           HALF_GROUP
-#    define CHUNK_BLOCKS    (CHUNK * VBLOCKS)
-#    define CHUNK_BYTES     HALF_BYTES
+#    define CHUNK        HALF_GROUP
+#    define CHUNK_BLOCKS (CHUNK * VBLOCKS)
+#    define CHUNK_BYTES  HALF_BYTES
+#    define CHUNK_KEYS   10u
 /* The longest messages that chunks make faster, in blocks. */
-#    define SEAL_CHUNKS_MAX 128u
-#    define OPEN_CHUNKS_MAX 96u
-_Static_assert(SEAL_CHUNKS_MAX <= 254 && OPEN_CHUNKS_MAX <= 254,
-               "the counters 2 to 255 differ only in their last byte");
+#    define CHUNKS_MAX   224u
+_Static_assert(CHUNKS_MAX <= 254, "the counters 2 to 255 differ only in their last byte");
 
 /*
  * Whether to seal or open a message of `blocks` blocks in chunks. Messages above 512 bytes need
@@ -42,12 +40,11 @@ _Static_assert(SEAL_CHUNKS_MAX <= 254 && OPEN_CHUNKS_MAX <= 254,
  */
 TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int decrypt)
 {
-    if (blocks <= CHUNK_BLOCKS + VBLOCKS || m->aad_len > (decrypt ? TR_BLOCK : SHORT_AAD) ||
-        blocks > (decrypt ? OPEN_CHUNKS_MAX : SEAL_CHUNKS_MAX))
+    if (blocks <= CHUNK_BLOCKS + VBLOCKS || blocks > CHUNKS_MAX || m->aad_len > SHORT_AAD)
         return 0;
     if (blocks > SHORT_VECTORS * VBLOCKS)
         return 1;
-    return !decrypt && tr_tuning()->separate_clmul;
+    return !decrypt && m->aad_len <= TR_BLOCK && tr_tuning()->separate_clmul;
 }
 
 /* A message in progress. */
@@ -55,7 +52,9 @@ struct chunks {
     struct gcm g;
     /* base ^ count gives the next counter blocks, already XORed with the first round key. */
     V base, count;
-    B mask;      /* the tag's mask, encrypted together with the first chunk */
+    /* The last ten round keys, in registers. With a broadcast for each chunk, sealing and opening of
+     * 1 to 2 KiB take 4 to 8 % longer: a broadcast takes an issue slot of AES (gcm/long.h). */
+    V keys[CHUNK_KEYS];
     size_t left; /* bytes still to process */
 };
 
@@ -63,15 +62,19 @@ TR_INLINE TR_TARGET struct chunks chunks_start(const struct tr_aes_key *key, uin
                                                const uint8_t *in, const struct tr_gcm_message *m)
 {
     const B iv = b_load_12(m->iv);
-    const uint8_t(*keys)[TR_BLOCK] = key->enc;
-    return (struct chunks){.g = {.bulk = bulk_start(key, keys, out, in),
-                                 .ghash = m->hash,
-                                 .product = no_product(),
-                                 .y = v_zero()},
-                           .base = v_xor(v_broadcast(iv), v_load_all(keys[0])),
-                           .count = v_last_bytes_from(2),
-                           .mask = b_xor(b_xor(iv, b_load(keys[0])), v_block_0(v_last_bytes(1))),
-                           .left = (size_t)m->len};
+    struct chunks s = {.g = {.bulk = bulk_start(key, key->enc, out, in),
+                             .ghash = m->hash,
+                             .product = no_product(),
+                             .y = v_zero()},
+                       .base = v_xor(v_broadcast(iv), v_load_all(key->enc[0])),
+                       .count = v_last_bytes_from(2),
+                       .left = (size_t)m->len};
+    UNROLL
+    for (unsigned i = 0; i < CHUNK_KEYS; i++) {
+        s.keys[i] = v_load_all(key->enc[key->rounds - (CHUNK_KEYS - 1) + i]);
+        V_KEEP(s.keys[i]);
+    }
+    return s;
 }
 
 /* Sets x to the states of the next u vectors before their first round. */
@@ -104,10 +107,11 @@ TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, u
 /*
  * Processes u vectors, the last with `last` bytes, and sets c to their ciphertext. If hu is not 0,
  * hashes the hu vectors at `hashed` between the rounds. The last of them has `hlast` bytes, and
- * their first block is multiplied by H^n. If `first`, also encrypts the tag's mask.
+ * their first block is multiplied by H^n. If `mask` is not NULL, this is the last chunk: also
+ * encrypts the tag's mask, and broadcasts the round keys again, so that no register is spilled.
  */
 TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, const V *hashed,
-                               unsigned hu, size_t hlast, size_t n, int first, int decrypt)
+                               unsigned hu, size_t hlast, size_t n, B *mask, int decrypt)
 {
     V x[IN_FLIGHT];
     struct bulk *r = &s->g.bulk;
@@ -116,40 +120,46 @@ TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, 
     chunk_counters(s, x, u);
 #    define STEP(key)                                                                              \
         do {                                                                                       \
-            V k_ = v_load_all(key);                                                                \
+            V k_ = key;                                                                            \
             UNROLL                                                                                 \
             for (unsigned j_ = 0; j_ < u; j_++) {                                                  \
                 x[j_] = v_aesenc(x[j_], k_);                                                       \
                 V_KEEP(x[j_]);                                                                     \
             }                                                                                      \
-            if (first)                                                                             \
-                s->mask = b_aesenc(s->mask, v_block_0(k_));                                        \
+            if (mask != NULL)                                                                      \
+                *mask = b_aesenc(*mask, v_block_0(k_));                                            \
         } while (0)
     for (unsigned beyond = 10; beyond < 14; beyond += 2) {
         if (r->rounds > beyond) {
-            STEP(at[0]);
-            STEP(at[1]);
+            STEP(v_load_all(at[0]));
+            STEP(v_load_all(at[1]));
             at += 2;
         }
     }
     UNROLL
     for (round = 0; round < 9; round++) {
-        STEP(at[round]);
+        STEP(mask != NULL ? v_load_all(at[round]) : s->keys[round]);
         if (round == 2 && hu > 0)
             chunk_hash_two(&s->g, hashed, 0, hu, hlast, n);
         if (round == 6 && hu > 2)
             chunk_hash_two(&s->g, hashed, 2, hu, hlast, n);
     }
 #    undef STEP
-    V k = v_load_all(at[9]);
-    if (first)
-        s->mask = b_aesenclast(s->mask, v_block_0(k));
+    V k = mask != NULL ? v_load_all(at[round]) : s->keys[round];
+    if (mask != NULL)
+        *mask = b_aesenclast(*mask, v_block_0(k));
     gcm_few_data(r, u, last, x, k, c, decrypt, 1);
 }
 
-TR_INLINE TR_TARGET void chunks_tag(struct chunks *s, uint8_t *tag)
+/* Returns J0, XORed with the first round key. */
+TR_INLINE TR_TARGET B chunks_mask(const struct chunks *s)
 {
-    b_store(tag, b_xor(s->mask, b_byteswap(v_block_0(s->g.y))));
+    return b_xor(v_block_0(s->base), v_block_0(v_last_bytes(1)));
+}
+
+TR_INLINE TR_TARGET void chunks_tag(struct chunks *s, B mask, uint8_t *tag)
+{
+    b_store(tag, b_xor(mask, b_byteswap(v_block_0(s->g.y))));
 }
 
 /* Seals the last u vectors of a message, and writes the tag. Also hashes `before`, the previous
@@ -159,9 +169,10 @@ TR_INLINE TR_TARGET void seal_last(struct chunks *s, unsigned u, const V *before
     const size_t n = (s->left + TR_BLOCK - 1) / TR_BLOCK + 1,
                  last = s->left - (size_t)(u - 1) * VBYTES;
     V c[CHUNK];
-    chunk(s, u, last, c, before, CHUNK, VBYTES, n + CHUNK_BLOCKS, 0, 0);
+    B mask = chunks_mask(s);
+    chunk(s, u, last, c, before, CHUNK, VBYTES, n + CHUNK_BLOCKS, &mask, 0);
     gcm_hash_few(&s->g, u, last, c, n);
-    chunks_tag(s, tag);
+    chunks_tag(s, mask, tag);
 }
 
 /* Opens the last u vectors of a message, and writes the expected tag. */
@@ -170,14 +181,15 @@ TR_INLINE TR_TARGET void open_last(struct chunks *s, unsigned u, uint8_t *tag)
     const size_t n = (s->left + TR_BLOCK - 1) / TR_BLOCK + 1,
                  last = s->left - (size_t)(u - 1) * VBYTES;
     V c[CHUNK], d[CHUNK];
+    B mask = chunks_mask(s);
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         const uint8_t *at = s->g.bulk.in + (size_t)j * VBYTES;
         c[j] = j == u - 1 && last != VBYTES ? v_load_within_page(at, last) : v_load(at);
     }
-    chunk(s, u, last, d, c, u, last, n, 0, 1);
+    chunk(s, u, last, d, c, u, last, n, &mask, 1);
     gcm_reduce(&s->g);
-    chunks_tag(s, tag);
+    chunks_tag(s, mask, tag);
 }
 
 #    define BY_LAST_VECTORS(CALL)                                                                  \
@@ -195,35 +207,37 @@ TR_INLINE TR_TARGET void open_last(struct chunks *s, unsigned u, uint8_t *tag)
             CALL(CHUNK);                                                                           \
         }
 
-/* XORs `a` times H^n into g->product. */
-TR_INLINE TR_TARGET void chunks_add(struct gcm *g, B a, size_t n)
+/* XORs the block of lengths times H into g->product. */
+TR_INLINE TR_TARGET void chunks_add_lengths(struct gcm *g, B lengths)
 {
-    multiply_add(&g->product, v_zero_extend(a),
-                 v_zero_extend(b_load(g->ghash->power[TR_GHASH_POWERS - n])));
+    multiply_add(&g->product, v_zero_extend(lengths),
+                 v_zero_extend(b_load(g->ghash->power[TR_GHASH_POWERS - 1])));
 }
 
 static NOT_INLINE TR_TARGET void V_NAME(chunks_seal)(const struct tr_aes_key *key, uint8_t *out,
                                                      const uint8_t *in, struct tr_gcm_message *m)
 {
-    const B aad = gcm_aad(m), lengths = gcm_lengths(m);
+    const B lengths = gcm_lengths(m);
     struct chunks s = chunks_start(key, out, in, m);
     V c[CHUNK];
+    chunk(&s, CHUNK, VBYTES, c, NULL, 0, 0, 0, NULL, 0);
     /* The AAD is multiplied by H^n, where n is the number of blocks in the first reduction. In a
      * message of at most two chunks, the only reduction covers AAD, data and lengths. In a longer
      * one, the first reduction covers the AAD and the first chunk. */
-    chunks_add(&s.g, aad,
-               s.left <= 2 * CHUNK_BYTES ? (s.left + TR_BLOCK - 1) / TR_BLOCK + 2
-                                         : CHUNK_BLOCKS + 1);
-    chunk(&s, CHUNK, VBYTES, c, NULL, 0, 0, 0, 1, 0);
+    const int is_long = s.left > 2 * CHUNK_BYTES;
+    add_short_aad(&s.g.product, m, is_long ? CHUNK_BLOCKS + 1 : (s.left + TR_BLOCK - 1) / TR_BLOCK + 2);
+    if (!is_long)
+        chunks_add_lengths(&s.g, lengths);
     for (s.left -= CHUNK_BYTES; s.left > CHUNK_BYTES; s.left -= CHUNK_BYTES) {
         V d[CHUNK];
-        chunk(&s, CHUNK, VBYTES, d, c, CHUNK, VBYTES, CHUNK_BLOCKS, 0, 0);
+        chunk(&s, CHUNK, VBYTES, d, c, CHUNK, VBYTES, CHUNK_BLOCKS, NULL, 0);
         gcm_reduce(&s.g);
         UNROLL
         for (unsigned j = 0; j < CHUNK; j++)
             c[j] = d[j];
     }
-    chunks_add(&s.g, lengths, 1);
+    if (is_long)
+        chunks_add_lengths(&s.g, lengths);
 #    define CALL(u) seal_last(&s, u, c, m->tag)
     BY_LAST_VECTORS(CALL)
 #    undef CALL
@@ -234,22 +248,17 @@ static NOT_INLINE TR_TARGET void V_NAME(chunks_open)(const struct tr_aes_key *ke
 {
     struct chunks s = chunks_start(key, out, in, m);
     const B lengths = gcm_lengths(m);
-    chunks_add(&s.g, b_byteswap(b_load_bytes(m->aad, (size_t)m->aad_len)), CHUNK_BLOCKS + 1);
-    int first = 1;
+    add_short_aad(&s.g.product, m, CHUNK_BLOCKS + 1);
     do {
         V c[CHUNK], d[CHUNK];
         UNROLL
         for (unsigned j = 0; j < CHUNK; j++)
             c[j] = v_load(s.g.bulk.in + (size_t)j * VBYTES);
-        if (first)
-            chunk(&s, CHUNK, VBYTES, d, c, CHUNK, VBYTES, CHUNK_BLOCKS, 1, 1);
-        else
-            chunk(&s, CHUNK, VBYTES, d, c, CHUNK, VBYTES, CHUNK_BLOCKS, 0, 1);
-        first = 0;
+        chunk(&s, CHUNK, VBYTES, d, c, CHUNK, VBYTES, CHUNK_BLOCKS, NULL, 1);
         gcm_reduce(&s.g);
         s.left -= CHUNK_BYTES;
     } while (s.left > CHUNK_BYTES);
-    chunks_add(&s.g, lengths, 1);
+    chunks_add_lengths(&s.g, lengths);
 #    define CALL(u) open_last(&s, u, m->tag)
     BY_LAST_VECTORS(CALL)
 #    undef CALL

@@ -183,6 +183,23 @@ TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
 /* The most AAD of a message with a single reduction of its data, in bytes. */
 #define SHORT_AAD 64u
 
+#if V_MASKED
+/*
+ * XORs the products of at most SHORT_AAD bytes of AAD into p. Its last block is multiplied by H^n.
+ * The powers of less than a vector reach past H^n: the blocks that these are multiplied with are
+ * zero.
+ */
+TR_INLINE TR_TARGET void add_short_aad(struct product *p, const struct tr_gcm_message *m, size_t n)
+{
+    const size_t len = (size_t)m->aad_len, blocks = (len + TR_BLOCK - 1) / TR_BLOCK;
+    if (len == 0)
+        return;
+    const V aad = leaves_page(m->aad, VBYTES) && len != VBYTES ? v_load_bytes(m->aad, len)
+                                                               : v_load_masked(m->aad, len);
+    multiply_add(p, v_byteswap(aad), v_load(m->hash->power[TR_GHASH_POWERS + 1 - n - blocks]));
+}
+#endif
+
 /* Hashes all AAD but the last block, which may be partial. */
 static NOT_INLINE TR_TARGET B V_NAME(gcm_long_aad)(const struct tr_ghash_key *ghash,
                                                    const uint8_t *aad, size_t blocks)
