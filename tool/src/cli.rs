@@ -49,10 +49,9 @@ pub enum Command {
     /// Show which code does AES on this machine, and whether tenrounds is in force
     ///
     /// The first line says whether tenrounds is in force, and for whom. Then comes each
-    /// configuration, with the file that enables tenrounds in it, each JDK of `enable
-    /// --java-home`, and the files of `enable --p11-kit`. `status` tries each one in child
-    /// processes. A table compares the code of tenrounds, of OpenSSL and of the kernel for each
-    /// mode. `status` changes nothing.
+    /// configuration, with the file that enables tenrounds in it, and each JDK of `enable
+    /// --java-home`. `status` tries each one in child processes. A table compares the code of
+    /// tenrounds, of OpenSSL and of the kernel for each mode. `status` changes nothing.
     Status(StatusArgs),
     /// Run a command with tenrounds preferred in every OpenSSL that it uses
     ///
@@ -195,10 +194,8 @@ impl Early {
 /// The whole command line, with the sections that pages.rs adds to the long help.
 pub fn command() -> clap::Command {
     let mut command = Cli::command().after_long_help(pages::help("tenrounds"));
-    let names: Vec<String> = command
-        .get_subcommands()
-        .map(|sub| sub.get_name().to_owned())
-        .collect();
+    let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    let names: Vec<String> = shown.map(|sub| sub.get_name().to_owned()).collect();
     for name in names {
         command = command.mut_subcommand(&name, |sub| sub.after_long_help(pages::help(&name)));
     }

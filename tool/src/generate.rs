@@ -130,19 +130,20 @@ fn sections(name: &str) -> Roff {
         roff.control("SH", [title.to_uppercase().as_str()]);
         for (name, text) in lines {
             roff.control("TP", []);
-            roff.text([bold(*name)]);
-            roff.text([roman(*text)]);
+            roff.text([bold(name.as_str())]);
+            roff.text([roman(text.as_str())]);
         }
     }
     roff.control("SH", ["SEE ALSO"]);
-    roff.text(see_also(name, pages::of(command).see_also));
+    roff.text(see_also(name, &pages::of(command).see_also));
     roff
 }
 
-fn see_also(command: &str, more: &[&str]) -> Vec<Inline> {
+fn see_also(command: &str, more: &[String]) -> Vec<Inline> {
     let usual = ["tenrounds(1)", "tenrounds(5)"];
     let itself = format!("{command}(1)");
-    let mut pages: Vec<&str> = usual.iter().chain(more).copied().collect();
+    let more = more.iter().map(String::as_str);
+    let mut pages: Vec<&str> = usual.into_iter().chain(more).collect();
     pages.retain(|page| *page != itself);
     vec![roman(pages.join(", "))]
 }
