@@ -69,33 +69,6 @@ fn answered(mut answer: clap::Error, command: Option<&str>) -> ExitCode {
     ExitCode::from(if command == Some("doctor") { 3 } else { 2 })
 }
 
-/// Options of former versions, each with its command and what to do instead.
-const GONE: [(&str, &str, &str); 6] = [
-    ("enable", "--user", DEFAULT),
-    ("disable", "--user", DEFAULT),
-    (
-        "enable",
-        "--profile",
-        "add the line that 'tenrounds enable' prints to your profile",
-    ),
-    (
-        "trace",
-        "--print-bpftrace",
-        "'tenrounds trace --count' runs the script itself",
-    ),
-    (
-        "bench",
-        "--driver",
-        "Linux 7.3 refuses drivers by name; '--paths' measures the selected one",
-    ),
-    (
-        "report",
-        "--baseline",
-        "keep both pages; 'tenrounds bench --baseline OLD.json' compares rates",
-    ),
-];
-const DEFAULT: &str = "leave '--user' out: your account is the default";
-
 /// clap suggests to write -- before an unknown option, which would make it the name of a command.
 /// Only `scan` takes any value. The options of a command follow it after --.
 fn correct_tip(answer: &mut clap::Error, command: Option<&str>) {
@@ -107,16 +80,9 @@ fn correct_tip(answer: &mut clap::Error, command: Option<&str>) {
         _ => Vec::new(),
     };
     tips.retain(|tip| command == Some("scan") || !tip.to_string().starts_with("to pass "));
-    let unknown = answer.get(ContextKind::InvalidArg).map(ToString::to_string);
-    let is_it =
-        |gone: &&(&str, &str, &str)| (command, unknown.as_deref()) == (Some(gone.0), Some(gone.1));
     let is_misspelt = answer.get(ContextKind::SuggestedArg).is_some();
-    match GONE.iter().find(is_it) {
-        Some(gone) => tips = vec![gone.2.into()],
-        None if command == Some("trace") && !is_misspelt => {
-            tips.push("to start a command, write -- before it: tenrounds trace -- COMMAND".into());
-        }
-        None => {}
+    if command == Some("trace") && !is_misspelt {
+        tips.push("to start a command, write -- before it: tenrounds trace -- COMMAND".into());
     }
     if !tips.is_empty() {
         answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));

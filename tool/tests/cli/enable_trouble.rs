@@ -4,7 +4,6 @@
 
 use crate::enable_support::{in_namespace, Machine, DEBIAN};
 use crate::support::{contains, skip, until, Finish, TOOL};
-use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -411,36 +410,8 @@ fn a_state_of_another_version_is_named() {
     machine.write(state, r#"{"version": 1, "files": [{"other": "fields"}]}"#);
     contains(
         &machine.disable().failed(1),
-        &["has version 1, and this tool knows 2 to 3"],
+        &["has version 1, and this tool knows 3"],
     );
-}
-
-/// A state as version 2 was written, which also had copies of the changed files.
-#[test]
-fn a_state_of_version_2_is_undone() {
-    let machine = Machine::debian(DEBIAN);
-    let before = machine.tree();
-    machine.enable().ok();
-    let state = "/var/lib/tenrounds/enabled.json";
-    let mut json: Value = serde_json::from_slice(&machine.read(state)).unwrap();
-    assert_eq!(json["version"], 3);
-    let copy = "/var/lib/tenrounds/openssl.cnf.01234567.0123456789abcdef";
-    json["version"] = 2.into();
-    json["files"][0]["backup"] = machine.at(copy).to_str().into();
-    let own = machine.at("/etc/ssl/tenrounds.cnf");
-    json["files"][0]["own"] = own.to_str().into();
-    let profile = r#"{"scope": "profile", "file": "/home/a/.profile", "backup": null, "before":
-        null, "after": "", "time": null, "own": null, "own_sum": null, "done": true}"#;
-    let list = json["files"].as_array_mut().unwrap();
-    list.push(serde_json::from_str(profile).unwrap());
-    machine.write(copy, DEBIAN);
-    machine.write(state, json.to_string());
-    contains(&machine.enable().ok().out, &["enabled already"]);
-    let json: Value = serde_json::from_slice(&machine.read(state)).unwrap();
-    assert_eq!(json["version"], 3);
-    assert_eq!(json["files"].as_array().unwrap().len(), 1);
-    machine.disable().ok();
-    assert_eq!(machine.tree(), before);
 }
 
 #[test]

@@ -14,7 +14,6 @@ mod doctor_pkcs11;
 mod enable;
 mod enable_dry_run;
 mod enable_java;
-mod enable_p11_kit;
 mod enable_support;
 mod enable_trouble;
 mod enable_user;

@@ -229,7 +229,7 @@ fn entry(
                 .map_or(&wanted.own, |_| &wanted.edited),
         ),
         time,
-        own_sum: Some(checksum(&wanted.own)),
+        own_sum: checksum(&wanted.own),
         folders: folders.unwrap_or_else(|| missing_folders(file)),
         java_home: target.java_home(),
         done: false,

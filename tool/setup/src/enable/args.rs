@@ -35,13 +35,6 @@ pub struct ScopeArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "system")]
     pub java_home: Option<PathBuf>,
 
-    /// The programs that use p11-kit instead: whether they load the PKCS#11 module
-    ///
-    /// `enable` writes tenrounds-enabled.module into ~/.config/pkcs11/modules, with --system into
-    /// /etc/pkcs11/modules, after a trial of the module and with p11-kit. `disable` removes it.
-    #[arg(long, conflicts_with = "java_home")]
-    pub p11_kit: bool,
-
     /// Write JSON instead of text
     #[arg(long)]
     pub json: bool,

@@ -10,7 +10,6 @@ mod edit;
 mod files;
 mod fleet;
 mod java;
-mod p11_kit;
 mod prometheus;
 mod report;
 mod site;
@@ -39,7 +38,7 @@ pub fn enable(args: &EnableArgs) -> Result<()> {
     let begin = Instant::now();
     let mut report = Report::new(args.dry_run);
     let root = root(&args.scope.root)?;
-    match single(&args.scope, &root)? {
+    match jdk(&args.scope)? {
         Some((target, dir)) => apply::enable(&dir, &[target], &mut report)?,
         None if args.scope.system => system::enable(&root, &mut report)?,
         None => user::enable(&root, &mut report)?,
@@ -53,7 +52,7 @@ pub fn disable(args: &DisableArgs) -> Result<()> {
     let begin = Instant::now();
     let mut report = Report::new(false);
     let root = root(&args.scope.root)?;
-    match single(&args.scope, &root)? {
+    match jdk(&args.scope)? {
         Some((target, dir)) => undo::disable(&dir, &[target], &mut report)?,
         None if args.scope.system => system::disable(&root, &mut report)?,
         None => user::disable(&mut report)?,
@@ -63,16 +62,12 @@ pub fn disable(args: &DisableArgs) -> Result<()> {
     })
 }
 
-/// The JDK or the file of p11-kit that the options name, and the directory of its state.
-fn single(scope: &ScopeArgs, root: &Path) -> Result<Option<(Box<dyn Target>, PathBuf)>> {
-    if let Some(home) = &scope.java_home {
-        return Ok(Some((Box::new(java::Jdk::find(home)?), java::state_dir()?)));
-    }
-    if scope.p11_kit {
-        let (place, dir) = p11_kit::P11Kit::find(root, scope.system)?;
-        return Ok(Some((Box::new(place), dir)));
-    }
-    Ok(None)
+/// The JDK that the options name, and the directory of its state.
+fn jdk(scope: &ScopeArgs) -> Result<Option<(Box<dyn Target>, PathBuf)>> {
+    let Some(home) = &scope.java_home else {
+        return Ok(None);
+    };
+    Ok(Some((Box::new(java::Jdk::find(home)?), java::state_dir()?)))
 }
 
 /// The exit status: with `--check` 1 unless tenrounds is in force.

@@ -282,7 +282,7 @@ fn show_site(site: &Site, reason: Option<&String>) -> String {
     if let Some(module) = &site.module {
         let version = site.provider_version.as_deref().unwrap_or("unknown");
         match site.scope {
-            "java" | "p11-kit" => line("module", module.display().to_string()),
+            "java" => line("module", module.display().to_string()),
             _ => line(
                 "provider",
                 format!("{}, version {version}", module.display()),

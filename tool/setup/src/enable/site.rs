@@ -39,7 +39,7 @@ impl Outcome {
 /// One configuration file.
 #[derive(Debug, Serialize)]
 pub struct Site {
-    /// "system", "user", "java" for a JDK, or "p11-kit".
+    /// "system", "user", or "java" for a JDK.
     pub scope: &'static str,
     /// The options of the command line that lead to it, after a blank.
     #[serde(skip)]

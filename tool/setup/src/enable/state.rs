@@ -25,8 +25,6 @@ const FILE: &str = "enabled.json";
 const LOCK: &str = "lock";
 const TRIAL: &str = "trial";
 const VERSION: u32 = 3;
-/// The oldest version that this tool reads: an upgrade may have replaced the tool that wrote it.
-const OLDEST: u32 = 2;
 /// How long another run is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -39,7 +37,7 @@ pub fn checksum(content: &[u8]) -> String {
 /// What one target got, and how to undo it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Entry {
-    /// The scope of its site: "system", "user", "java" or "p11-kit".
+    /// The scope of its site: "system", "user" or "java".
     pub scope: String,
     /// The file that identifies it, with all symbolic links followed: somebody else's file that got
     /// our lines, or our own.
@@ -49,8 +47,8 @@ pub struct Entry {
     pub after: String,
     /// When it was last changed before.
     pub time: Option<SystemTime>,
-    /// The checksum of our own file; None only in version 2, for lines in a shell's profile.
-    pub own_sum: Option<String>,
+    /// The checksum of our own file.
+    pub own_sum: String,
     /// The folders that were made for our own file, the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<PathBuf>,
@@ -121,14 +119,10 @@ impl State {
             at(file, format!("{error}; it should say how to undo 'tenrounds enable': restore it, or remove it and remove the lines from openssl.cnf by hand"))
         };
         let Head { version } = serde_json::from_slice(bytes).map_err(damaged)?;
-        if !(OLDEST..=VERSION).contains(&version) {
-            return Err(at(file, format!("has version {version}, and this tool knows {OLDEST} to {VERSION}; use the tool that wrote it")));
+        if version != VERSION {
+            return Err(at(file, format!("has version {version}, and this tool knows {VERSION}; use the tool that wrote it")));
         }
-        let mut state: State = serde_json::from_slice(bytes).map_err(damaged)?;
-        // Version 2 also records lines in the shell's profile, which belong to its owner now.
-        state.files.retain(|entry| entry.scope != "profile");
-        state.version = VERSION;
-        Ok(state)
+        serde_json::from_slice(bytes).map_err(damaged)
     }
 
     /// Opens the state, for a dry run or to change it.
@@ -206,14 +200,6 @@ impl State {
         files::replace(&file, &json, Look::Mode(0o644))
     }
 
-    /// Removes the copies of changed files that version 2 kept beside the state.
-    fn remove_copies(&self) {
-        let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        for file in files.filter(|file| file.file_name() != LOCK) {
-            let _ = fs::remove_file(file.path());
-        }
-    }
-
     /// A directory to try things in, gone when the state is.
     pub fn trial(&self) -> Result<PathBuf> {
         if let Some(elsewhere) = &self.elsewhere {
@@ -232,7 +218,6 @@ impl Drop for State {
         }
         let _ = fs::remove_dir_all(self.dir.join(TRIAL));
         if self.files.is_empty() {
-            self.remove_copies();
             // Whoever waits for this lock sees that its file is gone, and takes a new one.
             let _ = fs::remove_file(self.dir.join(LOCK));
             let _ = fs::remove_dir(&self.dir);

@@ -4,13 +4,13 @@
 
 use super::edit::{self, Found};
 use super::files;
+use super::java;
 use super::report::Report;
 use super::site::{Outcome, Site};
 use super::state::{self, checksum, State};
 use super::system::System;
 use super::target::{is_ours, refuse_foreign, Target};
 use super::user::User;
-use super::{java, p11_kit};
 use crate::force::{Configuration, Force};
 use crate::home::Home;
 use base::apparmor;
@@ -50,11 +50,7 @@ pub fn look(root: &Path) -> Result<Report> {
         report.add(shown);
     }
     for state in [Some(&system), user.as_ref()].into_iter().flatten() {
-        for target in
-            java::known(state)
-                .into_iter()
-                .chain(p11_kit::known(state, root, home.as_ref()))
-        {
+        for target in java::known(state) {
             let mut shown = looked(target.as_ref(), state);
             if shown.outcome == Outcome::Enabled {
                 try_out(target.as_ref(), &mut shown);

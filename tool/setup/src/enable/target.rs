@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Something that tenrounds can be enabled in: a configuration of OpenSSL, a JDK, p11-kit. Each has
+//! Something that tenrounds can be enabled in: a configuration of OpenSSL, or a JDK. Each has
 //! a file of our own, perhaps lines in somebody else's file that lead to it, and a way to try them.
 //! `apply`, `undo` and `status` do the rest for all of them.
 
@@ -270,7 +270,7 @@ pub fn refuse_foreign(own: &Path, entry: Option<&Entry>) -> Result<Option<Vec<u8
 /// Why the content of our own file is not ours any more; None if it is.
 pub fn not_ours(text: &[u8], entry: Option<&Entry>) -> Option<&'static str> {
     let entry = entry.filter(|entry| entry.done);
-    let sum = entry.and_then(|entry| entry.own_sum.as_ref());
+    let sum = entry.map(|entry| &entry.own_sum);
     match sum {
         _ if !is_ours(text) => Some("'tenrounds enable' did not write it"),
         Some(sum) if *sum != checksum(text) => {
