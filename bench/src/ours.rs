@@ -55,7 +55,7 @@ fn core(id: String, title: String, backend: Backend) -> Peer {
     })
 }
 
-fn one(key: Key<'static>, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn Operation> {
+fn one(key: Key, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn Operation> {
     match spec.mode {
         _ if spec.wraps() => wrap(key, spec, bytes),
         _ if spec.form == Form::Record => {
@@ -74,7 +74,7 @@ fn one(key: Key<'static>, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn 
 
 fn many(
     backend: Backend,
-    key: Key<'static>,
+    key: Key,
     spec: Spec,
     bytes: usize,
     inputs: &Inputs,
@@ -101,7 +101,7 @@ fn many(
 }
 
 /// Whole messages by one function, which is chosen before: to choose it takes 3 ns.
-fn sealed(key: Key<'static>, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn Operation> {
+fn sealed(key: Key, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn Operation> {
     let seals = spec.direction == Direction::Encrypt;
     let call = match (spec.mode, seals) {
         (Mode::Gcm, true) => raw::tr_gcm_seal(),
@@ -121,7 +121,7 @@ fn sealed(key: Key<'static>, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<d
 }
 
 /// The modes whose calls continue one message.
-fn stream(key: Key<'static>, spec: Spec, bytes: usize, iv: [u8; 16]) -> Box<dyn Operation> {
+fn stream(key: Key, spec: Spec, bytes: usize, iv: [u8; 16]) -> Box<dyn Operation> {
     operation(
         move || Stream::new(iv),
         move |stream, input, output| {
@@ -134,7 +134,7 @@ fn stream(key: Key<'static>, spec: Spec, bytes: usize, iv: [u8; 16]) -> Box<dyn 
 }
 
 /// Whole messages of CBC-CTS, in the form CS1, which is libcrypto's default.
-fn stealing(key: Key<'static>, direction: Direction, iv: [u8; 16]) -> Box<dyn Operation> {
+fn stealing(key: Key, direction: Direction, iv: [u8; 16]) -> Box<dyn Operation> {
     let call = match direction {
         Direction::Encrypt => raw::tr_cbc_cts_encrypt(),
         Direction::Decrypt => raw::tr_cbc_cts_decrypt(),
@@ -149,7 +149,7 @@ fn stealing(key: Key<'static>, direction: Direction, iv: [u8; 16]) -> Box<dyn Op
 }
 
 /// Keys to be wrapped or unwrapped.
-fn wrap(key: Key<'static>, spec: Spec, bytes: usize) -> Box<dyn Operation> {
+fn wrap(key: Key, spec: Spec, bytes: usize) -> Box<dyn Operation> {
     whole(move |input, output| {
         let (input, output) = (
             &input[..spec.input_bytes(bytes)],
@@ -207,14 +207,14 @@ fn record(message: Message, iv: [u8; 16]) -> Box<dyn Operation> {
 
 /// Whole messages, with a nonce of 12 bytes. The tag of an AEAD follows the data.
 struct Message {
-    key: Key<'static>,
+    key: Key,
     direction: Direction,
     bytes: usize,
     aad: Aad,
 }
 
 impl Message {
-    fn new(key: Key<'static>, spec: Spec, bytes: usize, aad: Aad) -> Message {
+    fn new(key: Key, spec: Spec, bytes: usize, aad: Aad) -> Message {
         Message {
             key,
             direction: match spec.mode {
@@ -265,7 +265,7 @@ type StreamsCall = unsafe extern "C" fn(*const tr_stream, usize) -> tr_status;
 
 /// CBC and CFB. The streams share a key, as with the other libraries that have such a call.
 fn streams(
-    key: Key<'static>,
+    key: Key,
     call: StreamsCall,
     ivs: Vec<[u8; 16]>,
     lengths: Vec<usize>,
@@ -294,7 +294,7 @@ fn streams(
 }
 
 /// A run of XTS units.
-fn units(key: Key<'static>, spec: Spec, bytes: usize, tweak: [u8; 16]) -> Box<dyn Operation> {
+fn units(key: Key, spec: Spec, bytes: usize, tweak: [u8; 16]) -> Box<dyn Operation> {
     let call = match spec.direction {
         Direction::Encrypt => raw::tr_xts_encrypt_units(),
         Direction::Decrypt => raw::tr_xts_decrypt_units(),
@@ -310,7 +310,7 @@ fn units(key: Key<'static>, spec: Spec, bytes: usize, tweak: [u8; 16]) -> Box<dy
 }
 
 /// The keys of many messages: one, or one for each.
-fn keys(backend: Backend, spec: Spec, inputs: &Inputs) -> Vec<Key<'static>> {
+fn keys(backend: Backend, spec: Spec, inputs: &Inputs) -> Vec<Key> {
     let keys = if spec.form == Form::OwnKeys {
         spec.streams
     } else {
@@ -375,7 +375,7 @@ fn gcms(backend: Backend, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn 
     })
 }
 
-fn cmacs(key: Key<'static>, lengths: Vec<usize>) -> Box<dyn Operation> {
+fn cmacs(key: Key, lengths: Vec<usize>) -> Box<dyn Operation> {
     operation(Vec::new, move |jobs, input, output| {
         jobs.clear();
         let mut data = input.as_ptr();
@@ -399,7 +399,7 @@ fn cmacs(key: Key<'static>, lengths: Vec<usize>) -> Box<dyn Operation> {
 }
 
 fn ccms(
-    key: Key<'static>,
+    key: Key,
     direction: Direction,
     nonces: Vec<[u8; 16]>,
     aad: Aad,

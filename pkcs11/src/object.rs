@@ -39,7 +39,7 @@ pub struct Attributes {
 /// A value, and what the core made of it: one key object for each kind of mode that was used.
 pub struct Secret {
     value: Zeroizing<Box<[u8]>>,
-    keys: [OnceLock<Key<'static>>; 5],
+    keys: [OnceLock<Key>; 5],
 }
 
 impl Secret {
@@ -55,7 +55,7 @@ impl Secret {
     }
 
     /// The key object of a mode, made at its first use.
-    pub fn key(&self, mode: Mode) -> Result<&Key<'static>> {
+    pub fn key(&self, mode: Mode) -> Result<&Key> {
         let cell = &self.keys[match mode {
             Mode::Gcm => 0,
             Mode::Ccm => 1,
@@ -72,7 +72,7 @@ impl Secret {
     }
 
     /// A key object for the modes over struct tr_aes_key, which Key knows as ECB.
-    pub fn aes(&self) -> Result<&Key<'static>> {
+    pub fn aes(&self) -> Result<&Key> {
         self.key(Mode::Ecb)
     }
 }

@@ -15,7 +15,6 @@
 const struct tr_backend *shim_backend_doing(const struct tr_backend *backend, unsigned op);
 struct shim_counted *shim_counted_new(const struct tr_backend *below);
 const struct tr_backend *shim_counted_in_file(const struct tr_backend *below, const char *path);
-void shim_counted_free(struct shim_counted *counted);
 const struct tr_backend *shim_counted_backend(const struct shim_counted *counted);
 void shim_counted_read(const struct shim_counted *counted, unsigned backend, unsigned op,
                        uint64_t *calls, uint64_t *bytes);
@@ -52,11 +51,6 @@ const struct tr_backend *shim_counted_in_file(const struct tr_backend *below, co
         return NULL;
     }
     return tr_counting_init(counting, below, &file->counters);
-}
-
-void shim_counted_free(struct shim_counted *counted)
-{
-    free(counted);
 }
 
 const struct tr_backend *shim_counted_backend(const struct shim_counted *counted)

@@ -19,6 +19,7 @@ extern "C" {
     fn tr_op_name(op: c_int) -> *const c_char;
     fn shim_backend_doing(backend: *const tr_backend, op: c_uint) -> *const tr_backend;
     fn shim_ops() -> c_uint;
+    fn shim_counted_in_file(below: *const tr_backend, path: *const c_char) -> *const tr_backend;
 }
 
 /// One implementation of AES.
@@ -52,7 +53,8 @@ impl Backend {
     }
 
     /// # Safety
-    /// The table is the core's, or a counting table that lives as long as the program.
+    /// The table lives as long as the program.
+    #[cfg(test)]
     pub(crate) unsafe fn of(table: *const tr_backend) -> Backend {
         Backend(table)
     }
@@ -93,6 +95,15 @@ impl Backend {
     /// The same for an operation that the weakest backend has.
     pub fn doing(self, op: Op) -> Backend {
         self.doing_any(op).expect("an operation of every backend")
+    }
+
+    /// This backend behind a counting table, which counts for the host `pkcs11` in the counters
+    /// file at a path (openssl/common/counters_file.h). None if there is no such file, or no
+    /// memory. The table lives as long as the process, and so do its counters.
+    pub fn counted_in_file(self, path: &CStr) -> Option<Backend> {
+        // SAFETY: the table is the core's, and the path ends in a zero byte.
+        let table = unsafe { shim_counted_in_file(self.as_ptr(), path.as_ptr()) };
+        (!table.is_null()).then_some(Backend(table))
     }
 
     /// The backend whose code does most of the work of a mode.

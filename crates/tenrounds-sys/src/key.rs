@@ -2,26 +2,24 @@
 //! Key objects of every mode, and whole messages under them.
 
 use crate::backend::Backend;
-use crate::raw::{self, tr_backend, tr_status};
+use crate::raw::{self, tr_status};
 use crate::status::{check, Result};
 use catalogue::{Call, Direction, Mode};
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
 use std::ffi::{c_int, c_void};
-use std::marker::PhantomData;
 use std::mem::size_of;
 
 /// A key object of a mode, cleansed when dropped. Any number of threads may use it at a time.
-pub struct Key<'table> {
+pub struct Key {
     mode: Mode,
     object: *mut c_void,
     layout: Layout,
-    _table: PhantomData<&'table ()>,
 }
 
 // SAFETY: the core shares key objects between threads, and counting tables count atomically.
-unsafe impl Send for Key<'_> {}
+unsafe impl Send for Key {}
 // SAFETY: as above.
-unsafe impl Sync for Key<'_> {}
+unsafe impl Sync for Key {}
 
 /// The size of a mode's key object, and the function that sets it.
 fn object_of(mode: Mode) -> Option<(usize, raw::SetKey)> {
@@ -39,22 +37,9 @@ fn object_of(mode: Mode) -> Option<(usize, raw::SetKey)> {
     })
 }
 
-impl Key<'static> {
+impl Key {
     /// Expands a key for a backend. The mode says which lengths it takes.
-    pub fn new(mode: Mode, backend: Backend, raw: &[u8]) -> Result<Key<'static>> {
-        // SAFETY: the core's tables live as long as the program.
-        unsafe { Key::with_table(mode, backend.as_ptr(), raw) }
-    }
-}
-
-impl<'table> Key<'table> {
-    /// # Safety
-    /// The table lives for 'table.
-    pub(crate) unsafe fn with_table(
-        mode: Mode,
-        table: *const tr_backend,
-        raw: &[u8],
-    ) -> Result<Key<'table>> {
+    pub fn new(mode: Mode, backend: Backend, raw: &[u8]) -> Result<Key> {
         let (size, set_key) = object_of(mode).expect("a mode of AES");
         let layout = Layout::from_size_align(size, 64).expect("a small power of two");
         // SAFETY: the size is not zero.
@@ -66,10 +51,10 @@ impl<'table> Key<'table> {
             mode,
             object: object.cast(),
             layout,
-            _table: PhantomData,
         };
-        // SAFETY: the object has the size of the mode's type.
-        let status = unsafe { set_key(key.object, table, raw.as_ptr(), raw.len()) };
+        // SAFETY: the object has the size of the mode's type. The table lives as long as the
+        // program.
+        let status = unsafe { set_key(key.object, backend.as_ptr(), raw.as_ptr(), raw.len()) };
         check(status, || {
             format!("{}, a key of {} bytes", mode.name(), raw.len())
         })?;
@@ -86,7 +71,7 @@ impl<'table> Key<'table> {
     }
 }
 
-impl Drop for Key<'_> {
+impl Drop for Key {
     fn drop(&mut self) {
         // SAFETY: the object has this size, and came from alloc_zeroed() with this layout.
         unsafe {
@@ -112,7 +97,7 @@ pub struct Message {
     pub tag_len: usize,
 }
 
-impl Key<'_> {
+impl Key {
     /// Processes a whole message of an AEAD, XTS or CMAC by the core's one-shot call.
     ///
     /// # Safety
@@ -196,7 +181,7 @@ pub struct Parameters {
     pub inverse: bool,
 }
 
-impl Key<'_> {
+impl Key {
     /// Encrypts, seals or wraps a whole message: returns the output, then the tag. A MAC returns
     /// its tag alone.
     pub fn encrypt(&self, p: &Parameters, data: &[u8]) -> Result<Vec<u8>> {

@@ -3,7 +3,6 @@
 //! backends and their selection, keys, streams and whole messages of every mode of the catalogue.
 
 mod backend;
-mod counted;
 mod cpu;
 mod key;
 #[cfg(test)]
@@ -13,12 +12,13 @@ mod pieces;
 pub mod raw;
 mod status;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod tuning;
 
 pub use backend::{passes_known_answers, select, strongest, Backend, Op, Selection};
 pub use catalogue::BLOCK;
-pub use counted::Counted;
 pub use cpu::{
     armcap_masked, avoided_on, feature, feature_names, ia32cap_masked, names_of, parse_mask, Cpu,
     Features, Mask,

@@ -62,7 +62,7 @@ impl Cipher {
     /// # Safety
     /// The key is one of struct tr_aes_key, outlives the message and does not move.
     pub unsafe fn start(
-        key: &Key<'_>,
+        key: &Key,
         mode: Mode,
         direction: Direction,
         padding: bool,
@@ -123,7 +123,7 @@ impl GcmMessage {
     ///
     /// # Safety
     /// The key is one of GCM, outlives the message and does not move.
-    pub unsafe fn start(key: &Key<'_>, iv: &[u8]) -> Result<GcmMessage, tr_status> {
+    pub unsafe fn start(key: &Key, iv: &[u8]) -> Result<GcmMessage, tr_status> {
         let mut gcm = GcmMessage(MaybeUninit::zeroed());
         // SAFETY: the caller's.
         let status =
@@ -163,7 +163,7 @@ impl CmacMessage {
     ///
     /// # Safety
     /// The key is one of CMAC, outlives the message and does not move.
-    pub unsafe fn start(key: &Key<'_>) -> Result<CmacMessage, tr_status> {
+    pub unsafe fn start(key: &Key) -> Result<CmacMessage, tr_status> {
         let mut cmac = CmacMessage(MaybeUninit::zeroed());
         // SAFETY: the caller's.
         let status = unsafe { raw::tr_cmac_start(cmac.0.as_mut_ptr(), key.as_ptr()) };
@@ -198,13 +198,13 @@ mod tests {
 
     const TEXT: [u8; 40] = [9; 40];
 
-    fn key(mode: Mode) -> Key<'static> {
+    fn key(mode: Mode) -> Key {
         Key::new(mode, Backend::by_name("bitslice").unwrap(), &[1; 16]).unwrap()
     }
 
     /// A message in pieces of these lengths, and how many bytes each wrote.
     fn pieces(
-        key: &Key<'_>,
+        key: &Key,
         mode: Mode,
         (direction, padding): (Direction, bool),
         text: &[u8],

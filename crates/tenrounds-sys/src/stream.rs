@@ -27,7 +27,7 @@ impl Stream {
     /// Processes data in place, by the key's mode. ECB and CBC take whole blocks; ECB ignores the
     /// IV.
     #[inline]
-    pub fn process(&mut self, key: &Key<'_>, direction: Direction, data: &mut [u8]) -> Result<()> {
+    pub fn process(&mut self, key: &Key, direction: Direction, data: &mut [u8]) -> Result<()> {
         let (out, len) = (data.as_mut_ptr(), data.len());
         // SAFETY: the data are valid, and the key is one of the mode.
         let status = unsafe { self.call(key, direction, out, out, len) };
@@ -41,7 +41,7 @@ impl Stream {
     #[inline]
     pub unsafe fn call(
         &mut self,
-        key: &Key<'_>,
+        key: &Key,
         direction: Direction,
         out: *mut u8,
         input: *const u8,

@@ -61,7 +61,7 @@ impl Case {
     }
 
     /// Ciphertext, and the IV that is left.
-    fn stream(&self, key: &Key<'_>) -> Result<Vec<u8>> {
+    fn stream(&self, key: &Key) -> Result<Vec<u8>> {
         let mut data = self.data.clone();
         let iv = self.calls(key, Direction::Encrypt, &mut data)?;
         let mut output = data.clone();
@@ -73,7 +73,7 @@ impl Case {
         Ok(output)
     }
 
-    fn calls(&self, key: &Key<'_>, direction: Direction, data: &mut [u8]) -> Result<[u8; BLOCK]> {
+    fn calls(&self, key: &Key, direction: Direction, data: &mut [u8]) -> Result<[u8; BLOCK]> {
         let mut stream = Stream::new(self.iv);
         let mut from = 0;
         for &to in &self.cuts {
@@ -85,7 +85,7 @@ impl Case {
     }
 
     /// Ciphertext and tag.
-    fn message(&self, key: &Key<'_>) -> Result<Vec<u8>> {
+    fn message(&self, key: &Key) -> Result<Vec<u8>> {
         let output = key.encrypt(&self.parameters, &self.data);
         let output = output.map_err(Error::from_reason)?;
         if self.cipher.call() == Call::Mac {

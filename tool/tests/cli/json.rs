@@ -120,7 +120,7 @@ fn the_schema_refuses_what_is_wrong() {
     assert!(wrong(&|d| d["command"] = "selftest".into()));
     assert!(wrong(&|d| d["host"]["cpu"]["threads"] = 0.into()));
     assert!(wrong(
-        &|d| d["detect"]["modes"][0]["executed"] = serde_json::json!(["sse9"])
+        &|d| d["detect"]["table"][0]["backend"] = "sse9".into()
     ));
     assert!(wrong(&|d| d["surprise"] = true.into()));
     assert!(wrong(&|d| d["detect"]["surprise"] = true.into()));

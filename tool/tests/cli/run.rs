@@ -98,11 +98,11 @@ fn a_mask_takes_effect_on_what_runs() {
     let plain = counted(&place, &[], &script);
     let selected = valid(&place.tool(["status", "--json"]).done().ok().out);
     let ctr = selected
-        .list("/detect/modes")
+        .list("/detect/table")
         .into_iter()
-        .find(|m| m["mode"] == "ctr")
+        .find(|row| row["mode"] == "ctr")
         .unwrap();
-    assert_eq!(serde_json::json!(backends(&plain, "ctr")), ctr["executed"]);
+    assert_eq!(backends(&plain, "ctr"), [ctr["backend"].as_str().unwrap()]);
 }
 
 #[cfg(not(target_arch = "aarch64"))]

@@ -2,7 +2,6 @@
 //! The facts about AES on this machine, which `status` and `report` show.
 
 use super::instructions::{self, Instruction};
-use super::modes::{self, ModeLine};
 use super::table::{self, Row, Sides};
 use crate::openssl::probe::{self, Served};
 use crate::pkcs11;
@@ -31,7 +30,6 @@ pub struct Detect {
     pub instructions: Vec<Instruction>,
     /// The backend that is selected.
     pub backend: &'static str,
-    pub modes: Vec<ModeLine>,
     /// Backends that failed their known answers and were passed over.
     pub failed: Vec<&'static str>,
     /// Features that selection does without, because they lower this processor's clock.
@@ -104,7 +102,6 @@ impl Detect {
             table: table::rows(&sides),
             instructions: instructions::list(&selection.cpu, selection.masked),
             backend: backend.name(),
-            modes: modes::list(backend, &selection)?,
             failed: selection.failed.iter().map(|b| b.name()).collect(),
             avoided: names_of(selection.avoided),
             tuning: Tuning::selected(),

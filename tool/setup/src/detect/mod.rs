@@ -5,7 +5,6 @@
 mod code;
 mod facts;
 mod instructions;
-mod modes;
 mod table;
 mod text;
 mod verdict;

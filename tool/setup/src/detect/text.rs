@@ -18,7 +18,7 @@ pub fn details(host: &Host, detect: &Detect) -> String {
     let parts = [
         machine(host, detect),
         instructions(detect),
-        modes(detect),
+        left_out(detect),
         kernel(detect),
         advice(detect),
     ];
@@ -220,39 +220,11 @@ fn instructions(detect: &Detect) -> String {
     table.to_string()
 }
 
-fn modes(detect: &Detect) -> String {
-    let heads = [
-        "AES mode",
-        "direction",
-        "keys",
-        "present",
-        "selected",
-        "executed",
-    ];
-    let mut table = Table::new(&heads);
-    for m in &detect.modes {
-        let style = match m.executed.contains(&m.best) {
-            true => GOOD,
-            false => WARN,
-        };
-        let keys: Vec<String> = m.key_bits.iter().map(u16::to_string).collect();
-        table.row(vec![
-            m.title.into(),
-            m.direction.into(),
-            keys.join("/"),
-            m.present.into(),
-            m.selected.into(),
-            paint(style, m.executed.join(", ")),
-        ]);
-    }
-    let notes = "present: the strongest backend this processor has; selected: the one tenrounds chose; \
-                 executed: the one whose code just ran, or several for different parts of a mode. In a chain each \
-                 block waits for the previous one, so wider registers do not help and narrow code runs.";
-    let mut out = format!("{table}{}", item("  ", paint(DIM, notes)));
-    for name in &detect.failed {
-        let failed = format!("{name} failed its known answers and is not used");
-        out += &item("  ", paint(BAD, failed));
-    }
+/// Backends that are not used, and why.
+fn left_out(detect: &Detect) -> String {
+    let failed = detect.failed.iter();
+    let failed = failed.map(|name| format!("{name} failed its known answers and is not used"));
+    let mut out: String = failed.map(|line| item("  ", paint(BAD, line))).collect();
     if !detect.avoided.is_empty() {
         out += &item("  ", verdict::avoided(detect));
     }

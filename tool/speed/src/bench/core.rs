@@ -11,7 +11,7 @@ use terminal::error::{Error, Result};
 const NONCE_BYTES: usize = 12;
 
 pub struct Core {
-    key: Key<'static>,
+    key: Key,
     direction: Direction,
     /// None for whole messages.
     stream: Option<Stream>,
