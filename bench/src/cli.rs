@@ -16,7 +16,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use libcrypto::LibCrypto;
 use machine::host;
 use measure::affinity::processors;
-use measure::baseline::Baseline;
 use measure::rounds::Disturbed;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -69,9 +68,6 @@ pub struct Cli {
     /// Write the reports of an earlier run, its JSON, instead of measuring
     #[arg(long, value_name = "FILE", conflicts_with_all = ["modes", "check", "quick", "replace", "seconds", "list"])]
     pub from: Option<PathBuf>,
-    /// Compare with an earlier run, its JSON, row by row as fractions of the limit
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "replace", "list"])]
-    pub baseline: Option<PathBuf>,
     #[command(flatten)]
     pub files: FileArgs,
     /// Show what can be measured
@@ -257,7 +253,7 @@ pub fn run(cli: &Cli) -> Result<bool> {
     if let Some(file) = &cli.from {
         let run = Run::read(file)?;
         cli.files.check(&run.host.cpu, &run.date)?;
-        anstream::print!("{}", answer(&run, cli)?);
+        anstream::print!("{}", report::text(&run));
         cli.files.write(&run)?;
         return Ok(true);
     }
@@ -300,19 +296,9 @@ pub fn run(cli: &Cli) -> Result<bool> {
         noise,
     };
     let run = measured(cli, seed, host, effort, found);
-    anstream::print!("{}", answer(&run, cli)?);
+    anstream::print!("{}", report::text(&run));
     cli.files.write(&run)?;
     Ok(sound)
-}
-
-/// What the run found, or how it differs from an earlier one.
-fn answer(run: &Run, cli: &Cli) -> Result<String> {
-    let Some(file) = &cli.baseline else {
-        return Ok(report::text(run));
-    };
-    let old = Run::read(file)?.side(file.display().to_string());
-    let found = Baseline::of(&old, &run.side("the new run".into()))?;
-    Ok(found.text("±", terminal::style::columns()))
 }
 
 /// The results of all environments; the first one's libraries and limits.

@@ -2,11 +2,9 @@
 //! A run as it is published: docs/schema/tenrounds-bench-3.schema.json.
 
 use crate::answer::{Missing, Subject};
-use crate::goals::{self, Judged};
-use crate::grid::Cell;
-use crate::results::{is_bound, Measured};
+use crate::goals::Judged;
+use crate::results::Measured;
 use crate::run::Fault;
-use measure::baseline::{facts, Fraction, Side};
 use measure::rounds::Disturbed;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -131,46 +129,12 @@ impl Run {
     pub fn goals(&self) -> usize {
         self.met + self.missed.len()
     }
-
-    /// The run as measure::baseline compares it.
-    pub fn side(&self, name: String) -> Side {
-        let rows = self.cells.iter().flat_map(|measured| {
-            let subjects = measured.figures.iter().filter(|(id, _)| !is_bound(id));
-            subjects.map(|(id, figures)| {
-                let fraction = figures
-                    .limit
-                    .and_then(|of| Fraction::new(of, figures.spread));
-                (row_name(&measured.cell, id), fraction)
-            })
-        });
-        let mut facts = facts(&serde_json::to_value(self).expect("plain data serialises"));
-        let subjects = self.subjects.iter();
-        let versions = subjects.map(|s| (format!("version of {}", s.id), s.version.clone()));
-        facts.extend(versions);
-        Side {
-            name,
-            rows: rows.collect(),
-            facts,
-        }
-    }
-}
-
-/// "aes-128 ctr, 16 KiB, core", with what is unusual about the cell.
-fn row_name(cell: &Cell, subject: &str) -> String {
-    let (bits, way) = (cell.spec.key_bits, cell.spec.way());
-    let size = terminal::size_name(cell.bytes);
-    format!(
-        "aes-{bits} {way}, {size}, {subject}{}",
-        goals::unusual(cell)
-    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report;
-    use measure::baseline::Baseline;
-    use std::collections::BTreeSet;
 
     fn valid(json: &Value) {
         let schema = "../docs/schema/tenrounds-bench-3.schema.json";
@@ -220,21 +184,5 @@ mod tests {
             assert!(error.contains(said), "{error}");
         }
         std::fs::remove_file(&file).unwrap();
-    }
-
-    #[test]
-    fn the_rows_of_a_published_run_have_names_of_their_own_and_equal_themselves() {
-        for (_, run) in report::published(Path::new("../docs/benchmarks")).unwrap() {
-            let both = run.side("run".into());
-            let names: BTreeSet<&String> = both.rows.iter().map(|(name, _)| name).collect();
-            assert_eq!(names.len(), both.rows.len());
-            assert!(names.contains(&"aes-128 ctr, 16 KiB, core".to_owned()));
-            let text = Baseline::of(&both, &both).unwrap().text("+-", None);
-            let equal = "rows in both: 0 slower and 0 faster";
-            assert!(
-                text.contains(equal) && !text.contains("NOT ALIKE"),
-                "{text}"
-            );
-        }
     }
 }

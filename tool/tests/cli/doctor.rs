@@ -1012,35 +1012,6 @@ fn disks() {
 }
 
 #[test]
-fn a_clock_that_is_held_low() {
-    let machine = Machine::healthy();
-    machine.write(
-        "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-        "powersave\n",
-    );
-    machine.write(
-        "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver",
-        "acpi-cpufreq\n",
-    );
-    machine.write(
-        "sys/devices/system/cpu/cpu0/cpufreq/scaling_available_governors",
-        "performance powersave\n",
-    );
-    contains(
-        &machine.examined(&[]).the("cpu-governor"),
-        &["powersave (acpi-cpufreq)", "echo performance | sudo tee"],
-    );
-    machine.write(
-        "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver",
-        "intel_pstate\n",
-    );
-    assert!(!machine
-        .examined(&[])
-        .ids()
-        .contains(&"cpu-governor".to_owned()));
-}
-
-#[test]
 fn the_exit_status_of_a_wrong_command_line_is_not_that_of_a_problem() {
     let machine = Machine::healthy();
     machine.doctor(&["--nonsense"], &[]).failed(3);

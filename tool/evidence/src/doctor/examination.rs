@@ -5,7 +5,7 @@ use super::disks::{self, Disk};
 use super::means::Means;
 use super::pkcs11::{self, Pkcs11};
 use super::verdict;
-use super::{clock, environment, kernel, module, processes, starts, system};
+use super::{environment, kernel, module, processes, starts, system};
 use base::finding::{Finding, Severity};
 use base::inventory;
 use base::inventory::install::Install;
@@ -63,7 +63,6 @@ impl Doctor {
         findings.extend(kernel::check(&means, kernel.drivers.as_deref()));
         findings.extend(module::check(&means, &kernel));
         findings.extend(disks.iter().filter_map(Disk::check));
-        findings.extend(clock::check(root));
         let (pkcs11, of_pkcs11) = pkcs11::check(root);
         findings.extend(of_pkcs11);
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));

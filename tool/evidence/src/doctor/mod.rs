@@ -3,7 +3,6 @@
 //! evidence and its cure. It only reads.
 
 pub mod args;
-mod clock;
 mod disks;
 mod environment;
 mod examination;

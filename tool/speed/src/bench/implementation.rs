@@ -2,6 +2,7 @@
 //! Whose code is measured, and the environment that makes libcrypto be that.
 
 use machine::masks::{CpuMask, LIBCRYPTO_MASK};
+use serde::{Serialize, Serializer};
 use setup::openssl::{self, nodejs::Nodejs};
 use std::ffi::OsString;
 use tenrounds_sys::{feature, Features};
@@ -33,6 +34,13 @@ pub enum Implementation {
 /// What OpenSSL's software baseline does without. libcrypto reads its variable once, when it is
 /// loaded.
 const HARDWARE: Features = feature::AES | feature::CLMUL | feature::VAES | feature::VCLMUL;
+
+/// In JSON, its name.
+impl Serialize for Implementation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
 
 impl Implementation {
     /// With their names in JSON.

@@ -81,41 +81,44 @@ pub fn measure(mut asked: Asked) -> Result<Run> {
 }
 
 /// From what size on a way into the kernel is faster than a path in user space.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Serialize)]
 pub struct Crossover {
-    pub way: Implementation,
+    algorithm: String,
+    direction: &'static str,
+    threads: usize,
+    pub path: Implementation,
     pub against: Implementation,
-    /// The smallest size from which on it is at least as fast at all sizes; None: there is none.
+    /// The smallest size from which on it is at least as fast at all sizes; null: there is none.
     pub bytes: Option<usize>,
     /// The best ratio, and where.
-    pub best: f64,
+    pub best_ratio: f64,
     pub best_bytes: usize,
 }
 
-/// From the sizes, in rising order, and the ratios there.
-fn crossover(
-    way: Implementation,
-    against: Implementation,
-    ratios: &[(usize, f64)],
-) -> Option<Crossover> {
-    let (best_bytes, best) = *ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+/// The size from which on all ratios are at least 1. The sizes rise.
+fn lasting(ratios: &[(usize, f64)]) -> Option<usize> {
     let winning = ratios.iter().rev().take_while(|(_, ratio)| *ratio >= 1.0);
-    Some(Crossover {
-        way,
-        against,
-        bytes: winning.last().map(|(bytes, _)| *bytes),
-        best,
-        best_bytes,
-    })
+    winning.last().map(|(bytes, _)| *bytes)
 }
 
 /// Those of a block, against libcrypto with tenrounds and without.
 pub fn crossovers(block: &[Figure]) -> Vec<Crossover> {
-    let of = |(way, against): (Implementation, Implementation)| {
-        let ratio = |f: &Figure| Some((f.case.bytes, f.ratio(way, against)?));
+    let case = &block[0].case;
+    let of = |(path, against): (Implementation, Implementation)| {
+        let ratio = |f: &Figure| Some((f.case.bytes, f.ratio(path, against)?));
         let mut ratios: Vec<(usize, f64)> = block.iter().filter_map(ratio).collect();
         ratios.sort_unstable_by_key(|(bytes, _)| *bytes);
-        crossover(way, against, &ratios)
+        let (best_bytes, best_ratio) = *ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(Crossover {
+            algorithm: case.cipher.name(),
+            direction: case.direction.name(),
+            threads: case.threads,
+            path,
+            against,
+            bytes: lasting(&ratios),
+            best_ratio,
+            best_bytes,
+        })
     };
     let pairs = WAYS.into_iter();
     let pairs = pairs.flat_map(|way| [OpenSsl, Tenrounds].map(|against| (way, against)));
@@ -129,7 +132,7 @@ pub struct Paths {
     /// What AF_ALG took for each algorithm.
     drivers: Vec<Driver>,
     costs: Vec<Cost>,
-    crossovers: Vec<JsonCrossover>,
+    crossovers: Vec<Crossover>,
 }
 
 #[derive(Serialize)]
@@ -144,24 +147,11 @@ struct Availability {
 struct Cost {
     algorithm: String,
     direction: &'static str,
-    implementation: &'static str,
+    implementation: Implementation,
     threads: usize,
     bytes: usize,
     user_ns: f64,
     system_ns: f64,
-}
-
-#[derive(Serialize)]
-struct JsonCrossover {
-    algorithm: String,
-    direction: &'static str,
-    threads: usize,
-    path: &'static str,
-    against: &'static str,
-    /// null: there is none.
-    bytes: Option<usize>,
-    best_ratio: f64,
-    best_bytes: usize,
 }
 
 fn costs(figure: &Figure) -> impl Iterator<Item = Cost> + '_ {
@@ -170,29 +160,13 @@ fn costs(figure: &Figure) -> impl Iterator<Item = Cost> + '_ {
         Some(Cost {
             algorithm: figure.case.cipher.name(),
             direction: figure.case.direction.name(),
-            implementation: who.name(),
+            implementation: *who,
             threads: figure.case.threads,
             bytes: figure.case.bytes,
             user_ns,
             system_ns,
         })
     })
-}
-
-fn json_crossovers(block: &[Figure]) -> impl Iterator<Item = JsonCrossover> {
-    let case = block[0].case;
-    crossovers(block)
-        .into_iter()
-        .map(move |found| JsonCrossover {
-            algorithm: case.cipher.name(),
-            direction: case.direction.name(),
-            threads: case.threads,
-            path: found.way.name(),
-            against: found.against.name(),
-            bytes: found.bytes,
-            best_ratio: found.best,
-            best_bytes: found.best_bytes,
-        })
 }
 
 impl Kernel {
@@ -218,7 +192,7 @@ impl Kernel {
             },
             drivers: self.drivers.clone(),
             costs: run.figures.iter().flat_map(costs).collect(),
-            crossovers: blocks.into_iter().flat_map(json_crossovers).collect(),
+            crossovers: blocks.into_iter().flat_map(crossovers).collect(),
         }
     }
 }
@@ -229,15 +203,11 @@ mod tests {
 
     #[test]
     fn a_crossover_lasts_to_the_largest_size() {
-        let of = |ratios: &[(usize, f64)]| {
-            let found = crossover(AfAlg, OpenSsl, ratios).unwrap();
-            (found.bytes, found.best_bytes)
-        };
-        assert_eq!(of(&[(16, 0.1), (256, 0.5), (1024, 0.9)]), (None, 1024));
-        assert_eq!(of(&[(16, 0.1), (256, 1.0), (1024, 1.2)]), (Some(256), 1024));
+        assert_eq!(lasting(&[(16, 0.1), (256, 0.5), (1024, 0.9)]), None);
+        assert_eq!(lasting(&[(16, 0.1), (256, 1.0), (1024, 1.2)]), Some(256));
         // Once faster is no crossover if it is slower again afterwards.
-        assert_eq!(of(&[(16, 1.5), (256, 0.9), (1024, 1.2)]), (Some(1024), 16));
-        assert_eq!(of(&[(16, 1.5), (256, 0.9)]), (None, 16));
-        assert!(crossover(AfAlg, OpenSsl, &[]).is_none());
+        assert_eq!(lasting(&[(16, 1.5), (256, 0.9), (1024, 1.2)]), Some(1024));
+        assert_eq!(lasting(&[(16, 1.5), (256, 0.9)]), None);
+        assert_eq!(lasting(&[]), None);
     }
 }

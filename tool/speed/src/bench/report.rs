@@ -400,15 +400,15 @@ fn paths_answer(run: &Run) -> String {
     let blocks = run.blocks();
     let all = blocks.iter().flat_map(|block| {
         let found = paths::crossovers(block).into_iter();
-        let measured = found.filter(|found| found.way.is_kernel() && found.against == OpenSsl);
+        let measured = found.filter(|found| found.path.is_kernel() && found.against == OpenSsl);
         measured.map(|found| (block[0].case, found))
     });
-    let best = all.max_by(|(_, a), (_, b)| a.best.total_cmp(&b.best));
+    let best = all.max_by(|(_, a), (_, b)| a.best_ratio.total_cmp(&b.best_ratio));
     let Some((case, best)) = best else {
         return "The kernel's AES cannot be measured here.".into();
     };
-    let (who, other) = (label(best.way), run.openssl());
-    let (most, place) = (times(best.best), size_name(best.best_bytes));
+    let (who, other) = (label(best.path), run.openssl());
+    let (most, place) = (times(best.best_ratio), size_name(best.best_bytes));
     let title = title_with_threads(&case);
     match best.bytes {
         Some(bytes) => format!(
