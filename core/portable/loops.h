@@ -26,6 +26,12 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
     struct schedule sk;
     uint8_t b[TR_BLOCK * BLOCKS] = {0}, before[TR_BLOCK * (BLOCKS + 1)];
     const int single = OWN_SERIAL && blocks == 1;
+#if OWN_SERIAL
+    if (single && shape.source == FROM_INPUT && shape.addend == ADD_NOTHING) {
+        NAME(single)(key, out, in, shape.inverse);
+        return;
+    }
+#endif
     if (!single)
         NAME(prepare)(&sk, key, shape.inverse);
     while (blocks != 0) {
@@ -46,7 +52,7 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
         }
 #if OWN_SERIAL
         if (single)
-            NAME(single)(key, b, shape.inverse);
+            NAME(single)(key, b, b, shape.inverse);
         else
 #endif
             if (shape.inverse)

@@ -219,16 +219,17 @@ TR_TARGET static void NAME(serial)(const struct tr_aes_key *key, uint8_t *out, c
     tr_cleanse(&s, sizeof(s));
 }
 
-/* Encrypts or decrypts the block b. */
-TR_TARGET static void NAME(single)(const struct tr_aes_key *key, uint8_t b[TR_BLOCK], int inverse)
+/* Encrypts or decrypts a block. */
+TR_TARGET static void NAME(single)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                   int inverse)
 {
     V x = map_bytes(inverse ? enter_decryption : enter_encryption,
-                    load(b) ^ round_key(key, 0, inverse));
+                    load(in) ^ round_key(key, 0, inverse));
     for (unsigned r = 1; r < key->rounds; r++) {
         const V k = round_key(key, r, inverse);
         x = inverse ? decrypt_round(x, k) : encrypt_round(x, k);
     }
-    store(b, last_round(x, round_key(key, key->rounds, inverse), inverse));
+    store(out, last_round(x, round_key(key, key->rounds, inverse), inverse));
 }
 #    define OWN_SERIAL 1
 #    include "portable/loops.h"
