@@ -441,11 +441,11 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
 }
 
 /* Has a fast path for short messages, as tr_gcm_seal(). Opening has none, because its functions
- * check the tag. */
+ * check the tag. With more than a block of AAD, it gains nothing, and loses 2 % on 256-bit registers. */
 enum tr_status tr_gcm_encrypt(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
 {
     const size_t aad_len = (size_t)g->aad_len;
-    if (g->phase == HELD &&
+    if (g->phase == HELD && aad_len <= TR_BLOCK &&
         tr_gcm_is_short(g->key, TR_GCM_IV, g->held, aad_len, out, in, len, TR_BLOCK)) {
         g->len = len;
         g->phase = WHOLE;
