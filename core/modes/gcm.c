@@ -441,7 +441,8 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
 }
 
 /* Has a fast path for short messages, as tr_gcm_seal(). Opening has none, because its functions
- * check the tag. With more than a block of AAD, it gains nothing, and loses 2 % on 256-bit registers. */
+ * check the tag. With more than a block of AAD, it gains nothing, and loses 2 % on 256-bit
+ * registers. */
 enum tr_status tr_gcm_encrypt(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
 {
     const size_t aad_len = (size_t)g->aad_len;

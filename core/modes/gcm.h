@@ -69,8 +69,8 @@ TR_INLINE size_t tr_unknown(size_t len)
     return len;
 }
 
-/* Whether the message is short (tr_gcm_fn). Separate statements keep gcc 12 from combining conditions
- * in registers. */
+/* Whether the message is short (tr_gcm_fn). Separate statements keep gcc 12 from combining
+ * conditions in registers. */
 TR_INLINE int tr_gcm_is_short(const struct tr_gcm_key *key, size_t iv_len, const uint8_t *aad,
                               size_t aad_len, const uint8_t *out, const uint8_t *in, size_t len,
                               size_t tag_len)

@@ -7,8 +7,8 @@
  *   BLOCKS                     the largest number of blocks per call of the cipher
  *   struct schedule            the round keys in the cipher's form
  *   NAME(prepare)(sk, key, inverse)  computes the schedule of the cipher or of the inverse cipher
- *   OWN_SERIAL                 1 if the file defines NAME(serial)() itself, and NAME(single)(key, b,
- *                              inverse) for a single block in place, which needs no schedule; else 0
+ *   OWN_SERIAL                 1 if the file defines NAME(serial)() itself, and NAME(single)(key,
+ *                              out, in, inverse) for one block, which needs no schedule; else 0
  *   NAME(encrypt)(sk, b, n)    encrypts n = 1 to BLOCKS blocks in place; b has room for BLOCKS
  *   NAME(decrypt)(sk, b, n)    decrypts n blocks in the same way
  */

@@ -84,8 +84,9 @@ struct schedule {
     unsigned rounds;
 } TR_ALIGNED(16);
 
-/* Returns round key r, XORed with the S-box constant unless it is the first of encryption or the last
- * of decryption. The middle round keys are in the basis of the state between rounds (vperm.h). */
+/* Returns round key r, XORed with the S-box constant unless it is the first of encryption or the
+ * last of decryption. The middle round keys are in the basis of the state between rounds
+ * (vperm.h). */
 TR_INLINE TR_TARGET V round_key(const struct tr_aes_key *key, unsigned r, int inverse)
 {
     const unsigned n = key->rounds;
