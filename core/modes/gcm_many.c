@@ -14,13 +14,6 @@
 /* Fewer jobs do not pay for the setup of the multi-message code. */
 #    define LEAST 8u
 
-/* Returns 0 if both jobs have the same key and lengths. */
-TR_INLINE uint64_t difference(const struct tr_gcm_job *a, const struct tr_gcm_job *b)
-{
-    return ((uintptr_t)a->key ^ (uintptr_t)b->key) | (a->len ^ b->len) | (a->aad_len ^ b->aad_len) |
-           (a->iv_len ^ b->iv_len) | (a->tag_len ^ b->tag_len);
-}
-
 static enum tr_status check(const struct tr_gcm_job *job)
 {
     const uint64_t iv_len = job->iv_len, aad_len = job->aad_len, len = job->len;
@@ -31,18 +24,6 @@ static enum tr_status check(const struct tr_gcm_job *job)
     if (job->tag_len == 0 || job->tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
     return aad_len > TR_GCM_MAX_AAD || len > TR_GCM_MAX_DATA ? TR_ERR_LENGTH : TR_OK;
-}
-
-/* Whether all jobs have one key and one shape, and their outputs do not begin inside their inputs.
- * No branch: short messages take 20 cycles each, of which this loop must not be a large part. */
-static int are_alike(const struct tr_gcm_job *jobs, size_t count)
-{
-    const struct tr_gcm_job first = jobs[0];
-    uint64_t differs = 0;
-    for (size_t i = 0; i < count; i++)
-        differs |= difference(&first, &jobs[i]) |
-                   (uint64_t)tr_bad_overlap(jobs[i].out, jobs[i].in, first.len);
-    return differs == 0;
 }
 
 /* Checks all jobs, and returns the first error. */
@@ -58,13 +39,32 @@ static enum tr_status check_all(const struct tr_gcm_job *jobs, size_t count)
     return TR_OK;
 }
 
-/* The number of jobs from the first on that have its key and shape. */
-static size_t run_length(const struct tr_gcm_job *jobs, size_t count)
+/* Whether the multi-message code can process messages of both keys together. */
+static int is_like(const struct tr_gcm_key *a, const struct tr_gcm_key *b)
 {
-    size_t n = 1;
-    while (n < count && difference(&jobs[0], &jobs[n]) == 0)
-        n++;
-    return n;
+    return a != NULL && b != NULL && a->aes.backend == b->aes.backend &&
+           a->aes.rounds == b->aes.rounds;
+}
+
+/* The number of jobs from the first on that have its shape and keys of its kind, and whose outputs
+ * do not begin inside their inputs. Sets *own_keys if not all of them have the key of the first.
+ * Short messages take 25 cycles each, of which this loop must not be a large part. */
+static size_t run_length(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
+{
+    const struct tr_gcm_job first = jobs[0];
+    uintptr_t differs = 0;
+    size_t i = 0;
+    for (; i < count; i++) {
+        const struct tr_gcm_job *j = &jobs[i];
+        if (j->len != first.len || j->aad_len != first.aad_len || j->iv_len != first.iv_len ||
+            j->tag_len != first.tag_len || tr_bad_overlap(j->out, j->in, first.len))
+            break;
+        differs |= (uintptr_t)j->key ^ (uintptr_t)first.key;
+        if (j->key != first.key && !is_like(j->key, first.key))
+            break;
+    }
+    *own_keys = differs != 0;
+    return i;
 }
 
 /* Keeps the results in one word, two bits per backend. Racing threads compute the same result. */
@@ -99,13 +99,13 @@ static void one(struct tr_gcm_job *j, int decrypt)
                                       j->len, j->tag, j->tag_len);
 }
 
-/* Passes a run of `n` jobs to the multi-message code. Returns how many it has processed. */
-static size_t run(struct tr_gcm_job *jobs, size_t n, int decrypt)
+/* Passes a run of jobs to the multi-message code. Returns how many it has processed. */
+static size_t run(struct tr_gcm_job *jobs, size_t n, int decrypt, int own_keys)
 {
     tr_gcm_many_fn *many = n >= LEAST ? code_for(jobs) : NULL;
     if (many == NULL)
         return 0;
-    const size_t done = many(jobs, n, decrypt);
+    const size_t done = many(jobs, n, decrypt, own_keys);
     TR_PROBE_BULK(decrypt ? TR_OP_GCM_OPEN : TR_OP_GCM_SEAL, jobs->key->aes.backend->name,
                   done * jobs->len);
     return done;
@@ -113,16 +113,16 @@ static size_t run(struct tr_gcm_job *jobs, size_t n, int decrypt)
 
 static enum tr_status gcm_many(struct tr_gcm_job *jobs, size_t count, int decrypt)
 {
+    int own_keys;
     if (count == 0)
         return TR_OK;
-    const int alike = are_alike(jobs, count);
-    enum tr_status status = check_all(jobs, alike ? 1 : count);
+    size_t n = run_length(jobs, count, &own_keys);
+    enum tr_status status = check_all(jobs, n == count ? 1 : count);
     if (status != TR_OK)
         return status;
-    for (size_t i = 0; i < count;) {
-        const size_t n = alike ? count - i : run_length(jobs + i, count - i);
+    for (size_t i = 0; i < count; n = i < count ? run_length(jobs + i, count - i, &own_keys) : 0) {
         const size_t end = i + n;
-        for (i += run(jobs + i, n, decrypt); i < end; i++)
+        for (i += run(jobs + i, n, decrypt, own_keys); i < end; i++)
             one(&jobs[i], decrypt);
     }
     for (size_t i = 0; decrypt && i < count && status == TR_OK; i++)
@@ -138,8 +138,10 @@ void tr_gcm_encrypt_many(struct tr_gcm *const *messages, struct tr_gcm_job *jobs
             jobs[i].key = NULL;
     }
     for (size_t i = 0; i < count;) {
-        const size_t n = run_length(jobs + i, count - i), end = i + n;
-        const size_t taken = i + (jobs[i].key != NULL ? run(jobs + i, n, 0) : 0);
+        int own_keys;
+        /* A job whose output overlaps its input makes no run: it is done alone. */
+        const size_t n = run_length(jobs + i, count - i, &own_keys), end = i + (n != 0 ? n : 1);
+        const size_t taken = i + (jobs[i].key != NULL ? run(jobs + i, n, 0, own_keys) : 0);
         for (; i < taken; i++)
             tr_gcm_taken(messages[i], jobs[i].len);
         for (; i < end; i++)

@@ -248,8 +248,8 @@ enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
 
 #if TR_ENV_ALL_MODES
 /*
- * Tests of a backend's multi-message code for GCM: two groups of four messages, of 1 to 6 vectors of
- * 64 bytes. Each result must equal the result of a single call, which other tests have checked. One
+ * Tests of a backend's multi-message code for GCM: two groups of four messages, of one block and of 1
+ * to 6 vectors of 64 bytes, under one key and under two. Each result must equal the result of a single call, which other tests have checked. One
  * message is forged before all are opened.
  */
 #    define GCM_JOBS   8u
@@ -257,7 +257,7 @@ enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
 #    define GCM_LONG   333u
 
 struct gcm_many_test {
-    struct tr_gcm_key key;
+    struct tr_gcm_key key, copy;
     struct tr_gcm_job jobs[GCM_JOBS];
     uint8_t ivs[GCM_JOBS][12], tags[GCM_JOBS][TR_BLOCK], text[GCM_LONG], out[GCM_JOBS][GCM_LONG];
     uint8_t single[GCM_LONG], tag[TR_BLOCK];
@@ -271,24 +271,32 @@ static int sealed_is_right(struct gcm_many_test *c, const struct tr_gcm_job *j)
            __builtin_memcmp(c->tag, j->tag, TR_BLOCK) == 0;
 }
 
-static int gcm_many_is_right(struct gcm_many_test *c, size_t len, size_t aad_len)
+static int gcm_many_is_right(struct gcm_many_test *c, size_t len, size_t aad_len, int own_keys)
 {
     tr_gcm_many_fn *many = c->key.aes.backend->whole.gcm_many;
     int right = 1;
     for (unsigned i = 0; i < GCM_JOBS; i++) {
         __builtin_memcpy(c->ivs[i], tr_known_iv, sizeof(c->ivs[i]));
         c->ivs[i][0] ^= (uint8_t)i;
-        c->jobs[i] = (struct tr_gcm_job){&c->key,    c->ivs[i], sizeof(c->ivs[i]), c->text,
-                                         aad_len,    c->out[i], c->text,           len,
-                                         c->tags[i], TR_BLOCK,  TR_ERR_STATE};
+        c->jobs[i] = (struct tr_gcm_job){own_keys && i % 2 != 0 ? &c->copy : &c->key,
+                                         c->ivs[i],
+                                         sizeof(c->ivs[i]),
+                                         c->text,
+                                         aad_len,
+                                         c->out[i],
+                                         c->text,
+                                         len,
+                                         c->tags[i],
+                                         TR_BLOCK,
+                                         TR_ERR_STATE};
     }
-    right = many(c->jobs, GCM_JOBS, 0) == GCM_JOBS;
+    right = many(c->jobs, GCM_JOBS, 0, own_keys) == GCM_JOBS;
     for (unsigned i = 0; right && i < GCM_JOBS; i++) {
         right = c->jobs[i].status == TR_OK && sealed_is_right(c, &c->jobs[i]);
         c->jobs[i].in = c->out[i];
     }
     c->tags[GCM_FORGED][0] ^= 1;
-    right = right && many(c->jobs, GCM_JOBS, 1) == GCM_JOBS;
+    right = right && many(c->jobs, GCM_JOBS, 1, own_keys) == GCM_JOBS;
     for (unsigned i = 0; right && i < GCM_JOBS; i++) {
         uint8_t zeros = 0;
         for (size_t k = 0; k < len; k++)
@@ -317,7 +325,7 @@ static int masks_are_right(struct gcm_many_test *c)
 
 enum tr_status tr_kat_many(const struct tr_backend *backend)
 {
-    static const uint16_t lengths[] = {17, 64, 100, 190, GCM_LONG};
+    static const uint16_t lengths[] = {9, 16, 17, 64, 100, 190, GCM_LONG};
     struct gcm_many_test c;
     uint8_t raw[32];
     int right = 1;
@@ -326,8 +334,10 @@ enum tr_status tr_kat_many(const struct tr_backend *backend)
     fill(c.text, sizeof(c.text));
     for (unsigned k = 0; k < TR_KNOWN_KEYS && right; k++) {
         right = tr_gcm_set_key(&c.key, backend, raw, TR_KNOWN_KEY_LEN(k)) == TR_OK;
+        c.copy = c.key;
         for (unsigned i = 0; right && i < sizeof(lengths) / sizeof(*lengths); i++)
-            right = gcm_many_is_right(&c, lengths[i], 13 + i);
+            right = gcm_many_is_right(&c, lengths[i], 13 + i, 0) &&
+                    (lengths[i] > 64 || gcm_many_is_right(&c, lengths[i], 13 + i, 1));
         right = right && masks_are_right(&c);
     }
     return right ? TR_OK : TR_ERR_SELF_TEST;

@@ -205,6 +205,14 @@ TR_INLINE TR_TARGET V v_in_lanes_2_3(B a, B b)
     __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
     return _mm512_inserti64x4(_mm512_setzero_si512(), both, 1);
 }
+TR_INLINE TR_TARGET B v_block_1(V x)
+{
+    return _mm512_extracti32x4_epi32(x, 1);
+}
+TR_INLINE TR_TARGET B v_block_2(V x)
+{
+    return _mm512_extracti32x4_epi32(x, 2);
+}
 TR_INLINE TR_TARGET B v_block_3(V x)
 {
     return _mm512_extracti32x4_epi32(x, 3);
@@ -228,7 +236,7 @@ TR_INLINE TR_TARGET V v_tiny_powers(const uint8_t *p, unsigned blocks)
 
 TR_INLINE TR_TARGET V v_gather_pointers(const uint8_t *const *p)
 {
-    V x = _mm512_zextsi128_si512(b_load(p[0]));
+    V x = _mm512_castsi128_si512(b_load(p[0]));
     x = _mm512_inserti32x4(x, b_load(p[1]), 1);
     x = _mm512_inserti32x4(x, b_load(p[2]), 2);
     return _mm512_inserti32x4(x, b_load(p[3]), 3);
@@ -242,10 +250,32 @@ TR_INLINE TR_TARGET void v_scatter_pointers(uint8_t *const *p, V x)
 }
 TR_INLINE TR_TARGET V v_of_blocks(B a, B b, B c, B d)
 {
-    V x = _mm512_inserti32x4(_mm512_zextsi128_si512(a), b, 1);
+    V x = _mm512_inserti32x4(_mm512_castsi128_si512(a), b, 1);
     return _mm512_inserti32x4(_mm512_inserti32x4(x, c, 2), d, 3);
 }
-#define v_lane_in_all(x, i) _mm512_shuffle_i64x2((x), (x), 0x55 * (i))
+TR_INLINE TR_TARGET V v_and(V a, V b)
+{
+    return _mm512_and_si512(a, b);
+}
+/* Ones in the first n bytes, in all if n is more than 16. */
+TR_INLINE TR_TARGET B b_first_bytes(size_t n)
+{
+    return _mm_maskz_set1_epi8((__mmask16)_bzhi_u32(~0u, n < 16 ? (unsigned)n : 16), -1);
+}
+/* The order of bytes for v_shuffle_bytes() that does the same as v_byteswap(). */
+TR_INLINE TR_TARGET V v_byteswap_order(void)
+{
+    return v_broadcast(_mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f));
+}
+TR_INLINE TR_TARGET V v_shuffle_bytes(V x, V order)
+{
+    return _mm512_shuffle_epi8(x, order);
+}
+/* Returns `a` if `first` is 1, and `b` if it is 0. */
+TR_INLINE TR_TARGET V v_select(int first, V a, V b)
+{
+    return _mm512_mask_mov_epi64(b, (__mmask8)-first, a);
+}
 TR_INLINE TR_TARGET V v_low_by_two(V a, V b)
 {
     return _mm512_permutex2var_epi64(a, _mm512_set_epi64(14, 12, 6, 4, 10, 8, 2, 0), b);

@@ -747,20 +747,31 @@ __attribute__((noinline)) static uint64_t open_gcm(struct tr_gcm_job *jobs, enum
     return path;
 }
 
-/* Seals and opens GCM messages of one length under one key, also with a wrong tag among them.
+/* Seals and opens GCM messages of one length under one key, or if own_keys under two, also with a wrong tag among them.
  * Returns 1 if the path shows which byte of the tag is wrong. */
-static unsigned watch_gcm_many(const struct tr_gcm_key *key, size_t len, size_t aad_len,
-                               bool *right)
+static unsigned watch_gcm_many(const struct tr_gcm_key *key, bool own_keys, size_t len,
+                               size_t aad_len, bool *right)
 {
+    static struct tr_gcm_key copy;
     static uint8_t data[2048], sealed[MANY][2048], opened[MANY][2048], tags[MANY][16];
     static const uint8_t iv[12] = {7};
     static struct tr_gcm_job jobs[MANY];
     enum tr_status status;
+    copy = *key;
     memset(data, 0x22, sizeof(data));
     secret(data, sizeof(data));
     for (size_t i = 0; i < MANY; i++)
-        jobs[i] = (struct tr_gcm_job){key,  iv,  12,      data, aad_len, sealed[i],
-                                      data, len, tags[i], 16,   TR_OK};
+        jobs[i] = (struct tr_gcm_job){own_keys && i % 2 != 0 ? &copy : key,
+                                      iv,
+                                      12,
+                                      data,
+                                      aad_len,
+                                      sealed[i],
+                                      data,
+                                      len,
+                                      tags[i],
+                                      16,
+                                      TR_OK};
     *right &= tr_gcm_seal_many(jobs, MANY) == TR_OK;
     published(sealed, sizeof(sealed));
     published(tags, sizeof(tags));
@@ -787,14 +798,17 @@ static unsigned watch_gcm_many(const struct tr_gcm_key *key, size_t len, size_t 
     return same ? 0 : 1;
 }
 
-/* Watches many GCM messages of several lengths (simd/gcm/many.h has code for one vector, for odd
- * and for even numbers of vectors), and masks of header protection. */
+/* Watches many GCM messages of several lengths (simd/gcm/many.h has code for one block, for one
+ * vector, for odd and for even numbers of vectors), and masks of header protection. */
 static unsigned watch_short_jobs(const struct tr_backend *b, size_t key_len, bool *right)
 {
     static const struct {
         size_t text, aad;
-    } lengths[] = {{64, 13}, {5, 0},    {100, 64}, {128, 16}, {191, 20},
-                   {192, 7}, {300, 33}, {333, 40}, {1234, 0}, {2048, 1}};
+        bool own_keys;
+    } lengths[] = {{64, 13, false},  {5, 0, false},    {16, 20, false},  {100, 64, false},
+                   {128, 16, false}, {191, 20, false}, {192, 7, false},  {300, 33, false},
+                   {333, 40, false}, {1234, 0, false}, {2048, 1, false}, {9, 0, true},
+                   {16, 13, true},   {60, 33, true}};
     static uint8_t samples[MANY][16], masks[MANY][16];
     struct tr_mask_job jobs[MANY];
     struct tr_gcm_key key;
@@ -806,7 +820,8 @@ static unsigned watch_short_jobs(const struct tr_backend *b, size_t key_len, boo
     *right &= tr_gcm_set_key(&key, b, raw, key_len) == TR_OK;
     const size_t count = is_sparse(b) ? 1 : sizeof(lengths) / sizeof(*lengths);
     for (size_t i = 0; i < count; i++)
-        differing += watch_gcm_many(&key, lengths[i].text, lengths[i].aad, right);
+        differing +=
+            watch_gcm_many(&key, lengths[i].own_keys, lengths[i].text, lengths[i].aad, right);
     for (size_t i = 0; i < MANY; i++)
         jobs[i] = (struct tr_mask_job){&key.aes, samples[i], masks[i]};
     secret(samples, sizeof(samples));

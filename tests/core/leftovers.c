@@ -183,12 +183,14 @@ static enum tr_status many(bool own)
     return tr_cbc_encrypt_many(jobs, JOBS);
 }
 /* All jobs are the same message. The tag of the first is in `tag`, which all opened jobs have. */
-static enum tr_status gcm_many(bool decrypt, uint8_t *opened)
+static enum tr_status gcm_jobs(bool decrypt, uint8_t *opened, bool own)
 {
     static struct tr_gcm_job jobs[JOBS];
+    static struct tr_gcm_key copy;
+    copy = GCM_KEY;
     static uint8_t outs[JOBS][2048], tags[JOBS][16];
     for (unsigned i = 0; i < JOBS; i++)
-        jobs[i] = (struct tr_gcm_job){.key = &GCM_KEY,
+        jobs[i] = (struct tr_gcm_job){.key = own && i % 2 != 0 ? &copy : &GCM_KEY,
                                       .iv = iv,
                                       .iv_len = 12,
                                       .aad = aad,
@@ -202,9 +204,11 @@ static enum tr_status gcm_many(bool decrypt, uint8_t *opened)
                                       .tag_len = 16};
     return (decrypt ? tr_gcm_open_many : tr_gcm_seal_many)(jobs, JOBS);
 }
-CALL(gcm_seal_many, gcm_many(false, NULL))
-CALL(gcm_open_many, gcm_many(true, tag))
-CALL(gcm_refuse_many, gcm_many(true, forged) == TR_ERR_TAG ? TR_OK : TR_ERR_STATE)
+CALL(gcm_seal_many, gcm_jobs(false, NULL, false))
+CALL(gcm_open_many, gcm_jobs(true, tag, false))
+CALL(gcm_refuse_many, gcm_jobs(true, forged, false) == TR_ERR_TAG ? TR_OK : TR_ERR_STATE)
+CALL(gcm_seal_keys, gcm_jobs(false, NULL, true))
+CALL(gcm_open_keys, gcm_jobs(true, tag, true))
 CALL(one_key, many(false))
 CALL(own_keys, many(true))
 
@@ -598,6 +602,14 @@ static struct call {
      SPILL(tag mask, CLMUL, 1, 0), 0, 2048, MOST_HASH, 0, SEALS},
     {"gcm_refuse_many", gcm_refuse_many, PLAIN | STREAM | GCM | DECRYPTS | VERIFIES,
      SPILL(tag mask, CLMUL, 1, 0), 0, 2048, MOST_HASH, 0, SEALS},
+    {"gcm_seal_blocks", gcm_seal_many, PLAIN | STREAM | GCM, SPILL(tag mask, CLMUL, 1, 0), 0, 16,
+     MOST_HASH, 0, SEALS},
+    {"gcm_open_blocks", gcm_open_many, PLAIN | STREAM | GCM | DECRYPTS | VERIFIES,
+     SPILL(tag mask, CLMUL, 1, 0), 0, 15, MOST_HASH, 0, SEALS},
+    {"gcm_seal_keys", gcm_seal_keys, PLAIN | STREAM | GCM, SPILL(tag mask, CLMUL, 1, 0), 0, 16,
+     MOST_HASH, 0, SEALS},
+    {"gcm_open_keys", gcm_open_keys, PLAIN | STREAM | GCM | DECRYPTS | VERIFIES,
+     SPILL(tag mask, CLMUL, 1, 0), 0, 61, MOST_HASH, 0, SEALS},
     ROW(one_key, PLAIN, SPILL(plaintext, VAES, 4, 0), 4000, LEN),
     ROW(own_keys, PLAIN, NONE, 4000, LEN),
 };

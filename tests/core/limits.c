@@ -335,19 +335,30 @@ static bool gcm_after(const struct tr_backend *b)
 static bool gcm_many(const struct tr_backend *b)
 {
     enum { MOST = 11, ROOM = 2049 };
-    static const size_t lengths[] = {0, 1, 16, 2047, 2048, 2049}, aads[] = {0, 63, 64, 65};
-    static struct tr_gcm_key key, plain;
+    static const size_t lengths[] = {0, 1, 16, 17, 64, 65, 2047, 2048, 2049},
+                        aads[] = {0, 63, 64, 65};
+    static struct tr_gcm_key keys[2], plain;
     static uint8_t out[MOST][ROOM];
     uint8_t tags[MOST][16], tag[16];
     struct tr_gcm_job jobs[MOST];
-    bool good = tr_gcm_set_key(&key, b, raw, 16) == TR_OK &&
+    bool good = tr_gcm_set_key(&keys[0], b, raw, 16) == TR_OK &&
                 tr_gcm_set_key(&plain, &tr_bitslice, raw, 16) == TR_OK;
-    for (size_t at = 0; good && at < 6 * 4; at++) {
-        const size_t len = lengths[at / 4], aad = aads[at % 4];
+    keys[1] = keys[0];
+    for (size_t at = 0; good && at < 2 * 9 * 4; at++) {
+        const size_t len = lengths[at / 4 % 9], aad = aads[at % 4], own_keys = at / 36;
         for (size_t count = 7; good && count <= MOST; count++) {
             for (size_t i = 0; i < count; i++)
-                jobs[i] = (struct tr_gcm_job){&key,     text + i, 12,      text, aad,  out[i],
-                                              text + i, len,      tags[i], 16,   TR_OK};
+                jobs[i] = (struct tr_gcm_job){&keys[own_keys * i % 2],
+                                              text + i,
+                                              12,
+                                              text,
+                                              aad,
+                                              out[i],
+                                              text + i,
+                                              len,
+                                              tags[i],
+                                              16,
+                                              TR_OK};
             good = tr_gcm_seal_many(jobs, count) == TR_OK;
             for (size_t i = 0; good && i < count; i++)
                 good = tr_gcm_seal(&plain, text + i, 12, text, aad, got, text + i, len, tag, 16) ==
@@ -355,7 +366,7 @@ static bool gcm_many(const struct tr_backend *b)
                        tap_same(out[i], got, len) && tap_same(tags[i], tag, 16);
         }
         if (!good)
-            tap_diag("%zu bytes, %zu of AAD", len, aad);
+            tap_diag("%zu bytes, %zu of AAD, %zu keys", len, aad, 1 + own_keys);
     }
     return good;
 }

@@ -258,8 +258,8 @@ static bool make_gcm(struct tr_gcm_job *job, const struct tr_gcm_key *key, struc
     return true;
 }
 
-/* Seals messages in one call, forges some tags, and opens the messages in one call. Every other
- * test has a key for each job; else the jobs of a run share one. */
+/* Seals messages in one call, forges some tags, and opens the messages in one call. A third of
+ * the tests have a key for each job, most of them of one size; else the jobs of a run share one. */
 static bool gcm(const struct tr_backend *b)
 {
     static struct tr_gcm_key objects[JOBS];
@@ -269,11 +269,13 @@ static bool gcm(const struct tr_backend *b)
     bool spoiled[JOBS], any = false;
     uint8_t raw[32];
     const struct shape s = random_shape();
-    const bool own_keys = tap_below(&rng, 4) == 0;
+    const bool own_keys = tap_below(&rng, 3) == 0, one_size = tap_below(&rng, 4) != 0;
+    const size_t size = key_lengths[tap_below(&rng, 3)];
     struct gcm_run run = {.jobs = 0};
     for (size_t i = 0; i < JOBS; i++) {
         tap_fill(&rng, raw, sizeof(raw));
-        if (tr_gcm_set_key(&objects[i], b, raw, key_lengths[tap_below(&rng, 3)]) != TR_OK)
+        if (tr_gcm_set_key(&objects[i], b, raw,
+                           one_size ? size : key_lengths[tap_below(&rng, 3)]) != TR_OK)
             return false;
     }
     for (size_t i = 0; i < s.jobs; i++, run.jobs--) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many GCM messages of one length under one key, four at a time: a quad.
+ * Many GCM messages of one length, four at a time: a quad. Most of this file is for one key;
+ * gcm/many_keys.h is for a key for each job.
  *
  * - AES works on one message per vector. The first round is done once per message: the counters of
  *   a message differ only in their last byte, so after round 1 the state of counter c is that of J0
@@ -13,6 +14,7 @@
  * - A step processes one or two vectors of each message: with more than nine vectors in flight, the
  *   registers for renaming run out (Zen 4 has 160). A step is hashed during the AES rounds of the
  *   next step, also if this belongs to the next quad.
+ * - Messages of at most one block have a vector for four: many_blocks().
  *
  * On Zen 4, a vector takes at least 12.4 cycles for AES-128: 9 AES rounds, 3 multiplications and 6
  * other operations. A message takes about 8 more (J0, AAD, reduction, gathering, scattering). This
@@ -30,26 +32,31 @@
 /* The longest message, in vectors. Their counters, 2 to 129, fit in a byte. */
 #    define MANY_VECTORS (TR_MANY_BYTES / VBYTES)
 #    define MANY_PAIRS   (MANY_VECTORS * VBLOCKS / 2)
-/* Powers of H for data, AAD and lengths, and two vectors that loads may reach. */
-#    define MANY_POWERS  (MANY_VECTORS * VBLOCKS + TR_MANY_AAD / TR_BLOCK + 2 * VBLOCKS + VBLOCKS)
+/* Powers of H for data, AAD and lengths, and a vector that loads may reach. */
+#    define MANY_POWERS  (MANY_VECTORS * VBLOCKS + TR_MANY_AAD / TR_BLOCK + 2 * VBLOCKS)
 _Static_assert(MANY_VECTORS *VBLOCKS + 2 < 256, "only the last byte of a counter changes");
 
 /* What a call derives from the key and the lengths. */
 struct many {
     struct product lengths; /* of the length block and H */
     V mask;                 /* of the tags of the quad that is hashed */
-    /* The J0s of the current quad after round 1, each in all lanes, and those of the next quad.
-     * There are not enough registers for them, and many_cleanse() must find them. */
-    V begun[QUAD], next;
-    V key[15]; /* round keys */
+    /* The J0s of the quad after round 1. Steps load each lane from here, which many_cleanse() can
+     * find, into all lanes. */
+    V begun, next; /* and those of the next quad */
+    V first_key;   /* XORed into IVs: the first round key, and the counter of J0 */
+    V byteswap;    /* a constant, which the compiler would otherwise compute again for each use */
+    V in_block;    /* ones in the bytes that a message of at most one block has */
+    V key[15];     /* round keys */
+    const uint8_t *h0; /* the end of the powers of H: H^n is n blocks before it */
     unsigned rounds;
     int decrypt;
+    unsigned forged; /* not 0: the tag of some job does not match */
     size_t len, aad_len, vectors, powers;
     /* A call sets and cleanses only what it uses of the tables that follow. */
     V difference[MANY_VECTORS]; /* after round 1, of a vector's counters from J0 */
     /* For a pair of blocks: the low halves of their powers of H, the high ones, and the XOR. */
     uint8_t low[MANY_PAIRS][TR_BLOCK], high[MANY_PAIRS][TR_BLOCK], sum[MANY_PAIRS][TR_BLOCK];
-    uint8_t power[MANY_POWERS][TR_BLOCK]; /* many_power() */
+    uint8_t power[MANY_POWERS][TR_BLOCK]; /* if the key has too few */
 };
 
 /*
@@ -69,32 +76,37 @@ TR_INLINE size_t many_blocks(size_t bytes)
 
 /* ---- Setup ---- */
 
-/* Returns the address of H^n in the table. Beyond H, the table has zeros. */
-TR_INLINE uint8_t *many_power(const struct many *m, size_t n)
+/* Returns the address of H^n. */
+TR_INLINE const uint8_t *many_power(const struct many *m, size_t n)
 {
-    return (uint8_t *)(uintptr_t)m->power[MANY_POWERS - 2 * VBLOCKS - n];
+    return m->h0 - n * TR_BLOCK;
 }
 
-/* Fills the table of powers: copies those that the key has, and computes the others. */
+/* Finds the powers of H in the key, or computes those that it lacks and copies the others. */
 TR_INLINE TR_TARGET void many_powers(struct many *m, const struct tr_ghash_key *k, size_t wanted)
 {
     uintptr_t before;
     if (!have_powers(k, wanted) && tr_ghash_claim(k, &before))
         V_NAME(append_powers)(k, before, stage_for(wanted));
     const size_t ready = tr_ghash_powers_at(tr_ghash_published(k));
+    m->powers = 0;
+    m->h0 = k->h;
+    if (wanted <= ready)
+        return;
     const V h = v_load_all(k->power[TR_GHASH_POWERS - ready]), sum = xor_of_halves(h);
-    v_store(many_power(m, 0), v_zero());
-    v_store(many_power(m, 0) + VBYTES, v_zero());
+    uint8_t *const end = m->power[MANY_POWERS - VBLOCKS];
+    v_store(end, v_zero());
+    m->h0 = end;
     m->powers = (wanted + VBLOCKS - 1) / VBLOCKS * VBLOCKS;
     for (size_t n = VBLOCKS; n <= m->powers; n += VBLOCKS) {
-        if (n <= ready) {
-            v_store(many_power(m, n), v_load(k->power[TR_GHASH_POWERS - n]));
-            continue;
+        V x = v_load(k->power[TR_GHASH_POWERS - (n <= ready ? n : ready)]);
+        if (n > ready) {
+            struct product p = no_product();
+            multiply_add_3(&p, v_load(many_power(m, n - ready)), h, sum);
+            p.middle = v_xor3(p.middle, p.low, p.high);
+            x = reduce(&p);
         }
-        struct product p = no_product();
-        multiply_add_3(&p, v_load(many_power(m, n - ready)), h, sum);
-        p.middle = v_xor3(p.middle, p.low, p.high);
-        v_store(many_power(m, n), reduce(&p));
+        v_store(end - n * TR_BLOCK, x);
     }
 }
 
@@ -102,31 +114,40 @@ TR_INLINE TR_TARGET void many_powers(struct many *m, const struct tr_ghash_key *
 TR_INLINE TR_TARGET void many_pairs(struct many *m, size_t n)
 {
     const uint8_t *at = many_power(m, n);
-    for (size_t i = 0; i < m->vectors * 2; i += VBLOCKS, at += 2 * VBYTES) {
-        V a = v_load(at), b = v_load(at + VBYTES);
+    for (size_t v = 0; v < m->vectors; v += 2, at += 2 * VBYTES) {
+        V a = v_load(at), b = v + 1 < m->vectors ? v_load(at + VBYTES) : a;
         V even = v_even_blocks(a, b), odd = v_odd_blocks(a, b);
         V low = v_unpack_low(even, odd), high = v_unpack_high(even, odd);
-        v_store(m->low[i], low);
-        v_store(m->high[i], high);
-        v_store(m->sum[i], v_xor(low, high));
+        v_store(m->low[2 * v], low);
+        v_store(m->high[2 * v], high);
+        v_store(m->sum[2 * v], v_xor(low, high));
     }
 }
 
-TR_INLINE TR_TARGET void many_start(struct many *m, const struct tr_gcm_job *job, int decrypt)
+TR_INLINE TR_TARGET void many_start(struct many *m, const struct tr_gcm_job *job, int decrypt,
+                                    int own_keys)
 {
     const struct tr_gcm_key *key = job->key;
     const size_t n = many_blocks(job->len) + 1;
+    m->byteswap = v_byteswap_order();
     m->rounds = key->aes.rounds;
-    for (unsigned i = 0; i <= m->rounds; i++)
-        m->key[i] = v_load_all(key->aes.enc[i]);
     m->len = job->len;
     m->aad_len = job->aad_len;
     m->vectors = (job->len + VBYTES - 1) / VBYTES;
     m->decrypt = decrypt;
+    m->forged = 0;
+    m->in_block = v_broadcast(b_first_bytes(job->len));
+    if (own_keys) {
+        m->powers = 0;
+        return;
+    }
+    for (unsigned i = 0; i <= m->rounds; i++)
+        m->key[i] = v_load_all(key->aes.enc[i]);
     many_powers(m, &key->hash, n + many_blocks(job->aad_len));
     many_pairs(m, n);
-    const V k = v_load_all(key->aes.enc[0]), zero = v_zero(),
-            first = v_aesenc(v_xor(v_last_bytes(1), k), zero);
+    const V k = m->key[0], zero = v_zero();
+    m->first_key = v_xor(v_last_bytes(1), k);
+    const V first = v_aesenc(m->first_key, zero);
     V counters = v_last_bytes_from(2);
     for (size_t v = 0; v < m->vectors; v++) {
         m->difference[v] = v_xor(v_aesenc(v_xor(counters, k), zero), first);
@@ -142,30 +163,33 @@ TR_INLINE TR_TARGET void many_start(struct many *m, const struct tr_gcm_job *job
 static NOT_INLINE TR_TARGET void V_NAME(many_cleanse)(struct many *m)
 {
     const size_t pairs = (m->vectors + 1) / 2 * VBYTES, powers = m->powers * TR_BLOCK;
-    cleanse_vectors(many_power(m, m->powers), powers);
+    cleanse_vectors(m->power[MANY_POWERS - VBLOCKS] - powers, powers);
     cleanse_vectors(m->low, pairs);
     cleanse_vectors(m->high, pairs);
     cleanse_vectors(m->sum, pairs);
     cleanse_vectors(m->difference, m->vectors * VBYTES);
-    cleanse_vectors(m, __builtin_offsetof(struct many, difference) / VBYTES * VBYTES);
+    cleanse_vectors(m, __builtin_offsetof(struct many, h0));
 }
 
 /* ---- The parts of a step ---- */
 
-/* Returns the J0s of a quad, after round 1. */
+/* Returns the J0s of four messages, after round 1. */
 TR_INLINE TR_TARGET V many_begin(const struct many *m, const struct tr_gcm_job *j)
 {
-    V iv =
-        v_of_blocks(b_load_12(j[0].iv), b_load_12(j[1].iv), b_load_12(j[2].iv), b_load_12(j[3].iv));
-    return v_aesenc(v_xor3(iv, v_last_bytes(1), m->key[0]), m->key[1]);
+    V iv = v_of_blocks(b_load_masked(j[0].iv, 12), b_load_masked(j[1].iv, 12),
+                       b_load_masked(j[2].iv, 12), b_load_masked(j[3].iv, 12));
+    return v_aesenc(v_xor(iv, m->first_key), m->key[1]);
 }
 
-/* Does a third of the work of hashing vector `which` of the pending ones. */
+/* Does a third of the work of hashing a vector of each message, whose first pair of blocks is
+ * `pair`. */
 TR_INLINE TR_TARGET void many_hash(const struct many *m, size_t pair, unsigned third, const V *c,
                                    V r[4], struct product *p)
 {
     if (third == 0) {
-        V a = v_byteswap(c[0]), b = v_byteswap(c[1]), d = v_byteswap(c[2]), e = v_byteswap(c[3]);
+        const V order = m->byteswap;
+        V a = v_shuffle_bytes(c[0], order), b = v_shuffle_bytes(c[1], order),
+          d = v_shuffle_bytes(c[2], order), e = v_shuffle_bytes(c[3], order);
         V low_ab = v_low_by_two(a, b), high_ab = v_high_by_two(a, b), low_de = v_low_by_two(d, e),
           high_de = v_high_by_two(d, e);
         r[0] = v_join_low_halves(low_ab, low_de);
@@ -193,21 +217,22 @@ TR_INLINE TR_TARGET void many_round(V *x, unsigned n, V k)
     }
 }
 
-/* The last round of a vector of each message, at vector v. The data end after `last` bytes. */
-TR_INLINE TR_TARGET void many_data(struct many *m, const struct tr_gcm_job *j, size_t v, V *x,
-                                   V *pending, size_t last)
+/* The last round of vector v of each message, which has `bytes` bytes. Sets pending[] to the
+ * ciphertext. */
+TR_INLINE TR_TARGET void many_data(const struct many *m, const struct tr_gcm_job *j, size_t v,
+                                   size_t bytes, V *x, V *pending)
 {
     const V k = m->key[m->rounds];
     const size_t at = v * VBYTES;
     V in[QUAD];
     UNROLL
     for (unsigned i = 0; i < QUAD; i++) {
-        in[i] = last == VBYTES ? v_load(j[i].in + at) : v_load_masked(j[i].in + at, last);
+        in[i] = bytes == VBYTES ? v_load(j[i].in + at) : v_load_masked(j[i].in + at, bytes);
         x[i] = v_aesenclast(x[i], v_xor(k, in[i]));
-        if (last == VBYTES)
+        if (bytes == VBYTES)
             v_store(j[i].out + at, x[i]);
         else
-            v_store_masked(j[i].out + at, x[i], last);
+            v_store_masked(j[i].out + at, x[i], bytes);
     }
     if (m->decrypt) {
         UNROLL
@@ -216,12 +241,12 @@ TR_INLINE TR_TARGET void many_data(struct many *m, const struct tr_gcm_job *j, s
     } else {
         UNROLL
         for (unsigned i = 0; i < QUAD; i++)
-            pending[i] = last == VBYTES ? x[i] : v_first_bytes(x[i], last);
+            pending[i] = bytes == VBYTES ? x[i] : v_first_bytes(x[i], bytes);
     }
 }
 
-/* Processes u vectors of each message from vector v on, and hashes the pending ones. If `mask` is
- * not NULL, also encrypts the J0s *mask, which have passed round 1. */
+/* Processes u vectors of each message from vector v on, and hashes the pending ones, `before` of
+ * each message. If `mask` is not NULL, also encrypts the J0s *mask, which have passed round 1. */
 TR_INLINE TR_TARGET void many_step(struct many *m, const struct tr_gcm_job *j, size_t v, unsigned u,
                                    unsigned before, V *mask, struct pending *h, struct product *p)
 {
@@ -231,7 +256,8 @@ TR_INLINE TR_TARGET void many_step(struct many *m, const struct tr_gcm_job *j, s
         x[QUAD * u] = *mask;
     UNROLL
     for (unsigned i = 0; i < QUAD * u; i++)
-        x[i] = v_xor(m->begun[i % QUAD], m->difference[v + i / QUAD]);
+        x[i] = v_xor(v_load_all((const uint8_t *)&m->begun + (i % QUAD) * TR_BLOCK),
+                     m->difference[v + i / QUAD]);
     const V *key = m->key + 2, *last_key = m->key + m->rounds;
     for (; key != last_key - 8; key++)
         many_round(x, n, *key);
@@ -244,33 +270,46 @@ TR_INLINE TR_TARGET void many_step(struct many *m, const struct tr_gcm_job *j, s
             many_hash(m, 2 * h->first + 2, t - 4, h->c + QUAD, r, p);
     }
     if (mask != NULL)
-        *mask = v_aesenclast(x[QUAD * u], m->key[m->rounds]);
+        *mask = v_aesenclast(x[QUAD * u], *last_key);
     const size_t last = m->len - (v + u - 1) * VBYTES;
     if (u == 2)
-        many_data(m, j, v, x, h->c, VBYTES);
+        many_data(m, j, v, VBYTES, x, h->c);
     if (last < VBYTES)
-        many_data(m, j, v + u - 1, x + QUAD * (u - 1), h->c + QUAD * (u - 1), last);
+        many_data(m, j, v + u - 1, last, x + QUAD * (u - 1), h->c + QUAD * (u - 1));
     else
-        many_data(m, j, v + u - 1, x + QUAD * (u - 1), h->c + QUAD * (u - 1), VBYTES);
+        many_data(m, j, v + u - 1, VBYTES, x + QUAD * (u - 1), h->c + QUAD * (u - 1));
     h->first = v;
 }
 
-/* Computes the tags of a quad, and stores or checks them. */
-TR_INLINE TR_TARGET void many_tags(const struct many *m, struct tr_gcm_job *j, struct product p)
+/* Returns the power H^n of the key of each message. */
+TR_INLINE TR_TARGET V many_power_of(const struct many *m, const struct tr_gcm_job *j, size_t n,
+                                    int own_keys)
 {
-    const size_t data = many_blocks(m->len) + 1;
+    if (!own_keys)
+        return v_load_all(many_power(m, n));
+    n = TR_GHASH_POWERS - n;
+    const uint8_t *const from[QUAD] = {j[0].key->hash.power[n], j[1].key->hash.power[n],
+                                       j[2].key->hash.power[n], j[3].key->hash.power[n]};
+    return v_gather_pointers(from);
+}
+
+/* Computes the tags of a quad from the products of data and lengths, and stores or checks them. */
+TR_INLINE TR_TARGET void many_tags(struct many *m, struct tr_gcm_job *j, struct product p, V mask,
+                                   int own_keys)
+{
+    size_t n = many_blocks(m->len) + 1 + many_blocks(m->aad_len);
     UNROLL
     for (unsigned i = 0; i < QUAD; i++)
         j[i].status = TR_OK;
-    for (size_t at = 0; at < m->aad_len; at += TR_BLOCK) {
-        const size_t left = m->aad_len - at, n = left < TR_BLOCK ? left : TR_BLOCK;
-        V x = v_of_blocks(b_load_bytes(j[0].aad + at, n), b_load_bytes(j[1].aad + at, n),
-                          b_load_bytes(j[2].aad + at, n), b_load_bytes(j[3].aad + at, n));
-        V h = v_load_all(many_power(m, data + many_blocks(left)));
-        multiply_add_3(&p, v_byteswap(x), h, xor_of_halves(h));
+    for (size_t at = 0; at < m->aad_len; at += TR_BLOCK, n--) {
+        const size_t left = m->aad_len - at, part = left < TR_BLOCK ? left : TR_BLOCK;
+        V x = v_of_blocks(b_load_masked(j[0].aad + at, part), b_load_masked(j[1].aad + at, part),
+                          b_load_masked(j[2].aad + at, part), b_load_masked(j[3].aad + at, part));
+        V h = many_power_of(m, j, n, own_keys);
+        multiply_add_3(&p, v_shuffle_bytes(x, m->byteswap), h, xor_of_halves(h));
     }
     p.middle = v_xor3(p.middle, p.low, p.high);
-    V y = v_xor(v_byteswap(reduce(&p)), m->mask);
+    V y = v_xor(v_shuffle_bytes(reduce(&p), m->byteswap), mask);
     if (!m->decrypt) {
         uint8_t *const to[QUAD] = {j[0].tag, j[1].tag, j[2].tag, j[3].tag};
         v_scatter_pointers(to, y);
@@ -278,13 +317,12 @@ TR_INLINE TR_TARGET void many_tags(const struct many *m, struct tr_gcm_job *j, s
     }
     const uint8_t *const from[QUAD] = {j[0].tag, j[1].tag, j[2].tag, j[3].tag};
     unsigned wrong = TR_PUBLIC(v_unequal_halves(y, v_gather_pointers(from)));
-    for (unsigned i = 0; __builtin_expect(wrong != 0, 0) && i < QUAD; i++, wrong >>= 2) {
-        if ((wrong & 3) != 0) {
-            j[i].status = TR_ERR_TAG;
-            tr_cleanse(j[i].out, j[i].len);
-        }
-    }
+    m->forged |= wrong;
+    for (unsigned i = 0; __builtin_expect(wrong != 0, 0) && i < QUAD; i++, wrong >>= 2)
+        j[i].status = (wrong & 3) != 0 ? TR_ERR_TAG : TR_OK;
 }
+
+/* ---- One key ---- */
 
 /* Processes `count` jobs, a multiple of QUAD. */
 static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gcm_job *jobs,
@@ -299,12 +337,8 @@ static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gc
         h.c[i] = v_zero();
     for (size_t i = 0;; i += QUAD) {
         struct tr_gcm_job *j = jobs + i;
-        V mask = m->next;
+        V mask = m->begun = m->next;
         size_t v = 2 - m->vectors % 2;
-        m->begun[0] = v_lane_in_all(mask, 0);
-        m->begun[1] = v_lane_in_all(mask, 1);
-        m->begun[2] = v_lane_in_all(mask, 2);
-        m->begun[3] = v_lane_in_all(mask, 3);
         m->next = many_begin(m, i + QUAD < count ? j + QUAD : jobs);
         if (i == count) {
             mask = v_zero(); /* many_tags() may spill it */
@@ -324,7 +358,7 @@ static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gc
             many_step(m, j, 0, 2, 2, &mask, &h, &p);
         }
         if (i != 0)
-            many_tags(m, j - QUAD, p);
+            many_tags(m, j - QUAD, p, m->mask, 0);
         if (i == count)
             return;
         m->mask = mask;
@@ -338,14 +372,103 @@ static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gc
     }
 }
 
-/* Processes jobs of one key and one length. Returns how many. */
-TR_TARGET size_t V_NAME(gcm_many)(struct tr_gcm_job *jobs, size_t count, int decrypt)
+/* Gathers the only block of each message, and stores it. */
+TR_INLINE TR_TARGET V many_load_blocks(const struct tr_gcm_job *j, size_t len)
+{
+    if (len != TR_BLOCK)
+        return v_of_blocks(b_load_masked(j[0].in, len), b_load_masked(j[1].in, len),
+                           b_load_masked(j[2].in, len), b_load_masked(j[3].in, len));
+    const uint8_t *const from[QUAD] = {j[0].in, j[1].in, j[2].in, j[3].in};
+    return v_gather_pointers(from);
+}
+
+TR_INLINE TR_TARGET void many_store_blocks(const struct tr_gcm_job *j, V x, size_t len)
+{
+    uint8_t *const to[QUAD] = {j[0].out, j[1].out, j[2].out, j[3].out};
+    if (len == TR_BLOCK) {
+        v_scatter_pointers(to, x);
+        return;
+    }
+    b_store_masked(to[0], v_block_0(x), len);
+    b_store_masked(to[1], v_block_1(x), len);
+    b_store_masked(to[2], v_block_2(x), len);
+    b_store_masked(to[3], v_block_3(x), len);
+}
+
+/* Encrypts or decrypts the only block of each message of a quad, and returns the ciphertext. */
+TR_INLINE TR_TARGET V many_block(const struct many *m, const struct tr_gcm_job *j, V keystream)
+{
+    const V in = many_load_blocks(j, m->len), out = v_xor(in, keystream);
+    many_store_blocks(j, out, m->len);
+    return v_and(v_select(m->decrypt, in, out), m->in_block);
+}
+
+/* Computes the tags of messages of one block, where p is the product of the lengths. */
+TR_INLINE TR_TARGET void many_block_tags(struct many *m, struct tr_gcm_job *j, V c, V mask,
+                                         struct product p, int own_keys)
+{
+    const V h = many_power_of(m, j, 2, own_keys);
+    multiply_add_3(&p, v_shuffle_bytes(c, m->byteswap), h, xor_of_halves(h));
+    many_tags(m, j, p, mask, own_keys);
+}
+
+/* Processes messages of at most one block: the blocks of a quad share a vector. The tags of a quad
+ * are computed two quads later, because the reorder window holds the instructions of 1.6 quads. */
+static NOT_INLINE TR_TARGET void V_NAME(many_blocks)(struct many *m, struct tr_gcm_job *jobs,
+                                                     size_t count)
+{
+    V c[2] = {v_zero(), v_zero()};
+    m->begun = many_begin(m, jobs);
+    for (size_t i = 0; i < count + 2 * QUAD; i += QUAD) {
+        struct tr_gcm_job *j = jobs + i;
+        const V mask = m->mask, before = c[0];
+        V x[2] = {m->begun, v_xor(m->begun, v_load_all((const uint8_t *)m->difference))};
+        c[0] = c[1];
+        m->mask = m->next;
+        if (i < count) {
+            const V *key = m->key + 2, *last = m->key + m->rounds;
+            m->begun = many_begin(m, i + QUAD < count ? j + QUAD : jobs);
+            for (; key != last - 8; key++)
+                many_round(x, 2, *key);
+            UNROLL
+            for (unsigned t = 0; t < 8; t++)
+                many_round(x, 2, key[t]);
+            x[0] = v_aesenclast(x[0], *last);
+            x[1] = v_aesenclast(x[1], *last);
+        }
+        if (i >= 2 * QUAD)
+            many_block_tags(m, j - 2 * QUAD, before, mask, m->lengths, 0);
+        if (i < count) {
+            m->next = x[0];
+            c[1] = many_block(m, j, x[1]);
+        }
+    }
+}
+
+#    include "simd/gcm/many_keys.h"
+
+/* Processes jobs of one length and one kind of key. Returns how many. */
+TR_TARGET size_t V_NAME(gcm_many)(struct tr_gcm_job *jobs, size_t count, int decrypt, int own_keys)
 {
     struct many m;
+    const int blocks = jobs->len <= TR_BLOCK;
+    if (own_keys)
+        count = keys_with_powers(jobs, jobs->len <= VBYTES ? count : 0,
+                                 many_blocks(jobs->len) + 1 + many_blocks(jobs->aad_len));
     count -= count % QUAD;
-    many_start(&m, jobs, decrypt);
-    V_NAME(many_quads)(&m, jobs, count);
-    V_NAME(many_cleanse)(&m);
+    if (count == 0)
+        return 0;
+    many_start(&m, jobs, decrypt, own_keys);
+    if (own_keys)
+        (blocks ? V_NAME(keys_of_blocks) : V_NAME(keys_of_vectors))(&m, jobs, count);
+    else
+        (blocks ? V_NAME(many_blocks) : V_NAME(many_quads))(&m, jobs, count);
+    for (size_t i = 0; __builtin_expect(m.forged != 0, 0) && i < count; i++) {
+        if (jobs[i].status != TR_OK)
+            tr_cleanse(jobs[i].out, jobs[i].len);
+    }
+    if (!own_keys)
+        V_NAME(many_cleanse)(&m);
     return count;
 }
 #endif
