@@ -10,8 +10,6 @@ import (
 	"unsafe"
 )
 
-const blockSize = 16
-
 // A block has the methods that crypto/cipher looks for.
 type block struct {
 	raw      [32]byte
@@ -53,7 +51,7 @@ func (b *block) expand() *aesKey {
 	return k
 }
 
-func (b *block) BlockSize() int { return blockSize }
+func (b *block) BlockSize() int { return BlockSize }
 
 func (b *block) Encrypt(dst, src []byte) {
 	b.one(ecbEncrypt, dst, src)
@@ -65,32 +63,32 @@ func (b *block) Decrypt(dst, src []byte) {
 
 // one processes one block, with the panics of crypto/aes.
 func (b *block) one(crypt func(key unsafe.Pointer, out, in *byte, n int) int32, dst, src []byte) {
-	if len(src) < blockSize {
+	if len(src) < BlockSize {
 		panic("crypto/aes: input not full block")
 	}
-	if len(dst) < blockSize {
+	if len(dst) < BlockSize {
 		panic("crypto/aes: output not full block")
 	}
-	if shifted(dst[:blockSize], src[:blockSize]) {
+	if shifted(dst[:BlockSize], src[:BlockSize]) {
 		panic("crypto/aes: invalid buffer overlap")
 	}
-	must(crypt(b.key(), &dst[0], &src[0], blockSize))
+	must(crypt(b.key(), &dst[0], &src[0], BlockSize))
 }
 
 // ---- CTR ----------------------------------------------------------------------------------------
 
 type ctr struct {
 	key                unsafe.Pointer // of the block
-	counter, keystream [blockSize]byte
+	counter, keystream [BlockSize]byte
 	used               uint32 // bytes of keystream
 }
 
 // NewCTR is for [cipher.NewCTR].
 func (b *block) NewCTR(iv []byte) cipher.Stream {
-	if len(iv) != blockSize {
+	if len(iv) != BlockSize {
 		panic("cipher.NewCTR: IV length must equal block size")
 	}
-	return &ctr{key: b.key(), counter: [blockSize]byte(iv)}
+	return &ctr{key: b.key(), counter: [BlockSize]byte(iv)}
 }
 
 func (c *ctr) XORKeyStream(dst, src []byte) {
@@ -107,32 +105,32 @@ func (c *ctr) XORKeyStream(dst, src []byte) {
 
 type cbc struct {
 	key   unsafe.Pointer // of the block
-	iv    [blockSize]byte
+	iv    [BlockSize]byte
 	crypt func(key unsafe.Pointer, iv *[16]byte, out, in *byte, n int) int32
 }
 
 // NewCBCEncrypter is for [cipher.NewCBCEncrypter].
 func (b *block) NewCBCEncrypter(iv []byte) cipher.BlockMode {
-	return &cbc{b.key(), [blockSize]byte(iv), cbcEncrypt}
+	return &cbc{b.key(), [BlockSize]byte(iv), cbcEncrypt}
 }
 
 // NewCBCDecrypter is for [cipher.NewCBCDecrypter].
 func (b *block) NewCBCDecrypter(iv []byte) cipher.BlockMode {
-	return &cbc{b.key(), [blockSize]byte(iv), cbcDecrypt}
+	return &cbc{b.key(), [BlockSize]byte(iv), cbcDecrypt}
 }
 
-func (c *cbc) BlockSize() int { return blockSize }
+func (c *cbc) BlockSize() int { return BlockSize }
 
 // SetIV begins another message, as the modes of the standard library can, too.
 func (c *cbc) SetIV(iv []byte) {
-	if len(iv) != blockSize {
+	if len(iv) != BlockSize {
 		panic("cipher: incorrect length IV")
 	}
 	copy(c.iv[:], iv)
 }
 
 func (c *cbc) CryptBlocks(dst, src []byte) {
-	if len(src)%blockSize != 0 {
+	if len(src)%BlockSize != 0 {
 		panic("crypto/cipher: input not full blocks")
 	}
 	if len(dst) < len(src) {

@@ -11,7 +11,7 @@ import (
 )
 
 // SP 800-38D, section 5.2.1.1: the longest message.
-const gcmMaxLength = (1<<32 - 2) * blockSize
+const gcmMaxLength = (1<<32 - 2) * BlockSize
 
 type gcm struct {
 	memory             [gcmKeySize + slack]byte // struct tr_gcm_key
@@ -24,7 +24,7 @@ func (g *gcm) key() unsafe.Pointer { return aligned(&g.memory[0]) }
 
 // NewGCM is for [cipher.NewGCM] and its variants.
 func (b *block) NewGCM(nonceSize, tagSize int) (cipher.AEAD, error) {
-	if tagSize < 12 || tagSize > blockSize {
+	if tagSize < 12 || tagSize > BlockSize {
 		return nil, errors.New("cipher: incorrect tag size given to GCM")
 	}
 	if nonceSize <= 0 {

@@ -31,7 +31,7 @@ type sealer interface {
 // bytes, and the tag 16 bytes. Any number of goroutines may use the AEAD at the same time.
 func NewGCMSIV(key []byte) (cipher.AEAD, error) {
 	if len(key) != 16 && len(key) != 32 {
-		return nil, aes.KeySizeError(len(key))
+		return nil, KeySizeError(len(key))
 	}
 	if Backend() != "" {
 		return &gcmSIV{newCoreGCMSIV(key)}, nil

@@ -21,8 +21,16 @@ import (
 	"unsafe"
 )
 
+// What programs use of crypto/aes besides NewCipher. So they can change the import alone:
+//
+//	import aes "example.org/tenrounds/bindings/go"
+const BlockSize = aes.BlockSize
+
+// KeySizeError is [aes.KeySizeError].
+type KeySizeError = aes.KeySizeError
+
 // NewCipher creates a [cipher.Block]. The key has 16, 24 or 32 bytes and selects AES-128, AES-192
-// or AES-256; another length gives an [aes.KeySizeError].
+// or AES-256; another length gives a [KeySizeError].
 //
 // Any number of goroutines may use the Block and what [cipher.NewGCM] makes of it at the same time.
 // [cipher.NewGCMWithRandomNonce] accepts only the Block of crypto/aes.
@@ -34,7 +42,7 @@ func NewCipher(key []byte) (cipher.Block, error) {
 	case 16, 24, 32:
 		return newBlock(key), nil
 	}
-	return nil, aes.KeySizeError(len(key))
+	return nil, KeySizeError(len(key))
 }
 
 // Backend returns the name of the core's implementation that this process uses: "vaes512",

@@ -27,7 +27,7 @@ type dataUnit interface {
 func NewXTS(key []byte) (*XTS, error) {
 	half := len(key) / 2
 	if len(key) != 32 && len(key) != 64 {
-		return nil, aes.KeySizeError(len(key))
+		return nil, KeySizeError(len(key))
 	}
 	if subtle.ConstantTimeCompare(key[:half], key[half:]) == 1 {
 		return nil, errors.New("tenrounds: both halves of the XTS key are equal")

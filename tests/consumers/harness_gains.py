@@ -111,6 +111,8 @@ def aes_code(library):
 class Sampler:
     """Samples the CPU time of processes with perf while the work is done."""
 
+    sides = SIDES
+
     def __init__(self, consumer):
         self.data = consumer.path("perf.data")
         self.process = None
@@ -162,6 +164,8 @@ class Sampler:
 
 class Tracer:
     """Samples with `tenrounds trace`, because a JVM writes its AES code at run time."""
+
+    sides = SIDES[:1]
 
     def __init__(self, consumer):
         self.tool, self.report = os.path.join(consumer.dist, "bin", "tenrounds"), consumer.path("trace.json")
@@ -322,14 +326,13 @@ class Gain:
             if sys.stderr.isatty():
                 print(f"\r{at} of {ROUNDS}", end="\r", file=sys.stderr)
         sampled = {}
-        for side in SIDES if self.sampler is Sampler else SIDES[:1]:
+        for side in self.sampler.sides:
             sampler = self.sampler(self.consumer)
             subject.sampled(sampler, side)
             sampled[side] = sampler.share()
         counted = subject.counted()
         subject.close()
-        executed = self.consumer.executed(OPERATIONS[next(m for m in OPERATIONS if m in self.cipher.split("-"))])
-        check(executed >= counted * self.least, f"our code did {executed} bytes of {counted}")
+        executed = self.demanded(counted)
         row = self.row(costs, sampled, executed, size)
         append(row)
         ratio = row["ratio"]
@@ -340,6 +343,12 @@ class Gain:
                           f"{ratio['median']:.3f} [{ratio['quartiles'][0]:.3f} to {ratio['quartiles'][1]:.3f}]; AES "
                           f"{100 * row['share']:.1f} % of {row['samples']} samples{allowed}{inside}")
         return f"{ratio['median']:.3f} times"
+
+    def demanded(self, counted):
+        """The bytes that tenrounds processed. They must be those of the work."""
+        executed = self.consumer.executed(OPERATIONS[next(m for m in OPERATIONS if m in self.cipher.split("-"))])
+        check(executed >= counted * self.least, f"our code did {executed} bytes of {counted}")
+        return executed
 
     def row(self, costs, sampled, executed, size):
         isolated = self.isolated()

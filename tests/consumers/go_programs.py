@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests Go programs that are built twice from one source, plainly and with the module in bindings/go
+and its overlay: each side opens what the other one sealed. With --measure: their CPU seconds for each
+GB, and those of Caddy, whose build takes minutes."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from subprocess import DEVNULL
+
+from harness import ROOT, Consumer, check, free_port
+from harness_gains import MEASURING, SIDES, Command, Gain, Sampler, Server
+
+consumer = Consumer("go_programs", limit=3000 if MEASURING else 300,
+                    needs={"openssl": "openssl", **({"h2load": "nghttp2-client"} if MEASURING else {})})
+SIZE = (1 << 30) if MEASURING else (8 << 20)
+MODULE = "example.org/tenrounds/bindings/go"
+BUILD = os.path.join(ROOT, "build")
+# Without the core the program ends, so that no row compares a program with itself.
+ADDED = f"""package main
+
+import "{MODULE}/stdlib"
+
+func init() {{
+	if !stdlib.Active() {{
+		panic("this program does not use tenrounds")
+	}}
+}}
+"""
+
+
+def go(*words, cwd=None):
+    """Runs the go command that scripts/go finds, in a folder or in bindings/go."""
+    environment = {**os.environ, "GOTOOLCHAIN": "local", "GOWORK": "off"}
+    root = subprocess.run([f"{ROOT}/scripts/go", "run", "env", "GOROOT"], capture_output=True, text=True, check=True)
+    tool = os.path.join(root.stdout.strip(), "bin", "go")
+    environment["PATH"] = f"{os.path.dirname(tool)}:{environment['PATH']}"
+    made = subprocess.run([tool, *words], cwd=cwd or f"{ROOT}/bindings/go", env=environment, capture_output=True, text=True)
+    check(made.returncode == 0, f"go {' '.join(words)}: {made.stdout[-2000:]}{made.stderr[-4000:]}")
+    return made.stdout.strip()
+
+
+class Program:
+    """A program of the module proxy: `path`, version and checksum of its module, and its package.
+    `imports` is the file whose import of crypto/aes becomes ours, if the program needs more than GCM."""
+
+    def __init__(self, name, module, version, checksum, package, imports=None):
+        self.name, self.module, self.version = name, module, version
+        told = json.loads(go("mod", "download", "-json", f"{module}@v{version}"))
+        check(told["Sum"] == checksum, f"{module} {version} has the checksum {told['Sum']}")
+        source = self.binary("source")
+        shutil.rmtree(source, ignore_errors=True)
+        shutil.copytree(told["Dir"], source)
+        subprocess.run(["chmod", "-R", "u+w", source], check=True)
+        go("mod", "edit", "-require", f"{MODULE}@v0.0.0", "-replace", f"{MODULE}={ROOT}/bindings/go", cwd=source)
+        build = lambda side, *options: go("build", "-mod=mod", "-trimpath", "-o", self.binary(side), *options,
+                                          f"./{package}", cwd=source)
+        build("plain")
+        with open(os.path.join(source, package, "tenrounds.go"), "w") as file:
+            file.write(ADDED)
+        if imports:
+            path = os.path.join(source, imports)
+            with open(path) as file:
+                text = file.read()
+            check(text.count('"crypto/aes"') == 1, f"{imports} does not import crypto/aes once")
+            with open(path, "w") as file:
+                file.write(text.replace('"crypto/aes"', f'aes "{MODULE}"'))
+        build("ours", "-overlay", go("run", "./overlay"))
+
+    def binary(self, side):
+        return os.path.join(BUILD, "go-programs", f"{self.name}-{side}")
+
+
+class GoSampler(Sampler):
+    def share(self):
+        """The share of samples in Go's AES and in the core."""
+        said = subprocess.run(["perf", "script", "-i", self.data, "-F", "ip,sym"], stdout=subprocess.PIPE, check=True)
+        names = said.stdout.decode(errors="replace").splitlines()
+        check(len(names) > 200, f"only {len(names)} samples")
+        aes = re.compile(rf"crypto/internal/fips140/aes|crypto/aes|{MODULE}\.core")
+        return sum(bool(aes.search(name)) for name in names) / len(names), len(names)
+
+
+class GoCommand(Command):
+    """A Command with another file for each side. {side} in a word is the name of the side."""
+
+    def open(self, gain):
+        self.gain = gain
+        self.environment = {side: {**consumer.environment, **self.env} for side in SIDES}
+
+    def window(self, side, argv=None):
+        words = [word.replace("{side}", side) if isinstance(word, str) else word for word in argv or self.argv]
+        return super().window(side, words)
+
+    def counted(self):
+        return 0
+
+
+class GoServer(Server):
+    def counted(self):
+        return 0
+
+
+class GoGain(Gain):
+    """A row of a program whose core has no counters: it ends at its start if it does not use it."""
+
+    sampler = GoSampler
+
+    def __init__(self, program, title, workload, cipher, **more):
+        super().__init__(consumer, title, workload, cipher, program.module, **more)
+        self.built = program
+
+    def version(self):
+        return self.built.version
+
+    def isolated(self):
+        return None  # the program's stock AES is not OpenSSL's
+
+    def demanded(self, counted):
+        return None
+
+    def small(self, subject):
+        subject.open(self)
+        for side in SIDES:
+            subject.window(side)
+        subject.close()
+
+
+def file_of(size):
+    with open(consumer.path("text"), "wb") as file:
+        for _ in range(size >> 20):
+            file.write(os.urandom(1 << 20))  # no piece twice, which restic would store once
+
+
+def same(name):
+    check(subprocess.run(["cmp", consumer.path("text"), consumer.path(name)]).returncode == 0, f"{name} differs")
+
+
+# ---- ncrypt of minio/sio ---------------------------------------------------------------------------
+
+
+def sio():
+    program = Program("sio", "github.com/minio/sio", "0.4.1", "h1:EMe3YBC1nf+sRQia65Rutxi+Z554XPV0dt8BIBA+a/0=",
+                      "cmd/ncrypt")
+    crypt = [program.binary("{side}"), "-cipher", "AES256", "-p", "secret"]
+
+    def exchanged():
+        for side, other in zip(SIDES, SIDES[::-1]):
+            consumer.run("plain", [program.binary(side), *crypt[1:], "text", f"sealed-{side}"])
+            consumer.run("plain", [program.binary(other), *crypt[1:], "-d", f"sealed-{side}", "opened"])
+            same("opened")
+    consumer.result("minio/sio: each side opens what the other one sealed", exchanged)
+    GoGain(program, "minio/sio ncrypt", "encrypt a file, AES-256-GCM, 64 KiB packages", "AES-256-GCM").result(
+        GoCommand([*crypt, "text", "/dev/null"], SIZE))
+    GoGain(program, "minio/sio ncrypt", "decrypt a file, AES-256-GCM, 64 KiB packages", "AES-256-GCM",
+           direction="decrypt").result(GoCommand([*crypt, "-d", "sealed-plain", "/dev/null"], SIZE))
+
+
+# ---- restic ----------------------------------------------------------------------------------------
+
+
+def restic():
+    program = Program("restic", "github.com/restic/restic", "0.10.0", "h1:nEcoYKpXyLtrRyYl9Mb25SWoIir/qo9nKH1a9VmkzQQ=",
+                      "cmd/restic", imports="internal/crypto/crypto.go")
+    words = ["-q", "--no-cache", "-r"]
+    consumer.environment["RESTIC_PASSWORD"] = "secret"
+
+    def renew(side):
+        repository = consumer.path(f"repository-{side}")
+        shutil.rmtree(repository, ignore_errors=True)
+        shutil.copytree(consumer.path("empty"), repository)
+
+    def exchanged():
+        consumer.run("plain", [program.binary("plain"), *words, "empty", "init"])
+        for side, other in zip(SIDES, SIDES[::-1]):
+            renew(side)
+            consumer.run("plain", [program.binary(side), *words, f"repository-{side}", "backup", "text"], limit=120)
+            consumer.run("plain", [program.binary(other), *words, f"repository-{side}", "restore", "latest", "--target",
+                                   f"restored-{side}"], limit=120)
+            [restored] = [os.path.join(folder, "text") for folder, _, files in os.walk(consumer.path(f"restored-{side}"))
+                          if "text" in files]
+            same(restored)
+            consumer.run("plain", [program.binary(other), *words, f"repository-{side}", "check", "--read-data"], limit=120)
+    consumer.result("restic: each side restores what the other one stored", exchanged)
+    GoGain(program, "restic", "back up a file, AES-256-CTR and Poly1305", "AES-256-CTR").result(
+        GoCommand([program.binary("{side}"), *words, "repository-{side}", "backup", "text"], SIZE, before=renew))
+    GoGain(program, "restic", "read all data of a repository (check --read-data)", "AES-256-CTR",
+           direction="decrypt").result(
+        GoCommand([program.binary("{side}"), *words, "repository-{side}", "check", "--read-data"], SIZE))
+
+
+# ---- Caddy -----------------------------------------------------------------------------------------
+
+CADDYFILE = """
+{{
+    admin off
+    auto_https off
+    persist_config off
+}}
+https://localhost:{port} {{
+    bind 127.0.0.1
+    tls {directory}/rsa.pem {directory}/rsa.key
+    root * {directory}/www
+    file_server
+}}
+"""
+
+
+def caddy():
+    program = Program("caddy", "github.com/caddyserver/caddy/v2", "2.11.9", "h1:bhZtcRKQOq0fuLvEgCdPYvUxXyGn9kzjG4lh2332DTE=", "cmd/caddy")
+    consumer.certificates()
+    os.mkdir(consumer.path("www"))
+
+    def serve(side):
+        port = free_port()
+        consumer.write(f"Caddyfile.{port}", CADDYFILE.format(port=port, directory=consumer.directory))
+        server = consumer.start("plain", [program.binary(side), "run", "--adapter", "caddyfile", "--config",
+                                          f"Caddyfile.{port}"], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
+        consumer.listening(port, server)
+        return server, port
+
+    def load(size, number):
+        def loaded(port):
+            said = consumer.run("plain", ["h2load", "--requests", number, "--clients", 4, "--threads", 1,
+                                          f"https://localhost:{port}/{size}"], limit=120).decode()
+            check(f" {number} succeeded, 0 failed, 0 errored" in said and "Cipher: TLS_AES_128_GCM" in said, said)
+            return number * size
+        return loaded
+    for size, number, name in ((1 << 20, 1000, "1 MiB"), (16 << 10, 20000, "16 KiB")):
+        consumer.write(f"www/{size}", os.urandom(size))
+        GoGain(program, "Caddy", f"{name} responses, TLS 1.3, AES-128-GCM, HTTP/2", "AES-128-GCM").result(
+            GoServer(serve, load(size, number), renewed=True))
+
+
+subprocess.run([f"{ROOT}/scripts/go", "generate", BUILD], check=True, stdout=DEVNULL)
+file_of(SIZE)
+sio()
+restic()
+if MEASURING:
+    caddy()
+consumer.end()
