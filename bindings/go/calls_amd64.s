@@ -22,6 +22,15 @@
 	CALL function \
 	MOVQ BX, SP
 
+// func stackRoom() int
+TEXT ·stackRoom(SB), NOSPLIT, $0-8
+	MOVQ TLS, CX
+	MOVQ 0(CX)(TLS*1), CX // the goroutine's g, which begins with the stack's lowest address
+	MOVQ SP, AX
+	SUBQ (CX), AX
+	MOVQ AX, ret+0(FP)
+	RET
+
 // func coreSelect(mask *byte, name **byte) unsafe.Pointer
 TEXT ·coreSelect(SB), 0, $16512-24
 	MOVQ mask+0(FP), DI

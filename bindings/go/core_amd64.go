@@ -72,6 +72,8 @@ func pointer(b []byte) *byte {
 	return &b[0]
 }
 
+func stackRoom() int
+
 //go:noescape
 func coreSelect(mask *byte, name **byte) unsafe.Pointer
 

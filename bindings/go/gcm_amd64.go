@@ -7,6 +7,7 @@ package tenrounds
 import (
 	"crypto/cipher"
 	"errors"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -16,6 +17,7 @@ const gcmMaxLength = (1<<32 - 2) * BlockSize
 type gcm struct {
 	memory             [gcmKeySize + slack]byte // struct tr_gcm_key
 	nonceSize, tagSize int
+	noRoom             atomic.Uint32 // calls of Room in a row that found none
 }
 
 var gcms secrets[gcm]
@@ -72,6 +74,25 @@ func (g *gcm) Open(dst, nonce, ciphertext, aad []byte) ([]byte, error) {
 		return nil, errOpen
 	}
 	return all, nil
+}
+
+// gcmRoom is the room on the stack with which Seal and Open do not let it grow: the frame of
+// calls_amd64.s, and what Go keeps below the limit and uses above the frame.
+const gcmRoom = 14 << 10
+
+// Room is for the overlay, which can also use Go's own code: it tells whether to seal or open here.
+// To let the stack grow takes as long as to seal 16 KiB. It pays if the goroutine goes on to use its
+// key, and not if each message has a new goroutine, as in Go's server for HTTP/2. So Room accepts
+// growth only for the 1st, 2nd, 4th, 8th, .. message in a row that would need it.
+func (g *gcm) Room() bool {
+	if stackRoom() >= gcmRoom {
+		if g.noRoom.Load() != 0 {
+			g.noRoom.Store(0)
+		}
+		return true
+	}
+	n := g.noRoom.Add(1)
+	return n&(n-1) == 0
 }
 
 // ---- Many messages ------------------------------------------------------------------------------

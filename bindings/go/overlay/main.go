@@ -38,12 +38,12 @@ var changes = []struct{ after, text string }{
 		g.tenrounds = tenroundsNewGCM(key, g.nonceSize, g.tagSize)
 	}
 `},
-	{"func seal(out []byte, g *GCM, nonce, plaintext, data []byte) {\n", `	if g.tenrounds != nil {
+	{"func seal(out []byte, g *GCM, nonce, plaintext, data []byte) {\n", `	if g.tenrounds != nil && g.tenrounds.Room() {
 		g.tenrounds.Seal(out[:0], nonce, plaintext, data)
 		return
 	}
 `},
-	{"func open(out []byte, g *GCM, nonce, ciphertext, data []byte) error {\n", `	if g.tenrounds != nil {
+	{"func open(out []byte, g *GCM, nonce, ciphertext, data []byte) error {\n", `	if g.tenrounds != nil && g.tenrounds.Room() {
 		if _, err := g.tenrounds.Open(out[:0], nonce, ciphertext, data); err != nil {
 			return errOpen
 		}
@@ -54,6 +54,7 @@ var changes = []struct{ after, text string }{
 
 const declarations = `
 type tenroundsAEAD = interface {
+	Room() bool
 	Seal(dst, nonce, plaintext, additionalData []byte) []byte
 	Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error)
 }
