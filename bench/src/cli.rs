@@ -385,8 +385,8 @@ fn share_time(cli: &Cli, plans: &mut [Plan], others: usize) -> ProgressBar {
 
 /// The number of subjects that take turns in a cell, roughly: bounds, ours, and others.
 fn plan_width(plan: &Plan, spec: &Spec, others: usize) -> usize {
-    // Every library with XTS can do a run of units.
-    let several = spec.streams > 1 && spec.mode != Mode::Xts;
+    // In these modes, other libraries make single calls.
+    let several = spec.streams > 1 && !matches!(spec.mode, Mode::Xts | Mode::Gcm | Mode::Ecb);
     match (plan.environment, several) {
         _ if plan.replace => 2 * others,
         // Only OpenSSL's, about half of them.
