@@ -207,7 +207,7 @@ def test_references():
 
 
 def test_threads():
-    """Threads share a key, with calls short enough to hold the GIL and long enough to release it."""
+    """Threads share a key, in calls that hold the GIL and in calls that release it."""
     key, many = AESGCM(KEY), [os.urandom(size) for size in (10, 5000, 100_000, 1_000_000)]
     expected = [key.encrypt(NONCE, data, b"aad") for data in many]
     start = threading.Barrier(8)

@@ -229,57 +229,58 @@ static size_t packed_begin(const struct packed *p, size_t i)
     return small;
 }
 
-static enum tr_status packed_run_jobs(const struct packed *p, struct tr_gcm_job *jobs, size_t count,
-                                      size_t *failed)
+/* Describes message i in a job, and advances *begin and *written past it. */
+static enum tr_status packed_job(const struct packed *p, size_t i, size_t *begin, size_t *written,
+                                 struct tr_gcm_job *job)
 {
-    many_fn *call = p->decrypt ? p->self->mode->open_many : p->self->mode->seal_many;
-    enum tr_status status = call(&p->self->key, jobs, count);
+    size_t end = packed_begin(p, i + 1), len = end - *begin, tag_len = p->self->tag_len;
 
-    if (status == TR_ERR_TAG && *failed == SIZE_MAX)
-        *failed = first_failed(jobs);
-    return status;
+    if (end < *begin || end > p->data.len || (p->decrypt && len < tag_len))
+        return TR_ERR_LENGTH;
+    size_t out_len = p->decrypt ? len - tag_len : len + tag_len;
+    if (out_len > p->out_len - *written)
+        return TR_ERR_LENGTH;
+    const uint8_t *in = p->data.data + *begin;
+    uint8_t *out = p->out + *written;
+    len = p->decrypt ? out_len : len;
+    *job = (struct tr_gcm_job){
+        .iv = p->nonces.data + NONCE * i,
+        .iv_len = NONCE,
+        .aad = p->aad.data,
+        .aad_len = p->aad.len,
+        .out = out,
+        .in = in,
+        .len = len,
+        .tag = p->decrypt ? (uint8_t *)in + len : out + len,
+        .tag_len = tag_len,
+    };
+    *begin = end;
+    *written += out_len;
+    return TR_OK;
 }
 
-/* Processes all messages, without the GIL. On tag mismatch, *failed is the first such message. */
+/* Processes all messages, without the GIL. On tag mismatch, *failed is the first such message, and
+ * the others are processed, too. */
 static enum tr_status packed_run(const struct packed *p, size_t *failed)
 {
     struct tr_gcm_job jobs[CHUNK];
-    size_t begin = packed_begin(p, 0), tag_len = p->self->tag_len, written = 0, fill = 0;
+    size_t begin = packed_begin(p, 0), written = 0;
+    many_fn *call = p->decrypt ? p->self->mode->open_many : p->self->mode->seal_many;
     enum tr_status result = TR_OK;
 
-    for (size_t i = 0; i < p->count; i++) {
-        size_t end = packed_begin(p, i + 1), len = end - begin, out_len;
-        if (end < begin || end > p->data.len || (p->decrypt && len < tag_len))
-            return TR_ERR_LENGTH;
-        out_len = p->decrypt ? len - tag_len : len + tag_len;
-        if (out_len > p->out_len - written)
-            return TR_ERR_LENGTH;
-        len = p->decrypt ? out_len : len;
-        const uint8_t *in = p->data.data + begin;
-        uint8_t *out = p->out + written;
-        jobs[fill++] = (struct tr_gcm_job){
-            .iv = p->nonces.data + NONCE * i,
-            .iv_len = NONCE,
-            .aad = p->aad.data,
-            .aad_len = p->aad.len,
-            .out = out,
-            .in = in,
-            .len = len,
-            .tag = p->decrypt ? (uint8_t *)in + len : out + len,
-            .tag_len = tag_len,
-        };
-        if (fill == CHUNK || i + 1 == p->count) {
-            int first = *failed == SIZE_MAX;
-            enum tr_status status = packed_run_jobs(p, jobs, fill, failed);
-            if (status == TR_ERR_TAG && first)
-                *failed += i + 1 - fill;
-            if (status != TR_OK && status != TR_ERR_TAG)
+    for (size_t first = 0, count; first < p->count; first += count) {
+        count = p->count - first < CHUNK ? p->count - first : CHUNK;
+        for (size_t i = 0; i < count; i++) {
+            enum tr_status status = packed_job(p, first + i, &begin, &written, &jobs[i]);
+            if (status != TR_OK)
                 return status;
-            result = status == TR_OK ? result : status;
-            fill = 0;
         }
-        written += out_len;
-        begin = end;
+        enum tr_status status = call(&p->self->key, jobs, count);
+        if (status != TR_OK && status != TR_ERR_TAG)
+            return status;
+        if (status == TR_ERR_TAG && result == TR_OK)
+            *failed = first + first_failed(jobs);
+        result = status == TR_OK ? result : status;
     }
     return result;
 }
