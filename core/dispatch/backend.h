@@ -148,13 +148,14 @@ typedef enum tr_status tr_cfb_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLO
  *
  * Function TR_GCM_ANY of a table takes all messages. The others are for short ones: the data have 1
  * to short_len bytes (struct tr_ghash_key), the AAD at most 64. The 64 bytes from the last multiple
- * of 64 bytes of data on are within a page, at `out` and `in`, and so are 16 bytes from `aad` on: a
- * masked access that reaches a page which is not mapped takes 100 ns and more. Function
- * TR_GCM_LONG_AAD takes all of these messages, and function i those with data of 32 i + 1 to
- * 32 i + 32 bytes and at most 16 bytes of AAD.
+ * of 64 bytes of data on are within a page, at `out` and `in`, and so are 16 bytes from `aad` on, or
+ * 64 for function TR_GCM_LONG_AAD and later ones: a masked access that reaches a page which is not
+ * mapped takes 100 ns and more. Function i takes data of 32 i + 1 to 32 i + 32 bytes and at most 16
+ * bytes of AAD, and function TR_GCM_LONG_AAD + i data of 64 i + 1 to 64 i + 64 bytes and more AAD.
  */
-enum { TR_GCM_LONG_AAD = 8, TR_GCM_ANY, TR_GCM_CALLS };
-#define TR_GCM_SHORT_MAX (32u * TR_GCM_LONG_AAD)
+enum { TR_GCM_LONG_AAD = 10, TR_GCM_ANY = 14, TR_GCM_CALLS };
+/* The longest messages with functions of their own, in bytes. */
+#define TR_GCM_SHORT_MAX 256u
 #define TR_GCM_SHORT_AAD 64u
 typedef enum tr_status tr_gcm_fn(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
                                  const uint8_t *aad, size_t aad_len, uint8_t *out,

@@ -98,11 +98,13 @@ static inline void tr_ghash_publish(const struct tr_ghash_key *key, unsigned sta
 }
 
 /* The most data of a short message (tr_gcm_fn), in bytes, with the powers of this stage: a power for
- * each block of data, one for the AAD and one for the lengths. */
+ * each block of data, one for the AAD and one for the lengths. With more AAD, tr_gcm_short_call()
+ * adds three blocks to the data. */
 TR_INLINE uint16_t tr_ghash_short_len(unsigned stage)
 {
     const unsigned len = (tr_ghash_powers_at(stage) - 2) * TR_BLOCK;
-    return (uint16_t)(len < TR_GCM_SHORT_MAX ? len : TR_GCM_SHORT_MAX);
+    const unsigned most = TR_GCM_SHORT_MAX + TR_GCM_SHORT_AAD - TR_BLOCK;
+    return (uint16_t)(len < most ? len : most);
 }
 
 /* A one-shot GCM message with a 96-bit IV, for GCM_SEAL and GCM_OPEN. The last block may be

@@ -450,8 +450,8 @@ enum tr_status tr_gcm_encrypt(struct tr_gcm *g, uint8_t *out, const uint8_t *in,
         tr_gcm_is_short(g->key, TR_GCM_IV, g->held, aad_len, out, in, len, TR_BLOCK)) {
         g->len = len;
         g->phase = WHOLE;
-        return tr_gcm_short_call(g->key, aad_len, len, 0)(g->key, g->counter, TR_GCM_IV, g->held,
-                                                          aad_len, out, in, len, g->mask, TR_BLOCK);
+        return tr_gcm_short_call(g->key, g->held, aad_len, len, 0)(
+            g->key, g->counter, TR_GCM_IV, g->held, aad_len, out, in, len, g->mask, TR_BLOCK);
     }
     return update(g, out, in, len, TR_OP_GCM_SEAL);
 }

@@ -91,11 +91,18 @@ TR_INLINE int tr_gcm_is_short(const struct tr_gcm_key *key, size_t iv_len, const
            !tr_leaves_page(aad, TR_BLOCK);
 }
 
-TR_INLINE tr_gcm_fn *tr_gcm_short_call(const struct tr_gcm_key *key, size_t aad_len, size_t len,
-                                       int open)
+/* The function for a short message. More than a block of AAD needs a power of H for each block. */
+TR_INLINE tr_gcm_fn *tr_gcm_short_call(const struct tr_gcm_key *key, const uint8_t *aad,
+                                       size_t aad_len, size_t len, int open)
 {
-    return tr_whole_calls(&key->aes)
-        ->gcm[open][aad_len > TR_BLOCK ? TR_GCM_LONG_AAD : (len - 1) / 32];
+    size_t i = (len - 1) / 32;
+    if (aad_len > TR_BLOCK) {
+        const size_t needed = len + TR_GCM_SHORT_AAD - TR_BLOCK;
+        const int fits = needed <= __atomic_load_n(&key->hash.short_len, __ATOMIC_ACQUIRE) &&
+                         !tr_leaves_page(aad, TR_GCM_SHORT_AAD);
+        i = fits ? TR_GCM_LONG_AAD + (len - 1) / 64 : TR_GCM_ANY;
+    }
+    return tr_whole_calls(&key->aes)->gcm[open][i];
 }
 
 /* Encryption of the first data of many messages, by the code for many messages. The caller sets the

@@ -115,8 +115,8 @@ enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size
                            size_t len, uint8_t *tag, size_t tag_len)
 {
     if (__builtin_expect(tr_gcm_is_short(key, iv_len, aad, aad_len, out, in, len, tag_len), 1))
-        return tr_gcm_short_call(key, aad_len, len, 0)(key, iv, iv_len, aad, aad_len, out, in, len,
-                                                       tag, tag_len);
+        return tr_gcm_short_call(key, aad, aad_len, len, 0)(key, iv, iv_len, aad, aad_len, out, in,
+                                                            len, tag, tag_len);
     tr_gcm_fn *call = any_call(key, iv_len, aad_len, out, in, len, tag_len, 0);
     if (__builtin_expect(call != NULL, 1))
         return call(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
@@ -129,8 +129,8 @@ enum tr_status tr_gcm_open(const struct tr_gcm_key *key, const uint8_t *iv, size
 {
     uint8_t *expected = (uint8_t *)(uintptr_t)tag; /* is not written */
     if (__builtin_expect(tr_gcm_is_short(key, iv_len, aad, aad_len, out, in, len, tag_len), 1))
-        return tr_gcm_short_call(key, aad_len, len, 1)(key, iv, iv_len, aad, aad_len, out, in, len,
-                                                       expected, tag_len);
+        return tr_gcm_short_call(key, aad, aad_len, len, 1)(key, iv, iv_len, aad, aad_len, out, in,
+                                                            len, expected, tag_len);
     tr_gcm_fn *call = any_call(key, iv_len, aad_len, out, in, len, tag_len, 1);
     if (__builtin_expect(call != NULL, 1))
         return call(key, iv, iv_len, aad, aad_len, out, in, len, expected, tag_len);

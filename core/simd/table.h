@@ -40,9 +40,10 @@ void V_NAME(cleanse)(uint8_t *memory, size_t len);
 tr_xts_unit_fn V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt);
 tr_cfb_fn V_NAME(cfb_decrypt_any_length);
 tr_gcm_fn V_NAME(seal_32), V_NAME(seal_64), V_NAME(seal_128), V_NAME(seal_192), V_NAME(seal_256),
-    V_NAME(seal_with_aad), V_NAME(open_32), V_NAME(open_64), V_NAME(open_128), V_NAME(open_192),
-    V_NAME(open_256), V_NAME(open_with_aad), V_NAME(seal_any), V_NAME(open_any), V_NAME(seal_short),
-    V_NAME(open_short);
+    V_NAME(seal_aad_64), V_NAME(seal_aad_128), V_NAME(seal_aad_192), V_NAME(seal_aad_256),
+    V_NAME(open_32), V_NAME(open_64), V_NAME(open_128), V_NAME(open_192), V_NAME(open_256),
+    V_NAME(open_aad_64), V_NAME(open_aad_128), V_NAME(open_aad_192), V_NAME(open_aad_256),
+    V_NAME(seal_any), V_NAME(open_any), V_NAME(seal_short), V_NAME(open_short);
 tr_multibuffer_fn V_NAME(multibuffer);
 tr_gcm_many_fn V_NAME(gcm_many);
 tr_masks_fn V_NAME(masks);
@@ -104,8 +105,10 @@ tr_masks_fn V_NAME(masks);
             {                                                                                      \
                 V_NAME(direction##_32), V_NAME(direction##_64), V_NAME(direction##_128),           \
                     V_NAME(direction##_128), V_NAME(direction##_192), V_NAME(direction##_192),     \
-                    V_NAME(direction##_256), V_NAME(direction##_256),                              \
-                    V_NAME(direction##_with_aad), V_NAME(direction##_any)                          \
+                    V_NAME(direction##_256), V_NAME(direction##_256), V_NAME(direction##_any),     \
+                    V_NAME(direction##_any), V_NAME(direction##_aad_64),                           \
+                    V_NAME(direction##_aad_128), V_NAME(direction##_aad_192),                      \
+                    V_NAME(direction##_aad_256), V_NAME(direction##_any)                           \
             }
 #    else
 #        define SHORT_CALLS (IN_FLIGHT / 2 * VBYTES / 32)

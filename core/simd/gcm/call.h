@@ -70,7 +70,7 @@ TR_TARGET enum tr_status V_NAME(open_any)(CALL_PARAMETERS)
     return TR_PUBLIC(difference == 0) ? TR_OK : V_NAME(forged)(out, len);
 }
 
-/* Processes short messages of all lengths, with masks also with more than a block of AAD. */
+/* Processes short messages of all lengths. */
 TR_INLINE TR_TARGET enum tr_status call_short(CALL_PARAMETERS, int decrypt)
 {
     const struct tr_gcm_message m = CALL_MESSAGE;
@@ -92,7 +92,6 @@ TR_INLINE TR_TARGET enum tr_status call_short(CALL_PARAMETERS, int decrypt)
 #    if !MASKED_GROUP
 DEFINE_CALLS(short, call_short)
 #    else
-DEFINE_CALLS(with_aad, call_short)
 
 /* Processes a message of u vectors, or of at most TINY bytes if u is 0. Without AAD, its address may
  * be NULL, so the code then loads from the key instead. */
@@ -105,7 +104,7 @@ TR_INLINE TR_TARGET enum tr_status call_vectors(CALL_PARAMETERS, unsigned u, int
     const B a = b_load_masked(aad_len != 0 ? aad : key->hash.h, aad_len);
     B computed;
     if (u != 0) {
-        computed = short_vectors(&key->aes, out, in, &m, a, u, decrypt);
+        computed = short_vectors(&key->aes, out, in, &m, v_zero_extend(a), 0, u, decrypt);
     } else if (len == TR_BLOCK) {
         V text;
         computed = tiny_message(&key->aes, &m, a, v_load_part(in, 1), TR_BLOCK, &text, decrypt);
@@ -118,11 +117,27 @@ TR_INLINE TR_TARGET enum tr_status call_vectors(CALL_PARAMETERS, unsigned u, int
     return call_end(computed, out, len, tag, decrypt);
 }
 
+/* Processes a message of u vectors with 17 to SHORT_AAD bytes of AAD. */
+TR_INLINE TR_TARGET enum tr_status call_with_aad(CALL_PARAMETERS, unsigned u, int decrypt)
+{
+    const struct tr_gcm_message m = CALL_MESSAGE;
+    (void)iv_len, (void)tag_len;
+    call_begin(key, len, decrypt);
+    TR_ASSUME(len != 0);
+    const V all = v_load_masked(aad, aad_len);
+    return call_end(short_vectors(&key->aes, out, in, &m, all, 1, u, decrypt), out, len, tag,
+                    decrypt);
+}
+
 DEFINE_CALLS(32, call_vectors, 0, )
 DEFINE_CALLS(64, call_vectors, 1, )
 DEFINE_CALLS(128, call_vectors, 2, )
 DEFINE_CALLS(192, call_vectors, 3, )
 DEFINE_CALLS(256, call_vectors, 4, )
+DEFINE_CALLS(aad_64, call_with_aad, 1, )
+DEFINE_CALLS(aad_128, call_with_aad, 2, )
+DEFINE_CALLS(aad_192, call_with_aad, 3, )
+DEFINE_CALLS(aad_256, call_with_aad, 4, )
 #    endif
 #    undef DEFINE_CALLS
 #endif

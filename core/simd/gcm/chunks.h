@@ -225,7 +225,8 @@ static NOT_INLINE TR_TARGET void V_NAME(chunks_seal)(const struct tr_aes_key *ke
      * message of at most two chunks, the only reduction covers AAD, data and lengths. In a longer
      * one, the first reduction covers the AAD and the first chunk. */
     const int is_long = s.left > 2 * CHUNK_BYTES;
-    add_short_aad(&s.g.product, m, is_long ? CHUNK_BLOCKS + 1 : (s.left + TR_BLOCK - 1) / TR_BLOCK + 2);
+    add_short_aad(&s.g.product, m,
+                  is_long ? CHUNK_BLOCKS + 1 : (s.left + TR_BLOCK - 1) / TR_BLOCK + 2);
     if (!is_long)
         chunks_add_lengths(&s.g, lengths);
     for (s.left -= CHUNK_BYTES; s.left > CHUNK_BYTES; s.left -= CHUNK_BYTES) {

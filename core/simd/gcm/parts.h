@@ -185,18 +185,26 @@ TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
 
 #if V_MASKED
 /*
- * XORs the products of at most SHORT_AAD bytes of AAD into p. Its last block is multiplied by H^n.
- * The powers of less than a vector reach past H^n: the blocks that these are multiplied with are
- * zero.
+ * Returns the powers of H for 1 to SHORT_AAD bytes of AAD, whose last block is multiplied by H^n. If
+ * the AAD are less than a vector, there are also lower powers: the blocks that these are multiplied
+ * with are zero.
  */
+TR_INLINE TR_TARGET V aad_powers(const struct tr_gcm_message *m, size_t n)
+{
+    const size_t blocks = ((size_t)m->aad_len + TR_BLOCK - 1) / TR_BLOCK;
+    return v_load(m->hash->power[TR_GHASH_POWERS + 1 - n - blocks]);
+}
+
+/* XORs the products of at most SHORT_AAD bytes of AAD into p. Their last block is multiplied by
+ * H^n. */
 TR_INLINE TR_TARGET void add_short_aad(struct product *p, const struct tr_gcm_message *m, size_t n)
 {
-    const size_t len = (size_t)m->aad_len, blocks = (len + TR_BLOCK - 1) / TR_BLOCK;
+    const size_t len = (size_t)m->aad_len;
     if (len == 0)
         return;
-    const V aad = leaves_page(m->aad, VBYTES) && len != VBYTES ? v_load_bytes(m->aad, len)
-                                                               : v_load_masked(m->aad, len);
-    multiply_add(p, v_byteswap(aad), v_load(m->hash->power[TR_GHASH_POWERS + 1 - n - blocks]));
+    const int pieces = len != VBYTES && leaves_page(m->aad, VBYTES);
+    const V aad = pieces ? v_load_bytes(m->aad, len) : v_load_masked(m->aad, len);
+    multiply_add(p, v_byteswap(aad), aad_powers(m, n));
 }
 #endif
 

@@ -49,7 +49,8 @@ TR_INLINE TR_TARGET B tiny_message(const struct tr_aes_key *key, const struct tr
 
 /*
  * Processes a message of u vectors of data, and returns its tag. The register of the last vector
- * must not extend beyond a page at `out` or `in`.
+ * must not extend beyond a page at `out` or `in`. The AAD are at most a block, or at most SHORT_AAD
+ * bytes if `long_aad`.
  *
  * The counters of so few blocks differ only in the last byte, so they need no byte swap. AAD and
  * lengths are hashed before AES in program order, because they do not depend on AES. The powers of
@@ -57,7 +58,8 @@ TR_INLINE TR_TARGET B tiny_message(const struct tr_aes_key *key, const struct tr
  * whatever they are multiplied with.
  */
 TR_INLINE TR_TARGET B short_vectors(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                    const struct tr_gcm_message *m, B aad, unsigned u, int decrypt)
+                                    const struct tr_gcm_message *m, V aad, int long_aad, unsigned u,
+                                    int decrypt)
 {
     const size_t len = (size_t)m->len, last = len - (size_t)(u - 1) * VBYTES,
                  n = (len + TR_BLOCK - 1) / TR_BLOCK + 2;
@@ -70,8 +72,22 @@ TR_INLINE TR_TARGET B short_vectors(const struct tr_aes_key *key, uint8_t *out, 
     UNROLL
     for (unsigned j = 0; j < u; j++)
         x[j] = v_xor(base, v_last_bytes_from(2 + j * VBLOCKS));
-    struct product p = product_of(v_in_lanes_0_1(b_byteswap(aad), gcm_lengths(m)),
-                                  v_in_lanes_0_1(b_load(power), b_load(h)));
+    struct product p;
+    if (long_aad) {
+        const V a = v_byteswap(aad), hs = aad_powers(m, n);
+        const B lengths = gcm_lengths(m), h1 = b_load(h);
+        /* The last lane is free for the lengths, or they take their own multiplications. */
+        if (m->aad_len <= VBYTES - TR_BLOCK) {
+            p = product_of(v_insert_block(a, VBLOCKS - 1, lengths),
+                           v_insert_block(hs, VBLOCKS - 1, h1));
+        } else {
+            p = product_of(a, hs);
+            multiply_add(&p, v_zero_extend(lengths), v_zero_extend(h1));
+        }
+    } else {
+        p = product_of(v_in_lanes_0_1(b_byteswap(v_block_0(aad)), gcm_lengths(m)),
+                       v_in_lanes_0_1(b_load(power), b_load(h)));
+    }
 #    define STEP(key)                                                                              \
         do {                                                                                       \
             const V k_ = v_load_all(key);                                                          \
@@ -119,11 +135,11 @@ TR_INLINE TR_TARGET B short_vectors(const struct tr_aes_key *key, uint8_t *out, 
 TR_INLINE TR_TARGET B short_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                     const struct tr_gcm_message *m, int decrypt)
 {
-    const B aad = b_byteswap(gcm_aad(m));
+    const V aad = v_zero_extend(b_byteswap(gcm_aad(m)));
     switch (((size_t)m->len + VBYTES - 1) / VBYTES) {
 #    define SHORT_CASE(u)                                                                          \
     case u:                                                                                        \
-        return short_vectors(key, out, in, m, aad, u, decrypt);
+        return short_vectors(key, out, in, m, aad, 0, u, decrypt);
         SHORT_CASES(SHORT_CASE)
 #    undef SHORT_CASE
     default:
