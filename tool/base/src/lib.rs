@@ -17,4 +17,5 @@ pub mod paths;
 pub mod processor;
 pub mod replaced;
 pub mod root;
+pub mod template;
 pub mod trust;

@@ -8,7 +8,7 @@ use base::root::Root;
 use machine::selection;
 use serde::Serialize;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Fleet {
     /// The backend that programs started from here select.
     pub backend: Option<&'static str>,

@@ -30,9 +30,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether this outcome makes the command fail.
+    /// Those that make the command fail.
+    pub const BAD: [Outcome; 3] = [Outcome::Refused, Outcome::Broken, Outcome::Damaged];
+
     pub fn is_bad(self) -> bool {
-        matches!(self, Outcome::Refused | Outcome::Broken | Outcome::Damaged)
+        Outcome::BAD.contains(&self)
     }
 }
 
