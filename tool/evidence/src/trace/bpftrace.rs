@@ -11,11 +11,11 @@ use super::signals;
 use base::inventory::processes;
 use base::root::Root;
 use mappings::Maps as Mappings;
+use minijinja::value::Serde;
 use serde_json::{Map, Value};
 use setup::openssl::trial::on_path;
-use std::fmt::Write;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, Write as _};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::fd::FromRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -96,16 +96,13 @@ fn is_first_namespace() -> bool {
     own.is_none_or(|own| own.as_os_str() == FIRST)
 }
 
-/// The bits of $length, as a number in $bits: 0 of 0, 5 of 16 to 31. Scripts have no logarithm.
-pub fn bits() -> String {
-    let mut text = String::from("    $bits = (uint64)0;\n    $rest = $length;\n");
-    for step in [32, 16, 8, 4, 2, 1] {
-        let _ = writeln!(
-            text,
-            "    if ($rest >> {step}) {{ $bits = $bits + {step}; $rest = $rest >> {step}; }}"
-        );
-    }
-    text + "    if ($rest) { $bits = $bits + 1; }\n"
+/// A script from its template, with what it names. bits.bt, which scripts include, sets $bits to the
+/// number of bits of $length: 0 of 0, 5 of 16 to 31. Scripts have no logarithm.
+pub fn script(template: &str, context: &Value) -> String {
+    let mut scripts = base::template::environment();
+    let added = scripts.add_template("bits.bt", include_str!("bits.bt"));
+    let script = added.and_then(|()| scripts.render_str(template, Serde(context)));
+    script.expect("it is a template")
 }
 
 /// Whether a script can name this path.

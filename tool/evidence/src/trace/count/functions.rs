@@ -7,9 +7,11 @@
 //! EVP_DecryptUpdate() calls EVP_EncryptUpdate(): decryption counts twice there.)
 
 use libcrypto::{string, LibCrypto};
+use serde::Serialize;
 
 /// A function, and which of its arguments is what. The first argument has the number 0, and is an
 /// EVP_CIPHER_CTX.
+#[derive(Serialize)]
 pub struct Function {
     pub name: &'static str,
     pub output: u8,

@@ -4,7 +4,6 @@
 
 mod files;
 mod functions;
-mod script;
 
 use super::bpftrace::{self, Bpftrace, Maps as Rows};
 use super::result::{Counted, Counts, Sums};
@@ -16,7 +15,7 @@ use files::Files;
 use functions::FUNCTIONS;
 use libcrypto::LibCrypto;
 use mappings::{Mapping, Maps};
-use script::CALLS;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -28,6 +27,9 @@ use terminal::style::clean;
 /// files. Each program counts, so that the number must be above that of the programs of a machine.
 const MOST_FILES: usize = 4096;
 const MOST_TROUBLES: usize = 64;
+
+/// The map of the script that has the calls.
+const CALLS: &str = "@calls";
 
 /// A file with functions that are not probed yet.
 struct Waiting {
@@ -108,17 +110,19 @@ impl Counter {
         Ok(())
     }
 
-    /// The probes for the files that wait.
+    /// The probes for the files that wait; empty if there are none.
     fn script(&mut self) -> String {
-        let mut text = String::new();
+        let mut probes = Vec::new();
         for file in std::mem::take(&mut self.waiting) {
             for function in file.functions {
+                let path = file.path.display().to_string();
                 let index = self.probes.len();
-                text += &script::probe(&file.path, index, &FUNCTIONS[function]);
+                let known = &FUNCTIONS[function];
+                probes.push(json!({"index": index, "path": path, "function": known}));
                 self.probes.push((file.shown.clone(), function));
             }
         }
-        text
+        bpftrace::script(include_str!("calls.bt"), &json!({ "probes": probes }))
     }
 
     fn trouble(&mut self, text: String) {
