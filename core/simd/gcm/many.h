@@ -39,14 +39,15 @@ _Static_assert(MANY_VECTORS *VBLOCKS + 2 < 256, "only the last byte of a counter
 /* What a call derives from the key and the lengths. */
 struct many {
     struct product lengths; /* of the length block and H */
-    V mask;                 /* of the tags of the quad that is hashed */
-    /* The J0s of the quad after round 1. Steps load each lane from here, which many_cleanse() can
-     * find, into all lanes. */
-    V begun, next; /* and those of the next quad */
-    V first_key;   /* XORed into IVs: the first round key, and the counter of J0 */
-    V byteswap;    /* a constant, which the compiler would otherwise compute again for each use */
-    V in_block;    /* ones in the bytes that a message of at most one block has */
-    V key[15];     /* round keys */
+    /* The J0s of the quad after round 1, each in all lanes. There are not enough registers for them,
+     * and many_cleanse() must find them. */
+    V begun[QUAD];
+    V mask;           /* of the tags of the quad that is hashed */
+    V together, next; /* the J0s of the quad after round 1, and those of the next quad */
+    V first_key;      /* XORed into IVs: the first round key, and the counter of J0 */
+    V byteswap; /* a constant, which the compiler would otherwise compute again for each use */
+    V in_block; /* ones in the bytes that a message of at most one block has */
+    V key[15];  /* round keys */
     const uint8_t *h0; /* the end of the powers of H: H^n is n blocks before it */
     unsigned rounds;
     int decrypt;
@@ -256,8 +257,7 @@ TR_INLINE TR_TARGET void many_step(struct many *m, const struct tr_gcm_job *j, s
         x[QUAD * u] = *mask;
     UNROLL
     for (unsigned i = 0; i < QUAD * u; i++)
-        x[i] = v_xor(v_load_all((const uint8_t *)&m->begun + (i % QUAD) * TR_BLOCK),
-                     m->difference[v + i / QUAD]);
+        x[i] = v_xor(m->begun[i % QUAD], m->difference[v + i / QUAD]);
     const V *key = m->key + 2, *last_key = m->key + m->rounds;
     for (; key != last_key - 8; key++)
         many_round(x, n, *key);
@@ -337,7 +337,10 @@ static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gc
         h.c[i] = v_zero();
     for (size_t i = 0;; i += QUAD) {
         struct tr_gcm_job *j = jobs + i;
-        V mask = m->begun = m->next;
+        V mask = m->together = m->next;
+        UNROLL
+        for (unsigned lane = 0; lane < QUAD; lane++)
+            m->begun[lane] = v_load_all((const uint8_t *)&m->together + lane * TR_BLOCK);
         size_t v = 2 - m->vectors % 2;
         m->next = many_begin(m, i + QUAD < count ? j + QUAD : jobs);
         if (i == count) {
@@ -418,16 +421,16 @@ static NOT_INLINE TR_TARGET void V_NAME(many_blocks)(struct many *m, struct tr_g
                                                      size_t count)
 {
     V c[2] = {v_zero(), v_zero()};
-    m->begun = many_begin(m, jobs);
+    m->together = many_begin(m, jobs);
     for (size_t i = 0; i < count + 2 * QUAD; i += QUAD) {
         struct tr_gcm_job *j = jobs + i;
         const V mask = m->mask, before = c[0];
-        V x[2] = {m->begun, v_xor(m->begun, v_load_all((const uint8_t *)m->difference))};
+        V x[2] = {m->together, v_xor(m->together, v_load_all((const uint8_t *)m->difference))};
         c[0] = c[1];
         m->mask = m->next;
         if (i < count) {
             const V *key = m->key + 2, *last = m->key + m->rounds;
-            m->begun = many_begin(m, i + QUAD < count ? j + QUAD : jobs);
+            m->together = many_begin(m, i + QUAD < count ? j + QUAD : jobs);
             for (; key != last - 8; key++)
                 many_round(x, 2, *key);
             UNROLL
