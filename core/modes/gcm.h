@@ -91,16 +91,17 @@ TR_INLINE int tr_gcm_is_short(const struct tr_gcm_key *key, size_t iv_len, const
            !tr_leaves_page(aad, TR_BLOCK);
 }
 
-/* The function for a short message. More than a block of AAD needs a power of H for each block. */
+/* The function for a short message. More than a block of AAD needs a power of H for each block. With
+ * tr_unknown(), gcc keeps no result of tr_gcm_is_short() in a register that it must save. */
 TR_INLINE tr_gcm_fn *tr_gcm_short_call(const struct tr_gcm_key *key, const uint8_t *aad,
                                        size_t aad_len, size_t len, int open)
 {
     size_t i = (len - 1) / 32;
-    if (aad_len > TR_BLOCK) {
+    if (__builtin_expect(aad_len > TR_BLOCK, 0)) {
         const size_t needed = len + TR_GCM_SHORT_AAD - TR_BLOCK;
         const int fits = needed <= __atomic_load_n(&key->hash.short_len, __ATOMIC_ACQUIRE) &&
-                         !tr_leaves_page(aad, TR_GCM_SHORT_AAD);
-        i = fits ? TR_GCM_LONG_AAD + (len - 1) / 64 : TR_GCM_ANY;
+                         tr_unknown((uintptr_t)aad) % 4096 <= 4096 - TR_GCM_SHORT_AAD;
+        i = fits ? TR_GCM_LONG_AAD + i / 2 : TR_GCM_ANY;
     }
     return tr_whole_calls(&key->aes)->gcm[open][i];
 }
