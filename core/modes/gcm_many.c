@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many GCM messages in one call. Jobs that follow each other and have one key and one shape
- * (lengths of data, AAD, IV and tag) go to the backend's multi-message code, if it has any. All others
- * are processed one by one: with mixed lengths, sorting, masks and powers of H for each lane cost
- * what the common kernel gains (docs/tuning/gcm-many.md).
+ * Many GCM messages in one call. Jobs that follow each other and have one shape (lengths of data,
+ * AAD, IV and tag) and one key go to the backend's multi-message code, if it has any. So do short
+ * ones with a key each. All others are processed one by one: with mixed lengths, sorting, masks and
+ * powers of H for each lane cost what the common kernel gains (docs/tuning/gcm-many.md).
  */
 #include "dispatch/many.h"
 #include "modes/gcm.h"
@@ -12,7 +12,9 @@
 #if TR_ENV_ALL_MODES
 
 /* Fewer jobs do not pay for the setup of the multi-message code. */
-#    define LEAST 8u
+#    define LEAST       8u
+/* So many short jobs of one key are faster without those of other keys that follow. */
+#    define LEAST_ALONE 16u
 
 static enum tr_status check(const struct tr_gcm_job *job)
 {
@@ -46,24 +48,29 @@ static int is_like(const struct tr_gcm_key *a, const struct tr_gcm_key *b)
            a->aes.rounds == b->aes.rounds;
 }
 
-/* The number of jobs from the first on that have its shape and keys of its kind, and whose outputs
- * do not begin inside their inputs. Sets *own_keys if not all of them have the key of the first.
- * Short messages take 25 cycles each, of which this loop must not be a large part. */
+/*
+ * The number of jobs from the first on that can be processed together. They have the shape of the
+ * first, and outputs that do not begin inside their inputs. They have one key, or else they are
+ * short and have keys of one kind; then sets *own_keys. Messages of a block take 25 cycles each, of
+ * which this loop must not be a large part.
+ */
 static size_t run_length(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
 {
     const struct tr_gcm_job first = jobs[0];
-    uintptr_t differs = 0;
     size_t i = 0;
+    *own_keys = 0;
     for (; i < count; i++) {
         const struct tr_gcm_job *j = &jobs[i];
         if (j->len != first.len || j->aad_len != first.aad_len || j->iv_len != first.iv_len ||
             j->tag_len != first.tag_len || tr_bad_overlap(j->out, j->in, first.len))
             break;
-        differs |= (uintptr_t)j->key ^ (uintptr_t)first.key;
-        if (j->key != first.key && !is_like(j->key, first.key))
+        if (j->key == first.key)
+            continue;
+        if ((!*own_keys && i >= LEAST_ALONE) || first.len > TR_MANY_KEYS_BYTES ||
+            !is_like(j->key, first.key))
             break;
+        *own_keys = 1;
     }
-    *own_keys = differs != 0;
     return i;
 }
 

@@ -34,6 +34,7 @@
 #    define MANY_PAIRS   (MANY_VECTORS * VBLOCKS / 2)
 /* Powers of H for data, AAD and lengths, and a vector that loads may reach. */
 #    define MANY_POWERS  (MANY_VECTORS * VBLOCKS + TR_MANY_AAD / TR_BLOCK + 2 * VBLOCKS)
+_Static_assert(TR_MANY_KEYS_BYTES == VBYTES, "with a key for each job, a message is one vector");
 _Static_assert(MANY_VECTORS *VBLOCKS + 2 < 256, "only the last byte of a counter changes");
 
 /* What a call derives from the key and the lengths. */
@@ -456,8 +457,8 @@ TR_TARGET size_t V_NAME(gcm_many)(struct tr_gcm_job *jobs, size_t count, int dec
     struct many m;
     const int blocks = jobs->len <= TR_BLOCK;
     if (own_keys)
-        count = keys_with_powers(jobs, jobs->len <= VBYTES ? count : 0,
-                                 many_blocks(jobs->len) + 1 + many_blocks(jobs->aad_len));
+        count =
+            keys_with_powers(jobs, count, many_blocks(jobs->len) + 1 + many_blocks(jobs->aad_len));
     count -= count % QUAD;
     if (count == 0)
         return 0;
