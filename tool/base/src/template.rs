@@ -4,8 +4,8 @@
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior};
 
-/// An environment in which a line that has only a tag leaves no line in the text. What the data do
-/// not have is an error.
+/// An environment in which a line that has only a tag leaves no line in the text. A name that the
+/// data lack is an error.
 pub fn environment() -> Environment<'static> {
     let mut syntax = SyntaxConfig::builder();
     syntax.trim_blocks(true).lstrip_blocks(true);

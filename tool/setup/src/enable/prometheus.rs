@@ -65,6 +65,10 @@ mod tests {
         let site = Site::new("user", String::new(), "/a\"b\\c\nd".into(), Vec::new());
         report.sites.push(site);
         let text = text(&report).unwrap();
+        assert!(
+            text.starts_with("# HELP ") && !text.contains("\n\n"),
+            "{text}"
+        );
         let label = "path=\"/a\\\"b\\\\c\\nd\"} 0\n";
         assert!(text.contains(label), "{text}");
         assert!(text.contains("\ntenrounds_in_force 0\n"), "{text}");
