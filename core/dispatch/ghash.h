@@ -97,9 +97,9 @@ static inline void tr_ghash_publish(const struct tr_ghash_key *key, unsigned sta
                      (uintptr_t)key + 2 * (uintptr_t)stage, __ATOMIC_RELEASE);
 }
 
-/* The most data of a short message (tr_gcm_fn), in bytes, with the powers of this stage: a power for
- * each block of data, one for the AAD and one for the lengths. With more AAD, tr_gcm_short_call()
- * adds three blocks to the data. */
+/* The most data of a short message (tr_gcm_fn), in bytes, with the powers of this stage: a power
+ * for each block of data, one for the AAD and one for the lengths. With more AAD,
+ * tr_gcm_short_call() adds three blocks to the data. */
 TR_INLINE uint16_t tr_ghash_short_len(unsigned stage)
 {
     const unsigned len = (tr_ghash_powers_at(stage) - 2) * TR_BLOCK;

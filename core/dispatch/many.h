@@ -20,8 +20,8 @@
  */
 typedef size_t tr_gcm_many_fn(struct tr_gcm_job *jobs, size_t count, int decrypt, int own_keys);
 
-/* Encrypts samples under one key. Returns the number of samples that it has processed, which are the
- * first ones. */
+/* Encrypts samples under one key. Returns the number of samples that it has processed, which are
+ * the first ones. */
 typedef size_t tr_masks_fn(const struct tr_mask_job *jobs, size_t count);
 
 /* The known-answer tests of a backend's gcm_many() and masks(), which must not be NULL. */

@@ -505,10 +505,10 @@ TR_API void tr_gcm_rebind(struct tr_gcm *gcm, const struct tr_gcm_key *key);
  *
  * GCM is not serial, so only short messages gain, and only if at least 8 jobs that follow each
  * other have one length of data (1 to 2048 bytes), one of AAD (at most 64 bytes), IVs of 12 bytes,
- * tags of 16, and one key: rows of a table, pages, packets of a stream. With a key for each job, the
- * keys must have one size, and the data at most 64 bytes. Then 64 messages of 16 or 64 bytes under
- * one key take half the time of single calls (vaes512, Zen 4). In all other cases, and with other
- * backends, the call is a loop over the single call.
+ * tags of 16, and one key: rows of a table, pages, packets of a stream. With several keys, these
+ * must have one size, and the data at most 64 bytes. Under one key, 64 messages of 16 bytes take
+ * 0.43 of the time of single calls, and of 64 bytes 0.57 (AES-128, vaes512, Zen 4). In all other
+ * cases, and with other backends, the call is a loop over the single call.
  */
 struct tr_gcm_job {
     const struct tr_gcm_key *key;

@@ -17,9 +17,9 @@
  *   IDLE  | refused             | refused                     | refused
  *
  * A message starts in the phase HELD, but in AAD if its IV does not have 96 bits, or if messages of
- * its key came in pieces. In AAD and DATA, the code uses a backend's fused operations, or else GHASH
- * and CTR. ECB replaces CTR if the counter is derived from H, and therefore secret. gcm_message.c
- * has the one-shot calls.
+ * its key came in pieces. In AAD and DATA, the code uses a backend's fused operations, or else
+ * GHASH and CTR. ECB replaces CTR if the counter is derived from H, and therefore secret.
+ * gcm_message.c has the one-shot calls.
  */
 #include "modes/gcm.h"
 

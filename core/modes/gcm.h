@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the streaming (gcm.c) and the one-shot (gcm_message.c) calls of GCM share: whole messages. */
+/* What streaming (gcm.c) and one-shot calls (gcm_message.c) of GCM share: whole messages. */
 #ifndef TR_GCM_H
 #define TR_GCM_H
 
@@ -48,9 +48,9 @@ TR_INLINE int tr_gcm_whole(const struct tr_gcm_key *key, enum tr_op op, uint8_t 
 }
 
 /*
- * As tr_gcm_whole(), but with two bulk operations. The first encrypts J0 and the counter blocks, the
- * second hashes AAD, ciphertext and lengths. Streaming needs more, one after the other. Returns 0 if
- * the message is longer than 16 blocks or its AAD longer than TR_GCM_HELD bytes.
+ * As tr_gcm_whole(), but with two bulk operations. The first encrypts J0 and the counter blocks,
+ * the second hashes AAD, ciphertext and lengths. Streaming needs more, one after the other. Returns
+ * 0 if the message is longer than 16 blocks or its AAD longer than TR_GCM_HELD bytes.
  */
 int tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, const uint8_t *in,
                  const struct tr_gcm_message *m);
@@ -91,8 +91,8 @@ TR_INLINE int tr_gcm_is_short(const struct tr_gcm_key *key, size_t iv_len, const
            !tr_leaves_page(aad, TR_BLOCK);
 }
 
-/* The function for a short message. More than a block of AAD needs a power of H for each block. With
- * tr_unknown(), gcc keeps no result of tr_gcm_is_short() in a register that it must save. */
+/* The function for a short message. More than a block of AAD needs a power of H for each block.
+ * With tr_unknown(), gcc keeps no result of tr_gcm_is_short() in a register that it must save. */
 TR_INLINE tr_gcm_fn *tr_gcm_short_call(const struct tr_gcm_key *key, const uint8_t *aad,
                                        size_t aad_len, size_t len, int open)
 {

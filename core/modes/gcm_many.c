@@ -13,7 +13,7 @@
 
 /* Fewer jobs do not pay for the setup of the multi-message code. */
 #    define LEAST       8u
-/* So many short jobs of one key are faster without those of other keys that follow. */
+/* So many jobs of one key are faster without those of other keys. */
 #    define LEAST_ALONE 16u
 
 static enum tr_status check(const struct tr_gcm_job *job)
@@ -49,28 +49,34 @@ static int is_like(const struct tr_gcm_key *a, const struct tr_gcm_key *b)
 }
 
 /*
- * The number of jobs from the first on that can be processed together. They have the shape of the
- * first, and outputs that do not begin inside their inputs. They have one key, or else they are
- * short and have keys of one kind; then sets *own_keys. Messages of a block take 25 cycles each, of
- * which this loop must not be a large part.
+ * The number of jobs from the first on that have its shape and keys of its kind, and whose outputs
+ * do not begin inside their inputs. Sets *own_keys if they have several keys. Many jobs of one key
+ * are a run of their own. Messages of a block take 25 cycles each, of which this loop must not be a
+ * large part.
  */
 static size_t run_length(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
 {
     const struct tr_gcm_job first = jobs[0];
-    size_t i = 0;
-    *own_keys = 0;
+    const struct tr_gcm_key *key = first.key;
+    size_t i = 0, since = 0, changes = 0; /* job `since` is the first with this key */
     for (; i < count; i++) {
         const struct tr_gcm_job *j = &jobs[i];
         if (j->len != first.len || j->aad_len != first.aad_len || j->iv_len != first.iv_len ||
             j->tag_len != first.tag_len || tr_bad_overlap(j->out, j->in, first.len))
             break;
-        if (j->key == first.key)
+        if (j->key == key)
             continue;
-        if ((!*own_keys && i >= LEAST_ALONE) || first.len > TR_MANY_KEYS_BYTES ||
-            !is_like(j->key, first.key))
+        if (i - since >= LEAST_ALONE || !is_like(j->key, key))
             break;
-        *own_keys = 1;
+        key = j->key;
+        since = i;
+        changes++;
     }
+    if (changes != 0 && i - since >= LEAST_ALONE) {
+        i = since;
+        changes--;
+    }
+    *own_keys = changes != 0;
     return i;
 }
 
@@ -109,7 +115,8 @@ static void one(struct tr_gcm_job *j, int decrypt)
 /* Passes a run of jobs to the multi-message code. Returns how many it has processed. */
 static size_t run(struct tr_gcm_job *jobs, size_t n, int decrypt, int own_keys)
 {
-    tr_gcm_many_fn *many = n >= LEAST ? code_for(jobs) : NULL;
+    const int pays = n >= LEAST && (!own_keys || jobs->len <= TR_MANY_KEYS_BYTES);
+    tr_gcm_many_fn *many = pays ? code_for(jobs) : NULL;
     if (many == NULL)
         return 0;
     const size_t done = many(jobs, n, decrypt, own_keys);

@@ -93,8 +93,8 @@ const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
 
 #if TR_ENV_ALL_MODES
 /* Decrypts in one call, or in two calls: the whole blocks, then the tail. One call tests the
- * backend's function for ragged lengths (tr_backend.whole.cfb_decrypt), if there is one. Two calls test
- * the bulk operation. The known lengths of 1, 13 and 77 blocks take two calls. */
+ * backend's function for ragged lengths (tr_backend.whole.cfb_decrypt), if there is one. Two calls
+ * test the bulk operation. The known lengths of 1, 13 and 77 blocks take two calls. */
 static enum tr_status cfb_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                   const uint8_t *in, size_t len)
 {
@@ -248,9 +248,9 @@ enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
 
 #if TR_ENV_ALL_MODES
 /*
- * Tests of a backend's multi-message code for GCM: two groups of four messages, of one block and of 1
- * to 6 vectors of 64 bytes, under one key and under two. Each result must equal the result of a single call, which other tests have checked. One
- * message is forged before all are opened.
+ * Tests of a backend's multi-message code for GCM: two groups of four messages, of one block and of
+ * 1 to 6 vectors of 64 bytes, under one key and under two. Each result must equal the result of a
+ * single call, which other tests have checked. One message is forged before all are opened.
  */
 #    define GCM_JOBS   8u
 #    define GCM_FORGED 5u
@@ -557,7 +557,8 @@ static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_k
 #endif
 
 #ifdef TR_ENV_ALWAYS_VECTOR
-/* Tests tr_backend.whole.cts_decrypt for CS1 to CS3. The other steps of CBC-CTS are bulk operations. */
+/* Tests tr_backend.whole.cts_decrypt for CS1 to CS3. The other steps of CBC-CTS are bulk
+ * operations. */
 static int stealing_is_right(struct tr_known_work *w)
 {
     for (int form = TR_CS1; form <= TR_CS3; form++) {
@@ -575,8 +576,8 @@ static int stealing_is_right(struct tr_known_work *w)
     return 1;
 }
 
-/* Tests tr_backend.whole.cfb_decrypt with each number of vectors of 64 bytes, after a call that ends
- * within a block. A third call continues the message, which tests the IV. Uses w->text for the
+/* Tests tr_backend.whole.cfb_decrypt with each number of vectors of 64 bytes, after a call that
+ * ends within a block. A third call continues the message, which tests the IV. Uses w->text for the
  * ciphertext, and then restores it. */
 static int any_cfb_is_right(struct tr_known_work *w)
 {
@@ -599,8 +600,8 @@ static int any_cfb_is_right(struct tr_known_work *w)
     return right;
 }
 
-/* Tests tr_backend.whole.xts_unit with each number of vectors, whole and partial. Also tests the bulk
- * operations on short data units, because counting tables (dispatch/counting.h) and
+/* Tests tr_backend.whole.xts_unit with each number of vectors, whole and partial. Also tests the
+ * bulk operations on short data units, because counting tables (dispatch/counting.h) and
  * tr_xts_*_units() do not use xts_unit. `raw` has 2 * len bytes. */
 static int short_units_are_right(struct tr_known_work *w, const struct tr_backend *backend,
                                  const uint8_t *raw, size_t len)

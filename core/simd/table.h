@@ -24,7 +24,7 @@
 #    define WHOLE_CALLS 0
 #endif
 
-/* Whether gcm/many.h is compiled. It keeps up to 25 vectors, and its state needs 12 KiB of stack. */
+/* Whether gcm/many.h is compiled. It keeps up to 25 vectors; its state needs 9 KiB of stack. */
 #define MANY_MESSAGES (WHOLE_CALLS && VBLOCKS == 4 && V_REGISTERS == 32 && TR_ENV_STACK >= 65536)
 
 #define TR_DECLARE(constant, name) tr_bulk_fn V_NAME(name);

@@ -747,8 +747,8 @@ __attribute__((noinline)) static uint64_t open_gcm(struct tr_gcm_job *jobs, enum
     return path;
 }
 
-/* Seals and opens GCM messages of one length under one key, or if own_keys under two, also with a wrong tag among them.
- * Returns 1 if the path shows which byte of the tag is wrong. */
+/* Seals and opens GCM messages of one length under one key, or if own_keys under two, also with a
+ * wrong tag among them. Returns 1 if the path shows which byte of the tag is wrong. */
 static unsigned watch_gcm_many(const struct tr_gcm_key *key, bool own_keys, size_t len,
                                size_t aad_len, bool *right)
 {
@@ -1145,8 +1145,8 @@ static bool in_pieces(const struct aead *a, struct aead_state *s, size_t key_len
     return good;
 }
 
-/* Watches messages of each number of blocks up to `most`, and of some up to `longest`. Some messages
- * have long AAD. */
+/* Watches messages of each number of blocks up to `most`, and of some up to `longest`. Some
+ * messages have long AAD. */
 static void watch_every_aead(const struct tr_backend *b, const struct aead *a, size_t most,
                              size_t longest, bool *right)
 {

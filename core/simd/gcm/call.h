@@ -93,8 +93,8 @@ TR_INLINE TR_TARGET enum tr_status call_short(CALL_PARAMETERS, int decrypt)
 DEFINE_CALLS(short, call_short)
 #    else
 
-/* Processes a message of u vectors, or of at most TINY bytes if u is 0. Without AAD, its address may
- * be NULL, so the code then loads from the key instead. */
+/* Processes a message of u vectors, or of at most TINY bytes if u is 0. Without AAD, its address
+ * may be NULL, so the code then loads from the key instead. */
 TR_INLINE TR_TARGET enum tr_status call_vectors(CALL_PARAMETERS, unsigned u, int decrypt)
 {
     const struct tr_gcm_message m = CALL_MESSAGE;

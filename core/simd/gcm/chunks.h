@@ -52,8 +52,8 @@ struct chunks {
     struct gcm g;
     /* base ^ count gives the next counter blocks, already XORed with the first round key. */
     V base, count;
-    /* The last ten round keys, in registers. With a broadcast for each chunk, sealing and opening of
-     * 1 to 2 KiB take 4 to 8 % longer: a broadcast takes an issue slot of AES (gcm/long.h). */
+    /* The last ten round keys, in registers. With a broadcast for each chunk, sealing and opening
+     * of 1 to 2 KiB take 4 to 8 % longer: a broadcast takes an issue slot of AES (gcm/long.h). */
     V keys[CHUNK_KEYS];
     size_t left; /* bytes still to process */
 };

@@ -40,8 +40,8 @@ _Static_assert(MANY_VECTORS *VBLOCKS + 2 < 256, "only the last byte of a counter
 /* What a call derives from the key and the lengths. */
 struct many {
     struct product lengths; /* of the length block and H */
-    /* The J0s of the quad after round 1, each in all lanes. There are not enough registers for them,
-     * and many_cleanse() must find them. */
+    /* The J0s of the quad after round 1, each in all lanes. There are not enough registers for
+     * them, and many_cleanse() must find them. */
     V begun[QUAD];
     V mask;           /* of the tags of the quad that is hashed */
     V together, next; /* the J0s of the quad after round 1, and those of the next quad */
@@ -417,7 +417,8 @@ TR_INLINE TR_TARGET void many_block_tags(struct many *m, struct tr_gcm_job *j, V
 }
 
 /* Processes messages of at most one block: the blocks of a quad share a vector. The tags of a quad
- * are computed two quads later, because the reorder window holds the instructions of 1.6 quads. */
+ * are computed two quads later, because the reorder window holds the instructions of 1.6 quads.
+ * Until then, m->next and m->mask have their encrypted J0s. */
 static NOT_INLINE TR_TARGET void V_NAME(many_blocks)(struct many *m, struct tr_gcm_job *jobs,
                                                      size_t count)
 {

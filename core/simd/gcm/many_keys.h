@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Many short GCM messages of one length, each under its own key, four at a time. AES cannot share
- * round keys, so a vector has the counter blocks of one message. From there on, each lane belongs to
- * one message: the powers of H are gathered from the four keys, and the messages share a reduction.
- * Included by gcm/many.h, whose functions it uses.
+ * round keys, so a vector has the counter blocks of one message. From there on, each lane belongs
+ * to one message: the powers of H are gathered from the four keys, and the messages share a
+ * reduction. Included by gcm/many.h, whose functions it uses.
  */
 #ifndef TR_SIMD_GCM_MANY_KEYS_H
 #define TR_SIMD_GCM_MANY_KEYS_H

@@ -2,9 +2,9 @@
 /*
  * One-shot GCM messages with a 96-bit IV: the bulk operations GCM_SEAL and GCM_OPEN. Short messages
  * take gcm/short.h, where there are masks, those of some hundred bytes gcm/chunks.h, and long ones
- * message() below. The tag's mask is encrypted in
- * parallel with the data. Whole blocks never pass through a buffer on the stack. A partial block
- * does so only on output, for vector types without masks.
+ * message() below. The tag's mask is encrypted in parallel with the data. Whole blocks never pass
+ * through a buffer on the stack. A partial block does so only on output, for vector types without
+ * masks.
  *
  * This code avoids three hidden costs:
  *
@@ -30,8 +30,8 @@ TR_INLINE TR_TARGET uint32_t load32_be(const uint8_t *p)
 }
 
 /*
- * Processes a message of any length, and returns its tag. The compile-time constant `is_long` may be
- * 0 if the data has at most HALF_BYTES bytes and the AAD at most one block.
+ * Processes a message of any length, and returns its tag. The compile-time constant `is_long` may
+ * be 0 if the data has at most HALF_BYTES bytes and the AAD at most one block.
  */
 TR_INLINE TR_TARGET B message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                               const struct tr_gcm_message *m, int is_long, int decrypt)
@@ -120,8 +120,8 @@ static NOT_INLINE TR_TARGET void V_NAME(long_open)(const struct tr_aes_key *key,
 
 /*
  * The number of powers of H that a message needs. Each block of data needs one, the AAD block one,
- * and the length block one. Long AAD is hashed separately, with one power for each block. With masks,
- * AAD of more than a block, but at most SHORT_AAD bytes, count as SHORT_AAD bytes, as in
+ * and the length block one. Long AAD is hashed separately, with one power for each block. With
+ * masks, AAD of more than a block, but at most SHORT_AAD bytes, count as SHORT_AAD bytes, as in
  * tr_gcm_short_call().
  */
 TR_INLINE size_t message_powers(const struct tr_gcm_message *m)

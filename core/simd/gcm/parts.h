@@ -185,9 +185,9 @@ TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
 
 #if V_MASKED
 /*
- * Returns the powers of H for 1 to SHORT_AAD bytes of AAD, whose last block is multiplied by H^n. If
- * the AAD are less than a vector, there are also lower powers: the blocks that these are multiplied
- * with are zero.
+ * Returns the powers of H for 1 to SHORT_AAD bytes of AAD, whose last block is multiplied by H^n.
+ * If the AAD are less than a vector, there are also lower powers: the blocks that these are
+ * multiplied with are zero.
  */
 TR_INLINE TR_TARGET V aad_powers(const struct tr_gcm_message *m, size_t n)
 {

@@ -6,8 +6,8 @@
  * On Zen 4, the bound of a single message is the latency of the AES rounds, one multiplication and
  * the reduction: 115 cycles for AES-128. Successive calls overlap within the reorder window of 320
  * instructions, so the number of instructions is what counts: 20 scalar instructions cost 3 cycles.
- * The code therefore depends on the number of vectors alone. One byte mask serves all lengths of the
- * last vector, and powers of H are loaded as whole vectors (docs/tuning/gcm.md).
+ * The code therefore depends on the number of vectors alone. One byte mask serves all lengths of
+ * the last vector, and powers of H are loaded as whole vectors (docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_GCM_SHORT_H
 #define TR_SIMD_GCM_SHORT_H
