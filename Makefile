@@ -94,12 +94,12 @@ archive:
 
 .PHONY: go
 go:
-	@scripts/dependencies check
+	@scripts/dependencies go
 	@scripts/go generate $(BUILD)
 
 .PHONY: wheel
 wheel:
-	@scripts/dependencies check
+	@scripts/dependencies wheel
 	@scripts/wheel build $(BUILD)
 
 stage: c tool
