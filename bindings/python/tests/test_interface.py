@@ -3,6 +3,7 @@
 
 import concurrent.futures
 import gc
+import mmap
 import os
 import pickle
 import subprocess
@@ -31,10 +32,12 @@ def test_arguments(cls):
         lambda: key.encrypt(NONCE, b"data", aad=None),
         lambda: key.encrypt(NONCE, "data", None),
         lambda: key.encrypt_into(NONCE, b"data", None, bytes(20)),
+        lambda: key.encrypt_into(NONCE, b"data", None, None),
         lambda: key.encrypt_many([NONCE], b"data"),
         lambda: key.encrypt_many([NONCE], numpy.zeros((1, 4), "u1")),
         lambda: key.encrypt_many([NONCE], [1]),
         lambda: key.encrypt_many_into(NONCE, b"data", None, None, bytearray(20)),
+        lambda: key.encrypt_many_into(NONCE, b"data", 4, None, None),
         lambda: cls(),
         lambda: cls(None),
         lambda: cls(KEY, 16, 16),
@@ -71,8 +74,10 @@ def test_lengths(cls):
 @pytest.mark.parametrize("borders", [(0, 9, 4), (0, -1, 8), (0, 5, 9), (9, 9, 9), (5, 2, 3)])
 def test_wrong_offsets(cls, borders):
     sizes = numpy.array(borders, numpy.int64)
-    with pytest.raises(ValueError):
-        cls(KEY).encrypt_many_into(NONCE * 2, b"datadata", sizes, None, bytearray(40))
+    out = bytearray(max(borders[2] - borders[0], 0) + 32)  # so that its length is not the reason
+    with pytest.raises(ValueError) as caught:
+        cls(KEY).encrypt_many_into(NONCE * 2, b"datadata", sizes, None, out)
+    assert "buffer" not in str(caught.value)
 
 
 def test_buffers():
@@ -204,6 +209,29 @@ def test_references():
     assert [sys.getrefcount(o) for o in objects] == before
     for resizable in (data, nonce, aad, out):
         resizable.append(0)  # no buffer is still held
+
+
+def test_long_component():
+    """The exception leaves no buffer held."""
+    memory = mmap.mmap(-1, 1 << 31)  # address space alone
+    with pytest.raises(OverflowError):
+        AESSIV(KEY).encrypt(b"data", [b"", memory])
+    memory.close()
+
+
+def test_unfinished_results(monkeypatch):
+    """Nobody sees a list of results whose items are still NULL."""
+    seen = []
+
+    def invalid_tag(*args):  # runs after the list is made
+        seen.append([len(o) for o in gc.get_objects() if type(o) is list and len(o) == 197])
+        return tenrounds.InvalidTag(*args)
+
+    monkeypatch.setattr(tenrounds.exceptions, "invalid_tag", invalid_tag)
+    with pytest.raises(tenrounds.InvalidTag):
+        AESGCM(KEY).decrypt_many((NONCE,) * 197, (b"",) * 197)
+    assert seen == [[]]
+    assert gc.is_tracked(AESGCM(KEY).encrypt_many([NONCE], [b"data"]))
 
 
 def test_threads():

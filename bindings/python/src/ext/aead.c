@@ -129,12 +129,12 @@ static int siv_components(struct tr_siv *siv, PyObject *list)
     PyObject *items = PySequence_Tuple(list);
     for (Py_ssize_t i = 0; items && i < PyTuple_Size(items) && status == TR_OK; i++) {
         struct input item;
-        if (input_open(&item, PyTuple_GetItem(items, i)) < 0 || too_long(item.len)) {
-            Py_CLEAR(items);
-            break;
-        }
-        status = tr_siv_aad(siv, item.data, item.len);
+        int failed = input_open(&item, PyTuple_GetItem(items, i)) < 0 || too_long(item.len);
+        if (!failed)
+            status = tr_siv_aad(siv, item.data, item.len);
         input_close(&item);
+        if (failed)
+            Py_CLEAR(items);
     }
     if (!items)
         return -1;

@@ -50,7 +50,7 @@ int output_open(struct output *output, PyObject *buffer, size_t len)
     output->bytes = NULL;
     output->view.obj = NULL;
     output->len = len;
-    if (!buffer || buffer == Py_None) {
+    if (!buffer) {
         output->bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)len);
         if (!output->bytes)
             return -1;

@@ -164,9 +164,12 @@ static void batch_run(struct batch *batch)
     batch->results = PyList_New(batch->count);
     if (!batch->results)
         return;
+    /* While items are NULL, no thread may find the list with gc.get_objects(). */
+    PyObject_GC_UnTrack(batch->results);
     result = 0;
     for (Py_ssize_t i = 0; i < batch->count && result == 0; i += CHUNK)
         result = batch_chunk(batch, i);
+    PyObject_GC_Track(batch->results);
     if (result < 0)
         Py_CLEAR(batch->results);
 }

@@ -72,7 +72,7 @@ static PyObject *call(enum cipher cipher, const char *name, const char *iv_name,
         return NULL;
     if (input_open(&inputs[0], slots[0]) == 0 && input_open(&inputs[1], slots[1]) == 0 &&
         input_open(&inputs[2], slots[2]) == 0)
-        result = process(cipher, inputs, slots[3]);
+        result = process(cipher, inputs, slots[3] == Py_None ? NULL : slots[3]);
     for (int i = 0; i < 3; i++)
         input_close(&inputs[i]);
     return result;
