@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from subprocess import DEVNULL
 
 from harness import ROOT, Consumer, check, free_port
@@ -37,7 +38,12 @@ def go(*words, cwd=None):
     root = subprocess.run([f"{ROOT}/scripts/go", "run", "env", "GOROOT"], capture_output=True, text=True, check=True)
     tool = os.path.join(root.stdout.strip(), "bin", "go")
     environment["PATH"] = f"{os.path.dirname(tool)}:{environment['PATH']}"
-    made = subprocess.run([tool, *words], cwd=cwd or f"{ROOT}/bindings/go", env=environment, capture_output=True, text=True)
+    for pause in (5, 15, 30, None):  # a download may fail; what else fails does so again
+        made = subprocess.run([tool, *words], cwd=cwd or f"{ROOT}/bindings/go", env=environment, capture_output=True,
+                              text=True)
+        if made.returncode == 0 or pause is None:
+            break
+        time.sleep(pause)
     check(made.returncode == 0, f"go {' '.join(words)}: {made.stdout[-2000:]}{made.stderr[-4000:]}")
     return made.stdout.strip()
 

@@ -47,6 +47,16 @@ def test_arguments(cls):
 
 
 @by_class
+def test_integers_of_numpy(cls):
+    assert len(cls.generate_key(bit_length=numpy.int64(256))) == 32
+    key, out, again = cls(KEY), bytearray(20), bytearray(20)
+    key.encrypt_many_into(NONCE, b"data", numpy.int64(4), None, out)
+    key.encrypt_many_into(NONCE, b"data", numpy.array([0, 4]), None, again)
+    assert out == again == key.encrypt(NONCE, b"data", None)
+    assert len(AESCCM(KEY, tag_length=numpy.int8(8)).encrypt(NONCE, b"", None)) == 8
+
+
+@by_class
 def test_lengths(cls):
     key = cls(KEY)
     for wrong in (

@@ -449,33 +449,6 @@ static NOT_INLINE TR_TARGET void V_NAME(many_blocks)(struct many *m, struct tr_g
         }
     }
 }
-
-#    include "simd/gcm/many_keys.h"
-
-/* Processes jobs of one length and one kind of key. Returns how many. */
-TR_TARGET size_t V_NAME(gcm_many)(struct tr_gcm_job *jobs, size_t count, int decrypt, int own_keys)
-{
-    struct many m;
-    const int blocks = jobs->len <= TR_BLOCK;
-    if (own_keys)
-        count =
-            keys_with_powers(jobs, count, many_blocks(jobs->len) + 1 + many_blocks(jobs->aad_len));
-    count -= count % QUAD;
-    if (count == 0)
-        return 0;
-    many_start(&m, jobs, decrypt, own_keys);
-    if (own_keys)
-        (blocks ? V_NAME(keys_of_blocks) : V_NAME(keys_of_vectors))(&m, jobs, count);
-    else
-        (blocks ? V_NAME(many_blocks) : V_NAME(many_quads))(&m, jobs, count);
-    for (size_t i = 0; __builtin_expect(m.forged != 0, 0) && i < count; i++) {
-        if (jobs[i].status != TR_OK)
-            tr_cleanse(jobs[i].out, jobs[i].len);
-    }
-    if (!own_keys)
-        V_NAME(many_cleanse)(&m);
-    return count;
-}
 #endif
 
 #endif

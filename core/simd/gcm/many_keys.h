@@ -3,11 +3,14 @@
  * Many short GCM messages of one length, each under its own key, four at a time. AES cannot share
  * round keys, so a vector has the counter blocks of one message. From there on, each lane belongs
  * to one message: the powers of H are gathered from the four keys, and the messages share a
- * reduction. Included by gcm/many.h, whose functions it uses.
+ * reduction.
  */
 #ifndef TR_SIMD_GCM_MANY_KEYS_H
 #define TR_SIMD_GCM_MANY_KEYS_H
 
+#include "simd/gcm/many.h"
+
+#if MANY_MESSAGES
 /* Returns the number of jobs up to the first whose key has fewer than n powers of H. Computes them
  * for the keys that lack them, unless another thread does this. */
 TR_INLINE TR_TARGET size_t keys_with_powers(const struct tr_gcm_job *jobs, size_t count, size_t n)
@@ -155,5 +158,6 @@ static NOT_INLINE TR_TARGET void V_NAME(keys_of_vectors)(struct many *m, struct 
 {
     many_keys(m, jobs, count, 0);
 }
+#endif
 
 #endif

@@ -2,8 +2,8 @@
 //! Where the data of measurements lie: at the start of a cache line, at another one of a page in
 //! each window. A load waits for an earlier store that has the same address modulo 4096 (4K
 //! aliasing), and keys and contexts have an address, too. Changing the line keeps any
-//! implementation from being lucky or unlucky all the time. Or at the end of a page, before one that
-//! is not mapped: masked loads and stores that reach such a page are slow.
+//! implementation from being lucky or unlucky all the time. Or at the end of a page, before one
+//! that is not mapped: masked loads and stores that reach such a page are slow.
 
 use libc::{mprotect, PROT_NONE, PROT_READ, PROT_WRITE};
 

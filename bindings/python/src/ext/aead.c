@@ -233,8 +233,7 @@ static int set_tag_len(struct aead *self, PyObject *object)
     self->tag_len = 16;
     if (!object || object == Py_None)
         return 0;
-    self->tag_len = PyLong_AsSize_t(object);
-    if (PyErr_Occurred())
+    if (read_size(object, &self->tag_len) < 0)
         return -1;
     if (self->tag_len >= 4 && self->tag_len <= 16 && self->tag_len % 2 == 0)
         return 0;
@@ -281,8 +280,8 @@ static PyObject *generate_key(const struct mode *mode, PyObject *const *args, Py
 
     if (read_arguments(names, 1, 0, args, count, keywords, &bit_length) < 0)
         return NULL;
-    size_t bits = PyLong_AsSize_t(bit_length);
-    if (PyErr_Occurred())
+    size_t bits;
+    if (read_size(bit_length, &bits) < 0)
         return NULL;
     if (bits % 8 != 0 || !is_key_len(mode, bits / 8)) {
         PyErr_SetString(PyExc_ValueError, mode->bits_error);

@@ -85,6 +85,17 @@ PyObject *output_close(struct output *output, int failed)
     return bytes ? bytes : PyLong_FromSize_t(output->len);
 }
 
+int read_size(PyObject *object, size_t *size)
+{
+    PyObject *number = PyNumber_Index(object);
+
+    if (!number)
+        return -1;
+    *size = PyLong_AsSize_t(number);
+    Py_DECREF(number);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 int too_long(size_t len)
 {
     if (len <= MOST_BYTES)

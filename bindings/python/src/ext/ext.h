@@ -90,6 +90,9 @@ PyObject *output_close(struct output *output, int failed);
 int read_arguments(const char *const *names, int total, int optional, PyObject *const *args,
                    Py_ssize_t count, PyObject *keywords, PyObject **slots);
 
+/* Reads an integer, or an object that can be one, such as numpy.int64. */
+int read_size(PyObject *object, size_t *size);
+
 int too_long(size_t len); /* raises OverflowError if so */
 
 /* Raise the exception of a status, and return NULL. */

@@ -288,13 +288,16 @@ static enum tr_status packed_run(const struct packed *p, size_t *failed)
     return result;
 }
 
-/* Reads the argument `sizes`: the length of each message, or the offsets of count + 1 borders. */
+/* Reads the argument `sizes`: the length of each message, or the offsets of count + 1 borders. An
+ * array has no integer value, and numpy.int64 has one besides its buffer. */
 static int packed_sizes(struct packed *p, PyObject *sizes)
 {
-    if (PyLong_Check(sizes)) {
-        p->record = PyLong_AsSize_t(sizes);
-        if (PyErr_Occurred())
-            return -1;
+    int is_number = read_size(sizes, &p->record) == 0;
+
+    if (!is_number && !(PyErr_ExceptionMatches(PyExc_TypeError) && PyObject_CheckBuffer(sizes)))
+        return -1;
+    PyErr_Clear();
+    if (is_number) {
         if (p->count ? p->data.len % p->count == 0 && p->data.len / p->count == p->record
                      : p->data.len == 0)
             return 0;

@@ -96,8 +96,8 @@ fn is_first_namespace() -> bool {
     own.is_none_or(|own| own.as_os_str() == FIRST)
 }
 
-/// A script from its template, with what it names. bits.bt, which scripts include, sets $bits to the
-/// number of bits of $length: 0 of 0, 5 of 16 to 31. Scripts have no logarithm.
+/// A script from its template, with what it names. bits.bt, which scripts include, sets $bits to
+/// the number of bits of $length: 0 of 0, 5 of 16 to 31. Scripts have no logarithm.
 pub fn script(template: &str, context: &Value) -> String {
     let mut scripts = base::template::environment();
     let added = scripts.add_template("bits.bt", include_str!("bits.bt"));
