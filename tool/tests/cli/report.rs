@@ -255,8 +255,6 @@ fn the_usual_page_is_short() {
     }
     let said = place.tool(["report", "--full"]).done().failed(2);
     contains(&said, &["--html"]);
-    let said = place.tool(["report", "--baseline", "old.json"]).done();
-    contains(&said.failed(2), &["keep both pages"]);
 }
 
 #[test]
