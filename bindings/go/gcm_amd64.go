@@ -17,7 +17,7 @@ const gcmMaxLength = (1<<32 - 2) * BlockSize
 type gcm struct {
 	memory             [gcmKeySize + slack]byte // struct tr_gcm_key
 	nonceSize, tagSize int
-	noRoom             atomic.Uint32 // calls of Room in a row that found none
+	noRoom             atomic.Uint32 // calls of room in a row that found none
 }
 
 var gcms secrets[gcm]
@@ -80,11 +80,11 @@ func (g *gcm) Open(dst, nonce, ciphertext, aad []byte) ([]byte, error) {
 // calls_amd64.s, and what Go keeps below the limit and uses above the frame.
 const gcmRoom = 14 << 10
 
-// Room is for the overlay, which can also use Go's own code: it tells whether to seal or open here.
-// To let the stack grow takes as long as to seal 16 KiB. It pays if the goroutine goes on to use its
-// key, and not if each message has a new goroutine, as in Go's server for HTTP/2. So Room accepts
-// growth only for the 1st, 2nd, 4th, 8th, .. message in a row that would need it.
-func (g *gcm) Room() bool {
+// room tells whether to seal or open here, for the overlay, which can also use Go's own code. To let
+// the stack grow takes as long as to seal 16 KiB. It pays if the goroutine goes on to use its key, and
+// not if each message has a new goroutine, as in Go's server for HTTP/2. So room accepts growth only
+// for the 1st, 2nd, 4th, 8th, .. message in a row that would need it.
+func (g *gcm) room() bool {
 	if stackRoom() >= gcmRoom {
 		if g.noRoom.Load() != 0 {
 			g.noRoom.Store(0)
@@ -93,6 +93,21 @@ func (g *gcm) Room() bool {
 	}
 	n := g.noRoom.Add(1)
 	return n&(n-1) == 0
+}
+
+// hooked is the GCM of the package stdlib. Tests of the standard library want no other methods in
+// the result of cipher.NewGCM than those of cipher.AEAD.
+type hooked struct{ *gcm }
+
+func (h hooked) Room() bool { return h.room() }
+
+// NewHookedGCM is for the package stdlib.
+func (b *block) NewHookedGCM(nonceSize, tagSize int) (cipher.AEAD, error) {
+	aead, err := b.NewGCM(nonceSize, tagSize)
+	if err != nil {
+		return nil, err
+	}
+	return hooked{aead.(*gcm)}, nil
 }
 
 // ---- Many messages ------------------------------------------------------------------------------

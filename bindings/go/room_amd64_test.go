@@ -6,7 +6,7 @@ package tenrounds
 
 import "testing"
 
-// TestRoom calls Room without room on the stack and with it.
+// TestRoom calls room without room on the stack and with it.
 func TestRoom(t *testing.T) {
 	var g gcm
 	for range 2 {
@@ -15,17 +15,17 @@ func TestRoom(t *testing.T) {
 				t.Fatalf("call %d without room: %v, not %v", n, got, want)
 			}
 		}
-		if grow(); !g.Room() {
+		if grow(); !g.room() {
 			t.Error("no room on a large stack")
 		}
 	}
 }
 
-// withoutRoom calls Room when recursion has used most of the stack.
+// withoutRoom calls room when recursion has used most of the stack.
 func withoutRoom(g *gcm) bool {
 	var frame [512]byte
 	if stackRoom() < gcmRoom {
-		return g.Room()
+		return g.room()
 	}
 	frame[0] = 1
 	return withoutRoom(g) && frame[0] == 1
