@@ -8,6 +8,14 @@
 #include "simd/gcm/many_keys.h"
 
 #if MANY_MESSAGES
+/* Overwrites what the functions before have left below the stack pointer: gcc 14 moves states of
+ * AES to other registers by way of that memory. */
+static NOT_INLINE void V_NAME(many_wipe)(void)
+{
+    uint8_t below[512];
+    tr_cleanse(below, sizeof(below));
+}
+
 /* Processes jobs of one length and one kind of key. Returns how many. */
 TR_TARGET size_t V_NAME(gcm_many)(struct tr_gcm_job *jobs, size_t count, int decrypt, int own_keys)
 {
@@ -30,6 +38,7 @@ TR_TARGET size_t V_NAME(gcm_many)(struct tr_gcm_job *jobs, size_t count, int dec
     }
     if (!own_keys)
         V_NAME(many_cleanse)(&m);
+    V_NAME(many_wipe)();
     return count;
 }
 #endif
