@@ -58,7 +58,7 @@ struct many {
     V difference[MANY_VECTORS]; /* after round 1, of a vector's counters from J0 */
     /* For a pair of blocks: the low halves of their powers of H, the high ones, and the XOR. */
     uint8_t low[MANY_PAIRS][TR_BLOCK], high[MANY_PAIRS][TR_BLOCK], sum[MANY_PAIRS][TR_BLOCK];
-    uint8_t power[MANY_POWERS][TR_BLOCK]; /* if the key has too few */
+    uint8_t power[MANY_POWERS * TR_BLOCK]; /* if the key has too few */
 };
 
 /*
@@ -96,7 +96,7 @@ TR_INLINE TR_TARGET void many_powers(struct many *m, const struct tr_ghash_key *
     if (wanted <= ready)
         return;
     const V h = v_load_all(k->power[TR_GHASH_POWERS - ready]), sum = xor_of_halves(h);
-    uint8_t *const end = m->power[MANY_POWERS - VBLOCKS];
+    uint8_t *const end = m->power + sizeof(m->power) - VBYTES;
     v_store(end, v_zero());
     m->h0 = end;
     m->powers = (wanted + VBLOCKS - 1) / VBLOCKS * VBLOCKS;
@@ -165,7 +165,7 @@ TR_INLINE TR_TARGET void many_start(struct many *m, const struct tr_gcm_job *job
 static NOT_INLINE TR_TARGET void V_NAME(many_cleanse)(struct many *m)
 {
     const size_t pairs = (m->vectors + 1) / 2 * VBYTES, powers = m->powers * TR_BLOCK;
-    cleanse_vectors(m->power[MANY_POWERS - VBLOCKS] - powers, powers);
+    cleanse_vectors(m->power + sizeof(m->power) - VBYTES - powers, powers);
     cleanse_vectors(m->low, pairs);
     cleanse_vectors(m->high, pairs);
     cleanse_vectors(m->sum, pairs);
