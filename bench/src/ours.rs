@@ -5,7 +5,9 @@ use crate::call::{operation, whole, with_tag};
 use crate::peer::{
     Aad, Direction, Form, Inputs, Mode, Operation, Peer, Spec, BLOCK, EXPLICIT, TAG,
 };
+use std::ffi::c_int;
 use std::mem::MaybeUninit;
+use std::ptr::null;
 use tenrounds_sys::raw::{
     self, tr_ccm_job, tr_cmac_job, tr_gcm_job, tr_mask_job, tr_status, tr_stream,
 };
@@ -57,18 +59,16 @@ fn core(id: String, title: String, backend: Backend) -> Peer {
 
 fn one(key: Key, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn Operation> {
     match spec.mode {
-        _ if spec.wraps() => wrap(key, spec, bytes),
         _ if spec.form == Form::Record => {
             let message = Message::new(key, spec, bytes, inputs.record_aad(bytes));
             record(message, inputs.iv)
         }
-        Mode::CbcCts => stealing(key, spec.direction, inputs.iv),
         Mode::Gcm | Mode::Ccm | Mode::Ocb => sealed(key, spec, bytes, inputs),
-        mode if mode.is_aead() || matches!(mode, Mode::Xts | Mode::Cmac) => {
+        mode if mode.streams() => stream(key, spec, bytes, inputs.iv),
+        _ => {
             let (message, iv) = (Message::new(key, spec, bytes, inputs.aad(spec)), inputs.iv);
             whole(move |input, output| message.call(&iv, input, output))
         }
-        _ => stream(key, spec, bytes, inputs.iv),
     }
 }
 
@@ -133,52 +133,6 @@ fn stream(key: Key, spec: Spec, bytes: usize, iv: [u8; 16]) -> Box<dyn Operation
     )
 }
 
-/// Whole messages of CBC-CTS, in the form CS1, which is libcrypto's default.
-fn stealing(key: Key, direction: Direction, iv: [u8; 16]) -> Box<dyn Operation> {
-    let call = match direction {
-        Direction::Encrypt => raw::tr_cbc_cts_encrypt(),
-        Direction::Decrypt => raw::tr_cbc_cts_decrypt(),
-    };
-    whole(move |input, output| {
-        assert!(output.len() >= input.len());
-        let (key, mut iv) = (key.as_ptr(), iv);
-        let (out, data) = (output.as_mut_ptr(), input.as_ptr());
-        // SAFETY: both are valid for the length, and disjoint.
-        good(unsafe { call(key, 1, iv.as_mut_ptr(), out, data, input.len()) });
-    })
-}
-
-/// Keys to be wrapped or unwrapped.
-fn wrap(key: Key, spec: Spec, bytes: usize) -> Box<dyn Operation> {
-    whole(move |input, output| {
-        let (input, output) = (
-            &input[..spec.input_bytes(bytes)],
-            &mut output[..spec.output_bytes(bytes)],
-        );
-        let (key, inverse) = (key.as_ptr(), (spec.form == Form::Inverse).into());
-        let (out, data, len) = (output.as_mut_ptr(), input.as_ptr(), input.len());
-        let (standard, mut written) = (std::ptr::null(), bytes);
-        // SAFETY: both are as long as the mode wants, and disjoint.
-        good(unsafe {
-            match (spec.mode, spec.direction) {
-                (Mode::Kw, Direction::Encrypt) => {
-                    raw::tr_kw_wrap()(key, inverse, standard, out, data, len)
-                }
-                (Mode::Kw, Direction::Decrypt) => {
-                    raw::tr_kw_unwrap()(key, inverse, standard, out, data, len)
-                }
-                (_, Direction::Encrypt) => {
-                    raw::tr_kwp_wrap()(key, inverse, standard, out, data, len)
-                }
-                (_, Direction::Decrypt) => {
-                    raw::tr_kwp_unwrap(key, inverse, standard, out, &mut written, data, len)
-                }
-            }
-        });
-        assert_eq!(written, bytes);
-    })
-}
-
 /// Records of TLS 1.2: the explicit part of the IV counts the sealed ones, and is read of those to
 /// be opened.
 fn record(message: Message, iv: [u8; 16]) -> Box<dyn Operation> {
@@ -205,12 +159,16 @@ fn record(message: Message, iv: [u8; 16]) -> Box<dyn Operation> {
     )
 }
 
-/// Whole messages, with a nonce of 12 bytes. The tag of an AEAD follows the data.
+/// Whole messages, with a nonce of 12 bytes; CBC-CTS in the form CS1, which is libcrypto's default.
+/// The tag of an AEAD follows the data.
 struct Message {
     key: Key,
     direction: Direction,
+    /// Of the data; in key wrap, of the input.
     bytes: usize,
+    room: usize,
     aad: Aad,
+    form: c_int,
 }
 
 impl Message {
@@ -222,8 +180,13 @@ impl Message {
                 Mode::Cmac => Direction::Encrypt,
                 _ => spec.direction,
             },
-            bytes,
+            bytes: match spec.wraps() {
+                true => spec.input_bytes(bytes),
+                false => bytes,
+            },
+            room: spec.output_bytes(bytes),
             aad,
+            form: (spec.mode == Mode::CbcCts || spec.form == Form::Inverse).into(),
         }
     }
 
@@ -233,30 +196,27 @@ impl Message {
 
     #[inline(always)]
     fn call(&self, iv: &[u8; 16], input: &[u8], output: &mut [u8]) {
-        let bytes = self.bytes;
-        let (out, data, tag) = match self.key.mode() {
-            Mode::Cmac => {
-                let tag = output[..TAG].as_mut_ptr();
-                (tag, input[..bytes].as_ptr(), tag)
+        let (bytes, mode) = (self.bytes, self.key.mode());
+        let (out, data, tag) = match mode {
+            mode if mode.is_aead() => with_tag(self.seals(), bytes, input, output),
+            _ => {
+                let out = output[..self.room].as_mut_ptr();
+                (out, input[..bytes].as_ptr(), out)
             }
-            Mode::Xts => {
-                let out = output[..bytes].as_mut_ptr();
-                (out, input[..bytes].as_ptr(), std::ptr::null_mut())
-            }
-            _ => with_tag(self.seals(), bytes, input, output),
         };
+        let mut written = self.room;
         let message = tenrounds_sys::Message {
-            iv: iv.as_ptr(),
+            iv: if mode.wraps() { null() } else { iv.as_ptr() },
             iv_len: 12,
             aad: self.aad.pointer(),
             aad_len: self.aad.len(),
-            out,
-            input: data,
-            len: bytes,
             tag,
             tag_len: TAG,
+            form: self.form,
+            written: &mut written,
+            ..tenrounds_sys::Message::new(out, data, bytes)
         };
-        // SAFETY: the data have this length, and the tag its place.
+        // SAFETY: the data have this length, and output and tag their place.
         good(unsafe { self.key.call(self.direction, &message) });
     }
 }

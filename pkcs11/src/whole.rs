@@ -111,11 +111,9 @@ impl Work {
                 iv_len: iv.len(),
                 aad: aad.as_ptr(),
                 aad_len: aad.len(),
-                out: to,
-                input: from,
-                len: text,
                 tag: tag.as_mut_ptr(),
                 tag_len,
+                ..Message::new(to, from, text)
             };
             // SAFETY: input and output have the text, and XTS's tweak has 16 bytes.
             unsafe { key.message(self.direction, &message) }.map_err(|e| e.status())

@@ -61,10 +61,11 @@ pub struct tr_backend {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct tr_cpu {
     pub present: u32,
     pub usable: u32,
+    /// XGETBV(0): the register state that the operating system saves.
     pub xcr0: u64,
 }
 

@@ -192,7 +192,7 @@ impl Selection {
     fn by(select: impl FnOnce(*mut raw::tr_selection) -> c_int) -> Selection {
         let mut raw = raw::tr_selection {
             backend: std::ptr::null(),
-            cpu: raw::tr_cpu::default(),
+            cpu: Cpu::default(),
             masked: 0,
             avoided: 0,
             failed: 0,
@@ -204,7 +204,7 @@ impl Selection {
         let bad_mask = |p| unsafe { CStr::from_ptr(p) }.to_string_lossy().into_owned();
         Selection {
             backend: (!raw.backend.is_null()).then_some(Backend(raw.backend)),
-            cpu: raw.cpu.into(),
+            cpu: raw.cpu,
             masked: raw.masked,
             avoided: raw.avoided,
             failed: Backend::all().into_iter().filter(failed).collect(),

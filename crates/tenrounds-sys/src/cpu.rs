@@ -54,30 +54,14 @@ pub fn names_of(features: Features) -> Vec<&'static str> {
 }
 
 /// The processor's features, and those that the operating system lets programs use.
-#[derive(Debug, Clone, Copy)]
-pub struct Cpu {
-    pub present: Features,
-    pub usable: Features,
-    /// XGETBV(0): the register state that the operating system saves.
-    pub xcr0: u64,
-}
+pub use raw::tr_cpu as Cpu;
 
 impl Cpu {
     pub fn detect() -> Cpu {
-        let mut cpu = raw::tr_cpu::default();
+        let mut cpu = Cpu::default();
         // SAFETY: the pointer is valid.
         unsafe { raw::tr_cpu_detect(&mut cpu) };
-        Cpu::from(cpu)
-    }
-}
-
-impl From<raw::tr_cpu> for Cpu {
-    fn from(cpu: raw::tr_cpu) -> Cpu {
-        Cpu {
-            present: cpu.present,
-            usable: cpu.usable,
-            xcr0: cpu.xcr0,
-        }
+        cpu
     }
 }
 

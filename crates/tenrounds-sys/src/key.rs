@@ -8,6 +8,7 @@ use catalogue::{Call, Direction, Mode};
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
 use std::ffi::{c_int, c_void};
 use std::mem::size_of;
+use std::ptr::{null, null_mut};
 
 /// A key object of a mode, cleansed when dropped. Any number of threads may use it at a time.
 pub struct Key {
@@ -84,7 +85,7 @@ impl Drop for Key {
 /// A whole message as the core's one-shot calls take it. Pointers and lengths follow the rules of
 /// tenrounds.h for the mode.
 pub struct Message {
-    /// IV, nonce or tweak.
+    /// IV, nonce or tweak; of key wrap the integrity check value, NULL for the standard's.
     pub iv: *const u8,
     pub iv_len: usize,
     pub aad: *const u8,
@@ -95,14 +96,38 @@ pub struct Message {
     /// Written by encryption, read by decryption.
     pub tag: *mut u8,
     pub tag_len: usize,
+    /// CBC-CTS: 1, 2 or 3 for CS1, CS2 and CS3. Key wrap: 1 with the inverse cipher, otherwise 0.
+    pub form: c_int,
+    /// The length of a key that KWP unwraps is written here.
+    pub written: *mut usize,
+}
+
+impl Message {
+    /// Data alone.
+    #[inline(always)]
+    pub fn new(out: *mut u8, input: *const u8, len: usize) -> Message {
+        Message {
+            iv: null(),
+            iv_len: 0,
+            aad: null(),
+            aad_len: 0,
+            out,
+            input,
+            len,
+            tag: null_mut(),
+            tag_len: 0,
+            form: 0,
+            written: null_mut(),
+        }
+    }
 }
 
 impl Key {
-    /// Processes a whole message of an AEAD, XTS or CMAC by the core's one-shot call.
+    /// Processes a whole message of a mode that does not stream by the core's one-shot call.
     ///
     /// # Safety
     /// The pointers are valid for the lengths. SIV and GCM-SIV have tags of 16 bytes, GCM-SIV a
-    /// nonce of 12 and XTS a tweak of 16.
+    /// nonce of 12, XTS a tweak and CBC-CTS an IV of 16.
     #[inline]
     pub unsafe fn message(&self, direction: Direction, m: &Message) -> Result<()> {
         // SAFETY: the caller's.
@@ -121,10 +146,15 @@ impl Key {
     #[inline(always)]
     pub unsafe fn call(&self, direction: Direction, m: &Message) -> tr_status {
         use raw::*;
-        let encrypts = direction == Direction::Encrypt;
+        fn either<T>(direction: Direction, encrypts: T, decrypts: T) -> T {
+            match direction {
+                Direction::Encrypt => encrypts,
+                Direction::Decrypt => decrypts,
+            }
+        }
         let key = self.as_ptr();
         let sealing = |seal: Sealing, open: Sealing| {
-            let call = if encrypts { seal } else { open };
+            let call = either(direction, seal, open);
             // SAFETY: the caller's.
             unsafe {
                 call(
@@ -134,35 +164,42 @@ impl Key {
         };
         // SAFETY: the caller's.
         unsafe {
-            match self.mode {
-                Mode::Gcm => sealing(tr_gcm_seal(), tr_gcm_open()),
-                Mode::Ccm => sealing(tr_ccm_seal(), tr_ccm_open()),
-                Mode::Ocb => sealing(tr_ocb_seal(), tr_ocb_open()),
-                Mode::Siv => {
-                    let call = if encrypts {
-                        tr_siv_seal()
-                    } else {
-                        tr_siv_open()
-                    };
+            match (self.mode, direction) {
+                (Mode::Gcm, _) => sealing(tr_gcm_seal(), tr_gcm_open()),
+                (Mode::Ccm, _) => sealing(tr_ccm_seal(), tr_ccm_open()),
+                (Mode::Ocb, _) => sealing(tr_ocb_seal(), tr_ocb_open()),
+                (Mode::Siv, _) => {
+                    let call = either(direction, tr_siv_seal(), tr_siv_open());
                     call(key, m.aad, m.aad_len, m.out, m.input, m.len, m.tag)
                 }
-                Mode::GcmSiv => {
-                    let call = match encrypts {
-                        true => tr_gcm_siv_seal(),
-                        false => tr_gcm_siv_open(),
-                    };
+                (Mode::GcmSiv, _) => {
+                    let call = either(direction, tr_gcm_siv_seal(), tr_gcm_siv_open());
                     call(key, m.iv, m.aad, m.aad_len, m.out, m.input, m.len, m.tag)
                 }
-                Mode::Xts => {
-                    let call = match encrypts {
-                        true => tr_xts_encrypt(),
-                        false => tr_xts_decrypt(),
-                    };
+                (Mode::Xts, _) => {
+                    let call = either(direction, tr_xts_encrypt(), tr_xts_decrypt());
                     call(key, m.iv, m.out, m.input, m.len)
                 }
-                Mode::Cmac if encrypts => tr_cmac_sign()(key, m.input, m.len, m.tag, m.tag_len),
-                Mode::Cmac => tr_cmac_verify()(key, m.input, m.len, m.tag, m.tag_len),
-                mode => panic!("{} has no whole messages", mode.name()),
+                (Mode::CbcCts, _) => {
+                    let call = either(direction, tr_cbc_cts_encrypt(), tr_cbc_cts_decrypt());
+                    let mut iv = m.iv.cast::<[u8; 16]>().read();
+                    call(key, m.form, iv.as_mut_ptr(), m.out, m.input, m.len)
+                }
+                (Mode::Kw, _) => {
+                    let call = either(direction, tr_kw_wrap(), tr_kw_unwrap());
+                    call(key, m.form, m.iv, m.out, m.input, m.len)
+                }
+                (Mode::Kwp, Direction::Encrypt) => {
+                    tr_kwp_wrap()(key, m.form, m.iv, m.out, m.input, m.len)
+                }
+                (Mode::Kwp, Direction::Decrypt) => {
+                    tr_kwp_unwrap(key, m.form, m.iv, m.out, m.written, m.input, m.len)
+                }
+                (Mode::Cmac, Direction::Encrypt) => {
+                    tr_cmac_sign()(key, m.input, m.len, m.tag, m.tag_len)
+                }
+                (Mode::Cmac, _) => tr_cmac_verify()(key, m.input, m.len, m.tag, m.tag_len),
+                (mode, _) => panic!("{} has no whole messages", mode.name()),
             }
         }
     }
@@ -175,45 +212,37 @@ pub struct Parameters {
     pub iv: Vec<u8>,
     pub aad: Vec<u8>,
     pub tag_len: usize,
-    /// CBC-CTS: 1, 2 or 3 for CS1, CS2 and CS3.
+    /// As in [`Message`].
     pub form: c_int,
-    /// Key wrap: with the inverse cipher.
-    pub inverse: bool,
 }
 
 impl Key {
     /// Encrypts, seals or wraps a whole message: returns the output, then the tag. A MAC returns
     /// its tag alone.
     pub fn encrypt(&self, p: &Parameters, data: &[u8]) -> Result<Vec<u8>> {
-        match self.mode {
-            Mode::CbcCts => self.stealing(Direction::Encrypt, p, data),
-            mode if mode.wraps() => self.wrap(p, data),
-            mode => {
-                let is_mac = mode.row().call == Call::Mac;
-                let text = if is_mac { 0 } else { data.len() };
-                let mut out = vec![0; text + p.tag_len];
-                let tag = out[text..].as_mut_ptr();
-                self.safely(Direction::Encrypt, p, &mut out, data, tag)?;
-                Ok(out)
-            }
-        }
+        let text = match self.mode.row().call {
+            Call::Mac => 0,
+            Call::Wrap => data.len().next_multiple_of(8) + 8,
+            _ => data.len(),
+        };
+        let mut out = vec![0; text + p.tag_len];
+        let tag = out[text..].as_mut_ptr();
+        self.safely(Direction::Encrypt, p, &mut out, data, tag)?;
+        Ok(out)
     }
 
     /// Reverses encrypt(). The data end in the tag.
     pub fn decrypt(&self, p: &Parameters, data: &[u8]) -> Result<Vec<u8>> {
-        match self.mode {
-            Mode::CbcCts => self.stealing(Direction::Decrypt, p, data),
-            mode if mode.wraps() => self.unwrap(p, data),
-            _ => {
-                let (text, tag) = data.split_at(data.len() - p.tag_len);
-                let mut out = vec![0; text.len()];
-                let tag = tag.as_ptr().cast_mut();
-                self.safely(Direction::Decrypt, p, &mut out, text, tag)?;
-                Ok(out)
-            }
-        }
+        let (text, tag) = data.split_at(data.len() - p.tag_len);
+        let more = if self.mode.wraps() { 8 } else { 0 };
+        let mut out = vec![0; text.len().saturating_sub(more)];
+        let tag = tag.as_ptr().cast_mut();
+        let written = self.safely(Direction::Decrypt, p, &mut out, text, tag)?;
+        out.truncate(written);
+        Ok(out)
     }
 
+    /// Returns the length of the output.
     fn safely(
         &self,
         direction: Direction,
@@ -221,85 +250,34 @@ impl Key {
         out: &mut [u8],
         data: &[u8],
         tag: *mut u8,
-    ) -> Result<()> {
+    ) -> Result<usize> {
+        let mut written = out.len();
         let message = Message {
-            iv: p.iv.as_ptr(),
+            iv: if p.iv.is_empty() {
+                null()
+            } else {
+                p.iv.as_ptr()
+            },
             iv_len: p.iv.len(),
             aad: p.aad.as_ptr(),
             aad_len: p.aad.len(),
-            out: out.as_mut_ptr(),
-            input: data.as_ptr(),
-            len: data.len(),
             tag,
             tag_len: p.tag_len,
+            form: p.form,
+            written: &mut written,
+            ..Message::new(out.as_mut_ptr(), data.as_ptr(), data.len())
         };
         // The calls that take no length of IV or tag.
         match self.mode {
             Mode::GcmSiv => assert_eq!((p.iv.len(), p.tag_len), (12, 16)),
             Mode::Siv => assert_eq!(p.tag_len, 16),
-            Mode::Xts => assert_eq!(p.iv.len(), 16),
+            Mode::Xts | Mode::CbcCts => assert_eq!(p.iv.len(), 16),
+            Mode::Kw | Mode::Kwp => assert!(p.iv.is_empty()),
             _ => {}
         }
         // SAFETY: out has room for the data, and the slices above have the lengths.
-        unsafe { self.message(direction, &message) }
-    }
-
-    fn stealing(&self, direction: Direction, p: &Parameters, data: &[u8]) -> Result<Vec<u8>> {
-        let mut iv: [u8; 16] = p.iv[..].try_into().expect("an IV of 16 bytes");
-        let mut out = vec![0; data.len()];
-        let call = match direction {
-            Direction::Encrypt => raw::tr_cbc_cts_encrypt(),
-            Direction::Decrypt => raw::tr_cbc_cts_decrypt(),
-        };
-        // SAFETY: out is as long as the data.
-        let status = unsafe {
-            call(
-                self.as_ptr(),
-                p.form,
-                iv.as_mut_ptr(),
-                out.as_mut_ptr(),
-                data.as_ptr(),
-                data.len(),
-            )
-        };
-        check(status, || format!("cbc-cts of {} bytes", data.len()))?;
-        Ok(out)
-    }
-
-    fn wrap(&self, p: &Parameters, data: &[u8]) -> Result<Vec<u8>> {
-        let mut out = vec![0; data.len().div_ceil(8) * 8 + 8];
-        let call = match self.mode {
-            Mode::Kw => raw::tr_kw_wrap(),
-            _ => raw::tr_kwp_wrap(),
-        };
-        let (inverse, out_ptr) = (p.inverse.into(), out.as_mut_ptr());
-        let standard = std::ptr::null();
-        let (input, len) = (data.as_ptr(), data.len());
-        // SAFETY: out has the room that the header asks for.
-        let status = unsafe { call(self.as_ptr(), inverse, standard, out_ptr, input, len) };
-        check(status, || format!("wrapping {len} bytes"))?;
-        Ok(out)
-    }
-
-    fn unwrap(&self, p: &Parameters, data: &[u8]) -> Result<Vec<u8>> {
-        let mut out = vec![0; data.len().saturating_sub(8)];
-        let mut out_len = out.len();
-        let (inverse, out_ptr) = (p.inverse.into(), out.as_mut_ptr());
-        let standard = std::ptr::null();
-        let (key, input, len) = (self.as_ptr(), data.as_ptr(), data.len());
-        // SAFETY: out has the room that the header asks for.
-        let status = unsafe {
-            match self.mode {
-                Mode::Kw => raw::tr_kw_unwrap()(key, inverse, standard, out_ptr, input, len),
-                _ => {
-                    let written = &mut out_len;
-                    raw::tr_kwp_unwrap(key, inverse, standard, out_ptr, written, input, len)
-                }
-            }
-        };
-        check(status, || format!("unwrapping {len} bytes"))?;
-        out.truncate(out_len);
-        Ok(out)
+        unsafe { self.message(direction, &message) }?;
+        Ok(written)
     }
 }
 
@@ -460,7 +438,7 @@ mod tests {
         // The inverse cipher gives another result, which it reverses.
         let backend = Backend::by_name("bitslice").unwrap();
         let inverse = Parameters {
-            inverse: true,
+            form: 1,
             ..Parameters::default()
         };
         for mode in [Mode::Kw, Mode::Kwp] {
@@ -483,16 +461,16 @@ mod tests {
         assert!(said(wrong).starts_with("gcm, a key of 17 bytes: "));
         let none = Parameters::default();
         let kw = key(Mode::Kw, 16).unwrap();
-        assert!(said(kw.encrypt(&none, &[1; 15])).starts_with("wrapping 15 bytes: "));
-        assert!(said(kw.decrypt(&none, &[1; 7])).starts_with("unwrapping 7 bytes: "));
-        assert!(said(kw.decrypt(&none, &[1; 24])).starts_with("unwrapping 24 bytes: "));
+        assert!(said(kw.encrypt(&none, &[1; 15])).starts_with("kw encrypt: "));
+        assert!(said(kw.decrypt(&none, &[1; 7])).starts_with("kw decrypt: "));
+        assert!(said(kw.decrypt(&none, &[1; 24])).starts_with("kw decrypt: "));
         let cts = key(Mode::CbcCts, 16).unwrap();
         let p = Parameters {
             form: 1,
             ..with("00000000000000000000000000000000", "", 0)
         };
-        assert!(said(cts.encrypt(&p, &[1; 15])).starts_with("cbc-cts of 15 bytes: "));
-        assert!(said(cts.decrypt(&p, &[1; 15])).starts_with("cbc-cts of 15 bytes: "));
+        assert!(said(cts.encrypt(&p, &[1; 15])).starts_with("cbc-cts encrypt: "));
+        assert!(said(cts.decrypt(&p, &[1; 15])).starts_with("cbc-cts decrypt: "));
         let ccm = key(Mode::Ccm, 16).unwrap();
         let error = ccm.encrypt(&with("", "", 16), b"x");
         assert!(said(error).starts_with("ccm encrypt: "));

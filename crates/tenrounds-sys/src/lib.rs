@@ -5,8 +5,6 @@
 mod backend;
 mod cpu;
 mod key;
-#[cfg(test)]
-mod layout;
 mod pieces;
 #[path = "../../../bindings/rust/src/raw.rs"]
 pub mod raw;

@@ -140,7 +140,9 @@ fn parameters(rng: &mut Rng, cipher: Cipher, iv: &[u8; BLOCK]) -> Parameters {
         iv: iv.iter().copied().cycle().take(iv_len).collect(),
         aad: if cipher.is_aead() { aad } else { Vec::new() },
         tag_len: tag.copied().unwrap_or(0),
-        form: rng.i32(1..=3),
-        inverse: rng.bool(),
+        form: match cipher.mode().wraps() {
+            true => rng.i32(0..=1),
+            false => rng.i32(1..=3),
+        },
     }
 }

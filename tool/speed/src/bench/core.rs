@@ -51,11 +51,9 @@ impl Calls for Core {
                 iv_len: NONCE_BYTES,
                 aad: AAD.as_ptr(),
                 aad_len: AAD.len(),
-                out,
-                input,
-                len,
                 tag: tag.as_mut_ptr(),
                 tag_len: TAG_BYTES,
+                ..Message::new(out, input, len)
             };
             // SAFETY: the caller's; the IV and the tag have the lengths of the mode.
             done(unsafe { key.call(direction, &message) })
