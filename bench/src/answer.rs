@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 pub const LIMIT: &str = "limit";
 pub const CEILING: &str = "ceiling";
 pub const OPERATIONS: &str = "operations";
-/// The rate of one thread beside that of several.
-pub const ONE_THREAD: &str = "one-thread";
 
 /// A library that is measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 use crate::answer::{Figure, Subject};
 use crate::files::FileArgs;
 use crate::grid::Wanted;
-use crate::peer::{Mode, Spec};
+use crate::peer::Spec;
 use crate::peers::fetched;
 use crate::plan::{Environment, Plan};
 use crate::published::{Effort, Host, Probed, Run, Schema};
@@ -12,10 +12,9 @@ use crate::results::{self, is_ours, short};
 use crate::run::{self, Found};
 use crate::{goals, grid, report};
 use clap::Parser;
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use indicatif::ProgressBar;
 use libcrypto::LibCrypto;
 use machine::host;
-use measure::affinity::processors;
 use measure::rounds::Disturbed;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -48,7 +47,7 @@ pub struct Cli {
     pub quick: bool,
     /// Ours in the place of the default provider: both side by side in each libcrypto, every cipher
     /// that both have
-    #[arg(long, conflicts_with_all = ["peers", "threads"])]
+    #[arg(long, conflicts_with = "peers")]
     pub replace: bool,
     /// Compare all outputs, time nothing
     #[arg(long)]
@@ -56,9 +55,6 @@ pub struct Cli {
     /// Seconds to measure, about
     #[arg(long, value_name = "S")]
     pub seconds: Option<f64>,
-    /// Threads of the rows of several; 1 for none
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub threads: u16,
     /// Without the rows in which the processor's AES is masked
     #[arg(long)]
     pub no_software: bool,
@@ -150,10 +146,6 @@ impl Cli {
             named: !self.bytes.is_empty(),
             quick: self.quick,
             alone: !self.replace,
-            threads: match self.replace {
-                true => 1,
-                false => usize::from(self.threads).min(processors().len().max(1)),
-            },
             environment: Environment::Plain,
         })
     }
@@ -176,7 +168,6 @@ impl Cli {
         wanted.key_bits.retain(|bits| *bits == 128 || all_keys);
         Ok(Wanted {
             environment: Environment::Software,
-            threads: 1,
             ..wanted
         })
     }
@@ -376,23 +367,17 @@ fn share_time(cli: &Cli, plans: &mut [Plan], others: usize) -> ProgressBar {
     for plan in plans.iter_mut() {
         plan.rounds = if cli.check { 0 } else { rounds };
     }
-    let bar = terminal::progress::timed(cells * cli.processes(), expected);
-    if expected < Duration::from_secs(1) {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    bar
+    terminal::progress::timed(cells * cli.processes(), expected)
 }
 
 /// The number of subjects that take turns in a cell, roughly: bounds, ours, and others.
 fn plan_width(plan: &Plan, spec: &Spec, others: usize) -> usize {
-    // In these modes, other libraries make single calls.
-    let several = spec.streams > 1 && !matches!(spec.mode, Mode::Xts | Mode::Gcm | Mode::Ecb);
-    match (plan.environment, several) {
+    match plan.environment {
         _ if plan.replace => 2 * others,
         // Only OpenSSL's, about half of them.
-        (Environment::Software, _) => 3 + others / 2,
-        (_, false) => 5 + others * 3 / 4,
-        _ => 5,
+        Environment::Software => 3 + others / 2,
+        _ if spec.streams > 1 => 5 + others / 2,
+        _ => 5 + others * 3 / 4,
     }
 }
 

@@ -13,7 +13,7 @@ pub struct FileArgs {
     /// Write JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write JSON and a page, named after processor and date, and show DIR's runs in DIR/README.md
+    /// Write JSON and a page, named after processor and date
     #[arg(long, value_name = "DIR")]
     pub publish: Option<PathBuf>,
 }
@@ -23,7 +23,6 @@ impl FileArgs {
     pub fn check(&self, cpu: &Cpu, date: &str) -> Result<()> {
         if let Some(dir) = &self.publish {
             std::fs::create_dir_all(dir).map_err(|e| cannot_write(dir, &e))?;
-            report::published(dir)?;
             terminal::writable(&file(dir, cpu, date, "json"))?;
         }
         self.json
@@ -42,19 +41,8 @@ impl FileArgs {
         };
         let json = file(dir, &run.host.cpu, &run.date, "json");
         write(&json, &text)?;
-        let families = Families::known();
-        write(
-            &json.with_extension("md"),
-            &report::page(&Run::read(&json)?, &families),
-        )?;
-        let readme = dir.join("README.md");
-        match std::fs::read_to_string(&readme) {
-            Ok(text) => {
-                let runs = report::published(dir)?;
-                write(&readme, &report::readme(&text, &runs, &families)?)
-            }
-            Err(_) => Ok(()),
-        }
+        let page = report::page(&Run::read(&json)?, &Families::known());
+        write(&json.with_extension("md"), &page)
     }
 }
 

@@ -4,7 +4,7 @@
 //! is. Where the goal is to be as fast as another implementation, the upper end of the confidence
 //! interval counts, so that a tie within the noise is met.
 
-use crate::answer::{Subject, CEILING, LIMIT, ONE_THREAD};
+use crate::answer::{Subject, CEILING, LIMIT};
 use crate::grid::{Cell, Kind};
 use crate::peers::openssl::replaced;
 use crate::plan::Environment;
@@ -23,7 +23,6 @@ enum Of {
     LongestChain,
     Stock,
     Best,
-    OneThread,
     /// The default provider in the libcrypto of the subject.
     Replaced,
 }
@@ -81,7 +80,6 @@ impl Goal {
         let [first, last] = self.bytes;
         (cell.environment, &*self.subject) == (self.environment, subject)
             && (cell.kind, cell.spec.key_bits) == (Kind::Throughput, KEY_BITS)
-            && (cell.threads > 1) == (self.of == Of::OneThread)
             && (first..=last).contains(&cell.bytes)
             && self.ways.contains(&cell.spec.way())
     }
@@ -117,22 +115,13 @@ impl Judged {
     /// subject, and what it is compared with.
     pub fn id(&self) -> String {
         let (cell, spec) = (&self.cell, &self.cell.spec);
-        let alone = if cell.kind == Kind::Alone {
-            "/alone"
-        } else {
-            ""
-        };
-        let threads = match cell.threads {
-            1 => String::new(),
-            threads => format!("/{threads}-threads"),
-        };
-        let software = match cell.environment {
-            Environment::Plain => "",
-            Environment::Software => "/software",
-        };
+        let marks = marks(cell).map(|mark| format!("/{}", mark.replace(' ', "-")));
         let (way, bits, bytes) = (spec.way(), spec.key_bits, cell.bytes);
         let (subject, against) = (&self.subject, &self.against);
-        format!("{way}/{bits}/{bytes}{alone}{threads}{software}/{subject}/{against}")
+        format!(
+            "{way}/{bits}/{bytes}{}/{subject}/{against}",
+            marks.collect::<String>()
+        )
     }
 
     /// "51.5 ± 0.7 %, goal 80 %" of the limit, "1.003 ± 0.009 × OpenSSL 4.0.3, goal 1.1".
@@ -166,17 +155,15 @@ pub fn place(cell: &Cell) -> String {
 
 /// ", alone", ", 2 threads", ", software".
 pub fn unusual(cell: &Cell) -> String {
-    let mut text = String::new();
-    if cell.kind == Kind::Alone {
-        text += ", alone";
-    }
-    if cell.threads > 1 {
-        text += &format!(", {} threads", cell.threads);
-    }
-    if cell.environment == Environment::Software {
-        text += ", software";
-    }
-    text
+    marks(cell).map(|mark| format!(", {mark}")).collect()
+}
+
+fn marks(cell: &Cell) -> impl Iterator<Item = String> {
+    let alone = (cell.kind == Kind::Alone).then(|| "alone".to_owned());
+    let threads = (cell.threads > 1).then(|| format!("{} threads", cell.threads));
+    let software = cell.environment == Environment::Software;
+    let software = software.then(|| "software".to_owned());
+    alone.into_iter().chain(threads).chain(software)
 }
 
 /// The id of the stock OpenSSL of the libcrypto in which the provider was measured.
@@ -212,10 +199,6 @@ fn judge(
         }
         Of::Stock => other(stock(subjects)?.id.clone(), ""),
         Of::Best => other(measured.best_other()?.0.clone(), BEST),
-        Of::OneThread => {
-            let id = ONE_THREAD.to_owned();
-            (id.clone(), "one thread".into(), 1.0, id)
-        }
         Of::Replaced => other(replaced(subject)?, ""),
     };
     let ratio = measured.figures.get(subject)?.ratios.get(&id)?;
@@ -288,14 +271,11 @@ pub fn possible_ids(cells: &[Cell]) -> Vec<String> {
                     Of::LongestChain => LONGEST_CHAIN,
                     Of::Stock | Of::Replaced => "openssl-3.0.22",
                     Of::Best => BEST,
-                    Of::OneThread => ONE_THREAD,
                 };
                 add(&goal.subject, against);
             }
         }
-        if cell.threads == 1 {
-            add("core", BEST);
-        }
+        add("core", BEST);
         if cell.spec.streams == 1 {
             add("evp-3.5.5", "openssl-3.5.5");
         }
@@ -313,13 +293,13 @@ mod tests {
 
     type Part<'a> = &'a [(&'a str, [f64; 3])];
 
-    fn cell(way: &str, bytes: usize, threads: usize) -> Cell {
+    fn cell(way: &str, bytes: usize) -> Cell {
         let mut ways = ways(&[way.to_owned()]).unwrap();
         Cell {
             spec: ways.remove(0),
             bytes,
             kind: Kind::Throughput,
-            threads,
+            threads: 1,
             environment: Environment::Plain,
         }
     }
@@ -372,7 +352,7 @@ mod tests {
             ("other", [0.98e9, 1.96e9, 3.92e9]),
             ("slow", [0.1e9, 0.1e9, 0.1e9]),
         ];
-        let (met, missed) = goals(cell("ctr", 16384, 1), "", &[rates]);
+        let (met, missed) = goals(cell("ctr", 16384), "", &[rates]);
         assert_eq!(met, 0);
         let both = ["ctr/128/16384/core/bound", "ctr/128/16384/core/best"];
         assert_eq!(ids(&missed), both);
@@ -391,7 +371,7 @@ mod tests {
             ("GenuineIntel", 0),
             ("CentaurHauls", 1),
         ] {
-            let (found, missed) = goals(cell("ctr", 16384, 1), vendor, &[rates]);
+            let (found, missed) = goals(cell("ctr", 16384), vendor, &[rates]);
             assert_eq!((found, missed.len()), (met, 1 - met), "{vendor}");
             assert!(missed.iter().all(|goal| goal.target == 1.12));
         }
@@ -405,11 +385,7 @@ mod tests {
                 ("limit", [1e9; 3]),
                 ("ceiling", [chain; 3]),
             ];
-            goals(
-                cell("cbc-encrypt-ragged", 194560, 1),
-                "AuthenticAMD",
-                &[rates],
-            )
+            goals(cell("cbc-encrypt-ragged", 194560), "AuthenticAMD", &[rates])
         };
         assert_eq!(found(0.6e9, 0.7e9).0, 1);
         let (_, missed) = found(0.56e9, 0.7e9);
@@ -430,7 +406,7 @@ mod tests {
                 ("openssl-3.0.22", [1e9; 3]),
                 ("openssl-4.0.3", [9e9; 3]),
             ];
-            goals(cell("cbc-encrypt", 16, 1), "", &[rates])
+            goals(cell("cbc-encrypt", 16), "", &[rates])
         };
         // The latency of the chain bounds both, so a tie within the noise is met.
         assert_eq!(cbc(0.999).0, 1);
@@ -442,7 +418,7 @@ mod tests {
     #[test]
     fn the_best_peer_may_win_within_the_spread() {
         let rates: Part = &[("core", [0.99e9, 0.99e9, 1.03e9]), ("other", [1e9; 3])];
-        let (met, missed) = goals(cell("ctr", 16384, 1), "AuthenticAMD", &[rates]);
+        let (met, missed) = goals(cell("ctr", 16384), "AuthenticAMD", &[rates]);
         assert_eq!((met, missed.len()), (1, 0));
     }
 
@@ -451,7 +427,7 @@ mod tests {
         let fast: Part = &[("core", [0.9e9; 3]), ("limit", [1e9; 3])];
         let slow: Part = &[("core", [0.8e9; 3]), ("limit", [1e9; 3])];
         let processes = [fast, fast, slow];
-        let (_, missed) = goals(cell("ctr", 16384, 1), "AuthenticAMD", &processes);
+        let (_, missed) = goals(cell("ctr", 16384), "AuthenticAMD", &processes);
         assert!((missed[0].value - 0.9).abs() < 1e-9);
         // Half of 0.8 to 0.9.
         assert!((missed[0].spread - 0.05).abs() < 1e-9);
@@ -466,18 +442,10 @@ mod tests {
             ("openssl-4.0.3", [9e9; 3]),
             ("evp-4.0.3", [9e9; 3]),
         ];
-        let (met, missed) = goals(cell("ctr", 16384, 1), "AuthenticAMD", &[rates]);
+        let (met, missed) = goals(cell("ctr", 16384), "AuthenticAMD", &[rates]);
         assert_eq!(met, 1);
         assert_eq!(ids(&missed), ["ctr/128/16384/evp-3.5.5/openssl-3.5.5"]);
         assert!((missed[0].value - 0.95).abs() < 1e-9);
-    }
-
-    #[test]
-    fn threads_have_their_own_goals() {
-        let rates: Part = &[("core", [1.9e9; 3]), ("core/one-thread", [1e9; 3])];
-        let (_, missed) = goals(cell("ctr", 16384, 2), "AuthenticAMD", &[rates]);
-        assert_eq!(ids(&missed), ["ctr/128/16384/2-threads/core/one-thread"]);
-        assert_eq!(missed[0].said(), "1.900 ± 0.000 × one thread, goal 1.95");
     }
 
     #[test]
@@ -486,7 +454,7 @@ mod tests {
             cell: Cell {
                 kind: Kind::Alone,
                 environment: Environment::Software,
-                ..cell("cbc-decrypt", 1024, 1)
+                ..cell("cbc-decrypt", 1024)
             },
             subject: "evp".into(),
             against: "openssl-3.0.22".into(),

@@ -37,7 +37,6 @@ const MOST_BYTEWISE: usize = 1 << 14;
 const WRAP_SIZES: [usize; 5] = [16, 24, 32, 64, 256];
 const STREAMS: usize = 16;
 const MESSAGES: usize = 64;
-const THREADS_BYTES: usize = 16384;
 /// The size at which a quick run measures GCM with both key sizes.
 const LONG_MESSAGE: usize = 16384;
 
@@ -82,6 +81,7 @@ pub struct Cell {
     pub spec: Spec,
     pub bytes: usize,
     pub kind: Kind,
+    /// 1, but 2 in a few cells of runs up to 2026-11-29.
     pub threads: usize,
     pub environment: Environment,
 }
@@ -369,7 +369,6 @@ pub struct Wanted {
     pub quick: bool,
     /// Of single calls, beside successive ones.
     pub alone: bool,
-    pub threads: usize,
     pub environment: Environment,
 }
 
@@ -412,30 +411,26 @@ impl Wanted {
                 if Cipher::new(way.mode, key_bits).is_none() {
                     continue;
                 }
-                let cell = |bytes, kind, threads| Cell {
+                let cell = |bytes, kind| Cell {
                     spec,
                     bytes,
                     kind,
-                    threads,
+                    threads: 1,
                     environment: self.environment,
                 };
                 let sizes = self.sizes_of(way);
                 let usual = way.streams == 1 && way.aad == AAD && way.form != Form::PageEnd;
                 let short = |s: &&usize| ALONE_SIZES.contains(s) && usual;
-                cells.extend(sizes.iter().map(|&s| cell(s, Kind::Throughput, 1)));
+                cells.extend(sizes.iter().map(|&s| cell(s, Kind::Throughput)));
                 if self.alone && !(self.quick && key_bits != 128) {
-                    cells.extend(sizes.iter().filter(short).map(|&s| cell(s, Kind::Alone, 1)));
+                    cells.extend(sizes.iter().filter(short).map(|&s| cell(s, Kind::Alone)));
                 }
                 // A quick run has one key size, but for long messages of GCM.
                 let other = way.mode == Mode::Gcm && sizes.contains(&LONG_MESSAGE);
                 if self.quick && other && self.key_bits == [128] && !self.named {
                     let spec = spec.with_key(256);
-                    let long = cell(LONG_MESSAGE, Kind::Throughput, 1);
+                    let long = cell(LONG_MESSAGE, Kind::Throughput);
                     cells.push(Cell { spec, ..long });
-                }
-                let shown = matches!(way.way().as_str(), "ctr" | "gcm-encrypt");
-                if self.threads > 1 && shown && sizes.contains(&THREADS_BYTES) && key_bits == 128 {
-                    cells.push(cell(THREADS_BYTES, Kind::Throughput, self.threads));
                 }
             }
         }
@@ -456,7 +451,6 @@ mod tests {
             named: false,
             quick: false,
             alone: true,
-            threads: 2,
             environment: Environment::Plain,
         }
     }
@@ -512,7 +506,6 @@ mod tests {
                 1 << 20
             ]
         );
-        assert!(cells.iter().any(|c| c.threads == 2));
     }
 
     #[test]

@@ -23,7 +23,6 @@ mod report;
 mod results;
 mod run;
 mod sheet;
-mod threads;
 mod worker;
 
 use clap::Parser;
@@ -36,8 +35,8 @@ fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
     match &*command {
         run::WORKER => ended(serve(worker::measure).map(|()| 0)),
-        paired::WORKER => ended(paired::serve().map(|()| 0)),
-        calls::WORKER => ended(calls::serve().map(|()| 0)),
+        paired::WORKER => ended(serve(paired::worker::measure).map(|()| 0)),
+        calls::WORKER => ended(serve(calls::measure).map(|()| 0)),
         calls::COMMAND => parsed(1, |args| calls::run(&args)),
         paired::COMMAND => parsed(1, |args| paired::run(&args)),
         _ => parsed(0, |cli: Cli| {
@@ -49,20 +48,7 @@ fn main() -> ExitCode {
 
 /// Runs a command with its arguments, after so many words.
 fn parsed<A: Parser>(words: usize, run: impl FnOnce(A) -> Result<u8>) -> ExitCode {
-    match A::try_parse_from(std::env::args_os().skip(words)) {
-        Ok(args) => ended(run(args)),
-        Err(error) if !error.use_stderr() => {
-            let _ = error.print();
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            let text = error.to_string();
-            let line = text.lines().next().unwrap_or_default();
-            let line = line.trim_start_matches("error: ");
-            eprintln!("tenrounds-bench: {line} (see --help)");
-            ExitCode::from(2)
-        }
-    }
+    ended(run(A::parse_from(std::env::args_os().skip(words))))
 }
 
 /// The exit status; 1 for what could not be done.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The reports of a run: the terminal's, its page, and its part of the README beside the pages.
+//! The reports of a run: the terminal's, and its page.
 
 use crate::goals::{place, stock, unusual, Judged};
 use crate::grid::{Cell, Kind};
@@ -11,8 +11,6 @@ use crate::results::{is_bound, is_ours, ways, Figures, Measured};
 use crate::run::Found;
 use crate::sheet::{fill, Sheet};
 use std::fmt::Write;
-use std::path::Path;
-use terminal::error::{Error, Result};
 use terminal::style::{clean, paint, BAD, BOLD};
 use terminal::{gigabytes, size_name};
 
@@ -452,51 +450,17 @@ fn tables(run: &Run) -> String {
     out
 }
 
-// ---- The README -------------------------------------------------------------------------------
-
-const BEGIN: &str = "<!-- written by tenrounds-bench --publish: begin -->";
-const END: &str = "<!-- end -->";
-
-/// The runs of a directory by name, the newest first.
-pub fn published(dir: &Path) -> Result<Vec<(String, Run)>> {
-    let failed = |e: std::io::Error| Error::failure(format!("cannot read {}: {e}", dir.display()));
-    let mut runs = Vec::new();
-    for entry in std::fs::read_dir(dir).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        if path.extension().is_some_and(|e| e == "json") {
-            runs.push((name.into_owned(), Run::read(&path)?));
-        }
-    }
-    runs.sort_by(|(a, one), (b, other)| (&other.date, b).cmp(&(&one.date, a)));
-    Ok(runs)
-}
-
-/// The README with the summaries of these runs.
-pub fn readme(text: &str, runs: &[(String, Run)], families: &Families) -> Result<String> {
-    let (Some(begin), Some(end)) = (text.find(BEGIN), text.find(END)) else {
-        return Err(Error::failure(format!(
-            "README.md of that directory lacks the lines '{BEGIN}' and '{END}', between which the runs belong"
-        )));
-    };
-    let mut part = String::new();
-    for (name, run) in runs {
-        let _ = write!(
-            part,
-            "\n\n## [{}, {}]({name}.md)\n\n{}\n{}\n{} of {} goals are met.",
-            families.title(&run.host.cpu),
-            run.date,
-            provenance(run),
-            summary(run).markdown(),
-            run.met,
-            run.goals(),
-        );
-    }
-    let (before, after) = (&text[..begin + BEGIN.len()], &text[end..]);
-    Ok(format!(
-        "{before}\n\n{}{part}\n\n{after}",
-        fill(MEANING).trim_end()
-    ))
+/// The runs of a directory by name.
+#[cfg(test)]
+pub fn published(dir: &str) -> Vec<(String, Run)> {
+    let files = std::fs::read_dir(dir).unwrap();
+    let paths = files.map(|entry| entry.unwrap().path());
+    let json = paths.filter(|path| path.extension().is_some_and(|e| e == "json"));
+    json.map(|path| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        (name, Run::read(&path).unwrap())
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -510,7 +474,7 @@ mod tests {
     fn published_pages_are_those_of_their_files() {
         let families = Families::known();
         for dir in [DIR, "../docs/benchmarks/replace"] {
-            for (name, run) in published(Path::new(dir)).unwrap() {
+            for (name, run) in published(dir) {
                 assert_eq!(replaces(&run), dir != DIR, "{name}");
                 let file = format!("{dir}/{name}.md");
                 let written = std::fs::read_to_string(&file).unwrap();
@@ -526,7 +490,7 @@ mod tests {
     #[test]
     fn a_page_quotes_reasons_of_its_own_family() {
         let families = Families::known();
-        for (name, mut run) in published(Path::new(DIR)).unwrap() {
+        for (name, mut run) in published(DIR) {
             let family = families.of(&run.host.cpu).unwrap();
             let whys = run.missed.iter().filter_map(|g| family.why(&g.id()));
             let whys: Vec<String> = whys.map(fill).collect();
@@ -543,31 +507,8 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_shows_the_published_runs() {
-        let runs = published(Path::new(DIR)).unwrap();
-        let text = std::fs::read_to_string(Path::new(DIR).join("README.md")).unwrap();
-        let again = readme(&text, &runs, &Families::known()).unwrap();
-        assert!(
-            text == again,
-            "write it again: tenrounds-bench --from NAME.json --publish {DIR}"
-        );
-        for family in ["Emerald Rapids, ", "Zen 4, "] {
-            assert!(text.contains(family), "{family}");
-        }
-    }
-
-    #[test]
-    fn a_readme_without_a_place_is_refused() {
-        let error = readme("nothing", &[], &Families::known()).err().unwrap();
-        assert!(error.to_string().contains("lacks the lines"), "{error}");
-        let empty = format!("a\n{BEGIN}\nold\n{END}\nb\n");
-        let text = readme(&empty, &[], &Families::known()).unwrap();
-        assert!(text.starts_with("a\n") && text.ends_with("\nb\n") && !text.contains("old"));
-    }
-
-    #[test]
     fn the_terminal_says_what_was_missed() {
-        for (name, run) in published(Path::new(DIR)).unwrap() {
+        for (name, run) in published(DIR) {
             let text = text(&run);
             let goals = format!(" of {} goals met", run.goals());
             assert!(

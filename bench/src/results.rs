@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The results of a run: the cells, and in each the figures of the subjects that took turns in it.
 
-use crate::answer::{CEILING, LIMIT, ONE_THREAD, OPERATIONS};
+use crate::answer::{CEILING, LIMIT, OPERATIONS};
 use crate::grid::Cell;
 use crate::peer::Spec;
 use crate::peers::openssl::replaced;
@@ -19,7 +19,7 @@ pub struct Figures {
     pub rate: f64,
     /// The fraction of the limit that it reaches.
     pub limit: Option<f64>,
-    /// The multiple of the rate of the default provider that it replaces, or of one thread.
+    /// The multiple of the rate of the default provider that it replaces.
     pub times: Option<f64>,
     /// The spread of `times`, `limit` or `rate`, the first that is there.
     pub spread: f64,
@@ -80,17 +80,12 @@ fn is_other(id: &str) -> bool {
     !is_ours(id) && !is_bound(id)
 }
 
-fn figures(cell: Cell, id: &str, rates: &Rates<String>) -> Option<Figures> {
+fn figures(id: &str, rates: &Rates<String>) -> Option<Figures> {
     let rate = rates.rate(id)?;
     let ratio = |other: &str| Some((other.to_owned(), rates.ratio(id, other)?));
     let limit = (id != LIMIT).then(|| ratio(LIMIT)).flatten();
-    let times = match replaced(id) {
-        _ if cell.threads > 1 => rates
-            .ratio(id, &format!("{id}/{ONE_THREAD}"))
-            .map(|times| (ONE_THREAD.to_owned(), times)),
-        stock => stock.and_then(|stock| ratio(&stock)),
-    };
-    let of_all = cell.threads == 1 && COMPARED.contains(&id);
+    let times = replaced(id).and_then(|stock| ratio(&stock));
+    let of_all = COMPARED.contains(&id);
     let others = rates
         .by_subject
         .keys()
@@ -111,13 +106,9 @@ fn figures(cell: Cell, id: &str, rates: &Rates<String>) -> Option<Figures> {
 
 /// The results of all processes, cell by cell.
 pub fn all(found: &[Found]) -> Vec<Measured> {
-    let one_thread = format!("/{ONE_THREAD}");
     let measured = |(cell, rates): &(Cell, Rates<String>)| {
-        let ids = rates
-            .by_subject
-            .keys()
-            .filter(|id| !id.ends_with(&one_thread));
-        let figures = ids.filter_map(|id| Some((id.clone(), figures(*cell, id, rates)?)));
+        let ids = rates.by_subject.keys();
+        let figures = ids.filter_map(|id| Some((id.clone(), figures(id, rates)?)));
         Measured {
             cell: *cell,
             figures: figures.collect(),
@@ -130,8 +121,7 @@ pub fn all(found: &[Found]) -> Vec<Measured> {
 impl Measured {
     /// Nanoseconds of a call.
     pub fn nanoseconds(&self, figures: &Figures) -> f64 {
-        let bytes = self.cell.spec.total(self.cell.bytes) * self.cell.threads;
-        bytes as f64 * 1e9 / figures.rate
+        self.cell.spec.total(self.cell.bytes) as f64 * 1e9 / figures.rate
     }
 
     /// The id of the fastest of the other libraries, and its figures.

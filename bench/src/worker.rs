@@ -10,7 +10,6 @@ use crate::ours;
 use crate::peer::{Form, Peer, Spec};
 use crate::peers::Peers;
 use crate::plan::Plan;
-use crate::threads;
 use measure::affinity::pin_to_number;
 use measure::noise;
 use measure::place::Place;
@@ -68,10 +67,7 @@ pub fn measure(plan: &Plan) -> Result<()> {
         wrong: known.collect(),
     };
     for (index, &cell) in cells.iter().enumerate() {
-        let mut done = match cell.threads {
-            1 => worker.cell(index, cell)?,
-            _ => threads::cell(plan, cell)?,
-        };
+        let mut done = worker.cell(index, cell)?;
         done.cell = index;
         say(Ok(Answer::Cell(done)))?;
     }

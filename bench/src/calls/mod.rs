@@ -5,19 +5,19 @@
 
 mod evp;
 
+use crate::paired::Ratio;
 use crate::peers::openssl::{self, Evp};
 use clap::Parser;
 use evp::{make, Row, Subject, BATCH, MAX_BYTES};
 use libcrypto::LibCrypto;
 use measure::affinity::pin_to_number;
 use measure::noise;
-use measure::process::{ask, say, serve as serve_plan};
+use measure::process::{ask, say};
 use measure::rounds::take;
-use measure::stats;
 use measure::window::{batches, Pace, Window};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use terminal::error::{Error, Result};
+use terminal::error::Result;
 
 /// The first arguments of this command, and of its measuring processes.
 pub const COMMAND: &str = "calls";
@@ -73,7 +73,7 @@ fn bytes(text: &str) -> std::result::Result<usize, String> {
 
 /// What a process measures, and how.
 #[derive(Clone, Serialize, Deserialize)]
-struct Plan {
+pub struct Plan {
     cipher: String,
     what: What,
     rounds: usize,
@@ -89,10 +89,6 @@ enum Answer {
     Hello { openssl: String, other: String },
     /// A row: nanoseconds per call in each round, of the other provider and tenrounds.
     Times { row: String, rounds: Vec<[f64; 2]> },
-}
-
-fn library(file: &str) -> Result<&'static LibCrypto> {
-    openssl::open(file).map_err(|e| Error::failure(format!("{file}: {e}")))
 }
 
 /// The other provider, and tenrounds.
@@ -168,10 +164,11 @@ fn times(plan: &Plan, row: &Row, subjects: &mut [Subject; 2]) -> Result<Vec<[f64
     Ok(taken.times())
 }
 
-fn measure(plan: &Plan) -> Result<()> {
+/// What a measuring process does.
+pub fn measure(plan: &Plan) -> Result<()> {
     pin_to_number(0)?;
     fastrand::seed(plan.seed);
-    let library = library(&plan.what.libcrypto)?;
+    let library = openssl::open(&plan.what.libcrypto)?;
     let mut subjects = subjects(plan, library)?;
     say(Ok(Answer::Hello {
         openssl: library.version(),
@@ -183,11 +180,6 @@ fn measure(plan: &Plan) -> Result<()> {
     })
 }
 
-/// What a measuring process does.
-pub fn serve() -> Result<()> {
-    serve_plan(measure)
-}
-
 /// What two processes measured, one with the places of the providers exchanged: the geometric mean.
 fn mean(one: &[[f64; 2]], other: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let both = one.iter().zip(other);
@@ -197,12 +189,8 @@ fn mean(one: &[[f64; 2]], other: &[[f64; 2]]) -> Vec<[f64; 2]> {
 
 /// A row of the table: nanoseconds of both providers, and the quartiles of their ratio.
 fn line(name: &str, rounds: &[[f64; 2]]) -> String {
-    let median = |of: &dyn Fn(&[f64; 2]) -> f64| stats::median(rounds.iter().map(of));
-    let median = |of: &dyn Fn(&[f64; 2]) -> f64| median(of).expect("there is a round");
-    let ratio = |[old, new]: &[f64; 2]| old / new;
-    let [low, high] = stats::quartiles(rounds.iter().map(ratio)).expect("there is a round");
-    let (old, new) = (median(&|round| round[0]), median(&|round| round[1]));
-    let ratio = median(&ratio);
+    let found = Ratio::of(rounds);
+    let (old, new, ratio, [low, high]) = (found.ns_old, found.ns_new, found.ratio, found.quartiles);
     format!("{name:34} {old:9.1} {new:9.1} {ratio:7.3}  {low:.3} .. {high:.3}")
 }
 
@@ -285,7 +273,7 @@ mod tests {
     /// The default provider against itself, which every libcrypto has.
     #[test]
     fn every_call_of_every_kind_of_mode_succeeds() {
-        let library = match library("libcrypto.so.3") {
+        let library = match openssl::open("libcrypto.so.3") {
             Ok(library) => library,
             Err(why) => {
                 let must = std::env::var_os("TENROUNDS_MUST_RUN").is_some_and(|v| !v.is_empty());

@@ -4,13 +4,14 @@
 
 mod build;
 mod report;
-mod worker;
+pub mod worker;
 
 use crate::files::write;
 use crate::pattern::like;
 use clap::Parser;
 use machine::host;
-use measure::process::{ask, serve as serve_plan};
+use measure::process::ask;
+pub use report::Ratio;
 use report::{Found, Row};
 use serde_json::json;
 use std::path::PathBuf;
@@ -183,11 +184,6 @@ impl Args {
     }
 }
 
-/// What a measuring process does.
-pub fn serve() -> Result<()> {
-    serve_plan(worker::measure)
-}
-
 /// The exit status.
 pub fn run(args: &Args) -> Result<u8> {
     if let Some(file) = &args.json {
@@ -225,7 +221,7 @@ pub fn run(args: &Args) -> Result<u8> {
         .zip(&first)
         .map(|(c, f)| f.summary(c))
         .collect();
-    let low = |result: &&mut Row| result.ratio < AGAIN;
+    let low = |result: &&mut Row| result.figures.ratio < AGAIN;
     let again: Vec<Cell> = results
         .iter_mut()
         .filter(low)
@@ -234,7 +230,7 @@ pub fn run(args: &Args) -> Result<u8> {
     if !again.is_empty() {
         let second = args.measure(&again, 2 * rounds)?;
         for (result, found) in results.iter_mut().filter(low).zip(second) {
-            let first = Some(result.ratio);
+            let first = Some(result.figures.ratio);
             *result = found.summary(&result.cell);
             result.first = first;
         }

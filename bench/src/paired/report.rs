@@ -36,12 +36,8 @@ impl Found {
     }
 
     pub fn summary(&self, cell: &Cell) -> Row {
-        let side = |which: usize| median(self.rounds.iter().map(|round| round[which]));
         Row {
-            ns_old: side(0),
-            ns_new: side(1),
-            ratio: median(ratios(&self.rounds)),
-            quartiles: stats::quartiles(ratios(&self.rounds)).expect("there is a round"),
+            figures: Ratio::of(&self.rounds),
             processes: self.processes.clone(),
             rounds: self.rounds.len(),
             doubtful: self.doubtful,
@@ -51,13 +47,32 @@ impl Found {
     }
 }
 
+/// Medians of rounds, and the quartiles of the ratio.
+#[derive(Clone, Serialize)]
+pub struct Ratio {
+    pub ns_old: f64,
+    pub ns_new: f64,
+    pub ratio: f64,
+    pub quartiles: [f64; 2],
+}
+
+impl Ratio {
+    pub fn of(rounds: &[[f64; 2]]) -> Ratio {
+        let side = |which: usize| median(rounds.iter().map(|round| round[which]));
+        Ratio {
+            ns_old: side(0),
+            ns_new: side(1),
+            ratio: median(ratios(rounds)),
+            quartiles: stats::quartiles(ratios(rounds)).expect("there is a round"),
+        }
+    }
+}
+
 /// The figures of one cell.
 #[derive(Clone, Serialize)]
 pub struct Row {
-    ns_old: f64,
-    ns_new: f64,
-    pub ratio: f64,
-    quartiles: [f64; 2],
+    #[serde(flatten)]
+    pub figures: Ratio,
     processes: Vec<f64>,
     rounds: usize,
     doubtful: usize,
@@ -75,7 +90,7 @@ fn listed<S: serde::Serializer>(cell: &Cell, to: S) -> Result<S::Ok, S::Error> {
 impl Row {
     /// '!' slower than SLOWER, beyond the spread; '*' slower, beyond the spread.
     pub fn mark(&self) -> char {
-        let below = |limit| self.ratio < limit && self.quartiles[1] < limit;
+        let below = |limit| self.figures.ratio < limit && self.figures.quartiles[1] < limit;
         match (below(SLOWER), below(1.0)) {
             (true, _) => '!',
             (_, true) => '*',
@@ -94,11 +109,11 @@ impl Row {
             "{} {operation:20} {backend:9} {bits:3} {bytes:6}  {:10.1} {:10.1}  {:6.3}  \
              {:6.3} .. {:.3}\n",
             self.mark(),
-            self.ns_old,
-            self.ns_new,
-            self.ratio,
-            self.quartiles[0],
-            self.quartiles[1],
+            self.figures.ns_old,
+            self.figures.ns_new,
+            self.figures.ratio,
+            self.figures.quartiles[0],
+            self.figures.quartiles[1],
         )
     }
 }
@@ -115,8 +130,8 @@ fn table(title: &str, rows: &[&Row]) -> String {
 /// A line about some of the cells.
 fn group(name: &str, results: &[Row], belongs: impl Fn(&Cell) -> bool) -> String {
     let of: Vec<&Row> = results.iter().filter(|r| belongs(&r.cell)).collect();
-    let ratio = |r: &&Row| r.ratio;
-    let mean = of.iter().map(|r| r.ratio.ln()).sum::<f64>() / of.len() as f64;
+    let ratio = |r: &&Row| r.figures.ratio;
+    let mean = of.iter().map(|r| r.figures.ratio.ln()).sum::<f64>() / of.len() as f64;
     let median = stats::median(of.iter().map(ratio)).unwrap_or(f64::NAN);
     let count = |marks: &str| of.iter().filter(|r| marks.contains(r.mark())).count();
     format!(
@@ -125,7 +140,7 @@ fn group(name: &str, results: &[Row], belongs: impl Fn(&Cell) -> bool) -> String
         mean.exp(),
         of.iter().map(ratio).fold(f64::MAX, f64::min),
         of.iter().map(ratio).fold(0.0, f64::max),
-        of.iter().filter(|r| r.ratio < 1.0).count(),
+        of.iter().filter(|r| r.figures.ratio < 1.0).count(),
         count("*!"),
         count("!"),
     )
@@ -138,8 +153,8 @@ pub fn text(results: &[Row], all: bool) -> String {
         rows.sort_by(|a, b| a.cell.cmp(&b.cell));
         text += &table("All cells", &rows);
     }
-    rows.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
-    rows.retain(|row| row.ratio < 1.0);
+    rows.sort_by(|a, b| a.figures.ratio.total_cmp(&b.figures.ratio));
+    rows.retain(|row| row.figures.ratio < 1.0);
     if !rows.is_empty() {
         text += &table(
             "Cells below 1 (* beyond the spread; ! below 0.98 beyond the spread)",
@@ -158,7 +173,7 @@ pub fn text(results: &[Row], all: bool) -> String {
     }
     let spreads = results
         .iter()
-        .map(|r| (r.quartiles[1] - r.quartiles[0]) / 2.0);
+        .map(|r| (r.figures.quartiles[1] - r.figures.quartiles[0]) / 2.0);
     let spread = stats::median(spreads).unwrap_or(f64::NAN);
     let rounds: usize = results.iter().map(|r| r.rounds).sum();
     let doubtful: usize = results.iter().map(|r| r.doubtful).sum();

@@ -5,7 +5,7 @@
 //! calls for the same. No AES-128-XTS, in BoringSSL's libcrypto none at all. CCM and CMAC are left
 //! out: they were never the fastest.
 
-use super::{fetched, takes_part};
+use super::{fetched, single};
 use crate::answer::Origin;
 use crate::call::{operation, whole, with_tag};
 use crate::peer::{Direction, Inputs, Mode, Peer, Prepared, Spec, TAG};
@@ -71,17 +71,16 @@ pub fn boringssl() -> Result<Peer> {
 }
 
 fn peer(id: &str, title: &str, version: String, origin: Origin, f: Functions) -> Peer {
-    let peer = Peer::new(
-        id.into(),
-        title.into(),
+    single(
+        id,
+        title,
         version,
+        origin,
         move |spec, bytes, inputs| match spec.mode {
-            _ if spec.streams != 1 || !takes_part(spec, bytes) => Ok(None),
             Mode::Gcm | Mode::GcmSiv => aead(f, spec, bytes, inputs),
             _ => cipher(f, spec, bytes, inputs),
         },
-    );
-    peer.from(origin)
+    )
 }
 
 /// The cipher of this name: "aes-128-cbc". None if there is none.

@@ -4,7 +4,8 @@
 //! A call is a whole message, so there are only whole blocks in the modes that stream, and the
 //! adapter carries the IV on.
 
-use super::takes_part;
+use super::single;
+use crate::answer::Origin;
 use crate::call::{operation, whole};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, BLOCK, TAG};
 use cryptoki_sys::*;
@@ -172,13 +173,14 @@ impl Module {
         let module = Rc::new(self);
         let name = &module.name;
         let (id, title) = (format!("pkcs11-{name}"), format!("{name} (PKCS#11)"));
-        Peer::new(id, title, module.version(), move |spec, bytes, inputs| {
+        let (version, origin) = (module.version(), Origin::default());
+        single(&id, &title, version, origin, move |spec, bytes, inputs| {
             let part = spec.mode.streams() && !bytes.is_multiple_of(BLOCK);
             let known = matches!(spec.mode, Mode::Cbc | Mode::Ctr | Mode::Gcm);
             // SoftHSM's C_Decrypt wants room for the tag in the output, too.
             let opens = (spec.mode, spec.direction) == (Mode::Gcm, Direction::Decrypt);
             let has_it = known && !(opens && module.name == "softhsm2");
-            if !has_it || part || spec.streams != 1 || !takes_part(spec, bytes) {
+            if !has_it || part {
                 return Ok(None);
             }
             let handle = module.create_key(&inputs.key)?;

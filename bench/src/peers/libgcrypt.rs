@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! libgcrypt, opened at run time. Declarations of gcrypt.h, version 1.12.
 
-use super::{fetched, takes_part};
+use super::{fetched, single};
 use crate::call::{operation, whole};
 use crate::peer::{Aad, Direction, Inputs, Mode, Operation, Peer, Prepared, Spec, TAG};
 use libcrypto::functions;
@@ -69,17 +69,11 @@ pub fn open() -> Result<Peer> {
         format!("libgcrypt {version}"),
         format!("{version} ({})", path.display()),
     );
-    let peer = Peer::new(
-        "libgcrypt".into(),
-        title,
-        version,
-        move |spec, bytes, inputs| match spec.mode {
-            _ if spec.streams != 1 || !takes_part(spec, bytes) => Ok(None),
-            Mode::Cmac => mac(functions, bytes, inputs).map(Some),
-            _ => cipher(functions, spec, bytes, inputs),
-        },
-    );
-    Ok(peer.from(origin))
+    let prepare = move |spec: Spec, bytes, inputs: &Inputs| match spec.mode {
+        Mode::Cmac => mac(functions, bytes, inputs).map(Some),
+        _ => cipher(functions, spec, bytes, inputs),
+    };
+    Ok(single("libgcrypt", &title, version, origin, prepare))
 }
 
 fn cipher(f: Functions, spec: Spec, bytes: usize, inputs: &Inputs) -> Prepared {

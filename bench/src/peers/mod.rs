@@ -14,9 +14,9 @@ mod rustcrypto;
 mod tests;
 mod wolfssl;
 
-use crate::answer::Missing;
+use crate::answer::{Missing, Origin};
 use crate::ours;
-use crate::peer::{Form, Peer, Spec, TAG};
+use crate::peer::{Form, Inputs, Peer, Prepared, Spec, TAG};
 use crate::plan::Environment;
 use std::path::PathBuf;
 use tenrounds_sys::Backend;
@@ -26,6 +26,26 @@ use terminal::error::Result;
 fn takes_part(spec: Spec, bytes: usize) -> bool {
     let form = matches!(spec.form, Form::Usual | Form::NullAad);
     form && !spec.wraps() && spec.has_length(bytes)
+}
+
+/// A library that takes one message in a call.
+fn single(
+    id: &str,
+    title: &str,
+    version: String,
+    origin: Origin,
+    prepare: impl Fn(Spec, usize, &Inputs) -> Prepared + 'static,
+) -> Peer {
+    let peer = Peer::new(
+        id.into(),
+        title.into(),
+        version,
+        move |spec, bytes, inputs| match spec.streams == 1 && takes_part(spec, bytes) {
+            true => prepare(spec, bytes, inputs),
+            false => Ok(None),
+        },
+    );
+    peer.from(origin)
 }
 
 /// For libraries that leave it to their users to compare tags.

@@ -242,7 +242,7 @@ impl Evp {
         Ok(Some(match spec.mode {
             _ if spec.form == Form::Record => record(context, spec, bytes, inputs),
             _ if spec.wraps() => wrap(context, spec, bytes),
-            Mode::Xts | Mode::CbcCts => sector(evp::Sector::new(context, inputs.iv), bytes),
+            Mode::Xts | Mode::CbcCts => sector(evp::Stream::new(context), inputs.iv, bytes),
             mode if mode.is_aead() => {
                 let message = evp::Message::new(context, &setup, inputs.aad(spec).slice());
                 sealed(message.expect("an AEAD has messages"), spec, bytes)
@@ -289,11 +289,11 @@ fn stream(stream: evp::Stream, iv: [u8; 16], bytes: usize) -> Box<dyn Operation>
 }
 
 /// The tweak, and all of the sector.
-fn sector(sector: evp::Sector, bytes: usize) -> Box<dyn Operation> {
+fn sector(stream: evp::Stream, iv: [u8; 16], bytes: usize) -> Box<dyn Operation> {
     whole(move |input, output| {
         let (input, output) = (&input[..bytes], &mut output[..bytes]);
         // SAFETY: both have so many bytes.
-        let done = unsafe { sector.call(output.as_mut_ptr(), input.as_ptr(), bytes) };
+        let done = unsafe { stream.sector(&iv, output.as_mut_ptr(), input.as_ptr(), bytes) };
         assert!(done, "EVP's XTS or CTS failed");
     })
 }

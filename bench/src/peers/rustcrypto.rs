@@ -4,7 +4,7 @@
 //! what `cargo build --release` makes without more flags. CFB takes whole blocks. XTS exists in
 //! place alone: its calls have a copy in them.
 
-use super::{fetched, locked, takes_part};
+use super::{fetched, locked, single};
 use crate::call::whole;
 use crate::peer::{Direction, Form, Inputs, Mode, Operation, Peer, Spec, TAG};
 use aes::cipher::{
@@ -23,23 +23,16 @@ pub fn peer() -> Peer {
     let crates = ["aes", "aes-gcm", "cbc", "ctr", "xts-mode"];
     let version = crates.map(|name| format!("{name} {}", locked(name)));
     let (id, title) = ("rustcrypto", "RustCrypto (XTS with a copy)");
-    let peer = Peer::new(
-        id.into(),
-        title.into(),
-        version.join(", "),
-        |spec, bytes, inputs| {
-            if spec.streams != 1 || !takes_part(spec, bytes) {
-                return Ok(None);
-            }
-            Ok(match spec.key_bits {
-                128 => prepare::<aes::Aes128>(spec, bytes, inputs),
-                192 => prepare::<aes::Aes192>(spec, bytes, inputs),
-                256 => prepare::<aes::Aes256>(spec, bytes, inputs),
-                _ => None,
-            })
-        },
-    );
-    peer.from(fetched::about(id).unwrap_or_default().1)
+    let origin = fetched::about(id).unwrap_or_default().1;
+    let prepare = |spec: Spec, bytes, inputs: &Inputs| {
+        Ok(match spec.key_bits {
+            128 => prepare::<aes::Aes128>(spec, bytes, inputs),
+            192 => prepare::<aes::Aes192>(spec, bytes, inputs),
+            256 => prepare::<aes::Aes256>(spec, bytes, inputs),
+            _ => None,
+        })
+    };
+    single(id, title, version.join(", "), origin, prepare)
 }
 
 fn operation<S: 'static>(

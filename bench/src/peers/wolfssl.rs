@@ -2,7 +2,7 @@
 //! wolfSSL by wolfCrypt's calls. A message in GCM and XTS is one call with the key that is there.
 //! ECB and CBC take whole blocks. Declarations of wolfssl/wolfcrypt/aes.h, version 5.9.
 
-use super::{fetched, takes_part};
+use super::{fetched, single};
 use crate::call::{operation, whole, with_tag, Memory};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Prepared, Spec, TAG};
 use libcrypto::functions;
@@ -43,18 +43,8 @@ pub fn open() -> Result<Peer> {
     let (version, origin) = fetched::known("wolfssl")?;
     let f = Functions::load(fetched::open("libwolfssl.so")?)?;
     let title = format!("wolfSSL {version}");
-    let peer = Peer::new(
-        "wolfssl".into(),
-        title,
-        version,
-        move |spec, bytes, inputs| {
-            if spec.streams != 1 || !takes_part(spec, bytes) {
-                return Ok(None);
-            }
-            prepare(f, spec, bytes, inputs)
-        },
-    );
-    Ok(peer.from(origin))
+    let prepare = move |spec, bytes, inputs: &Inputs| prepare(f, spec, bytes, inputs);
+    Ok(single("wolfssl", &title, version, origin, prepare))
 }
 
 fn good(status: c_int) {

@@ -158,15 +158,17 @@ impl Drop for Context {
     }
 }
 
-/// Data that go on where the last call ended.
+/// Data that go on where the last call ended, or whole messages without a tag.
 pub struct Stream {
     pub context: Context,
+    init: Init,
     update: Update,
 }
 
 impl Stream {
     pub fn new(context: Context) -> Stream {
         Stream {
+            init: context.init(),
             update: context.update(),
             context,
         }
@@ -184,40 +186,16 @@ impl Stream {
             unsafe { (self.update)(self.context.ctx, out, &mut written, input, len as c_int) };
         done == 1 && written as usize == len
     }
-}
 
-/// Whole messages without a tag: XTS and CBC-CTS.
-pub struct Sector {
-    context: Context,
-    init: Init,
-    update: Update,
-    pub iv: [u8; 16],
-}
-
-impl Sector {
-    pub fn new(context: Context, iv: [u8; 16]) -> Sector {
-        Sector {
-            init: context.init(),
-            update: context.update(),
-            iv,
-            context,
-        }
-    }
-
-    /// Whether it succeeds.
+    /// A whole message of XTS or CBC-CTS. Whether it succeeds.
     ///
     /// # Safety
     /// Both are valid for `len` bytes.
     #[inline]
-    pub unsafe fn call(&self, out: *mut u8, input: *const u8, len: usize) -> bool {
-        let (ctx, iv) = (self.context.ctx, self.iv.as_ptr());
-        let mut written = 0;
-        // SAFETY: the caller's; as many bytes are written as are read.
-        let done = unsafe {
-            (self.init)(ctx, null(), null(), iv, null()) == 1
-                && (self.update)(ctx, out, &mut written, input, len as c_int) == 1
-        };
-        done && written as usize == len
+    pub unsafe fn sector(&self, iv: &[u8; 16], out: *mut u8, input: *const u8, len: usize) -> bool {
+        let (ctx, iv) = (self.context.ctx, iv.as_ptr());
+        // SAFETY: the IV has 16 bytes; the rest is the caller's.
+        unsafe { (self.init)(ctx, null(), null(), iv, null()) == 1 && self.call(out, input, len) }
     }
 }
 

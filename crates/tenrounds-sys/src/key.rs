@@ -461,9 +461,9 @@ mod tests {
         assert!(said(wrong).starts_with("gcm, a key of 17 bytes: "));
         let none = Parameters::default();
         let kw = key(Mode::Kw, 16).unwrap();
-        assert!(said(kw.encrypt(&none, &[1; 15])).starts_with("kw encrypt: "));
-        assert!(said(kw.decrypt(&none, &[1; 7])).starts_with("kw decrypt: "));
-        assert!(said(kw.decrypt(&none, &[1; 24])).starts_with("kw decrypt: "));
+        assert!(said(kw.encrypt(&none, &[1; 15])).starts_with("wrap encrypt: "));
+        assert!(said(kw.decrypt(&none, &[1; 7])).starts_with("wrap decrypt: "));
+        assert!(said(kw.decrypt(&none, &[1; 24])).starts_with("wrap decrypt: "));
         let cts = key(Mode::CbcCts, 16).unwrap();
         let p = Parameters {
             form: 1,

@@ -6,7 +6,7 @@ use super::calls::{key, nonce, Calls, Data, Tag, AAD, IV};
 use super::implementation::Implementation;
 use base::ciphers::{Call, Cipher};
 use catalogue::Direction;
-use libcrypto::evp::{Context, Mac, Message, Sector, Setup, Source, Stream};
+use libcrypto::evp::{Context, Mac, Message, Setup, Source, Stream};
 use libcrypto::functions::{Param, OSSL_PARAM_UTF8_PTR};
 use libcrypto::LibCrypto;
 use std::ffi::{c_char, CStr, CString};
@@ -35,7 +35,7 @@ pub fn selected_backend(libcrypto: &LibCrypto, provider: &CStr) -> Result<String
 enum Kind {
     Stream(Stream),
     Aead(Message),
-    Sector(Sector),
+    Sector(Stream),
     Mac(Mac),
 }
 
@@ -110,7 +110,7 @@ fn prepared(cipher: Cipher, source: &Source, setup: &Setup) -> Result<Option<Kin
         Call::Message(shape) if shape.authenticated => {
             Message::new(context, setup, &AAD).map(Kind::Aead)
         }
-        _ => Some(Kind::Sector(Sector::new(context, setup.iv))),
+        _ => Some(Kind::Sector(Stream::new(context))),
     })
 }
 
@@ -128,10 +128,9 @@ impl Calls for Evp {
                     message.iv = nonce(call * data.step);
                     message.call(out, input, len, tag.as_mut_ptr())
                 }),
-                Kind::Sector(sector) => calls.all(|call| {
-                    sector.iv = nonce(call * data.step);
-                    sector.call(out, input, len)
-                }),
+                Kind::Sector(stream) => {
+                    calls.all(|call| stream.sector(&nonce(call * data.step), out, input, len))
+                }
                 Kind::Mac(mac) => {
                     let input = std::slice::from_raw_parts(input, len);
                     calls.all(|_| mac.call(input, tag))
