@@ -36,6 +36,8 @@
 #                     testing and 11 in a chroot, as root
 #   make deb      Debian packages, in build/deb; DEB_ARCH=arm64 for 64-bit Arm from another machine,
 #                 in build/deb-arm64
+#   make release  packages for Debian 12, 13 and testing, RPM packages, crate, wheels, Go module and
+#                 jar, checksums, and with KEY=FILE a signature, in build/release, as root
 #   make check-packages   install, enable and remove them in a chroot
 #   make check-guest  boot a full Debian 12 in QEMU with them enabled, as root: upgrades of OpenSSL,
 #                     removal, POWER_CUTS=8 in the middle of enable and disable (half an hour)
@@ -198,6 +200,12 @@ deb:
 	@echo 'building the packages: one to three minutes'
 	@scripts/deb $(BUILD)/deb$(suffix) $(DEB_ARCH)
 	@ls $(BUILD)/deb$(suffix)/*.deb
+
+# The files of a release; see scripts/release. RELEASE selects the parts. Needs root for its chroots.
+.PHONY: release
+release:
+	@scripts/dependencies release
+	@KEY='$(KEY)' scripts/release $(BUILD) $(RELEASE)
 
 # Needs root for its chroot. Downloads a minimal Debian 12, once.
 check-packages:

@@ -291,6 +291,7 @@ fn scripts_tables_writes_the_tables_and_checks_them() {
         "docs/charts/speed.json",
         "docs/benchmarks/gains/amd-epyc.json",
         &run,
+        "docs/benchmarks/programs.md",
         page,
         readme,
     ];
