@@ -23,6 +23,7 @@
 #                     build/archive; ARCHIVE_STACK=16384 for stacks of 16 KiB
 #   make go           the core as Go assembly, in bindings/go: after it, that folder is a Go module
 #   make wheel        the Python package, in build/wheel/dist
+#   make jar          the security provider for Java, in build/java
 #   make prove        proofs about the C code with CBMC (minutes): docs/assurance.md
 #   make check-rust-sanitized   the PKCS#11 module with AddressSanitizer (minutes)
 #   make soak         all hosts under random load for an hour; SOAK_SECONDS=120 for two minutes
@@ -52,7 +53,7 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 60
 SOAK_SECONDS ?= 3600
 # The core is compiled for Go on x86-64 alone.
-CHECK_STEPS ?= first rust wheel tool $(if $(filter x86_64,$(shell uname -m)),go) c sanitized
+CHECK_STEPS ?= first rust wheel java tool $(if $(filter x86_64,$(shell uname -m)),go) c sanitized
 BUILD   := build
 DIST    := $(BUILD)/dist
 MESON_OPTIONS := --prefix=/ --libdir=lib
@@ -103,6 +104,11 @@ go:
 wheel:
 	@scripts/dependencies wheel
 	@scripts/wheel build $(BUILD)
+
+.PHONY: jar
+jar:
+	@scripts/dependencies java
+	@scripts/java build $(BUILD)
 
 stage: c tool
 	@scripts/stage $(BUILD) $(DIST)

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+package org.tenrounds;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.nio.ByteBuffer;
+
+/**
+ * The calls through foreign functions. A critical call passes arrays without a copy and costs a few
+ * nanoseconds, but the collector waits until it returns: {@link Context#PIECE} limits that.
+ */
+final class ForeignCalls extends Calls {
+    // The compiler treats a handle as a constant only in a static final field.
+    private static final MethodHandle CALL = Linker.nativeLinker().downcallHandle(
+            SymbolLookup.loaderLookup().find("tenrounds_call").orElseThrow(),
+            FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS, JAVA_INT, ADDRESS,
+                    JAVA_INT, ADDRESS, JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT),
+            Linker.Option.critical(true));
+
+    // Each argument is a segment of an array, never a null segment or an address: with one class
+    // of segments, the compiler allocates none of them.
+    @Override
+    int call(int operation, long context, byte[] iv, int ivLength, byte[] aad, int aadLength,
+            byte[] in, long inAt, byte[] out, long outAt, int length, int tagLength) {
+        try {
+            return (int) CALL.invokeExact(operation, context, MemorySegment.ofArray(iv), ivLength,
+                    MemorySegment.ofArray(aad), aadLength, MemorySegment.ofArray(in), inAt,
+                    MemorySegment.ofArray(out), outAt, length, tagLength);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Override
+    long address(ByteBuffer buffer) {
+        return MemorySegment.ofBuffer(buffer).address();
+    }
+}

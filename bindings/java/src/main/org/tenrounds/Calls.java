@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+package org.tenrounds;
+
+import java.lang.annotation.Native;
+import java.nio.ByteBuffer;
+
+/**
+ * The calls into C. Two classes implement them: JniCalls, and ForeignCalls from JDK 22 on.
+ *
+ * <p>The compiler writes the constants into a C header, so that both sides have the same values.
+ */
+abstract class Calls {
+    // What start() returns.
+    @Native static final int READY = 0;
+    @Native static final int SELF_TEST_FAILED = 1;
+    @Native static final int MASKED = 2;
+    @Native static final int NO_INSTRUCTIONS = 3;
+
+    // The one error of call() that Java distinguishes: TR_ERR_TAG.
+    @Native static final int TAG_MISMATCH = 9;
+
+    // The operations of call().
+    @Native static final int WIPE = 0;
+    @Native static final int COPY = 1;
+    @Native static final int GCM_KEY = 2;
+    @Native static final int GCM_SEAL = 3;
+    @Native static final int GCM_OPEN = 4;
+    @Native static final int GCM_START = 5;
+    @Native static final int GCM_AAD = 6;
+    @Native static final int GCM_ENCRYPT = 7;
+    @Native static final int GCM_DECRYPT = 8;
+    @Native static final int GCM_TAG = 9;
+    @Native static final int GCM_CHECK = 10;
+    @Native static final int AES_KEY = 11;
+    @Native static final int ECB_ENCRYPT = 12;
+    @Native static final int ECB_DECRYPT = 13;
+    @Native static final int CBC_ENCRYPT = 14;
+    @Native static final int CBC_DECRYPT = 15;
+    @Native static final int CFB_ENCRYPT = 16;
+    @Native static final int CFB_DECRYPT = 17;
+    @Native static final int OFB = 18;
+    @Native static final int CTR = 19;
+    @Native static final int AES_IV = 20;
+
+    /**
+     * Runs an operation. The arrays may not be null. A position below zero is the inverted address
+     * of a direct buffer, whose array is then ignored. The caller has checked all ranges.
+     *
+     * @return 0, or an error of the core
+     */
+    abstract int call(int operation, long context, byte[] iv, int ivLength, byte[] aad,
+            int aadLength, byte[] in, long inAt, byte[] out, long outAt, int length, int tagLength);
+
+    /** Returns the address of a direct buffer's current position. */
+    abstract long address(ByteBuffer buffer);
+}

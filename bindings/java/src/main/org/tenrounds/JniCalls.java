@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+package org.tenrounds;
+
+import java.nio.ByteBuffer;
+
+/** The calls through JNI, and the calls that run once for each key, which always use JNI. */
+final class JniCalls extends Calls {
+    @Override
+    int call(int operation, long context, byte[] iv, int ivLength, byte[] aad, int aadLength,
+            byte[] in, long inAt, byte[] out, long outAt, int length, int tagLength) {
+        return jniCall(operation, context, iv, ivLength, aad, aadLength, in, inAt, out, outAt,
+                length, tagLength);
+    }
+
+    @Override
+    long address(ByteBuffer buffer) {
+        return jniAddress(buffer) + buffer.position();
+    }
+
+    private static native int jniCall(int operation, long context, byte[] iv, int ivLength,
+            byte[] aad, int aadLength, byte[] in, long inAt, byte[] out, long outAt, int length,
+            int tagLength);
+
+    private static native long jniAddress(ByteBuffer buffer);
+
+    /** Selects the backend, and returns READY or why there is none. */
+    static native int start();
+
+    /** Allocates a context: a key with its message. Returns 0 if there is no memory. */
+    static native long allocate();
+
+    /** Cleanses and frees a context. */
+    static native void free(long context);
+}

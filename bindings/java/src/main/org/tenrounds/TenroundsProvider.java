@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+package org.tenrounds;
+
+import java.security.NoSuchAlgorithmException;
+import java.security.Provider;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.IntFunction;
+
+/**
+ * A security provider with AES over the core of tenrounds.
+ *
+ * <pre>{@code Security.insertProviderAt(new TenroundsProvider(), 1);}</pre>
+ *
+ * <p>It has no algorithm where the core would not help: without AES instructions, if TENROUNDS_MASK
+ * masks them, on other systems, or if a known-answer test fails. Other providers serve then.
+ */
+public final class TenroundsProvider extends Provider {
+    private static final long serialVersionUID = 1;
+
+    /** The name of the provider, as for Security.getProvider() and java.security. */
+    public static final String NAME = "tenrounds";
+
+    /** Makes the provider. The first one in a process loads the native library. */
+    public TenroundsProvider() {
+        super(NAME, Library.VERSION, reason().map(why -> "inactive: " + why)
+                .orElse("AES over the core of tenrounds"));
+        if (reason().isEmpty()) {
+            put("GCM", "NoPadding", GcmCipher::new);
+            for (BlockCipher.Mode mode : BlockCipher.Mode.values()) {
+                put(mode.name(), "NoPadding", keys -> new BlockCipher(mode, false, keys));
+                if (mode != BlockCipher.Mode.CTR) {
+                    put(mode.name(), "PKCS5Padding", keys -> new BlockCipher(mode, true, keys));
+                }
+            }
+        }
+    }
+
+    /** Returns why the provider has no algorithms here; empty if it has them. */
+    public static Optional<String> reason() {
+        return Optional.ofNullable(Library.PROBLEM);
+    }
+
+    private void put(String mode, String padding, IntFunction<Object> maker) {
+        String transformation = "/" + mode + "/" + padding;
+        List<String> aliases = transformation.equals("/ECB/PKCS5Padding") ? List.of("AES")
+                : mode.equals("CFB") || mode.equals("OFB")
+                        ? List.of("AES/" + mode + "128/" + padding) : List.of();
+        putService(new AesService(this, "AES" + transformation, aliases, () -> maker.apply(0)));
+        if (padding.equals("NoPadding") && !mode.equals("CTR")) {
+            for (int bits : new int[] {128, 192, 256}) {
+                putService(new AesService(this, "AES_" + bits + transformation, List.of(),
+                        () -> maker.apply(bits / 8)));
+            }
+        }
+    }
+
+    /** A cipher without reflection. */
+    private static final class AesService extends Service {
+        private static final Map<String, String> ATTRIBUTES = Map.of("SupportedKeyFormats", "RAW");
+        private final java.util.function.Supplier<Object> maker;
+
+        AesService(Provider provider, String algorithm, List<String> aliases,
+                java.util.function.Supplier<Object> maker) {
+            super(provider, "Cipher", algorithm, GcmCipher.class.getName(), aliases, ATTRIBUTES);
+            this.maker = maker;
+        }
+
+        @Override
+        public Object newInstance(Object parameter) throws NoSuchAlgorithmException {
+            return maker.get();
+        }
+    }
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The functions that Java calls: through foreign functions from JDK 22 on, else through JNI. Java
+ * has checked all ranges. */
+#include <jni.h>
+#include <stdlib.h>
+
+#include "context.h"
+#include "org_tenrounds_JniCalls.h"
+
+/* The address of a buffer: `at` is an index into a Java array or, inverted, an address. */
+static uint8_t *place(uint8_t *array, int64_t at)
+{
+    return at >= 0 ? array + at : (uint8_t *)(uintptr_t)~at;
+}
+
+/* Called through foreign functions, with arrays that the collector cannot move until it returns. */
+JNIEXPORT int32_t tenrounds_call(int32_t operation, int64_t context, const uint8_t *iv,
+                                 int32_t iv_len, const uint8_t *aad, int32_t aad_len, uint8_t *in,
+                                 int64_t in_at, uint8_t *out, int64_t out_at, int32_t len,
+                                 int32_t tag_len)
+{
+    const struct call call = {
+        .context = (union context *)(uintptr_t)context,
+        .iv = iv,
+        .iv_len = (size_t)iv_len,
+        .aad = aad,
+        .aad_len = (size_t)aad_len,
+        .in = place(in, in_at),
+        .out = place(out, out_at),
+        .len = (size_t)len,
+        .tag_len = (size_t)tag_len,
+    };
+    return run(operation, &call);
+}
+
+/* An array as C sees it: a copy if it is short, because a critical section costs more. */
+struct view {
+    jbyteArray array;
+    uint8_t *bytes;
+    uint8_t copy[64];
+};
+
+static void copy_short(JNIEnv *env, struct view *view, jbyteArray array, jint len)
+{
+    view->array = NULL;
+    view->bytes = view->copy;
+    if (len <= (jint)sizeof(view->copy))
+        (*env)->GetByteArrayRegion(env, array, 0, len, (jbyte *)view->copy);
+    else
+        view->array = array;
+}
+
+static int hold(JNIEnv *env, struct view *view)
+{
+    if (view->array != NULL)
+        view->bytes = (*env)->GetPrimitiveArrayCritical(env, view->array, NULL);
+    return view->bytes != NULL;
+}
+
+static void release(JNIEnv *env, struct view *view, jint mode)
+{
+    if (view->array != NULL && view->bytes != NULL)
+        (*env)->ReleasePrimitiveArrayCritical(env, view->array, view->bytes, mode);
+}
+
+JNIEXPORT jint JNICALL Java_org_tenrounds_JniCalls_jniCall(
+    JNIEnv *env, jclass class, jint operation, jlong context, jbyteArray iv, jint iv_len,
+    jbyteArray aad, jint aad_len, jbyteArray in, jlong in_at, jbyteArray out, jlong out_at,
+    jint len, jint tag_len)
+{
+    struct view v, a;
+    struct view i = {.array = in_at >= 0 ? in : NULL, .bytes = i.copy};
+    struct view o = {.array = out_at >= 0 ? out : NULL, .bytes = o.copy};
+    jint status = TR_ERR_STATE;
+
+    (void)class;
+    copy_short(env, &v, iv, iv_len);
+    copy_short(env, &a, aad, aad_len);
+    /* No call of JNI between the first array that is held and the last that is released. */
+    if (hold(env, &v) && hold(env, &a) && hold(env, &i) && hold(env, &o))
+        status = tenrounds_call(operation, context, v.bytes, iv_len, a.bytes, aad_len, i.bytes,
+                                in_at, o.bytes, out_at, len, tag_len);
+    release(env, &o, 0);
+    release(env, &i, JNI_ABORT);
+    release(env, &a, JNI_ABORT);
+    release(env, &v, JNI_ABORT);
+    return status;
+}
+
+JNIEXPORT jlong JNICALL Java_org_tenrounds_JniCalls_jniAddress(JNIEnv *env, jclass class,
+                                                               jobject buffer)
+{
+    (void)class;
+    return (jlong)(uintptr_t)(*env)->GetDirectBufferAddress(env, buffer);
+}
+
+JNIEXPORT jint JNICALL Java_org_tenrounds_JniCalls_start(JNIEnv *env, jclass class)
+{
+    (void)env;
+    (void)class;
+    return select_backend();
+}
+
+/* The alignment of a cache line, so that no vector load of the powers of H crosses one. */
+JNIEXPORT jlong JNICALL Java_org_tenrounds_JniCalls_allocate(JNIEnv *env, jclass class)
+{
+    (void)env;
+    (void)class;
+    return (jlong)(uintptr_t)aligned_alloc(64, (sizeof(union context) + 63) / 64 * 64);
+}
+
+JNIEXPORT void JNICALL Java_org_tenrounds_JniCalls_free(JNIEnv *env, jclass class, jlong context)
+{
+    void *memory = (void *)(uintptr_t)context;
+
+    (void)env;
+    (void)class;
+    tr_cleanse(memory, sizeof(union context));
+    free(memory);
+}

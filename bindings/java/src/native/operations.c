@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The operations of Calls.java over the core. */
+#define _GNU_SOURCE
+#include "context.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "org_tenrounds_Calls.h"
+
+/* The header has each constant of Calls.java as org_tenrounds_Calls_NAME. */
+#define JAVA(name) org_tenrounds_Calls_##name
+
+_Static_assert(TR_ERR_TAG == JAVA(TAG_MISMATCH), "Calls.java has another value");
+
+static const struct tr_backend *backend;
+
+static const char *variable(const char *name)
+{
+    return secure_getenv(name);
+}
+
+int select_backend(void)
+{
+    static struct tr_environment environment = {.variable = variable};
+    struct tr_selection selection;
+    const tr_features wanted = TR_FEATURE_AES | TR_FEATURE_CLMUL;
+
+    environment.hwcap = getauxval(AT_HWCAP);
+    tr_set_environment(&environment);
+    if (tr_select(secure_getenv("TENROUNDS_MASK"), 0, &selection) != TR_OK || selection.failed != 0)
+        return JAVA(SELF_TEST_FAILED);
+    if ((tr_backend_features(selection.backend) & wanted) != wanted)
+        return (selection.cpu.usable & wanted) == wanted ? JAVA(MASKED) : JAVA(NO_INSTRUCTIONS);
+    backend = selection.backend;
+    return JAVA(READY);
+}
+
+static int wipe(const struct call *c)
+{
+    tr_cleanse(c->out, c->len);
+    return TR_OK;
+}
+
+static int copy(const struct call *c)
+{
+    memmove(c->out, c->in, c->len);
+    return TR_OK;
+}
+
+/* ---- GCM. One-shot calls have the tag directly after the ciphertext. ---- */
+
+static int gcm_key(const struct call *c)
+{
+    return tr_gcm_set_key(&c->context->gcm.key, backend, c->in, c->len);
+}
+
+static int gcm_seal(const struct call *c)
+{
+    return tr_gcm_seal(&c->context->gcm.key, c->iv, c->iv_len, c->aad, c->aad_len, c->out, c->in,
+                       c->len, c->out + c->len, c->tag_len);
+}
+
+static int gcm_open(const struct call *c)
+{
+    return tr_gcm_open(&c->context->gcm.key, c->iv, c->iv_len, c->aad, c->aad_len, c->out, c->in,
+                       c->len, c->in + c->len, c->tag_len);
+}
+
+static int gcm_start(const struct call *c)
+{
+    return tr_gcm_start(&c->context->gcm.message, &c->context->gcm.key, c->iv, c->iv_len);
+}
+
+static int gcm_aad(const struct call *c)
+{
+    return tr_gcm_aad(&c->context->gcm.message, c->in, c->len);
+}
+
+static int gcm_encrypt(const struct call *c)
+{
+    return tr_gcm_encrypt(&c->context->gcm.message, c->out, c->in, c->len);
+}
+
+static int gcm_decrypt(const struct call *c)
+{
+    return tr_gcm_decrypt(&c->context->gcm.message, c->out, c->in, c->len);
+}
+
+static int gcm_tag(const struct call *c)
+{
+    return tr_gcm_tag(&c->context->gcm.message, c->out, c->len);
+}
+
+static int gcm_check(const struct call *c)
+{
+    return tr_gcm_check(&c->context->gcm.message, c->in, c->len);
+}
+
+/* ---- The modes of SP 800-38A. An IV starts a message. ---- */
+
+static int aes_key(const struct call *c)
+{
+    return tr_aes_set_key(&c->context->aes.key, backend, c->in, c->len);
+}
+
+static union context *started(const struct call *c)
+{
+    if (c->iv_len == TR_BLOCK) {
+        memcpy(c->context->aes.iv, c->iv, TR_BLOCK);
+        c->context->aes.used = 0;
+    }
+    return c->context;
+}
+
+/* Between whole blocks, the IV is all of a message's state. */
+static int aes_iv(const struct call *c)
+{
+    memcpy(c->out, c->context->aes.iv, c->len);
+    return TR_OK;
+}
+
+static int ecb_encrypt(const struct call *c)
+{
+    return tr_ecb_encrypt(&c->context->aes.key, c->out, c->in, c->len);
+}
+
+static int ecb_decrypt(const struct call *c)
+{
+    return tr_ecb_decrypt(&c->context->aes.key, c->out, c->in, c->len);
+}
+
+static int cbc_encrypt(const struct call *c)
+{
+    union context *x = started(c);
+    return tr_cbc_encrypt(&x->aes.key, x->aes.iv, c->out, c->in, c->len);
+}
+
+static int cbc_decrypt(const struct call *c)
+{
+    union context *x = started(c);
+    return tr_cbc_decrypt(&x->aes.key, x->aes.iv, c->out, c->in, c->len);
+}
+
+static int cfb_encrypt(const struct call *c)
+{
+    union context *x = started(c);
+    return tr_cfb128_encrypt(&x->aes.key, x->aes.iv, &x->aes.used, c->out, c->in, c->len);
+}
+
+static int cfb_decrypt(const struct call *c)
+{
+    union context *x = started(c);
+    return tr_cfb128_decrypt(&x->aes.key, x->aes.iv, &x->aes.used, c->out, c->in, c->len);
+}
+
+static int ofb(const struct call *c)
+{
+    union context *x = started(c);
+    return tr_ofb(&x->aes.key, x->aes.iv, &x->aes.used, c->out, c->in, c->len);
+}
+
+static int ctr(const struct call *c)
+{
+    union context *x = started(c);
+    return tr_ctr(&x->aes.key, x->aes.iv, x->aes.keystream, &x->aes.used, c->out, c->in, c->len);
+}
+
+int run(int operation, const struct call *call)
+{
+    static int (*const operations[])(const struct call *) = {
+        [JAVA(WIPE)] = wipe,
+        [JAVA(COPY)] = copy,
+        [JAVA(GCM_KEY)] = gcm_key,
+        [JAVA(GCM_SEAL)] = gcm_seal,
+        [JAVA(GCM_OPEN)] = gcm_open,
+        [JAVA(GCM_START)] = gcm_start,
+        [JAVA(GCM_AAD)] = gcm_aad,
+        [JAVA(GCM_ENCRYPT)] = gcm_encrypt,
+        [JAVA(GCM_DECRYPT)] = gcm_decrypt,
+        [JAVA(GCM_TAG)] = gcm_tag,
+        [JAVA(GCM_CHECK)] = gcm_check,
+        [JAVA(AES_KEY)] = aes_key,
+        [JAVA(ECB_ENCRYPT)] = ecb_encrypt,
+        [JAVA(ECB_DECRYPT)] = ecb_decrypt,
+        [JAVA(CBC_ENCRYPT)] = cbc_encrypt,
+        [JAVA(CBC_DECRYPT)] = cbc_decrypt,
+        [JAVA(CFB_ENCRYPT)] = cfb_encrypt,
+        [JAVA(CFB_DECRYPT)] = cfb_decrypt,
+        [JAVA(OFB)] = ofb,
+        [JAVA(CTR)] = ctr,
+        [JAVA(AES_IV)] = aes_iv,
+    };
+    return operations[operation](call);
+}

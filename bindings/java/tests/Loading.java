@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Path;
+import java.security.Provider;
+import java.security.Security;
+import javax.crypto.Cipher;
+import javax.crypto.spec.IvParameterSpec;
+import javax.crypto.spec.SecretKeySpec;
+import org.tenrounds.TenroundsProvider;
+
+/**
+ * Loading of the provider:
+ *
+ * <ul>
+ *   <li>java Loading active CLASS: java.security names the provider, which calls C by this class
+ *   <li>java Loading inactive TEXT: it steps aside, and its reason has this text
+ *   <li>java Loading loaders JAR: two class loaders have one each; one with a damaged library steps
+ *       aside; all can be unloaded
+ * </ul>
+ */
+final class Loading {
+    private Loading() {}
+
+    public static void main(String[] arguments) throws Exception {
+        switch (arguments[0]) {
+            case "active":
+                active(arguments[1]);
+                break;
+            case "inactive":
+                inactive(arguments[1]);
+                break;
+            default:
+                loaders(Path.of(arguments[1]).toUri().toURL());
+        }
+        System.out.println("ok: " + String.join(" ", arguments));
+    }
+
+    private static void active(String calls) throws Exception {
+        Provider first = Security.getProviders()[0];
+        Test.check(first.getName().equals(TenroundsProvider.NAME), first + " comes first");
+        Test.check(TenroundsProvider.reason().isEmpty(), first.getInfo());
+        for (String name : new String[] {"AES/GCM/NoPadding", "AES/CBC/PKCS5Padding", "AES"}) {
+            Test.check(Cipher.getInstance(name).getProvider() == first, name);
+        }
+        // What we lack comes from SunJCE.
+        Test.check(!Cipher.getInstance("AES/CTS/NoPadding").getProvider().equals(first), "CTS");
+        Field field = Class.forName("org.tenrounds.Library").getDeclaredField("CALLS");
+        // Not in a module, which opens nothing to tests.
+        if (field.trySetAccessible()) {
+            Test.check(field.get(null).getClass().getSimpleName().equals(calls), field.get(null));
+        }
+        encrypt(first);
+    }
+
+    private static void inactive(String text) throws Exception {
+        Provider ours = new TenroundsProvider();
+        String reason = TenroundsProvider.reason().orElse("none");
+        Test.check(reason.contains(text), "the reason is: " + reason);
+        Test.check(ours.getInfo().contains(text), ours.getInfo());
+        Test.check(ours.getServices().isEmpty(), ours.getServices());
+        Security.insertProviderAt(ours, 1);
+        Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
+        Test.check(cipher.getProvider().getName().equals("SunJCE"), cipher.getProvider());
+    }
+
+    private static void encrypt(Provider provider) throws Exception {
+        Cipher cipher = Cipher.getInstance("AES/CTR/NoPadding", provider);
+        cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(new byte[16], "AES"),
+                new IvParameterSpec(new byte[16]));
+        // FIPS-197's cipher of a block of zeros under a key of zeros (CAVP, KAT).
+        Test.checkEqual(cipher.doFinal(new byte[16]), java.util.HexFormat.of()
+                .parseHex("66e94bd4ef8a2c3b884cfa59ca342b2e"), "CTR");
+    }
+
+    /** A loader of the jar alone. It can damage the native library. */
+    private static final class Loader extends URLClassLoader {
+        private final boolean damages;
+
+        Loader(URL jar, boolean damages) {
+            super(new URL[] {jar}, ClassLoader.getPlatformClassLoader());
+            this.damages = damages;
+        }
+
+        @Override
+        public InputStream getResourceAsStream(String name) {
+            InputStream in = super.getResourceAsStream(name);
+            if (!damages || !name.endsWith(".so") || in == null) {
+                return in;
+            }
+            try (in) {
+                byte[] bytes = in.readAllBytes();
+                bytes[bytes.length / 2] ^= 1;
+                return new ByteArrayInputStream(bytes);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        Provider provider() throws ReflectiveOperationException {
+            return (Provider) loadClass(TenroundsProvider.class.getName()).getConstructor()
+                    .newInstance();
+        }
+    }
+
+    private static void loaders(URL jar) throws Exception {
+        WeakReference<?>[] loaders = {use(jar, false), use(jar, false), use(jar, true)};
+        for (WeakReference<?> loader : loaders) {
+            while (loader.get() != null) { // a run that hangs here has found a leak
+                System.gc();
+                Thread.sleep(10);
+            }
+        }
+    }
+
+    private static WeakReference<Loader> use(URL jar, boolean damages) throws Exception {
+        try (Loader loader = new Loader(jar, damages)) {
+            Provider provider = loader.provider();
+            Test.check(provider.getClass() != TenroundsProvider.class, "another class");
+            if (damages) {
+                Test.check(provider.getInfo().contains("SHA-256"), provider.getInfo());
+                Test.check(provider.getServices().isEmpty(), provider.getServices());
+            } else {
+                encrypt(provider);
+            }
+            return new WeakReference<>(loader);
+        }
+    }
+}
