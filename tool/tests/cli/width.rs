@@ -16,7 +16,7 @@ const LINES: [(&[&str], &str); 11] = [
     (&["enable", "--system", "--dry-run"], "Dry run"),
     (&["disable"], ""),
     (&["scan", TOOL], "/"),
-    (&["scan", "--verbose", TOOL], "/"),
+    (&["scan", TOOL], "/"),
     (
         &[
             "selftest",

@@ -14,11 +14,8 @@ pub struct ScanArgs {
     #[arg(value_name = "FILE|DIR|PID|PACKAGE", value_hint = ValueHint::AnyPath)]
     pub targets: Vec<OsString>,
 
-    /// Show functions, addresses, and files with other cryptographic instructions
-    #[arg(long, short, conflicts_with = "json")]
-    pub verbose: bool,
-
-    /// Write JSON instead of text
+    /// Write JSON instead of text, with functions, addresses, and files with other cryptographic
+    /// instructions
     #[arg(long)]
     pub json: bool,
 }

@@ -17,7 +17,6 @@ use serde::Serialize;
 use std::time::{Duration, Instant};
 use terminal::error::Result;
 use terminal::output;
-pub use text::library_name;
 
 /// A file, and why it was not examined.
 #[derive(Debug, Clone, Serialize)]
@@ -104,7 +103,7 @@ pub fn run(args: &ScanArgs) -> Result<u8> {
     if args.json {
         output::out(document("scan", &scan))?;
     } else if !nothing {
-        output::out(text::render(&scan, args.verbose))?;
+        output::out(text::render(&scan))?;
     }
     Ok(u8::from(!complaints.is_empty()))
 }

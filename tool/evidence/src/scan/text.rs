@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The text of `scan`: the verdict, a table of the files with AES code, what to do; with --verbose
-//! also functions, addresses, and files with other cryptographic instructions.
+//! The text of `scan`: the verdict, a table of the files with AES code, what to do.
 
 use super::{Entry, Holds, Program, Reach, Scan, Trouble};
-use classify::{Bounds, Class, Function, Kind, Library, Machine, Module, TableKind, WIDTHS};
+use classify::{Class, Library, Module, TableKind};
 use std::collections::{BTreeMap, BTreeSet};
 use terminal::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
 
-pub fn render(scan: &Scan, verbose: bool) -> String {
+pub fn render(scan: &Scan) -> String {
     let mut out: String = verdict(scan).iter().map(|line| item("", line)).collect();
     let (aes, others): (Vec<&Entry>, Vec<&Entry>) = scan
         .files
@@ -19,19 +18,7 @@ pub fn render(scan: &Scan, verbose: bool) -> String {
         out += &table(&aes).to_string();
         out += &what_to_do(&aes);
     }
-    if verbose {
-        for entry in aes.iter().chain(&others) {
-            out += "\n";
-            out += &details(entry);
-        }
-        for trouble in &scan.troubles {
-            out += &item(
-                &paint(WARN, "Not examined: "),
-                format!("{}: {}", trouble.path, trouble.why),
-            );
-        }
-    }
-    let notes = notes(scan, others.len(), verbose);
+    let notes = notes(scan, others.len());
     if !notes.is_empty() {
         out += "\n";
         out.extend(notes.iter().map(|note| item("", note)));
@@ -168,7 +155,7 @@ fn library(module: &Module) -> String {
 }
 
 /// "OpenSSL 3.0.11".
-pub fn library_name(library: &Library) -> String {
+fn library_name(library: &Library) -> String {
     match &library.version {
         Some(version) => format!("{} {}", library.name, clean(version)),
         None => library.name.to_owned(),
@@ -214,76 +201,9 @@ fn what_to_do(entries: &[&Entry]) -> String {
     }
 }
 
-/// A file with its functions and tables.
-fn details(entry: &Entry) -> String {
-    let module = &entry.module;
-    let machine = match module.machine {
-        Machine::X86_64 => "x86-64",
-        Machine::I386 => "i386",
-        Machine::Arm64 => "arm64",
-    };
-    let mut facts = vec![machine.to_owned(), library(module)];
-    facts.extend(module.build_id.as_ref().map(|id| format!("build id {id}")));
-    let mut out = item("", paint(BOLD, &entry.path)) + &item("  ", facts.join(", "));
-    for function in &module.functions {
-        let class = function.class.map_or("no AES", Class::name);
-        let place = format!("{:#x}{}", function.address, name(function));
-        out += &item(
-            "  ",
-            format!("{place}: {class}; {}", instructions(function)),
-        );
-    }
-    for table in &module.tables {
-        let section = table.section.as_deref().unwrap_or("an unknown section");
-        let (address, kind) = (table.address, table.kind.name());
-        out += &item(
-            "  ",
-            format!("{address:#x}: {kind} table in {}", clean(section)),
-        );
-    }
-    out
-}
-
-/// After a function's address.
-fn name(function: &Function) -> String {
-    match (&function.name, &function.bounds) {
-        (Some(name), _) => format!(" {}", clean(name)),
-        (None, Bounds::Unknown) => " (bounds unknown)".to_owned(),
-        _ => String::new(),
-    }
-}
-
-/// "128 bits: 9 rounds, 1 last round; 512 bits: 4 CLMUL".
-fn instructions(function: &Function) -> String {
-    let counted = |kind: Kind, number: u32| {
-        let (one, many) = match kind {
-            Kind::Round => ("round", "rounds"),
-            Kind::LastRound => ("last round", "last rounds"),
-            Kind::Key => ("key instruction", "key instructions"),
-            Kind::Clmul => ("CLMUL", "CLMUL"),
-            Kind::Sha1 => ("SHA-1", "SHA-1"),
-            Kind::Sha256 => ("SHA-256", "SHA-256"),
-            Kind::Sha512 => ("SHA-512", "SHA-512"),
-        };
-        count(number as usize, one, many)
-    };
-    let at = |width: &u16| {
-        let entries = function
-            .instructions
-            .entries()
-            .filter(|(_, w, _)| w == width);
-        let parts: Vec<String> = entries
-            .map(|(kind, _, number)| counted(kind, number))
-            .collect();
-        (!parts.is_empty()).then(|| format!("{width} bits: {}", parts.join(", ")))
-    };
-    let widths: Vec<String> = WIDTHS.iter().filter_map(at).collect();
-    widths.join("; ")
-}
-
-fn notes(scan: &Scan, others: usize, verbose: bool) -> Vec<String> {
+fn notes(scan: &Scan, others: usize) -> Vec<String> {
     let mut notes = Vec::new();
-    if others > 0 && !verbose {
+    if others > 0 {
         let files = count(others, "file has", "files have");
         notes.push(format!(
             "{files} carry-less multiplication or SHA instructions, but no AES."
@@ -295,11 +215,11 @@ fn notes(scan: &Scan, others: usize, verbose: bool) -> Vec<String> {
             "{files} for processors other than x86-64, i386 and arm64."
         ));
     }
-    if let Some(Trouble { path, why }) = scan.troubles.first().filter(|_| !verbose) {
+    if let Some(Trouble { path, why }) = scan.troubles.first() {
         let (one, many) = ("file or directory", "files and directories");
         let files = count(scan.troubles.len(), one, many);
         notes.push(format!(
-            "{files} could not be examined, such as {path}: {why}. --verbose names all."
+            "{files} could not be examined, such as {path}: {why}. --json names all."
         ));
     }
     if !scan.not_entered.is_empty() {
@@ -308,8 +228,8 @@ fn notes(scan: &Scan, others: usize, verbose: bool) -> Vec<String> {
             "Other file systems are not entered; name them to scan them: {others}."
         ));
     }
-    if !verbose && scan.files.iter().any(|e| !e.module.functions.is_empty()) {
-        notes.push("--verbose shows functions and addresses.".to_owned());
+    if scan.files.iter().any(|e| !e.module.functions.is_empty()) {
+        notes.push("--json shows functions and addresses.".to_owned());
     }
     notes.into_iter().map(|note| paint(DIM, note)).collect()
 }

@@ -95,7 +95,7 @@ pub struct TraceArgs {
     ///
     /// On a terminal, each table takes the place of the one before; Ctrl-C ends it. Otherwise, a
     /// table is written for each interval. If no process is named, all processes are shown.
-    #[arg(long, conflicts_with_all = ["command", "seconds", "evidence", "count", "kernel", "svg", "output"])]
+    #[arg(long, conflicts_with_all = ["command", "seconds", "count", "kernel", "svg", "output"])]
     pub live: bool,
 
     #[command(flatten)]
@@ -106,10 +106,6 @@ pub struct TraceArgs {
     /// Ctrl-C ends the trace of processes earlier. A command is not ended.
     #[arg(long, value_name = "SECONDS", value_parser = seconds(0.01, 3600.0), value_hint = ValueHint::Other)]
     pub seconds: Option<f64>,
-
-    /// Show the evidence: functions, addresses of the code that decided, and tables that it uses
-    #[arg(long)]
-    pub evidence: bool,
 
     /// Also count each call that encrypts or decrypts, with its bytes (needs root and bpftrace)
     ///
@@ -132,7 +128,8 @@ pub struct TraceArgs {
     #[arg(long, value_name = "FILE", requires = "kernel", value_hint = ValueHint::FilePath)]
     pub svg: Option<PathBuf>,
 
-    /// Write JSON instead of text; with --live a document for each interval, each on one line
+    /// Write JSON instead of text, with addresses of the code that decided; with --live a document
+    /// for each interval, each on one line
     #[arg(long)]
     pub json: bool,
 

@@ -30,14 +30,10 @@ use base::replaced;
 use base::root::Root;
 use count::Counter;
 use indicatif::{ProgressBar, ProgressStyle};
-use libcrypto::LibCrypto;
-use machine::host;
-use machine::schema::Document;
-use named::Named;
-pub use result::{Finding, ModuleKind, Process, Trace};
+use machine::document::document;
+pub use result::Trace;
 use sampler::{Event, Target};
-use sampling::{Files, Sampling};
-use serde::Serialize;
+use sampling::Sampling;
 use setup::openssl::trial::on_path;
 use setup::run::child;
 use std::ffi::OsString;
@@ -48,11 +44,6 @@ use std::time::{Duration, Instant};
 use terminal::error::{Error, Result};
 use terminal::output;
 use traced::Traced;
-
-#[derive(Serialize)]
-struct Body {
-    trace: Trace,
-}
 
 /// Traces what the arguments name. With a command, ends as the command ends.
 pub fn run(args: &TraceArgs) -> Result<()> {
@@ -70,13 +61,9 @@ pub fn run(args: &TraceArgs) -> Result<()> {
             "say what to trace: a command after --, names of processes, -p PID, --all, or --live",
         ));
     }
-    match args.command.is_empty() {
-        true => processes(args),
-        false => command(args),
+    if !args.command.is_empty() {
+        return command(args);
     }
-}
-
-fn processes(args: &TraceArgs) -> Result<()> {
     signals::catch(&[libc::SIGINT, libc::SIGTERM]);
     report(args, traced(args)?, false)
 }
@@ -95,58 +82,23 @@ pub fn everybody(seconds: f64) -> Result<Trace> {
 }
 
 fn traced(args: &TraceArgs) -> Result<Trace> {
-    let named = Named::or_all(&args.sampled)?;
-    let pids = named.as_ref().map(|named| &named.all[..]);
-    // bpftrace takes a while to put its probes.
-    let running = pids_or_all(pids);
-    let counter = args
-        .count
-        .then(|| enabled(Counter::of_processes(&running)?));
-    let mut counter = counter.transpose()?;
-    let requests = args.kernel.then(enabled_in_kernel).transpose()?;
-    let sampling = Sampling::open(&target_of(&named), pids_of(&named), args.sampled.rate)?;
-    if let Some(counter) = &mut counter {
-        let running = pids_or_all(pids);
-        counter.loaded_meanwhile(&running);
+    let target = named::target(&args.sampled)?;
+    let counter = || enabled(Counter::of_processes(&target.running())?);
+    let counter = args.count.then(counter).transpose()?;
+    let mut tracing = Tracing::begin(args, &target, counter, bar())?;
+    if let Some(counter) = &mut tracing.counter {
+        // bpftrace takes a while to put its probes.
+        counter.loaded_meanwhile(&target.running());
     }
-    let refused = &sampling.sampler.refused;
-    let is_sampled = |pid: &u32| !refused.iter().any(|(refused, _)| refused == pid);
-    let sampled = pids_of(&named).iter().copied().filter(is_sampled);
-    let sampled: Vec<u32> = sampled.collect();
     let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
-    let mut tracing = Tracing {
-        sampling,
-        bar: bar(),
-        counter,
-        requests,
-        traced: Traced::new(pids),
-    };
-    tracing.follow(Some(seconds), || {
-        named.as_ref().is_some_and(Named::have_ended)
-    });
-    let gone = sampled.iter().filter(|pid| !is_alive(**pid));
+    tracing.follow(Some(seconds), || target.has_ended());
+    let sampler = &mut tracing.sampling.sampler;
+    let gone = sampler.sampled.iter().filter(|pid| !is_alive(**pid));
     let gone = gone.map(|pid| format!("process {pid} ended before the trace did."));
-    tracing.sampling.refused.extend(gone);
+    sampler.refused.extend(gone);
     // What comes now ends the report.
     signals::release(&[libc::SIGINT, libc::SIGTERM]);
     Ok(tracing.finish())
-}
-
-/// The processes that arguments name.
-fn pids_of(named: &Option<Named>) -> &[u32] {
-    named.as_ref().map_or(&[], |named| &named.pids)
-}
-
-/// These processes, or all that run now.
-fn pids_or_all(pids: Option<&[u32]>) -> Vec<u32> {
-    pids.map_or_else(|| processes::pids(&Root::machine()), <[u32]>::to_vec)
-}
-
-fn target_of(named: &Option<Named>) -> Target {
-    match named {
-        None => Target::Everybody,
-        Some(named) => Target::Processes(named.all.clone()),
-    }
 }
 
 fn command(args: &TraceArgs) -> Result<()> {
@@ -156,19 +108,10 @@ fn command(args: &TraceArgs) -> Result<()> {
         let program = name.to_str().and_then(on_path).unwrap_or(name);
         enabled(Counter::of_command(&program)?)
     });
-    let counter = counter.transpose()?;
-    let requests = args.kernel.then(enabled_in_kernel).transpose()?;
-    // After bpftrace was started, so that it is not sampled.
-    let sampling = Sampling::open(&Target::Children, &[], args.sampled.rate)?;
+    // The terminal is the command's.
+    let bar = ProgressBar::hidden();
+    let mut tracing = Tracing::begin(args, &Target::Children, counter.transpose()?, bar)?;
     let mut child = child::start(command)?;
-    let mut tracing = Tracing {
-        sampling,
-        // The terminal is the command's.
-        bar: ProgressBar::hidden(),
-        counter,
-        requests,
-        traced: Traced::new(Some(&[])),
-    };
     let mut status = None;
     tracing.follow(args.seconds, || {
         status = child::ended(&mut child);
@@ -249,6 +192,23 @@ struct Tracing {
 }
 
 impl Tracing {
+    /// Begins to sample after bpftrace was started, so that it is not sampled.
+    fn begin(
+        args: &TraceArgs,
+        target: &Target,
+        counter: Option<Counter>,
+        bar: ProgressBar,
+    ) -> Result<Tracing> {
+        let requests = args.kernel.then(enabled_in_kernel).transpose()?;
+        Ok(Tracing {
+            sampling: Sampling::open(target, args.sampled.rate)?,
+            bar,
+            counter,
+            requests,
+            traced: Traced::new(target),
+        })
+    }
+
     /// Takes samples until the time is over, the processes have ended, or somebody interrupts.
     fn follow(&mut self, seconds: Option<f64>, mut ended: impl FnMut() -> bool) {
         let mut shown = Instant::now();
@@ -312,8 +272,7 @@ impl Tracing {
             .map(|counter| counter.finish(&self.traced, lost));
         let requests = self.requests.map(|it| it.finish(&self.traced));
         self.bar.finish_and_clear();
-        self.sampling
-            .result(&mut Files::default(), counts, requests)
+        self.sampling.result(counts, requests)
     }
 }
 
@@ -323,11 +282,8 @@ fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
     let drawing = args.svg.as_ref();
     let drawing = drawing.map(|path| (path, flow::svg(&flow::charts(&trace))));
     let text = match args.json {
-        true => {
-            let host = host::read(LibCrypto::open().as_ref().ok());
-            Document::new("trace", host, Vec::new(), Body { trace }).to_json()
-        }
-        false => text::render(&trace, args.evidence),
+        true => document("trace", &trace),
+        false => text::render(&trace),
     };
     // A drawing that cannot be written does not cost the text.
     let said = write(args, text, has_command);

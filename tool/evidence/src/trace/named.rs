@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The processes that arguments name by ID or by name, and their descendants.
 
+use super::sampler::Target;
 use crate::trace::args::SampledArgs;
 use base::inventory::processes;
 use base::root::Root;
@@ -11,40 +12,22 @@ use std::path::Path;
 use terminal::error::{Error, Result};
 use terminal::style::clean;
 
-pub struct Named {
-    /// The processes that the arguments name.
-    pub pids: Vec<u32>,
-    /// These processes and their descendants. A server's workers are children of the process that
-    /// its PID file names.
-    pub all: Vec<u32>,
-}
-
-impl Named {
-    /// None for all processes.
-    pub fn or_all(args: &SampledArgs) -> Result<Option<Named>> {
-        let is_all = args.all || args.pid.is_empty() && args.names.is_empty();
-        (!is_all).then(|| Named::of(args)).transpose()
+/// The processes that the arguments name, or all. A name without a process is an error. A server's
+/// workers are children of the process that its PID file names.
+pub fn target(args: &SampledArgs) -> Result<Target> {
+    if args.all || args.pid.is_empty() && args.names.is_empty() {
+        return Ok(Target::Everybody);
     }
-
-    /// Finds the processes that the arguments name. A name without a process is an error.
-    fn of(args: &SampledArgs) -> Result<Named> {
-        let mut pids = args.pid.clone();
-        for name in &args.names {
-            let found = with_name(&Root::machine(), name);
-            if found.is_empty() {
-                return Err(Error::failure(nobody(name, &args.names)));
-            }
-            pids.extend(found);
+    let mut pids = args.pid.clone();
+    for name in &args.names {
+        let found = with_name(&Root::machine(), name);
+        if found.is_empty() {
+            return Err(Error::failure(nobody(name, &args.names)));
         }
-        Ok(Named {
-            all: with_descendants(&Root::machine(), &pids),
-            pids,
-        })
+        pids.extend(found);
     }
-
-    pub fn have_ended(&self) -> bool {
-        !self.all.iter().any(|pid| super::is_alive(*pid))
-    }
+    let all = with_descendants(&Root::machine(), &pids);
+    Ok(Target::Processes(all))
 }
 
 /// Explains that no process has a name.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The result of a trace, from what was seen.
 
-use super::result::{
-    Counts, Evidence, Finding, KernelCounts, Module, ModuleKind, Place, Process, Trace,
-};
+use super::result::{Evidence, Finding, Module, ModuleKind, Place, Process, Trace};
+use super::sampler::processors;
 use super::state::State;
 use super::tally::{Activity, Found, Key, Tally};
 use super::target::module::{self, Budget};
@@ -13,60 +12,36 @@ use classify::hot::{Confidence, Work};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-/// What the trace was like.
-pub struct Circumstances {
-    pub seconds: f64,
-    pub rate: u32,
-    /// Whether the kernel's code could be sampled.
-    pub kernel: bool,
-    pub troubles: Vec<String>,
-    pub counts: Option<Counts>,
-    pub requests: Option<KernelCounts>,
-}
-
-/// The result of what a tally of the state shows.
-pub fn trace(
-    tally: &Tally,
-    state: &State,
-    files: &mut Files,
-    circumstances: Circumstances,
-) -> Trace {
-    let mut troubles = circumstances.troubles.clone();
-    troubles.extend(unexamined(tally));
-    troubles.extend(unreadable(tally, state));
-    troubles.extend((tally.unexamined_in_kernel > 0).then(|| {
+/// Adds what a tally of the state shows.
+pub fn complete(trace: &mut Trace, tally: &Tally, state: &State, files: &mut Files) {
+    trace.troubles.extend(unexamined(tally));
+    trace.troubles.extend(unreadable(tally, state));
+    trace.troubles.extend((tally.unexamined_in_kernel > 0).then(|| {
         format!(
             "{} samples in the kernel could not be examined: no function of /proc/kallsyms has their addresses, or /proc/kcore lacks them.",
             terminal::style::grouped(tally.unexamined_in_kernel)
         )
     }));
-    troubles.extend(state.kernel_refusal().map(|why| {
+    trace.troubles.extend(state.kernel_refusal().map(|why| {
         format!("What the kernel's code does is not known, because it cannot be read: {why}.")
     }));
     let seen = tally.processes.iter();
-    let mut processes: Vec<Process> = seen
+    trace.processes = seen
         .map(|activity| process(activity, state, files))
         .collect();
-    processes.sort_by_key(|process| std::cmp::Reverse((process.aes_samples, process.samples)));
-    let aes = processes.iter().map(|process| process.aes_samples).sum();
-    let mut trace = Trace {
-        verdict: Vec::new(),
-        seconds: circumstances.seconds,
-        rate: circumstances.rate,
-        samples: tally.samples,
-        kernel_samples: circumstances.kernel.then_some(tally.kernel),
-        lost: tally.lost,
-        aes_share: share(aes, tally.samples),
-        unseen_below: unseen_below(tally),
-        unclear_samples: tally.unclear,
-        processes,
-        troubles,
-        counts: circumstances.counts,
-        kernel: circumstances.requests,
-    };
+    let order = |process: &Process| std::cmp::Reverse((process.aes_samples, process.samples));
+    trace.processes.sort_by_key(order);
+    let aes = trace.processes.iter().map(|process| process.aes_samples);
+    let aes: u64 = aes.sum();
+    let most = f64::from(trace.rate) * trace.seconds * processors().len() as f64;
+    trace.machine_share = (aes as f64 / most).min(1.0);
+    trace.samples = tally.samples;
+    trace.lost = tally.lost;
+    trace.aes_share = share(aes, tally.samples);
+    trace.unseen_below = unseen_below(tally);
+    trace.unclear_samples = tally.unclear;
     trace.troubles.extend(files.left_out.iter().cloned());
-    trace.verdict = verdict::lines(&trace);
-    trace
+    trace.verdict = verdict::lines(trace);
 }
 
 fn share(part: u64, whole: u64) -> f64 {

@@ -8,7 +8,7 @@ use classify::{Library, Table};
 use serde::Serialize;
 
 /// The object `trace` of the JSON document.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Trace {
     /// The first lines of the text.
     pub verdict: Vec<String>,
@@ -24,6 +24,8 @@ pub struct Trace {
     pub lost: u64,
     /// The fraction of all samples in AES code.
     pub aes_share: f64,
+    /// The same of the time of all processors, also of the time in which they idle.
+    pub machine_share: f64,
     /// AES instructions, byte shuffles and tables that were seen in no sample take less than this
     /// fraction of the time, with 95 % confidence.
     pub unseen_below: Option<f64>,
@@ -37,6 +39,16 @@ pub struct Trace {
     pub counts: Option<Counts>,
     /// null without --kernel.
     pub kernel: Option<KernelCounts>,
+}
+
+impl Trace {
+    /// Those of all processes.
+    pub fn findings(&self) -> impl Iterator<Item = (&Process, &Finding)> {
+        self.processes.iter().flat_map(|process| {
+            let findings = process.findings.iter();
+            findings.map(move |finding| (process, finding))
+        })
+    }
 }
 
 /// Exact counts of what the kernel's ciphers do, and of what AF_ALG costs.

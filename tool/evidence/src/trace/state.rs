@@ -105,14 +105,13 @@ impl State {
         tally
     }
 
-    /// Whether so many files are known that they should be forgotten.
-    pub fn is_full(&self) -> bool {
+    /// Forgets all files if there are many. Returns whether it did. Tallies that were taken then do
+    /// not fit to the state any more.
+    pub fn forget_if_full(&mut self) -> bool {
         const MOST_FILES: usize = 2000;
-        self.modules.list.len() > MOST_FILES
-    }
-
-    /// Forgets all files. Tallies that were taken do not fit to the state any more.
-    pub fn forget_files(&mut self) {
+        if self.modules.list.len() <= MOST_FILES {
+            return false;
+        }
         self.modules = Modules::default();
         self.spots.clear();
         self.tally = Tally::default();
@@ -120,6 +119,7 @@ impl State {
             subject.modules.clear();
             subject.take();
         }
+        true
     }
 
     /// Forgets code without a file from time to time. To be called often.
@@ -380,7 +380,7 @@ impl Subject {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::report::{self, Circumstances, Files};
+    use crate::trace::report::{self, Files};
     use crate::trace::Trace;
     use mappings::File;
 
@@ -412,20 +412,14 @@ mod tests {
     }
 
     fn trace(state: &mut State) -> Trace {
-        let circumstances = Circumstances {
+        let mut trace = Trace {
             seconds: 1.0,
             rate: 1,
-            kernel: true,
-            troubles: Vec::new(),
-            counts: None,
-            requests: None,
+            ..Trace::default()
         };
-        report::trace(
-            &state.take_tally(),
-            state,
-            &mut Files::default(),
-            circumstances,
-        )
+        let tally = state.take_tally();
+        report::complete(&mut trace, &tally, state, &mut Files::default());
+        trace
     }
 
     #[test]

@@ -4,17 +4,16 @@
 
 use super::flow;
 use super::result::{
-    Counted, Counts, Evidence, Finding, KernelCounts, Module, ModuleKind, Operation, Place,
-    Process, Requests, SizeClass, Sums, Trace,
+    Counted, Counts, KernelCounts, Module, ModuleKind, Operation, Place, Requests, SizeClass, Sums,
+    Trace,
 };
 use super::verdict::{bound, percent};
-use crate::scan::library_name;
 use classify::hot::{Confidence, Work};
 use terminal::size_name;
 use terminal::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
 
-pub fn render(trace: &Trace, evidence: bool) -> String {
+pub fn render(trace: &Trace) -> String {
     let mut out = String::new();
     for (index, line) in trace.verdict.iter().enumerate() {
         out += &match index {
@@ -25,13 +24,9 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
     if let Some(line) = share(trace) {
         out += &item("", line);
     }
-    if trace
-        .processes
-        .iter()
-        .any(|process| !process.findings.is_empty())
-    {
+    if trace.findings().next().is_some() {
         out += "\n";
-        out += &table(trace).to_string();
+        out += &table(trace, &HEADS);
     }
     if let Some(counts) = &trace.counts {
         out += "\n";
@@ -41,19 +36,41 @@ pub fn render(trace: &Trace, evidence: bool) -> String {
         out += "\n";
         out += &counted_in_kernel(trace, counts);
     }
-    if evidence {
-        for process in &trace.processes {
-            for finding in &process.findings {
-                out += "\n";
-                out += &details(process, finding);
-            }
-        }
-    }
     out += "\n";
-    for note in notes(trace, evidence) {
-        out += &item("", paint(DIM, note));
+    out + &dim(&notes(trace))
+}
+
+/// What `--live` shows of an interval, perhaps without what is the same in each.
+pub fn screen(trace: &Trace, with_limits: bool) -> String {
+    /// As many columns as most terminals have room for.
+    const COLUMNS: usize = 5;
+    let used = match trace.samples {
+        0 => String::new(),
+        _ => format!(", {} of the time used", percent(trace.aes_share)),
+    };
+    let headline = format!(
+        "AES {} of the machine{used}; {} samples, {} lost, in the last {:.1} s",
+        percent(trace.machine_share),
+        grouped(trace.samples),
+        grouped(trace.lost),
+        trace.seconds
+    );
+    let mut out = item("", paint(BOLD, headline));
+    if with_limits {
+        let hidden = trace.kernel_samples.is_none();
+        out.extend(hidden.then(|| dim(&[NO_KERNEL.to_owned()])));
+        out += &dim(&trace.troubles);
     }
-    out
+    out + &table(trace, &HEADS[..COLUMNS])
+}
+
+const NO_KERNEL: &str = "The kernel's part is not visible to this user: it needs root or CAP_PERFMON. Times are parts of the time in user space.";
+
+fn dim(lines: &[String]) -> String {
+    lines
+        .iter()
+        .map(|line| item("", paint(DIM, line)))
+        .collect()
 }
 
 /// How much of the time AES takes, in all processes together. Without AES, the verdict says it.
@@ -73,24 +90,21 @@ fn share(trace: &Trace) -> Option<String> {
 /// The table has no more rows.
 const MOST: usize = 30;
 
-fn table(trace: &Trace) -> Table {
-    let mut table = Table::new(&[
-        "Process",
-        "Time",
-        "Code",
-        "Mode",
-        "File",
-        "Function",
-        "Confidence",
-    ]);
-    let rows = trace.processes.iter().flat_map(|process| {
-        process
-            .findings
-            .iter()
-            .map(move |finding| (process, finding))
-    });
-    for (process, finding) in rows.take(MOST) {
-        table.row(vec![
+const HEADS: [&str; 7] = [
+    "Process",
+    "Time",
+    "Code",
+    "Mode",
+    "File",
+    "Function",
+    "Confidence",
+];
+
+/// The first columns.
+fn table(trace: &Trace, heads: &[&str]) -> String {
+    let mut table = Table::new(heads);
+    for (process, finding) in trace.findings().take(MOST) {
+        let mut cells = vec![
             format!("{} ({})", process.name, process.pid),
             percent(finding.share),
             code(finding.work),
@@ -98,9 +112,16 @@ fn table(trace: &Trace) -> Table {
             file(&finding.module),
             finding.places.first().map(function).unwrap_or_default(),
             confidence(finding.confidence).to_owned(),
-        ]);
+        ];
+        cells.truncate(heads.len());
+        table.row(cells);
     }
-    table
+    let mut out = table.to_string();
+    let more = trace.findings().count().saturating_sub(MOST);
+    if more > 0 {
+        out += &dim(&[format!("{more} more rows are not shown.")]);
+    }
+    out
 }
 
 /// "/usr/lib/libx.so", "kernel: aesni_intel".
@@ -114,7 +135,7 @@ fn file(module: &Module) -> String {
 
 /// Exact counts.
 fn counted(counts: &Counts) -> String {
-    let mut out = match counts.calls.is_empty() {
+    let out = match counts.calls.is_empty() {
         true if counts.functions == 0 => item(
             "",
             "Nothing was counted: no library with counted functions was found.",
@@ -126,10 +147,7 @@ fn counted(counts: &Counts) -> String {
         }
         false => calls(counts).to_string(),
     };
-    for trouble in &counts.troubles {
-        out += &item("", paint(DIM, trouble));
-    }
-    out
+    out + &dim(&counts.troubles)
 }
 
 fn calls(counts: &Counts) -> Table {
@@ -169,10 +187,7 @@ fn counted_in_kernel(trace: &Trace, counts: &KernelCounts) -> String {
         out += "\n";
         out += chart;
     }
-    for trouble in &counts.troubles {
-        out += &item("", paint(DIM, trouble));
-    }
-    out
+    out + &dim(&counts.troubles)
 }
 
 fn requests(counts: &KernelCounts) -> Table {
@@ -237,7 +252,7 @@ fn sizes(sums: &Sums) -> String {
     shown.join(", ")
 }
 
-pub fn code(work: Work) -> String {
+fn code(work: Work) -> String {
     match work {
         Work::Vaes512 | Work::Vaes256 => paint(GOOD, work.name()),
         Work::Tables | Work::GhashTables => paint(WARN, work.name()),
@@ -261,59 +276,7 @@ fn function(place: &Place) -> String {
     }
 }
 
-/// A finding with its evidence.
-fn details(process: &Process, finding: &Finding) -> String {
-    let title = format!(
-        "{} ({}): {}",
-        process.name,
-        process.pid,
-        finding.work.name()
-    );
-    let mut out = item("", paint(BOLD, title));
-    out += &item("  ", module(&finding.module));
-    for place in &finding.places {
-        let samples = grouped(place.samples);
-        out += &item("  ", format!("{}: {samples} samples", function(place)));
-    }
-    out + &shown(&finding.evidence)
-}
-
-fn module(module: &Module) -> String {
-    let mut facts = vec![match module.path {
-        None => "memory without a file".to_owned(),
-        Some(_) => file(module),
-    }];
-    facts.extend(module.library.as_ref().map(library_name));
-    let id = module.build_id.as_deref();
-    facts.extend(id.map(|id| format!("build ID {id}")));
-    facts.join(", ")
-}
-
-fn shown(evidence: &Evidence) -> String {
-    let mut out = String::new();
-    if let Some(table) = &evidence.table {
-        out += &item(
-            "  ",
-            format!(
-                "uses the {} table at {:#x} in the process",
-                table.kind.name(),
-                table.address
-            ),
-        );
-    }
-    if evidence.start < evidence.end {
-        out += &item(
-            "  ",
-            format!(
-                "decided by the code from {:#x} to {:#x}",
-                evidence.start, evidence.end
-            ),
-        );
-    }
-    out
-}
-
-fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
+fn notes(trace: &Trace) -> Vec<String> {
     let mut notes = vec![format!(
         "{} samples in {:.1} s, at {} samples a second of processor time.",
         grouped(trace.samples),
@@ -328,7 +291,7 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
     }
     notes.push(match trace.kernel_samples {
         Some(kernel) => format!("{} of the samples are in the kernel.", grouped(kernel)),
-        None => "The kernel's part is not visible to this user: it needs root or CAP_PERFMON. Times are parts of the time in user space.".to_owned(),
+        None => NO_KERNEL.to_owned(),
     });
     if trace.lost > 0 {
         notes.push(format!(
@@ -344,14 +307,6 @@ fn notes(trace: &Trace, evidence: bool) -> Vec<String> {
         notes.push("Requests to the kernel's ciphers are those that are begun, also if they fail. Kernel threads and interrupts work for all processes. \"Another driver\": a driver made the request to serve another one, which has a row of its own.".to_owned());
     }
     notes.extend(trace.troubles.iter().cloned());
-    if !evidence
-        && trace
-            .processes
-            .iter()
-            .any(|process| !process.findings.is_empty())
-    {
-        notes.push("--evidence shows where the code is, and tables that it uses.".to_owned());
-    }
     notes
 }
 
@@ -399,16 +354,14 @@ mod tests {
     }
 
     fn plain(trace: &Trace) -> String {
-        let text = render(trace, false);
+        let text = render(trace);
         anstream::adapter::strip_str(&text).to_string()
     }
 
     #[test]
-    fn the_share_of_aes_and_what_is_known_of_a_file() {
-        let mut known = finding(Work::AesNi, 30);
-        known.module.build_id = Some("0123abcd".to_owned());
+    fn the_share_of_aes() {
         let processes = vec![
-            process(7, "one", vec![known]),
+            process(7, "one", vec![finding(Work::AesNi, 30)]),
             process(8, "two", vec![finding(Work::AesNi, 20)]),
             process(9, "idle", vec![finding(Work::Hash, 3)]),
         ];
@@ -418,9 +371,6 @@ mod tests {
         assert_eq!(lines[0], "A verdict.");
         let share = "AES takes 25 % of the sampled time, in 2 of 3 processes.";
         assert_eq!(lines[1], share);
-        let details = render(&all, true);
-        let file = "  /usr/lib/libexample.so.1, build ID 0123abcd\n";
-        assert!(details.contains(file), "{details}");
         // There is no AES.
         let idle = process(9, "idle", vec![finding(Work::Hash, 3)]);
         let hash = plain(&trace(vec![idle]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The processes whose counts are reported, with their names: bpftrace counts in all processes.
 
-use super::sampler::Event;
+use super::sampler::{Event, Target};
 use base::inventory::processes;
 use base::root::Root;
 use std::collections::{HashMap, HashSet};
@@ -16,16 +16,13 @@ pub struct Traced {
 
 impl Traced {
     /// These processes, or all, and those that they start.
-    pub fn new(pids: Option<&[u32]>) -> Traced {
-        let mut names = HashMap::new();
-        for pid in super::pids_or_all(pids) {
-            names.insert(pid, processes::name(&Root::machine(), pid));
-        }
+    pub fn new(target: &Target) -> Traced {
+        let named = |pid| (pid, processes::name(&Root::machine(), pid));
         // The ID of a thread stands for its process.
         let process = |pid: &u32| processes::status(&Root::machine(), *pid, "Tgid").unwrap_or(*pid);
         Traced {
-            pids: pids.map(|pids| pids.iter().map(process).collect()),
-            names,
+            pids: target.pids().map(|pids| pids.iter().map(process).collect()),
+            names: target.running().into_iter().map(named).collect(),
         }
     }
 

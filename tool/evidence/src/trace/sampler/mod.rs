@@ -5,6 +5,7 @@
 mod perf;
 mod records;
 
+use super::is_alive;
 use base::inventory::processes;
 use base::root::Root;
 use perf::{Ring, Wanted, Whom};
@@ -21,15 +22,38 @@ pub enum Target {
     Everybody,
 }
 
+impl Target {
+    /// None for all.
+    pub fn pids(&self) -> Option<&[u32]> {
+        match self {
+            Target::Children => Some(&[]),
+            Target::Processes(pids) => Some(pids),
+            Target::Everybody => None,
+        }
+    }
+
+    /// Those that run now.
+    pub fn running(&self) -> Vec<u32> {
+        let all = || processes::pids(&Root::machine());
+        self.pids().map_or_else(all, <[u32]>::to_vec)
+    }
+
+    /// Whether none of the named processes runs any more.
+    pub fn has_ended(&self) -> bool {
+        matches!(self, Target::Processes(pids) if !pids.iter().any(|pid| is_alive(*pid)))
+    }
+}
+
 /// Counters that run, or wait for the program to start.
+#[derive(Default)]
 pub struct Sampler {
     rings: Vec<Ring>,
     /// Whether kernel code is sampled, too.
     pub kernel: bool,
-    /// Processes of which no thread could be opened, and why.
-    pub refused: Vec<(u32, String)>,
-    /// All were wanted, and only those of this user may be sampled.
-    pub only_own: bool,
+    /// The processes, if they were named.
+    pub sampled: Vec<u32>,
+    /// What is not sampled, and why.
+    pub refused: Vec<String>,
 }
 
 impl Sampler {
@@ -48,10 +72,10 @@ impl Sampler {
             opened => opened,
         };
         match (opened, target) {
-            (Ok(sampler), Target::Processes(_)) if sampler.rings.is_empty() => {
+            (Ok(mut sampler), Target::Processes(_)) if sampler.rings.is_empty() => {
                 match Sampler::with(&Target::Children, user) {
                     Err(error) if is_unavailable(&error) => Err(failed(error)),
-                    _ => Ok(sampler),
+                    _ => Err(Error::failure(sampler.refused.swap_remove(0))),
                 }
             }
             (Err(error), Target::Everybody) if is_refusal(&error) => {
@@ -60,9 +84,15 @@ impl Sampler {
                 if sampler.rings.is_empty() {
                     return Err(failed(error));
                 }
-                sampler.only_own = true;
                 // They end and change their user all the time. Other refusals are worth a word.
-                sampler.refused.retain(|(_, why)| why == TOO_MANY);
+                sampler.refused.retain(|line| line.ends_with(TOO_MANY));
+                let many = sampler.refused.len();
+                sampler.refused.truncate(1);
+                if many > 1 {
+                    sampler.refused.push(format!("So are {} more.", many - 1));
+                }
+                sampler.refused.push("Only your own processes are traced: those of others need root, or CAP_PERFMON and CAP_SYS_PTRACE.".to_owned());
+                sampler.sampled.clear();
                 Ok(sampler)
             }
             (opened, _) => opened.map_err(failed),
@@ -72,21 +102,17 @@ impl Sampler {
     /// With the largest ring buffers that all processors can have. If the first ones took all the
     /// memory that they may have, nothing would be left for the last.
     fn with(target: &Target, wanted: Wanted) -> io::Result<Sampler> {
-        let mut result = Err(io::Error::from_raw_os_error(libc::ENOMEM));
         for pages in perf::PAGES {
             let mut sampler = Sampler {
-                rings: Vec::new(),
                 kernel: wanted.kernel,
-                refused: Vec::new(),
-                only_own: false,
+                ..Sampler::default()
             };
-            let opened = sampler.add(target, wanted, pages);
-            result = opened.map(|()| sampler);
-            if !result.as_ref().is_err_and(is_full) {
-                break;
+            match sampler.add(target, wanted, pages) {
+                Err(error) if is_full(&error) => {}
+                result => return result.map(|()| sampler),
             }
         }
-        result
+        Err(io::Error::from_raw_os_error(libc::ENOMEM))
     }
 
     fn add(&mut self, target: &Target, wanted: Wanted, pages: usize) -> io::Result<()> {
@@ -109,11 +135,15 @@ impl Sampler {
         let processors = processors();
         for pid in pids {
             let is_first = self.rings.is_empty();
-            if let Err(error) = self.add_process(*pid, &processors, wanted, pages) {
-                if is_refusal(&error) && wanted.kernel || is_full(&error) && is_first {
-                    return Err(error);
+            match self.add_process(*pid, &processors, wanted, pages) {
+                Ok(()) => self.sampled.push(*pid),
+                Err(error) if is_refusal(&error) && wanted.kernel => return Err(error),
+                Err(error) if is_full(&error) && is_first => return Err(error),
+                Err(error) => {
+                    let why = explained(&error, *pid);
+                    self.refused
+                        .push(format!("process {pid} is not traced: {why}"));
                 }
-                self.refused.push((*pid, explained(&error, *pid)));
             }
         }
         self.start()

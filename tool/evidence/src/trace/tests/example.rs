@@ -60,6 +60,7 @@ pub fn trace(processes: Vec<Process>) -> Trace {
         kernel_samples: None,
         lost: 0,
         aes_share: 0.25,
+        machine_share: 0.1,
         unseen_below: None,
         unclear_samples: 0,
         processes,

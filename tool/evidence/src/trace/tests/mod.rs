@@ -22,8 +22,7 @@ fn exact_counts_fit_the_schema() {
     )]);
     trace.counts = Some(example::counts());
     trace.kernel = Some(example::kernel_counts());
-    let host = host::read(None);
-    let text = Document::new("trace", host, Vec::new(), Body { trace }).to_json();
+    let text = document("trace", &trace);
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     let mut schemas = boon::Schemas::new();
     let schema = boon::Compiler::new().compile(SCHEMA, &mut schemas).unwrap();
