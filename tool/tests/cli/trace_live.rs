@@ -47,14 +47,7 @@ fn each_table_takes_the_place_of_the_one_before() {
     let (child, backend) = working(&place, &program, "ctr", "");
     let Some(class) = class(&backend) else { return };
     let mut terminal = watch_one(&place, &child, &[]);
-    terminal.shows(&[
-        "AES",
-        " of the machine",
-        "nginx",
-        class,
-        "File",
-        "/work",
-    ]);
+    terminal.shows(&["AES", " of the machine", "nginx", class, "File", "/work"]);
     // The program does nothing else. The first samples may be few, and one of them in the kernel.
     let begin = ["nginx", &format!("({})", child.0.id())];
     terminal.wait("row with the share", |screen| {

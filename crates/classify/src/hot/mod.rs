@@ -105,7 +105,7 @@ pub struct Code<'c> {
 }
 
 /// Values of general registers, by their number in machine code.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Registers(pub [u64; 32]);
 
 /// Reads tables in the memory of the program.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
-    /// Show all evidence, also of notes, and the processes
+    /// Show all evidence, of each process and of notes
     #[arg(long, short, conflicts_with = "json")]
     pub verbose: bool,
 

@@ -106,7 +106,7 @@ fn of_processes(processes: &[Process]) -> Vec<Finding> {
             n => format!("{n} processes, such as {}", first.label()),
         };
         let mut finding = variable(&first.view, name, value, &who);
-        for holder in holders.iter().take(5) {
+        for holder in &holders {
             let from = format!("/proc/{}/environ", holder.pid);
             finding = finding.seen(from, format!("{name}={value}"));
         }

@@ -2,7 +2,6 @@
 //! The examination: every part of the machine in turn, then the verdict.
 
 use super::disks::{self, Disk};
-use super::means::Means;
 use super::pkcs11::{self, Pkcs11};
 use super::verdict;
 use super::{environment, kernel, module, processes, starts, system};
@@ -49,7 +48,6 @@ impl Doctor {
         let preferred = force.is_preferred();
         let here = environment::here();
         let kernel = Kernel::read(root);
-        let means = Means::of(root, &kernel);
         let disks = disks::find(root);
         let mut findings = of_configurations(&force.effects);
         findings.extend(tried(root, &force));
@@ -60,8 +58,8 @@ impl Doctor {
         findings.extend(environment::check(root, &here, &processes.list));
         findings.extend(processor::check(root));
         findings.extend(processes::check(&processes, preferred));
-        findings.extend(kernel::check(&means, kernel.drivers.as_deref()));
-        findings.extend(module::check(&means, &kernel));
+        findings.extend(kernel::check(root, &kernel));
+        findings.extend(module::check(&kernel.module));
         findings.extend(disks.iter().filter_map(Disk::check));
         let (pkcs11, of_pkcs11) = pkcs11::check(root);
         findings.extend(of_pkcs11);

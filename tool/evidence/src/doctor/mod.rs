@@ -7,7 +7,6 @@ mod disks;
 mod environment;
 mod examination;
 mod kernel;
-mod means;
 mod module;
 mod pkcs11;
 mod processes;

@@ -2,34 +2,31 @@
 //! Our module in the kernel: what keeps it from being loaded, and what it does not do although it
 //! is.
 
-use super::means::Means;
 use base::finding::{Finding, Group};
 use base::kernel::module::{Module, DKMS, SYS};
-use base::kernel::Kernel;
 
 const GROUP: Group = Group::Kernel;
 
-pub fn check(means: &Means, kernel: &Kernel) -> Vec<Finding> {
-    let module = &kernel.module;
+pub fn check(module: &Module) -> Vec<Finding> {
     if module.loaded {
-        let found = version(means, module).into_iter();
-        return found.chain(parameters(means, module)).collect();
+        let found = version(module).into_iter();
+        return found.chain(parameters(module)).collect();
     }
     let unloaded = module.file.as_ref().map(|file| unloaded(module, file));
     let found = unloaded.or_else(|| not_built(module));
     found.filter(|_| module.loadable).into_iter().collect()
 }
 
-/// How to load the module again, with these parameters.
-fn reload(means: &Means, parameters: &str) -> (&'static str, String) {
-    match means.loads_modules {
+/// How to load the module again.
+fn reload(module: &Module) -> (&'static str, &'static str) {
+    match module.loadable {
         true => (
             "shell",
-            format!("modprobe -r tenrounds && modprobe tenrounds{parameters}   (as soon as nothing uses it)"),
+            "modprobe -r tenrounds && modprobe tenrounds   (as soon as nothing uses it)",
         ),
         false => (
             "at the next boot",
-            format!("load tenrounds{parameters} before the kernel stops loading modules"),
+            "load tenrounds before the kernel stops loading modules",
         ),
     }
 }
@@ -63,11 +60,11 @@ fn unloaded(module: &Module, file: &str) -> Finding {
     }
 }
 
-fn version(means: &Means, module: &Module) -> Option<Finding> {
+fn version(module: &Module) -> Option<Finding> {
     let ours = env!("CARGO_PKG_VERSION");
     let version = module.version.as_ref().filter(|version| *version != ours)?;
     let says = format!("the loaded module is tenrounds {version}, this command {ours}");
-    let (at, again) = reload(means, "");
+    let (at, again) = reload(module);
     let finding = Finding::warning(GROUP, "kernel-module-version", says);
     Some(
         finding
@@ -89,18 +86,19 @@ const PARAMETERS: [(&str, &str); 3] = [
     ),
 ];
 
-fn parameters<'a>(means: &'a Means, module: &'a Module) -> impl Iterator<Item = Finding> + 'a {
+fn parameters(module: &Module) -> impl Iterator<Item = Finding> + '_ {
     let set = PARAMETERS.iter();
     let set = set.filter_map(|(name, does)| Some((*name, does, module.set(name)?)));
     set.map(|(name, does, value)| {
         let file = format!("{SYS}/parameters/{name}");
+        let switch = format!("echo 0 > {file}");
         let (at, cure) = match name {
-            "mask" => reload(means, ""),
-            _ => ("shell", format!("echo 0 > {file}")),
+            "mask" => reload(module),
+            _ => ("shell", &*switch),
         };
         let says = format!("the module's parameter {name} {does}");
         Finding::warning(GROUP, "kernel-module-parameter", says)
-            .seen(file, value)
+            .seen(&file, value)
             .cure(at, cure)
             .cure(
                 "/etc/modprobe.d, kernel command line",

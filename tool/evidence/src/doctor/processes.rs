@@ -83,8 +83,9 @@ impl Kind {
         }
         let says = format!("{} {}", self.says, who(&concerned));
         let mut finding = Finding::new(self.severity, Group::Processes, self.id, says);
-        for (process, value) in concerned.iter().take(5) {
-            finding = finding.seen(format!("/proc/{}/maps", process.pid), value);
+        for (process, value) in &concerned {
+            let from = format!("/proc/{}/maps ({})", process.pid, process.name);
+            finding = finding.seen(from, value);
         }
         let units = concerned.iter().filter_map(|(p, _)| p.unit.as_deref());
         let units: BTreeSet<&str> = units.filter(|_| self.restart).collect();

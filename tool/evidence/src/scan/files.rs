@@ -2,13 +2,12 @@
 //! Examines files in several threads.
 
 use super::reach::Reach;
-use super::targets::{Origin, Target, Targets};
+use super::targets::{Target, Targets};
 use super::walk::Walk;
 use super::{Entry, Holds, Program, Scan, Through, Trouble};
 use base::needed::Loaded;
 use base::root::Root;
 use classify::{Module, Refusal};
-use nix::fcntl::{openat2, OFlag, OpenHow, ResolveFlag, AT_FDCWD};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
@@ -45,7 +44,8 @@ pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<Stri
     let (others, left_of_others) = in_threads(files, end, &progress);
     progress.finish();
     outcomes.extend(others);
-    outcomes.sort_by(|(a, _), (b, _)| (a.origin, &a.path).cmp(&(b.origin, &b.path)));
+    // Of several names of a file, the first is shown.
+    outcomes.sort_by(|(a, _), (b, _)| (!a.is_named, &a.path).cmp(&(!b.is_named, &b.path)));
     let mut scan = Scan {
         troubles: targets.troubles,
         not_reached: end.map(|_| left + left_of_others + walk.left),
@@ -58,7 +58,6 @@ pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<Stri
     let mut encrypting = HashSet::new();
     for (target, outcome) in outcomes {
         let path = clean(target.path.display());
-        let is_named = target.origin == Origin::Named;
         let why = match outcome {
             Outcome::Examined { identity, module } => {
                 if seen.insert(identity) {
@@ -70,14 +69,14 @@ pub fn examine(targets: Targets, end: Option<Instant>, complaints: &mut Vec<Stri
                 }
                 continue;
             }
-            Outcome::Refused(Refusal::OtherProcessor(_)) if !is_named => {
+            Outcome::Refused(Refusal::OtherProcessor(_)) if !target.is_named => {
                 scan.other_processors += 1;
                 continue;
             }
             Outcome::Refused(refusal) => refusal.to_string(),
             Outcome::Unreadable(why) => why,
         };
-        match is_named {
+        match target.is_named {
             true => complaints.push(format!("cannot scan '{path}': {why}")),
             false => scan.troubles.push(Trouble { path, why }),
         }
@@ -129,9 +128,9 @@ fn in_threads(
         // Reused, because fresh memory costs more than reading into it.
         let mut buffer = Vec::new();
         while let Some(target) = next() {
-            let outcome = look(open(&target), &mut buffer);
+            let outcome = look(Root::machine().open(&target.at), &mut buffer);
             let is_other = matches!(outcome, Outcome::Refused(Refusal::NoElf));
-            if !is_other || target.origin == Origin::Named {
+            if !is_other || target.is_named {
                 done.push((target, outcome));
             }
             progress.step();
@@ -189,22 +188,6 @@ fn read(mut file: File, buffer: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
     buffer.reserve(usize::try_from(meta.len()).unwrap_or(0));
     file.take(LARGEST).read_to_end(buffer)?;
     Ok((meta.dev(), meta.ino()))
-}
-
-/// Opens a file. One that a directory names is opened at once, because its kind is known. It may
-/// have been replaced: the call follows no symbolic link in its path, which could lead to a device,
-/// and a pipe does not block. Where that is refused, `Root` looks at the file's kind first.
-fn open(target: &Target) -> std::io::Result<File> {
-    if target.origin == Origin::Directory {
-        let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-        let how = OpenHow::new()
-            .flags(flags)
-            .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
-        if let Ok(file) = openat2(AT_FDCWD, &target.at, how) {
-            return Ok(file.into());
-        }
-    }
-    Root::machine().open(&target.at)
 }
 
 /// The entry of a file; None if it holds nothing.

@@ -25,20 +25,19 @@ pub struct Target {
     pub path: PathBuf,
     /// The path to open: for a process below its root.
     pub at: PathBuf,
-    pub origin: Origin,
+    /// An argument names exactly this file, so that it has to be examined.
+    pub is_named: bool,
 }
 
-/// Where a target comes from. Of several names of a file, that of the first origin is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
-    /// A running process, when all are asked.
-    Running,
-    /// An argument names exactly this file, so that it has to be examined.
-    Named,
-    /// A process or a package that an argument names.
-    Listed,
-    /// A directory. The entry there says that it is a regular file.
-    Directory,
+impl Target {
+    /// A file of this machine.
+    pub fn new(path: PathBuf, is_named: bool) -> Target {
+        Target {
+            at: path.clone(),
+            path,
+            is_named,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -86,8 +85,7 @@ pub fn mapped() -> Targets {
         let _ = all.process(&pid.to_string());
     }
     let mut seen = HashSet::new();
-    all.files.retain_mut(|target| {
-        target.origin = Origin::Running;
+    all.files.retain(|target| {
         let meta = target.at.metadata();
         meta.is_ok_and(|meta| seen.insert((meta.dev(), meta.ino())))
     });
@@ -107,7 +105,7 @@ impl Targets {
                 Ok(())
             }
             Ok(meta) if meta.is_file() => {
-                self.add(path, Origin::Named);
+                self.files.push(Target::new(path.to_owned(), true));
                 self.follow(path);
                 Ok(())
             }
@@ -124,20 +122,12 @@ impl Targets {
         }
     }
 
-    pub fn add(&mut self, path: &Path, origin: Origin) {
-        self.files.push(Target {
-            path: path.to_owned(),
-            at: path.to_owned(),
-            origin,
-        });
-    }
-
     /// Adds the libraries that a file loads.
     fn follow(&mut self, path: &Path) {
         let needed::Libraries { found, missing } = needed::of(path);
-        for library in &found {
-            self.add(&library.path, Origin::Listed);
-        }
+        let libraries = found.iter().map(|library| library.path.clone());
+        let libraries = libraries.map(|path| Target::new(path, false));
+        self.files.extend(libraries);
         for name in missing {
             self.trouble(path, format!("its library {} was not found", clean(name)));
         }
@@ -187,7 +177,7 @@ impl Targets {
             self.files.push(Target {
                 path,
                 at,
-                origin: Origin::Listed,
+                is_named: false,
             });
         }
         Ok(())
@@ -198,9 +188,9 @@ impl Targets {
         let list = listed("dpkg-query", "-L", name).or_else(|| listed("rpm", "-ql", name));
         let list = list.ok_or("it is no file, no process and no installed package")?;
         for line in list.split(|byte| *byte == b'\n') {
-            let path = Path::new(OsStr::from_bytes(line));
+            let path = PathBuf::from(OsStr::from_bytes(line));
             if path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
-                self.add(path, Origin::Listed);
+                self.files.push(Target::new(path, false));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 //! The files below directories. The crate `ignore` searches in several threads, but brings ten
 //! others, and searching /usr takes a tenth of the time of a scan.
 
-use super::targets::{Origin, Target};
+use super::targets::Target;
 use super::Trouble;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -49,12 +49,7 @@ impl Walk {
     /// In the order in which they should be examined.
     pub fn targets(&mut self) -> Vec<Target> {
         let found = std::mem::take(&mut self.found).into_iter();
-        let target = |(_, _, path): (bool, u64, PathBuf)| Target {
-            at: path.clone(),
-            path,
-            origin: Origin::Directory,
-        };
-        found.map(target).collect()
+        found.map(|(_, _, path)| Target::new(path, false)).collect()
     }
 
     fn search(&mut self, directory: &Path, device: Option<u64>) -> std::io::Result<()> {

@@ -9,9 +9,17 @@ use std::path::PathBuf;
 /// Without `--rate`, `trace` takes so many samples a second.
 pub const TRACE_RATE: u32 = 499;
 
-/// What `trace` samples, and how often.
 #[derive(Args, Debug, Default)]
-pub struct SampledArgs {
+#[command(
+    override_usage = "tenrounds trace [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
+                            tenrounds trace [OPTIONS] NAME...\n       \
+                            tenrounds trace [OPTIONS] -p PID[,PID...]\n       \
+                            tenrounds trace [OPTIONS] --all\n       \
+                            tenrounds trace --live [OPTIONS] [NAME...|-p PID,...]",
+    allow_negative_numbers = true,
+    group = clap::ArgGroup::new("whom").args(["command", "names", "pid", "all"])
+)]
+pub struct TraceArgs {
     /// Sample the processes with these names, and their descendants, as with -p
     ///
     /// The name is that of the process, as ps(1) shows it, or the file name of its program.
@@ -46,11 +54,14 @@ pub struct SampledArgs {
         value_hint = ValueHint::Other
     )]
     pub rate: u32,
-}
 
-/// The intervals of `trace --live`.
-#[derive(Args, Debug, Default)]
-pub struct ScreenArgs {
+    /// Show the processes with the most AES time in the last seconds, again and again
+    ///
+    /// On a terminal, each table takes the place of the one before; Ctrl-C ends it. Otherwise, a
+    /// table is written for each interval. If no process is named, all processes are shown.
+    #[arg(long, conflicts_with_all = ["command", "seconds", "count", "kernel", "svg", "output"])]
+    pub live: bool,
+
     /// Seconds between updates, 0.1 to 60: each update is about the samples since the last one
     #[arg(
         long,
@@ -75,31 +86,6 @@ pub struct ScreenArgs {
         value_hint = ValueHint::Other
     )]
     pub updates: Option<u64>,
-}
-
-#[derive(Args, Debug, Default)]
-#[command(
-    override_usage = "tenrounds trace [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
-                            tenrounds trace [OPTIONS] NAME...\n       \
-                            tenrounds trace [OPTIONS] -p PID[,PID...]\n       \
-                            tenrounds trace [OPTIONS] --all\n       \
-                            tenrounds trace --live [OPTIONS] [NAME...|-p PID,...]",
-    allow_negative_numbers = true,
-    group = clap::ArgGroup::new("whom").args(["command", "names", "pid", "all"])
-)]
-pub struct TraceArgs {
-    #[command(flatten)]
-    pub sampled: SampledArgs,
-
-    /// Show the processes with the most AES time in the last seconds, again and again
-    ///
-    /// On a terminal, each table takes the place of the one before; Ctrl-C ends it. Otherwise, a
-    /// table is written for each interval. If no process is named, all processes are shown.
-    #[arg(long, conflicts_with_all = ["command", "seconds", "count", "kernel", "svg", "output"])]
-    pub live: bool,
-
-    #[command(flatten)]
-    pub screen: ScreenArgs,
 
     /// Trace for so long [default: 5 for processes, else until the command ends]
     ///

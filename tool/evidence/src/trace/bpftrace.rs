@@ -45,10 +45,13 @@ extern "C" {
 
 /// A running bpftrace, all of whose probes are attached.
 pub struct Bpftrace {
+    /// None once it was ended.
     child: Option<Child>,
     lines: Receiver<Value>,
     /// Of its script, in this process.
     number: u64,
+    /// What it printed, once it was asked.
+    printed: Result<Maps, String>,
 }
 
 /// Calls, and the sum of their bytes.
@@ -188,6 +191,7 @@ impl Bpftrace {
             child: Some(child),
             lines,
             number,
+            printed: Ok(Maps::default()),
         };
         started.wait().map_err(|why| match why {
             Some(why) => why,
@@ -220,8 +224,34 @@ impl Bpftrace {
         }
     }
 
-    /// The maps. Ends bpftrace.
-    pub fn finish(self) -> Result<Maps, String> {
+    /// Ends counting, unless it has ended.
+    pub fn stop(&mut self) {
+        if self.child.is_some() {
+            self.printed = self.print();
+            self.end();
+        }
+    }
+
+    /// The maps. Without them, the reason is a trouble.
+    pub fn finish(mut self, troubles: &mut Vec<String>) -> Maps {
+        self.stop();
+        let printed = std::mem::replace(&mut self.printed, Ok(Maps::default()));
+        printed.unwrap_or_else(|why| {
+            troubles.push(format!("Nothing is counted: {why}."));
+            Maps::default()
+        })
+    }
+
+    /// It takes a while to end, because the kernel removes one probe after the other.
+    fn end(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            std::thread::spawn(move || child.wait());
+        }
+    }
+
+    /// Lets it print the maps.
+    fn print(&self) -> Result<Maps, String> {
         const PAUSE: Duration = Duration::from_secs(1);
         let mut maps = Maps::default();
         let begun = Instant::now();
@@ -241,13 +271,9 @@ impl Bpftrace {
     }
 }
 
-/// It takes a while to end, because the kernel removes one probe after the other.
 impl Drop for Bpftrace {
     fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            let _ = child.kill();
-            std::thread::spawn(move || child.wait());
-        }
+        self.end();
     }
 }
 

@@ -86,7 +86,7 @@ fn through_kernel(
         let mut arrow = Vec::new();
         if is_af_alg {
             arrow.push(copies(counts, who, Transfer::In, "in"));
-            arrow.extend(encrypting(trace, who));
+            arrow.extend(aes(trace, who, true).map(time));
         }
         let (made, drivers) = made(rows);
         arrow.extend(made);
@@ -99,25 +99,23 @@ fn through_kernel(
     steps
 }
 
-/// A process may have several entries, one for each program that it executed.
-fn entries<'t>(trace: &'t Trace, who: &OnBehalf) -> impl Iterator<Item = &'t Process> {
-    let pid = match who.context {
-        Context::Process => who.pid,
-        _ => None,
-    };
-    let all = trace.processes.iter();
-    all.filter(move |process| Some(process.pid) == pid)
+/// The AES code of a process, which may have several entries: one for each program that it executed.
+fn aes<'t>(
+    trace: &'t Trace,
+    who: &'t OnBehalf,
+    in_kernel: bool,
+) -> impl Iterator<Item = &'t Finding> {
+    let of =
+        move |process: &Process| who.context == Context::Process && who.pid == Some(process.pid);
+    let all = trace.findings().filter(move |(process, _)| of(process));
+    let all = all.map(|(_, finding)| finding);
+    let is_there = move |it: &&Finding| (it.module.kind == ModuleKind::Kernel) == in_kernel;
+    all.filter(|it| it.work.is_aes()).filter(is_there)
 }
 
-/// How much of its time a process is in the kernel's AES code.
-fn encrypting(trace: &Trace, who: &OnBehalf) -> Option<String> {
-    let findings = entries(trace, who).flat_map(|process| &process.findings);
-    let inside = findings.filter(|it| it.work.is_aes() && it.module.kind == ModuleKind::Kernel);
-    let (share, samples) = inside.fold((0.0, 0), |(share, samples), it| {
-        (share + it.share, samples + it.samples)
-    });
-    let share = percent(share);
-    (samples > 0).then(|| format!("AES: {share} of its time ({} samples)", grouped(samples)))
+fn time(finding: &Finding) -> String {
+    let (share, samples) = (percent(finding.share), grouped(finding.samples));
+    format!("AES: {share} of its time ({samples} samples)")
 }
 
 /// The way of the same process in user space: exact counts, where there are any, and the AES code
@@ -127,34 +125,22 @@ fn in_user_space(trace: &Trace, who: &OnBehalf) -> Vec<Step> {
     let Some(pid) = who.pid.filter(|_| who.context == Context::Process) else {
         return Vec::new();
     };
-    let counts = trace.counts.as_ref();
     let is_aes = |name: &str| name.to_ascii_lowercase().contains("aes");
-    let calls = counts.map_or(&[][..], |counts| &counts.calls).iter();
+    let calls = trace.counts.iter().flat_map(|counts| &counts.calls);
     let calls: Vec<&Counted> = calls
         .filter(|row| row.pid == pid && row.algorithm.as_deref().is_none_or(is_aes))
         .take(MOST)
         .collect();
     let mut steps = Vec::new();
     if !calls.is_empty() {
-        let mut files: Vec<String> = calls.iter().map(|row| short(&row.file)).collect();
-        files.sort();
-        files.dedup();
-        steps.push((calls.iter().map(|row| call(row)).collect(), files));
+        let files: BTreeSet<String> = calls.iter().map(|row| short(&row.file)).collect();
+        let arrow = calls.iter().map(|row| call(row)).collect();
+        steps.push((arrow, files.into_iter().collect()));
     }
-    let findings = entries(trace, who).flat_map(|process| &process.findings);
-    let findings: Vec<&Finding> = findings
-        .filter(|it| it.work.is_aes() && it.module.kind != ModuleKind::Kernel)
-        .take(MOST)
-        .collect();
-    let arrow = findings.iter().map(|it| {
-        let share = percent(it.share);
-        format!("AES: {share} of its time ({} samples)", grouped(it.samples))
-    });
+    let findings: Vec<&Finding> = aes(trace, who, false).take(MOST).collect();
     if !findings.is_empty() {
-        steps.push((
-            arrow.collect(),
-            findings.iter().map(|it| code(it)).collect(),
-        ));
+        let arrow = findings.iter().map(|it| time(it)).collect();
+        steps.push((arrow, findings.iter().map(|it| code(it)).collect()));
     }
     steps
 }

@@ -17,9 +17,9 @@ use terminal::style::{item, paint, DIM};
 /// Writes until a signal comes, what is watched ends, or there were so many updates.
 pub fn run(args: &TraceArgs) -> Result<()> {
     let host = host::read(LibCrypto::open().as_ref().ok());
-    let target = named::target(&args.sampled)?;
-    let interval = Duration::from_secs_f64(args.screen.interval);
-    let mut sampling = Sampling::open(&target, args.sampled.rate)?;
+    let target = named::target(args)?;
+    let interval = Duration::from_secs_f64(args.interval);
+    let mut sampling = Sampling::open(&target, args.rate)?;
     signals::catch(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT]);
     for update in 1.. {
         let is_over = loop {
@@ -47,7 +47,7 @@ pub fn run(args: &TraceArgs) -> Result<()> {
                 output::plain_and_out(ERASE, fitting(&text::screen(&trace, true), rows))?;
             }
         }
-        if is_over || args.screen.updates == Some(update) {
+        if is_over || args.updates == Some(update) {
             break;
         }
     }

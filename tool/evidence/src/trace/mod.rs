@@ -24,7 +24,7 @@ pub mod text;
 mod traced;
 pub mod verdict;
 
-use crate::trace::args::{SampledArgs, TraceArgs, TRACE_RATE};
+use crate::trace::args::{TraceArgs, TRACE_RATE};
 use base::inventory::processes;
 use base::replaced;
 use base::root::Root;
@@ -54,9 +54,7 @@ pub fn run(args: &TraceArgs) -> Result<()> {
     if args.live {
         return live::run(args);
     }
-    let sampled = &args.sampled;
-    if args.command.is_empty() && sampled.names.is_empty() && sampled.pid.is_empty() && !sampled.all
-    {
+    if args.command.is_empty() && args.names.is_empty() && args.pid.is_empty() && !args.all {
         return Err(Error::usage(
             "say what to trace: a command after --, names of processes, -p PID, --all, or --live",
         ));
@@ -71,20 +69,16 @@ pub fn run(args: &TraceArgs) -> Result<()> {
 /// Traces all processes that this user may see for so many seconds.
 pub fn everybody(seconds: f64) -> Result<Trace> {
     traced(&TraceArgs {
-        sampled: SampledArgs {
-            all: true,
-            rate: TRACE_RATE,
-            ..SampledArgs::default()
-        },
+        all: true,
+        rate: TRACE_RATE,
         seconds: Some(seconds),
         ..TraceArgs::default()
     })
 }
 
 fn traced(args: &TraceArgs) -> Result<Trace> {
-    let target = named::target(&args.sampled)?;
-    let counter = || enabled(Counter::of_processes(&target.running())?);
-    let counter = args.count.then(counter).transpose()?;
+    let target = named::target(args)?;
+    let counter = || Counter::of_processes(&target.running());
     let mut tracing = Tracing::begin(args, &target, counter, bar())?;
     if let Some(counter) = &mut tracing.counter {
         // bpftrace takes a while to put its probes.
@@ -103,14 +97,14 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
 
 fn command(args: &TraceArgs) -> Result<()> {
     let command = prepared(&args.command);
-    let counter = args.count.then(|| {
+    let counter = || {
         let name = PathBuf::from(&args.command[0]);
         let program = name.to_str().and_then(on_path).unwrap_or(name);
-        enabled(Counter::of_command(&program)?)
-    });
+        Counter::of_command(&program)
+    };
     // The terminal is the command's.
     let bar = ProgressBar::hidden();
-    let mut tracing = Tracing::begin(args, &Target::Children, counter.transpose()?, bar)?;
+    let mut tracing = Tracing::begin(args, &Target::Children, counter, bar)?;
     let mut child = child::start(command)?;
     let mut status = None;
     tracing.follow(args.seconds, || {
@@ -125,26 +119,6 @@ fn command(args: &TraceArgs) -> Result<()> {
         None => child::end(child)?,
     };
     child::end_like(status)
-}
-
-/// Says what counting costs, and begins.
-fn enabled(mut counter: Counter) -> Result<Counter> {
-    let (functions, files) = counter.extent();
-    let text = match functions {
-        0 => "No library with counted functions was found yet.".to_owned(),
-        _ => format!("Counting {functions} functions in {files} files. Until the trace ends, each of their calls takes about 1 to 3 µs longer, in all processes: calls of 16 bytes become 20 to 30 times as slow."),
-    };
-    output::err(terminal::style::item("", text));
-    counter.enable()?;
-    Ok(counter)
-}
-
-/// Says what counting in the kernel costs, and begins.
-fn enabled_in_kernel() -> Result<crypto::Counter> {
-    let text = "Counting requests to the kernel's ciphers. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
-    crypto::able()?;
-    output::err(terminal::style::item("", text));
-    crypto::Counter::start()
 }
 
 /// Without --seconds, processes are traced for so long.
@@ -196,15 +170,14 @@ impl Tracing {
     fn begin(
         args: &TraceArgs,
         target: &Target,
-        counter: Option<Counter>,
+        counter: impl FnOnce() -> Result<Counter>,
         bar: ProgressBar,
     ) -> Result<Tracing> {
-        let requests = args.kernel.then(enabled_in_kernel).transpose()?;
         Ok(Tracing {
-            sampling: Sampling::open(target, args.sampled.rate)?,
+            counter: args.count.then(counter).transpose()?,
+            requests: args.kernel.then(crypto::Counter::start).transpose()?,
+            sampling: Sampling::open(target, args.rate)?,
             bar,
-            counter,
-            requests,
             traced: Traced::new(target),
         })
     }
@@ -250,8 +223,8 @@ impl Tracing {
         // Reading the code of the first samples can take longer than a process lives.
         for event in &events {
             self.traced.take(event);
-            if let (Some(counter), Event::Mapped(mapped)) = (&mut self.counter, event) {
-                counter.mapped(mapped.pid, &mapped.mapping());
+            if let (Some(counter), Event::Mapped { pid, mapping }) = (&mut self.counter, event) {
+                counter.mapped(*pid, mapping);
             }
         }
         for event in events {

@@ -2,7 +2,7 @@
 //! The processes that arguments name by ID or by name, and their descendants.
 
 use super::sampler::Target;
-use crate::trace::args::SampledArgs;
+use crate::trace::args::TraceArgs;
 use base::inventory::processes;
 use base::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use terminal::style::clean;
 
 /// The processes that the arguments name, or all. A name without a process is an error. A server's
 /// workers are children of the process that its PID file names.
-pub fn target(args: &SampledArgs) -> Result<Target> {
+pub fn target(args: &TraceArgs) -> Result<Target> {
     if args.all || args.pid.is_empty() && args.names.is_empty() {
         return Ok(Target::Everybody);
     }

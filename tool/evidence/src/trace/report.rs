@@ -100,7 +100,7 @@ fn unreadable(tally: &Tally, state: &State) -> Vec<String> {
 
 fn process(activity: &Activity, state: &State, files: &mut Files) -> Process {
     let merged = merged(activity, state);
-    let findings = merged.iter().map(|(key, found)| {
+    let findings = merged.iter().filter_map(|(key, found)| {
         let module = files.of(activity, *key, state);
         finding(activity, *key, found, module)
     });
@@ -154,10 +154,7 @@ fn merged(activity: &Activity, state: &State) -> HashMap<Key, Found> {
             work: if is_ghash { Work::GhashClmul } else { key.work },
             ..*key
         };
-        match merged.entry(key) {
-            Entry::Occupied(mut known) => known.get_mut().merge(found),
-            Entry::Vacant(new) => drop(new.insert(found.clone())),
-        }
+        merged.entry(key).or_default().merge(found);
     }
     merged
 }
@@ -167,8 +164,8 @@ fn finding(
     key: Key,
     found: &Found,
     (module, reach): (Module, Reach),
-) -> Finding {
-    let first = &found.first;
+) -> Option<Finding> {
+    let first = found.first.as_ref()?;
     let mut places: Vec<Place> = found
         .places
         .iter()
@@ -182,7 +179,7 @@ fn finding(
     places.truncate(MOST_PLACES);
     let mode = mode(activity, key, found);
     let decrypts = found.decrypts.len() == 1 && found.decrypts.contains(&Some(true));
-    Finding {
+    Some(Finding {
         work: key.work,
         confidence: match key.work {
             Work::GhashClmul => Confidence::Likely,
@@ -202,7 +199,7 @@ fn finding(
             table: first.running.table.clone(),
         },
         reach,
-    }
+    })
 }
 
 /// More functions are not listed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Follows the traced processes through their events, and classifies each sampled address once.
 
-use super::sampler::{Event, Mapped, Sample};
+use super::sampler::{Event, Sample};
 use super::spots::{Seen, Spot, Where};
 use super::tally::{Activity, Found, Key, Tally};
 use super::target::kernel::Kernel;
@@ -38,16 +38,11 @@ pub struct State {
     /// Since the last one was taken; its processes are those that have ended or executed another
     /// program.
     pub tally: Tally,
-    system: System,
+    /// The kernel's code, which is read when its first sample comes.
+    kernel: Option<Result<Kernel, String>>,
+    kernel_tables: Tables,
     /// When code without a file was forgotten last.
     refreshed: Option<Instant>,
-}
-
-/// The kernel's code, which is read when its first sample comes.
-#[derive(Default)]
-struct System {
-    kernel: Option<Result<Kernel, String>>,
-    tables: Tables,
 }
 
 /// /proc/PID/maps is read again for an unknown address, but not more often.
@@ -72,7 +67,7 @@ impl State {
                 name,
                 executed,
             } => self.named(pid, tid, name, executed),
-            Event::Mapped(mapped) => self.mapped(mapped),
+            Event::Mapped { pid, mapping } => self.mapped(pid, mapping),
             Event::Sample(sample) => self.sampled(&sample),
         }
     }
@@ -122,20 +117,16 @@ impl State {
         true
     }
 
-    /// Forgets code without a file from time to time. To be called often.
+    /// Forgets code without a file from time to time, so that it is classified anew when its next
+    /// samples come. To be called often.
     pub fn refresh(&mut self) {
         let begun = *self.refreshed.get_or_insert_with(Instant::now);
         if begun.elapsed() >= FRESH {
             self.refreshed = Some(Instant::now());
-            self.forget_anonymous();
-        }
-    }
-
-    /// Classifies code without a file anew when its next samples come.
-    fn forget_anonymous(&mut self) {
-        for subject in self.current.values_mut() {
-            subject.anonymous.clear();
-            subject.tables = Tables::default();
+            for subject in self.current.values_mut() {
+                subject.anonymous.clear();
+                subject.tables = Tables::default();
+            }
         }
     }
 
@@ -184,10 +175,9 @@ impl State {
         }
     }
 
-    fn mapped(&mut self, new: Mapped) {
-        let mapping = new.mapping();
+    fn mapped(&mut self, pid: u32, mapping: Mapping) {
         // Other code may be there now.
-        let subject = subject(&mut self.current, new.pid);
+        let subject = subject(&mut self.current, pid);
         subject
             .anonymous
             .retain(|(_, address), _| !mapping.range.contains(address));
@@ -230,7 +220,7 @@ impl State {
             None => subject.anonymous.entry((0, sample.address)),
         };
         let spot = spot.or_insert_with(|| Spot::new(&at));
-        let Some(seen) = spot.seen(&at, &sample.numbered(), &mut subject.tables) else {
+        let Some(seen) = spot.seen(&at, &sample.registers, &mut subject.tables) else {
             self.tally.unexamined += 1;
             return;
         };
@@ -244,8 +234,7 @@ impl State {
     }
 
     fn sampled_in_kernel(&mut self, sample: &Sample) {
-        let System { kernel, tables } = &mut self.system;
-        let Ok(kernel) = kernel.get_or_insert_with(Kernel::read) else {
+        let Ok(kernel) = self.kernel.get_or_insert_with(Kernel::read) else {
             return;
         };
         let Some(known) = kernel.function(sample.address) else {
@@ -275,7 +264,7 @@ impl State {
         let spot = self.spots.entry((module, sample.address));
         let spot = spot.or_insert_with(|| Spot::new(&at));
         // The registers of the sample are those of user space.
-        let Some(seen) = spot.seen(&at, &Registers::default(), tables) else {
+        let Some(seen) = spot.seen(&at, &Registers::default(), &mut self.kernel_tables) else {
             self.tally.unexamined_in_kernel += 1;
             return;
         };
@@ -285,7 +274,7 @@ impl State {
 
     /// Why the kernel's code was not classified; None if it was, or had no samples.
     pub fn kernel_refusal(&self) -> Option<&str> {
-        let read = self.system.kernel.as_ref()?;
+        let read = self.kernel.as_ref()?;
         read.as_ref().err().map(String::as_str)
     }
 }
@@ -301,9 +290,8 @@ fn count(
     if work == Work::Other {
         return false;
     }
-    let found = found
-        .entry(Key { module, work })
-        .or_insert_with(|| Found::new(seen));
+    let found = found.entry(Key { module, work }).or_default();
+    found.first.get_or_insert_with(|| seen.clone());
     found.samples += 1;
     found.threads.insert(sample.tid);
     found.stitched |= seen.running.stitched;
@@ -393,22 +381,17 @@ mod tests {
             tid: NOBODY,
             address,
             kernel: false,
-            registers: None,
+            registers: Registers::default(),
         })
     }
 
     fn mapped(pid: u32, inode: u64, path: &str) -> Event {
-        Event::Mapped(Mapped {
-            pid,
-            start: 0x1000,
-            length: 0x1000,
-            offset: 0,
-            file: File {
-                device: (0, 0),
-                inode,
-            },
-            path: path.to_owned(),
-        })
+        let file = File {
+            device: (0, 0),
+            inode,
+        };
+        let mapping = Mapping::new(0x1000..0x2000, 0, file, path);
+        Event::Mapped { pid, mapping }
     }
 
     fn trace(state: &mut State) -> Trace {

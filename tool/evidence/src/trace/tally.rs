@@ -49,13 +49,13 @@ pub struct Key {
 }
 
 /// Samples of one kind of work in one file.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Found {
     pub samples: u64,
     pub threads: HashSet<u32>,
     pub places: HashMap<Place, u64>,
     /// Of the first sample.
-    pub first: Seen,
+    pub first: Option<Seen>,
     pub stitched: bool,
     pub decrypts: HashSet<Option<bool>>,
 }
@@ -71,18 +71,8 @@ impl Activity {
 }
 
 impl Found {
-    pub fn new(seen: &Seen) -> Found {
-        Found {
-            samples: 0,
-            threads: HashSet::new(),
-            places: HashMap::new(),
-            first: seen.clone(),
-            stitched: false,
-            decrypts: HashSet::new(),
-        }
-    }
-
     pub fn merge(&mut self, other: &Found) {
+        self.first = self.first.take().or_else(|| other.first.clone());
         self.samples += other.samples;
         self.threads.extend(&other.threads);
         for (place, samples) in &other.places {

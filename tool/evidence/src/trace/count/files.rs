@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The files in which functions are counted. What they hold is untrusted.
 
-use super::functions::FUNCTIONS;
+use super::functions::{Function, FUNCTIONS};
 use crate::trace::target::module;
 use classify::{Machine, Program};
 use nix::sys::statfs::{fstatfs, OVERLAYFS_SUPER_MAGIC};
@@ -35,8 +35,7 @@ impl Files {
 /// What a file has to count.
 #[derive(Default)]
 pub struct Found {
-    /// The indexes of the functions in `FUNCTIONS`.
-    pub functions: Vec<usize>,
+    pub functions: Vec<&'static Function>,
     /// Those at whose beginning no probe may be.
     pub bad: Vec<&'static str>,
 }
@@ -48,14 +47,14 @@ pub fn examine(file: &File) -> Result<Found, String> {
     let Some(program) = read(&bytes) else {
         return Ok(found);
     };
-    for (index, function) in FUNCTIONS.iter().enumerate() {
+    for function in &FUNCTIONS {
         let mut entries = program.entries();
         let Some((_, offset)) = entries.find(|(name, _)| *name == function.name) else {
             continue;
         };
         let at = usize::try_from(offset).unwrap_or(usize::MAX);
         match bytes.get(at..).is_some_and(may_be_probed) {
-            true => found.functions.push(index),
+            true => found.functions.push(function),
             false => found.bad.push(function.name),
         }
     }

@@ -9,12 +9,10 @@
 use libcrypto::{string, LibCrypto};
 use serde::Serialize;
 
-/// A function, and which of its arguments is what. The first argument has the number 0, and is an
-/// EVP_CIPHER_CTX.
+/// A function, and which of its arguments is what. Argument 0 is an EVP_CIPHER_CTX, 1 the output.
 #[derive(Serialize)]
 pub struct Function {
     pub name: &'static str,
-    pub output: u8,
     pub input: u8,
     /// An int.
     pub length: u8,
@@ -24,19 +22,16 @@ pub struct Function {
 pub const FUNCTIONS: [Function; 3] = [
     Function {
         name: "EVP_EncryptUpdate",
-        output: 1,
         input: 3,
         length: 4,
     },
     Function {
         name: "EVP_DecryptUpdate",
-        output: 1,
         input: 3,
         length: 4,
     },
     Function {
         name: "EVP_Cipher",
-        output: 1,
         input: 2,
         length: 3,
     },

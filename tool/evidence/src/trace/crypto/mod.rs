@@ -5,102 +5,96 @@
 mod caller;
 mod script;
 
-use super::bpftrace::{self, Bpftrace, Maps};
+use super::bpftrace::{self, Bpftrace};
 use super::result::{
-    Context, KernelCounts, OnBehalf, Request, Requests, Sums, Transfer, Transfers,
+    Context, KernelCounts, OnBehalf, Operation, Request, Requests, Sums, Transfer, Transfers,
 };
-use super::target::kernel::{self, Symbols};
+use super::target::kernel::Symbols;
 use super::traced::Traced;
 use base::root::Root;
-use script::{Kind, COUNTS, DRIVERS, INTERRUPT, KERNEL_THREAD, NAMES, PROBES};
+use script::{COPIES, COUNTS, DRIVERS, INTERRUPT, KERNEL_THREAD, NAMES, PROBES, RECEIVES, SENDS};
 use std::collections::{BTreeMap, HashMap};
 use terminal::error::{Error, Result};
-use terminal::style::clean;
+use terminal::output;
+use terminal::style::{clean, item};
 
 /// Counts requests in the whole kernel.
 pub struct Counter {
-    bpftrace: Option<Bpftrace>,
-    /// What bpftrace counted, once it has ended.
-    counted: Maps,
+    bpftrace: Bpftrace,
+    symbols: Symbols,
     troubles: Vec<String>,
 }
 
 impl Counter {
-    /// Puts the probes, which all requests pay for.
+    /// Says what counting costs, and puts the probes, which all requests pay for.
     pub fn start() -> Result<Counter> {
-        let known = kernel::has(&PROBES.map(|(name, _)| name));
+        able()?;
+        let text = "Counting requests to the kernel's ciphers. Until the trace ends, these requests, messages of sockets, and copies between user space and the kernel take longer, in all processes.";
+        output::err(item("", text));
+        let symbols = Symbols::read().map_err(|why| refusal(&why))?;
         let (probes, missing): (Vec<usize>, Vec<usize>) =
-            (0..PROBES.len()).partition(|index| known.contains(PROBES[*index].0));
-        let missing = missing.into_iter().map(|index| PROBES[index].0);
+            (0..PROBES.len()).partition(|index| symbols.has(PROBES[*index]));
+        let missing = missing.into_iter().map(|index| PROBES[index]);
         let troubles = missing
             .map(|name| format!("{name} not counted: this kernel has no such function"))
             .collect();
         let started = Bpftrace::start(&script::script(&probes), &[COUNTS, DRIVERS, NAMES]);
         Ok(Counter {
-            bpftrace: Some(started.map_err(|why| refusal(&why))?),
-            counted: Maps::default(),
+            bpftrace: started.map_err(|why| refusal(&why))?,
+            symbols,
             troubles,
         })
     }
 
     /// Ends counting.
     pub fn stop(&mut self) {
-        match self.bpftrace.take().map(Bpftrace::finish) {
-            Some(Ok(counted)) => self.counted = counted,
-            Some(Err(why)) => self.troubles.push(format!("Nothing is counted: {why}.")),
-            None => {}
-        }
+        self.bpftrace.stop();
     }
 
     /// The requests of the traced processes, of kernel threads and of interrupts.
     pub fn finish(mut self, traced: &Traced) -> KernelCounts {
-        self.stop();
-        if self.counted.is_full(COUNTS) {
+        let counted = self.bpftrace.finish(&mut self.troubles);
+        if counted.is_full(COUNTS) {
             let full = "The table of counts was full: some requests are not counted.";
             self.troubles.push(full.to_owned());
         }
-        let mut symbols = Symbols::read();
-        if let Err(why) = &symbols {
-            let trouble = format!(
-                "The callers of requests are not known, and copies are not counted: {why}."
-            );
-            self.troubles.push(trouble);
-        }
-        let drivers: HashMap<u64, &str> = self.counted.texts(DRIVERS).collect();
-        let names: HashMap<u64, &str> = self.counted.texts(NAMES).collect();
+        let drivers: HashMap<u64, &str> = counted.texts(DRIVERS).collect();
+        let names: HashMap<u64, &str> = counted.texts(NAMES).collect();
         let mut requests: BTreeMap<Request, Sums> = BTreeMap::new();
         let mut transfers: BTreeMap<(OnBehalf, Transfer), Sums> = BTreeMap::new();
-        for (numbers, sum) in self.counted.sums(COUNTS) {
+        for (numbers, sum) in counted.sums(COUNTS) {
             let [probe, pid, context, mark, caller, bits, algorithm] = numbers;
             let name = names.get(&pid).copied();
-            let (Some(on_behalf), Some((_, kind))) = (
+            let (Some(on_behalf), Some(function)) = (
                 on_behalf(context, pid as u32, name, traced),
                 PROBES.get(probe as usize),
             ) else {
                 continue;
             };
-            let symbols = symbols.as_mut().ok();
-            let caller = symbols.and_then(|symbols| caller::of(symbols, caller));
-            let transfer = match *kind {
-                Kind::Request { operation, .. } => {
+            let caller = caller::of(&mut self.symbols, caller);
+            let transfer = match *function {
+                // Other parts of the kernel copy, too.
+                COPIES if !caller::transfers(caller.as_ref()) => continue,
+                COPIES if mark == 0 => Transfer::In,
+                COPIES => Transfer::Out,
+                RECEIVES => Transfer::Received,
+                SENDS if mark == 0 => Transfer::Sent,
+                SENDS => Transfer::Spliced,
+                request => {
                     let request = Request {
                         on_behalf,
                         entry: caller::entry(caller.as_ref()),
                         caller,
                         driver: drivers.get(&algorithm).map(clean).unwrap_or_default(),
-                        operation,
+                        operation: match request.ends_with("encrypt") {
+                            true => Operation::Encrypt,
+                            false => Operation::Decrypt,
+                        },
                         inside: mark != 0,
                     };
                     requests.entry(request).or_default().add(bits, sum);
                     continue;
                 }
-                // Other parts of the kernel copy, too.
-                Kind::Copy if !caller::transfers(caller.as_ref()) => continue,
-                Kind::Copy if mark == 0 => Transfer::In,
-                Kind::Copy => Transfer::Out,
-                Kind::Message { is_sent: false } => Transfer::Received,
-                Kind::Message { .. } if mark == 0 => Transfer::Sent,
-                Kind::Message { .. } => Transfer::Spliced,
             };
             let sums = transfers.entry((on_behalf, transfer)).or_default();
             sums.add(bits, sum);
@@ -153,7 +147,7 @@ fn counts(
 }
 
 /// Fails with all that this kernel lacks.
-pub fn able() -> Result<()> {
+fn able() -> Result<()> {
     const NEEDED: [(&str, &str); 2] = [
         (
             "/sys/bus/event_source/devices/kprobe/type",

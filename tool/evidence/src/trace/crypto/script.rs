@@ -3,9 +3,7 @@
 //! requests.bt.
 
 use crate::trace::bpftrace;
-use crate::trace::result::Operation;
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{json, Value};
 
 /// Maps: of `Maps::sums`, with the numbers of `Key`; drivers by the address of struct crypto_alg,
 /// which is the last number; and names of processes.
@@ -17,45 +15,21 @@ pub const NAMES: &str = "@names";
 pub const KERNEL_THREAD: u64 = 1;
 pub const INTERRUPT: u64 = 2;
 
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Kind {
-    Request {
-        operation: Operation,
-    },
-    /// Between a program's memory and the kernel's: the check before it (CONFIG_HARDENED_USERCOPY).
-    /// The functions that copy may have no probes in many kernels.
-    Copy,
-    Message {
-        is_sent: bool,
-    },
-}
-
-const ENCRYPTS: Kind = Kind::Request {
-    operation: Operation::Encrypt,
-};
-const DECRYPTS: Kind = Kind::Request {
-    operation: Operation::Decrypt,
-};
-
-/// The functions of the kernel that are counted.
-pub const PROBES: [(&str, Kind); 7] = [
-    ("crypto_skcipher_encrypt", ENCRYPTS),
-    ("crypto_skcipher_decrypt", DECRYPTS),
-    ("crypto_aead_encrypt", ENCRYPTS),
-    ("crypto_aead_decrypt", DECRYPTS),
-    ("__check_object_size", Kind::Copy),
-    ("security_socket_sendmsg", Kind::Message { is_sent: true }),
-    ("security_socket_recvmsg", Kind::Message { is_sent: false }),
+/// The functions of the kernel that are counted. The third of these kinds checks a copy between a
+/// program's memory and the kernel's (CONFIG_HARDENED_USERCOPY): the functions that copy may have
+/// no probes in many kernels.
+pub const PROBES: [&str; 7] = [
+    "crypto_skcipher_encrypt",
+    "crypto_skcipher_decrypt",
+    "crypto_aead_encrypt",
+    "crypto_aead_decrypt",
+    SENDS,
+    RECEIVES,
+    COPIES,
 ];
-
-#[derive(Serialize)]
-struct Probe {
-    index: usize,
-    name: &'static str,
-    #[serde(flatten)]
-    kind: Kind,
-}
+pub const SENDS: &str = "security_socket_sendmsg";
+pub const RECEIVES: &str = "security_socket_recvmsg";
+pub const COPIES: &str = "__check_object_size";
 
 /// Where the call returns to.
 const RETURNS_TO: &str = match cfg!(target_arch = "aarch64") {
@@ -65,11 +39,8 @@ const RETURNS_TO: &str = match cfg!(target_arch = "aarch64") {
 
 /// The script for functions, by their indexes in `PROBES`.
 pub fn script(probes: &[usize]) -> String {
-    let probe = |&index: &usize| {
-        let (name, kind) = PROBES[index];
-        Probe { index, name, kind }
-    };
-    let probes: Vec<Probe> = probes.iter().map(probe).collect();
+    let probe = |&index: &usize| json!({ "index": index, "name": PROBES[index] });
+    let probes: Vec<Value> = probes.iter().map(probe).collect();
     let context = json!({
         "probes": probes,
         "returns_to": RETURNS_TO,

@@ -9,7 +9,7 @@ use super::is_alive;
 use base::inventory::processes;
 use base::root::Root;
 use perf::{Ring, Wanted, Whom};
-pub use records::{Event, Mapped, Sample};
+pub use records::{Event, Sample};
 use std::io;
 use terminal::error::{Error, Result};
 

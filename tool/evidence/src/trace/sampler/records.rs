@@ -10,7 +10,10 @@ use mappings::{File, Mapping};
 pub enum Event {
     Sample(Sample),
     /// Memory was mapped for execution.
-    Mapped(Mapped),
+    Mapped {
+        pid: u32,
+        mapping: Mapping,
+    },
     /// A thread has this name from now on.
     Named {
         pid: u32,
@@ -38,37 +41,8 @@ pub struct Sample {
     pub tid: u32,
     pub address: u64,
     pub kernel: bool,
-    /// In the order of `REGISTERS`; None if there is no user code under the sample.
-    pub registers: Option<Vec<u64>>,
-}
-
-impl Sample {
-    /// The registers by their numbers in machine code.
-    pub fn numbered(&self) -> Registers {
-        let mut numbered = Registers::default();
-        let values = self.registers.as_deref().unwrap_or_default();
-        for (number, value) in NUMBERS.iter().zip(values) {
-            numbered.0[usize::from(*number)] = *value;
-        }
-        numbered
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mapped {
-    pub pid: u32,
-    pub start: u64,
-    pub length: u64,
-    pub offset: u64,
-    pub file: File,
-    pub path: String,
-}
-
-impl Mapped {
-    pub fn mapping(&self) -> Mapping {
-        let end = self.start.saturating_add(self.length);
-        Mapping::new(self.start..end, self.offset, self.file, &self.path)
-    }
+    /// Those of user space; 0 if there is no user code under the sample.
+    pub registers: Registers,
 }
 
 /// The registers that a sample has, as bits of asm/perf_regs.h: on x86-64 the general registers
@@ -175,7 +149,7 @@ pub fn parse(record: &[u8]) -> Option<(u64, Event)> {
             let tid = reader.u32()?;
             Event::Ended { pid, tid }
         }
-        MMAP2 => Event::Mapped(mapped(&mut reader)?),
+        MMAP2 => mapped(&mut reader)?,
         _ => return None,
     };
     Some((time, event))
@@ -184,15 +158,13 @@ pub fn parse(record: &[u8]) -> Option<(u64, Event)> {
 fn sample(mut reader: Reader, misc: u16) -> Option<(u64, Event)> {
     let address = reader.u64()?;
     let (pid, tid, time) = (reader.u32()?, reader.u32()?, reader.u64()?);
+    let mut registers = Registers::default();
     // PERF_SAMPLE_REGS_ABI_NONE is 0.
-    let has_registers = REGISTERS != 0 && reader.u64()? != 0;
-    let registers = match has_registers {
-        true => {
-            let values = (0..REGISTERS.count_ones()).map(|_| reader.u64());
-            Some(values.collect::<Option<Vec<u64>>>()?)
+    if REGISTERS != 0 && reader.u64()? != 0 {
+        for number in NUMBERS {
+            registers.0[usize::from(number)] = reader.u64()?;
         }
-        false => None,
-    };
+    }
     let sample = Sample {
         pid,
         tid,
@@ -203,7 +175,7 @@ fn sample(mut reader: Reader, misc: u16) -> Option<(u64, Event)> {
     Some((time, Event::Sample(sample)))
 }
 
-fn mapped(reader: &mut Reader) -> Option<Mapped> {
+fn mapped(reader: &mut Reader) -> Option<Event> {
     let pid = reader.u32()?;
     reader.u32()?;
     let (start, length, offset) = (reader.u64()?, reader.u64()?, reader.u64()?);
@@ -211,14 +183,9 @@ fn mapped(reader: &mut Reader) -> Option<Mapped> {
     let inode = reader.u64()?;
     // The inode's generation; protection and flags.
     reader.take(16)?;
-    Some(Mapped {
-        pid,
-        start,
-        length,
-        offset,
-        file: File { device, inode },
-        path: reader.text(),
-    })
+    let range = start..start.saturating_add(length);
+    let mapping = Mapping::new(range, offset, File { device, inode }, &reader.text());
+    Some(Event::Mapped { pid, mapping })
 }
 
 #[cfg(test)]
@@ -266,17 +233,14 @@ mod tests {
         assert_eq!(parse(&record(LOST, 0, &lost)), Some((99, Event::Lost(25))));
         let map = words(&[pair(7, 8), 0x1000, 0x2000, 0x3000, pair(8, 1), 42, 0, 0]);
         let map = [&map[..], b"/lib/x\0\0", &trailer].concat();
-        let expected = Event::Mapped(Mapped {
+        let file = File {
+            device: (8, 1),
+            inode: 42,
+        };
+        let expected = Event::Mapped {
             pid: 7,
-            start: 0x1000,
-            length: 0x2000,
-            offset: 0x3000,
-            file: File {
-                device: (8, 1),
-                inode: 42,
-            },
-            path: "/lib/x".into(),
-        });
+            mapping: Mapping::new(0x1000..0x3000, 0x3000, file, "/lib/x"),
+        };
         assert_eq!(parse(&record(MMAP2, 2, &map)), Some((99, expected)));
         let ended = [words(&[pair(7, 1), pair(8, 1), 99]), trailer.clone()].concat();
         let expected = Event::Ended { pid: 7, tid: 8 };
@@ -296,7 +260,7 @@ mod tests {
             (sample.pid, sample.tid, sample.address, sample.kernel),
             (7, 8, 0xabc, false)
         );
-        let numbered = sample.numbered();
+        let numbered = sample.registers;
         #[cfg(target_arch = "x86_64")]
         // RAX, RCX, RBX, RSP, R15.
         assert_eq!(
@@ -305,18 +269,10 @@ mod tests {
         );
         let _ = numbered;
         let body = words(&[0xabc, pair(7, 8), 99, 0]);
-        let kernel = parse(&record(SAMPLE, 1, &body));
-        assert!(matches!(
-            kernel,
-            Some((
-                99,
-                Event::Sample(Sample {
-                    kernel: true,
-                    registers: None,
-                    ..
-                })
-            ))
-        ));
+        let Some((99, Event::Sample(sample))) = parse(&record(SAMPLE, 1, &body)) else {
+            panic!();
+        };
+        assert!(sample.kernel && sample.registers == Registers::default());
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! read both, and some kernels are built without the second.
 
 use base::root::Root;
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::ops::Range;
@@ -72,19 +71,6 @@ impl Kernel {
     }
 }
 
-/// Those of some names that functions of the running kernel have.
-pub fn has<'n>(names: &[&'n str]) -> HashSet<&'n str> {
-    let Ok(file) = Root::machine().open("/proc/kallsyms") else {
-        return HashSet::new();
-    };
-    let lines = BufReader::new(file).lines().map_while(Result::ok);
-    let found = lines.filter_map(|line| {
-        let name = line.split_whitespace().nth(2)?;
-        names.iter().copied().find(|known| *known == name)
-    });
-    found.collect()
-}
-
 impl Symbols {
     /// Fails with a reason if the kernel's addresses are hidden.
     pub fn read() -> Result<Symbols, String> {
@@ -102,6 +88,13 @@ impl Symbols {
             ),
             false => Ok(symbols),
         }
+    }
+
+    /// Whether a function has this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.functions
+            .iter()
+            .any(|function| *function.name == *name)
     }
 
     fn list(&mut self) -> Result<(), String> {

@@ -8,8 +8,9 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A file with code. What it is, is examined only for the report, because that takes longer.
 pub struct Module {
@@ -19,8 +20,9 @@ pub struct Module {
     pub program: Result<Program, String>,
     /// Whether it is the kernel or a module of it, in memory.
     pub of_kernel: bool,
-    source: Source,
-    stamp: Option<Stamp>,
+    /// Where its bytes come from later, unless it has changed. It is opened again, so that it costs
+    /// no descriptor. None if it could not be opened.
+    source: Option<(PathBuf, Stamp)>,
 }
 
 /// The state of a file: a program may be built again under the same name and inode.
@@ -44,33 +46,11 @@ impl Stamp {
     }
 }
 
-/// Where the bytes of a module come from later.
-enum Source {
-    /// A file of this machine is opened again, so that it costs no descriptor. It must not have
-    /// changed.
-    Path(PathBuf, Stamp),
-    /// A file of a container, or one without a name, may vanish with its process.
-    Open(File),
-    None,
-}
-
-impl Source {
-    fn with<T>(&self, read: impl FnOnce(&File) -> Option<T>) -> Option<T> {
-        match self {
-            Source::Path(path, stamp) => {
-                let file = Root::machine().open(path).ok()?;
-                (Stamp::of(&file)? == *stamp).then(|| read(&file))?
-            }
-            Source::Open(file) => read(file),
-            Source::None => None,
-        }
-    }
-}
-
 impl Module {
     /// What the file holds; None if it cannot be read. The error says why it was not read.
     pub fn examined(&self, budget: &Budget) -> Result<Option<classify::Module>, String> {
-        budget.take(self.stamp.map_or(0, |stamp| stamp.size.min(LARGEST)))?;
+        let stamp = self.source.as_ref().map(|(_, stamp)| stamp);
+        budget.take(stamp.map_or(0, |stamp| stamp.size.min(LARGEST)))?;
         let bytes = self.bytes();
         Ok(bytes.and_then(|bytes| classify::examine(&bytes).ok()))
     }
@@ -83,15 +63,19 @@ impl Module {
 
     /// The whole file.
     pub fn bytes(&self) -> Option<Vec<u8>> {
-        self.source.with(|file| bytes(file).ok())
+        bytes(&self.file()?).ok()
+    }
+
+    fn file(&self) -> Option<File> {
+        let (path, stamp) = self.source.as_ref()?;
+        let file = Root::machine().open(path).ok()?;
+        (Stamp::of(&file)? == *stamp).then_some(file)
     }
 
     /// Bytes of the file, for a process that has ended.
     pub fn code(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length.min(1 << 20)];
-        let count = self
-            .source
-            .with(|file| file.read_at(&mut bytes, offset).ok())?;
+        let count = self.file()?.read_at(&mut bytes, offset).ok()?;
         bytes.truncate(count);
         (count > 0).then_some(bytes)
     }
@@ -104,8 +88,6 @@ pub struct Modules {
     by_file: HashMap<(mappings::File, String), usize>,
     /// The kernel and its modules.
     of_kernel: HashMap<String, usize>,
-    /// Files that are kept open.
-    open: usize,
 }
 
 impl Modules {
@@ -113,22 +95,39 @@ impl Modules {
     pub fn of(&mut self, pid: u32, mapping: &Mapping) -> usize {
         let key = (mapping.file, mapping.path.clone());
         let opened = open(pid, mapping);
-        let stamp = opened.as_ref().and_then(|(file, _)| Stamp::of(file));
+        let stamped = |(file, path): &(File, PathBuf)| Some((path.clone(), Stamp::of(file)?));
+        let source = opened.as_ref().and_then(stamped);
+        let stamp = source.as_ref().map(|(_, stamp)| *stamp);
         if let Some(known) = self.by_file.get(&key) {
+            let module = &mut self.list[*known];
             // Of a process that has ended, it cannot be told.
-            if stamp.is_none() || self.list[*known].stamp == stamp {
+            if source.is_none() {
+                return *known;
+            }
+            if module.source.as_ref().map(|(_, stamp)| *stamp) == stamp {
+                // The process by which it was found before may have ended.
+                module.source = source;
                 return *known;
             }
         }
-        let module = read(opened, stamp, mapping, self.open < MOST_OPEN, &self.budget);
-        self.open += usize::from(matches!(module.source, Source::Open(_)));
-        self.list.push(module);
+        let program = match (opened, stamp) {
+            (Some((file, _)), Some(stamp)) => {
+                let taken = self.budget.take(stamp.size.min(LARGEST));
+                taken.and_then(|()| examine(&file))
+            }
+            _ => Err("the file cannot be read, or was replaced since".to_owned()),
+        };
+        self.list.push(Module {
+            path: mapping.path.clone(),
+            deleted: mapping.deleted,
+            program,
+            of_kernel: false,
+            source,
+        });
         self.by_file.insert(key, self.list.len() - 1);
         self.list.len() - 1
     }
-}
 
-impl Modules {
     /// The kernel ("kernel"), or a module of it.
     pub fn of_kernel(&mut self, name: &str) -> usize {
         if let Some(known) = self.of_kernel.get(name) {
@@ -139,8 +138,7 @@ impl Modules {
             deleted: false,
             program: Err(String::new()),
             of_kernel: true,
-            stamp: None,
-            source: Source::None,
+            source: None,
         });
         self.of_kernel.insert(name.to_owned(), self.list.len() - 1);
         self.list.len() - 1
@@ -174,43 +172,8 @@ impl Budget {
 
 /// A trace reads so many bytes of files: a browser, and the libraries of many programs.
 const MOST_BYTES: u64 = 768 << 20;
-/// So many files are kept open: fewer than the descriptors that counters leave.
-const MOST_OPEN: usize = 32;
 /// A larger file is not read, because samples wait meanwhile: the largest browsers have 300 MB.
 const LARGEST: u64 = 320 << 20;
-
-fn read(
-    opened: Option<(File, bool)>,
-    stamp: Option<Stamp>,
-    mapping: &Mapping,
-    may_keep: bool,
-    budget: &Budget,
-) -> Module {
-    let (file, of_machine) = match opened {
-        Some((file, of_machine)) => (Some(file), of_machine),
-        None => (None, false),
-    };
-    let program = match &file {
-        Some(file) => budget
-            .take(stamp.map_or(0, |stamp| stamp.size.min(LARGEST)))
-            .and_then(|()| examine(file)),
-        None => Err("the file cannot be read, or was replaced since".to_owned()),
-    };
-    Module {
-        path: mapping.path.clone(),
-        deleted: mapping.deleted,
-        program,
-        of_kernel: false,
-        stamp,
-        source: match (file, stamp) {
-            (Some(_), Some(stamp)) if of_machine => {
-                Source::Path(PathBuf::from(&mapping.path), stamp)
-            }
-            (Some(file), _) if may_keep => Source::Open(file),
-            _ => Source::None,
-        },
-    }
-}
 
 fn examine(file: &File) -> Result<Program, String> {
     let bytes = bytes(file)?;
@@ -231,31 +194,21 @@ pub fn bytes(mut file: &File) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Opens the file of a mapping: below the root of its process; by the mapping itself, which needs
-/// CAP_CHECKPOINT_RESTORE, if it was deleted; or as the program of the process.
-pub fn open(pid: u32, mapping: &Mapping) -> Option<(File, bool)> {
+/// Opens the file of a mapping, and says where: below the root of its process; by the mapping
+/// itself, which needs CAP_CHECKPOINT_RESTORE, if it was deleted; or as the program of the process.
+pub fn open(pid: u32, mapping: &Mapping) -> Option<(File, PathBuf)> {
     let root = Root::machine();
-    let view = root.of_process(pid);
-    let of_machine = view.as_ref().is_none_or(Root::is_machine);
-    let inside = view
-        .unwrap_or_else(Root::machine)
-        .path(Path::new(&mapping.path));
-    let range = &mapping.range;
+    let view = root.of_process(pid).unwrap_or_else(Root::machine);
+    let Range { start, end } = mapping.range;
     let places = [
-        (inside, of_machine),
-        (
-            PathBuf::from(format!(
-                "/proc/{pid}/map_files/{:x}-{:x}",
-                range.start, range.end
-            )),
-            false,
-        ),
-        (PathBuf::from(format!("/proc/{pid}/exe")), false),
+        view.path(&mapping.path),
+        PathBuf::from(format!("/proc/{pid}/map_files/{start:x}-{end:x}")),
+        PathBuf::from(format!("/proc/{pid}/exe")),
     ];
-    places.into_iter().find_map(|(path, of_machine)| {
-        let file = root.open(path).ok()?;
+    places.into_iter().find_map(|path| {
+        let file = root.open(&path).ok()?;
         let is_it = file.metadata().ok()?.ino() == mapping.file.inode;
-        is_it.then_some((file, of_machine && !mapping.deleted))
+        is_it.then_some((file, path))
     })
 }
 
