@@ -2,7 +2,7 @@
 //! The text of `scan`: the verdict, a table of the files with AES code, what to do.
 
 use super::{Entry, Holds, Program, Reach, Scan, Trouble};
-use classify::{Class, Library, Module, TableKind};
+use classify::{Class, Module, TableKind};
 use std::collections::{BTreeMap, BTreeSet};
 use terminal::style::{clean, grouped, item, paint, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
@@ -149,17 +149,13 @@ fn code(entry: &Entry) -> String {
     }
 }
 
-fn library(module: &Module) -> String {
-    let library = module.library.as_ref().map(library_name);
-    library.unwrap_or_else(|| "unknown".to_owned())
-}
-
 /// "OpenSSL 3.0.11".
-fn library_name(library: &Library) -> String {
-    match &library.version {
-        Some(version) => format!("{} {}", library.name, clean(version)),
-        None => library.name.to_owned(),
-    }
+fn library(module: &Module) -> String {
+    let Some(library) = &module.library else {
+        return "unknown".to_owned();
+    };
+    let version = clean(library.version.as_deref().unwrap_or_default());
+    format!("{} {version}", library.name).trim_end().to_owned()
 }
 
 /// "S-box, Te": each kind once.

@@ -16,7 +16,6 @@ use serde_json::{Map, Value};
 use setup::openssl::trial::on_path;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
-use std::os::fd::FromRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -158,7 +157,7 @@ impl Bpftrace {
         let mut command = Command::new(program);
         command
             .args(["-f", "json", "/proc/self/fd/0"])
-            .stdin(in_memory(&script).map_err(|error| error.to_string())?)
+            .stdin(nameless(&script).map_err(|error| error.to_string())?)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .env("BPFTRACE_MAX_PROBES", "4096")
@@ -193,15 +192,12 @@ impl Bpftrace {
             number,
             printed: Ok(Maps::default()),
         };
-        started.wait().map_err(|why| match why {
-            Some(why) => why,
-            None => format!("bpftrace: {}", complaints.join().unwrap_or_default()),
-        })?;
+        started.wait(complaints)?;
         Ok(started)
     }
 
-    /// Waits until all probes are attached. Fails without a reason if bpftrace ended.
-    fn wait(&self) -> Result<(), Option<String>> {
+    /// Waits until all probes are attached.
+    fn wait(&self, complaints: JoinHandle<String>) -> Result<(), String> {
         const PAUSE: Duration = Duration::from_millis(20);
         let begun = Instant::now();
         loop {
@@ -209,17 +205,18 @@ impl Bpftrace {
             match self.lines.recv_timeout(PAUSE) {
                 Ok(line) if is_said(&line, "ready\n") => return Ok(()),
                 Ok(_) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(None),
-                Err(RecvTimeoutError::Timeout) if signals::came() => {
-                    return Err(Some("interrupted".to_owned()))
+                Err(RecvTimeoutError::Disconnected) => {
+                    let complaints = complaints.join().unwrap_or_default();
+                    return Err(format!("bpftrace: {complaints}"));
                 }
-                Err(RecvTimeoutError::Timeout) if begun.elapsed() > PATIENCE => {
+                Err(_) if signals::came() => return Err("interrupted".to_owned()),
+                Err(_) if begun.elapsed() > PATIENCE => {
                     let seconds = PATIENCE.as_secs();
-                    return Err(Some(format!(
+                    return Err(format!(
                         "bpftrace did not attach its probes within {seconds} seconds"
-                    )));
+                    ));
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(_) => {}
             }
         }
     }
@@ -318,14 +315,8 @@ fn complaints(child: &mut Child) -> JoinHandle<String> {
 }
 
 /// A file without a name that has this text.
-fn in_memory(text: &str) -> std::io::Result<File> {
-    // SAFETY: the name ends in a zero byte, and the descriptor is new.
-    let mut file = unsafe {
-        match libc::memfd_create(c"tenrounds.bt".as_ptr(), libc::MFD_CLOEXEC) {
-            -1 => return Err(std::io::Error::last_os_error()),
-            descriptor => File::from_raw_fd(descriptor),
-        }
-    };
+fn nameless(text: &str) -> std::io::Result<File> {
+    let mut file = tempfile::tempfile()?;
     file.write_all(text.as_bytes())?;
     file.rewind()?;
     Ok(file)

@@ -124,25 +124,18 @@ fn command(args: &TraceArgs) -> Result<()> {
 /// Without --seconds, processes are traced for so long.
 const DEFAULT_SECONDS: f64 = 5.0;
 /// Code is copied at most so long after its first sample.
-pub const PAUSE: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(10);
 
-/// A command to be traced. The sampler may be opened before it starts.
-pub fn prepared(line: &[OsString]) -> Command {
-    let mut command = child::command(line, &[]);
-    keep_limit(&mut command);
-    command
-}
-
-/// Starts the command with this process' present limit of open files, which the sampler raises.
-fn keep_limit(command: &mut Command) {
+/// A command to be traced. It gets the present limit of open files, which the sampler raises.
+fn prepared(line: &[OsString]) -> Command {
     use nix::sys::resource::{getrlimit, setrlimit, Resource};
-    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
-        return;
-    };
-    // SAFETY: the closure only calls setrlimit(), which is async-signal-safe.
-    unsafe {
-        command.pre_exec(move || Ok(setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?));
+    let mut command = child::command(line, &[]);
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let keep = move || Ok(setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?);
+        // SAFETY: the closure only calls setrlimit(), which is async-signal-safe.
+        unsafe { command.pre_exec(keep) };
     }
+    command
 }
 
 /// Whether a process is there and no zombie. Threads of the kernel, which have no program, live.

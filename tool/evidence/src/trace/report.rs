@@ -5,7 +5,7 @@ use super::result::{Evidence, Finding, Module, ModuleKind, Place, Process, Trace
 use super::sampler::processors;
 use super::state::State;
 use super::tally::{Activity, Found, Key, Tally};
-use super::target::module::{self, Budget};
+use super::target::module;
 use super::verdict;
 use crate::scan::{Holds, Reach};
 use classify::hot::{Confidence, Work};
@@ -40,7 +40,6 @@ pub fn complete(trace: &mut Trace, tally: &Tally, state: &State, files: &mut Fil
     trace.aes_share = share(aes, tally.samples);
     trace.unseen_below = unseen_below(tally);
     trace.unclear_samples = tally.unclear;
-    trace.troubles.extend(files.left_out.iter().cloned());
     trace.verdict = verdict::lines(trace);
 }
 
@@ -251,9 +250,6 @@ fn mode(activity: &Activity, key: Key, found: &Found) -> Option<&'static str> {
 #[derive(Default)]
 pub struct Files {
     known: HashMap<usize, (Module, Option<classify::Module>)>,
-    budget: Budget,
-    /// The files that did not fit into the budget.
-    left_out: Vec<String>,
 }
 
 impl Files {
@@ -279,12 +275,7 @@ impl Files {
         let (module, examined) = match self.known.entry(index) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let examined = read.examined(&self.budget).unwrap_or_else(|why| {
-                    let path = terminal::style::clean(&read.path);
-                    let line = format!("{path}: {why}; what library it is was not looked up");
-                    self.left_out.push(line);
-                    None
-                });
+                let examined = read.examined();
                 new.insert((described(read, examined.as_ref()), examined))
             }
         };

@@ -180,7 +180,7 @@ impl Where<'_> {
         let holds = |bytes: &Vec<u8>| range.start + bytes.len() as u64 > self.address;
         let live = self.space.read(range.clone()).filter(holds);
         live.or_else(|| {
-            let length = usize::try_from(range.end.saturating_sub(range.start)).ok()?;
+            let length = range.end.saturating_sub(range.start);
             let offset = self.mapping.offset_of(range.start);
             self.module?.code(offset, length).filter(holds)
         })
@@ -191,7 +191,7 @@ impl Where<'_> {
         let offset = self
             .program()?
             .offset_of(range.start.wrapping_sub(self.shift()))?;
-        let length = usize::try_from(range.end.saturating_sub(range.start)).ok()?;
+        let length = range.end.saturating_sub(range.start);
         self.module?.code(offset, length)
     }
 }

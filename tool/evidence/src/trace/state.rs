@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 /// A process that runs.
+#[derive(Default)]
 struct Subject {
     activity: Activity,
     maps: Maps,
@@ -321,11 +322,7 @@ impl Subject {
         Subject {
             activity: Activity::new(pid, name),
             maps,
-            modules: HashMap::new(),
-            read: None,
-            tables: Tables::default(),
-            anonymous: HashMap::new(),
-            has_ended: false,
+            ..Subject::default()
         }
     }
 

@@ -86,11 +86,10 @@ impl Sampler {
                 }
                 // They end and change their user all the time. Other refusals are worth a word.
                 sampler.refused.retain(|line| line.ends_with(TOO_MANY));
-                let many = sampler.refused.len();
+                let more = sampler.refused.len().saturating_sub(1);
                 sampler.refused.truncate(1);
-                if many > 1 {
-                    sampler.refused.push(format!("So are {} more.", many - 1));
-                }
+                let more = (more > 0).then(|| format!("Nor are {more} more processes."));
+                sampler.refused.extend(more);
                 sampler.refused.push("Only your own processes are traced: those of others need root, or CAP_PERFMON and CAP_SYS_PTRACE.".to_owned());
                 sampler.sampled.clear();
                 Ok(sampler)

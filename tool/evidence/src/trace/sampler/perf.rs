@@ -43,7 +43,7 @@ pub struct Wanted {
     pub kernel: bool,
 }
 
-/// perf_event_attr up to PERF_ATTR_SIZE_VER5 (linux/perf_event.h).
+/// perf_event_attr up to PERF_ATTR_SIZE_VER3 (linux/perf_event.h).
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -62,10 +62,6 @@ struct Attributes {
     sample_regs_user: u64,
     sample_stack_user: u32,
     clock: i32,
-    sample_regs_intr: u64,
-    aux_watermark: u32,
-    sample_max_stack: u16,
-    reserved: u16,
 }
 
 /// A counter of one thread or of all, on one processor.

@@ -2,6 +2,7 @@
 //! The kernel's code: its functions by /proc/kallsyms, their bytes by /proc/kcore. Only root may
 //! read both, and some kernels are built without the second.
 
+use super::memory;
 use base::root::Root;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -204,12 +205,8 @@ impl Memory {
             .iter()
             .find(|(addresses, _)| addresses.contains(&range.start))?;
         let end = range.end.min(addresses.end);
-        let length = usize::try_from(end.checked_sub(range.start)?).ok()?;
-        let mut bytes = vec![0; length.min(1 << 20)];
         let offset = offset.checked_add(range.start - addresses.start)?;
-        let count = self.file.read_at(&mut bytes, offset).ok()?;
-        bytes.truncate(count);
-        (count > 0).then_some(bytes)
+        memory::read(&self.file, offset, end.checked_sub(range.start)?)
     }
 }
 

@@ -5,11 +5,10 @@
 use super::kernel::Kernel;
 use classify::hot::Memory;
 use classify::{tables_near, Table};
-use nix::sys::uio::{process_vm_readv, RemoteIoVec};
-use nix::unistd::Pid;
 use std::collections::HashMap;
-use std::io::IoSliceMut;
+use std::fs::File;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 
 /// Whose memory is read.
 #[derive(Clone, Copy)]
@@ -22,34 +21,25 @@ impl Space<'_> {
     /// Reads up to the first address that cannot be read; None if that is the first one.
     pub fn read(self, range: Range<u64>) -> Option<Vec<u8>> {
         match self {
-            Space::Process(pid) => read(pid, range),
+            Space::Process(pid) => {
+                let memory = File::open(format!("/proc/{pid}/mem")).ok()?;
+                read(&memory, range.start, range.end.checked_sub(range.start)?)
+            }
             Space::Kernel(kernel) => kernel.bytes(range),
         }
     }
 }
 
-fn read(pid: u32, range: Range<u64>) -> Option<Vec<u8>> {
-    const LONGEST: u64 = 1 << 20;
-    let length = range.end.checked_sub(range.start)?.min(LONGEST) as usize;
-    let mut bytes = vec![0; length];
-    // Each page is an element of its own, because the call reads only whole elements.
-    let mut remote = Vec::new();
-    let mut base = usize::try_from(range.start).ok()?;
-    let mut rest = length;
-    while rest > 0 {
-        let len = rest.min(PAGE - base % PAGE);
-        remote.push(RemoteIoVec { base, len });
-        base = base.checked_add(len)?;
-        rest -= len;
-    }
-    let pid = Pid::from_raw(i32::try_from(pid).ok()?);
-    let count = process_vm_readv(pid, &mut [IoSliceMut::new(&mut bytes)], &remote).ok()?;
+/// Up to 1 MiB of a file, or of memory by a file of /proc, up to what cannot be read; None if that
+/// is the first byte.
+pub fn read(file: &File, offset: u64, length: u64) -> Option<Vec<u8>> {
+    const MOST: u64 = 1 << 20;
+    let mut bytes = vec![0; length.min(MOST) as usize];
+    let count = file.read_at(&mut bytes, offset).ok()?;
     bytes.truncate(count);
     (count > 0).then_some(bytes)
 }
 
-/// The smallest page of the processors that are supported.
-const PAGE: usize = 4096;
 /// The longest table.
 const LONGEST: u64 = 2048;
 

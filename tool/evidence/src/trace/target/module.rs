@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The files whose code is sampled: each is read once, however many processes run it.
 
+use super::memory;
 use base::root::Root;
 use classify::{Program, Refusal};
 use mappings::Mapping;
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// A file with code. What it is, is examined only for the report, because that takes longer.
@@ -47,12 +47,10 @@ impl Stamp {
 }
 
 impl Module {
-    /// What the file holds; None if it cannot be read. The error says why it was not read.
-    pub fn examined(&self, budget: &Budget) -> Result<Option<classify::Module>, String> {
-        let stamp = self.source.as_ref().map(|(_, stamp)| stamp);
-        budget.take(stamp.map_or(0, |stamp| stamp.size.min(LARGEST)))?;
-        let bytes = self.bytes();
-        Ok(bytes.and_then(|bytes| classify::examine(&bytes).ok()))
+    /// What the file holds; None if it was not read.
+    pub fn examined(&self) -> Option<classify::Module> {
+        self.program.as_ref().ok()?;
+        classify::examine(&self.bytes()?).ok()
     }
 
     /// Whether its code comes from a file. Just-in-time compilers also write code into files that
@@ -73,18 +71,17 @@ impl Module {
     }
 
     /// Bytes of the file, for a process that has ended.
-    pub fn code(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
-        let mut bytes = vec![0; length.min(1 << 20)];
-        let count = self.file()?.read_at(&mut bytes, offset).ok()?;
-        bytes.truncate(count);
-        (count > 0).then_some(bytes)
+    pub fn code(&self, offset: u64, length: u64) -> Option<Vec<u8>> {
+        memory::read(&self.file()?, offset, length)
     }
 }
 
 #[derive(Default)]
 pub struct Modules {
     pub list: Vec<Module>,
-    budget: Budget,
+    /// The bytes of files that were read: samples wait meanwhile, and sparse files can be long at no
+    /// cost for whoever makes them.
+    read: u64,
     by_file: HashMap<(mappings::File, String), usize>,
     /// The kernel and its modules.
     of_kernel: HashMap<String, usize>,
@@ -112,8 +109,18 @@ impl Modules {
         }
         let program = match (opened, stamp) {
             (Some((file, _)), Some(stamp)) => {
-                let taken = self.budget.take(stamp.size.min(LARGEST));
-                taken.and_then(|()| examine(&file))
+                let read = self.read + stamp.size.min(LARGEST);
+                match read > MOST_BYTES {
+                    true => Err(format!(
+                        "its {} MiB were not read, because the trace reads at most {} MiB of files",
+                        stamp.size >> 20,
+                        MOST_BYTES >> 20
+                    )),
+                    false => {
+                        self.read = read;
+                        examine(&file)
+                    }
+                }
             }
             _ => Err("the file cannot be read, or was replaced since".to_owned()),
         };
@@ -142,31 +149,6 @@ impl Modules {
         });
         self.of_kernel.insert(name.to_owned(), self.list.len() - 1);
         self.list.len() - 1
-    }
-}
-
-/// The bytes of files that may still be read, because samples or the report wait meanwhile. Sparse
-/// files can be long at no cost for whoever makes them.
-pub struct Budget(Cell<u64>);
-
-impl Default for Budget {
-    fn default() -> Budget {
-        Budget(Cell::new(MOST_BYTES))
-    }
-}
-
-impl Budget {
-    /// Takes the size of a file, or says why the file is not read.
-    pub fn take(&self, size: u64) -> Result<(), String> {
-        let rest = self.0.get().checked_sub(size).ok_or_else(|| {
-            format!(
-                "its {} MiB were not read, because the trace reads at most {} MiB of files",
-                size >> 20,
-                MOST_BYTES >> 20
-            )
-        })?;
-        self.0.set(rest);
-        Ok(())
     }
 }
 
@@ -250,12 +232,12 @@ mod tests {
         let mapping = Mapping::new(0..4096, 0, file, path.to_str().unwrap());
         let read = |budget: u64| {
             let mut modules = Modules {
-                budget: Budget(Cell::new(budget)),
+                read: MOST_BYTES - budget,
                 ..Modules::default()
             };
             let index = modules.of(std::process::id(), &mapping);
             let program = &modules.list[index].program;
-            (program.as_ref().err().cloned(), modules.budget.0.get())
+            (program.as_ref().err().cloned(), MOST_BYTES - modules.read)
         };
         assert_eq!(read(meta.size() + 7), (None, 7));
         let (why, rest) = read(meta.size() - 1);
