@@ -378,7 +378,7 @@ mod tests {
             tid: NOBODY,
             address,
             kernel: false,
-            registers: Registers::default(),
+            registers: Box::default(),
         })
     }
 

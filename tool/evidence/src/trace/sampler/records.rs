@@ -42,7 +42,7 @@ pub struct Sample {
     pub address: u64,
     pub kernel: bool,
     /// Those of user space; 0 if there is no user code under the sample.
-    pub registers: Registers,
+    pub registers: Box<Registers>,
 }
 
 /// The registers that a sample has, as bits of asm/perf_regs.h: on x86-64 the general registers
@@ -158,7 +158,7 @@ pub fn parse(record: &[u8]) -> Option<(u64, Event)> {
 fn sample(mut reader: Reader, misc: u16) -> Option<(u64, Event)> {
     let address = reader.u64()?;
     let (pid, tid, time) = (reader.u32()?, reader.u32()?, reader.u64()?);
-    let mut registers = Registers::default();
+    let mut registers = Box::<Registers>::default();
     // PERF_SAMPLE_REGS_ABI_NONE is 0.
     if REGISTERS != 0 && reader.u64()? != 0 {
         for number in NUMBERS {
@@ -272,7 +272,7 @@ mod tests {
         let Some((99, Event::Sample(sample))) = parse(&record(SAMPLE, 1, &body)) else {
             panic!();
         };
-        assert!(sample.kernel && sample.registers == Registers::default());
+        assert!(sample.kernel && *sample.registers == Registers::default());
     }
 
     #[test]
