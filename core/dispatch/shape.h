@@ -43,6 +43,10 @@ static inline int tr_shape_shifts(struct tr_shape shape)
     X(cfb_decrypt, TR_SHAPE_CFB_DECRYPT)
 #define TR_SHAPES(X) TR_SHAPES_BUT_CTR(X) X(ctr, TR_SHAPE_CTR)
 
+/* A list of the functions of the parallel modes, for a declaration. */
+#define TR_SHAPE_FUNCTIONS(NAME)                                                                   \
+    NAME(ecb_encrypt), NAME(ecb_decrypt), NAME(cbc_decrypt), NAME(cfb_decrypt), NAME(ctr)
+
 /* The entries of the parallel modes in a backend's table. NAME(mode) is the function. */
 #define TR_SHAPE_ENTRIES(NAME)                                                                     \
     [TR_OP_ECB_ENCRYPT] = NAME(ecb_encrypt), [TR_OP_ECB_DECRYPT] = NAME(ecb_decrypt),              \

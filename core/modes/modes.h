@@ -25,17 +25,20 @@ TR_INLINE const struct tr_whole_calls *tr_whole_calls(const struct tr_aes_key *k
 #endif
 }
 
-/*
- * As tr_bulk(), for calls that often have at most TR_FEW blocks. Such short calls go straight to
- * the backend's function for few blocks.
- */
+/* The function for a call of `blocks` blocks that replaces tr_bulk(), or NULL. */
+TR_INLINE tr_blocks_fn *tr_whole_call(const struct tr_aes_key *key, enum tr_op op, size_t blocks)
+{
+    return blocks <= TR_FEW ? tr_whole_calls(key)->few[op] : tr_whole_calls(key)->more[op];
+}
+
+/* As tr_bulk(), for the parallel modes. */
 TR_INLINE void tr_short_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                              const uint8_t *in, size_t blocks, void *state)
 {
-    tr_few_fn *few = tr_whole_calls(key)->few[op];
-    if (blocks <= TR_FEW && few != NULL) {
+    tr_blocks_fn *whole = tr_whole_call(key, op, blocks);
+    if (whole != NULL) {
         TR_PROBE_BULK(op, key->backend->name, blocks * TR_BLOCK);
-        (void)few(key, out, in, blocks, state);
+        (void)whole(key, out, in, blocks, state);
         return;
     }
     tr_bulk(key, op, out, in, blocks, state);
@@ -53,10 +56,10 @@ TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_o
         return TR_OK;
     if (__builtin_expect(tr_bad_overlap(out, in, len), 0))
         return TR_ERR_OVERLAP;
-    tr_few_fn *few = tr_whole_calls(key)->few[op];
-    if (len <= (size_t)TR_FEW * TR_BLOCK && few != NULL) {
+    tr_blocks_fn *whole = tr_whole_call(key, op, len / TR_BLOCK);
+    if (whole != NULL) {
         TR_PROBE_BULK(op, key->backend->name, len);
-        return few(key, out, in, len / TR_BLOCK, iv);
+        return whole(key, out, in, len / TR_BLOCK, iv);
     }
     tr_bulk(key, op, out, in, len / TR_BLOCK, iv);
     return TR_OK;

@@ -22,20 +22,15 @@
 #define CTR_WRAP ((uint64_t)1 << 40) /* blocks */
 
 #if CTR_STATES
-/* Processes blocks from counter (high, low) on. The low 40 bits do not wrap within the call. This
- * function is not inlined, because it needs 4 KiB of stack. */
-static NOT_INLINE TR_TARGET void V_NAME(ctr_long)(const struct tr_aes_key *key, uint8_t *out,
-                                                  const uint8_t *in, size_t blocks, uint64_t high,
-                                                  uint64_t low)
+/* Processes full groups from counter (high, low) on, a multiple of GROUP. The low 40 bits do not
+ * wrap within the call. Returns the blocks that remain. This function is not inlined, because it
+ * needs 4 KiB of stack. */
+static NOT_INLINE TR_TARGET size_t V_NAME(ctr_long)(const struct tr_aes_key *key, uint8_t *out,
+                                                    const uint8_t *in, size_t blocks, uint64_t high,
+                                                    uint64_t low)
 {
     struct bulk b = bulk_start(key, key->enc, out, in);
-    const struct group g = {.shape = TR_SHAPE_CTR, .aligned = 0};
-    size_t lead = (size_t)(0 - low) % GROUP;
-    b.chain = v_counters64(low, high);
-    small_group(g, &b, lead);
-    size_t left = ctr_by_states(&b, high, low + lead, blocks - lead);
-    b.chain = v_counters64(low + blocks - left, high);
-    small_group(g, &b, left);
+    return ctr_by_states(&b, high, low, blocks);
 }
 #endif
 
@@ -86,84 +81,116 @@ TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 }
 #endif
 
-/*
- * Processes blocks from counter (high, low) on. The half `low` does not wrap within the call.
- *
- * In XMM, YMM and NEON registers, calls of at least 8 groups begin with a smaller group, up to a
- * counter that is a multiple of GROUP. From there on, the counters of a vector need one XOR on x86
- * (first_state()) and none on Arm (aligned_groups()). On x86, eight vectors in flight only just
- * hide the latency of a round. AES cannot regain an issue slot that another operation takes.
- * XMM reaches 95 % of the AES rate instead of 90 %, and YMM reaches 93 % instead of 86 % (Zen 4).
- * ZMM gains nothing.
- */
-TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
-{
-    struct group g = {.shape = TR_SHAPE_CTR, .aligned = 0};
-    if (VBLOCKS < 4 && blocks >= 8 * GROUP) {
-        size_t lead = (size_t)(0 - low) % GROUP;
-        b->chain = v_counters64(low, high);
-        small_group(g, b, lead);
-        b->chain = v_counters64(low + lead, high);
-        g.aligned = 1;
-        blocks = aligned_groups(b, blocks - lead);
-        small_group(g, b, blocks);
-    } else {
-        b->chain = v_counters64(low, high);
-        all_groups(g, b, blocks);
-    }
-}
-
-/*
- * Calls of fewer than SHORT_CTR blocks increment only the last byte of the counter, if that byte
- * does not wrap within the call. The counters then need no byte swap and no general registers.
- * Calls of 256 bytes in ZMM reach 83 % of the AES rate instead of 75 % (Zen 4).
- */
+/* Calls of fewer than SHORT_CTR blocks increment only the last byte of the counter, if that byte
+ * does not wrap. The counters then need no byte swap. Calls of 256 bytes in ZMM reach 83 % of the
+ * AES rate instead of 75 % (Zen 4). */
 #define SHORT_CTR 128u /* blocks */
+/*
+ * Whether a call starts groups at counters that are multiples of GROUP. From there on, the counters
+ * of a vector need one XOR on x86 (first_state()) and none on Arm (aligned_groups()). On x86, eight
+ * vectors in flight only just hide the latency of a round. AES cannot regain an issue slot that
+ * another operation takes. XMM reaches 95 % of the AES rate instead of 90 %, and YMM reaches 93 %
+ * instead of 86 % (Zen 4). ZMM gains nothing, but ctr_states.h needs such counters.
+ */
+#if CTR_STATES
+#    define CTR_LONG(blocks) ((blocks) >= CTR_LONG_FROM)
+#else
+#    define CTR_LONG(blocks) 0
+#endif
+#define CTR_ALIGNED(blocks) ((VBLOCKS < 4 && (blocks) >= 8 * GROUP) || CTR_LONG(blocks))
 
-TR_INLINE TR_TARGET void ctr_last_bytes(struct bulk *b, uint8_t *counter, size_t blocks)
+/* The blocks up to a wrap of the counter's last byte, 1 to 256. */
+TR_INLINE size_t before_wrap(const uint8_t *counter)
 {
-    b->chain = v_add_lane_number(v_broadcast(b_load_halves(counter)));
-    tr_counter_add(counter, blocks);
-    all_groups((struct group){.shape = TR_SHAPE_CTR, .bytes = 1}, b, blocks);
+    return 256u - counter[TR_BLOCK - 1];
 }
 
-static NOT_INLINE TR_TARGET void V_NAME(ctr_any)(BULK_ARGUMENTS)
+TR_INLINE TR_TARGET V last_byte_counters(const uint8_t *counter)
+{
+    return v_add_lane_number(v_broadcast(b_load_halves(counter)));
+}
+
+/* Processes full groups from counter (high, low) on. If `low` is no multiple of GROUP, its low 40
+ * bits do not wrap within `blocks` blocks. Returns the blocks processed. */
+TR_INLINE TR_TARGET size_t ctr_full_groups(const struct tr_aes_key *key, uint8_t *out,
+                                           const uint8_t *in, size_t blocks, uint64_t high,
+                                           uint64_t low)
+{
+    struct bulk b = bulk_start(key, key->enc, out, in);
+    const uint64_t to_wrap = CTR_WRAP - low % CTR_WRAP;
+    const size_t n = blocks > to_wrap ? (size_t)to_wrap : blocks;
+    b.chain = v_counters64(low, high);
+    if (low % GROUP == 0 && CTR_ALIGNED(n)) {
+#if CTR_STATES
+        if (CTR_LONG(n))
+            return n - V_NAME(ctr_long)(key, out, in, n, high, low);
+#endif
+        return n - aligned_groups(&b, n);
+    }
+    return n - full_groups((struct group){.shape = TR_SHAPE_CTR}, IN_FLIGHT, &b, n);
+}
+
+/* Processes less than a full group. The last byte of the counter does not wrap before the end. */
+static NOT_INLINE TR_TARGET enum tr_status V_NAME(ctr_small)(BULK_ARGUMENTS)
+{
+    struct bulk b = bulk_start(key, key->enc, out, in);
+    b.chain = last_byte_counters(iv);
+    small_group((struct group){.shape = TR_SHAPE_CTR, .bytes = 1}, &b, blocks);
+    tr_counter_add(iv, blocks);
+    return TR_OK;
+}
+
+/* Processes full groups, in which the last byte of the counter does not wrap, and the blocks after
+ * them. */
+static NOT_INLINE TR_TARGET enum tr_status V_NAME(ctr_short)(BULK_ARGUMENTS)
+{
+    const struct group g = {.shape = TR_SHAPE_CTR, .bytes = 1};
+    struct bulk b = bulk_start(key, key->enc, out, in);
+    b.chain = last_byte_counters(iv);
+    const size_t rest = full_groups(g, IN_FLIGHT, &b, blocks);
+    tr_counter_add(iv, blocks - rest);
+    return rest == 0 ? TR_OK : V_NAME(ctr_small)(key, b.out, b.in, rest, iv);
+}
+
+/* Processes long calls, and calls in which the last byte of the counter wraps: first some blocks,
+ * then the others by V_ANY_NAME(ctr). */
+static NOT_INLINE TR_TARGET enum tr_status V_NAME(ctr_groups)(BULK_ARGUMENTS)
 {
     uint8_t *counter = iv;
-    struct bulk b = bulk_start(key, key->enc, out, in);
-    if (blocks < SHORT_CTR && blocks <= 256u - counter[TR_BLOCK - 1]) {
-        ctr_last_bytes(&b, counter, blocks);
-        return;
-    }
-    while (blocks != 0) {
-        uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);
-        /*
-         * Keeps gcc from merging the two loads into one of 16 bytes. That load would cause a
-         * store-forwarding stall, because the previous call stored each half separately.
-         */
-        __asm__("" : "+r"(low));
-        uint64_t before_wrap = CTR_WRAP - low % CTR_WRAP;
-        size_t n = blocks > before_wrap ? (size_t)before_wrap : blocks;
-#if CTR_STATES
-        if (n >= CTR_LONG_FROM) {
-            V_NAME(ctr_long)(key, b.out, b.in, n, high, low);
-            bulk_advance(&b, n * TR_BLOCK);
-        } else
-#endif
-            ctr_blocks(&b, high, low, n);
+    const uint64_t high = tr_load64_be(counter);
+    uint64_t low = tr_load64_be(counter + 8);
+    /* Keeps gcc from merging the two loads into one of 16 bytes. That load would cause a
+     * store-forwarding stall, because the previous call stored each half separately. */
+    __asm__("" : "+r"(low));
+    size_t n = (size_t)(0 - low) % GROUP; /* up to a multiple of GROUP */
+    if (n != 0 && (blocks < GROUP || CTR_ALIGNED(blocks) || blocks > CTR_WRAP - low % CTR_WRAP)) {
+        (void)V_ANY_NAME(ctr)(key, out, in, n, iv);
+    } else {
+        n = ctr_full_groups(key, out, in, blocks, high, low);
         tr_counter_add(counter, n);
-        blocks -= n;
     }
+    if (blocks == n)
+        return TR_OK;
+    return V_ANY_NAME(ctr)(key, out + n * TR_BLOCK, in + n * TR_BLOCK, blocks - n, iv);
 }
+
+TR_TARGET enum tr_status V_ANY_NAME(ctr)(BULK_ARGUMENTS)
+{
+    if (blocks >= SHORT_CTR || blocks > before_wrap(iv))
+        return V_NAME(ctr_groups)(key, out, in, blocks, iv);
+    DO_SHORT_CALL(ctr);
+    if (blocks < GROUP)
+        return V_NAME(ctr_small)(key, out, in, blocks, iv);
+    return V_NAME(ctr_short)(key, out, in, blocks, iv);
+}
+BULK_MODE(ctr)
 
 #if V_FEW
-NOT_INLINE TR_TARGET enum tr_status V_FEW_NAME(ctr)(BULK_ARGUMENTS)
+TR_TARGET enum tr_status V_FEW_NAME(ctr)(BULK_ARGUMENTS)
 {
     uint8_t *counter = iv;
-    if (counter[TR_BLOCK - 1] >= 256 - TR_FEW) {
-        V_NAME(ctr_any)(key, out, in, blocks, iv);
-        return TR_OK;
-    }
+    if (counter[TR_BLOCK - 1] >= 256 - TR_FEW)
+        return V_ANY_NAME(ctr)(key, out, in, blocks, iv);
     few(TR_SHAPE_CTR, key, out, in, blocks, iv);
     /* The last byte does not wrap, so only the low half of the counter changes. The next call loads
      * each half separately (b_load_halves()), so the processor can forward this store. */
@@ -171,11 +198,5 @@ NOT_INLINE TR_TARGET enum tr_status V_FEW_NAME(ctr)(BULK_ARGUMENTS)
     return TR_OK;
 }
 #endif
-
-NOT_INLINE TR_TARGET void V_NAME(ctr)(BULK_ARGUMENTS)
-{
-    if (!DO_SHORT_CALL(ctr))
-        V_NAME(ctr_any)(key, out, in, blocks, iv);
-}
 
 #endif

@@ -209,62 +209,96 @@ case n:                                                                         
     }
 }
 
-TR_INLINE TR_TARGET void all_groups(struct group g, struct bulk *b, size_t blocks)
+/* Processes the full groups of a call of any mode except CTR, and sets the IV for the blocks after
+ * them. Returns the number of these blocks. */
+TR_INLINE TR_TARGET size_t whole_groups(struct tr_shape shape, const struct tr_aes_key *key,
+                                        uint8_t *out, const uint8_t *in, size_t blocks, void *iv)
 {
-    if (g.shape.source != FROM_COUNTER && LONG_GROUP != IN_FLIGHT && blocks >= LONG_GROUP_FROM)
-        blocks = full_groups(g, LONG_GROUP, b, blocks);
-    small_group(g, b, full_groups(g, IN_FLIGHT, b, blocks));
+    struct bulk b = bulk_start(key, shape.inverse ? key->dec : key->enc, out, in);
+    if (tr_shape_shifts(shape))
+        b.chain = v_load_all(iv);
+    const struct group g = {.shape = shape};
+    if (LONG_GROUP != IN_FLIGHT && blocks >= LONG_GROUP_FROM)
+        blocks = full_groups(g, LONG_GROUP, &b, blocks);
+    blocks = full_groups(g, IN_FLIGHT, &b, blocks);
+    if (tr_shape_shifts(shape))
+        b_store(iv, v_block_0(v_shift_in(b.chain, b.chain)));
+    return blocks;
 }
 
-/* Processes any number of blocks of any mode except CTR. */
-TR_INLINE TR_TARGET void any_number(struct tr_shape shape, const struct tr_aes_key *key,
-                                    uint8_t *out, const uint8_t *in, size_t blocks, void *iv)
+/* Processes less than a full group in any mode except CTR. */
+TR_INLINE TR_TARGET void less_than_group(struct tr_shape shape, const struct tr_aes_key *key,
+                                         uint8_t *out, const uint8_t *in, size_t blocks, void *iv)
 {
     struct bulk b = bulk_start(key, shape.inverse ? key->dec : key->enc, out, in);
     if (tr_shape_shifts(shape)) {
         b.chain = v_load_all(iv);
         __builtin_memcpy(iv, in + (blocks - 1) * TR_BLOCK, TR_BLOCK);
     }
-    all_groups((struct group){.shape = shape}, &b, blocks);
+    small_group((struct group){.shape = shape}, &b, blocks);
 }
 
-/*
- * V_NAME(mode) is the function in the backend's table, struct tr_backend. It recognizes a short
- * call before it saves any register, and jumps to V_SHORT_NAME(mode). In ZMM and YMM backends, the
- * function for short calls uses narrower registers. For a short call, narrower registers are as
- * fast. Narrow stores also avoid a store-forwarding stall in the next call. For few blocks, the
- * modes bypass V_NAME(mode) and call V_FEW_NAME(mode).
- */
 #define BULK_ARGUMENTS                                                                             \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, void *iv
 
+/* In a mode's function: jumps to V_SHORT_NAME(mode) if the call is short. Narrower registers are as
+ * fast there, and their stores do not cause store-forwarding stalls in the next call. */
 #if V_SHORT_CALL
 #    define DO_SHORT_CALL(mode)                                                                    \
-        (blocks <= V_SHORT_CALL && ((void)V_SHORT_NAME(mode)(key, out, in, blocks, iv), 1))
+        if (blocks <= V_SHORT_CALL)                                                                \
+        return V_SHORT_NAME(mode)(key, out, in, blocks, iv)
 #else
-#    define DO_SHORT_CALL(mode) 0
+#    define DO_SHORT_CALL(mode) (void)0
 #endif
 
+/* V_NAME(mode) is the function in the table of blocks, struct tr_backend. */
+#ifdef V_FEW_NAME
+#    define BLOCKS_OF(mode, blocks) ((blocks) <= TR_FEW ? V_FEW_NAME(mode) : V_ANY_NAME(mode))
+#else
+#    define BLOCKS_OF(mode, blocks) V_ANY_NAME(mode)
+#endif
+#define BULK_MODE(mode)                                                                            \
+    TR_TARGET void V_NAME(mode)(BULK_ARGUMENTS)                                                    \
+    {                                                                                              \
+        (void)BLOCKS_OF(mode, blocks)(key, out, in, blocks, iv);                                   \
+    }
+
+/*
+ * V_ANY_NAME(mode) is the function for any number of blocks. Call overhead dominates in less than a
+ * full group, so the function for it saves no registers. Another function does the full groups, and
+ * then jumps there. In one function, 80 to 128 bytes would take 1.07 times as long (Zen 4,
+ * docs/tuning/parallel.md).
+ */
+#define PARALLEL_MODE(mode, of_mode)                                                               \
+    static NOT_INLINE TR_TARGET enum tr_status V_NAME(mode##_small)(BULK_ARGUMENTS)                \
+    {                                                                                              \
+        less_than_group(of_mode, key, out, in, blocks, iv);                                        \
+        return TR_OK;                                                                              \
+    }                                                                                              \
+    static NOT_INLINE TR_TARGET enum tr_status V_NAME(mode##_groups)(BULK_ARGUMENTS)               \
+    {                                                                                              \
+        const size_t rest = whole_groups(of_mode, key, out, in, blocks, iv);                       \
+        const size_t done = (blocks - rest) * TR_BLOCK;                                            \
+        return rest == 0 ? TR_OK : V_NAME(mode##_small)(key, out + done, in + done, rest, iv);     \
+    }                                                                                              \
+    TR_TARGET enum tr_status V_ANY_NAME(mode)(BULK_ARGUMENTS)                                      \
+    {                                                                                              \
+        DO_SHORT_CALL(mode);                                                                       \
+        if (blocks < GROUP)                                                                        \
+            return V_NAME(mode##_small)(key, out, in, blocks, iv);                                 \
+        return V_NAME(mode##_groups)(key, out, in, blocks, iv);                                    \
+    }                                                                                              \
+    BULK_MODE(mode)
+TR_SHAPES_BUT_CTR(PARALLEL_MODE)
+
 #if V_FEW
-#    define FEW_MODE(mode, shape)                                                                  \
-        NOT_INLINE TR_AT_LINE TR_TARGET enum tr_status V_FEW_NAME(mode)(BULK_ARGUMENTS)            \
+#    define FEW_MODE(mode, of_mode)                                                                \
+        TR_AT_LINE TR_TARGET enum tr_status V_FEW_NAME(mode)(BULK_ARGUMENTS)                       \
         {                                                                                          \
-            few(shape, key, out, in, blocks, iv);                                                  \
+            few(of_mode, key, out, in, blocks, iv);                                                \
             return TR_OK;                                                                          \
         }
 TR_SHAPES_BUT_CTR(FEW_MODE)
 #endif
-
-#define PARALLEL_MODE(mode, shape)                                                                 \
-    static NOT_INLINE TR_TARGET void V_NAME(mode##_any)(BULK_ARGUMENTS)                            \
-    {                                                                                              \
-        any_number(shape, key, out, in, blocks, iv);                                               \
-    }                                                                                              \
-    NOT_INLINE TR_TARGET void V_NAME(mode)(BULK_ARGUMENTS)                                         \
-    {                                                                                              \
-        if (!DO_SHORT_CALL(mode))                                                                  \
-            V_NAME(mode##_any)(key, out, in, blocks, iv);                                          \
-    }
-TR_SHAPES_BUT_CTR(PARALLEL_MODE)
 
 #endif

@@ -27,6 +27,8 @@
 /* Whether gcm/many.h is compiled. It keeps up to 25 vectors; its state needs 9 KiB of stack. */
 #define MANY_MESSAGES (WHOLE_CALLS && VBLOCKS == 4 && V_REGISTERS == 32 && TR_ENV_STACK >= 65536)
 
+/* The function for any number of blocks of a parallel mode. */
+#define V_ANY_NAME(mode)           V_NAME(mode##_any)
 #define TR_DECLARE(constant, name) tr_bulk_fn V_NAME(name);
 TR_BULK_OPS(TR_DECLARE)
 #undef TR_DECLARE
@@ -38,6 +40,7 @@ void V_NAME(ghash_key)(struct tr_ghash_key *key);
 void V_NAME(gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw);
 void V_NAME(cleanse)(uint8_t *memory, size_t len);
 tr_xts_unit_fn V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt);
+tr_blocks_fn TR_SHAPE_FUNCTIONS(V_ANY_NAME);
 tr_cfb_fn V_NAME(cfb_decrypt_any_length);
 tr_gcm_fn V_NAME(seal_32), V_NAME(seal_64), V_NAME(seal_128), V_NAME(seal_192), V_NAME(seal_256),
     V_NAME(seal_aad_64), V_NAME(seal_aad_128), V_NAME(seal_aad_192), V_NAME(seal_aad_256),
@@ -84,6 +87,9 @@ tr_masks_fn V_NAME(masks);
         TR_ENTRY(XTS_DECRYPT, xts_decrypt) TR_XTS_CTS_OPS TR_XTS_UNITS_OPS
 
 /* Entries of struct tr_whole_calls. */
+#define TR_BLOCKS_CALLS                                                                            \
+    .few = {TR_SHAPE_ENTRIES(V_FEW_NAME)}, .more = {TR_SHAPE_ENTRIES(V_ANY_NAME)},                 \
+    .cts_decrypt = V_FEW_NAME(cts_decrypt)
 #if WHOLE_CALLS
 #    define TR_CFB_CALLS .cfb_decrypt = V_NAME(cfb_decrypt_any_length)
 #    define TR_XTS_CALLS .xts_unit = {V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt)}

@@ -44,15 +44,16 @@
  *       simd/multibuffer/multibuffer.h is available, and v_gather() or v_even_blocks() exists, see
  *       below
  *   V_FEW
- *       the backend has functions for calls of at most TR_FEW blocks (simd/few.h)
+ *       simd/few.h and simd/cts.h are compiled: functions for calls of at most TR_FEW blocks
  *   V_NAME(name)
  *       the name with the backend's prefix, for each function that the compiler may keep as a
  *       symbol: a profile then says which backend ran
  *   V_FEW_NAME(mode)
- *       the name of this backend's function for at most TR_FEW blocks of a parallel mode, if V_FEW
+ *       the function for at most TR_FEW blocks of a parallel mode, of this backend or a narrower
+ *       one; not defined if there is none
  *   V_SHORT_CALL
- *       the longest call, in blocks, that a parallel mode's function passes to
- *       V_SHORT_NAME(mode); 0 if none
+ *       the longest call, in blocks, that a parallel mode's function passes to V_SHORT_NAME(mode)
+ *       of a narrower backend; 0 if none
  *   V_SHORT_NAME(mode)
  *       the function for such short calls, if V_SHORT_CALL is not 0
  *   V_NARROWER(n)

@@ -19,18 +19,17 @@
 #else
 #    define V_REGISTERS 8
 #endif
-#define V_REGISTER         "v"
-#define V_KEY_FIRST        0
-#define V_EQUAL_HALVES     0
-#define V_MASKED           0
-#define V_LONG_GCM         1
-#define V_MULTIBUFFER      1
-#define V_FEW              1
-#define V_NAME(mode)       tr_aesni_##mode
-#define V_FEW_NAME(mode)   tr_aesni_few_##mode
-#define V_SHORT_CALL       TR_FEW
-#define V_SHORT_NAME(mode) tr_aesni_few_##mode
-#define V_NARROWER(n)      ((void)(n), (const struct tr_backend *)NULL)
+#define V_REGISTER     "v"
+#define V_KEY_FIRST    0
+#define V_EQUAL_HALVES 0
+#define V_MASKED       0
+#define V_LONG_GCM     1
+#define V_MULTIBUFFER  1
+#define V_FEW          1
+#define V_NAME(mode)   tr_aesni_##mode
+#define V_FEW_NAME     TR_AESNI_FEW
+#define V_SHORT_CALL   0
+#define V_NARROWER(n)  ((void)(n), (const struct tr_backend *)NULL)
 
 typedef __m128i V;
 #define MM(name)       _mm_##name

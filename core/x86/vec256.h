@@ -18,18 +18,17 @@
 #else
 #    define V_REGISTERS 8
 #endif
-#define V_REGISTER         "v"
-#define V_KEY_FIRST        0
-#define V_EQUAL_HALVES     0
-#define V_MASKED           0
-#define V_LONG_GCM         1
-#define V_MULTIBUFFER      1
-#define V_FEW              1
-#define V_NAME(mode)       tr_vaes256_##mode
-#define V_FEW_NAME(mode)   tr_vaes256_few_##mode
-#define V_SHORT_CALL       TR_FEW
-#define V_SHORT_NAME(mode) tr_vaes256_few_##mode
-#define V_NARROWER(n)      ((n) <= 4 ? &tr_aesni : NULL)
+#define V_REGISTER     "v"
+#define V_KEY_FIRST    0
+#define V_EQUAL_HALVES 0
+#define V_MASKED       0
+#define V_LONG_GCM     1
+#define V_MULTIBUFFER  1
+#define V_FEW          1
+#define V_NAME(mode)   tr_vaes256_##mode
+#define V_FEW_NAME     TR_VAES256_FEW
+#define V_SHORT_CALL   0
+#define V_NARROWER(n)  ((n) <= 4 ? &tr_aesni : NULL)
 
 typedef __m256i V;
 #define MM(name)       _mm256_##name

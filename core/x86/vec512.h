@@ -19,17 +19,18 @@
 #else
 #    define V_REGISTERS 8
 #endif
-#define V_REGISTER         "v"
-#define V_KEY_FIRST        0
-#define V_EQUAL_HALVES     0
-#define V_MASKED           1
-#define V_LONG_GCM         1
-#define V_MULTIBUFFER      1
-#define V_FEW              0
-#define V_NAME(mode)       tr_vaes512_##mode
-#define V_SHORT_CALL       (2 * TR_FEW)
-#define V_SHORT_NAME(mode) tr_vaes256_##mode
-#define V_NARROWER(n)      ((n) <= 4 ? &tr_aesni : (n) <= 8 ? &tr_vaes256 : NULL)
+#define V_REGISTER     "v"
+#define V_KEY_FIRST    0
+#define V_EQUAL_HALVES 0
+#define V_MASKED       1
+#define V_LONG_GCM     1
+#define V_MULTIBUFFER  1
+#define V_FEW          0
+#define V_FEW_NAME     TR_VAES256_FEW
+#define V_NAME(mode)   tr_vaes512_##mode
+#define V_SHORT_CALL   (2 * TR_FEW)
+#define V_SHORT_NAME   TR_VAES256_ANY
+#define V_NARROWER(n)  ((n) <= 4 ? &tr_aesni : (n) <= 8 ? &tr_vaes256 : NULL)
 
 typedef __m512i V;
 #define MM(name)       _mm512_##name

@@ -42,24 +42,26 @@ static tr_bulk_fn *const wrong[TR_OPS] = {
 #define ENTRY(constant, name) wrong_##name,
     TR_BULK_OPS(ENTRY)};
 
-#define FEW(constant, name)                                                                        \
-    static enum tr_status wrong_few_##name(const struct tr_aes_key *key, uint8_t *out,             \
-                                           const uint8_t *in, size_t blocks, void *state)          \
+#define WRONG_BLOCKS(field, constant, name)                                                        \
+    static enum tr_status wrong_##field##_##name(const struct tr_aes_key *key, uint8_t *out,       \
+                                                 const uint8_t *in, size_t blocks, void *state)    \
     {                                                                                              \
         const enum tr_status status =                                                              \
-            real->whole.few[TR_OP_##constant](key, out, in, blocks, state);                        \
+            real->whole.field[TR_OP_##constant](key, out, in, blocks, state);                      \
         flip(out, blocks, state);                                                                  \
         return status;                                                                             \
     }
-#define FEW_OPS(X)                                                                                 \
-    X(ECB_ENCRYPT, ecb_encrypt)                                                                    \
-    X(ECB_DECRYPT, ecb_decrypt)                                                                    \
-    X(CBC_DECRYPT, cbc_decrypt)                                                                    \
-    X(CFB_DECRYPT, cfb_decrypt)                                                                    \
-    X(CTR, ctr)
-FEW_OPS(FEW)
-#define FEW_ENTRY(constant, name) [TR_OP_##constant] = wrong_few_##name,
-static tr_few_fn *const wrong_few[TR_OP_CTR + 1] = {FEW_OPS(FEW_ENTRY)};
+#define PARALLEL_OPS(X, field)                                                                     \
+    X(field, ECB_ENCRYPT, ecb_encrypt)                                                             \
+    X(field, ECB_DECRYPT, ecb_decrypt)                                                             \
+    X(field, CBC_DECRYPT, cbc_decrypt)                                                             \
+    X(field, CFB_DECRYPT, cfb_decrypt)                                                             \
+    X(field, CTR, ctr)
+PARALLEL_OPS(WRONG_BLOCKS, few)
+PARALLEL_OPS(WRONG_BLOCKS, more)
+#define BLOCKS_ENTRY(field, constant, name) [TR_OP_##constant] = wrong_##field##_##name,
+static tr_blocks_fn *const wrong_few[TR_OP_CTR + 1] = {PARALLEL_OPS(BLOCKS_ENTRY, few)};
+static tr_blocks_fn *const wrong_more[TR_OP_CTR + 1] = {PARALLEL_OPS(BLOCKS_ENTRY, more)};
 
 /* Chooses which calls of cfb_decrypt and xts_unit are wrong: those with a length in this range, in
  * bytes. If `within_block`, they must also begin within a block. */
@@ -351,6 +353,25 @@ static void test_operation(unsigned op)
     }
 }
 
+/* Plants faults in the parallel modes' whole calls: in all of them, and for each number of blocks
+ * below a group of the widest backend. */
+static void test_blocks(unsigned op)
+{
+    if (real->whole.few[op] == NULL)
+        return;
+    copy.whole.few[op] = wrong_few[op];
+    plant(tr_op_name(op), ", few blocks");
+    copy.whole.more[op] = wrong_more[op];
+    plant(tr_op_name(op), ", more blocks");
+    for (from = until = 1; from < 32; from = ++until) {
+        copy.whole.few[op] = wrong_few[op];
+        copy.whole.more[op] = wrong_more[op];
+        plant(tr_op_name(op), ", one number of blocks");
+    }
+    from = 0;
+    until = SIZE_MAX;
+}
+
 /* Plants faults in cfb_decrypt, xts_unit, cts_decrypt and gcm. */
 static void test_whole(void)
 {
@@ -395,12 +416,8 @@ static void test_backend(const struct tr_backend *b)
     copy = *b;
     for (unsigned op = 0; op < TR_OPS; op++)
         test_operation(op);
-    for (unsigned op = 0; op <= TR_OP_CTR; op++) {
-        if (b->whole.few[op] == NULL)
-            continue;
-        copy.whole.few[op] = wrong_few[op];
-        plant(tr_op_name(op), ", few blocks");
-    }
+    for (unsigned op = 0; op <= TR_OP_CTR; op++)
+        test_blocks(op);
     test_whole();
     if (b->multibuffer != NULL) {
         copy.multibuffer = wrong_lanes;

@@ -17,7 +17,7 @@ const struct tr_backend tr_aesni = {
     .ghash_key = V_NAME(ghash_key),
     .ghash_key_refused = tr_portable_ghash_powers,
     .gcm_key = V_NAME(gcm_key),
-    .whole = {TR_FEW_CALLS(aesni), TR_GCM_WHOLE},
+    .whole = {TR_BLOCKS_CALLS, TR_GCM_WHOLE},
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS,
              TR_GCM_SIV_OPS},
 };
@@ -29,7 +29,7 @@ const struct tr_backend tr_aesni_noclmul = {
     .expand_key = tr_aesni_expand_key,
     .expand_encryption_key = tr_aesni_expand_encryption_key,
     .multibuffer = TR_MULTIBUFFER,
-    .whole = {TR_FEW_CALLS(aesni)},
+    .whole = {TR_BLOCKS_CALLS},
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif

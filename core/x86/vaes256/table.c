@@ -25,7 +25,7 @@ const struct tr_backend tr_vaes256 = {
     .ghash_key = V_NAME(ghash_key),
     .ghash_key_refused = tr_portable_ghash_powers,
     .gcm_key = V_NAME(gcm_key),
-    .whole = {TR_FEW_CALLS(vaes256), TR_GCM_WHOLE},
+    .whole = {TR_BLOCKS_CALLS, TR_GCM_WHOLE},
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
 };
 
@@ -37,7 +37,7 @@ const struct tr_backend tr_vaes256_noclmul = {
     .expand_encryption_key = tr_aesni_expand_encryption_key,
     .multibuffer = TR_MULTIBUFFER,
     .cleanse = V_NAME(cleanse),
-    .whole = {TR_FEW_CALLS(vaes256)},
+    .whole = {TR_BLOCKS_CALLS},
     .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif
