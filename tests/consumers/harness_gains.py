@@ -369,8 +369,7 @@ class Gain:
         AES is not OpenSSL's."""
         name = self.cipher.lower()
         said = self.consumer.run("plain", [os.path.join(self.consumer.dist, "bin", "tenrounds"), "bench", name, "--bytes",
-                                           self.call, "--seconds", "4", "--json",
-                                           *(["--decrypt"] if self.direction == "decrypt" else [])], limit=120)
+                                           self.call, "--seconds", "4", "--json"], limit=120)
         rates = {m["implementation"]: m["bytes_per_second"] for m in json.loads(said)["results"]
                  if m["algorithm"] == name and m["direction"] == self.direction}
         return rates["tenrounds"] / rates["openssl"]

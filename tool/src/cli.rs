@@ -4,7 +4,7 @@
 use crate::pages;
 use crate::report::args::PageArgs;
 use crate::selftest::args::SelftestArgs;
-use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use evidence::doctor::args::DoctorArgs;
 use evidence::scan::args::ScanArgs;
 use evidence::trace::args::TraceArgs;
@@ -28,18 +28,6 @@ use std::path::PathBuf;
     max_term_width = 100
 )]
 pub struct Cli {
-    /// When to use colours
-    ///
-    /// `auto` uses them on a terminal, unless the environment variable NO_COLOR is set.
-    #[arg(
-        long,
-        global = true,
-        value_name = "WHEN",
-        default_value = "auto",
-        display_order = 900
-    )]
-    pub color: ColorChoice,
-
     #[command(subcommand)]
     pub command: Command,
 }
@@ -151,46 +139,6 @@ pub fn replaced(command: &str) -> Option<String> {
     Some(format!("'tenrounds {command}' is now 'tenrounds {new}'"))
 }
 
-/// Sets when output has colours.
-pub fn use_colour(when: ColorChoice) {
-    let choice = match when {
-        ColorChoice::Auto => anstream::ColorChoice::Auto,
-        ColorChoice::Always => anstream::ColorChoice::Always,
-        ColorChoice::Never => anstream::ColorChoice::Never,
-    };
-    choice.write_global();
-}
-
-/// What is seen of the words before clap has parsed them, for its own answers.
-pub struct Early {
-    pub color: ColorChoice,
-    /// The first word that is no option.
-    pub command: Option<String>,
-}
-
-impl Early {
-    pub fn of(words: &[OsString]) -> Early {
-        let mut color = ColorChoice::Auto;
-        let mut words = words.iter().map(|word| word.to_string_lossy());
-        let mut command = None;
-        while let Some(word) = words.next() {
-            let value = match word.strip_prefix("--color") {
-                Some("") => words.next(),
-                Some(value) => value.strip_prefix('=').map(|value| value.to_owned().into()),
-                None => None,
-            };
-            match value {
-                Some(value) => color = value.parse().unwrap_or(color),
-                // What follows "--" belongs to the command that `run` starts.
-                None if word == "--" => break,
-                None if word.starts_with('-') || command.is_some() => {}
-                None => command = Some(word.into_owned()),
-            }
-        }
-        Early { color, command }
-    }
-}
-
 /// The whole command line, with the sections that pages.rs adds to the long help.
 pub fn command() -> clap::Command {
     let mut command = Cli::command().after_long_help(pages::help("tenrounds"));
@@ -225,25 +173,6 @@ mod tests {
     fn the_definitions_are_consistent() {
         command().debug_assert();
         visible(&command(), |_| true).debug_assert();
-    }
-
-    #[test]
-    fn seen_early() {
-        use ColorChoice::{Always, Auto, Never};
-        let early = |line: &str| {
-            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let early = Early::of(&words);
-            (early.color, early.command)
-        };
-        let doctor = Some("doctor".to_owned());
-        assert_eq!(
-            early("--color never doctor --nonsense"),
-            (Never, doctor.clone())
-        );
-        assert_eq!(early("doctor --color=always"), (Always, doctor));
-        let run = Some("run".to_owned());
-        assert_eq!(early("run -- ls --color=never"), (Auto, run));
-        assert_eq!(early("--color"), (Auto, None));
     }
 
     #[test]

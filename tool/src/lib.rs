@@ -120,11 +120,12 @@ pub fn commands() -> clap::Command {
 /// The whole program.
 pub fn main() -> ExitCode {
     run::child::restore_sigpipe();
-    let words: Vec<_> = std::env::args_os().skip(1).collect();
-    let early = cli::Early::of(&words);
-    cli::use_colour(early.color);
-    let word = match early.command.as_deref() {
-        Some("help") => words.last().and_then(|word| word.to_str()),
+    let words = std::env::args_os().skip(1);
+    let words: Vec<String> = words.map(|w| w.to_string_lossy().into_owned()).collect();
+    let command = words.iter().find(|word| !word.starts_with('-'));
+    let command = command.map(String::as_str);
+    let word = match command {
+        Some("help") => words.last().map(String::as_str),
         word => word,
     };
     if let Some(answer) = word.and_then(cli::replaced) {
@@ -132,9 +133,8 @@ pub fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     match command_line() {
-        Err(answer) => answered(answer, early.command.as_deref()),
+        Err(answer) => answered(answer, command),
         Ok((cli, name)) => {
-            cli::use_colour(cli.color);
             dispatch(cli.command).unwrap_or_else(|error| failed(&error, Some(&name)))
         }
     }

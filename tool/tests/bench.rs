@@ -108,24 +108,13 @@ fn it_has_other_ciphers_and_the_limits_themselves() {
     }
 }
 
-#[test]
-fn it_can_show_the_core() {
-    let place = Place::new();
-    let document = json(&place, &bench(&["aes-192-cfb", "--bytes", "32", "--core"]));
-    let core = rows(&document, "implementation", "tenrounds-core");
-    assert!(core
-        .iter()
-        .all(|row| row["ratio_to"]["tenrounds"].is_number()));
-    assert!(!core.is_empty());
-}
-
-/// Every mode of whole messages, both ways, through libcrypto and the core: what is compared before
-/// the first window is that all seal alike and open each what they sealed.
+/// Every mode of whole messages, both ways: what is compared before the first window is that all
+/// seal alike and open each what they sealed.
 #[test]
 fn it_knows_whole_messages() {
     let place = Place::new();
     let modes = ["gcm", "ccm", "ocb", "xts", "siv", "gcm-siv", "cmac"];
-    let sizes = ["--bytes", "16,1000", "--threads", "1", "--core"];
+    let sizes = ["--bytes", "16,1000", "--threads", "1"];
     let document = json(&place, &bench(&[&modes[..], &sizes].concat()));
     let notes = document["bench"]["notes"].to_string();
     for mode in modes {
@@ -138,7 +127,6 @@ fn it_knows_whole_messages() {
         let expected: BTreeSet<&str> = directions.iter().copied().collect();
         assert_eq!(texts(&found, "direction"), expected, "{name}");
         let who = texts(&found, "implementation");
-        assert!(who.contains("tenrounds-core"), "{name}: {who:?}");
         // Who is not measured is named.
         for other in ["openssl", "tenrounds"] {
             let absent = format!("has no {}", name.to_uppercase());
@@ -169,13 +157,13 @@ fn it_knows_whole_messages() {
 fn wrong_messages_are_detected_too() {
     let place = Place::new();
     for mode in ["aes-128-gcm", "aes-128-ccm"] {
-        let args = bench(&[mode, "--bytes", "64", "--decrypt"]);
+        let args = bench(&[mode, "--bytes", "64"]);
         let said = place
             .faulty_tool(args)
             .env("TENROUNDS_CORRUPT", "tenrounds")
             .done()
             .failed(1);
-        contains(&said, &["differ for", "decrypt"]);
+        contains(&said, &["differ for", "tenrounds"]);
     }
 }
 
@@ -184,10 +172,10 @@ fn wrong_messages_are_detected_too() {
 #[test]
 fn every_line_has_at_most_80_columns() {
     let place = Place::new();
-    let args = ["aes-256-gcm", "aes-256-siv", "rc4", "--core"];
+    let args = ["aes-256-gcm", "aes-256-siv", "rc4"];
     for (args, part) in [
         (bench(&args), "tenrounds  speed-up"),
-        (verbose(&args), "of ceiling"),
+        (verbose(&args), "of limit"),
     ] {
         let done = place.tool(args).done().ok();
         let lines = done.out.lines().skip(1);
@@ -223,7 +211,7 @@ fn the_first_line_is_the_answer() {
         let out = place.tool(args).done().ok().out;
         out.split('\n').next().unwrap().to_owned()
     };
-    for form in ["--decrypt", "--openssl"] {
+    for form in ["--verbose", "--openssl"] {
         let said = first(&["bench", form, "aes-128-ctr", "--bytes", "16,1K"]);
         let parts = [
             "AES-128-CTR, 1 KiB: tenrounds ",
@@ -523,8 +511,8 @@ fn a_busy_machine_is_named_by_all_who_measure() {
     let others: Vec<_> = (0..processors())
         .map(|_| support::Guarded(spin().unwrap()))
         .collect();
-    for form in ["--core", "--paths"] {
-        let args = bench(&["aes-128-ctr", "--bytes", "1K", form]);
+    for form in [&[][..], &["--paths"]] {
+        let args = bench(&[&["aes-128-ctr", "--bytes", "1K"], form].concat());
         let out = place.tool(&args).done().ok().out;
         let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
         contains(
@@ -628,16 +616,6 @@ fn wrong_output_is_detected_before_anything_is_timed() {
             &["differ for AES-256-CBC encrypt", culprit, "selftest"],
         );
     }
-    let args = bench(&["aes-256-cbc", "--bytes", "16", "--core"]);
-    let said = place
-        .faulty_tool(args)
-        .env("TENROUNDS_CORRUPT", "tenrounds-core")
-        .done();
-    assert_eq!(said.status, Some(1));
-    contains(
-        &said.err,
-        &["differ for AES-256-CBC encrypt", "tenrounds-core"],
-    );
 }
 
 #[test]
@@ -683,7 +661,6 @@ fn the_columns_of_openssl_speed() {
         "--openssl",
         "aes-128-ctr",
         "aes-256-ecb",
-        "--core",
         SHORT[0],
         SHORT[1],
     ];
@@ -711,7 +688,6 @@ fn the_columns_of_openssl_speed() {
         "AES-128-CTR tenrounds",
         "AES-256-ECB OpenSSL",
         "AES-256-ECB tenrounds",
-        "AES-256-ECB core",
     ] {
         let line = done
             .out
@@ -746,18 +722,6 @@ fn it_begins_with_what_people_use() {
         assert_eq!(texts(&rows, "algorithm"), names, "{who}");
         assert_eq!(rows.len(), 6 * 6, "{who}");
     }
-}
-
-#[test]
-fn it_measures_the_direction_asked_for() {
-    let place = Place::new();
-    let args = bench(&["aes-128-cbc", "--bytes", "64", "--decrypt"]);
-    let document = json(&place, &args);
-    let results = rows(&document, "algorithm", "aes-128-cbc");
-    assert_eq!(texts(&results, "direction"), BTreeSet::from(["decrypt"]));
-    assert!(results
-        .iter()
-        .all(|r| r["threads"] == 1 && r["bytes"] == 64));
 }
 
 /// Several threads: a row for each number of them, and what they reach of one thread's rate in the
@@ -848,7 +812,10 @@ fn a_worker_answers_nonsense_with_an_error() {
     assert!(output.status.success());
     let answers = String::from_utf8(output.stdout).unwrap();
     let answers: Vec<&str> = answers.lines().collect();
-    assert!(answers[0].starts_with(r#"{"Ok":{"hello""#), "{answers:?}");
+    assert!(
+        answers[0].starts_with(r#"{"Ok":{"cpu_settings""#),
+        "{answers:?}"
+    );
     contains(answers[1], &["failed", "nonsense"]);
     contains(answers[2], &["failed", "a window of nothing"]);
     contains(answers[3], &["failed", "100000 threads"]);

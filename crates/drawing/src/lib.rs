@@ -1,36 +1,68 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The pictures of the tool: a head with the title, what was measured where
-//! and a legend; below it panels. Also their fonts and colours, and texts that fit.
+//! Pictures as SVG: a head with the title, what was measured where and a legend; below it panels.
+//! All coordinates are pixels.
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use terminal::markup::escape;
 
-const FONT: &str = "sans-serif";
-pub const INK: RGBColor = RGBColor(38, 43, 51);
-pub const MUTED: RGBColor = RGBColor(96, 104, 116);
-pub const PALE: RGBColor = RGBColor(225, 228, 233);
-pub const LIMIT: RGBColor = RGBColor(192, 57, 43);
-pub const TENROUNDS: RGBColor = RGBColor(23, 146, 101);
+pub type Colour = &'static str;
+pub const INK: Colour = "#262B33";
+const MUTED: Colour = "#606874";
+pub const PALE: Colour = "#E1E4E9";
+pub const LIMIT: Colour = "#C0392B";
+pub const TENROUNDS: Colour = "#179265";
 /// The edge beside the texts of a picture.
 pub const MARGIN: i32 = 24;
 
-pub fn text(size: f64, colour: &RGBColor) -> TextStyle<'_> {
-    (FONT, size).into_font().color(colour)
+/// The part of a text that lies at its place.
+#[derive(Clone, Copy)]
+pub enum Anchor {
+    Start,
+    Middle,
+    End,
 }
 
-pub fn anchored(size: f64, colour: &RGBColor, h: HPos, v: VPos) -> TextStyle<'_> {
-    text(size, colour).pos(Pos::new(h, v))
+/// The elements of a picture.
+#[derive(Default)]
+pub struct Elements(String);
+
+impl Elements {
+    pub fn rectangle(&mut self, (x, y): (i32, i32), (wide, high): (i32, i32), fill: Colour) {
+        self.0 += &format!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{high}\" fill=\"{fill}\"/>\n"
+        );
+    }
+
+    pub fn line(&mut self, from: (i32, i32), to: (i32, i32), colour: Colour, width: i32) {
+        let ((x, y), (right, bottom)) = (from, to);
+        self.0 += &format!(
+            "<polyline points=\"{x},{y} {right},{bottom}\" stroke=\"{colour}\" stroke-width=\"{width}\"/>\n"
+        );
+    }
+
+    /// A text whose capital letters begin at y.
+    pub fn text(
+        &mut self,
+        (x, y): (i32, i32),
+        anchor: Anchor,
+        (size, colour): (f64, Colour),
+        text: &str,
+    ) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let place = format!("x=\"{x}\" y=\"{y}\" dy=\"0.76em\" text-anchor=\"{anchor}\"");
+        let font = format!("font-family=\"sans-serif\" font-size=\"{size}\" fill=\"{colour}\"");
+        self.0 += &format!("<text {place} {font}>");
+        escape(&mut self.0, text);
+        self.0 += "</text>\n";
+    }
 }
 
-/// The font size that plotters writes into the SVG for a size.
-pub fn pixels(size: f64) -> f64 {
-    size / 1.24
-}
-
-/// An upper bound for the width of a text in pixels. The viewer's sans-serif font is unknown, so
-/// each letter counts as at least as wide as in DejaVu Sans and Verdana.
-pub fn width(text: &str, size: f64) -> f64 {
+/// An upper bound for the width of a text. The viewer's sans-serif font is unknown, so each letter
+/// counts as at least as wide as in DejaVu Sans and Verdana.
+fn width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | ' ' | '.' | ',' | '\'' => 0.34,
         'f' | 'r' | 't' | '-' | '(' | ')' | '/' | ':' | '!' | '|' | '[' | ']' => 0.42,
@@ -39,7 +71,7 @@ pub fn width(text: &str, size: f64) -> f64 {
         '!'..='~' => 0.66,
         _ => 1.0,
     };
-    pixels(size) * text.chars().map(em).sum::<f64>()
+    size * text.chars().map(em).sum::<f64>()
 }
 
 /// Wraps a text into lines of at most `room` pixels, at spaces or within a word wider than a line.
@@ -62,36 +94,11 @@ fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     lines
 }
 
-/// The places of legend entries of these widths, from left to right, in lines of this distance. A
-/// line ends before an entry would pass the right edge.
-fn places(
-    widths: impl IntoIterator<Item = i32>,
-    right: i32,
-    top: i32,
-    line: i32,
-) -> Vec<(i32, i32)> {
-    let (mut x, mut y) = (MARGIN, top);
-    let place = |wide: i32| {
-        if x > MARGIN && x + wide > right {
-            (x, y) = (MARGIN, y + line);
-        }
-        let at = (x, y);
-        x += wide + MARGIN;
-        at
-    };
-    widths.into_iter().map(place).collect()
-}
-
-pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// What drawing returns: any error of plotters.
-pub type Drawn = Result<(), Box<dyn std::error::Error>>;
-
 /// The symbol before a legend entry.
 #[derive(Clone, Copy)]
 pub enum Mark {
-    Square(RGBColor),
-    /// A line of this width.
-    Line(RGBColor, u32),
+    Square(Colour),
+    Line(Colour),
 }
 
 /// The texts above the panels.
@@ -102,63 +109,61 @@ pub struct Head {
     pub legend: Vec<(Mark, String)>,
 }
 
-const TITLE: (i32, f64) = (18, 22.0);
-const ABOUT: (i32, f64) = (48, 14.0);
-const LEGEND: f64 = 14.0;
+/// Sizes of fonts, and the distances of lines.
+const TITLE: f64 = 18.0;
+const SMALL: f64 = 11.3;
 const LINE: i32 = 18;
 const LEGEND_LINE: i32 = 22;
 /// From the left edge of a legend entry to its text.
 const MARK: i32 = 30;
 
-/// Draws a head and, below it, so many panels of this size.
+impl Head {
+    /// Draws it, and returns where it ends.
+    fn draw(&self, out: &mut Elements, wide: i32) -> i32 {
+        let right = wide - MARGIN;
+        out.text((MARGIN, 18), Anchor::Start, (TITLE, INK), &self.title);
+        let mut y = 48;
+        let room = f64::from(right - MARGIN);
+        for line in self.about.iter().flat_map(|text| wrap(text, SMALL, room)) {
+            out.text((MARGIN, y), Anchor::Start, (SMALL, MUTED), &line);
+            y += LINE;
+        }
+        let mut x = MARGIN;
+        y += 12;
+        for (mark, label) in &self.legend {
+            let end = x + MARK + width(label, SMALL).ceil() as i32;
+            if x > MARGIN && end > right {
+                (x, y) = (MARGIN, y + LEGEND_LINE);
+            }
+            match mark {
+                Mark::Square(colour) => out.rectangle((x + 8, y), (13, 13), colour),
+                Mark::Line(colour) => out.line((x, y + 6), (x + 24, y + 6), colour, 3),
+            }
+            out.text((x + MARK, y), Anchor::Start, (SMALL, INK), label);
+            x += MARK + width(label, SMALL).ceil() as i32 + MARGIN;
+        }
+        y + 28
+    }
+}
+
+/// Draws a head and, below it, so many panels of this size. `panel` gets the number of the panel
+/// and its upper edge.
 pub fn picture(
     head: &Head,
     panels: usize,
-    (wide, high): (u32, u32),
-    mut panel: impl FnMut(usize, &Area) -> Drawn,
-) -> Result<String, Box<dyn std::error::Error>> {
-    let right = wide as i32 - MARGIN;
-    let room = f64::from(right - MARGIN);
-    let about = head.about.iter().flat_map(|text| wrap(text, ABOUT.1, room));
-    let about: Vec<String> = about.collect();
-    let legend = ABOUT.0 + LINE * about.len() as i32 + 12;
-    let widths = head.legend.iter();
-    let widths = widths.map(|(_, label)| MARK + width(label, LEGEND).ceil() as i32);
-    let places = places(widths, right, legend, LEGEND_LINE);
-    let heading = places.last().map_or(legend - 20, |(_, y)| *y) as u32 + 28;
-    let mut out = String::new();
-    let size = (wide, heading + high * panels.max(1) as u32);
-    let root = SVGBackend::with_string(&mut out, size).into_drawing_area();
-    root.fill(&WHITE)?;
-    let (area, body) = root.split_vertically(heading);
-    let title = (MARGIN, TITLE.0);
-    area.draw(&Text::new(head.title.as_str(), title, text(TITLE.1, &INK)))?;
-    for (index, line) in about.into_iter().enumerate() {
-        let at = (MARGIN, ABOUT.0 + LINE * index as i32);
-        area.draw(&Text::new(line, at, text(ABOUT.1, &MUTED)))?;
+    (wide, high): (i32, i32),
+    mut panel: impl FnMut(usize, i32, &mut Elements),
+) -> String {
+    let mut body = Elements::default();
+    let mut end = head.draw(&mut body, wide);
+    for number in 0..panels {
+        panel(number, end, &mut body);
+        end += high;
     }
-    for ((mark, label), (x, y)) in head.legend.iter().zip(places) {
-        match mark {
-            Mark::Square(colour) => {
-                let corners = [(x + 8, y), (x + 21, y + 13)];
-                area.draw(&Rectangle::new(corners, colour.filled()))?;
-            }
-            Mark::Line(colour, stroke) => {
-                let line = vec![(x, y + 6), (x + 24, y + 6)];
-                area.draw(&PathElement::new(line, colour.stroke_width(*stroke)))?;
-            }
-        }
-        area.draw(&Text::new(
-            label.as_str(),
-            (x + MARK, y),
-            text(LEGEND, &INK),
-        ))?;
-    }
-    let areas = body.split_evenly((panels.max(1), 1));
-    for (index, area) in areas.iter().enumerate().take(panels) {
-        panel(index, area)?;
-    }
-    root.present()?;
-    drop((area, body, areas, root));
-    Ok(out)
+    format!(
+        "<svg width=\"{wide}\" height=\"{end}\" viewBox=\"0 0 {wide} {end}\" \
+         xmlns=\"http://www.w3.org/2000/svg\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#FFFFFF\"/>\n{}</svg>\n",
+        body.0
+    )
 }

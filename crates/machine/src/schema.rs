@@ -106,7 +106,7 @@ pub struct Measurement {
     pub algorithm: String,
     /// "encrypt" or "decrypt".
     pub direction: &'static str,
-    /// Whose code: "tenrounds-core", "tenrounds", "openssl", "software", "limit", ...
+    /// Whose code: "tenrounds", "openssl", "software", "limit", ...
     pub implementation: String,
     /// The backend that executed; null where the implementation has none.
     pub backend: Option<String>,
@@ -119,8 +119,6 @@ pub struct Measurement {
     pub spread: f64,
     /// The fraction of the limit measured in the same run; null where there is none.
     pub limit_fraction: Option<f64>,
-    /// The same of the ceiling: rounds with multiplications, where the mode needs both.
-    pub ceiling_fraction: Option<f64>,
     /// The median of paired ratios to other implementations.
     pub ratio_to: BTreeMap<String, f64>,
     /// Several threads against one, where that was measured.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A run against an earlier one, row by row. Rows are compared as fractions of the limit that was
-//! measured in the same run, because absolute times of unlike machines, or of one machine at two
-//! times, mean nothing.
+//! A run of `bench` against an earlier one, row by row, both as JSON. Rows are compared as fractions
+//! of the limit that was measured in the same run, because absolute times of unlike machines, or of
+//! one machine at two times, mean nothing.
 
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use terminal::error::{Error, Result};
+use terminal::size_name;
 use terminal::style::{clean, paint, wrapped, BAD, BOLD, DIM, GOOD, WARN};
 use terminal::table::Table;
 
@@ -18,15 +20,15 @@ pub const SLOWER: u8 = 3;
 
 /// A row's fraction of the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Fraction {
-    pub limit_fraction: f64,
+struct Fraction {
+    limit_fraction: f64,
     /// As the run has it, as a fraction of the median.
-    pub spread: f64,
+    spread: f64,
 }
 
 impl Fraction {
     /// None if either makes no sense.
-    pub fn new(limit_fraction: f64, spread: f64) -> Option<Fraction> {
+    fn new(limit_fraction: f64, spread: f64) -> Option<Fraction> {
         let sane = limit_fraction > 0.0 && spread >= 0.0 && spread.is_finite();
         sane.then_some(Fraction {
             limit_fraction,
@@ -42,15 +44,69 @@ impl Fraction {
 /// A run as far as it matters here.
 pub struct Side {
     /// Its file, or another name.
-    pub name: String,
+    name: String,
     /// By name, in order.
-    pub rows: Vec<(String, Option<Fraction>)>,
+    rows: Vec<(String, Option<Fraction>)>,
     /// What figures depend on besides the code. "-" where it was not known.
-    pub facts: BTreeMap<String, String>,
+    facts: BTreeMap<String, String>,
+}
+
+impl Side {
+    /// Reads a file of `tenrounds bench --json` with this schema.
+    pub fn read(path: &Path, schema: &str) -> Result<Side> {
+        let name = path.display().to_string();
+        let wrong = |why: String| Error::failure(format!("{name}: {why}"));
+        let text = std::fs::read_to_string(path).map_err(|why| wrong(why.to_string()))?;
+        let document: Value =
+            serde_json::from_str(&text).map_err(|why| wrong(format!("is no JSON: {why}")))?;
+        let text = |field: &str| document[field].as_str().map(clean);
+        match (text("schema"), text("command")) {
+            (Some(other), _) if other != schema => Err(wrong(format!(
+                "has the schema {other} instead of {schema}; measure again, with tenrounds bench --json"
+            ))),
+            (Some(_), Some(command)) if command != "bench" => Err(wrong(format!(
+                "was written by `tenrounds {command}` and not by `tenrounds bench --json`"
+            ))),
+            (Some(_), Some(_)) => Ok(Side::of(name, &document)),
+            _ => Err(wrong("is no measurement of tenrounds bench --json".into())),
+        }
+    }
+
+    /// A document of `bench`. The limit is not compared with itself.
+    pub fn of(name: String, document: &Value) -> Side {
+        let rows = document["results"].as_array().into_iter().flatten();
+        let rows = rows.filter(|row| row["implementation"] != "limit");
+        Side {
+            name,
+            rows: rows.map(|row| (name_of(row), fraction_of(row))).collect(),
+            facts: facts(document),
+        }
+    }
+}
+
+/// "aes-128-ctr encrypt, 16 KiB, tenrounds".
+fn name_of(row: &Value) -> String {
+    let text = |field: &str| row[field].as_str().unwrap_or_default();
+    let number = |field: &str| row[field].as_u64().unwrap_or_default();
+    let threads = match number("threads") {
+        0 | 1 => String::new(),
+        many => format!(", {many} threads"),
+    };
+    clean(format!(
+        "{} {}, {}, {}{threads}",
+        text("algorithm"),
+        text("direction"),
+        size_name(number("bytes") as usize),
+        text("implementation")
+    ))
+}
+
+fn fraction_of(row: &Value) -> Option<Fraction> {
+    Fraction::new(row["limit_fraction"].as_f64()?, row["spread"].as_f64()?)
 }
 
 /// What the JSON document of a run says about its machine and its versions.
-pub fn facts(document: &Value) -> BTreeMap<String, String> {
+fn facts(document: &Value) -> BTreeMap<String, String> {
     const HOST: [(&str, &str); 10] = [
         ("processor", "/host/cpu/brand"),
         ("family", "/host/cpu/family"),

@@ -74,37 +74,13 @@ pub fn parse(names: &[String]) -> Result<Vec<Cipher>> {
 }
 
 fn unknown(name: &str) -> Error {
+    let words = words();
     Error::usage(format!(
         "there is no algorithm '{name}'{}; there are aes-{{128,192,256}}-MODE, rc4 and chacha20-poly1305, \
          and the groups {}",
-        hint(name),
+        suggestion(name, words.iter().map(String::as_str)),
         groups().join(", ")
     ))
-}
-
-/// Suggests a similar name, but never one with another key size: that is another algorithm.
-fn hint(name: &str) -> String {
-    let names: Vec<String> = all().into_iter().map(Cipher::name).collect();
-    let groups = groups();
-    let known = names
-        .iter()
-        .map(String::as_str)
-        .chain(groups.iter().copied());
-    let lower = name.to_ascii_lowercase();
-    let mut parts = lower.splitn(3, '-');
-    let bits = match (parts.next(), parts.next()) {
-        (Some("aes"), Some(bits)) if bits.bytes().all(|b| b.is_ascii_digit()) => bits,
-        _ => return suggestion(name, known),
-    };
-    let head = format!("aes-{bits}-");
-    let modes: Vec<&str> = names.iter().filter_map(|n| n.strip_prefix(&head)).collect();
-    if modes.is_empty() {
-        return ": AES has keys of 128, 192 and 256 bits".to_owned();
-    }
-    match suggestion(parts.next().unwrap_or_default(), modes).as_str() {
-        "" => String::new(),
-        near => near.replacen('\'', &format!("'{head}"), 1),
-    }
 }
 
 #[cfg(test)]

@@ -45,10 +45,10 @@ fn all_lines() -> Vec<Vec<String>> {
             "doctor" | "enable" | "disable" | "status" | "probe" => &[],
             "run" => &["--print-env"],
             "bench" => &quick,
-            "selftest" => &["--backend", "bitslice", "--up-to", "32"],
+            "selftest" => &["--up-to", "32"],
             "scan" => &[crate::support::TOOL],
             "completions" => &["bash"],
-            "worker" => &["tenrounds-core"],
+            "worker" => &["limit"],
             // They write only files, or need one that is prepared.
             "generate" => continue,
             // Their own tests do: it needs a kernel that samples, and a report takes seconds.

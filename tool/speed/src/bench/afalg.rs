@@ -1,57 +1,44 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The kernel's ciphers through AF_ALG sockets (Documentation/crypto/userspace-if.rst), one long
 //! message: the kernel keeps the IV from call to call, as EVP does. A call is a send() of the data,
-//! which the kernel copies (crypto/af_alg.c, af_alg_sendmsg), or a vmsplice() and a splice() that
-//! hand over their pages, from which some kernels copy nevertheless (Debian's 6.1.192 always); and
-//! a recv(), which copies nothing: the cipher writes to the caller's pages (the same file,
-//! af_alg_get_rsgl).
+//! which the kernel copies (crypto/af_alg.c, af_alg_sendmsg), and a recv(), which copies nothing:
+//! the cipher writes to the caller's pages (the same file, af_alg_get_rsgl).
 
 use super::calls::{key, Calls, Data, Tag, IV};
 use base::ciphers::Cipher;
 use catalogue::{Direction, Mode};
 use nix::errno::Errno;
-use nix::fcntl::{fcntl, splice, vmsplice, FcntlArg, SpliceFFlags};
 use nix::sys::socket::{
     accept, bind, recv, send, sendmsg, setsockopt, socket, sockopt::AlgSetKey, AddressFamily,
     AlgAddr, ControlMessage, MsgFlags, SockFlag, SockType,
 };
-use std::io::IoSlice;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 use terminal::error::{Error, Result};
-
-/// How the data get into the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    Copied,
-    Referenced,
-}
 
 /// So much goes in at once: a socket takes 208 KiB (net.core.wmem_default).
 pub const CHUNK: usize = 64 << 10;
 /// Data follow: the message goes on.
 const MORE: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_MORE);
-/// More pages than a chunk can touch.
-const PIPE_BYTES: usize = 4 * CHUNK;
 
 fn why(call: &str, errno: Errno) -> String {
     format!("{call}: {} (errno {})", errno.desc(), errno as i32)
 }
 
-fn family() -> std::result::Result<OwnedFd, (String, i32)> {
+fn family() -> std::result::Result<OwnedFd, String> {
     let kind = SockType::SeqPacket;
     socket(AddressFamily::Alg, kind, SockFlag::SOCK_CLOEXEC, None)
-        .map_err(|errno| (why("socket(AF_ALG)", errno), errno as i32))
+        .map_err(|errno| why("socket(AF_ALG)", errno))
 }
 
-/// Whether this kernel has AF_ALG, or why not, and the errno.
-pub fn probe() -> std::result::Result<(), (String, i32)> {
+/// Whether this kernel has AF_ALG, or why not.
+pub fn probe() -> std::result::Result<(), String> {
     family().map(drop)
 }
 
 /// A socket with a cipher, of the driver that the kernel prefers.
 fn bound(cipher: Cipher) -> Result<OwnedFd> {
-    let socket = family().map_err(|(why, _)| Error::absent(why))?;
+    let socket = family().map_err(Error::absent)?;
     let algorithm = cipher
         .mode()
         .kernel_stream()
@@ -66,43 +53,28 @@ fn bound(cipher: Cipher) -> Result<OwnedFd> {
     Ok(socket)
 }
 
-pub fn pipe(bytes: usize) -> Result<(OwnedFd, OwnedFd)> {
-    let failed = |errno| Error::failure(why("pipe of 256 KiB", errno));
-    let (read, write) = nix::unistd::pipe().map_err(failed)?;
-    fcntl(&write, FcntlArg::F_SETPIPE_SZ(bytes as i32)).map_err(failed)?;
-    Ok((read, write))
-}
-
 pub struct AfAlg {
     bound: OwnedFd,
     message: OwnedFd,
-    pipe: Option<(OwnedFd, OwnedFd)>,
     has_iv: bool,
     direction: Direction,
 }
 
 impl AfAlg {
-    pub fn new(cipher: Cipher, direction: Direction, input: Input) -> Result<AfAlg> {
+    pub fn new(cipher: Cipher, direction: Direction) -> Result<AfAlg> {
         let bound = bound(cipher)?;
         let has_iv = cipher.mode() != Mode::Ecb;
-        let pipe = match input {
-            Input::Copied => None,
-            Input::Referenced => Some(pipe(PIPE_BYTES)?),
-        };
         Ok(AfAlg {
             message: start(&bound, direction, has_iv)?,
             bound,
-            pipe,
             has_iv,
             direction,
         })
     }
 
     fn send(&self, data: &[u8]) -> nix::Result<()> {
-        match &self.pipe {
-            None => copied(&self.message, data),
-            Some(pipe) => referenced(&self.message, pipe, data),
-        }
+        let socket = self.message.as_raw_fd();
+        wholly(data.len(), |done| send(socket, &data[done..], MORE))
     }
 
     fn receive(&self, data: &mut [u8]) -> nix::Result<()> {
@@ -142,25 +114,6 @@ fn wholly(bytes: usize, mut call: impl FnMut(usize) -> nix::Result<usize>) -> ni
         }
     }
     Ok(())
-}
-
-fn copied(message: &OwnedFd, data: &[u8]) -> nix::Result<()> {
-    let socket = message.as_raw_fd();
-    wholly(data.len(), |done| send(socket, &data[done..], MORE))
-}
-
-fn referenced(
-    message: &OwnedFd,
-    (read, write): &(OwnedFd, OwnedFd),
-    data: &[u8],
-) -> nix::Result<()> {
-    wholly(data.len(), |done| {
-        vmsplice(write, &[IoSlice::new(&data[done..])], SpliceFFlags::empty())
-    })?;
-    let more = SpliceFFlags::SPLICE_F_MORE;
-    wholly(data.len(), |done| {
-        splice(read, None, message, None, data.len() - done, more)
-    })
 }
 
 impl Calls for AfAlg {

@@ -18,9 +18,9 @@ fn with_modes() -> String {
     )
 }
 
-#[derive(Args, Debug)]
-#[command(allow_negative_numbers = true)]
-pub struct BenchArgs {
+/// What is to be measured; by default the most used modes, in the sizes of `openssl speed`.
+#[derive(Args, Debug, Default)]
+pub struct Asked {
     #[arg(
         value_name = "ALGORITHM",
         value_parser = Offered(ciphers::words),
@@ -55,16 +55,6 @@ pub struct BenchArgs {
     )]
     pub threads: Vec<Threads>,
 
-    /// Measure only decryption
-    ///
-    /// By default both directions are measured where these differ.
-    #[arg(long)]
-    pub decrypt: bool,
-
-    /// Also measure the core's own calls, without libcrypto
-    #[arg(long, conflicts_with = "paths")]
-    pub core: bool,
-
     /// Measure for about so long, 0.01 to 3600, but each figure at least 5 times
     ///
     /// The default is 12 seconds if you name no algorithm, and otherwise 40 windows of 2 ms for
@@ -76,6 +66,13 @@ pub struct BenchArgs {
         value_hint = ValueHint::Other
     )]
     pub seconds: Option<f64>,
+}
+
+#[derive(Args, Debug)]
+#[command(allow_negative_numbers = true)]
+pub struct BenchArgs {
+    #[command(flatten)]
+    pub asked: Asked,
 
     /// Compare with an earlier run, row by row; the file is of `tenrounds bench --json`
     ///

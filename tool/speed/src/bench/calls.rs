@@ -79,22 +79,22 @@ impl Sealed {
     }
 }
 
-pub struct CipherJob<C> {
-    calls: C,
+pub struct CipherJob {
+    calls: Box<dyn Calls>,
     sealed: Option<Sealed>,
     buffer: Buffer,
     tag: Tag,
 }
 
-impl<C: Calls> CipherJob<C> {
+impl CipherJob {
     /// `make` gives the calls of a direction.
     pub fn new(
-        make: impl Fn(Direction) -> Result<C>,
+        make: impl Fn(Direction) -> Result<Box<dyn Calls>>,
         cipher: Cipher,
         direction: Direction,
         bytes: usize,
-    ) -> Result<CipherJob<C>> {
-        let one = |direction| -> Result<CipherJob<C>> {
+    ) -> Result<CipherJob> {
+        let one = |direction| -> Result<CipherJob> {
             Ok(CipherJob {
                 calls: make(direction)?,
                 sealed: None,
@@ -115,7 +115,7 @@ impl<C: Calls> CipherJob<C> {
     }
 }
 
-impl<C: Calls> Job for CipherJob<C> {
+impl Job for CipherJob {
     fn run(&mut self, calls: u64) -> Result<u64> {
         let data = self.buffer.data();
         let (out, len) = (data.as_mut_ptr(), data.len());

@@ -4,7 +4,7 @@
 use super::figure::title;
 use super::implementation::Implementation;
 use super::worker::Task;
-use ::measure::limit::{ceiling, limit, Limit, Work};
+use ::measure::limit::{limit, Limit, Work};
 use base::ciphers::Cipher;
 use catalogue::Direction;
 use tenrounds_sys::Cpu;
@@ -24,7 +24,7 @@ impl Case {
     /// lacks.
     pub fn task(&self, who: Implementation, threads: usize, widest: Option<Limit>) -> Option<Task> {
         let bound = match who {
-            Implementation::Limit | Implementation::Ceiling => Some(self.bound(who, widest?)?),
+            Implementation::Limit => Some(self.bound(widest?)?),
             _ => None,
         };
         Some(Task {
@@ -40,24 +40,16 @@ impl Case {
     pub fn concerns(&self, who: Implementation) -> bool {
         match who {
             Implementation::OpenSsl => true,
-            Implementation::AfAlg | Implementation::AfAlgSplice => {
-                self.cipher.mode().kernel_stream().is_some()
-            }
-            // Of two widths it does not matter which.
-            Implementation::Ceiling => ceiling(self.cipher, self.direction, Limit::Xmm).is_some(),
+            Implementation::AfAlg => self.cipher.mode().kernel_stream().is_some(),
             _ => self.cipher.is_aes(),
         }
     }
 
     /// What bounds this case, given the fastest width: nothing where the processor lacks an
     /// instruction.
-    pub fn bound(&self, who: Implementation, widest: Limit) -> Option<Work> {
-        let work = match who {
-            Implementation::Limit => limit(self.cipher, self.direction, false, widest),
-            Implementation::Ceiling => ceiling(self.cipher, self.direction, widest),
-            _ => None,
-        };
-        work.filter(|work| work.runs(&Cpu::detect()))
+    pub fn bound(&self, widest: Limit) -> Option<Work> {
+        let work = limit(self.cipher, self.direction, false, widest)?;
+        work.runs(&Cpu::detect()).then_some(work)
     }
 
     /// An error if outputs differ.

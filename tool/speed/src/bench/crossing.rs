@@ -3,10 +3,10 @@
 //! that something can be said where AF_ALG is missing. AF_ALG has this to do as well, by other
 //! code.
 
-use super::afalg::{pipe, CHUNK};
+use super::afalg::CHUNK;
 use super::calls::{Calls, Data, Tag};
-use nix::fcntl::{splice, SpliceFFlags};
-use nix::unistd::write;
+use nix::fcntl::{fcntl, splice, FcntlArg, SpliceFFlags};
+use nix::unistd::{pipe, write};
 use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
 use terminal::error::{Error, Result};
@@ -21,8 +21,12 @@ pub struct Crossing {
 impl Crossing {
     pub fn new() -> Result<Crossing> {
         let null = OpenOptions::new().write(true).open("/dev/null");
+        let failed = |why| Error::failure(format!("a pipe: {why}"));
+        let pipe = pipe().map_err(failed)?;
+        // More pages than a chunk can touch.
+        fcntl(&pipe.1, FcntlArg::F_SETPIPE_SZ(4 * CHUNK as i32)).map_err(failed)?;
         Ok(Crossing {
-            pipe: pipe(4 * CHUNK)?,
+            pipe,
             null: null.map_err(|why| Error::failure(format!("/dev/null: {why}")))?,
         })
     }

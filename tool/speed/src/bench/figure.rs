@@ -44,10 +44,9 @@ fn backend(
     widest: Option<Limit>,
 ) -> Option<String> {
     match who {
-        Implementation::Tenrounds | Implementation::Core => {
-            selected.map(|s| doing(s, case).to_owned())
-        }
-        bound => Some(case.bound(bound, widest?)?.describe()),
+        Implementation::Tenrounds => Some(doing(selected?, case).to_owned()),
+        Implementation::Limit => Some(case.bound(widest?)?.describe()),
+        _ => None,
     }
 }
 
@@ -104,7 +103,6 @@ impl Figure {
             bytes_per_second: rate.median,
             spread: rate.spread(),
             limit_fraction: self.ratio(who, Implementation::Limit),
-            ceiling_fraction: self.ratio(who, Implementation::Ceiling),
             ratio_to: others.filter_map(ratio).collect(),
             scaling: self.scaling(who).map(|scaling| Scaling {
                 times_one: scaling.median,
@@ -128,7 +126,6 @@ pub fn limit_rows(limits: &Limits) -> Vec<Measurement> {
         bytes_per_second: rate.median,
         spread: rate.spread(),
         limit_fraction: Some(rate.median / best),
-        ceiling_fraction: None,
         ratio_to: Default::default(),
         scaling: None,
     };

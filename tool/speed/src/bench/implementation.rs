@@ -16,17 +16,11 @@ pub enum Implementation {
     OpenSsl,
     /// OpenSSL with the provider, through EVP.
     Tenrounds,
-    /// The core without libcrypto.
-    Core,
     /// The kernel by AF_ALG: send() copies the data into the kernel, recv() lets the cipher write
     /// to us.
     AfAlg,
-    /// The same, with the data's pages given away by vmsplice() and splice() instead of copied.
-    AfAlgSplice,
     /// The way into the kernel and back without a cipher: what AF_ALG pays, too.
     Crossing,
-    /// Nothing but rounds and multiplications.
-    Ceiling,
     /// Nothing but rounds.
     Limit,
 }
@@ -44,15 +38,12 @@ impl Serialize for Implementation {
 
 impl Implementation {
     /// With their names in JSON.
-    const NAMES: [(Implementation, &'static str); 9] = [
+    const NAMES: [(Implementation, &'static str); 6] = [
         (Implementation::Software, "software"),
         (Implementation::OpenSsl, "openssl"),
         (Implementation::Tenrounds, "tenrounds"),
-        (Implementation::Core, "tenrounds-core"),
         (Implementation::AfAlg, "af-alg"),
-        (Implementation::AfAlgSplice, "af-alg-splice"),
         (Implementation::Crossing, "crossing"),
-        (Implementation::Ceiling, "ceiling"),
         (Implementation::Limit, "limit"),
     ];
 
@@ -70,13 +61,7 @@ impl Implementation {
 
     /// Whether it is no cipher but a bound.
     pub fn is_bound(self) -> bool {
-        use Implementation::{Ceiling, Crossing, Limit};
-        matches!(self, Ceiling | Limit | Crossing)
-    }
-
-    /// Whether it is the kernel's cipher.
-    pub fn is_kernel(self) -> bool {
-        matches!(self, Implementation::AfAlg | Implementation::AfAlgSplice)
+        matches!(self, Implementation::Crossing | Implementation::Limit)
     }
 
     /// What the environment of its process has more than ours. tenrounds gets the configuration

@@ -7,8 +7,7 @@ use super::case::Case;
 use super::figure::{size_name, Figure, Rounds};
 use super::implementation::Implementation;
 use super::plan::Plan;
-use super::team::WorkerProcess;
-use super::worker::Task;
+use super::worker::{Task, WorkerProcess};
 use ::measure::limit::{Limit, Work};
 use ::measure::noise::unprobed;
 use ::measure::rounds::{take, Disturbed};
@@ -88,7 +87,7 @@ fn team(plan: &Plan) -> Result<Team> {
 /// The software baseline must really be software: what libcrypto says after masking. Where it says
 /// nothing, it has no assembly, and there is nothing to mask.
 fn verify_mask(software: &WorkerProcess) -> Result<()> {
-    let settings = software.cpu_settings.as_deref().unwrap_or_default();
+    let settings = software.hello.cpu_settings.as_deref().unwrap_or_default();
     match is_software(settings) {
         true => Ok(()),
         false => Err(Error::failure(format!(
@@ -111,7 +110,7 @@ pub struct Measured<'a> {
     /// None where the processor has no AES instructions, and where the limit takes no part.
     pub limits: Limits,
     pub widest: Option<Limit>,
-    /// The provider's or the core's.
+    /// The provider's.
     pub backend: Option<String>,
     /// What disturbed it.
     pub clocks: Disturbed,
@@ -136,7 +135,9 @@ pub fn measure(plan: &Plan) -> Result<Measured<'_>> {
         rounds,
         limits: Limits::new(),
         widest: None,
-        backend: teams[0].iter().find_map(|worker| worker.backend.clone()),
+        backend: teams[0]
+            .iter()
+            .find_map(|worker| worker.hello.backend.clone()),
         clocks: Disturbed::default(),
         notes: plan.notes.clone(),
     };

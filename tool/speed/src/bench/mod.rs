@@ -4,10 +4,8 @@
 
 mod afalg;
 pub mod args;
-mod baseline;
 mod calls;
 mod case;
-mod core;
 mod crossing;
 mod evp;
 mod figure;
@@ -15,21 +13,20 @@ pub mod how;
 mod implementation;
 mod measure;
 mod paths;
-mod paths_svg;
 mod plan;
 mod report;
 mod run;
 mod svg;
-mod team;
 mod worker;
 
-pub use plan::Asked;
+pub use args::Asked;
 pub use run::Run;
 
 use crate::bench::args::BenchArgs;
-use baseline::{Baseline, Old};
+use ::measure::baseline::{Baseline, Side, SLOWER};
+use base::replaced::{Look, Replaced};
 use how::How;
-use machine::schema::Document;
+use machine::schema::{Document, SCHEMA};
 use paths::Paths;
 use report::Form;
 use serde::Serialize;
@@ -67,10 +64,11 @@ pub fn measure(asked: &Asked) -> Result<Run> {
 
 /// Measures and reports; the exit status.
 pub fn bench(args: &BenchArgs) -> Result<u8> {
-    let svg = args.svg.as_deref();
-    svg.map_or(Ok(()), terminal::writable)?; // an error before anything is measured
-    let old = args.baseline.as_deref().map(Old::read).transpose()?;
-    let asked = args.asked();
+    // An error before anything is measured.
+    let svg = args.svg.as_deref().map(Replaced::prepare).transpose()?;
+    let old = args.baseline.as_deref();
+    let old = old.map(|file| Side::read(file, SCHEMA)).transpose()?;
+    let asked = &args.asked;
     let run = match (args.paths, args.openssl) {
         (true, _) => paths::measure(asked)?,
         (_, true) => run::run(&asked.plan(&plan::COLUMNS)?)?,
@@ -78,7 +76,11 @@ pub fn bench(args: &BenchArgs) -> Result<u8> {
     };
     let mut document = document(&run);
     // The run is shown even if it has no row in common with the old one.
-    let (baseline, incomparable) = match old.map(|old| old.compare(&document)).transpose() {
+    let compared = old.map(|old| {
+        let new = serde_json::to_value(&document).expect("plain data serialises");
+        Baseline::of(&old, &Side::of("this run".into(), &new))
+    });
+    let (baseline, incomparable) = match compared.transpose() {
         Ok(baseline) => (baseline, None),
         Err(error) => (None, Some(error)),
     };
@@ -98,13 +100,13 @@ pub fn bench(args: &BenchArgs) -> Result<u8> {
         });
         report::text(&run, form) + &compared.unwrap_or_default()
     });
-    svg.map_or(Ok(()), |file| svg::write(&run, file))
+    svg.map_or(Ok(()), |file| file.fill(&svg::draw(&run), Look::Usual))
         .and(shown)?;
     if let Some(error) = incomparable {
         return Err(error);
     }
     Ok(match slower && args.fail_slower {
-        true => baseline::SLOWER,
+        true => SLOWER,
         false => 0,
     })
 }

@@ -3,9 +3,10 @@
 //! measured, what it found, and the same as JSON (docs/json.md).
 
 use super::afalg;
+use super::args::Asked;
 use super::figure::Figure;
 use super::implementation::Implementation::{self, *};
-use super::plan::{of_all, sizes, threads, whole_blocks, Asked, Plan, Work};
+use super::plan::{of_all, sizes, threads, whole_blocks, Plan, Work};
 use super::run::{self, Run};
 use base::ciphers::{kernel_modes, or};
 use base::kernel::drivers::{self, Driver};
@@ -14,10 +15,10 @@ use machine::schema::Measurement;
 use serde::Serialize;
 use terminal::error::{Error, Result};
 
-/// The core is the first: all others must agree with it.
-pub const PATHS: [Implementation; 6] = [Core, Tenrounds, OpenSsl, AfAlg, AfAlgSplice, Crossing];
+/// All must agree with the first.
+pub const PATHS: [Implementation; 4] = [Tenrounds, OpenSsl, AfAlg, Crossing];
 /// Those into the kernel.
-pub const WAYS: [Implementation; 3] = [AfAlg, AfAlgSplice, Crossing];
+pub const WAYS: [Implementation; 2] = [AfAlg, Crossing];
 
 /// From one block to a large file's buffer.
 const SIZES: [usize; 7] = [16, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
@@ -27,15 +28,19 @@ const DEFAULT: [&str; 2] = ["aes-128-cbc", "aes-128-ctr"];
 pub struct Kernel {
     /// The drivers that AF_ALG took.
     pub drivers: Vec<Driver>,
-    /// Why this kernel has no AF_ALG, and the errno.
-    pub unavailable: Option<(String, i32)>,
+    /// Why this kernel has no AF_ALG.
+    pub unavailable: Option<String>,
 }
 
-fn work(asked: &mut Asked) -> Result<Vec<Work>> {
-    if asked.algorithms.is_empty() {
-        asked.algorithms = DEFAULT.map(str::to_owned).to_vec();
-    }
-    let work = asked.work()?;
+fn work(asked: &Asked) -> Result<Vec<Work>> {
+    let usual = Asked {
+        algorithms: DEFAULT.map(str::to_owned).into(),
+        ..Asked::default()
+    };
+    let work = match asked.algorithms.is_empty() {
+        true => usual.work()?,
+        false => asked.work()?,
+    };
     let in_kernel = |(s, _): &&Work| s.mode().kernel_stream().is_some();
     if let Some((other, _)) = work.iter().find(|work| !in_kernel(work)) {
         return Err(Error::usage(format!(
@@ -59,18 +64,18 @@ fn drivers(work: &[Work]) -> Vec<Driver> {
     all.into_iter().filter(wanted).collect()
 }
 
-pub fn measure(mut asked: Asked) -> Result<Run> {
-    let work = work(&mut asked)?;
+pub fn measure(asked: &Asked) -> Result<Run> {
+    let work = work(asked)?;
     let sizes = sizes(&asked.bytes, &SIZES);
     whole_blocks(&sizes, "the kernel")?;
     let threads = threads(&asked.threads)?;
     let unavailable = afalg::probe().err();
-    let takes_part = |who: &Implementation| unavailable.is_none() || !who.is_kernel();
+    let takes_part = |who: &Implementation| unavailable.is_none() || *who != AfAlg;
     let mut run = run::run(&Plan {
         who: PATHS.into_iter().filter(takes_part).collect(),
         cases: of_all(&work, &sizes),
         threads,
-        time: asked.time,
+        time: asked.time(),
         notes: Vec::new(),
     })?;
     run.paths = Some(Kernel {
@@ -139,7 +144,6 @@ pub struct Paths {
 struct Availability {
     available: bool,
     why: Option<String>,
-    errno: Option<i32>,
 }
 
 /// CPU time of a call.
@@ -176,7 +180,7 @@ impl Kernel {
         let mut drivers = self.drivers.iter();
         let driver = drivers.find(|d| Some(d.algorithm.as_str()) == algorithm);
         for row in rows {
-            if Implementation::by_name(&row.implementation).is_some_and(|who| who.is_kernel()) {
+            if row.implementation == AfAlg.name() {
                 row.backend = driver.map(|d| d.driver.clone());
             }
         }
@@ -187,8 +191,7 @@ impl Kernel {
         Paths {
             af_alg: Availability {
                 available: self.unavailable.is_none(),
-                why: self.unavailable.as_ref().map(|(why, _)| why.clone()),
-                errno: self.unavailable.as_ref().map(|(_, errno)| *errno),
+                why: self.unavailable.clone(),
             },
             drivers: self.drivers.clone(),
             costs: run.figures.iter().flat_map(costs).collect(),

@@ -3,15 +3,15 @@
 
 use super::case::Case;
 use super::implementation::Implementation::{self, *};
-use crate::bench::args::{BenchArgs, Threads};
+use crate::bench::args::{Asked, Threads};
 use ::measure::affinity::processors;
-use base::ciphers::{parse, Call, Cipher};
+use base::ciphers::{parse, Cipher};
 use catalogue::Direction::{self, Decrypt, Encrypt};
 use std::time::Duration;
 use terminal::error::{Error, Result};
 
 /// Who takes part in `bench`, weakest first.
-pub const ALL: [Implementation; 5] = [Software, OpenSsl, Tenrounds, Ceiling, Limit];
+pub const ALL: [Implementation; 4] = [Software, OpenSsl, Tenrounds, Limit];
 /// Those of `bench --openssl`.
 pub const COLUMNS: [Implementation; 3] = [OpenSsl, Tenrounds, Limit];
 
@@ -33,19 +33,6 @@ const USUAL: [(&str, Direction); 6] = [
 /// And for so long.
 const USUAL_TIME: Duration = Duration::from_secs(12);
 
-/// What is asked for; by default the most used modes, in the sizes of `openssl speed`.
-#[derive(Default)]
-pub struct Asked {
-    pub algorithms: Vec<String>,
-    pub decrypt: bool,
-    pub bytes: Vec<usize>,
-    pub threads: Vec<Threads>,
-    /// Whether the core is measured, too.
-    pub core: bool,
-    /// The time for the whole, plus the rounds that are never left out.
-    pub time: Option<Duration>,
-}
-
 /// What to measure.
 pub struct Plan {
     pub who: Vec<Implementation>,
@@ -59,56 +46,37 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
-impl BenchArgs {
-    pub fn asked(&self) -> Asked {
-        Asked {
-            algorithms: self.algorithms.clone(),
-            decrypt: self.decrypt,
-            bytes: self.bytes.clone(),
-            threads: self.threads.clone(),
-            core: self.core,
-            time: self.seconds.map(Duration::from_secs_f64),
-        }
-    }
-}
-
 impl Asked {
     pub fn plan(&self, who: &[Implementation]) -> Result<Plan> {
         let (work, notes) = fitting(&self.bytes, self.work()?)?;
         let usual = self.algorithms.is_empty().then_some(USUAL_TIME);
         Ok(Plan {
-            who: who
-                .iter()
-                .copied()
-                .chain(self.core.then_some(Core))
-                .collect(),
+            who: who.to_vec(),
             cases: of_all(&work, &sizes(&self.bytes, &SIZES)),
             threads: threads(&self.threads)?,
-            time: self.time.or(usual),
+            time: self.time().or(usual),
             notes,
         })
     }
 
-    /// The algorithms that were named, in all directions that differ, or in one. USUAL if none was
-    /// named.
+    /// The time for the whole, plus the rounds that are never left out.
+    pub fn time(&self) -> Option<Duration> {
+        self.seconds.map(Duration::from_secs_f64)
+    }
+
+    /// The algorithms that were named, in all directions that differ. USUAL if none was named.
     pub fn work(&self) -> Result<Vec<Work>> {
-        let usual = |(name, direction): &(&str, Direction)| {
-            (Cipher::by_name(name).expect("it exists"), *direction)
+        let usual = |(name, direction): (&str, Direction)| {
+            (Cipher::by_name(name).expect("it exists"), direction)
         };
-        let mut work: Vec<Work> = match self.algorithms.is_empty() {
-            true => USUAL.iter().map(usual).collect(),
-            false => Vec::new(),
-        };
-        for cipher in parse(&self.algorithms)? {
-            work.extend(cipher.directions().iter().map(|d| (cipher, *d)));
-        }
-        if self.decrypt {
-            for (cipher, direction) in &mut work {
-                *direction = decryption(*cipher);
-            }
-            work.dedup();
-        }
-        Ok(work)
+        let named = parse(&self.algorithms)?.into_iter().flat_map(|cipher| {
+            let directions = cipher.directions().iter();
+            directions.map(move |direction| (cipher, *direction))
+        });
+        Ok(match self.algorithms.is_empty() {
+            true => USUAL.map(usual).into(),
+            false => named.collect(),
+        })
     }
 }
 
@@ -116,14 +84,6 @@ const BLOCK: usize = 16;
 
 /// What to measure: an algorithm and a direction.
 pub type Work = (Cipher, Direction);
-
-/// Decryption, except of a MAC, which has one direction.
-fn decryption(cipher: Cipher) -> Direction {
-    match cipher.call() {
-        Call::Mac => Encrypt,
-        Call::Stream | Call::Message(_) | Call::Wrap => Decrypt,
-    }
-}
 
 /// The work that takes all sizes asked for, with a note for each algorithm that does not. An error
 /// if no work remains.
@@ -254,22 +214,12 @@ mod tests {
 
     #[test]
     fn what_people_use_is_measured_if_nothing_is_named() {
-        let work = |names: &[&str], decrypt| {
-            let asked = Asked {
-                decrypt,
-                ..asked(names, &[])
-            };
-            asked.work().unwrap()
-        };
-        assert_eq!(work(&[], false).len(), USUAL.len());
-        let decrypted = work(&[], true);
-        assert!(decrypted.iter().all(|(_, d)| *d == Decrypt));
-        assert_eq!(decrypted.len(), USUAL.len() - 1, "CBC decryption once");
-        assert_eq!(
-            work(&["cmac"], true)[0].1,
-            Encrypt,
-            "a MAC has one direction"
-        );
+        let work = |names: &[&str]| asked(names, &[]).work().unwrap();
+        assert_eq!(work(&[]).len(), USUAL.len());
+        let gcm = Cipher::by_name("aes-128-gcm").unwrap();
+        let both = [(gcm, Encrypt), (gcm, Decrypt)];
+        assert_eq!(work(&["aes-128-gcm"]), both);
+        assert_eq!(work(&["cmac"])[0].1, Encrypt, "a MAC has one direction");
     }
 
     #[test]

@@ -101,7 +101,7 @@ fn heading(run: &Run, form: Form) -> Vec<String> {
     if let Some(paths) = &run.paths {
         lines.push(run.host.kernel.clone());
         lines.extend(paths.drivers.iter().map(|driver| driver.shown()));
-        let why = paths.unavailable.as_ref().map(|(why, _)| why);
+        let why = paths.unavailable.iter();
         lines.extend(why.map(|why| format!("AF_ALG is not available: {why}")));
     } else if form == Form::OpenSsl {
         lines.extend(
@@ -124,9 +124,7 @@ fn heading(run: &Run, form: Form) -> Vec<String> {
 pub fn label(who: Implementation) -> &'static str {
     match who {
         OpenSsl => "OpenSSL",
-        Core => "core",
         AfAlg => "AF_ALG",
-        AfAlgSplice => "AF_ALG splice",
         other => other.name(),
     }
 }
@@ -308,7 +306,6 @@ fn rows(run: &Run, block: &[Figure], form: Form) -> Rows {
         row(plus_minus(), &|f| interval(of(f)));
     }
     row("of limit", &|f| f.ratio(Tenrounds, Limit).map(percent));
-    row("of ceiling", &|f| f.ratio(Tenrounds, Ceiling).map(percent));
     let scaling = |f: &Figure| Some(f.scaling(Tenrounds)?.median);
     if case.threads > 1 {
         row("times one thread", &|f| Some(format!("{:.3}", scaling(f)?)));
@@ -400,7 +397,7 @@ fn paths_answer(run: &Run) -> String {
     let blocks = run.blocks();
     let all = blocks.iter().flat_map(|block| {
         let found = paths::crossovers(block).into_iter();
-        let measured = found.filter(|found| found.path.is_kernel() && found.against == OpenSsl);
+        let measured = found.filter(|found| found.path == AfAlg && found.against == OpenSsl);
         measured.map(|found| (block[0].case, found))
     });
     let best = all.max_by(|(_, a), (_, b)| a.best_ratio.total_cmp(&b.best_ratio));
@@ -436,10 +433,6 @@ fn words(figures: &[Figure]) -> Vec<&'static str> {
              the previous one, as in CBC encryption, it is that of one chain of rounds.",
         ),
         (
-            has(Ceiling),
-            "ceiling: the throughput of AES rounds and GCM's multiplications alone.",
-        ),
-        (
             has(Crossing),
             "crossing: as many system calls as AF_ALG needs, and one copy of the data into pages of \
              the kernel (a pipe to /dev/null), without a cipher. user, system: CPU time of a call \
@@ -460,11 +453,8 @@ pub const SKIPS_ROUNDS: &str =
 
 /// Whether it does so by what is shown as more than 100%.
 fn beyond_the_limit(figure: &Figure) -> bool {
-    let fractions = [Tenrounds, Core].map(|who| figure.ratio(who, Limit));
-    fractions
-        .into_iter()
-        .flatten()
-        .any(|fraction| fraction >= 1.005)
+    let fraction = figure.ratio(Tenrounds, Limit);
+    fraction.is_some_and(|fraction| fraction >= 1.005)
 }
 
 /// Whether it is beyond the limit because it does not do all rounds (core/simd/ctr_states.h).
@@ -524,19 +514,11 @@ mod tests {
     fn only_words_that_occur_are_explained() {
         let said = |name: &str, fractions: &[f64]| words(&at(name, fractions)).join("\n");
         assert!(said("aes-128-gcm", &[0.6]).starts_with("limit: "));
-        assert!(!said("aes-128-gcm", &[0.6]).contains("ceiling"));
         assert!(said("aes-128-ctr", &[0.9, 1.13]).contains("two rounds once"));
         assert!(!said("aes-128-ctr", &[0.9, 1.004]).contains("100%"));
         // A mode that does all rounds.
         let noise = said("aes-128-ecb", &[1.02]);
         assert!(!noise.contains("two rounds once") && noise.contains("is noise"));
-        let mut gcm = at("aes-128-gcm", &[0.6]);
-        gcm[0]
-            .rounds
-            .rates
-            .by_subject
-            .insert(Ceiling, vec![0.77e9; 3]);
-        assert!(words(&gcm).join("\n").contains("ceiling: "));
         assert_eq!(words(&[]), Vec::<&str>::new());
     }
 

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The process that measures one implementation: this program again, in the environment of that
-//! implementation, obeying requests on standard input, one line of JSON each.
+//! implementation, obeying requests on standard input, one line of JSON each; and the same process
+//! as the one sees it that asks.
 
-use super::afalg::{AfAlg, Input};
-use super::calls::CipherJob;
-use super::core::Core;
+use super::afalg::AfAlg;
+use super::calls::{Calls, CipherJob};
 use super::crossing::Crossing;
 use super::evp::{self, Evp};
 use super::implementation::Implementation;
 use ::measure::affinity::processors;
 use ::measure::crew::{Crew, Job};
 use ::measure::limit::Work;
-use ::measure::process::{requests, say};
+use ::measure::process::{requests, say, Process};
 use ::measure::window::Window;
 use base::ciphers::{Call, Cipher};
 use base::fault;
 use catalogue::Direction;
 use libcrypto::LibCrypto;
-use machine::masks;
-use machine::selection;
 use serde::{Deserialize, Serialize};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -61,18 +59,43 @@ impl Task {
     }
 }
 
+/// The first line of the process: it is ready for requests.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// The first line: ready for requests.
-    Hello {
-        cpu_settings: Option<String>,
-        backend: Option<String>,
-    },
-    /// Set up; a digest of the output for the common sample.
-    Ready { digest: u64 },
-    /// One per thread.
-    Windows(Vec<Window>),
+pub struct Hello {
+    /// What its libcrypto says about the processor.
+    pub cpu_settings: Option<String>,
+    pub backend: Option<String>,
+}
+
+pub struct WorkerProcess {
+    pub implementation: Implementation,
+    pub hello: Hello,
+    process: Process,
+}
+
+impl WorkerProcess {
+    pub fn start(implementation: Implementation) -> Result<WorkerProcess> {
+        let name = implementation.name();
+        let mut process = Process::start(name, ["worker", name], implementation.environment()?)?;
+        Ok(WorkerProcess {
+            implementation,
+            hello: process.hello()?,
+            process,
+        })
+    }
+
+    /// Sets up work and returns the digest of its output for the common sample.
+    pub fn set_up(&mut self, task: Task) -> Result<u64> {
+        self.process.ask(&Request::SetUp(task))
+    }
+
+    /// A window of each of so many threads.
+    pub fn window(&mut self, microseconds: u64, threads: usize) -> Result<Vec<Window>> {
+        self.process.ask(&Request::Window {
+            microseconds,
+            threads,
+        })
+    }
 }
 
 /// An implementation, and what its jobs need.
@@ -91,7 +114,6 @@ impl Worker {
             backend: None,
         };
         match implementation {
-            Implementation::Core => worker.backend = Some(selected_backend()?),
             Implementation::Tenrounds => {
                 let libcrypto = open()?;
                 let name = evp::selected_backend(libcrypto, c"tenrounds")?;
@@ -109,33 +131,20 @@ impl Worker {
         Ok(worker)
     }
 
-    fn hello(&self) -> Answer {
-        Answer::Hello {
+    fn hello(&self) -> Hello {
+        Hello {
             cpu_settings: self.libcrypto.and_then(LibCrypto::cpu_settings),
             backend: self.backend.map(|b| b.name().to_owned()),
         }
     }
 
-    fn obey(&self, crew: &mut Option<Crew>, request: Request) -> Result<Answer> {
-        match request {
-            Request::SetUp(task) => {
-                *crew = None;
-                let made = crew.insert(self.crew(task)?);
-                let mut digest = DefaultHasher::new();
-                made.sample.hash(&mut digest);
-                let faulty = fault::at(fault::Place::Output(self.implementation.name()));
-                let digest = digest.finish() ^ u64::from(faulty);
-                Ok(Answer::Ready { digest })
-            }
-            Request::Window {
-                microseconds,
-                threads,
-            } => {
-                let crew = crew.as_mut();
-                let crew = crew.ok_or_else(|| Error::usage("a window of nothing"))?;
-                Ok(Answer::Windows(crew.window(microseconds, threads)?))
-            }
-        }
+    fn set_up(&self, crew: &mut Option<Crew>, task: Task) -> Result<u64> {
+        *crew = None;
+        let made = crew.insert(self.crew(task)?);
+        let mut digest = DefaultHasher::new();
+        made.sample.hash(&mut digest);
+        let faulty = fault::at(fault::Place::Output(self.implementation.name()));
+        Ok(digest.finish() ^ u64::from(faulty))
     }
 
     fn crew(self, task: Task) -> Result<Crew> {
@@ -159,52 +168,21 @@ impl Worker {
         let mut directions = Direction::BOTH.into_iter();
         let direction = directions.find(|d| d.name() == task.direction);
         let (direction, bytes) = (direction.ok_or_else(unknown)?, task.bytes);
-        let afalg = |input| move |direction| AfAlg::new(cipher, direction, input);
-        Ok(match self.implementation {
-            _ if cipher.call() == Call::Wrap => return Err(unknown()),
-            Implementation::Crossing => Box::new(CipherJob::new(
-                |_| Crossing::new(),
-                cipher,
-                direction,
-                bytes,
-            )?),
-            Implementation::AfAlg => Box::new(CipherJob::new(
-                afalg(Input::Copied),
-                cipher,
-                direction,
-                bytes,
-            )?),
-            Implementation::AfAlgSplice => Box::new(CipherJob::new(
-                afalg(Input::Referenced),
-                cipher,
-                direction,
-                bytes,
-            )?),
-            who => match (self.libcrypto, self.backend) {
-                (Some(libcrypto), _) => {
-                    let evp = |direction| Evp::new(libcrypto, who, cipher, direction);
-                    Box::new(CipherJob::new(evp, cipher, direction, bytes)?)
-                }
-                (None, Some(backend)) => {
-                    let core = |direction| Core::new(backend, cipher, direction);
-                    Box::new(CipherJob::new(core, cipher, direction, bytes)?)
-                }
+        let make = |direction| -> Result<Box<dyn Calls>> {
+            Ok(match (self.implementation, self.libcrypto) {
+                _ if cipher.call() == Call::Wrap => return Err(unknown()),
+                (Implementation::Crossing, _) => Box::new(Crossing::new()?),
+                (Implementation::AfAlg, _) => Box::new(AfAlg::new(cipher, direction)?),
+                (who, Some(libcrypto)) => Box::new(Evp::new(libcrypto, who, cipher, direction)?),
                 _ => return Err(Error::usage("the limit has no ciphers")),
-            },
-        })
+            })
+        };
+        Ok(Box::new(CipherJob::new(make, cipher, direction, bytes)?))
     }
 }
 
 fn open() -> Result<&'static LibCrypto> {
     Ok(Box::leak(Box::new(LibCrypto::open()?)))
-}
-
-/// The backend that the core selects in this environment.
-fn selected_backend() -> Result<Backend> {
-    masks::masked()?; // a wrong word is an error here
-    selection::here()
-        .backend
-        .ok_or_else(|| Error::failure("no backend passes its known answers"))
 }
 
 /// Obeys until standard input ends. What goes wrong is an answer, too.
@@ -213,12 +191,23 @@ pub fn serve(implementation: &str) -> Result<()> {
         .ok_or_else(|| Error::usage(format!("no implementation {implementation}")))?;
     let worker = match Worker::new(implementation) {
         Ok(worker) => worker,
-        Err(error) => return say::<Answer>(Err(error)),
+        Err(error) => return say::<Hello>(Err(error)),
     };
     say(Ok(worker.hello()))?;
-    let mut crew = None;
+    let mut crew: Option<Crew> = None;
     for request in requests() {
-        say(request.and_then(|request| worker.obey(&mut crew, request)))?;
+        match request {
+            Ok(Request::SetUp(task)) => say(worker.set_up(&mut crew, task))?,
+            Ok(Request::Window {
+                microseconds,
+                threads,
+            }) => {
+                let crew = crew.as_mut();
+                let crew = crew.ok_or_else(|| Error::usage("a window of nothing"));
+                say(crew.and_then(|crew| crew.window(microseconds, threads)))?;
+            }
+            Err(error) => say::<()>(Err(error))?,
+        }
     }
     Ok(())
 }

@@ -55,13 +55,13 @@ struct Seen {
     size: Extent,
     texts: Vec<(String, Extent)>,
     rectangles: Vec<Extent>,
-    /// The lines of the limits and ceilings, including those in the legend.
+    /// The lines of the limits, including those in the legend.
     limits: Vec<Extent>,
 }
 
 impl Seen {
     fn of(run: &Run) -> Seen {
-        let picture = draw(run).unwrap();
+        let picture = draw(run);
         let document = roxmltree::Document::parse(&picture).unwrap();
         let named = |name: &'static str| {
             let nodes = document.descendants();
@@ -218,16 +218,7 @@ fn modes(count: usize) -> Vec<Figure> {
                 true => (1.6, [0.1, 0.95, 0.99]),
                 false => (23.4, [0.03, 0.4, 1.04]),
             };
-            let mut figure = aes(&name, direction, limit, parts);
-            let xmm = ::measure::limit::Limit::Xmm;
-            if ::measure::limit::ceiling(cipher, direction, xmm).is_some() {
-                figure
-                    .rounds
-                    .rates
-                    .by_subject
-                    .insert(Ceiling, vec![0.98 * limit * 1e9; 3]);
-            }
-            figure
+            aes(&name, direction, limit, parts)
         };
         cipher.directions().iter().map(figure).collect::<Vec<_>>()
     };
@@ -245,10 +236,6 @@ fn every_text_is_whole_and_apart_whatever_the_number_of_modes() {
         Seen::of(&run(modes(count), references())).check(&what);
         Seen::of(&run(modes(count), vec![])).check(&what);
     }
-    let gcm = || modes(7).split_off(11); // has a ceiling, so its legend is the longest
-    assert!(gcm()[0].rate(Ceiling).is_some());
-    Seen::of(&run(gcm(), references())).check("GCM alone");
-    Seen::of(&run(gcm(), vec![])).check("GCM without the others");
 }
 
 #[test]
@@ -284,26 +271,25 @@ fn slow_and_fast_machines_have_short_labels_at_the_axis() {
     }
 }
 
-/// Checks pictures with tall and short bars, and with the limit and ceiling lines at many heights.
+/// Checks pictures with tall and short bars, and with the limit lines at many heights.
 fn near_limits(check: impl Fn(&Seen, &str)) {
     for height in [0.01, 0.04, 0.1, 0.19, 0.21, 0.25, 0.5, 0.97] {
         for part in 0..120 {
             let limit = height * 24.0 * (0.6 + f64::from(part) / 100.0);
             let rate = height * 24.0;
-            for ceiling in [0.85, 0.93, 0.99] {
-                let highest = aes("aes-128-ctr", Direction::Encrypt, 24.0, [0.03, 0.4, 0.97]);
-                let tested = [
-                    (Software, 0.9 * rate),
-                    (OpenSsl, 0.96 * rate),
-                    (Tenrounds, rate),
-                    (Limit, limit),
-                    (Ceiling, ceiling * limit),
-                ];
-                let tested = figure("aes-256-gcm", Direction::Encrypt, 1, &tested);
-                let found = run(vec![highest, tested], references());
-                let what = format!("height {height}, limit {limit}, ceiling {ceiling}");
-                check(&Seen::of(&found), &what);
-            }
+            let highest = aes("aes-128-ctr", Direction::Encrypt, 24.0, [0.03, 0.4, 0.97]);
+            let tested = [
+                (Software, 0.9 * rate),
+                (OpenSsl, 0.96 * rate),
+                (Tenrounds, rate),
+                (Limit, limit),
+            ];
+            let tested = figure("aes-256-gcm", Direction::Encrypt, 1, &tested);
+            let found = run(vec![highest, tested], references());
+            check(
+                &Seen::of(&found),
+                &format!("height {height}, limit {limit}"),
+            );
         }
     }
 }

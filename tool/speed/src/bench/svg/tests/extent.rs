@@ -44,7 +44,7 @@ fn advance(c: char) -> f64 {
 
 /// The extent of a text by its anchor, its font size and the widths of its letters.
 ///
-/// `attribute` reads those of its SVG element. Panics if one is not as plotters writes it.
+/// `attribute` reads those of its SVG element. Panics if one is not as the drawing has it.
 pub fn of_text<'a>(attribute: impl Fn(&str) -> Option<&'a str>, text: &str) -> Extent {
     let number = |name: &str| -> f64 {
         let value = attribute(name).unwrap_or_else(|| panic!("no {name}"));
@@ -64,28 +64,15 @@ pub fn of_text<'a>(attribute: impl Fn(&str) -> Option<&'a str>, text: &str) -> E
     };
     let baseline = match attribute("dy") {
         Some("0.76em") => 0.76 * size,
-        Some("0.5ex") => 0.27 * size,
-        Some("-0.5ex") => -0.27 * size,
         other => panic!("dy {other:?}"),
     };
     let above = baseline - 0.76 * size;
     let descends = text.contains(['g', 'j', 'p', 'q', 'y', 'Q', ',', '(', ')', '/']);
     let below = baseline + if descends { 0.24 } else { 0.02 } * size;
-    match attribute("transform") {
-        None => Extent {
-            left: x - before,
-            top: y + above,
-            right: x - before + width,
-            bottom: y + below,
-        },
-        Some(turn) => {
-            assert!(turn.starts_with("rotate(270"), "{turn}");
-            Extent {
-                left: x + above,
-                top: y + before - width,
-                right: x + below,
-                bottom: y + before,
-            }
-        }
+    Extent {
+        left: x - before,
+        top: y + above,
+        right: x - before + width,
+        bottom: y + below,
     }
 }
