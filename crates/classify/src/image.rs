@@ -94,31 +94,20 @@ fn outside<E>(_: E) -> Refusal {
     Refusal::Damaged("a section lies outside the file".to_owned())
 }
 
-enum Part {
-    Code,
-    Constants,
-    Variables,
-}
-
-impl Part {
-    fn of(executable: bool, writable: bool) -> Part {
-        match (executable, writable) {
-            (true, _) => Part::Code,
-            (false, false) => Part::Constants,
-            (false, true) => Part::Variables,
-        }
-    }
-}
-
 impl<'d> Image<'d> {
     /// Adds code or data. Together they are not longer than the file, unless they overlap.
-    fn take(&mut self, part: Part, chunk: Chunk<'d>, longest: usize) -> Result<(), Refusal> {
-        match part {
-            Part::Code => self.code.push(chunk),
-            Part::Constants => self.constants.push(chunk),
-            Part::Variables => self.variables.push(chunk),
-        }
+    fn take(
+        &mut self,
+        (executable, writable): (bool, bool),
+        chunk: Chunk<'d>,
+        longest: usize,
+    ) -> Result<(), Refusal> {
         self.total = self.total.saturating_add(chunk.data.len());
+        match (executable, writable) {
+            (true, _) => self.code.push(chunk),
+            (false, false) => self.constants.push(chunk),
+            (false, true) => self.variables.push(chunk),
+        }
         match self.total > longest {
             true => Err(Refusal::Damaged("its sections overlap".to_owned())),
             false => Ok(()),
@@ -183,8 +172,8 @@ fn take_sections<'d, H: FileHeader<Endian = Endianness>>(
             },
             data: bytes,
         };
-        let part = Part::of(has(SHF_EXECINSTR), has(SHF_WRITE));
-        image.take(part, chunk, data.len())?;
+        let access = (has(SHF_EXECINSTR), has(SHF_WRITE));
+        image.take(access, chunk, data.len())?;
     }
     Ok(loaded)
 }
@@ -203,8 +192,8 @@ fn take_segments<'d, H: FileHeader<Endian = Endianness>>(
             address: segment.address(),
             data: segment.data().map_err(outside)?,
         };
-        let part = Part::of(p_flags & PF_X != 0, p_flags & PF_W != 0);
-        image.take(part, chunk, elf.data().len())?;
+        let access = (p_flags & PF_X != 0, p_flags & PF_W != 0);
+        image.take(access, chunk, elf.data().len())?;
     }
     Ok(())
 }

@@ -30,41 +30,33 @@ struct Signature {
     symbols: &'static [&'static str],
     /// Texts that only this library contains.
     texts: &'static [&'static str],
-    version: Version,
+    /// Texts that the version follows.
+    after: &'static [&'static str],
+    /// The version is the only text of the form "1.2.3", if it follows none of those.
+    alone: bool,
 }
-
-enum Version {
-    /// It follows one of these texts.
-    After(&'static [&'static str]),
-    /// It is the only text of the form "1.2.3".
-    Alone,
-    /// The one, or else the other.
-    AfterOrAlone(&'static [&'static str]),
-    Unstated,
-}
-use Version::{After, AfterOrAlone, Alone, Unstated};
 
 /// Forks and users of a library stand before it, because they contain its symbols and texts.
 #[rustfmt::skip]
 const SIGNATURES: [Signature; 18] = [
-    Signature { name: "tenrounds", symbols: &["tr_version"], texts: &["TENROUNDS_MASK\0"], version: Alone },
-    Signature { name: "HotSpot", symbols: &["JNI_CreateJavaVM"], texts: &[], version: After(&["Server VM ("]) },
-    Signature { name: "AWS-LC", symbols: &["aws_lc_", "awslc_"], texts: &["(compatible; AWS-LC"], version: After(&["(compatible; AWS-LC ", "AWS-LC FIPS ", "AWS-LC "]) },
-    Signature { name: "BoringSSL", symbols: &["BORINGSSL_", "_goboringcrypto_"], texts: &["(compatible; BoringSSL)", "third_party/boringssl", "boringssl/src/crypto/"], version: Unstated },
-    Signature { name: "ring", symbols: &["ring_core_"], texts: &["/ring-0."], version: After(&["/ring-"]) },
-    Signature { name: "RustCrypto aes", symbols: &[], texts: &["/aes-0."], version: After(&["/aes-"]) },
-    Signature { name: "GnuTLS", symbols: &["gnutls_global_init"], texts: &[], version: After(&["Enabled GnuTLS "]) },
-    Signature { name: "libgcrypt", symbols: &["gcry_check_version"], texts: &["This is Libgcrypt "], version: After(&["This is Libgcrypt "]) },
-    Signature { name: "Mbed TLS", symbols: &["mbedtls_aes_"], texts: &["mbed TLS ", "Mbed TLS "], version: After(&["mbed TLS ", "Mbed TLS "]) },
-    Signature { name: "wolfSSL", symbols: &["wolfSSL_", "wc_AesSetKey"], texts: &["wolfSSL Inc"], version: AfterOrAlone(&["wolfSSL "]) },
-    Signature { name: "libsodium", symbols: &["sodium_init"], texts: &[], version: Alone },
-    Signature { name: "Botan", symbols: &["botan_version_string", "_ZN5Botan"], texts: &["N5Botan"], version: After(&["Botan "]) },
-    Signature { name: "Crypto++", symbols: &["_ZN8CryptoPP"], texts: &["N8CryptoPP"], version: Unstated },
-    Signature { name: "NSS", symbols: &["FREEBL_GetVector"], texts: &["$Header: NSS "], version: After(&["$Header: NSS ", "Version: NSS "]) },
-    Signature { name: "nettle", symbols: &["nettle_aes", "_nettle_aes"], texts: &[], version: Unstated },
-    Signature { name: "PyCryptodome", symbols: &["AESNI_start_operation", "AES_start_operation"], texts: &[], version: Unstated },
-    Signature { name: "Intel IPsec MB", symbols: &["imb_get_version"], texts: &[], version: Alone },
-    Signature { name: "OpenSSL", symbols: &["OPENSSL_init_crypto", "EVP_EncryptInit_ex"], texts: &["AES for Intel AES-NI, CRYPTOGAMS by"], version: After(&["OpenSSL "]) },
+    Signature { name: "tenrounds", symbols: &["tr_version"], texts: &["TENROUNDS_MASK\0"], after: &[], alone: true },
+    Signature { name: "HotSpot", symbols: &["JNI_CreateJavaVM"], texts: &[], after: &["Server VM ("], alone: false },
+    Signature { name: "AWS-LC", symbols: &["aws_lc_", "awslc_"], texts: &["(compatible; AWS-LC"], after: &["(compatible; AWS-LC ", "AWS-LC FIPS ", "AWS-LC "], alone: false },
+    Signature { name: "BoringSSL", symbols: &["BORINGSSL_", "_goboringcrypto_"], texts: &["(compatible; BoringSSL)", "third_party/boringssl", "boringssl/src/crypto/"], after: &[], alone: false },
+    Signature { name: "ring", symbols: &["ring_core_"], texts: &["/ring-0."], after: &["/ring-"], alone: false },
+    Signature { name: "RustCrypto aes", symbols: &[], texts: &["/aes-0."], after: &["/aes-"], alone: false },
+    Signature { name: "GnuTLS", symbols: &["gnutls_global_init"], texts: &[], after: &["Enabled GnuTLS "], alone: false },
+    Signature { name: "libgcrypt", symbols: &["gcry_check_version"], texts: &["This is Libgcrypt "], after: &["This is Libgcrypt "], alone: false },
+    Signature { name: "Mbed TLS", symbols: &["mbedtls_aes_"], texts: &["mbed TLS ", "Mbed TLS "], after: &["mbed TLS ", "Mbed TLS "], alone: false },
+    Signature { name: "wolfSSL", symbols: &["wolfSSL_", "wc_AesSetKey"], texts: &["wolfSSL Inc"], after: &["wolfSSL "], alone: true },
+    Signature { name: "libsodium", symbols: &["sodium_init"], texts: &[], after: &[], alone: true },
+    Signature { name: "Botan", symbols: &["botan_version_string", "_ZN5Botan"], texts: &["N5Botan"], after: &["Botan "], alone: false },
+    Signature { name: "Crypto++", symbols: &["_ZN8CryptoPP"], texts: &["N8CryptoPP"], after: &[], alone: false },
+    Signature { name: "NSS", symbols: &["FREEBL_GetVector"], texts: &["$Header: NSS "], after: &["$Header: NSS ", "Version: NSS "], alone: false },
+    Signature { name: "nettle", symbols: &["nettle_aes", "_nettle_aes"], texts: &[], after: &[], alone: false },
+    Signature { name: "PyCryptodome", symbols: &["AESNI_start_operation", "AES_start_operation"], texts: &[], after: &[], alone: false },
+    Signature { name: "Intel IPsec MB", symbols: &["imb_get_version"], texts: &[], after: &[], alone: true },
+    Signature { name: "OpenSSL", symbols: &["OPENSSL_init_crypto", "EVP_EncryptInit_ex"], texts: &["AES for Intel AES-NI, CRYPTOGAMS by"], after: &["OpenSSL "], alone: false },
 ];
 
 /// The place in `SIGNATURES` of the library whose symbol this is.
@@ -102,13 +94,10 @@ pub fn identify(evidence: &Evidence, texts: &[Chunk]) -> Option<Library> {
         .position(|s| s.texts.iter().any(|text| holds(text)));
     let first = evidence.symbol.into_iter().chain(by_text).min()?;
     let signature = &SIGNATURES[first];
-    let after = |starts: &[&str]| starts.iter().find_map(|start| version_after(texts, start));
-    let version = match signature.version {
-        After(starts) => after(starts),
-        Alone => alone(texts),
-        AfterOrAlone(starts) => after(starts).or_else(|| alone(texts)),
-        Unstated => None,
-    };
+    let mut starts = signature.after.iter();
+    let after = starts.find_map(|start| version_after(texts, start));
+    let alone = || signature.alone.then(|| alone(texts)).flatten();
+    let version = after.or_else(alone);
     Some(Library {
         name: signature.name,
         version,

@@ -15,20 +15,13 @@ struct Segment {
     address: u64,
 }
 
-#[derive(Debug, Clone)]
-struct Named {
-    range: Range<u64>,
-    name: Option<Box<str>>,
-    bounds: Bounds,
-}
-
 /// An ELF file, without its bytes. Its code is not examined, which takes seconds for the largest.
 #[derive(Debug)]
 pub struct Program {
     pub machine: Machine,
     segments: Vec<Segment>,
     /// Sorted by their beginning.
-    known: Vec<Named>,
+    known: Vec<Around>,
 }
 
 /// The code around an address: a function, or what lies between two of them.
@@ -48,11 +41,11 @@ impl Program {
             _ => segments::<elf::FileHeader64<Endianness>>(data)
                 .or_else(|| segments::<elf::FileHeader32<Endianness>>(data)),
         };
-        let owned = |known: &Known| Named {
+        let owned = |known: &Known| Around {
             range: known.range.clone(),
             name: known
                 .name
-                .map(|name| String::from_utf8_lossy(name).into_owned().into()),
+                .map(|name| String::from_utf8_lossy(name).into_owned()),
             bounds: known.bounds,
         };
         Ok(Program {
@@ -114,8 +107,7 @@ impl Program {
         Some(match address < closed && known.bounds != Bounds::Data {
             true => Around {
                 range: known.range.start.max(all.start)..closed,
-                name: known.name.as_deref().map(str::to_owned),
-                bounds: known.bounds,
+                ..known.clone()
             },
             false => gap(closed.min(address).max(all.start)..end),
         })

@@ -106,12 +106,20 @@ impl Tally {
 
     /// The class of one function with these instructions; None if it has no AES instruction.
     pub fn class(&self, arm: bool) -> Option<Class> {
+        let encryption = self.at_width(arm)?;
+        let has = |kind: Kind| self.count(kind) > 0;
+        Some(match has(Kind::Key) {
+            false if !has(Kind::LastRound) => Class::Hash,
+            false if !has(Kind::Round) => Class::Sbox,
+            _ => encryption,
+        })
+    }
+
+    /// The class by the widest AES instruction alone.
+    pub fn at_width(&self, arm: bool) -> Option<Class> {
         let of_aes = [Kind::Round, Kind::LastRound, Kind::Key];
         let widest = of_aes.iter().flat_map(|kind| self.widths(*kind)).max()?;
-        let has = |kind: Kind| self.count(kind) > 0;
         Some(match widest {
-            _ if !has(Kind::LastRound) && !has(Kind::Key) => Class::Hash,
-            _ if !has(Kind::Round) && !has(Kind::Key) => Class::Sbox,
             _ if arm => Class::ArmCe,
             512 => Class::Vaes512,
             256 => Class::Vaes256,

@@ -15,10 +15,8 @@ const MAX_TEXTS: u64 = 512 << 20;
 /// What was found in a file.
 #[derive(Debug, Clone, Default)]
 pub struct Elf {
-    /// 32 or 64.
-    pub bits: u8,
-    /// The processor: "x86-64", "i386", "aarch64", ...
-    pub machine: String,
+    /// "64-bit x86-64".
+    pub kind: String,
     /// A dynamic linker starts it.
     pub interpreter: bool,
     /// The libraries that it names itself.
@@ -47,11 +45,6 @@ impl Elf {
             FileKind::Elf32 => look::<FileHeader32<Endianness>>(&cache),
             _ => None,
         }
-    }
-
-    /// "64-bit x86-64".
-    pub fn kind(&self) -> String {
-        format!("{}-bit {}", self.bits, self.machine)
     }
 
     /// Whether it is linked with a libcrypto or libssl outside itself.
@@ -133,44 +126,25 @@ impl Elf {
 
 /// The size of a truncated ELF file, and the size that its headers need; None if it is not
 /// truncated. Loading a truncated module can kill the program with SIGBUS, because the dynamic
-/// linker maps pages beyond the end of the file. A file that lacks only its section headers still
-/// loads.
+/// linker maps pages beyond the end of the file.
 pub fn cut(file: File) -> Option<(u64, u64)> {
     let is = file.metadata().ok()?.len();
     let cache = ReadCache::new(file);
     let needs = match FileKind::parse(&cache).ok()? {
-        FileKind::Elf64 => extent::<FileHeader64<Endianness>>(&cache, is),
-        FileKind::Elf32 => extent::<FileHeader32<Endianness>>(&cache, is),
+        FileKind::Elf64 => extent::<FileHeader64<Endianness>>(&cache),
+        FileKind::Elf32 => extent::<FileHeader32<Endianness>>(&cache),
         _ => return None,
     }?;
     (needs > is).then_some((is, needs))
 }
 
-/// The size that the headers need: the end of the last segment or of the section header table.
-fn extent<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>, is: u64) -> Option<u64> {
+/// The end of the section header table, which linkers write last.
+fn extent<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>) -> Option<u64> {
     let header = H::parse(cache).ok()?;
     let endian = header.endian().ok()?;
-    let table =
-        |at: u64, size: u16, count: u16| at.saturating_add(u64::from(size) * u64::from(count));
-    let programs = table(
-        header.e_phoff(endian).into(),
-        header.e_phentsize(endian),
-        header.e_phnum(endian),
-    );
-    let sections = table(
-        header.e_shoff(endian).into(),
-        header.e_shentsize(endian),
-        header.e_shnum(endian),
-    );
-    if programs > is {
-        return Some(programs.max(sections));
-    }
-    let segments = header.program_headers(endian, cache).ok()?.iter();
-    let ends = segments.map(|segment| {
-        let (at, size) = segment.file_range(endian);
-        at.saturating_add(size)
-    });
-    ends.chain([sections]).max()
+    let size = u64::from(header.e_shentsize(endian)) * u64::from(header.e_shnum(endian));
+    let table: u64 = header.e_shoff(endian).into();
+    Some(table.saturating_add(size))
 }
 
 fn look<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>) -> Option<Elf> {
@@ -189,9 +163,9 @@ fn look<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>) -> Option<E
         true => folders(DT_RPATH),
         false => Vec::new(),
     };
+    let bits = if elf.is_64() { 64 } else { 32 };
     let mut found = Elf {
-        bits: if elf.is_64() { 64 } else { 32 },
-        machine: machine(elf.architecture()),
+        kind: format!("{bits}-bit {}", machine(elf.architecture())),
         interpreter: elf
             .elf_program_headers()
             .iter()
@@ -377,10 +351,11 @@ mod tests {
     #[test]
     fn this_program_and_no_program() {
         let elf = Elf::open(&std::env::current_exe().unwrap()).unwrap();
+        let bits = format!("{}-bit ", usize::BITS);
         assert!(
-            elf.interpreter && elf.bits == usize::BITS as u8,
+            elf.interpreter && elf.kind.starts_with(&bits),
             "{}",
-            elf.kind()
+            elf.kind
         );
         assert!(Elf::open(Path::new("/proc/self/status")).is_none());
     }
@@ -514,12 +489,6 @@ mod tests {
         for (architecture, name) in machines {
             assert_eq!(machine(architecture), name);
         }
-        let ours = Elf {
-            bits: 32,
-            machine: "i386".into(),
-            ..Elf::default()
-        };
-        assert_eq!(ours.kind(), "32-bit i386");
     }
 
     /// This program, whose section headers end the file, cut at several places.

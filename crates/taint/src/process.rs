@@ -23,12 +23,6 @@ pub enum Event {
     Killed(Signal),
 }
 
-/// Why the program stopped: for the tracker, or because a signal is to be delivered to it.
-enum Stop {
-    Event(Event),
-    Signal(Signal),
-}
-
 /// The program ran instructions that were not followed.
 fn got_away(what: &str, at: u64) -> io::Error {
     io::Error::other(format!(
@@ -133,7 +127,7 @@ impl Process {
     /// Runs until a breakpoint that was written into code, or until the end.
     pub fn go_on(&mut self) -> io::Result<Event> {
         self.set_breakpoints(&[])?;
-        self.resume(None)
+        self.resume()
     }
 
     /// Runs to one of at most two addresses, past `passes` earlier visits of them. Handlers of
@@ -147,7 +141,7 @@ impl Process {
         }
         let mut hits = 0;
         loop {
-            match self.resume(None)? {
+            match self.resume()? {
                 Event::Stopped => (),
                 ended => return Ok(ended),
             }
@@ -163,14 +157,20 @@ impl Process {
     }
 
     /// Runs to the next breakpoint, and delivers signals on the way.
-    fn resume(&mut self, mut signal: Option<Signal>) -> io::Result<Event> {
+    fn resume(&mut self) -> io::Result<Event> {
         self.stops += 1;
+        let mut signal = None;
         loop {
             ptrace::cont(self.pid, signal.take())?;
-            match self.wait()? {
-                Stop::Signal(next) => signal = Some(next),
-                Stop::Event(event) => return Ok(event),
-            }
+            return Ok(match waitpid(self.pid, None)? {
+                WaitStatus::Exited(_, status) => Event::Exited(status),
+                WaitStatus::Signaled(_, signal, _) => Event::Killed(signal),
+                WaitStatus::Stopped(_, next) if next != Signal::SIGTRAP => {
+                    signal = Some(next);
+                    continue;
+                }
+                _ => Event::Stopped,
+            });
         }
     }
 
@@ -193,14 +193,5 @@ impl Process {
             at as ptrace::AddressType,
             value as i64,
         )?)
-    }
-
-    fn wait(&self) -> io::Result<Stop> {
-        Ok(match waitpid(self.pid, None)? {
-            WaitStatus::Exited(_, status) => Stop::Event(Event::Exited(status)),
-            WaitStatus::Signaled(_, signal, _) => Stop::Event(Event::Killed(signal)),
-            WaitStatus::Stopped(_, signal) if signal != Signal::SIGTRAP => Stop::Signal(signal),
-            _ => Stop::Event(Event::Stopped),
-        })
     }
 }

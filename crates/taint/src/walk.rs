@@ -181,12 +181,8 @@ impl Walk {
 
     /// Whether the condition of a jump or CMOV holds.
     pub fn condition(&self, decoded: &Decoded) -> Option<bool> {
-        let Flags {
-            carry,
-            zero,
-            sign,
-            overflow,
-        } = self.flags;
+        let (carry, zero, sign) = (self.flags.carry, self.flags.zero, self.flags.sign);
+        let overflow = self.flags.overflow;
         let less = || Some(sign? != overflow?);
         let either = |a: Option<bool>, b: Option<bool>| match (a, b) {
             (Some(true), _) | (_, Some(true)) => Some(true),
@@ -228,10 +224,9 @@ impl Walk {
         let mnemonic = decoded.instruction.mnemonic();
         match mnemonic {
             M::Push => {
-                let size = if decoded.instruction.op_kind(0) == OpKind::Register {
-                    decoded.size(0)
-                } else {
-                    8
+                let size = match decoded.instruction.op_kind(0) {
+                    OpKind::Register => decoded.size(0),
+                    _ => 8,
                 };
                 let value = self.operand(process, decoded, 0);
                 self.move_stack((size as u64).wrapping_neg());
@@ -249,12 +244,7 @@ impl Walk {
                 return self.set(decoded.register(0), value);
             }
             M::Ret => {
-                let more = if decoded.instruction.op_count() == 1 {
-                    decoded.instruction.immediate(0)
-                } else {
-                    0
-                };
-                return self.move_stack(8 + more);
+                return self.move_stack(8 + decoded.immediate().unwrap_or(0));
             }
             M::Leave => {
                 let frame = self.register(Register::RBP);

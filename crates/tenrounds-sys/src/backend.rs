@@ -190,14 +190,8 @@ fn c_string(text: &str) -> CString {
 
 impl Selection {
     fn by(select: impl FnOnce(*mut raw::tr_selection) -> c_int) -> Selection {
-        let mut raw = raw::tr_selection {
-            backend: std::ptr::null(),
-            cpu: Cpu::default(),
-            masked: 0,
-            avoided: 0,
-            failed: 0,
-            bad_mask: std::ptr::null(),
-        };
+        // SAFETY: numbers and pointers may be 0.
+        let mut raw: raw::tr_selection = unsafe { std::mem::zeroed() };
         select(&mut raw);
         let failed = |b: &Backend| raw.failed >> b.index() & 1 != 0;
         // SAFETY: bad_mask points into the mask, which the caller still holds.

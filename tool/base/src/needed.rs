@@ -36,7 +36,7 @@ pub fn of(file: &Path) -> Libraries {
     let mut waiting = vec![(file.to_owned(), elf, Vec::new())];
     let mut next = 0;
     while let Some((user, elf, of_users)) = waiting.get(next) {
-        let kind = elf.kind();
+        let kind = elf.kind.clone();
         let folders = |dirs: &[String]| dirs.iter().map(|dir| below(dir, user)).collect();
         // DT_RPATH also holds for the libraries of libraries, and DT_RUNPATH does not.
         let mut inherited: Vec<PathBuf> = folders(&elf.rpath);
@@ -79,7 +79,7 @@ fn find<'d>(
     };
     places.into_iter().find_map(|path| {
         let path = path.canonicalize().ok().filter(|path| path.is_file())?;
-        let elf = Elf::open(&path).filter(|elf| elf.kind() == kind)?;
+        let elf = Elf::open(&path).filter(|elf| elf.kind == kind)?;
         Some((path, elf))
     })
 }

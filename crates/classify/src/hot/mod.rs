@@ -118,23 +118,15 @@ pub trait Memory {
 #[derive(Debug)]
 pub struct Spot {
     /// The instructions around the address that hold cryptographic ones; None if there are none.
-    crypto: Option<Part>,
+    crypto: Option<Running>,
     /// The whole function holds some, but not near the address.
-    elsewhere: Option<Part>,
+    elsewhere: Option<Running>,
     /// The loops around the address, from the smallest, and last its neighbourhood.
     plain: Vec<(Range<u64>, Shape)>,
     /// Sums over the whole function.
     function: Shape,
     /// The whole function.
     range: Range<u64>,
-}
-
-#[derive(Debug, Clone)]
-struct Part {
-    work: Work,
-    range: Range<u64>,
-    stitched: bool,
-    decrypts: Option<bool>,
 }
 
 /// What runs at a sample.
@@ -196,7 +188,13 @@ fn is_plain(tally: &Tally) -> bool {
 
 /// The work of a part of a function. The function decides whether it encrypts; the part, at which
 /// width.
-fn part(function: &Function, range: Range<u64>, shape: &Shape, whole: &Shape, arm: bool) -> Part {
+fn part(
+    function: &Function,
+    range: Range<u64>,
+    shape: &Shape,
+    whole: &Shape,
+    arm: bool,
+) -> Running {
     let stitched = whole.tally.count(Kind::Clmul) > 0 && whole.tally.count(Kind::Round) > 0;
     let decrypts = match (shape.encrypts, shape.decrypts) {
         (true, false) => Some(false),
@@ -205,12 +203,8 @@ fn part(function: &Function, range: Range<u64>, shape: &Shape, whole: &Shape, ar
     };
     let work = match whole.tally.class(arm) {
         Some(class) if class.is_encryption() => {
-            let mut both = shape.tally;
             // A part with multiplications alone has the width of the function.
-            if both.class(arm).is_none() {
-                both = whole.tally;
-            }
-            Work::of(at_width(&both, arm))
+            Work::of(shape.tally.at_width(arm).unwrap_or(class))
         }
         Some(class) => Work::of(class),
         None => match function.multiplies_crosswise(&range) {
@@ -218,21 +212,15 @@ fn part(function: &Function, range: Range<u64>, shape: &Shape, whole: &Shape, ar
             false => Work::Clmul,
         },
     };
-    Part {
-        work,
-        range,
+    let confidence = match work {
+        Work::GhashClmul | Work::Sbox | Work::Hash => Confidence::Likely,
+        Work::Clmul => Confidence::Possible,
+        _ => Confidence::Certain,
+    };
+    Running {
         stitched: stitched && work.is_aes(),
         decrypts,
-    }
-}
-
-fn at_width(tally: &Tally, arm: bool) -> Class {
-    let of_aes = [Kind::Round, Kind::LastRound, Kind::Key];
-    match of_aes.iter().flat_map(|kind| tally.widths(*kind)).max() {
-        _ if arm => Class::ArmCe,
-        Some(512) => Class::Vaes512,
-        Some(256) => Class::Vaes256,
-        _ => Class::AesNi,
+        ..Running::of(work, confidence, range)
     }
 }
 
@@ -240,13 +228,13 @@ impl Spot {
     /// What runs at the address, with the registers of a sample there.
     pub fn running(&self, registers: &Registers, memory: &mut dyn Memory) -> Running {
         if let Some(part) = &self.crypto {
-            return part.running();
+            return part.clone();
         }
         if let Some(found) = self.by_table(registers, memory) {
             return found;
         }
         if let Some(part) = &self.elsewhere {
-            return part.running();
+            return part.clone();
         }
         if let Some(found) = self.by_shuffles(registers, memory) {
             return found;
@@ -258,14 +246,7 @@ impl Spot {
             None if self.function.is_sliced() => (Work::Bitslice, self.range.clone()),
             None => (Work::Other, 0..0),
         };
-        Running {
-            work,
-            confidence: Confidence::Possible,
-            range,
-            table: None,
-            stitched: false,
-            decrypts: None,
-        }
+        Running::of(work, Confidence::Possible, range)
     }
 
     /// The smallest loop whose lookups go to a table.
@@ -291,12 +272,9 @@ impl Spot {
                 _ => None,
             };
             Some(Running {
-                work,
-                confidence: Confidence::Likely,
-                range: range.clone(),
                 table: Some(table),
-                stitched: false,
                 decrypts,
+                ..Running::of(work, Confidence::Likely, range.clone())
             })
         })
     }
@@ -323,30 +301,21 @@ impl Spot {
                     .find(|table| wanted.contains(&table.kind))
             })?;
         Some(Running {
-            work: Work::Vperm,
-            confidence: Confidence::Likely,
-            range: range.clone(),
             table: Some(table),
-            stitched: false,
-            decrypts: None,
+            ..Running::of(Work::Vperm, Confidence::Likely, range.clone())
         })
     }
 }
 
-impl Part {
-    fn running(&self) -> Running {
-        let confidence = match self.work {
-            Work::GhashClmul | Work::Sbox | Work::Hash => Confidence::Likely,
-            Work::Clmul => Confidence::Possible,
-            _ => Confidence::Certain,
-        };
+impl Running {
+    fn of(work: Work, confidence: Confidence, range: Range<u64>) -> Running {
         Running {
-            work: self.work,
+            work,
             confidence,
-            range: self.range.clone(),
+            range,
             table: None,
-            stitched: self.stitched,
-            decrypts: self.decrypts,
+            stitched: false,
+            decrypts: None,
         }
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The processor and the hypervisor of a 64-bit Arm machine.
 //!
-//! The processor's name is in MIDR_EL1, the Main ID Register. Linux lets programs read it if
-//! HWCAP_CPUID is set (Documentation/arch/arm64/cpu-feature-registers.rst), and otherwise shows its
-//! fields in /proc/cpuinfo. Where cores differ, it is that of the core that executes the read.
+//! The processor's name is in MIDR_EL1, the Main ID Register. Linux lets programs read it since 4.11,
+//! which HWCAP_CPUID says (Documentation/arch/arm64/cpu-feature-registers.rst). Where cores differ,
+//! it is that of the core that executes the read.
 
 use super::Processor;
 use std::fs::read_to_string;
@@ -69,30 +69,11 @@ impl Midr {
         }
     }
 
-    /// The first processor's lines of /proc/cpuinfo; None if it is not that of an Arm kernel.
-    fn of_cpuinfo(text: &str) -> Option<Midr> {
-        let number = |name: &str| {
-            let mut lines = text.lines().filter_map(|line| line.split_once(':'));
-            let (_, value) = lines.find(|(key, _)| key.trim() == name)?;
-            let value = value.trim();
-            match value.strip_prefix("0x") {
-                Some(hex) => u16::from_str_radix(hex, 16).ok(),
-                None => value.parse().ok(),
-            }
-        };
-        Some(Midr {
-            implementer: number("CPU implementer")?.try_into().ok()?,
-            variant: number("CPU variant")?.try_into().ok()?,
-            part: number("CPU part")?,
-            revision: number("CPU revision")?.try_into().ok()?,
-        })
-    }
-
     fn here() -> Option<Midr> {
         // SAFETY: getauxval() takes any number.
         let hwcap = unsafe { libc::getauxval(libc::AT_HWCAP) };
         if hwcap & HWCAP_CPUID == 0 {
-            return Midr::of_cpuinfo(&read_to_string("/proc/cpuinfo").ok()?);
+            return None;
         }
         let midr: u64;
         // SAFETY: with HWCAP_CPUID the kernel lets programs read this register.
@@ -194,13 +175,8 @@ mod tests {
     };
 
     #[test]
-    fn register_and_cpuinfo_agree() {
+    fn fields() {
         assert_eq!(Midr::of_register(0x413f_d0c1), N1);
-        let cpuinfo = "processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd aes pmull\n\
-                       CPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x3\n\
-                       CPU part\t: 0xd0c\nCPU revision\t: 1\n";
-        assert_eq!(Midr::of_cpuinfo(cpuinfo), Some(N1));
-        assert_eq!(Midr::of_cpuinfo("vendor_id\t: GenuineIntel\n"), None);
     }
 
     #[test]
@@ -217,7 +193,7 @@ mod tests {
 
     #[test]
     fn this_processor_has_an_implementer() {
-        let midr = Midr::here().expect("HWCAP_CPUID or /proc/cpuinfo");
+        let midr = Midr::here().expect("HWCAP_CPUID");
         assert_ne!(midr.part, 0, "{midr:?}");
     }
 

@@ -2,7 +2,7 @@
 //! The processor and the hypervisor, by CPUID.
 
 use super::Processor;
-use raw_cpuid::CpuId;
+use raw_cpuid::{CpuId, Hypervisor};
 
 pub fn processor() -> Processor {
     let cpuid = CpuId::new();
@@ -28,24 +28,16 @@ pub fn hypervisor(machine: Option<String>) -> Option<String> {
     }
     let name = cpuid
         .get_hypervisor_info()
-        .map_or("unknown".to_owned(), |info| {
-            use raw_cpuid::Hypervisor::*;
-            match info.identify() {
-                Xen => "Xen".into(),
-                VMware => "VMware".into(),
-                HyperV => "Hyper-V".into(),
-                KVM => "KVM".into(),
-                QEMU => "QEMU (TCG)".into(),
-                Bhyve => "bhyve".into(),
-                QNX => "QNX".into(),
-                ACRN => "ACRN".into(),
-                Unknown(ebx, ecx, edx) => {
-                    let bytes = [ebx, ecx, edx].map(u32::to_le_bytes).concat();
-                    String::from_utf8_lossy(&bytes)
-                        .trim_end_matches('\0')
-                        .to_owned()
-                }
+        .map_or("unknown".to_owned(), |info| match info.identify() {
+            Hypervisor::Unknown(ebx, ecx, edx) => {
+                let bytes = [ebx, ecx, edx].map(u32::to_le_bytes).concat();
+                String::from_utf8_lossy(&bytes)
+                    .trim_end_matches('\0')
+                    .to_owned()
             }
+            Hypervisor::HyperV => "Hyper-V".into(),
+            Hypervisor::QEMU => "QEMU (TCG)".into(),
+            known => format!("{known:?}"),
         });
     Some(match machine {
         Some(machine) => format!("{name} ({machine})"),

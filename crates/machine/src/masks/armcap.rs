@@ -4,6 +4,7 @@
 //! (openssl/common/armcap.c).
 
 use libcrypto::LibCrypto;
+use std::ffi::CString;
 use tenrounds_sys::{feature, Cpu, Features};
 
 pub const VARIABLE: &str = "OPENSSL_armcap";
@@ -42,30 +43,12 @@ impl Armcap {
         Armcap(named.fold(0, |value, (_, bit)| value | bit))
     }
 
-    /// Reads a number as strtoul() does in base 0: hexadecimal after 0x, octal after 0, and modulo
-    /// 2^64 after a minus sign. libcrypto keeps the lower 32 bits, so that -1 sets all of them.
+    /// Reads a number as libcrypto does, which keeps the lower 32 bits, so that -1 sets all of them.
     pub fn parse(text: &str) -> Armcap {
-        let text = text.trim_start();
-        let (negative, text) = match text.strip_prefix('-') {
-            Some(text) => (true, text),
-            None => (false, text.strip_prefix('+').unwrap_or(text)),
-        };
-        let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-            Some(hex) => (hex, 16),
-            None if text.starts_with('0') => (text, 8),
-            None => (text, 10),
-        };
-        let mut digits = digits.chars().map_while(|c| c.to_digit(radix));
-        let number = digits.try_fold(0u64, |n, digit| {
-            n.checked_mul(u64::from(radix))?
-                .checked_add(u64::from(digit))
-        });
-        let number = match (number, negative) {
-            (Some(number), true) => number.wrapping_neg(),
-            (Some(number), false) => number,
-            (None, _) => u64::MAX,
-        };
-        Armcap(number & u64::from(u32::MAX))
+        let text = CString::new(text).unwrap_or_default();
+        // SAFETY: it is a C string, and nobody asks where the number ends.
+        let number = unsafe { libc::strtoul(text.as_ptr(), std::ptr::null_mut(), 0) };
+        Armcap(u64::from(number as u32))
     }
 
     /// The same value without these features.

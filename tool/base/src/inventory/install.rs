@@ -150,7 +150,7 @@ fn look(file: File) -> Option<Install> {
     Some(Install {
         library: PathBuf::new(),
         version: elf.openssl_version(),
-        kind: elf.kind(),
+        kind: elf.kind.clone(),
         directory: elf.directory("OPENSSLDIR").map(PathBuf::from),
         modules: elf.directory("MODULESDIR").map(PathBuf::from),
         root: None,

@@ -92,7 +92,7 @@ fn opened_module(
         found.push(wrong(
             "module-no-provider",
             what,
-            format!("{} file", elf.kind()),
+            format!("{} file", elf.kind),
         ));
     }
     if provider == "tenrounds" {
@@ -163,8 +163,8 @@ fn reinstall(provider: &str) -> String {
 /// Made for another processor, width or C library than libcrypto.
 fn other_abi(provider: &str, file: &Path, elf: &Elf, install: Option<&Install>) -> Option<Finding> {
     let install = install?;
-    let (of_module, of_library) = if elf.kind() != install.kind {
-        (elf.kind(), install.kind.clone())
+    let (of_module, of_library) = if elf.kind != install.kind {
+        (elf.kind.clone(), install.kind.clone())
     } else {
         let of_module = elf.c_library()?;
         let of_library = install.c_library?;
