@@ -116,7 +116,7 @@ impl Work {
                 ..Message::new(to, from, text)
             };
             // SAFETY: input and output have the text, and XTS's tweak has 16 bytes.
-            unsafe { key.message(self.direction, &message) }.map_err(|e| e.status())
+            done(unsafe { key.call(self.direction, &message) })
         })?;
         if !self.decrypts() {
             // SAFETY: the room is whole_len().

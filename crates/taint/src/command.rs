@@ -8,11 +8,9 @@ use crate::watch::Watch;
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: taint [--strict] [--coverage LABEL=OBJECT]... PROGRAM [ARGUMENT...]";
+const USAGE: &str = "usage: taint [--coverage LABEL=OBJECT]... PROGRAM [ARGUMENT...]";
 
 struct Options {
-    /// Every finding is a failure.
-    strict: bool,
     /// LABEL=OBJECT: object files whose basic blocks are counted, and what the report calls them.
     sources: Vec<(String, String)>,
     program: String,
@@ -21,7 +19,6 @@ struct Options {
 
 fn parse(arguments: Vec<String>) -> Option<Options> {
     let mut options = Options {
-        strict: false,
         sources: Vec::new(),
         program: String::new(),
         arguments: Vec::new(),
@@ -29,7 +26,6 @@ fn parse(arguments: Vec<String>) -> Option<Options> {
     let mut rest = arguments.into_iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
-            "--strict" => options.strict = true,
             "--coverage" => {
                 let source = rest.next()?;
                 let (label, path) = source.split_once('=')?;
@@ -83,7 +79,7 @@ fn run(options: &Options) -> std::io::Result<u8> {
         begin.elapsed().as_secs_f64()
     );
     Ok(match event {
-        Event::Exited(0) if options.strict && watch.leaks > 0 => 1,
+        Event::Exited(0) if watch.leaks > 0 => 1,
         Event::Exited(status) => status as u8,
         Event::Killed(signal) => {
             eprintln!("taint: the program was killed by {signal}");

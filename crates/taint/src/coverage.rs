@@ -17,51 +17,37 @@ pub struct Coverage {
     pub missed: Vec<String>,
 }
 
-/// The name and size of functions.
-type Functions = HashSet<(String, u64)>;
-
 /// An object file whose blocks are counted. Only object files tell sources of one name in different
 /// folders apart.
 struct Source<'l> {
     label: &'l str,
-    /// The source's name in the program's symbols, which is without the folder.
-    file: String,
-    locals: Functions,
-    /// Its global functions: the program's symbols do not say where these are from.
-    globals: Functions,
+    /// Source, name and size of its functions. The program's symbols name the source without the
+    /// folder, and that of global functions not at all.
+    functions: HashSet<(String, String, u64)>,
 }
 
 impl Source<'_> {
     fn read<'l>((label, path): &'l (String, String)) -> io::Result<Source<'l>> {
         let data = fs::read(path).map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))?;
         let elf = object::File::parse(&*data).map_err(io::Error::other)?;
-        let mut source = Source {
-            label,
-            file: String::new(),
-            locals: Functions::new(),
-            globals: Functions::new(),
-        };
+        let (mut file, mut functions) = (String::new(), HashSet::new());
         for symbol in elf.symbols() {
             let name = symbol.name().unwrap_or_default().to_string();
             match symbol.kind() {
-                SymbolKind::File => source.file = name,
+                SymbolKind::File => file = name,
                 SymbolKind::Text if symbol.is_definition() => {
-                    let functions = match symbol.is_local() {
-                        true => &mut source.locals,
-                        false => &mut source.globals,
-                    };
-                    functions.insert((name, symbol.size()));
+                    let file = if symbol.is_local() { &*file } else { "" };
+                    functions.insert((file.to_owned(), name, symbol.size()));
                 }
                 _ => (),
             }
         }
-        Ok(source)
+        Ok(Source { label, functions })
     }
 
     fn has(&self, function: &Function) -> bool {
-        let symbol = (function.name.clone(), function.size);
-        self.file == function.source && self.locals.contains(&symbol)
-            || self.globals.contains(&symbol)
+        let (source, name) = (function.source.clone(), function.name.clone());
+        self.functions.contains(&(source, name, function.size))
     }
 }
 

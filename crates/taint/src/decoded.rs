@@ -14,6 +14,7 @@ pub struct Decoded {
     /// None if the table does not have it.
     pub entry: Option<Entry>,
     pub registers: Vec<UsedRegister>,
+    /// What it reads or writes of memory, and not what LEA computes.
     pub memory: Vec<UsedMemory>,
     /// How it uses the first operand.
     pub destination: OpAccess,
@@ -32,6 +33,8 @@ impl Decoded {
         table: &Table,
     ) -> Decoded {
         let info = factory.info(&instruction);
+        let is_accessed = |used: &&UsedMemory| used.access() != OpAccess::NoMemAccess;
+        let accessed = info.used_memory().iter().filter(is_accessed);
         let name = table::name(instruction.mnemonic());
         let entry = match instruction.mnemonic() {
             // A string instruction and one for vectors share the name.
@@ -45,7 +48,7 @@ impl Decoded {
             name,
             entry,
             registers: info.used_registers().to_vec(),
-            memory: info.used_memory().to_vec(),
+            memory: accessed.copied().collect(),
             destination: info.op0_access(),
             instruction,
             runs: 0,
@@ -95,9 +98,19 @@ impl Decoded {
     }
 
     pub fn accesses_memory(&self) -> bool {
-        self.memory
-            .iter()
-            .any(|memory| memory.access() != OpAccess::NoMemAccess)
+        !self.memory.is_empty()
+    }
+
+    pub fn memory_read(&self) -> impl Iterator<Item = &UsedMemory> {
+        self.memory.iter().filter(|used| reads(used.access()))
+    }
+
+    pub fn memory_written(&self) -> impl Iterator<Item = &UsedMemory> {
+        self.memory.iter().filter(|used| writes(used.access()))
+    }
+
+    pub fn registers_written(&self) -> impl Iterator<Item = &UsedRegister> {
+        self.registers.iter().filter(|used| writes(used.access()))
     }
 }
 

@@ -4,9 +4,10 @@
 //! an instruction sequence that does nothing on a processor (valgrind.h, amd64).
 
 use crate::process::Process;
-use crate::symbols::{self, Code};
+use crate::symbols;
 use std::collections::HashSet;
 use std::io;
+use std::ops::Range;
 
 /// Four rotations of rdi, 128 bits in all, then xchg rbx, rbx. rax points to the number of the
 /// request and five arguments; the answer goes to rdx.
@@ -30,11 +31,11 @@ pub const TAINT: u64 = 0x5441_0000;
 /// request.
 pub const TRACE: u64 = 0x5441_0001;
 
-/// Writes breakpoints over the requests in the program's own code, or in that of all files that are
-/// mapped. Returns their addresses.
-pub fn plant(process: &Process, whose: Code) -> io::Result<HashSet<u64>> {
+/// Writes breakpoints over the requests in the code of all files that are mapped. Returns their
+/// addresses.
+pub fn plant(process: &Process) -> io::Result<HashSet<u64>> {
     let mut sites = HashSet::new();
-    for (start, end) in symbols::code(process.pid(), whose) {
+    for Range { start, end } in symbols::code(process.pid()) {
         let mut code = vec![0u8; (end - start) as usize];
         let read = process.read(start, &mut code)?;
         for (index, window) in code[..read].windows(SEQUENCE.len()).enumerate() {

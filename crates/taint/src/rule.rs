@@ -4,7 +4,7 @@
 mod general;
 mod vector;
 
-use crate::decoded::{reads, writes, Decoded};
+use crate::decoded::{reads, Decoded};
 use crate::state::{low, Memory, Registers};
 use iced_x86::{Instruction, OpAccess, Register, RflagsBits};
 use std::fmt;
@@ -170,12 +170,7 @@ impl Step<'_> {
     /// Reports memory addresses and masks of memory that depend on a secret.
     fn addresses(&mut self) {
         let registers = &self.state.registers;
-        for memory in self
-            .decoded
-            .memory
-            .iter()
-            .filter(|m| m.access() != OpAccess::NoMemAccess)
-        {
+        for memory in &self.decoded.memory {
             if registers.read(memory.base()) != 0 || registers.read(memory.index()) != 0 {
                 self.leaks.push(Leak::Address);
             }
@@ -298,15 +293,10 @@ impl Step<'_> {
                 .registers
                 .iter()
                 .any(|used| reads(used.access()) && state.registers.read(used.register()) != 0)
-            || self
-                .decoded
-                .memory
-                .iter()
-                .filter(|used| reads(used.access()))
-                .any(|used| {
-                    let size = used.memory_size().size() as u64;
-                    address(used, self.values).is_none_or(|at| state.memory.any(at, size))
-                })
+            || self.decoded.memory_read().any(|used| {
+                let size = used.memory_size().size() as u64;
+                address(used, self.values).is_none_or(|at| state.memory.any(at, size))
+            })
     }
 
     /// Makes all outputs secret if an input is, otherwise public.
@@ -314,7 +304,7 @@ impl Step<'_> {
         let secret = self.reads_secret();
         let mask = if secret { u64::MAX } else { 0 };
         let clear = !self.decoded.is_legacy();
-        for used in &self.decoded.registers {
+        for used in self.decoded.registers_written() {
             // A conditional write may leave the old value.
             let kept = match used.access() {
                 OpAccess::CondWrite | OpAccess::ReadCondWrite => {
@@ -322,18 +312,10 @@ impl Step<'_> {
                 }
                 _ => 0,
             };
-            if writes(used.access()) {
-                self.state
-                    .registers
-                    .write(used.register(), mask | kept, clear);
-            }
+            let registers = &mut self.state.registers;
+            registers.write(used.register(), mask | kept, clear);
         }
-        for used in self
-            .decoded
-            .memory
-            .iter()
-            .filter(|used| writes(used.access()))
-        {
+        for used in self.decoded.memory_written() {
             // A conditional write may leave the old value.
             let is_certain = matches!(used.access(), OpAccess::Write | OpAccess::ReadWrite);
             if let (Some(at), true) = (address(used, self.values), secret || is_certain) {

@@ -6,7 +6,7 @@ use object::read::elf::{ElfFile64, FileHeader};
 use object::{Endianness, Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
+use std::ops::Range;
 
 #[derive(Debug, Clone)]
 pub struct Function {
@@ -26,23 +26,10 @@ pub struct Image {
     pub functions: Vec<Function>,
 }
 
-/// Which mapped files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
-    /// The program's own.
-    Program,
-    /// The program and its libraries.
-    All,
-}
-
-/// The executable ranges of these files.
-pub fn code(pid: i32, whose: Code) -> Vec<(u64, u64)> {
-    let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+/// The executable ranges of the mapped files.
+pub fn code(pid: i32) -> Vec<Range<u64>> {
     let maps = maps(pid);
-    maps.files()
-        .filter(|m| whose == Code::All || program == Path::new(&m.path))
-        .map(|m| (m.range.start, m.range.end))
-        .collect()
+    maps.files().map(|mapping| mapping.range.clone()).collect()
 }
 
 fn maps(pid: i32) -> Maps {

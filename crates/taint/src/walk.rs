@@ -168,10 +168,7 @@ impl Walk {
                 self.register(decoded.register(op))
             }
             OpKind::Memory => {
-                let at = decoded
-                    .memory
-                    .iter()
-                    .find(|m| crate::decoded::reads(m.access()))?;
+                let at = decoded.memory_read().next()?;
                 self.load(process, address(at, &self.values)?, at.memory_size().size())
             }
             kind if is_immediate(kind) => Some(decoded.instruction.immediate(op)),
@@ -404,11 +401,7 @@ impl Walk {
         } else {
             Register::None
         };
-        for used in decoded
-            .registers
-            .iter()
-            .filter(|used| crate::decoded::writes(used.access()))
-        {
+        for used in decoded.registers_written() {
             if used.register().is_gpr()
                 && !(to.is_gpr() && used.register().full_register() == to.full_register())
             {
@@ -419,11 +412,7 @@ impl Walk {
             let (to, len) = self.values.span(&decoded.instruction, Register::RDI);
             self.store(to, len as usize, None);
         } else {
-            for used in decoded
-                .memory
-                .iter()
-                .filter(|used| crate::decoded::writes(used.access()))
-            {
+            for used in decoded.memory_written() {
                 if let Some(at) = address(used, &self.values) {
                     self.store(at, used.memory_size().size(), result);
                 }

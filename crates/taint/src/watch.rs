@@ -5,7 +5,7 @@ use crate::decoded::Decoded;
 use crate::process::{Event, Process, Registers};
 use crate::request;
 use crate::rule::{self, address, execute, Leak, State};
-use crate::symbols::{self, Code, Image};
+use crate::symbols::{self, Image};
 use crate::table::Table;
 use crate::walk::Walk;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, Mnemonic};
@@ -62,7 +62,7 @@ impl Watch {
         let mut process = Process::start(program, arguments)?;
         let entry = request::entry(process.pid())?;
         process.run_to(&[entry], 0)?;
-        let sites = request::plant(&process, Code::Program)?;
+        let sites = request::plant(&process)?;
         Ok(Watch {
             process,
             table: Table::new(rule::number),
@@ -145,8 +145,8 @@ impl Watch {
             }
             request::MAKE_UNDEFINED => {
                 if !self.watching {
-                    // The libraries that the program has loaded may have requests, too.
-                    self.sites.extend(request::plant(&self.process, Code::All)?);
+                    // The program may have loaded libraries.
+                    self.sites.extend(request::plant(&self.process)?);
                 }
                 self.watching = true;
                 self.state.memory.fill(first, second, true);

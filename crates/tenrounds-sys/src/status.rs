@@ -5,25 +5,15 @@ use crate::raw;
 use std::ffi::{c_char, CStr};
 use std::fmt;
 
-/// An error of the core: what was tried, and enum tr_status.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error {
-    what: String,
-    status: raw::tr_status,
-}
+/// An error of the core: enum tr_status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Error(pub raw::tr_status);
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-impl Error {
-    /// enum tr_status.
-    pub fn status(&self) -> raw::tr_status {
-        self.status
-    }
-}
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what, explain(self.status))
+        f.write_str(explain(self.0))
     }
 }
 
@@ -35,14 +25,10 @@ pub fn explain(status: raw::tr_status) -> &'static str {
     text(unsafe { raw::tr_strerror(status) }).unwrap_or("unknown error")
 }
 
-#[inline(always)]
-pub(crate) fn check(status: raw::tr_status, what: impl FnOnce() -> String) -> Result<()> {
+pub(crate) fn check(status: raw::tr_status) -> Result<()> {
     match status {
         raw::TR_OK => Ok(()),
-        status => Err(Error {
-            what: what(),
-            status,
-        }),
+        status => Err(Error(status)),
     }
 }
 

@@ -31,7 +31,7 @@ impl Stream {
         let (out, len) = (data.as_mut_ptr(), data.len());
         // SAFETY: the data are valid, and the key is one of the mode.
         let status = unsafe { self.call(key, direction, out, out, len) };
-        check(status, || key.mode().name().to_owned())
+        check(status)
     }
 
     /// The same from one buffer to another.

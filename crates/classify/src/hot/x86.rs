@@ -9,28 +9,18 @@ use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register}
 
 /// Decodes a function, or the code around an address from where decoding meets it.
 pub fn decode(bits: u32, code: &Code, at: u64) -> Function {
-    if code.whole {
-        return Function {
-            steps: steps(bits, code, 0),
-        };
-    }
-    let mut function = Function {
-        steps: steps(bits, code, start(bits, code, at)),
+    let from = match code.whole {
+        true => 0,
+        false => start(bits, code, at),
     };
-    function.cut(at);
-    function
-}
-
-fn steps(bits: u32, code: &Code, from: usize) -> Vec<Step> {
     let address = code.address.wrapping_add(from as u64);
-    let mut decoder = Decoder::with_ip(bits, &code.bytes[from..], address, DecoderOptions::NONE);
-    let mut instruction = Instruction::default();
-    let mut steps = Vec::new();
-    while decoder.can_decode() {
-        decoder.decode_out(&mut instruction);
-        steps.push(step(bits, &instruction));
+    let decoder = Decoder::with_ip(bits, &code.bytes[from..], address, DecoderOptions::NONE);
+    let steps = decoder.into_iter().map(|it| step(bits, &it)).collect();
+    let mut function = Function { steps };
+    if !code.whole {
+        function.cut(at);
     }
-    steps
+    function
 }
 
 /// The first place from which decoding meets the address without an invalid instruction. x86 code

@@ -33,8 +33,8 @@ impl Step<'_> {
     /// The memory operand of PUSH, CALL and JMP: of the two that they may use, the one that they
     /// read.
     fn loaded(&self) -> u64 {
-        let mut used = self.decoded.memory.iter();
-        used.find(|used| crate::decoded::reads(used.access()))
+        let mut read = self.decoded.memory_read();
+        read.next()
             .and_then(|used| super::address(used, self.values))
             .map_or(0, |at| self.state.memory.read(at, 8))
     }
