@@ -155,7 +155,7 @@ mod tests {
 
     /// Two segments, and functions in the first one: data behind f, and a symbol without a size.
     fn program() -> Program {
-        let known = |range, name: &str, bounds| Named {
+        let known = |range, name: &str, bounds| Around {
             range,
             name: (!name.is_empty()).then(|| name.into()),
             bounds,
