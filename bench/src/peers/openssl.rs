@@ -318,7 +318,7 @@ fn signing(mac: evp::Mac, bytes: usize) -> Box<dyn Operation> {
 
 /// A key to be wrapped or unwrapped. OpenSSL 4.0 takes one key after each init.
 fn wrap(context: Context, spec: Spec, bytes: usize) -> Box<dyn Operation> {
-    let (init, update, read) = (context.init(), context.update(), spec.input_bytes(bytes));
+    let ((init, update, _), read) = (context.calls(), spec.input_bytes(bytes));
     let written = match spec.direction {
         Direction::Encrypt => spec.output_bytes(bytes),
         Direction::Decrypt => bytes,
@@ -350,7 +350,7 @@ fn record(context: Context, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dy
         Direction::Encrypt => framed,
         Direction::Decrypt => framed + TAG,
     });
-    let (iv, bytes, update) = (inputs.iv, framed + TAG, context.update());
+    let (iv, bytes, (_, update, _)) = (inputs.iv, framed + TAG, context.calls());
     let context = Rc::new(context);
     let first = context.clone();
     operation(

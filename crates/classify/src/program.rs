@@ -15,6 +15,13 @@ struct Segment {
     address: u64,
 }
 
+impl Segment {
+    fn addresses(&self) -> Range<u64> {
+        let size = self.offset.end - self.offset.start;
+        self.address..self.address.saturating_add(size)
+    }
+}
+
 /// An ELF file, without its bytes. Its code is not examined, which takes seconds for the largest.
 #[derive(Debug)]
 pub struct Program {
@@ -83,13 +90,8 @@ impl Program {
     /// The function at an address, or the gap between two functions, within one segment; None
     /// outside all segments.
     pub fn around(&self, address: u64) -> Option<Around> {
-        let segment = self.segments.iter().find(|s| {
-            address
-                .checked_sub(s.address)
-                .is_some_and(|within| within < s.offset.end - s.offset.start)
-        })?;
-        let size = segment.offset.end - segment.offset.start;
-        let all = segment.address..segment.address.saturating_add(size);
+        let mut segments = self.segments.iter().map(Segment::addresses);
+        let all = segments.find(|addresses| addresses.contains(&address))?;
         let next = self
             .known
             .partition_point(|known| known.range.start <= address);
@@ -126,12 +128,8 @@ fn gap(range: Range<u64>) -> Around {
 /// beginning of the file is enough, up to the program headers.
 pub fn loaded(data: &[u8]) -> Option<Vec<(Range<u64>, u64)>> {
     let segments = segments::<elf::FileHeader64<Endianness>>(data)?;
-    let pair = |segment: Segment| {
-        let size = segment.offset.end - segment.offset.start;
-        let addresses = segment.address..segment.address.saturating_add(size);
-        (addresses, segment.offset.start)
-    };
-    Some(segments.into_iter().map(pair).collect())
+    let segments = segments.into_iter();
+    Some(segments.map(|s| (s.addresses(), s.offset.start)).collect())
 }
 
 fn segments<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Option<Vec<Segment>> {

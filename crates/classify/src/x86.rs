@@ -13,16 +13,11 @@ use memchr::memmem;
 /// Adds the functions that hold cryptographic instructions.
 pub fn functions(bits: u32, chunk: &Chunk, stretches: &[Stretch], found: &mut Vec<Function>) {
     let candidates = candidates(chunk.data);
-    let mut rest = &candidates[..];
-    for stretch in stretches {
-        let (_, later) = rest.split_at(rest.partition_point(|at| *at < stretch.start));
-        let (here, later) = later.split_at(later.partition_point(|at| *at < stretch.end));
-        rest = later;
-        if let (Some(last), true) = (here.last(), stretch.bounds != Bounds::Data) {
+    for stretch in stretches.iter().filter(|s| s.bounds != Bounds::Data) {
+        let before = candidates.partition_point(|at| *at < stretch.end);
+        let last = candidates[..before].last();
+        if let Some(last) = last.filter(|at| **at >= stretch.start) {
             decode(bits, chunk, stretch, *last, found);
-        }
-        if rest.is_empty() {
-            break;
         }
     }
 }

@@ -86,7 +86,7 @@ impl Context {
             return Ok(None);
         }
         let context = Context::empty(source.f, setup.direction);
-        let (f, ctx, init) = (context.f, context.ctx, context.init());
+        let (f, ctx, (init, ..)) = (context.f, context.ctx, context.calls());
         // The lengths of CCM's nonce and tag belong before the key (EVP_EncryptInit(3)).
         let (number, size) = (OSSL_PARAM_UNSIGNED_INTEGER, std::mem::size_of::<usize>());
         let lengths = [
@@ -121,24 +121,20 @@ impl Context {
         }
     }
 
-    pub fn init(&self) -> Init {
+    /// The calls of its direction.
+    pub fn calls(&self) -> (Init, Update, Final) {
+        let f = &self.f;
         match self.encrypt {
-            true => self.f.EVP_EncryptInit_ex2,
-            false => self.f.EVP_DecryptInit_ex2,
-        }
-    }
-
-    pub fn update(&self) -> Update {
-        match self.encrypt {
-            true => self.f.EVP_EncryptUpdate,
-            false => self.f.EVP_DecryptUpdate,
-        }
-    }
-
-    fn finish(&self) -> Final {
-        match self.encrypt {
-            true => self.f.EVP_EncryptFinal_ex,
-            false => self.f.EVP_DecryptFinal_ex,
+            true => (
+                f.EVP_EncryptInit_ex2,
+                f.EVP_EncryptUpdate,
+                f.EVP_EncryptFinal_ex,
+            ),
+            false => (
+                f.EVP_DecryptInit_ex2,
+                f.EVP_DecryptUpdate,
+                f.EVP_DecryptFinal_ex,
+            ),
         }
     }
 
@@ -146,7 +142,7 @@ impl Context {
     pub fn restart(&self, iv: &[u8; 16]) {
         // SAFETY: the context has its cipher and key; no cipher takes more than 16 bytes as IV
         // here.
-        let done = unsafe { (self.init())(self.ctx, null(), null(), iv.as_ptr(), null()) };
+        let done = unsafe { self.calls().0(self.ctx, null(), null(), iv.as_ptr(), null()) };
         assert_eq!(done, 1, "EVP takes no new IV");
     }
 }
@@ -167,10 +163,11 @@ pub struct Stream {
 
 impl Stream {
     pub fn new(context: Context) -> Stream {
+        let (init, update, _) = context.calls();
         Stream {
-            init: context.init(),
-            update: context.update(),
             context,
+            init,
+            update,
         }
     }
 
@@ -218,10 +215,11 @@ impl Message {
         let Call::Message(shape) = setup.mode.row().call else {
             return None;
         };
+        let (init, update, finish) = context.calls();
         Some(Message {
-            init: context.init(),
-            update: context.update(),
-            finish: context.finish(),
+            init,
+            update,
+            finish,
             shape,
             key: setup.key.to_vec(),
             iv: setup.iv,

@@ -29,23 +29,23 @@ const BITS: [(Features, usize, u64); 9] = [
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
-    Keep,
     Clear(u64),
     Replace(u64),
 }
+
+const KEEP: Word = Word::Clear(0);
 
 impl Word {
     fn parse(text: &str) -> Word {
         match text.strip_prefix('~') {
             Some(bits) => Word::Clear(number(bits)),
-            None if text.is_empty() => Word::Keep,
+            None if text.is_empty() => KEEP,
             None => Word::Replace(number(text)),
         }
     }
 
     fn also_clear(self, bits: u64) -> Word {
         match self {
-            Word::Keep => Word::Clear(bits),
             Word::Clear(mask) => Word::Clear(mask | bits),
             Word::Replace(value) => Word::Replace(value & !bits),
         }
@@ -75,7 +75,7 @@ pub struct Ia32cap([Word; WORDS]);
 impl Ia32cap {
     /// The value that changes nothing.
     pub fn none() -> Ia32cap {
-        Ia32cap([Word::Keep; WORDS])
+        Ia32cap([KEEP; WORDS])
     }
 
     pub fn parse(text: &str) -> Ia32cap {
@@ -107,7 +107,6 @@ impl std::fmt::Display for Ia32cap {
     /// All words are written, because a missing one would take everything away.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let words = self.0.map(|word| match word {
-            Word::Keep => "~0x0".to_owned(),
             Word::Clear(mask) => format!("~{mask:#x}"),
             Word::Replace(value) => format!("{value:#x}"),
         });
