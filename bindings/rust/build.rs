@@ -38,12 +38,18 @@ fn assertions(raw: &str) -> String {
         .lines()
         .filter_map(|line| line.trim().strip_suffix(';')?.split_once(": "));
     let sizes = rows.filter_map(|(name, size)| Some((name, size.parse::<usize>().ok()?)));
-    let mut text = String::from("#include \"tenrounds.h\"\n");
+    let mut text = String::from("#include <stddef.h>\n#include \"tenrounds.h\"\n");
     for (name, size) in sizes {
         let holds = format!("sizeof(struct {name}) <= {size} && _Alignof(struct {name}) == 16");
         text += &format!("_Static_assert({holds}, \"{name}\");\n");
     }
-    text
+    let round_keys = raw
+        .split_once("GCM_ROUND_KEYS: usize = ")
+        .expect("raw.rs has it")
+        .1;
+    let (place, _) = round_keys.split_once(';').expect("a number");
+    let holds = format!("offsetof(struct tr_gcm_key, aes.enc) == {place}");
+    text + &format!("_Static_assert({holds}, \"GCM_ROUND_KEYS\");\n")
 }
 
 fn read(file: &Path) -> String {

@@ -35,6 +35,8 @@ pub trait Mode {
     const TAG_POSITION: ::aead::TagPosition = ::aead::TagPosition::Postfix;
     const KEYS: &'static [usize] = &[16, 24, 32];
     const TAGS: &'static [usize] = &[16];
+    /// Where the round keys are, if calls change other parts of a key: GCM adds powers of H.
+    const ROUND_KEYS: Option<usize> = None;
     /// # Safety
     /// The key is one of this mode, and the tag's length is one of TAGS.
     unsafe fn call(key: raw::Key, message: &Message) -> tr_status;
@@ -88,6 +90,7 @@ pub mod modes {
         const SET: raw::SetKey = raw::tr_gcm_set_key();
         // NIST SP 800-38D section 5.2.1.2.
         const TAGS: &'static [usize] = &[4, 8, 12, 13, 14, 15, 16];
+        const ROUND_KEYS: Option<usize> = Some(raw::GCM_ROUND_KEYS);
         #[inline]
         unsafe fn call(key: raw::Key, message: &Message) -> tr_status {
             // SAFETY: the caller's.
@@ -284,6 +287,19 @@ impl<M: Mode, const KEY: usize, const TAG: usize> Aead<M, KEY, TAG> {
         };
         // SAFETY: expand() checked the tag's length.
         check(unsafe { M::call(self.as_ptr(), &message) })
+    }
+}
+
+impl<M: Mode, const KEY: usize, const TAG: usize> Clone for Aead<M, KEY, TAG> {
+    /// GCM expands the key again; other modes copy it.
+    fn clone(&self) -> Self {
+        let Some(place) = M::ROUND_KEYS else {
+            // SAFETY: no call changes a key of this mode (tenrounds_private.h, "Keys").
+            return Aead(unsafe { self.0.copy() });
+        };
+        let key = self.as_ptr().cast::<u8>().wrapping_add(place);
+        // SAFETY: the round keys are in the object, and no call changes them.
+        Self::expand(unsafe { core::slice::from_raw_parts(key, KEY) })
     }
 }
 

@@ -10,6 +10,13 @@ use core::ffi::c_uint;
 /// [`CbcDecryptor`] and key wrap.
 pub struct Aes<const KEY: usize>(pub(crate) Object<raw::tr_aes_key>);
 
+impl<const KEY: usize> Clone for Aes<KEY> {
+    fn clone(&self) -> Self {
+        // SAFETY: no call changes the key.
+        Aes(unsafe { self.0.copy() })
+    }
+}
+
 impl<const KEY: usize> Aes<KEY> {
     /// Expands a key.
     pub fn with_key(key: &[u8; KEY]) -> Self {
@@ -65,6 +72,7 @@ impl<T: AesKey> AesKey for &T {
 /// Ctr::start(&key, &counter).apply(&mut data);
 /// assert_eq!(&data, b"attack at dawn");
 /// ```
+#[derive(Clone)]
 pub struct Ctr<C: AesKey> {
     key: C,
     #[cfg_attr(not(feature = "cipher"), allow(dead_code))] // where a position counts from
@@ -119,6 +127,7 @@ macro_rules! cbc {
         /// A message of CBC (NIST SP 800-38A section 6.2), which this
         #[doc = concat!($does, ".")]
         /// `C` is an [`Aes`], or a reference to one. CBC does not notice forgeries.
+        #[derive(Clone)]
         pub struct $name<C: AesKey> {
             key: C,
             iv: [u8; 16],
@@ -308,57 +317,88 @@ mod traits {
         }
     }
 
-    macro_rules! block_mode {
-        ($name:ident: $mode:ident, $with:ident, $closure:ident, $backend:ident, $one:ident,
-         $par:ident, $tail:ident, $inout:ident, $blocks:ident, $b2b:ident) => {
-            impl<C: AesKey> BlockSizeUser for $name<C> {
+    macro_rules! block_sizes {
+        ($([$($generics:tt)*] $name:ty;)*) => {$(
+            impl<$($generics)*> BlockSizeUser for $name {
                 type BlockSize = U16;
             }
-            impl<C: AesKey> ParBlocksSizeUser for $name<C> {
+            impl<$($generics)*> ParBlocksSizeUser for $name {
                 type ParBlocksSize = U64;
             }
-            impl<C: AesKey> $backend for $name<C> {
-                fn $one(&mut self, block: InOut<'_, '_, Block<Self>>) {
+        )*};
+    }
+    block_sizes! {
+        [const KEY: usize] Aes<KEY>;
+        [C: AesKey] CbcEncryptor<C>;
+        [C: AesKey] CbcDecryptor<C>;
+    }
+
+    impl<const KEY: usize> Aes<KEY> {
+        /// # Safety
+        /// Output and input are valid for the length, and the same or disjoint.
+        unsafe fn run(&self, call: raw::Plain, out: *mut u8, input: *const u8, len: usize) {
+            // SAFETY: the key is set; the rest is the caller's.
+            let status = unsafe { call(self.0.as_ptr(), out, input, len) };
+            debug_assert_eq!(status, raw::TR_OK);
+        }
+    }
+
+    // A block cipher or block mode in one direction, by a method of the type and its arguments.
+    // `self` is a parameter, because it may have to be mutable.
+    macro_rules! blocks {
+        ($self:ident [$($mutable:tt)?] [$($generics:tt)*] $name:ty: $run:ident($($call:expr,)?);
+         $mode:ident, $with:ident, $closure:ident, $backend:ident, $one:ident, $par:ident,
+         $tail:ident, $inout:ident, $blocks:ident, $b2b:ident) => {
+            impl<$($generics)*> $backend for $name {
+                fn $one(&$($mutable)? $self, block: InOut<'_, '_, Block<Self>>) {
                     let (input, out) = block.into_raw();
                     // SAFETY: as below, for one block.
-                    let _ = unsafe { self.run(out.cast(), input.cast(), 16) };
+                    let _ = unsafe { $self.$run($($call,)? out.cast(), input.cast(), 16) };
                 }
-                fn $par(&mut self, blocks: InOut<'_, '_, ParBlocks<Self>>) {
-                    self.$inout(blocks.into_buf());
+                fn $par(&$($mutable)? $self, blocks: InOut<'_, '_, ParBlocks<Self>>) {
+                    $self.$inout(blocks.into_buf());
                 }
-                fn $tail(&mut self, blocks: InOutBuf<'_, '_, Block<Self>>) {
-                    self.$inout(blocks);
+                fn $tail(&$($mutable)? $self, blocks: InOutBuf<'_, '_, Block<Self>>) {
+                    $self.$inout(blocks);
                 }
             }
             // The core takes all blocks at once. The backend is for callers with their own loop.
-            impl<C: AesKey> $mode for $name<C> {
-                fn $with(&mut self, f: impl $closure<BlockSize = U16>) {
-                    f.call(self);
+            impl<$($generics)*> $mode for $name {
+                fn $with(&$($mutable)? $self, f: impl $closure<BlockSize = U16>) {
+                    f.call($self);
                 }
-                fn $inout(&mut self, blocks: InOutBuf<'_, '_, Block<Self>>) {
+                fn $inout(&$($mutable)? $self, blocks: InOutBuf<'_, '_, Block<Self>>) {
                     let len = 16 * blocks.len();
                     let (input, out) = blocks.into_raw();
                     // SAFETY: a buffer's output is its input or disjoint; whole blocks cannot fail.
-                    let _ = unsafe { self.run(out.cast(), input.cast(), len) };
+                    let _ = unsafe { $self.$run($($call,)? out.cast(), input.cast(), len) };
                 }
-                fn $blocks(&mut self, blocks: &mut [Block<Self>]) {
-                    self.$inout(blocks.into());
+                fn $blocks(&$($mutable)? $self, blocks: &mut [Block<Self>]) {
+                    $self.$inout(blocks.into());
                 }
                 fn $b2b(
-                    &mut self,
+                    &$($mutable)? $self,
                     input: &[Block<Self>],
                     out: &mut [Block<Self>],
                 ) -> core::result::Result<(), NotEqualError> {
-                    self.$inout(InOutBuf::new(input, out)?);
+                    $self.$inout(InOutBuf::new(input, out)?);
                     Ok(())
                 }
             }
         };
     }
-    block_mode!(CbcEncryptor: BlockModeEncrypt, encrypt_with_backend, BlockModeEncClosure,
-        BlockModeEncBackend, encrypt_block, encrypt_par_blocks, encrypt_tail_blocks,
-        encrypt_blocks_inout, encrypt_blocks, encrypt_blocks_b2b);
-    block_mode!(CbcDecryptor: BlockModeDecrypt, decrypt_with_backend, BlockModeDecClosure,
-        BlockModeDecBackend, decrypt_block, decrypt_par_blocks, decrypt_tail_blocks,
-        decrypt_blocks_inout, decrypt_blocks, decrypt_blocks_b2b);
+    blocks!(self [] [const KEY: usize] Aes<KEY>: run(raw::tr_ecb_encrypt(),); BlockCipherEncrypt,
+        encrypt_with_backend, BlockCipherEncClosure, BlockCipherEncBackend, encrypt_block,
+        encrypt_par_blocks, encrypt_tail_blocks, encrypt_blocks_inout, encrypt_blocks,
+        encrypt_blocks_b2b);
+    blocks!(self [] [const KEY: usize] Aes<KEY>: run(raw::tr_ecb_decrypt(),); BlockCipherDecrypt,
+        decrypt_with_backend, BlockCipherDecClosure, BlockCipherDecBackend, decrypt_block,
+        decrypt_par_blocks, decrypt_tail_blocks, decrypt_blocks_inout, decrypt_blocks,
+        decrypt_blocks_b2b);
+    blocks!(self [mut] [C: AesKey] CbcEncryptor<C>: run(); BlockModeEncrypt, encrypt_with_backend,
+        BlockModeEncClosure, BlockModeEncBackend, encrypt_block, encrypt_par_blocks,
+        encrypt_tail_blocks, encrypt_blocks_inout, encrypt_blocks, encrypt_blocks_b2b);
+    blocks!(self [mut] [C: AesKey] CbcDecryptor<C>: run(); BlockModeDecrypt, decrypt_with_backend,
+        BlockModeDecClosure, BlockModeDecBackend, decrypt_block, decrypt_par_blocks,
+        decrypt_tail_blocks, decrypt_blocks_inout, decrypt_blocks, decrypt_blocks_b2b);
 }

@@ -15,6 +15,13 @@ use crate::{check, Result};
 /// ```
 pub struct Cmac<const KEY: usize>(Object<raw::tr_cmac_key>);
 
+impl<const KEY: usize> Clone for Cmac<KEY> {
+    fn clone(&self) -> Self {
+        // SAFETY: no call changes a key of CMAC.
+        Cmac(unsafe { self.0.copy() })
+    }
+}
+
 impl<const KEY: usize> Cmac<KEY> {
     /// Expands a key.
     pub fn with_key(key: &[u8; KEY]) -> Self {
@@ -79,6 +86,16 @@ mod traits {
             // SAFETY: the message and the key are set.
             unsafe { raw::tr_cmac_rebind(message, self.key.0.as_ptr()) };
             message
+        }
+    }
+
+    impl<const KEY: usize> Clone for CmacMessage<KEY> {
+        fn clone(&self) -> Self {
+            CmacMessage {
+                key: self.key.clone(),
+                // SAFETY: only calls with a mutable message change it.
+                message: unsafe { self.message.copy() },
+            }
         }
     }
 

@@ -25,7 +25,7 @@
 //!   bytes.
 //! - Keys are not allocated, and are cleansed when dropped. A move may leave a copy on the stack:
 //!   put a key where it stays.
-//! - Any number of threads may use a key at a time. Keys are not `Clone`: share them.
+//! - Any number of threads may use a key at a time: share it, rather than clone it.
 //! - An [`Error`] says nothing about its cause. No input causes a panic.
 //! - On tag mismatch the output holds zeros.
 //!
@@ -35,7 +35,7 @@
 //! |---|---|
 //! | `std` (default) | on Linux, Arm's AES instructions, and the variable `TENROUNDS_MASK` |
 //! | `aead` | `KeyInit` and `AeadInOut` of the crate `aead` 0.6 |
-//! | `cipher` | stream ciphers (CTR) and block modes (CBC) of the crate `cipher` 0.5 |
+//! | `cipher` | the block cipher, CTR and CBC with the traits of the crate `cipher` 0.5 |
 //! | `mac` | `CmacMessage`, with `Mac` of the crate `digest` 0.11 |
 //! | `rustls` | the AES-GCM suites of TLS 1.2, TLS 1.3 and QUIC for rustls 0.23 |
 //! | `zeroize` | the marker `ZeroizeOnDrop` of the crate `zeroize` 1 |

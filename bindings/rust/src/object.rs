@@ -33,6 +33,17 @@ impl<T> Object<T> {
         object
     }
 
+    /// A copy.
+    ///
+    /// # Safety
+    /// No call changes the object meanwhile.
+    pub unsafe fn copy(&self) -> Object<T> {
+        let copy = Object::zeroed();
+        // SAFETY: both are objects of this type; the rest is the caller's.
+        unsafe { ptr::copy_nonoverlapping(self.0.get(), copy.0.get(), 1) };
+        copy
+    }
+
     /// The object, for the core's functions of its type.
     pub fn as_ptr(&self) -> raw::Key {
         self.0.get().cast()

@@ -54,6 +54,9 @@ opaque! {
     tr_cipher: 48;
 }
 
+/// Where the round keys are in a GCM key: the first ones are the key itself (FIPS 197 section 5.2).
+pub const GCM_ROUND_KEYS: usize = 608;
+
 /// A backend's table, of which only the address is known.
 #[repr(C)]
 pub struct tr_backend {

@@ -21,6 +21,13 @@ use crate::{check, Result};
 /// ```
 pub struct Xts<const KEY: usize>(Object<raw::tr_xts_key>);
 
+impl<const KEY: usize> Clone for Xts<KEY> {
+    fn clone(&self) -> Self {
+        // SAFETY: no call changes a key of XTS.
+        Xts(unsafe { self.0.copy() })
+    }
+}
+
 impl<const KEY: usize> Xts<KEY> {
     /// Expands both keys. Encryption fails if they are equal.
     pub fn with_key(key: &[u8; KEY]) -> Self {

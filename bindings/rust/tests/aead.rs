@@ -44,6 +44,10 @@ fn run<M: modes::Mode, const KEY: usize, const TAG: usize>(
             v.line
         );
         assert_eq!(data, v.encrypted, "{}", v.line);
+        let copy = key.clone();
+        drop(key);
+        let tagged = copy.seal_in_place(nonce, aad, &mut v.plain.clone());
+        assert_eq!(tagged, Ok(tag), "{}", v.line);
     } else {
         // Wrong tags, and nonces of lengths that the mode does not have.
         assert_eq!(opened, Err(Error), "{}", v.line);

@@ -4,8 +4,10 @@
 mod common;
 
 use ::cipher::block_padding::Pkcs7;
+use ::cipher::consts::U16;
 use ::cipher::{
-    BlockModeDecrypt, BlockModeEncrypt, InnerIvInit, KeyIvInit, StreamCipher, StreamCipherSeek,
+    BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, InnerIvInit,
+    KeyIvInit, StreamCipher, StreamCipherSeek,
 };
 use common::{bytes, length, random, wycheproof, Vector};
 use digest::{KeyInit, Mac};
@@ -303,4 +305,92 @@ fn keys_are_for_all_threads() {
     check::<Cmac<16>>();
     check::<CmacMessage<16>>();
     check::<Xts<32>>();
+}
+
+/// A block cipher in every call of its traits, and under a mode of RustCrypto.
+fn block_cipher<C>(key: &[u8], iv: &[u8], data: &[u8]) -> [Vec<u8>; 4]
+where
+    C: KeyInit + BlockCipherEncrypt<BlockSize = U16> + BlockCipherDecrypt + Clone,
+{
+    let cipher = <C as KeyInit>::new_from_slice(key).unwrap();
+    let blocks: Vec<::cipher::Block<C>> = data.chunks(16).map(|b| b.try_into().unwrap()).collect();
+    let mut encrypted = blocks.clone();
+    cipher.encrypt_blocks(&mut encrypted);
+    let mut one_by_one = blocks.clone();
+    one_by_one.iter_mut().for_each(|b| cipher.encrypt_block(b));
+    assert_eq!(encrypted, one_by_one);
+    let mut back = blocks.clone();
+    cipher
+        .clone()
+        .decrypt_blocks_b2b(&encrypted, &mut back)
+        .unwrap();
+    assert_eq!(back, blocks);
+    let mut decrypted = blocks.clone();
+    decrypted.iter_mut().for_each(|b| cipher.decrypt_block(b));
+    let mut counted = data.to_vec();
+    let core = ctr::CtrCore::inner_iv_slice_init(cipher.clone(), iv).unwrap();
+    ctr::Ctr128BE::from_core(core).apply_keystream(&mut counted);
+    let mut chained = blocks;
+    let mut cbc = cbc::Decryptor::inner_iv_slice_init(cipher, iv).unwrap();
+    cbc.decrypt_blocks(&mut chained);
+    [
+        encrypted.concat(),
+        decrypted.concat(),
+        counted,
+        chained.concat(),
+    ]
+}
+
+#[test]
+fn block_cipher_is_that_of_another_library() {
+    let mut random = random();
+    for _ in 0..50 {
+        let (key, iv) = (bytes(&mut random, 32), bytes(&mut random, 16));
+        let blocks = random.usize(..200);
+        let data = bytes(&mut random, 16 * blocks);
+        let (a, b, c) = (&key[..16], &key[..24], &key[..]);
+        let ours = block_cipher::<Aes<16>>(a, &iv, &data);
+        assert_eq!(ours, block_cipher::<aes::Aes128>(a, &iv, &data));
+        let ours = block_cipher::<Aes<24>>(b, &iv, &data);
+        assert_eq!(ours, block_cipher::<aes::Aes192>(b, &iv, &data));
+        let ours = block_cipher::<Aes<32>>(c, &iv, &data);
+        assert_eq!(ours, block_cipher::<aes::Aes256>(c, &iv, &data));
+    }
+}
+
+/// A clone in the middle of a message goes on as the original does.
+#[test]
+fn clones() {
+    let mut random = random();
+    for _ in 0..100 {
+        let (key, iv) = (bytes(&mut random, 32), bytes(&mut random, 16));
+        let (key, iv) = (key[..].try_into().unwrap(), iv[..].try_into().unwrap());
+        let cipher = Aes::<32>::with_key(key);
+        let (first, second) = (random.usize(..100), random.usize(..100));
+        let data = bytes(&mut random, first + second);
+        let mut message = Ctr::start(cipher.clone(), iv);
+        let mut whole = data.clone();
+        message.apply(&mut whole[..first]);
+        let mut copy = message.clone();
+        drop(message);
+        copy.apply(&mut whole[first..]);
+        Ctr::start(&cipher, iv).apply(&mut whole);
+        assert_eq!(whole, data);
+
+        let message = <CmacMessage<32> as KeyInit>::new_from_slice(key).unwrap();
+        let message = message.chain_update(&data[..first]);
+        let copy = message.clone();
+        drop(message);
+        let tag = copy.chain_update(&data[first..]).finalize().into_bytes();
+        assert_eq!(tag[..], Cmac::with_key(key).clone().sign(&data));
+
+        let xts = Xts::<32>::with_key(key);
+        let mut sector = bytes(&mut random, 32);
+        let mut other = sector.clone();
+        xts.encrypt(iv, &mut sector).unwrap();
+        let copy = xts.clone();
+        drop(xts);
+        copy.encrypt(iv, &mut other).unwrap();
+        assert_eq!(sector, other);
+    }
 }
