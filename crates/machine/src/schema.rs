@@ -117,6 +117,9 @@ pub struct Measurement {
     pub bytes_per_second: f64,
     /// Half of the 95 % confidence interval of the median, as a fraction of the median.
     pub spread: f64,
+    /// The CPU time of a call in user space and in the kernel.
+    pub user_ns: Option<f64>,
+    pub system_ns: Option<f64>,
     /// The fraction of the limit measured in the same run; null where there is none.
     pub limit_fraction: Option<f64>,
     /// The median of paired ratios to other implementations.

@@ -148,19 +148,13 @@ impl Disturbance {
         reasons
     }
 
-    /// What `bench` says about it; nothing after an undisturbed run.
-    pub fn remark(&self) -> Option<String> {
-        if self.is_busy() {
-            return Some(format!(
-                "Warning: the machine was busy: {}. Ratios are more reliable than rates.",
-                self.reasons().join("; ")
-            ));
-        }
-        (self.clocks.repeated + self.clocks.doubtful > 0).then(|| {
+    /// What `bench` says after a busy run.
+    pub fn warning(&self) -> Option<String> {
+        let reasons = self.reasons();
+        (!reasons.is_empty()).then(|| {
             format!(
-                "Wall clock and CPU time disagreed by more than 5 % in some windows: {} were \
-                 repeated, and {} of those that count are disturbed.",
-                self.clocks.repeated, self.clocks.doubtful
+                "Warning: the machine was busy: {}. Ratios are more reliable than rates.",
+                reasons.join("; ")
             )
         })
     }
@@ -213,16 +207,11 @@ mod tests {
             },
         };
         assert!(!quiet.is_busy());
-        let remark = quiet.remark().unwrap();
-        assert!(
-            remark.contains("3 were repeated, and 0 of those"),
-            "{remark}"
-        );
-        assert_eq!(Disturbance::default().remark(), None);
+        assert_eq!(quiet.warning(), None);
         let said = |change: &dyn Fn(&mut Disturbance)| {
             let mut busy = quiet;
             change(&mut busy);
-            busy.remark().unwrap_or_default()
+            busy.warning().unwrap_or_default()
         };
         let load = |others, stolen| {
             Some(Load {
@@ -302,20 +291,6 @@ mod tests {
         assert!(!is_busy(load(1.0, 0.01), 100, 1) && !is_busy(None, 0, 0));
         assert!(is_busy(load(1.01, 0.0), 0, 0) && is_busy(load(0.0, 0.011), 0, 0));
         assert!(is_busy(None, 101, 0) && is_busy(None, 0, 2));
-    }
-
-    #[test]
-    fn disturbed_windows_of_a_quiet_machine_are_remarked() {
-        let of = |doubtful| Disturbance {
-            load: None,
-            windows: 3000,
-            clocks: Disturbed {
-                repeated: 0,
-                doubtful,
-            },
-        };
-        assert!(of(1).remark().is_some());
-        assert_eq!(of(0).remark(), None);
     }
 
     #[test]

@@ -91,7 +91,10 @@ impl Process {
             Ok(Ok(answer)) => Ok(Some(answer)),
             Ok(Err(Refusal::Absent(what))) => Err(Error::absent(what)),
             Ok(Err(Refusal::Failed(why))) => Err(Error::failure(format!("{}: {why}", self.name))),
-            Err(_) => Err(self.misunderstood(&line)),
+            Err(_) => Err(Error::failure(format!(
+                "the measuring process of {} answered {line:?}",
+                self.name
+            ))),
         }
     }
 
@@ -116,14 +119,6 @@ impl Process {
         let name = &self.name;
         Error::failure(format!(
             "the measuring process of {name} ended unexpectedly: {how}"
-        ))
-    }
-
-    /// The error of an answer to another question.
-    pub fn misunderstood(&self, answer: &impl std::fmt::Debug) -> Error {
-        let name = &self.name;
-        Error::failure(format!(
-            "the measuring process of {name} answered {answer:?}"
         ))
     }
 }

@@ -7,7 +7,7 @@ use evidence::trace::Trace;
 use machine::schema::Measurement;
 use serde::Serialize;
 use setup::detect::Detect;
-use speed::bench::how::How;
+use speed::bench::How;
 
 #[derive(Serialize)]
 pub struct Body {

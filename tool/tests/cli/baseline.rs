@@ -56,7 +56,7 @@ fn what_changed_beyond_both_spreads_is_marked() {
             "novaes",
             "SLOWER",
             "faster",
-            "Only in the old file",
+            "1 only in the old file. 1 without a limit.",
         ],
     );
     contains(&text, &["2 rows in both: 1 slower and 1 faster"]);

@@ -93,6 +93,7 @@ impl Figure {
         let others = others.filter(|other| *other != who && !other.is_bound());
         let ratio =
             |other: Implementation| Some((other.name().to_owned(), self.ratio(who, other)?));
+        let (user_ns, system_ns) = self.cpu_time(who).unzip();
         Some(Measurement {
             algorithm: self.case.cipher.name(),
             direction: self.case.direction.name(),
@@ -102,6 +103,8 @@ impl Figure {
             bytes: self.case.bytes,
             bytes_per_second: rate.median,
             spread: rate.spread(),
+            user_ns,
+            system_ns,
             limit_fraction: self.ratio(who, Implementation::Limit),
             ratio_to: others.filter_map(ratio).collect(),
             scaling: self.scaling(who).map(|scaling| Scaling {
@@ -125,6 +128,8 @@ pub fn limit_rows(limits: &Limits) -> Vec<Measurement> {
         bytes: limit.register_bytes(),
         bytes_per_second: rate.median,
         spread: rate.spread(),
+        user_ns: None,
+        system_ns: None,
         limit_fraction: Some(rate.median / best),
         ratio_to: Default::default(),
         scaling: None,

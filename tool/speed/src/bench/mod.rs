@@ -9,7 +9,6 @@ mod case;
 mod crossing;
 mod evp;
 mod figure;
-pub mod how;
 mod implementation;
 mod measure;
 mod paths;
@@ -20,12 +19,11 @@ mod svg;
 mod worker;
 
 pub use args::Asked;
-pub use run::Run;
+pub use run::{How, Run};
 
 use crate::bench::args::BenchArgs;
 use ::measure::baseline::{Baseline, Side, SLOWER};
 use base::replaced::{Look, Replaced};
-use how::How;
 use machine::schema::{Document, SCHEMA};
 use paths::Paths;
 use report::Form;
@@ -36,22 +34,22 @@ use terminal::output;
 
 /// What JSON says besides the rows.
 #[derive(Serialize)]
-struct Body {
-    bench: Bench,
+struct Body<'a> {
+    bench: Bench<'a>,
 }
 
 #[derive(Serialize)]
-struct Bench {
+struct Bench<'a> {
     #[serde(flatten)]
     how: How,
-    paths: Option<Paths>,
+    paths: Option<&'a Paths>,
     baseline: Option<Baseline>,
 }
 
-fn document(run: &Run) -> Document<Body> {
+fn document(run: &Run) -> Document<Body<'_>> {
     let bench = Bench {
         how: run.how(),
-        paths: run.paths.as_ref().map(|kernel| kernel.json(run)),
+        paths: run.paths.as_ref(),
         baseline: None,
     };
     Document::new("bench", run.host.clone(), run.rows(), Body { bench })

@@ -24,12 +24,14 @@ pub const WAYS: [Implementation; 2] = [AfAlg, Crossing];
 const SIZES: [usize; 7] = [16, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
 const DEFAULT: [&str; 2] = ["aes-128-cbc", "aes-128-ctr"];
 
-/// What a run knows of the kernel.
-pub struct Kernel {
-    /// The drivers that AF_ALG took.
-    pub drivers: Vec<Driver>,
-    /// Why this kernel has no AF_ALG.
+/// The object `bench.paths`.
+#[derive(Serialize)]
+pub struct Paths {
+    /// Why this kernel has no AF_ALG; null where it has.
     pub unavailable: Option<String>,
+    /// What AF_ALG took for each algorithm.
+    pub drivers: Vec<Driver>,
+    crossovers: Vec<Crossover>,
 }
 
 fn work(asked: &Asked) -> Result<Vec<Work>> {
@@ -78,9 +80,10 @@ pub fn measure(asked: &Asked) -> Result<Run> {
         time: asked.time(),
         notes: Vec::new(),
     })?;
-    run.paths = Some(Kernel {
-        drivers: drivers(&work),
+    run.paths = Some(Paths {
         unavailable,
+        drivers: drivers(&work),
+        crossovers: run.blocks().into_iter().flat_map(crossovers).collect(),
     });
     Ok(run)
 }
@@ -130,50 +133,7 @@ pub fn crossovers(block: &[Figure]) -> Vec<Crossover> {
     pairs.filter_map(of).collect()
 }
 
-/// The object `bench.paths`.
-#[derive(Serialize)]
-pub struct Paths {
-    af_alg: Availability,
-    /// What AF_ALG took for each algorithm.
-    drivers: Vec<Driver>,
-    costs: Vec<Cost>,
-    crossovers: Vec<Crossover>,
-}
-
-#[derive(Serialize)]
-struct Availability {
-    available: bool,
-    why: Option<String>,
-}
-
-/// CPU time of a call.
-#[derive(Serialize)]
-struct Cost {
-    algorithm: String,
-    direction: &'static str,
-    implementation: Implementation,
-    threads: usize,
-    bytes: usize,
-    user_ns: f64,
-    system_ns: f64,
-}
-
-fn costs(figure: &Figure) -> impl Iterator<Item = Cost> + '_ {
-    figure.rounds.spent.keys().filter_map(|who| {
-        let (user_ns, system_ns) = figure.cpu_time(*who)?;
-        Some(Cost {
-            algorithm: figure.case.cipher.name(),
-            direction: figure.case.direction.name(),
-            implementation: *who,
-            threads: figure.case.threads,
-            bytes: figure.case.bytes,
-            user_ns,
-            system_ns,
-        })
-    })
-}
-
-impl Kernel {
+impl Paths {
     /// The backend of a row of the kernel is its driver.
     pub fn name_drivers(&self, figure: &Figure, rows: &mut [Measurement]) {
         let algorithm = figure.case.cipher.mode().kernel_stream();
@@ -183,19 +143,6 @@ impl Kernel {
             if row.implementation == AfAlg.name() {
                 row.backend = driver.map(|d| d.driver.clone());
             }
-        }
-    }
-
-    pub fn json(&self, run: &Run) -> Paths {
-        let blocks = run.blocks();
-        Paths {
-            af_alg: Availability {
-                available: self.unavailable.is_none(),
-                why: self.unavailable.clone(),
-            },
-            drivers: self.drivers.clone(),
-            costs: run.figures.iter().flat_map(costs).collect(),
-            crossovers: blocks.into_iter().flat_map(crossovers).collect(),
         }
     }
 }

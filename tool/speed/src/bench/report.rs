@@ -473,15 +473,14 @@ fn method(run: &Run) -> String {
     )
 }
 
-/// What disturbed the measurement; nothing after an undisturbed one.
+/// What disturbed the measurement.
 fn disturbance(run: &Run) -> String {
-    let disturbance = run.disturbance();
-    let lines = disturbance.remark().map(|remark| paragraph(&remark));
-    match lines {
-        Some(lines) if disturbance.is_busy() => paint(WARN, lines.trim_end()) + "\n",
-        lines => lines.unwrap_or_default(),
-    }
+    let warning = run.disturbance().warning();
+    warning.map_or_else(String::new, |warning| {
+        paint(WARN, paragraph(&warning).trim_end()) + "\n"
+    })
 }
+
 #[cfg(test)]
 mod tests {
     use super::super::case::Case;

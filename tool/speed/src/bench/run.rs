@@ -2,9 +2,8 @@
 //! What a run found.
 
 use super::figure::{blocks, limit_rows, Figure};
-use super::how::How;
 use super::measure::{self, Limits};
-use super::paths::Kernel;
+use super::paths::Paths;
 use super::plan::Plan;
 use ::measure::busy::{Disturbance, Load, Watch};
 use ::measure::limit::Limit;
@@ -12,6 +11,7 @@ use ::measure::rounds::Disturbed;
 use libcrypto::LibCrypto;
 use machine::masks;
 use machine::schema::{Host, Measurement};
+use serde::Serialize;
 use std::time::{Duration, Instant};
 use tenrounds_sys::Backend;
 use terminal::error::Result;
@@ -35,7 +35,25 @@ pub struct Run {
     /// What libcrypto says about the processor.
     pub cpu_settings: Option<String>,
     /// Of --paths.
-    pub paths: Option<Kernel>,
+    pub paths: Option<Paths>,
+}
+
+/// How a run was measured, for the JSON of `bench` and `report`: docs/json.md.
+#[derive(Serialize)]
+pub struct How {
+    /// Seconds that the command took.
+    seconds: f64,
+    /// Rounds of each figure, microseconds of each window.
+    pub rounds: usize,
+    pub window_us: u64,
+    /// Windows repeated because wall clock and CPU time disagreed, and windows that count
+    /// nevertheless.
+    windows_repeated: usize,
+    windows_doubtful: usize,
+    pub busy: bool,
+    /// null: /proc/stat could not be read.
+    load: Option<Load>,
+    pub notes: Vec<String>,
 }
 
 pub fn run(plan: &Plan) -> Result<Run> {
@@ -144,8 +162,8 @@ impl Run {
         let mut rows = limit_rows(&self.limits);
         for figure in &self.figures {
             let mut found = figure.rows(self.backend, self.widest);
-            if let Some(kernel) = &self.paths {
-                kernel.name_drivers(figure, &mut found);
+            if let Some(paths) = &self.paths {
+                paths.name_drivers(figure, &mut found);
             }
             rows.extend(found);
         }
@@ -153,6 +171,15 @@ impl Run {
     }
 
     pub fn how(&self) -> How {
-        How::new(self)
+        How {
+            seconds: self.took.as_secs_f64(),
+            rounds: self.rounds,
+            window_us: measure::WINDOW_US,
+            windows_repeated: self.clocks.repeated,
+            windows_doubtful: self.clocks.doubtful,
+            busy: self.disturbance().is_busy(),
+            load: self.load,
+            notes: self.notes.clone(),
+        }
     }
 }
