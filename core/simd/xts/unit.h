@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A whole data unit of XTS in one function: the first tweak, the blocks and ciphertext stealing.
+ * A whole data unit of XTS without bulk operations: the first tweak, the blocks and ciphertext
+ * stealing.
  *
  * Bound: the latencies of tweak and data, 80 cycles with AES-128. Two successive data units overlap
  * if the reorder window holds both. On Zen 4 the window holds 320 instructions. For each data unit,
  * an update through EVP takes 100 of these. To execute few instructions, this code processes two
- * or more blocks in ZMM, stores no tweak, and calls no function: 64 bytes take 109 instructions
- * (docs/tuning/xts.md).
+ * or more blocks in ZMM, stores no tweak, and jumps from function to function: 64 bytes take 109
+ * instructions (docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_UNIT_H
 #define TR_SIMD_XTS_UNIT_H
@@ -14,10 +15,6 @@
 #include "simd/xts/xts.h"
 
 #if WHOLE_CALLS
-_Static_assert(TR_XTS_UNIT_END / TR_BLOCK <= XTS_LONG_FROM &&
-                   TR_XTS_UNIT_END / TR_BLOCK <= XTS_RING_FROM,
-               "longer data units have other ways to compute tweaks");
-
 /* Returns t times x^n, for n up to 63. */
 TR_INLINE TR_TARGET B xts_times_x(B t, unsigned n)
 {
@@ -42,52 +39,73 @@ TR_INLINE TR_TARGET void xts_unit_one(const struct tr_aes_key *key, int decrypt,
     steal_store(out, full, filled, rest);
 }
 
-TR_INLINE TR_TARGET enum tr_status xts_unit(const struct tr_xts_key *x, const uint8_t *unit,
-                                            uint8_t *out, const uint8_t *in, size_t len,
-                                            int decrypt)
+/* Processes the last 1 to GROUP whole blocks of a data unit, and the `rest` bytes after them. */
+TR_INLINE TR_TARGET void xts_unit_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out,
+                                        const uint8_t *in, size_t blocks, size_t rest, B tweak)
 {
-    const struct tr_aes_key *key = &x->data;
-    const size_t rest = len % TR_BLOCK;
-    size_t blocks = len / TR_BLOCK;
     const uint8_t *full_in = in + (blocks - 1) * TR_BLOCK;
     uint8_t *full_out = out + (blocks - 1) * TR_BLOCK;
-    B tweak = encrypt_block(&x->tweak, b_load_halves(unit));
-    if (blocks == 1) {
-        xts_unit_one(key, decrypt, out, in, rest, tweak);
-        return TR_OK;
-    }
-    struct xts s = {.bulk = bulk_start(key, decrypt ? key->dec : key->enc, out, in)};
-    xts_tweak(&s, v_broadcast(tweak));
-    blocks = xts_full_groups(&s, decrypt, blocks);
-    if (__builtin_expect(rest == 0, 1)) {
-        xts_last_group(&s, decrypt, blocks);
-        return TR_OK;
-    }
     /* Loads the partial block before the group's stores. If `out` equals `in`, a later load would
      * be a store-forwarding stall. */
     B end = steal_load(full_in, rest), full, filled;
-    tweak = v_block_0(s.tweak);
     B last = xts_times_x(tweak, (unsigned)blocks);
     if (!decrypt) {
-        xts_last_group(&s, 0, blocks);
+        (void)xts_last(key, out, in, blocks, tweak, 0);
         full = b_load(full_out);
     } else {
         /* Decryption uses the last two tweaks in reverse order. */
         full = xts_block(key, 1, b_load(full_in), last);
         last = xts_times_x(tweak, (unsigned)blocks - 1);
         if (blocks != 1)
-            xts_last_group(&s, 1, blocks - 1);
+            (void)xts_last(key, out, in, blocks - 1, tweak, 1);
     }
     filled = xts_block(key, decrypt, steal_fill(full, end, rest), last);
     steal_store(full_out, full, filled, rest);
-    return TR_OK;
 }
 
+/*
+ * The functions of one direction:
+ *
+ *   - _steal processes the last 1 to GROUP whole blocks of a data unit and the partial block after
+ *     them, as xts_last() does without a partial block;
+ *   - _groups processes a data unit of more than GROUP blocks.
+ */
+#    define XTS_UNIT_ARGUMENTS                                                                     \
+        const struct tr_xts_key *x, const uint8_t *unit, uint8_t *out, const uint8_t *in, size_t len
 #    define XTS_UNIT_MODE(name, decrypt)                                                           \
-        TR_TARGET enum tr_status V_NAME(name)(const struct tr_xts_key *x, const uint8_t *unit,     \
-                                              uint8_t *out, const uint8_t *in, size_t len)         \
+        static NOT_INLINE TR_TARGET enum tr_status V_NAME(name##_steal)(                           \
+            const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,          \
+            size_t rest, B tweak)                                                                  \
         {                                                                                          \
-            return xts_unit(x, unit, out, in, len, decrypt);                                       \
+            xts_unit_steal(key, decrypt, out, in, blocks, rest, tweak);                            \
+            return TR_OK;                                                                          \
+        }                                                                                          \
+        TR_INLINE TR_TARGET enum tr_status V_NAME(name##_end)(const struct tr_aes_key *key,        \
+                                                              uint8_t *out, const uint8_t *in,     \
+                                                              size_t blocks, size_t rest, B tweak) \
+        {                                                                                          \
+            if (rest != 0)                                                                         \
+                return V_NAME(name##_steal)(key, out, in, blocks, rest, tweak);                    \
+            return xts_last(key, out, in, blocks, tweak, decrypt);                                 \
+        }                                                                                          \
+        static NOT_INLINE TR_TARGET enum tr_status V_NAME(name##_groups)(XTS_UNIT_ARGUMENTS)       \
+        {                                                                                          \
+            B tweak = encrypt_block(&x->tweak, b_load_halves(unit));                               \
+            struct xts s = xts_start(&x->data, out, in, tweak, decrypt);                           \
+            const size_t blocks = xts_full_groups(&s, decrypt, len / TR_BLOCK);                    \
+            return V_NAME(name##_end)(&x->data, s.bulk.out, s.bulk.in, blocks, len % TR_BLOCK,     \
+                                      v_block_0(s.tweak));                                         \
+        }                                                                                          \
+        TR_TARGET enum tr_status V_NAME(name)(XTS_UNIT_ARGUMENTS)                                  \
+        {                                                                                          \
+            const size_t blocks = len / TR_BLOCK;                                                  \
+            if (blocks > GROUP)                                                                    \
+                return V_NAME(name##_groups)(x, unit, out, in, len);                               \
+            B tweak = encrypt_block(&x->tweak, b_load_halves(unit));                               \
+            if (blocks != 1)                                                                       \
+                return V_NAME(name##_end)(&x->data, out, in, blocks, len % TR_BLOCK, tweak);       \
+            xts_unit_one(&x->data, decrypt, out, in, len % TR_BLOCK, tweak);                       \
+            return TR_OK;                                                                          \
         }
 XTS_UNIT_MODE(xts_unit_encrypt, 0)
 XTS_UNIT_MODE(xts_unit_decrypt, 1)

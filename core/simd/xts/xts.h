@@ -37,6 +37,14 @@ TR_INLINE TR_TARGET void xts_tweak(struct xts *s, V tweak)
     s->swapped = v_swap_halves(tweak);
 }
 
+TR_INLINE TR_TARGET struct xts xts_start(const struct tr_aes_key *key, uint8_t *out,
+                                         const uint8_t *in, B tweak, int decrypt)
+{
+    struct xts s = {.bulk = bulk_start(key, decrypt ? key->dec : key->enc, out, in)};
+    xts_tweak(&s, v_broadcast(tweak));
+    return s;
+}
+
 /*
  * Returns the tweak of the first block. Loads of 8 bytes avoid a store-forwarding stall: a caller
  * that counts data units has just stored 8 bytes of the data unit's number.
@@ -77,16 +85,42 @@ TR_INLINE TR_TARGET size_t xts_full_groups(struct xts *s, int decrypt, size_t bl
     return blocks;
 }
 
-/* Processes 1 to GROUP blocks. */
-TR_INLINE TR_TARGET void xts_last_group(struct xts *s, int decrypt, size_t blocks)
+/* Processes 1 to GROUP blocks, of which the first has the tweak `tweak`. */
+TR_INLINE TR_TARGET void xts_last_group(const struct tr_aes_key *key, uint8_t *out,
+                                        const uint8_t *in, size_t blocks, B tweak, int decrypt)
 {
+    struct xts s = xts_start(key, out, in, tweak, decrypt);
     switch (VECTORS_OF(blocks)) {
 #define XTS_GROUP(n)                                                                               \
 case n:                                                                                            \
-    xts_group(s, decrypt, n, blocks % VBLOCKS, XTS_AHEAD);                                         \
+    xts_group(&s, decrypt, n, blocks % VBLOCKS, XTS_AHEAD);                                        \
     break;
         BY_VECTORS(XTS_GROUP)
     }
+}
+
+/* Whole data units (xts/unit.h) and bulk operations share these functions. They return TR_OK, so
+ * that a function for whole data units can end with a jump to them. */
+#if WHOLE_CALLS
+#    define XTS_LAST static NOT_INLINE
+#else
+#    define XTS_LAST TR_INLINE
+#endif
+#define XTS_LAST_GROUP(name, decrypt)                                                              \
+    XTS_LAST TR_TARGET enum tr_status V_NAME(name)(const struct tr_aes_key *key, uint8_t *out,     \
+                                                   const uint8_t *in, size_t blocks, B tweak)      \
+    {                                                                                              \
+        xts_last_group(key, out, in, blocks, tweak, decrypt);                                      \
+        return TR_OK;                                                                              \
+    }
+XTS_LAST_GROUP(xts_last_encrypt, 0)
+XTS_LAST_GROUP(xts_last_decrypt, 1)
+
+TR_INLINE TR_TARGET enum tr_status xts_last(const struct tr_aes_key *key, uint8_t *out,
+                                            const uint8_t *in, size_t blocks, B tweak, int decrypt)
+{
+    return (decrypt ? V_NAME(xts_last_decrypt) : V_NAME(xts_last_encrypt))(key, out, in, blocks,
+                                                                           tweak);
 }
 
 enum xts_way { XTS_BY_GROUPS, XTS_BY_CHAIN, XTS_BY_RING };
@@ -165,9 +199,10 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
     }
 #endif
     blocks = xts_full_groups(&s, decrypt, blocks);
-    b_store(state->tweak, v_block_0(s.tweak));
+    tweak = v_block_0(s.tweak);
+    b_store(state->tweak, tweak);
     tr_xts_multiply(state->tweak, (unsigned)blocks);
-    xts_last_group(&s, decrypt, blocks);
+    (void)xts_last(key, s.bulk.out, s.bulk.in, blocks, tweak, decrypt);
 }
 
 #if VBLOCKS == 1
