@@ -144,25 +144,26 @@ typedef enum tr_status tr_cfb_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLO
                                  uint8_t *out, const uint8_t *in, size_t len);
 
 /*
- * Seals or opens a message of GCM with an IV of 96 bits and a tag of 128. The arguments are those
- * of tr_gcm_seal() and tr_gcm_open(), which have checked them, so that these can end with a jump to
- * this function. Opening does not write the tag.
+ * Seals or opens a message of GCM, with the arguments of tr_gcm_seal() and tr_gcm_open(). Opening
+ * does not write the tag.
  *
- * Function TR_GCM_ANY of a table takes all messages. The others are for short ones: the data have 1
- * to short_len bytes (struct tr_ghash_key), the AAD at most 64. The 64 bytes from the last multiple
- * of 64 bytes of data on are within a page, at `out` and `in`, and so are 16 bytes from `aad` on,
- * or 64 for function TR_GCM_LONG_AAD and later ones: a masked access that reaches a page which is
- * not mapped takes 100 ns and more. Function i takes data of 32 i + 1 to 32 i + 32 bytes and at
- * most 16 bytes of AAD, and function TR_GCM_LONG_AAD + i data of 64 i + 1 to 64 i + 64 bytes and
- * more AAD.
+ * Function i of a table takes data of 32 i + 1 to 32 i + 32 bytes, for which the key has the powers
+ * of H (short_len of struct tr_ghash_key). tr_gcm_seal() and tr_gcm_open() jump to it without any
+ * other check: a check before a jump makes gcc 12 load and store all arguments on the stack, 18 of
+ * 60 instructions. The function checks all others, and leaves a message that it cannot process to
+ * tr_gcm_seal_any() or tr_gcm_open_any() (modes/gcm_message.c). Among them are those whose masked
+ * accesses would reach another page: if that is not mapped, they take 100 ns and more.
+ *
+ * Function TR_GCM_ANY takes all messages with an IV of 96 bits and a tag of 128 whose arguments are
+ * checked.
  */
-enum { TR_GCM_LONG_AAD = 10, TR_GCM_ANY = 14, TR_GCM_CALLS };
+enum { TR_GCM_ANY = 10, TR_GCM_CALLS };
 /* The longest messages with functions of their own, in bytes. */
 #define TR_GCM_SHORT_MAX 256u
-#define TR_GCM_SHORT_AAD 64u
 typedef enum tr_status tr_gcm_fn(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
                                  const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len);
+tr_gcm_fn tr_gcm_seal_any, tr_gcm_open_any;
 
 struct tr_backend {
     const char *name;

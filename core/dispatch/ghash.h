@@ -98,14 +98,20 @@ static inline void tr_ghash_publish(const struct tr_ghash_key *key, unsigned sta
 }
 
 /* The most data of a short message (tr_gcm_fn), in bytes, with the powers of this stage: a power
- * for each block of data, one for the AAD and one for the lengths. With more AAD,
- * tr_gcm_short_call() adds three blocks to the data. */
+ * for each block of data, one for the AAD and one for the lengths. AAD of
+ * 2 to 4 blocks need three more. */
 TR_INLINE uint16_t tr_ghash_short_len(unsigned stage)
 {
     const unsigned len = (tr_ghash_powers_at(stage) - 2) * TR_BLOCK;
-    const unsigned most = TR_GCM_SHORT_MAX + TR_GCM_SHORT_AAD - TR_BLOCK;
+    const unsigned most = TR_GCM_SHORT_MAX + 3 * TR_BLOCK;
     return (uint16_t)(len < most ? len : most);
 }
+
+/* The length of an IV that needs no hashing, in bytes (SP 800-38D section 7.1 step 2). */
+#define TR_GCM_IV 12u
+
+/* The longest message in bytes (SP 800-38D section 5.2.1.1). */
+#define TR_GCM_MAX_DATA 0xfffffffe0u
 
 /* A one-shot GCM message with a 96-bit IV, for GCM_SEAL and GCM_OPEN. The last block may be
  * partial. Opening writes the plaintext and computes the expected tag, which the mode then

@@ -7,12 +7,6 @@
 #include "modes/modes.h"
 #include "partial_block.h"
 
-/* The length of an IV that needs no hashing, in bytes (SP 800-38D section 7.1 step 2). */
-#define TR_GCM_IV 12u
-
-/* The longest message in bytes (SP 800-38D section 5.2.1.1). */
-#define TR_GCM_MAX_DATA 0xfffffffe0u
-
 /* The longest AAD and IV in bytes (SP 800-38D section 5.2.1.1). */
 #define TR_GCM_MAX_AAD 0x1fffffffffffffffu
 
@@ -55,55 +49,24 @@ TR_INLINE int tr_gcm_whole(const struct tr_gcm_key *key, enum tr_op op, uint8_t 
 int tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, const uint8_t *in,
                  const struct tr_gcm_message *m);
 
-/* Whether the n bytes at p reach another page of memory. */
-TR_INLINE int tr_leaves_page(const uint8_t *p, size_t n)
-{
-    return __builtin_expect((uintptr_t)p % 4096 > 4096 - n, 0);
-}
+/* tr_gcm_seal_any() and tr_gcm_open_any(). */
+extern tr_gcm_fn *const tr_gcm_any[2];
 
-/* The length `len`, which gcc does not compare with others: it would pass on the constant to a
- * function that the caller jumps to, instead of leaving the argument where it is. */
-TR_INLINE size_t tr_unknown(size_t len)
+/*
+ * The function for a message with `len` bytes of data: that of its length if it is short, else
+ * tr_gcm_seal_any() or tr_gcm_open_any(). The choice has no branch, and its load no order: with
+ * either, gcc 12 would load all arguments on the stack, and store them again before the jump.
+ */
+TR_INLINE tr_gcm_fn *tr_gcm_call(const struct tr_gcm_key *key, size_t len, int open)
 {
-    __asm__("" : "+r"(len));
-    return len;
-}
-
-/* Whether the message is short (tr_gcm_fn). Separate statements keep gcc 12 from combining
- * conditions in registers. */
-TR_INLINE int tr_gcm_is_short(const struct tr_gcm_key *key, size_t iv_len, const uint8_t *aad,
-                              size_t aad_len, const uint8_t *out, const uint8_t *in, size_t len,
-                              size_t tag_len)
-{
-    const size_t last = (len - 1) / 64 * 64;
-    /* short_len is 0 if the key is not set */
-    if (len - 1 >= __atomic_load_n(&key->hash.short_len, __ATOMIC_ACQUIRE))
-        return 0;
-    if (tr_unknown(iv_len) != TR_GCM_IV)
-        return 0;
-    if (tr_unknown(tag_len) != TR_BLOCK)
-        return 0;
-    if (aad_len > TR_GCM_SHORT_AAD)
-        return 0;
-    if ((uintptr_t)out - (uintptr_t)in - 1 < len - 1)
-        return 0;
-    return !tr_leaves_page(in + last, 64) && !tr_leaves_page(out + last, 64) &&
-           !tr_leaves_page(aad, TR_BLOCK);
-}
-
-/* The function for a short message. More than a block of AAD needs a power of H for each block.
- * With tr_unknown(), gcc keeps no result of tr_gcm_is_short() in a register that it must save. */
-TR_INLINE tr_gcm_fn *tr_gcm_short_call(const struct tr_gcm_key *key, const uint8_t *aad,
-                                       size_t aad_len, size_t len, int open)
-{
-    size_t i = (len - 1) / 32;
-    if (__builtin_expect(aad_len > TR_BLOCK, 0)) {
-        const size_t needed = len + TR_GCM_SHORT_AAD - TR_BLOCK;
-        const int fits = needed <= __atomic_load_n(&key->hash.short_len, __ATOMIC_ACQUIRE) &&
-                         tr_unknown((uintptr_t)aad) % 4096 <= 4096 - TR_GCM_SHORT_AAD;
-        i = fits ? TR_GCM_LONG_AAD + i / 2 : TR_GCM_ANY;
-    }
-    return tr_whole_calls(&key->aes)->gcm[open][i];
+    uintptr_t any = (uintptr_t)&tr_gcm_any[open];
+    /* If the message is not short, the backend may be NULL, and the index too large. */
+    uintptr_t at = (uintptr_t)key->aes.backend + offsetof(struct tr_backend, whole.gcm);
+    at += ((size_t)open * TR_GCM_CALLS + (len - 1) / 32) * sizeof(tr_gcm_fn *);
+    __asm__("" : "+r"(at), "+r"(any));
+    at = len - 1 < __atomic_load_n(&key->hash.short_len, __ATOMIC_RELAXED) ? at : any;
+    __asm__("" : "+r"(at));
+    return *(tr_gcm_fn *const *)at;
 }
 
 /* Encryption of the first data of many messages, by the code for many messages. The caller sets the

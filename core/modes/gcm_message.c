@@ -73,7 +73,7 @@ seal_by_operations(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_le
 static __attribute__((__noinline__)) enum tr_status
 open_by_operations(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
                    const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
-                   const uint8_t *tag, size_t tag_len)
+                   uint8_t *tag, size_t tag_len)
 {
     if (tag_len == 0 || tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
@@ -98,41 +98,47 @@ open_by_operations(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_le
     return status;
 }
 
-/* Returns the function for messages that are not short, or NULL. */
+/* Returns the function for messages of any length, or NULL. */
 TR_INLINE tr_gcm_fn *any_call(const struct tr_gcm_key *key, size_t iv_len, size_t aad_len,
                               const uint8_t *out, const uint8_t *in, size_t len, size_t tag_len,
                               int open)
 {
     const uint64_t most = aad_len | len; /* avoids a gcc warning where size_t has 32 bits */
-    if (tr_unknown(iv_len) != TR_GCM_IV || tr_unknown(tag_len) != TR_BLOCK ||
-        most > TR_GCM_MAX_DATA / 2 || tr_bad_overlap(out, in, len) || !tr_is_set(&key->aes))
+    if (iv_len != TR_GCM_IV || tag_len != TR_BLOCK || most > TR_GCM_MAX_DATA / 2 ||
+        tr_bad_overlap(out, in, len) || !tr_is_set(&key->aes))
         return NULL;
     return tr_whole_calls(&key->aes)->gcm[open][TR_GCM_ANY];
 }
+
+#define DEFINE_ANY(seal, open)                                                                     \
+    enum tr_status tr_gcm_##seal##_any(const struct tr_gcm_key *key, const uint8_t *iv,            \
+                                       size_t iv_len, const uint8_t *aad, size_t aad_len,          \
+                                       uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,  \
+                                       size_t tag_len)                                             \
+    {                                                                                              \
+        tr_gcm_fn *call = any_call(key, iv_len, aad_len, out, in, len, tag_len, open);             \
+        if (__builtin_expect(call == NULL, 0))                                                     \
+            call = seal##_by_operations;                                                           \
+        return call(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);                    \
+    }
+DEFINE_ANY(seal, 0)
+DEFINE_ANY(open, 1)
+#undef DEFINE_ANY
+
+tr_gcm_fn *const tr_gcm_any[2] = {tr_gcm_seal_any, tr_gcm_open_any};
 
 enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, uint8_t *tag, size_t tag_len)
 {
-    if (__builtin_expect(tr_gcm_is_short(key, iv_len, aad, aad_len, out, in, len, tag_len), 1))
-        return tr_gcm_short_call(key, aad, aad_len, len, 0)(key, iv, iv_len, aad, aad_len, out, in,
-                                                            len, tag, tag_len);
-    tr_gcm_fn *call = any_call(key, iv_len, aad_len, out, in, len, tag_len, 0);
-    if (__builtin_expect(call != NULL, 1))
-        return call(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
-    return seal_by_operations(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
+    return tr_gcm_call(key, len, 0)(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
 }
 
+/* The function does not write the tag. */
 enum tr_status tr_gcm_open(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, const uint8_t *tag, size_t tag_len)
 {
-    uint8_t *expected = (uint8_t *)(uintptr_t)tag; /* is not written */
-    if (__builtin_expect(tr_gcm_is_short(key, iv_len, aad, aad_len, out, in, len, tag_len), 1))
-        return tr_gcm_short_call(key, aad, aad_len, len, 1)(key, iv, iv_len, aad, aad_len, out, in,
-                                                            len, expected, tag_len);
-    tr_gcm_fn *call = any_call(key, iv_len, aad_len, out, in, len, tag_len, 1);
-    if (__builtin_expect(call != NULL, 1))
-        return call(key, iv, iv_len, aad, aad_len, out, in, len, expected, tag_len);
-    return open_by_operations(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
+    return tr_gcm_call(key, len, 1)(key, iv, iv_len, aad, aad_len, out, in, len,
+                                    (uint8_t *)(uintptr_t)tag, tag_len);
 }

@@ -24,10 +24,14 @@
  * mispredicted. Before the rounds, `at` points to the key of the first of them. After the rounds,
  * `at` points to the key of the next round.
  */
-#define MIDDLE_ROUNDS(rounds, at, STEP)                                                            \
+#define MIDDLE_ROUNDS(rounds, at, STEP) MIDDLE_ROUNDS_IF(rounds, at, STEP, (void)0)
+
+/* As MIDDLE_ROUNDS(), with a statement before additional rounds. */
+#define MIDDLE_ROUNDS_IF(rounds, at, STEP, MORE)                                                   \
     do {                                                                                           \
         for (unsigned beyond_ = 10; beyond_ < 14; beyond_ += 2) {                                  \
             if ((rounds) > beyond_) {                                                              \
+                MORE;                                                                              \
                 STEP((at)[0]);                                                                     \
                 STEP((at)[1]);                                                                     \
                 (at) += 2;                                                                         \

@@ -43,9 +43,7 @@ tr_xts_unit_fn V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt);
 tr_blocks_fn TR_SHAPE_FUNCTIONS(V_ANY_NAME);
 tr_cfb_fn V_NAME(cfb_decrypt_any_length);
 tr_gcm_fn V_NAME(seal_32), V_NAME(seal_64), V_NAME(seal_128), V_NAME(seal_192), V_NAME(seal_256),
-    V_NAME(seal_aad_64), V_NAME(seal_aad_128), V_NAME(seal_aad_192), V_NAME(seal_aad_256),
     V_NAME(open_32), V_NAME(open_64), V_NAME(open_128), V_NAME(open_192), V_NAME(open_256),
-    V_NAME(open_aad_64), V_NAME(open_aad_128), V_NAME(open_aad_192), V_NAME(open_aad_256),
     V_NAME(seal_any), V_NAME(open_any), V_NAME(seal_short), V_NAME(open_short);
 tr_multibuffer_fn V_NAME(multibuffer);
 tr_gcm_many_fn V_NAME(gcm_many);
@@ -111,17 +109,16 @@ tr_masks_fn V_NAME(masks);
             {                                                                                      \
                 V_NAME(direction##_32), V_NAME(direction##_64), V_NAME(direction##_128),           \
                     V_NAME(direction##_128), V_NAME(direction##_192), V_NAME(direction##_192),     \
-                    V_NAME(direction##_256), V_NAME(direction##_256), V_NAME(direction##_any),     \
-                    V_NAME(direction##_any), V_NAME(direction##_aad_64),                           \
-                    V_NAME(direction##_aad_128), V_NAME(direction##_aad_192),                      \
-                    V_NAME(direction##_aad_256), V_NAME(direction##_any)                           \
+                    V_NAME(direction##_256), V_NAME(direction##_256), tr_gcm_##direction##_any,    \
+                    tr_gcm_##direction##_any, V_NAME(direction##_any)                              \
             }
 #    else
 #        define SHORT_CALLS (IN_FLIGHT / 2 * VBYTES / 32)
 #        define TR_GCM_OF(direction)                                                               \
             {                                                                                      \
                 [0 ... SHORT_CALLS - 1] = V_NAME(direction##_short),                               \
-                                     [SHORT_CALLS... TR_GCM_ANY] = V_NAME(direction##_any)         \
+                                     [SHORT_CALLS... TR_GCM_ANY - 1] = tr_gcm_##direction##_any,   \
+                                     [TR_GCM_ANY] = V_NAME(direction##_any)                        \
             }
 #    endif
 #    define TR_GCM_WHOLE .gcm = {TR_GCM_OF(seal), TR_GCM_OF(open)}

@@ -112,6 +112,15 @@ TR_INLINE TR_TARGET V v_in_lanes_0_1(B a, B b)
 {
     return _mm512_zextsi256_si512(_mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1));
 }
+/* As v_zero_extend() and v_in_lanes_0_1(), but the other lanes have any value. */
+TR_INLINE TR_TARGET V v_widen(B x)
+{
+    return _mm512_castsi128_si512(x);
+}
+TR_INLINE TR_TARGET V v_widen_two(B a, B b)
+{
+    return _mm512_castsi256_si512(_mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1));
+}
 TR_INLINE TR_TARGET V v_join_low_halves(V a, V b)
 {
     return _mm512_inserti64x4(a, _mm512_castsi512_si256(b), 1);

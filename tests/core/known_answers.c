@@ -397,10 +397,9 @@ static void test_whole(void)
         plant("ciphertext stealing", "");
     }
     for (gcm_call = 0; gcm_call < TR_GCM_CALLS; gcm_call++) {
-        /* Some backends have one function in several places, of which short messages reach few. */
+        /* tr_gcm_seal_any() only passes messages on. */
         if (real->whole.gcm[0][gcm_call] == NULL ||
-            (gcm_call != TR_GCM_ANY &&
-             real->whole.gcm[0][gcm_call] == real->whole.gcm[0][TR_GCM_ANY]))
+            real->whole.gcm[0][gcm_call] == tr_gcm_seal_any)
             continue;
         copy.whole.gcm[0][gcm_call] = wrong_seal;
         plant("sealing a whole message of GCM", "");

@@ -122,7 +122,7 @@ static NOT_INLINE TR_TARGET void V_NAME(long_open)(const struct tr_aes_key *key,
  * The number of powers of H that a message needs. Each block of data needs one, the AAD block one,
  * and the length block one. Long AAD is hashed separately, with one power for each block. With
  * masks, AAD of more than a block, but at most SHORT_AAD bytes, count as SHORT_AAD bytes, as in
- * tr_gcm_short_call().
+ * call_vectors().
  */
 TR_INLINE size_t message_powers(const struct tr_gcm_message *m)
 {
