@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Fuzz target of the crate's safe interface: every way to do a thing must give the same, no input
+//! may cause a panic, and a forgery must leave zeros. scripts/fuzz compiles this crate with
+//! coverage, and links the function below with libFuzzer. A panic aborts the process, so that
+//! libFuzzer keeps the input.
+
+use cipher::{StreamCipher, StreamCipherSeek};
+use digest::{KeyInit, Mac};
+use tenrounds::{modes, Aead, Aes, CbcDecryptor, CbcEncryptor, Cmac, CmacMessage, Ctr, Error, Xts};
+
+#[no_mangle]
+pub extern "C" fn fuzz_crate_calls(data: *const u8, len: usize) -> i32 {
+    if len > 0 {
+        // SAFETY: libFuzzer's pointer is valid for the length, until the target returns.
+        calls(Input(unsafe { std::slice::from_raw_parts(data, len) }));
+    }
+    0
+}
+
+/// What is left of the input. At its end all bytes are 0.
+struct Input<'d>(&'d [u8]);
+
+impl<'d> Input<'d> {
+    fn byte(&mut self) -> usize {
+        let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
+        self.0 = rest;
+        usize::from(*first)
+    }
+
+    fn array<const N: usize>(&mut self) -> [u8; N] {
+        std::array::from_fn(|_| self.byte() as u8)
+    }
+
+    /// At most so many bytes.
+    fn bytes(&mut self, most: usize) -> &'d [u8] {
+        let len = (self.byte() * most / 255).min(self.0.len());
+        let (bytes, rest) = self.0.split_at(len);
+        self.0 = rest;
+        bytes
+    }
+}
+
+fn calls(mut input: Input) {
+    match input.byte() % 9 {
+        0 => aead::<modes::Gcm, 16, 16>(input),
+        1 => aead::<modes::Gcm, 32, 12>(input),
+        2 => aead::<modes::GcmSiv, 32, 16>(input),
+        3 => aead::<modes::Ccm, 16, 8>(input),
+        4 => aead::<modes::Ocb, 24, 16>(input),
+        5 => aead::<modes::Siv, 64, 16>(input),
+        6 => streams(input),
+        7 => cmac(input),
+        _ => wrap_and_sectors(input),
+    }
+}
+
+fn aead<M: modes::Mode, const KEY: usize, const TAG: usize>(mut input: Input) {
+    let key = Aead::<M, KEY, TAG>::with_key(&input.array());
+    let (nonce, aad) = (input.bytes(20), input.bytes(100));
+    let (bit, plain) = (input.byte(), input.0);
+    let mut data = plain.to_vec();
+    let mut sealed = vec![0xff; plain.len() + TAG];
+    let Ok(mut tag) = key.seal_in_place(nonce, aad, &mut data) else {
+        assert_eq!(data, plain, "an error leaves the data");
+        assert_eq!(key.seal(nonce, aad, plain, &mut sealed), Err(Error));
+        return;
+    };
+    key.clone().seal(nonce, aad, plain, &mut sealed).unwrap();
+    assert_eq!(sealed, [&data[..], &tag].concat());
+    let mut opened = vec![0xff; plain.len()];
+    key.open(nonce, aad, &sealed, &mut opened).unwrap();
+    assert_eq!(opened, plain);
+    tag[bit / 8 % TAG] ^= 1 << (bit % 8);
+    assert_eq!(key.open_in_place(nonce, aad, &mut data, &tag), Err(Error));
+    assert!(data.iter().all(|byte| *byte == 0), "a forgery leaves zeros");
+    assert!(key
+        .open(nonce, aad, &sealed, &mut vec![0; plain.len() + 1])
+        .is_err());
+}
+
+/// CTR and CBC in pieces, with clones between them, as in one.
+fn streams(mut input: Input) {
+    let (key, iv) = (Aes::<24>::with_key(&input.array()), input.array());
+    let steps: [u8; 4] = input.array();
+    let plain = input.0;
+    let pieces = |unit: usize, data: &mut [u8], each: &mut dyn FnMut(&mut [u8])| {
+        let (mut rest, mut steps) = (data, steps.iter().cycle());
+        while !rest.is_empty() {
+            let step = usize::from(*steps.next().expect("a cycle")).max(1) * unit;
+            let (piece, behind) = rest.split_at_mut(step.min(rest.len()));
+            each(piece);
+            rest = behind;
+        }
+    };
+    let mut whole = plain.to_vec();
+    Ctr::start(&key, &iv).apply(&mut whole);
+    let (mut parts, mut message) = (plain.to_vec(), Ctr::start(key.clone(), &iv));
+    pieces(1, &mut parts, &mut |piece| {
+        message = message.clone();
+        message.apply_keystream(piece);
+    });
+    assert_eq!(parts, whole);
+    let at = usize::from(steps[0]).min(plain.len());
+    message.seek(at as u64);
+    message.apply_keystream(&mut parts[at..]);
+    assert_eq!(parts[at..], plain[at..]);
+
+    let mut whole = plain.to_vec();
+    let done = CbcEncryptor::start(&key, &iv).encrypt(&mut whole);
+    if !plain.len().is_multiple_of(16) {
+        assert_eq!((done, &whole[..]), (Err(Error), plain));
+        return;
+    }
+    let (mut parts, mut message) = (plain.to_vec(), CbcEncryptor::start(&key, &iv));
+    pieces(16, &mut parts, &mut |piece| message.encrypt(piece).unwrap());
+    assert_eq!(parts, whole);
+    CbcDecryptor::start(key, &iv).decrypt(&mut whole).unwrap();
+    assert_eq!(whole, plain);
+}
+
+fn cmac(mut input: Input) {
+    let key: [u8; 32] = input.array();
+    let (first, second) = (input.bytes(300), input.0);
+    let data = [first, second].concat();
+    let tag = Cmac::with_key(&key).sign(&data);
+    let message = <CmacMessage<32> as KeyInit>::new_from_slice(&key).expect("32 bytes");
+    let message = message.chain_update(first);
+    let copy = message.clone().chain_update(second).finalize().into_bytes();
+    assert_eq!(copy[..], tag);
+    assert_eq!(
+        message.chain_update(second).finalize().into_bytes()[..],
+        tag
+    );
+    let forged = tag.map(|byte| byte ^ 0x80);
+    assert_eq!(Cmac::with_key(&key).verify(&data, &forged), Err(Error));
+}
+
+fn wrap_and_sectors(mut input: Input) {
+    let (key, wrapping) = (input.array(), input.array::<16>());
+    let (first, unit) = (input.byte() as u128, input.byte());
+    let plain = input.0;
+    let xts = Xts::<64>::with_key(&key);
+    let mut data = plain.to_vec();
+    match xts.encrypt_units(first, unit, &mut data) {
+        Ok(()) => xts.clone().decrypt_units(first, unit, &mut data).unwrap(),
+        Err(Error) => {}
+    }
+    assert_eq!(data, plain);
+    let key = Aes::with_key(&wrapping);
+    let room = plain.len().next_multiple_of(8) + 8;
+    let mut wrapped = vec![0; room];
+    if key.wrap_key_padded(plain, &mut wrapped).is_ok() {
+        let mut back = vec![0xff; room - 8];
+        let len = key.unwrap_key_padded(&wrapped, &mut back).unwrap();
+        assert_eq!(back[..len], *plain);
+        assert!(key.unwrap_key_padded(&wrapped, &mut back[1..]).is_err());
+    }
+    if key.wrap_key(plain, &mut wrapped).is_ok() {
+        let mut back = vec![0xff; room - 8];
+        key.unwrap_key(&wrapped, &mut back).unwrap();
+        assert_eq!(back, plain);
+        wrapped[unit % room] ^= 1;
+        assert_eq!(key.unwrap_key(&wrapped, &mut back), Err(Error));
+        assert!(back.iter().all(|byte| *byte == 0), "a forgery leaves zeros");
+    }
+}
