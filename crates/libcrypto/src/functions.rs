@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What the crates of this project call in libcrypto, as the headers of OpenSSL 3.0 declare it.
 
-use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void, CStr};
+use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void, CStr};
 use std::ptr::{null, null_mut};
 
 // include/openssl/evp.h
@@ -52,16 +52,8 @@ impl Param {
     };
 }
 
-/// CONF_VALUE of include/openssl/conf.h.
-#[repr(C)]
-pub struct ConfValue {
-    pub section: *mut c_char,
-    pub name: *mut c_char,
-    pub value: *mut c_char,
-}
-
 crate::functions! {
-    /// include/openssl/conf.h, crypto.h, err.h, evp.h, objects.h, provider.h, rand.h, stack.h
+    /// include/openssl/crypto.h, err.h, evp.h, objects.h, provider.h, rand.h
     Functions {
         fn OPENSSL_init_crypto(u64, *const c_void) -> c_int;
         fn OPENSSL_info(c_int) -> *const c_char;
@@ -70,12 +62,6 @@ crate::functions! {
         fn ERR_reason_error_string(c_ulong) -> *const c_char;
         fn ERR_clear_error();
         fn OBJ_nid2ln(c_int) -> *const c_char;
-        fn NCONF_new(*const c_void) -> Ptr;
-        fn NCONF_load(Ptr, *const c_char, *mut c_long) -> c_int;
-        fn NCONF_get_section(Ptr, *const c_char) -> Ptr;
-        fn NCONF_free(Ptr);
-        fn OPENSSL_sk_num(Ptr) -> c_int;
-        fn OPENSSL_sk_value(Ptr, c_int) -> Ptr;
         fn RAND_bytes(*mut u8, c_int) -> c_int;
         fn OSSL_LIB_CTX_new() -> Ptr;
         fn OSSL_PROVIDER_load(Ptr, *const c_char) -> Ptr;

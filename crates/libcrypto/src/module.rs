@@ -45,9 +45,7 @@ pub fn find(libcrypto: Option<&LibCrypto>) -> Result<PathBuf> {
     }
 }
 
-/// Says what is wrong with a damaged module, and what to do; None if it is sound. A truncated
-/// module can kill the programs that load it (SIGBUS), because the dynamic linker maps pages beyond
-/// its end.
+/// Says what is wrong with a damaged module, and what to do; None if it is sound.
 pub fn damage(path: &Path) -> Option<String> {
     let name = path.display();
     let again =
@@ -59,14 +57,24 @@ pub fn damage(path: &Path) -> Option<String> {
         }
         Err(error) => return Some(format!("the provider {name} cannot be read: {error}")),
     };
-    let size = file.metadata().map_or(0, |meta| meta.len());
-    let what = match (elf::cut(file), Elf::open(path)) {
-        (Some((size, whole)), _) => format!("it is truncated to {size} of {whole} bytes"),
-        (None, None) => format!("its {size} bytes are not a complete ELF file"),
-        (None, Some(elf)) if elf.is_provider => return None,
-        (None, Some(_)) => format!("it has {size} bytes and does not define OSSL_provider_init()"),
-    };
-    Some(format!("the provider {name} is damaged: {what}; {again}"))
+    let what = whole(file).err()?;
+    Some(format!(
+        "the provider {name} is damaged: it {what}; {again}"
+    ))
+}
+
+/// Reads the module of a provider, or says what it is instead. A truncated module can kill the
+/// programs that load it, because the dynamic linker maps pages beyond its end.
+pub fn whole(file: File) -> std::result::Result<Elf, String> {
+    let cut = file.try_clone().ok().and_then(elf::cut);
+    match (cut, Elf::read(file)) {
+        (Some((size, whole)), _) => Err(format!(
+            "is truncated to {size} of {whole} bytes, and can kill programs that load it (SIGBUS)"
+        )),
+        (None, None) => Err("is not a complete ELF file".to_owned()),
+        (None, Some(elf)) if elf.is_provider => Ok(elf),
+        (None, Some(_)) => Err("does not define OSSL_provider_init()".to_owned()),
+    }
 }
 
 fn missing(places: &[PathBuf]) -> Error {

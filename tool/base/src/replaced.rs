@@ -63,7 +63,7 @@ impl Replaced {
         // What /proc/self/fd names need not have a path of its own.
         let path = match named.canonicalize().is_err() && named.exists() {
             true => named.to_owned(),
-            false => real(named, |_, error| error.to_string())?,
+            false => real(named, io::Error::to_string)?,
         };
         let place = match fs::metadata(&path) {
             Ok(meta) if meta.is_dir() => {
@@ -329,8 +329,8 @@ pub fn refuse_foreign_link(path: &Path) -> Result<()> {
 }
 
 /// The file that a path leads to through all symbolic links. It need not exist. `explain` adds
-/// advice to a system error at a path.
-pub fn real(path: &Path, explain: fn(&Path, &io::Error) -> String) -> Result<PathBuf> {
+/// advice to a system error.
+pub fn real(path: &Path, explain: fn(&io::Error) -> String) -> Result<PathBuf> {
     refuse_foreign_link(path)?;
     match (path.canonicalize(), fs::read_link(path)) {
         (Ok(real), _) => Ok(real),
@@ -343,7 +343,7 @@ pub fn real(path: &Path, explain: fn(&Path, &io::Error) -> String) -> Result<Pat
         (Err(error), _) if error.kind() == ErrorKind::NotFound => {
             let directory = directory(path);
             let found = directory.canonicalize().map_err(|error| {
-                let why = explain(directory, &error);
+                let why = explain(&error);
                 Error::failure(format!("{}: {why}", directory.display()))
             })?;
             Ok(found.join(path.file_name().unwrap_or_default()))
@@ -351,7 +351,7 @@ pub fn real(path: &Path, explain: fn(&Path, &io::Error) -> String) -> Result<Pat
         (Err(error), _) if error.raw_os_error() == Some(libc::ELOOP) => {
             Err(Error::failure(format!("{error}; fix the symbolic links")))
         }
-        (Err(error), _) => Err(Error::failure(explain(path, &error))),
+        (Err(error), _) => Err(Error::failure(explain(&error))),
     }
 }
 
@@ -416,7 +416,7 @@ mod tests {
     fn an_error_names_the_missing_directory() {
         let parent = folder("missing");
         let dir = parent.join("none");
-        let explained = |_: &Path, error: &io::Error| format!("{error}; advice");
+        let explained = |error: &io::Error| format!("{error}; advice");
         let said = real(&dir.join("file"), explained).unwrap_err().to_string();
         assert!(said.starts_with(&dir.display().to_string()), "{said}");
         assert!(said.ends_with("; advice"), "{said}");

@@ -103,10 +103,6 @@ impl Machine {
         command
     }
 
-    pub fn place(&self) -> &Place {
-        &self.place
-    }
-
     pub fn doctor(&self, args: &[&str], environment: &[(&str, &str)]) -> Done {
         let mut command = self.tool(&["doctor"]);
         command.args(args).envs(environment.iter().copied()).done()

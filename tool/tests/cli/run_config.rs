@@ -112,13 +112,13 @@ fn a_broken_configuration_is_named_with_its_line_and_nothing_runs() {
         said
     };
     let broken = place.file("broken.cnf", "a = b\n\n[unclosed\nc = d\n");
-    contains(&refuse(&broken), &["broken.cnf: line 3:", "bracket"]);
+    contains(&refuse(&broken), &["broken.cnf: line 3:", "no ']'"]);
     let inner = place.file("inner.cnf", "[x]\nno equals sign\n");
     let outer = place.file(
         "outer.cnf",
         &format!("a = b\n.include = {}\n", inner.display()),
     );
-    contains(&refuse(&outer), &["inner.cnf: line 2:", "equal sign"]);
+    contains(&refuse(&outer), &["inner.cnf: line 2:", "no '='"]);
     // A file that not even root can open, for the system's own reason.
     let socket = place.path("socket.cnf");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();

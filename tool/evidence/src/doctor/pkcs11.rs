@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The PKCS#11 module: whether it works, whether the files that name it are right.
+//! Whether the PKCS#11 module works.
 
 use base::finding::{Finding, Group};
 use base::paths::shown;
@@ -7,7 +7,6 @@ use base::root::Root;
 use base::trust::{is_root, Trusted};
 use serde::Serialize;
 use setup::pkcs11::look::{self, Seen};
-use setup::pkcs11::registered::{self, Registered};
 use setup::pkcs11::{self, MODULE};
 use std::path::{Path, PathBuf};
 
@@ -21,15 +20,11 @@ pub struct Pkcs11 {
     pub module: Option<PathBuf>,
     /// What it showed when it was tried; null if it was not tried or does not work.
     pub works: Option<Seen>,
-    pub registered: Vec<Registered>,
 }
 
 pub fn check(root: &Root) -> (Pkcs11, Vec<Finding>) {
-    let mut looked = Pkcs11 {
-        registered: registered::find(root),
-        ..Pkcs11::default()
-    };
-    let mut found: Vec<Finding> = looked.registered.iter().filter_map(names_nothing).collect();
+    let mut looked = Pkcs11::default();
+    let mut found = Vec::new();
     // What this process would use is of this machine, unless a variable says where it is.
     if root.is_machine() || std::env::var_os(MODULE).is_some() {
         looked.module = pkcs11::places().into_iter().find(|path| path.is_file());
@@ -40,22 +35,6 @@ pub fn check(root: &Root) -> (Pkcs11, Vec<Finding>) {
         }
     }
     (looked, found)
-}
-
-fn names_nothing(registered: &Registered) -> Option<Finding> {
-    if registered.exists {
-        return None;
-    }
-    let module = registered.module.display();
-    let reader = match registered.by {
-        "java" => "the JVMs of this JDK do",
-        _ => "the programs that use p11-kit do",
-    };
-    let says = format!("a PKCS#11 module is named that does not exist: {reader} without it");
-    let finding = Finding::warning(GROUP, "pkcs11-missing", says);
-    let finding = finding.seen(registered.file.display(), module);
-    let cure = "install the package tenrounds-pkcs11, or remove the entry";
-    Some(finding.cure(registered.file.display(), cure))
 }
 
 /// Tries the module. As root, only if no other user can replace it.

@@ -5,7 +5,6 @@ use super::instructions::{self, Instruction};
 use super::table::{self, Row, Sides};
 use crate::openssl::probe::{self, Served};
 use crate::pkcs11;
-use crate::pkcs11::registered::{self, Registered};
 use base::advice::{self, Advice};
 use base::kernel::Kernel;
 use base::paths::shown;
@@ -69,8 +68,6 @@ pub struct Pkcs11 {
     /// The module that `run --java` would use; null if there is none.
     #[serde(serialize_with = "shown")]
     pub module: Option<PathBuf>,
-    /// The files of p11-kit and of JDKs that name a module of tenrounds.
-    pub registered: Vec<Registered>,
 }
 
 impl Detect {
@@ -112,7 +109,6 @@ impl Detect {
             provider,
             pkcs11: Pkcs11 {
                 module: pkcs11::find().ok(),
-                registered: registered::find(root),
             },
             kernel,
             warnings,

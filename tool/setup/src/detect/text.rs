@@ -174,13 +174,7 @@ fn machine(host: &Host, detect: &Detect) -> String {
     let absent = || paint(WARN, "not found; build it with 'make'");
     lines.push(("Provider", provider.module.clone().unwrap_or_else(absent)));
     if let Some(module) = &detect.pkcs11.module {
-        let registered = detect.pkcs11.registered.iter();
-        let files = registered.map(|registered| registered.file.display().to_string());
-        let files = files.collect::<Vec<String>>().join(", ");
         lines.push(("PKCS#11", module.display().to_string()));
-        if !files.is_empty() {
-            lines.push(("", format!("named in {files}")));
-        }
     }
     let mut out = heading(&format!("tenrounds {}", tenrounds_sys::version()));
     for (name, value) in lines {

@@ -90,7 +90,7 @@ impl Made<'_> {
             (_, None) => files::remove(file),
             (None, Some(before)) => files::replace(file, before, Look::Like(file)),
             (Some(second), _) => replaced::rename(&second, file).map_err(|error| {
-                let why = explain(file, &error);
+                let why = explain(&error);
                 at(
                     file,
                     format!("{why}; the file as it was is {}", second.display()),

@@ -4,7 +4,6 @@
 
 use base::replaced::{self, beside, Look};
 use base::trust::is_root;
-use rustix::fs::{statx, AtFlags, StatxAttributes, StatxFlags, CWD};
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -24,7 +23,7 @@ const OLD: &str = "tenrounds-old";
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     let meta = match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        meta => meta.map_err(|error| at(path, explain(path, &error)))?,
+        meta => meta.map_err(|error| at(path, explain(&error)))?,
     };
     if !meta.is_file() {
         return Err(at(path, "is not a regular file"));
@@ -33,7 +32,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
         let why = format!("has {} bytes, which is no configuration", meta.len());
         return Err(at(path, why));
     }
-    let content = fs::read(path).map_err(|error| at(path, explain(path, &error)))?;
+    let content = fs::read(path).map_err(|error| at(path, explain(&error)))?;
     Ok(Some(content))
 }
 
@@ -58,12 +57,13 @@ pub fn private_directory() -> std::io::Result<TempDir> {
     tempfile::Builder::new().permissions(mode).tempdir()
 }
 
-/// Explains a system error at a path, and says what to do.
-pub fn explain(path: &Path, error: &std::io::Error) -> String {
+/// Explains a system error, and says what to do.
+pub fn explain(error: &std::io::Error) -> String {
     let code = error.raw_os_error().unwrap_or(0);
-    let mut advice = match code {
+    let advice = match code {
         libc::EACCES | libc::EPERM if is_root() => {
-            "this is root already, so check the mount options and the log of SELinux or AppArmor"
+            "this is root already, so check its attributes (lsattr, chattr -i), the mount options, \
+             and the log of SELinux or AppArmor"
         }
         libc::EACCES | libc::EPERM => {
             "for --system, run it as root (sudo); for your account, make it writable, or set \
@@ -79,29 +79,8 @@ pub fn explain(path: &Path, error: &std::io::Error) -> String {
         }
         libc::ELOOP => "fix the symbolic links",
         _ => return error.to_string(),
-    }
-    .to_owned();
-    if code == libc::EACCES || code == libc::EPERM {
-        let both = [Some(path), path.parent()].into_iter().flatten();
-        advice = both.into_iter().find_map(locked_by).unwrap_or(advice);
-    }
-    format!("{error}; {advice}")
-}
-
-/// Names the attribute (chattr(1)) that keeps even root from changing a file or directory, and the
-/// command that clears it.
-fn locked_by(path: &Path) -> Option<String> {
-    let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty()).ok()?;
-    let has = |attribute| found.stx_attributes.contains(attribute);
-    let (word, letter) = match () {
-        () if has(StatxAttributes::IMMUTABLE) => ("immutable", 'i'),
-        () if has(StatxAttributes::APPEND) => ("append-only", 'a'),
-        () => return None,
     };
-    let path = path.display();
-    Some(format!(
-        "{path} is {word}, even for root (lsattr -d {path} shows it); to allow the change: chattr -{letter} {path}"
-    ))
+    format!("{error}; {advice}")
 }
 
 /// Removes what a run that was killed has left beside a file.
@@ -129,23 +108,14 @@ pub fn replace_dated(
     look: Look<'_>,
     changed: Option<SystemTime>,
 ) -> Result<()> {
-    replaced::replace(path, NEW, content, look, changed).map_err(|error| {
-        Error::failure(format!(
-            "writing {}: {}",
-            path.display(),
-            explain(path, &error)
-        ))
-    })
+    replaced::replace(path, NEW, content, look, changed)
+        .map_err(|error| Error::failure(format!("writing {}: {}", path.display(), explain(&error))))
 }
 
 /// Removes a file. It is no error if there is none.
 pub fn remove(path: &Path) -> Result<()> {
     replaced::remove(path).map_err(|error| {
-        Error::failure(format!(
-            "removing {}: {}",
-            path.display(),
-            explain(path, &error)
-        ))
+        Error::failure(format!("removing {}: {}", path.display(), explain(&error)))
     })
 }
 
@@ -153,7 +123,7 @@ pub fn remove(path: &Path) -> Result<()> {
 pub fn make_directory(dir: &Path, mode: u32) -> Result<()> {
     replaced::step();
     let made = fs::DirBuilder::new().recursive(true).mode(mode).create(dir);
-    made.map_err(|error| at(dir, explain(dir, &error)))
+    made.map_err(|error| at(dir, explain(&error)))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::site::Site;
 use super::state::{self, State};
 use super::target::{head, Files, Target, Tried};
 use crate::home::Home;
-use crate::pkcs11::{self, java, registered};
+use crate::pkcs11::{self, java};
 use base::limited;
 use base::trust;
 use std::path::{Path, PathBuf};
@@ -108,7 +108,8 @@ impl Target for Jdk {
 
     fn module(&self, own: &Path) -> Option<PathBuf> {
         let own = std::fs::read_to_string(own).ok()?;
-        registered::value_of(&own, "library").map(PathBuf::from)
+        let library = java::value_of(&own, "library")?;
+        Some(PathBuf::from(library.trim_matches('"')))
     }
 
     fn java_home(&self) -> Option<PathBuf> {

@@ -229,7 +229,7 @@ fn wait_for_lock(dir: &Path) -> Result<Flock<File>> {
     let path = dir.join(LOCK);
     let begin = Instant::now();
     let mut told = false;
-    let failed = |error: std::io::Error| at(&path, explain(&path, &error));
+    let failed = |error: std::io::Error| at(&path, explain(&error));
     loop {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).mode(0o600);

@@ -212,11 +212,6 @@ impl Target for System<'_> {
 
     fn try_out(&self, copies: Option<&Files>, base: &Path) -> Tried {
         let copy = copies.and_then(|copies| copies.edited.as_deref());
-        if let (Some(means), Some(copy)) = (self.means, copy) {
-            if let Err(error) = means.verify(copy) {
-                return Err(error).into();
-            }
-        }
         let conf = copy.or(self.rooted.then_some(self.site.conf.as_path()));
         let subject = Subject {
             programs: &self.site.programs,

@@ -97,8 +97,7 @@ impl Means {
         named: &Path,
         notes: &mut Vec<String>,
     ) -> Result<(Vec<u8>, PathBuf)> {
-        let base = base.map(|base| configuration::load(&self.libcrypto, base));
-        let base = base.transpose()?;
+        let base = base.map(configuration::load).transpose()?;
         if let Some(base) = &base {
             configuration::refuse_fips(base, named)?;
             if configuration::lacks_default(base) {
@@ -111,11 +110,6 @@ impl Means {
         let (module, nodejs) = (&self.module, &self.nodejs);
         let text = configuration::addition(included, base.as_ref(), named, module, nodejs)?;
         Ok((text, module.clone()))
-    }
-
-    /// Whether libcrypto reads in a written file what was meant.
-    pub fn verify(&self, file: &Path) -> Result<()> {
-        configuration::verify(&self.libcrypto, file, &self.module)
     }
 }
 

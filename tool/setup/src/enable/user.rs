@@ -115,11 +115,6 @@ impl Target for User<'_> {
 
     fn try_out(&self, copies: Option<&Files>, _base: &Path) -> Tried {
         let copy = copies.map(|copies| copies.own.as_path());
-        if let (Some(means), Some(copy)) = (&self.means, copy) {
-            if let Err(error) = means.verify(copy) {
-                return Err(error).into();
-            }
-        }
         let without = self.base.as_deref();
         let subject = Subject {
             programs: &self.programs,

@@ -129,15 +129,6 @@ pub fn plain_name(name: &str) -> &str {
     name.split_once('.').map_or(name, |(_, rest)| rest)
 }
 
-/// The place of a line number that libcrypto reports. libcrypto counts the lines of a configuration
-/// and of the files that it includes together (crypto/conf/conf_def.c).
-pub fn locate(root: &Root, file: &Path, number: usize) -> Option<Place> {
-    let mut reader = Reader::new(root);
-    reader.wanted = number;
-    reader.read(file);
-    reader.found
-}
-
 struct Reader<'a> {
     root: &'a Root,
     cnf: Cnf,
@@ -153,11 +144,6 @@ struct Reader<'a> {
     directory: Option<Directory>,
     /// How many files were opened.
     files: usize,
-    /// How many lines libcrypto has counted in all files.
-    lines: usize,
-    /// The line to find, and its place.
-    wanted: usize,
-    found: Option<Place>,
 }
 
 impl<'a> Reader<'a> {
@@ -173,9 +159,6 @@ impl<'a> Reader<'a> {
             inputs: Vec::new(),
             directory: None,
             files: 0,
-            lines: 0,
-            wanted: 0,
-            found: None,
         }
     }
 
@@ -203,12 +186,6 @@ impl<'a> Reader<'a> {
             continued = !chunk.is_empty() && bare.len() == chunk.len();
             line.extend_from_slice(bare);
             let place = input.place();
-            if !continued {
-                self.lines += 1;
-                if self.lines == self.wanted {
-                    self.found = Some(place.clone());
-                }
-            }
             if !continued && line.ends_with(b"\\") && !line.ends_with(b"\\\\") {
                 line.pop();
                 continued = true;

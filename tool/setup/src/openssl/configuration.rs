@@ -6,8 +6,7 @@
 //! to one name in one section the last holds. So what the base names (its providers, algorithm and
 //! TLS sections, whatever they are called) is extended in place, and nothing of it is lost.
 
-use super::cnf::{self, Cnf};
-use super::conf::{Conf, Refusal};
+use super::cnf::{Cnf, Trouble};
 use super::nodejs::Nodejs;
 use base::root::Root;
 use libcrypto::LibCrypto;
@@ -46,24 +45,22 @@ pub fn base(libcrypto: &LibCrypto) -> Option<PathBuf> {
     Some(std::env::current_dir().map_or(path.clone(), |dir| dir.join(path)))
 }
 
-/// Reads a configuration. What libcrypto cannot parse is an error that names the line.
-pub fn load(libcrypto: &LibCrypto, file: &Path) -> Result<Cnf> {
-    match Conf::load(libcrypto, file) {
-        Ok(_) => Ok(Cnf::read(&Root::machine(), file)),
-        Err(refusal) => Err(refused(file, &refusal)),
-    }
-}
-
-fn refused(file: &Path, Refusal { line, said }: &Refusal) -> Error {
-    let name = file.display();
-    Error::failure(match cnf::locate(&Root::machine(), file, *line) {
-        _ if *line == 0 => format!("{name}: {said}"),
-        Some(place) => {
-            let (name, line) = (place.file.display(), place.line);
-            format!("{name}: line {line}: {said}; fix that line")
-        }
-        None => format!("{name}: line {line} of it and what it includes: {said}"),
-    })
+/// Reads a configuration. What libcrypto cannot parse is an error that names the line. libcrypto
+/// forgives an included file that it cannot read.
+pub fn load(file: &Path) -> Result<Cnf> {
+    let cnf = Cnf::read(&Root::machine(), file);
+    let mut troubles = cnf.troubles.iter();
+    let found = troubles.find(|trouble| !trouble.unreadable || trouble.place.line == 0);
+    let Some(Trouble { place, what, .. }) = found else {
+        return Ok(cnf);
+    };
+    Err(Error::failure(match place.line {
+        0 => what.clone(),
+        line => format!(
+            "{}: line {line}: {what}; fix that line",
+            place.file.display()
+        ),
+    }))
 }
 
 /// The configuration that `run` uses: the base, which it includes, and tenrounds preferred.
@@ -198,30 +195,6 @@ pub fn lacks_default(cnf: &Cnf) -> bool {
     let activated = |section: &str| cnf.get(section, "activate").is_some();
     let mut others = cnf.section(&layout.providers.name);
     others.any(|a| activated(&a.value)) && !activated(&layout.default.name)
-}
-
-/// Has libcrypto parse a written file, and looks whether it understood what was meant.
-pub fn verify(libcrypto: &LibCrypto, file: &Path, module: &Path) -> Result<()> {
-    let conf = Conf::load(libcrypto, file).map_err(|refusal| refused(file, &refusal))?;
-    let layout = Layout::of(&Cnf::read(&Root::machine(), file));
-    let last = |section: &Section, name: &str| {
-        let entries = conf.section(&section.name).unwrap_or_default();
-        let mut entries = entries.into_iter().rev();
-        entries
-            .find(|(entry, _)| entry == name)
-            .map(|(_, value)| value)
-    };
-    let module = module.to_string_lossy();
-    let properties = last(&layout.algorithms, "default_properties");
-    let prefers = clauses(properties.as_deref().unwrap_or_default()).any(|c| c == PROPERTY);
-    let arrived = last(&layout.tenrounds, "module").as_deref() == Some(&*module);
-    match arrived && prefers && properties == layout.properties {
-        true => Ok(()),
-        false => Err(Error::failure(format!(
-            "{}: libcrypto reads something else in it than was written; is there an unusual character in {module}?",
-            file.display()
-        ))),
-    }
 }
 
 /// A section that matters.
@@ -360,13 +333,12 @@ mod tests {
     use super::*;
 
     fn written(base: &str, module: &str) -> (String, Vec<(String, String)>) {
-        let libcrypto = LibCrypto::open().unwrap();
         let dir =
             std::env::temp_dir().join(format!("tenrounds-test-{}-{:p}", std::process::id(), &base));
         std::fs::create_dir_all(&dir).unwrap();
         let (base_file, file) = (dir.join("base $1.cnf"), dir.join("out.cnf"));
         std::fs::write(&base_file, base).unwrap();
-        let cnf = load(&libcrypto, &base_file).unwrap();
+        let cnf = load(&base_file).unwrap();
         let config = generate(
             Some((&base_file, &cnf)),
             Path::new(module),
@@ -374,10 +346,10 @@ mod tests {
         )
         .unwrap();
         std::fs::write(&file, &config).unwrap();
-        verify(&libcrypto, &file, Path::new(module)).unwrap();
-        let conf = Conf::load(&libcrypto, &file).unwrap();
-        let init = Cnf::read(&Root::machine(), &file);
-        let entries = conf.section(init.init().unwrap()).unwrap();
+        let read = load(&file).unwrap();
+        assert_eq!(super::module(&read).as_deref(), Some(Path::new(module)));
+        let entries = read.section(read.init().unwrap());
+        let entries = entries.map(|a| (a.name.clone(), a.value.clone())).collect();
         std::fs::remove_dir_all(&dir).unwrap();
         (String::from_utf8(config).unwrap(), entries)
     }

@@ -54,7 +54,7 @@ pub fn providers(text: &str, jdk: &Path, config: &Path) -> Result<String> {
 }
 
 /// The last value of a property.
-fn value_of(text: &str, name: &str) -> Option<String> {
+pub fn value_of(text: &str, name: &str) -> Option<String> {
     let lines = text.lines().filter_map(|line| line.split_once(['=', ':']));
     let mut named = lines.rev().filter(|(key, _)| key.trim() == name);
     named.next().map(|(_, value)| value.trim().to_owned())

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The PKCS#11 module: where it lies, whether it works, and who names it.
+//! The PKCS#11 module: where it lies, whether it works, and how a JDK takes it.
 
 pub mod java;
 pub mod look;
-pub mod registered;
 
 use std::path::PathBuf;
 use terminal::error::{Error, Result};
@@ -30,18 +29,10 @@ pub fn places() -> Vec<PathBuf> {
         .as_deref()
         .and_then(|program| program.parent()?.parent());
     let beside = prefix.map(|prefix| prefix.join("lib/pkcs11"));
-    let all = beside.into_iter().chain(folders());
-    all.map(|folder| folder.join(FILE)).collect()
-}
-
-/// Where distributions and `make install` put modules.
-pub fn folders() -> [PathBuf; 3] {
     let debian = PathBuf::from("/usr/lib").join(MULTIARCH).join("pkcs11");
-    [
-        debian,
-        "/usr/lib64/pkcs11".into(),
-        "/usr/local/lib/pkcs11".into(),
-    ]
+    let usual = ["/usr/lib64/pkcs11", "/usr/local/lib/pkcs11"].map(PathBuf::from);
+    let all = beside.into_iter().chain([debian]).chain(usual);
+    all.map(|folder| folder.join(FILE)).collect()
 }
 
 /// The absolute path of the module.

@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use terminal::error::{Error, Kind, Result};
@@ -66,21 +67,18 @@ pub fn replace(mut command: Command) -> Error {
 
 fn cannot_start(command: &Command, error: &std::io::Error) -> Error {
     let program = command.get_program();
-    let refused = |why: String| {
-        let name = program.to_string_lossy();
-        Error::new(Kind::NotExecutable, format!("{name}: {why}"))
-    };
-    match reach::obstacle(program) {
-        Some(why) => refused(why),
-        None if error.kind() == ErrorKind::NotFound => Error::new(
-            Kind::NotFound,
-            format!(
-                "{}: command not found; check its spelling and PATH",
-                program.to_string_lossy()
-            ),
-        ),
-        None => refused(format!("cannot be executed: {error}")),
+    let name = program.to_string_lossy();
+    if reach::find(program).is_none() && !Path::new(program).is_dir() {
+        let why = format!("{name}: command not found; check its spelling and PATH");
+        return Error::new(Kind::NotFound, why);
     }
+    let cure = match error.kind() {
+        ErrorKind::NotFound => "; is there the interpreter that its first line names?",
+        ErrorKind::PermissionDenied => "; is it a program with execute permission (chmod +x)?",
+        _ => "",
+    };
+    let why = format!("{name}: cannot be executed: {error}{cure}");
+    Error::new(Kind::NotExecutable, why)
 }
 
 /// The child to which signals are forwarded; 0 while there is none.

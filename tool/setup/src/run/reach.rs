@@ -12,7 +12,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use terminal::style::clean;
 
 /// A line about a program that is not reached, and why; None if it may be, or cannot be told.
 pub fn note(program: &OsStr) -> Option<String> {
@@ -71,38 +70,6 @@ pub fn find(program: &OsStr) -> Option<PathBuf> {
         .map(|dir| dir.join(program))
         .find(is_file);
     found
-}
-
-/// Says why a program that exists cannot be started, and what to do; None if the reason is not
-/// known.
-pub fn obstacle(program: &OsStr) -> Option<String> {
-    if program.as_bytes().contains(&b'/') && Path::new(program).is_dir() {
-        return Some("is a directory, not a command".to_owned());
-    }
-    let mut script = find(program)?;
-    let mode = script.metadata().ok()?.mode() & 0o7777;
-    if mode & 0o111 == 0 {
-        let path = script.display();
-        return Some(format!(
-            "cannot be executed: no execute permission (mode {mode:o}); chmod +x {path}"
-        ));
-    }
-    for _ in 0..SCRIPTS {
-        let interpreter = PathBuf::from(shebang(&script)?.swap_remove(0));
-        if !interpreter.exists() {
-            let cure = match interpreter.as_os_str().as_bytes().ends_with(b"\r") {
-                true => "the line ends in a carriage return, as on DOS: remove that",
-                false => "install it, or correct the line",
-            };
-            return Some(format!(
-                "cannot be executed: the first line of {} names the interpreter '{}', which does not exist; {cure}",
-                script.display(),
-                clean(interpreter.display())
-            ));
-        }
-        script = interpreter;
-    }
-    None
 }
 
 /// A script may name a script, as deep as the kernel follows (execve(2)).

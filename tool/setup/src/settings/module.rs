@@ -6,7 +6,7 @@ use base::finding::{Finding, Group};
 use base::inventory::install::Install;
 use base::root::Root;
 use base::trust::Trusted;
-use libcrypto::elf::{self, Elf};
+use libcrypto::elf::Elf;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -60,44 +60,19 @@ fn opened_module(
 ) -> Vec<Finding> {
     let provider = loaded.provider;
     let mut found: Vec<Finding> = replaceable(root, loaded, file).into_iter().collect();
-    let wrong = |id, what: &str, seen: String| {
-        let says = format!("the module of provider '{provider}' {what}");
-        let finding = Finding::problem(GROUP, id, says).seen(file.display(), seen);
-        finding.cure("shell", reinstall(provider))
-    };
-    let cut = root.open(file).ok().and_then(elf::cut);
-    let damage = match (cut, Elf::read(opened)) {
-        (Some((is, needs)), _) => Err(wrong(
-            "module-truncated",
-            "is truncated: programs that load it can fail or be killed (SIGBUS)",
-            format!("{is} bytes, but its ELF headers need {needs}"),
-        )),
-        (None, None) => Err(wrong(
-            "module-not-elf",
-            "is no ELF file: OpenSSL cannot load it",
-            "no ELF header".to_owned(),
-        )),
-        (None, Some(elf)) => Ok(elf),
-    };
-    let elf = match damage {
+    let elf = match libcrypto::module::whole(opened) {
         Ok(elf) => elf,
-        Err(finding) => {
-            found.push(finding);
+        Err(what) => {
+            let says = format!("the module of provider '{provider}' {what}");
+            let finding = Finding::problem(GROUP, "module-damaged", says);
+            let finding = finding.seen(file.display(), "as OpenSSL would load it");
+            found.push(finding.cure("shell", reinstall(provider)));
             return found;
         }
     };
     found.extend(other_abi(provider, file, &elf, install));
-    if !elf.is_provider {
-        let what = "is no provider: it has no OSSL_provider_init()";
-        found.push(wrong(
-            "module-no-provider",
-            what,
-            format!("{} file", elf.kind),
-        ));
-    }
     if provider == "tenrounds" {
         found.extend(other_version(file, &elf));
-        found.extend(install.and_then(opaque_keys));
     }
     found
 }
@@ -177,21 +152,6 @@ fn other_abi(provider: &str, file: &Path, elf: &Elf, install: Option<&Install>) 
             .seen(install.library.display(), &of_library)
             .cure("shell", format!("install the provider for {of_library}, or give that OpenSSL a configuration of its own (OPENSSL_CONF)")),
     )
-}
-
-/// Since OpenSSL 3.6 a program can derive opaque keys. libcrypto takes such a key only with ciphers
-/// of the provider that derived it, and tenrounds derives none.
-fn opaque_keys(install: &Install) -> Option<Finding> {
-    if (install.major(), install.minor()) < (3, 6) {
-        return None;
-    }
-    let says = "programs that derive opaque keys (EVP_KDF_derive_SKEY, EVP_PKEY_derive_SKEY) cannot use them with AES of tenrounds as they are";
-    let finding = Finding::note(GROUP, "opaque-keys", says);
-    let version = install.version.clone().unwrap_or_default();
-    Some(finding.seen(install.library.display(), format!("OpenSSL {version}")).cure(
-        "the program",
-        "copy the key with EVP_SKEY_to_provider(), or fetch its cipher with 'provider=default'",
-    ))
 }
 
 /// The provider and this tool are made for each other.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Tests of the reader of openssl.cnf, most of them against libcrypto's own parser.
 
+mod oracle;
+
 use super::*;
-use crate::openssl::conf::Conf;
 use libcrypto::LibCrypto;
+use oracle::Conf;
 
 fn directory() -> PathBuf {
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -105,30 +107,6 @@ fn libcrypto_refuses_the_same_lines() {
         assert_eq!((by_us, by_them), (refused, refused), "{text}");
     }
     std::fs::remove_dir_all(&dir).unwrap();
-}
-
-#[test]
-fn lines_are_counted_through_included_files() {
-    let dir = directory();
-    std::fs::create_dir_all(&dir).unwrap();
-    std::fs::write(dir.join("inner.cnf"), "1\n2\n3\n").unwrap();
-    std::fs::write(dir.join("outer.cnf"), "1\n.include = /inner.cnf\n3\n").unwrap();
-    let root = Root::new(&dir);
-    let place = |n| locate(&root, Path::new("/outer.cnf"), n).map(|p| p.to_string());
-    let found: Vec<_> = (1..=7).map(place).collect();
-    std::fs::remove_dir_all(&dir).unwrap();
-    let (outer, inner) = ("/outer.cnf", "/inner.cnf");
-    let lines = [
-        (outer, 1),
-        (outer, 2),
-        (inner, 1),
-        (inner, 2),
-        (inner, 3),
-        (outer, 3),
-    ];
-    let expected = lines.map(|(file, line)| Some(format!("{file}:{line}")));
-    assert_eq!(found[..6], expected);
-    assert_eq!(found[6], None);
 }
 
 /// Compares every value of a file with what libcrypto reads, or that both refuse the file. Returns
