@@ -67,7 +67,6 @@ crate::functions! {
         fn OSSL_PROVIDER_load(Ptr, *const c_char) -> Ptr;
         fn OSSL_PROVIDER_get0_name(Ptr) -> *const c_char;
         fn OSSL_PROVIDER_get_params(Ptr, *mut Param) -> c_int;
-        fn EVP_Q_digest(Ptr, *const c_char, *const c_char, *const c_void, usize, *mut u8, *mut usize) -> c_int;
         fn EVP_CIPHER_fetch(Ptr, *const c_char, *const c_char) -> Ptr;
         fn EVP_CIPHER_free(Ptr);
         fn EVP_CIPHER_get0_provider(Ptr) -> Ptr;

@@ -82,7 +82,7 @@ pub fn run(mut command: Command, input: &[u8], limit: Duration) -> Result<Output
 }
 
 /// A child that does not read must not end this process.
-pub fn without_sigpipe(action: impl FnOnce()) {
+fn without_sigpipe(action: impl FnOnce()) {
     // SAFETY: the arguments are valid; nothing else changes this signal meanwhile.
     unsafe {
         let before = libc::signal(libc::SIGPIPE, libc::SIG_IGN);

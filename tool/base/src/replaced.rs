@@ -16,7 +16,6 @@ use std::io::{self, ErrorKind, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{fchown, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 use terminal::error::{Error, Result};
 
 /// Between any two of these something on the disk changes: tests kill the process here.
@@ -95,7 +94,7 @@ impl Replaced {
     pub fn fill(self, text: &str, look: Look<'_>) -> Result<()> {
         let done = match &self.place {
             Place::Device(path) => write_device(path, text),
-            Place::File(beside) => beside.replace(text.as_bytes(), look, None),
+            Place::File(beside) => beside.replace(text.as_bytes(), look),
         };
         done.map_err(|error| cannot_write(&self.named, &error))
     }
@@ -103,20 +102,14 @@ impl Replaced {
 
 /// Replaces a file. `suffix` keeps apart the names that writers use beside it. Only one process may
 /// use a suffix at a time: a file that a killed one has left under that name is removed.
-pub fn replace(
-    path: &Path,
-    suffix: &str,
-    content: &[u8],
-    look: Look<'_>,
-    changed: Option<SystemTime>,
-) -> io::Result<()> {
+pub fn replace(path: &Path, suffix: &str, content: &[u8], look: Look<'_>) -> io::Result<()> {
     // Another user may have put a link there since the path was resolved.
     refuse_foreign_link(directory(path)).map_err(|error| io::Error::other(error.to_string()))?;
     let real = directory(path).canonicalize()?;
     let beside = Beside::of(&real.join(path.file_name().unwrap_or_default()), suffix)?;
     match beside.remove() {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => beside.replace(content, look, changed),
+        _ => beside.replace(content, look),
     }
 }
 
@@ -161,32 +154,21 @@ impl Beside {
         Ok(unlinkat(&self.directory, self.name.as_os_str(), flag)?)
     }
 
-    fn replace(
-        &self,
-        content: &[u8],
-        look: Look<'_>,
-        changed: Option<SystemTime>,
-    ) -> io::Result<()> {
-        let done = self.renamed(content, look, changed);
+    fn replace(&self, content: &[u8], look: Look<'_>) -> io::Result<()> {
+        let done = self.renamed(content, look);
         if done.is_err() {
             let _ = self.remove();
         }
         done
     }
 
-    fn renamed(
-        &self,
-        content: &[u8],
-        look: Look<'_>,
-        changed: Option<SystemTime>,
-    ) -> io::Result<()> {
+    fn renamed(&self, content: &[u8], look: Look<'_>) -> io::Result<()> {
         let mut file = self.create(self.first_mode(look))?;
         for half in [&content[..content.len() / 2], &content[content.len() / 2..]] {
             step();
             file.write_all(half)?;
         }
         self.dress(&file, look)?;
-        changed.map_or(Ok(()), |time| file.set_modified(time))?;
         file.sync_all()?;
         step();
         let (directory, name) = (&self.directory, self.path.file_name().unwrap_or_default());
@@ -270,12 +252,6 @@ fn sync_directory(directory: &OwnedFd) -> io::Result<()> {
         Ok(()) | Err(Errno::EINVAL | Errno::EACCES) => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Renames a file for good.
-pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    fs::rename(from, to)?;
-    sync_directory(&File::open(directory(to))?.into())
 }
 
 /// Removes a file. It is no error if there is none.
@@ -404,7 +380,7 @@ mod tests {
         std::os::unix::fs::symlink(&own, &link).unwrap();
         std::os::unix::fs::lchown(&link, Some(12345), None).unwrap();
         let file = link.join("file");
-        let said = replace(&file, "new", b"text", Look::Mode(0o600), None).unwrap_err();
+        let said = replace(&file, "new", b"text", Look::Mode(0o600)).unwrap_err();
         assert!(said.to_string().contains("link of user 12345"), "{said}");
         assert!(Replaced::prepare(&file).is_err());
         assert_eq!(fs::read_dir(&own).unwrap().count(), 0);

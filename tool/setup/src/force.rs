@@ -4,7 +4,7 @@
 
 use crate::home::Home;
 use crate::openssl::enabling;
-use crate::openssl::programs::{self, Program, Site};
+use crate::openssl::programs::{self, PassedOver, Program, Site};
 use crate::openssl::trial::{self, Subject, Trial};
 use crate::settings::config::{Effect, Source};
 use base::finding::Severity;
@@ -106,7 +106,7 @@ pub struct Force {
     /// The system's, in the order of `sites`.
     pub system: Vec<Configuration>,
     pub sites: Vec<Site>,
-    pub passed_over: Vec<(PathBuf, String)>,
+    pub passed_over: Vec<PassedOver>,
 }
 
 impl Force {

@@ -2,7 +2,6 @@
 //! The directories of this user, and the configuration that `enable` writes there.
 
 use crate::openssl::configuration::OWN_HEAD;
-use base::trust::is_root;
 use nix::unistd::geteuid;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -52,15 +51,8 @@ impl Home {
                 "HOME, {name}, belongs to user {owner}, and this is user {user}; run it as that user, or with --system"
             )));
         }
-        for path in [&home.config, &home.state] {
-            if let Ok(meta) = fs::metadata(path) {
-                refuse_owner(path, meta.uid())?;
-            }
-        }
-        if is_root() {
-            let folders = [home.own.parent(), Some(&home.state)];
-            folders.into_iter().flatten().try_for_each(refuse_below)?;
-        }
+        let folders = [home.own.parent(), Some(&home.state)];
+        folders.into_iter().flatten().try_for_each(refuse_foreign)?;
         Ok(home)
     }
 
@@ -70,48 +62,31 @@ impl Home {
         fs::read(&self.own).is_ok_and(|text| text.starts_with(head.as_bytes()))
     }
 
-    /// The line that sets the variable, in the language of the user's shell.
+    /// The line that sets the variable in a shell. In fish, `export` is a function.
     pub fn line(&self) -> Result<String> {
         let path = self.own.to_str().ok_or_else(|| {
             at(&self.own, "no line of a shell can name this path, which is not UTF-8; set XDG_CONFIG_HOME to a directory whose name is")
         })?;
-        let shell = std::env::var("SHELL").unwrap_or_default();
-        Ok(match shell.ends_with("/fish") {
-            true => {
-                let path = path.replace('\\', r"\\").replace('\'', r"\'");
-                format!("set -gx OPENSSL_CONF '{path}'")
-            }
-            false => {
-                let path = path.replace('\'', r"'\''");
-                format!("export OPENSSL_CONF='{path}'")
-            }
-        })
+        let path = path.replace('\'', r"'\''");
+        Ok(format!("export OPENSSL_CONF='{path}'"))
     }
 }
 
-/// Refuses a directory of another user.
-fn refuse_owner(dir: &Path, owner: u32) -> Result<()> {
-    let user = geteuid().as_raw();
-    if owner == user {
-        return Ok(());
-    }
-    let name = dir.display();
-    let cure = format!("run it as that user, or change the owner: chown {user} {name}");
-    Err(at(dir, format!("belongs to user {owner}; {cure}")))
-}
-
-/// Refuses a directory that root would create in a directory of another user.
-fn refuse_below(dir: &Path) -> Result<()> {
+/// Refuses a directory of another user, or one that would be created in such a directory.
+fn refuse_foreign(dir: &Path) -> Result<()> {
     let look = |dir: &Path| Some((dir.to_owned(), fs::metadata(dir).ok()?.uid()));
     let Some((nearest, owner)) = dir.ancestors().find_map(look) else {
         return Ok(());
     };
     // In a user namespace the owner of "/" stands for root, and has another number.
-    let root = fs::metadata("/").map(|meta| meta.uid());
-    if nearest != dir && root.is_ok_and(|root| root == owner) {
+    let is_roots = |root: fs::Metadata| nearest != dir && root.uid() == owner;
+    let user = geteuid().as_raw();
+    if owner == user || fs::metadata("/").is_ok_and(is_roots) {
         return Ok(());
     }
-    refuse_owner(&nearest, owner)
+    let name = nearest.display();
+    let cure = format!("run it as that user, or change the owner: chown {user} {name}");
+    Err(at(&nearest, format!("belongs to user {owner}; {cure}")))
 }
 
 /// An error about a file.

@@ -23,8 +23,8 @@ default = default_sect
 prompt = no
 ";
 
-/// What a file is: its content, mode, owner and time of change; of a link, where it leads.
-pub type Tree = BTreeMap<PathBuf, (Vec<u8>, u32, u32, i64)>;
+/// What a file is: its content, mode and owner; of a link, where it leads.
+pub type Tree = BTreeMap<PathBuf, (Vec<u8>, u32, u32)>;
 
 pub struct Machine {
     pub place: Place,
@@ -178,8 +178,7 @@ fn walk(dir: &Path, tree: &mut Tree) {
             }
             Vec::new()
         };
-        let time = if meta.is_file() { meta.mtime_nsec() } else { 0 };
-        tree.insert(path, (content, meta.mode(), meta.uid(), time));
+        tree.insert(path, (content, meta.mode(), meta.uid()));
     }
 }
 

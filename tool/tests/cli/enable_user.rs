@@ -44,7 +44,7 @@ fn on_by_the_printed_line_and_off() {
         &done.out,
         &[
             "enabled (user)",
-            "ok: a handshake",
+            "ok: 16 random bytes",
             "Add it to your profile",
         ],
     );
@@ -82,14 +82,6 @@ fn on_by_the_printed_line_and_off() {
             .out,
         &["default"],
     );
-}
-
-#[test]
-fn the_line_of_fish() {
-    let machine = Machine::debian(DEBIAN);
-    let mut tool = machine.tool(&["enable"]);
-    let done = tool.env("SHELL", "/usr/bin/fish").done().ok();
-    contains(&done.out, &["set -gx OPENSSL_CONF '"]);
 }
 
 #[test]

@@ -118,17 +118,14 @@ fn damaged(place: &Place) -> Vec<(Vec<u8>, String)> {
         cut(20_000),
         cut(whole.len() / 2),
         cut(whole.len() - 1),
-        (
-            whole[..10].to_vec(),
-            "its 10 bytes are not a complete ELF file".into(),
-        ),
-        (Vec::new(), "its 0 bytes are not a complete ELF file".into()),
+        (whole[..10].to_vec(), "is not a complete ELF file".into()),
+        (Vec::new(), "is not a complete ELF file".into()),
         (program, "does not define OSSL_provider_init()".into()),
     ]
 }
 
 #[test]
-fn a_damaged_module_is_named_with_its_size() {
+fn a_damaged_module_is_named() {
     let place = Place::new();
     let path = place.path("tenrounds.so");
     let name = path.display().to_string();

@@ -110,7 +110,7 @@ fn drivers_and_who_is_selected() {
             "xts-aes-tenrounds-vaes512",
             "xts-aes-aesni 401",
             "selected for 2 of its 2",
-            "VAES, 512 bits (tenrounds)",
+            "VAES at 512 bits (tenrounds)",
         ],
     );
     let kernel = |mode| {

@@ -123,18 +123,6 @@ fn the_random_generator_alone_is_not_reached() {
     assert_eq!(*counts.at("/run/reached"), false);
 }
 
-#[test]
-fn a_program_that_asks_for_another_provider_is_told() {
-    let place = Place::new();
-    let source = "#include <openssl/evp.h>\nint main(void) {\n\
-        EVP_CIPHER *c = EVP_CIPHER_fetch(NULL, \"AES-128-CTR\", \"provider=default\");\n\
-        return c == NULL || EVP_aes_128_ctr() == NULL; }";
-    let program = compile(&place, "asks", source, &["-lcrypto"]);
-    let mut tool = place.tool(["run", "--count", "--"]);
-    let said = tool.arg(program).done().ok().err;
-    contains(&said, &["'provider=default'", "excludes tenrounds"]);
-}
-
 /// The random generator does no CBC, so a short message is told from it.
 #[test]
 fn a_short_message_is_reached() {

@@ -34,8 +34,8 @@ pub fn fips(root: &Root, tenrounds_preferred: bool) -> Option<Finding> {
 /// Runs of `enable --system` and `disable --system` that were killed or lost their power. If what
 /// they noted cannot be read, nothing can be completed or undone.
 pub fn interrupted(root: &Root) -> Vec<Finding> {
-    let finding = |(file, what): (PathBuf, &str)| {
-        let says = format!("{what}; OpenSSL works, with tenrounds or without");
+    let finding = |file: PathBuf| {
+        let says = format!("{}; OpenSSL works without tenrounds", enable::INTERRUPTED);
         Finding::warning(GROUP, "enable-interrupted", says)
             .seen("the configuration", file.display())
             .cure("shell", "tenrounds enable --system   (completes it)")
@@ -96,7 +96,7 @@ pub fn confined(root: &Root, preferred: bool, modules: &[PathBuf]) -> Option<Fin
 }
 
 /// Runs a child process with this environment. libcrypto reads its configuration there, fetches a
-/// cipher, draws random numbers and computes a digest.
+/// cipher and draws random numbers.
 pub fn works(root: &Root) -> Option<Finding> {
     if !root.is_machine() || LibCrypto::open().is_err() {
         return None;

@@ -205,7 +205,7 @@ pub fn with_tenrounds(
         ours if ours <= theirs && ours != Code::Software => {
             format!("tenrounds uses instructions of the same width{perhaps}")
         }
-        ours => format!("with tenrounds it {would} on {}{perhaps}", ours.phrase()),
+        ours => format!("with tenrounds it {would} on {}{perhaps}", ours.words()),
     })
 }
 

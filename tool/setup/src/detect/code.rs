@@ -22,25 +22,13 @@ pub enum Code {
 }
 
 impl Code {
-    /// "VAES, 512 bits".
+    /// "VAES at 512 bits".
     pub fn words(self) -> &'static str {
         match self {
             Code::Software => "software",
             Code::Instructions => "AES instructions",
-            Code::Aesni => "AES-NI, 128 bits",
-            Code::Armv8 => "Armv8 AES",
-            Code::Vaes256 => "VAES, 256 bits",
-            Code::Vaes512 => "VAES, 512 bits",
-        }
-    }
-
-    /// The same in a sentence, after "runs on" or "uses".
-    pub fn phrase(self) -> &'static str {
-        match self {
-            Code::Software => "constant-time software, without AES instructions",
-            Code::Instructions => "AES instructions",
             Code::Aesni => "128-bit AES-NI",
-            Code::Armv8 => "Armv8's AES instructions",
+            Code::Armv8 => "Armv8 AES",
             Code::Vaes256 => "VAES at 256 bits",
             Code::Vaes512 => "VAES at 512 bits",
         }

@@ -16,11 +16,11 @@ fn gcm(host: &Host, detect: &Detect) -> String {
     let row = detect.table.iter().find(|row| row.mode == "gcm");
     let ours = row.and_then(|row| row.tenrounds).unwrap_or(Code::Software);
     let software = match ours {
-        Code::Software if masked(host) => ", because AES instructions are masked",
-        Code::Software => ", because this processor has no AES instructions",
+        Code::Software if masked(host) => ", in constant time, because AES instructions are masked",
+        Code::Software => ", in constant time, because this processor has no AES instructions",
         _ => "",
     };
-    let ours_does = format!("AES-GCM runs on {} in tenrounds{software}.", ours.phrase());
+    let ours_does = format!("AES-GCM runs on {} in tenrounds{software}.", ours.words());
     let Some(openssl) = &host.openssl else {
         return format!("{ours_does} No OpenSSL 3 or later was found that could use it.");
     };
@@ -34,7 +34,7 @@ fn gcm(host: &Host, detect: &Detect) -> String {
     let theirs_does = match theirs {
         None => "cannot be asked what it uses".to_owned(),
         Some(theirs) if theirs == ours => "uses the same instructions".to_owned(),
-        Some(theirs) => format!("uses {} for it", theirs.phrase()),
+        Some(theirs) => format!("uses {} for it", theirs.words()),
     };
     let shows = match theirs {
         Some(theirs) if theirs != ours => "the difference",
@@ -61,7 +61,7 @@ fn better(detect: &Detect) -> Option<String> {
     }
     if let Some(advice) = detect.advice.first() {
         let gives = match advice.gives {
-            Some(backend) => format!(", which would give {}", Code::of_backend(backend).phrase()),
+            Some(backend) => format!(", which would give {}", Code::of_backend(backend).words()),
             None => String::new(),
         };
         let problem = advice.problem.trim_end_matches(':');

@@ -2,12 +2,11 @@
 //! The change list of `enable`: files as they are and as they are to be. A dry run shows it as
 //! unified diffs; otherwise all of it is made, or nothing.
 
-use super::files::{self, at, explain};
+use super::files::{self, at};
 use base::paths::shown;
-use base::replaced::{self, step, Look};
+use base::replaced::Look;
 use serde::Serialize;
 use similar::TextDiff;
-use std::fs;
 use std::path::{Path, PathBuf};
 use terminal::error::{Error, Result};
 use terminal::style::{paint, BAD, BOLD, DIM, GOOD};
@@ -49,53 +48,21 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Replaces the file. `made` then holds what takes it back, even if this fails halfway.
-    fn make<'c>(&'c self, made: &mut Vec<Made<'c>>) -> Result<()> {
-        if files::read(self.file)?.as_deref() != self.before {
-            return Err(at(self.file, "somebody changed it just now; try again"));
-        }
-        step();
-        let second = files::second_name(self.file);
-        made.push(Made {
-            change: self,
-            second: fs::hard_link(self.file, &second).ok().map(|()| second),
-        });
-        files::replace(self.file, self.after, self.look)
-    }
-}
-
-/// A change that was made and can be taken back, without needing room on the disk.
-struct Made<'a> {
-    change: &'a Change<'a>,
-    /// The old file's second name; None if there was no file, or the file system has no hard links.
-    second: Option<PathBuf>,
-}
-
-impl Made<'_> {
-    fn keep(self) {
-        step();
-        if let Some(second) = self.second {
-            let _ = fs::remove_file(second);
+    fn refuse_changed(&self) -> Result<()> {
+        match files::read(self.file)?.as_deref() == self.before {
+            true => Ok(()),
+            false => Err(at(self.file, "somebody changed it just now; try again")),
         }
     }
 
-    fn take_back(self) -> Result<()> {
-        let file = self.change.file;
+    fn take_back(&self) -> Result<()> {
         // A write that failed may have replaced the file already, or not.
-        if matches!(files::read(file), Ok(now) if now.as_deref() == self.change.before) {
-            self.keep();
+        if matches!(files::read(self.file), Ok(now) if now.as_deref() == self.before) {
             return Ok(());
         }
-        match (self.second, self.change.before) {
-            (_, None) => files::remove(file),
-            (None, Some(before)) => files::replace(file, before, Look::Like(file)),
-            (Some(second), _) => replaced::rename(&second, file).map_err(|error| {
-                let why = explain(&error);
-                at(
-                    file,
-                    format!("{why}; the file as it was is {}", second.display()),
-                )
-            }),
+        match self.before {
+            None => files::remove(self.file),
+            Some(before) => files::replace(self.file, before, Look::Like(self.file)),
         }
     }
 }
@@ -113,15 +80,24 @@ pub fn make_all(
     changes: &[Change<'_>],
     verify: impl FnOnce() -> Result<()>,
 ) -> std::result::Result<(), Failed> {
-    let mut made = Vec::new();
-    let mut done = changes.iter().try_for_each(|change| change.make(&mut made));
-    done = done.and_then(|()| verify());
-    let Err(error) = done else {
-        made.into_iter().for_each(Made::keep);
+    let mut begun = 0;
+    let make = || {
+        for change in changes {
+            change.refuse_changed()?;
+            begun += 1;
+            if let Some(folder) = change.file.parent().filter(|folder| !folder.exists()) {
+                files::make_directory(folder, 0o700)?;
+            }
+            files::replace(change.file, change.after, change.look)?;
+        }
+        verify()
+    };
+    let Err(error) = make() else {
         return Ok(());
     };
     // If a file keeps our lines, the file that these lines name must stay, too.
-    let restored = made.into_iter().rev().try_for_each(Made::take_back);
+    let mut begun = changes[..begun].iter().rev();
+    let restored = begun.try_for_each(Change::take_back);
     let end = match &restored {
         Ok(()) => "all is as it was".to_owned(),
         Err(why) => format!("it could not be undone: {why}"),

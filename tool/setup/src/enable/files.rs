@@ -8,7 +8,6 @@ use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 use tempfile::TempDir;
 use terminal::error::{Error, Result};
 
@@ -16,8 +15,6 @@ use terminal::error::{Error, Result};
 const LARGEST: u64 = 4 << 20;
 /// The name of a file before it takes its place.
 const NEW: &str = "tenrounds-new";
-/// The name under which the old file stays until the new one has proved itself.
-const OLD: &str = "tenrounds-old";
 
 /// A regular file's content; None if there is none.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
@@ -85,37 +82,23 @@ pub fn explain(error: &std::io::Error) -> String {
 
 /// Removes what a run that was killed has left beside a file.
 pub fn sweep(path: &Path) {
-    for suffix in [NEW, OLD] {
-        let _ = fs::remove_file(beside(path, suffix));
-    }
-}
-
-/// The second name of a file, under which it stays while it is replaced.
-pub fn second_name(path: &Path) -> PathBuf {
-    beside(path, OLD)
+    let _ = fs::remove_file(beside(path, NEW));
 }
 
 /// Replaces a file, or creates it. The caller holds the lock, so nobody else uses the name beside
 /// it.
 pub fn replace(path: &Path, content: &[u8], look: Look<'_>) -> Result<()> {
-    replace_dated(path, content, look, None)
-}
-
-/// The same, with the time of the last change.
-pub fn replace_dated(
-    path: &Path,
-    content: &[u8],
-    look: Look<'_>,
-    changed: Option<SystemTime>,
-) -> Result<()> {
-    replaced::replace(path, NEW, content, look, changed)
-        .map_err(|error| Error::failure(format!("writing {}: {}", path.display(), explain(&error))))
+    replaced::replace(path, NEW, content, look).map_err(|error| {
+        let why = explain(&error);
+        Error::failure(format!("writing {}: {why}", path.display()))
+    })
 }
 
 /// Removes a file. It is no error if there is none.
 pub fn remove(path: &Path) -> Result<()> {
     replaced::remove(path).map_err(|error| {
-        Error::failure(format!("removing {}: {}", path.display(), explain(&error)))
+        let why = explain(&error);
+        Error::failure(format!("removing {}: {why}", path.display()))
     })
 }
 

@@ -83,12 +83,7 @@ impl Target for Jdk {
         })
     }
 
-    fn text(
-        &self,
-        _files: &Files,
-        _base: Option<&Path>,
-        _notes: &mut Vec<String>,
-    ) -> Result<(Vec<u8>, PathBuf)> {
+    fn text(&self, _files: &Files, _base: Option<&Path>) -> Result<(Vec<u8>, PathBuf)> {
         let module = pkcs11::find()?;
         trust::only_mine(&module)?;
         let text = head() + &java::configuration(&module)?;

@@ -24,11 +24,13 @@ use crate::enable::args::{DisableArgs, EnableArgs, ScopeArgs, StatusArgs};
 use crate::force::InForce;
 use crate::openssl::programs::below;
 use base::root::Root;
+use edit::Found;
 use fleet::Fleet;
 use libcrypto::LibCrypto;
 use report::Report;
 use site::Site;
-use state::{Entry, State};
+use state::State;
+pub use status::INTERRUPTED;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use target::Target;
@@ -90,18 +92,20 @@ pub fn status(args: &StatusArgs) -> Result<u8> {
     Ok(u8::from(args.check && !in_force))
 }
 
-/// The configurations of the system in which a run was interrupted, and what was. The error is that
+/// The configurations of the system that do not have the lines that are recorded. The error is that
 /// of a state that cannot be read.
-pub fn interrupted(root: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
+pub fn interrupted(root: &Path) -> Result<Vec<PathBuf>> {
     let state = State::look(&state::system_dir(root))?;
-    let look = |entry: &Entry| {
-        let inside = entry.file.strip_prefix(root).unwrap_or(&entry.file);
-        let file = below(root, &Path::new("/").join(inside));
-        let what = entry.interrupted(files::read(&file).ok()?.as_deref())?;
-        Some((file, what))
+    let has_lines = |file: &PathBuf| {
+        let text = files::read(file).ok().flatten().unwrap_or_default();
+        edit::find(&text, None) != Found::Nothing
     };
     let system = state.files.iter().filter(|entry| entry.scope == "system");
-    Ok(system.filter_map(look).collect())
+    let files = system.map(|entry| {
+        let inside = entry.file.strip_prefix(root).unwrap_or(&entry.file);
+        below(root, &Path::new("/").join(inside))
+    });
+    Ok(files.filter(|file| !has_lines(file)).collect())
 }
 
 fn root(root: &Path) -> Result<PathBuf> {

@@ -5,8 +5,8 @@ use super::fleet::Fleet;
 use super::site::{Outcome, Site};
 use crate::detect::{self, Detect};
 use crate::force::{Force, InForce};
+use crate::openssl::programs::PassedOver;
 use crate::openssl::trial::Verdict;
-use base::paths::shown;
 use base::root::Root;
 use libcrypto::LibCrypto;
 use machine::host;
@@ -16,14 +16,6 @@ use std::path::{Path, PathBuf};
 use terminal::error::Result;
 use terminal::output;
 use terminal::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
-
-/// An `openssl` that does not count.
-#[derive(Debug, Serialize)]
-pub struct PassedOver {
-    #[serde(serialize_with = "shown")]
-    pub path: PathBuf,
-    pub reason: String,
-}
 
 /// What each mode runs on here.
 #[derive(Debug)]
@@ -103,12 +95,6 @@ impl Report {
             verbose,
         });
         Ok(())
-    }
-
-    pub fn passed_over(&mut self, found: Vec<(PathBuf, String)>) {
-        let over = found.into_iter();
-        self.passed_over
-            .extend(over.map(|(path, reason)| PassedOver { path, reason }));
     }
 
     /// Adds a site. Notes a provider of another version than this tool's.
@@ -293,7 +279,6 @@ fn show_site(site: &Site, reason: Option<&String>) -> String {
         let verdict = match check.verdict {
             Verdict::Passed => paint(GOOD, "ok"),
             Verdict::Failed => paint(BAD, "FAILED"),
-            Verdict::Impossible => paint(WARN, "not possible here"),
         };
         line(check.name, format!("{verdict}: {}", check.saw));
     }

@@ -11,7 +11,6 @@ use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 use terminal::error::{Error, Result};
 use terminal::output;
@@ -25,8 +24,6 @@ const FILE: &str = "enabled.json";
 const LOCK: &str = "lock";
 const TRIAL: &str = "trial";
 const VERSION: u32 = 3;
-/// How long another run is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// SHA-256 in hexadecimal digits.
 pub fn checksum(content: &[u8]) -> String {
@@ -42,35 +39,11 @@ pub struct Entry {
     /// The file that identifies it, with all symbolic links followed: somebody else's file that got
     /// our lines, or our own.
     pub file: PathBuf,
-    /// Checksums of the file before and after; None if there was no such file.
+    /// The checksum of the file before; None if there was no such file.
     pub before: Option<String>,
-    pub after: String,
-    /// When it was last changed before.
-    pub time: Option<SystemTime>,
-    /// The checksum of our own file.
-    pub own_sum: String,
-    /// The folders that were made for our own file, the outermost first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub folders: Vec<PathBuf>,
     /// The JDK of the scope "java", which the file need not lie in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub java_home: Option<PathBuf>,
-    /// Tried, replaced and verified; false while that is under way.
-    pub done: bool,
-}
-
-impl Entry {
-    /// What a run that was interrupted has left, given the file's present content. None if the run
-    /// that wrote this entry came to its end, and the file is no longer as before it.
-    pub fn interrupted(&self, now: Option<&[u8]>) -> Option<&'static str> {
-        match (self.done, now.map(checksum) == self.before) {
-            (false, _) => Some("'tenrounds enable' was interrupted"),
-            (true, true) => {
-                Some("'tenrounds disable' was interrupted, or somebody removed our lines")
-            }
-            (true, false) => None,
-        }
-    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -109,20 +82,14 @@ impl State {
         Ok(state)
     }
 
-    /// Parses the version first, because the rest differs between versions.
     fn parse(file: &Path, bytes: &[u8]) -> Result<State> {
-        #[derive(Deserialize)]
-        struct Head {
-            version: u32,
-        }
-        let damaged = |error: serde_json::Error| {
+        let state: State = serde_json::from_slice(bytes).map_err(|error| {
             at(file, format!("{error}; it should say how to undo 'tenrounds enable': restore it, or remove it and remove the lines from openssl.cnf by hand"))
-        };
-        let Head { version } = serde_json::from_slice(bytes).map_err(damaged)?;
-        if version != VERSION {
-            return Err(at(file, format!("has version {version}, and this tool knows {VERSION}; use the tool that wrote it")));
+        })?;
+        match state.version {
+            VERSION => Ok(state),
+            version => Err(at(file, format!("has version {version}, and this tool knows {VERSION}; use the tool that wrote it"))),
         }
-        serde_json::from_slice(bytes).map_err(damaged)
     }
 
     /// Opens the state, for a dry run or to change it.
@@ -225,16 +192,14 @@ impl Drop for State {
     }
 }
 
+/// The lock of a directory. Whoever held it before may have removed the directory meanwhile.
 fn wait_for_lock(dir: &Path) -> Result<Flock<File>> {
     let path = dir.join(LOCK);
-    let begin = Instant::now();
-    let mut told = false;
     let failed = |error: std::io::Error| at(&path, explain(&error));
     loop {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).mode(0o600);
         let file = match options.custom_flags(libc::O_NOFOLLOW).open(&path) {
-            // The last user removes the directory, too.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 files::make_directory(dir, 0o755)?;
                 continue;
@@ -242,29 +207,17 @@ fn wait_for_lock(dir: &Path) -> Result<Flock<File>> {
             opened => opened.map_err(failed)?,
         };
         let mine = file.metadata().map_err(failed)?;
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) => {
-                let same =
-                    |there: fs::Metadata| (mine.dev(), mine.ino()) == (there.dev(), there.ino());
-                if fs::metadata(&path).is_ok_and(same) {
-                    return Ok(lock);
-                }
-                continue;
-            }
-            Err((_, nix::errno::Errno::EWOULDBLOCK)) => {}
-            Err((_, error)) => return Err(failed(error.into())),
-        }
-        if begin.elapsed() > PATIENCE {
-            let seconds = PATIENCE.as_secs();
-            return Err(at(&path, format!("another tenrounds has held this lock for {seconds} seconds; see what it does, and try again")));
-        }
-        if !told && begin.elapsed() > Duration::from_secs(1) {
+        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).or_else(|(file, _)| {
             let path = path.display();
             output::complain(format!(
                 "waiting for another tenrounds process that holds {path}"
             ));
-            told = true;
+            Flock::lock(file, FlockArg::LockExclusive)
+        });
+        let lock = lock.map_err(|(_, error)| failed(error.into()))?;
+        let same = |there: fs::Metadata| (mine.dev(), mine.ino()) == (there.dev(), there.ino());
+        if fs::metadata(&path).is_ok_and(same) {
+            return Ok(lock);
         }
-        std::thread::sleep(Duration::from_millis(20));
     }
 }

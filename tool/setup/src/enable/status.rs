@@ -7,7 +7,7 @@ use super::files;
 use super::java;
 use super::report::Report;
 use super::site::{Outcome, Site};
-use super::state::{self, checksum, State};
+use super::state::{self, State};
 use super::system::System;
 use super::target::{is_ours, refuse_foreign, Target};
 use super::user::User;
@@ -17,6 +17,10 @@ use base::apparmor;
 use base::root::Root;
 use std::path::Path;
 use terminal::error::Result;
+
+/// Why what is recorded is not in force.
+pub const INTERRUPTED: &str =
+    "'tenrounds enable' or 'disable' was interrupted, or somebody removed what 'enable' wrote";
 
 pub fn look(root: &Path) -> Result<Report> {
     let force = Force::look(&Root::new(root), &[]);
@@ -58,7 +62,7 @@ pub fn look(root: &Path) -> Result<Report> {
             report.add(shown);
         }
     }
-    report.passed_over(force.passed_over.clone());
+    report.passed_over = force.passed_over.clone();
     let prefers = force.system.iter().any(Configuration::prefers);
     if let Some(blind) = apparmor::blind(&Root::new(root), &force.modules()).filter(|_| prefers) {
         report.notes.push(format!(
@@ -93,17 +97,16 @@ fn outcome(
     site: &mut Site,
 ) -> Result<(Outcome, Option<String>)> {
     let files = target.files()?;
-    let entry = state.entry(files.key());
-    let is_done = entry.is_some_and(|entry| entry.done);
+    let is_known = state.entry(files.key()).is_some();
     let options = target.options();
-    let both = format!("'tenrounds enable{options}' or 'tenrounds disable{options}'");
-    let text = files::read(files.key())?;
-    let left = entry.and_then(|entry| entry.interrupted(text.as_deref()));
     let own = files::read(&files.own)?;
     site.own_file = own.is_some().then(|| files.own.clone());
     let found = match &files.edited {
-        Some(_) => edit::find(text.as_deref().unwrap_or_default(), &target.known(&files)),
-        None => match refuse_foreign(&files.own, entry) {
+        Some(edited) => {
+            let text = files::read(edited)?.unwrap_or_default();
+            edit::find(&text, target.known(&files).as_deref())
+        }
+        None => match refuse_foreign(&files.own) {
             Err(error) => Found::Damaged(error.to_string()),
             Ok(None) => Found::Nothing,
             Ok(Some(_)) => Found::Ours(0..0),
@@ -111,36 +114,21 @@ fn outcome(
     };
     Ok(match found {
         Found::Damaged(why) => (Outcome::Damaged, Some(why)),
-        Found::Nothing if is_done => {
-            let what = left.unwrap_or("somebody removed what 'tenrounds enable' wrote");
+        Found::Nothing if is_known || own.as_deref().is_some_and(is_ours) => {
             let cure = format!(
                 "'tenrounds enable{options}' puts it back, 'tenrounds disable{options}' forgets it"
             );
-            (Outcome::NotEnabled, Some(format!("{what}; {cure}")))
-        }
-        Found::Nothing if entry.is_some() || own.as_ref().is_some_and(|text| is_ours(text)) => {
-            let why = format!("nothing is in force; {both} completes what was interrupted");
-            (Outcome::HalfDone, Some(why))
+            (Outcome::HalfDone, Some(format!("{INTERRUPTED}; {cure}")))
         }
         Found::Nothing => (Outcome::NotEnabled, None),
         Found::Ours(_) if own.is_none() => {
             let why = "our own file is gone, so programs work as without tenrounds";
-            (
-                Outcome::Broken,
-                Some(format!(
-                    "{why}; 'tenrounds enable{options}' writes it again"
-                )),
-            )
+            let cure = format!("'tenrounds enable{options}' writes it again");
+            (Outcome::Broken, Some(format!("{why}; {cure}")))
         }
         Found::Ours(_) => {
             site.module = target.module(&files.own);
-            let sum = text.as_deref().map(checksum);
-            let changed = entry.is_some_and(|entry| Some(&entry.after) != sum.as_ref());
-            let changed = changed.then(|| {
-                format!("changed since 'tenrounds enable': 'tenrounds disable{options}' will remove only our lines")
-            });
-            let left = left.map(|left| format!("{left}; {both} completes it"));
-            (Outcome::Enabled, changed.or(left))
+            (Outcome::Enabled, None)
         }
     })
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! For the system: lines in each openssl.cnf, which include a file of our own beside it.
 
-use super::edit::Lines;
 use super::files;
 use super::report::Report;
 use super::site::Site;
@@ -11,7 +10,7 @@ use super::{apply, undo};
 use crate::force::not_tried;
 use crate::openssl::cnf::Cnf;
 use crate::openssl::configuration::{self, OWN};
-use crate::openssl::programs;
+use crate::openssl::programs::{self, PassedOver};
 use crate::openssl::trial::{self, Subject};
 use crate::settings::config::{Effect, Source};
 use base::inventory::install::Install;
@@ -41,7 +40,7 @@ pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
     pass_over_untrusted(root, &mut found);
     if found.sites.is_empty() {
         let over = found.passed_over.iter();
-        let over = over.map(|(path, why)| format!("; {} {why}", path.display()));
+        let over = over.map(|over| format!("; {} {}", over.path.display(), over.reason));
         return Err(Error::failure(format!(
             "found no OpenSSL 3 or later to enable tenrounds in; install one{}",
             over.collect::<String>()
@@ -56,7 +55,7 @@ pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
     let targets: Vec<_> = found.sites.iter().map(target).collect();
     apply::enable(&state::system_dir(root), &targets, report)?;
     report.note_variable(None);
-    report.passed_over(found.passed_over);
+    report.passed_over = found.passed_over;
     Ok(())
 }
 
@@ -74,7 +73,7 @@ pub fn disable(root: &Path, report: &mut Report) -> Result<()> {
         }));
     }
     undo::disable(&dir, &targets, report)?;
-    report.passed_over(found.passed_over);
+    report.passed_over = found.passed_over;
     Ok(())
 }
 
@@ -110,8 +109,8 @@ fn pass_over_untrusted(root: &Path, found: &mut programs::Found) {
         match replaceable(root, &site, &found.installs) {
             None => found.sites.push(site),
             Some(loose) => {
-                let why = not_tried(&loose);
-                found.passed_over.push((site.conf, why));
+                let (path, reason) = (site.conf, not_tried(&loose));
+                found.passed_over.push(PassedOver { path, reason });
             }
         }
     }
@@ -188,22 +187,13 @@ impl Target for System<'_> {
         })
     }
 
-    fn known(&self, files: &Files) -> Lines {
-        let own = &files.own;
-        Lines {
-            text: Some(configuration::include_line(own)),
-            needle: Some(own.to_string_lossy().into_owned()),
-        }
+    fn known(&self, files: &Files) -> Option<Vec<u8>> {
+        Some(configuration::include_line(&files.own))
     }
 
-    fn text(
-        &self,
-        files: &Files,
-        base: Option<&Path>,
-        notes: &mut Vec<String>,
-    ) -> Result<(Vec<u8>, PathBuf)> {
+    fn text(&self, files: &Files, base: Option<&Path>) -> Result<(Vec<u8>, PathBuf)> {
         let means = self.means.expect("enable has them");
-        means.text(None, base, files.key(), notes)
+        means.text(None, base, files.key())
     }
 
     fn lines(&self, own: &Path, _original: &[u8]) -> Result<Vec<u8>> {

@@ -3,7 +3,7 @@
 //! a file of our own, perhaps lines in somebody else's file that lead to it, and a way to try them.
 //! `apply`, `undo` and `status` do the rest for all of them.
 
-use super::edit::{self, Found, Lines};
+use super::edit::{self, Found};
 use super::files::{self, at};
 use super::site::Site;
 use super::state::{checksum, Entry, State};
@@ -27,19 +27,14 @@ pub trait Target {
 
     fn files(&self) -> Result<Files>;
 
-    /// How our lines in the edited file are found.
-    fn known(&self, _files: &Files) -> Lines {
-        Lines::default()
+    /// Our lines in the edited file; None if they depend on that file.
+    fn known(&self, _files: &Files) -> Option<Vec<u8>> {
+        None
     }
 
     /// Our own file's text, and the module that it names. `base` is the edited file as it is
     /// without our lines; None if there is no such file.
-    fn text(
-        &self,
-        _files: &Files,
-        _base: Option<&Path>,
-        _notes: &mut Vec<String>,
-    ) -> Result<(Vec<u8>, PathBuf)>;
+    fn text(&self, _files: &Files, _base: Option<&Path>) -> Result<(Vec<u8>, PathBuf)>;
 
     /// The lines of the edited file, which lead to our own file.
     fn lines(&self, _own: &Path, _original: &[u8]) -> Result<Vec<u8>> {
@@ -95,17 +90,10 @@ impl Means {
         included: Option<&Path>,
         base: Option<&Path>,
         named: &Path,
-        notes: &mut Vec<String>,
     ) -> Result<(Vec<u8>, PathBuf)> {
         let base = base.map(configuration::load).transpose()?;
         if let Some(base) = &base {
             configuration::refuse_fips(base, named)?;
-            if configuration::lacks_default(base) {
-                notes.push(format!(
-                    "{} activates providers and not 'default', which switches that off; with tenrounds it is on",
-                    named.display()
-                ));
-            }
         }
         let (module, nodejs) = (&self.module, &self.nodejs);
         let text = configuration::addition(included, base.as_ref(), named, module, nodejs)?;
@@ -173,14 +161,8 @@ pub struct Present {
 
 impl Present {
     /// Reads the files, and refuses those that cannot be changed or are not as we left them.
-    pub fn read(
-        target: &dyn Target,
-        files: Files,
-        state: &State,
-        notes: &mut Vec<String>,
-    ) -> Result<Present> {
-        let entry = state.entry(files.key());
-        let own = refuse_foreign(&files.own, entry)?;
+    pub fn read(target: &dyn Target, files: Files, state: &State) -> Result<Present> {
+        let own = refuse_foreign(&files.own)?;
         let edited = files.edited.as_deref().map(files::read).transpose()?;
         let edited = edited.flatten();
         let mut present = Present {
@@ -192,16 +174,12 @@ impl Present {
         };
         if let (Some(file), Some(text)) = (&present.files.edited, &present.edited) {
             refuse_odd(file, text)?;
-            match edit::find(text, &target.known(&present.files)) {
+            match edit::find(text, target.known(&present.files).as_deref()) {
                 Found::Nothing => {}
                 Found::Damaged(why) => return Err(damaged(file, &why)),
                 Found::Ours(range) => {
-                    let untouched = entry.filter(|entry| entry.after == checksum(text));
-                    present.original = match untouched.map(|entry| &entry.before) {
-                        Some(None) => None,
-                        Some(Some(before)) => Some(original(file, text, &range, before, notes)),
-                        None => Some(edit::without(text, &range)),
-                    };
+                    let entry = state.entry(file);
+                    present.original = original(text, &range, entry).0;
                     present.has_lines = true;
                 }
             }
@@ -210,23 +188,21 @@ impl Present {
     }
 }
 
-/// A file's text as it was before our lines, which has this checksum. If none has, notes that, and
-/// only takes our lines out.
+/// A file's text as it was before our lines, None if there was none, and whether the entry's
+/// checksum proves it. Otherwise somebody has changed the file since.
 pub fn original(
-    file: &Path,
     text: &[u8],
     range: &Range<usize>,
-    before: &str,
-    notes: &mut Vec<String>,
-) -> Vec<u8> {
-    let original = edit::original(text, range, |text| checksum(text) == before);
-    original.unwrap_or_else(|| {
-        notes.push(format!(
-            "{}: without our lines it does not have the checksum that 'tenrounds enable' recorded; compare it with your own copy",
-            file.display()
-        ));
-        edit::without(text, range)
-    })
+    entry: Option<&Entry>,
+) -> (Option<Vec<u8>>, bool) {
+    let plain = edit::without(text, range);
+    let before = match entry.map(|entry| &entry.before) {
+        Some(None) if plain.is_empty() => return (None, true),
+        Some(Some(before)) => edit::original(text, range, |text| checksum(text) == *before),
+        _ => None,
+    };
+    let is_proved = before.is_some();
+    (Some(before.unwrap_or(plain)), is_proved)
 }
 
 pub fn damaged(file: &Path, why: &str) -> terminal::error::Error {
@@ -246,8 +222,8 @@ pub fn is_ours(text: &[u8]) -> bool {
     text.starts_with(head().as_bytes())
 }
 
-/// Our own file's name must be free, or its file ours and as we left it. Returns its content.
-pub fn refuse_foreign(own: &Path, entry: Option<&Entry>) -> Result<Option<Vec<u8>>> {
+/// Our own file's name must be free, or its file ours. Returns its content.
+pub fn refuse_foreign(own: &Path) -> Result<Option<Vec<u8>>> {
     let Ok(meta) = fs::symlink_metadata(own) else {
         return Ok(None);
     };
@@ -255,40 +231,16 @@ pub fn refuse_foreign(own: &Path, entry: Option<&Entry>) -> Result<Option<Vec<u8
         true => files::read(own)?.unwrap_or_default(),
         false => Vec::new(),
     };
-    match not_ours(&text, entry) {
-        Some(why) => Err(at(own, format!("{why}; move it away"))),
-        None => Ok(Some(text)),
+    match is_ours(&text) {
+        true => Ok(Some(text)),
+        false => Err(at(own, "'tenrounds enable' did not write it; move it away")),
     }
-}
-
-/// Why the content of our own file is not ours any more; None if it is.
-pub fn not_ours(text: &[u8], entry: Option<&Entry>) -> Option<&'static str> {
-    let entry = entry.filter(|entry| entry.done);
-    let sum = entry.map(|entry| &entry.own_sum);
-    match sum {
-        _ if !is_ours(text) => Some("'tenrounds enable' did not write it"),
-        Some(sum) if *sum != checksum(text) => {
-            Some("was changed by somebody after 'tenrounds enable'")
-        }
-        _ => None,
-    }
-}
-
-/// Counts the names of a file, without the second name that a run that was killed has left.
-fn names(file: &Path) -> u64 {
-    let Ok(meta) = fs::metadata(file) else {
-        return 1;
-    };
-    let second = fs::symlink_metadata(files::second_name(file));
-    let is_same = |second: fs::Metadata| (second.dev(), second.ino()) == (meta.dev(), meta.ino());
-    meta.nlink()
-        .saturating_sub(u64::from(second.is_ok_and(is_same)))
 }
 
 /// Refuses a file that has other names, or a zero byte. libcrypto reads lines as strings of C, so
 /// a zero byte would hide the rest of its line.
 fn refuse_odd(file: &Path, text: &[u8]) -> Result<()> {
-    let links = names(file);
+    let links = fs::metadata(file).map_or(1, |meta| meta.nlink());
     if links > 1 {
         return Err(at(file, format!("the file has {links} names (hard links), and only this one would be changed; make it a file of its own")));
     }

@@ -29,7 +29,7 @@ pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
     };
     apply::enable(&home.state, &[Box::new(user)], report)?;
     report.note_variable(Some(&home.own));
-    report.passed_over(found.passed_over);
+    report.passed_over = found.passed_over;
     Ok(())
 }
 
@@ -101,16 +101,11 @@ impl Target for User<'_> {
         })
     }
 
-    fn text(
-        &self,
-        _files: &Files,
-        _base: Option<&Path>,
-        _notes: &mut Vec<String>,
-    ) -> Result<(Vec<u8>, PathBuf)> {
+    fn text(&self, _files: &Files, _base: Option<&Path>) -> Result<(Vec<u8>, PathBuf)> {
         let means = self.means.as_ref().expect("enable has them");
         let base = self.base.as_deref();
         let named = base.unwrap_or(&self.home.own);
-        means.text(base, base, named, &mut Vec::new())
+        means.text(base, base, named)
     }
 
     fn try_out(&self, copies: Option<&Files>, _base: &Path) -> Tried {

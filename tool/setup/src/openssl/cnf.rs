@@ -9,7 +9,7 @@ mod syntax;
 mod tests;
 
 use base::root::Root;
-use input::{Directory, Input};
+use input::{is_included, Input};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -140,8 +140,8 @@ struct Reader<'a> {
     values: HashMap<(Vec<u8>, Vec<u8>), Vec<u8>>,
     /// The open files. The last one is read; each of the others includes the one after it.
     inputs: Vec<Input>,
-    /// The directory whose files are being included.
-    directory: Option<Directory>,
+    /// The files of a directory that are still to be included, and the line that includes it.
+    directory: Option<(std::vec::IntoIter<PathBuf>, Place)>,
     /// How many files were opened.
     files: usize,
 }
@@ -223,9 +223,9 @@ impl<'a> Reader<'a> {
     }
 
     fn next_in_directory(&mut self) {
-        while let Some(directory) = &mut self.directory {
-            let from = directory.from.clone();
-            match directory.next() {
+        while let Some((files, from)) = &mut self.directory {
+            let from = from.clone();
+            match files.next() {
                 Some(file) => {
                     if let Some(input) = self.open(&file, &from) {
                         self.inputs.push(input);
@@ -312,8 +312,10 @@ impl<'a> Reader<'a> {
             let input = self.open(&path, place);
             self.inputs.extend(input);
         } else if self.directory.is_none() {
-            let names = self.root.unsorted_names(&path);
-            self.directory = Some(Directory::new(path, names, place.clone()));
+            let mut names = self.root.unsorted_names(&path);
+            names.retain(|name| is_included(name));
+            let files: Vec<PathBuf> = names.iter().map(|name| path.join(name)).collect();
+            self.directory = Some((files.into_iter(), place.clone()));
             self.next_in_directory();
         } else {
             let what = format!(

@@ -33,13 +33,13 @@ const NODEJS: [&str; 3] = [
 pub const OWN_HEAD: &str = "Written by 'tenrounds enable'; 'tenrounds disable' removes it.";
 
 /// The configuration file that libcrypto would read: that of OPENSSL_CONF or its own; None if that
-/// does not exist, which libcrypto forgives.
+/// is /dev/null or does not exist, which libcrypto forgives.
 pub fn base(libcrypto: &LibCrypto) -> Option<PathBuf> {
     let path = match std::env::var_os("OPENSSL_CONF") {
         Some(path) => PathBuf::from(path),
         None => libcrypto.config_dir()?.join("openssl.cnf"),
     };
-    if path.as_os_str().is_empty() || !path.exists() {
+    if path.as_os_str().is_empty() || path == Path::new("/dev/null") || !path.exists() {
         return None;
     }
     Some(std::env::current_dir().map_or(path.clone(), |dir| dir.join(path)))
@@ -187,14 +187,6 @@ pub fn refuse_fips(cnf: &Cnf, file: &Path) -> Result<()> {
 pub fn module(cnf: &Cnf) -> Option<PathBuf> {
     let section = Layout::of(cnf).tenrounds.name;
     cnf.value(&section, "module").map(PathBuf::from)
-}
-
-/// Whether a configuration activates providers, but not `default`, which it thereby switches off.
-pub fn lacks_default(cnf: &Cnf) -> bool {
-    let layout = Layout::of(cnf);
-    let activated = |section: &str| cnf.get(section, "activate").is_some();
-    let mut others = cnf.section(&layout.providers.name);
-    others.any(|a| activated(&a.value)) && !activated(&layout.default.name)
 }
 
 /// A section that matters.

@@ -21,10 +21,8 @@ pub struct Probe {
     pub provider: Option<String>,
     /// That provider's own version.
     pub version: Option<String>,
-    /// Random numbers can be had.
+    /// Random numbers can be had, for which libcrypto needs its default provider, too.
     pub random: bool,
-    /// SHA-256 can be computed.
-    pub digest: bool,
     /// What libcrypto said where something failed.
     pub error: Option<String>,
     /// The algorithms that were asked about.
@@ -57,12 +55,10 @@ pub fn look(algorithms: &[String]) -> Result<Probe> {
     let provider = found.and_then(|found| name_of(&libcrypto, found));
     let version = found.and_then(|found| version_of(&libcrypto, found));
     let random = random_works(&libcrypto);
-    let digest = digest_works(&libcrypto);
     let mut probe = Probe {
         provider,
         version,
         random,
-        digest,
         error: None,
         served: BTreeMap::new(),
         refused,
@@ -126,24 +122,6 @@ fn random_works(libcrypto: &LibCrypto) -> bool {
     unsafe { (libcrypto.functions.RAND_bytes)(bytes.as_mut_ptr(), 16) == 1 }
 }
 
-fn digest_works(libcrypto: &LibCrypto) -> bool {
-    let (mut out, mut len) = ([0u8; 64], 0usize);
-    // SAFETY: the data has 3 bytes, and no digest of OpenSSL is longer than 64.
-    let done = unsafe {
-        (libcrypto.functions.EVP_Q_digest)(
-            null_mut(),
-            c"SHA256".as_ptr(),
-            null(),
-            b"abc".as_ptr().cast(),
-            3,
-            out.as_mut_ptr(),
-            &mut len,
-        )
-    };
-    // FIPS 180-4, example of one block.
-    done == 1 && len == 32 && out[..4] == [0xba, 0x78, 0x16, 0xbf]
-}
-
 /// Has a child look, with this environment.
 pub fn ask(environment: &[(&'static str, OsString)]) -> Result<Probe> {
     ask_with(|command| {
@@ -202,7 +180,7 @@ pub fn ask_with(change: impl FnOnce(&mut Command)) -> Result<Probe> {
 impl Probe {
     /// Whether libcrypto works at all.
     pub fn works(&self) -> bool {
-        self.provider.is_some() && self.random && self.digest
+        self.provider.is_some() && self.random
     }
 
     /// What is wrong, if libcrypto does not work or does not prefer the provider.
@@ -210,7 +188,6 @@ impl Probe {
         let said = self.error.as_deref().unwrap_or("no reason given");
         match self.provider.as_deref() {
             _ if !self.random => Some(format!("random numbers do not work ({said})")),
-            _ if !self.digest => Some(format!("SHA-256 does not work ({said})")),
             None => Some(format!("there is no AES-128-CTR ({said})")),
             Some("tenrounds") => None,
             Some(other) => Some(format!("AES-128-CTR still comes from '{other}'")),

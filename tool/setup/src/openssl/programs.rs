@@ -54,13 +54,21 @@ impl Site {
     }
 }
 
+/// An `openssl`, library or configuration that does not count.
+#[derive(Debug, Clone, Serialize)]
+pub struct PassedOver {
+    #[serde(serialize_with = "shown")]
+    pub path: PathBuf,
+    pub reason: String,
+}
+
 /// What was found, and what was passed over and why.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Every libcrypto in the usual directories.
     pub installs: Vec<Install>,
     pub sites: Vec<Site>,
-    pub passed_over: Vec<(PathBuf, String)>,
+    pub passed_over: Vec<PassedOver>,
 }
 
 /// Looks below a root. With a root other than "/", only there: neither PATH nor the tool's
@@ -75,7 +83,7 @@ pub fn installations(root: &Path, libcrypto: Option<&LibCrypto>) -> Found {
                 let site = found.site(inside(root, &dir.join("openssl.cnf")));
                 site.programs.push(Program { path, version });
             }
-            Err(why) => found.passed_over.push((path, why)),
+            Err(reason) => found.passed_over.push(PassedOver { path, reason }),
         }
     }
     if root == Path::new("/") {
@@ -87,7 +95,7 @@ pub fn installations(root: &Path, libcrypto: Option<&LibCrypto>) -> Found {
         let path = below(root, &library.library);
         match reads(root, library, &path) {
             Ok(conf) => found.site(conf).libraries.push(path),
-            Err(why) => found.passed_over.push((path, why)),
+            Err(reason) => found.passed_over.push(PassedOver { path, reason }),
         }
     }
     found.installs = installs;

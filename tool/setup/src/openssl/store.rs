@@ -19,17 +19,16 @@ fn candidates() -> Vec<PathBuf> {
         let path = std::env::var_os(name).map(PathBuf::from);
         path.filter(|path| path.is_absolute() && is_mine(path))
     };
-    let home = || Some(own("HOME")?.join(".cache")).filter(|dir| is_mine(dir));
-    let usual = match (own("XDG_CACHE_HOME"), is_root()) {
-        (Some(chosen), _) => vec![Some(chosen)],
-        (None, true) => vec![Some(PathBuf::from("/var/cache")), home()],
-        (None, false) => vec![home(), own("XDG_RUNTIME_DIR")],
-    };
+    let cache = own("XDG_CACHE_HOME").or_else(|| match is_root() {
+        true => Some(PathBuf::from("/var/cache")),
+        false => Some(own("HOME")?.join(".cache")).filter(|dir| is_mine(dir)),
+    });
     let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
     let temporary = temporary.filter(|path| path.is_absolute());
     let temporary = temporary.unwrap_or_else(|| PathBuf::from("/tmp"));
-    let usual = usual.into_iter().flatten().map(|dir| dir.join("tenrounds"));
-    usual
+    let cache = cache.map(|dir| dir.join("tenrounds"));
+    let cache = cache.into_iter();
+    cache
         .chain([temporary.join(format!("tenrounds-{}", geteuid()))])
         .collect()
 }
@@ -60,7 +59,7 @@ pub fn put(prefix: &str, suffix: &str, content: &[u8]) -> Result<PathBuf> {
             return Ok(path);
         }
         let look = Look::Mode(modes().1);
-        replaced::replace(&path, &replaced::unique_suffix(), content, look, None)?;
+        replaced::replace(&path, &replaced::unique_suffix(), content, look)?;
         Ok(path)
     })
 }

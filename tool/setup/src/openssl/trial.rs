@@ -7,12 +7,9 @@ use super::programs::Program;
 use crate::counters::memory::Memory;
 use base::limited;
 use base::paths::shown;
-use measure::child;
 use serde::Serialize;
-use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::process::Command;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -33,14 +30,12 @@ const CIPHER: [u8; 16] = [
 pub enum Verdict {
     Passed,
     Failed,
-    /// It cannot be done on this machine, with tenrounds or without.
-    Impossible,
 }
 
 /// One thing that was tried.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// "libcrypto", "providers", "cipher", "random", "tls", "ssh".
+    /// "libcrypto", "providers", "cipher", "random", "ssh".
     pub name: &'static str,
     /// Who was asked: a program, or the tool itself.
     #[serde(serialize_with = "shown")]
@@ -90,8 +85,7 @@ pub struct Subject<'a> {
     /// Other libcryptos to ask.
     pub libraries: &'a [PathBuf],
     pub conf: Conf<'a>,
-    /// The configuration as it is without tenrounds: what fails there as well is not held against
-    /// us.
+    /// The configuration as it is without tenrounds.
     pub without: Conf<'a>,
 }
 
@@ -111,11 +105,12 @@ impl Subject<'_> {
             let providers = self.providers(program, &mut trial.provider_version);
             trial.add("providers", program, providers);
             trial.add("cipher", program, self.cipher(program));
-            trial.compare("random", program, self, |conf| random(program, conf));
-            trial.compare("tls", program, self, |conf| tls(program, conf));
+            trial.add("random", program, random(program, self.conf));
         }
-        if let Some(ssh) = on_path("ssh") {
-            trial.compare("ssh", &ssh, self, |conf| ssh_ciphers(&ssh, conf));
+        // What fails without tenrounds as well is not held against it.
+        let works = |ssh: &PathBuf| ssh_ciphers(ssh, self.without).is_ok();
+        if let Some(ssh) = on_path("ssh").filter(works) {
+            trial.add("ssh", &ssh, ssh_ciphers(&ssh, self.conf));
         }
         trial
     }
@@ -132,7 +127,7 @@ impl Subject<'_> {
                 Some(problem) => Err(problem),
                 None => {
                     trial.provider_version.clone_from(&probe.version);
-                    Ok("AES-128-CTR comes from tenrounds; random numbers and SHA-256 work".into())
+                    Ok("AES-128-CTR comes from tenrounds; random numbers work".into())
                 }
             },
         };
@@ -186,7 +181,7 @@ impl Subject<'_> {
 type Answer = Result<String, String>;
 
 impl Trial {
-    fn add(&mut self, name: &'static str, by: &Path, answer: Answer) -> &mut Check {
+    fn add(&mut self, name: &'static str, by: &Path, answer: Answer) {
         let (verdict, saw) = match answer {
             Ok(saw) => (Verdict::Passed, saw),
             Err(saw) => (Verdict::Failed, saw),
@@ -197,27 +192,6 @@ impl Trial {
             verdict,
             saw,
         });
-        self.checks.last_mut().expect("just added")
-    }
-
-    /// A check that says nothing against us if it fails without us, too.
-    fn compare(
-        &mut self,
-        name: &'static str,
-        by: &Path,
-        subject: &Subject<'_>,
-        check: impl Fn(Conf<'_>) -> Answer,
-    ) {
-        let answer = check(subject.conf);
-        let is_alike = answer.is_err() && check(subject.without).is_err();
-        let added = self.add(name, by, answer);
-        if is_alike {
-            // Without random numbers nothing else means anything.
-            if name != "random" {
-                added.verdict = Verdict::Impossible;
-            }
-            added.saw.push_str("; so it is without tenrounds");
-        }
     }
 }
 
@@ -290,77 +264,6 @@ fn ssh_ciphers(ssh: &Path, conf: Conf<'_>) -> Answer {
         true => Ok(format!("{ciphers} ciphers")),
         false => Err(output.said()),
     }
-}
-
-/// A child that ends with its owner.
-struct Ending(Child);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        child::kill(&mut self.0);
-    }
-}
-
-/// A handshake over the loopback interface, authenticated by a key that exists for this alone, and
-/// a line of text that the server sends back reversed.
-fn tls(program: &Path, conf: Conf<'_>) -> Answer {
-    let key: String = (0..32).map(|_| fastrand::char('0'..='9')).collect();
-    let secret = ["-psk", &key, "-psk_identity", "tenrounds"];
-    let start = |args: &[&str]| -> Result<Ending, String> {
-        let mut command = Command::new(program);
-        command.args(args).args(secret);
-        configured(&mut command, conf);
-        let piped = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let started = child::spawn(piped);
-        started.map(Ending).map_err(|error| error.to_string())
-    };
-    let mut server = start(&[
-        "s_server",
-        "-accept",
-        "127.0.0.1:0",
-        "-nocert",
-        "-naccept",
-        "1",
-        "-rev",
-    ])?;
-    let line = wait_for(&mut server.0, "ACCEPT ").ok_or("s_server does not start")?;
-    let port = line.rsplit(':').next().unwrap_or("").trim();
-    let address = format!("127.0.0.1:{port}");
-    let mut client = start(&["s_client", "-connect", &address, "-quiet"])?;
-    if let Some(stdin) = client.0.stdin.as_mut() {
-        limited::without_sigpipe(|| {
-            let _ = stdin.write_all(b"sdnuornet\n");
-        });
-    }
-    match wait_for(&mut client.0, "tenrounds") {
-        Some(_) => Ok("a handshake between s_server and s_client, and data both ways".into()),
-        None => Err("no handshake between s_server and s_client".into()),
-    }
-}
-
-/// The first line with these words that a child writes in time.
-fn wait_for(child: &mut Child, words: &'static str) -> Option<String> {
-    let out = child.stdout.take()?;
-    let (sender, receiver) = mpsc::channel();
-    let reading = std::thread::Builder::new().spawn(move || {
-        let mut reader = BufReader::new(out);
-        let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
-            let text = String::from_utf8_lossy(&line).into_owned();
-            if text.contains(words) {
-                let _ = sender.send(text);
-                break;
-            }
-            line.clear();
-        }
-        // What else it says is read, so that it does not wait for us.
-        let _ = reader.read_to_end(&mut line);
-    });
-    reading.ok()?;
-    receiver.recv_timeout(LIMIT).ok()
 }
 
 pub fn on_path(name: &str) -> Option<PathBuf> {

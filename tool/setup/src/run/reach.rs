@@ -49,16 +49,6 @@ fn interpreted(file: &Path) -> Option<PathBuf> {
     Some(interpreter)
 }
 
-/// A line about a program that asks OpenSSL for another provider.
-pub fn excluding(program: &OsStr) -> Option<String> {
-    let elf = Elf::open(&interpreted(&find(program)?)?)?;
-    let query = elf.excluding_query()?;
-    let program = program.to_string_lossy();
-    Some(format!(
-        "{program} has the property query '{query}', which excludes tenrounds"
-    ))
-}
-
 /// The file that execvp(3) would start.
 pub fn find(program: &OsStr) -> Option<PathBuf> {
     let is_file = |path: &PathBuf| path.is_file();

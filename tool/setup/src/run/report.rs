@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What `run --count` says after the command.
 
-use super::reach;
 use crate::counters::Counters;
-use base::{replaced, trust};
-use libcrypto::LibCrypto;
+use base::replaced;
 use machine::document::document;
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitStatus;
 use terminal::error::Result;
 use terminal::output;
@@ -50,7 +48,7 @@ impl Run {
             signal: status.signal(),
             reached: counters.reached(),
             counters,
-            note: note.or_else(|| reach::excluding(program)),
+            note,
         }
     }
 
@@ -126,23 +124,9 @@ impl Run {
         if self.counters.loaded > 0 {
             return format!("tenrounds was loaded, but nothing asked it for AES. {UNSEEN}");
         }
-        let why = "No process that can be counted loaded the provider or the PKCS#11 module. \
+        "No process that can be counted loaded the provider or the PKCS#11 module. \
                    The command uses no OpenSSL 3, has one inside that loads no modules, or reads another configuration, as setuid programs do. \
-                   Processes that clear their environment (env -i), of another user, or in another user or PID namespace (a container), are not counted.";
-        why.to_owned() + &self.hidden()
-    }
-
-    /// A file that a daemon cannot read once it has changed its user.
-    fn hidden(&self) -> String {
-        let module = LibCrypto::open()
-            .and_then(|libcrypto| libcrypto::module::find(Some(&libcrypto)))
-            .ok();
-        let needed = [Some(PathBuf::from(&self.configuration)), module];
-        let mut needed = needed.into_iter().flatten().filter(|_| trust::is_root());
-        let hidden = needed.find_map(|file| trust::hidden(Path::new("/"), &file));
-        hidden.map_or(String::new(), |why| {
-            format!(" A process that changed its user cannot load tenrounds: {why}.")
-        })
+                   Processes that clear their environment (env -i), of another user, or in another user or PID namespace (a container), are not counted.".to_owned()
     }
 }
 

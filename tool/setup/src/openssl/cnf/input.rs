@@ -59,35 +59,10 @@ impl Input {
     }
 }
 
-/// A directory whose files are included one after the other.
-pub struct Directory {
-    path: PathBuf,
-    names: std::vec::IntoIter<String>,
-    /// The line that includes it.
-    pub from: Place,
-}
-
-impl Directory {
-    pub fn new(path: PathBuf, names: Vec<String>, from: Place) -> Directory {
-        Directory {
-            path,
-            names: names.into_iter(),
-            from,
-        }
-    }
-}
-
-impl Iterator for Directory {
-    type Item = PathBuf;
-
-    /// The next file whose name ends in .cnf or .conf, in any case, and has something before that.
-    fn next(&mut self) -> Option<PathBuf> {
-        let is_included = |name: &str| {
-            let name = name.to_ascii_lowercase();
-            let stem = name.strip_suffix(".conf").or(name.strip_suffix(".cnf"));
-            stem.is_some_and(|stem| !stem.is_empty())
-        };
-        let name = self.names.find(|name| is_included(name))?;
-        Some(self.path.join(name))
-    }
+/// Whether a file of an included directory is included: its name ends in .cnf or .conf, in any
+/// case, and has something before that.
+pub fn is_included(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let stem = name.strip_suffix(".conf").or(name.strip_suffix(".cnf"));
+    stem.is_some_and(|stem| !stem.is_empty())
 }

@@ -46,7 +46,7 @@ impl Conf {
             functions,
         };
         assert!(!conf.conf.is_null());
-        // SAFETY: the configuration is new, the name is a C string, and no line number is asked for.
+        // SAFETY: the configuration is new, and the name is a C string; NULL asks for no number.
         match unsafe { (functions.NCONF_load)(conf.conf, name.as_ptr(), null_mut()) } {
             1 => Ok(conf),
             _ => Err(libcrypto.take_error()),
