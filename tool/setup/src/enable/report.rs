@@ -10,39 +10,15 @@ use crate::openssl::trial::Verdict;
 use base::root::Root;
 use libcrypto::LibCrypto;
 use machine::host;
-use machine::schema::{Document, Host};
+use machine::schema::Document;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use terminal::error::Result;
 use terminal::output;
 use terminal::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
 
-/// What each mode runs on here.
-#[derive(Debug)]
-struct Detected {
-    host: Host,
-    detect: Detect,
-    verbose: bool,
-}
-
-impl Detected {
-    fn verdict(&self) -> String {
-        let lines = self.detect.verdict.iter();
-        lines.map(|line| item("", line)).collect()
-    }
-
-    fn details(&self) -> String {
-        let table = detect::table(&self.host, &self.detect, self.verbose);
-        let more =
-            "--verbose adds other modes, instructions, masks, backends, kernel drivers, settings";
-        let more = match self.verbose {
-            true => detect::details(&self.host, &self.detect),
-            false => item("", paint(DIM, more)),
-        };
-        format!("\n{table}\n{more}")
-    }
-}
-
+const MORE: &str =
+    "--verbose adds other modes, instructions, masks, backends, kernel drivers, settings";
 /// OpenSSL reads its configuration once, when a program starts.
 const RESTART: &str = "programs that run already continue without tenrounds until they are restarted; `sudo tenrounds doctor --verbose` lists them";
 
@@ -54,9 +30,14 @@ pub struct Report {
     /// What the verdict rests on.
     #[serde(skip)]
     pub force: Option<Force>,
-    /// Of `status`, an object of its own in JSON.
+    /// Of `status`: what each mode runs on here, an object of its own in JSON.
     #[serde(skip)]
-    detected: Option<Detected>,
+    detect: Option<Detect>,
+    /// The same as text: a sentence, and a table.
+    #[serde(skip)]
+    runs_on: String,
+    #[serde(skip)]
+    table: String,
     /// Of `enable`: nothing was written.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
@@ -89,11 +70,15 @@ impl Report {
         warnings
             .filter(|warning| Some(*warning) != error.as_ref())
             .for_each(output::complain);
-        self.detected = Some(Detected {
-            host,
-            detect,
-            verbose,
-        });
+        let verdict = detect.verdict.iter();
+        self.runs_on = verdict.map(|line| item("", line)).collect();
+        let table = detect::table(&host, &detect, verbose);
+        let more = match verbose {
+            true => detect::details(&host, &detect),
+            false => item("", paint(DIM, MORE)),
+        };
+        self.table = format!("\n{table}\n{more}");
+        self.detect = Some(detect);
         Ok(())
     }
 
@@ -142,8 +127,8 @@ impl Report {
         let mut body = serde_json::Map::new();
         let value = serde_json::to_value(self).expect("plain data");
         body.insert(command.to_owned(), value);
-        if let Some(detected) = &self.detected {
-            let value = serde_json::to_value(&detected.detect).expect("plain data");
+        if let Some(detect) = &self.detect {
+            let value = serde_json::to_value(detect).expect("plain data");
             body.insert("detect".to_owned(), value);
         }
         Document::new(command, host, Vec::new(), body).to_json()
@@ -151,10 +136,7 @@ impl Report {
 
     fn text(&self, command: &'static str) -> String {
         let mut text = self.verdict();
-        text += &self
-            .detected
-            .as_ref()
-            .map_or(String::new(), Detected::verdict);
+        text += &self.runs_on;
         let told = self.sites.iter().position(|site| site.outcome.is_bad());
         for (i, site) in self.sites.iter().enumerate() {
             // The error gives this site's reason.
@@ -174,10 +156,7 @@ impl Report {
         for note in restart.iter().chain(&self.notes) {
             text += &item(&paint(WARN, "Note: "), note);
         }
-        text += &self
-            .detected
-            .as_ref()
-            .map_or(String::new(), Detected::details);
+        text += &self.table;
         if command == "enable" && !self.is_bad() {
             text += &self.how_to_use();
             text += &format!("{}\n", paint(DIM, format!("{:.2} s", self.seconds)));

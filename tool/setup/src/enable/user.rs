@@ -11,7 +11,6 @@ use crate::openssl::configuration;
 use crate::openssl::programs::{self, Program};
 use crate::openssl::trial::Subject;
 use base::root::Root;
-use libcrypto::LibCrypto;
 use std::path::{Path, PathBuf};
 use terminal::error::Result;
 
@@ -22,8 +21,10 @@ pub fn enable(root: &Path, report: &mut Report) -> Result<()> {
     let found = programs::installations(root, Some(&means.libcrypto));
     report.export = Some(home.line()?);
     let programs = found.sites.into_iter().flat_map(|site| site.programs);
+    // The configuration that programs of this user read without us.
+    let named = std::env::var_os("OPENSSL_CONF").filter(|path| path != home.own.as_os_str());
     let user = User {
-        base: base(&means.libcrypto, &home.own),
+        base: configuration::base(&means.libcrypto, named),
         means: Some(means),
         ..User::of(&home, programs.collect())
     };
@@ -45,18 +46,6 @@ pub fn disable(report: &mut Report) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// The configuration that programs of this user read without us.
-fn base(libcrypto: &LibCrypto, own: &Path) -> Option<PathBuf> {
-    let named = std::env::var_os("OPENSSL_CONF").filter(|path| path != own.as_os_str());
-    match named {
-        Some(_) => configuration::base(libcrypto),
-        None => libcrypto
-            .config_dir()
-            .map(|dir| dir.join("openssl.cnf"))
-            .filter(|path| path.exists()),
-    }
 }
 
 /// The user's configuration.

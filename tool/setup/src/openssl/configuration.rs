@@ -10,6 +10,7 @@ use super::cnf::{Cnf, Trouble};
 use super::nodejs::Nodejs;
 use base::root::Root;
 use libcrypto::LibCrypto;
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use terminal::error::{Error, Result};
@@ -32,10 +33,10 @@ const NODEJS: [&str; 3] = [
 /// How our own files begin.
 pub const OWN_HEAD: &str = "Written by 'tenrounds enable'; 'tenrounds disable' removes it.";
 
-/// The configuration file that libcrypto would read: that of OPENSSL_CONF or its own; None if that
-/// is /dev/null or does not exist, which libcrypto forgives.
-pub fn base(libcrypto: &LibCrypto) -> Option<PathBuf> {
-    let path = match std::env::var_os("OPENSSL_CONF") {
+/// The configuration file that libcrypto would read: the one that OPENSSL_CONF names, or its own.
+/// None if that is /dev/null or does not exist, which libcrypto forgives.
+pub fn base(libcrypto: &LibCrypto, named: Option<OsString>) -> Option<PathBuf> {
+    let path = match named {
         Some(path) => PathBuf::from(path),
         None => libcrypto.config_dir()?.join("openssl.cnf"),
     };

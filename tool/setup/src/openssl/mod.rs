@@ -26,7 +26,7 @@ pub type Variable = (&'static str, OsString);
 pub fn prepare(environment: &[Variable], nodejs: &Nodejs) -> Result<PathBuf> {
     let libcrypto = LibCrypto::open()?;
     let module = libcrypto::module::find(Some(&libcrypto))?;
-    let base = configuration::base(&libcrypto);
+    let base = configuration::base(&libcrypto, std::env::var_os("OPENSSL_CONF"));
     let cnf = base.as_deref().map(configuration::load).transpose()?;
     let config = configuration::generate(base.as_deref().zip(cnf.as_ref()), &module, nodejs)?;
     let file = store::put("openssl", ".cnf", &config)?;
