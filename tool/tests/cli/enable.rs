@@ -17,6 +17,8 @@ fn on_and_off_to_the_byte() {
     let machine = Machine::debian(DEBIAN);
     fs::set_permissions(machine.at(CONF), fs::Permissions::from_mode(0o604)).unwrap();
     let before = machine.tree();
+    let time = || fs::metadata(machine.at(CONF)).unwrap().modified().unwrap();
+    let modified = time();
     // Other work only ever adds to the time, so one of several shows what the tool needs.
     let enabled = |attempt| {
         if attempt > 0 {
@@ -61,7 +63,7 @@ fn on_and_off_to_the_byte() {
     );
 
     contains(&machine.disable().ok().out, &["disabled"]);
-    assert_eq!(machine.tree(), before);
+    assert_eq!((machine.tree(), time()), (before.clone(), modified));
     contains(&machine.disable().ok().out, &["not enabled"]);
     assert_eq!(machine.tree(), before);
 }
@@ -328,6 +330,17 @@ fn root_undoes_nothing_through_a_link_of_another_user() {
     );
     assert_eq!(machine.read(CONF), enabled);
     assert!(machine.at("/var/lib/tenrounds/enabled.json").exists());
+}
+
+#[test]
+fn a_file_that_was_changed_before_1970() {
+    let machine = Machine::debian(DEBIAN);
+    let conf = fs::File::options().write(true).open(machine.at(CONF));
+    let long_ago = std::time::SystemTime::UNIX_EPOCH - std::time::Duration::from_secs(86400);
+    conf.unwrap().set_modified(long_ago).unwrap();
+    machine.enable().ok();
+    machine.disable().ok();
+    assert_eq!(machine.read(CONF), DEBIAN.as_bytes());
 }
 
 #[test]

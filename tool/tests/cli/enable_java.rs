@@ -161,8 +161,7 @@ fn status_tries_the_jdk() {
     assert_eq!(site["configuration"], path(jdk.file.clone()));
     assert_eq!(site["module"], path(jdk.place.path("module.so")));
     std::fs::write(&jdk.file, jdk.text() + "later=2\n").unwrap();
-    let site = &sites(&jdk.status().ok())[0];
-    contains(&site.to_string(), &["enabled", "changed since"]);
+    assert_eq!(sites(&jdk.status().ok())[0]["outcome"], "enabled");
 
     jdk.place.file("jdk/broken", "");
     let broken = jdk.status();
@@ -174,7 +173,7 @@ fn status_tries_the_jdk() {
     // An update of the JDK brought another java.security.
     std::fs::write(&jdk.file, SECURITY).unwrap();
     let site = &sites(&jdk.status().ok())[0];
-    assert_eq!(site["outcome"], "not-enabled");
+    assert_eq!(site["outcome"], "half-done");
     contains(
         &site.to_string(),
         &["somebody removed", "enable --java-home"],

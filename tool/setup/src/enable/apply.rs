@@ -12,6 +12,7 @@ use super::target::{Files, Present, Target, Tried};
 use base::replaced::Look;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use terminal::error::{Error, Result};
 
 /// Enables all targets of one state, and reports on each.
@@ -59,11 +60,17 @@ fn enable_one(target: &dyn Target, state: &mut State, site: &mut Site) -> Result
         return Ok(());
     }
     let key = present.files.key();
-    let is_known = state.entry(key).is_some();
+    let known = state.entry(key);
+    let is_known = known.is_some();
+    let time = match present.has_lines {
+        true => known.and_then(|known| known.time),
+        false => modified(key),
+    };
     state.put(Entry {
         scope: site.scope.to_owned(),
         file: key.to_owned(),
         before: present.original.as_deref().map(checksum),
+        time,
         java_home: target.java_home(),
     })?;
     if changes.is_empty() {
@@ -159,6 +166,12 @@ impl Wanted {
         let edited = files.edited.as_deref().and_then(of_edited);
         own.into_iter().chain(edited).collect()
     }
+}
+
+/// When a file was last changed. The state can hold no time before the epoch.
+fn modified(file: &Path) -> Option<SystemTime> {
+    let time = fs::metadata(file).and_then(|meta| meta.modified()).ok();
+    time.filter(|time| *time >= SystemTime::UNIX_EPOCH)
 }
 
 /// Removes the folder of a file that only this user reads, unless it has other files.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use tempfile::TempDir;
 use terminal::error::{Error, Result};
 use terminal::output;
@@ -43,6 +44,8 @@ pub struct Entry {
     pub file: PathBuf,
     /// The checksum of the file before; None if there was no such file.
     pub before: Option<String>,
+    /// When it was last changed before.
+    pub time: Option<SystemTime>,
     /// The JDK of the scope "java", which the file need not lie in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub java_home: Option<PathBuf>,

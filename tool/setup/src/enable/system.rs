@@ -211,16 +211,17 @@ impl Target for System<'_> {
             without: Some(base),
         };
         let mut tried = Tried::from(subject.run());
-        match copy {
-            None => tried.problem = tried.problem.or_else(|| self.hidden()),
-            Some(_) => {
-                if let (Some(problem), Err(why)) = (&mut tried.problem, self.works(base)) {
+        match (&mut tried.problem, copy) {
+            (problem @ None, None) => *problem = self.hidden(),
+            (Some(problem), Some(_)) => {
+                if let Err(why) = self.works(base) {
                     *problem += &format!(
                         "; nor does OpenSSL work without tenrounds ({why}): fix {} first",
                         self.site.conf.display()
                     );
                 }
             }
+            _ => {}
         }
         tried
     }

@@ -9,6 +9,7 @@ use super::site::{Outcome, Site};
 use super::state::{Entry, State};
 use super::target::{damaged, is_ours, original, refuse_foreign, Files, Target};
 use base::replaced::Look;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use terminal::error::Result;
 
@@ -109,7 +110,12 @@ fn undo_edit(
     if files::read(file)?.as_deref() != Some(&current) {
         return Err(at(file, "somebody changed it just now; try again"));
     }
-    files::replace(file, &text, Look::Like(file))
+    files::replace(file, &text, Look::Like(file))?;
+    if let Some(time) = entry.filter(|_| is_proved).and_then(|entry| entry.time) {
+        let opened = File::options().write(true).open(file);
+        let _ = opened.and_then(|opened| opened.set_modified(time));
+    }
+    Ok(())
 }
 
 /// Refuses to remove our lines from a file that works with them and does not without.
