@@ -8,6 +8,7 @@ use super::{Entry, Holds, Program, Scan, Through, Trouble};
 use base::needed::Loaded;
 use base::root::Root;
 use classify::{Module, Refusal};
+use nix::fcntl::{openat2, OFlag, OpenHow, ResolveFlag, AT_FDCWD};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
@@ -128,7 +129,7 @@ fn in_threads(
         // Reused, because fresh memory costs more than reading into it.
         let mut buffer = Vec::new();
         while let Some(target) = next() {
-            let outcome = look(Root::machine().open(&target.at), &mut buffer);
+            let outcome = look(open(&target), &mut buffer);
             let is_other = matches!(outcome, Outcome::Refused(Refusal::NoElf));
             if !is_other || target.is_named {
                 done.push((target, outcome));
@@ -188,6 +189,22 @@ fn read(mut file: File, buffer: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
     buffer.reserve(usize::try_from(meta.len()).unwrap_or(0));
     file.take(LARGEST).read_to_end(buffer)?;
     Ok((meta.dev(), meta.ino()))
+}
+
+/// Opens a file. One of a directory is opened at once, which saves a third of the system time. It
+/// may have been replaced: the call follows no symbolic link in its path, which could lead to a
+/// device, and a pipe does not block. Where that is refused, `Root` looks at the file's kind first.
+fn open(target: &Target) -> std::io::Result<File> {
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+    let how = OpenHow::new().flags(flags);
+    let how = how.resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+    let opened = target
+        .is_regular
+        .then(|| openat2(AT_FDCWD, &target.at, how));
+    match opened {
+        Some(Ok(file)) => Ok(file.into()),
+        _ => Root::machine().open(&target.at),
+    }
 }
 
 /// The entry of a file; None if it holds nothing.

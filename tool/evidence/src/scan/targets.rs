@@ -27,6 +27,8 @@ pub struct Target {
     pub at: PathBuf,
     /// An argument names exactly this file, so that it has to be examined.
     pub is_named: bool,
+    /// Its directory says that it is a regular file.
+    pub is_regular: bool,
 }
 
 impl Target {
@@ -36,6 +38,7 @@ impl Target {
             at: path.clone(),
             path,
             is_named,
+            is_regular: false,
         }
     }
 }
@@ -92,9 +95,6 @@ pub fn mapped() -> Targets {
     all
 }
 
-/// The kind that a named file has instead of a regular file's.
-const NEITHER: &str = "it is neither a regular file nor a directory";
-
 impl Targets {
     fn take(&mut self, argument: &OsStr) -> Result<(), String> {
         let path = Path::new(argument);
@@ -109,7 +109,7 @@ impl Targets {
                 self.follow(path);
                 Ok(())
             }
-            Ok(_) => Err(NEITHER.to_owned()),
+            Ok(_) => Err("it is neither a regular file nor a directory".to_owned()),
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error.to_string()),
             Err(_) if path.symlink_metadata().is_ok() => {
                 Err("the symbolic link leads nowhere".to_owned())
@@ -175,9 +175,8 @@ impl Targets {
                 }
             };
             self.files.push(Target {
-                path,
                 at,
-                is_named: false,
+                ..Target::new(path, false)
             });
         }
         Ok(())

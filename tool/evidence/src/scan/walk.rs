@@ -49,7 +49,11 @@ impl Walk {
     /// In the order in which they should be examined.
     pub fn targets(&mut self) -> Vec<Target> {
         let found = std::mem::take(&mut self.found).into_iter();
-        found.map(|(_, _, path)| Target::new(path, false)).collect()
+        let target = |(_, _, path)| Target {
+            is_regular: true,
+            ..Target::new(path, false)
+        };
+        found.map(target).collect()
     }
 
     fn search(&mut self, directory: &Path, device: Option<u64>) -> std::io::Result<()> {

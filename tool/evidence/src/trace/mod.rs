@@ -242,30 +242,23 @@ impl Tracing {
     }
 }
 
-/// Writes the report: to a file; else to standard error with a command, whose output standard
-/// output is.
+/// Writes the report: to the file of --output; else to standard output, or to standard error if
+/// standard output is the command's.
 fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
-    let drawing = args.svg.as_ref();
-    let drawing = drawing.map(|path| (path, flow::svg(&flow::charts(&trace))));
     let text = match args.json {
         true => document("trace", &trace),
         false => text::render(&trace),
     };
-    // A drawing that cannot be written does not cost the text.
-    let said = write(args, text, has_command);
-    let drawn = drawing.map_or(Ok(()), |(path, svg)| replaced::write(path, &svg));
-    said.and(drawn)
-}
-
-/// Writes to the file of --output, or to standard output, which belongs to the command if there is
-/// one.
-fn write(args: &TraceArgs, text: String, has_command: bool) -> Result<()> {
-    match (&args.output, has_command) {
+    let said = match (&args.output, has_command) {
         (Some(path), _) => replaced::write(path, &anstream::adapter::strip_str(&text).to_string()),
         (None, true) => {
             output::err(text);
             Ok(())
         }
         (None, false) => output::out(text),
-    }
+    };
+    // A drawing that cannot be written does not cost the text, nor the other way round.
+    let draw = |path: &PathBuf| replaced::write(path, &flow::svg(&flow::charts(&trace)));
+    let drawn = args.svg.as_ref().map_or(Ok(()), draw);
+    said.and(drawn)
 }

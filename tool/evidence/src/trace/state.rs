@@ -9,7 +9,6 @@ use super::target::memory::{Space, Tables};
 use super::target::module::Modules;
 use base::root::Root;
 use classify::hot::{Registers, Work};
-use classify::{Around, Bounds};
 use mappings::{File, Mapping, Maps};
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -238,21 +237,16 @@ impl State {
         let Ok(kernel) = self.kernel.get_or_insert_with(Kernel::read) else {
             return;
         };
-        let Some(known) = kernel.function(sample.address) else {
+        let Some((function, module)) = kernel.function(sample.address) else {
             self.tally.unexamined_in_kernel += 1;
             return;
         };
-        let module = self.modules.of_kernel(known.module);
-        let function = Around {
-            range: known.range.clone(),
-            name: Some(known.name.to_owned()),
-            bounds: Bounds::Symbol,
-        };
+        let module = self.modules.of_kernel(module);
         let memory = File {
             device: (0, 0),
             inode: 0,
         };
-        let range = known.range;
+        let range = function.range.clone();
         let mapping = Mapping::new(range.clone(), range.start, memory, "");
         let at = Where {
             space: Space::Kernel(kernel),

@@ -8,10 +8,10 @@ use terminal::style::clean;
 /// The function that a call returns to.
 pub fn of(symbols: &mut Symbols, address: u64) -> Option<Caller> {
     // The call itself is before that, which matters if it ends the function.
-    let known = symbols.function(address.checked_sub(1)?)?;
+    let (function, module) = symbols.function(address.checked_sub(1)?)?;
     Some(Caller {
-        function: clean(known.name),
-        module: known.module.to_owned(),
+        function: clean(function.name?),
+        module: module.to_owned(),
     })
 }
 

@@ -4,6 +4,7 @@
 
 use super::memory;
 use base::root::Root;
+use classify::{Around, Bounds};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::ops::Range;
@@ -32,14 +33,6 @@ struct Function {
     module: usize,
 }
 
-/// A function of the kernel.
-pub struct Known<'k> {
-    pub range: Range<u64>,
-    pub name: &'k str,
-    /// "kernel", or the name of a module.
-    pub module: &'k str,
-}
-
 /// /proc/kcore: an ELF file whose segments are the kernel's memory.
 struct Memory {
     file: File,
@@ -61,8 +54,8 @@ impl Kernel {
         Ok(Kernel { symbols, memory })
     }
 
-    /// The function at an address.
-    pub fn function(&mut self, address: u64) -> Option<Known<'_>> {
+    /// The function at an address, and "kernel" or the name of its module.
+    pub fn function(&mut self, address: u64) -> Option<(Around, &str)> {
         self.symbols.function(address)
     }
 
@@ -107,8 +100,8 @@ impl Symbols {
         Ok(())
     }
 
-    /// The function at an address.
-    pub fn function(&mut self, address: u64) -> Option<Known<'_>> {
+    /// The function at an address, and "kernel" or the name of its module.
+    pub fn function(&mut self, address: u64) -> Option<(Around, &str)> {
         let mut index = self.index(address);
         if index.is_none() && self.read.elapsed() > self.patience {
             // Code that BPF compiles stays unknown.
@@ -118,11 +111,12 @@ impl Symbols {
             index = self.index(address);
         }
         let function = &self.functions[index?];
-        Some(Known {
+        let around = Around {
             range: function.start..self.end(index?),
-            name: &function.name,
-            module: &self.modules[function.module],
-        })
+            name: Some(function.name.to_string()),
+            bounds: Bounds::Symbol,
+        };
+        Some((around, &self.modules[function.module]))
     }
 
     fn index(&self, address: u64) -> Option<usize> {
