@@ -3,6 +3,8 @@
 import java.nio.ByteBuffer;
 import java.security.AlgorithmParameters;
 import java.security.GeneralSecurityException;
+import java.security.InvalidAlgorithmParameterException;
+import java.security.InvalidKeyException;
 import java.security.Provider;
 import java.security.ProviderException;
 import java.security.SecureRandom;
@@ -29,7 +31,7 @@ final class RandomCalls {
 
     private static final String[] TRANSFORMATIONS = {"AES/GCM/NoPadding", "AES/GCM/NoPadding",
         "AES_128/GCM/NoPadding", "AES/CTR/NoPadding", "AES/CBC/NoPadding", "AES/CBC/PKCS5Padding",
-        "AES/ECB/NoPadding", "AES/ECB/PKCS5Padding", "AES", "AES_256/CBC/NoPadding",
+        "AES/CBC/PKCS5Padding", "AES_256/CBC/NoPadding",
         "AES/CFB/NoPadding", "AES/CFB128/PKCS5Padding", "AES/OFB/NoPadding",
         "AES/OFB/PKCS5Padding"};
     private static final int MOST = 70_000;
@@ -43,10 +45,14 @@ final class RandomCalls {
     private final SecretKey[] keys;
     private final byte[][] ivs;
     private SecretKey current;
+    /** After an invalid key, SunJCE has forgotten which IV must not come again; we have not. */
+    private boolean ended;
 
     private RandomCalls(Random random) throws GeneralSecurityException {
         this.random = random;
-        transformation = TRANSFORMATIONS[random.nextInt(TRANSFORMATIONS.length)];
+        // With JNI alone, the provider has no more than GCM.
+        String drawn = TRANSFORMATIONS[random.nextInt(TRANSFORMATIONS.length)];
+        transformation = OURS.getService("Cipher", drawn) != null ? drawn : TRANSFORMATIONS[0];
         gcm = transformation.contains("GCM");
         ours = Cipher.getInstance(transformation, OURS);
         sun = Cipher.getInstance(transformation, "SunJCE");
@@ -62,7 +68,7 @@ final class RandomCalls {
         for (long one = seed; done < messages; one++) {
             RandomCalls calls = new RandomCalls(new Random(one));
             try {
-                for (int i = 0; i < 8; i++, done++) {
+                for (int i = 0; i < 8 && !calls.ended; i++, done++) {
                     calls.message();
                 }
             } catch (AssertionError e) {
@@ -159,34 +165,43 @@ final class RandomCalls {
         }
         int tag = chance(3) ? 96 + 8 * random.nextInt(5) : chance(25) ? 64 : 128;
         AlgorithmParameterSpec spec = gcm ? new GCMParameterSpec(tag, iv)
-                : transformation.contains("/") && !transformation.contains("ECB") || chance(20)
-                        ? new IvParameterSpec(iv) : null;
+                : chance(20) ? null : new IvParameterSpec(iv);
         long seed = random.nextLong();
         int how = random.nextInt(12);
         Exception e = both("init " + opmode + " " + how + " tag " + tag + " iv " + iv.length,
                 (cipher, first) -> {
                     SecureRandom fixed = fixed(seed);
-                    if (how == 0) {
-                        cipher.init(opmode, key, fixed);
-                    } else if (how == 1 && gcm && tag != 64) {
-                        AlgorithmParameters p = AlgorithmParameters.getInstance("GCM");
-                        p.init(spec);
-                        cipher.init(opmode, key, p, fixed);
-                    } else {
-                        cipher.init(opmode, key, spec, fixed);
+                    try {
+                        if (how == 0) {
+                            cipher.init(opmode, key, fixed);
+                        } else if (how == 1 && gcm && tag != 64) {
+                            AlgorithmParameters p = AlgorithmParameters.getInstance("GCM");
+                            p.init(spec);
+                            cipher.init(opmode, key, p, fixed);
+                        } else {
+                            cipher.init(opmode, key, spec, fixed);
+                        }
+                    } catch (InvalidAlgorithmParameterException why) {
+                        // With two errors, either may come: SunJCE remembers the IV of such a call.
+                        throw isKey(key) ? why : new InvalidKeyException(why);
                     }
                     AlgorithmParameters p = cipher.getParameters();
                     return new Object[] {cipher.getIV(), p == null ? null : p.getEncoded()};
                 });
         current = e == null ? key : current;
+        ended |= e != null && !isKey(key);
         return e;
+    }
+
+    private static boolean isKey(SecretKey key) {
+        return key.getAlgorithm().equals("AES") && key.getEncoded().length != 20;
     }
 
     private void message() throws Exception {
         int opmode = random.nextBoolean() ? Cipher.ENCRYPT_MODE : Cipher.DECRYPT_MODE;
         if (!chance(6)) {
             Exception e = init(opmode);
-            if (e != null && !chance(4)) {
+            if (ended || e != null && !chance(4)) {
                 return;
             }
         }
@@ -204,7 +219,7 @@ final class RandomCalls {
             Exception e = piece(pieces.get(i), i == pieces.size() - 1);
             if (e != null && !(e instanceof ShortBufferException)) {
                 // What a cipher does after an error is not defined until it is initialized.
-                while (init(Cipher.ENCRYPT_MODE) != null) {
+                while (!ended && init(Cipher.ENCRYPT_MODE) != null) {
                     calls.add("again");
                     ivs[0] = bytes(gcm ? 12 : 16);
                     ivs[1] = bytes(gcm ? 12 : 16);

@@ -22,8 +22,11 @@ final class Vectors {
         Path folder = Path.of(arguments[0]);
         gcm(folder, "wycheproof/aes_gcm.txt", 300);
         gcm(folder, "wycheproof/aes_gmac.txt", 150);
+        if (OURS.getService("Cipher", "AES/CBC/PKCS5Padding") == null) {
+            return; // a JDK with JNI alone: GCM is all
+        }
         cbc(folder);
-        for (String mode : new String[] {"ECB", "CBC", "CFB", "OFB", "CTR"}) {
+        for (String mode : new String[] {"CBC", "CFB", "OFB", "CTR"}) {
             for (int bits : new int[] {128, 192, 256}) {
                 String name = mode + (mode.equals("CFB") ? "128" : "") + bits;
                 sp80038a(mode, folder.resolve("sp800-38a/" + name + ".rsp"));
@@ -94,7 +97,7 @@ final class Vectors {
         }
         Cipher cipher = Cipher.getInstance("AES/" + mode + "/NoPadding", OURS);
         SecretKeySpec key = new SecretKeySpec(fields.get("KEY"), "AES");
-        IvParameterSpec iv = mode.equals("ECB") ? null : new IvParameterSpec(fields.get("IV"));
+        IvParameterSpec iv = new IvParameterSpec(fields.get("IV"));
         cipher.init(Cipher.ENCRYPT_MODE, key, iv);
         byte[] sealed = cipher.doFinal(fields.get("PLAINTEXT"));
         Test.checkEqual(sealed, fields.get("CIPHERTEXT"), file);

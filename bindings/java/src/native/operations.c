@@ -121,16 +121,6 @@ static int aes_iv(const struct call *c)
     return TR_OK;
 }
 
-static int ecb_encrypt(const struct call *c)
-{
-    return tr_ecb_encrypt(&c->context->aes.key, c->out, c->in, c->len);
-}
-
-static int ecb_decrypt(const struct call *c)
-{
-    return tr_ecb_decrypt(&c->context->aes.key, c->out, c->in, c->len);
-}
-
 static int cbc_encrypt(const struct call *c)
 {
     union context *x = started(c);
@@ -182,8 +172,6 @@ int run(int operation, const struct call *call)
         [JAVA(GCM_TAG)] = gcm_tag,
         [JAVA(GCM_CHECK)] = gcm_check,
         [JAVA(AES_KEY)] = aes_key,
-        [JAVA(ECB_ENCRYPT)] = ecb_encrypt,
-        [JAVA(ECB_DECRYPT)] = ecb_decrypt,
         [JAVA(CBC_ENCRYPT)] = cbc_encrypt,
         [JAVA(CBC_DECRYPT)] = cbc_decrypt,
         [JAVA(CFB_ENCRYPT)] = cfb_encrypt,

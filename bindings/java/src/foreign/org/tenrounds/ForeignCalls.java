@@ -10,13 +10,12 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
-import java.nio.ByteBuffer;
 
 /**
  * The calls through foreign functions. A critical call passes arrays without a copy and costs a few
  * nanoseconds, but the collector waits until it returns: {@link Context#PIECE} limits that.
  */
-final class ForeignCalls extends Calls {
+final class ForeignCalls {
     // The compiler treats a handle as a constant only in a static final field.
     private static final MethodHandle CALL = Linker.nativeLinker().downcallHandle(
             SymbolLookup.loaderLookup().find("tenrounds_call").orElseThrow(),
@@ -24,10 +23,16 @@ final class ForeignCalls extends Calls {
                     JAVA_INT, ADDRESS, JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT),
             Linker.Option.critical(true));
 
+    private ForeignCalls() {}
+
+    /** Links the function, if that has not happened. */
+    static void link() {
+        // The initializer of this class does it.
+    }
+
     // Each argument is a segment of an array, never a null segment or an address: with one class
     // of segments, the compiler allocates none of them.
-    @Override
-    int call(int operation, long context, byte[] iv, int ivLength, byte[] aad, int aadLength,
+    static int call(int operation, long context, byte[] iv, int ivLength, byte[] aad, int aadLength,
             byte[] in, long inAt, byte[] out, long outAt, int length, int tagLength) {
         try {
             return (int) CALL.invokeExact(operation, context, MemorySegment.ofArray(iv), ivLength,
@@ -38,10 +43,5 @@ final class ForeignCalls extends Calls {
         } catch (Throwable e) {
             throw new AssertionError(e);
         }
-    }
-
-    @Override
-    long address(ByteBuffer buffer) {
-        return MemorySegment.ofBuffer(buffer).address();
     }
 }

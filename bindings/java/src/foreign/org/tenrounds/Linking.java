@@ -1,12 +1,62 @@
 // SPDX-License-Identifier: BSD-2-Clause
 package org.tenrounds;
 
-/** Chooses how Java calls C, from JDK 22 on. */
-final class Linking {
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+
+/**
+ * The calls from JDK 22 on: through JNI at first, because to link a foreign function takes a new
+ * JVM 70 ms. After a thousand calls, a thread links it.
+ */
+final class Linking extends Calls {
+    private static final int FEW = 1000;
+
+    private final Calls jni = new JniCalls();
+    private int count; // inexact, if several threads call
+    private boolean linked;
+
     private Linking() {}
 
     /** Returns the calls, once the library is loaded. */
     static Calls calls() {
-        return new ForeignCalls();
+        return new Linking();
+    }
+
+    @Override
+    int call(int operation, long context, byte[] iv, int ivLength, byte[] aad, int aadLength,
+            byte[] in, long inAt, byte[] out, long outAt, int length, int tagLength) {
+        if (linked) {
+            return ForeignCalls.call(operation, context, iv, ivLength, aad, aadLength, in, inAt,
+                    out, outAt, length, tagLength);
+        }
+        countCall();
+        return jni.call(operation, context, iv, ivLength, aad, aadLength, in, inAt, out, outAt,
+                length, tagLength);
+    }
+
+    private void countCall() {
+        if (++count == FEW) {
+            Thread thread = new Thread(() -> {
+                ForeignCalls.link();
+                linked = true;
+            }, "tenrounds linking");
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    @Override
+    boolean isFast() {
+        return true;
+    }
+
+    @Override
+    long address(ByteBuffer buffer) {
+        return MemorySegment.ofBuffer(buffer).address();
+    }
+
+    @Override
+    public String toString() {
+        return linked ? "FFM" : "JNI";
     }
 }

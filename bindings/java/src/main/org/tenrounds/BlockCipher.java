@@ -17,13 +17,12 @@ import javax.crypto.ShortBufferException;
 import javax.crypto.spec.IvParameterSpec;
 
 /**
- * ECB, CBC, CFB, OFB and CTR (SP 800-38A) as SunJCE has them. A padded decryption holds back the
+ * CBC, CFB, OFB and CTR (SP 800-38A) as SunJCE has them. A padded decryption holds back the
  * last block until doFinal(). After doFinal(), the next message begins with the same IV.
  */
 final class BlockCipher extends AesCipher {
-    /** A mode: its operations, and the unit of update() in bytes. */
+    /** A mode: its operations, and the unit of update() in bytes, a power of 2. */
     enum Mode {
-        ECB(Calls.ECB_ENCRYPT, Calls.ECB_DECRYPT, BLOCK),
         CBC(Calls.CBC_ENCRYPT, Calls.CBC_DECRYPT, BLOCK),
         CFB(Calls.CFB_ENCRYPT, Calls.CFB_DECRYPT, BLOCK),
         OFB(Calls.OFB, Calls.OFB, BLOCK),
@@ -37,10 +36,6 @@ final class BlockCipher extends AesCipher {
             this.encrypt = encrypt;
             this.decrypt = decrypt;
             this.unit = unit;
-        }
-
-        boolean takesPartialBlocks() {
-            return this != ECB && this != CBC;
         }
     }
 
@@ -70,9 +65,6 @@ final class BlockCipher extends AesCipher {
 
     @Override
     protected AlgorithmParameters engineGetParameters() {
-        if (mode == Mode.ECB) {
-            return null;
-        }
         try {
             AlgorithmParameters parameters = AlgorithmParameters.getInstance("AES");
             parameters.init(new IvParameterSpec(iv == null ? freshIv(RANDOM) : iv));
@@ -126,9 +118,6 @@ final class BlockCipher extends AesCipher {
     private byte[] checkedIv(AlgorithmParameterSpec parameters, SecureRandom random)
             throws InvalidAlgorithmParameterException {
         if (parameters == null) {
-            if (mode == Mode.ECB) {
-                return null;
-            }
             if (!encrypting) {
                 throw new InvalidAlgorithmParameterException("decryption needs an IV");
             }
@@ -137,9 +126,6 @@ final class BlockCipher extends AesCipher {
         if (!(parameters instanceof IvParameterSpec)) {
             throw new InvalidAlgorithmParameterException(
                     "the cipher takes an IvParameterSpec, not " + parameters.getClass().getName());
-        }
-        if (mode == Mode.ECB) {
-            throw new InvalidAlgorithmParameterException("ECB has no IV");
         }
         byte[] given = ((IvParameterSpec) parameters).getIV();
         if (given.length != BLOCK) {
@@ -151,7 +137,7 @@ final class BlockCipher extends AesCipher {
 
     private void reset() {
         held.clear();
-        startIv = iv == null ? Context.EMPTY : iv;
+        startIv = iv;
     }
 
     // ---- Data ----
@@ -167,7 +153,7 @@ final class BlockCipher extends AesCipher {
     private int updateSize(int length) {
         int total = Math.addExact(held.length, length);
         int kept = padded && !encrypting ? BLOCK : 0;
-        return Math.max(total - kept, 0) / mode.unit * mode.unit;
+        return Math.max(total - kept, 0) & -mode.unit;
     }
 
     @Override
@@ -217,7 +203,9 @@ final class BlockCipher extends AesCipher {
         }
         crypt(source, at, written - done, out, outAt + done);
         at += written - done;
-        held.add(source, at, end - at);
+        if (at < end) {
+            held.add(source, at, end - at);
+        }
         if (source != in) {
             wipe(source);
         }
@@ -263,8 +251,8 @@ final class BlockCipher extends AesCipher {
         int total = Math.addExact(held.length, length);
         int size = engineGetOutputSize(length);
         checkRoom(encrypting ? size : size - BLOCK, out, outAt);
-        if (total % BLOCK != 0 && !mode.takesPartialBlocks() && !(padded && encrypting)
-                || total % BLOCK != 0 && padded && !encrypting) {
+        boolean whole = padded ? !encrypting : mode == Mode.CBC;
+        if (whole && total % BLOCK != 0) {
             throw new IllegalBlockSizeException(
                     "the message has " + total + " bytes, which are not whole blocks");
         }
@@ -276,8 +264,10 @@ final class BlockCipher extends AesCipher {
         } else {
             checkRoom(total, out, outAt);
             written = update(in, at, length, out, outAt);
-            crypt(held.bytes, 0, held.length, out, outAt + written);
-            written = total;
+            if (written < total) {
+                crypt(held.bytes, 0, held.length, out, outAt + written);
+                written = total;
+            }
         }
         reset();
         context.end();
@@ -319,7 +309,7 @@ final class BlockCipher extends AesCipher {
     private int unpadIntoLess(byte[] in, int at, int length, byte[] out, int outAt, int total)
             throws ShortBufferException, BadPaddingException {
         byte[] chain = startIv;
-        if (chain.length == 0 && mode != Mode.ECB) {
+        if (chain.length == 0) {
             chain = new byte[BLOCK];
             context.call(Calls.AES_IV, Context.EMPTY, Context.EMPTY, 0, Context.EMPTY, 0, 0, chain,
                     0, BLOCK, BLOCK, 0);

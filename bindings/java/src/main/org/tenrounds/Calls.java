@@ -32,15 +32,13 @@ abstract class Calls {
     @Native static final int GCM_TAG = 9;
     @Native static final int GCM_CHECK = 10;
     @Native static final int AES_KEY = 11;
-    @Native static final int ECB_ENCRYPT = 12;
-    @Native static final int ECB_DECRYPT = 13;
-    @Native static final int CBC_ENCRYPT = 14;
-    @Native static final int CBC_DECRYPT = 15;
-    @Native static final int CFB_ENCRYPT = 16;
-    @Native static final int CFB_DECRYPT = 17;
-    @Native static final int OFB = 18;
-    @Native static final int CTR = 19;
-    @Native static final int AES_IV = 20;
+    @Native static final int CBC_ENCRYPT = 12;
+    @Native static final int CBC_DECRYPT = 13;
+    @Native static final int CFB_ENCRYPT = 14;
+    @Native static final int CFB_DECRYPT = 15;
+    @Native static final int OFB = 16;
+    @Native static final int CTR = 17;
+    @Native static final int AES_IV = 18;
 
     /**
      * Runs an operation. The arrays may not be null. A position below zero is the inverted address
@@ -50,6 +48,9 @@ abstract class Calls {
      */
     abstract int call(int operation, long context, byte[] iv, int ivLength, byte[] aad,
             int aadLength, byte[] in, long inAt, byte[] out, long outAt, int length, int tagLength);
+
+    /** Whether short messages are as fast in modes other than GCM as in SunJCE. */
+    abstract boolean isFast();
 
     /** Returns the address of a direct buffer's current position. */
     abstract long address(ByteBuffer buffer);

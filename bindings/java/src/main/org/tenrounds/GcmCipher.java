@@ -7,12 +7,12 @@ import java.security.AlgorithmParameters;
 import java.security.InvalidAlgorithmParameterException;
 import java.security.InvalidKeyException;
 import java.security.Key;
-import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.security.ProviderException;
 import java.security.SecureRandom;
 import java.security.spec.AlgorithmParameterSpec;
 import java.security.spec.InvalidParameterSpecException;
+import java.util.Arrays;
 import javax.crypto.AEADBadTagException;
 import javax.crypto.IllegalBlockSizeException;
 import javax.crypto.ShortBufferException;
@@ -34,8 +34,11 @@ final class GcmCipher extends AesCipher {
     private SecureRandom random;
     private int tagLength = 16;
     private byte[] iv;
-    /** The key and IV of the last encryption, which must not come again. */
-    private byte[] lastKey = Context.EMPTY;
+    /**
+     * The key and IV of the last encryption, which must not come again. While the context has that
+     * key, there is no copy, and lastKey is null.
+     */
+    private byte[] lastKey;
     private byte[] lastIv = Context.EMPTY;
     /** A message was encrypted with the IV. */
     private boolean spent;
@@ -129,14 +132,14 @@ final class GcmCipher extends AesCipher {
         tagLength = tagBits / 8;
         byte[] bytes = encoded(key);
         try {
-            if (encrypting) {
-                if (MessageDigest.isEqual(bytes, lastKey) && MessageDigest.isEqual(iv, lastIv)) {
-                    throw new InvalidAlgorithmParameterException(
-                            "encryption needs another IV than that of the message before");
-                }
-                remember(bytes);
+            boolean sameKey = context.isKey(bytes);
+            if (encrypting && Arrays.equals(iv, lastIv)
+                    && (lastKey == null ? sameKey : Context.equal(bytes, lastKey))) {
+                throw new InvalidAlgorithmParameterException(
+                        "encryption needs another IV than that of the message before");
             }
             checkAes(key, bytes);
+            remember(sameKey);
             context.setKey(bytes);
         } finally {
             wipe(bytes);
@@ -145,12 +148,15 @@ final class GcmCipher extends AesCipher {
         initialized = true;
     }
 
-    private void remember(byte[] key) {
-        if (!MessageDigest.isEqual(lastKey, key)) {
+    /** Keeps what the next encryption has to differ from. */
+    private void remember(boolean sameKey) {
+        if (encrypting) {
             wipe(lastKey);
-            lastKey = key.clone();
+            lastKey = null;
+            lastIv = iv;
+        } else if (lastKey == null && !sameKey) {
+            lastKey = context.key();
         }
-        lastIv = iv;
     }
 
     /** Forgets the message. */

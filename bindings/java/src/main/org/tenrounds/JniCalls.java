@@ -13,8 +13,18 @@ final class JniCalls extends Calls {
     }
 
     @Override
+    boolean isFast() {
+        return false;
+    }
+
+    @Override
     long address(ByteBuffer buffer) {
         return jniAddress(buffer) + buffer.position();
+    }
+
+    @Override
+    public String toString() {
+        return "JNI";
     }
 
     private static native int jniCall(int operation, long context, byte[] iv, int ivLength,

@@ -28,11 +28,18 @@ public final class TenroundsProvider extends Provider {
                 .orElse("AES over the core of tenrounds"));
         if (reason().isEmpty()) {
             put("GCM", "NoPadding", GcmCipher::new);
-            for (BlockCipher.Mode mode : BlockCipher.Mode.values()) {
-                put(mode.name(), "NoPadding", keys -> new BlockCipher(mode, false, keys));
-                if (mode != BlockCipher.Mode.CTR) {
-                    put(mode.name(), "PKCS5Padding", keys -> new BlockCipher(mode, true, keys));
-                }
+            // Where they would be slower than SunJCE, they stay with it. So does ECB.
+            if (Library.CALLS.isFast()) {
+                putBlockCiphers();
+            }
+        }
+    }
+
+    private void putBlockCiphers() {
+        for (BlockCipher.Mode mode : BlockCipher.Mode.values()) {
+            put(mode.name(), "NoPadding", keys -> new BlockCipher(mode, false, keys));
+            if (mode != BlockCipher.Mode.CTR) {
+                put(mode.name(), "PKCS5Padding", keys -> new BlockCipher(mode, true, keys));
             }
         }
     }
@@ -44,9 +51,8 @@ public final class TenroundsProvider extends Provider {
 
     private void put(String mode, String padding, IntFunction<Object> maker) {
         String transformation = "/" + mode + "/" + padding;
-        List<String> aliases = transformation.equals("/ECB/PKCS5Padding") ? List.of("AES")
-                : mode.equals("CFB") || mode.equals("OFB")
-                        ? List.of("AES/" + mode + "128/" + padding) : List.of();
+        List<String> aliases = mode.equals("CFB") || mode.equals("OFB")
+                ? List.of("AES/" + mode + "128/" + padding) : List.of();
         putService(new AesService(this, "AES" + transformation, aliases, () -> maker.apply(0)));
         if (padding.equals("NoPadding") && !mode.equals("CTR")) {
             for (int bits : new int[] {128, 192, 256}) {
