@@ -111,10 +111,9 @@ TR_INLINE tr_gcm_fn *any_call(const struct tr_gcm_key *key, size_t iv_len, size_
 }
 
 #define DEFINE_ANY(seal, open)                                                                     \
-    enum tr_status tr_gcm_##seal##_any(const struct tr_gcm_key *key, const uint8_t *iv,            \
-                                       size_t iv_len, const uint8_t *aad, size_t aad_len,          \
-                                       uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,  \
-                                       size_t tag_len)                                             \
+    enum tr_status tr_gcm_##seal##_any(                                                            \
+        const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, const uint8_t *aad,        \
+        size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len) \
     {                                                                                              \
         tr_gcm_fn *call = any_call(key, iv_len, aad_len, out, in, len, tag_len, open);             \
         if (__builtin_expect(call == NULL, 0))                                                     \

@@ -398,8 +398,7 @@ static void test_whole(void)
     }
     for (gcm_call = 0; gcm_call < TR_GCM_CALLS; gcm_call++) {
         /* tr_gcm_seal_any() only passes messages on. */
-        if (real->whole.gcm[0][gcm_call] == NULL ||
-            real->whole.gcm[0][gcm_call] == tr_gcm_seal_any)
+        if (real->whole.gcm[0][gcm_call] == NULL || real->whole.gcm[0][gcm_call] == tr_gcm_seal_any)
             continue;
         copy.whole.gcm[0][gcm_call] = wrong_seal;
         plant("sealing a whole message of GCM", "");

@@ -16,7 +16,7 @@
             size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,             \
             size_t tag_len
 #    define CALL_ARGUMENTS key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len
-#    define CALL_CHECKED key, iv, TR_GCM_IV, aad, aad_len, out, in, len, tag, TR_BLOCK
+#    define CALL_CHECKED   key, iv, TR_GCM_IV, aad, aad_len, out, in, len, tag, TR_BLOCK
 #    define CALL_MESSAGE                                                                           \
         {                                                                                          \
             .hash = &key->hash, .iv = iv, .aad = aad, .len = len, .aad_len = aad_len               \
@@ -101,10 +101,19 @@ TR_INLINE TR_TARGET enum tr_status call_short(CALL_PARAMETERS, tr_gcm_fn *any, i
     CHECK_CALL(any);
     if (aad_len > TR_BLOCK)
         return any(CALL_CHECKED);
-    const struct tr_gcm_message m = CALL_MESSAGE;
     call_begin(key, len, decrypt);
+    B computed;
+#        if VBLOCKS == 1 /* through the other function, 16 bytes take 6 % longer */
+    const struct tr_gcm_message m = CALL_MESSAGE;
     TR_ASSUME(len - 1 < SHORT_BYTES);
-    return call_end(short_message(&key->aes, out, in, &m, decrypt), out, len, tag, decrypt);
+    computed =
+        short_message(&key->aes, out, in, &m, b_byteswap(b_load_bytes(aad, aad_len)), decrypt);
+#        else
+    computed = (decrypt ? V_NAME(short_open) : V_NAME(short_seal))(
+        &key->aes, &key->hash, iv, b_byteswap(b_load_bytes(aad, aad_len)), out, in,
+        short_lengths(len, aad_len));
+#        endif
+    return call_end(computed, out, len, tag, decrypt);
 }
 
 DEFINE_CALL(seal_short, call_short, tr_gcm_seal_any, 0)

@@ -31,10 +31,10 @@ TR_INLINE TR_TARGET uint32_t load32_be(const uint8_t *p)
 
 /*
  * Processes a message of any length, and returns its tag. The compile-time constant `is_long` may
- * be 0 if the data has at most HALF_BYTES bytes and the AAD at most one block.
+ * be 0 if the data has at most HALF_BYTES bytes, and the AAD, passed as `aad`, at most one block.
  */
 TR_INLINE TR_TARGET B message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                              const struct tr_gcm_message *m, int is_long, int decrypt)
+                              const struct tr_gcm_message *m, B aad, int is_long, int decrypt)
 {
     /*
      * Loads 32-bit words. Callers often assemble a nonce from such words, and a wider load would
@@ -50,7 +50,7 @@ TR_INLINE TR_TARGET B message(const struct tr_aes_key *key, uint8_t *out, const 
     __asm__("" : "+" V_REGISTER(end.lengths));
     B mask = gcm_keystream(key, low | 1, high), y;
     low |= 2;
-    y = is_long ? gcm_aad(m) : b_byteswap(b_load_bytes(m->aad, (size_t)m->aad_len));
+    y = is_long ? gcm_aad(m) : aad;
     y = gcm_bytes(key, out, in, (size_t)m->len, m->hash, low, high, y, end, decrypt, !is_long);
     return b_xor(mask, b_byteswap(y));
 }
@@ -88,34 +88,45 @@ static NOT_INLINE TR_TARGET void V_NAME(tiny_open)(const struct tr_aes_key *key,
 #else
 #    define SHORT_BYTES HALF_BYTES
 TR_INLINE TR_TARGET B short_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                    const struct tr_gcm_message *m, int decrypt)
+                                    const struct tr_gcm_message *m, B aad, int decrypt)
 {
-    return message(key, out, in, m, 0, decrypt);
+    return message(key, out, in, m, aad, 0, decrypt);
 }
 #endif
 
-static NOT_INLINE TR_TARGET void V_NAME(short_seal)(const struct tr_aes_key *key, uint8_t *out,
-                                                    const uint8_t *in, struct tr_gcm_message *m)
-{
-    b_store(m->tag, short_message(key, out, in, m, 0));
-}
+/* Processes a short message with the AAD block `aad`, and returns its tag. Bulk operations share
+ * this function with whole calls. Its arguments fit in registers: `lengths` is len + 65536 aad_len.
+ */
+#define DEFINE_SHORT(name, decrypt)                                                                \
+    static NOT_INLINE TR_TARGET B V_NAME(name)(                                                    \
+        const struct tr_aes_key *key, const struct tr_ghash_key *hash, const uint8_t *iv, B aad,   \
+        uint8_t *out, const uint8_t *in, size_t lengths)                                           \
+    {                                                                                              \
+        const struct tr_gcm_message m = {                                                          \
+            .hash = hash, .iv = iv, .len = lengths % 65536, .aad_len = lengths / 65536};           \
+        TR_ASSUME(m.len <= SHORT_BYTES);                                                           \
+        return short_message(key, out, in, &m, aad, decrypt);                                      \
+    }
+DEFINE_SHORT(short_seal, 0)
+DEFINE_SHORT(short_open, 1)
+#undef DEFINE_SHORT
 
-static NOT_INLINE TR_TARGET void V_NAME(short_open)(const struct tr_aes_key *key, uint8_t *out,
-                                                    const uint8_t *in, struct tr_gcm_message *m)
+/* The argument `lengths`. */
+TR_INLINE size_t short_lengths(size_t len, size_t aad_len)
 {
-    b_store(m->tag, short_message(key, out, in, m, 1));
+    return len | aad_len << 16;
 }
 
 static NOT_INLINE TR_TARGET void V_NAME(long_seal)(const struct tr_aes_key *key, uint8_t *out,
                                                    const uint8_t *in, struct tr_gcm_message *m)
 {
-    b_store(m->tag, message(key, out, in, m, 1, 0));
+    b_store(m->tag, message(key, out, in, m, b_zero(), 1, 0));
 }
 
 static NOT_INLINE TR_TARGET void V_NAME(long_open)(const struct tr_aes_key *key, uint8_t *out,
                                                    const uint8_t *in, struct tr_gcm_message *m)
 {
-    b_store(m->tag, message(key, out, in, m, 1, 1));
+    b_store(m->tag, message(key, out, in, m, b_zero(), 1, 1));
 }
 
 /*
@@ -178,7 +189,9 @@ TR_INLINE TR_TARGET void by_length(const struct tr_aes_key *key, uint8_t *out, c
     }
 #endif
     if (is_short(m) && stays_in_page(out, in, m))
-        (decrypt ? V_NAME(short_open) : V_NAME(short_seal))(key, out, in, m);
+        b_store(m->tag, (decrypt ? V_NAME(short_open) : V_NAME(short_seal))(
+                            key, m->hash, m->iv, gcm_aad(m), out, in,
+                            short_lengths((size_t)m->len, (size_t)m->aad_len)));
     else
         (decrypt ? V_NAME(long_open) : V_NAME(long_seal))(key, out, in, m);
 }

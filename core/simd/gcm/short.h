@@ -167,11 +167,11 @@ TR_INLINE TR_TARGET B short_vectors(const struct tr_aes_key *key, uint8_t *out, 
 
 /* Processes a message of 1 to SHORT_BYTES bytes, and returns its tag. */
 TR_INLINE TR_TARGET B short_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                    const struct tr_gcm_message *m, int decrypt)
+                                    const struct tr_gcm_message *m, B aad, int decrypt)
 {
     const V base = short_base(key, m->iv);
     const uint8_t *power = short_powers(m);
-    const struct product p = aad_block(m, power, gcm_aad(m));
+    const struct product p = aad_block(m, power, aad);
     switch (((size_t)m->len + VBYTES - 1) / VBYTES) {
 #    define SHORT_CASE(u)                                                                          \
     case u:                                                                                        \
