@@ -44,6 +44,12 @@ TR_INLINE void tr_short_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_
     tr_bulk(key, op, out, in, blocks, state);
 }
 
+/* Whether the n bytes at p reach another page of memory. */
+TR_INLINE int tr_leaves_page(const uint8_t *p, size_t n)
+{
+    return __builtin_expect((uintptr_t)p % 4096 > 4096 - n, 0);
+}
+
 /* Runs a mode that takes only whole blocks. */
 TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                                          const uint8_t *in, size_t len, uint8_t *iv)
