@@ -112,6 +112,8 @@ take_crates() {
         (cd "$profile" && flock .cargo-lock find .fingerprint build deps -type f \
             \( -path 'deps/*.*' -o ! -path 'deps/*' \) -exec cp --archive --parents --target-directory="$2${profile#"$1"}" {} +)
     done
+    # From 1.97 on, cargo cleans no folder without this file.
+    echo 'Signature: 8a477f597d28d172789f06886806bc55' >"$2/CACHEDIR.TAG"
     # shellcheck disable=SC2046 # a word each
     "$root/scripts/cargo" clean --manifest-path "$root/Cargo.toml" --quiet --release --offline --target-dir "$2" \
         $(members | sed 's/^/--package /')
