@@ -189,7 +189,12 @@ fn threads_share_a_key() {
     let key = Aes128Gcm::with_key(&[7; 16]);
     std::thread::scope(|threads| {
         for _ in 0..3 {
-            threads.spawn(|| key.seal_in_place(&[1; 12], &[], &mut [5; 3]).unwrap());
+            // A clone is made while other threads' calls change the key.
+            threads.spawn(|| {
+                let tag = key.seal_in_place(&[1; 12], &[], &mut [5; 3]).unwrap();
+                let copy = key.clone().seal_in_place(&[1; 12], &[], &mut [5; 3]);
+                assert_eq!(copy, Ok(tag));
+            });
         }
     });
 }
@@ -199,7 +204,8 @@ fn messages_move() {
     let mac = <CmacMessage<16> as digest::KeyInit>::new(&[7; 16].into());
     let mut mac = Box::new(mac.chain_update(b"attack"));
     mac.update(b" at dawn");
-    let again = *mac;
+    let again = mac.clone();
+    drop(mac);
     let tag = again.chain_update(b"!").finalize().into_bytes();
     // Three updates XOR the key's byte three times.
     assert_eq!(
