@@ -7,6 +7,7 @@ pub mod args;
 mod calls;
 mod case;
 mod crossing;
+mod drawing;
 mod evp;
 mod figure;
 mod implementation;

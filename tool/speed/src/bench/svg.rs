@@ -4,12 +4,14 @@
 //! group for each size. Of one size, a group is an algorithm. With --paths each number of threads
 //! has panels of its own.
 
+use super::drawing::{
+    self, Anchor, Colour, Elements, Head, Mark, INK, LIMIT, MARGIN, PALE, TENROUNDS,
+};
 use super::figure::{size_name, times, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
 use super::paths::PATHS;
 use super::report::{self, skips_rounds, SKIPS_ROUNDS};
 use super::run::Run;
-use drawing::{Anchor, Colour, Elements, Head, Mark, INK, LIMIT, MARGIN, PALE, TENROUNDS};
 
 const BARS: [Implementation; 3] = [Software, OpenSsl, Tenrounds];
 /// The width of a bar with the space beside it, and the space between two groups.
