@@ -91,16 +91,11 @@ fn a_command_follows_two_hyphens() {
 }
 
 #[test]
-fn another_key_size_is_not_a_misspelling() {
+fn an_unknown_algorithm_is_told_which_there_are() {
     let place = Place::new();
-    for name in ["aes-512", "aes-512-gcm", "AES-64-ctr", "aes-512-gmc"] {
+    for name in ["aes-512", "AES-64-ctr", "des", "aes-256-xyz"] {
         let said = place.tool(["bench", name]).done().failed(2);
-        contains(&said, &[name, "AES has keys of 128, 192 and 256 bits"]);
-        without(&said, &["did you mean"]);
-    }
-    for name in ["des", "aes", "aes-256-xyz", "aes-256-"] {
-        let said = place.tool(["bench", name]).done().failed(2);
-        without(&said, &["did you mean", "keys of"]);
+        contains(&said, &[name, "aes-{128,192,256}-MODE"]);
     }
     let said = place.tool(["bench", "aes-192-gmc"]).done().failed(2);
     contains(&said, &["did you mean 'aes-192-gcm'?"]);
