@@ -891,13 +891,13 @@ __attribute__((noinline)) static bool watch_unit(const struct tr_backend *b, siz
     return right;
 }
 
-/* Returns a copy of the backend without xts_unit, cts_decrypt, cfb_decrypt and gcm
- * (dispatch/backend.h). XTS, CTS, CFB and GCM then use bulk operations and the functions for few
- * blocks. Hosts run that code, too: counting tables (dispatch/counting.c) lack these functions, and
+/* Returns a copy of the backend without whole calls except those of few blocks
+ * (dispatch/backend.h). The modes then use bulk operations and the functions for few blocks. Hosts run that code, too: counting tables (dispatch/counting.c) lack these functions, and
  * calls for several data units do not use xts_unit. */
 static struct tr_backend by_operations(const struct tr_backend *b)
 {
     struct tr_backend table = *b;
+    memset(table.whole.more, 0, sizeof(table.whole.more));
     memset(table.whole.xts_unit, 0, sizeof(table.whole.xts_unit));
     table.whole.cts_decrypt = NULL;
     table.whole.cfb_decrypt = NULL;
