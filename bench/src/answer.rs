@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 /// Bounds among the subjects of a cell.
 pub const LIMIT: &str = "limit";
 pub const CEILING: &str = "ceiling";
-pub const OPERATIONS: &str = "operations";
 
 /// A library that is measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The limit probe by itself, and the bounds of a cell of the grid.
 
-use crate::answer::{Figure, CEILING, LIMIT, OPERATIONS};
-use crate::peer::{Mode, Spec};
-use measure::kernel::{self, Operations};
+use crate::answer::{Figure, CEILING, LIMIT};
+use crate::peer::Spec;
 use measure::limit::{self, Limit, Work};
 use measure::noise;
 use measure::rounds::take;
 use measure::window::Pace;
-use tenrounds_sys::{Backend, Cpu, Tuning};
+use tenrounds_sys::Cpu;
 use terminal::error::Result;
 
 /// The rounds of a cell's blocks alone; None without AES instructions, and for key wrap.
@@ -25,30 +24,17 @@ pub fn work(spec: Spec, cpu: &Cpu) -> Option<Work> {
 /// Loops: executes them so many times, and returns the bytes of the calls whose work that is.
 pub type Loops = Box<dyn Fn(u64) -> u64>;
 
-/// All bounds of a cell, by their ids. The ceiling is measured only where the operations of the
-/// core's kernel are not known.
-pub fn bounds(spec: Spec, bytes: usize, backend: Backend, cpu: &Cpu) -> Vec<(&'static str, Loops)> {
+/// All bounds of a cell, by their ids.
+pub fn bounds(spec: Spec, bytes: usize, cpu: &Cpu) -> Vec<(&'static str, Loops)> {
     let run = |work: Work| Box::new(move |n| work.run(n)) as Loops;
     let limit = work(spec, cpu).map(|work| (LIMIT, run(work)));
-    let more = operations(spec, bytes, backend, cpu)
-        .map(|found| (OPERATIONS, Box::new(move |n| found.run(n)) as Loops))
-        .or_else(|| Some((CEILING, run(ceiling(spec, cpu)?))))
-        .or_else(|| {
-            let (work, times) = longest_chain(spec, bytes, cpu)?;
-            let run = move |n| (work.run(n) as f64 * times) as u64;
-            Some((CEILING, Box::new(run) as Loops))
-        });
+    let hashed = ceiling(spec, cpu).map(|work| (CEILING, run(work)));
+    let more = hashed.or_else(|| {
+        let (work, times) = longest_chain(spec, bytes, cpu)?;
+        let run = move |n| (work.run(n) as f64 * times) as u64;
+        Some((CEILING, Box::new(run) as Loops))
+    });
     limit.into_iter().chain(more).collect()
-}
-
-/// The operations of the core's kernels for one message with `backend`.
-fn operations(spec: Spec, bytes: usize, backend: Backend, cpu: &Cpu) -> Option<Operations> {
-    if spec.streams > 1 && spec.mode != Mode::Xts {
-        return None;
-    }
-    let width = kernel::width(backend)?;
-    let (cipher, tuning) = (spec.cipher(), Tuning::selected());
-    Operations::of(cipher, spec.direction, bytes, width, &tuning).filter(|o| o.runs(cpu))
 }
 
 /// The same with the multiplications of the mode's hash.
@@ -110,7 +96,7 @@ pub fn probe(windows: usize, window_us: u64) -> Result<Vec<Figure>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peer::{spec, Direction, RAGGED};
+    use crate::peer::{spec, Direction, Mode, RAGGED};
 
     #[test]
     fn the_longest_of_unequal_streams_bounds_them() {
@@ -130,10 +116,7 @@ mod tests {
     fn a_cell_has_one_bound_beside_the_limit() {
         use Direction::{Decrypt, Encrypt};
         let cpu = Cpu::detect();
-        let Some(backend) = Backend::by_name("aesni").filter(|b| b.runs_with(cpu.usable)) else {
-            return;
-        };
-        if cpu.usable & tenrounds_sys::feature::AVX == 0 {
+        if cpu.usable & tenrounds_sys::feature::CLMUL == 0 || Limit::widest(&cpu).is_none() {
             return;
         }
         let ids = |mode, direction, streams| -> Vec<&str> {
@@ -142,13 +125,12 @@ mod tests {
             } else {
                 512
             };
-            let found = bounds(spec(mode, direction, streams), bytes, backend, &cpu);
+            let found = bounds(spec(mode, direction, streams), bytes, &cpu);
             assert!(found.iter().all(|(_, run)| run(1) > 0));
             found.into_iter().map(|(id, _)| id).collect()
         };
-        assert_eq!(ids(Mode::Ctr, Encrypt, 1), [LIMIT, OPERATIONS]);
-        assert_eq!(ids(Mode::Gcm, Decrypt, 1), [LIMIT, OPERATIONS]);
-        assert_eq!(ids(Mode::Xts, Encrypt, 8), [LIMIT, OPERATIONS]);
+        assert_eq!(ids(Mode::Ctr, Encrypt, 1), [LIMIT]);
+        assert_eq!(ids(Mode::Gcm, Decrypt, 1), [LIMIT, CEILING]);
         assert_eq!(ids(Mode::Cbc, Encrypt, 1), [LIMIT]);
         assert_eq!(ids(Mode::Cbc, Encrypt, 16), [LIMIT]);
         assert_eq!(ids(Mode::Cbc, Encrypt, RAGGED), [LIMIT, CEILING]);

@@ -20,9 +20,7 @@ GB/s, and in brackets the fraction of the **limit**: what this processor reaches
 whose blocks are independent have the throughput of rounds on the widest registers as their limit, modes whose blocks \
 wait for each other the latency of one chain of rounds. Calls of CTR beyond 256 blocks skip two rounds of most blocks, and \
 short messages of serial modes overlap at their ends, so both can exceed it. When GCM-SIV seals, its \
-rounds begin at the tag, so its limit is two passes: multiplications, then rounds. \
-**Of its operations**: the fraction of what the operations of tenrounds' own kernel allow if none waits for another one: \
-rounds, loads, stores, XORs, counters, tweaks and multiplications, in the numbers of core/simd.";
+rounds begin at the tag, so its limit is two passes: multiplications, then rounds.";
 
 /// What the figures of a run mean in which ours replaces the default provider.
 const MEANING_OF_TIMES: &str = "\
@@ -73,7 +71,6 @@ fn comparison(run: &Run, cells: &[&Measured], name: &dyn Fn(&Cell) -> String) ->
     let mut sheet = Sheet::new(&[
         "",
         ">tenrounds",
-        ">of its operations",
         &format!(">{}", run.title("evp")),
         &format!(">{}", stock.map_or("-", |stock| &stock.title)),
         ">best other library",
@@ -89,7 +86,6 @@ fn comparison(run: &Run, cells: &[&Measured], name: &dyn Fn(&Cell) -> String) ->
         sheet.row([
             name(&measured.cell),
             of("core"),
-            measured.of_operations("core").map_or("-".into(), percent),
             of("evp"),
             of(stock.map_or("-", |stock| &stock.id)),
             best.unwrap_or("-".into()),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The results of a run: the cells, and in each the figures of the subjects that took turns in it.
 
-use crate::answer::{CEILING, LIMIT, OPERATIONS};
+use crate::answer::{CEILING, LIMIT};
 use crate::grid::Cell;
 use crate::peer::Spec;
 use crate::peers::openssl::replaced;
@@ -67,7 +67,7 @@ pub struct Measured {
 const COMPARED: [&str; 2] = ["core", "evp"];
 
 pub fn is_bound(id: &str) -> bool {
-    [LIMIT, CEILING, OPERATIONS].contains(&id)
+    [LIMIT, CEILING].contains(&id)
 }
 
 pub fn is_ours(id: &str) -> bool {
@@ -128,12 +128,6 @@ impl Measured {
     pub fn best_other(&self) -> Option<(&String, &Figures)> {
         let others = self.figures.iter().filter(|(id, _)| is_other(id));
         others.max_by(|(_, a), (_, b)| a.rate.total_cmp(&b.rate))
-    }
-
-    /// The fraction of the operations of the core's own kernel, where these were measured.
-    pub fn of_operations(&self, subject: &str) -> Option<f64> {
-        let limit = |id: &str| self.figures.get(id)?.limit;
-        Some(limit(subject)? / limit(OPERATIONS)?)
     }
 }
 

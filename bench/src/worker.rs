@@ -134,7 +134,7 @@ impl Worker<'_> {
         }
         if !alone && !self.plan.replace {
             let cpu = tenrounds_sys::Cpu::detect();
-            for (id, run) in limits::bounds(spec, bytes, ours::backend()?, &cpu) {
+            for (id, run) in limits::bounds(spec, bytes, &cpu) {
                 players.push((id.to_owned(), Box::new(move |times, _| run(times))));
             }
         }

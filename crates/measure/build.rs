@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Compiles the limit probe and the kernels' operations.
+//! Compiles the limit probe.
 
 // A build script passes its results to cargo on standard output.
 #![allow(clippy::disallowed_macros)]
@@ -10,7 +10,6 @@ fn main() {
     }
     cc::Build::new()
         .file("c/limit.c")
-        .file("c/kernels.c")
         .include("../../core/include")
         .include("../../core")
         .std("c11")

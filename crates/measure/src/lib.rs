@@ -9,7 +9,6 @@ pub mod baseline;
 pub mod busy;
 pub mod child;
 pub mod crew;
-pub mod kernel;
 pub mod limit;
 pub mod noise;
 pub mod place;

@@ -5,7 +5,7 @@
 //! which HWCAP_CPUID says (Documentation/arch/arm64/cpu-feature-registers.rst). Where cores differ,
 //! it is that of the core that executes the read.
 
-use super::Processor;
+use crate::schema::Cpu;
 use std::fs::read_to_string;
 
 /// HWCAP_CPUID of Linux's asm/hwcap.h.
@@ -108,22 +108,24 @@ impl Midr {
 
 /// The family is the version of the architecture, the model the part number; the stepping has the
 /// variant in its upper 4 bits and the revision in the lower ones.
-pub fn processor() -> Processor {
+pub fn processor() -> Cpu {
     let Some(midr) = Midr::here() else {
-        return Processor {
+        return Cpu {
             vendor: "unknown".into(),
             brand: "unknown".into(),
             family: 8,
             model: 0,
             stepping: 0,
+            threads: super::threads(),
         };
     };
-    Processor {
+    Cpu {
         vendor: midr.vendor(),
         brand: midr.brand(),
         family: 8,
         model: midr.part,
         stepping: midr.variant << 4 | midr.revision,
+        threads: super::threads(),
     }
 }
 

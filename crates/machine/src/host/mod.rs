@@ -15,7 +15,7 @@ use std::fs::read_to_string;
 /// Reads all of it. libcrypto is None where there is none.
 pub fn read(libcrypto: Option<&LibCrypto>) -> schema::Host {
     schema::Host {
-        cpu: cpu(),
+        cpu: arch::processor(),
         microcode: cpuinfo_field("microcode"),
         governor: first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         hypervisor: arch::hypervisor(machine()),
@@ -26,25 +26,9 @@ pub fn read(libcrypto: Option<&LibCrypto>) -> schema::Host {
     }
 }
 
-/// What the architecture's file finds out about the processor.
-struct Processor {
-    vendor: String,
-    brand: String,
-    family: u16,
-    model: u16,
-    stepping: u8,
-}
-
-fn cpu() -> schema::Cpu {
-    let found = arch::processor();
-    schema::Cpu {
-        vendor: found.vendor,
-        brand: found.brand,
-        family: found.family,
-        model: found.model,
-        stepping: found.stepping,
-        threads: std::thread::available_parallelism().map_or(1, usize::from),
-    }
+/// The logical processors that this process may use.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn openssl(libcrypto: &LibCrypto) -> schema::OpenSsl {

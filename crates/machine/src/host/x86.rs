@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The processor and the hypervisor, by CPUID.
 
-use super::Processor;
+use crate::schema::Cpu;
 use raw_cpuid::{CpuId, Hypervisor};
 
-pub fn processor() -> Processor {
+pub fn processor() -> Cpu {
     let cpuid = CpuId::new();
     let feature = cpuid.get_feature_info();
-    Processor {
+    Cpu {
         vendor: cpuid
             .get_vendor_info()
             .map_or("unknown".into(), |v| v.as_str().to_owned()),
@@ -17,6 +17,7 @@ pub fn processor() -> Processor {
         family: feature.as_ref().map_or(0, |f| u16::from(f.family_id())),
         model: feature.as_ref().map_or(0, |f| u16::from(f.model_id())),
         stepping: feature.as_ref().map_or(0, |f| f.stepping_id()),
+        threads: super::threads(),
     }
 }
 
