@@ -78,7 +78,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TR_VERSION_STRING "0.1.0"
+#define TR_VERSION_STRING "0.2.0"
 #define TR_BLOCK          16u
 
 #if defined(__GNUC__)

@@ -519,7 +519,7 @@ fn our_own_code() {
         let found = &document.list("/scan/files")[0];
         assert_eq!(
             found["library"],
-            json!({ "name": "tenrounds", "version": "0.1.0" }),
+            json!({ "name": "tenrounds", "version": env!("CARGO_PKG_VERSION") }),
             "{path:?}"
         );
         assert_eq!(found["reach"], "itself");
