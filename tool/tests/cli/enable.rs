@@ -220,6 +220,8 @@ fn what_somebody_changed_meanwhile_stays() {
 #[test]
 fn enabled_again_after_a_change_it_is_undone_to_the_byte() {
     let machine = Machine::debian(DEBIAN);
+    let time = || fs::metadata(machine.at(CONF)).unwrap().modified().unwrap();
+    let modified = time();
     machine.enable().ok();
     let text = String::from_utf8(machine.read(CONF)).unwrap();
     machine.write(CONF, text.replace("prompt = no", "prompt = yes"));
@@ -227,6 +229,8 @@ fn enabled_again_after_a_change_it_is_undone_to_the_byte() {
     machine.disable().ok();
     let expected = DEBIAN.replace("prompt = no", "prompt = yes");
     assert_eq!(String::from_utf8(machine.read(CONF)).unwrap(), expected);
+    // A backup by times would miss the change.
+    assert!(time() > modified);
     assert!(!machine.at("/var/lib/tenrounds").exists());
 }
 

@@ -62,14 +62,17 @@ fn enable_one(target: &dyn Target, state: &mut State, site: &mut Site) -> Result
     let key = present.files.key();
     let known = state.entry(key);
     let is_known = known.is_some();
+    let before = present.original.as_deref().map(checksum);
     let time = match present.has_lines {
-        true => known.and_then(|known| known.time),
+        true => known
+            .filter(|known| known.before == before)
+            .and_then(|known| known.time),
         false => modified(key),
     };
     state.put(Entry {
         scope: site.scope.to_owned(),
         file: key.to_owned(),
-        before: present.original.as_deref().map(checksum),
+        before,
         time,
         java_home: target.java_home(),
     })?;
@@ -86,6 +89,9 @@ fn enable_one(target: &dyn Target, state: &mut State, site: &mut Site) -> Result
         let options = target.options();
         let again = format!("'tenrounds disable{options}' tries again");
         return Err(Error::failure(format!("{}; {again}", failed.error)));
+    }
+    if !present.has_lines {
+        files::set_modified(key, time);
     }
     remove_folder(&present.files);
     if !is_known {

@@ -4,10 +4,11 @@
 
 use base::replaced::{self, beside, Look};
 use base::trust::is_root;
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use tempfile::TempDir;
 use terminal::error::{Error, Result};
 
@@ -100,6 +101,14 @@ pub fn remove(path: &Path) -> Result<()> {
         let why = explain(&error);
         Error::failure(format!("removing {}: {why}", path.display()))
     })
+}
+
+/// Sets when a file was last changed, where that is known and possible.
+pub fn set_modified(path: &Path, time: Option<SystemTime>) {
+    if let Some(time) = time {
+        let opened = File::options().write(true).open(path);
+        let _ = opened.and_then(|file| file.set_modified(time));
+    }
 }
 
 /// Makes a directory, and those above it.

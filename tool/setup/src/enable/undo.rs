@@ -9,7 +9,6 @@ use super::site::{Outcome, Site};
 use super::state::{Entry, State};
 use super::target::{damaged, is_ours, original, refuse_foreign, Files, Target};
 use base::replaced::Look;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use terminal::error::Result;
 
@@ -111,10 +110,8 @@ fn undo_edit(
         return Err(at(file, "somebody changed it just now; try again"));
     }
     files::replace(file, &text, Look::Like(file))?;
-    if let Some(time) = entry.filter(|_| is_proved).and_then(|entry| entry.time) {
-        let opened = File::options().write(true).open(file);
-        let _ = opened.and_then(|opened| opened.set_modified(time));
-    }
+    let known = entry.filter(|_| is_proved);
+    files::set_modified(file, known.and_then(|entry| entry.time));
     Ok(())
 }
 
