@@ -2,6 +2,7 @@
 //! The directories of this user, and the configuration that `enable` writes there.
 
 use crate::openssl::configuration::OWN_HEAD;
+use base::replaced;
 use nix::unistd::geteuid;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -72,21 +73,24 @@ impl Home {
     }
 }
 
-/// Refuses a directory of another user, or one that would be created in such a directory.
+/// Refuses a directory of another user, or one in such a directory, which that user can replace.
 fn refuse_foreign(dir: &Path) -> Result<()> {
+    replaced::refuse_foreign_link(dir).map_err(|error| at(dir, error))?;
     let look = |dir: &Path| Some((dir.to_owned(), fs::metadata(dir).ok()?.uid()));
-    let Some((nearest, owner)) = dir.ancestors().find_map(look) else {
+    let mut places: Vec<(PathBuf, u32)> = dir.ancestors().take(2).filter_map(look).collect();
+    if places.is_empty() {
+        places.extend(dir.ancestors().find_map(look));
+    }
+    // In a user namespace the owner of "/" stands for root, and has another number.
+    let root = fs::metadata("/").map(|root| root.uid()).ok();
+    let user = geteuid().as_raw();
+    let is_fine = |place: &Path, owner| owner == user || (place != dir && root == Some(owner));
+    let Some((place, owner)) = places.iter().find(|(place, owner)| !is_fine(place, *owner)) else {
         return Ok(());
     };
-    // In a user namespace the owner of "/" stands for root, and has another number.
-    let is_roots = |root: fs::Metadata| nearest != dir && root.uid() == owner;
-    let user = geteuid().as_raw();
-    if owner == user || fs::metadata("/").is_ok_and(is_roots) {
-        return Ok(());
-    }
-    let name = nearest.display();
+    let name = place.display();
     let cure = format!("run it as that user, or change the owner: chown {user} {name}");
-    Err(at(&nearest, format!("belongs to user {owner}; {cure}")))
+    Err(at(place, format!("belongs to user {owner}; {cure}")))
 }
 
 /// An error about a file.

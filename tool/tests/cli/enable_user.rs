@@ -100,6 +100,22 @@ fn root_creates_nothing_below_a_directory_of_another_user() {
         contains(&said, &["belongs to user 12345", "chown 0 "]);
         assert!(!other.join("new").exists());
     }
+    // The other user can replace even root's own directory there.
+    let own = other.join("tenrounds");
+    fs::create_dir(&own).unwrap();
+    let link = other.join("linked");
+    std::os::unix::fs::symlink(&machine.root, &link).unwrap();
+    std::os::unix::fs::lchown(&link, Some(12345), None).unwrap();
+    for (place, why) in [
+        (&other, "belongs to user 12345"),
+        (&link, "is a symbolic link of user 12345"),
+    ] {
+        for variable in ["XDG_STATE_HOME", "XDG_CONFIG_HOME"] {
+            let mut tool = machine.tool(&["enable"]);
+            contains(&tool.env(variable, place).done().failed(1), &[why]);
+        }
+    }
+    assert!(fs::read_dir(&own).unwrap().next().is_none());
     assert!(at_home(&machine).is_empty());
 }
 
