@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The measuring engine that the tool and the benchmark share: measuring processes, timed windows,
-//! the rates of rounds, processors, where data lie, limits, ceilings, the operations of the core's
-//! kernels, statistics, and the comparison of two runs.
+//! the rates of rounds, processors, where data lie, limits, ceilings, statistics, and the comparison
+//! of two runs.
 //! docs/measuring.md explains the method.
 
 pub mod affinity;
