@@ -8,6 +8,7 @@ use super::tally::{Activity, Found, Key, Tally};
 use super::target::module;
 use super::verdict;
 use crate::scan::{Holds, Reach};
+use base::trust;
 use classify::hot::{Confidence, Work};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -68,8 +69,12 @@ fn unexamined(tally: &Tally) -> Vec<String> {
     let mut lines = Vec::new();
     let unreadable = tally.unexamined - tally.skipped;
     if unreadable > 0 {
+        let cure = match trust::is_root() {
+            true => "In a container, root may lack CAP_SYS_PTRACE: run the command outside",
+            false => "To read it, this user needs CAP_SYS_PTRACE or kernel.yama.ptrace_scope=0",
+        };
         lines.push(format!(
-            "{} could not be examined: their process had ended, or it cannot be read. To read it, this user needs CAP_SYS_PTRACE or kernel.yama.ptrace_scope=0.",
+            "{} could not be examined: their process had ended, or it cannot be read. {cure}.",
             of_all(unreadable)
         ));
     }
