@@ -87,6 +87,21 @@ static enum tr_status wrong_any_length(const struct tr_aes_key *key, uint8_t *iv
     return status;
 }
 
+static size_t wrong_vectors; /* the wrong number of vectors of 64 bytes in a call's last group */
+
+/* The last group of cfb_decrypt has up to 12 vectors, the groups before it have 8. */
+static enum tr_status wrong_group(const struct tr_aes_key *key, uint8_t *iv, unsigned *used,
+                                  uint8_t *out, const uint8_t *in, size_t len)
+{
+    const size_t head = (16 - *used) % 16;
+    size_t vectors = len > head ? (len - head + 63) / 64 : 0;
+    while (vectors > 12)
+        vectors -= 8;
+    const enum tr_status status = real->whole.cfb_decrypt(key, iv, used, out, in, len);
+    out[0] ^= vectors == wrong_vectors ? 0x10 : 0;
+    return status;
+}
+
 static int flips_iv; /* whether the fault of CTS is in the IV, not in the output */
 
 static void wrong_cts(const struct tr_aes_key *key, uint8_t *iv, uint8_t *out, const uint8_t *in,
@@ -329,10 +344,10 @@ static void plant(const char *what, const char *where)
     copy = *real;
 }
 
-/* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS. If a
- * backend has xts_unit, only two callers pass short data units to the bulk operations of XTS: hosts
- * that count (counting.h), and calls of several units. The self-test must also notice a fault that
- * is only in such short calls. */
+/* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS and GCM.
+ * If a backend has whole calls, few callers pass short messages to the bulk operations: hosts that
+ * count (counting.h), calls of several data units, and GCM with a truncated tag. The self-test must
+ * also notice a fault that is only in such short calls. */
 static void test_operation(unsigned op)
 {
     if (real->bulk[op] == NULL)
@@ -345,8 +360,9 @@ static void test_operation(unsigned op)
         plant(tr_op_name(op), ", long calls");
         from = 0;
     }
-    if (op == TR_OP_XTS_ENCRYPT || op == TR_OP_XTS_DECRYPT) {
-        until = 31;
+    if (op == TR_OP_XTS_ENCRYPT || op == TR_OP_XTS_DECRYPT || op == TR_OP_GCM_SEAL ||
+        op == TR_OP_GCM_OPEN) {
+        until = op == TR_OP_GCM_SEAL || op == TR_OP_GCM_OPEN ? 2 : 31;
         copy.bulk[op] = wrong[op];
         plant(tr_op_name(op), ", short calls");
         until = SIZE_MAX;
@@ -370,6 +386,28 @@ static void test_blocks(unsigned op)
     }
     from = 0;
     until = SIZE_MAX;
+}
+
+/* Plants a fault in each last group of cfb_decrypt. The tests must notice it wherever the pages of
+ * their memory end, because near the end of a page CFB has other code (modes/cfb.c). */
+static void test_cfb_groups(void)
+{
+    static uint8_t memory[4096 + sizeof(struct tr_known_work)] __attribute__((aligned(4096)));
+    if (real->whole.cfb_decrypt == NULL)
+        return;
+    copy.whole.cfb_decrypt = wrong_group;
+    for (wrong_vectors = 1; wrong_vectors <= 12; wrong_vectors++) {
+        size_t at = 0;
+        while (at < 4096 && tr_kat_short(&copy, TR_TEST_CFB, 0, 0, (void *)(memory + at)) != TR_OK)
+            at += 64;
+        if (at < 4096)
+            tap_diag(
+                "CFB decryption of %zu vectors: the fault is not noticed %zu bytes into a page",
+                wrong_vectors, at);
+        planted++;
+        noticed += at == 4096;
+    }
+    copy = *real;
 }
 
 /* Plants faults in cfb_decrypt, xts_unit, cts_decrypt and gcm. */
@@ -417,6 +455,7 @@ static void test_backend(const struct tr_backend *b)
     for (unsigned op = 0; op <= TR_OP_CTR; op++)
         test_blocks(op);
     test_whole();
+    test_cfb_groups();
     if (b->multibuffer != NULL) {
         copy.multibuffer = wrong_lanes;
         plant("multi-buffer code", "");
