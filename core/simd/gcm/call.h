@@ -101,10 +101,12 @@ TR_INLINE TR_TARGET enum tr_status call_short(CALL_PARAMETERS, tr_gcm_fn *any, i
     CHECK_CALL(any);
     if (aad_len > TR_BLOCK)
         return any(CALL_CHECKED);
+    const struct tr_gcm_message m = CALL_MESSAGE;
+    if (!stays_in_page(out, in, &m)) /* 32-bit code with masks */
+        return any(CALL_CHECKED);
     call_begin(key, len, decrypt);
     B computed;
 #        if VBLOCKS == 1 /* through the other function, 16 bytes take 6 % longer */
-    const struct tr_gcm_message m = CALL_MESSAGE;
     TR_ASSUME(len - 1 < SHORT_BYTES);
     computed =
         short_message(&key->aes, out, in, &m, b_byteswap(b_load_bytes(aad, aad_len)), decrypt);
