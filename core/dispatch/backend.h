@@ -113,10 +113,10 @@ struct tr_xts_units {
     size_t blocks;
 };
 
-/* One of the operations ECB_ENCRYPT to CTR. Such a function returns TR_OK, so that a mode's function
- * can end with a jump to it. A call and a return would add 4 cycles to the 11 cycles of
- * tr_ecb_encrypt() for one block, and to the 25 cycles for 8 blocks (Zen 4, calls in
- * succession). */
+/* One of the operations ECB_ENCRYPT to CTR. Such a function returns TR_OK, so that a mode's
+ * function can end with a jump to it. A call and a return would add 4 cycles to the 11 cycles of
+ * tr_ecb_encrypt() for one block, and to the 25 cycles for 8 blocks (Zen 4, calls in succession).
+ */
 typedef enum tr_status tr_blocks_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                     size_t blocks, void *state);
 /* The longest call with functions of its own, in blocks. */

@@ -98,8 +98,8 @@ static inline void tr_ghash_publish(const struct tr_ghash_key *key, unsigned sta
 }
 
 /* The most data of a short message (tr_gcm_fn), in bytes, with the powers of this stage: a power
- * for each block of data, one for the AAD and one for the lengths. AAD of
- * 2 to 4 blocks need three more. */
+ * for each block of data, one for the AAD and one for the lengths. AAD of 2 to 4 blocks need three
+ * more. */
 TR_INLINE uint16_t tr_ghash_short_len(unsigned stage)
 {
     const unsigned len = (tr_ghash_powers_at(stage) - 2) * TR_BLOCK;

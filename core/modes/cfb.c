@@ -86,8 +86,8 @@ TR_ANY_LENGTH cfb_any_length(const struct tr_aes_key *key, uint8_t iv[16], unsig
 TR_ANY_LENGTH cfb_decrypt_not_whole(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
                                     uint8_t *out, const uint8_t *in, size_t len)
 {
-    /* The masked accesses of cfb_decrypt extend at most 63 bytes beyond the end. If no page is mapped
-     * there, they take a microcode assist: 100 ns and more (Zen 4). */
+    /* The masked accesses of cfb_decrypt extend at most 63 bytes beyond the end. If no page is
+     * mapped there, they take a microcode assist: 100 ns and more (Zen 4). */
     if (tr_is_set(key) && len != 0 && tr_whole_calls(key)->cfb_decrypt != NULL &&
         !tr_leaves_page(in + len - 1, 64) && !tr_leaves_page(out + len - 1, 64)) {
         const enum tr_status status = tr_stream_check(key, out, in, len, *used);

@@ -39,8 +39,8 @@
 #if CTR_STATES
 /* The number of blocks whose e(b) the table stores. */
 #    define CTR_PERIOD    256u
-/* Shortest call, in blocks, that is faster with the table. The length includes the blocks before
- * the first counter that is a multiple of GROUP. These are at most GROUP - 1 blocks. */
+/* Shortest call, in blocks, that is faster with the table. ctr.h compares the length first with and
+ * then without the blocks before the first counter that is a multiple of GROUP. */
 #    define CTR_LONG_FROM (CTR_PERIOD + GROUP + (VBLOCKS == 1 ? 32u : 112u))
 
 /* Does the remaining rounds of a group whose first two rounds are done. */

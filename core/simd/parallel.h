@@ -178,9 +178,7 @@ TR_INLINE TR_TARGET void do_group(struct group g, struct bulk *b)
     UNROLL
     for (unsigned j = 0; j < u; j++)
         store_vector(b->out + (size_t)j * VBYTES, x[j], part_of(j, u, g.part));
-    /* Advances past a partial vector by its blocks only. A call of CTR is split where the counter
-     * becomes aligned or wraps, so more groups can follow a partial vector. */
-    bulk_advance(b, (size_t)u * VBYTES - (g.part ? VBYTES - g.part * TR_BLOCK : 0));
+    bulk_advance(b, (size_t)u * VBYTES); /* no group follows a partial vector */
 }
 
 /* Processes as many groups of `vectors` vectors as fit. Returns the remaining blocks. */
@@ -196,7 +194,6 @@ TR_INLINE TR_TARGET size_t full_groups(struct group g, unsigned vectors, struct 
 /* Processes less than a full group, as one smaller group, so that latencies overlap. */
 TR_INLINE TR_TARGET void small_group(struct group g, struct bulk *b, size_t blocks)
 {
-    g.aligned = 0;
     g.part = blocks % VBLOCKS;
     switch (VECTORS_OF(blocks)) {
 #define SMALL_GROUP(n)                                                                             \

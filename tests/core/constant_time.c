@@ -892,8 +892,9 @@ __attribute__((noinline)) static bool watch_unit(const struct tr_backend *b, siz
 }
 
 /* Returns a copy of the backend without whole calls except those of few blocks
- * (dispatch/backend.h). The modes then use bulk operations and the functions for few blocks. Hosts run that code, too: counting tables (dispatch/counting.c) lack these functions, and
- * calls for several data units do not use xts_unit. */
+ * (dispatch/backend.h). The modes then use bulk operations and the functions for few blocks. Hosts
+ * run that code, too: counting tables (dispatch/counting.c) lack these functions, and calls for
+ * several data units do not use xts_unit. */
 static struct tr_backend by_operations(const struct tr_backend *b)
 {
     struct tr_backend table = *b;

@@ -7,8 +7,8 @@
  * multiplication, which takes an AES issue slot on Zen 4. Long calls compute tweaks in other ways
  * (xts/long.h, xts/ring.h). A short data unit is bound by latency: 40 cycles for the tweak and 40
  * for the data (AES-128, Zen 4). Two data units overlap only if the second one is within the
- * reorder window, 320 instructions on Zen 4. The code therefore has no function call between tweak
- * and data, and avoids store-forwarding stalls. 512 bytes in ZMM take 155 cycles, 51 % of the AES
+ * reorder window, 320 instructions on Zen 4. The code therefore has at most a jump between tweak and
+ * data, and avoids store-forwarding stalls. 512 bytes in ZMM take 155 cycles, 51 % of the AES
  * rate (Zen 4; docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_H
