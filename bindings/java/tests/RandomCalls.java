@@ -69,7 +69,11 @@ final class RandomCalls {
             RandomCalls calls = new RandomCalls(new Random(one));
             try {
                 for (int i = 0; i < 8 && !calls.ended; i++, done++) {
-                    calls.message();
+                    if (calls.chance(10)) {
+                        calls.wrap();
+                    } else {
+                        calls.message();
+                    }
                 }
             } catch (AssertionError e) {
                 throw new AssertionError("seed " + one + ", " + calls.transformation + ":\n  "
@@ -159,7 +163,7 @@ final class RandomCalls {
     private Exception init(int opmode) throws GeneralSecurityException {
         SecretKey key = keys[random.nextInt(transformation.startsWith("AES_") ? 2 : 3)];
         byte[] iv = ivs[random.nextInt(2)];
-        if (opmode == Cipher.ENCRYPT_MODE && !chance(6)) {
+        if (opmode != Cipher.DECRYPT_MODE && opmode != Cipher.UNWRAP_MODE && !chance(6)) {
             iv = bytes(iv.length);
             ivs[random.nextInt(2)] = iv;
         }
@@ -191,6 +195,43 @@ final class RandomCalls {
         current = e == null ? key : current;
         ended |= e != null && !isKey(key);
         return e;
+    }
+
+    /** Wraps a key, or unwraps one that may be damaged. */
+    private void wrap() throws Exception {
+        boolean wraps = random.nextBoolean();
+        if (init(wraps ? Cipher.WRAP_MODE : Cipher.UNWRAP_MODE) != null || ended) {
+            return;
+        }
+        byte[] raw = bytes(chance(3) ? 16 : random.nextInt(50));
+        if (wraps) {
+            both("wrap " + raw.length, (cipher, first) -> cipher.wrap(
+                    raw.length == 0 ? new EmptyKey() : new SecretKeySpec(raw, "AES")));
+            return;
+        }
+        byte[] wrapped = sealed(new byte[0]);
+        int type = chance(4) ? Cipher.PRIVATE_KEY : Cipher.SECRET_KEY;
+        both("unwrap " + wrapped.length, (cipher, first) -> cipher.unwrap(wrapped,
+                type == Cipher.SECRET_KEY ? "AES" : "EC", type).getEncoded());
+    }
+
+    private static final class EmptyKey implements SecretKey {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        public String getAlgorithm() {
+            return "AES";
+        }
+
+        @Override
+        public String getFormat() {
+            return "RAW";
+        }
+
+        @Override
+        public byte[] getEncoded() {
+            return new byte[0];
+        }
     }
 
     private static boolean isKey(SecretKey key) {

@@ -87,32 +87,58 @@ final class Threads {
         return bytes;
     }
 
-    /** Two threads with one cipher, which JCE forbids: results are wrong, but nothing crashes. */
+    /**
+     * Two threads with one cipher, which JCE forbids: results are wrong, but nothing crashes, and
+     * nothing is written beyond a direct buffer. While one encrypts, the other lets the cipher
+     * hold more bytes than there is room for.
+     */
     private static Void misuse(int count) throws Exception {
         Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding", OURS);
-        List<Thread> threads = new ArrayList<>();
-        for (int t = 0; t < 2; t++) {
-            Random random = new Random(t);
-            Thread thread = new Thread(() -> {
-                for (int i = 0; i < count; i++) {
-                    try {
-                        SecretKeySpec key = new SecretKeySpec(bytes(random, 16), "AES");
-                        cipher.init(Cipher.ENCRYPT_MODE, key,
-                                new GCMParameterSpec(128, bytes(random, 12)));
-                        cipher.updateAAD(new byte[random.nextInt(100)]);
-                        cipher.update(new byte[random.nextInt(100)]);
-                        cipher.doFinal(new byte[random.nextInt(5000)]);
-                    } catch (Exception e) {
-                        // As good as any result.
-                    }
-                }
-            });
-            thread.start();
-            threads.add(thread);
-        }
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        SecretKeySpec key = new SecretKeySpec(new byte[16], "AES");
+        ByteBuffer whole = ByteBuffer.allocateDirect(500_000);
+        ByteBuffer in = ByteBuffer.allocateDirect(100_000);
+        ByteBuffer out = whole.slice(0, in.capacity() + 16);
+        byte[] iv = new byte[12];
+        Thread encrypts = new Thread(() -> {
+            for (int i = 0; i < count; i++) {
+                ByteBuffer.wrap(iv).putInt(i);
+                ignore(() -> {
+                    cipher.init(Cipher.ENCRYPT_MODE, key, new GCMParameterSpec(128, iv));
+                    cipher.updateAAD(new byte[20]);
+                    cipher.doFinal(in.rewind(), out.rewind());
+                });
+            }
+        });
+        Thread holds = new Thread(() -> {
+            byte[] sealed = new byte[200_000];
+            while (encrypts.isAlive()) {
+                ignore(() -> {
+                    cipher.init(Cipher.DECRYPT_MODE, key, new GCMParameterSpec(96, new byte[12]));
+                    cipher.update(sealed);
+                });
+                ignore(() -> cipher.init(Cipher.ENCRYPT_MODE,
+                        new SecretKeySpec(new byte[32], "AES"), new GCMParameterSpec(96, iv)));
+            }
+        });
+        encrypts.start();
+        holds.start();
+        encrypts.join();
+        holds.join();
+        byte[] beyond = new byte[whole.capacity() - out.capacity()];
+        whole.get(out.capacity(), beyond);
+        Test.checkEqual(beyond, new byte[beyond.length], "beyond the output");
         return null;
+    }
+
+    private interface Use {
+        void run() throws Exception;
+    }
+
+    private static void ignore(Use use) {
+        try {
+            use.run();
+        } catch (Exception e) {
+            // As good as any result.
+        }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 package org.tenrounds;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 
@@ -10,6 +11,11 @@ import java.nio.ByteBuffer;
  */
 final class Linking extends Calls {
     private static final int FEW = 1000;
+    /** The classes of the scopes that only the collector ends. */
+    private static final Class<?> BUFFER =
+            MemorySegment.ofBuffer(ByteBuffer.allocateDirect(1)).scope().getClass();
+    private static final Class<?> GLOBAL = Arena.global().scope().getClass();
+    private static final Class<?> AUTO = Arena.ofAuto().scope().getClass();
 
     private final Calls jni = new JniCalls();
     private int count; // inexact, if several threads call
@@ -48,6 +54,14 @@ final class Linking extends Calls {
     @Override
     boolean isFast() {
         return true;
+    }
+
+    // A program can close an arena, also from another thread. No public method tells its scope
+    // from the others, so that this compares classes.
+    @Override
+    boolean staysAllocated(ByteBuffer buffer) {
+        Class<?> scope = MemorySegment.ofBuffer(buffer).scope().getClass();
+        return scope == BUFFER || scope == GLOBAL || scope == AUTO;
     }
 
     @Override

@@ -108,11 +108,23 @@ final class BlockCipher extends AesCipher {
         try {
             iv = checkedIv(parameters, random);
             checkAes(key, bytes);
-            context.setKey(bytes);
+            setKey(bytes);
         } finally {
             wipe(bytes);
         }
         reset();
+    }
+
+    private void setKey(byte[] key) {
+        if (context.isKey(key)) {
+            return;
+        }
+        context.enter();
+        try {
+            context.setKey(key);
+        } finally {
+            context.leave();
+        }
     }
 
     private byte[] checkedIv(AlgorithmParameterSpec parameters, SecureRandom random)
@@ -159,7 +171,7 @@ final class BlockCipher extends AesCipher {
     @Override
     protected byte[] engineUpdate(byte[] in, int at, int length) {
         byte[] out = new byte[updateSize(length)];
-        update(in, at, length, out, 0);
+        enterAndUpdate(in, at, length, out, 0);
         return out;
     }
 
@@ -167,7 +179,16 @@ final class BlockCipher extends AesCipher {
     protected int engineUpdate(byte[] in, int at, int length, byte[] out, int outAt)
             throws ShortBufferException {
         checkRoom(updateSize(length), out, outAt);
-        return update(in, at, length, out, outAt);
+        return enterAndUpdate(in, at, length, out, outAt);
+    }
+
+    private int enterAndUpdate(byte[] in, int at, int length, byte[] out, int outAt) {
+        context.enter();
+        try {
+            return update(in, at, length, out, outAt);
+        } finally {
+            context.leave();
+        }
     }
 
     private static void checkRoom(int needed, byte[] out, int outAt) throws ShortBufferException {
@@ -228,7 +249,7 @@ final class BlockCipher extends AesCipher {
         byte[] out = new byte[engineGetOutputSize(length)];
         int written;
         try {
-            written = finish(in == null ? Context.EMPTY : in, at, length, out, 0);
+            written = engineDoFinal(in, at, length, out, 0);
         } catch (ShortBufferException e) {
             throw new ProviderException(e);
         }
@@ -243,7 +264,12 @@ final class BlockCipher extends AesCipher {
     @Override
     protected int engineDoFinal(byte[] in, int at, int length, byte[] out, int outAt)
             throws ShortBufferException, IllegalBlockSizeException, BadPaddingException {
-        return finish(in == null ? Context.EMPTY : in, at, length, out, outAt);
+        context.enter();
+        try {
+            return finish(in == null ? Context.EMPTY : in, at, length, out, outAt);
+        } finally {
+            context.leave();
+        }
     }
 
     private int finish(byte[] in, int at, int length, byte[] out, int outAt)
@@ -292,13 +318,15 @@ final class BlockCipher extends AesCipher {
         int written = update(in, at, length, out, outAt);
         byte[] last = new byte[BLOCK];
         crypt(held.bytes, 0, BLOCK, last, 0);
-        int rest = BLOCK - padding(last);
+        int rest = BLOCK - padding(last, 0);
+        if (rest < BLOCK) {
+            System.arraycopy(last, 0, out, outAt + written, rest);
+        }
+        wipe(last);
         if (rest == BLOCK) {
             Arrays.fill(out, outAt, outAt + written, (byte) 0);
             throw badPadding();
         }
-        System.arraycopy(last, 0, out, outAt + written, rest);
-        wipe(last);
         return written + rest;
     }
 
@@ -318,7 +346,7 @@ final class BlockCipher extends AesCipher {
         System.arraycopy(in, at, text, held.length, length);
         try {
             crypt(text, 0, total, text, 0);
-            int padding = padding(Arrays.copyOfRange(text, total - BLOCK, total));
+            int padding = padding(text, total - BLOCK);
             if (padding == 0) {
                 throw badPadding();
             }
@@ -339,13 +367,13 @@ final class BlockCipher extends AesCipher {
     }
 
     /** Returns the length of a block's padding, or 0 if it has none. Has no branch on its bytes. */
-    private static int padding(byte[] block) {
-        int count = block[BLOCK - 1] & 0xff;
+    private static int padding(byte[] text, int at) {
+        int count = text[at + BLOCK - 1] & 0xff;
         int bad = (count - 1 | BLOCK - count) >> 31;
         for (int i = 0; i < BLOCK; i++) {
             // All ones for the last `count` bytes.
             int inside = BLOCK - 1 - count - i >> 31;
-            bad |= inside & -(block[i] & 0xff ^ count) >> 31;
+            bad |= inside & -(text[at + i] & 0xff ^ count) >> 31;
         }
         return count & ~bad;
     }

@@ -52,6 +52,9 @@ abstract class Calls {
     /** Whether short messages are as fast in modes other than GCM as in SunJCE. */
     abstract boolean isFast();
 
+    /** Whether the memory of a direct buffer is not freed before the buffer is unreachable. */
+    abstract boolean staysAllocated(ByteBuffer buffer);
+
     /** Returns the address of a direct buffer's current position. */
     abstract long address(ByteBuffer buffer);
 }

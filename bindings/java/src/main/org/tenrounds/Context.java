@@ -5,7 +5,6 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
-import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.security.ProviderException;
 import java.util.Arrays;
@@ -16,8 +15,10 @@ import java.util.concurrent.atomic.AtomicInteger;
  * The key and the message of one cipher, in memory outside of the Java heap. A cleaner cleanses
  * that memory when the cipher becomes unreachable.
  *
- * <p>Memory stays safe if a program breaks JCE's rule and uses one cipher in several threads: a
- * call then throws an exception, and each call checks the ranges of its arrays.
+ * <p>Memory stays safe if a program breaks JCE's rule and uses one cipher in several threads: what
+ * calls C begins with {@link #enter}, which then throws an exception. Each call also checks the
+ * ranges of its arrays. It cannot check those of direct buffers, so a cipher that has the address
+ * of one changes its own state only between enter() and {@link #leave}.
  */
 final class Context {
     static final byte[] EMPTY = {};
@@ -56,12 +57,14 @@ final class Context {
     /** What the cleaner needs: it must not refer to the context itself. */
     private static final class Memory implements Runnable {
         private byte[] key = EMPTY;
+        private byte[] kept = EMPTY;
         private long address;
 
         @Override
         public void run() {
             free();
             Arrays.fill(key, (byte) 0);
+            Arrays.fill(kept, (byte) 0);
         }
 
         void free() {
@@ -84,14 +87,9 @@ final class Context {
         if (isKey(key)) {
             return;
         }
-        enter();
-        try {
-            Arrays.fill(memory.key, (byte) 0);
-            memory.key = key.clone();
-            expand();
-        } finally {
-            leave();
-        }
+        Arrays.fill(memory.key, (byte) 0);
+        memory.key = key.clone();
+        expand();
     }
 
     /** Whether this is the key of the context. */
@@ -99,9 +97,25 @@ final class Context {
         return equal(memory.key, key);
     }
 
-    /** Returns a copy of the key. */
-    byte[] key() {
-        return memory.key.clone();
+    /** Keeps a copy of the key, in place of the one kept before. */
+    void keepKey() {
+        dropKept();
+        memory.kept = memory.key.clone();
+    }
+
+    /** Whether {@link #keepKey} has kept a key. */
+    boolean hasKept() {
+        return memory.kept.length > 0;
+    }
+
+    /** Whether this is the kept key. */
+    boolean isKept(byte[] key) {
+        return equal(memory.kept, key);
+    }
+
+    void dropKept() {
+        Arrays.fill(memory.kept, (byte) 0);
+        memory.kept = EMPTY;
     }
 
     /**
@@ -134,41 +148,32 @@ final class Context {
     /** Runs an operation: see {@link Calls#call}. Returns false if a tag does not match. */
     boolean call(int operation, byte[] iv, byte[] aad, int aadLength, byte[] in, long inAt,
             int inLength, byte[] out, long outAt, int outLength, int length, int tagLength) {
-        enter();
-        try {
-            Objects.checkFromIndexSize(0, aadLength, aad.length);
-            checkRange(in, inAt, inLength);
-            checkRange(out, outAt, outLength);
-            if (memory.address == 0) {
-                expand();
-            }
-            return check(Library.CALLS.call(operation, memory.address, iv, iv.length, aad,
-                    aadLength, in, inAt, out, outAt, length, tagLength));
-        } finally {
-            leave();
+        Objects.checkFromIndexSize(0, aadLength, aad.length);
+        checkRange(in, inAt, inLength);
+        checkRange(out, outAt, outLength);
+        if (memory.address == 0) {
+            expand();
         }
+        return check(Library.CALLS.call(operation, memory.address, iv, iv.length, aad, aadLength,
+                in, inAt, out, outAt, length, tagLength));
     }
 
     /** Ends a message: gives the memory back if there are many contexts. */
     void end() {
         if (COUNT.get() > CROWD) {
-            enter();
-            try {
-                memory.free();
-            } finally {
-                leave();
-            }
+            memory.free();
         }
     }
 
-    private void enter() {
+    /** Begins what no other thread may interrupt. */
+    void enter() {
         if (!BUSY.compareAndSet(this, 0, 1)) {
             throw new IllegalStateException("two threads use one cipher at the same time");
         }
     }
 
-    // The store also keeps this object reachable, so that the cleaner waits for the call.
-    private void leave() {
+    /** Ends what {@link #enter} began, and keeps this object reachable until then. */
+    void leave() {
         BUSY.setRelease(this, 0);
         Reference.reachabilityFence(this);
     }
@@ -184,17 +189,6 @@ final class Context {
         if (at >= 0) {
             Objects.checkFromIndexSize(at, length, array.length);
         }
-    }
-
-    /** Returns the array behind a buffer; an empty one if only {@link #at} leads to its bytes. */
-    static byte[] array(ByteBuffer buffer) {
-        return buffer.hasArray() ? buffer.array() : EMPTY;
-    }
-
-    /** Returns the position in {@link #array}, or the inverted address of a direct buffer. */
-    static long at(ByteBuffer buffer) {
-        return buffer.hasArray() ? buffer.arrayOffset() + buffer.position()
-                : ~Library.CALLS.address(buffer);
     }
 
     /** Moves a position, which may be an inverted address. */

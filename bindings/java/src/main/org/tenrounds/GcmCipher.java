@@ -35,10 +35,9 @@ final class GcmCipher extends AesCipher {
     private int tagLength = 16;
     private byte[] iv;
     /**
-     * The key and IV of the last encryption, which must not come again. While the context has that
-     * key, there is no copy, and lastKey is null.
+     * The IV of the last encryption, which must not come again with the same key. That is the key
+     * which the context has kept, or else its current one.
      */
-    private byte[] lastKey;
     private byte[] lastIv = Context.EMPTY;
     /** A message was encrypted with the IV. */
     private boolean spent;
@@ -83,8 +82,8 @@ final class GcmCipher extends AesCipher {
 
     @Override
     protected void engineInit(int opmode, Key key, SecureRandom random) throws InvalidKeyException {
-        reset();
         if (!encrypts(opmode)) {
+            forget();
             throw new InvalidKeyException("decryption needs a GCMParameterSpec");
         }
         try {
@@ -97,17 +96,27 @@ final class GcmCipher extends AesCipher {
     @Override
     protected void engineInit(int opmode, Key key, AlgorithmParameters parameters,
             SecureRandom random) throws InvalidKeyException, InvalidAlgorithmParameterException {
-        reset();
         try {
             engineInit(opmode, key, parameters == null ? null
                     : parameters.getParameterSpec(GCMParameterSpec.class), random);
         } catch (InvalidParameterSpecException e) {
+            forget();
             throw new InvalidAlgorithmParameterException(e);
         }
     }
 
     @Override
     protected void engineInit(int opmode, Key key, AlgorithmParameterSpec parameters,
+            SecureRandom random) throws InvalidKeyException, InvalidAlgorithmParameterException {
+        context.enter();
+        try {
+            initialize(opmode, key, parameters, random);
+        } finally {
+            context.leave();
+        }
+    }
+
+    private void initialize(int opmode, Key key, AlgorithmParameterSpec parameters,
             SecureRandom random) throws InvalidKeyException, InvalidAlgorithmParameterException {
         reset();
         this.random = random;
@@ -134,7 +143,7 @@ final class GcmCipher extends AesCipher {
         try {
             boolean sameKey = context.isKey(bytes);
             if (encrypting && Arrays.equals(iv, lastIv)
-                    && (lastKey == null ? sameKey : Context.equal(bytes, lastKey))) {
+                    && (context.hasKept() ? context.isKept(bytes) : sameKey)) {
                 throw new InvalidAlgorithmParameterException(
                         "encryption needs another IV than that of the message before");
             }
@@ -151,12 +160,17 @@ final class GcmCipher extends AesCipher {
     /** Keeps what the next encryption has to differ from. */
     private void remember(boolean sameKey) {
         if (encrypting) {
-            wipe(lastKey);
-            lastKey = null;
+            context.dropKept();
             lastIv = iv;
-        } else if (lastKey == null && !sameKey) {
-            lastKey = context.key();
+        } else if (!context.hasKept() && !sameKey) {
+            context.keepKey();
         }
+    }
+
+    private void forget() {
+        context.enter();
+        reset();
+        context.leave();
     }
 
     /** Forgets the message. */
@@ -197,15 +211,25 @@ final class GcmCipher extends AesCipher {
 
     @Override
     protected void engineUpdateAAD(byte[] in, int at, int length) {
-        addAad(in, at, length);
+        context.enter();
+        try {
+            addAad(in, at, length);
+        } finally {
+            context.leave();
+        }
     }
 
     @Override
     protected void engineUpdateAAD(ByteBuffer in) {
-        byte[] source = readable(in);
-        addAad(source, readableAt(in), in.remaining());
-        in.position(in.limit());
-        Reference.reachabilityFence(in);
+        context.enter();
+        try {
+            ByteBuffer source = Buffers.readable(in);
+            addAad(Buffers.array(source), Buffers.at(source), source.remaining());
+            in.position(in.limit());
+            Reference.reachabilityFence(source);
+        } finally {
+            context.leave();
+        }
     }
 
     private void addAad(byte[] in, long at, int length) {
@@ -232,82 +256,88 @@ final class GcmCipher extends AesCipher {
 
     @Override
     protected byte[] engineUpdate(byte[] in, int at, int length) {
-        check();
-        byte[] out = new byte[updateSize(length)];
-        update(in, at, length, out, 0);
-        return out;
+        context.enter();
+        try {
+            check();
+            checkLength((long) held.length + length);
+            byte[] out = new byte[updateSize(length)];
+            update(in, at, length, out, 0, out.length);
+            return out;
+        } catch (ShortBufferException e) {
+            throw new ProviderException(e);
+        } finally {
+            context.leave();
+        }
     }
 
     @Override
     protected int engineUpdate(byte[] in, int at, int length, byte[] out, int outAt)
             throws ShortBufferException {
-        check();
-        checkRoom(updateSize(length), out.length - outAt);
-        return update(in, at, length, out, outAt);
+        context.enter();
+        try {
+            return update(in, at, length, out, outAt, out.length - outAt);
+        } finally {
+            context.leave();
+        }
     }
 
     @Override
     protected int engineUpdate(ByteBuffer in, ByteBuffer out) throws ShortBufferException {
-        check();
-        checkRoom(updateSize(in.remaining()), out.remaining());
-        byte[] source = readable(in);
-        int written = update(source, readableAt(in), in.remaining(), Context.array(out),
-                Context.at(out));
-        return moved(in, out, written);
+        context.enter();
+        try {
+            check();
+            ByteBuffer source = Buffers.readable(in);
+            ByteBuffer target = Buffers.writable(out);
+            int written = update(Buffers.array(source), Buffers.at(source), source.remaining(),
+                    Buffers.array(target), Buffers.at(target), target.remaining());
+            return Buffers.end(in, source, out, target, written);
+        } finally {
+            context.leave();
+        }
     }
 
     @Override
     protected byte[] engineDoFinal(byte[] in, int at, int length) throws AEADBadTagException {
-        byte[] out;
+        context.enter();
         try {
             checkFresh();
-            out = new byte[engineGetOutputSize(length)];
+            checkLength((long) held.length + length + tagLength);
+            byte[] out = new byte[engineGetOutputSize(length)];
             finish(in == null ? Context.EMPTY : in, at, length, out, 0, out.length);
+            return out;
         } catch (ShortBufferException e) {
             throw new ProviderException(e);
+        } finally {
+            context.leave();
         }
-        return out;
     }
 
     @Override
     protected int engineDoFinal(byte[] in, int at, int length, byte[] out, int outAt)
             throws ShortBufferException, AEADBadTagException {
-        checkFresh();
-        return finish(in == null ? Context.EMPTY : in, at, length, out, outAt, out.length - outAt);
+        context.enter();
+        try {
+            return finish(in == null ? Context.EMPTY : in, at, length, out, outAt,
+                    out.length - outAt);
+        } finally {
+            context.leave();
+        }
     }
 
     @Override
     protected int engineDoFinal(ByteBuffer in, ByteBuffer out)
             throws ShortBufferException, AEADBadTagException {
-        checkFresh();
-        byte[] source = readable(in);
-        int written = finish(source, readableAt(in), in.remaining(), Context.array(out),
-                Context.at(out), out.remaining());
-        return moved(in, out, written);
-    }
-
-    /** The array of a buffer. A heap buffer that can only be read hides its array: then a copy. */
-    private static byte[] readable(ByteBuffer in) {
-        return in.hasArray() || in.isDirect() ? Context.array(in) : remaining(in);
-    }
-
-    private static long readableAt(ByteBuffer in) {
-        return in.hasArray() || in.isDirect() ? Context.at(in) : 0;
-    }
-
-    private static byte[] remaining(ByteBuffer in) {
-        byte[] copy = new byte[in.remaining()];
-        in.duplicate().get(copy);
-        return copy;
-    }
-
-    private static int moved(ByteBuffer in, ByteBuffer out, int written) {
-        in.position(in.limit());
-        out.position(out.position() + written);
-        // Only here, because the calls know no more than the addresses of direct buffers.
-        Reference.reachabilityFence(in);
-        Reference.reachabilityFence(out);
-        return written;
+        context.enter();
+        try {
+            checkFresh();
+            ByteBuffer source = Buffers.readable(in);
+            ByteBuffer target = Buffers.writable(out);
+            int written = finish(Buffers.array(source), Buffers.at(source), source.remaining(),
+                    Buffers.array(target), Buffers.at(target), target.remaining());
+            return Buffers.end(in, source, out, target, written);
+        } finally {
+            context.leave();
+        }
     }
 
     private static void checkRoom(int needed, int room) throws ShortBufferException {
@@ -317,7 +347,10 @@ final class GcmCipher extends AesCipher {
         }
     }
 
-    private int update(byte[] in, long at, int length, byte[] out, long outAt) {
+    private int update(byte[] in, long at, int length, byte[] out, long outAt, int room)
+            throws ShortBufferException {
+        check();
+        checkRoom(updateSize(length), room);
         checkFresh();
         if (!encrypting) {
             aadEnded = true;
@@ -334,15 +367,16 @@ final class GcmCipher extends AesCipher {
 
     private int finish(byte[] in, long at, int length, byte[] out, long outAt, int room)
             throws ShortBufferException, AEADBadTagException {
+        checkFresh();
         return encrypting ? seal(in, at, length, out, outAt, room)
                 : open(in, at, length, out, outAt, room);
     }
 
     private int seal(byte[] in, long at, int length, byte[] out, long outAt, int room)
             throws ShortBufferException {
+        checkLength((long) held.length + length + tagLength);
         int total = engineGetOutputSize(length);
         checkRoom(total, room);
-        checkLength(total);
         byte[] source = in;
         if (Context.overwrites(in, at, length, out, outAt, held.length)) {
             source = Context.copy(in, at, length);

@@ -17,6 +17,12 @@ final class JniCalls extends Calls {
         return false;
     }
 
+    // Only the preview of foreign functions in JDK 21 and before has other buffers.
+    @Override
+    boolean staysAllocated(ByteBuffer buffer) {
+        return true;
+    }
+
     @Override
     long address(ByteBuffer buffer) {
         return jniAddress(buffer) + buffer.position();
