@@ -50,8 +50,8 @@ pub enum Command {
     /// Prefer tenrounds in all programs, yours or the system's
     ///
     /// Before `enable` replaces a file, it tries the result in child processes: providers, a cipher
-    /// with a known answer, random numbers, ssh. Afterwards it tries again, and restores the file if
-    /// a trial fails. It refuses a configuration that it does not understand.
+    /// with a known answer, random numbers, ssh. Afterwards it tries again, and restores the file
+    /// if a trial fails. It refuses a configuration that it does not understand.
     Enable(EnableArgs),
     /// Undo `enable`, byte for byte
     ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A run of `bench` against an earlier one, row by row, both as JSON. Rows are compared as fractions
-//! of the limit that was measured in the same run, because absolute times of unlike machines, or of
-//! one machine at two times, mean nothing.
+//! A run of `bench` against an earlier one, row by row, both as JSON. Rows are compared as
+//! fractions of the limit that was measured in the same run, because absolute times of unlike
+//! machines, or of one machine at two times, mean nothing.
 
 use serde::Serialize;
 use serde_json::Value;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The measuring engine that the tool and the benchmark share: measuring processes, timed windows,
-//! the rates of rounds, processors, where data lie, limits, ceilings, statistics, and the comparison
-//! of two runs.
-//! docs/measuring.md explains the method.
+//! the rates of rounds, processors, where data lie, limits, ceilings, statistics, and the
+//! comparison of two runs. docs/measuring.md explains the method.
 
 pub mod affinity;
 pub mod baseline;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The processor and the hypervisor of a 64-bit Arm machine.
 //!
-//! The processor's name is in MIDR_EL1, the Main ID Register. Linux lets programs read it since 4.11,
-//! which HWCAP_CPUID says (Documentation/arch/arm64/cpu-feature-registers.rst). Where cores differ,
-//! it is that of the core that executes the read.
+//! The processor's name is in MIDR_EL1, the Main ID Register. Linux lets programs read it since
+//! 4.11, which HWCAP_CPUID says (Documentation/arch/arm64/cpu-feature-registers.rst). Where cores
+//! differ, it is that of the core that executes the read.
 
 use crate::schema::Cpu;
 use std::fs::read_to_string;

@@ -43,7 +43,8 @@ impl Armcap {
         Armcap(named.fold(0, |value, (_, bit)| value | bit))
     }
 
-    /// Reads a number as libcrypto does, which keeps the lower 32 bits, so that -1 sets all of them.
+    /// Reads a number as libcrypto does, which keeps the lower 32 bits, so that -1 sets all of
+    /// them.
     pub fn parse(text: &str) -> Armcap {
         let text = CString::new(text).unwrap_or_default();
         // SAFETY: it is a C string, and nobody asks where the number ends.

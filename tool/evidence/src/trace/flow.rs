@@ -99,7 +99,8 @@ fn through_kernel(
     steps
 }
 
-/// The AES code of a process, which may have several entries: one for each program that it executed.
+/// The AES code of a process, which may have several entries: one for each program that it
+/// executed.
 fn aes<'t>(
     trace: &'t Trace,
     who: &'t OnBehalf,

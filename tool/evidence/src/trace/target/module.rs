@@ -79,8 +79,8 @@ impl Module {
 #[derive(Default)]
 pub struct Modules {
     pub list: Vec<Module>,
-    /// The bytes of files that were read: samples wait meanwhile, and sparse files can be long at no
-    /// cost for whoever makes them.
+    /// The bytes of files that were read: samples wait meanwhile, and sparse files can be long at
+    /// no cost for whoever makes them.
     read: u64,
     by_file: HashMap<(mappings::File, String), usize>,
     /// The kernel and its modules.
