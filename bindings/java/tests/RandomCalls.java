@@ -34,7 +34,7 @@ final class RandomCalls {
         "AES/CBC/PKCS5Padding", "AES_256/CBC/NoPadding",
         "AES/CFB/NoPadding", "AES/CFB128/PKCS5Padding", "AES/OFB/NoPadding",
         "AES/OFB/PKCS5Padding"};
-    private static final int MOST = 70_000;
+    private static final int MOST = 300_000;
 
     private final Random random;
     private final String transformation;

@@ -235,8 +235,11 @@ final class BlockCipher extends AesCipher {
 
     private void crypt(byte[] in, int at, int length, byte[] out, int outAt) {
         int operation = encrypting ? mode.encrypt : mode.decrypt;
+        boolean parallel = operation == Calls.CTR || operation == Calls.CBC_DECRYPT
+                || operation == Calls.CFB_DECRYPT;
+        int most = parallel ? Context.PARALLEL_PIECE : Context.PIECE;
         for (int done = 0, n; done < length; done += n) {
-            n = Math.min(length - done, Context.PIECE);
+            n = Math.min(length - done, most);
             context.call(operation, startIv, Context.EMPTY, 0, in, at + done, n, out, outAt + done,
                     n, n, 0);
             startIv = Context.EMPTY;

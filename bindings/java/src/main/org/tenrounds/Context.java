@@ -30,6 +30,12 @@ final class Context {
     static final int PIECE = 32 * 1024;
 
     /**
+     * The same for modes that encrypt many blocks at a time: 7 µs on Zen 4, and 100 µs at 1.3 GB/s.
+     * With shorter pieces, CBC decryption of 1 MiB takes 3 % longer.
+     */
+    static final int PARALLEL_PIECE = 128 * 1024;
+
+    /**
      * The contexts outside of the heap from which on a cipher gives its context back after each
      * message. Programs that make a cipher for each message would fill the memory otherwise,
      * because the collector does not know how much the ciphers hold.
