@@ -369,8 +369,8 @@ static void test_operation(unsigned op)
     }
 }
 
-/* Plants faults in the parallel modes' whole calls: in all of them, and for each number of blocks
- * below a group of the widest backend. */
+/* Plants faults in the parallel modes' whole calls: in all of them, for each number of blocks below
+ * a group of the widest backend, and in CTR of 128 to 255 blocks. */
 static void test_blocks(unsigned op)
 {
     if (real->whole.few[op] == NULL)
@@ -383,6 +383,14 @@ static void test_blocks(unsigned op)
         copy.whole.few[op] = wrong_few[op];
         copy.whole.more[op] = wrong_more[op];
         plant(tr_op_name(op), ", one number of blocks");
+    }
+    if (op == TR_OP_CTR) { /* groups at aligned counters, without precomputed AES states */
+        from = 128;
+        until = 255;
+        copy.whole.more[op] = wrong_more[op];
+        plant(tr_op_name(op), ", 128 blocks and more");
+        copy.bulk[op] = wrong[op];
+        plant(tr_op_name(op), ", 128 blocks and more, bulk");
     }
     from = 0;
     until = SIZE_MAX;
