@@ -76,10 +76,10 @@ pub fn parse(names: &[String]) -> Result<Vec<Cipher>> {
 fn unknown(name: &str) -> Error {
     let words = words();
     Error::usage(format!(
-        "there is no algorithm '{name}'{}; there are aes-{{128,192,256}}-MODE, rc4 and chacha20-poly1305, \
-         and the groups {}",
-        suggestion(name, words.iter().map(String::as_str)),
-        groups().join(", ")
+        "there is no algorithm '{name}'; there are aes-{{128,192,256}}-MODE, rc4 and chacha20-poly1305, \
+         and the groups {}{}",
+        groups().join(", "),
+        suggestion(name, words.iter().map(String::as_str))
     ))
 }
 
