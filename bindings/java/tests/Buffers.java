@@ -28,8 +28,9 @@ final class Buffers {
     }
 
     private static Cipher cipher(Object provider, int opmode) throws Exception {
-        Cipher cipher = provider.equals("SunJCE") ? Cipher.getInstance("AES/GCM/NoPadding", "SunJCE")
-                : Cipher.getInstance("AES/GCM/NoPadding", Test.ours());
+        String name = "AES/GCM/NoPadding";
+        Cipher cipher = provider.equals("SunJCE") ? Cipher.getInstance(name, "SunJCE")
+                : Cipher.getInstance(name, Test.ours());
         cipher.init(opmode, new SecretKeySpec(new byte[16], "AES"),
                 new GCMParameterSpec(128, new byte[12]));
         return cipher;
@@ -72,8 +73,8 @@ final class Buffers {
     private static ByteBuffer buffer(Object arena, int length) throws ReflectiveOperationException {
         Method allocate = Class.forName("java.lang.foreign.SegmentAllocator")
                 .getMethod("allocate", long.class);
-        return (ByteBuffer) Class.forName("java.lang.foreign.MemorySegment").getMethod("asByteBuffer")
-                .invoke(allocate.invoke(arena, (long) length));
+        Method view = Class.forName("java.lang.foreign.MemorySegment").getMethod("asByteBuffer");
+        return (ByteBuffer) view.invoke(allocate.invoke(arena, (long) length));
     }
 
     /** Memory of an arena of foreign functions, which a program can close. */

@@ -4,10 +4,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.Provider;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.Map;
 import javax.crypto.Cipher;
+import javax.crypto.Mac;
 import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
@@ -22,6 +24,8 @@ final class Vectors {
         Path folder = Path.of(arguments[0]);
         gcm(folder, "wycheproof/aes_gcm.txt", 300);
         gcm(folder, "wycheproof/aes_gmac.txt", 150);
+        macs(folder, "AESCMAC", "wycheproof/aes_cmac.txt");
+        macs(folder, "AESGMAC", "wycheproof/aes_gmac.txt");
         if (OURS.getService("Cipher", "AES/CBC/PKCS5Padding") == null) {
             return; // a JDK with JNI alone: GCM is all
         }
@@ -62,6 +66,28 @@ final class Vectors {
         }
         Test.check(done >= fewest, file + " has " + done + " cases");
         System.out.println("ok: " + done + " cases of " + file);
+    }
+
+    private static void macs(Path folder, String name, String file) throws Exception {
+        int done = 0;
+        for (Test.Vector v : Test.vectors(folder, file)) {
+            Mac mac = Mac.getInstance(name, OURS);
+            done++;
+            if (v.key().length == 0) {
+                continue; // SecretKeySpec refuses an empty key
+            }
+            try {
+                mac.init(new SecretKeySpec(v.key(), "AES"), name.equals("AESCMAC") ? null
+                        : new GCMParameterSpec(v.tag().length * 8, v.iv()));
+                // CMAC has tags of 16 bytes, which a program truncates.
+                byte[] tag = Arrays.copyOf(mac.doFinal(v.text()), v.tag().length);
+                Test.check(Arrays.equals(tag, v.tag()) == v.valid(), v.name());
+            } catch (GeneralSecurityException e) {
+                Test.check(!v.valid() || v.tag().length < 12, v.name() + ": " + e);
+            }
+        }
+        Test.check(done > 150, file + " has " + done + " cases");
+        System.out.println("ok: " + name + ", " + done + " cases of " + file);
     }
 
     private static void cbc(Path folder) throws Exception {

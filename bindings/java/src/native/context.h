@@ -16,6 +16,10 @@ union context {
         uint8_t iv[TR_BLOCK], keystream[TR_BLOCK]; /* as in the functions of the mode */
         unsigned used;
     } aes;
+    struct {
+        struct tr_cmac_key key;
+        struct tr_cmac message;
+    } cmac;
 };
 
 /* The arguments of an operation. One that needs no buffer ignores it. */

@@ -157,6 +157,33 @@ static int ctr(const struct call *c)
     return tr_ctr(&x->aes.key, x->aes.iv, x->aes.keystream, &x->aes.used, c->out, c->in, c->len);
 }
 
+/* ---- CMAC ---- */
+
+static int cmac_key(const struct call *c)
+{
+    return tr_cmac_set_key(&c->context->cmac.key, backend, c->in, c->len);
+}
+
+static int cmac_sign(const struct call *c)
+{
+    return tr_cmac_sign(&c->context->cmac.key, c->in, c->len, c->out, c->tag_len);
+}
+
+static int cmac_start(const struct call *c)
+{
+    return tr_cmac_start(&c->context->cmac.message, &c->context->cmac.key);
+}
+
+static int cmac_update(const struct call *c)
+{
+    return tr_cmac_update(&c->context->cmac.message, c->in, c->len);
+}
+
+static int cmac_tag(const struct call *c)
+{
+    return tr_cmac_tag(&c->context->cmac.message, c->out, c->len);
+}
+
 int run(int operation, const struct call *call)
 {
     static int (*const operations[])(const struct call *) = {
@@ -179,6 +206,11 @@ int run(int operation, const struct call *call)
         [JAVA(OFB)] = ofb,
         [JAVA(CTR)] = ctr,
         [JAVA(AES_IV)] = aes_iv,
+        [JAVA(CMAC_KEY)] = cmac_key,
+        [JAVA(CMAC_SIGN)] = cmac_sign,
+        [JAVA(CMAC_START)] = cmac_start,
+        [JAVA(CMAC_UPDATE)] = cmac_update,
+        [JAVA(CMAC_TAG)] = cmac_tag,
     };
     return operations[operation](call);
 }

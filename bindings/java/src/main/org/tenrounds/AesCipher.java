@@ -60,6 +60,17 @@ abstract class AesCipher extends CipherSpi {
 
     /** Returns the bytes of a key, which the caller wipes. */
     byte[] encoded(Key key) throws InvalidKeyException {
+        byte[] encoded = bytes(key);
+        if (keyLength != 0 && encoded.length != keyLength) {
+            wipe(encoded);
+            throw new InvalidKeyException(
+                    "the key must have " + keyLength + " bytes, and has " + encoded.length);
+        }
+        return encoded;
+    }
+
+    /** The same for a key of any length. */
+    static byte[] bytes(Key key) throws InvalidKeyException {
         if (key == null) {
             throw new InvalidKeyException("there is no key");
         }
@@ -69,11 +80,6 @@ abstract class AesCipher extends CipherSpi {
         byte[] encoded = key.getEncoded();
         if (encoded == null) {
             throw new InvalidKeyException("the key does not reveal its bytes");
-        }
-        if (keyLength != 0 && encoded.length != keyLength) {
-            wipe(encoded);
-            throw new InvalidKeyException(
-                    "the key must have " + keyLength + " bytes, and has " + encoded.length);
         }
         return encoded;
     }

@@ -39,6 +39,11 @@ abstract class Calls {
     @Native static final int OFB = 16;
     @Native static final int CTR = 17;
     @Native static final int AES_IV = 18;
+    @Native static final int CMAC_KEY = 19;
+    @Native static final int CMAC_SIGN = 20;
+    @Native static final int CMAC_START = 21;
+    @Native static final int CMAC_UPDATE = 22;
+    @Native static final int CMAC_TAG = 23;
 
     /**
      * Runs an operation. The arrays may not be null. A position below zero is the inverted address

@@ -134,11 +134,7 @@ final class GcmCipher extends AesCipher {
             throw new InvalidAlgorithmParameterException("the IV is empty");
         }
         encrypting = encrypts(opmode);
-        if (tagBits < 96 || tagBits > 128 || tagBits % 8 != 0) {
-            throw new InvalidAlgorithmParameterException(
-                    "a tag has 96, 104, 112, 120 or 128 bits, not " + tagBits);
-        }
-        tagLength = tagBits / 8;
+        tagLength = tagLength(tagBits);
         byte[] bytes = encoded(key);
         try {
             boolean sameKey = context.isKey(bytes);
@@ -155,6 +151,15 @@ final class GcmCipher extends AesCipher {
         }
         spent = false;
         initialized = true;
+    }
+
+    /** Returns the length of a tag in bytes. */
+    static int tagLength(int bits) throws InvalidAlgorithmParameterException {
+        if (bits < 96 || bits > 128 || bits % 8 != 0) {
+            throw new InvalidAlgorithmParameterException(
+                    "a tag has 96, 104, 112, 120 or 128 bits, not " + bits);
+        }
+        return bits / 8;
     }
 
     /** Keeps what the next encryption has to differ from. */

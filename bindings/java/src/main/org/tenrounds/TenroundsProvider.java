@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.IntFunction;
+import java.util.function.Supplier;
 
 /**
  * A security provider with AES over the core of tenrounds.
@@ -28,6 +29,10 @@ public final class TenroundsProvider extends Provider {
                 .orElse("AES over the core of tenrounds"));
         if (reason().isEmpty()) {
             put("GCM", "NoPadding", GcmCipher::new);
+            putService(new AesService(this, "Mac", "AESCMAC", List.of("AES-CMAC"),
+                    () -> new AesMac(false)));
+            putService(new AesService(this, "Mac", "AESGMAC", List.of("AES-GMAC"),
+                    () -> new AesMac(true)));
             // Where they would be slower than SunJCE, they stay with it. So does ECB.
             if (Library.CALLS.isFast()) {
                 putBlockCiphers();
@@ -53,23 +58,25 @@ public final class TenroundsProvider extends Provider {
         String transformation = "/" + mode + "/" + padding;
         List<String> aliases = mode.equals("CFB") || mode.equals("OFB")
                 ? List.of("AES/" + mode + "128/" + padding) : List.of();
-        putService(new AesService(this, "AES" + transformation, aliases, () -> maker.apply(0)));
+        putService(new AesService(this, "Cipher", "AES" + transformation, aliases,
+                () -> maker.apply(0)));
         if (padding.equals("NoPadding") && !mode.equals("CTR")) {
             for (int bits : new int[] {128, 192, 256}) {
-                putService(new AesService(this, "AES_" + bits + transformation, List.of(),
-                        () -> maker.apply(bits / 8)));
+                putService(new AesService(this, "Cipher", "AES_" + bits + transformation,
+                        List.of(), () -> maker.apply(bits / 8)));
             }
         }
     }
 
-    /** A cipher without reflection. */
+    /** A cipher or MAC without reflection. */
     private static final class AesService extends Service {
         private static final Map<String, String> ATTRIBUTES = Map.of("SupportedKeyFormats", "RAW");
-        private final java.util.function.Supplier<Object> maker;
+        private final Supplier<Object> maker;
 
-        AesService(Provider provider, String algorithm, List<String> aliases,
-                java.util.function.Supplier<Object> maker) {
-            super(provider, "Cipher", algorithm, GcmCipher.class.getName(), aliases, ATTRIBUTES);
+        AesService(Provider provider, String type, String algorithm, List<String> aliases,
+                Supplier<Object> maker) {
+            super(provider, type, algorithm, type.equals("Mac") ? AesMac.class.getName()
+                    : GcmCipher.class.getName(), aliases, ATTRIBUTES);
             this.maker = maker;
         }
 
