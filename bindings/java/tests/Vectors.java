@@ -24,6 +24,8 @@ final class Vectors {
         Path folder = Path.of(arguments[0]);
         gcm(folder, "wycheproof/aes_gcm.txt", 300);
         gcm(folder, "wycheproof/aes_gmac.txt", 150);
+        wraps(folder, "KW", "wycheproof/aes_wrap.txt");
+        wraps(folder, "KWP", "wycheproof/aes_kwp.txt");
         macs(folder, "AESCMAC", "wycheproof/aes_cmac.txt");
         macs(folder, "AESGMAC", "wycheproof/aes_gmac.txt");
         if (OURS.getService("Cipher", "AES/CBC/PKCS5Padding") == null) {
@@ -65,6 +67,28 @@ final class Vectors {
             }
         }
         Test.check(done >= fewest, file + " has " + done + " cases");
+        System.out.println("ok: " + done + " cases of " + file);
+    }
+
+    private static void wraps(Path folder, String mode, String file) throws Exception {
+        int done = 0;
+        for (Test.Vector v : Test.vectors(folder, file)) {
+            Cipher cipher = Cipher.getInstance("AES/" + mode + "/NoPadding", OURS);
+            SecretKeySpec key = new SecretKeySpec(v.key(), "AES");
+            cipher.init(Cipher.DECRYPT_MODE, key);
+            try {
+                Test.checkEqual(cipher.doFinal(v.sealed()), v.text(), v.name());
+                Test.check(v.valid(), v.name() + " is accepted");
+            } catch (GeneralSecurityException e) {
+                Test.check(!v.valid(), v.name() + ": " + e);
+            }
+            if (v.valid()) {
+                cipher.init(Cipher.ENCRYPT_MODE, key);
+                Test.checkEqual(cipher.doFinal(v.text()), v.sealed(), v.name());
+            }
+            done++;
+        }
+        Test.check(done > 150, file + " has " + done + " cases");
         System.out.println("ok: " + done + " cases of " + file);
     }
 

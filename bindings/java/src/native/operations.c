@@ -184,6 +184,34 @@ static int cmac_tag(const struct call *c)
     return tr_cmac_tag(&c->context->cmac.message, c->out, c->len);
 }
 
+/* ---- Key wrap, in place ---- */
+
+static int kw_wrap(const struct call *c)
+{
+    return tr_kw_wrap(&c->context->aes.key, 0, c->iv, c->out, c->in, c->len);
+}
+
+static int kw_unwrap(const struct call *c)
+{
+    return tr_kw_unwrap(&c->context->aes.key, 0, c->iv, c->out, c->in, c->len);
+}
+
+static int kwp_wrap(const struct call *c)
+{
+    return tr_kwp_wrap(&c->context->aes.key, 0, NULL, c->out, c->in, c->len);
+}
+
+/* The last 4 of the bytes that unwrapping frees hold the length of the plaintext. */
+static int kwp_unwrap(const struct call *c)
+{
+    size_t len = 0;
+    int status = tr_kwp_unwrap(&c->context->aes.key, 0, NULL, c->out, &len, c->in, c->len);
+
+    for (int i = 1; i <= 4; i++, len >>= 8)
+        c->out[c->len - (size_t)i] = (uint8_t)len;
+    return status;
+}
+
 int run(int operation, const struct call *call)
 {
     static int (*const operations[])(const struct call *) = {
@@ -211,6 +239,10 @@ int run(int operation, const struct call *call)
         [JAVA(CMAC_START)] = cmac_start,
         [JAVA(CMAC_UPDATE)] = cmac_update,
         [JAVA(CMAC_TAG)] = cmac_tag,
+        [JAVA(KW_WRAP)] = kw_wrap,
+        [JAVA(KW_UNWRAP)] = kw_unwrap,
+        [JAVA(KWP_WRAP)] = kwp_wrap,
+        [JAVA(KWP_UNWRAP)] = kwp_unwrap,
     };
     return operations[operation](call);
 }

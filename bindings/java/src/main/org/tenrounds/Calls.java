@@ -44,6 +44,10 @@ abstract class Calls {
     @Native static final int CMAC_START = 21;
     @Native static final int CMAC_UPDATE = 22;
     @Native static final int CMAC_TAG = 23;
+    @Native static final int KW_WRAP = 24;
+    @Native static final int KW_UNWRAP = 25;
+    @Native static final int KWP_WRAP = 26;
+    @Native static final int KWP_UNWRAP = 27;
 
     /**
      * Runs an operation. The arrays may not be null. A position below zero is the inverted address

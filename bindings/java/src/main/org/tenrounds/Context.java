@@ -5,6 +5,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.security.ProviderException;
 import java.util.Arrays;
@@ -162,6 +163,24 @@ final class Context {
         }
         return check(Library.CALLS.call(operation, memory.address, iv, iv.length, aad, aadLength,
                 in, inAt, out, outAt, length, tagLength));
+    }
+
+    /**
+     * Runs an operation in place in an array, with a copy outside of the heap, so that the
+     * collector need not wait for it. Returns false if a tag does not match.
+     */
+    boolean callOutside(int operation, byte[] iv, byte[] text, int length) {
+        ByteBuffer copy = ByteBuffer.allocateDirect(text.length).put(text);
+        long at = ~JniCalls.jniAddress(copy);
+        if (memory.address == 0) {
+            expand();
+        }
+        int status = JniCalls.jniCall(operation, memory.address, iv, iv.length, EMPTY, 0, EMPTY, at,
+                EMPTY, at, length, 0);
+        copy.flip().get(text);
+        wipe(EMPTY, at, text.length);
+        Reference.reachabilityFence(copy);
+        return check(status);
     }
 
     /** Ends a message: gives the memory back if there are many contexts. */

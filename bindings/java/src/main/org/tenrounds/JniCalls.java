@@ -33,11 +33,11 @@ final class JniCalls extends Calls {
         return "JNI";
     }
 
-    private static native int jniCall(int operation, long context, byte[] iv, int ivLength,
+    static native int jniCall(int operation, long context, byte[] iv, int ivLength,
             byte[] aad, int aadLength, byte[] in, long inAt, byte[] out, long outAt, int length,
             int tagLength);
 
-    private static native long jniAddress(ByteBuffer buffer);
+    static native long jniAddress(ByteBuffer buffer);
 
     /** Selects the backend, and returns READY or why there is none. */
     static native int start();

@@ -29,6 +29,8 @@ public final class TenroundsProvider extends Provider {
                 .orElse("AES over the core of tenrounds"));
         if (reason().isEmpty()) {
             put("GCM", "NoPadding", GcmCipher::new);
+            put("KW", "NoPadding", keys -> new KeyWrapCipher(false, keys));
+            put("KWP", "NoPadding", keys -> new KeyWrapCipher(true, keys));
             putService(new AesService(this, "Mac", "AESCMAC", List.of("AES-CMAC"),
                     () -> new AesMac(false)));
             putService(new AesService(this, "Mac", "AESGMAC", List.of("AES-GMAC"),
