@@ -553,8 +553,10 @@ static int short_gcm_is_right(struct tr_known_work *w)
  */
 static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_key *key)
 {
-    static const uint16_t blocks[2] = {TR_KNOWN_MAX / TR_BLOCK, 441}, pieces[2] = {64, 160};
-    uint8_t data[TR_KNOWN_MAX];
+    /* 32-bit code has groups of half the length, and needs more stack for them. */
+    enum { MOST = sizeof(void *) == 8 ? TR_KNOWN_MAX / TR_BLOCK : 528 };
+    static const uint16_t blocks[2] = {MOST, 441}, pieces[2] = {64, 160};
+    uint8_t data[MOST * TR_BLOCK];
     for (unsigned i = 0; i < 2; i++) {
         const size_t len = blocks[i] * (size_t)TR_BLOCK, most = pieces[i] * (size_t)TR_BLOCK;
         uint8_t counter[TR_BLOCK] = {[TR_BLOCK - 1] = i == 0 ? 0xa0 : 0xa3}, again[TR_BLOCK],
