@@ -38,13 +38,12 @@ struct trossl_sha_code {
     const char *name;
     size_t digest_len;
     uint32_t initial[TROSSL_SHA_WORDS]; /* FIPS 180-4 section 5.3 */
+    uint32_t example[TROSSL_SHA_WORDS]; /* the digest of the known-answer test */
     trossl_sha_blocks_fn *blocks;
     /* NULL if no such code exists. The code needs AES-NI. */
     trossl_cbc_interleaved_fn *cbc_interleaved;
 };
 
-/* Portable C code. */
-extern const struct trossl_sha_code trossl_sha1_portable, trossl_sha256_portable;
 /* Code with the SHA instructions, only for x86. It needs TR_FEATURE_SHA and TR_FEATURE_SSSE3. */
 extern const struct trossl_sha_code trossl_sha1_x86, trossl_sha256_x86;
 
@@ -54,10 +53,9 @@ static inline int trossl_has_sha(tr_features usable)
     return (~usable & (TR_FEATURE_SHA | TR_FEATURE_SSSE3)) == 0;
 }
 
-/* Return the code with the SHA instructions if these features allow it and it passes a known-answer
- * test, else the portable code. The first call of the process runs the test. The expected hash
- * comes from the portable code. With TR_FEATURE_AES, the test also checks the hash of the
- * interleaved code, and compares its ciphertext and IV with the results of tr_cbc_encrypt(). */
+/* Return the code with the SHA instructions, or NULL if these features do not allow it or it fails
+ * its known-answer test. The first call of the process runs the test. With TR_FEATURE_AES, the test
+ * compares the interleaved code with separate hash and tr_cbc_encrypt(), too. */
 const struct trossl_sha_code *trossl_sha1(tr_features usable);
 const struct trossl_sha_code *trossl_sha256(tr_features usable);
 

@@ -285,14 +285,17 @@ const struct trossl_sha_code trossl_sha1_x86 = {
     .name = "SHA-1 with SHA instructions",
     .digest_len = 20,
     .initial = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0},
+    .example = {0x84983e44, 0x1c3bd26e, 0xbaae4aa1, 0xf95129e5, 0xe54670f1},
     .blocks = sha1_blocks,
     .cbc_interleaved = sha1_interleaved};
 
-const struct trossl_sha_code trossl_sha256_x86 = {.name = "SHA-256 with SHA instructions",
-                                                  .digest_len = 32,
-                                                  .initial = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
-                                                              0xa54ff53a, 0x510e527f, 0x9b05688c,
-                                                              0x1f83d9ab, 0x5be0cd19},
-                                                  .blocks = sha256_blocks,
-                                                  .cbc_interleaved = sha256_interleaved};
+const struct trossl_sha_code trossl_sha256_x86 = {
+    .name = "SHA-256 with SHA instructions",
+    .digest_len = 32,
+    .initial = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab,
+                0x5be0cd19},
+    .example = {0x248d6a61, 0xd20638b8, 0xe5c02693, 0x0c3e6039, 0xa33ce459, 0x64ff2167, 0xf6ecedd4,
+                0x19db06c1},
+    .blocks = sha256_blocks,
+    .cbc_interleaved = sha256_interleaved};
 #endif

@@ -166,11 +166,13 @@ static int get_params(void *provctx, OSSL_PARAM params[])
 static const OSSL_ALGORITHM *query_operation(void *provctx, int operation, int *no_cache)
 {
     const struct trp_provider *provider = provctx;
+    const tr_features usable = trossl_features(&provider->selection);
     *no_cache = 0;
     switch (operation) {
     case OSSL_OP_CIPHER:
-        return trp_ciphers +
-               (trossl_has_sha(trossl_features(&provider->selection)) ? 0 : TRP_SHA_CIPHERS);
+        return trossl_sha1(usable) != NULL && trossl_sha256(usable) != NULL
+                   ? trp_ciphers
+                   : trp_ciphers + TRP_SHA_CIPHERS;
     case OSSL_OP_MAC:
         return provider->evp.mac_fetch != NULL ? trp_macs : NULL;
     case OSSL_OP_SKEYMGMT:

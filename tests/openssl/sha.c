@@ -7,7 +7,7 @@
  * - secret lengths, compared with public lengths;
  * - interleaved CBC and hash, compared with separate calls.
  */
-#include "sha.h"
+#include "sha_portable.h"
 
 #include "dispatch/backend.h"
 
@@ -171,11 +171,11 @@ int main(void)
     tr_cpu_detect(&cpu);
     const struct trossl_sha_code *const best[] = {trossl_sha1(cpu.usable),
                                                   trossl_sha256(cpu.usable)};
-    const bool instructions = best[0] != &trossl_sha1_portable;
+    const bool instructions = best[0] != NULL && best[1] != NULL;
     const unsigned with_instructions = TR_X86 ? 8 : 0; /* only x86 has this code */
     tap_plan(6 + with_instructions + 2);
-    test(&trossl_sha1_portable);
-    test(&trossl_sha256_portable);
+    test(&sha1_portable);
+    test(&sha256_portable);
     if (!instructions)
         tap_skip(with_instructions, "sha_ni", "this processor has no SHA instructions");
     for (int i = 0; instructions && i < 2; i++) {
@@ -189,9 +189,8 @@ int main(void)
         else
             tap_skip(1, "aes", "this processor has no AES instructions");
     }
-    tap_ok(trossl_sha1(0) == &trossl_sha1_portable &&
-               trossl_sha256(TR_FEATURE_SHA) == &trossl_sha256_portable,
-           "the C code is selected if SHA or SSSE3 is masked");
+    tap_ok(trossl_sha1(0) == NULL && trossl_sha256(TR_FEATURE_SHA) == NULL,
+           "no code is selected if SHA or SSSE3 is masked");
     tap_ok((cpu.usable & (TR_FEATURE_SHA | TR_FEATURE_SSSE3)) !=
                    (TR_FEATURE_SHA | TR_FEATURE_SSSE3) ||
                instructions,

@@ -12,6 +12,7 @@
  */
 #include "../core/secrets.h"
 #include "dispatch/backend.h"
+#include "sha_portable.h"
 #include "stitched.h"
 #include "tap.h"
 #include "tls_record.h"
@@ -191,8 +192,8 @@ int main(int argc, char **argv)
     know_thread_block();
     whole = !by_tracker() || (argc > 1 && strcmp(argv[1], "--whole") == 0);
     tap_plan(by_tracker() ? 2 + 8 : 3 + 4);
-    test_stitched(&trossl_sha1_portable);
-    test_stitched(&trossl_sha256_portable);
+    test_stitched(&sha1_portable);
+    test_stitched(&sha256_portable);
     test_instructions();
     const unsigned before = VALGRIND_COUNT_ERRORS;
     bool alike = true;
