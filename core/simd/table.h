@@ -13,7 +13,7 @@
 
 /* Whether xts/units.h is compiled. The tweaks of two groups and the blocks of one take 24 of 32
  * registers. gcc 12 keeps three of the tweaks on the stack. */
-#define XTS_UNITS   (VBLOCKS == 4 && V_REGISTERS == 32)
+#define XTS_UNITS   (VBLOCKS == 4 && V_REGISTERS == 32 && TR_ENV_ALL_MODES)
 /* Whether multi-buffer code is compiled: its state needs up to 16 KiB of stack, and the lists of
  * jobs (modes/multibuffer.c) more. */
 #define MULTIBUFFER (V_MULTIBUFFER && TR_ENV_STACK >= 65536)
