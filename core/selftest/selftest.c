@@ -37,6 +37,12 @@ uint8_t tr_known_key(size_t i)
     return (uint8_t)(0x10 + 7 * i);
 }
 
+static void fill_key(uint8_t *raw, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        raw[i] = tr_known_key(i);
+}
+
 TR_INLINE uint64_t mix(uint64_t digest, const uint8_t word[8])
 {
     digest = (digest ^ __builtin_bswap64(tr_load64_be(word))) * 0x100000001b3u;
@@ -234,8 +240,7 @@ enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
     struct multibuffer_test c;
     uint8_t raw[32];
     int right = 1;
-    for (size_t i = 0; i < sizeof(raw); i++)
-        raw[i] = tr_known_key(i);
+    fill_key(raw, sizeof(raw));
     fill(c.text, sizeof(c.text));
     for (unsigned k = 0; k < TR_KNOWN_KEYS && right; k++) {
         right = tr_aes_set_key(&c.key, backend, raw, TR_KNOWN_KEY_LEN(k)) == TR_OK;
@@ -244,9 +249,7 @@ enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
     }
     return right ? TR_OK : TR_ERR_SELF_TEST;
 }
-#endif
 
-#if TR_ENV_ALL_MODES
 /*
  * Tests of a backend's multi-message code for GCM: two groups of four messages, of one block and of
  * 1 to 6 vectors of 64 bytes, under one key and under two. Each result must equal the result of a
@@ -329,8 +332,7 @@ enum tr_status tr_kat_many(const struct tr_backend *backend)
     struct gcm_many_test c;
     uint8_t raw[32];
     int right = 1;
-    for (size_t i = 0; i < sizeof(raw); i++)
-        raw[i] = tr_known_key(i);
+    fill_key(raw, sizeof(raw));
     fill(c.text, sizeof(c.text));
     for (unsigned k = 0; k < TR_KNOWN_KEYS && right; k++) {
         right = tr_gcm_set_key(&c.key, backend, raw, TR_KNOWN_KEY_LEN(k)) == TR_OK;
@@ -538,13 +540,31 @@ static int short_gcm_is_right(struct tr_known_work *w)
     return 1;
 }
 
+/* Compares a CTR call with shorter calls of `piece` blocks. The last byte of the first counter is
+ * `first`. */
+TR_INLINE int ctr_agrees(const struct tr_aes_key *key, uint8_t *data, size_t blocks, size_t piece,
+                         uint8_t first)
+{
+    const size_t len = blocks * TR_BLOCK, most = piece * TR_BLOCK;
+    uint8_t counter[TR_BLOCK] = {[TR_BLOCK - 1] = first}, again[TR_BLOCK], keystream[TR_BLOCK];
+    unsigned used = 0;
+    __builtin_memcpy(again, counter, TR_BLOCK);
+    fill(data, len);
+    int right = tr_ctr(key, counter, keystream, &used, data, data, len) == TR_OK;
+    for (size_t at = 0; at < len; at += most) {
+        const size_t n = len - at < most ? len - at : most;
+        right &= tr_ctr(key, again, keystream, &used, data + at, data + at, n) == TR_OK;
+    }
+    return right && is_plaintext(data, len) && __builtin_memcmp(again, counter, TR_BLOCK) == 0;
+}
+
 #if TR_ENV_STACK >= 16384
 /*
- * Compares CTR calls that are long enough to precompute AES states (simd/ctr_states.h) with shorter
- * calls. Calls of 549 and 441 blocks reach every stage of that code at each vector width. The first
- * counter of the 441 blocks is odd, so it is no multiple of a group's length. The shorter calls of
- * 64 and 160 blocks reach the groups at aligned counters (simd/ctr.h), which XMM takes from 64
- * blocks on and YMM from 128.
+ * Tests CTR calls that are long enough to precompute AES states (simd/ctr_states.h). Calls of 549
+ * and 441 blocks reach every stage of that code at each vector width. The first counter of the 441
+ * blocks is odd, so it is no multiple of a group's length. The shorter calls of 64 and 160 blocks
+ * reach the groups at aligned counters (simd/ctr.h), which XMM takes from 64 blocks on and YMM from
+ * 128.
  */
 static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_key *key)
 {
@@ -552,38 +572,10 @@ static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_k
     enum { MOST = sizeof(void *) == 8 ? TR_KNOWN_MAX / TR_BLOCK : 528 };
     static const uint16_t blocks[2] = {MOST, 441}, pieces[2] = {64, 160};
     uint8_t data[MOST * TR_BLOCK];
-    for (unsigned i = 0; i < 2; i++) {
-        const size_t len = blocks[i] * (size_t)TR_BLOCK, most = pieces[i] * (size_t)TR_BLOCK;
-        uint8_t counter[TR_BLOCK] = {[TR_BLOCK - 1] = i == 0 ? 0xa0 : 0xa3}, again[TR_BLOCK],
-                keystream[TR_BLOCK];
-        unsigned used = 0;
-        __builtin_memcpy(again, counter, TR_BLOCK);
-        fill(data, len);
-        int right = tr_ctr(key, counter, keystream, &used, data, data, len) == TR_OK;
-        for (size_t at = 0; at < len; at += most) {
-            const size_t n = len - at < most ? len - at : most;
-            right &= tr_ctr(key, again, keystream, &used, data + at, data + at, n) == TR_OK;
-        }
-        if (!right || !is_plaintext(data, len) || __builtin_memcmp(again, counter, TR_BLOCK) != 0)
-            return 0;
-    }
-    return 1;
-}
-#else
-/* Compares a CTR call with groups at aligned counters (simd/ctr.h) with shorter calls. There is no
- * stack for tr_kat_ctr() here. */
-static int aligned_ctr_is_right(const struct tr_aes_key *key, uint8_t *data)
-{
-    const size_t len = 160 * (size_t)TR_BLOCK, most = 40 * (size_t)TR_BLOCK;
-    uint8_t counter[TR_BLOCK] = {[TR_BLOCK - 1] = 0xa3}, again[TR_BLOCK] = {0};
-    uint8_t keystream[TR_BLOCK];
-    unsigned used = 0;
-    again[TR_BLOCK - 1] = counter[TR_BLOCK - 1];
-    fill(data, len);
-    int right = tr_ctr(key, counter, keystream, &used, data, data, len) == TR_OK;
-    for (size_t at = 0; at < len; at += most)
-        right &= tr_ctr(key, again, keystream, &used, data + at, data + at, most) == TR_OK;
-    return right && is_plaintext(data, len) && __builtin_memcmp(again, counter, TR_BLOCK) == 0;
+    int right = 1;
+    for (unsigned i = 0; right && i < 2; i++)
+        right = ctr_agrees(key, data, blocks[i], pieces[i], i == 0 ? 0xa0 : 0xa3);
+    return right;
 }
 #endif
 
@@ -760,8 +752,7 @@ enum tr_status tr_kat_short(const struct tr_backend *backend, unsigned tests, un
 {
     const size_t len = TR_KNOWN_KEY_LEN(k);
     uint8_t raw[64];
-    for (size_t i = 0; i < sizeof(raw); i++)
-        raw[i] = tr_known_key(i);
+    fill_key(raw, sizeof(raw));
     fill(w->text, sizeof(w->text));
     for (enum tr_known known = 0; known < TR_KNOWN_TESTS; known++)
         if (is_asked(known, tests, k) && !TR_KNOWN_IS_LONG(known) &&
@@ -777,8 +768,7 @@ enum tr_status tr_kat_long(const struct tr_backend *backend, unsigned tests, uns
                            struct tr_known_long_work *w)
 {
     uint8_t raw[64], aad[TR_BLOCK];
-    for (size_t i = 0; i < sizeof(raw); i++)
-        raw[i] = tr_known_key(i);
+    fill_key(raw, sizeof(raw));
     fill(aad, sizeof(aad));
     for (enum tr_known known = 0; known < TR_KNOWN_TESTS; known++) {
         if (!is_asked(known, tests, k) || !has_long(backend, known))
@@ -793,9 +783,10 @@ enum tr_status tr_kat_long(const struct tr_backend *backend, unsigned tests, uns
 #endif
     }
 #if TR_ENV_STACK < 16384
+    /* Groups at aligned counters (simd/ctr.h): there is no stack for tr_kat_ctr() here. */
     if ((tests & TR_TEST_CTR) != 0 &&
         (!set_key(&w->key, TR_KNOWN_CTR, backend, raw, TR_KNOWN_KEY_LEN(k)) ||
-         !aligned_ctr_is_right(&w->key.aes, w->data)))
+         !ctr_agrees(&w->key.aes, w->data, 160, 40, 0xa3)))
         return TR_ERR_SELF_TEST;
 #endif
     return TR_OK;
@@ -811,8 +802,7 @@ enum tr_status tr_kat_ctr(const struct tr_backend *backend, unsigned tests, unsi
     if ((backend->features & TR_FEATURE_AES) == 0 ||
         (tests & (TR_TEST_LONG_CTR | (composed ? TR_TEST_GCM : 0))) == 0)
         return TR_OK;
-    for (size_t i = 0; i < sizeof(raw); i++)
-        raw[i] = tr_known_key(i);
+    fill_key(raw, sizeof(raw));
     int right = tr_aes_set_key(&key, backend, raw, TR_KNOWN_KEY_LEN(k)) == TR_OK;
     right = right && long_ctr_is_right(&key);
     key.backend = &plain;
