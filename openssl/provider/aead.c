@@ -1,52 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "aead.h"
 
-void *trp_aead_new(void *provctx, const struct trp_kind *kind)
-{
-    const struct trp_provider *provider = provctx;
-    struct trp_aead *a = trp_context(provider, kind->aead_mode->context_size);
-    if (a == NULL)
-        return NULL;
-    a->provider = provider;
-    a->kind = kind;
-    a->iv_len = kind->default_iv_len != 0 ? kind->default_iv_len : kind->iv_len;
-    a->tag_len = kind->aead_mode->tag_len;
-    return a;
-}
-
-void trp_aead_free(void *ctx)
+void trp_aead_begin(void *ctx)
 {
     struct trp_aead *a = ctx;
-    if (a == NULL)
-        return;
-    const struct trp_aead_mode *mode = a->kind->aead_mode;
-    if (mode->release != NULL)
-        mode->release(a);
-    trp_context_free(a->provider, a, mode->context_size);
-}
-
-void *trp_aead_dup(void *ctx)
-{
-    const struct trp_aead *from = ctx;
-    const struct trp_aead_mode *mode = from->kind->aead_mode;
-    struct trp_aead *copy = trp_context_copy(from->provider, from, mode->context_size);
-    if (copy == NULL || mode->copied == NULL || mode->copied(copy))
-        return copy;
-    trp_aead_free(copy);
-    return NULL;
-}
-
-int trp_aead_failed(const void *ctx, int reason)
-{
-    const struct trp_aead *a = ctx;
-    return TRP_RAISE(a->provider, ERR_LIB_PROV, reason);
+    const struct trp_kind *const kind = a->head.kind;
+    a->iv_len = kind->default_iv_len != 0 ? kind->default_iv_len : kind->iv_len;
+    a->tag_len = kind->aead_mode->tag_len;
 }
 
 int trp_aead_status(const void *ctx, enum tr_status status)
 {
     const struct trp_aead *a = ctx;
     if (status == TR_ERR_OVERLAP)
-        TRP_RAISE(a->provider, ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING);
+        TRP_RAISE(a->head.provider, ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING);
     return 0;
 }
 
@@ -54,9 +21,9 @@ int trp_aead_status(const void *ctx, enum tr_status status)
 
 static inline int set_iv(struct trp_aead *a, const uint8_t *iv, size_t iv_len)
 {
-    const size_t max = a->kind->aead_mode->max_iv;
+    const size_t max = a->head.kind->aead_mode->max_iv;
     if (max == 0 ? iv_len != a->iv_len : iv_len == 0 || iv_len > max)
-        return trp_aead_failed(a, PROV_R_INVALID_IV_LENGTH);
+        return trp_failed(a, PROV_R_INVALID_IV_LENGTH);
     a->iv_len = iv_len;
     if (LIKELY(iv_len == 12)) /* constant size, so that memcpy() is inlined */
         memcpy(a->iv, iv, 12);
@@ -68,11 +35,11 @@ static inline int set_iv(struct trp_aead *a, const uint8_t *iv, size_t iv_len)
 
 static int set_key(struct trp_aead *a, const uint8_t *key, size_t key_len)
 {
-    if (key_len != a->kind->key_len)
-        return trp_aead_failed(a, PROV_R_INVALID_KEY_LENGTH);
-    const struct trp_aead_mode *mode = a->kind->aead_mode;
+    if (key_len != a->head.kind->key_len)
+        return trp_failed(a, PROV_R_INVALID_KEY_LENGTH);
+    const struct trp_aead_mode *mode = a->head.kind->aead_mode;
     const struct tr_backend *backend =
-        trp_backend(a->provider, mode->tests, key_len >> mode->halves);
+        trp_backend(a->head.provider, mode->tests, key_len >> mode->halves);
     if (backend == NULL || mode->set_key(a, backend, key, key_len) != TR_OK)
         return 0;
     a->key_set = 1;
@@ -82,35 +49,26 @@ static int set_key(struct trp_aead *a, const uint8_t *key, size_t key_len)
 static __attribute__((noinline)) int init_rest(struct trp_aead *a, const uint8_t *key,
                                                size_t key_len, const OSSL_PARAM params[])
 {
-    if (a->kind->aead_mode->restart != NULL)
-        a->kind->aead_mode->restart(a);
+    if (a->head.kind->aead_mode->restart != NULL)
+        a->head.kind->aead_mode->restart(a);
     return (key == NULL || set_key(a, key, key_len)) && trp_aead_set_ctx_params(a, params);
 }
 
 /* Initializes a message for encryption or decryption. Fast path: in most messages, only the IV is
  * new. */
-static inline int init(struct trp_aead *a, const uint8_t *key, size_t key_len, const uint8_t *iv,
-                       size_t iv_len, const OSSL_PARAM params[], int encrypt)
+static inline int trp_aead_init(void *ctx, const uint8_t *key, size_t key_len, const uint8_t *iv,
+                                size_t iv_len, const OSSL_PARAM params[], int encrypt)
 {
+    struct trp_aead *a = ctx;
     a->encrypt = (uint8_t)encrypt;
-    if (iv != NULL && !a->kind->aead_mode->no_iv && !set_iv(a, iv, iv_len))
+    if (iv != NULL && !a->head.kind->aead_mode->no_iv && !set_iv(a, iv, iv_len))
         return 0;
-    if (LIKELY(key == NULL && params == NULL && a->kind->aead_mode->restart == NULL))
+    if (LIKELY(key == NULL && params == NULL && a->head.kind->aead_mode->restart == NULL))
         return 1;
     return init_rest(a, key, key_len, params);
 }
 
-int trp_aead_encrypt_init(void *ctx, const unsigned char *key, size_t key_len,
-                          const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[])
-{
-    return init(ctx, key, key_len, iv, iv_len, params, 1);
-}
-
-int trp_aead_decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
-                          const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[])
-{
-    return init(ctx, key, key_len, iv, iv_len, params, 0);
-}
+TRP_INITS(, trp_aead)
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
@@ -155,27 +113,27 @@ int trp_aead_get_ctx_params(void *ctx, OSSL_PARAM params[])
     /* Fast path: after each sealed message, the caller reads the tag alone. */
     if (LIKELY(params != NULL && params[0].key != NULL && params[1].key == NULL &&
                trp_param_is(params, OSSL_CIPHER_PARAM_AEAD_TAG)))
-        return a->kind->aead_mode->get_tag(ctx, params);
-    return act(ctx, a->kind->aead_mode->get, params);
+        return a->head.kind->aead_mode->get_tag(ctx, params);
+    return act(ctx, a->head.kind->aead_mode->get, params);
 }
 
 int trp_aead_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     const struct trp_aead *a = ctx;
-    return act(ctx, a->kind->aead_mode->set, params);
+    return act(ctx, a->head.kind->aead_mode->set, params);
 }
 
 int trp_aead_put_number(const void *ctx, OSSL_PARAM *p, size_t value)
 {
     return trp_param_set_number(p, value, sizeof(size_t)) ||
-           trp_aead_failed(ctx, PROV_R_FAILED_TO_SET_PARAMETER);
+           trp_failed(ctx, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
 int trp_aead_take_number(const void *ctx, const OSSL_PARAM *p, size_t *value)
 {
     uint64_t number;
     if (!trp_param_get_number(p, SIZE_MAX, &number))
-        return trp_aead_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
     *value = (size_t)number;
     return 1;
 }
@@ -187,7 +145,7 @@ int trp_aead_take_number(const void *ctx, const OSSL_PARAM *p, size_t *value)
         return trp_aead_put_number(a, p, (value));                                                 \
     }
 GETTER(iv_len, a->iv_len)
-GETTER(key_len, a->kind->key_len)
+GETTER(key_len, a->head.kind->key_len)
 GETTER(tag_len, a->tag_len)
 GETTER(tls_pad, a->tls_pad)
 
@@ -195,9 +153,9 @@ int trp_aead_get_iv(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_aead *a = ctx;
     if (p->data_size < a->iv_len)
-        return trp_aead_failed(a, PROV_R_INVALID_IV_LENGTH);
+        return trp_failed(a, PROV_R_INVALID_IV_LENGTH);
     return trp_param_set_octets(p, a->iv, a->iv_len) ||
-           trp_aead_failed(a, PROV_R_FAILED_TO_SET_PARAMETER);
+           trp_failed(a, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
 int trp_aead_set_key_len(void *ctx, OSSL_PARAM *p)
@@ -205,19 +163,19 @@ int trp_aead_set_key_len(void *ctx, OSSL_PARAM *p)
     const struct trp_aead *a = ctx;
     size_t len = 0;
     return trp_aead_take_number(a, p, &len) &&
-           (len == a->kind->key_len || trp_aead_failed(a, PROV_R_INVALID_KEY_LENGTH));
+           (len == a->head.kind->key_len || trp_failed(a, PROV_R_INVALID_KEY_LENGTH));
 }
 
 int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int reason)
 {
     struct trp_aead *a = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
-        return trp_aead_failed(a, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(a, PROV_R_FAILED_TO_GET_PARAMETER);
     if (p->data_size != TROSSL_TLS_AAD || p->data == NULL)
-        return trp_aead_failed(a, reason);
+        return trp_failed(a, reason);
     a->tls = 1;
     if (!trossl_tls_take_aad(a->buffer, p->data, a->encrypt, tag_len))
-        return trp_aead_failed(a, reason);
+        return trp_failed(a, reason);
     a->tls_pad = tag_len;
     return 1;
 }

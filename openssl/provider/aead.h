@@ -28,8 +28,7 @@ enum trp_iv_state {
 };
 
 struct trp_aead {
-    const struct trp_provider *provider;
-    const struct trp_kind *kind;
+    struct trp_head head;
     size_t iv_len, tag_len; /* current lengths, in bytes */
     size_t tls_pad;         /* bytes that the tag adds to a TLS record */
     uint8_t key_set, encrypt;
@@ -49,8 +48,8 @@ struct trp_aead_param {
 };
 
 struct trp_aead_mode {
-    size_t context_size; /* size of the context, which begins with a struct trp_aead */
-    size_t tag_len;      /* tag length of a new context */
+    struct trp_family family; /* its contexts begin with a struct trp_aead */
+    size_t tag_len;           /* tag length of a new context */
     /* An IV has 1 to max_iv bytes. If max_iv is 0, an IV has the context's iv_len bytes. */
     size_t max_iv;
     uint8_t no_iv;  /* 1: the init functions ignore IVs */
@@ -61,18 +60,12 @@ struct trp_aead_mode {
     /* Writes the tag. The array `get` also contains this function, but a fast path calls it
      * directly. */
     int (*get_tag)(void *ctx, OSSL_PARAM *p);
-    /* Each of the next three members may be NULL. */
-    void (*restart)(void *ctx); /* called by each init function */
-    /* Makes a copied context independent of the original. Returns 0 if memory is exhausted. */
-    int (*copied)(void *copy);
-    void (*release)(void *ctx); /* frees the memory that the context points to */
+    void (*restart)(void *ctx); /* called by each init function, or NULL */
     /* The parameters to get and to set; see trp_aead_act(). */
     const struct trp_aead_param *get, *set;
 };
 
-void *trp_aead_new(void *provctx, const struct trp_kind *kind);
-OSSL_FUNC_cipher_freectx_fn trp_aead_free;
-OSSL_FUNC_cipher_dupctx_fn trp_aead_dup;
+void trp_aead_begin(void *ctx); /* the function of a struct trp_family */
 OSSL_FUNC_cipher_encrypt_init_fn trp_aead_encrypt_init;
 OSSL_FUNC_cipher_decrypt_init_fn trp_aead_decrypt_init;
 OSSL_FUNC_cipher_get_ctx_params_fn trp_aead_get_ctx_params;
@@ -82,9 +75,7 @@ OSSL_FUNC_cipher_set_ctx_params_fn trp_aead_set_ctx_params;
  * or returns TRP_IGNORE_REST. */
 int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[]);
 
-/* trp_aead_failed() raises an error. trp_aead_status() raises an error only for TR_ERR_OVERLAP.
- * Both functions return 0. */
-int trp_aead_failed(const void *ctx, int reason) __attribute__((cold, noinline));
+/* Raises an error for TR_ERR_OVERLAP only. Returns 0. */
 int trp_aead_status(const void *ctx, enum tr_status status) __attribute__((cold, noinline));
 
 /* Functions to get and set parameters. trp_aead_get_iv() fails if the caller's buffer is shorter
@@ -117,16 +108,18 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
         TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV)
 
 /*
- * Defines the function table trp_<family>_<bits>_functions of a cipher. The table contains
- * <family>_update, <family>_final and <family>_cipher. The cipher's struct trp_aead_mode is
- * <family>_mode. The last arguments initialize the cipher's struct trp_kind. The functions that
+ * Defines the function table trp_<name>_<bits>_functions of a cipher. The table contains
+ * <name>_update, <name>_final and <name>_cipher. The cipher's struct trp_aead_mode is
+ * <name>_mode. The last arguments initialize the cipher's struct trp_kind. The functions that
  * create, free, copy and initialize contexts, and that get and set parameters, have the prefix
  * trp_aead.
  */
-#define TRP_AEAD(family, bits, ...)                                                                \
-    static const struct trp_kind kind_##family##_##bits = {                                        \
-        .aead = 1, .custom_iv = 1, .aead_mode = &family##_mode, __VA_ARGS__};                      \
-    TRP_DISPATCH_WITH(family##_##bits, trp_aead, family,                                           \
-                      TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), )
+#define TRP_AEAD(name, bits, ...)                                                                  \
+    static const struct trp_kind kind_##name##_##bits = {.family = &name##_mode.family,            \
+                                                         .aead = 1,                                \
+                                                         .custom_iv = 1,                           \
+                                                         .aead_mode = &name##_mode,                \
+                                                         __VA_ARGS__};                             \
+    TRP_TABLE(name##_##bits, trp_aead, name, name##_final, trp_aead, name, TRP_CIPHER(name))
 
 #endif

@@ -48,8 +48,8 @@ static int ccm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
 {
     struct trp_ccm *c = ctx;
     if (out_size < len)
-        return trp_aead_failed(c, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    return crypt(c, out, out_len, in, len) || trp_aead_failed(c, PROV_R_CIPHER_OPERATION_FAILED);
+        return trp_failed(c, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+    return crypt(c, out, out_len, in, len) || trp_failed(c, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
 static int ccm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
@@ -75,7 +75,7 @@ static int ccm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
 {
     struct trp_ccm *c = ctx;
     if (out_size < len)
-        return trp_aead_failed(c, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+        return trp_failed(c, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     if (in == NULL)
         return ccm_final(c, out, out_len, out_size);
     if (!crypt(c, out, out_len, in, len))
@@ -95,10 +95,9 @@ static int get_iv(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_ccm *c = ctx;
     if (p->data_size < c->a.iv_len)
-        return trp_aead_failed(c, PROV_R_INVALID_IV_LENGTH);
+        return trp_failed(c, PROV_R_INVALID_IV_LENGTH);
     size_t len = p->data_size < TR_BLOCK ? p->data_size : TR_BLOCK;
-    return trp_param_set_octets(p, c->a.iv, len) ||
-           trp_aead_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
+    return trp_param_set_octets(p, c->a.iv, len) || trp_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
 /* Copies the tag and ends the message. The message's IV cannot be used again. */
@@ -106,9 +105,9 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ccm *c = ctx;
     if (!c->a.encrypt || !c->ccm.tag_set)
-        return trp_aead_failed(c, PROV_R_TAG_NOT_SET);
+        return trp_failed(c, PROV_R_TAG_NOT_SET);
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
-        return trp_aead_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
+        return trp_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
     if (p->data == NULL || p->data_size != c->ccm.key_tag_len)
         return 0;
     if (LIKELY(p->data_size == TR_BLOCK)) /* constant size, so that memcpy() is inlined */
@@ -134,12 +133,12 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ccm *c = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
-        return trp_aead_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     if (p->data_size % 2 != 0 || p->data_size < 4 || p->data_size > TR_BLOCK)
-        return trp_aead_failed(c, PROV_R_INVALID_TAG_LENGTH);
+        return trp_failed(c, PROV_R_INVALID_TAG_LENGTH);
     if (p->data != NULL) {
         if (c->a.encrypt)
-            return trp_aead_failed(c, PROV_R_TAG_NOT_NEEDED);
+            return trp_failed(c, PROV_R_TAG_NOT_NEEDED);
         memcpy(c->a.buffer, p->data, p->data_size);
         c->ccm.tag_set = 1;
     }
@@ -154,7 +153,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
     if (!trp_aead_take_number(c, p, &len))
         return 0;
     if (len < 7 || len > 13)
-        return trp_aead_failed(c, PROV_R_INVALID_IV_LENGTH);
+        return trp_failed(c, PROV_R_INVALID_IV_LENGTH);
     /* A new length invalidates the IV. Otherwise, two IVs could be cut to the same nonce. */
     if (len != c->a.iv_len)
         c->a.iv_state = TRP_IV_NONE;
@@ -172,9 +171,9 @@ static int set_fixed_iv(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ccm *c = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
-        return trp_aead_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     if (p->data_size != TROSSL_TLS_FIXED || p->data == NULL)
-        return trp_aead_failed(c, PROV_R_INVALID_IV_LENGTH);
+        return trp_failed(c, PROV_R_INVALID_IV_LENGTH);
     memcpy(c->a.iv, p->data, TROSSL_TLS_FIXED);
     return 1;
 }
@@ -202,14 +201,14 @@ static int copied(void *ctx)
     return 1;
 }
 
-static const struct trp_aead_mode ccm_mode = {.context_size = sizeof(struct trp_ccm),
-                                              .tag_len = 12,
-                                              .tests = TR_TESTS_CCM,
-                                              .set_key = set_key,
-                                              .copied = copied,
-                                              .get_tag = get_tag,
-                                              .get = ccm_get,
-                                              .set = ccm_set};
+static const struct trp_aead_mode ccm_mode = {
+    .family = {sizeof(struct trp_ccm), trp_aead_begin, copied, NULL},
+    .tag_len = 12,
+    .tests = TR_TESTS_CCM,
+    .set_key = set_key,
+    .get_tag = get_tag,
+    .get = ccm_get,
+    .set = ccm_set};
 
 #define CCM(bits)                                                                                  \
     TRP_AEAD(ccm, bits, .key_len = bits / 8, .evp_mode = EVP_CIPH_CCM_MODE, .iv_len = 12,          \

@@ -10,8 +10,25 @@
 
 #include "provider.h"
 
+/* The beginning of every context. */
+struct trp_head {
+    const struct trp_provider *provider;
+    const struct trp_kind *kind;
+};
+
+/* How the contexts of a family of ciphers are made, copied and freed. */
+struct trp_family {
+    size_t context_size;
+    void (*begin)(void *ctx); /* initializes a new context, which is zero but for its head */
+    /* Each of these may be NULL. `copied` makes a copied context independent of the original, and
+     * returns 0 if memory is exhausted. `release` frees the memory that the context points to. */
+    int (*copied)(void *copy);
+    void (*release)(void *ctx);
+};
+
 /* The constants of a cipher. */
 struct trp_kind {
+    const struct trp_family *family;
     enum tr_mode mode; /* for ciphers that use struct tr_cipher */
     unsigned evp_mode; /* EVP_CIPH_..._MODE */
     unsigned key_len, iv_len;
@@ -27,14 +44,20 @@ struct trp_kind {
     const struct trp_aead_mode *aead_mode;
 };
 
+void *trp_new(void *provctx, const struct trp_kind *kind);
+OSSL_FUNC_cipher_freectx_fn trp_free;
+OSSL_FUNC_cipher_dupctx_fn trp_dup;
+
+/* Raises an error of a context, and returns 0. */
+int trp_failed(const void *ctx, int reason) __attribute__((cold, noinline));
+
 #define TRP_MAX_MAC 64 /* EVP_MAX_MD_SIZE */
 
 /* The state of one message: a context without its key. */
 struct trp_cipher {
+    struct trp_head head;
     struct tr_cipher core; /* core.used is EVP's "num" for CFB, OFB and CTR */
     uint8_t original_iv[TR_BLOCK];
-    const struct trp_kind *kind;
-    const struct trp_provider *provider;
     struct trp_pipes *pipes; /* pipelines of CBC; see pipeline.h */
     uint8_t key_set, iv_set;
     uint8_t use_bits; /* lengths of CFB1 are in bits */
@@ -43,7 +66,8 @@ struct trp_cipher {
     /* TLS records before TLS 1.3; see tls_record.h. */
     unsigned tls_version;
     size_t tls_mac_size;
-    const uint8_t *tls_mac; /* NULL, or points into tls_mac_copy or the caller's data */
+    const uint8_t *tls_mac; /* CFB, OFB, CTR: NULL, or points into the caller's data */
+    uint8_t has_mac_copy;   /* ECB, CBC: tls_mac_copy is the MAC */
     uint8_t tls_mac_copy[TRP_MAX_MAC];
     uint64_t tls_records; /* opened records, for the substitute of a MAC */
 };
@@ -54,18 +78,18 @@ struct trp_keyed {
     struct tr_aes_key key;
 };
 
-/* Initializes a new context, whose bytes the caller has zeroed. */
-void trp_begin(struct trp_keyed *ctx, const struct trp_provider *provider,
-               const struct trp_kind *kind);
-/* Makes the pointers of a copied context point into the copy. */
-void trp_rebind(struct trp_keyed *copy, const struct trp_keyed *from);
+/* The functions of a struct trp_family, for contexts that begin with a struct trp_keyed. */
+void trp_keyed_begin(void *ctx);
+int trp_keyed_copied(void *copy);
+void trp_keyed_release(void *ctx);
+
 int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len);
 int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len);
 
-/* Starts a message. If `key` is NULL, the old key stays. A NULL `iv` restarts CBC, CFB and OFB from
+/* Start a message. If `key` is NULL, the old key stays. A NULL `iv` restarts CBC, CFB and OFB from
  * the last IV that was set; CTR continues with the next counter block. ECB ignores an IV. */
-int trp_init(struct trp_keyed *ctx, const uint8_t *key, size_t key_len, const uint8_t *iv,
-             size_t iv_len, const OSSL_PARAM params[], int decrypt);
+OSSL_FUNC_cipher_encrypt_init_fn trp_encrypt_init;
+OSSL_FUNC_cipher_decrypt_init_fn trp_decrypt_init;
 
 /* The update and final functions. ECB and CBC handle padding; the other modes take any length. */
 OSSL_FUNC_cipher_update_fn trp_ecb_update, trp_cbc_update;

@@ -14,7 +14,7 @@
 
 int trp_raise_status(const struct trp_cipher *cipher, enum tr_status status)
 {
-    const struct trp_provider *provider = cipher->provider;
+    const struct trp_provider *provider = cipher->head.provider;
     switch (status) {
     case TR_ERR_KEY_LENGTH:
         return TRP_RAISE(provider, ERR_LIB_PROV, PROV_R_INVALID_KEY_LENGTH);
@@ -22,21 +22,13 @@ int trp_raise_status(const struct trp_cipher *cipher, enum tr_status status)
         return TRP_RAISE(provider, ERR_LIB_PROV, PROV_R_WRONG_FINAL_BLOCK_LENGTH);
     case TR_ERR_PADDING:
         return TRP_RAISE(provider, ERR_LIB_PROV, PROV_R_BAD_DECRYPT);
+    case TR_ERR_EQUAL_KEYS:
+        return trp_failed(cipher, PROV_R_XTS_DUPLICATED_KEYS);
     case TR_ERR_OVERLAP:
         return TRP_RAISE(provider, ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING);
     default:
         return TRP_RAISE(provider, ERR_LIB_PROV, PROV_R_CIPHER_OPERATION_FAILED);
     }
-}
-
-static int __attribute__((cold, noinline)) no_key(const struct trp_cipher *cipher)
-{
-    return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_NO_KEY_SET);
-}
-
-static int __attribute__((cold, noinline)) no_room(const struct trp_cipher *cipher)
-{
-    return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
 }
 
 INLINE enum tr_op operation(enum tr_mode mode, int decrypt)
@@ -110,7 +102,7 @@ INLINE enum tr_status crypt(struct tr_cipher *c, enum tr_mode mode, uint8_t *out
 static int __attribute__((cold, noinline))
 record_failed(const struct trp_cipher *cipher, const char *reason)
 {
-    return trp_raise(cipher->provider, __FILE__, __LINE__, __func__, ERR_LIB_PROV,
+    return trp_raise(cipher->head.provider, __FILE__, __LINE__, __func__, ERR_LIB_PROV,
                      PROV_R_CIPHER_OPERATION_FAILED, "TLS record: %s", reason);
 }
 
@@ -155,7 +147,7 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
     if (len % TR_BLOCK != 0)
         return record_failed(cipher, "the length is not a multiple of 16 bytes");
     (void)crypt_any(c, out, out, len);
-    cipher->tls_mac = NULL;
+    cipher->has_mac_copy = 0;
     if (!c->decrypt) {
         *out_len = len;
         return 1;
@@ -169,8 +161,7 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
     tr_cleanse(substitute, sizeof(substitute));
     if (!good)
         return record_failed(cipher, opened.reason);
-    if (opened.has_mac)
-        cipher->tls_mac = cipher->tls_mac_copy;
+    cipher->has_mac_copy = opened.has_mac != 0;
     *out_len = opened.len;
     return 1;
 }
@@ -202,7 +193,7 @@ static __attribute__((noinline)) int block_update_otherwise(struct trp_cipher *c
 {
     struct tr_cipher *c = &cipher->core;
     if (UNLIKELY(!cipher->key_set))
-        return no_key(cipher);
+        return trp_failed(cipher, PROV_R_NO_KEY_SET);
     if (UNLIKELY(cipher->tls_version != 0))
         return record_update(cipher, out, out_len, out_size, in, len);
 
@@ -214,7 +205,7 @@ static __attribute__((noinline)) int block_update_otherwise(struct trp_cipher *c
         return 1;
     } else {
         if (tr_cipher_room(c, len) > out_size)
-            return no_room(cipher);
+            return trp_failed(cipher, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
         status = tr_cipher_update(c, out, out_len, in, len);
     }
     return LIKELY(status == TR_OK) ? 1 : trp_raise_status(cipher, status);
@@ -237,13 +228,13 @@ int trp_block_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_s
     struct trp_cipher *cipher = ctx;
     struct tr_cipher *c = &cipher->core;
     if (!cipher->key_set)
-        return no_key(cipher);
+        return trp_failed(cipher, PROV_R_NO_KEY_SET);
     if (cipher->tls_version != 0)
         return record_failed(cipher, "each update processes one record; final has nothing to do");
     /* If padding was switched off during the message, a block that was held back before is ordinary
      * data. */
     if ((c->padding || c->used != 0) && out_size < TR_BLOCK)
-        return no_room(cipher);
+        return trp_failed(cipher, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     enum tr_status status;
     if (c->used == TR_BLOCK && !c->padding)
         status = tr_cipher_update(c, out, out_len, NULL, 0);
@@ -273,11 +264,11 @@ static __attribute__((noinline)) int stream_update_otherwise(struct trp_cipher *
 {
     *out_len = len;
     if (UNLIKELY(!cipher->key_set))
-        return no_key(cipher);
+        return trp_failed(cipher, PROV_R_NO_KEY_SET);
     if (UNLIKELY(len == 0))
         return 1;
     if (UNLIKELY(len > out_size))
-        return no_room(cipher);
+        return trp_failed(cipher, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     enum tr_status status = crypt(&cipher->core, cipher->core.mode, out, in, len);
     if (UNLIKELY(status != TR_OK))
         return trp_raise_status(cipher, status);
@@ -302,7 +293,7 @@ int trp_stream_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
     (void)out;
     (void)out_size;
     if (!cipher->key_set)
-        return no_key(cipher);
+        return trp_failed(cipher, PROV_R_NO_KEY_SET);
     *out_len = 0;
     return 1;
 }
@@ -323,9 +314,9 @@ INLINE int cipher_once(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *ou
                        size_t out_size, const uint8_t *in, size_t len)
 {
     if (UNLIKELY(!cipher->key_set))
-        return no_key(cipher);
+        return trp_failed(cipher, PROV_R_NO_KEY_SET);
     if (UNLIKELY(len > out_size))
-        return no_room(cipher);
+        return trp_failed(cipher, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     enum tr_status status = crypt(&cipher->core, mode, out, in, len);
     if (UNLIKELY(status != TR_OK))
         return trp_raise_status(cipher, status);
@@ -371,9 +362,9 @@ INLINE int small_once(struct trp_cipher *cipher, int bit, uint8_t *out, size_t *
                       size_t out_size, const uint8_t *in, size_t len)
 {
     if (!cipher->key_set)
-        return no_key(cipher);
+        return trp_failed(cipher, PROV_R_NO_KEY_SET);
     if (len > out_size)
-        return no_room(cipher);
+        return trp_failed(cipher, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     enum tr_status status = crypt_small(cipher, bit, out, in, len);
     if (status != TR_OK)
         return trp_raise_status(cipher, status);

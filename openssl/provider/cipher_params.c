@@ -66,12 +66,12 @@ TRP_LIST(trp_settable_ctx_params, TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
 
 static int is_block_mode(const struct trp_cipher *cipher)
 {
-    return cipher->kind->block_size > 1;
+    return cipher->head.kind->block_size > 1;
 }
 
 static int get_one(const struct trp_cipher *cipher, OSSL_PARAM *p)
 {
-    const struct trp_kind *kind = cipher->kind;
+    const struct trp_kind *kind = cipher->head.kind;
     if (trp_param_is(p, OSSL_CIPHER_PARAM_IVLEN))
         return trp_param_set_number(p, kind->iv_len, sizeof(size_t));
     if (trp_param_is(p, OSSL_CIPHER_PARAM_KEYLEN))
@@ -86,7 +86,8 @@ static int get_one(const struct trp_cipher *cipher, OSSL_PARAM *p)
     if (trp_param_is(p, OSSL_CIPHER_PARAM_UPDATED_IV))
         return trp_param_set_octets(p, cipher->core.iv, kind->iv_len);
     if (trp_param_is(p, OSSL_CIPHER_PARAM_TLS_MAC))
-        return trp_param_set_octet_ptr(p, cipher->tls_mac, cipher->tls_mac_size);
+        return trp_param_set_octet_ptr(
+            p, cipher->has_mac_copy ? cipher->tls_mac_copy : cipher->tls_mac, cipher->tls_mac_size);
     return 1;
 }
 
@@ -95,7 +96,7 @@ int trp_get_ctx_params(void *ctx, OSSL_PARAM params[])
     const struct trp_cipher *cipher = ctx;
     for (OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
         if (!get_one(cipher, p))
-            return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
+            return trp_failed(cipher, PROV_R_FAILED_TO_SET_PARAMETER);
     }
     return 1;
 }
@@ -146,7 +147,7 @@ int trp_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     struct trp_cipher *cipher = ctx;
     for (const OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
         if (!set_one(cipher, p))
-            return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_GET_PARAMETER);
+            return trp_failed(cipher, PROV_R_FAILED_TO_GET_PARAMETER);
     }
     for (size_t i = 0; cipher->pipes != NULL && i < cipher->pipes->n; i++) {
         if (!trp_set_ctx_params(&cipher->pipes->pipe[i], params))

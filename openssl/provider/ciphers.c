@@ -9,61 +9,75 @@
 
 /* ---- Contexts ------------------------------------------------------------------------------- */
 
-void trp_begin(struct trp_keyed *ctx, const struct trp_provider *provider,
-               const struct trp_kind *kind)
+void *trp_new(void *provctx, const struct trp_kind *kind)
 {
-    struct trp_cipher *cipher = &ctx->cipher;
-    cipher->core.key = &ctx->key;
-    cipher->kind = kind;
-    cipher->provider = provider;
-    cipher->core.mode = (uint8_t)kind->mode;
-    cipher->core.padding = 1;
-}
-
-static void *new_context(void *provctx, const struct trp_kind *kind)
-{
-    const struct trp_provider *provider = provctx;
-    struct trp_keyed *ctx = trp_context(provider, sizeof(*ctx));
-    if (ctx != NULL)
-        trp_begin(ctx, provider, kind);
-    return ctx;
-}
-
-static void free_context(void *ctx)
-{
-    struct trp_cipher *cipher = ctx;
-    if (cipher == NULL)
-        return;
-    trp_pipes_free(cipher->provider, cipher->pipes);
-    trp_context_free(cipher->provider, cipher, sizeof(struct trp_keyed));
-}
-
-void trp_rebind(struct trp_keyed *copy, const struct trp_keyed *from)
-{
-    copy->cipher.core.key = &copy->key;
-    if (from->cipher.tls_mac == from->cipher.tls_mac_copy)
-        copy->cipher.tls_mac = copy->cipher.tls_mac_copy;
-}
-
-static void *duplicate_context(void *ctx)
-{
-    const struct trp_keyed *from = ctx;
-    struct trp_keyed *copy = trp_context_copy(from->cipher.provider, from, sizeof(*from));
-    if (copy == NULL)
+    struct trp_head *head = trp_context(provctx, kind->family->context_size);
+    if (head == NULL)
         return NULL;
-    trp_rebind(copy, from);
-    if (trp_pipes_copy(copy))
+    head->provider = provctx;
+    head->kind = kind;
+    kind->family->begin(head);
+    return head;
+}
+
+void trp_free(void *ctx)
+{
+    const struct trp_head *head = ctx;
+    if (head == NULL)
+        return;
+    const struct trp_family *family = head->kind->family;
+    if (family->release != NULL)
+        family->release(ctx);
+    trp_context_free(head->provider, ctx, family->context_size);
+}
+
+void *trp_dup(void *ctx)
+{
+    const struct trp_head *from = ctx;
+    const struct trp_family *family = from->kind->family;
+    void *copy = trp_context_copy(from->provider, from, family->context_size);
+    if (copy == NULL || family->copied == NULL || family->copied(copy))
         return copy;
-    free_context(copy);
+    trp_free(copy);
     return NULL;
 }
+
+int trp_failed(const void *ctx, int reason)
+{
+    const struct trp_head *head = ctx;
+    return TRP_RAISE(head->provider, ERR_LIB_PROV, reason);
+}
+
+void trp_keyed_begin(void *ctx)
+{
+    struct trp_keyed *k = ctx;
+    k->cipher.core.key = &k->key;
+    k->cipher.core.mode = (uint8_t)k->cipher.head.kind->mode;
+    k->cipher.core.padding = 1;
+}
+
+int trp_keyed_copied(void *copy)
+{
+    struct trp_keyed *k = copy;
+    k->cipher.core.key = &k->key;
+    return trp_pipes_copy(k);
+}
+
+void trp_keyed_release(void *ctx)
+{
+    const struct trp_cipher *cipher = ctx;
+    trp_pipes_free(cipher->head.provider, cipher->pipes);
+}
+
+static const struct trp_family keyed = {sizeof(struct trp_keyed), trp_keyed_begin, trp_keyed_copied,
+                                        trp_keyed_release};
 
 /* ---- Keys and IVs --------------------------------------------------------------------------- */
 
 int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len)
 {
-    if (iv_len != cipher->kind->iv_len)
-        return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_INVALID_IV_LENGTH);
+    if (iv_len != cipher->head.kind->iv_len)
+        return trp_failed(cipher, PROV_R_INVALID_IV_LENGTH);
     if (__builtin_expect(iv_len == TR_BLOCK, 1)) { /* constant size, so that memcpy() is inlined */
         memcpy(cipher->core.iv, iv, TR_BLOCK);
         memcpy(cipher->original_iv, iv, TR_BLOCK);
@@ -78,9 +92,10 @@ int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len)
 int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len)
 {
     struct trp_cipher *cipher = &ctx->cipher;
-    if (key_len != cipher->kind->key_len)
+    if (key_len != cipher->head.kind->key_len)
         return trp_raise_status(cipher, TR_ERR_KEY_LENGTH);
-    const struct tr_backend *backend = trp_backend(cipher->provider, cipher->kind->tests, key_len);
+    const struct tr_backend *backend =
+        trp_backend(cipher->head.provider, cipher->head.kind->tests, key_len);
     if (backend == NULL)
         return 0;
     enum tr_status status = tr_aes_set_key(&ctx->key, backend, key, key_len);
@@ -90,15 +105,14 @@ int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len)
     return 1;
 }
 
-static inline int init(struct trp_keyed *ctx, const unsigned char *key, size_t key_len,
-                       const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
-                       int decrypt)
+static inline int trp_init(void *ctx, const uint8_t *key, size_t key_len, const uint8_t *iv,
+                           size_t iv_len, const OSSL_PARAM params[], int encrypt)
 {
-    struct trp_cipher *cipher = &ctx->cipher;
-    enum tr_mode mode = cipher->kind->mode;
+    struct trp_cipher *cipher = ctx;
+    enum tr_mode mode = cipher->head.kind->mode;
     cipher->num = 0;
     cipher->core.used = 0;
-    cipher->core.decrypt = (uint8_t)decrypt;
+    cipher->core.decrypt = !encrypt;
     if (mode != TR_ECB && iv != NULL) {
         if (!trp_set_iv(cipher, iv, iv_len))
             return 0;
@@ -110,23 +124,7 @@ static inline int init(struct trp_keyed *ctx, const unsigned char *key, size_t k
     return params == NULL || trp_set_ctx_params(cipher, params);
 }
 
-int trp_init(struct trp_keyed *ctx, const uint8_t *key, size_t key_len, const uint8_t *iv,
-             size_t iv_len, const OSSL_PARAM params[], int decrypt)
-{
-    return init(ctx, key, key_len, iv, iv_len, params, decrypt);
-}
-
-static int encrypt_init(void *ctx, const unsigned char *key, size_t key_len,
-                        const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[])
-{
-    return init(ctx, key, key_len, iv, iv_len, params, 0);
-}
-
-static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
-                        const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[])
-{
-    return init(ctx, key, key_len, iv, iv_len, params, 1);
-}
+TRP_INITS(, trp)
 
 /* ---- The function tables -------------------------------------------------------------------- */
 
@@ -143,36 +141,15 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
     X(bits, cfb1, TR_CFB128, CFB, TR_TESTS_SMALL_CFB, TR_BLOCK, 1, stream, )
 
 #define CIPHER(bits, name, tr, evp, known, iv, block_bytes, final, functions)                      \
-    static const struct trp_kind kind_##bits##_##name = {.mode = tr,                               \
+    static const struct trp_kind kind_##name##_##bits = {.family = &keyed,                         \
+                                                         .mode = tr,                               \
                                                          .evp_mode = EVP_CIPH_##evp##_MODE,        \
                                                          .tests = known,                           \
                                                          .key_len = bits / 8,                      \
                                                          .iv_len = iv,                             \
                                                          .block_size = block_bytes};               \
-    static void *new_##bits##_##name(void *provctx)                                                \
-    {                                                                                              \
-        return new_context(provctx, &kind_##bits##_##name);                                        \
-    }                                                                                              \
-    static int get_params_##bits##_##name(OSSL_PARAM params[])                                     \
-    {                                                                                              \
-        return trp_get_params(params, &kind_##bits##_##name);                                      \
-    }                                                                                              \
-    static const OSSL_DISPATCH trp_##name##_##bits##_functions[] = {                               \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, new_##bits##_##name),                                \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_FREECTX, free_context),                                      \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, duplicate_context),                                  \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_ENCRYPT_INIT, encrypt_init),                                 \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, decrypt_init),                                 \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_UPDATE, trp_##name##_update),                                \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_FINAL, trp_##final##_final),                                 \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, trp_##name##_cipher),                                \
-        functions TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##bits##_##name),           \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, trp_get_ctx_params),                         \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, trp_set_ctx_params),                         \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, trp_gettable_params),                       \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, trp_gettable_ctx_params),               \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, trp_settable_ctx_params),               \
-        {0, NULL}};
+    TRP_TABLE(name##_##bits, trp, trp_##name, trp_##final##_final, trp, trp,                       \
+              TRP_CIPHER(trp_##name) functions);
 
 MODES(CIPHER, 128)
 MODES(CIPHER, 192)

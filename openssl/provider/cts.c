@@ -18,12 +18,15 @@ static const char *const forms[] = {[TR_CS1] = OSSL_CIPHER_CTS_MODE_CS1,
                                     [TR_CS2] = OSSL_CIPHER_CTS_MODE_CS2,
                                     [TR_CS3] = OSSL_CIPHER_CTS_MODE_CS3};
 
-static void cts_begin(struct trp_cts *c)
+static void cts_begin(void *ctx)
 {
+    struct trp_cts *c = ctx;
+    trp_keyed_begin(c);
     c->form = TR_CS1;
 }
 
-TRP_KEYED_CONTEXT(cts)
+static const struct trp_family cts = {sizeof(struct trp_cts), cts_begin, trp_keyed_copied,
+                                      trp_keyed_release};
 
 static int set_form(struct trp_cts *c, const OSSL_PARAM *p)
 {
@@ -43,7 +46,7 @@ static int cts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     struct trp_cts *c = ctx;
     const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_CTS_MODE);
     if (p != NULL && !set_form(c, p))
-        return TRP_RAISE(c->base.cipher.provider, ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
+        return trp_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
     return trp_set_ctx_params(&c->base.cipher, params);
 }
 
@@ -53,7 +56,7 @@ static int cts_get_ctx_params(void *ctx, OSSL_PARAM params[])
     OSSL_PARAM *p = (OSSL_PARAM *)trp_param_find(params, OSSL_CIPHER_PARAM_CTS_MODE);
     if (p != NULL &&
         (p->data_type != OSSL_PARAM_UTF8_STRING || !trp_param_set_text(p, forms[c->form])))
-        return TRP_RAISE(c->base.cipher.provider, ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
+        return trp_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
     return trp_get_ctx_params(&c->base.cipher, params);
 }
 
@@ -71,11 +74,11 @@ static inline int cts_init(void *ctx, const unsigned char *key, size_t key_len,
 {
     struct trp_cts *c = ctx;
     c->updated = 0;
-    return trp_init(&c->base, key, key_len, iv, iv_len, NULL, !encrypt) &&
+    return (encrypt ? trp_encrypt_init : trp_decrypt_init)(c, key, key_len, iv, iv_len, NULL) &&
            (params == NULL || cts_set_ctx_params(c, params));
 }
 
-TRP_INITS(cts)
+TRP_INITS(static, cts)
 
 static int cts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                       const unsigned char *in, size_t len)
@@ -91,7 +94,7 @@ static int cts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     if (c->updated)
         return 0;
     if (!c->base.cipher.key_set)
-        return TRP_RAISE(c->base.cipher.provider, ERR_LIB_PROV, PROV_R_NO_KEY_SET);
+        return trp_failed(c, PROV_R_NO_KEY_SET);
     enum tr_status status = core->decrypt
                                 ? tr_cbc_cts_decrypt(core->key, c->form, core->iv, out, in, len)
                                 : tr_cbc_cts_encrypt(core->key, c->form, core->iv, out, in, len);
@@ -102,18 +105,16 @@ static int cts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     return 1;
 }
 
-#define cts_cipher trp_cbc_cipher
-#define cts_final  trp_no_final
-
 #define CTS(bits)                                                                                  \
-    static const struct trp_kind kind_cts_##bits = {.mode = TR_CBC,                                \
+    static const struct trp_kind kind_cts_##bits = {.family = &cts,                                \
+                                                    .mode = TR_CBC,                                \
                                                     .evp_mode = EVP_CIPH_CBC_MODE,                 \
                                                     .key_len = bits / 8,                           \
                                                     .iv_len = TR_BLOCK,                            \
                                                     .block_size = TR_BLOCK,                        \
                                                     .tests = TR_TESTS_CTS,                         \
                                                     .cts = 1};                                     \
-    TRP_DISPATCH(cts_##bits, cts)
+    TRP_TABLE(cts_##bits, cts, cts, trp_no_final, cts, cts, TRP_CIPHER(trp_cbc))
 
 CTS(128);
 CTS(192);

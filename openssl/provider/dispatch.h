@@ -11,85 +11,52 @@
     }
 
 /*
- * Defines the table trp_<name>_functions of the cipher kind_<name>. The names of its functions
- * begin with the argument `family`: <family>_new(provctx, kind), _free, _dup, _encrypt_init,
- * _decrypt_init, _update, _final, _cipher, and the functions for context parameters. With
- * TRP_DISPATCH_WITH(), the functions that several ciphers share have another prefix, `host`.
+ * Defines the table trp_<name>_functions of the cipher kind_<name>, with the functions
+ * <init>_encrypt_init and _decrypt_init, <data>_update, <final>, <params>_get_ctx_params and
+ * _set_ctx_params, <lists>_gettable_ctx_params and _settable_ctx_params. More entries may follow.
  */
-#define TRP_DISPATCH(name, family)                                                                 \
-    TRP_DISPATCH_WITH(name, family, family,                                                        \
-                      TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), )
-/* For a cipher without a function for EVP_Cipher(). EVP_Cipher() then calls the update or the final
- * function. */
-#define TRP_DISPATCH_NO_CIPHER(name, family) TRP_DISPATCH_WITH(name, family, family, )
-#define TRP_DISPATCH_WITH(name, host, family, ...)                                                 \
+#define TRP_TABLE(name, init, data, final, params, lists, ...)                                     \
     static void *new_##name(void *provctx)                                                         \
     {                                                                                              \
-        return host##_new(provctx, &kind_##name);                                                  \
+        return trp_new(provctx, &kind_##name);                                                     \
     }                                                                                              \
-    static int get_params_##name(OSSL_PARAM params[])                                              \
+    static int get_params_##name(OSSL_PARAM p[])                                                   \
     {                                                                                              \
-        return trp_get_params(params, &kind_##name);                                               \
+        return trp_get_params(p, &kind_##name);                                                    \
     }                                                                                              \
     const OSSL_DISPATCH trp_##name##_functions[] = {                                               \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, new_##name),                                         \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_FREECTX, host##_free),                                       \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, host##_dup),                                         \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_ENCRYPT_INIT, host##_encrypt_init),                          \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, host##_decrypt_init),                          \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_UPDATE, family##_update),                                    \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_FINAL, family##_final),                                      \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_FREECTX, trp_free),                                          \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, trp_dup),                                            \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_ENCRYPT_INIT, init##_encrypt_init),                          \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, init##_decrypt_init),                          \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_UPDATE, data##_update),                                      \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_FINAL, final),                                               \
         __VA_ARGS__ TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##name),                  \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, trp_gettable_params),                       \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, host##_get_ctx_params),                      \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, family##_gettable_ctx_params),          \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, host##_set_ctx_params),                      \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, family##_settable_ctx_params),          \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, params##_get_ctx_params),                    \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, lists##_gettable_ctx_params),           \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, params##_set_ctx_params),                    \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, lists##_settable_ctx_params),           \
         {0, NULL}}
 
+/* The function for EVP_Cipher(). Without one, EVP_Cipher() calls the update or the final function. */
+#define TRP_CIPHER(family) TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher),
+
 /* Defines <family>_encrypt_init and <family>_decrypt_init from <family>_init(ctx, key, key_len, iv,
- * iv_len, params, encrypt). */
-#define TRP_INITS(family)                                                                          \
-    static int family##_encrypt_init(void *ctx, const unsigned char *key, size_t key_len,          \
-                                     const unsigned char *iv, size_t iv_len,                       \
-                                     const OSSL_PARAM params[])                                    \
+ * iv_len, params, encrypt). The first argument is `static` or nothing. */
+#define TRP_INITS(linkage, family)                                                                 \
+    linkage int family##_encrypt_init(void *ctx, const unsigned char *key, size_t key_len,         \
+                                      const unsigned char *iv, size_t iv_len,                      \
+                                      const OSSL_PARAM params[])                                   \
     {                                                                                              \
         return family##_init(ctx, key, key_len, iv, iv_len, params, 1);                            \
     }                                                                                              \
-    static int family##_decrypt_init(void *ctx, const unsigned char *key, size_t key_len,          \
-                                     const unsigned char *iv, size_t iv_len,                       \
-                                     const OSSL_PARAM params[])                                    \
+    linkage int family##_decrypt_init(void *ctx, const unsigned char *key, size_t key_len,         \
+                                      const unsigned char *iv, size_t iv_len,                      \
+                                      const OSSL_PARAM params[])                                   \
     {                                                                                              \
         return family##_init(ctx, key, key_len, iv, iv_len, params, 0);                            \
-    }
-
-/* Defines <family>_new, <family>_free and <family>_dup for contexts of the type
- * struct trp_<family>, whose first member `base` is a struct trp_keyed. No other member points into
- * the context. <family>_begin() initializes the other members. */
-#define TRP_KEYED_CONTEXT(family)                                                                  \
-    static void *family##_new(void *provctx, const struct trp_kind *kind)                          \
-    {                                                                                              \
-        struct trp_##family *c = trp_context(provctx, sizeof(*c));                                 \
-        if (c == NULL)                                                                             \
-            return NULL;                                                                           \
-        trp_begin(&c->base, provctx, kind);                                                        \
-        family##_begin(c);                                                                         \
-        return c;                                                                                  \
-    }                                                                                              \
-    static void family##_free(void *ctx)                                                           \
-    {                                                                                              \
-        struct trp_##family *c = ctx;                                                              \
-        if (c != NULL)                                                                             \
-            trp_context_free(c->base.cipher.provider, c, sizeof(*c));                              \
-    }                                                                                              \
-    static void *family##_dup(void *ctx)                                                           \
-    {                                                                                              \
-        const struct trp_##family *from = ctx;                                                     \
-        struct trp_##family *copy =                                                                \
-            trp_context_copy(from->base.cipher.provider, from, sizeof(*from));                     \
-        if (copy != NULL)                                                                          \
-            trp_rebind(&copy->base, &from->base);                                                  \
-        return copy;                                                                               \
     }
 
 #define TRP_THREE(name)                                                                            \

@@ -58,7 +58,7 @@ static int start(struct trp_gcm *g)
 /* Generates a random IV (SP 800-38D section 8.2.2). */
 static __attribute__((noinline)) int generate_iv(struct trp_gcm *g)
 {
-    if (g->a.iv_len < IV || !trp_random(g->a.provider, g->a.iv, g->a.iv_len))
+    if (g->a.iv_len < IV || !trp_random(g->a.head.provider, g->a.iv, g->a.iv_len))
         return 0;
     g->a.iv_state = TRP_IV_GIVEN;
     g->iv_random = 1;
@@ -77,7 +77,7 @@ static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
         if (!trossl_iv_may_fix(g->a.iv_len, len))
             return 0;
         uint8_t random[TRP_MAX_IV];
-        if (g->a.encrypt && !trp_random(g->a.provider, random, g->a.iv_len - len))
+        if (g->a.encrypt && !trp_random(g->a.head.provider, random, g->a.iv_len - len))
             return 0;
         memcpy(g->a.iv, iv, len);
         if (g->a.encrypt) {
@@ -115,7 +115,7 @@ static int take_explicit_iv(struct trp_gcm *g, const uint8_t *in, size_t len)
 static enum tr_status crypt_record(struct trp_gcm *g, uint8_t *record, size_t len, size_t *out_len)
 {
     if (g->a.encrypt && ++g->tls_records == 0) {
-        trp_aead_failed(g, PROV_R_TOO_MANY_RECORDS);
+        trp_failed(g, PROV_R_TOO_MANY_RECORDS);
         return TR_ERR_LENGTH;
     }
     const enum tr_status status = trossl_tls_gcm(&g->key, g->a.encrypt, g->a.iv, g->a.iv_len,
@@ -197,8 +197,8 @@ static __attribute__((noinline)) int update_otherwise(struct trp_gcm *g, uint8_t
     if (len == 0)
         return 1;
     if (out_size < len && out != NULL)
-        return trp_aead_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    return crypt(g, out, out_len, in, len) || trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
+        return trp_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+    return crypt(g, out, out_len, in, len) || trp_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
 static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
@@ -209,7 +209,7 @@ static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
         return update_otherwise(g, out, out_len, out_size, in, len);
     *out_len = len;
     return LIKELY(begun(g) && process(g, out, in, len)) ||
-           trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
+           trp_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
 static int gcm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
@@ -228,7 +228,7 @@ static int gcm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
 {
     struct trp_gcm *g = ctx;
     if (out_size < len)
-        return trp_aead_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+        return trp_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     if (!crypt(g, out, out_len, in, len))
         return 0;
     *out_len = len;
@@ -256,9 +256,9 @@ static __attribute__((noinline)) int get_tag_otherwise(const struct trp_gcm *g, 
 {
     const size_t len = p->data == NULL ? g->a.tag_len : p->data_size;
     if (len == 0 || len > TRP_TAG || !g->a.encrypt || g->a.tag_len == 0)
-        return trp_aead_failed(g, PROV_R_INVALID_TAG);
+        return trp_failed(g, PROV_R_INVALID_TAG);
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
-        return trp_aead_failed(g, PROV_R_FAILED_TO_SET_PARAMETER);
+        return trp_failed(g, PROV_R_FAILED_TO_SET_PARAMETER);
     p->return_size = len;
     if (p->data != NULL)
         memcpy(p->data, g->a.buffer, len);
@@ -287,7 +287,7 @@ static int get_iv(void *ctx, OSSL_PARAM *p)
     if (p->data != NULL)
         return trp_aead_get_iv(g, p);
     return trp_param_set_octets(p, NULL, g->a.iv_len) ||
-           trp_aead_failed(g, PROV_R_FAILED_TO_SET_PARAMETER);
+           trp_failed(g, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
 static int get_next_iv(void *ctx, OSSL_PARAM *p)
@@ -305,7 +305,7 @@ static int get_generated(void *ctx, OSSL_PARAM *p)
 static int get_tags(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_gcm *g = ctx;
-    return trp_gcm_pipes_get_tags(g->pipes, p) || trp_aead_failed(g, PROV_R_INVALID_TAG);
+    return trp_gcm_pipes_get_tags(g->pipes, p) || trp_failed(g, PROV_R_INVALID_TAG);
 }
 
 static const struct trp_aead_param gcm_get[] = {
@@ -330,10 +330,10 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
         memcpy(g->a.buffer, p->data, TRP_TAG);
         len = TRP_TAG;
     } else if (!trp_param_get_octets(p, g->a.buffer, TRP_TAG, &len)) {
-        return trp_aead_failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
     }
     if (len == 0 || g->a.encrypt)
-        return trp_aead_failed(g, PROV_R_INVALID_TAG);
+        return trp_failed(g, PROV_R_INVALID_TAG);
     g->a.tag_len = len;
     return 1;
 }
@@ -345,7 +345,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
     if (!trp_aead_take_number(g, p, &len))
         return 0;
     if (len == 0 || len > TRP_MAX_IV)
-        return trp_aead_failed(g, PROV_R_INVALID_IV_LENGTH);
+        return trp_failed(g, PROV_R_INVALID_IV_LENGTH);
     /* A new length invalidates the IV. Otherwise, two IVs could be cut to the same nonce. */
     if (len != g->a.iv_len && g->a.iv_state != TRP_IV_NONE)
         g->a.iv_state = TRP_IV_SPENT;
@@ -362,7 +362,7 @@ static int set_fixed(void *ctx, OSSL_PARAM *p)
 {
     return (p->data_type == OSSL_PARAM_OCTET_STRING && p->data != NULL &&
             set_fixed_iv(ctx, p->data, p->data_size)) ||
-           trp_aead_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
+           trp_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
 }
 
 static int set_explicit(void *ctx, OSSL_PARAM *p)
@@ -374,7 +374,7 @@ static int set_explicit(void *ctx, OSSL_PARAM *p)
 static int set_tags(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm *g = ctx;
-    return trp_gcm_pipes_set_tags(g->pipes, p) || trp_aead_failed(g, PROV_R_INVALID_TAG);
+    return trp_gcm_pipes_set_tags(g->pipes, p) || trp_failed(g, PROV_R_INVALID_TAG);
 }
 
 static const struct trp_aead_param gcm_set[] = {
@@ -444,15 +444,14 @@ static int copied(void *ctx)
     return g->pipes != NULL;
 }
 
-static const struct trp_aead_mode gcm_mode = {.context_size = sizeof(struct trp_gcm),
-                                              .max_iv = TRP_MAX_IV,
-                                              .tests = TR_TEST_GCM,
-                                              .set_key = set_key,
-                                              .copied = copied,
-                                              .release = release,
-                                              .get_tag = get_tag,
-                                              .get = gcm_get,
-                                              .set = gcm_set};
+static const struct trp_aead_mode gcm_mode = {
+    .family = {sizeof(struct trp_gcm), trp_aead_begin, copied, release},
+    .max_iv = TRP_MAX_IV,
+    .tests = TR_TEST_GCM,
+    .set_key = set_key,
+    .get_tag = get_tag,
+    .get = gcm_get,
+    .set = gcm_set};
 
 /* Initializes a message. Fast path for most messages: the old key, a 12-byte IV and, when
  * decrypting, a tag. */
@@ -476,14 +475,14 @@ static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
            (params == NULL || gcm_set_ctx_params(g, params));
 }
 
-TRP_INITS(gcm)
+TRP_INITS(static, gcm)
 
 /* An init without IVs, or before there is a key, leaves no pipes. */
 static int pipeline_init(struct trp_gcm *g, const uint8_t *key, size_t key_len, size_t n,
                          const uint8_t **iv, size_t iv_len, const OSSL_PARAM params[], int encrypt)
 {
     if (n == 0 || n > TRP_MAX_PIPES)
-        return TRP_RAISE(g->a.provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
+        return trp_failed(g, ERR_R_PASSED_INVALID_ARGUMENT);
     struct trp_gcm_pipes *old = g->pipes, *pipes = NULL;
     g->pipes = NULL;
     int good = gcm_init(g, key, key_len, NULL, 0, params, encrypt);
@@ -513,8 +512,7 @@ static int gcm_pipeline_decrypt_init(void *ctx, const unsigned char *key, size_t
 
 static int has_pipes(const struct trp_gcm *g, size_t n)
 {
-    return (g->pipes != NULL && g->pipes->n == n) ||
-           TRP_RAISE(g->a.provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
+    return (g->pipes != NULL && g->pipes->n == n) || trp_failed(g, ERR_R_PASSED_INVALID_ARGUMENT);
 }
 
 static int gcm_pipeline_update(void *ctx, size_t n, unsigned char **out, size_t *out_len,
@@ -534,20 +532,16 @@ static int gcm_pipeline_final(void *ctx, size_t n, unsigned char **out, size_t *
     return has_pipes(g, n) && trp_gcm_pipes_final(g->pipes, out_len);
 }
 
-#define gcm_new  trp_aead_new
-#define gcm_free trp_aead_free
-#define gcm_dup  trp_aead_dup
-
 #define GCM(bits)                                                                                  \
-    static const struct trp_kind kind_gcm_##bits = {.aead = 1,                                     \
+    static const struct trp_kind kind_gcm_##bits = {.family = &gcm_mode.family,                    \
+                                                    .aead = 1,                                     \
                                                     .custom_iv = 1,                                \
                                                     .aead_mode = &gcm_mode,                        \
                                                     .key_len = bits / 8,                           \
                                                     .evp_mode = EVP_CIPH_GCM_MODE,                 \
                                                     .iv_len = IV,                                  \
                                                     .block_size = 1};                              \
-    TRP_DISPATCH_WITH(gcm_##bits, gcm, gcm, TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, gcm_cipher),     \
-                      TRP_PIPELINE(gcm))
+    TRP_TABLE(gcm_##bits, gcm, gcm, gcm_final, gcm, gcm, TRP_CIPHER(gcm) TRP_PIPELINE(gcm))
 
 GCM(128);
 GCM(192);

@@ -45,7 +45,7 @@ struct trp_gcm_pipes *trp_gcm_pipes_begin(struct trp_gcm_pipes *old, const struc
                                           const struct tr_gcm_key *key, size_t n,
                                           const uint8_t **iv, size_t iv_len)
 {
-    struct trp_gcm_pipes *pipes = old != NULL && old->n == n ? old : new_pipes(a->provider, n);
+    struct trp_gcm_pipes *pipes = old != NULL && old->n == n ? old : new_pipes(a->head.provider, n);
     if (pipes == NULL)
         return NULL;
     pipes->encrypt = a->encrypt;
@@ -55,7 +55,7 @@ struct trp_gcm_pipes *trp_gcm_pipes_begin(struct trp_gcm_pipes *old, const struc
         good = iv[i] != NULL && tr_gcm_start(&pipes->pipe[i].core, key, iv[i], iv_len) == TR_OK;
     if (good)
         return pipes;
-    trp_aead_failed(a, PROV_R_INVALID_IV_LENGTH);
+    trp_failed(a, PROV_R_INVALID_IV_LENGTH);
     if (pipes != old)
         trp_gcm_pipes_free(pipes);
     return NULL;

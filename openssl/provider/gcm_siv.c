@@ -48,12 +48,12 @@ static int make_room(struct trp_gcm_siv *g, size_t len)
         room *= 2;
     if (room == g->aad_room)
         return 1;
-    uint8_t *aad = g->a.provider->malloc(room, __FILE__, __LINE__);
+    uint8_t *aad = g->a.head.provider->malloc(room, __FILE__, __LINE__);
     if (aad == NULL)
         return 0;
     if (g->aad_len != 0)
         memcpy(aad, g->aad, g->aad_len);
-    trp_clear_free(g->a.provider, g->aad, g->aad_room);
+    trp_clear_free(g->a.head.provider, g->aad, g->aad_room);
     g->aad = aad;
     g->aad_room = room;
     return 1;
@@ -78,7 +78,7 @@ static int copied(void *ctx)
 static void release(void *ctx)
 {
     struct trp_gcm_siv *g = ctx;
-    trp_clear_free(g->a.provider, g->aad, g->aad_room);
+    trp_clear_free(g->a.head.provider, g->aad, g->aad_room);
 }
 
 /* ---- Messages ------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static int open(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t l
 static int message(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len)
 {
     if (!g->a.key_set)
-        return trp_aead_failed(g, PROV_R_NO_KEY_SET);
+        return trp_failed(g, PROV_R_NO_KEY_SET);
     if (tr_bad_overlap(out, in, len))
         return trp_aead_status(g, TR_ERR_OVERLAP);
     g->tag_is_made = g->authentic = 0;
@@ -151,7 +151,7 @@ static int gcm_siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t
     struct trp_gcm_siv *g = ctx;
     *out_len = 0;
     if (out_size < len)
-        return trp_aead_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+        return trp_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     const int good = in == NULL    ? finish(g)
                      : out == NULL ? more_aad(g, in, len)
                                    : message(g, out, in, len);
@@ -182,7 +182,7 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
     /* To set the tag length for encryption, programs pass NULL data and the size 16. */
     if (p->data_type != OSSL_PARAM_OCTET_STRING || p->data_size != TR_BLOCK ||
         (p->data == NULL && !g->a.encrypt))
-        return trp_aead_failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
     if (!g->a.encrypt) {
         memcpy(g->a.buffer, p->data, TR_BLOCK);
         g->tag_set = 1;
@@ -224,16 +224,15 @@ static void restart(void *ctx)
     g->sealed = g->opened = g->tag_is_made = g->authentic = 0;
 }
 
-static const struct trp_aead_mode gcm_siv_mode = {.context_size = sizeof(struct trp_gcm_siv),
-                                                  .tag_len = TR_BLOCK,
-                                                  .tests = TR_TEST_GCM_SIV,
-                                                  .set_key = set_key,
-                                                  .get_tag = get_tag,
-                                                  .restart = restart,
-                                                  .copied = copied,
-                                                  .release = release,
-                                                  .get = gcm_siv_get,
-                                                  .set = gcm_siv_set};
+static const struct trp_aead_mode gcm_siv_mode = {
+    .family = {sizeof(struct trp_gcm_siv), trp_aead_begin, copied, release},
+    .tag_len = TR_BLOCK,
+    .tests = TR_TEST_GCM_SIV,
+    .set_key = set_key,
+    .get_tag = get_tag,
+    .restart = restart,
+    .get = gcm_siv_get,
+    .set = gcm_siv_set};
 
 #define GCM_SIV(bits)                                                                              \
     TRP_AEAD(gcm_siv, bits, .evp_mode = EVP_CIPH_GCM_SIV_MODE, .key_len = bits / 8,                \

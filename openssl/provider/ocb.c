@@ -39,7 +39,7 @@ static enum tr_status crypt(struct trp_ocb *o, uint8_t *out, const uint8_t *in, 
 static int crypt_failed(const struct trp_ocb *o, enum tr_status status)
 {
     return status == TR_ERR_OVERLAP ? trp_aead_status(o, status)
-                                    : trp_aead_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
+                                    : trp_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
 /* Whether the buffers allow an update that processes `whole` bytes from `in` to out + before. If
@@ -67,7 +67,7 @@ static int data(struct trp_ocb *o, uint8_t *out, size_t *out_len, size_t out_siz
     const size_t before = o->used != 0 ? TR_BLOCK : 0, fill = before != 0 ? TR_BLOCK - o->used : 0;
     const size_t tail = (len - fill) % TR_BLOCK, whole = len - fill - tail;
     if (out_size < before || out_size - before < whole)
-        return trp_aead_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+        return trp_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     if (!fits(out, before, in + fill, whole))
         return crypt_failed(o, TR_ERR_OVERLAP);
     enum tr_status status = TR_OK;
@@ -103,7 +103,7 @@ static int ocb_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     if (out != NULL)
         return data(o, out, out_len, out_size, in, len);
     if (tr_ocb_aad(&o->core, in, len) != TR_OK)
-        return trp_aead_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
+        return trp_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
     /* The core has processed all AAD. Like the default provider, reports only whole blocks. */
     *out_len = (o->aad_used + len) / TR_BLOCK * TR_BLOCK;
     o->aad_used = (o->aad_used + len) % TR_BLOCK;
@@ -120,7 +120,7 @@ static int ocb_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
         return 0;
     if (o->used != 0) {
         if (out == NULL || out_size < o->used)
-            return trp_aead_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+            return trp_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
         if (crypt(o, out, o->a.buffer, o->used) != TR_OK)
             return 0;
         *out_len = o->used;
@@ -140,9 +140,9 @@ static int ocb_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
     if (in == NULL)
         return ocb_final(o, out, out_len, out_size);
     if (out_size < len)
-        return trp_aead_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+        return trp_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     if (!begun(o) || (out == NULL && len != 0))
-        return trp_aead_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
+        return trp_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
     enum tr_status status = crypt(o, out, in, len);
     if (status != TR_OK)
         return crypt_failed(o, status);
@@ -159,9 +159,9 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_ocb *o = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
-        return trp_aead_failed(o, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(o, PROV_R_FAILED_TO_GET_PARAMETER);
     if (!o->a.encrypt || p->data_size != o->a.tag_len || p->data == NULL)
-        return trp_aead_failed(o, PROV_R_INVALID_TAG_LENGTH);
+        return trp_failed(o, PROV_R_INVALID_TAG_LENGTH);
     if (LIKELY(o->a.tag_len == TR_BLOCK)) /* constant size, so that memcpy() is inlined */
         memcpy(p->data, o->tag, TR_BLOCK);
     else
@@ -183,17 +183,17 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ocb *o = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
-        return trp_aead_failed(o, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(o, PROV_R_FAILED_TO_GET_PARAMETER);
     if (p->data == NULL) {
         if (p->data_size > TR_BLOCK)
-            return trp_aead_failed(o, PROV_R_INVALID_TAG_LENGTH);
+            return trp_failed(o, PROV_R_INVALID_TAG_LENGTH);
         o->a.tag_len = p->data_size;
         return 1;
     }
     if (o->a.encrypt)
-        return trp_aead_failed(o, ERR_R_PASSED_INVALID_ARGUMENT);
+        return trp_failed(o, ERR_R_PASSED_INVALID_ARGUMENT);
     if (p->data_size != o->a.tag_len)
-        return trp_aead_failed(o, PROV_R_INVALID_TAG_LENGTH);
+        return trp_failed(o, PROV_R_INVALID_TAG_LENGTH);
     memcpy(o->tag, p->data, p->data_size);
     return 1;
 }
@@ -246,16 +246,16 @@ static void restart(void *ctx)
     o->aad_used = 0;
 }
 
-static const struct trp_aead_mode ocb_mode = {.context_size = sizeof(struct trp_ocb),
-                                              .tag_len = TR_BLOCK,
-                                              .max_iv = MAX_IV,
-                                              .tests = TR_TEST_OCB,
-                                              .set_key = set_key,
-                                              .copied = copied,
-                                              .restart = restart,
-                                              .get_tag = get_tag,
-                                              .get = ocb_get,
-                                              .set = ocb_set};
+static const struct trp_aead_mode ocb_mode = {
+    .family = {sizeof(struct trp_ocb), trp_aead_begin, copied, NULL},
+    .tag_len = TR_BLOCK,
+    .max_iv = MAX_IV,
+    .tests = TR_TEST_OCB,
+    .set_key = set_key,
+    .restart = restart,
+    .get_tag = get_tag,
+    .get = ocb_get,
+    .set = ocb_set};
 
 #define OCB(bits)                                                                                  \
     TRP_AEAD(ocb, bits, .key_len = bits / 8, .evp_mode = EVP_CIPH_OCB_MODE, .iv_len = 12,          \

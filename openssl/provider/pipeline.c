@@ -31,7 +31,7 @@ int trp_pipes_copy(struct trp_keyed *ctx)
     const struct trp_pipes *from = ctx->cipher.pipes;
     if (from == NULL)
         return 1;
-    struct trp_pipes *copy = new_pipes(ctx->cipher.provider, from->n);
+    struct trp_pipes *copy = new_pipes(ctx->cipher.head.provider, from->n);
     ctx->cipher.pipes = copy;
     for (size_t i = 0; copy != NULL && i < from->n; i++) {
         copy->pipe[i] = from->pipe[i];
@@ -47,7 +47,7 @@ int trp_pipes_copy(struct trp_keyed *ctx)
 static struct trp_pipes *begin(struct trp_pipes *old, const struct trp_cipher *ctx, size_t n,
                                const uint8_t **iv, size_t iv_len)
 {
-    struct trp_pipes *pipes = old != NULL && old->n == n ? old : new_pipes(ctx->provider, n);
+    struct trp_pipes *pipes = old != NULL && old->n == n ? old : new_pipes(ctx->head.provider, n);
     int good = pipes != NULL;
     for (size_t i = 0; pipes != NULL && i < n; i++) {
         pipes->pipe[i] = *ctx;
@@ -56,7 +56,7 @@ static struct trp_pipes *begin(struct trp_pipes *old, const struct trp_cipher *c
     if (good)
         return pipes;
     if (pipes != old)
-        trp_pipes_free(ctx->provider, pipes);
+        trp_pipes_free(ctx->head.provider, pipes);
     return NULL;
 }
 
@@ -65,16 +65,16 @@ static int init(struct trp_keyed *ctx, const uint8_t *key, size_t key_len, size_
 {
     struct trp_cipher *cipher = &ctx->cipher;
     if (n == 0 || n > TRP_MAX_PIPES)
-        return TRP_RAISE(cipher->provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
+        return trp_failed(cipher, ERR_R_PASSED_INVALID_ARGUMENT);
     struct trp_pipes *old = cipher->pipes, *pipes = NULL;
     cipher->pipes = NULL;
-    int good = trp_init(ctx, key, key_len, NULL, 0, params, decrypt);
+    int good = (decrypt ? trp_decrypt_init : trp_encrypt_init)(ctx, key, key_len, NULL, 0, params);
     if (good && iv != NULL) {
         pipes = begin(old, cipher, n, iv, iv_len);
         good = pipes != NULL;
     }
     if (old != pipes)
-        trp_pipes_free(cipher->provider, old);
+        trp_pipes_free(cipher->head.provider, old);
     cipher->pipes = pipes;
     return good;
 }
@@ -96,7 +96,7 @@ int trp_pipeline_decrypt_init(void *ctx, const unsigned char *key, size_t key_le
 static int has_pipes(const struct trp_cipher *ctx, size_t n)
 {
     return (ctx->pipes != NULL && ctx->pipes->n == n) ||
-           TRP_RAISE(ctx->provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
+           trp_failed(ctx, ERR_R_PASSED_INVALID_ARGUMENT);
 }
 
 /* Whether the whole blocks of this update can join the multi-buffer call and bypass the buffer. */
@@ -186,7 +186,7 @@ int trp_pipeline_update(void *ctx, size_t n, unsigned char **out, size_t *out_le
     if (!has_pipes(c, n))
         return 0;
     if (in == NULL || out == NULL || out_size == NULL)
-        return TRP_RAISE(c->provider, ERR_LIB_PROV, ERR_R_PASSED_NULL_PARAMETER);
+        return trp_failed(c, ERR_R_PASSED_NULL_PARAMETER);
     encrypt_whole(c->pipes, out, out_size, in, in_len, done);
     int good = 1;
     for (size_t i = 0; i < n; i++)

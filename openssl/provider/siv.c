@@ -59,7 +59,7 @@ static int message(struct trp_siv *s, uint8_t *out, const uint8_t *in, size_t le
 
 static int no_key(const struct trp_siv *s)
 {
-    return trp_aead_failed(s, PROV_R_NO_KEY_SET);
+    return trp_failed(s, PROV_R_NO_KEY_SET);
 }
 
 static int siv_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
@@ -80,10 +80,10 @@ static int siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
         return no_key(s);
     /* Before OpenSSL 3.2, an update of 0 bytes is no message, so a message may still follow. No
      * behaviour suits both, so this alone depends on the version. */
-    if (out != NULL && len == 0 && s->a.provider->libcrypto < TRP_LIBCRYPTO(3, 2))
+    if (out != NULL && len == 0 && s->a.head.provider->libcrypto < TRP_LIBCRYPTO(3, 2))
         return 1;
     if (out != NULL && out_size < len)
-        return trp_aead_failed(s, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+        return trp_failed(s, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     const int good = in == NULL    ? s->done
                      : out == NULL ? component(s, in, len)
                                    : message(s, out, in, len);
@@ -107,14 +107,14 @@ int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag)
     const struct trp_aead *a = ctx;
     return (p->data_type == OSSL_PARAM_OCTET_STRING && tag != NULL && p->data_size == TR_BLOCK &&
             trp_param_set_octets(p, tag, TR_BLOCK)) ||
-           trp_aead_failed(a, PROV_R_FAILED_TO_SET_PARAMETER);
+           trp_failed(a, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
 int trp_siv_take_speed(const void *ctx, const OSSL_PARAM *p, unsigned *speed)
 {
     uint64_t value;
     if (!trp_param_get_number(p, UINT_MAX, &value))
-        return trp_aead_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
     *speed = (unsigned)value;
     return 1;
 }
@@ -138,7 +138,7 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
     if (s->a.encrypt)
         return TRP_IGNORE_REST;
     if (p->data_size != TR_BLOCK || !trp_param_get_octets(p, s->tag, TR_BLOCK, &len))
-        return trp_aead_failed(s, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(s, PROV_R_FAILED_TO_GET_PARAMETER);
     s->done = 0;
     return 1;
 }
@@ -158,7 +158,7 @@ static int set_key_len(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_siv *s = ctx;
     size_t len;
-    return trp_aead_take_number(s, p, &len) && len == s->a.kind->key_len;
+    return trp_aead_take_number(s, p, &len) && len == s->a.head.kind->key_len;
 }
 
 static const struct trp_aead_param siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
@@ -198,17 +198,17 @@ static int copied(void *ctx)
     return 1;
 }
 
-static const struct trp_aead_mode siv_mode = {.context_size = sizeof(struct trp_siv),
-                                              .tag_len = TR_BLOCK,
-                                              .no_iv = 1, /* the nonce is the last AAD component */
-                                              .halves = 1,
-                                              .tests = TR_TESTS_SIV,
-                                              .set_key = set_key,
-                                              .get_tag = get_tag,
-                                              .restart = restart,
-                                              .copied = copied,
-                                              .get = siv_get,
-                                              .set = siv_set};
+static const struct trp_aead_mode siv_mode = {
+    .family = {sizeof(struct trp_siv), trp_aead_begin, copied, NULL},
+    .tag_len = TR_BLOCK,
+    .no_iv = 1, /* the nonce is the last AAD component */
+    .halves = 1,
+    .tests = TR_TESTS_SIV,
+    .set_key = set_key,
+    .get_tag = get_tag,
+    .restart = restart,
+    .get = siv_get,
+    .set = siv_set};
 
 #define SIV(bits)                                                                                  \
     TRP_AEAD(siv, bits, .evp_mode = EVP_CIPH_SIV_MODE, .key_len = 2 * bits / 8, .block_size = 1)

@@ -13,20 +13,18 @@
 
 #define MAX_PLAIN 16384u /* bytes of a record's payload (RFC 5246 section 6.2.1) */
 
-static void stitched_begin(struct trp_stitched *c)
+static void stitched_begin(void *ctx)
 {
-    const struct trp_cipher *cipher = &c->base.cipher;
-    c->sha = (cipher->kind->mac_len == 20 ? trossl_sha1 : trossl_sha256)(
-        trossl_features(&cipher->provider->selection));
+    struct trp_stitched *c = ctx;
+    trp_keyed_begin(c);
+    const struct trp_head *const head = &c->base.cipher.head;
+    c->sha = (head->kind->mac_len == 20 ? trossl_sha1 : trossl_sha256)(
+        trossl_features(&head->provider->selection));
     c->payload_len = TRP_NO_PAYLOAD;
 }
 
-TRP_KEYED_CONTEXT(stitched)
-
-static int __attribute__((cold, noinline)) failed(const struct trp_stitched *c, int reason)
-{
-    return TRP_RAISE(c->base.cipher.provider, ERR_LIB_PROV, reason);
-}
+static const struct trp_family stitched = {sizeof(struct trp_stitched), stitched_begin,
+                                           trp_keyed_copied, trp_keyed_release};
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 
@@ -35,11 +33,11 @@ static int stitched_cipher(void *ctx, unsigned char *out, size_t *out_len, size_
 {
     struct trp_stitched *c = ctx;
     if (!c->base.cipher.key_set)
-        return failed(c, PROV_R_NO_KEY_SET);
+        return trp_failed(c, PROV_R_NO_KEY_SET);
     if (out_size < len)
-        return failed(c, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+        return trp_failed(c, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     if (!trp_stitched_crypt(c, out, in, len))
-        return failed(c, PROV_R_CIPHER_OPERATION_FAILED);
+        return trp_failed(c, PROV_R_CIPHER_OPERATION_FAILED);
     *out_len = len;
     return 1;
 }
@@ -65,8 +63,6 @@ static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_
     }
     return 1;
 }
-
-#define stitched_final trp_stream_final
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
@@ -99,7 +95,7 @@ static int set_aad_param(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL
 {
     (void)params;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
-        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     return set_aad(c, p->data, p->data_size);
 }
 
@@ -108,13 +104,13 @@ static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p, const OS
     (void)params;
     uint64_t version;
     if (!trp_param_get_number(p, UINT_MAX, &version))
-        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     c->base.cipher.tls_version = (unsigned)version;
     /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. As in the default provider, a second
      * call with such a version subtracts another block. */
     if (version == SSL3_VERSION || version == TLS1_VERSION) {
         if (c->tls_removed < TR_BLOCK)
-            return failed(c, ERR_R_INTERNAL_ERROR);
+            return trp_failed(c, ERR_R_INTERNAL_ERROR);
         c->tls_removed -= TR_BLOCK;
     }
     return 1;
@@ -142,17 +138,17 @@ static int plan_many(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PAR
     const uint8_t *aad = p->data;
     if (p->data_type != OSSL_PARAM_OCTET_STRING || aad == NULL || p->data_size < TRP_AAD ||
         !get_interleave(params, &records) || p->data_size > records * MAX_PLAIN)
-        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     len = (size_t)aad[11] << 8 | aad[12];
     if (len > MAX_PLAIN)
-        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     if (c->base.cipher.core.decrypt || (aad[9] << 8 | aad[10]) < TLS1_1_VERSION ||
         (len != 0 && len < 4096))
         return 0;
     if (len == 0)
         len = p->data_size;
     else
-        records = len >= 8192 && (trossl_features(&c->base.cipher.provider->selection) &
+        records = len >= 8192 && (trossl_features(&c->base.cipher.head.provider->selection) &
                                   TR_FEATURE_AVX2) != 0
                       ? 8
                       : 4;
@@ -173,7 +169,7 @@ static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_P
         in->data_type != OSSL_PARAM_OCTET_STRING || in->data == NULL || in->data_size == 0 ||
         out->data_size < in->data_size || !get_interleave(params, &records) ||
         in->data_size > records * MAX_PLAIN)
-        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     if (!c->base.cipher.key_set || c->base.cipher.core.decrypt)
         return 0;
     c->sealed_len = trp_stitched_seal_many(c, out->data, in->data, in->data_size, records);
@@ -185,15 +181,15 @@ static int set_key_len(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_P
     (void)params;
     uint64_t len;
     if (!trp_param_get_number(p, SIZE_MAX, &len))
-        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
-    return len == c->base.cipher.kind->key_len || failed(c, PROV_R_INVALID_KEY_LENGTH);
+        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+    return len == c->base.cipher.head.kind->key_len || trp_failed(c, PROV_R_INVALID_KEY_LENGTH);
 }
 
 static int set_mac_key(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
 {
     (void)params;
     if (p->data_type != OSSL_PARAM_OCTET_STRING || (p->data == NULL && p->data_size != 0))
-        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     trp_stitched_mac_key(c, p->data, p->data_size);
     return 1;
 }
@@ -203,7 +199,7 @@ static int set_max_fragment(struct trp_stitched *c, const OSSL_PARAM *p, const O
     uint64_t bytes;
     (void)params;
     if (!trp_param_get_number(p, SIZE_MAX, &bytes))
-        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     c->max_fragment = (size_t)bytes;
     return 1;
 }
@@ -254,8 +250,8 @@ static int get_all(const struct trp_stitched *c, OSSL_PARAM params[])
                    {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD_PACKLEN, c->packed_len, sizeof(unsigned)},
                    {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_LEN, c->sealed_len, sizeof(size_t)},
                    {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, c->tls_pad, sizeof(size_t)},
-                   {OSSL_CIPHER_PARAM_KEYLEN, cipher->kind->key_len, sizeof(size_t)},
-                   {OSSL_CIPHER_PARAM_IVLEN, cipher->kind->iv_len, sizeof(size_t)}};
+                   {OSSL_CIPHER_PARAM_KEYLEN, cipher->head.kind->key_len, sizeof(size_t)},
+                   {OSSL_CIPHER_PARAM_IVLEN, cipher->head.kind->iv_len, sizeof(size_t)}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         OSSL_PARAM *const p = (OSSL_PARAM *)trp_param_find(params, numbers[i].key);
         if (p != NULL && ((i == 0 && c->max_fragment == 0) ||
@@ -277,7 +273,7 @@ static int stitched_get_ctx_params(void *ctx, OSSL_PARAM params[])
                        strcmp(params[0].key, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD) == 0;
     return (is_pad ? trp_param_set_number(params, c->tls_pad, sizeof(size_t))
                    : get_all(c, params)) ||
-           failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
+           trp_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
 static TRP_LIST(stitched_gettable_ctx_params,
@@ -309,7 +305,7 @@ static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_
     /* An AAD that was set for encryption does not apply to decryption, and vice versa. */
     if (c->base.cipher.core.decrypt == encrypt)
         c->payload_len = TRP_NO_PAYLOAD;
-    if (!trp_init(&c->base, key, key_len, iv, iv_len, NULL, !encrypt))
+    if (!(encrypt ? trp_encrypt_init : trp_decrypt_init)(c, key, key_len, iv, iv_len, NULL))
         return 0;
     if (key != NULL) {
         /* Until a MAC key is set, `head` and `tail` are the initial hash state. */
@@ -321,10 +317,11 @@ static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_
     return stitched_set_ctx_params(c, params);
 }
 
-TRP_INITS(stitched)
+TRP_INITS(static, stitched)
 
 #define STITCHED(bits, hash, len)                                                                  \
-    static const struct trp_kind kind_stitched_##bits##_##hash = {.mode = TR_CBC,                  \
+    static const struct trp_kind kind_stitched_##bits##_##hash = {.family = &stitched,             \
+                                                                  .mode = TR_CBC,                  \
                                                                   .evp_mode = EVP_CIPH_CBC_MODE,   \
                                                                   .key_len = bits / 8,             \
                                                                   .iv_len = TR_BLOCK,              \
@@ -333,7 +330,8 @@ TRP_INITS(stitched)
                                                                   .tls1_multiblock = 1,            \
                                                                   .tests = TR_TEST_CBC,            \
                                                                   .mac_len = len};                 \
-    TRP_DISPATCH(stitched_##bits##_##hash, stitched)
+    TRP_TABLE(stitched_##bits##_##hash, stitched, stitched, trp_stream_final, stitched, stitched,  \
+              TRP_CIPHER(stitched))
 
 STITCHED(128, sha1, 20);
 STITCHED(256, sha1, 20);

@@ -212,7 +212,7 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
 {
     const struct trp_stitched_cut cut = trp_stitched_cut(c, len, records);
     uint8_t ivs[8][TR_BLOCK];
-    if (!trp_random(c->base.cipher.provider, ivs[0], records * TR_BLOCK))
+    if (!trp_random(c->base.cipher.head.provider, ivs[0], records * TR_BLOCK))
         return 0;
     /* Seals two records at once, because their independent chains hide each other's latency. */
     for (size_t i = 0; i < records; i += 2) {

@@ -11,58 +11,52 @@
 #define SEMIBLOCK 8
 #define IV_PAD    4 /* the IV length of KWP (key wrap with padding); an IV of KW has 8 bytes */
 
-struct trp_wrap {
-    struct trp_keyed base;
-};
-
-static int is_padded(const struct trp_wrap *w)
+static int is_padded(const struct trp_keyed *w)
 {
-    return w->base.cipher.kind->iv_len == IV_PAD;
+    return w->cipher.head.kind->iv_len == IV_PAD;
 }
 
-static void wrap_begin(struct trp_wrap *w)
+static void wrap_begin(void *ctx)
 {
-    w->base.cipher.core.padding = (uint8_t)is_padded(w);
+    struct trp_keyed *w = ctx;
+    trp_keyed_begin(w);
+    w->cipher.core.padding = (uint8_t)is_padded(w);
 }
 
-TRP_KEYED_CONTEXT(wrap)
-
-static int failed(const struct trp_wrap *w, int reason)
-{
-    return TRP_RAISE(w->base.cipher.provider, ERR_LIB_PROV, reason);
-}
+static const struct trp_family wrap = {sizeof(struct trp_keyed), wrap_begin, trp_keyed_copied,
+                                       trp_keyed_release};
 
 static int wrap_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
-    const struct trp_wrap *w = ctx;
+    const struct trp_keyed *w = ctx;
     const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_KEYLEN);
     uint64_t len;
     if (p == NULL)
         return 1;
     if (!trp_param_get_number(p, SIZE_MAX, &len))
-        return failed(w, PROV_R_FAILED_TO_GET_PARAMETER);
-    return len == w->base.cipher.kind->key_len || failed(w, PROV_R_INVALID_KEY_LENGTH);
+        return trp_failed(w, PROV_R_FAILED_TO_GET_PARAMETER);
+    return len == w->cipher.head.kind->key_len || trp_failed(w, PROV_R_INVALID_KEY_LENGTH);
 }
 
 static inline int wrap_init(void *ctx, const unsigned char *key, size_t key_len,
                             const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
                             int encrypt)
 {
-    struct trp_wrap *w = ctx;
-    w->base.cipher.core.decrypt = !encrypt;
-    return (iv == NULL || trp_set_iv(&w->base.cipher, iv, iv_len)) &&
-           (key == NULL || trp_set_key(&w->base, key, key_len)) && wrap_set_ctx_params(w, params);
+    struct trp_keyed *w = ctx;
+    w->cipher.core.decrypt = !encrypt;
+    return (iv == NULL || trp_set_iv(&w->cipher, iv, iv_len)) &&
+           (key == NULL || trp_set_key(w, key, key_len)) && wrap_set_ctx_params(w, params);
 }
 
-TRP_INITS(wrap)
+TRP_INITS(static, wrap)
 
-static enum tr_status run(struct trp_wrap *w, uint8_t *out, size_t *out_len, const uint8_t *in,
+static enum tr_status run(struct trp_keyed *w, uint8_t *out, size_t *out_len, const uint8_t *in,
                           size_t len)
 {
-    const struct tr_aes_key *key = &w->base.key;
-    const uint8_t *iv = w->base.cipher.iv_set ? w->base.cipher.core.iv : NULL;
-    int inverse = w->base.cipher.kind->inverse;
-    if (w->base.cipher.core.decrypt) {
+    const struct tr_aes_key *key = &w->key;
+    const uint8_t *iv = w->cipher.iv_set ? w->cipher.core.iv : NULL;
+    int inverse = w->cipher.head.kind->inverse;
+    if (w->cipher.core.decrypt) {
         if (is_padded(w))
             return tr_kwp_unwrap(key, inverse, iv, out, out_len, in, len);
         *out_len = len - SEMIBLOCK;
@@ -76,18 +70,18 @@ static enum tr_status run(struct trp_wrap *w, uint8_t *out, size_t *out_len, con
 static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                        const unsigned char *in, size_t len)
 {
-    struct trp_wrap *w = ctx;
-    int decrypt = w->base.cipher.core.decrypt;
+    struct trp_keyed *w = ctx;
+    int decrypt = w->cipher.core.decrypt;
     *out_len = 0;
     if (len == 0)
         return 1;
     if (out_size < len)
-        return failed(w, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+        return trp_failed(w, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     if (in == NULL)
         return 0;
     if (len > INT_MAX - 2 * SEMIBLOCK || (decrypt && len < 2 * SEMIBLOCK) ||
         ((decrypt || !is_padded(w)) && len % SEMIBLOCK != 0))
-        return failed(w, PROV_R_INVALID_INPUT_LENGTH);
+        return trp_failed(w, PROV_R_INVALID_INPUT_LENGTH);
     if (out == NULL) { /* the caller asks for the size of the output */
         *out_len = decrypt ? len - SEMIBLOCK : (len + 7) / SEMIBLOCK * SEMIBLOCK + SEMIBLOCK;
         return 1;
@@ -96,30 +90,28 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
      * those 7 bytes, because EVP_CipherUpdate() passes len + 8 as out_size, whatever the buffer's
      * size. */
     if (!decrypt && out_size < len + SEMIBLOCK)
-        return failed(w, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    if (!w->base.cipher.key_set)
-        return failed(w, PROV_R_NO_KEY_SET);
+        return trp_failed(w, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+    if (!w->cipher.key_set)
+        return trp_failed(w, PROV_R_NO_KEY_SET);
     enum tr_status status = run(w, out, out_len, in, len);
     if (status == TR_OK)
         return 1;
     *out_len = 0;
-    return failed(w, PROV_R_CIPHER_OPERATION_FAILED);
+    return trp_failed(w, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-#define wrap_final               trp_no_final
-#define wrap_get_ctx_params      trp_get_ctx_params
-#define wrap_gettable_ctx_params trp_gettable_ctx_params
-#define wrap_settable_ctx_params trp_settable_ctx_params
+#define wrap_get_ctx_params trp_get_ctx_params
 
 #define WRAP(name, bits, iv, inv)                                                                  \
-    static const struct trp_kind kind_##name##_##bits = {.evp_mode = EVP_CIPH_WRAP_MODE,           \
+    static const struct trp_kind kind_##name##_##bits = {.family = &wrap,                          \
+                                                         .evp_mode = EVP_CIPH_WRAP_MODE,           \
                                                          .key_len = bits / 8,                      \
                                                          .iv_len = iv,                             \
                                                          .block_size = SEMIBLOCK,                  \
                                                          .custom_iv = 1,                           \
                                                          .tests = TR_TESTS_KW,                     \
                                                          .inverse = inv};                          \
-    TRP_DISPATCH_NO_CIPHER(name##_##bits, wrap)
+    TRP_TABLE(name##_##bits, wrap, wrap, trp_no_final, wrap, trp, )
 #define WRAPS(name, iv, inverse)                                                                   \
     WRAP(name, 128, iv, inverse);                                                                  \
     WRAP(name, 192, iv, inverse);                                                                  \
