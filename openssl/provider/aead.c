@@ -129,15 +129,6 @@ int trp_aead_put_number(const void *ctx, OSSL_PARAM *p, size_t value)
            trp_failed(ctx, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
-int trp_aead_take_number(const void *ctx, const OSSL_PARAM *p, size_t *value)
-{
-    uint64_t number;
-    if (!trp_param_get_number(p, SIZE_MAX, &number))
-        return trp_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
-    *value = (size_t)number;
-    return 1;
-}
-
 #define GETTER(name, value)                                                                        \
     int trp_aead_get_##name(void *ctx, OSSL_PARAM *p)                                              \
     {                                                                                              \
@@ -156,14 +147,6 @@ int trp_aead_get_iv(void *ctx, OSSL_PARAM *p)
         return trp_failed(a, PROV_R_INVALID_IV_LENGTH);
     return trp_param_set_octets(p, a->iv, a->iv_len) ||
            trp_failed(a, PROV_R_FAILED_TO_SET_PARAMETER);
-}
-
-int trp_aead_set_key_len(void *ctx, OSSL_PARAM *p)
-{
-    const struct trp_aead *a = ctx;
-    size_t len = 0;
-    return trp_aead_take_number(a, p, &len) &&
-           (len == a->head.kind->key_len || trp_failed(a, PROV_R_INVALID_KEY_LENGTH));
 }
 
 int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int reason)

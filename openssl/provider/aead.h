@@ -79,15 +79,13 @@ int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM
 int trp_aead_status(const void *ctx, enum tr_status status) __attribute__((cold, noinline));
 
 /* Functions to get and set parameters. trp_aead_get_iv() fails if the caller's buffer is shorter
- * than the IV. trp_aead_set_key_len() accepts only the key length of the cipher. */
+ * than the IV. */
 int trp_aead_put_number(const void *ctx, OSSL_PARAM *p, size_t value);
-int trp_aead_take_number(const void *ctx, const OSSL_PARAM *p, size_t *value);
 int trp_aead_get_iv_len(void *ctx, OSSL_PARAM *p);
 int trp_aead_get_key_len(void *ctx, OSSL_PARAM *p);
 int trp_aead_get_tag_len(void *ctx, OSSL_PARAM *p);
 int trp_aead_get_tls_pad(void *ctx, OSSL_PARAM *p);
 int trp_aead_get_iv(void *ctx, OSSL_PARAM *p);
-int trp_aead_set_key_len(void *ctx, OSSL_PARAM *p);
 
 /* Stores the AAD of a TLS 1.2 record whose tag has tag_len bytes (trossl_tls_take_aad()). Raises
  * the error `reason` if the AAD is wrong. */

@@ -150,7 +150,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ccm *c = ctx;
     size_t len;
-    if (!trp_aead_take_number(c, p, &len))
+    if (!trp_take_number(c, p, SIZE_MAX, &len))
         return 0;
     if (len < 7 || len > 13)
         return trp_failed(c, PROV_R_INVALID_IV_LENGTH);

@@ -10,6 +10,8 @@
 
 #include "provider.h"
 
+#include <string.h>
+
 /* The beginning of every context. */
 struct trp_head {
     const struct trp_provider *provider;
@@ -60,14 +62,14 @@ struct trp_cipher {
     uint8_t original_iv[TR_BLOCK];
     struct trp_pipes *pipes; /* pipelines of CBC; see pipeline.h */
     uint8_t key_set, iv_set;
-    uint8_t use_bits; /* lengths of CFB1 are in bits */
-    unsigned num;     /* "num" of ECB and CBC, which has no effect */
+    uint8_t use_bits;     /* lengths of CFB1 are in bits */
+    uint8_t has_mac_copy; /* ECB, CBC: tls_mac_copy is the MAC of a TLS record */
+    unsigned num;         /* "num" of ECB and CBC, which has no effect */
 
     /* TLS records before TLS 1.3; see tls_record.h. */
     unsigned tls_version;
     size_t tls_mac_size;
     const uint8_t *tls_mac; /* CFB, OFB, CTR: NULL, or points into the caller's data */
-    uint8_t has_mac_copy;   /* ECB, CBC: tls_mac_copy is the MAC */
     uint8_t tls_mac_copy[TRP_MAX_MAC];
     uint64_t tls_records; /* opened records, for the substitute of a MAC */
 };
@@ -83,8 +85,22 @@ void trp_keyed_begin(void *ctx);
 int trp_keyed_copied(void *copy);
 void trp_keyed_release(void *ctx);
 
-int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len);
 int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len);
+
+static inline int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len)
+{
+    if (iv_len != cipher->head.kind->iv_len)
+        return trp_failed(cipher, PROV_R_INVALID_IV_LENGTH);
+    if (__builtin_expect(iv_len == TR_BLOCK, 1)) { /* constant size, so that memcpy() is inlined */
+        memcpy(cipher->core.iv, iv, TR_BLOCK);
+        memcpy(cipher->original_iv, iv, TR_BLOCK);
+    } else {
+        memcpy(cipher->core.iv, iv, iv_len);
+        memcpy(cipher->original_iv, iv, iv_len);
+    }
+    cipher->iv_set = 1;
+    return 1;
+}
 
 /* Start a message. If `key` is NULL, the old key stays. A NULL `iv` restarts CBC, CFB and OFB from
  * the last IV that was set; CTR continues with the next counter block. ECB ignores an IV. */
@@ -111,6 +127,11 @@ OSSL_FUNC_cipher_gettable_ctx_params_fn trp_gettable_ctx_params;
 OSSL_FUNC_cipher_settable_ctx_params_fn trp_settable_ctx_params;
 OSSL_FUNC_cipher_get_ctx_params_fn trp_get_ctx_params;
 OSSL_FUNC_cipher_set_ctx_params_fn trp_set_ctx_params;
+
+/* Reads a number of at most `max`, or raises an error. */
+int trp_take_number(const void *ctx, const OSSL_PARAM *p, size_t max, size_t *value);
+/* Sets the key length: accepts only that of the cipher. */
+int trp_set_key_len(void *ctx, OSSL_PARAM *p);
 
 /* Raises the error that the default provider raises for this status. Returns 0. */
 int trp_raise_status(const struct trp_cipher *cipher, enum tr_status status)

@@ -155,3 +155,19 @@ int trp_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     }
     return 1;
 }
+
+int trp_take_number(const void *ctx, const OSSL_PARAM *p, size_t max, size_t *value)
+{
+    uint64_t number = 0;
+    const int good = trp_param_get_number(p, max, &number);
+    *value = (size_t)number;
+    return good || trp_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
+}
+
+int trp_set_key_len(void *ctx, OSSL_PARAM *p)
+{
+    const struct trp_head *head = ctx;
+    size_t len;
+    return trp_take_number(ctx, p, SIZE_MAX, &len) &&
+           (len == head->kind->key_len || trp_failed(ctx, PROV_R_INVALID_KEY_LENGTH));
+}

@@ -74,21 +74,6 @@ static const struct trp_family keyed = {sizeof(struct trp_keyed), trp_keyed_begi
 
 /* ---- Keys and IVs --------------------------------------------------------------------------- */
 
-int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len)
-{
-    if (iv_len != cipher->head.kind->iv_len)
-        return trp_failed(cipher, PROV_R_INVALID_IV_LENGTH);
-    if (__builtin_expect(iv_len == TR_BLOCK, 1)) { /* constant size, so that memcpy() is inlined */
-        memcpy(cipher->core.iv, iv, TR_BLOCK);
-        memcpy(cipher->original_iv, iv, TR_BLOCK);
-    } else {
-        memcpy(cipher->core.iv, iv, iv_len);
-        memcpy(cipher->original_iv, iv, iv_len);
-    }
-    cipher->iv_set = 1;
-    return 1;
-}
-
 int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len)
 {
     struct trp_cipher *cipher = &ctx->cipher;

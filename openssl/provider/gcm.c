@@ -342,7 +342,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm *g = ctx;
     size_t len;
-    if (!trp_aead_take_number(g, p, &len))
+    if (!trp_take_number(g, p, SIZE_MAX, &len))
         return 0;
     if (len == 0 || len > TRP_MAX_IV)
         return trp_failed(g, PROV_R_INVALID_IV_LENGTH);

@@ -18,6 +18,8 @@
 #include "siv.h"
 #include "util.h"
 
+#include <limits.h>
+
 #ifndef EVP_CIPH_GCM_SIV_MODE /* since OpenSSL 3.2 */
 #    define EVP_CIPH_GCM_SIV_MODE 0x10005
 #endif
@@ -193,18 +195,17 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
 static int set_speed(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm_siv *g = ctx;
-    unsigned speed = 0;
-    if (!trp_siv_take_speed(g, p, &speed))
+    size_t speed;
+    if (!trp_take_number(g, p, UINT_MAX, &speed))
         return 0;
     g->speed = speed != 0;
     return 1;
 }
 
-static const struct trp_aead_param gcm_siv_set[] = {
-    {OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
-    {OSSL_CIPHER_PARAM_SPEED, set_speed},
-    {OSSL_CIPHER_PARAM_KEYLEN, trp_aead_set_key_len},
-    {NULL, NULL}};
+static const struct trp_aead_param gcm_siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
+                                                    {OSSL_CIPHER_PARAM_SPEED, set_speed},
+                                                    {OSSL_CIPHER_PARAM_KEYLEN, trp_set_key_len},
+                                                    {NULL, NULL}};
 
 #define gcm_siv_gettable_ctx_params trp_siv_gettable_ctx_params
 #define gcm_siv_settable_ctx_params trp_siv_settable_ctx_params

@@ -202,7 +202,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ocb *o = ctx;
     size_t len;
-    if (!trp_aead_take_number(o, p, &len) || len < 1 || len > MAX_IV)
+    if (!trp_take_number(o, p, SIZE_MAX, &len) || len < 1 || len > MAX_IV)
         return 0;
     /* A new length invalidates the IV. Otherwise, two IVs could be cut to the same nonce. */
     if (len != o->a.iv_len)
@@ -213,7 +213,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
 
 static const struct trp_aead_param ocb_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
                                                 {OSSL_CIPHER_PARAM_AEAD_IVLEN, set_iv_len},
-                                                {OSSL_CIPHER_PARAM_KEYLEN, trp_aead_set_key_len},
+                                                {OSSL_CIPHER_PARAM_KEYLEN, trp_set_key_len},
                                                 {NULL, NULL}};
 
 /* ---- Keys, and the function tables ---------------------------------------------------------- */

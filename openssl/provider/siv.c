@@ -110,15 +110,6 @@ int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag)
            trp_failed(a, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
-int trp_siv_take_speed(const void *ctx, const OSSL_PARAM *p, unsigned *speed)
-{
-    uint64_t value;
-    if (!trp_param_get_number(p, UINT_MAX, &value))
-        return trp_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
-    *speed = (unsigned)value;
-    return 1;
-}
-
 static int get_tag(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_siv *s = ctx;
@@ -146,8 +137,8 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
 static int set_speed(void *ctx, OSSL_PARAM *p)
 {
     struct trp_siv *s = ctx;
-    unsigned speed = 0;
-    if (!trp_siv_take_speed(s, p, &speed))
+    size_t speed;
+    if (!trp_take_number(s, p, UINT_MAX, &speed))
         return 0;
     s->any_more = speed == 1;
     s->one_more = 1;
@@ -158,7 +149,7 @@ static int set_key_len(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_siv *s = ctx;
     size_t len;
-    return trp_aead_take_number(s, p, &len) && len == s->a.head.kind->key_len;
+    return trp_take_number(s, p, SIZE_MAX, &len) && len == s->a.head.kind->key_len;
 }
 
 static const struct trp_aead_param siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},

@@ -10,6 +10,5 @@ OSSL_FUNC_cipher_settable_ctx_params_fn trp_siv_settable_ctx_params;
 
 /* Writes a 16-byte tag. Fails if `tag` is NULL. */
 int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag);
-int trp_siv_take_speed(const void *ctx, const OSSL_PARAM *p, unsigned *speed);
 
 #endif

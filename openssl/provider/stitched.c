@@ -102,9 +102,9 @@ static int set_aad_param(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL
 static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
 {
     (void)params;
-    uint64_t version;
-    if (!trp_param_get_number(p, UINT_MAX, &version))
-        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+    size_t version;
+    if (!trp_take_number(c, p, UINT_MAX, &version))
+        return 0;
     c->base.cipher.tls_version = (unsigned)version;
     /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. As in the default provider, a second
      * call with such a version subtracts another block. */
@@ -179,10 +179,7 @@ static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_P
 static int set_key_len(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
 {
     (void)params;
-    uint64_t len;
-    if (!trp_param_get_number(p, SIZE_MAX, &len))
-        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
-    return len == c->base.cipher.head.kind->key_len || trp_failed(c, PROV_R_INVALID_KEY_LENGTH);
+    return trp_set_key_len(c, (OSSL_PARAM *)p);
 }
 
 static int set_mac_key(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
@@ -196,11 +193,11 @@ static int set_mac_key(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_P
 
 static int set_max_fragment(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
 {
-    uint64_t bytes;
     (void)params;
-    if (!trp_param_get_number(p, SIZE_MAX, &bytes))
-        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
-    c->max_fragment = (size_t)bytes;
+    size_t bytes;
+    if (!trp_take_number(c, p, SIZE_MAX, &bytes))
+        return 0;
+    c->max_fragment = bytes;
     return 1;
 }
 

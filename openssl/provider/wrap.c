@@ -28,14 +28,8 @@ static const struct trp_family wrap = {sizeof(struct trp_keyed), wrap_begin, trp
 
 static int wrap_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
-    const struct trp_keyed *w = ctx;
-    const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_KEYLEN);
-    uint64_t len;
-    if (p == NULL)
-        return 1;
-    if (!trp_param_get_number(p, SIZE_MAX, &len))
-        return trp_failed(w, PROV_R_FAILED_TO_GET_PARAMETER);
-    return len == w->cipher.head.kind->key_len || trp_failed(w, PROV_R_INVALID_KEY_LENGTH);
+    OSSL_PARAM *p = (OSSL_PARAM *)trp_param_find(params, OSSL_CIPHER_PARAM_KEYLEN);
+    return p == NULL || trp_set_key_len(ctx, p);
 }
 
 static inline int wrap_init(void *ctx, const unsigned char *key, size_t key_len,

@@ -28,12 +28,9 @@ static int xts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     const struct trp_xts *x = ctx;
     const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_KEYLEN);
-    uint64_t len;
-    if (p == NULL)
-        return 1;
-    if (!trp_param_get_number(p, SIZE_MAX, &len))
-        return trp_failed(x, PROV_R_FAILED_TO_GET_PARAMETER);
-    return len == x->cipher.head.kind->key_len;
+    size_t len;
+    return p == NULL ||
+           (trp_take_number(x, p, SIZE_MAX, &len) && len == x->cipher.head.kind->key_len);
 }
 
 static TRP_LIST(xts_settable_ctx_params, TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN))
