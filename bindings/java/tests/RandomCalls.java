@@ -207,7 +207,7 @@ final class RandomCalls {
                         }
                     } catch (InvalidAlgorithmParameterException why) {
                         // With two errors, either may come: SunJCE remembers the IV of such a call.
-                        throw isKey(key) ? why : new InvalidKeyException(why);
+                        throw fits(key) ? why : new InvalidKeyException(why);
                     }
                     AlgorithmParameters p = cipher.getParameters();
                     return new Object[] {cipher.getIV(), p == null ? null : p.getEncoded()};
@@ -256,6 +256,12 @@ final class RandomCalls {
 
     private static boolean isKey(SecretKey key) {
         return key.getAlgorithm().equals("AES") && key.getEncoded().length != 20;
+    }
+
+    /** Whether the transformation takes keys of this length. */
+    private boolean fits(SecretKey key) {
+        return isKey(key) && (!transformation.startsWith("AES_")
+                || transformation.startsWith("AES_" + key.getEncoded().length * 8));
     }
 
     private void message() throws Exception {

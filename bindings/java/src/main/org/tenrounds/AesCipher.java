@@ -1,31 +1,87 @@
 // SPDX-License-Identifier: BSD-2-Clause
 package org.tenrounds;
 
+import java.security.AlgorithmParameters;
+import java.security.InvalidAlgorithmParameterException;
 import java.security.InvalidKeyException;
 import java.security.Key;
-import java.security.KeyFactory;
 import java.security.NoSuchAlgorithmException;
-import java.security.spec.InvalidKeySpecException;
-import java.security.spec.PKCS8EncodedKeySpec;
-import java.security.spec.X509EncodedKeySpec;
+import java.security.ProviderException;
+import java.security.SecureRandom;
+import java.security.spec.AlgorithmParameterSpec;
+import java.security.spec.InvalidParameterSpecException;
 import java.util.Arrays;
 import javax.crypto.BadPaddingException;
 import javax.crypto.Cipher;
 import javax.crypto.CipherSpi;
 import javax.crypto.IllegalBlockSizeException;
 import javax.crypto.NoSuchPaddingException;
+import javax.crypto.ShortBufferException;
+import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
-/** What all ciphers share: checks of keys, and the wrapping of keys by encrypting them. */
+/**
+ * The frame of all ciphers: the key, the IV, and the calls of JCE. A subclass has the mode. JCE
+ * refuses data after an init() that failed, so that the state of a cipher does not matter then.
+ */
 abstract class AesCipher extends CipherSpi {
     static final int BLOCK = 16;
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    final Context context;
+    boolean encrypting = true;
+    byte[] iv;
+    /** Bytes of the message that wait for others. */
+    final Held held = new Held();
 
     private final int keyLength;
+    /** The key of the context if it cannot change, else null. */
+    private Key current;
+    private SecureRandom random;
 
-    /** Makes a cipher for keys of this length in bytes, or of all lengths if it is 0. */
-    AesCipher(int keyLength) {
+    /**
+     * Makes a cipher for keys of this length in bytes, or of all lengths if it is 0. The operation
+     * expands a key.
+     */
+    AesCipher(int keyLength, int keyOperation) {
         this.keyLength = keyLength;
+        context = new Context(keyOperation);
     }
+
+    // ---- What a mode has ----
+
+    /** Sets the IV and other parameters. */
+    abstract void setParameters(AlgorithmParameterSpec parameters)
+            throws InvalidAlgorithmParameterException;
+
+    /**
+     * Checks whether the parameters may be used with a key.
+     *
+     * @param same whether it is the key of the context
+     * @param last whether it is the key of the last encryption
+     */
+    void checkUse(boolean same, boolean last) throws InvalidAlgorithmParameterException {}
+
+    /** Forgets the message. */
+    void reset() {
+        held.clear();
+    }
+
+    /** Returns how many bytes update() writes for so many bytes of input. */
+    abstract int updateSize(int length);
+
+    /** Processes a part of a message. There is room for so many bytes in the output. */
+    abstract int update(byte[] in, long at, int length, byte[] out, long outAt, int room)
+            throws ShortBufferException;
+
+    /** Processes the last part of a message. */
+    abstract int finish(byte[] in, long at, int length, byte[] out, long outAt, int room)
+            throws ShortBufferException, IllegalBlockSizeException, BadPaddingException;
+
+    /** Encrypts or decrypts bytes in the middle of a message. */
+    abstract void crypt(byte[] in, long at, int length, byte[] out, long outAt);
+
+    // ---- Keys and parameters ----
 
     // A service has a whole transformation, so JCE does not call these.
     @Override
@@ -47,63 +103,207 @@ abstract class AesCipher extends CipherSpi {
     protected int engineGetKeySize(Key key) throws InvalidKeyException {
         byte[] encoded = key.getEncoded();
         try {
-            checkLength(encoded.length);
+            Keys.checkLength(encoded.length);
             return encoded.length * 8;
         } finally {
-            wipe(encoded);
+            Keys.wipe(encoded);
         }
     }
 
-    static boolean encrypts(int opmode) {
-        return opmode == Cipher.ENCRYPT_MODE || opmode == Cipher.WRAP_MODE;
+    @Override
+    protected byte[] engineGetIV() {
+        return iv == null ? null : iv.clone();
     }
 
-    /** Returns the bytes of a key, which the caller wipes. */
-    byte[] encoded(Key key) throws InvalidKeyException {
-        byte[] encoded = bytes(key);
-        if (keyLength != 0 && encoded.length != keyLength) {
-            wipe(encoded);
-            throw new InvalidKeyException(
-                    "the key must have " + keyLength + " bytes, and has " + encoded.length);
-        }
-        return encoded;
-    }
-
-    /** The same for a key of any length. */
-    static byte[] bytes(Key key) throws InvalidKeyException {
-        if (key == null) {
-            throw new InvalidKeyException("there is no key");
-        }
-        if (!"RAW".equalsIgnoreCase(key.getFormat())) {
-            throw new InvalidKeyException("the key's format is not RAW: " + key.getFormat());
-        }
-        byte[] encoded = key.getEncoded();
-        if (encoded == null) {
-            throw new InvalidKeyException("the key does not reveal its bytes");
-        }
-        return encoded;
-    }
-
-    /** Checks that a key is one of AES. As in SunJCE, checks of parameters come before. */
-    static void checkAes(Key key, byte[] encoded) throws InvalidKeyException {
-        String algorithm = key.getAlgorithm();
-        if (!"AES".equalsIgnoreCase(algorithm) && !"Rijndael".equalsIgnoreCase(algorithm)) {
-            throw new InvalidKeyException("the key is not for AES: " + algorithm);
-        }
-        checkLength(encoded.length);
-    }
-
-    private static void checkLength(int length) throws InvalidKeyException {
-        if (length != 16 && length != 24 && length != 32) {
-            throw new InvalidKeyException("AES takes no key of " + length + " bytes");
+    static AlgorithmParameters parameters(String algorithm, AlgorithmParameterSpec spec) {
+        try {
+            AlgorithmParameters parameters = AlgorithmParameters.getInstance(algorithm);
+            parameters.init(spec);
+            return parameters;
+        } catch (NoSuchAlgorithmException | InvalidParameterSpecException e) {
+            throw new ProviderException(e);
         }
     }
 
-    static void wipe(byte[] secret) {
-        if (secret != null) {
-            Arrays.fill(secret, (byte) 0);
+    byte[] freshIv(int length) {
+        byte[] fresh = new byte[length];
+        (random == null ? RANDOM : random).nextBytes(fresh);
+        return fresh;
+    }
+
+    /** Returns the IV of parameters that have no more than that. */
+    static byte[] onlyIv(AlgorithmParameterSpec parameters)
+            throws InvalidAlgorithmParameterException {
+        if (!(parameters instanceof IvParameterSpec)) {
+            throw new InvalidAlgorithmParameterException(
+                    "the cipher takes an IvParameterSpec, not " + parameters.getClass().getName());
+        }
+        return ((IvParameterSpec) parameters).getIV();
+    }
+
+    /** The class that has the parameters of the mode. */
+    Class<? extends AlgorithmParameterSpec> specClass() {
+        return IvParameterSpec.class;
+    }
+
+    @Override
+    protected void engineInit(int opmode, Key key, SecureRandom random) throws InvalidKeyException {
+        try {
+            engineInit(opmode, key, (AlgorithmParameterSpec) null, random);
+        } catch (InvalidAlgorithmParameterException e) {
+            throw new InvalidKeyException(e.getMessage(), e);
         }
     }
+
+    @Override
+    protected void engineInit(int opmode, Key key, AlgorithmParameters parameters,
+            SecureRandom random) throws InvalidKeyException, InvalidAlgorithmParameterException {
+        try {
+            engineInit(opmode, key,
+                    parameters == null ? null : parameters.getParameterSpec(specClass()), random);
+        } catch (InvalidParameterSpecException e) {
+            throw new InvalidAlgorithmParameterException("these are not parameters of the mode", e);
+        }
+    }
+
+    @Override
+    protected void engineInit(int opmode, Key key, AlgorithmParameterSpec parameters,
+            SecureRandom random) throws InvalidKeyException, InvalidAlgorithmParameterException {
+        context.enter();
+        try {
+            reset();
+            this.random = random;
+            encrypting = opmode == Cipher.ENCRYPT_MODE || opmode == Cipher.WRAP_MODE;
+            setParameters(parameters);
+            if (key != null && key == current && !context.hasKept()) {
+                checkUse(true, true);
+            } else {
+                setKey(key);
+            }
+        } finally {
+            context.leave();
+        }
+    }
+
+    private void setKey(Key key) throws InvalidKeyException, InvalidAlgorithmParameterException {
+        current = null;
+        byte[] bytes = Keys.encoded(key);
+        try {
+            if (keyLength != 0 && bytes.length != keyLength) {
+                throw new InvalidKeyException(
+                        "the key must have " + keyLength + " bytes, and has " + bytes.length);
+            }
+            boolean same = context.isKey(bytes);
+            Keys.checkAes(key, bytes);
+            checkUse(same, context.hasKept() ? context.isKept(bytes) : same);
+            context.setKey(bytes);
+        } finally {
+            Keys.wipe(bytes);
+        }
+        current = key.getClass() == SecretKeySpec.class ? key : null;
+    }
+
+    // ---- Data ----
+
+    static void checkRoom(int needed, int room) throws ShortBufferException {
+        if (room < needed) {
+            throw new ShortBufferException(
+                    "the output needs " + needed + " bytes, and has room for " + room);
+        }
+    }
+
+    @Override
+    protected byte[] engineUpdate(byte[] in, int at, int length) {
+        context.enter();
+        try {
+            byte[] out = new byte[updateSize(length)];
+            update(in, at, length, out, 0, out.length);
+            return out;
+        } catch (ShortBufferException e) {
+            throw new ProviderException(e);
+        } finally {
+            context.leave();
+        }
+    }
+
+    @Override
+    protected int engineUpdate(byte[] in, int at, int length, byte[] out, int outAt)
+            throws ShortBufferException {
+        context.enter();
+        try {
+            return update(in, at, length, out, outAt, out.length - outAt);
+        } finally {
+            context.leave();
+        }
+    }
+
+    @Override
+    protected byte[] engineDoFinal(byte[] in, int at, int length)
+            throws IllegalBlockSizeException, BadPaddingException {
+        context.enter();
+        try {
+            byte[] out = new byte[Math.max(engineGetOutputSize(length), 0)];
+            int written = finish(in == null ? Context.EMPTY : in, at, length, out, 0, out.length);
+            if (written == out.length) {
+                return out;
+            }
+            byte[] exact = Arrays.copyOf(out, written);
+            Keys.wipe(out);
+            return exact;
+        } catch (ShortBufferException e) {
+            throw new ProviderException(e);
+        } finally {
+            context.leave();
+        }
+    }
+
+    @Override
+    protected int engineDoFinal(byte[] in, int at, int length, byte[] out, int outAt)
+            throws ShortBufferException, IllegalBlockSizeException, BadPaddingException {
+        context.enter();
+        try {
+            return finish(in == null ? Context.EMPTY : in, at, length, out, outAt,
+                    out.length - outAt);
+        } finally {
+            context.leave();
+        }
+    }
+
+    /** Processes held bytes and input as far as they make updateSize(), and holds the others. */
+    final int process(byte[] in, long at, int length, byte[] out, long outAt) {
+        int written = updateSize(length);
+        if (written == 0) {
+            held.add(in, at, length);
+            return 0;
+        }
+        byte[] source = in;
+        if (Context.overwrites(in, at, length, out, outAt, held.length)) {
+            source = Context.copy(in, at, length);
+            at = 0;
+        }
+        int used = 0;
+        int done = 0;
+        // Held bytes come first, as far as input makes them whole blocks.
+        if (held.length > 0) {
+            int blocks = Math.min(written, (held.length + BLOCK - 1) / BLOCK * BLOCK);
+            used = Math.max(blocks - held.length, 0);
+            held.add(source, at, used);
+            done = Math.min(held.length, written);
+            crypt(held.bytes, 0, done, out, outAt);
+            held.drop(done);
+        }
+        crypt(source, Context.move(at, used), written - done, out, Context.move(outAt, done));
+        used += written - done;
+        if (used < length) {
+            held.add(source, Context.move(at, used), length - used);
+        }
+        if (source != in) {
+            Keys.wipe(source);
+        }
+        return written;
+    }
+
+    // ---- Wrapping a key by encrypting it ----
 
     @Override
     protected byte[] engineWrap(Key key) throws IllegalBlockSizeException, InvalidKeyException {
@@ -116,7 +316,7 @@ abstract class AesCipher extends CipherSpi {
         } catch (BadPaddingException e) {
             throw new AssertionError("encryption checks no padding", e);
         } finally {
-            wipe(encoded);
+            Keys.wipe(encoded);
         }
     }
 
@@ -130,29 +330,9 @@ abstract class AesCipher extends CipherSpi {
             throw new InvalidKeyException("the wrapped key is damaged", e);
         }
         try {
-            return keyOf(encoded, algorithm, type);
+            return Keys.decoded(encoded, algorithm, type);
         } finally {
-            wipe(encoded);
-        }
-    }
-
-    private static Key keyOf(byte[] encoded, String algorithm, int type)
-            throws InvalidKeyException, NoSuchAlgorithmException {
-        try {
-            switch (type) {
-                case Cipher.SECRET_KEY:
-                    return new SecretKeySpec(encoded, algorithm);
-                case Cipher.PRIVATE_KEY:
-                    return KeyFactory.getInstance(algorithm)
-                            .generatePrivate(new PKCS8EncodedKeySpec(encoded));
-                case Cipher.PUBLIC_KEY:
-                    return KeyFactory.getInstance(algorithm)
-                            .generatePublic(new X509EncodedKeySpec(encoded));
-                default:
-                    throw new InvalidKeyException("there is no such type of key: " + type);
-            }
-        } catch (InvalidKeySpecException e) {
-            throw new InvalidKeyException("the unwrapped bytes are no key for " + algorithm, e);
+            Keys.wipe(encoded);
         }
     }
 }

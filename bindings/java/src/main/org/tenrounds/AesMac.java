@@ -58,12 +58,12 @@ final class AesMac extends MacSpi {
     }
 
     private void setKey(Key key) throws InvalidKeyException {
-        byte[] bytes = AesCipher.bytes(key);
+        byte[] bytes = Keys.encoded(key);
         try {
-            AesCipher.checkAes(key, bytes);
+            Keys.checkAes(key, bytes);
             context.setKey(bytes);
         } finally {
-            AesCipher.wipe(bytes);
+            Keys.wipe(bytes);
         }
     }
 

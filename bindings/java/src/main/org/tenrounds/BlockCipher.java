@@ -3,13 +3,7 @@ package org.tenrounds;
 
 import java.security.AlgorithmParameters;
 import java.security.InvalidAlgorithmParameterException;
-import java.security.InvalidKeyException;
-import java.security.Key;
-import java.security.NoSuchAlgorithmException;
-import java.security.ProviderException;
-import java.security.SecureRandom;
 import java.security.spec.AlgorithmParameterSpec;
-import java.security.spec.InvalidParameterSpecException;
 import java.util.Arrays;
 import javax.crypto.BadPaddingException;
 import javax.crypto.IllegalBlockSizeException;
@@ -39,120 +33,41 @@ final class BlockCipher extends AesCipher {
         }
     }
 
-    private static final SecureRandom RANDOM = new SecureRandom();
-
-    private final Context context = new Context(Calls.AES_KEY);
     private final Mode mode;
     private final boolean padded;
-    private boolean encrypting;
-    private byte[] iv;
     /** The IV if the next call of the core starts a message, else empty. */
     private byte[] startIv = Context.EMPTY;
-    private final Held held = new Held();
 
     BlockCipher(Mode mode, boolean padded, int keyLength) {
-        super(keyLength);
+        super(keyLength, Calls.AES_KEY);
         this.mode = mode;
         this.padded = padded;
     }
 
-    // ---- Parameters ----
-
-    @Override
-    protected byte[] engineGetIV() {
-        return iv == null ? null : iv.clone();
-    }
-
     @Override
     protected AlgorithmParameters engineGetParameters() {
-        try {
-            AlgorithmParameters parameters = AlgorithmParameters.getInstance("AES");
-            parameters.init(new IvParameterSpec(iv == null ? freshIv(RANDOM) : iv));
-            return parameters;
-        } catch (NoSuchAlgorithmException | InvalidParameterSpecException e) {
-            throw new ProviderException(e);
-        }
-    }
-
-    private static byte[] freshIv(SecureRandom random) {
-        byte[] fresh = new byte[BLOCK];
-        (random == null ? RANDOM : random).nextBytes(fresh);
-        return fresh;
+        return parameters("AES", new IvParameterSpec(iv == null ? freshIv(BLOCK) : iv));
     }
 
     @Override
-    protected void engineInit(int opmode, Key key, SecureRandom random) throws InvalidKeyException {
-        try {
-            engineInit(opmode, key, (AlgorithmParameterSpec) null, random);
-        } catch (InvalidAlgorithmParameterException e) {
-            throw new InvalidKeyException(e.getMessage(), e);
-        }
-    }
-
-    @Override
-    protected void engineInit(int opmode, Key key, AlgorithmParameters parameters,
-            SecureRandom random) throws InvalidKeyException, InvalidAlgorithmParameterException {
-        try {
-            engineInit(opmode, key, parameters == null ? null
-                    : parameters.getParameterSpec(IvParameterSpec.class), random);
-        } catch (InvalidParameterSpecException e) {
-            throw new InvalidAlgorithmParameterException("the parameters have no IV", e);
-        }
-    }
-
-    @Override
-    protected void engineInit(int opmode, Key key, AlgorithmParameterSpec parameters,
-            SecureRandom random) throws InvalidKeyException, InvalidAlgorithmParameterException {
-        encrypting = encrypts(opmode);
-        byte[] bytes = encoded(key);
-        try {
-            iv = checkedIv(parameters, random);
-            checkAes(key, bytes);
-            setKey(bytes);
-        } finally {
-            wipe(bytes);
-        }
-        reset();
-    }
-
-    private void setKey(byte[] key) {
-        if (context.isKey(key)) {
-            return;
-        }
-        context.enter();
-        try {
-            context.setKey(key);
-        } finally {
-            context.leave();
-        }
-    }
-
-    private byte[] checkedIv(AlgorithmParameterSpec parameters, SecureRandom random)
+    void setParameters(AlgorithmParameterSpec parameters)
             throws InvalidAlgorithmParameterException {
-        if (parameters == null) {
-            if (!encrypting) {
-                throw new InvalidAlgorithmParameterException("decryption needs an IV");
-            }
-            return freshIv(random);
+        if (parameters == null && !encrypting) {
+            throw new InvalidAlgorithmParameterException("decryption needs an IV");
         }
-        if (!(parameters instanceof IvParameterSpec)) {
+        iv = parameters == null ? freshIv(BLOCK) : onlyIv(parameters);
+        if (iv.length != BLOCK) {
             throw new InvalidAlgorithmParameterException(
-                    "the cipher takes an IvParameterSpec, not " + parameters.getClass().getName());
+                    "the IV must have 16 bytes, and has " + iv.length);
         }
-        byte[] given = ((IvParameterSpec) parameters).getIV();
-        if (given.length != BLOCK) {
-            throw new InvalidAlgorithmParameterException(
-                    "the IV must have 16 bytes, and has " + given.length);
-        }
-        return given;
-    }
-
-    private void reset() {
-        held.clear();
         startIv = iv;
     }
 
-    // ---- Data ----
+    @Override
+    void reset() {
+        super.reset();
+        startIv = iv;
+    }
 
     /** The bytes that doFinal() writes at most, from held bytes and these. */
     @Override
@@ -161,125 +76,36 @@ final class BlockCipher extends AesCipher {
         return padded && encrypting ? Math.addExact(total, BLOCK - total % BLOCK) : total;
     }
 
-    /** The bytes that update() writes. */
-    private int updateSize(int length) {
+    @Override
+    int updateSize(int length) {
         int total = Math.addExact(held.length, length);
         int kept = padded && !encrypting ? BLOCK : 0;
         return Math.max(total - kept, 0) & -mode.unit;
     }
 
     @Override
-    protected byte[] engineUpdate(byte[] in, int at, int length) {
-        byte[] out = new byte[updateSize(length)];
-        enterAndUpdate(in, at, length, out, 0);
-        return out;
+    int update(byte[] in, long at, int length, byte[] out, long outAt, int room)
+            throws ShortBufferException {
+        checkRoom(updateSize(length), room);
+        return process(in, at, length, out, outAt);
     }
 
     @Override
-    protected int engineUpdate(byte[] in, int at, int length, byte[] out, int outAt)
-            throws ShortBufferException {
-        checkRoom(updateSize(length), out, outAt);
-        return enterAndUpdate(in, at, length, out, outAt);
-    }
-
-    private int enterAndUpdate(byte[] in, int at, int length, byte[] out, int outAt) {
-        context.enter();
-        try {
-            return update(in, at, length, out, outAt);
-        } finally {
-            context.leave();
-        }
-    }
-
-    private static void checkRoom(int needed, byte[] out, int outAt) throws ShortBufferException {
-        if (out.length - outAt < needed) {
-            throw new ShortBufferException("the output needs " + needed
-                    + " bytes, and has room for " + (out.length - outAt));
-        }
-    }
-
-    private int update(byte[] in, int at, int length, byte[] out, int outAt) {
-        int written = updateSize(length);
-        if (written == 0) {
-            held.add(in, at, length);
-            return 0;
-        }
-        byte[] source = in;
-        if (Context.overwrites(in, at, length, out, outAt, held.length)) {
-            source = Arrays.copyOfRange(in, at, at + length);
-            at = 0;
-        }
-        int end = at + length;
-        int done = 0;
-        // Held bytes come first, as far as input makes them whole blocks.
-        if (held.length > 0) {
-            int fill = Math.min(written, (held.length + BLOCK - 1) / BLOCK * BLOCK) - held.length;
-            if (fill > 0) {
-                held.add(source, at, fill);
-                at += fill;
-            }
-            done = Math.min(held.length, written);
-            crypt(held.bytes, 0, done, out, outAt);
-            held.drop(done);
-        }
-        crypt(source, at, written - done, out, outAt + done);
-        at += written - done;
-        if (at < end) {
-            held.add(source, at, end - at);
-        }
-        if (source != in) {
-            wipe(source);
-        }
-        return written;
-    }
-
-    private void crypt(byte[] in, int at, int length, byte[] out, int outAt) {
+    void crypt(byte[] in, long at, int length, byte[] out, long outAt) {
         int operation = encrypting ? mode.encrypt : mode.decrypt;
         boolean parallel = operation == Calls.CTR || operation == Calls.CBC_DECRYPT
                 || operation == Calls.CFB_DECRYPT;
-        int most = parallel ? Context.PARALLEL_PIECE : Context.PIECE;
-        for (int done = 0, n; done < length; done += n) {
-            n = Math.min(length - done, most);
-            context.call(operation, startIv, Context.EMPTY, 0, in, at + done, n, out, outAt + done,
-                    n, n, 0);
-            startIv = Context.EMPTY;
-        }
+        context.pieces(operation, startIv, in, at, length, out, outAt,
+                parallel ? Context.PARALLEL_PIECE : Context.PIECE);
+        startIv = length > 0 ? Context.EMPTY : startIv;
     }
 
     @Override
-    protected byte[] engineDoFinal(byte[] in, int at, int length)
-            throws IllegalBlockSizeException, BadPaddingException {
-        byte[] out = new byte[engineGetOutputSize(length)];
-        int written;
-        try {
-            written = engineDoFinal(in, at, length, out, 0);
-        } catch (ShortBufferException e) {
-            throw new ProviderException(e);
-        }
-        if (written == out.length) {
-            return out;
-        }
-        byte[] exact = Arrays.copyOf(out, written);
-        wipe(out);
-        return exact;
-    }
-
-    @Override
-    protected int engineDoFinal(byte[] in, int at, int length, byte[] out, int outAt)
-            throws ShortBufferException, IllegalBlockSizeException, BadPaddingException {
-        context.enter();
-        try {
-            return finish(in == null ? Context.EMPTY : in, at, length, out, outAt);
-        } finally {
-            context.leave();
-        }
-    }
-
-    private int finish(byte[] in, int at, int length, byte[] out, int outAt)
+    int finish(byte[] in, long at, int length, byte[] out, long outAt, int room)
             throws ShortBufferException, IllegalBlockSizeException, BadPaddingException {
         int total = Math.addExact(held.length, length);
         int size = engineGetOutputSize(length);
-        checkRoom(encrypting ? size : size - BLOCK, out, outAt);
+        checkRoom(encrypting ? size : size - BLOCK, room);
         boolean whole = padded ? !encrypting : mode == Mode.CBC;
         if (whole && total % BLOCK != 0) {
             throw new IllegalBlockSizeException(
@@ -289,12 +115,12 @@ final class BlockCipher extends AesCipher {
         if (padded && encrypting) {
             written = pad(in, at, length, out, outAt, size);
         } else if (padded && total > 0) {
-            written = unpad(in, at, length, out, outAt, total);
+            written = unpad(in, at, length, out, outAt, room);
         } else {
-            checkRoom(total, out, outAt);
-            written = update(in, at, length, out, outAt);
+            checkRoom(total, room);
+            written = process(in, at, length, out, outAt);
             if (written < total) {
-                crypt(held.bytes, 0, held.length, out, outAt + written);
+                crypt(held.bytes, 0, held.length, out, Context.move(outAt, written));
                 written = total;
             }
         }
@@ -304,30 +130,30 @@ final class BlockCipher extends AesCipher {
     }
 
     /** Encrypts, and adds 1 to 16 bytes of padding (RFC 5652 section 6.3). */
-    private int pad(byte[] in, int at, int length, byte[] out, int outAt, int size) {
+    private int pad(byte[] in, long at, int length, byte[] out, long outAt, int size) {
         byte[] padding = new byte[BLOCK];
         int count = size - held.length - length;
         Arrays.fill(padding, (byte) count);
-        int written = update(in, at, length, out, outAt);
-        return written + update(padding, 0, count, out, outAt + written);
+        int written = process(in, at, length, out, outAt);
+        return written + process(padding, 0, count, out, Context.move(outAt, written));
     }
 
     /** Decrypts, and writes the plaintext without its padding. */
-    private int unpad(byte[] in, int at, int length, byte[] out, int outAt, int total)
+    private int unpad(byte[] in, long at, int length, byte[] out, long outAt, int room)
             throws ShortBufferException, BadPaddingException {
-        if (out.length - outAt < total - 1) {
-            return unpadIntoLess(in, at, length, out, outAt, total);
+        if (room < held.length + length - 1) {
+            return unpadIntoLess(in, at, length, out, outAt, room);
         }
-        int written = update(in, at, length, out, outAt);
+        int written = process(in, at, length, out, outAt);
         byte[] last = new byte[BLOCK];
         crypt(held.bytes, 0, BLOCK, last, 0);
         int rest = BLOCK - padding(last, 0);
         if (rest < BLOCK) {
-            System.arraycopy(last, 0, out, outAt + written, rest);
+            Context.move(last, 0, out, Context.move(outAt, written), rest);
         }
-        wipe(last);
+        Keys.wipe(last);
         if (rest == BLOCK) {
-            Arrays.fill(out, outAt, outAt + written, (byte) 0);
+            Context.wipe(out, outAt, written);
             throw badPadding();
         }
         return written + rest;
@@ -337,8 +163,9 @@ final class BlockCipher extends AesCipher {
      * Decrypts into an array of its own, because only the padding tells whether there is room. If
      * there is none, the message stays as it was, so that doFinal() can be called again.
      */
-    private int unpadIntoLess(byte[] in, int at, int length, byte[] out, int outAt, int total)
+    private int unpadIntoLess(byte[] in, long at, int length, byte[] out, long outAt, int room)
             throws ShortBufferException, BadPaddingException {
+        int total = held.length + length;
         byte[] chain = startIv;
         if (chain.length == 0) {
             chain = new byte[BLOCK];
@@ -346,21 +173,21 @@ final class BlockCipher extends AesCipher {
                     0, BLOCK, BLOCK, 0);
         }
         byte[] text = Arrays.copyOf(held.bytes, total);
-        System.arraycopy(in, at, text, held.length, length);
+        Context.move(in, at, text, held.length, length);
         try {
             crypt(text, 0, total, text, 0);
             int padding = padding(text, total - BLOCK);
             if (padding == 0) {
                 throw badPadding();
             }
-            if (out.length - outAt < total - padding) {
+            if (room < total - padding) {
                 startIv = chain;
-                checkRoom(total - padding, out, outAt);
+                checkRoom(total - padding, room);
             }
-            System.arraycopy(text, 0, out, outAt, total - padding);
+            Context.move(text, 0, out, outAt, total - padding);
             return total - padding;
         } finally {
-            wipe(text);
+            Keys.wipe(text);
         }
     }
 

@@ -51,7 +51,8 @@ abstract class Calls {
 
     /**
      * Runs an operation. The arrays may not be null. A position below zero is the inverted address
-     * of a direct buffer, whose array is then ignored. The caller has checked all ranges.
+     * of a direct buffer, whose array is then ignored. A negative aadLength stands for so many
+     * bytes of AAD directly before the input. The caller has checked all ranges.
      *
      * @return 0, or an error of the core
      */

@@ -165,20 +165,38 @@ final class Context {
                 in, inAt, out, outAt, length, tagLength));
     }
 
+    /** Runs an operation in pieces of at most so many bytes. The IV goes with the first one. */
+    void pieces(int operation, byte[] iv, byte[] in, long inAt, int length, byte[] out, long outAt,
+            int most) {
+        for (int done = 0, n; done < length; done += n) {
+            n = Math.min(length - done, most);
+            call(operation, done == 0 ? iv : EMPTY, EMPTY, 0, in, move(inAt, done), n, out,
+                    move(outAt, done), n, n, 0);
+        }
+    }
+
     /**
-     * Runs an operation in place in an array, with a copy outside of the heap, so that the
-     * collector need not wait for it. Returns false if a tag does not match.
+     * Runs an operation in place in a whole array, which begins with the AAD. If more than so many
+     * bytes come after it, works on a copy outside of the heap, so that the collector need not
+     * wait. Returns false if a tag does not match.
      */
-    boolean callOutside(int operation, byte[] iv, byte[] text, int length) {
-        ByteBuffer copy = ByteBuffer.allocateDirect(text.length).put(text);
-        long at = ~JniCalls.jniAddress(copy);
+    boolean callWhole(int operation, byte[] iv, byte[] text, int aadLength, int length,
+            int tagLength, int most) {
+        Objects.checkFromIndexSize(aadLength, length + tagLength, text.length);
         if (memory.address == 0) {
             expand();
         }
-        int status = JniCalls.jniCall(operation, memory.address, iv, iv.length, EMPTY, 0, EMPTY, at,
-                EMPTY, at, length, 0);
+        if (length <= most && aadLength <= most) {
+            return check(Library.CALLS.call(operation, memory.address, iv, iv.length, EMPTY,
+                    -aadLength, text, aadLength, text, aadLength, length, tagLength));
+        }
+        ByteBuffer copy = ByteBuffer.allocateDirect(text.length).put(text);
+        long start = ~JniCalls.jniAddress(copy);
+        long at = move(start, aadLength);
+        int status = JniCalls.jniCall(operation, memory.address, iv, iv.length, EMPTY, -aadLength,
+                EMPTY, at, EMPTY, at, length, tagLength);
         copy.flip().get(text);
-        wipe(EMPTY, at, text.length);
+        wipe(EMPTY, start, text.length);
         Reference.reachabilityFence(copy);
         return check(status);
     }

@@ -7,14 +7,12 @@ import java.security.AlgorithmParameters;
 import java.security.InvalidAlgorithmParameterException;
 import java.security.InvalidKeyException;
 import java.security.Key;
-import java.security.NoSuchAlgorithmException;
 import java.security.ProviderException;
 import java.security.SecureRandom;
 import java.security.spec.AlgorithmParameterSpec;
-import java.security.spec.InvalidParameterSpecException;
 import java.util.Arrays;
 import javax.crypto.AEADBadTagException;
-import javax.crypto.IllegalBlockSizeException;
+import javax.crypto.Cipher;
 import javax.crypto.ShortBufferException;
 import javax.crypto.spec.GCMParameterSpec;
 
@@ -26,14 +24,8 @@ import javax.crypto.spec.GCMParameterSpec;
  */
 final class GcmCipher extends AesCipher {
     private static final int IV_LENGTH = 12;
-    private static final SecureRandom RANDOM = new SecureRandom();
 
-    private final Context context = new Context(Calls.GCM_KEY);
-    private boolean initialized;
-    private boolean encrypting = true;
-    private SecureRandom random;
-    private int tagLength = 16;
-    private byte[] iv;
+    private int tagLength = BLOCK;
     /**
      * The IV of the last encryption, which must not come again with the same key. That is the key
      * which the context has kept, or else its current one.
@@ -42,87 +34,45 @@ final class GcmCipher extends AesCipher {
     /** A message was encrypted with the IV. */
     private boolean spent;
 
-    // The message.
+    // The message. Encryption holds less than a block of it, decryption the ciphertext so far.
     private final Held aad = new Held();
     /** Data may have come, so no AAD may follow. */
     private boolean aadEnded;
     /** The core has the IV and the AAD. */
     private boolean started;
-    /** Encryption: less than a block. Decryption: the ciphertext so far. */
-    private final Held held = new Held();
     private long processed;
 
     GcmCipher(int keyLength) {
-        super(keyLength);
+        super(keyLength, Calls.GCM_KEY);
     }
 
     // ---- Parameters ----
 
     @Override
-    protected byte[] engineGetIV() {
-        return iv == null ? null : iv.clone();
+    Class<GCMParameterSpec> specClass() {
+        return GCMParameterSpec.class;
     }
 
     @Override
     protected AlgorithmParameters engineGetParameters() {
-        try {
-            AlgorithmParameters parameters = AlgorithmParameters.getInstance("GCM");
-            parameters.init(new GCMParameterSpec(tagLength * 8, iv == null ? freshIv() : iv));
-            return parameters;
-        } catch (NoSuchAlgorithmException | InvalidParameterSpecException e) {
-            throw new ProviderException(e);
-        }
-    }
-
-    private byte[] freshIv() {
-        byte[] fresh = new byte[IV_LENGTH];
-        (random == null ? RANDOM : random).nextBytes(fresh);
-        return fresh;
+        return parameters("GCM",
+                new GCMParameterSpec(tagLength * 8, iv == null ? freshIv(IV_LENGTH) : iv));
     }
 
     @Override
     protected void engineInit(int opmode, Key key, SecureRandom random) throws InvalidKeyException {
-        if (!encrypts(opmode)) {
-            forget();
+        if (opmode == Cipher.DECRYPT_MODE || opmode == Cipher.UNWRAP_MODE) {
             throw new InvalidKeyException("decryption needs a GCMParameterSpec");
         }
-        try {
-            engineInit(opmode, key, (AlgorithmParameterSpec) null, random);
-        } catch (InvalidAlgorithmParameterException e) {
-            throw new InvalidKeyException(e);
-        }
+        super.engineInit(opmode, key, random);
     }
 
     @Override
-    protected void engineInit(int opmode, Key key, AlgorithmParameters parameters,
-            SecureRandom random) throws InvalidKeyException, InvalidAlgorithmParameterException {
-        try {
-            engineInit(opmode, key, parameters == null ? null
-                    : parameters.getParameterSpec(GCMParameterSpec.class), random);
-        } catch (InvalidParameterSpecException e) {
-            forget();
-            throw new InvalidAlgorithmParameterException(e);
-        }
-    }
-
-    @Override
-    protected void engineInit(int opmode, Key key, AlgorithmParameterSpec parameters,
-            SecureRandom random) throws InvalidKeyException, InvalidAlgorithmParameterException {
-        context.enter();
-        try {
-            initialize(opmode, key, parameters, random);
-        } finally {
-            context.leave();
-        }
-    }
-
-    private void initialize(int opmode, Key key, AlgorithmParameterSpec parameters,
-            SecureRandom random) throws InvalidKeyException, InvalidAlgorithmParameterException {
-        reset();
-        this.random = random;
+    void setParameters(AlgorithmParameterSpec parameters)
+            throws InvalidAlgorithmParameterException {
         int tagBits = 128;
         if (parameters == null) {
-            iv = freshIv();
+            iv = freshIv(IV_LENGTH);
         } else if (parameters instanceof GCMParameterSpec) {
             iv = ((GCMParameterSpec) parameters).getIV();
             tagBits = ((GCMParameterSpec) parameters).getTLen();
@@ -133,24 +83,22 @@ final class GcmCipher extends AesCipher {
         if (iv == null || iv.length == 0) {
             throw new InvalidAlgorithmParameterException("the IV is empty");
         }
-        encrypting = encrypts(opmode);
         tagLength = tagLength(tagBits);
-        byte[] bytes = encoded(key);
-        try {
-            boolean sameKey = context.isKey(bytes);
-            if (encrypting && Arrays.equals(iv, lastIv)
-                    && (context.hasKept() ? context.isKept(bytes) : sameKey)) {
+    }
+
+    @Override
+    void checkUse(boolean same, boolean last) throws InvalidAlgorithmParameterException {
+        if (encrypting) {
+            if (last && Arrays.equals(iv, lastIv)) {
                 throw new InvalidAlgorithmParameterException(
                         "encryption needs another IV than that of the message before");
             }
-            checkAes(key, bytes);
-            remember(sameKey);
-            context.setKey(bytes);
-        } finally {
-            wipe(bytes);
+            context.dropKept();
+            lastIv = iv;
+        } else if (!same && !context.hasKept()) {
+            context.keepKey();
         }
         spent = false;
-        initialized = true;
     }
 
     /** Returns the length of a tag in bytes. */
@@ -162,26 +110,10 @@ final class GcmCipher extends AesCipher {
         return bits / 8;
     }
 
-    /** Keeps what the next encryption has to differ from. */
-    private void remember(boolean sameKey) {
-        if (encrypting) {
-            context.dropKept();
-            lastIv = iv;
-        } else if (!context.hasKept() && !sameKey) {
-            context.keepKey();
-        }
-    }
-
-    private void forget() {
-        context.enter();
-        reset();
-        context.leave();
-    }
-
-    /** Forgets the message. */
-    private void reset() {
+    @Override
+    void reset() {
+        super.reset();
         aad.clear();
-        held.clear();
         aadEnded = false;
         started = false;
         processed = 0;
@@ -192,14 +124,7 @@ final class GcmCipher extends AesCipher {
         context.end();
     }
 
-    private void check() {
-        if (!initialized) {
-            throw new IllegalStateException("the cipher is not initialized");
-        }
-    }
-
     private void checkFresh() {
-        check();
         if (encrypting && spent) {
             throw new IllegalStateException("encryption needs another key or IV for each message");
         }
@@ -249,81 +174,24 @@ final class GcmCipher extends AesCipher {
 
     @Override
     protected int engineGetOutputSize(int length) {
-        check();
         int total = held.length + length;
         return encrypting ? total + tagLength : Math.max(total - tagLength, 0);
     }
 
-    /** How many bytes update() would write. */
-    private int updateSize(int length) {
-        return encrypting ? (held.length + length) / BLOCK * BLOCK : 0;
-    }
-
     @Override
-    protected byte[] engineUpdate(byte[] in, int at, int length) {
-        context.enter();
-        try {
-            check();
-            checkLength((long) held.length + length);
-            byte[] out = new byte[updateSize(length)];
-            update(in, at, length, out, 0, out.length);
-            return out;
-        } catch (ShortBufferException e) {
-            throw new ProviderException(e);
-        } finally {
-            context.leave();
-        }
-    }
-
-    @Override
-    protected int engineUpdate(byte[] in, int at, int length, byte[] out, int outAt)
-            throws ShortBufferException {
-        context.enter();
-        try {
-            return update(in, at, length, out, outAt, out.length - outAt);
-        } finally {
-            context.leave();
-        }
+    int updateSize(int length) {
+        return encrypting ? Math.addExact(held.length, length) / BLOCK * BLOCK : 0;
     }
 
     @Override
     protected int engineUpdate(ByteBuffer in, ByteBuffer out) throws ShortBufferException {
         context.enter();
         try {
-            check();
             ByteBuffer source = Buffers.readable(in);
             ByteBuffer target = Buffers.writable(out);
             int written = update(Buffers.array(source), Buffers.at(source), source.remaining(),
                     Buffers.array(target), Buffers.at(target), target.remaining());
             return Buffers.end(in, source, out, target, written);
-        } finally {
-            context.leave();
-        }
-    }
-
-    @Override
-    protected byte[] engineDoFinal(byte[] in, int at, int length) throws AEADBadTagException {
-        context.enter();
-        try {
-            checkFresh();
-            checkLength((long) held.length + length + tagLength);
-            byte[] out = new byte[engineGetOutputSize(length)];
-            finish(in == null ? Context.EMPTY : in, at, length, out, 0, out.length);
-            return out;
-        } catch (ShortBufferException e) {
-            throw new ProviderException(e);
-        } finally {
-            context.leave();
-        }
-    }
-
-    @Override
-    protected int engineDoFinal(byte[] in, int at, int length, byte[] out, int outAt)
-            throws ShortBufferException, AEADBadTagException {
-        context.enter();
-        try {
-            return finish(in == null ? Context.EMPTY : in, at, length, out, outAt,
-                    out.length - outAt);
         } finally {
             context.leave();
         }
@@ -345,16 +213,9 @@ final class GcmCipher extends AesCipher {
         }
     }
 
-    private static void checkRoom(int needed, int room) throws ShortBufferException {
-        if (room < needed) {
-            throw new ShortBufferException(
-                    "the output needs " + needed + " bytes, and has room for " + room);
-        }
-    }
-
-    private int update(byte[] in, long at, int length, byte[] out, long outAt, int room)
+    @Override
+    int update(byte[] in, long at, int length, byte[] out, long outAt, int room)
             throws ShortBufferException {
-        check();
         checkRoom(updateSize(length), room);
         checkFresh();
         if (!encrypting) {
@@ -364,13 +225,13 @@ final class GcmCipher extends AesCipher {
         }
         checkLength((long) held.length + length);
         start();
-        int written = updateSize(length);
-        crypt(in, at, length, out, outAt);
+        int written = process(in, at, length, out, outAt);
         processed += written;
         return written;
     }
 
-    private int finish(byte[] in, long at, int length, byte[] out, long outAt, int room)
+    @Override
+    int finish(byte[] in, long at, int length, byte[] out, long outAt, int room)
             throws ShortBufferException, AEADBadTagException {
         checkFresh();
         return encrypting ? seal(in, at, length, out, outAt, room)
@@ -393,16 +254,13 @@ final class GcmCipher extends AesCipher {
         } else {
             start();
             int data = total - tagLength;
-            int whole = crypt(source, at, length, out, outAt);
-            if (held.length > 0) {
-                context.call(Calls.GCM_ENCRYPT, Context.EMPTY, Context.EMPTY, 0, held.bytes, 0,
-                        held.length, out, Context.move(outAt, whole), held.length, held.length, 0);
-            }
+            int whole = process(source, at, length, out, outAt);
+            crypt(held.bytes, 0, held.length, out, Context.move(outAt, whole));
             context.call(Calls.GCM_TAG, Context.EMPTY, Context.EMPTY, 0, Context.EMPTY, 0, 0, out,
                     Context.move(outAt, data), tagLength, tagLength, 0);
         }
         if (source != in) {
-            wipe(source);
+            Keys.wipe(source);
         }
         spent = true;
         ended();
@@ -433,7 +291,7 @@ final class GcmCipher extends AesCipher {
                     total + tagLength, out, outAt, total, total, tagLength);
         } else {
             start();
-            pieces(Calls.GCM_DECRYPT, in, at, total, out, outAt);
+            crypt(in, at, total, out, outAt);
             genuine = context.call(Calls.GCM_CHECK, Context.EMPTY, Context.EMPTY, 0, in,
                     Context.move(at, total), tagLength, Context.EMPTY, 0, 0, tagLength, 0);
             if (!genuine) {
@@ -459,48 +317,14 @@ final class GcmCipher extends AesCipher {
         }
         context.call(Calls.GCM_START, iv, Context.EMPTY, 0, Context.EMPTY, 0, 0, Context.EMPTY, 0,
                 0, 0, 0);
-        pieces(Calls.GCM_AAD, aad.bytes, 0, aad.length, aad.bytes, 0);
+        context.pieces(Calls.GCM_AAD, Context.EMPTY, aad.bytes, 0, aad.length, aad.bytes, 0,
+                Context.PIECE);
         started = true;
     }
 
-    /** Encrypts held bytes and input as far as they make whole blocks, and holds the others. */
-    private int crypt(byte[] in, long at, int length, byte[] out, long outAt) {
-        int written = updateSize(length);
-        if (written == 0) {
-            held.add(in, at, length);
-            return 0;
-        }
-        byte[] source = in;
-        if (Context.overwrites(in, at, length, out, outAt, held.length)) {
-            source = Context.copy(in, at, length);
-            at = 0;
-        }
-        int used = 0;
-        int first = 0;
-        if (held.length > 0) {
-            used = BLOCK - held.length;
-            held.add(source, at, used);
-            // The block may overwrite the input that follows it only if the input is copied.
-            context.call(Calls.GCM_ENCRYPT, Context.EMPTY, Context.EMPTY, 0, held.bytes, 0, BLOCK,
-                    out, outAt, BLOCK, BLOCK, 0);
-            held.clear();
-            first = BLOCK;
-        }
-        pieces(Calls.GCM_ENCRYPT, source, Context.move(at, used), written - first, out,
-                Context.move(outAt, first));
-        int end = used + written - first;
-        held.add(source, Context.move(at, end), length - end);
-        if (source != in) {
-            wipe(source);
-        }
-        return written;
-    }
-
-    private void pieces(int operation, byte[] in, long at, int length, byte[] out, long outAt) {
-        for (int done = 0, n; done < length; done += n) {
-            n = Math.min(length - done, Context.PIECE);
-            context.call(operation, Context.EMPTY, Context.EMPTY, 0, in, Context.move(at, done), n,
-                    out, Context.move(outAt, done), n, n, 0);
-        }
+    @Override
+    void crypt(byte[] in, long at, int length, byte[] out, long outAt) {
+        context.pieces(encrypting ? Calls.GCM_ENCRYPT : Calls.GCM_DECRYPT, Context.EMPTY, in, at,
+                length, out, outAt, Context.PIECE);
     }
 }
