@@ -202,7 +202,7 @@ static int copied(void *ctx)
 }
 
 static const struct trp_aead_mode ccm_mode = {
-    .family = {sizeof(struct trp_ccm), trp_aead_begin, copied, NULL},
+    .family = {.context_size = sizeof(struct trp_ccm), .begin = trp_aead_begin, .copied = copied},
     .tag_len = 12,
     .tests = TR_TESTS_CCM,
     .set_key = set_key,

@@ -16,6 +16,7 @@
 struct trp_head {
     const struct trp_provider *provider;
     const struct trp_kind *kind;
+    struct trp_pipes *pipes; /* NULL, or the messages of a pipeline (pipeline.h) */
 };
 
 /* How the contexts of a family of ciphers are made, copied and freed. */
@@ -26,6 +27,7 @@ struct trp_family {
      * returns 0 if memory is exhausted. `release` frees the memory that the context points to. */
     int (*copied)(void *copy);
     void (*release)(void *ctx);
+    const struct trp_pipeline *pipeline; /* NULL if the ciphers have no pipelines */
 };
 
 /* The constants of a cipher. */
@@ -60,7 +62,6 @@ struct trp_cipher {
     struct trp_head head;
     struct tr_cipher core; /* core.used is EVP's "num" for CFB, OFB and CTR */
     uint8_t original_iv[TR_BLOCK];
-    struct trp_pipes *pipes; /* pipelines of CBC; see pipeline.h */
     uint8_t key_set, iv_set;
     uint8_t use_bits;     /* lengths of CFB1 are in bits */
     uint8_t has_mac_copy; /* ECB, CBC: tls_mac_copy is the MAC of a TLS record */
@@ -83,7 +84,6 @@ struct trp_keyed {
 /* The functions of a struct trp_family, for contexts that begin with a struct trp_keyed. */
 void trp_keyed_begin(void *ctx);
 int trp_keyed_copied(void *copy);
-void trp_keyed_release(void *ctx);
 
 int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len);
 

@@ -149,8 +149,9 @@ int trp_set_ctx_params(void *ctx, const OSSL_PARAM params[])
         if (!set_one(cipher, p))
             return trp_failed(cipher, PROV_R_FAILED_TO_GET_PARAMETER);
     }
-    for (size_t i = 0; cipher->pipes != NULL && i < cipher->pipes->n; i++) {
-        if (!trp_set_ctx_params(&cipher->pipes->pipe[i], params))
+    struct trp_cbc_pipes *pipes = (struct trp_cbc_pipes *)cipher->head.pipes;
+    for (size_t i = 0; pipes != NULL && i < pipes->head.n; i++) {
+        if (!trp_set_ctx_params(&pipes->pipe[i], params))
             return 0;
     }
     return 1;

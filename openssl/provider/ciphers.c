@@ -26,6 +26,7 @@ void trp_free(void *ctx)
     if (head == NULL)
         return;
     const struct trp_family *family = head->kind->family;
+    trp_pipes_free(head->pipes);
     if (family->release != NULL)
         family->release(ctx);
     trp_context_free(head->provider, ctx, family->context_size);
@@ -35,8 +36,8 @@ void *trp_dup(void *ctx)
 {
     const struct trp_head *from = ctx;
     const struct trp_family *family = from->kind->family;
-    void *copy = trp_context_copy(from->provider, from, family->context_size);
-    if (copy == NULL || family->copied == NULL || family->copied(copy))
+    struct trp_head *copy = trp_context_copy(from->provider, from, family->context_size);
+    if (copy == NULL || (trp_pipes_copy(copy) && (family->copied == NULL || family->copied(copy))))
         return copy;
     trp_free(copy);
     return NULL;
@@ -60,17 +61,14 @@ int trp_keyed_copied(void *copy)
 {
     struct trp_keyed *k = copy;
     k->cipher.core.key = &k->key;
-    return trp_pipes_copy(k);
+    trp_cbc_pipes_rebind(k);
+    return 1;
 }
 
-void trp_keyed_release(void *ctx)
-{
-    const struct trp_cipher *cipher = ctx;
-    trp_pipes_free(cipher->head.provider, cipher->pipes);
-}
-
-static const struct trp_family keyed = {sizeof(struct trp_keyed), trp_keyed_begin, trp_keyed_copied,
-                                        trp_keyed_release};
+static const struct trp_family keyed = {.context_size = sizeof(struct trp_keyed),
+                                        .begin = trp_keyed_begin,
+                                        .copied = trp_keyed_copied,
+                                        .pipeline = &trp_cbc_pipeline};
 
 /* ---- Keys and IVs --------------------------------------------------------------------------- */
 
@@ -118,7 +116,7 @@ TRP_INITS(, trp)
  * function (block or stream), and more entries of the function table. */
 #define MODES(X, bits)                                                                             \
     X(bits, ecb, TR_ECB, ECB, TR_TEST_ECB, 0, TR_BLOCK, block, )                                   \
-    X(bits, cbc, TR_CBC, CBC, TR_TEST_CBC, TR_BLOCK, TR_BLOCK, block, TRP_PIPELINE(trp))           \
+    X(bits, cbc, TR_CBC, CBC, TR_TEST_CBC, TR_BLOCK, TR_BLOCK, block, TRP_PIPELINE(trp_cbc))       \
     X(bits, cfb, TR_CFB128, CFB, TR_TEST_CFB, TR_BLOCK, 1, stream, )                               \
     X(bits, ofb, TR_OFB, OFB, TR_TEST_OFB, TR_BLOCK, 1, stream, )                                  \
     X(bits, ctr, TR_CTR, CTR, TR_TESTS_CTR, TR_BLOCK, 1, stream, )                                 \

@@ -25,8 +25,8 @@ static void cts_begin(void *ctx)
     c->form = TR_CS1;
 }
 
-static const struct trp_family cts = {sizeof(struct trp_cts), cts_begin, trp_keyed_copied,
-                                      trp_keyed_release};
+static const struct trp_family cts = {
+    .context_size = sizeof(struct trp_cts), .begin = cts_begin, .copied = trp_keyed_copied};
 
 static int set_form(struct trp_cts *c, const OSSL_PARAM *p)
 {

@@ -27,7 +27,6 @@
  * AAD, data, final and records need a key. The core's streaming calls process the message.
  */
 #include "gcm_pipeline.h"
-#include "pipeline.h"
 #include "random.h"
 
 #define IV 12u /* the usual length in bytes */
@@ -38,8 +37,7 @@ struct trp_gcm {
     struct tr_gcm_key key
         __attribute__((aligned(64))); /* so that no load of powers of H crosses a cache line */
     uint64_t tls_records;
-    struct trp_gcm_pipes *pipes; /* NULL, or the messages of a pipeline */
-    uint8_t iv_gen;              /* the fixed part of the IV is set (set_fixed_iv()) */
+    uint8_t iv_gen; /* the fixed part of the IV is set (set_fixed_iv()) */
     /* The parameter "iv-generated": the provider drew IV bytes at random. */
     uint8_t iv_random;
     struct tr_gcm core __attribute__((aligned(64)));
@@ -302,12 +300,6 @@ static int get_generated(void *ctx, OSSL_PARAM *p)
     return trp_param_set_number(p, g->iv_random, sizeof(unsigned));
 }
 
-static int get_tags(void *ctx, OSSL_PARAM *p)
-{
-    const struct trp_gcm *g = ctx;
-    return trp_gcm_pipes_get_tags(g->pipes, p) || trp_failed(g, PROV_R_INVALID_TAG);
-}
-
 static const struct trp_aead_param gcm_get[] = {
     {OSSL_CIPHER_PARAM_IVLEN, trp_aead_get_iv_len},
     {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
@@ -318,7 +310,7 @@ static const struct trp_aead_param gcm_get[] = {
     {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, trp_aead_get_tls_pad},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN, get_next_iv},
     {"iv-generated", get_generated},
-    {PIPELINE_TAG, get_tags},
+    {PIPELINE_TAG, trp_gcm_pipes_get_tags},
     {NULL, NULL}};
 
 static int set_tag(void *ctx, OSSL_PARAM *p)
@@ -371,19 +363,13 @@ static int set_explicit(void *ctx, OSSL_PARAM *p)
            take_explicit_iv(ctx, p->data, p->data_size);
 }
 
-static int set_tags(void *ctx, OSSL_PARAM *p)
-{
-    struct trp_gcm *g = ctx;
-    return trp_gcm_pipes_set_tags(g->pipes, p) || trp_failed(g, PROV_R_INVALID_TAG);
-}
-
 static const struct trp_aead_param gcm_set[] = {
     {OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
     {OSSL_CIPHER_PARAM_AEAD_IVLEN, set_iv_len},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, set_tls_aad},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, set_fixed},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV, set_explicit},
-    {PIPELINE_TAG, set_tags},
+    {PIPELINE_TAG, trp_gcm_pipes_set_tags},
     {NULL, NULL}};
 
 /* Whether `params` has exactly one parameter, with this name. */
@@ -414,13 +400,10 @@ static int gcm_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 
 /* ---- Keys, and the function tables ---------------------------------------------------------- */
 
-static void release(void *ctx)
+static void drop_pipes(struct trp_gcm *g)
 {
-    struct trp_gcm *g = ctx;
-    if (g->pipes == NULL) /* spares each new key a call */
-        return;
-    trp_gcm_pipes_free(g->pipes);
-    g->pipes = NULL;
+    trp_pipes_free(g->a.head.pipes);
+    g->a.head.pipes = NULL;
 }
 
 static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
@@ -428,7 +411,7 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
 {
     struct trp_gcm *g = ctx;
     g->tls_records = 0;
-    release(g);
+    drop_pipes(g);
     if (g->core.phase != 0) /* no message continues under another key */
         memset(&g->core, 0, sizeof(g->core));
     return tr_gcm_set_key(&g->key, backend, key, key_len);
@@ -438,20 +421,22 @@ static int copied(void *ctx)
 {
     struct trp_gcm *g = ctx;
     tr_gcm_rebind(&g->core, &g->key);
-    if (g->pipes == NULL)
-        return 1;
-    g->pipes = trp_gcm_pipes_copy(g->pipes, &g->key);
-    return g->pipes != NULL;
+    trp_gcm_pipes_rebind(&g->a, &g->key);
+    return 1;
 }
 
-static const struct trp_aead_mode gcm_mode = {
-    .family = {sizeof(struct trp_gcm), trp_aead_begin, copied, release},
-    .max_iv = TRP_MAX_IV,
-    .tests = TR_TEST_GCM,
-    .set_key = set_key,
-    .get_tag = get_tag,
-    .get = gcm_get,
-    .set = gcm_set};
+static const struct trp_pipeline gcm_pipeline;
+
+static const struct trp_aead_mode gcm_mode = {.family = {.context_size = sizeof(struct trp_gcm),
+                                                         .begin = trp_aead_begin,
+                                                         .copied = copied,
+                                                         .pipeline = &gcm_pipeline},
+                                              .max_iv = TRP_MAX_IV,
+                                              .tests = TR_TEST_GCM,
+                                              .set_key = set_key,
+                                              .get_tag = get_tag,
+                                              .get = gcm_get,
+                                              .set = gcm_set};
 
 /* Initializes a message. Fast path for most messages: the old key, a 12-byte IV and, when
  * decrypting, a tag. */
@@ -477,60 +462,19 @@ static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
 
 TRP_INITS(static, gcm)
 
-/* An init without IVs, or before there is a key, leaves no pipes. */
-static int pipeline_init(struct trp_gcm *g, const uint8_t *key, size_t key_len, size_t n,
-                         const uint8_t **iv, size_t iv_len, const OSSL_PARAM params[], int encrypt)
-{
-    if (n == 0 || n > TRP_MAX_PIPES)
-        return trp_failed(g, ERR_R_PASSED_INVALID_ARGUMENT);
-    struct trp_gcm_pipes *old = g->pipes, *pipes = NULL;
-    g->pipes = NULL;
-    int good = gcm_init(g, key, key_len, NULL, 0, params, encrypt);
-    if (good && iv != NULL && g->a.key_set) {
-        pipes = trp_gcm_pipes_begin(old, &g->a, &g->key, n, iv, iv_len);
-        good = pipes != NULL;
-    }
-    if (old != pipes)
-        trp_gcm_pipes_free(old);
-    g->pipes = pipes;
-    return good;
-}
-
-static int gcm_pipeline_encrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,
-                                     const unsigned char **iv, size_t iv_len,
-                                     const OSSL_PARAM params[])
-{
-    return pipeline_init(ctx, key, key_len, n, iv, iv_len, params, 1);
-}
-
-static int gcm_pipeline_decrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,
-                                     const unsigned char **iv, size_t iv_len,
-                                     const OSSL_PARAM params[])
-{
-    return pipeline_init(ctx, key, key_len, n, iv, iv_len, params, 0);
-}
-
-static int has_pipes(const struct trp_gcm *g, size_t n)
-{
-    return (g->pipes != NULL && g->pipes->n == n) || trp_failed(g, ERR_R_PASSED_INVALID_ARGUMENT);
-}
-
-static int gcm_pipeline_update(void *ctx, size_t n, unsigned char **out, size_t *out_len,
-                               const size_t *out_size, const unsigned char **in,
-                               const size_t *in_len)
+/* Before there is a key, leaves no pipes. */
+static int begin_pipes(void *ctx, const uint8_t **iv, size_t iv_len)
 {
     struct trp_gcm *g = ctx;
-    return has_pipes(g, n) && trp_gcm_pipes_update(g->pipes, out, out_len, out_size, in, in_len);
+    if (g->a.key_set)
+        return trp_gcm_pipes_begin(&g->a, &g->key, iv, iv_len);
+    drop_pipes(g);
+    return 1;
 }
 
-static int gcm_pipeline_final(void *ctx, size_t n, unsigned char **out, size_t *out_len,
-                              const size_t *out_size)
-{
-    struct trp_gcm *g = ctx;
-    (void)out;
-    (void)out_size;
-    return has_pipes(g, n) && trp_gcm_pipes_final(g->pipes, out_len);
-}
+static const struct trp_pipeline gcm_pipeline = {gcm_encrypt_init, gcm_decrypt_init,
+                                                 sizeof(struct trp_gcm_pipes),
+                                                 sizeof(struct trp_gcm_pipe), begin_pipes};
 
 #define GCM(bits)                                                                                  \
     static const struct trp_kind kind_gcm_##bits = {.family = &gcm_mode.family,                    \
@@ -541,7 +485,7 @@ static int gcm_pipeline_final(void *ctx, size_t n, unsigned char **out, size_t *
                                                     .evp_mode = EVP_CIPH_GCM_MODE,                 \
                                                     .iv_len = IV,                                  \
                                                     .block_size = 1};                              \
-    TRP_TABLE(gcm_##bits, gcm, gcm, gcm_final, gcm, gcm, TRP_CIPHER(gcm) TRP_PIPELINE(gcm))
+    TRP_TABLE(gcm_##bits, gcm, gcm, gcm_final, gcm, gcm, TRP_CIPHER(gcm) TRP_PIPELINE(trp_gcm))
 
 GCM(128);
 GCM(192);

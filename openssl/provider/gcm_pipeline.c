@@ -2,88 +2,33 @@
 #include "gcm_pipeline.h"
 
 #include "modes/gcm.h"
-#include "pipeline.h"
 #include "util.h"
 
-/* ---- Contexts ------------------------------------------------------------------------------- */
-
-static size_t size_of(size_t n)
+static struct trp_gcm_pipes *pipes_of(const struct trp_aead *a)
 {
-    return sizeof(struct trp_gcm_pipes) + n * sizeof(struct trp_gcm_pipe);
+    return (struct trp_gcm_pipes *)a->head.pipes;
 }
 
-void trp_gcm_pipes_free(struct trp_gcm_pipes *pipes)
+int trp_gcm_pipes_begin(const struct trp_aead *a, const struct tr_gcm_key *key, const uint8_t **iv,
+                        size_t iv_len)
 {
-    if (pipes != NULL)
-        trp_clear_free(pipes->provider, pipes, size_of(pipes->n));
-}
-
-static struct trp_gcm_pipes *new_pipes(const struct trp_provider *provider, size_t n)
-{
-    struct trp_gcm_pipes *pipes = provider->malloc(size_of(n), __FILE__, __LINE__);
-    if (pipes == NULL)
-        return NULL;
-    memset(pipes, 0, size_of(n));
-    pipes->provider = provider;
-    pipes->n = n;
-    return pipes;
-}
-
-struct trp_gcm_pipes *trp_gcm_pipes_copy(const struct trp_gcm_pipes *from,
-                                         const struct tr_gcm_key *key)
-{
-    struct trp_gcm_pipes *copy = new_pipes(from->provider, from->n);
-    if (copy == NULL)
-        return NULL;
-    memcpy(copy, from, size_of(from->n));
-    for (size_t i = 0; i < copy->n; i++)
-        tr_gcm_rebind(&copy->pipe[i].core, key);
-    return copy;
-}
-
-struct trp_gcm_pipes *trp_gcm_pipes_begin(struct trp_gcm_pipes *old, const struct trp_aead *a,
-                                          const struct tr_gcm_key *key, size_t n,
-                                          const uint8_t **iv, size_t iv_len)
-{
-    struct trp_gcm_pipes *pipes = old != NULL && old->n == n ? old : new_pipes(a->head.provider, n);
-    if (pipes == NULL)
-        return NULL;
+    struct trp_gcm_pipes *pipes = pipes_of(a);
     pipes->encrypt = a->encrypt;
     pipes->tag_len = 0;
     int good = iv_len != 0 && iv_len <= TRP_MAX_IV;
-    for (size_t i = 0; good && i < n; i++)
+    for (size_t i = 0; good && i < pipes->head.n; i++)
         good = iv[i] != NULL && tr_gcm_start(&pipes->pipe[i].core, key, iv[i], iv_len) == TR_OK;
-    if (good)
-        return pipes;
-    trp_failed(a, PROV_R_INVALID_IV_LENGTH);
-    if (pipes != old)
-        trp_gcm_pipes_free(pipes);
-    return NULL;
+    return good || trp_failed(a, PROV_R_INVALID_IV_LENGTH);
+}
+
+void trp_gcm_pipes_rebind(const struct trp_aead *copy, const struct tr_gcm_key *key)
+{
+    struct trp_gcm_pipes *pipes = pipes_of(copy);
+    for (size_t i = 0; pipes != NULL && i < pipes->head.n; i++)
+        tr_gcm_rebind(&pipes->pipe[i].core, key);
 }
 
 /* ---- Update and final ------------------------------------------------------------------------ */
-
-static int failed(const struct trp_gcm_pipes *pipes, enum tr_status status)
-{
-    if (status == TR_ERR_OVERLAP)
-        return TRP_RAISE(pipes->provider, ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING);
-    return TRP_RAISE(pipes->provider, ERR_LIB_PROV, PROV_R_CIPHER_OPERATION_FAILED);
-}
-
-/* Whether a pipe writes memory that another one reads or writes. Such pipes must run one after the
- * other. */
-static int crosses(size_t n, uint8_t **out, const uint8_t **in, const size_t *len)
-{
-    for (size_t a = 1; a < n; a++) {
-        for (size_t b = 0; b < a; b++) {
-            if (trp_overlap(out[a], len[a], in[b], len[b]) ||
-                trp_overlap(out[b], len[b], in[a], len[a]) ||
-                trp_overlap(out[a], len[a], out[b], len[b]))
-                return 1;
-        }
-    }
-    return 0;
-}
 
 /* Processes AAD or data of one pipe. */
 static enum tr_status update_one(struct tr_gcm *g, int encrypt, uint8_t *out, const uint8_t *in,
@@ -108,22 +53,25 @@ static void encrypt_all(struct trp_gcm_pipes *pipes, struct tr_gcm_job *jobs, ui
                         const uint8_t **in, const size_t *in_len)
 {
     struct tr_gcm *messages[TRP_MAX_PIPES] = {NULL};
-    for (size_t i = 0; i < pipes->n; i++) {
+    for (size_t i = 0; i < pipes->head.n; i++) {
         messages[i] = &pipes->pipe[i].core;
         jobs[i] = (struct tr_gcm_job){.out = out[i], .in = in[i], .len = in_len[i]};
     }
-    tr_gcm_encrypt_many(messages, jobs, pipes->n);
+    tr_gcm_encrypt_many(messages, jobs, pipes->head.n);
 }
 
-int trp_gcm_pipes_update(struct trp_gcm_pipes *pipes, uint8_t **out, size_t *out_len,
-                         const size_t *out_size, const uint8_t **in, const size_t *in_len)
+int trp_gcm_pipeline_update(void *ctx, size_t n, unsigned char **out, size_t *out_len,
+                            const size_t *out_size, const unsigned char **in, const size_t *in_len)
 {
+    const struct trp_aead *a = ctx;
+    struct trp_gcm_pipes *pipes = pipes_of(a);
     struct tr_gcm_job jobs[TRP_MAX_PIPES];
-    const size_t n = pipes->n;
+    if (!trp_has_pipes(ctx, n))
+        return 0;
     if (in == NULL || (out != NULL && out_size == NULL))
-        return TRP_RAISE(pipes->provider, ERR_LIB_PROV, ERR_R_PASSED_NULL_PARAMETER);
+        return trp_failed(a, ERR_R_PASSED_NULL_PARAMETER);
     const int together = pipes->encrypt && out != NULL && all_have_data(n, out, out_size, in_len) &&
-                         !crosses(n, out, in, in_len);
+                         !trp_pipes_cross(n, out, in, in_len, in_len);
     if (together)
         encrypt_all(pipes, jobs, out, in, in_len);
     int good = 1;
@@ -133,7 +81,7 @@ int trp_gcm_pipes_update(struct trp_gcm_pipes *pipes, uint8_t **out, size_t *out
         if (in_len[i] == 0)
             continue;
         if (to != NULL && out_size[i] < in_len[i]) {
-            good = TRP_RAISE(pipes->provider, ERR_LIB_PROV, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+            good = trp_failed(a, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
             continue;
         }
         const enum tr_status status =
@@ -142,15 +90,22 @@ int trp_gcm_pipes_update(struct trp_gcm_pipes *pipes, uint8_t **out, size_t *out
         if (status == TR_OK)
             out_len[i] = in_len[i];
         else
-            good = failed(pipes, status);
+            good = status == TR_ERR_OVERLAP ? trp_aead_status(a, status)
+                                            : trp_failed(a, PROV_R_CIPHER_OPERATION_FAILED);
     }
     return good;
 }
 
-int trp_gcm_pipes_final(struct trp_gcm_pipes *pipes, size_t *out_len)
+int trp_gcm_pipeline_final(void *ctx, size_t n, unsigned char **out, size_t *out_len,
+                           const size_t *out_size)
 {
+    struct trp_gcm_pipes *pipes = pipes_of(ctx);
+    (void)out;
+    (void)out_size;
+    if (!trp_has_pipes(ctx, n))
+        return 0;
     int good = pipes->encrypt || pipes->tag_len != 0;
-    for (size_t i = 0; i < pipes->n; i++) {
+    for (size_t i = 0; i < pipes->head.n; i++) {
         struct trp_gcm_pipe *p = &pipes->pipe[i];
         out_len[i] = 0;
         if (pipes->encrypt)
@@ -179,22 +134,24 @@ static uint8_t *const *tags_of(const OSSL_PARAM *p, size_t n)
     return tags;
 }
 
-int trp_gcm_pipes_get_tags(const struct trp_gcm_pipes *pipes, const OSSL_PARAM *p)
+int trp_gcm_pipes_get_tags(void *ctx, OSSL_PARAM *p)
 {
-    uint8_t *const *tags = pipes == NULL ? NULL : tags_of(p, pipes->n);
+    const struct trp_gcm_pipes *pipes = pipes_of(ctx);
+    uint8_t *const *tags = pipes == NULL ? NULL : tags_of(p, pipes->head.n);
     if (tags == NULL || !pipes->encrypt || pipes->tag_len == 0)
-        return 0;
-    for (size_t i = 0; i < pipes->n; i++)
+        return trp_failed(ctx, PROV_R_INVALID_TAG);
+    for (size_t i = 0; i < pipes->head.n; i++)
         memcpy(tags[i], pipes->pipe[i].tag, p->data_size);
     return 1;
 }
 
-int trp_gcm_pipes_set_tags(struct trp_gcm_pipes *pipes, const OSSL_PARAM *p)
+int trp_gcm_pipes_set_tags(void *ctx, OSSL_PARAM *p)
 {
-    uint8_t *const *tags = pipes == NULL ? NULL : tags_of(p, pipes->n);
+    struct trp_gcm_pipes *pipes = pipes_of(ctx);
+    uint8_t *const *tags = pipes == NULL ? NULL : tags_of(p, pipes->head.n);
     if (tags == NULL || pipes->encrypt)
-        return 0;
-    for (size_t i = 0; i < pipes->n; i++)
+        return trp_failed(ctx, PROV_R_INVALID_TAG);
+    for (size_t i = 0; i < pipes->head.n; i++)
         memcpy(pipes->pipe[i].tag, tags[i], p->data_size);
     pipes->tag_len = p->data_size;
     return 1;

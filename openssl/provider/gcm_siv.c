@@ -226,7 +226,10 @@ static void restart(void *ctx)
 }
 
 static const struct trp_aead_mode gcm_siv_mode = {
-    .family = {sizeof(struct trp_gcm_siv), trp_aead_begin, copied, release},
+    .family = {.context_size = sizeof(struct trp_gcm_siv),
+               .begin = trp_aead_begin,
+               .copied = copied,
+               .release = release},
     .tag_len = TR_BLOCK,
     .tests = TR_TEST_GCM_SIV,
     .set_key = set_key,

@@ -247,7 +247,7 @@ static void restart(void *ctx)
 }
 
 static const struct trp_aead_mode ocb_mode = {
-    .family = {sizeof(struct trp_ocb), trp_aead_begin, copied, NULL},
+    .family = {.context_size = sizeof(struct trp_ocb), .begin = trp_aead_begin, .copied = copied},
     .tag_len = TR_BLOCK,
     .max_iv = MAX_IV,
     .tests = TR_TEST_OCB,

@@ -23,29 +23,51 @@
 
 /* The entries of a function table. */
 #define TRP_PIPELINE(family)                                                                       \
-    TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_ENCRYPT_INIT, family##_pipeline_encrypt_init),          \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_DECRYPT_INIT, family##_pipeline_decrypt_init),      \
+    TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_ENCRYPT_INIT, trp_pipeline_encrypt_init),               \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_DECRYPT_INIT, trp_pipeline_decrypt_init),           \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_UPDATE, family##_pipeline_update),                  \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_FINAL, family##_pipeline_final),
 
-static inline int trp_overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
-{
-    const uintptr_t ahead = (uintptr_t)b - (uintptr_t)a;
-    return ahead < a_len || 0 - ahead < b_len;
-}
-
-/* The pipes of a context, one for each message. Each pipe uses the key of the context, and its own
- * `pipes` pointer is NULL. */
+/* The pipes of a context begin with this. They are one piece of memory, which a copy of the context
+ * copies. */
 struct trp_pipes {
-    size_t n;
-    struct trp_cipher pipe[];
+    const struct trp_provider *provider;
+    size_t n, size; /* the number of pipes, and the bytes of all */
 };
 
-void trp_pipes_free(const struct trp_provider *provider, struct trp_pipes *pipes);
+/* What a mode adds. */
+struct trp_pipeline {
+    OSSL_FUNC_cipher_encrypt_init_fn *encrypt_init;
+    OSSL_FUNC_cipher_decrypt_init_fn *decrypt_init;
+    size_t size, each; /* bytes of the pipes' own struct without pipes, and of a pipe */
+    /* Starts a message in each pipe of the context. Returns 0 if an IV is missing or wrong. */
+    int (*begin)(void *ctx, const uint8_t **iv, size_t iv_len);
+};
 
-/* Gives a copied context its own copy of the pipes. If memory is exhausted, returns 0 and leaves
- * the context without pipes. */
-int trp_pipes_copy(struct trp_keyed *ctx);
+void trp_pipes_free(struct trp_pipes *pipes);
+
+/* Gives a copied context its own copy of the pipes, if it has any. If memory is exhausted, returns
+ * 0 and leaves the context without pipes. */
+int trp_pipes_copy(struct trp_head *copy);
+
+/* Whether a context has n pipes. Raises an error if not. */
+int trp_has_pipes(const struct trp_head *head, size_t n);
+
+/*
+ * Whether two pipes conflict and must run one after the other: one writes memory that the other
+ * reads or writes. The pipes with done[i] != 0 join a multi-buffer call that writes done[i] bytes of
+ * each. Pipes that do not join cannot conflict with each other, because they run in order.
+ */
+int trp_pipes_cross(size_t n, uint8_t **out, const uint8_t **in, const size_t *in_len,
+                    const size_t *done);
+
+/* CBC: each pipe uses the key of the context. */
+struct trp_cbc_pipes {
+    struct trp_pipes head;
+    struct trp_cipher pipe[];
+};
+extern const struct trp_pipeline trp_cbc_pipeline;
+void trp_cbc_pipes_rebind(struct trp_keyed *copy);
 
 /*
  * The functions of libcrypto's interface. An init without a key keeps the old key. An init without
@@ -56,9 +78,9 @@ int trp_pipeline_encrypt_init(void *ctx, const unsigned char *key, size_t key_le
                               const unsigned char **iv, size_t iv_len, const OSSL_PARAM params[]);
 int trp_pipeline_decrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,
                               const unsigned char **iv, size_t iv_len, const OSSL_PARAM params[]);
-int trp_pipeline_update(void *ctx, size_t n, unsigned char **out, size_t *out_len,
-                        const size_t *out_size, const unsigned char **in, const size_t *in_len);
-int trp_pipeline_final(void *ctx, size_t n, unsigned char **out, size_t *out_len,
-                       const size_t *out_size);
+int trp_cbc_pipeline_update(void *ctx, size_t n, unsigned char **out, size_t *out_len,
+                            const size_t *out_size, const unsigned char **in, const size_t *in_len);
+int trp_cbc_pipeline_final(void *ctx, size_t n, unsigned char **out, size_t *out_len,
+                           const size_t *out_size);
 
 #endif

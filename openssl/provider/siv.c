@@ -190,7 +190,7 @@ static int copied(void *ctx)
 }
 
 static const struct trp_aead_mode siv_mode = {
-    .family = {sizeof(struct trp_siv), trp_aead_begin, copied, NULL},
+    .family = {.context_size = sizeof(struct trp_siv), .begin = trp_aead_begin, .copied = copied},
     .tag_len = TR_BLOCK,
     .no_iv = 1, /* the nonce is the last AAD component */
     .halves = 1,

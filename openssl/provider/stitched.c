@@ -23,8 +23,9 @@ static void stitched_begin(void *ctx)
     c->payload_len = TRP_NO_PAYLOAD;
 }
 
-static const struct trp_family stitched = {sizeof(struct trp_stitched), stitched_begin,
-                                           trp_keyed_copied, trp_keyed_release};
+static const struct trp_family stitched = {.context_size = sizeof(struct trp_stitched),
+                                           .begin = stitched_begin,
+                                           .copied = trp_keyed_copied};
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 

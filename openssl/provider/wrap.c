@@ -23,8 +23,8 @@ static void wrap_begin(void *ctx)
     w->cipher.core.padding = (uint8_t)is_padded(w);
 }
 
-static const struct trp_family wrap = {sizeof(struct trp_keyed), wrap_begin, trp_keyed_copied,
-                                       trp_keyed_release};
+static const struct trp_family wrap = {
+    .context_size = sizeof(struct trp_keyed), .begin = wrap_begin, .copied = trp_keyed_copied};
 
 static int wrap_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {

@@ -21,7 +21,7 @@ static void xts_begin(void *ctx)
     x->cipher.core.padding = 1; /* what the parameter "padding" reads, as in the default provider */
 }
 
-static const struct trp_family xts = {sizeof(struct trp_xts), xts_begin, NULL, NULL};
+static const struct trp_family xts = {.context_size = sizeof(struct trp_xts), .begin = xts_begin};
 
 /* Accepts only the key length of the cipher. */
 static int xts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
