@@ -47,27 +47,6 @@ INLINE enum tr_op operation(enum tr_mode mode, int decrypt)
     }
 }
 
-static __attribute__((noinline)) enum tr_status crypt_any(struct tr_cipher *c, uint8_t *out,
-                                                          const uint8_t *in, size_t len)
-{
-    switch (c->mode) {
-    case TR_ECB:
-        return c->decrypt ? tr_ecb_decrypt(c->key, out, in, len)
-                          : tr_ecb_encrypt(c->key, out, in, len);
-    case TR_CBC:
-        return c->decrypt ? tr_cbc_decrypt(c->key, c->iv, out, in, len)
-                          : tr_cbc_encrypt(c->key, c->iv, out, in, len);
-    case TR_CFB128:
-        return c->decrypt ? tr_cfb128_decrypt(c->key, c->iv, &c->used, out, in, len)
-                          : tr_cfb128_encrypt(c->key, c->iv, &c->used, out, in, len);
-    case TR_OFB:
-        return tr_ofb(c->key, c->iv, &c->used, out, in, len);
-    case TR_CTR:
-        return tr_ctr(c->key, c->iv, c->buffer, &c->used, out, in, len);
-    }
-    return TR_ERR_MODE;
-}
-
 /* Whether this update can go straight to the bulk operation, as nearly all updates can. ORs most
  * obstacles together, to test them with one branch. The argument `waits` is 1 in modes with
  * padding, because decryption with padding holds back the last block. */
@@ -87,13 +66,44 @@ INLINE void bulk_direct(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, co
     tr_bulk(c->key, operation(mode, c->decrypt), out, in, len / TR_BLOCK, c->iv);
 }
 
-/* Encrypts or decrypts. ECB and CBC refuse a partial block. */
-INLINE enum tr_status crypt(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
+/* CFB of 8 bits and of 1 bit, beside the values of enum tr_mode. */
+enum { CFB8 = TR_CTR + 1, CFB1 };
+
+INLINE enum tr_status crypt_small(struct trp_cipher *cipher, int mode, uint8_t *out,
+                                  const uint8_t *in, size_t len)
+{
+    struct tr_cipher *c = &cipher->core;
+    if (mode == CFB8)
+        return c->decrypt ? tr_cfb8_decrypt(c->key, c->iv, out, in, len)
+                          : tr_cfb8_encrypt(c->key, c->iv, out, in, len);
+    if (!cipher->use_bits)
+        len *= 8;
+    return c->decrypt ? tr_cfb1_decrypt(c->key, c->iv, out, in, len)
+                      : tr_cfb1_encrypt(c->key, c->iv, out, in, len);
+}
+
+static __attribute__((noinline)) enum tr_status crypt_otherwise(struct tr_cipher *c, uint8_t *out,
+                                                                const uint8_t *in, size_t len)
+{
+    size_t n;
+    if (c->mode != TR_ECB && c->mode != TR_CBC)
+        return tr_cipher_update(c, out, &n, in, len);
+    if (len % TR_BLOCK != 0)
+        return TR_ERR_LENGTH;
+    return tr_bad_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
+}
+
+/* Encrypts or decrypts, without buffering. ECB and CBC refuse a partial block. */
+INLINE enum tr_status crypt(struct trp_cipher *cipher, int mode, uint8_t *out, const uint8_t *in,
                             size_t len)
 {
-    if (UNLIKELY(c->used != 0 || len == 0 || len % TR_BLOCK != 0 || tr_bad_overlap(out, in, len)))
-        return crypt_any(c, out, in, len);
-    bulk_direct(c, mode, out, in, len);
+    struct tr_cipher *c = &cipher->core;
+    const size_t used = mode == TR_ECB || mode == TR_CBC ? 0 : c->used;
+    if (mode > TR_CTR)
+        return crypt_small(cipher, mode, out, in, len);
+    if (UNLIKELY(used != 0 || len == 0 || len % TR_BLOCK != 0 || tr_bad_overlap(out, in, len)))
+        return crypt_otherwise(c, out, in, len);
+    bulk_direct(c, (enum tr_mode)mode, out, in, len);
     return TR_OK;
 }
 
@@ -146,7 +156,7 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
     }
     if (len % TR_BLOCK != 0)
         return record_failed(cipher, "the length is not a multiple of 16 bytes");
-    (void)crypt_any(c, out, out, len);
+    (void)crypt(cipher, c->mode, out, out, len);
     cipher->has_mac_copy = 0;
     if (!c->decrypt) {
         *out_len = len;
@@ -257,10 +267,9 @@ static __attribute__((noinline)) int strip_mac(struct trp_cipher *cipher, const 
     return 1;
 }
 
-static __attribute__((noinline)) int stream_update_otherwise(struct trp_cipher *cipher,
-                                                             uint8_t *out, size_t *out_len,
-                                                             size_t out_size, const uint8_t *in,
-                                                             size_t len)
+/* The update of a mode that takes any length. */
+INLINE int any_update(struct trp_cipher *cipher, int mode, uint8_t *out, size_t *out_len,
+                      size_t out_size, const uint8_t *in, size_t len)
 {
     *out_len = len;
     if (UNLIKELY(!cipher->key_set))
@@ -269,12 +278,20 @@ static __attribute__((noinline)) int stream_update_otherwise(struct trp_cipher *
         return 1;
     if (UNLIKELY(len > out_size))
         return trp_failed(cipher, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    enum tr_status status = crypt(&cipher->core, cipher->core.mode, out, in, len);
+    enum tr_status status = crypt(cipher, mode, out, in, len);
     if (UNLIKELY(status != TR_OK))
         return trp_raise_status(cipher, status);
     if (UNLIKELY(cipher->tls_version != 0 && cipher->tls_mac_size != 0 && cipher->core.decrypt))
         return strip_mac(cipher, out, out_len);
     return 1;
+}
+
+static __attribute__((noinline)) int stream_update_otherwise(struct trp_cipher *cipher,
+                                                             uint8_t *out, size_t *out_len,
+                                                             size_t out_size, const uint8_t *in,
+                                                             size_t len)
+{
+    return any_update(cipher, cipher->core.mode, out, out_len, out_size, in, len);
 }
 
 INLINE int stream_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out,
@@ -310,22 +327,20 @@ int trp_no_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size
 /* ---- The functions of each mode ------------------------------------------------------------- */
 
 /* The function for EVP_Cipher(), without buffering and padding. */
-INLINE int cipher_once(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
+INLINE int cipher_once(struct trp_cipher *cipher, int mode, uint8_t *out, size_t *out_len,
                        size_t out_size, const uint8_t *in, size_t len)
 {
     if (UNLIKELY(!cipher->key_set))
         return trp_failed(cipher, PROV_R_NO_KEY_SET);
     if (UNLIKELY(len > out_size))
         return trp_failed(cipher, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    enum tr_status status = crypt(&cipher->core, mode, out, in, len);
+    enum tr_status status = crypt(cipher, mode, out, in, len);
     if (UNLIKELY(status != TR_OK))
         return trp_raise_status(cipher, status);
     *out_len = len;
     return 1;
 }
 
-#define block_once  cipher_once
-#define stream_once cipher_once
 #define MODE(name, mode, kind)                                                                     \
     int trp_##name##_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,       \
                             const unsigned char *in, size_t len)                                   \
@@ -335,7 +350,7 @@ INLINE int cipher_once(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *ou
     int trp_##name##_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,       \
                             const unsigned char *in, size_t len)                                   \
     {                                                                                              \
-        return kind##_once(ctx, mode, out, out_len, out_size, in, len);                            \
+        return cipher_once(ctx, mode, out, out_len, out_size, in, len);                            \
     }
 
 MODE(ecb, TR_ECB, block)
@@ -343,48 +358,5 @@ MODE(cbc, TR_CBC, block)
 MODE(cfb, TR_CFB128, stream)
 MODE(ofb, TR_OFB, stream)
 MODE(ctr, TR_CTR, stream)
-
-/* ---- CFB of 8 bits and of 1 bit ------------------------------------------------------------- */
-
-INLINE enum tr_status crypt_small(struct trp_cipher *cipher, int bit, uint8_t *out,
-                                  const uint8_t *in, size_t len)
-{
-    struct tr_cipher *c = &cipher->core;
-    if (!bit)
-        return c->decrypt ? tr_cfb8_decrypt(c->key, c->iv, out, in, len)
-                          : tr_cfb8_encrypt(c->key, c->iv, out, in, len);
-    size_t bits = cipher->use_bits ? len : 8 * len;
-    return c->decrypt ? tr_cfb1_decrypt(c->key, c->iv, out, in, bits)
-                      : tr_cfb1_encrypt(c->key, c->iv, out, in, bits);
-}
-
-INLINE int small_once(struct trp_cipher *cipher, int bit, uint8_t *out, size_t *out_len,
-                      size_t out_size, const uint8_t *in, size_t len)
-{
-    if (!cipher->key_set)
-        return trp_failed(cipher, PROV_R_NO_KEY_SET);
-    if (len > out_size)
-        return trp_failed(cipher, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    enum tr_status status = crypt_small(cipher, bit, out, in, len);
-    if (status != TR_OK)
-        return trp_raise_status(cipher, status);
-    *out_len = len;
-    return 1;
-}
-
-INLINE int small_update(struct trp_cipher *cipher, int bit, uint8_t *out, size_t *out_len,
-                        size_t out_size, const uint8_t *in, size_t len)
-{
-    if (cipher->key_set && len == 0) {
-        *out_len = 0;
-        return 1;
-    }
-    if (!small_once(cipher, bit, out, out_len, out_size, in, len))
-        return 0;
-    if (cipher->tls_version != 0 && cipher->tls_mac_size != 0 && cipher->core.decrypt)
-        return strip_mac(cipher, out, out_len);
-    return 1;
-}
-
-MODE(cfb8, 0, small)
-MODE(cfb1, 1, small)
+MODE(cfb8, CFB8, any)
+MODE(cfb1, CFB1, any)
