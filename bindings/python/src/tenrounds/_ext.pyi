@@ -28,18 +28,28 @@ def aes_xts_decrypt(key: Buffer, tweak: Buffer, data: Buffer, buf: None = None) 
 @overload
 def aes_xts_decrypt(key: Buffer, tweak: Buffer, data: Buffer, buf: Buffer) -> int: ...
 
-@final
-class AESGCM:
+# The bases exist only here: they hold the signatures that classes share.
+class _Key:
     def __new__(cls, key: Buffer) -> Self: ...
     @staticmethod
     def generate_key(bit_length: int) -> bytes: ...
-    def encrypt(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None
-    ) -> bytes: ...
+
+class _NonceKey(_Key):
+    def encrypt(self, nonce: Buffer, data: Buffer, associated_data: Buffer | None) -> bytes: ...
+    def decrypt(self, nonce: Buffer, data: Buffer, associated_data: Buffer | None) -> bytes: ...
     def encrypt_into(
         self, nonce: Buffer, data: Buffer, associated_data: Buffer | None, buf: Buffer
     ) -> int: ...
+    def decrypt_into(
+        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None, buf: Buffer
+    ) -> int: ...
     def encrypt_many(
+        self,
+        nonces: Sequence[Buffer] | Buffer,
+        data: Sequence[Buffer],
+        associated_data: Sequence[Buffer] | Buffer | None = None,
+    ) -> list[bytes]: ...
+    def decrypt_many(
         self,
         nonces: Sequence[Buffer] | Buffer,
         data: Sequence[Buffer],
@@ -53,18 +63,6 @@ class AESGCM:
         associated_data: Buffer | None,
         buf: Buffer,
     ) -> int: ...
-    def decrypt(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None
-    ) -> bytes: ...
-    def decrypt_into(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None, buf: Buffer
-    ) -> int: ...
-    def decrypt_many(
-        self,
-        nonces: Sequence[Buffer] | Buffer,
-        data: Sequence[Buffer],
-        associated_data: Sequence[Buffer] | Buffer | None = None,
-    ) -> list[bytes]: ...
     def decrypt_many_into(
         self,
         nonces: Buffer,
@@ -75,153 +73,25 @@ class AESGCM:
     ) -> int: ...
 
 @final
-class AESGCMSIV:
-    def __new__(cls, key: Buffer) -> Self: ...
-    @staticmethod
-    def generate_key(bit_length: int) -> bytes: ...
-    def encrypt(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None
-    ) -> bytes: ...
-    def encrypt_into(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None, buf: Buffer
-    ) -> int: ...
-    def encrypt_many(
-        self,
-        nonces: Sequence[Buffer] | Buffer,
-        data: Sequence[Buffer],
-        associated_data: Sequence[Buffer] | Buffer | None = None,
-    ) -> list[bytes]: ...
-    def encrypt_many_into(
-        self,
-        nonces: Buffer,
-        data: Buffer,
-        sizes: int | Buffer,
-        associated_data: Buffer | None,
-        buf: Buffer,
-    ) -> int: ...
-    def decrypt(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None
-    ) -> bytes: ...
-    def decrypt_into(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None, buf: Buffer
-    ) -> int: ...
-    def decrypt_many(
-        self,
-        nonces: Sequence[Buffer] | Buffer,
-        data: Sequence[Buffer],
-        associated_data: Sequence[Buffer] | Buffer | None = None,
-    ) -> list[bytes]: ...
-    def decrypt_many_into(
-        self,
-        nonces: Buffer,
-        data: Buffer,
-        sizes: int | Buffer,
-        associated_data: Buffer | None,
-        buf: Buffer,
-    ) -> int: ...
+class AESGCM(_NonceKey): ...
 
 @final
-class AESCCM:
+class AESGCMSIV(_NonceKey): ...
+
+@final
+class AESCCM(_NonceKey):
     def __new__(cls, key: Buffer, tag_length: int | None = 16) -> Self: ...
-    @staticmethod
-    def generate_key(bit_length: int) -> bytes: ...
-    def encrypt(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None
-    ) -> bytes: ...
-    def encrypt_into(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None, buf: Buffer
-    ) -> int: ...
-    def encrypt_many(
-        self,
-        nonces: Sequence[Buffer] | Buffer,
-        data: Sequence[Buffer],
-        associated_data: Sequence[Buffer] | Buffer | None = None,
-    ) -> list[bytes]: ...
-    def encrypt_many_into(
-        self,
-        nonces: Buffer,
-        data: Buffer,
-        sizes: int | Buffer,
-        associated_data: Buffer | None,
-        buf: Buffer,
-    ) -> int: ...
-    def decrypt(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None
-    ) -> bytes: ...
-    def decrypt_into(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None, buf: Buffer
-    ) -> int: ...
-    def decrypt_many(
-        self,
-        nonces: Sequence[Buffer] | Buffer,
-        data: Sequence[Buffer],
-        associated_data: Sequence[Buffer] | Buffer | None = None,
-    ) -> list[bytes]: ...
-    def decrypt_many_into(
-        self,
-        nonces: Buffer,
-        data: Buffer,
-        sizes: int | Buffer,
-        associated_data: Buffer | None,
-        buf: Buffer,
-    ) -> int: ...
 
 @final
-class AESOCB3:
-    def __new__(cls, key: Buffer) -> Self: ...
-    @staticmethod
-    def generate_key(bit_length: int) -> bytes: ...
-    def encrypt(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None
-    ) -> bytes: ...
-    def encrypt_into(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None, buf: Buffer
-    ) -> int: ...
-    def encrypt_many(
-        self,
-        nonces: Sequence[Buffer] | Buffer,
-        data: Sequence[Buffer],
-        associated_data: Sequence[Buffer] | Buffer | None = None,
-    ) -> list[bytes]: ...
-    def encrypt_many_into(
-        self,
-        nonces: Buffer,
-        data: Buffer,
-        sizes: int | Buffer,
-        associated_data: Buffer | None,
-        buf: Buffer,
-    ) -> int: ...
-    def decrypt(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None
-    ) -> bytes: ...
-    def decrypt_into(
-        self, nonce: Buffer, data: Buffer, associated_data: Buffer | None, buf: Buffer
-    ) -> int: ...
-    def decrypt_many(
-        self,
-        nonces: Sequence[Buffer] | Buffer,
-        data: Sequence[Buffer],
-        associated_data: Sequence[Buffer] | Buffer | None = None,
-    ) -> list[bytes]: ...
-    def decrypt_many_into(
-        self,
-        nonces: Buffer,
-        data: Buffer,
-        sizes: int | Buffer,
-        associated_data: Buffer | None,
-        buf: Buffer,
-    ) -> int: ...
+class AESOCB3(_NonceKey): ...
 
 @final
-class AESSIV:
-    def __new__(cls, key: Buffer) -> Self: ...
-    @staticmethod
-    def generate_key(bit_length: int) -> bytes: ...
+class AESSIV(_Key):
     def encrypt(self, data: Buffer, associated_data: Sequence[Buffer] | None) -> bytes: ...
+    def decrypt(self, data: Buffer, associated_data: Sequence[Buffer] | None) -> bytes: ...
     def encrypt_into(
         self, data: Buffer, associated_data: Sequence[Buffer] | None, buf: Buffer
     ) -> int: ...
-    def decrypt(self, data: Buffer, associated_data: Sequence[Buffer] | None) -> bytes: ...
     def decrypt_into(
         self, data: Buffer, associated_data: Sequence[Buffer] | None, buf: Buffer
     ) -> int: ...
