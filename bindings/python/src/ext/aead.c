@@ -310,8 +310,8 @@ static PyObject *generate_key(const struct mode *mode, PyObject *const *args, Py
         METHOD("decrypt", decrypt, "nonce, data, associated_data", TEXT_DECRYPT),                  \
         METHOD("encrypt_into", encrypt_into, "nonce, data, associated_data, buf", TEXT_INTO),      \
         METHOD("decrypt_into", decrypt_into, "nonce, data, associated_data, buf", TEXT_INTO),      \
-        METHOD("encrypt_many", encrypt_many, "nonces, data, associated_data=None", TEXT_MANY),          \
-        METHOD("decrypt_many", decrypt_many, "nonces, data, associated_data=None", TEXT_MANY),          \
+        METHOD("encrypt_many", encrypt_many, "nonces, data, associated_data=None", TEXT_MANY),     \
+        METHOD("decrypt_many", decrypt_many, "nonces, data, associated_data=None", TEXT_MANY),     \
         METHOD("encrypt_many_into", encrypt_many_into,                                             \
                "nonces, data, sizes, associated_data, buf", TEXT_PACKED),                          \
         METHOD("decrypt_many_into", decrypt_many_into,                                             \
