@@ -57,16 +57,34 @@ TR_INLINE uint8_t *tr_append_padded(uint8_t *to, const uint8_t *from, size_t len
     return to + TR_BLOCK;
 }
 
-/* Copies AAD into the block buffer of a mode, until the buffer is full or the AAD ends. The number
- * of bytes in the buffer is *used. Returns the number of bytes copied. */
-TR_INLINE size_t tr_fill_buffer(uint8_t buffer[TR_BLOCK], unsigned *used, const uint8_t *aad,
-                                size_t len)
+/* Hashes whole blocks of AAD in a mode's message object. */
+typedef void tr_hash_blocks_fn(void *message, const uint8_t *aad, size_t blocks);
+
+/* Hashes AAD of any length after the *used bytes in `buffer`. Keeps a partial block there, and
+ * updates *used. */
+TR_INLINE void tr_hash_aad(tr_hash_blocks_fn *hash_blocks, void *message, uint8_t buffer[TR_BLOCK],
+                           unsigned *used, const uint8_t *aad, size_t len)
 {
-    size_t n = TR_BLOCK - *used < len ? TR_BLOCK - *used : len;
-    if (n != 0)
+    if (*used != 0 && len != 0) {
+        const size_t n = TR_BLOCK - *used < len ? TR_BLOCK - *used : len;
         __builtin_memcpy(buffer + *used, aad, n);
-    *used += (unsigned)n;
-    return n;
+        *used += (unsigned)n;
+        aad += n;
+        len -= n;
+        if (*used != TR_BLOCK)
+            return;
+        hash_blocks(message, buffer, 1);
+        *used = 0;
+    }
+    if (len >= TR_BLOCK) {
+        hash_blocks(message, aad, len / TR_BLOCK);
+        aad += len - len % TR_BLOCK;
+        len %= TR_BLOCK;
+    }
+    if (len != 0) {
+        partial_store_vector(buffer, partial_load(aad, len));
+        *used = (unsigned)len;
+    }
 }
 
 /* Whether the first `len` bytes of two tags are equal, in constant time. Unlike tr_equal(),

@@ -66,8 +66,9 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_ke
     return status;
 }
 
-static void gcm_siv_polyval(struct tr_gcm_siv *g, const uint8_t *data, size_t blocks)
+static void gcm_siv_polyval(void *message, const uint8_t *data, size_t blocks)
 {
+    struct tr_gcm_siv *g = message;
     uint8_t reversed[TR_CHUNK * TR_BLOCK];
     if (blocks == 0)
         return;
@@ -109,24 +110,7 @@ enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *g, const uint8_t *aad, size_t l
     if (len > MAX_BYTES - g->aad_len)
         return TR_ERR_LENGTH;
     g->aad_len += len;
-    if (g->used != 0) {
-        size_t n = tr_fill_buffer(g->buffer, &g->used, aad, len);
-        aad += n;
-        len -= n;
-        if (g->used == TR_BLOCK) {
-            gcm_siv_polyval(g, g->buffer, 1);
-            g->used = 0;
-        }
-    }
-    if (len >= TR_BLOCK) {
-        gcm_siv_polyval(g, aad, len / TR_BLOCK);
-        aad += len - len % TR_BLOCK;
-        len %= TR_BLOCK;
-    }
-    if (len != 0) {
-        partial_store_vector(g->buffer, partial_load(aad, len));
-        g->used = (unsigned)len;
-    }
+    tr_hash_aad(gcm_siv_polyval, g, g->buffer, &g->used, aad, len);
     return TR_OK;
 }
 

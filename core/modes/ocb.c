@@ -179,8 +179,9 @@ enum tr_status tr_ocb_decrypt(struct tr_ocb *o, uint8_t *out, const uint8_t *in,
 }
 
 /* Hashes whole blocks of AAD into o->aad (HASH, section 4.1). */
-static void ocb_hash_blocks(struct tr_ocb *o, const uint8_t *in, size_t blocks)
+static void ocb_hash_blocks(void *message, const uint8_t *in, size_t blocks)
 {
+    struct tr_ocb *o = message;
     uint8_t work[TR_CHUNK * TR_BLOCK];
     size_t most = blocks < TR_CHUNK ? blocks : TR_CHUNK;
     while (blocks != 0) {
@@ -200,21 +201,7 @@ enum tr_status tr_ocb_aad(struct tr_ocb *o, const uint8_t *aad, size_t len)
 {
     if ((o->phase != MESSAGE && o->phase != LAST) || !tr_is_set(aes_of(o)))
         return TR_ERR_STATE;
-    if (o->used != 0) {
-        size_t n = tr_fill_buffer(o->buffer, &o->used, aad, len);
-        aad += n;
-        len -= n;
-        if (o->used == TR_BLOCK) {
-            ocb_hash_blocks(o, o->buffer, 1);
-            o->used = 0;
-        }
-    }
-    if (len >= TR_BLOCK) {
-        ocb_hash_blocks(o, aad, len / TR_BLOCK);
-        aad += len - len % TR_BLOCK;
-        len %= TR_BLOCK;
-    }
-    tr_fill_buffer(o->buffer, &o->used, aad, len);
+    tr_hash_aad(ocb_hash_blocks, o, o->buffer, &o->used, aad, len);
     return TR_OK;
 }
 
