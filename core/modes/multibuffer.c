@@ -34,9 +34,9 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
  *   all lanes. If any job ends in a partial batch, each job adds 30: the code copies the input and
  *   output of such batches.
  *
- * Multi-buffer code has 8 lanes without VAES, and at least 16 with VAES. 32-bit code for XMM and
- * YMM registers has half as many lanes. The estimate ignores this. In 32-bit code, it may therefore
- * choose multi-buffer code where running the jobs one after the other is a little faster.
+ * Multi-buffer code has 8 lanes without VAES, and at least 16 with VAES. 32-bit code has half as
+ * many lanes. The estimate ignores this. In 32-bit code, it may therefore choose multi-buffer code
+ * where running the jobs one after the other is a little faster.
  */
 static int is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
 {

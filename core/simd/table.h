@@ -15,8 +15,8 @@
  * registers. gcc 12 keeps three of the tweaks on the stack. */
 #define XTS_UNITS   (VBLOCKS == 4 && V_REGISTERS == 32 && TR_ENV_ALL_MODES)
 /* Whether multi-buffer code is compiled: its state needs up to 16 KiB of stack, and the lists of
- * jobs (modes/multibuffer.c) more. */
-#define MULTIBUFFER (V_MULTIBUFFER && TR_ENV_STACK >= 65536)
+ * jobs (modes/multibuffer.c) more. ZMM needs 32 registers; with 8, YMM is as fast. */
+#define MULTIBUFFER (V_MULTIBUFFER && TR_ENV_STACK >= 65536 && (VBLOCKS < 4 || V_REGISTERS == 32))
 /* Whether functions for whole calls are compiled (xts/unit.h, cfb_any.h, gcm/call.h). */
 #if MASKED_GROUP && defined(TR_ENV_ALWAYS_VECTOR)
 #    define WHOLE_CALLS 1

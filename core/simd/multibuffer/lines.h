@@ -39,15 +39,19 @@ TR_INLINE unsigned mb_line_of(unsigned j, size_t step)
            (unsigned)step / VBLOCKS * VBYTES;
 }
 
+/* Round keys in registers: all of them if jobs share a key, else 5 for each vector. */
+#    define MB_OWN_KEYS_HELD 5u
+#    define MB_HELD          (MB_VECTORS_NARROW * MB_OWN_KEYS_HELD)
+_Static_assert(MB_HELD >= 15, "AES-256 has 15 round keys");
+
 /* Returns round key r of vector j. */
 TR_INLINE TR_TARGET V mb_key(const struct multibuffer *m, const V held[MB_HELD], int own,
                              unsigned j, unsigned r)
 {
-    if (own && r + 1 <= MB_OWN_KEYS_HELD)
-        return held[j * MB_OWN_KEYS_HELD + r];
-    if (own)
-        return v_load(m->own_keys[r] + j * VBYTES);
-    return r + 1 <= MB_KEYS_HELD ? held[r] : v_load(m->shared[r]);
+    if (!own)
+        return held[r];
+    return r < MB_OWN_KEYS_HELD ? held[j * MB_OWN_KEYS_HELD + r]
+                                : v_load(m->own_keys[r] + j * VBYTES);
 }
 
 /* A move copies and transposes the lines of the four lanes of a vector. */
@@ -201,25 +205,19 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
 {
     V s[MB_VECTORS], held[MB_HELD];
     UNROLL
-    for (unsigned r = 0; r <= n; r++) {
-        if (own || r + 1 > MB_KEYS_HELD)
-            continue;
+    for (unsigned r = 0; !own && r <= n; r++) {
         held[r] = v_load_all(m->key->enc[r]);
-        __asm__("" : "+" V_REGISTER(held[r]));
+        V_KEEP(held[r]);
     }
-#    if MB_OWN_KEYS_HELD
     UNROLL
-    for (unsigned j = 0; j < vectors; j++) {
+    for (unsigned j = 0; own && j < vectors; j++) {
         UNROLL
         for (unsigned r = 0; r < MB_OWN_KEYS_HELD; r++) {
-            const unsigned i = j * MB_OWN_KEYS_HELD + r;
-            if (!own)
-                continue;
-            held[i] = v_load(m->own_keys[r] + j * VBYTES);
-            __asm__("" : "+" V_REGISTER(held[i]));
+            V *k = &held[j * MB_OWN_KEYS_HELD + r];
+            *k = v_load(m->own_keys[r] + j * VBYTES);
+            V_KEEP(*k);
         }
     }
-#    endif
     mb_move_all(mb_move_in(m, 0, 0, batches), vectors * VBLOCKS);
     UNROLL
     for (unsigned j = 0; j < vectors; j++) {
@@ -296,8 +294,6 @@ TR_INLINE uint8_t *mb_own_key_of(struct multibuffer *m, unsigned lane, unsigned 
 }
 static TR_TARGET void V_NAME(mb_prepare)(struct multibuffer *m)
 {
-    for (unsigned r = MB_KEYS_HELD; !m->own && r <= m->key->rounds; r++)
-        v_store(m->shared[r], v_load_all(m->key->enc[r]));
     for (unsigned lane = 0; lane < m->lanes; lane++) {
         m->none[lane] = mb_base_of(m->nowhere, 0);
         m->lines[lane] = mb_base_of(m->out_batch[0] + lane * MB_BATCH_BYTES, 0);
@@ -318,8 +314,6 @@ static TR_TARGET void V_NAME(mb_cleanse_batches)(enum tr_mb_op op, struct multib
         if (op == TR_MB_MAC || beyond)
             cleanse_vectors(m->out_batch[i], n);
     }
-    if (!m->own && MB_KEYS_HELD == 0)
-        cleanse_vectors(m->shared[0], (m->key->rounds + 1) * VBYTES);
     if (m->own)
         cleanse_vectors(m->own_keys, (m->key->rounds + 1) * sizeof(m->own_keys[0]));
 }

@@ -26,26 +26,14 @@
  *   MB_OWN_WIDTHS       as MB_WIDTHS, if jobs' keys differ (multibuffer/lines.h)
  *   MB_VECTORS          the most vectors in a step
  *   MB_VECTORS_NARROW   the most vectors in a step if jobs' keys differ
- *   MB_KEYS_HELD        round keys in registers if all jobs share a key (multibuffer/lines.h)
- *   MB_OWN_KEYS_HELD    round keys in registers for each vector if jobs' keys differ
- *                       (multibuffer/lines.h)
  *   MB_VECTOR_CYCLES    cycles for each vector of a throughput-bound step; the argument says
  *                       whether jobs' keys differ
  */
-#    if VBLOCKS == 4 && V_REGISTERS == 32
+#    if VBLOCKS == 4
 #        define MB_VECTORS_NARROW     4
 #        define MB_VECTORS            6
 #        define MB_WIDTHS(X, ...)     X(6, 0, __VA_ARGS__) X(4, 1, __VA_ARGS__)
 #        define MB_OWN_WIDTHS(X, ...) X(4, 1, __VA_ARGS__)
-#        define MB_KEYS_HELD          15
-#        define MB_OWN_KEYS_HELD      5
-#    elif VBLOCKS == 4
-#        define MB_VECTORS_NARROW 4
-#        define MB_VECTORS        4
-#        define MB_WIDTHS(X, ...) X(4, 0, __VA_ARGS__)
-#        define MB_OWN_WIDTHS     MB_WIDTHS
-#        define MB_KEYS_HELD      0
-#        define MB_OWN_KEYS_HELD  0
 #    else
 #        define MB_VECTORS_NARROW IN_FLIGHT
 #        define MB_VECTORS        IN_FLIGHT
@@ -58,9 +46,6 @@
 #        endif
 #        define MB_VECTOR_CYCLES(own) ((VBLOCKS == 2 ? 10u : 7u) + 2u * (own))
 #    endif
-/* Size of the array of round keys in registers: at least MB_KEYS_HELD, and at least
- * MB_VECTORS_NARROW * MB_OWN_KEYS_HELD. */
-#    define MB_HELD 24u
 
 /* The number of vectors of each width, the widest first. */
 #    define MB_COUNT(vectors, width, unused) vectors,
@@ -108,7 +93,6 @@ struct multibuffer {
     union {
         struct {
             uint8_t in_batch[2][MB_LANES * MB_BATCH_BYTES]; /* odd batches, even batches */
-            uint8_t shared[15][VBYTES];                     /* round keys of all lanes */
             uint8_t chain[MB_VECTORS][VBYTES];
         };
         uint8_t page_too[4096 + 1280];
