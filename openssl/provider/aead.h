@@ -30,12 +30,12 @@ enum trp_iv_state {
 struct trp_aead {
     struct trp_head head;
     size_t iv_len, tag_len; /* current lengths, in bytes */
-    size_t tls_pad;         /* bytes that the tag adds to a TLS record */
     uint8_t key_set, encrypt;
     uint8_t iv_state; /* enum trp_iv_state */
     uint8_t tls;      /* `buffer` holds the AAD of a TLS record */
-    uint8_t buffer[TRP_TAG];
+    uint8_t buffer[TRP_TAG] __attribute__((aligned(16))); /* within a cache line */
     uint8_t iv[TRP_MAX_IV];
+    size_t tls_pad; /* bytes that the tag adds to a TLS record */
 };
 
 /* A parameter, and the function that gets or sets it. The function returns 1 on success and 0 on
@@ -90,6 +90,15 @@ int trp_aead_get_iv(void *ctx, OSSL_PARAM *p);
 /* Stores the AAD of a TLS 1.2 record whose tag has tag_len bytes (trossl_tls_take_aad()). Raises
  * the error `reason` if the AAD is wrong. */
 int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int reason);
+
+/* The functions of AES-GCM that GMAC calls. */
+void *trp_gcm_new(const struct trp_provider *provider, size_t key_len);
+OSSL_FUNC_cipher_encrypt_init_fn trp_gcm_encrypt_init;
+OSSL_FUNC_cipher_decrypt_init_fn trp_gcm_decrypt_init;
+OSSL_FUNC_cipher_update_fn trp_gcm_update;
+OSSL_FUNC_cipher_final_fn trp_gcm_final;
+OSSL_FUNC_cipher_get_ctx_params_fn trp_gcm_get_ctx_params;
+OSSL_FUNC_cipher_set_ctx_params_fn trp_gcm_set_ctx_params;
 
 /* Entries of parameter lists. */
 #define TRP_AEAD_GETTABLE                                                                          \

@@ -199,8 +199,8 @@ static __attribute__((noinline)) int update_otherwise(struct trp_gcm *g, uint8_t
     return crypt(g, out, out_len, in, len) || trp_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                      const unsigned char *in, size_t len)
+int trp_gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
+                   const unsigned char *in, size_t len)
 {
     struct trp_gcm *g = ctx;
     if (in == NULL || len == 0 || g->a.tls || (out != NULL && out_size < len))
@@ -210,7 +210,7 @@ static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
            trp_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-static int gcm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
+int trp_gcm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
 {
     struct trp_gcm *g = ctx;
     (void)out_size;
@@ -378,7 +378,7 @@ static const struct trp_aead_param gcm_set[] = {
 
 /* Gets parameters. Has fast paths, because the caller reads the tag after each sealed message, and
  * libcrypto 3.0 reads the IV length at each init. */
-static int gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
+int trp_gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     if (LIKELY(params != NULL)) {
         if (ONLY(params, OSSL_CIPHER_PARAM_AEAD_TAG))
@@ -391,7 +391,7 @@ static int gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return trp_aead_act(ctx, gcm_get, params);
 }
 
-static int gcm_set_ctx_params(void *ctx, const OSSL_PARAM params[])
+int trp_gcm_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     if (LIKELY(params != NULL && ONLY(params, OSSL_CIPHER_PARAM_AEAD_TAG)))
         return set_tag(ctx, (OSSL_PARAM *)params);
@@ -440,9 +440,9 @@ static const struct trp_aead_mode gcm_mode = {.family = {.context_size = sizeof(
 
 /* Initializes a message. Fast path for most messages: the old key, a 12-byte IV and, when
  * decrypting, a tag. */
-static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
-                           const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
-                           int encrypt)
+static inline int trp_gcm_init(void *ctx, const unsigned char *key, size_t key_len,
+                               const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
+                               int encrypt)
 {
     struct trp_gcm *g = ctx;
     if (LIKELY(key == NULL && iv != NULL && iv_len == IV)) {
@@ -451,16 +451,16 @@ static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
         memcpy(g->a.iv, iv, IV);
         g->a.iv_state = TRP_IV_GIVEN;
         g->iv_random = 0;
-        return params == NULL || gcm_set_ctx_params(g, params);
+        return params == NULL || trp_gcm_set_ctx_params(g, params);
     }
     if (iv != NULL && iv_len - 1 < TRP_MAX_IV)
         g->iv_random = 0;
     return (encrypt ? trp_aead_encrypt_init : trp_aead_decrypt_init)(g, key, key_len, iv, iv_len,
                                                                      NULL) &&
-           (params == NULL || gcm_set_ctx_params(g, params));
+           (params == NULL || trp_gcm_set_ctx_params(g, params));
 }
 
-TRP_INITS(static, gcm)
+TRP_INITS(, trp_gcm)
 
 /* Before there is a key, leaves no pipes. */
 static int begin_pipes(void *ctx, const uint8_t **iv, size_t iv_len)
@@ -472,7 +472,7 @@ static int begin_pipes(void *ctx, const uint8_t **iv, size_t iv_len)
     return 1;
 }
 
-static const struct trp_pipeline gcm_pipeline = {gcm_encrypt_init, gcm_decrypt_init,
+static const struct trp_pipeline gcm_pipeline = {trp_gcm_encrypt_init, trp_gcm_decrypt_init,
                                                  sizeof(struct trp_gcm_pipes),
                                                  sizeof(struct trp_gcm_pipe), begin_pipes};
 
@@ -485,8 +485,16 @@ static const struct trp_pipeline gcm_pipeline = {gcm_encrypt_init, gcm_decrypt_i
                                                     .evp_mode = EVP_CIPH_GCM_MODE,                 \
                                                     .iv_len = IV,                                  \
                                                     .block_size = 1};                              \
-    TRP_TABLE(gcm_##bits, gcm, gcm, gcm_final, gcm, gcm, TRP_CIPHER(gcm) TRP_PIPELINE(trp_gcm))
+    TRP_TABLE(gcm_##bits, trp_gcm, trp_gcm, trp_gcm_final, trp_gcm, gcm,                           \
+              TRP_CIPHER(gcm) TRP_PIPELINE(trp_gcm))
 
 GCM(128);
 GCM(192);
 GCM(256);
+
+void *trp_gcm_new(const struct trp_provider *provider, size_t key_len)
+{
+    return trp_new((void *)provider, key_len == 16   ? &kind_gcm_128
+                                     : key_len == 24 ? &kind_gcm_192
+                                                     : &kind_gcm_256);
+}

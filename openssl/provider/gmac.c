@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* GMAC. For AES-GCM, this file calls this provider's GCM functions, with the data as the AAD of an
  * empty message. For any other cipher, this file forwards every call to another provider's GMAC. */
-#include "dispatch.h"
+#include "aead.h"
 #include "mac.h"
-#include "param.h"
-
-#include <openssl/core_names.h>
 
 #define TAG 16
-
-/* The functions of an AES-GCM cipher that GMAC calls. */
-struct gcm_functions {
-    OSSL_FUNC_cipher_newctx_fn *new;
-    OSSL_FUNC_cipher_freectx_fn *free;
-    OSSL_FUNC_cipher_dupctx_fn *dup;
-    OSSL_FUNC_cipher_encrypt_init_fn *init;
-    OSSL_FUNC_cipher_update_fn *update;
-    OSSL_FUNC_cipher_final_fn *final;
-    OSSL_FUNC_cipher_get_ctx_params_fn *get_params;
-    OSSL_FUNC_cipher_set_ctx_params_fn *set_params;
-};
 
 struct gmac {
     const struct trp_provider *provider;
@@ -27,31 +12,7 @@ struct gmac {
      * NULL. */
     void *ours;
     EVP_MAC_CTX *other;
-    struct gcm_functions gcm; /* the functions for the context `ours` */
-    size_t key_len;           /* the key length of `ours`, in bytes */
 };
-
-static const OSSL_DISPATCH *entry(const OSSL_DISPATCH *table, int id)
-{
-    while (table->function_id != id)
-        table++;
-    return table;
-}
-
-static struct gcm_functions functions_of(const OSSL_DISPATCH *table)
-{
-    return (struct gcm_functions){
-        .new = OSSL_FUNC_cipher_newctx(entry(table, OSSL_FUNC_CIPHER_NEWCTX)),
-        .free = OSSL_FUNC_cipher_freectx(entry(table, OSSL_FUNC_CIPHER_FREECTX)),
-        .dup = OSSL_FUNC_cipher_dupctx(entry(table, OSSL_FUNC_CIPHER_DUPCTX)),
-        .init = OSSL_FUNC_cipher_encrypt_init(entry(table, OSSL_FUNC_CIPHER_ENCRYPT_INIT)),
-        .update = OSSL_FUNC_cipher_update(entry(table, OSSL_FUNC_CIPHER_UPDATE)),
-        .final = OSSL_FUNC_cipher_final(entry(table, OSSL_FUNC_CIPHER_FINAL)),
-        .get_params =
-            OSSL_FUNC_cipher_get_ctx_params(entry(table, OSSL_FUNC_CIPHER_GET_CTX_PARAMS)),
-        .set_params =
-            OSSL_FUNC_cipher_set_ctx_params(entry(table, OSSL_FUNC_CIPHER_SET_CTX_PARAMS))};
-}
 
 static void *gmac_new(void *provctx)
 {
@@ -64,8 +25,7 @@ static void *gmac_new(void *provctx)
 
 static void drop_both(struct gmac *g)
 {
-    if (g->ours != NULL)
-        g->gcm.free(g->ours);
+    trp_free(g->ours);
     g->provider->evp.mac_ctx_free(g->other);
     g->ours = NULL;
     g->other = NULL;
@@ -91,10 +51,8 @@ static void *gmac_dup(void *ctx)
     struct gmac *copy = gmac_new((void *)from->provider);
     if (copy == NULL)
         return NULL;
-    copy->gcm = from->gcm;
-    copy->key_len = from->key_len;
     if (from->ours != NULL)
-        copy->ours = from->gcm.dup(from->ours);
+        copy->ours = trp_dup(from->ours);
     else
         copy->other = from->provider->evp.mac_ctx_dup(from->other);
     if (copy->ours != NULL || copy->other != NULL)
@@ -107,15 +65,12 @@ static void *gmac_dup(void *ctx)
 
 static int set_our_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
 {
-    const struct gcm_functions gcm = functions_of(cipher->algorithm->implementation);
-    void *const ours = gcm.new((void *)g->provider);
+    void *const ours = trp_gcm_new(g->provider, cipher->key_len);
     if (ours == NULL)
         return 0;
     drop_both(g);
     g->ours = ours;
-    g->gcm = gcm;
-    g->key_len = cipher->key_len;
-    return gcm.init(ours, NULL, 0, NULL, 0, NULL);
+    return trp_gcm_encrypt_init(ours, NULL, 0, NULL, 0, NULL);
 }
 
 /* Sets a cipher of another provider. On failure, the old cipher stays. */
@@ -141,9 +96,10 @@ static int set_key(struct gmac *g, const void *key, size_t key_len)
 {
     if (g->other != NULL)
         return trp_mac_other_set_key(g->provider, g->other, key, key_len);
-    if (g->ours == NULL || key_len != g->key_len)
+    const struct trp_head *const ours = g->ours;
+    if (ours == NULL || key_len != ours->kind->key_len)
         return TRP_RAISE(g->provider, ERR_LIB_PROV, PROV_R_INVALID_KEY_LENGTH);
-    return g->gcm.init(g->ours, key, key_len, NULL, 0, NULL);
+    return trp_gcm_encrypt_init(g->ours, key, key_len, NULL, 0, NULL);
 }
 
 static int set_iv(struct gmac *g, const void *iv, size_t iv_len)
@@ -153,12 +109,12 @@ static int set_iv(struct gmac *g, const void *iv, size_t iv_len)
     if (g->ours == NULL)
         return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_NO_CIPHER_SET);
     if (iv != NULL)
-        return g->gcm.init(g->ours, NULL, 0, iv, iv_len, NULL);
+        return trp_gcm_encrypt_init(g->ours, NULL, 0, iv, iv_len, NULL);
     /* Sets only the IV length. A change invalidates the old IV. */
     const OSSL_PARAM params[] = {
         {OSSL_CIPHER_PARAM_AEAD_IVLEN, OSSL_PARAM_UNSIGNED_INTEGER, &iv_len, sizeof(iv_len), 0},
         TRP_END};
-    return g->gcm.set_params(g->ours, params);
+    return trp_gcm_set_ctx_params(g->ours, params);
 }
 
 static int gmac_set_ctx_params(void *ctx, const OSSL_PARAM params[])
@@ -193,7 +149,7 @@ static int gmac_init(void *ctx, const unsigned char *key, size_t key_len, const 
         return g->provider->evp.mac_init(g->other, NULL, 0, NULL);
     if (g->ours == NULL)
         return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_NO_CIPHER_SET);
-    return g->gcm.init(g->ours, NULL, 0, NULL, 0, NULL);
+    return trp_gcm_encrypt_init(g->ours, NULL, 0, NULL, 0, NULL);
 }
 
 static int gmac_update(void *ctx, const unsigned char *data, size_t len)
@@ -206,7 +162,7 @@ static int gmac_update(void *ctx, const unsigned char *data, size_t len)
         return g->provider->evp.mac_update(g->other, data, len);
     if (g->ours == NULL)
         return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_INVALID_OPERATION);
-    return g->gcm.update(g->ours, NULL, &n, len, data, len);
+    return trp_gcm_update(g->ours, NULL, &n, len, data, len);
 }
 
 static int gmac_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
@@ -220,7 +176,8 @@ static int gmac_final(void *ctx, unsigned char *out, size_t *out_len, size_t out
         return g->provider->evp.mac_final(g->other, out, out_len, out_size);
     if (g->ours == NULL)
         return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_INVALID_OPERATION);
-    if (out_size < TAG || !g->gcm.final(g->ours, out, &n, 0) || !g->gcm.get_params(g->ours, tag))
+    if (out_size < TAG || !trp_gcm_final(g->ours, out, &n, 0) ||
+        !trp_gcm_get_ctx_params(g->ours, tag))
         return 0;
     *out_len = TAG;
     return 1;

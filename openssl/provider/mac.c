@@ -36,7 +36,6 @@ static int find_ours(struct trp_mac_cipher *cipher, const char *name, const char
             !has_name(first, name))
             continue;
         cipher->whose = TRP_OWNER_SELF;
-        cipher->algorithm = a;
         cipher->key_len = first[4] == '1' && first[5] == '2' ? 16 : first[4] == '1' ? 24 : 32;
         return 1;
     }

@@ -14,10 +14,9 @@ enum trp_whose { TRP_OWNER_NONE, TRP_OWNER_SELF, TRP_OWNER_OTHER };
 
 /* The cipher named in the parameters of a MAC. */
 struct trp_mac_cipher {
-    enum trp_whose whose;            /* TRP_OWNER_NONE if no cipher is named */
-    const OSSL_ALGORITHM *algorithm; /* for TRP_OWNER_SELF */
-    size_t key_len;                  /* for TRP_OWNER_SELF */
-    OSSL_PARAM params[4];            /* for TRP_OWNER_OTHER: the parameters to forward */
+    enum trp_whose whose; /* TRP_OWNER_NONE if no cipher is named */
+    size_t key_len;       /* for TRP_OWNER_SELF */
+    OSSL_PARAM params[4]; /* for TRP_OWNER_OTHER: the parameters to forward */
 };
 
 /* Finds the cipher named in the parameters. The argument `mode` is the mode part of cipher names,
