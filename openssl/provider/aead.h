@@ -114,19 +114,12 @@ OSSL_FUNC_cipher_set_ctx_params_fn trp_gcm_set_ctx_params;
     TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD), TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED), \
         TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV)
 
-/*
- * Defines the function table trp_<name>_<bits>_functions of a cipher. The table contains
- * <name>_update, <name>_final and <name>_cipher. The cipher's struct trp_aead_mode is
- * <name>_mode. The last arguments initialize the cipher's struct trp_kind. The functions that
- * create, free, copy and initialize contexts, and that get and set parameters, have the prefix
- * trp_aead.
- */
-#define TRP_AEAD(name, bits, ...)                                                                  \
-    static const struct trp_kind kind_##name##_##bits = {.family = &name##_mode.family,            \
-                                                         .aead = 1,                                \
-                                                         .custom_iv = 1,                           \
-                                                         .aead_mode = &name##_mode,                \
-                                                         __VA_ARGS__};                             \
-    TRP_TABLE(name##_##bits, trp_aead, name, name##_final, trp_aead, name, TRP_CIPHER(name))
+/* Defines three ciphers (TRP_TABLES()) of the mode <name>_mode, with the functions <name>_update,
+ * <name>_final, <name>_cipher and the lists of context parameters. */
+#define TRP_AEAD(name, keys, ...)                                                                  \
+    TRP_TABLES(name, keys, trp_aead, name, name##_final, trp_aead, name, (TRP_CIPHER(name)),       \
+               TRP_AEAD_CONSTANTS(name), __VA_ARGS__)
+#define TRP_AEAD_CONSTANTS(name)                                                                   \
+    .family = &name##_mode.family, .aead_mode = &name##_mode, .aead = 1, .custom_iv = 1
 
 #endif

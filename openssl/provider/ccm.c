@@ -210,10 +210,4 @@ static const struct trp_aead_mode ccm_mode = {
     .get = ccm_get,
     .set = ccm_set};
 
-#define CCM(bits)                                                                                  \
-    TRP_AEAD(ccm, bits, .key_len = bits / 8, .evp_mode = EVP_CIPH_CCM_MODE, .iv_len = 12,          \
-             .default_iv_len = 7, .block_size = 1)
-
-CCM(128);
-CCM(192);
-CCM(256);
+TRP_AEAD(ccm, 1, .evp_mode = EVP_CIPH_CCM_MODE, .iv_len = 12, .default_iv_len = 7, .block_size = 1);

@@ -111,47 +111,29 @@ TRP_INITS(, trp)
 
 /* ---- The function tables -------------------------------------------------------------------- */
 
-/* Calls X() for each mode. The arguments are the key bits, the name, the enum tr_mode, the suffix
- * of EVP_CIPH_..._MODE, the known-answer tests, the IV length, EVP's block size, the kind of final
- * function (block or stream), and more entries of the function table. */
-#define MODES(X, bits)                                                                             \
-    X(bits, ecb, TR_ECB, ECB, TR_TEST_ECB, 0, TR_BLOCK, block, )                                   \
-    X(bits, cbc, TR_CBC, CBC, TR_TEST_CBC, TR_BLOCK, TR_BLOCK, block, TRP_PIPELINE(trp_cbc))       \
-    X(bits, cfb, TR_CFB128, CFB, TR_TEST_CFB, TR_BLOCK, 1, stream, )                               \
-    X(bits, ofb, TR_OFB, OFB, TR_TEST_OFB, TR_BLOCK, 1, stream, )                                  \
-    X(bits, ctr, TR_CTR, CTR, TR_TESTS_CTR, TR_BLOCK, 1, stream, )                                 \
-    X(bits, cfb8, TR_CFB128, CFB, TR_TESTS_SMALL_CFB, TR_BLOCK, 1, stream, )                       \
-    X(bits, cfb1, TR_CFB128, CFB, TR_TESTS_SMALL_CFB, TR_BLOCK, 1, stream, )
+/* The arguments are the name, the enum tr_mode, the suffix of EVP_CIPH_..._MODE, the known-answer
+ * tests, the IV length, EVP's block size, the kind of final function (block or stream), and more
+ * entries of the function table. */
+#define CIPHER(name, tr, evp, known, iv, block_bytes, final, functions)                            \
+    TRP_TABLES(name, 1, trp, trp_##name, trp_##final##_final, trp, trp,                            \
+               (TRP_CIPHER(trp_##name) functions), .family = &keyed, .mode = tr,                   \
+               .evp_mode = EVP_CIPH_##evp##_MODE, .tests = known, .iv_len = iv,                    \
+               .block_size = block_bytes)
 
-#define CIPHER(bits, name, tr, evp, known, iv, block_bytes, final, functions)                      \
-    static const struct trp_kind kind_##name##_##bits = {.family = &keyed,                         \
-                                                         .mode = tr,                               \
-                                                         .evp_mode = EVP_CIPH_##evp##_MODE,        \
-                                                         .tests = known,                           \
-                                                         .key_len = bits / 8,                      \
-                                                         .iv_len = iv,                             \
-                                                         .block_size = block_bytes};               \
-    TRP_TABLE(name##_##bits, trp, trp_##name, trp_##final##_final, trp, trp,                       \
-              TRP_CIPHER(trp_##name) functions);
-
-MODES(CIPHER, 128)
-MODES(CIPHER, 192)
-MODES(CIPHER, 256)
+CIPHER(ecb, TR_ECB, ECB, TR_TEST_ECB, 0, TR_BLOCK, block, );
+CIPHER(cbc, TR_CBC, CBC, TR_TEST_CBC, TR_BLOCK, TR_BLOCK, block, TRP_PIPELINE(trp_cbc));
+CIPHER(cfb, TR_CFB128, CFB, TR_TEST_CFB, TR_BLOCK, 1, stream, );
+CIPHER(ofb, TR_OFB, OFB, TR_TEST_OFB, TR_BLOCK, 1, stream, );
+CIPHER(ctr, TR_CTR, CTR, TR_TESTS_CTR, TR_BLOCK, 1, stream, );
+CIPHER(cfb8, TR_CFB128, CFB, TR_TESTS_SMALL_CFB, TR_BLOCK, 1, stream, );
+CIPHER(cfb1, TR_CFB128, CFB, TR_TESTS_SMALL_CFB, TR_BLOCK, 1, stream, );
 
 /* Each cipher has all names that the default provider gives it, because a program can use any of
  * these names. OID() gives NIST's OIDs (Computer Security Objects Register, aes). EACH() takes a
  * mode, and for 256, 192 and 128 bits the names beyond the first. */
 #define OID(number) "2.16.840.1.101.3.4.1." #number
-#define FAMILY(names, functions)                                                                   \
-    {                                                                                              \
-        names, TRP_PROPERTIES, trp_##functions##_functions, NULL                                   \
-    }
-#define EACH(mode, name, ...) EACH_OF(mode, name, __VA_ARGS__)
-#define EACH_OF(mode, name, more256, more192, more128)                                             \
-    FAMILY("AES-256-" mode more256, name##_256), FAMILY("AES-192-" mode more192, name##_192),      \
-        FAMILY("AES-128-" mode more128, name##_128)
-#define NO_MORE "", "", ""
-#define OIDS(n) ":" OID(4##n), ":" OID(2##n), ":" OID(n)
+#define NO_MORE     "", "", ""
+#define OIDS(n)     ":" OID(4##n), ":" OID(2##n), ":" OID(n)
 #define IDS(suffix, n)                                                                             \
     ":id-aes256-" suffix OID(4##n), ":id-aes192-" suffix OID(2##n), ":id-aes128-" suffix OID(n)
 #define WRAPS(more) ":AES256-WRAP" more, ":AES192-WRAP" more, ":AES128-WRAP" more
@@ -160,30 +142,42 @@ MODES(CIPHER, 256)
         ":id-aes192-" suffix ":AES192-" more ":" OID(2##n),                                        \
         ":id-aes128-" suffix ":AES128-" more ":" OID(n)
 
-const OSSL_ALGORITHM trp_ciphers[] = {
-    /* The first TRP_SHA_CIPHERS ciphers have an HMAC: */
-    FAMILY("AES-128-CBC-HMAC-SHA1", stitched_128_sha1),
-    FAMILY("AES-256-CBC-HMAC-SHA1", stitched_256_sha1),
-    FAMILY("AES-128-CBC-HMAC-SHA256", stitched_128_sha256),
-    FAMILY("AES-256-CBC-HMAC-SHA256", stitched_256_sha256),
-    /* All other ciphers: */
-    EACH("ECB", ecb, OIDS(1)),
-    EACH("CBC", cbc, ":AES256:" OID(42), ":AES192:" OID(22), ":AES128:" OID(2)),
-    EACH("OFB", ofb, OIDS(3)),
-    EACH("CFB", cfb, OIDS(4)),
-    EACH("CTR", ctr, NO_MORE),
-    EACH("GCM", gcm, IDS("GCM:", 6)),
-    EACH("CFB1", cfb1, NO_MORE),
-    EACH("CFB8", cfb8, NO_MORE),
-    EACH("CCM", ccm, IDS("CCM:", 7)),
-    FAMILY("AES-256-XTS:1.3.111.2.1619.0.1.2", xts_256),
-    FAMILY("AES-128-XTS:1.3.111.2.1619.0.1.1", xts_128),
-    EACH("CBC-CTS", cts, NO_MORE),
-    EACH("WRAP", wrap, WRAP_IDS("wrap", "WRAP", 5)),
-    EACH("WRAP-PAD", wrap_pad, WRAP_IDS("wrap-pad", "WRAP-PAD", 8)),
-    EACH("WRAP-INV", wrap_inv, WRAPS("-INV")),
-    EACH("WRAP-PAD-INV", wrap_pad_inv, WRAPS("-PAD-INV")),
-    EACH("OCB", ocb, NO_MORE),
-    EACH("SIV", siv, NO_MORE),
-    EACH("GCM-SIV", gcm_siv, NO_MORE),
-    {NULL, NULL, NULL, NULL}};
+/* FAMILY() is one cipher, EACH() three. The first TRP_SHA_CIPHERS ciphers have an HMAC. */
+#define CIPHERS(FAMILY, EACH)                                                                      \
+    FAMILY("AES-128-CBC-HMAC-SHA1", stitched_128_sha1)                                             \
+    FAMILY("AES-256-CBC-HMAC-SHA1", stitched_256_sha1)                                             \
+    FAMILY("AES-128-CBC-HMAC-SHA256", stitched_128_sha256)                                         \
+    FAMILY("AES-256-CBC-HMAC-SHA256", stitched_256_sha256)                                         \
+    EACH("ECB", ecb, OIDS(1))                                                                      \
+    EACH("CBC", cbc, ":AES256:" OID(42), ":AES192:" OID(22), ":AES128:" OID(2))                    \
+    EACH("OFB", ofb, OIDS(3))                                                                      \
+    EACH("CFB", cfb, OIDS(4))                                                                      \
+    EACH("CTR", ctr, NO_MORE)                                                                      \
+    EACH("GCM", gcm, IDS("GCM:", 6))                                                               \
+    EACH("CFB1", cfb1, NO_MORE)                                                                    \
+    EACH("CFB8", cfb8, NO_MORE)                                                                    \
+    EACH("CCM", ccm, IDS("CCM:", 7))                                                               \
+    FAMILY("AES-256-XTS:1.3.111.2.1619.0.1.2", xts_256)                                            \
+    FAMILY("AES-128-XTS:1.3.111.2.1619.0.1.1", xts_128)                                            \
+    EACH("CBC-CTS", cts, NO_MORE)                                                                  \
+    EACH("WRAP", wrap, WRAP_IDS("wrap", "WRAP", 5))                                                \
+    EACH("WRAP-PAD", wrap_pad, WRAP_IDS("wrap-pad", "WRAP-PAD", 8))                                \
+    EACH("WRAP-INV", wrap_inv, WRAPS("-INV"))                                                      \
+    EACH("WRAP-PAD-INV", wrap_pad_inv, WRAPS("-PAD-INV"))                                          \
+    EACH("OCB", ocb, NO_MORE)                                                                      \
+    EACH("SIV", siv, NO_MORE)                                                                      \
+    EACH("GCM-SIV", gcm_siv, NO_MORE)
+
+/* The tables of the other files. */
+#define DECLARE(names, name) extern const OSSL_DISPATCH trp_##name##_functions[];
+#define DECLARE_EACH(mode, name, ...)                                                              \
+    DECLARE(, name##_256) DECLARE(, name##_192) DECLARE(, name##_128)
+CIPHERS(DECLARE, DECLARE_EACH)
+
+#define ROW(names, name)      {names, TRP_PROPERTIES, trp_##name##_functions, NULL},
+#define ROWS(mode, name, ...) ROWS_OF(mode, name, __VA_ARGS__)
+#define ROWS_OF(mode, name, more256, more192, more128)                                             \
+    ROW("AES-256-" mode more256, name##_256)                                                       \
+    ROW("AES-192-" mode more192, name##_192)                                                       \
+    ROW("AES-128-" mode more128, name##_128)
+const OSSL_ALGORITHM trp_ciphers[] = {CIPHERS(ROW, ROWS){NULL, NULL, NULL, NULL}};

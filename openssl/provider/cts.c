@@ -105,17 +105,6 @@ static int cts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     return 1;
 }
 
-#define CTS(bits)                                                                                  \
-    static const struct trp_kind kind_cts_##bits = {.family = &cts,                                \
-                                                    .mode = TR_CBC,                                \
-                                                    .evp_mode = EVP_CIPH_CBC_MODE,                 \
-                                                    .key_len = bits / 8,                           \
-                                                    .iv_len = TR_BLOCK,                            \
-                                                    .block_size = TR_BLOCK,                        \
-                                                    .tests = TR_TESTS_CTS,                         \
-                                                    .cts = 1};                                     \
-    TRP_TABLE(cts_##bits, cts, cts, trp_no_final, cts, cts, TRP_CIPHER(trp_cbc))
-
-CTS(128);
-CTS(192);
-CTS(256);
+TRP_TABLES(cts, 1, cts, cts, trp_no_final, cts, cts, (TRP_CIPHER(trp_cbc)), .family = &cts,
+           .mode = TR_CBC, .evp_mode = EVP_CIPH_CBC_MODE, .iv_len = TR_BLOCK,
+           .block_size = TR_BLOCK, .tests = TR_TESTS_CTS, .cts = 1);

@@ -11,11 +11,14 @@
     }
 
 /*
- * Defines the table trp_<name>_functions of the cipher kind_<name>, with the functions
- * <init>_encrypt_init and _decrypt_init, <data>_update, <final>, <params>_get_ctx_params and
- * _set_ctx_params, <lists>_gettable_ctx_params and _settable_ctx_params. More entries may follow.
+ * Defines the cipher kind_<name>, whose constants are the last arguments, and its table
+ * trp_<name>_functions, with the functions <init>_encrypt_init and _decrypt_init, <data>_update,
+ * <final>, <params>_get_ctx_params and _set_ctx_params, <lists>_gettable_ctx_params and
+ * _settable_ctx_params. `entries` has more entries, in parentheses.
  */
-#define TRP_TABLE(name, init, data, final, params, lists, ...)                                     \
+#define TRP_ENTRIES(...) __VA_ARGS__
+#define TRP_TABLE(name, init, data, final, params, lists, entries, ...)                            \
+    static const struct trp_kind kind_##name = {__VA_ARGS__};                                      \
     static void *new_##name(void *provctx)                                                         \
     {                                                                                              \
         return trp_new(provctx, &kind_##name);                                                     \
@@ -32,7 +35,7 @@
         TRP_FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, init##_decrypt_init),                          \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_UPDATE, data##_update),                                      \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_FINAL, final),                                               \
-        __VA_ARGS__ TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##name),                  \
+        TRP_ENTRIES entries TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##name),          \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, trp_gettable_params),                       \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, params##_get_ctx_params),                    \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, lists##_gettable_ctx_params),           \
@@ -40,7 +43,16 @@
         TRP_FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, lists##_settable_ctx_params),           \
         {0, NULL}}
 
-/* The function for EVP_Cipher(). Without one, EVP_Cipher() calls the update or the final function. */
+/* The same for keys of 128, 192 and 256 bits, or for pairs of such keys if `keys` is 2. */
+#define TRP_TABLES(name, keys, init, data, final, params, lists, entries, ...)                     \
+    TRP_TABLE(name##_128, init, data, final, params, lists, entries, .key_len = (keys)*16,         \
+              __VA_ARGS__);                                                                        \
+    TRP_TABLE(name##_192, init, data, final, params, lists, entries, .key_len = (keys)*24,         \
+              __VA_ARGS__);                                                                        \
+    TRP_TABLE(name##_256, init, data, final, params, lists, entries, .key_len = (keys)*32,         \
+              __VA_ARGS__)
+
+/* An entry: the function for EVP_Cipher(). Without one, EVP_Cipher() calls the update or the final function. */
 #define TRP_CIPHER(family) TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher),
 
 /* Defines <family>_encrypt_init and <family>_decrypt_init from <family>_init(ctx, key, key_len, iv,
@@ -58,22 +70,5 @@
     {                                                                                              \
         return family##_init(ctx, key, key_len, iv, iv_len, params, 0);                            \
     }
-
-#define TRP_THREE(name)                                                                            \
-    extern const OSSL_DISPATCH trp_##name##_128_functions[], trp_##name##_192_functions[],         \
-        trp_##name##_256_functions[]
-TRP_THREE(gcm);
-TRP_THREE(ccm);
-TRP_THREE(cts);
-TRP_THREE(ocb);
-TRP_THREE(siv);
-TRP_THREE(gcm_siv);
-TRP_THREE(wrap);
-TRP_THREE(wrap_pad);
-TRP_THREE(wrap_inv);
-TRP_THREE(wrap_pad_inv);
-extern const OSSL_DISPATCH trp_stitched_128_sha1_functions[], trp_stitched_256_sha1_functions[],
-    trp_stitched_128_sha256_functions[], trp_stitched_256_sha256_functions[];
-extern const OSSL_DISPATCH trp_xts_128_functions[], trp_xts_256_functions[];
 
 #endif

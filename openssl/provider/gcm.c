@@ -476,21 +476,9 @@ static const struct trp_pipeline gcm_pipeline = {trp_gcm_encrypt_init, trp_gcm_d
                                                  sizeof(struct trp_gcm_pipes),
                                                  sizeof(struct trp_gcm_pipe), begin_pipes};
 
-#define GCM(bits)                                                                                  \
-    static const struct trp_kind kind_gcm_##bits = {.family = &gcm_mode.family,                    \
-                                                    .aead = 1,                                     \
-                                                    .custom_iv = 1,                                \
-                                                    .aead_mode = &gcm_mode,                        \
-                                                    .key_len = bits / 8,                           \
-                                                    .evp_mode = EVP_CIPH_GCM_MODE,                 \
-                                                    .iv_len = IV,                                  \
-                                                    .block_size = 1};                              \
-    TRP_TABLE(gcm_##bits, trp_gcm, trp_gcm, trp_gcm_final, trp_gcm, gcm,                           \
-              TRP_CIPHER(gcm) TRP_PIPELINE(trp_gcm))
-
-GCM(128);
-GCM(192);
-GCM(256);
+TRP_TABLES(gcm, 1, trp_gcm, trp_gcm, trp_gcm_final, trp_gcm, gcm,
+           (TRP_CIPHER(gcm) TRP_PIPELINE(trp_gcm)), TRP_AEAD_CONSTANTS(gcm),
+           .evp_mode = EVP_CIPH_GCM_MODE, .iv_len = IV, .block_size = 1);
 
 void *trp_gcm_new(const struct trp_provider *provider, size_t key_len)
 {

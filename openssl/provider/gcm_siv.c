@@ -238,10 +238,4 @@ static const struct trp_aead_mode gcm_siv_mode = {
     .get = gcm_siv_get,
     .set = gcm_siv_set};
 
-#define GCM_SIV(bits)                                                                              \
-    TRP_AEAD(gcm_siv, bits, .evp_mode = EVP_CIPH_GCM_SIV_MODE, .key_len = bits / 8,                \
-             .iv_len = NONCE, .block_size = 1)
-
-GCM_SIV(128);
-GCM_SIV(192);
-GCM_SIV(256);
+TRP_AEAD(gcm_siv, 1, .evp_mode = EVP_CIPH_GCM_SIV_MODE, .iv_len = NONCE, .block_size = 1);

@@ -257,10 +257,4 @@ static const struct trp_aead_mode ocb_mode = {
     .get = ocb_get,
     .set = ocb_set};
 
-#define OCB(bits)                                                                                  \
-    TRP_AEAD(ocb, bits, .key_len = bits / 8, .evp_mode = EVP_CIPH_OCB_MODE, .iv_len = 12,          \
-             .block_size = TR_BLOCK)
-
-OCB(128);
-OCB(192);
-OCB(256);
+TRP_AEAD(ocb, 1, .evp_mode = EVP_CIPH_OCB_MODE, .iv_len = 12, .block_size = TR_BLOCK);

@@ -201,9 +201,4 @@ static const struct trp_aead_mode siv_mode = {
     .get = siv_get,
     .set = siv_set};
 
-#define SIV(bits)                                                                                  \
-    TRP_AEAD(siv, bits, .evp_mode = EVP_CIPH_SIV_MODE, .key_len = 2 * bits / 8, .block_size = 1)
-
-SIV(128);
-SIV(192);
-SIV(256);
+TRP_AEAD(siv, 2, .evp_mode = EVP_CIPH_SIV_MODE, .block_size = 1);

@@ -318,18 +318,11 @@ static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_
 TRP_INITS(static, stitched)
 
 #define STITCHED(bits, hash, len)                                                                  \
-    static const struct trp_kind kind_stitched_##bits##_##hash = {.family = &stitched,             \
-                                                                  .mode = TR_CBC,                  \
-                                                                  .evp_mode = EVP_CIPH_CBC_MODE,   \
-                                                                  .key_len = bits / 8,             \
-                                                                  .iv_len = TR_BLOCK,              \
-                                                                  .block_size = TR_BLOCK,          \
-                                                                  .aead = 1,                       \
-                                                                  .tls1_multiblock = 1,            \
-                                                                  .tests = TR_TEST_CBC,            \
-                                                                  .mac_len = len};                 \
     TRP_TABLE(stitched_##bits##_##hash, stitched, stitched, trp_stream_final, stitched, stitched,  \
-              TRP_CIPHER(stitched))
+              (TRP_CIPHER(stitched)), .family = &stitched, .mode = TR_CBC,                         \
+              .evp_mode = EVP_CIPH_CBC_MODE, .key_len = bits / 8, .iv_len = TR_BLOCK,              \
+              .block_size = TR_BLOCK, .aead = 1, .tls1_multiblock = 1, .tests = TR_TEST_CBC,       \
+              .mac_len = len)
 
 STITCHED(128, sha1, 20);
 STITCHED(256, sha1, 20);

@@ -96,22 +96,12 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
 
 #define wrap_get_ctx_params trp_get_ctx_params
 
-#define WRAP(name, bits, iv, inv)                                                                  \
-    static const struct trp_kind kind_##name##_##bits = {.family = &wrap,                          \
-                                                         .evp_mode = EVP_CIPH_WRAP_MODE,           \
-                                                         .key_len = bits / 8,                      \
-                                                         .iv_len = iv,                             \
-                                                         .block_size = SEMIBLOCK,                  \
-                                                         .custom_iv = 1,                           \
-                                                         .tests = TR_TESTS_KW,                     \
-                                                         .inverse = inv};                          \
-    TRP_TABLE(name##_##bits, wrap, wrap, trp_no_final, wrap, trp, )
-#define WRAPS(name, iv, inverse)                                                                   \
-    WRAP(name, 128, iv, inverse);                                                                  \
-    WRAP(name, 192, iv, inverse);                                                                  \
-    WRAP(name, 256, iv, inverse)
+#define WRAP(name, iv, inv)                                                                        \
+    TRP_TABLES(name, 1, wrap, wrap, trp_no_final, wrap, trp, (), .family = &wrap,                  \
+               .evp_mode = EVP_CIPH_WRAP_MODE, .iv_len = iv, .block_size = SEMIBLOCK,              \
+               .custom_iv = 1, .tests = TR_TESTS_KW, .inverse = inv)
 
-WRAPS(wrap, SEMIBLOCK, 0);
-WRAPS(wrap_pad, IV_PAD, 0);
-WRAPS(wrap_inv, SEMIBLOCK, 1);
-WRAPS(wrap_pad_inv, IV_PAD, 1);
+WRAP(wrap, SEMIBLOCK, 0);
+WRAP(wrap_pad, IV_PAD, 0);
+WRAP(wrap_inv, SEMIBLOCK, 1);
+WRAP(wrap_pad_inv, IV_PAD, 1);

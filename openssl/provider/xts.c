@@ -98,13 +98,9 @@ static int xts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
 #define xts_gettable_ctx_params trp_gettable_ctx_params
 
 #define XTS(bits)                                                                                  \
-    static const struct trp_kind kind_xts_##bits = {.family = &xts,                                \
-                                                    .evp_mode = EVP_CIPH_XTS_MODE,                 \
-                                                    .key_len = 2 * bits / 8,                       \
-                                                    .iv_len = TR_BLOCK,                            \
-                                                    .block_size = 1,                               \
-                                                    .custom_iv = 1};                               \
-    TRP_TABLE(xts_##bits, xts, xts, trp_no_final, xts, xts, TRP_CIPHER(xts))
+    TRP_TABLE(xts_##bits, xts, xts, trp_no_final, xts, xts, (TRP_CIPHER(xts)), .family = &xts,     \
+              .evp_mode = EVP_CIPH_XTS_MODE, .key_len = 2 * bits / 8, .iv_len = TR_BLOCK,          \
+              .block_size = 1, .custom_iv = 1)
 
 XTS(128);
 XTS(256);
