@@ -168,7 +168,7 @@ static int interleaved_agrees(const struct trossl_sha_code *code, const uint8_t 
     uint32_t h[2][TROSSL_SHA_WORDS];
     struct tr_aes_key key;
     int good = 1;
-    for (size_t len = 16; len <= 32; len += 8) {
+    for (size_t len = 16; len <= 32; len += 16) {
         const struct trossl_interleaved b[2] = {{ivs[0], h[0], out[0], data, data},
                                                 {ivs[1], h[1], out[1], data, data}};
         memcpy(ivs[2], data, TR_BLOCK);

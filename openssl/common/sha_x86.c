@@ -259,10 +259,8 @@ INLINE TARGET_INTERLEAVED __m128i cbc_end(struct cbc *c, __m128i next)
             hash##_store(&s, h);                                                                   \
         }                                                                                          \
         INTERLEAVED(hash, groups, 10, 1)                                                           \
-        INTERLEAVED(hash, groups, 12, 1)                                                           \
         INTERLEAVED(hash, groups, 14, 1)                                                           \
         INTERLEAVED(hash, groups, 10, 2)                                                           \
-        INTERLEAVED(hash, groups, 12, 2)                                                           \
         INTERLEAVED(hash, groups, 14, 2)                                                           \
         static void hash##_interleaved(const struct tr_aes_key *key,                               \
                                        const struct trossl_interleaved *b, unsigned records,       \
@@ -272,8 +270,6 @@ INLINE TARGET_INTERLEAVED __m128i cbc_end(struct cbc *c, __m128i next)
                 return;                                                                            \
             if (key->rounds == 10)                                                                 \
                 (records == 1 ? hash##_interleaved_10_1 : hash##_interleaved_10_2)(key, b, n);     \
-            else if (key->rounds == 12)                                                            \
-                (records == 1 ? hash##_interleaved_12_1 : hash##_interleaved_12_2)(key, b, n);     \
             else                                                                                   \
                 (records == 1 ? hash##_interleaved_14_1 : hash##_interleaved_14_2)(key, b, n);     \
         }

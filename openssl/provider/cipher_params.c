@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The parameters of ciphers and of their contexts. They behave as in the default provider, except
- * for the parameter "num" (set_num()). */
+ * for the parameter "num" (set_one()). */
 #include "cipher.h"
 
 #include "param.h"
@@ -101,44 +101,31 @@ int trp_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* Sets the position in a block, 0 to 15. The default provider of OpenSSL 3.0.8 accepts any number
- * and then reads beyond the block. In OpenSSL 3.0.22, the default provider accepts only 0 for CFB,
- * OFB and CTR. */
-static int set_num(struct trp_cipher *cipher, const OSSL_PARAM *p)
-{
-    uint64_t num;
-    if (!trp_param_get_number(p, TR_BLOCK - 1, &num))
-        return 0;
-    if (is_block_mode(cipher))
-        cipher->num = (unsigned)num;
-    else
-        cipher->core.used = (unsigned)num;
-    return 1;
-}
-
+/* Sets one parameter. The position in a block, "num", is 0 to 15. The default provider of OpenSSL
+ * 3.0.8 accepts any number and then reads beyond the block. In OpenSSL 3.0.22, the default provider
+ * accepts only 0 for CFB, OFB and CTR. Every mode accepts "use-bits"; only CFB1 uses it. */
 static int set_one(struct trp_cipher *cipher, const OSSL_PARAM *p)
 {
+    const int num = trp_param_is(p, OSSL_CIPHER_PARAM_NUM),
+              padding = trp_param_is(p, OSSL_CIPHER_PARAM_PADDING),
+              bits = trp_param_is(p, OSSL_CIPHER_PARAM_USE_BITS),
+              version = trp_param_is(p, OSSL_CIPHER_PARAM_TLS_VERSION),
+              mac_size = trp_param_is(p, OSSL_CIPHER_PARAM_TLS_MAC_SIZE);
     uint64_t value;
-    if (trp_param_is(p, OSSL_CIPHER_PARAM_NUM))
-        return set_num(cipher, p);
-    if (trp_param_is(p, OSSL_CIPHER_PARAM_PADDING)) {
-        if (!trp_param_get_number(p, UINT_MAX, &value))
-            return 0;
+    if (!(num | padding | bits | version | mac_size))
+        return 1;
+    if (!trp_param_get_number(p, num ? TR_BLOCK - 1 : mac_size ? SIZE_MAX : UINT_MAX, &value))
+        return 0;
+    if (num)
+        *(is_block_mode(cipher) ? &cipher->num : &cipher->core.used) = (unsigned)value;
+    else if (padding)
         cipher->core.padding = value != 0;
-    } else if (trp_param_is(p, OSSL_CIPHER_PARAM_USE_BITS)) {
-        /* Every mode accepts this parameter; only CFB1 uses it. */
-        if (!trp_param_get_number(p, UINT_MAX, &value))
-            return 0;
+    else if (bits)
         cipher->use_bits = value != 0;
-    } else if (trp_param_is(p, OSSL_CIPHER_PARAM_TLS_VERSION)) {
-        if (!trp_param_get_number(p, UINT_MAX, &value))
-            return 0;
+    else if (version)
         cipher->tls_version = (unsigned)value;
-    } else if (trp_param_is(p, OSSL_CIPHER_PARAM_TLS_MAC_SIZE)) {
-        if (!trp_param_get_number(p, SIZE_MAX, &value))
-            return 0;
+    else
         cipher->tls_mac_size = (size_t)value;
-    }
     return 1;
 }
 

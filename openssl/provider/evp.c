@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "evp.h"
+#include "provider.h"
 
 #include "libcrypto.h"
 #include "once.h"
 
 #include <string.h>
+#include <sys/random.h>
 
 static void find(struct trp_evp *evp, const void *address)
 {
@@ -48,4 +49,27 @@ int trp_evp_find(struct trp_evp *evp, const void *address)
         }
     }
     return evp->mac_fetch != NULL;
+}
+
+/* Draws n bytes, at most 256, from the kernel. Signals do not interrupt getrandom() up to that
+ * length. Returns 1, or 0 on failure. */
+static int random_of_kernel(uint8_t *out, size_t n)
+{
+    return getrandom(out, n, 0) == (ssize_t)n;
+}
+
+int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n)
+{
+    const struct trp_evp *const evp = &provider->evp;
+    if (evp->rand_bytes_ex == NULL)
+        return random_of_kernel(out, n);
+    OSSL_LIB_CTX *const libctx = trp_libctx(provider);
+    provider->set_error_mark(provider->core);
+    const int drawn = evp->rand_bytes_ex(libctx, out, n, 0) > 0;
+    if (drawn || evp->rand_get0_public(libctx) != NULL) {
+        provider->clear_last_error_mark(provider->core);
+        return drawn;
+    }
+    provider->pop_error_to_mark(provider->core);
+    return random_of_kernel(out, n);
 }

@@ -27,7 +27,6 @@
  * AAD, data, final and records need a key. The core's streaming calls process the message.
  */
 #include "gcm_pipeline.h"
-#include "random.h"
 
 #define IV 12u /* the usual length in bytes */
 

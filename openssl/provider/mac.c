@@ -83,10 +83,7 @@ int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], con
 EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *name)
 {
     const struct trp_evp *const evp = &provider->evp;
-    /* provider-base(7) warns against this cast, because a provider may be linked with another
-     * libcrypto. But the functions in `evp` come from the libcrypto that created this library
-     * context, so the cast is safe. */
-    OSSL_LIB_CTX *const libctx = (OSSL_LIB_CTX *)provider->get_libctx(provider->core);
+    OSSL_LIB_CTX *const libctx = trp_libctx(provider);
     EVP_MAC *const mac = evp->mac_fetch(libctx, name, "provider!=tenrounds");
     EVP_MAC_CTX *const ctx = mac == NULL ? NULL : evp->mac_ctx_new(mac);
     evp->mac_free(mac); /* the context holds a reference */

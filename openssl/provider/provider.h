@@ -64,6 +64,14 @@ static inline void trp_clear_free(const struct trp_provider *provider, void *p, 
     provider->free(p, __FILE__, __LINE__);
 }
 
+/* The library context, for functions in `evp`. provider-base(7) warns against this cast, because a
+ * provider may be linked with another libcrypto. But these functions come from the libcrypto that
+ * created this library context, so the cast is safe. */
+static inline OSSL_LIB_CTX *trp_libctx(const struct trp_provider *provider)
+{
+    return (OSSL_LIB_CTX *)provider->get_libctx(provider->core);
+}
+
 /* Allocate a context that shares no cache line with other memory. Threads with neighbouring
  * contexts then share no cache line, and aligned fields do not cross cache lines. trp_context()
  * zeroes the context. Both return NULL if memory is exhausted. */
@@ -79,6 +87,15 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
     __attribute__((cold, noinline, format(printf, 7, 8)));
 #define TRP_RAISE(provider, lib, reason)                                                           \
     trp_raise(provider, __FILE__, __LINE__, __func__, lib, reason, NULL)
+
+/*
+ * Draws n random bytes, at most 256, for an IV. They come from the library context's generator,
+ * RAND_bytes_ex(3), as in the default provider: a program or policy can set another one. The kernel
+ * supplies them only if no loaded provider has a generator, or if libcrypto's functions cannot be
+ * found (trp_evp_find()). Calls cannot recurse: up to OpenSSL 3.3, the generator calls this
+ * provider for AES-CTR, which calls no generator. Returns 1, or 0 if the generator fails.
+ */
+int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n);
 
 /* The properties of all algorithms but one key manager (property(7), skeymgmt.c). A configuration
  * prefers this provider by the default property query "?tenrounds.aes=yes". The default

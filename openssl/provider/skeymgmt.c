@@ -117,8 +117,7 @@ static void fetch_manager(const struct trp_provider *provider)
         trossl_libcrypto_find(&library, "EVP_SKEYMGMT_fetch", &fetch) &&
         trossl_libcrypto_find(&library, "EVP_SKEYMGMT_free", &release)) {
         provider->set_error_mark(provider->core);
-        /* As in random.c, this cast is safe, because the functions are those of this libcrypto. */
-        release(fetch((OSSL_LIB_CTX *)provider->get_libctx(provider->core), "AES", NULL));
+        release(fetch(trp_libctx(provider), "AES", NULL));
         provider->pop_error_to_mark(provider->core);
     }
 }

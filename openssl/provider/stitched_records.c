@@ -2,7 +2,6 @@
 /* TLS records of AES-CBC-HMAC. Sealing interleaves hash and encryption if the processor has SHA and
  * AES instructions. Opening takes constant time. */
 #include "dispatch/backend.h"
-#include "random.h"
 #include "stitched.h"
 #include "tls_record.h"
 #include "util.h"
