@@ -3,7 +3,7 @@
  * After EVP_CTRL_AEAD_TLS1_AAD, every call processes a TLS 1.2 record. */
 #include "ccm.h"
 
-#include "aead.h"
+#include "mode.h"
 
 struct ccm {
     struct trossl_ccm ccm;
@@ -184,7 +184,7 @@ static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
     return -1;
 }
 
-const struct tre_mode tre_ccm = {.flags = EVP_CIPH_CCM_MODE | AEAD_FLAGS,
+const struct tre_mode tre_ccm = {.flags = EVP_CIPH_CCM_MODE | TRE_AEAD_FLAGS,
                                  .block_size = 1,
                                  .iv_len = 12,
                                  .context_size = sizeof(struct ccm),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* GCM as libcrypto 1.1.1 defines it, with IVs of any length. After EVP_CTRL_AEAD_TLS1_AAD, the next
  * call processes a whole TLS 1.2 record (RFC 5288). */
-#include "aead.h"
+#include "mode.h"
 
 #define DEFAULT_IV 12
 
@@ -276,7 +276,7 @@ static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
     return -1;
 }
 
-const struct tre_mode tre_gcm = {.flags = EVP_CIPH_GCM_MODE | AEAD_FLAGS,
+const struct tre_mode tre_gcm = {.flags = EVP_CIPH_GCM_MODE | TRE_AEAD_FLAGS,
                                  .block_size = 1,
                                  .iv_len = DEFAULT_IV,
                                  .context_size = sizeof(struct gcm),

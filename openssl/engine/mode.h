@@ -8,7 +8,9 @@
 #define TENROUNDS_ENGINE_MODE_H
 
 #include "evp.h"
-#include "tenrounds.h"
+#include "tls_aead.h"
+
+#include <string.h>
 
 /* EVP_CIPH_FLAG_DEFAULT_ASN1 of OpenSSL 1.1.1: stores the IV in the algorithm parameters of CMS and
  * PKCS#8. OpenSSL 3.x does that without a flag and does not use this bit. */
@@ -29,5 +31,22 @@ extern const struct tre_mode tre_ecb, tre_cbc, tre_cfb, tre_ofb, tre_ctr, tre_xt
 
 /* Returns the backend to expand keys for. */
 const struct tr_backend *tre_backend(void);
+
+/* The flags of GCM and CCM. */
+#define TRE_AEAD_FLAGS                                                                             \
+    (TRE_DEFAULT_ASN1 | EVP_CIPH_FLAG_AEAD_CIPHER | EVP_CIPH_CUSTOM_IV |                           \
+     EVP_CIPH_FLAG_CUSTOM_CIPHER | EVP_CIPH_ALWAYS_CALL_INIT | EVP_CIPH_CTRL_INIT |                \
+     EVP_CIPH_CUSTOM_COPY | EVP_CIPH_CUSTOM_IV_LENGTH)
+
+/* EVP_CTRL_AEAD_TLS1_AAD: stores the AAD of a record. Returns how many bytes the tag adds to the
+ * record, or 0 if the AAD is wrong. */
+static inline int tre_take_aad(uint8_t buffer[TROSSL_TLS_AAD], const uint8_t *aad, int len,
+                               int encrypt, unsigned tag_len)
+{
+    if (len != (int)TROSSL_TLS_AAD || aad == NULL ||
+        !trossl_tls_take_aad(buffer, aad, encrypt, tag_len))
+        return 0;
+    return (int)tag_len;
+}
 
 #endif

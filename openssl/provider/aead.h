@@ -100,6 +100,12 @@ OSSL_FUNC_cipher_final_fn trp_gcm_final;
 OSSL_FUNC_cipher_get_ctx_params_fn trp_gcm_get_ctx_params;
 OSSL_FUNC_cipher_set_ctx_params_fn trp_gcm_set_ctx_params;
 
+/* Parameters that SIV and GCM-SIV share. trp_siv_put_tag() writes a tag of 16 bytes, and fails if
+ * `tag` is NULL. */
+OSSL_FUNC_cipher_gettable_ctx_params_fn trp_siv_gettable_ctx_params;
+OSSL_FUNC_cipher_settable_ctx_params_fn trp_siv_settable_ctx_params;
+int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag);
+
 /* Entries of parameter lists. */
 #define TRP_AEAD_GETTABLE                                                                          \
     TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN), TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN),                         \

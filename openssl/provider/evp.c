@@ -14,18 +14,8 @@ static void find(struct trp_evp *evp, const void *address)
     memset(evp, 0, sizeof(*evp));
     if (!trossl_libcrypto_open(&library, address))
         return;
-    if (trossl_libcrypto_find(&library, "EVP_MAC_fetch", &found.mac_fetch) &&
-        trossl_libcrypto_find(&library, "EVP_MAC_free", &found.mac_free) &&
-        trossl_libcrypto_find(&library, "EVP_MAC_CTX_new", &found.mac_ctx_new) &&
-        trossl_libcrypto_find(&library, "EVP_MAC_CTX_free", &found.mac_ctx_free) &&
-        trossl_libcrypto_find(&library, "EVP_MAC_CTX_dup", &found.mac_ctx_dup) &&
-        trossl_libcrypto_find(&library, "EVP_MAC_init", &found.mac_init) &&
-        trossl_libcrypto_find(&library, "EVP_MAC_update", &found.mac_update) &&
-        trossl_libcrypto_find(&library, "EVP_MAC_final", &found.mac_final) &&
-        trossl_libcrypto_find(&library, "EVP_MAC_CTX_get_params", &found.mac_ctx_get_params) &&
-        trossl_libcrypto_find(&library, "EVP_MAC_CTX_set_params", &found.mac_ctx_set_params) &&
-        trossl_libcrypto_find(&library, "RAND_bytes_ex", &found.rand_bytes_ex) &&
-        trossl_libcrypto_find(&library, "RAND_get0_public", &found.rand_get0_public))
+#define FIND(member, function) &&trossl_libcrypto_find(&library, #function, &found.member)
+    if (1 TRP_FUNCTIONS(FIND))
         *evp = found;
 }
 

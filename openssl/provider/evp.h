@@ -7,20 +7,23 @@
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
-struct trp_evp {
-    /* If one function is missing, all members are NULL. */
-    __typeof__(EVP_MAC_fetch) *mac_fetch;
-    __typeof__(EVP_MAC_free) *mac_free;
-    __typeof__(EVP_MAC_CTX_new) *mac_ctx_new;
-    __typeof__(EVP_MAC_CTX_free) *mac_ctx_free;
-    __typeof__(EVP_MAC_CTX_dup) *mac_ctx_dup;
-    __typeof__(EVP_MAC_init) *mac_init;
-    __typeof__(EVP_MAC_update) *mac_update;
-    __typeof__(EVP_MAC_final) *mac_final;
-    __typeof__(EVP_MAC_CTX_get_params) *mac_ctx_get_params;
-    __typeof__(EVP_MAC_CTX_set_params) *mac_ctx_set_params;
-    __typeof__(RAND_bytes_ex) *rand_bytes_ex;
-    __typeof__(RAND_get0_public) *rand_get0_public;
+#define TRP_FUNCTIONS(X)                                                                           \
+    X(mac_fetch, EVP_MAC_fetch)                                                                    \
+    X(mac_free, EVP_MAC_free)                                                                      \
+    X(mac_ctx_new, EVP_MAC_CTX_new)                                                                \
+    X(mac_ctx_free, EVP_MAC_CTX_free)                                                              \
+    X(mac_ctx_dup, EVP_MAC_CTX_dup)                                                                \
+    X(mac_init, EVP_MAC_init)                                                                      \
+    X(mac_update, EVP_MAC_update)                                                                  \
+    X(mac_final, EVP_MAC_final)                                                                    \
+    X(mac_ctx_get_params, EVP_MAC_CTX_get_params)                                                  \
+    X(mac_ctx_set_params, EVP_MAC_CTX_set_params)                                                  \
+    X(rand_bytes_ex, RAND_bytes_ex)                                                                \
+    X(rand_get0_public, RAND_get0_public)
+
+#define TRP_MEMBER(member, function) __typeof__(function) *member;
+struct trp_evp { /* If one function is missing, all members are NULL. */
+    TRP_FUNCTIONS(TRP_MEMBER)
 };
 
 /*

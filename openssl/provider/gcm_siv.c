@@ -15,7 +15,6 @@
  * expected tag with the tag of an earlier message, or with zeros.
  */
 #include "aead.h"
-#include "siv.h"
 #include "util.h"
 
 #include <limits.h>

@@ -10,8 +10,7 @@
  * the result. With the fix, any parameter resets the result. Distributions backport the fix under
  * old version numbers, so the version does not show which behaviour to follow.
  */
-#include "siv.h"
-
+#include "aead.h"
 #include "util.h"
 
 #include <limits.h>
