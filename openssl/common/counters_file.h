@@ -12,24 +12,14 @@
  * and forked children add to the same counts. The counts survive a crash, a SIGKILL and an exec.
  * Counting needs no open descriptor and no system call.
  *
- * A host maps only such a sealed memfd, because the alternatives can harm the program or lose
- * counts:
- * - A mapped file on disk raises SIGBUS if the disk is full at the first write to a page, or if
- *   somebody truncates the file. With a memfd, nobody can lift the seal, and the host allocates the
- *   pages before it writes to them.
- * - Counts that a process writes out only when it exits are lost on SIGKILL, _exit() and exec.
- * - pwrite() needs a descriptor. If a program closes all descriptors and opens another file under
- *   the same number, pwrite() would write into that file. A sandbox (seccomp) can kill the process
- *   for the call, and RLIMIT_FSIZE sends SIGXFSZ.
- * - An inherited descriptor is lost when a program closes all descriptors, as Python's subprocess
- *   does. Other programs warn about unknown descriptors. A path has neither problem.
+ * A host maps only such a sealed memfd. A file on disk raises SIGBUS on a full disk, or if somebody
+ * truncates it. pwrite() needs a descriptor, which a program may close and use for another file,
+ * and a system call, which a sandbox may answer with a signal. Counts that a process writes out when
+ * it exits are lost on SIGKILL, _exit() and exec.
  *
- * A process cannot open the path without /proc, or in another user or PID namespace. A process also
- * cannot open the path if ptrace(2) does not let the process inspect the creator of the memfd.
- * ptrace(2) forbids this to a process with another user or with fewer capabilities than the
- * creator. In all these cases, the host tries descriptor N, which the process may have inherited.
- * If descriptor N cannot be used, either, the process is not counted. A process that changes its
- * user after it has loaded the host is still counted.
+ * A process cannot open the path without /proc, in another user or PID namespace, or if ptrace(2)
+ * does not let it inspect the creator: another user, or fewer capabilities. The host then tries
+ * descriptor N, which the process may have inherited. Without it, the process is not counted.
  *
  * Numbers are in the processor's byte order, little-endian on x86 and Arm. Readers use the names in
  * the file; they must not assume an order of backends and operations.

@@ -68,19 +68,12 @@ static void drop_other(struct cmac *c)
 
 static int set_cipher(struct cmac *c, const struct trp_mac_cipher *cipher)
 {
-    const struct trp_evp *const evp = &c->provider->evp;
     c->next = TRP_OWNER_NONE;
     if (c->now != TRP_OWNER_OTHER)
         drop_other(c);
-    if (cipher->whose == TRP_OWNER_OTHER) {
-        if (c->other == NULL && (c->other = trp_mac_other(c->provider, "CMAC")) == NULL)
-            return 0;
-        if (!evp->mac_ctx_set_params(c->other, cipher->params)) {
-            if (c->now != TRP_OWNER_OTHER)
-                drop_other(c);
-            return 0;
-        }
-    }
+    if (cipher->whose == TRP_OWNER_OTHER &&
+        !trp_mac_other_set_cipher(c->provider, &c->other, "CMAC", cipher))
+        return 0;
     c->next = cipher->whose;
     c->next_key_len = cipher->key_len;
     return 1;

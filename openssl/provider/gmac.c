@@ -76,18 +76,11 @@ static int set_our_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
 /* Sets a cipher of another provider. On failure, the old cipher stays. */
 static int set_other_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
 {
-    const struct trp_evp *const evp = &g->provider->evp;
-    EVP_MAC_CTX *const other = g->other != NULL ? g->other : trp_mac_other(g->provider, "GMAC");
-    if (other == NULL)
+    EVP_MAC_CTX *other = g->other;
+    if (!trp_mac_other_set_cipher(g->provider, &other, "GMAC", cipher))
         return 0;
-    const int good = evp->mac_ctx_set_params(other, cipher->params);
-    if (other == g->other)
-        return good;
-    if (!good) {
-        evp->mac_ctx_free(other);
-        return 0;
-    }
-    drop_both(g);
+    if (other != g->other)
+        drop_both(g);
     g->other = other;
     return 1;
 }

@@ -80,14 +80,20 @@ int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], con
     return 1;
 }
 
-EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *name)
+int trp_mac_other_set_cipher(const struct trp_provider *provider, EVP_MAC_CTX **other,
+                             const char *name, const struct trp_mac_cipher *cipher)
 {
     const struct trp_evp *const evp = &provider->evp;
-    OSSL_LIB_CTX *const libctx = trp_libctx(provider);
-    EVP_MAC *const mac = evp->mac_fetch(libctx, name, "provider!=tenrounds");
+    if (*other != NULL)
+        return evp->mac_ctx_set_params(*other, cipher->params);
+    EVP_MAC *const mac = evp->mac_fetch(trp_libctx(provider), name, "provider!=tenrounds");
     EVP_MAC_CTX *const ctx = mac == NULL ? NULL : evp->mac_ctx_new(mac);
     evp->mac_free(mac); /* the context holds a reference */
-    return ctx;
+    if (ctx != NULL && evp->mac_ctx_set_params(ctx, cipher->params))
+        *other = ctx;
+    else
+        evp->mac_ctx_free(ctx);
+    return *other != NULL;
 }
 
 int trp_mac_other_set_octets(const struct trp_provider *provider, EVP_MAC_CTX *other,

@@ -23,9 +23,10 @@ struct trp_mac_cipher {
  * "-CBC" or "-GCM". Returns 0 if a parameter has a wrong type. */
 int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], const char *mode);
 
-/* Creates a context of another provider's MAC with this name. Raises an error and returns NULL if
- * no other provider has this MAC. */
-EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *mac);
+/* Sets the cipher of another provider's context. If *other is NULL, creates a context of the MAC
+ * `name`. On failure, *other stays. */
+int trp_mac_other_set_cipher(const struct trp_provider *provider, EVP_MAC_CTX **other,
+                             const char *name, const struct trp_mac_cipher *cipher);
 
 /* Sets the key of another provider's context by EVP_MAC_init(). If `key` is NULL, instead sets the
  * parameter OSSL_MAC_PARAM_KEY with a NULL data pointer. */

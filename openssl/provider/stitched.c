@@ -2,14 +2,10 @@
 /* AES-CBC-HMAC-SHA1 and AES-CBC-HMAC-SHA256: contexts and parameters. */
 #include "stitched.h"
 
-#include "dispatch.h"
-#include "param.h"
+#include "aead.h"
 
 #include <limits.h>
-#include <openssl/core_names.h>
-#include <openssl/evp.h>
 #include <openssl/prov_ssl.h>
-#include <string.h>
 
 #define MAX_PLAIN 16384u /* bytes of a record's payload (RFC 5246 section 6.2.1) */
 
@@ -92,17 +88,17 @@ static int set_aad(struct trp_stitched *c, const uint8_t *aad, size_t len)
     return 1;
 }
 
-static int set_aad_param(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
+static int set_aad_param(void *ctx, OSSL_PARAM *p)
 {
-    (void)params;
+    struct trp_stitched *c = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
         return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     return set_aad(c, p->data, p->data_size);
 }
 
-static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
+static int set_tls_version(void *ctx, OSSL_PARAM *p)
 {
-    (void)params;
+    struct trp_stitched *c = ctx;
     size_t version;
     if (!trp_take_number(c, p, UINT_MAX, &version))
         return 0;
@@ -133,12 +129,13 @@ static int get_interleave(const OSSL_PARAM params[], size_t *records)
  * data_size is the total length, although the parameter's data has only 13 bytes
  * (EVP_EncryptInit(3), EVP_CTRL_TLS1_1_MULTIBLOCK_AAD).
  */
-static int plan_many(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
+static int plan_many(void *ctx, OSSL_PARAM *p)
 {
+    struct trp_stitched *c = ctx;
     size_t records, len;
     const uint8_t *aad = p->data;
     if (p->data_type != OSSL_PARAM_OCTET_STRING || aad == NULL || p->data_size < TRP_AAD ||
-        !get_interleave(params, &records) || p->data_size > records * MAX_PLAIN)
+        !get_interleave(c->params, &records) || p->data_size > records * MAX_PLAIN)
         return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     len = (size_t)aad[11] << 8 | aad[12];
     if (len > MAX_PLAIN)
@@ -159,16 +156,17 @@ static int plan_many(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PAR
     return 1;
 }
 
-static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_PARAM params[])
+static int seal_many(void *ctx, OSSL_PARAM *out)
 {
-    const OSSL_PARAM *in = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN);
+    struct trp_stitched *c = ctx;
+    const OSSL_PARAM *in = trp_param_find(c->params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN);
     size_t records;
     /* plan_many() has told the caller the output size. But EVP_CIPHER_CTX_ctrl() passes the input
      * size as out->data_size. This check therefore refuses only a size below the input size. The
      * default provider accepts only the input size since OpenSSL 3.5.9. */
     if (out->data_type != OSSL_PARAM_OCTET_STRING || out->data == NULL || in == NULL ||
         in->data_type != OSSL_PARAM_OCTET_STRING || in->data == NULL || in->data_size == 0 ||
-        out->data_size < in->data_size || !get_interleave(params, &records) ||
+        out->data_size < in->data_size || !get_interleave(c->params, &records) ||
         in->data_size > records * MAX_PLAIN)
         return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     if (!c->base.cipher.key_set || c->base.cipher.core.decrypt)
@@ -177,24 +175,18 @@ static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_P
     return c->sealed_len != 0;
 }
 
-static int set_key_len(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
+static int set_mac_key(void *ctx, OSSL_PARAM *p)
 {
-    (void)params;
-    return trp_set_key_len(c, (OSSL_PARAM *)p);
-}
-
-static int set_mac_key(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
-{
-    (void)params;
+    struct trp_stitched *c = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING || (p->data == NULL && p->data_size != 0))
         return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     trp_stitched_mac_key(c, p->data, p->data_size);
     return 1;
 }
 
-static int set_max_fragment(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
+static int set_max_fragment(void *ctx, OSSL_PARAM *p)
 {
-    (void)params;
+    struct trp_stitched *c = ctx;
     size_t bytes;
     if (!trp_take_number(c, p, SIZE_MAX, &bytes))
         return 0;
@@ -203,32 +195,21 @@ static int set_max_fragment(struct trp_stitched *c, const OSSL_PARAM *p, const O
 }
 
 /* The parameters in the order in which the default provider handles them. */
-static const struct {
-    const char *key;
-    int (*set)(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[]);
-} setters[] = {{OSSL_CIPHER_PARAM_AEAD_MAC_KEY, set_mac_key},
-               {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT, set_max_fragment},
-               {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD, plan_many},
-               {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC, seal_many},
-               {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, set_aad_param},
-               {OSSL_CIPHER_PARAM_KEYLEN, set_key_len},
-               {OSSL_CIPHER_PARAM_TLS_VERSION, set_tls_version}};
+static const struct trp_aead_param stitched_set[] = {
+    {OSSL_CIPHER_PARAM_AEAD_MAC_KEY, set_mac_key},
+    {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT, set_max_fragment},
+    {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD, plan_many},
+    {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC, seal_many},
+    {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, set_aad_param},
+    {OSSL_CIPHER_PARAM_KEYLEN, trp_set_key_len},
+    {OSSL_CIPHER_PARAM_TLS_VERSION, set_tls_version},
+    {NULL, NULL}};
 
 static int stitched_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct trp_stitched *c = ctx;
-    if (params == NULL)
-        return 1;
-    /* Fast path: libssl sets only this parameter for each record. */
-    if (params[0].key != NULL && params[1].key == NULL &&
-        strcmp(params[0].key, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD) == 0)
-        return set_aad_param(c, params, params);
-    for (size_t i = 0; i < sizeof(setters) / sizeof(setters[0]); i++) {
-        const OSSL_PARAM *const p = trp_param_find(params, setters[i].key);
-        if (p != NULL && !setters[i].set(c, p, params))
-            return 0;
-    }
-    return 1;
+    c->params = params;
+    return trp_aead_act(ctx, stitched_set, params);
 }
 
 /* The size of a sealed record with the largest payload. */
