@@ -21,9 +21,10 @@
     X(rand_bytes_ex, RAND_bytes_ex)                                                                \
     X(rand_get0_public, RAND_get0_public)
 
-#define TRP_MEMBER(member, function) __typeof__(function) *member;
 struct trp_evp { /* If one function is missing, all members are NULL. */
+#define TRP_MEMBER(member, function) __typeof__(function) *member;
     TRP_FUNCTIONS(TRP_MEMBER)
+#undef TRP_MEMBER
 };
 
 /*

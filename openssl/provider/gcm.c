@@ -63,7 +63,7 @@ static __attribute__((noinline)) int generate_iv(struct trp_gcm *g)
 }
 
 /* Sets the fixed part of the IV. When encrypting, draws the other bytes of the IV at random (SP
- * 800-38D section 8.2.1). These bytes are the first value of the invocation field, which next_iv()
+ * 800-38D section 8.2.1). These bytes are the first value of the invocation field, which get_next_iv()
  * increments. A `len` of -1 sets the whole IV. */
 static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 {
@@ -87,51 +87,27 @@ static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
     return 1;
 }
 
-/* Starts a message, copies the last `len` bytes of its IV to `out`, and increments the IV. */
-static int next_iv(struct trp_gcm *g, uint8_t *out, size_t len)
-{
-    if (!g->iv_gen || !g->a.key_set || !start(g))
-        return 0;
-    trossl_iv_next(g->a.iv, g->a.iv_len, out, len);
-    return 1;
-}
-
-/* Copies the explicit part of the IV, `len` bytes from the received record, to the end of the IV.
- * Then starts a message. */
-static int take_explicit_iv(struct trp_gcm *g, const uint8_t *in, size_t len)
-{
-    if (!g->iv_gen || !g->a.key_set || g->a.encrypt || len > g->a.iv_len)
-        return 0;
-    memcpy(g->a.iv + g->a.iv_len - len, in, len);
-    return start(g);
-}
-
 /* ---- Messages ------------------------------------------------------------------------------- */
 
 /* Seals or opens one TLS record in place. */
-static enum tr_status crypt_record(struct trp_gcm *g, uint8_t *record, size_t len, size_t *out_len)
-{
-    if (g->a.encrypt && ++g->tls_records == 0) {
-        trp_failed(g, PROV_R_TOO_MANY_RECORDS);
-        return TR_ERR_LENGTH;
-    }
-    const enum tr_status status = trossl_tls_gcm(&g->key, g->a.encrypt, g->a.iv, g->a.iv_len,
-                                                 g->a.buffer, record, len, out_len);
-    if (status == TR_OK || status == TR_ERR_TAG)
-        g->a.tag_len = TRP_TAG;
-    return status;
-}
-
 static __attribute__((noinline)) int record(struct trp_gcm *g, uint8_t *out, size_t *out_len,
                                             const uint8_t *in, size_t len)
 {
-    size_t n;
-    const int good = g->a.key_set && g->iv_gen && out == in && out != NULL &&
-                     crypt_record(g, out, len, &n) == TR_OK;
-    *out_len = good ? n : 0;
+    size_t n = 0;
+    enum tr_status status = TR_ERR_STATE;
+    if (g->a.key_set && g->iv_gen && out == in && out != NULL) {
+        if (g->a.encrypt && ++g->tls_records == 0)
+            trp_failed(g, PROV_R_TOO_MANY_RECORDS);
+        else
+            status = trossl_tls_gcm(&g->key, g->a.encrypt, g->a.iv, g->a.iv_len, g->a.buffer, out,
+                                    len, &n);
+    }
+    if (status == TR_OK || status == TR_ERR_TAG)
+        g->a.tag_len = TRP_TAG;
+    *out_len = status == TR_OK ? n : 0;
     g->a.iv_state = TRP_IV_SPENT;
     g->a.tls = 0;
-    return good;
+    return status == TR_OK;
 }
 
 /* Starts the message if it has not begun. */
@@ -287,10 +263,15 @@ static int get_iv(void *ctx, OSSL_PARAM *p)
            trp_failed(g, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
+/* Starts a message, copies the last bytes of its IV to the caller, and increments the IV. */
 static int get_next_iv(void *ctx, OSSL_PARAM *p)
 {
-    return p->data != NULL && p->data_type == OSSL_PARAM_OCTET_STRING &&
-           next_iv(ctx, p->data, p->data_size);
+    struct trp_gcm *g = ctx;
+    if (p->data == NULL || p->data_type != OSSL_PARAM_OCTET_STRING || !g->iv_gen || !g->a.key_set ||
+        !start(g))
+        return 0;
+    trossl_iv_next(g->a.iv, g->a.iv_len, p->data, p->data_size);
+    return 1;
 }
 
 static int get_generated(void *ctx, OSSL_PARAM *p)
@@ -356,10 +337,17 @@ static int set_fixed(void *ctx, OSSL_PARAM *p)
            trp_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
 }
 
+/* Copies the explicit part of the IV, which comes from the received record, to the end of the IV.
+ * Then starts a message. */
 static int set_explicit(void *ctx, OSSL_PARAM *p)
 {
-    return p->data_type == OSSL_PARAM_OCTET_STRING && p->data != NULL &&
-           take_explicit_iv(ctx, p->data, p->data_size);
+    struct trp_gcm *g = ctx;
+    const size_t len = p->data_size;
+    if (p->data_type != OSSL_PARAM_OCTET_STRING || p->data == NULL || !g->iv_gen || !g->a.key_set ||
+        g->a.encrypt || len > g->a.iv_len)
+        return 0;
+    memcpy(g->a.iv + g->a.iv_len - len, p->data, len);
+    return start(g);
 }
 
 static const struct trp_aead_param gcm_set[] = {

@@ -39,13 +39,6 @@ int trp_param_set_other_number(OSSL_PARAM *p, uint64_t value, size_t size)
         p->return_size = size;
         return 1;
     }
-    const uint32_t word = (uint32_t)value;
-    if (p->data_type == OSSL_PARAM_UNSIGNED_INTEGER && p->data_size == sizeof(word) &&
-        word == value) {
-        memcpy(p->data, &word, sizeof(word));
-        p->return_size = sizeof(word);
-        return 1;
-    }
     if (p->data_size == 0)
         return 0;
     for (size_t i = 0; i < p->data_size; i++)

@@ -200,30 +200,14 @@ static const OSSL_DISPATCH provider_functions[] = {
     {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query_operation},
     {0, NULL}};
 
-/* The functions of libcrypto that the provider needs. Two are optional: without get_params, the
- * version of libcrypto is unknown; without get_libctx, the provider offers no MACs. */
+#define NEEDED(member, function, id, optional)                                                     \
+    {OSSL_FUNC_##id, optional, offsetof(struct trp_provider, member)},
 static const struct {
     int id, optional;
     size_t offset;
-} needed[] = {
-#define NEEDED(id, optional, member)                                                               \
-    {                                                                                              \
-        OSSL_FUNC_##id, optional, offsetof(struct trp_provider, member)                            \
-    }
-    NEEDED(CORE_GET_PARAMS, 1, get_params),
-    NEEDED(CORE_GET_LIBCTX, 1, get_libctx),
-    NEEDED(CRYPTO_MALLOC, 0, malloc),
-    NEEDED(CRYPTO_ZALLOC, 0, zalloc),
-    NEEDED(CRYPTO_CLEAR_FREE, 0, clear_free),
-    NEEDED(CRYPTO_FREE, 0, free),
-    NEEDED(CORE_NEW_ERROR, 0, new_error),
-    NEEDED(CORE_SET_ERROR_DEBUG, 0, set_error_debug),
-    NEEDED(CORE_VSET_ERROR, 0, vset_error),
-    NEEDED(CORE_SET_ERROR_MARK, 0, set_error_mark),
-    NEEDED(CORE_CLEAR_LAST_ERROR_MARK, 0, clear_last_error_mark),
-    NEEDED(CORE_POP_ERROR_TO_MARK, 0, pop_error_to_mark)};
+} needed[] = {TRP_CORE_FUNCTIONS(NEEDED)};
 
-/* Stores these functions. Returns 0 if one that is not optional is missing. */
+/* Stores the functions that libcrypto passes. Returns 0 if one that is not optional is missing. */
 static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in)
 {
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {

@@ -21,22 +21,29 @@
  * what a version does, so code that suits every version is better than a comparison. */
 #define TRP_LIBCRYPTO(major, minor) ((major)*100u + (minor))
 
+/* The functions that libcrypto passes. Two are optional: without get_params, the version of
+ * libcrypto is unknown; without get_libctx, the provider offers no MACs. */
+#define TRP_CORE_FUNCTIONS(X)                                                                      \
+    X(get_params, core_get_params, CORE_GET_PARAMS, 1)                                             \
+    X(get_libctx, core_get_libctx, CORE_GET_LIBCTX, 1)                                             \
+    X(malloc, CRYPTO_malloc, CRYPTO_MALLOC, 0)                                                     \
+    X(zalloc, CRYPTO_zalloc, CRYPTO_ZALLOC, 0)                                                     \
+    X(clear_free, CRYPTO_clear_free, CRYPTO_CLEAR_FREE, 0)                                         \
+    X(free, CRYPTO_free, CRYPTO_FREE, 0)                                                           \
+    X(new_error, core_new_error, CORE_NEW_ERROR, 0)                                                \
+    X(set_error_debug, core_set_error_debug, CORE_SET_ERROR_DEBUG, 0)                              \
+    X(vset_error, core_vset_error, CORE_VSET_ERROR, 0)                                             \
+    X(set_error_mark, core_set_error_mark, CORE_SET_ERROR_MARK, 0)                                 \
+    X(clear_last_error_mark, core_clear_last_error_mark, CORE_CLEAR_LAST_ERROR_MARK, 0)            \
+    X(pop_error_to_mark, core_pop_error_to_mark, CORE_POP_ERROR_TO_MARK, 0)
+
 struct trp_provider {
     const OSSL_CORE_HANDLE *core;
     /* TRP_LIBCRYPTO() of the libcrypto that loaded the provider, or 0 if its version is unknown. */
     unsigned libcrypto;
-    OSSL_FUNC_core_get_params_fn *get_params;
-    OSSL_FUNC_core_get_libctx_fn *get_libctx;
-    OSSL_FUNC_CRYPTO_zalloc_fn *zalloc;
-    OSSL_FUNC_CRYPTO_malloc_fn *malloc;
-    OSSL_FUNC_CRYPTO_clear_free_fn *clear_free;
-    OSSL_FUNC_CRYPTO_free_fn *free;
-    OSSL_FUNC_core_new_error_fn *new_error;
-    OSSL_FUNC_core_set_error_debug_fn *set_error_debug;
-    OSSL_FUNC_core_vset_error_fn *vset_error;
-    OSSL_FUNC_core_set_error_mark_fn *set_error_mark;
-    OSSL_FUNC_core_clear_last_error_mark_fn *clear_last_error_mark;
-    OSSL_FUNC_core_pop_error_to_mark_fn *pop_error_to_mark;
+#define TRP_MEMBER(member, function, id, optional) OSSL_FUNC_##function##_fn *member;
+    TRP_CORE_FUNCTIONS(TRP_MEMBER)
+#undef TRP_MEMBER
     struct trp_evp evp;
     struct trossl_selection selection;
     struct trp_report *report; /* atomic; NULL until a caller asks for it (provider.c) */

@@ -104,24 +104,6 @@ const OSSL_ALGORITHM trp_skeymgmts[] = {
     {"GENERIC-SECRET", "provider=tenrounds", generic_functions, NULL},
     {NULL, NULL, NULL, NULL}};
 
-/* Fetches the manager of "AES" keys. Does nothing if libcrypto cannot derive opaque keys, or if the
- * program does not export its functions. */
-static void fetch_manager(const struct trp_provider *provider)
-{
-    void *(*fetch)(OSSL_LIB_CTX *, const char *, const char *);
-    void (*release)(void *), (*derive)(void);
-    struct trossl_libcrypto library;
-    if (!trossl_libcrypto_open(&library, *(void *const *)&provider->get_libctx))
-        return;
-    if (trossl_libcrypto_find(&library, "EVP_KDF_derive_SKEY", &derive) &&
-        trossl_libcrypto_find(&library, "EVP_SKEYMGMT_fetch", &fetch) &&
-        trossl_libcrypto_find(&library, "EVP_SKEYMGMT_free", &release)) {
-        provider->set_error_mark(provider->core);
-        release(fetch(trp_libctx(provider), "AES", NULL));
-        provider->pop_error_to_mark(provider->core);
-    }
-}
-
 /*
  * EVP_KDF_derive_SKEY() and EVP_PKEY_derive_SKEY() of OpenSSL 3.6 and 4.0 take the key manager of
  * the provider that derives. libcrypto keeps this manager in its cache as the answer to a fetch
@@ -129,10 +111,21 @@ static void fetch_manager(const struct trp_provider *provider)
  * refuse the imported key. The first answer in the cache wins, so a fetch before the derivation
  * keeps the preferred manager. Activating a provider empties the cache, so each query for these
  * algorithms, which is one that the cache could not answer, fetches it again. libcrypto holds no
- * lock while it asks a provider for its algorithms.
+ * lock while it asks a provider for its algorithms. Does nothing if libcrypto cannot derive opaque
+ * keys, or if the program does not export its functions.
  */
 void trp_skeymgmt_first(const struct trp_provider *provider)
 {
-    if (provider->get_libctx != NULL)
-        fetch_manager(provider);
+    void *(*fetch)(OSSL_LIB_CTX *, const char *, const char *);
+    void (*release)(void *), (*derive)(void);
+    struct trossl_libcrypto library;
+    if (provider->get_libctx != NULL &&
+        trossl_libcrypto_open(&library, *(void *const *)&provider->get_libctx) &&
+        trossl_libcrypto_find(&library, "EVP_KDF_derive_SKEY", &derive) &&
+        trossl_libcrypto_find(&library, "EVP_SKEYMGMT_fetch", &fetch) &&
+        trossl_libcrypto_find(&library, "EVP_SKEYMGMT_free", &release)) {
+        provider->set_error_mark(provider->core);
+        release(fetch(trp_libctx(provider), "AES", NULL));
+        provider->pop_error_to_mark(provider->core);
+    }
 }

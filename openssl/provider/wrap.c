@@ -51,12 +51,9 @@ static enum tr_status run(struct trp_keyed *w, uint8_t *out, size_t *out_len, co
     const uint8_t *iv = w->cipher.iv_set ? w->cipher.core.iv : NULL;
     int inverse = w->cipher.head.kind->inverse;
     if (w->cipher.core.decrypt) {
-        if (is_padded(w))
-            return tr_kwp_unwrap(key, inverse, iv, out, out_len, in, len);
-        *out_len = len - SEMIBLOCK;
-        return tr_kw_unwrap(key, inverse, iv, out, in, len);
+        return is_padded(w) ? tr_kwp_unwrap(key, inverse, iv, out, out_len, in, len)
+                            : tr_kw_unwrap(key, inverse, iv, out, in, len);
     }
-    *out_len = (len + SEMIBLOCK - 1) / SEMIBLOCK * SEMIBLOCK + SEMIBLOCK;
     return is_padded(w) ? tr_kwp_wrap(key, inverse, iv, out, in, len)
                         : tr_kw_wrap(key, inverse, iv, out, in, len);
 }
@@ -76,8 +73,10 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
     if (len > INT_MAX - 2 * SEMIBLOCK || (decrypt && len < 2 * SEMIBLOCK) ||
         ((decrypt || !is_padded(w)) && len % SEMIBLOCK != 0))
         return trp_failed(w, PROV_R_INVALID_INPUT_LENGTH);
+    const size_t size =
+        decrypt ? len - SEMIBLOCK : (len + SEMIBLOCK - 1) / SEMIBLOCK * SEMIBLOCK + SEMIBLOCK;
     if (out == NULL) { /* the caller asks for the size of the output */
-        *out_len = decrypt ? len - SEMIBLOCK : (len + 7) / SEMIBLOCK * SEMIBLOCK + SEMIBLOCK;
+        *out_len = size;
         return 1;
     }
     /* Wrapping adds one semiblock, and in KWP up to 7 bytes of padding. This check cannot require
@@ -87,6 +86,7 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
         return trp_failed(w, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     if (!w->cipher.key_set)
         return trp_failed(w, PROV_R_NO_KEY_SET);
+    *out_len = size;
     enum tr_status status = run(w, out, out_len, in, len);
     if (status == TR_OK)
         return 1;
