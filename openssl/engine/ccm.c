@@ -141,14 +141,6 @@ static int set_fixed_iv(EVP_CIPHER_CTX *ctx, const uint8_t *iv, int len)
     return 1;
 }
 
-static int set_tls_aad(EVP_CIPHER_CTX *ctx, struct ccm *c, const uint8_t *in, int len)
-{
-    const int grows = tre_take_aad(c->buffer, in, len, tre_evp.encrypting(ctx), c->tag_len);
-    if (grows > 0)
-        c->tls = 1;
-    return grows;
-}
-
 /* Corrects the pointers of a context that libcrypto has copied bytewise. */
 static int copy(EVP_CIPHER_CTX *to)
 {
@@ -177,7 +169,7 @@ static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
     case EVP_CTRL_CCM_SET_IV_FIXED:
         return set_fixed_iv(ctx, ptr, arg);
     case EVP_CTRL_AEAD_TLS1_AAD:
-        return set_tls_aad(ctx, c, ptr, arg);
+        return tre_take_aad(ctx, c->buffer, &c->tls, ptr, arg, c->tag_len);
     case EVP_CTRL_COPY:
         return copy(ptr);
     }

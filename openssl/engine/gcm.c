@@ -239,14 +239,6 @@ static int get_tag(EVP_CIPHER_CTX *ctx, const struct gcm *g, uint8_t *tag, int l
     return 1;
 }
 
-static int set_tls_aad(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *aad, int len)
-{
-    const int grows = tre_take_aad(g->buffer, aad, len, tre_evp.encrypting(ctx), (int)TROSSL_TAG);
-    if (grows > 0)
-        g->tls = 1;
-    return grows;
-}
-
 static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
 {
     struct gcm *g = tre_evp.data(ctx);
@@ -269,7 +261,7 @@ static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
     case EVP_CTRL_GCM_SET_IV_INV:
         return take_explicit_iv(ctx, g, ptr, arg);
     case EVP_CTRL_AEAD_TLS1_AAD:
-        return set_tls_aad(ctx, g, ptr, arg);
+        return tre_take_aad(ctx, g->buffer, &g->tls, ptr, arg, TROSSL_TAG);
     case EVP_CTRL_COPY:
         return copy(g, ptr);
     }

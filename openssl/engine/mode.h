@@ -38,14 +38,15 @@ const struct tr_backend *tre_backend(void);
      EVP_CIPH_FLAG_CUSTOM_CIPHER | EVP_CIPH_ALWAYS_CALL_INIT | EVP_CIPH_CTRL_INIT |                \
      EVP_CIPH_CUSTOM_COPY | EVP_CIPH_CUSTOM_IV_LENGTH)
 
-/* EVP_CTRL_AEAD_TLS1_AAD: stores the AAD of a record. Returns how many bytes the tag adds to the
- * record, or 0 if the AAD is wrong. */
-static inline int tre_take_aad(uint8_t buffer[TROSSL_TLS_AAD], const uint8_t *aad, int len,
-                               int encrypt, unsigned tag_len)
+/* EVP_CTRL_AEAD_TLS1_AAD: stores the AAD of a record and sets *tls. Returns how many bytes the tag
+ * adds to the record, or 0 if the AAD is wrong. */
+static inline int tre_take_aad(EVP_CIPHER_CTX *ctx, uint8_t buffer[TROSSL_TLS_AAD], uint8_t *tls,
+                               const uint8_t *aad, int len, unsigned tag_len)
 {
     if (len != (int)TROSSL_TLS_AAD || aad == NULL ||
-        !trossl_tls_take_aad(buffer, aad, encrypt, tag_len))
+        !trossl_tls_take_aad(buffer, aad, tre_evp.encrypting(ctx), tag_len))
         return 0;
+    *tls = 1;
     return (int)tag_len;
 }
 

@@ -13,17 +13,12 @@
 
 /* ---- Parameters of a cipher ----------------------------------------------------------------- */
 
-const OSSL_PARAM *trp_gettable_params(void *provctx)
-{
-    static const OSSL_PARAM list[] = {
-        TRP_UINT(OSSL_CIPHER_PARAM_MODE),        TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
-        TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN),       TRP_SIZE(OSSL_CIPHER_PARAM_BLOCK_SIZE),
-        TRP_INT(OSSL_CIPHER_PARAM_AEAD),         TRP_INT(OSSL_CIPHER_PARAM_CUSTOM_IV),
-        TRP_INT(OSSL_CIPHER_PARAM_CTS),          TRP_INT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK),
-        TRP_INT(OSSL_CIPHER_PARAM_HAS_RAND_KEY), TRP_END};
-    (void)provctx;
-    return list;
-}
+TRP_LIST_OF_ALGORITHM(trp_gettable_params, TRP_UINT(OSSL_CIPHER_PARAM_MODE),
+                      TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN), TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN),
+                      TRP_SIZE(OSSL_CIPHER_PARAM_BLOCK_SIZE), TRP_INT(OSSL_CIPHER_PARAM_AEAD),
+                      TRP_INT(OSSL_CIPHER_PARAM_CUSTOM_IV), TRP_INT(OSSL_CIPHER_PARAM_CTS),
+                      TRP_INT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK),
+                      TRP_INT(OSSL_CIPHER_PARAM_HAS_RAND_KEY))
 
 int trp_get_params(OSSL_PARAM params[], const struct trp_kind *kind)
 {

@@ -178,14 +178,9 @@ static int gmac_final(void *ctx, unsigned char *out, size_t *out_len, size_t out
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-static const OSSL_PARAM *gmac_gettable_params(void *provctx)
-{
-    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_MAC_PARAM_SIZE), TRP_END};
-    (void)provctx;
-    return list;
-}
+static TRP_LIST_OF_ALGORITHM(gmac_gettable_params, TRP_SIZE(OSSL_MAC_PARAM_SIZE))
 
-static int gmac_get_params(OSSL_PARAM params[])
+    static int gmac_get_params(OSSL_PARAM params[])
 {
     OSSL_PARAM *const p = (OSSL_PARAM *)trp_param_find(params, OSSL_MAC_PARAM_SIZE);
     return p == NULL || trp_param_set_number(p, TAG, sizeof(size_t));

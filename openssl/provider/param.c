@@ -47,40 +47,26 @@ int trp_param_set_other_number(OSSL_PARAM *p, uint64_t value, size_t size)
     return (p->data_size >= sizeof(value) || value >> 8 * p->data_size == 0) && !is_negative(p);
 }
 
-/* Reads an integer of any type and size. */
-static __attribute__((noinline)) int get_other_number(const OSSL_PARAM *p, uint64_t max,
-                                                      uint64_t *value)
-{
-    if (!is_integer(p) || p->data == NULL || p->data_size == 0 || is_negative(p))
-        return 0;
-    uint64_t number = 0;
-    for (size_t i = 0; i < p->data_size; i++) {
-        unsigned byte = *byte_of(p->data, p->data_size, i);
-        if (i < sizeof(number))
-            number |= (uint64_t)byte << 8 * i;
-        else if (byte != 0)
-            return 0;
-    }
-    if (number > max)
-        return 0;
-    *value = number;
-    return 1;
-}
-
-/* Has fast paths for unsigned int and size_t, the types of nearly all numbers. */
+/* Has shortcuts for the sizes of unsigned int and size_t, which nearly all numbers have. */
 int trp_param_get_number(const OSSL_PARAM *p, uint64_t max, uint64_t *value)
 {
-    uint64_t number;
+    uint64_t number = 0;
     uint32_t word;
-    if (p->data_type != OSSL_PARAM_UNSIGNED_INTEGER || p->data == NULL)
-        return get_other_number(p, max, value);
-    if (p->data_size == sizeof(word)) {
+    if (!is_integer(p) || p->data == NULL || p->data_size == 0 || is_negative(p))
+        return 0;
+    if (p->data_size == sizeof(number)) {
+        memcpy(&number, p->data, sizeof(number));
+    } else if (p->data_size == sizeof(word)) {
         memcpy(&word, p->data, sizeof(word));
         number = word;
-    } else if (p->data_size == sizeof(number)) {
-        memcpy(&number, p->data, sizeof(number));
     } else {
-        return get_other_number(p, max, value);
+        for (size_t i = 0; i < p->data_size; i++) {
+            const unsigned byte = *byte_of(p->data, p->data_size, i);
+            if (i >= sizeof(number) && byte != 0)
+                return 0;
+            if (i < sizeof(number))
+                number |= (uint64_t)byte << 8 * i;
+        }
     }
     if (number > max)
         return 0;

@@ -35,12 +35,19 @@
         NULL, 0, NULL, 0, 0                                                                        \
     }
 
-/* Defines a function that returns a list of parameters. */
+/* Define a function that returns a list of parameters: of a context, or of an algorithm. */
 #define TRP_LIST(function, ...)                                                                    \
     const OSSL_PARAM *function(void *ctx, void *provctx)                                           \
     {                                                                                              \
         static const OSSL_PARAM list[] = {__VA_ARGS__, TRP_END};                                   \
         (void)ctx;                                                                                 \
+        (void)provctx;                                                                             \
+        return list;                                                                               \
+    }
+#define TRP_LIST_OF_ALGORITHM(function, ...)                                                       \
+    const OSSL_PARAM *function(void *provctx)                                                      \
+    {                                                                                              \
+        static const OSSL_PARAM list[] = {__VA_ARGS__, TRP_END};                                   \
         (void)provctx;                                                                             \
         return list;                                                                               \
     }

@@ -67,23 +67,17 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
     return 0;
 }
 
-static const OSSL_PARAM *gettable_params(void *provctx)
-{
-    static const OSSL_PARAM list[] = {
-        {OSSL_PROV_PARAM_NAME, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
-        {OSSL_PROV_PARAM_VERSION, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
-        {OSSL_PROV_PARAM_BUILDINFO, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
-        {OSSL_PROV_PARAM_STATUS, OSSL_PARAM_INTEGER, NULL, sizeof(int), 0},
-        {PARAM_BACKEND, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
-        {PARAM_MASKED, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
-        {PARAM_PASSED_OVER, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
-        {PARAM_MASK_ERROR, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
-        TRP_END};
-    (void)provctx;
-    return list;
-}
+#define TEXT(key)                                                                                  \
+    {                                                                                              \
+        key, OSSL_PARAM_UTF8_PTR, NULL, 0, 0                                                       \
+    }
+static TRP_LIST_OF_ALGORITHM(gettable_params, TEXT(OSSL_PROV_PARAM_NAME),
+                             TEXT(OSSL_PROV_PARAM_VERSION), TEXT(OSSL_PROV_PARAM_BUILDINFO),
+                             {OSSL_PROV_PARAM_STATUS, OSSL_PARAM_INTEGER, NULL, sizeof(int), 0},
+                             TEXT(PARAM_BACKEND), TEXT(PARAM_MASKED), TEXT(PARAM_PASSED_OVER),
+                             TEXT(PARAM_MASK_ERROR))
 
-const struct tr_backend *trp_no_backend(const struct trp_provider *provider)
+    const struct tr_backend *trp_no_backend(const struct trp_provider *provider)
 {
     trp_raise(provider, __FILE__, __LINE__, __func__, ERR_LIB_PROV, PROV_R_SELF_TEST_KAT_FAILURE,
               "tenrounds: no implementation of AES passed its known-answer tests");

@@ -79,12 +79,7 @@ static int skey_export(void *keydata, int selection, OSSL_CALLBACK *callback, vo
     return callback(params, arg);
 }
 
-static const OSSL_PARAM *skey_settable(void *provctx)
-{
-    static const OSSL_PARAM list[] = {TRP_OCTETS(RAW_BYTES), TRP_END};
-    (void)provctx;
-    return list;
-}
+static TRP_LIST_OF_ALGORITHM(skey_settable, TRP_OCTETS(RAW_BYTES))
 
 #define FUNCTIONS(import)                                                                          \
     {                                                                                              \
@@ -96,7 +91,7 @@ static const OSSL_PARAM *skey_settable(void *provctx)
             0, NULL                                                                                \
         }                                                                                          \
     }
-static const OSSL_DISPATCH aes_functions[] = FUNCTIONS(aes_import);
+    static const OSSL_DISPATCH aes_functions[] = FUNCTIONS(aes_import);
 static const OSSL_DISPATCH generic_functions[] = FUNCTIONS(generic_import);
 
 const OSSL_ALGORITHM trp_skeymgmts[] = {
