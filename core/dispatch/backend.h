@@ -147,7 +147,7 @@ typedef enum tr_status tr_cfb_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLO
  * Seals or opens a message of GCM, with the arguments of tr_gcm_seal() and tr_gcm_open(). Opening
  * does not write the tag.
  *
- * Function i of a table takes data of 32 i + 1 to 32 i + 32 bytes, for which the key has the powers
+ * Function i of a table takes data of 16 i + 1 to 16 i + 16 bytes, for which the key has the powers
  * of H (short_len of struct tr_ghash_key). tr_gcm_seal() and tr_gcm_open() jump to it without any
  * other check: a check before a jump makes gcc 12 load and store all arguments on the stack, 18 of
  * 60 instructions. The function checks all others, and leaves a message that it cannot process to
@@ -157,7 +157,7 @@ typedef enum tr_status tr_cfb_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLO
  * Function TR_GCM_ANY takes all messages with an IV of 96 bits and a tag of 128 whose arguments are
  * checked.
  */
-enum { TR_GCM_ANY = 10, TR_GCM_CALLS };
+enum { TR_GCM_ANY = 19, TR_GCM_CALLS };
 /* The longest messages with functions of their own, in bytes. */
 #define TR_GCM_SHORT_MAX 256u
 typedef enum tr_status tr_gcm_fn(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,

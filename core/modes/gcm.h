@@ -62,7 +62,7 @@ TR_INLINE tr_gcm_fn *tr_gcm_call(const struct tr_gcm_key *key, size_t len, int o
     uintptr_t any = (uintptr_t)&tr_gcm_any[open];
     /* If the message is not short, the backend may be NULL, and the index too large. */
     uintptr_t at = (uintptr_t)key->aes.backend + offsetof(struct tr_backend, whole.gcm);
-    at += ((size_t)open * TR_GCM_CALLS + (len - 1) / 32) * sizeof(tr_gcm_fn *);
+    at += ((size_t)open * TR_GCM_CALLS + (len - 1) / TR_BLOCK) * sizeof(tr_gcm_fn *);
     __asm__("" : "+r"(at), "+r"(any));
     at = len - 1 < __atomic_load_n(&key->hash.short_len, __ATOMIC_RELAXED) ? at : any;
     __asm__("" : "+r"(at));

@@ -194,6 +194,10 @@
  *       lane i; x with b in lane i [shuffle]
  *   v_last_bytes_from(n)
  *       the constant n + i in byte 15 of lane i, 0 elsewhere
+ *   v_last_bytes_and_j0(n)
+ *       the constant n + i in byte 15 of lanes 0 to 2, 1 in that of lane 3, 0 elsewhere
+ *   v_clmul_two_ll(a, b), v_clmul_two_lh(a, b), v_clmul_two_hl(a, b), v_clmul_two_hh(a, b)
+ *       as v_clmul_ll() and its like in lanes 0 and 1, zeros in the others [clmul]
  *   b_shift_right64(x, n)
  *       each half by n [alu]
  *   b_swap_halves(x), b_clmul_ll(a, b)

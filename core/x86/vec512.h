@@ -182,6 +182,8 @@ TR_INLINE TR_TARGET B b_merge_bytes(B over, B x, unsigned at, size_t n)
 }
 TR_INLINE TR_TARGET V v_insert_block(V x, size_t i, B b)
 {
+    if (__builtin_constant_p(i) && i == VBLOCKS - 1)
+        return _mm512_inserti32x4(x, b, VBLOCKS - 1);
     return _mm512_mask_broadcast_i32x4(x, (__mmask16)(0xf << 4 * i), b);
 }
 TR_INLINE TR_TARGET B v_block_at(V x, size_t i)
@@ -198,6 +200,11 @@ TR_INLINE TR_TARGET V v_last_bytes_from(unsigned n)
     return _mm512_set_epi64((int64_t)(uint64_t)(n + 3) << 56, 0, (int64_t)(uint64_t)(n + 2) << 56,
                             0, (int64_t)(uint64_t)(n + 1) << 56, 0, (int64_t)(uint64_t)n << 56, 0);
 }
+TR_INLINE TR_TARGET V v_last_bytes_and_j0(unsigned n)
+{
+    return _mm512_set_epi64(1LL << 56, 0, (int64_t)(uint64_t)(n + 2) << 56, 0,
+                            (int64_t)(uint64_t)(n + 1) << 56, 0, (int64_t)(uint64_t)n << 56, 0);
+}
 TR_INLINE TR_TARGET B b_shift_right64(B x, int n)
 {
     return _mm_srli_epi64(x, n);
@@ -210,6 +217,17 @@ TR_INLINE TR_TARGET B b_clmul_ll(B a, B b)
 {
     return _mm_clmulepi64_si128(a, b, 0x00);
 }
+#define TWO_PRODUCTS(name, which)                                                                  \
+    TR_INLINE TR_TARGET V v_clmul_two_##name(V a, V b)                                             \
+    {                                                                                              \
+        return _mm512_zextsi256_si512(_mm256_clmulepi64_epi128(_mm512_castsi512_si256(a),          \
+                                                               _mm512_castsi512_si256(b), which)); \
+    }
+TWO_PRODUCTS(ll, 0x00)
+TWO_PRODUCTS(lh, 0x10)
+TWO_PRODUCTS(hl, 0x01)
+TWO_PRODUCTS(hh, 0x11)
+#undef TWO_PRODUCTS
 TR_INLINE TR_TARGET V v_in_lanes_2_3(B a, B b)
 {
     __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);

@@ -123,7 +123,8 @@ static void wrong_cts(const struct tr_aes_key *key, uint8_t *iv, uint8_t *out, c
 UNIT(encrypt, 0)
 UNIT(decrypt, 1)
 
-static unsigned gcm_call; /* which function of whole.gcm is wrong */
+static unsigned gcm_call;                     /* which function of whole.gcm is wrong */
+static size_t least_aad, most_aad = SIZE_MAX; /* with which AAD */
 
 static enum tr_status wrong_seal(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
@@ -131,8 +132,10 @@ static enum tr_status wrong_seal(const struct tr_gcm_key *key, const uint8_t *iv
 {
     const enum tr_status status =
         real->whole.gcm[0][gcm_call](key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
-    tag[3] ^= 0x10;
-    flips++;
+    if (aad_len >= least_aad && aad_len <= most_aad) {
+        tag[3] ^= 0x10;
+        flips++;
+    }
     return status;
 }
 
@@ -142,9 +145,11 @@ static enum tr_status wrong_open(const struct tr_gcm_key *key, const uint8_t *iv
 {
     const enum tr_status status =
         real->whole.gcm[1][gcm_call](key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
-    if (len != 0)
-        out[len - 1] ^= 0x10;
-    flips++;
+    if (aad_len >= least_aad && aad_len <= most_aad) {
+        if (len != 0)
+            out[len - 1] ^= 0x10;
+        flips++;
+    }
     return status;
 }
 
@@ -419,6 +424,35 @@ static void test_cfb_groups(void)
 }
 
 /* Plants faults in cfb_decrypt, xts_unit, cts_decrypt and gcm. */
+/* Plants faults in each function for whole messages of GCM. Those for short messages have separate
+ * code for these lengths of AAD. */
+static void test_whole_gcm(void)
+{
+    static const struct {
+        size_t least, most;
+        const char *name;
+    } aad[] = {{0, SIZE_MAX, ""},
+               {0, 0, ", no AAD"},
+               {1, 16, ", a block of AAD"},
+               {17, 48, ", two or three blocks of AAD"},
+               {49, 64, ", four blocks of AAD"}};
+    for (gcm_call = 0; gcm_call < TR_GCM_CALLS; gcm_call++) {
+        /* tr_gcm_seal_any() only passes messages on. */
+        if (real->whole.gcm[0][gcm_call] == NULL || real->whole.gcm[0][gcm_call] == tr_gcm_seal_any)
+            continue;
+        for (unsigned i = 0; i < (gcm_call == TR_GCM_ANY ? 1 : sizeof(aad) / sizeof(aad[0])); i++) {
+            least_aad = aad[i].least;
+            most_aad = aad[i].most;
+            copy.whole.gcm[0][gcm_call] = wrong_seal;
+            plant("sealing a whole message of GCM", aad[i].name);
+            copy.whole.gcm[1][gcm_call] = wrong_open;
+            plant("opening a whole message of GCM", aad[i].name);
+        }
+    }
+    least_aad = 0;
+    most_aad = SIZE_MAX;
+}
+
 static void test_whole(void)
 {
     static const struct range cfb[] = {
@@ -442,15 +476,7 @@ static void test_whole(void)
         copy.whole.cts_decrypt = wrong_cts;
         plant("ciphertext stealing", "");
     }
-    for (gcm_call = 0; gcm_call < TR_GCM_CALLS; gcm_call++) {
-        /* tr_gcm_seal_any() only passes messages on. */
-        if (real->whole.gcm[0][gcm_call] == NULL || real->whole.gcm[0][gcm_call] == tr_gcm_seal_any)
-            continue;
-        copy.whole.gcm[0][gcm_call] = wrong_seal;
-        plant("sealing a whole message of GCM", "");
-        copy.whole.gcm[1][gcm_call] = wrong_open;
-        plant("opening a whole message of GCM", "");
-    }
+    test_whole_gcm();
 }
 
 static void test_backend(const struct tr_backend *b)

@@ -131,22 +131,58 @@ TR_INLINE int is_within_page(const uint8_t *out, const uint8_t *in, unsigned u)
     return !leaves_page(out + last, VBYTES);
 }
 
-/* Processes a message of at most TINY bytes. Without AAD, its address may be NULL, so the code then
- * loads from the key instead. */
-TR_INLINE TR_TARGET enum tr_status call_tiny(CALL_PARAMETERS, tr_gcm_fn *more_aad, tr_gcm_fn *any,
-                                             int decrypt)
+/* Processes a message of u vectors (`spare` as in short_rounds()). AAD of more than a block needs a
+ * power of H for each block. Without AAD, its address may be NULL. */
+TR_INLINE TR_TARGET enum tr_status call_vectors(CALL_PARAMETERS, tr_gcm_fn *any, unsigned u,
+                                                int spare, int decrypt)
+{
+    CHECK_CALL(any);
+    if (!is_within_page(out, in, u))
+        return any(CALL_CHECKED);
+    if (aad_len > SHORT_AAD)
+        return any(CALL_CHECKED);
+    TR_ASSUME(len != 0);
+    const struct tr_gcm_message m = CALL_MESSAGE;
+    const uint8_t *power = short_powers(&m);
+    struct short_state s;
+    struct product p;
+    short_rounds(&s, &key->aes, iv, u, spare, decrypt);
+    if (__builtin_expect(aad_len <= TR_BLOCK, 1)) {
+        if (__builtin_expect(aad_len == 0, 0)) {
+            p = no_aad(&m, spare);
+        } else {
+            if (leaves_page(aad, TR_BLOCK))
+                return any(CALL_CHECKED);
+            p = aad_block(&m, power, swap_block(b_load_masked(aad, aad_len)), spare);
+        }
+    } else {
+        if (leaves_page(aad, SHORT_AAD) ||
+            len + SHORT_AAD - TR_BLOCK > __atomic_load_n(&key->hash.short_len, __ATOMIC_ACQUIRE))
+            return any(CALL_CHECKED);
+        p = aad_blocks(&m, power, v_load_masked(aad, aad_len), spare);
+    }
+    call_begin(key, len, decrypt);
+    const B computed = short_end(&s, &m, out, in, power, p, u, spare, decrypt);
+    return call_end(computed, out, len, tag, decrypt);
+}
+
+/* Processes a message of at most TINY bytes. */
+TR_INLINE TR_TARGET enum tr_status call_tiny(CALL_PARAMETERS, tr_gcm_fn *any, int decrypt)
 {
     CHECK_CALL(any);
     if (aad_len > TR_BLOCK)
-        return more_aad(CALL_CHECKED);
+        return call_vectors(CALL_CHECKED, any, 1, 1, decrypt);
     if (!is_within_page(out, in, 1))
         return any(CALL_CHECKED);
-    if (leaves_page(aad, TR_BLOCK))
-        return any(CALL_CHECKED);
+    B a = b_zero();
+    if (aad_len != 0) {
+        if (leaves_page(aad, TR_BLOCK))
+            return any(CALL_CHECKED);
+        a = b_load_masked(aad, aad_len);
+    }
     const struct tr_gcm_message m = CALL_MESSAGE;
     call_begin(key, len, decrypt);
     TR_ASSUME(len != 0);
-    const B a = b_load_masked(aad_len != 0 ? aad : key->hash.h, aad_len);
     V text;
     B computed;
     if (len == TR_BLOCK) {
@@ -159,43 +195,16 @@ TR_INLINE TR_TARGET enum tr_status call_tiny(CALL_PARAMETERS, tr_gcm_fn *more_aa
     return call_end(computed, out, len, tag, decrypt);
 }
 
-/* Processes a message of u vectors. AAD of more than a block need a power of H for each block. */
-TR_INLINE TR_TARGET enum tr_status call_vectors(CALL_PARAMETERS, tr_gcm_fn *any, unsigned u,
-                                                int decrypt)
-{
-    CHECK_CALL(any);
-    if (!is_within_page(out, in, u))
-        return any(CALL_CHECKED);
-    TR_ASSUME(len != 0);
-    const struct tr_gcm_message m = CALL_MESSAGE;
-    const V base = short_base(&key->aes, iv);
-    const uint8_t *power = short_powers(&m);
-    struct product p;
-    if (__builtin_expect(aad_len <= TR_BLOCK, 1)) {
-        B a = b_zero();
-        if (__builtin_expect(aad_len != 0, 1)) { /* otherwise, its address may be NULL */
-            if (leaves_page(aad, TR_BLOCK))
-                return any(CALL_CHECKED);
-            a = swap_block(b_load_masked(aad, aad_len));
-        }
-        p = aad_block(&m, power, a);
-    } else {
-        if (aad_len > SHORT_AAD || leaves_page(aad, SHORT_AAD) ||
-            len + SHORT_AAD - TR_BLOCK > __atomic_load_n(&key->hash.short_len, __ATOMIC_ACQUIRE))
-            return any(CALL_CHECKED);
-        p = aad_blocks(&m, power, v_load_masked(aad, aad_len));
-    }
-    call_begin(key, len, decrypt);
-    const B computed = short_vectors(&key->aes, out, in, len, base, power, p, u, decrypt);
-    return call_end(computed, out, len, tag, decrypt);
-}
-
 #        define DEFINE_CALLS(seal, decrypt)                                                        \
-            DEFINE_CALL(seal##_64, call_vectors, tr_gcm_##seal##_any, 1, decrypt)                  \
-            DEFINE_CALL(seal##_128, call_vectors, tr_gcm_##seal##_any, 2, decrypt)                 \
-            DEFINE_CALL(seal##_192, call_vectors, tr_gcm_##seal##_any, 3, decrypt)                 \
-            DEFINE_CALL(seal##_256, call_vectors, tr_gcm_##seal##_any, 4, decrypt)                 \
-            DEFINE_CALL(seal##_32, call_tiny, V_NAME(seal##_64), tr_gcm_##seal##_any, decrypt)
+            DEFINE_CALL(seal##_32, call_tiny, tr_gcm_##seal##_any, decrypt)                        \
+            DEFINE_CALL(seal##_48, call_vectors, tr_gcm_##seal##_any, 1, 1, decrypt)               \
+            DEFINE_CALL(seal##_64, call_vectors, tr_gcm_##seal##_any, 1, 0, decrypt)               \
+            DEFINE_CALL(seal##_112, call_vectors, tr_gcm_##seal##_any, 2, 1, decrypt)              \
+            DEFINE_CALL(seal##_128, call_vectors, tr_gcm_##seal##_any, 2, 0, decrypt)              \
+            DEFINE_CALL(seal##_176, call_vectors, tr_gcm_##seal##_any, 3, 1, decrypt)              \
+            DEFINE_CALL(seal##_192, call_vectors, tr_gcm_##seal##_any, 3, 0, decrypt)              \
+            DEFINE_CALL(seal##_240, call_vectors, tr_gcm_##seal##_any, 4, 1, decrypt)              \
+            DEFINE_CALL(seal##_256, call_vectors, tr_gcm_##seal##_any, 4, 0, decrypt)
 DEFINE_CALLS(seal, 0)
 DEFINE_CALLS(open, 1)
 #        undef DEFINE_CALLS

@@ -6,8 +6,9 @@
  * On Zen 4, the bound of a single message is the latency of the AES rounds, one multiplication and
  * the reduction: 115 cycles for AES-128. Successive calls overlap within the reorder window of 320
  * instructions, so the number of instructions is what counts: 20 scalar instructions cost 3 cycles.
- * The code therefore depends on the number of vectors alone. One byte mask serves all lengths of
- * the last vector, and powers of H are loaded as whole vectors (docs/tuning/gcm.md).
+ * The code therefore depends only on the number of vectors, and on whether the last one has a lane
+ * to spare, for J0 and the lengths. One byte mask serves all lengths of the last vector, and powers
+ * of H are loaded as whole vectors (docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_GCM_SHORT_H
 #define TR_SIMD_GCM_SHORT_H
@@ -21,6 +22,24 @@
  * it compares their number. */
 #    define SHORT_ROUNDS(rounds, at, STEP)                                                         \
         MIDDLE_ROUNDS_IF(rounds, at, STEP, __asm__("" : "+r"(at)))
+
+/* Keeps the operations that follow behind the rounds of x in program order. When sealing, they would
+ * otherwise keep the next message's first round out of the reorder window: 3 to 5 % (Zen 4). */
+#    define ROUNDS_FIRST(x) __asm__ volatile("" : "+" V_REGISTER(x) : : "memory")
+
+/* What tiny_message() hashes beside the data (`around`), and the powers of H. */
+struct tiny_hash {
+    V around, h, h_down;
+};
+
+TR_INLINE TR_TARGET struct tiny_hash tiny_hash(const struct tr_gcm_message *m, B aad, size_t len,
+                                               V poly)
+{
+    const V h =
+        v_tiny_powers(m->hash->power[TR_GHASH_POWERS - 4], len == 0 ? 0 : 1 + (len > TR_BLOCK));
+    return (struct tiny_hash){v_in_lanes_2_3(b_byteswap(gcm_lengths(m)), aad), h,
+                              v_xor(v_swap_halves(h), v_clmul_ll(h, poly))};
+}
 
 /*
  * Processes `len` bytes of data, at most two blocks, and at most one block of AAD, in one vector.
@@ -37,18 +56,22 @@ TR_INLINE TR_TARGET B tiny_message(const struct tr_aes_key *key, const struct tr
     const V poly = v_low_halves(0xc200000000000000);
     const uint8_t(*at)[TR_BLOCK] = key->enc + 1;
     V x = v_xor3(v_broadcast(b_load_12(m->iv)), v_tiny_counters(), v_load_all(key->enc[0]));
-    V around = v_in_lanes_2_3(b_byteswap(gcm_lengths(m)), aad);
-    V h = v_tiny_powers(m->hash->power[TR_GHASH_POWERS - 4], len == 0 ? 0 : 1 + (len > TR_BLOCK));
-    V h_down = v_xor(v_swap_halves(h), v_clmul_ll(h, poly));
+    struct tiny_hash t;
+    if (decrypt)
+        t = tiny_hash(m, aad, len, poly);
 #    define STEP(key) x = v_aesenc(x, v_load_all(key))
     SHORT_ROUNDS(key->rounds, at, STEP);
 #    undef STEP
+    if (!decrypt) {
+        ROUNDS_FIRST(x);
+        t = tiny_hash(m, aad, len, poly);
+    }
     *text = v_aesenclast(x, v_xor(v_load_all(*at), data));
-    V c = v_byteswap(decrypt    ? v_xor(data, around)
-                     : len == 0 ? around
-                                : v_merge_bytes(around, *text, len));
-    V middle = v_xor(v_clmul_ll(c, h_down), v_clmul_hl(c, h));
-    V y = v_xor3(v_clmul_lh(c, h_down), v_clmul_hh(c, h), v_swap_halves(middle));
+    V c = v_byteswap(decrypt    ? v_xor(data, t.around)
+                     : len == 0 ? t.around
+                                : v_merge_bytes(t.around, *text, len));
+    V middle = v_xor(v_clmul_ll(c, t.h_down), v_clmul_hl(c, t.h));
+    V y = v_xor3(v_clmul_lh(c, t.h_down), v_clmul_hh(c, t.h), v_swap_halves(middle));
     y = v_xor(y, v_clmul_ll(middle, poly));
     return b_xor(v_block_3(*text), b_byteswap(v_fold(y)));
 }
@@ -59,16 +82,7 @@ TR_INLINE TR_TARGET B swap_block(B x)
     return v_block_0(v_byteswap(v_widen(x)));
 }
 
-/* Returns the IV in all lanes, XORed with the first round key. The asm statement keeps this before
- * the hashing of AAD, so that AES begins early: 3 % of a message of 64 bytes. */
-TR_INLINE TR_TARGET V short_base(const struct tr_aes_key *key, const uint8_t *iv)
-{
-    V base = v_xor(v_broadcast(b_load_12(iv)), v_load_all(key->enc[0]));
-    __asm__ volatile("" : "+" V_REGISTER(base));
-    return base;
-}
-
-/* The powers of H for the AAD block, and for the blocks of data from the next power on. */
+/* The power of H for the last block of AAD. Those for the data follow. */
 TR_INLINE const uint8_t *short_powers(const struct tr_gcm_message *m)
 {
     size_t padded = ((size_t)m->len + TR_BLOCK - 1) & ~(size_t)(TR_BLOCK - 1);
@@ -76,85 +90,130 @@ TR_INLINE const uint8_t *short_powers(const struct tr_gcm_message *m)
     return (const uint8_t *)m->hash->power + ((TR_GHASH_POWERS - 2) * TR_BLOCK - padded);
 }
 
-/* Returns the products of a block of AAD, a, in the bit order of the hash, and of the lengths. The
- * powers are zero in the other lanes, so that the blocks there may have any value. */
-TR_INLINE TR_TARGET struct product aad_block(const struct tr_gcm_message *m, const uint8_t *power,
-                                             B a)
+/* H, which is the power for the block of lengths. */
+TR_INLINE TR_TARGET B power_for_lengths(const struct tr_gcm_message *m)
 {
-    const B h = b_load(m->hash->power[TR_GHASH_POWERS - 1]);
-    return product_of(v_widen_two(a, gcm_lengths(m)), v_in_lanes_0_1(b_load(power), h));
+    return b_load(m->hash->power[TR_GHASH_POWERS - 1]);
 }
 
-/* Returns the products of at most SHORT_AAD bytes of AAD, and of the lengths. The last lane is free
- * for the lengths, or they take their own multiplications. */
-TR_INLINE TR_TARGET struct product aad_blocks(const struct tr_gcm_message *m, const uint8_t *power,
-                                              V aad)
+/* As product_of(), for values in lanes 0 and 1. A multiplication of 512 bits takes twice the issue
+ * slots (Zen 4): 2 to 4 % of a message. */
+TR_INLINE TR_TARGET struct product product_of_two(V a, V b)
 {
-    const size_t more = ((size_t)m->aad_len - 1) & ~(size_t)(TR_BLOCK - 1);
-    const V a = v_byteswap(aad), powers = v_load(power - more);
-    const B lengths = gcm_lengths(m), h = b_load(m->hash->power[TR_GHASH_POWERS - 1]);
-    if (m->aad_len <= VBYTES - TR_BLOCK)
-        return product_of(v_insert_block(a, VBLOCKS - 1, lengths),
-                          v_insert_block(powers, VBLOCKS - 1, h));
-    struct product p = product_of(a, powers);
-    multiply_add(&p, v_zero_extend(lengths), v_zero_extend(h));
-    return p;
+    return (struct product){v_clmul_two_ll(a, b), v_xor(v_clmul_two_lh(a, b), v_clmul_two_hl(a, b)),
+                            v_clmul_two_hh(a, b)};
 }
 
 /*
- * Processes `len` bytes of data, u vectors, and returns the tag. The products of AAD and lengths
- * are in p, short_base() in `base`, and short_powers() in `power`. The register of the last vector
- * must not extend beyond a page at `out` or `in`.
- *
- * The counters of so few blocks differ only in the last byte, so they need no byte swap. AAD and
- * lengths are hashed before AES in program order, because they do not depend on AES. The powers of
- * a partial last vector reach past H, but not past the hash key: blocks without data are zero,
- * whatever they are multiplied with.
+ * The products of what is hashed before the data: none without AAD, of a block of AAD (`aad`, in
+ * the bit order of the hash), or of up to SHORT_AAD bytes (`aad`, as loaded). They include that of
+ * the lengths, unless these have a lane in the last vector (`spare`). The powers reach past H if
+ * there is little data, but not past the hash key: the blocks that these are multiplied with are
+ * zero.
  */
-TR_INLINE TR_TARGET B short_vectors(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                    size_t len, V base, const uint8_t *power, struct product p,
-                                    unsigned u, int decrypt)
+TR_INLINE TR_TARGET struct product no_aad(const struct tr_gcm_message *m, int spare)
 {
-    const size_t last = len - (size_t)(u - 1) * VBYTES;
+    return spare
+               ? no_product()
+               : product_of_two(v_zero_extend(gcm_lengths(m)), v_zero_extend(power_for_lengths(m)));
+}
+
+TR_INLINE TR_TARGET struct product aad_block(const struct tr_gcm_message *m, const uint8_t *power,
+                                             B aad, int spare)
+{
+    if (spare)
+        return product_of_two(v_zero_extend(aad), v_zero_extend(b_load(power)));
+    return product_of_two(v_widen_two(aad, gcm_lengths(m)),
+                          v_in_lanes_0_1(b_load(power), power_for_lengths(m)));
+}
+
+TR_INLINE TR_TARGET struct product aad_blocks(const struct tr_gcm_message *m, const uint8_t *power,
+                                              V aad, int spare)
+{
+    const size_t more = ((size_t)m->aad_len - 1) & ~(size_t)(TR_BLOCK - 1);
+    const V a = v_byteswap(aad), powers = v_load(power - more);
+    if (!spare && m->aad_len <= VBYTES - TR_BLOCK)
+        return product_of(v_insert_block(a, VBLOCKS - 1, gcm_lengths(m)),
+                          v_insert_block(powers, VBLOCKS - 1, power_for_lengths(m)));
+    struct product p = product_of(a, powers);
+    if (!spare)
+        multiply_add(&p, v_zero_extend(gcm_lengths(m)), v_zero_extend(power_for_lengths(m)));
+    return p;
+}
+
+/* The AES state of a short message before the last round. */
+struct short_state {
+    V x[SHORT_VECTORS], key; /* the last round key */
+    B mask;                  /* that of the tag, after all rounds; not with `spare` */
+};
+
+/*
+ * Does all AES rounds but the last of u vectors. If the last one has at most three blocks of data
+ * (`spare`), its last lane is J0, and the lengths when it is hashed. The counters of so few blocks
+ * differ only in the last byte, so they need no byte swap.
+ */
+TR_INLINE TR_TARGET void short_rounds(struct short_state *s, const struct tr_aes_key *key,
+                                      const uint8_t *iv, unsigned u, int spare, int decrypt)
+{
     const uint8_t(*at)[TR_BLOCK] = key->enc + 1;
-    B mask = b_xor(v_block_0(base), v_block_0(v_last_bytes(1)));
-    V x[SHORT_VECTORS], c[SHORT_VECTORS];
+    const V base = v_xor(v_broadcast(b_load_12(iv)), v_load_all(key->enc[0]));
+    s->mask = b_xor(v_block_0(base), v_block_0(v_last_bytes(1)));
     UNROLL
     for (unsigned j = 0; j < u; j++)
-        x[j] = v_xor(base, v_last_bytes_from(2 + j * VBLOCKS));
+        s->x[j] = v_xor(base, spare && j == u - 1 ? v_last_bytes_and_j0(2 + j * VBLOCKS)
+                                                  : v_last_bytes_from(2 + j * VBLOCKS));
 #    define STEP(key)                                                                              \
         do {                                                                                       \
             const V k_ = v_load_all(key);                                                          \
             UNROLL                                                                                 \
             for (unsigned j_ = 0; j_ < u; j_++)                                                    \
-                x[j_] = v_aesenc(x[j_], k_);                                                       \
-            mask = b_aesenc(mask, v_block_0(k_));                                                  \
+                s->x[j_] = v_aesenc(s->x[j_], k_);                                                 \
+            if (!spare)                                                                            \
+                s->mask = b_aesenc(s->mask, v_block_0(k_));                                        \
         } while (0)
     SHORT_ROUNDS(key->rounds, at, STEP);
 #    undef STEP
-    const V k = v_load_all(*at);
-    mask = b_aesenclast(mask, v_block_0(k));
+    s->key = v_load_all(*at);
+    if (!spare)
+        s->mask = b_aesenclast(s->mask, v_block_0(s->key));
+    if (!decrypt)
+        ROUNDS_FIRST(s->x[0]);
+}
+
+/*
+ * Processes the data of a message whose rounds are done, and returns the tag. The products of what
+ * is hashed before are in p, short_powers() in `power`. The register of the last vector must not
+ * extend beyond a page at `out` or `in`. Blocks without data are zero, whatever they are multiplied
+ * with.
+ */
+TR_INLINE TR_TARGET B short_end(struct short_state *s, const struct tr_gcm_message *m, uint8_t *out,
+                                const uint8_t *in, const uint8_t *power, struct product p,
+                                unsigned u, int spare, int decrypt)
+{
+    const size_t end = (size_t)(u - 1) * VBYTES, last = (size_t)m->len - end;
+    V c[SHORT_VECTORS], h = v_load(power + TR_BLOCK + end), lengths = v_zero();
+    if (spare) {
+        lengths = v_in_last_lane(swap_block(gcm_lengths(m)));
+        h = v_insert_block(h, VBLOCKS - 1, power_for_lengths(m));
+    }
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         const uint8_t *from = in + (size_t)j * VBYTES;
         const V data = j == u - 1 ? v_load_masked(from, last) : v_load(from);
-        x[j] = v_aesenclast(x[j], v_xor(k, data));
-        c[j] = decrypt ? data : x[j];
+        s->x[j] = v_aesenclast(s->x[j], v_xor(s->key, data));
+        c[j] = !decrypt ? s->x[j] : spare && j == u - 1 ? v_xor(data, lengths) : data;
     }
     UNROLL
-    for (unsigned j = 0; j < u; j++) {
-        uint8_t *to = out + (size_t)j * VBYTES;
-        if (j == u - 1)
-            v_store_masked(to, x[j], last);
-        else
-            v_store(to, x[j]);
-        if (j == u - 1 && !decrypt)
-            c[j] = v_first_bytes(x[j], last);
-    }
+    for (unsigned j = 0; j < u - 1; j++)
+        v_store(out + (size_t)j * VBYTES, s->x[j]);
+    v_store_masked(out + end, s->x[u - 1], last);
+    if (!decrypt)
+        c[u - 1] = spare ? v_merge_bytes(lengths, c[u - 1], last) : v_first_bytes(c[u - 1], last);
     UNROLL
     for (unsigned j = 0; j < u; j++)
-        multiply_add(&p, v_byteswap(c[j]), v_load(power + TR_BLOCK + (size_t)j * VBYTES));
-    return b_xor(mask, swap_block(v_fold(reduce(&p))));
+        multiply_add(&p, v_byteswap(c[j]),
+                     j == u - 1 ? h : v_load(power + TR_BLOCK + (size_t)j * VBYTES));
+    return b_xor(spare ? v_block_3(s->x[u - 1]) : s->mask, swap_block(v_fold(reduce(&p))));
 }
 
 #    if V_REGISTERS > 8
@@ -169,13 +228,13 @@ TR_INLINE TR_TARGET B short_vectors(const struct tr_aes_key *key, uint8_t *out, 
 TR_INLINE TR_TARGET B short_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                     const struct tr_gcm_message *m, B aad, int decrypt)
 {
-    const V base = short_base(key, m->iv);
     const uint8_t *power = short_powers(m);
-    const struct product p = aad_block(m, power, aad);
+    struct short_state s;
     switch (((size_t)m->len + VBYTES - 1) / VBYTES) {
 #    define SHORT_CASE(u)                                                                          \
     case u:                                                                                        \
-        return short_vectors(key, out, in, (size_t)m->len, base, power, p, u, decrypt);
+        short_rounds(&s, key, m->iv, u, 0, decrypt);                                               \
+        return short_end(&s, m, out, in, power, aad_block(m, power, aad, 0), u, 0, decrypt);
         SHORT_CASES(SHORT_CASE)
 #    undef SHORT_CASE
     default:
