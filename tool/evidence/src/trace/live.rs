@@ -10,7 +10,7 @@ use machine::host;
 use machine::schema::Document;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use terminal::error::Result;
+use terminal::error::{Error, Result};
 use terminal::output;
 use terminal::style::{item, paint, DIM};
 
@@ -20,7 +20,8 @@ pub fn run(args: &TraceArgs) -> Result<()> {
     let target = named::target(args)?;
     let interval = Duration::from_secs_f64(args.interval);
     let mut sampling = Sampling::open(&target, args.rate)?;
-    signals::catch(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT]);
+    let ends = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+    signals::catch(&ends).map_err(Error::from_reason)?;
     for update in 1.. {
         let is_over = loop {
             sampling.take();

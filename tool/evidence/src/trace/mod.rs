@@ -62,7 +62,7 @@ pub fn run(args: &TraceArgs) -> Result<()> {
     if !args.command.is_empty() {
         return command(args);
     }
-    signals::catch(&[libc::SIGINT, libc::SIGTERM]);
+    signals::catch(&[libc::SIGINT, libc::SIGTERM]).map_err(Error::from_reason)?;
     report(args, traced(args)?, false)
 }
 
@@ -91,7 +91,7 @@ fn traced(args: &TraceArgs) -> Result<Trace> {
     let gone = gone.map(|pid| format!("process {pid} ended before the trace did."));
     sampler.refused.extend(gone);
     // What comes now ends the report.
-    signals::release(&[libc::SIGINT, libc::SIGTERM]);
+    signals::release();
     Ok(tracing.finish())
 }
 

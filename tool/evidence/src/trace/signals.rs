@@ -1,42 +1,31 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Signals that end the trace and not the report.
 
+use setup::run::child::is_ignored;
+use signal_hook::flag;
+use std::ffi::c_int;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
-static CAME: AtomicBool = AtomicBool::new(false);
+static CAME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+static RELEASED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Whether a signal asked for the end.
 pub fn came() -> bool {
     CAME.load(Ordering::Relaxed)
 }
 
-extern "C" fn remember(_: libc::c_int) {
-    CAME.store(true, Ordering::Relaxed);
-}
-
 /// Remembers these signals. Those that are ignored, as by nohup(1), stay ignored.
-pub fn catch(signals: &[libc::c_int]) {
-    for &signal in signals {
-        // SAFETY: the handler only stores to an atomic.
-        unsafe {
-            let before = libc::signal(signal, remember as *const () as libc::sighandler_t);
-            if before == libc::SIG_IGN {
-                libc::signal(signal, libc::SIG_IGN);
-            }
-        }
+pub fn catch(signals: &[c_int]) -> io::Result<()> {
+    for &signal in signals.iter().filter(|signal| !is_ignored(**signal)) {
+        flag::register_conditional_default(signal, RELEASED.clone())?;
+        flag::register(signal, CAME.clone())?;
     }
+    Ok(())
 }
 
-/// Gives signals that `catch` caught their meaning back.
-pub fn release(signals: &[libc::c_int]) {
-    let ours = remember as *const () as libc::sighandler_t;
-    for &signal in signals {
-        // SAFETY: the handlers are those that the process had.
-        unsafe {
-            let before = libc::signal(signal, libc::SIG_DFL);
-            if before != ours {
-                libc::signal(signal, before);
-            }
-        }
-    }
+/// Gives the signals that `catch` caught their usual meaning back.
+pub fn release() {
+    RELEASED.store(true, Ordering::Relaxed);
 }

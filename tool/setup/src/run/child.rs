@@ -5,15 +5,17 @@
 use super::reach;
 use nix::errno::Errno;
 use nix::sys::resource::{setrlimit, Resource};
-use nix::sys::signal::{sigaction, SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::sys::wait::{waitid, Id, WaitPidFlag, WaitStatus};
 use nix::unistd::Pid;
+use signal_hook::flag;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, LazyLock};
 use terminal::error::{Error, Kind, Result};
 
 /// Whether SIGPIPE was ignored when this process began. Rust's runtime ignores it always, so it has
@@ -24,14 +26,19 @@ static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
 #[link_section = ".init_array"]
 static REMEMBER: extern "C" fn() = {
     extern "C" fn remember() {
-        // SAFETY: all zeros is a valid sigaction.
-        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: the pointers are valid or null.
-        unsafe { libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut action) };
-        PIPE_IGNORED.store(action.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
+        PIPE_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
     }
     remember
 };
+
+/// Whether this process was told to ignore a signal, as by nohup(1).
+pub fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: all zeros is a valid sigaction.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointers are valid or null.
+    unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
+    action.sa_sigaction == libc::SIG_IGN
+}
 
 /// Gives SIGPIPE back its meaning: output into a closed pipe ends the program quietly.
 pub fn restore_sigpipe() {
@@ -96,15 +103,17 @@ const FORWARDED: [Signal; 6] = [
 /// Those with which a user at a terminal ends a program.
 const INTERRUPTS: [Signal; 3] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT];
 
+/// Whether those end this process, too.
+static INTERRUPTIBLE: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
 /// Passes on what another process sent to this one. The terminal sends its signals to the child,
 /// too.
-extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+fn forward(info: &libc::siginfo_t) {
     let child = CHILD.load(Ordering::Relaxed);
-    // SAFETY: the kernel passes a valid siginfo, because of SA_SIGINFO.
-    let from_process = unsafe { (*info).si_code } <= 0;
+    let from_process = info.si_code <= 0;
     if child > 0 && from_process {
         // SAFETY: kill() takes any numbers.
-        unsafe { libc::kill(child, signal) };
+        unsafe { libc::kill(child, info.si_signo) };
     }
 }
 
@@ -115,9 +124,7 @@ pub fn end(mut child: Child) -> Result<ExitStatus> {
     CHILD.store(0, Ordering::Relaxed);
     // What this process still does after the command can be interrupted. But SIGTERM may have been
     // meant for the command, which had just ended, and would lose its counts.
-    for signal in INTERRUPTS {
-        handle(signal, SigHandler::SigDfl);
-    }
+    INTERRUPTIBLE.store(true, Ordering::Relaxed);
     status.map_err(|error| Error::failure(format!("waiting for the command: {error}")))
 }
 
@@ -153,27 +160,28 @@ pub fn start(mut command: Command) -> Result<Child> {
     let spawned = command.spawn();
     if let Ok(child) = &spawned {
         CHILD.store(child.id() as i32, Ordering::Relaxed);
-        for signal in FORWARDED {
-            handle(signal, SigHandler::SigAction(forward));
-        }
+        FORWARDED
+            .into_iter()
+            .try_for_each(handle)
+            .map_err(Error::from_reason)?;
     }
     before.thread_set_mask().map_err(Error::from_reason)?;
     spawned.map_err(|error| cannot_start(&command, &error))
 }
 
-/// Sets the handler of a signal. One that this process was told to ignore stays ignored, as it is
-/// for the command.
-fn handle(signal: Signal, handler: SigHandler) {
-    let flags = SaFlags::SA_SIGINFO | SaFlags::SA_RESTART;
-    let action = SigAction::new(handler, flags, SigSet::empty());
-    // SAFETY: forward(), the only function that is ever a handler here, is async-signal-safe.
-    unsafe {
-        match sigaction(signal, &action) {
-            Ok(old) if matches!(old.handler(), SigHandler::SigIgn) => sigaction(signal, &old),
-            done => done,
-        }
+/// Forwards a signal. One that this process was told to ignore stays ignored, as it is for the
+/// command.
+fn handle(signal: Signal) -> std::io::Result<()> {
+    let number = signal as libc::c_int;
+    if is_ignored(number) {
+        return Ok(());
     }
-    .expect("a signal that can be handled");
+    if INTERRUPTS.contains(&signal) {
+        flag::register_conditional_default(number, INTERRUPTIBLE.clone())?;
+    }
+    // SAFETY: forward() is async-signal-safe.
+    unsafe { signal_hook_registry::register_sigaction(number, forward)? };
+    Ok(())
 }
 
 /// Ends this process as the command ended: with its status, or by the same signal.
