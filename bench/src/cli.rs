@@ -367,7 +367,7 @@ fn share_time(cli: &Cli, plans: &mut [Plan], others: usize) -> ProgressBar {
     for plan in plans.iter_mut() {
         plan.rounds = if cli.check { 0 } else { rounds };
     }
-    terminal::progress::timed(cells * cli.processes(), expected)
+    progress::timed(cells * cli.processes(), expected)
 }
 
 /// The number of subjects that take turns in a cell, roughly: bounds, ours, and others.

@@ -160,7 +160,7 @@ impl Args {
         let processes = usize::from(self.processes);
         let windows = (cells.len() * rounds * 2) as f64;
         let expected = Duration::from_secs_f64(windows * (self.window_ms() + 0.3) / 1e3);
-        let bar = terminal::progress::timed(cells.len() * processes, expected);
+        let bar = progress::timed(cells.len() * processes, expected);
         let mut objects = [self.old.clone(), self.new.clone()];
         objects.iter_mut().for_each(|o| fastrand::shuffle(o));
         let mut found = vec![Found::default(); cells.len()];

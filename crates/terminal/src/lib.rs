@@ -4,7 +4,6 @@
 pub mod error;
 pub mod markup;
 pub mod output;
-pub mod progress;
 pub mod style;
 pub mod table;
 
@@ -82,7 +81,7 @@ pub fn columns() -> Option<usize> {
 }
 
 /// The same for another stream.
-fn columns_of(stream: impl AsFd) -> Option<usize> {
+pub fn columns_of(stream: impl AsFd) -> Option<usize> {
     let variable = || environment::text("COLUMNS")?.parse().ok();
     let columns = terminal_columns(stream).or_else(variable);
     columns.filter(|columns| *columns > 0)
@@ -94,7 +93,8 @@ pub fn size() -> Option<(usize, usize)> {
     Some((columns.0.into(), rows.0.into()))
 }
 
-fn terminal_columns(stream: impl AsFd) -> Option<usize> {
+/// The same without COLUMNS: None if the stream is no terminal or does not tell.
+pub fn terminal_columns(stream: impl AsFd) -> Option<usize> {
     let size = terminal_size::terminal_size_of(stream);
     size.map(|(width, _)| usize::from(width.0))
 }

@@ -4,8 +4,8 @@
 use super::case::Case;
 use catalogue::Cipher;
 use fastrand::Rng;
+use progress::Progress;
 use tenrounds_sys::Backend;
-use terminal::progress::Progress;
 
 /// Lengths that are all tried: the loops and tails of all backends end below the first number.
 const DENSE: usize = 600;

@@ -6,11 +6,11 @@ use super::scan::{Scanner, Seen};
 use super::{is_libcrypto, VARIABLES};
 use crate::root::Root;
 use mappings::{Mapping, Maps};
+use progress::Progress;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::str::FromStr;
-use terminal::progress::Progress;
 use terminal::style::clean;
 
 /// A libcrypto in a process.

@@ -9,6 +9,7 @@ use base::needed::Loaded;
 use base::root::Root;
 use classify::{Module, Refusal};
 use nix::fcntl::{openat2, OFlag, OpenHow, ResolveFlag, AT_FDCWD};
+use progress::Progress;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
@@ -16,7 +17,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Instant;
-use terminal::progress::Progress;
 use terminal::style::clean;
 
 /// A larger file is not read: the largest browsers have 300 MB.

@@ -141,7 +141,7 @@ pub fn measure(plan: &Plan) -> Result<Measured<'_>> {
         clocks: Disturbed::default(),
         notes: plan.notes.clone(),
     };
-    let bar = terminal::progress::timed(plan.cases.len() * TEAMS, duration(all * rounds));
+    let bar = progress::timed(plan.cases.len() * TEAMS, duration(all * rounds));
     found.measure_limits(&mut teams[0])?;
     let mut done = 0;
     for (number, team) in teams.iter_mut().enumerate() {

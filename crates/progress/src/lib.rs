@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Progress bars on standard error, if that is a terminal.
 
-use crate::{columns_of, terminal_columns};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
+use terminal::{columns_of, terminal_columns};
 
 const MOMENT: Duration = Duration::from_millis(500);
 
