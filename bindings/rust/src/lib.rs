@@ -27,7 +27,8 @@
 //!   put a key where it stays.
 //! - Any number of threads may use a key at a time: share it, rather than clone it.
 //! - An [`Error`] says nothing about its cause. No input causes a panic.
-//! - On tag mismatch the output holds zeros.
+//! - On tag mismatch the output holds zeros, except that of a [`GcmDecryptor`], which has written
+//!   the plaintext before.
 //!
 //! # Features
 //!
@@ -59,6 +60,7 @@ mod object;
 mod raw;
 #[cfg(feature = "rustls")]
 pub mod rustls;
+mod stream;
 mod xts;
 
 pub use crate::aead::{modes, Aead};
@@ -67,6 +69,7 @@ pub use crate::cmac::Cmac;
 #[cfg(feature = "mac")]
 pub use crate::cmac::CmacMessage;
 pub use crate::many::{open_many, seal_many, GcmJob};
+pub use crate::stream::{GcmDecryptor, GcmEncryptor};
 pub use crate::xts::Xts;
 
 /// A call failed: on tag mismatch, or because a length was wrong.
@@ -150,6 +153,8 @@ mod zeroized {
     impl<const KEY: usize> ZeroizeOnDrop for Aes<KEY> {}
     impl<const KEY: usize> ZeroizeOnDrop for Cmac<KEY> {}
     impl<const KEY: usize> ZeroizeOnDrop for Xts<KEY> {}
+    impl<const KEY: usize, const TAG: usize> ZeroizeOnDrop for GcmEncryptor<'_, KEY, TAG> {}
+    impl<const KEY: usize, const TAG: usize> ZeroizeOnDrop for GcmDecryptor<'_, KEY, TAG> {}
     #[cfg(feature = "mac")]
     impl<const KEY: usize> ZeroizeOnDrop for CmacMessage<KEY> {}
 }

@@ -50,7 +50,6 @@ impl<T> Object<T> {
     }
 
     /// The object, for functions that change it.
-    #[cfg(feature = "mac")]
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.0.get_mut().as_mut_ptr()
     }

@@ -285,6 +285,13 @@ extern "C" {
         input: *const u8,
         len: usize,
     ) -> tr_status;
+    pub fn tr_gcm_decrypt(
+        gcm: *mut tr_gcm,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+    ) -> tr_status;
+    pub fn tr_gcm_check(gcm: *mut tr_gcm, tag: *const u8, tag_len: usize) -> tr_status;
     pub fn tr_gcm_tag(gcm: *mut tr_gcm, tag: *mut u8, tag_len: usize) -> tr_status;
     pub fn tr_siv_start(siv: *mut tr_siv, key: Key) -> tr_status;
     pub fn tr_siv_aad(siv: *mut tr_siv, aad: *const u8, len: usize) -> tr_status;

@@ -5,7 +5,10 @@ mod common;
 
 use ::aead::{Aead as _, AeadCore, AeadInOut, KeyInit, Payload};
 use common::{bytes, length, random, wycheproof, Vector};
-use tenrounds::{modes, open_many, seal_many, Aead, Ccm, Error, Gcm, GcmJob, GcmSiv, Ocb, Siv};
+use tenrounds::{
+    modes, open_many, seal_many, Aead, Ccm, Error, Gcm, GcmDecryptor, GcmEncryptor, GcmJob, GcmSiv,
+    Ocb, Siv,
+};
 
 /// Seals and opens a vector in every way, if its key and tag have these lengths.
 fn run<M: modes::Mode, const KEY: usize, const TAG: usize>(
@@ -300,6 +303,76 @@ fn keys_are_for_all_threads() {
     check::<Ocb<16>>();
     check::<GcmSiv<16>>();
     check::<Siv<32>>();
+    check::<GcmEncryptor<'_, 16>>();
+    check::<GcmDecryptor<'_, 16>>();
+}
+
+/// Cuts data into pieces of random lengths, and passes them on.
+fn cut(random: &mut fastrand::Rng, mut data: &mut [u8], mut each: impl FnMut(&mut [u8])) {
+    while !data.is_empty() {
+        let most = if random.bool() { 40 } else { data.len() };
+        let (piece, rest) = data.split_at_mut(random.usize(..=most.min(data.len())));
+        each(piece);
+        data = rest;
+    }
+}
+
+/// Messages in pieces give what one-shot calls give, and damage anywhere shows.
+fn pieces<const KEY: usize, const TAG: usize>() {
+    let mut random = random();
+    for _ in 0..200 {
+        let key = Gcm::<KEY, TAG>::with_key(bytes(&mut random, KEY)[..].try_into().unwrap());
+        let nonce_len = if random.bool() {
+            12
+        } else {
+            random.usize(1..40)
+        };
+        let (aad_len, len) = (random.usize(..80), length(&mut random));
+        let [nonce, aad, plain] = [nonce_len, aad_len, len].map(|len| bytes(&mut random, len));
+        let mut expected = plain.clone();
+        let expected_tag = key.seal_in_place(&nonce, &aad, &mut expected).unwrap();
+
+        let mut data = plain.clone();
+        let mut message = Box::new(GcmEncryptor::start(&key, &nonce, &aad).unwrap());
+        cut(&mut random, &mut data, |piece| {
+            message.encrypt(piece).unwrap()
+        });
+        let mut tag = message.finish();
+        assert!((&data, tag) == (&expected, expected_tag), "{len} bytes");
+
+        let damaged = random.usize(..2 * (len + TAG));
+        let byte = data.iter_mut().chain(&mut tag).nth(damaged);
+        let result = byte.map_or(Ok(()), |byte| {
+            *byte ^= 1 << random.u8(..8);
+            Err(Error)
+        });
+        let mut message = GcmDecryptor::start(&key, &nonce, &aad).unwrap();
+        cut(&mut random, &mut data, |piece| {
+            message.decrypt_unverified(piece).unwrap()
+        });
+        assert_eq!(message.verify(&tag), result, "{len} bytes, {damaged}");
+        assert_eq!(data == plain, damaged >= len, "{len} bytes, {damaged}");
+    }
+    let key = Gcm::<KEY, TAG>::with_key(&[7; KEY]);
+    assert!(GcmEncryptor::start(&key, &[], &[]).is_err());
+    assert!(GcmDecryptor::start(&key, &[], &[]).is_err());
+    let tag = GcmEncryptor::start(&key, &[1; 12], b"aad")
+        .unwrap()
+        .finish();
+    assert_eq!(key.seal_in_place(&[1; 12], b"aad", &mut []), Ok(tag));
+    let verify = |aad| {
+        GcmDecryptor::start(&key, &[1; 12], aad)
+            .unwrap()
+            .verify(&tag)
+    };
+    assert_eq!((verify(b"aad"), verify(b"add")), (Ok(()), Err(Error)));
+}
+
+#[test]
+fn messages_in_pieces() {
+    pieces::<16, 16>();
+    pieces::<24, 12>();
+    pieces::<32, 16>();
 }
 
 type ManyCall = fn(&mut [GcmJob]) -> tenrounds::Result<()>;

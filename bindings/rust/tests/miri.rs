@@ -12,7 +12,9 @@ use digest::Mac;
 use std::ffi::{c_int, c_uint, c_void};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 use std::sync::atomic::{AtomicU8, Ordering};
-use tenrounds::{Aes, Aes128Gcm, CbcEncryptor, CmacMessage, Ctr, Error, Xts};
+use tenrounds::{
+    Aes, Aes128Gcm, CbcEncryptor, CmacMessage, Ctr, Error, GcmDecryptor, GcmEncryptor, Xts,
+};
 
 /// XORs a byte of the key into the data, as in one pass over pointers that may be equal.
 unsafe fn process(key: u8, out: *mut u8, input: *const u8, len: usize) {
@@ -118,6 +120,61 @@ unsafe extern "C" fn tr_xts_encrypt_units(
     0
 }
 
+/// A message of GCM: the address of its key, and a sum.
+struct GcmMessage {
+    key: *const c_void,
+    sum: u8,
+}
+
+#[no_mangle]
+unsafe extern "C" fn tr_gcm_start(
+    gcm: *mut GcmMessage,
+    key: *const c_void,
+    nonce: *const u8,
+    len: usize,
+) -> c_int {
+    let sum = unsafe { first(nonce, len) };
+    unsafe { gcm.write(GcmMessage { key, sum }) };
+    0
+}
+
+#[no_mangle]
+unsafe extern "C" fn tr_gcm_aad(gcm: *mut GcmMessage, aad: *const u8, len: usize) -> c_int {
+    unsafe {
+        from_raw_parts(aad, len)
+            .iter()
+            .for_each(|b| (*gcm).sum ^= b)
+    };
+    0
+}
+
+macro_rules! gcm_data {
+    ($($name:ident)*) => {$(
+        #[no_mangle]
+        unsafe extern "C" fn $name(gcm: *mut GcmMessage, out: *mut u8, input: *const u8, len: usize) -> c_int {
+            unsafe { process(*(*gcm).key.cast::<u8>().add(1), out, input, len) };
+            0
+        }
+    )*};
+}
+gcm_data!(tr_gcm_encrypt tr_gcm_decrypt);
+
+#[no_mangle]
+unsafe extern "C" fn tr_gcm_tag(gcm: *mut GcmMessage, tag: *mut u8, len: usize) -> c_int {
+    unsafe { from_raw_parts_mut(tag, len).fill((*gcm).sum) };
+    0
+}
+
+#[no_mangle]
+unsafe extern "C" fn tr_gcm_check(gcm: *mut GcmMessage, tag: *const u8, len: usize) -> c_int {
+    let same = unsafe { from_raw_parts(tag, len).iter().all(|&b| b == (*gcm).sum) };
+    if same {
+        0
+    } else {
+        9
+    }
+}
+
 /// A message: the address of its key, and the bytes so far.
 struct Cmac {
     key: *const c_void,
@@ -164,6 +221,21 @@ fn one_shot_calls() {
         key.open(&[1; 12], &[], &sealed, &mut data).unwrap();
         assert_eq!(key.open(&[2; 12], &[], &sealed, &mut data), Err(Error));
     }
+}
+
+#[test]
+fn pieces() {
+    let key = Aes128Gcm::with_key(&[7; 16]);
+    let mut data = [5; 9];
+    let mut message = GcmEncryptor::start(&key, &[1; 12], b"a").unwrap();
+    message.encrypt(&mut data[..4]).unwrap();
+    let mut moved = Box::new(message);
+    moved.encrypt(&mut data[4..]).unwrap();
+    let tag = moved.finish();
+    assert_eq!((data, tag), ([2; 9], [b'a' ^ 1; 16]));
+    let mut message = GcmDecryptor::start(&key, &[1; 12], b"a").unwrap();
+    message.decrypt_unverified(&mut data).unwrap();
+    assert_eq!((data, message.verify(&tag)), ([5; 9], Ok(())));
 }
 
 #[test]
