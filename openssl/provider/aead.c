@@ -159,6 +159,6 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
     a->tls = 1;
     if (!trossl_tls_take_aad(a->buffer, p->data, a->encrypt, tag_len))
         return trp_failed(a, reason);
-    a->tls_pad = tag_len;
+    a->tls_pad = (uint8_t)tag_len;
     return 1;
 }

@@ -33,9 +33,9 @@ struct trp_aead {
     uint8_t key_set, encrypt;
     uint8_t iv_state; /* enum trp_iv_state */
     uint8_t tls;      /* `buffer` holds the AAD of a TLS record */
+    uint8_t tls_pad;  /* bytes that the tag adds to a TLS record */
     uint8_t buffer[TRP_TAG] __attribute__((aligned(16))); /* within a cache line */
     uint8_t iv[TRP_MAX_IV];
-    size_t tls_pad; /* bytes that the tag adds to a TLS record */
 };
 
 /* A parameter, and the function that gets or sets it. The function returns 1 on success and 0 on

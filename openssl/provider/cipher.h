@@ -57,22 +57,23 @@ int trp_failed(const void *ctx, int reason) __attribute__((cold, noinline));
 
 #define TRP_MAX_MAC 64 /* EVP_MAX_MD_SIZE */
 
-/* The state of one message: a context without its key. */
+/* The state of one message: a context without its key. The order of the members gives what each call
+ * reads one cache line. */
 struct trp_cipher {
     struct trp_head head;
-    struct tr_cipher core; /* core.used is EVP's "num" for CFB, OFB and CTR */
+    /* TLS records before TLS 1.3; see tls_record.h. */
+    const uint8_t *tls_mac; /* CFB, OFB, CTR: NULL, or points into the caller's data */
+    size_t tls_mac_size;
+    uint64_t tls_records; /* opened records, for the substitute of a MAC */
     uint8_t original_iv[TR_BLOCK];
+
+    struct tr_cipher core; /* core.used is EVP's "num" for CFB, OFB and CTR */
     uint8_t key_set, iv_set;
     uint8_t use_bits;     /* lengths of CFB1 are in bits */
     uint8_t has_mac_copy; /* ECB, CBC: tls_mac_copy is the MAC of a TLS record */
     unsigned num;         /* "num" of ECB and CBC, which has no effect */
-
-    /* TLS records before TLS 1.3; see tls_record.h. */
     unsigned tls_version;
-    size_t tls_mac_size;
-    const uint8_t *tls_mac; /* CFB, OFB, CTR: NULL, or points into the caller's data */
     uint8_t tls_mac_copy[TRP_MAX_MAC];
-    uint64_t tls_records; /* opened records, for the substitute of a MAC */
 };
 
 /* A context. The pointer cipher.core.key points to the member `key`. */

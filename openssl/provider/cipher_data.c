@@ -82,27 +82,22 @@ INLINE enum tr_status crypt_small(struct trp_cipher *cipher, int mode, uint8_t *
                       : tr_cfb1_encrypt(c->key, c->iv, out, in, len);
 }
 
-static __attribute__((noinline)) enum tr_status crypt_otherwise(struct tr_cipher *c, uint8_t *out,
-                                                                const uint8_t *in, size_t len)
+static __attribute__((cold, noinline)) enum tr_status refused(size_t len)
 {
-    size_t n;
-    if (c->mode != TR_ECB && c->mode != TR_CBC)
-        return tr_cipher_update(c, out, &n, in, len);
-    if (len % TR_BLOCK != 0)
-        return TR_ERR_LENGTH;
-    return tr_bad_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
+    return len % TR_BLOCK != 0 ? TR_ERR_LENGTH : len != 0 ? TR_ERR_OVERLAP : TR_OK;
 }
 
 /* Encrypts or decrypts, without buffering. ECB and CBC refuse a partial block. */
-INLINE enum tr_status crypt(struct trp_cipher *cipher, int mode, uint8_t *out, const uint8_t *in,
-                            size_t len)
+INLINE enum tr_status crypt(struct trp_cipher *cipher, int mode, uint8_t *out, size_t *out_len,
+                            const uint8_t *in, size_t len)
 {
     struct tr_cipher *c = &cipher->core;
-    const size_t used = mode == TR_ECB || mode == TR_CBC ? 0 : c->used;
+    const int is_block = mode == TR_ECB || mode == TR_CBC;
     if (mode > TR_CTR)
         return crypt_small(cipher, mode, out, in, len);
-    if (UNLIKELY(used != 0 || len == 0 || len % TR_BLOCK != 0 || tr_bad_overlap(out, in, len)))
-        return crypt_otherwise(c, out, in, len);
+    if (UNLIKELY((!is_block && c->used != 0) || len == 0 || len % TR_BLOCK != 0 ||
+                 tr_bad_overlap(out, in, len)))
+        return is_block ? refused(len) : tr_cipher_update(c, out, out_len, in, len);
     bulk_direct(c, (enum tr_mode)mode, out, in, len);
     return TR_OK;
 }
@@ -156,7 +151,7 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
     }
     if (len % TR_BLOCK != 0)
         return record_failed(cipher, "the length is not a multiple of 16 bytes");
-    (void)crypt(cipher, c->mode, out, out, len);
+    (void)crypt(cipher, c->mode, out, out_len, out, len);
     cipher->has_mac_copy = 0;
     if (!c->decrypt) {
         *out_len = len;
@@ -278,7 +273,7 @@ INLINE int any_update(struct trp_cipher *cipher, int mode, uint8_t *out, size_t 
         return 1;
     if (UNLIKELY(len > out_size))
         return trp_failed(cipher, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    enum tr_status status = crypt(cipher, mode, out, in, len);
+    enum tr_status status = crypt(cipher, mode, out, out_len, in, len);
     if (UNLIKELY(status != TR_OK))
         return trp_raise_status(cipher, status);
     if (UNLIKELY(cipher->tls_version != 0 && cipher->tls_mac_size != 0 && cipher->core.decrypt))
@@ -334,7 +329,7 @@ INLINE int cipher_once(struct trp_cipher *cipher, int mode, uint8_t *out, size_t
         return trp_failed(cipher, PROV_R_NO_KEY_SET);
     if (UNLIKELY(len > out_size))
         return trp_failed(cipher, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    enum tr_status status = crypt(cipher, mode, out, in, len);
+    enum tr_status status = crypt(cipher, mode, out, out_len, in, len);
     if (UNLIKELY(status != TR_OK))
         return trp_raise_status(cipher, status);
     *out_len = len;
