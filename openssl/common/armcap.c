@@ -5,7 +5,7 @@
  * 11 (SHA3). With a value written for OpenSSL 3.0, bit 11 is clear, so tenrounds does not use the
  * EOR3 instruction.
  */
-#include "armcap.h"
+#include "feature_variables.h"
 
 #include <stdlib.h>
 

@@ -12,11 +12,6 @@ enum tr_status trossl_ccm_set_key(struct trossl_ccm *c, const struct tr_backend 
     return tr_ccm_set_key(&c->key, backend, raw, key_len);
 }
 
-void trossl_ccm_rebind(struct trossl_ccm *copy)
-{
-    tr_ccm_rebind(&copy->message, &copy->key);
-}
-
 static enum tr_status begin(struct trossl_ccm *c, const struct trossl_ccm_settings *now, size_t len)
 {
     /* The nonce length is the IV length at the time when the key was set. A shorter IV cannot fill

@@ -12,8 +12,7 @@
 
 struct trossl_ccm {
     struct tr_ccm_key key;
-    /* Points to `key`: call trossl_ccm_rebind() after a copy. */
-    struct tr_ccm message;
+    struct tr_ccm message; /* points to `key`: call tr_ccm_rebind() after a copy */
     /* The IV and tag lengths at the time when the key was set. They stay in force until the next
      * key. */
     size_t key_iv_len, key_tag_len;
@@ -40,7 +39,6 @@ struct trossl_ccm_settings {
 enum tr_status trossl_ccm_set_key(struct trossl_ccm *ccm, const struct tr_backend *backend,
                                   const uint8_t *raw, size_t key_len, size_t iv_len,
                                   size_t tag_len);
-void trossl_ccm_rebind(struct trossl_ccm *copy);
 
 /*
  * Performs one update. The pointers select its purpose:

@@ -13,7 +13,7 @@
  * AVX-512 and VAES. This file, too, takes word 1 as zero, so that libcrypto and tenrounds see the
  * same processor.
  */
-#include "ia32cap.h"
+#include "feature_variables.h"
 
 #include <string.h>
 

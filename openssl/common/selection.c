@@ -2,9 +2,8 @@
 #define _GNU_SOURCE
 #include "selection.h"
 
-#include "armcap.h"
 #include "dispatch/env.h"
-#include "ia32cap.h"
+#include "feature_variables.h"
 #include "once.h"
 
 #include <stdarg.h>

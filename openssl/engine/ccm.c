@@ -145,7 +145,7 @@ static int set_fixed_iv(EVP_CIPHER_CTX *ctx, const uint8_t *iv, int len)
 static int copy(EVP_CIPHER_CTX *to)
 {
     struct ccm *c = tre_evp.data(to);
-    trossl_ccm_rebind(&c->ccm);
+    tr_ccm_rebind(&c->ccm.message, &c->ccm.key);
     return 1;
 }
 

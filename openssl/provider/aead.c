@@ -93,18 +93,13 @@ static inline int act_on_one(void *ctx, const struct trp_aead_param *table, OSSL
     return 1;
 }
 
-/* Calls the function of each parameter. Fast path: nearly all calls have one parameter. */
-static inline int act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
+/* Fast path: nearly all calls have one parameter. */
+int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
 {
     if (params == NULL || params[0].key == NULL)
         return 1;
     return LIKELY(params[1].key == NULL) ? act_on_one(ctx, table, (OSSL_PARAM *)params) != 0
                                          : act_on_several(ctx, table, params);
-}
-
-int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
-{
-    return act(ctx, table, params);
 }
 
 int trp_aead_get_ctx_params(void *ctx, OSSL_PARAM params[])
@@ -114,13 +109,13 @@ int trp_aead_get_ctx_params(void *ctx, OSSL_PARAM params[])
     if (LIKELY(params != NULL && params[0].key != NULL && params[1].key == NULL &&
                trp_param_is(params, OSSL_CIPHER_PARAM_AEAD_TAG)))
         return a->head.kind->aead_mode->get_tag(ctx, params);
-    return act(ctx, a->head.kind->aead_mode->get, params);
+    return trp_aead_act(ctx, a->head.kind->aead_mode->get, params);
 }
 
 int trp_aead_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     const struct trp_aead *a = ctx;
-    return act(ctx, a->head.kind->aead_mode->set, params);
+    return trp_aead_act(ctx, a->head.kind->aead_mode->set, params);
 }
 
 int trp_aead_put_number(const void *ctx, OSSL_PARAM *p, size_t value)

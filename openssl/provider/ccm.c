@@ -197,7 +197,7 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
 static int copied(void *ctx)
 {
     struct trp_ccm *c = ctx;
-    trossl_ccm_rebind(&c->ccm);
+    tr_ccm_rebind(&c->ccm.message, &c->ccm.key);
     return 1;
 }
 

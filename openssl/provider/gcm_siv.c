@@ -60,30 +60,6 @@ static int make_room(struct trp_gcm_siv *g, size_t len)
     return 1;
 }
 
-static int copied(void *ctx)
-{
-    struct trp_gcm_siv *copy = ctx;
-    const uint8_t *const aad = copy->aad;
-    const size_t len = copy->aad_len;
-    copy->aad = NULL;
-    copy->aad_len = copy->aad_room = 0;
-    if (len == 0)
-        return 1;
-    if (!make_room(copy, len))
-        return 0;
-    memcpy(copy->aad, aad, len);
-    copy->aad_len = len;
-    return 1;
-}
-
-static void release(void *ctx)
-{
-    struct trp_gcm_siv *g = ctx;
-    trp_clear_free(g->a.head.provider, g->aad, g->aad_room);
-}
-
-/* ---- Messages ------------------------------------------------------------------------------- */
-
 static int more_aad(struct trp_gcm_siv *g, const uint8_t *in, size_t len)
 {
     if (len == 0) {
@@ -96,6 +72,24 @@ static int more_aad(struct trp_gcm_siv *g, const uint8_t *in, size_t len)
     g->aad_len += len;
     return 1;
 }
+
+static int copied(void *ctx)
+{
+    struct trp_gcm_siv *copy = ctx;
+    const uint8_t *const aad = copy->aad;
+    const size_t len = copy->aad_len;
+    copy->aad = NULL;
+    copy->aad_len = copy->aad_room = 0;
+    return len == 0 || more_aad(copy, aad, len);
+}
+
+static void release(void *ctx)
+{
+    struct trp_gcm_siv *g = ctx;
+    trp_clear_free(g->a.head.provider, g->aad, g->aad_room);
+}
+
+/* ---- Messages ------------------------------------------------------------------------------- */
 
 static int seal(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len)
 {

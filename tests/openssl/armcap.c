@@ -4,8 +4,8 @@
  * variable has an effect only on Arm.
  */
 #define _GNU_SOURCE /* for setenv() */
-#include "armcap.h"
 #include "dispatch/backend.h"
+#include "feature_variables.h"
 #include "selection.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Checks that tenrounds interprets OPENSSL_ia32cap like libcrypto. counters.c tests the effect of
  * the variable. */
-#include "ia32cap.h"
+#include "feature_variables.h"
 #include "tap.h"
 
 #define WORD_1                                                                                     \
