@@ -14,8 +14,8 @@
  *
  * A host maps only such a sealed memfd. A file on disk raises SIGBUS on a full disk, or if somebody
  * truncates it. pwrite() needs a descriptor, which a program may close and use for another file,
- * and a system call, which a sandbox may answer with a signal. Counts that a process writes out when
- * it exits are lost on SIGKILL, _exit() and exec.
+ * and a system call, which a sandbox may answer with a signal. Counts that a process writes out
+ * when it exits are lost on SIGKILL, _exit() and exec.
  *
  * A process cannot open the path without /proc, in another user or PID namespace, or if ptrace(2)
  * does not let it inspect the creator: another user, or fewer capabilities. The host then tries

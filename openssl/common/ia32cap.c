@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * OPENSSL_ia32cap(3) is a list of 64-bit words separated by ':'. Word 0 is CPUID(1) EDX (low half)
- * and ECX, word 1 is CPUID(7) EBX and ECX. The words that OpenSSL 3.5 added affect no feature that
- * tenrounds uses.
- *
- * A word after "~" hides the CPUID bits that are set in it. A word without "~" replaces the CPUID
- * bits. An empty first word changes nothing if another word follows. Since 3.5, the same holds for
- * an empty later word.
+ * and ECX, word 1 is CPUID(7) EBX and ECX; no feature of tenrounds is in the words that OpenSSL 3.5
+ * added. A word after "~" hides the CPUID bits that are set in it, any other replaces them. An
+ * empty first word changes nothing if another word follows; since 3.5, the same holds for later
+ * words.
  *
  * If the list ends before word 1, every version of libcrypto takes word 1 as zero (crypto/cpuid.c
- * of 3.0 to 4.0). OPENSSL_ia32cap=~0x200000000000000 (bit 57: AES) therefore also hides AVX2,
- * AVX-512 and VAES. This file, too, takes word 1 as zero, so that libcrypto and tenrounds see the
- * same processor.
+ * of 3.0 to 4.0), and so does this file. OPENSSL_ia32cap=~0x200000000000000 (bit 57: AES) therefore
+ * also hides AVX2, AVX-512 and VAES.
  */
 #include "feature_variables.h"
 

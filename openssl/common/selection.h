@@ -30,13 +30,10 @@ struct trossl_selection {
     struct tr_counting *counting;          /* the same */
 };
 
-/*
- * Selects a backend by the processor, TENROUNDS_MASK and OPENSSL_ia32cap (on Arm OPENSSL_armcap),
- * and maps the host's section of the counters file. In a setuid program, ignores the environment
- * variables. All selections of a process make the same choice: the first reads the variables and
- * the processor's features, which takes 10 µs in a virtual machine. Does not
- * count if memory is exhausted.
- */
+/* Selects a backend by the processor, TENROUNDS_MASK and OPENSSL_ia32cap (on Arm OPENSSL_armcap),
+ * and maps the host's section of the counters file. Ignores the variables in a setuid program. All
+ * selections of a process make the choice of the first, which takes 10 µs in a virtual machine.
+ * Does not count if memory is exhausted. */
 void trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host);
 
 /* The backend to expand a key for, a set of enum tr_test and a key length of 16, 24 or 32 bytes:
@@ -65,8 +62,7 @@ static inline tr_features trossl_features(const struct trossl_selection *selecti
     return s->cpu.usable & ~s->masked;
 }
 
-/* Unmaps the counters. No key that was expanded for a result of
- * trossl_backend() may be used afterwards. */
+/* Unmaps the counters. Keys for a result of trossl_backend() may not be used afterwards. */
 void trossl_selection_end(struct trossl_selection *selection);
 
 #endif

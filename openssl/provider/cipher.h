@@ -57,8 +57,8 @@ int trp_failed(const void *ctx, int reason) __attribute__((cold, noinline));
 
 #define TRP_MAX_MAC 64 /* EVP_MAX_MD_SIZE */
 
-/* The state of one message: a context without its key. The order of the members gives what each call
- * reads one cache line. */
+/* The state of one message: a context without its key. The order of the members gives what each
+ * call reads one cache line. */
 struct trp_cipher {
     struct trp_head head;
     /* TLS records before TLS 1.3; see tls_record.h. */

@@ -112,16 +112,12 @@ record_failed(const struct trp_cipher *cipher, const char *reason)
 }
 
 /*
- * Computes the bytes that replace the MAC of a record with wrong padding: the inverse cipher of
- * four blocks that hold the record's number. The default provider draws random bytes for each
- * record. That takes longer, and needs a system call, which a program may have forbidden with
- * seccomp(2).
- *
- * The only purpose is that the comparison with the HMAC of the record fails (RFC 5246 section
- * 6.2.3.2). Without the HMAC's key, no fixed value equals it but with probability 2^-8n for n
- * bytes. These bytes are unpredictable besides: the peer's records show the cipher of chosen blocks
- * at most, never the inverse cipher of a block that was no ciphertext. Nothing sends or stores
- * them, so a copy of the context, also one by fork(2), may repeat them.
+ * Computes the bytes that replace the MAC of a record with wrong padding, so that its comparison
+ * with the HMAC fails (RFC 5246 section 6.2.3.2): the inverse cipher of four blocks that hold the
+ * record's number. Nobody without the key can know them, because the peer's records show the
+ * inverse cipher of ciphertexts only. Nothing sends or stores them, so a copy of the context may
+ * repeat them. The default provider draws random bytes for each record, which takes longer, and
+ * needs a system call that seccomp(2) may forbid.
  */
 static void mac_substitute(struct trp_cipher *cipher, uint8_t bytes[TRP_TLS_MAC])
 {

@@ -52,7 +52,8 @@
     TRP_TABLE(name##_256, init, data, final, params, lists, entries, .key_len = (keys)*32,         \
               __VA_ARGS__)
 
-/* An entry: the function for EVP_Cipher(). Without one, EVP_Cipher() calls the update or the final function. */
+/* An entry: the function for EVP_Cipher(). Without one, EVP_Cipher() calls the update or the final
+ * function. */
 #define TRP_CIPHER(family) TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher),
 
 /* Defines <family>_encrypt_init and <family>_decrypt_init from <family>_init(ctx, key, key_len, iv,

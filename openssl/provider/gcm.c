@@ -63,8 +63,8 @@ static __attribute__((noinline)) int generate_iv(struct trp_gcm *g)
 }
 
 /* Sets the fixed part of the IV. When encrypting, draws the other bytes of the IV at random (SP
- * 800-38D section 8.2.1). These bytes are the first value of the invocation field, which get_next_iv()
- * increments. A `len` of -1 sets the whole IV. */
+ * 800-38D section 8.2.1). These bytes are the first value of the invocation field, which
+ * get_next_iv() increments. A `len` of -1 sets the whole IV. */
 static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 {
     if (len == (size_t)-1) {

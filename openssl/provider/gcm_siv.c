@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES-GCM-SIV as EVP defines it since OpenSSL 3.2. This provider offers AES-GCM-SIV with every
- * version of OpenSSL. An update with output processes the whole message. Each init allows one
- * message, unless the parameter "speed" is set. An init without a nonce keeps the last nonce, which
- * is zero at first. The AAD stays for later messages, even after an init, and further AAD updates
- * append to it. An update of 0 bytes without output removes the AAD. An update with a NULL input
- * acts as final.
+ * AES-GCM-SIV as EVP defines it since OpenSSL 3.2, here for every version. An update with output
+ * processes the whole message. Each init allows one message, unless the parameter "speed" is set.
+ * The last nonce stays until another one; it is zero at first. The AAD stays for later messages,
+ * even after an init, and further AAD updates append to it; one of 0 bytes removes it. An update
+ * with a NULL input acts as final.
  *
- * On tag mismatch, update succeeds and writes zeros; final reports the mismatch. The default
- * provider's update writes the unauthenticated plaintext instead.
- *
- * A final without an update processes a message of 0 bytes, as in OpenSSL 4.0. Earlier versions
- * refuse to seal such a message. When opening such a message, versions before 3.6 compare the
- * expected tag with the tag of an earlier message, or with zeros.
+ * On tag mismatch, update succeeds and writes zeros, not the plaintext as the default provider
+ * does; final reports the mismatch. A final without an update processes a message of 0 bytes, as in
+ * OpenSSL 4.0. Earlier versions refuse to seal it; before 3.6, they open it with the tag of an
+ * earlier message, or with zeros.
  */
 #include "aead.h"
 #include "util.h"

@@ -55,8 +55,8 @@ int trp_has_pipes(const struct trp_head *head, size_t n);
 
 /*
  * Whether two pipes conflict and must run one after the other: one writes memory that the other
- * reads or writes. The pipes with done[i] != 0 join a multi-buffer call that writes done[i] bytes of
- * each. Pipes that do not join cannot conflict with each other, because they run in order.
+ * reads or writes. The pipes with done[i] != 0 join a multi-buffer call that writes done[i] bytes
+ * of each. Pipes that do not join cannot conflict with each other, because they run in order.
  */
 int trp_pipes_cross(size_t n, uint8_t **out, const uint8_t **in, const size_t *in_len,
                     const size_t *done);

@@ -244,13 +244,9 @@ static unsigned version_of_libcrypto(const struct trp_provider *provider)
 
 OSSL_provider_init_fn OSSL_provider_init;
 
-/*
- * The entry point. libcrypto calls it once for each library context. The choice of a backend and
- * the results of its tests belong to the process, all other state to that context. The call can
- * come while libcrypto's random generator waits for this provider's AES. The function therefore
- * draws no random numbers, fetches nothing, and takes no lock except the lock of the dynamic
- * linker.
- */
+/* The entry point. libcrypto calls it once for each library context. The call can come while
+ * libcrypto's random generator waits for this provider's AES, so the function draws no random
+ * numbers, fetches nothing, and takes no lock but the dynamic linker's. */
 __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *handle,
                                                               const OSSL_DISPATCH *in,
                                                               const OSSL_DISPATCH **out,

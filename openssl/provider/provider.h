@@ -112,8 +112,8 @@ int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n);
 #define TRP_PROPERTIES "provider=tenrounds,tenrounds.aes=yes"
 
 /* The ciphers, for OSSL_OP_CIPHER. The first TRP_SHA_CIPHERS ciphers include an HMAC. Without SHA
- * instructions, or if these fail their known-answer test, the provider does not offer these ciphers,
- * and the default provider does the work. */
+ * instructions, or if these fail their known-answer test, the provider does not offer these
+ * ciphers, and the default provider does the work. */
 #define TRP_SHA_CIPHERS 4
 extern const OSSL_ALGORITHM trp_ciphers[];
 

@@ -2,13 +2,11 @@
 /*
  * AES-SIV as EVP defines it. Each update without output adds one AAD component. An update with
  * output processes the whole message. A new message needs the key again, unless the parameter
- * "speed" is set. With "speed", a message keeps the AAD components of the message before, and can
- * add more.
+ * "speed" is set. It then keeps the AAD components of the message before, and can add more.
  *
- * Final returns the result of the last message. An init or a new tag resets the result to failure,
- * but other parameters do not. A default provider without the fix for CVE-2026-45446 never resets
- * the result. With the fix, any parameter resets the result. Distributions backport the fix under
- * old version numbers, so the version does not show which behaviour to follow.
+ * Final returns the result of the last message. An init or a new tag resets the result to failure.
+ * A default provider without the fix for CVE-2026-45446 never resets it; with the fix, any
+ * parameter does. Distributions backport the fix under old version numbers.
  */
 #include "aead.h"
 #include "util.h"

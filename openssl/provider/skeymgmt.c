@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Opaque keys, EVP_SKEY(3), of OpenSSL 3.5 and later: the types "AES" and "GENERIC-SECRET".
- * EVP_CipherInit_SKEY() refuses a key if its key manager and the cipher belong to different
- * providers. A program that prefers this provider's AES therefore needs this provider's "AES"
- * manager, too. A "GENERIC-SECRET" key may be for any cipher, and ChaCha20, Camellia and ARIA
- * belong to another provider. A preference for tenrounds.aes therefore does not choose this
- * provider's manager of this type, which exists for EVP_SKEY_to_provider(). Keys that a KDF or a
- * key exchange derives belong to its provider, and need EVP_SKEY_to_provider(), too.
+ * EVP_CipherInit_SKEY() refuses a key whose manager and cipher belong to different providers, so
+ * whoever prefers this provider's AES needs its "AES" manager, too. A "GENERIC-SECRET" key may be
+ * for ChaCha20, Camellia or ARIA, so a preference for tenrounds.aes does not choose that manager.
+ * It exists for EVP_SKEY_to_provider(), which keys from a KDF or a key exchange need.
  *
- * The ciphers have no init for opaque keys. libcrypto therefore exports the bytes of the key and
- * calls the usual init. provider-skeymgmt(7) describes the interface.
+ * The ciphers have no init for opaque keys: libcrypto exports the bytes of the key and calls the
+ * usual init. provider-skeymgmt(7) describes the interface.
  */
 #include "libcrypto.h"
 #include "param.h"
@@ -101,13 +99,11 @@ const OSSL_ALGORITHM trp_skeymgmts[] = {
 
 /*
  * EVP_KDF_derive_SKEY() and EVP_PKEY_derive_SKEY() of OpenSSL 3.6 and 4.0 take the key manager of
- * the provider that derives. libcrypto keeps this manager in its cache as the answer to a fetch
- * without properties. An import after the derivation would get it, and AES of this provider would
- * refuse the imported key. The first answer in the cache wins, so a fetch before the derivation
- * keeps the preferred manager. Activating a provider empties the cache, so each query for these
- * algorithms, which is one that the cache could not answer, fetches it again. libcrypto holds no
- * lock while it asks a provider for its algorithms. Does nothing if libcrypto cannot derive opaque
- * keys, or if the program does not export its functions.
+ * the provider that derives, and libcrypto caches it as the answer to a fetch without properties.
+ * AES of this provider would refuse keys that are imported later. The first answer in the cache
+ * wins, so a fetch before the derivation keeps the preferred manager. Activating a provider empties
+ * the cache, so each query repeats the fetch; libcrypto then holds no lock. Does nothing if
+ * libcrypto cannot derive opaque keys, or if the program does not export its functions.
  */
 void trp_skeymgmt_first(const struct trp_provider *provider)
 {
