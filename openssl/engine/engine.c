@@ -133,12 +133,16 @@ static int join(const void *libcrypto)
     return joined;
 }
 
-static void leave(void)
+/* Removes an engine. No key is in use at this point, because each cipher context holds a reference
+ * to its engine. */
+static int leave(ENGINE *e)
 {
+    (void)e;
     pthread_mutex_lock(&shared.lock);
     if (--shared.engines == 0)
         end();
     pthread_mutex_unlock(&shared.lock);
+    return 1;
 }
 
 /* ---- One engine ----------------------------------------------------------------------------- */
@@ -159,15 +163,6 @@ static int give(ENGINE *e, const EVP_CIPHER **cipher, const int **nids, int nid)
     return *cipher != NULL;
 }
 
-/* Removes an engine. No key is in use at this point, because each cipher context holds a reference
- * to its engine. */
-static int destroy(ENGINE *e)
-{
-    (void)e;
-    leave();
-    return 1;
-}
-
 unsigned long v_check(unsigned long version);
 __attribute__((visibility("default"))) unsigned long v_check(unsigned long version)
 {
@@ -181,8 +176,8 @@ __attribute__((visibility("default"))) int bind_engine(ENGINE *e, const char *id
     if ((id != NULL && strcmp(id, ID) != 0) || !join(functions->static_state))
         return 0;
     if (tre_evp.engine_set_id(e, ID) && tre_evp.engine_set_name(e, shared.name) &&
-        tre_evp.engine_set_ciphers(e, give) && tre_evp.engine_set_destroy(e, destroy))
+        tre_evp.engine_set_ciphers(e, give) && tre_evp.engine_set_destroy(e, leave))
         return 1;
-    leave();
+    leave(e);
     return 0;
 }

@@ -153,17 +153,15 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
         *out_len = len;
         return 1;
     }
-    struct trp_tls_opened opened;
     uint8_t substitute[TRP_TLS_MAC];
     if (cipher->tls_mac_size != 0)
         mac_substitute(cipher, substitute);
-    const int good = trp_tls_open(cipher->tls_version, out, len, cipher->tls_mac_copy,
-                                  cipher->tls_mac_size, substitute, &opened);
+    const char *const reason = trp_tls_open(cipher->tls_version, out, len, cipher->tls_mac_copy,
+                                            cipher->tls_mac_size, substitute, out_len);
     tr_cleanse(substitute, sizeof(substitute));
-    if (!good)
-        return record_failed(cipher, opened.reason);
-    cipher->has_mac_copy = opened.has_mac != 0;
-    *out_len = opened.len;
+    if (reason != NULL)
+        return record_failed(cipher, reason);
+    cipher->has_mac_copy = cipher->tls_mac_size != 0;
     return 1;
 }
 

@@ -143,33 +143,27 @@ size_t trp_tls_split(unsigned version, const uint8_t *record, size_t len, uint8_
     return end - mac_size;
 }
 
-int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac, size_t mac_size,
-                 const uint8_t substitute[MAX_MAC], struct trp_tls_opened *opened)
+const char *trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac,
+                         size_t mac_size, const uint8_t substitute[MAX_MAC], size_t *payload)
 {
     size_t good;
-    int skip = explicit_iv(version);
-    opened->has_mac = 0;
-    opened->reason = "the record is too short for its padding and MAC";
-    if (skip < 0)
-        opened->reason = "the TLS version is unknown";
+    const int skip = explicit_iv(version);
     if (mac_size > MAX_MAC)
-        opened->reason = "the MAC is too long";
-    if (skip < 0 || mac_size > MAX_MAC || len < (size_t)skip + mac_size + 1)
-        return 0;
+        return "the MAC is too long";
+    if (skip < 0)
+        return "the TLS version is unknown";
+    if (len < (size_t)skip + mac_size + 1)
+        return "the record is too short for its padding and MAC";
     record += skip;
     len -= (size_t)skip;
-
     if (mac_size == 0) {
         /* With encrypt-then-MAC, libssl has already verified the record, so its padding is no
          * secret. */
-        opened->len = len - padding_of(version, record, len, mac_size, &good);
-        opened->reason = "the padding is wrong";
-        return good != 0;
+        *payload = len - padding_of(version, record, len, mac_size, &good);
+        return good != 0 ? NULL : "the padding is wrong";
     }
-
-    opened->len = trp_tls_split(version, record, len, mac, mac_size, &good);
+    *payload = trp_tls_split(version, record, len, mac, mac_size, &good);
     for (size_t i = 0; i < mac_size; i++)
         mac[i] = (uint8_t)select_by(good, mac[i], substitute[i]);
-    opened->has_mac = 1;
-    return 1;
+    return NULL;
 }

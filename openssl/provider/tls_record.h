@@ -15,25 +15,19 @@
 /* Appends 1 to 16 bytes of padding to a record of len bytes. Returns the new length. */
 size_t trp_tls_pad(unsigned version, uint8_t *record, size_t len);
 
-struct trp_tls_opened {
-    size_t len;         /* bytes of the payload, without explicit IV, MAC and padding */
-    int has_mac;        /* `mac` was written */
-    const char *reason; /* on failure, the reason in words */
-};
-
 /*
- * Splits a decrypted record of len bytes, a multiple of 16. Except in SSL 3.0 and TLS 1.0, the
- * first block is the explicit IV. opened->len does not count the explicit IV.
+ * Splits a decrypted record of len bytes, a multiple of 16. Except in SSL 3.0 and TLS 1.0, the first
+ * block is the explicit IV. Stores the length of the payload, without explicit IV, MAC and padding.
  *
- * Copies the MAC, which has mac_size bytes (at most TRP_TLS_MAC), to `mac`. If the padding is
- * wrong, copies `substitute` instead, which nobody without the key can know. The caller's
- * comparison then fails, and takes as long as for a wrong MAC (RFC 5246 section 6.2.3.2). Returns 1
- * on success. Returns 0 if the public lengths are impossible or the version is unknown. Also
- * returns 0 for wrong padding if mac_size is 0.
+ * Copies the MAC, which has mac_size bytes (at most TRP_TLS_MAC), to `mac`. If the padding is wrong,
+ * copies `substitute` instead, which nobody without the key can know. The caller's comparison then
+ * fails, and takes as long as for a wrong MAC (RFC 5246 section 6.2.3.2). Returns NULL on success,
+ * or the reason in words: the public lengths are impossible, the version is unknown or, if mac_size
+ * is 0, the padding is wrong.
  */
 #define TRP_TLS_MAC 64u
-int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac, size_t mac_size,
-                 const uint8_t substitute[TRP_TLS_MAC], struct trp_tls_opened *opened);
+const char *trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac,
+                         size_t mac_size, const uint8_t substitute[TRP_TLS_MAC], size_t *payload);
 
 /*
  * Copies the MAC of a decrypted record and returns the secret payload length. `record` points
