@@ -72,34 +72,20 @@ TRP_INITS(, trp_aead)
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) int act_on_several(void *ctx, const struct trp_aead_param *table,
-                                                    const OSSL_PARAM params[])
-{
-    for (; table->key != NULL; table++) {
-        OSSL_PARAM *p = (OSSL_PARAM *)trp_param_find(params, table->key);
-        const int result = p == NULL ? 1 : table->act(ctx, p);
-        if (result != 1)
-            return result == TRP_IGNORE_REST;
-    }
-    return 1;
-}
-
-static inline int act_on_one(void *ctx, const struct trp_aead_param *table, OSSL_PARAM *p)
-{
-    for (; table->key != NULL; table++) {
-        if (trp_param_is(p, table->key))
-            return table->act(ctx, p);
-    }
-    return 1;
-}
-
-/* Fast path: nearly all calls have one parameter. */
 int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
 {
     if (params == NULL || params[0].key == NULL)
         return 1;
-    return LIKELY(params[1].key == NULL) ? act_on_one(ctx, table, (OSSL_PARAM *)params) != 0
-                                         : act_on_several(ctx, table, params);
+    const int one = params[1].key == NULL; /* in nearly all calls */
+    for (; table->key != NULL; table++) {
+        if (LIKELY(one) && !trp_param_is(params, table->key))
+            continue;
+        OSSL_PARAM *p = (OSSL_PARAM *)(one ? params : trp_param_find(params, table->key));
+        const int result = p == NULL ? 1 : table->act(ctx, p);
+        if (one || result != 1)
+            return result != 0;
+    }
+    return 1;
 }
 
 int trp_aead_get_ctx_params(void *ctx, OSSL_PARAM params[])

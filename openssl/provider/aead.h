@@ -8,11 +8,8 @@
 #define TENROUNDS_PROVIDER_AEAD_H
 
 #include "dispatch.h"
-#include "param.h"
 #include "tls_aead.h"
 
-#include <openssl/core_names.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 #define TRP_MAX_IV 128

@@ -109,18 +109,16 @@ OSSL_FUNC_cipher_encrypt_init_fn trp_encrypt_init;
 OSSL_FUNC_cipher_decrypt_init_fn trp_decrypt_init;
 
 /* The update and final functions. ECB and CBC handle padding; the other modes take any length. */
-OSSL_FUNC_cipher_update_fn trp_ecb_update, trp_cbc_update;
-OSSL_FUNC_cipher_update_fn trp_cfb_update, trp_ofb_update, trp_ctr_update;
-OSSL_FUNC_cipher_update_fn trp_cfb8_update, trp_cfb1_update;
+OSSL_FUNC_cipher_update_fn trp_ecb_update, trp_cbc_update, trp_cfb_update, trp_ofb_update,
+    trp_ctr_update, trp_cfb8_update, trp_cfb1_update;
 OSSL_FUNC_cipher_final_fn trp_block_final, trp_stream_final;
 /* Final for modes in which update processes the whole message. */
 OSSL_FUNC_cipher_final_fn trp_no_final;
 
 /* The functions for EVP_Cipher(), without buffering and padding. ECB and CBC take whole blocks, the
  * other modes any length. */
-OSSL_FUNC_cipher_cipher_fn trp_ecb_cipher, trp_cbc_cipher;
-OSSL_FUNC_cipher_cipher_fn trp_cfb_cipher, trp_ofb_cipher, trp_ctr_cipher;
-OSSL_FUNC_cipher_cipher_fn trp_cfb8_cipher, trp_cfb1_cipher;
+OSSL_FUNC_cipher_cipher_fn trp_ecb_cipher, trp_cbc_cipher, trp_cfb_cipher, trp_ofb_cipher,
+    trp_ctr_cipher, trp_cfb8_cipher, trp_cfb1_cipher;
 
 int trp_get_params(OSSL_PARAM params[], const struct trp_kind *kind);
 OSSL_FUNC_cipher_gettable_params_fn trp_gettable_params;

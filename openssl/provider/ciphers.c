@@ -3,8 +3,6 @@
 #include "dispatch.h"
 #include "pipeline.h"
 
-#include <openssl/core_names.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 /* ---- Contexts ------------------------------------------------------------------------------- */

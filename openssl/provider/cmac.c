@@ -6,9 +6,6 @@
  */
 #include "dispatch.h"
 #include "mac.h"
-#include "param.h"
-
-#include <openssl/core_names.h>
 
 struct cmac {
     struct tr_cmac_key key;

@@ -2,10 +2,7 @@
 /* AES-CBC with ciphertext stealing: one update processes the whole message. The parameter
  * "cts_mode" selects the variant, "CS1" (the default), "CS2" or "CS3". */
 #include "dispatch.h"
-#include "param.h"
 
-#include <openssl/core_names.h>
-#include <openssl/evp.h>
 #include <strings.h>
 
 struct trp_cts {

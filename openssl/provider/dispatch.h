@@ -4,6 +4,10 @@
 #define TENROUNDS_DISPATCH_H
 
 #include "cipher.h"
+#include "param.h"
+
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
 
 #define TRP_FUNCTION(id, function)                                                                 \
     {                                                                                              \

@@ -26,7 +26,7 @@ static struct {
     struct trp_evp evp;
 } process;
 
-int trp_evp_find(struct trp_evp *evp, const void *address)
+void trp_evp_find(struct trp_evp *evp, const void *address)
 {
     if (trossl_is_stored(&process.state) && process.address == address) {
         *evp = process.evp;
@@ -38,7 +38,6 @@ int trp_evp_find(struct trp_evp *evp, const void *address)
             trossl_stored(&process.state);
         }
     }
-    return evp->mac_fetch != NULL;
 }
 
 /* Draws n bytes, at most 256, from the kernel. Signals do not interrupt getrandom() up to that

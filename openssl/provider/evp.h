@@ -29,9 +29,9 @@ struct trp_evp { /* If one function is missing, all members are NULL. */
 
 /*
  * Finds all functions in the loaded object that contains the address. If a function is missing,
- * sets all members to NULL and returns 0. Functions are missing if a program contains libcrypto
+ * sets all members to NULL. Functions are missing if a program contains libcrypto
  * statically and does not export them.
  */
-int trp_evp_find(struct trp_evp *evp, const void *address);
+void trp_evp_find(struct trp_evp *evp, const void *address);
 
 #endif

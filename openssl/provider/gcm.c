@@ -225,29 +225,20 @@ static int get_tag_len(void *ctx, OSSL_PARAM *p)
 }
 
 /* With a NULL buffer, the caller asks for the size. */
-static __attribute__((noinline)) int get_tag_otherwise(const struct trp_gcm *g, OSSL_PARAM *p)
+static int get_tag(void *ctx, OSSL_PARAM *p)
 {
+    const struct trp_gcm *g = ctx;
     const size_t len = p->data == NULL ? g->a.tag_len : p->data_size;
     if (len == 0 || len > TRP_TAG || !g->a.encrypt || g->a.tag_len == 0)
         return trp_failed(g, PROV_R_INVALID_TAG);
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
         return trp_failed(g, PROV_R_FAILED_TO_SET_PARAMETER);
     p->return_size = len;
-    if (p->data != NULL)
+    if (p->data != NULL && LIKELY(len == TRP_TAG)) /* constant size, so that memcpy() is inlined */
+        memcpy(p->data, g->a.buffer, TRP_TAG);
+    else if (p->data != NULL)
         memcpy(p->data, g->a.buffer, len);
     return 1;
-}
-
-static int get_tag(void *ctx, OSSL_PARAM *p)
-{
-    const struct trp_gcm *g = ctx;
-    if (LIKELY(p->data != NULL && p->data_size == TRP_TAG &&
-               p->data_type == OSSL_PARAM_OCTET_STRING && g->a.encrypt && g->a.tag_len != 0)) {
-        memcpy(p->data, g->a.buffer, TRP_TAG); /* constant size, so that memcpy() is inlined */
-        p->return_size = TRP_TAG;
-        return 1;
-    }
-    return get_tag_otherwise(g, p);
 }
 
 /* Generates an IV if there is none, so that the caller can read it before the first update. With a

@@ -4,8 +4,6 @@
 #include "aead.h"
 #include "mac.h"
 
-#define TAG 16
-
 struct gmac {
     const struct trp_provider *provider;
     /* This provider's GCM context, and another provider's GMAC context. At least one of them is
@@ -163,16 +161,16 @@ static int gmac_final(void *ctx, unsigned char *out, size_t *out_len, size_t out
     struct gmac *g = ctx;
     size_t n = 0;
     OSSL_PARAM tag[] = {
-        {OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_PARAM_OCTET_STRING, out, TAG, OSSL_PARAM_UNMODIFIED},
+        {OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_PARAM_OCTET_STRING, out, TRP_TAG, OSSL_PARAM_UNMODIFIED},
         TRP_END};
     if (g->other != NULL)
         return g->provider->evp.mac_final(g->other, out, out_len, out_size);
     if (g->ours == NULL)
         return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_INVALID_OPERATION);
-    if (out_size < TAG || !trp_gcm_final(g->ours, out, &n, 0) ||
+    if (out_size < TRP_TAG || !trp_gcm_final(g->ours, out, &n, 0) ||
         !trp_gcm_get_ctx_params(g->ours, tag))
         return 0;
-    *out_len = TAG;
+    *out_len = TRP_TAG;
     return 1;
 }
 
@@ -183,7 +181,7 @@ static TRP_LIST_OF_ALGORITHM(gmac_gettable_params, TRP_SIZE(OSSL_MAC_PARAM_SIZE)
     static int gmac_get_params(OSSL_PARAM params[])
 {
     OSSL_PARAM *const p = (OSSL_PARAM *)trp_param_find(params, OSSL_MAC_PARAM_SIZE);
-    return p == NULL || trp_param_set_number(p, TAG, sizeof(size_t));
+    return p == NULL || trp_param_set_number(p, TRP_TAG, sizeof(size_t));
 }
 
 static TRP_LIST(gmac_settable_ctx_params, TRP_TEXT(OSSL_MAC_PARAM_CIPHER),

@@ -79,18 +79,15 @@ static int skey_export(void *keydata, int selection, OSSL_CALLBACK *callback, vo
 
 static TRP_LIST_OF_ALGORITHM(skey_settable, TRP_OCTETS(RAW_BYTES))
 
-#define FUNCTIONS(import)                                                                          \
-    {                                                                                              \
+#define MANAGER(type)                                                                              \
+    static const OSSL_DISPATCH type##_functions[] = {                                              \
         {OSSL_FUNC_SKEYMGMT_FREE, (void (*)(void))skey_free},                                      \
-            {OSSL_FUNC_SKEYMGMT_IMPORT, (void (*)(void))(import)},                                 \
-            {OSSL_FUNC_SKEYMGMT_EXPORT, (void (*)(void))skey_export},                              \
-            {OSSL_FUNC_SKEYMGMT_IMP_SETTABLE_PARAMS, (void (*)(void))skey_settable},               \
-        {                                                                                          \
-            0, NULL                                                                                \
-        }                                                                                          \
-    }
-    static const OSSL_DISPATCH aes_functions[] = FUNCTIONS(aes_import);
-static const OSSL_DISPATCH generic_functions[] = FUNCTIONS(generic_import);
+        {OSSL_FUNC_SKEYMGMT_IMPORT, (void (*)(void))type##_import},                                \
+        {OSSL_FUNC_SKEYMGMT_EXPORT, (void (*)(void))skey_export},                                  \
+        {OSSL_FUNC_SKEYMGMT_IMP_SETTABLE_PARAMS, (void (*)(void))skey_settable},                   \
+        {0, NULL}}
+    MANAGER(aes);
+MANAGER(generic);
 
 const OSSL_ALGORITHM trp_skeymgmts[] = {
     {"AES", TRP_PROPERTIES, aes_functions, NULL},

@@ -2,11 +2,8 @@
 /* AES key wrap, KW and KWP of SP 800-38F: each update wraps or unwraps one key, and an init may be
  * followed by several. The "INV" ciphers wrap with the inverse of AES (section 5.1). */
 #include "dispatch.h"
-#include "param.h"
 
 #include <limits.h>
-#include <openssl/core_names.h>
-#include <openssl/evp.h>
 
 #define SEMIBLOCK 8
 #define IV_PAD    4 /* the IV length of KWP (key wrap with padding); an IV of KW has 8 bytes */

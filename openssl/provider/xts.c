@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* AES-XTS: every update processes one whole data unit. The IV is the number of the data unit. */
 #include "dispatch.h"
-#include "param.h"
 #include "util.h"
 
-#include <openssl/core_names.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 #define MAX_UNIT (TR_BLOCK << 20) /* IEEE 1619 section 5.1: 2^20 blocks */
