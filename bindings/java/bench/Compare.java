@@ -4,6 +4,7 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
+import java.security.NoSuchAlgorithmException;
 import java.security.Provider;
 import java.security.Security;
 import java.security.spec.AlgorithmParameterSpec;
@@ -16,10 +17,11 @@ import javax.crypto.spec.SecretKeySpec;
 import org.tenrounds.TenroundsProvider;
 
 /**
- * Compares the provider with SunJCE, by the thread's processor time:
+ * Compares the provider with another one, by the thread's processor time:
  *
  * <ul>
- *   <li>java Compare: in a warm JVM, medians of the ratios of alternated windows
+ *   <li>java Compare [CLASS]: in a warm JVM, medians of the ratios of alternated windows; against
+ *       the provider of this class, if there is one
  *   <li>java Compare first PROVIDER: the first ten messages of 1 MiB in this JVM, by tenrounds or
  *       SunJCE, in milliseconds; and the first one of 64 bytes
  * </ul>
@@ -37,40 +39,53 @@ final class Compare {
     private Compare() {}
 
     public static void main(String[] arguments) throws Exception {
-        if (arguments.length > 0) {
+        if (arguments.length > 1) {
             first(arguments[1]);
             return;
         }
-        System.out.println("JDK " + Runtime.version() + ": times SunJCE (ns of ours)");
+        Provider other = arguments.length == 0 ? Security.getProvider("SunJCE")
+                : (Provider) Class.forName(arguments[0]).getConstructor().newInstance();
+        System.out.println("JDK " + Runtime.version() + ": times " + other.getName() + " "
+                + other.getVersionStr() + " (ns of ours)");
         System.out.printf("%-28s", "bytes");
         Arrays.stream(LENGTHS).forEach(length -> System.out.printf(" %18d", length));
         System.out.println();
         for (String row : ROWS) {
             String name = "AES/" + row.substring(0, 3) + "/NoPadding";
-            if (new TenroundsProvider().getService("Cipher", name) == null) {
+            if (!has(new TenroundsProvider(), name) || !has(other, name)) {
                 continue;
             }
             int opmode = row.endsWith("encrypt") ? Cipher.ENCRYPT_MODE : Cipher.DECRYPT_MODE;
-            row(name, opmode, 128);
-            row(name, opmode, 256);
+            row(name, opmode, 128, other);
+            row(name, opmode, 256, other);
         }
     }
 
-    private static void row(String name, int opmode, int bits) throws Exception {
+    private static boolean has(Provider provider, String name) throws GeneralSecurityException {
+        try {
+            Cipher.getInstance(name, provider);
+            return true;
+        } catch (NoSuchAlgorithmException e) {
+            return false;
+        }
+    }
+
+    private static void row(String name, int opmode, int bits, Provider provider)
+            throws Exception {
         System.out.printf("%-28s", name.substring(4, 7) + " " + bits
                 + (opmode == Cipher.ENCRYPT_MODE ? " encrypt" : " decrypt"));
         for (int length : LENGTHS) {
             Load ours = new Load(new TenroundsProvider(), name, opmode, bits / 8, length);
-            Load sun = new Load(Security.getProvider("SunJCE"), name, opmode, bits / 8, length);
+            Load other = new Load(provider, name, opmode, bits / 8, length);
             ours.run(length == 64 ? WARM : WARM / 4);
-            sun.run(length == 64 ? WARM : WARM / 4);
+            other.run(length == 64 ? WARM : WARM / 4);
             double[] ratios = new double[WINDOWS];
             double[] times = new double[WINDOWS];
             for (int i = 0; i < WINDOWS; i++) {
-                double one = i % 2 == 0 ? ours.run(WINDOW) : sun.run(WINDOW);
-                double other = i % 2 == 0 ? sun.run(WINDOW) : ours.run(WINDOW);
-                times[i] = i % 2 == 0 ? one : other;
-                ratios[i] = (i % 2 == 0 ? other : one) / times[i];
+                double one = i % 2 == 0 ? ours.run(WINDOW) : other.run(WINDOW);
+                double two = i % 2 == 0 ? other.run(WINDOW) : ours.run(WINDOW);
+                times[i] = i % 2 == 0 ? one : two;
+                ratios[i] = (i % 2 == 0 ? two : one) / times[i];
             }
             System.out.printf(" %7.2f (%8.0f)", median(ratios), median(times));
         }

@@ -20,6 +20,9 @@ union context {
         struct tr_cmac_key key;
         struct tr_cmac message;
     } cmac;
+    struct tr_ccm_key ccm;
+    struct tr_gcm_siv_key gcm_siv;
+    struct tr_xts_key xts;
 };
 
 /* The arguments of an operation. One that needs no buffer ignores it. */

@@ -33,7 +33,8 @@ JNIEXPORT int32_t tenrounds_call(int32_t operation, int64_t context, const uint8
     return run(operation, &call);
 }
 
-/* An array as C sees it: a copy if it is short, because a critical section costs more. */
+/* An array as C sees it: a copy if it is short, because a critical section costs more. A
+ * negative length, of AAD that is not in an array, has none. */
 struct view {
     jbyteArray array;
     uint8_t *bytes;
@@ -42,12 +43,10 @@ struct view {
 
 static void copy_short(JNIEnv *env, struct view *view, jbyteArray array, jint len)
 {
-    view->array = NULL;
+    view->array = len > (jint)sizeof(view->copy) ? array : NULL;
     view->bytes = view->copy;
-    if (len <= (jint)sizeof(view->copy))
+    if (view->array == NULL && len > 0)
         (*env)->GetByteArrayRegion(env, array, 0, len, (jbyte *)view->copy);
-    else
-        view->array = array;
 }
 
 static int hold(JNIEnv *env, struct view *view)

@@ -212,6 +212,114 @@ static int kwp_unwrap(const struct call *c)
     return status;
 }
 
+/* ---- Modes of whole messages, in place ---- */
+
+static int ccm_key(const struct call *c)
+{
+    return tr_ccm_set_key(&c->context->ccm, backend, c->in, c->len);
+}
+
+static int ccm_seal(const struct call *c)
+{
+    return tr_ccm_seal(&c->context->ccm, c->iv, c->iv_len, c->aad, c->aad_len, c->out, c->in,
+                       c->len, c->out + c->len, c->tag_len);
+}
+
+static int ccm_open(const struct call *c)
+{
+    return tr_ccm_open(&c->context->ccm, c->iv, c->iv_len, c->aad, c->aad_len, c->out, c->in,
+                       c->len, c->in + c->len, c->tag_len);
+}
+
+static int gcm_siv_key(const struct call *c)
+{
+    return tr_gcm_siv_set_key(&c->context->gcm_siv, backend, c->in, c->len);
+}
+
+static int gcm_siv_seal(const struct call *c)
+{
+    return tr_gcm_siv_seal(&c->context->gcm_siv, c->iv, c->aad, c->aad_len, c->out, c->in, c->len,
+                           c->out + c->len);
+}
+
+static int gcm_siv_open(const struct call *c)
+{
+    return tr_gcm_siv_open(&c->context->gcm_siv, c->iv, c->aad, c->aad_len, c->out, c->in, c->len,
+                           c->in + c->len);
+}
+
+static int xts_key(const struct call *c)
+{
+    return tr_xts_set_key(&c->context->xts, backend, c->in, c->len);
+}
+
+static int xts_encrypt(const struct call *c)
+{
+    return tr_xts_encrypt(&c->context->xts, c->iv, c->out, c->in, c->len);
+}
+
+static int xts_decrypt(const struct call *c)
+{
+    return tr_xts_decrypt(&c->context->xts, c->iv, c->out, c->in, c->len);
+}
+
+/* ---- Many GCM messages, packed: in sealed form, each has its tag after it ---- */
+
+/* A message as GcmBatch.java writes it, in native byte order. */
+struct record {
+    uint8_t iv[12];
+    uint32_t aad_len, len;
+};
+
+static int gcm_many(const struct call *c, int opens)
+{
+    struct tr_gcm_job jobs[64];
+    const uint8_t *aad = c->aad, *in = c->in;
+    uint8_t *out = c->out;
+    int status = TR_OK;
+
+    for (size_t at = 0, n = 0; at < c->iv_len; at += sizeof(struct record)) {
+        struct record record;
+        size_t in_len, out_len;
+
+        memcpy(&record, c->iv + at, sizeof(record));
+        in_len = record.len + (opens ? c->tag_len : 0);
+        out_len = record.len + (opens ? 0 : c->tag_len);
+        jobs[n++] = (struct tr_gcm_job){
+            .key = &c->context->gcm.key,
+            .iv = c->iv + at,
+            .iv_len = sizeof(record.iv),
+            .aad = aad,
+            .aad_len = record.aad_len,
+            .out = out,
+            .in = in,
+            .len = record.len,
+            .tag = opens ? (uint8_t *)in + record.len : out + record.len,
+            .tag_len = c->tag_len,
+        };
+        aad += record.aad_len;
+        in += in_len;
+        out += out_len;
+        if (n == sizeof(jobs) / sizeof(jobs[0]) || at + sizeof(record) == c->iv_len) {
+            int result = opens ? tr_gcm_open_many(jobs, n) : tr_gcm_seal_many(jobs, n);
+
+            status = status == TR_OK ? result : status;
+            n = 0;
+        }
+    }
+    return status;
+}
+
+static int gcm_seal_many(const struct call *c)
+{
+    return gcm_many(c, 0);
+}
+
+static int gcm_open_many(const struct call *c)
+{
+    return gcm_many(c, 1);
+}
+
 int run(int operation, const struct call *call)
 {
     static int (*const operations[])(const struct call *) = {
@@ -243,6 +351,17 @@ int run(int operation, const struct call *call)
         [JAVA(KW_UNWRAP)] = kw_unwrap,
         [JAVA(KWP_WRAP)] = kwp_wrap,
         [JAVA(KWP_UNWRAP)] = kwp_unwrap,
+        [JAVA(CCM_KEY)] = ccm_key,
+        [JAVA(CCM_SEAL)] = ccm_seal,
+        [JAVA(CCM_OPEN)] = ccm_open,
+        [JAVA(GCM_SIV_KEY)] = gcm_siv_key,
+        [JAVA(GCM_SIV_SEAL)] = gcm_siv_seal,
+        [JAVA(GCM_SIV_OPEN)] = gcm_siv_open,
+        [JAVA(XTS_KEY)] = xts_key,
+        [JAVA(XTS_ENCRYPT)] = xts_encrypt,
+        [JAVA(XTS_DECRYPT)] = xts_decrypt,
+        [JAVA(GCM_SEAL_MANY)] = gcm_seal_many,
+        [JAVA(GCM_OPEN_MANY)] = gcm_open_many,
     };
     return operations[operation](call);
 }

@@ -55,12 +55,22 @@ abstract class AesCipher extends CipherSpi {
             throws InvalidAlgorithmParameterException;
 
     /**
-     * Checks whether the parameters may be used with a key.
+     * Checks whether a key may be used with the parameters.
      *
      * @param same whether it is the key of the context
      * @param last whether it is the key of the last encryption
      */
-    void checkUse(boolean same, boolean last) throws InvalidAlgorithmParameterException {}
+    void checkUse(boolean same, boolean last)
+            throws InvalidKeyException, InvalidAlgorithmParameterException {}
+
+    /** Checks the length of a key. */
+    void checkLength(byte[] key) throws InvalidKeyException {
+        if (keyLength != 0 && key.length != keyLength) {
+            throw new InvalidKeyException(
+                    "the key must have " + keyLength + " bytes, and has " + key.length);
+        }
+        Keys.checkLength(key);
+    }
 
     /** Forgets the message. */
     void reset() {
@@ -103,7 +113,7 @@ abstract class AesCipher extends CipherSpi {
     protected int engineGetKeySize(Key key) throws InvalidKeyException {
         byte[] encoded = key.getEncoded();
         try {
-            Keys.checkLength(encoded.length);
+            checkLength(encoded);
             return encoded.length * 8;
         } finally {
             Keys.wipe(encoded);
@@ -189,12 +199,9 @@ abstract class AesCipher extends CipherSpi {
         current = null;
         byte[] bytes = Keys.encoded(key);
         try {
-            if (keyLength != 0 && bytes.length != keyLength) {
-                throw new InvalidKeyException(
-                        "the key must have " + keyLength + " bytes, and has " + bytes.length);
-            }
+            Keys.checkAes(key);
+            checkLength(bytes);
             boolean same = context.isKey(bytes);
-            Keys.checkAes(key, bytes);
             checkUse(same, context.hasKept() ? context.isKept(bytes) : same);
             context.setKey(bytes);
         } finally {

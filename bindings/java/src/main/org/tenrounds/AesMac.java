@@ -60,7 +60,8 @@ final class AesMac extends MacSpi {
     private void setKey(Key key) throws InvalidKeyException {
         byte[] bytes = Keys.encoded(key);
         try {
-            Keys.checkAes(key, bytes);
+            Keys.checkAes(key);
+            Keys.checkLength(bytes);
             context.setKey(bytes);
         } finally {
             Keys.wipe(bytes);

@@ -48,6 +48,17 @@ abstract class Calls {
     @Native static final int KW_UNWRAP = 25;
     @Native static final int KWP_WRAP = 26;
     @Native static final int KWP_UNWRAP = 27;
+    @Native static final int CCM_KEY = 28;
+    @Native static final int CCM_SEAL = 29;
+    @Native static final int CCM_OPEN = 30;
+    @Native static final int GCM_SIV_KEY = 31;
+    @Native static final int GCM_SIV_SEAL = 32;
+    @Native static final int GCM_SIV_OPEN = 33;
+    @Native static final int XTS_KEY = 34;
+    @Native static final int XTS_ENCRYPT = 35;
+    @Native static final int XTS_DECRYPT = 36;
+    @Native static final int GCM_SEAL_MANY = 37;
+    @Native static final int GCM_OPEN_MANY = 38;
 
     /**
      * Runs an operation. The arrays may not be null. A position below zero is the inverted address

@@ -10,7 +10,6 @@ import java.security.Key;
 import java.security.ProviderException;
 import java.security.SecureRandom;
 import java.security.spec.AlgorithmParameterSpec;
-import java.util.Arrays;
 import javax.crypto.AEADBadTagException;
 import javax.crypto.Cipher;
 import javax.crypto.ShortBufferException;
@@ -26,13 +25,7 @@ final class GcmCipher extends AesCipher {
     private static final int IV_LENGTH = 12;
 
     private int tagLength = BLOCK;
-    /**
-     * The IV of the last encryption, which must not come again with the same key. That is the key
-     * which the context has kept, or else its current one.
-     */
-    private byte[] lastIv = Context.EMPTY;
-    /** A message was encrypted with the IV. */
-    private boolean spent;
+    private final IvGuard guard = new IvGuard();
 
     // The message. Encryption holds less than a block of it, decryption the ciphertext so far.
     private final Held aad = new Held();
@@ -88,17 +81,7 @@ final class GcmCipher extends AesCipher {
 
     @Override
     void checkUse(boolean same, boolean last) throws InvalidAlgorithmParameterException {
-        if (encrypting) {
-            if (last && Arrays.equals(iv, lastIv)) {
-                throw new InvalidAlgorithmParameterException(
-                        "encryption needs another IV than that of the message before");
-            }
-            context.dropKept();
-            lastIv = iv;
-        } else if (!same && !context.hasKept()) {
-            context.keepKey();
-        }
-        spent = false;
+        guard.check(context, iv, encrypting, same, last);
     }
 
     /** Returns the length of a tag in bytes. */
@@ -122,12 +105,6 @@ final class GcmCipher extends AesCipher {
     private void ended() {
         reset();
         context.end();
-    }
-
-    private void checkFresh() {
-        if (encrypting && spent) {
-            throw new IllegalStateException("encryption needs another key or IV for each message");
-        }
     }
 
     // SunJCE's limit, too.
@@ -163,7 +140,7 @@ final class GcmCipher extends AesCipher {
     }
 
     private void addAad(byte[] in, long at, int length) {
-        checkFresh();
+        guard.checkFresh(encrypting);
         if (aadEnded) {
             throw new IllegalStateException("AAD comes before all data");
         }
@@ -202,7 +179,7 @@ final class GcmCipher extends AesCipher {
             throws ShortBufferException, AEADBadTagException {
         context.enter();
         try {
-            checkFresh();
+            guard.checkFresh(encrypting);
             ByteBuffer source = Buffers.readable(in);
             ByteBuffer target = Buffers.writable(out);
             int written = finish(Buffers.array(source), Buffers.at(source), source.remaining(),
@@ -217,7 +194,7 @@ final class GcmCipher extends AesCipher {
     int update(byte[] in, long at, int length, byte[] out, long outAt, int room)
             throws ShortBufferException {
         checkRoom(updateSize(length), room);
-        checkFresh();
+        guard.checkFresh(encrypting);
         if (!encrypting) {
             aadEnded = true;
             held.add(in, at, length);
@@ -233,7 +210,7 @@ final class GcmCipher extends AesCipher {
     @Override
     int finish(byte[] in, long at, int length, byte[] out, long outAt, int room)
             throws ShortBufferException, AEADBadTagException {
-        checkFresh();
+        guard.checkFresh(encrypting);
         return encrypting ? seal(in, at, length, out, outAt, room)
                 : open(in, at, length, out, outAt, room);
     }
@@ -262,7 +239,7 @@ final class GcmCipher extends AesCipher {
         if (source != in) {
             Keys.wipe(source);
         }
-        spent = true;
+        guard.spend();
         ended();
         return total;
     }

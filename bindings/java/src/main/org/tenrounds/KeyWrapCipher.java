@@ -64,11 +64,11 @@ final class KeyWrapCipher extends WholeCipher {
     }
 
     @Override
-    int crypt(byte[] text, int length) throws IllegalBlockSizeException {
+    int crypt(byte[] text, int prefix, int length) throws IllegalBlockSizeException {
         checkLength(length);
         int operation = padded ? encrypting ? Calls.KWP_WRAP : Calls.KWP_UNWRAP
                 : encrypting ? Calls.KW_WRAP : Calls.KW_UNWRAP;
-        if (!context.callWhole(operation, iv, text, 0, length, 0, LONG)) {
+        if (!context.callWhole(operation, iv, text, prefix, length, 0, LONG)) {
             throw new IllegalBlockSizeException("the integrity check failed");
         }
         return encrypting ? text.length : padded ? ByteBuffer.wrap(text).getInt(length - 4)

@@ -32,17 +32,16 @@ final class Keys {
     }
 
     /** Checks that a key is one of AES. */
-    static void checkAes(Key key, byte[] encoded) throws InvalidKeyException {
+    static void checkAes(Key key) throws InvalidKeyException {
         String algorithm = key.getAlgorithm();
         if (!"AES".equalsIgnoreCase(algorithm) && !"Rijndael".equalsIgnoreCase(algorithm)) {
             throw new InvalidKeyException("the key is not for AES: " + algorithm);
         }
-        checkLength(encoded.length);
     }
 
-    static void checkLength(int length) throws InvalidKeyException {
-        if (length != 16 && length != 24 && length != 32) {
-            throw new InvalidKeyException("AES takes no key of " + length + " bytes");
+    static void checkLength(byte[] key) throws InvalidKeyException {
+        if (key.length != 16 && key.length != 24 && key.length != 32) {
+            throw new InvalidKeyException("AES takes no key of " + key.length + " bytes");
         }
     }
 

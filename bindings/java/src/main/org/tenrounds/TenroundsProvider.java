@@ -23,6 +23,10 @@ public final class TenroundsProvider extends Provider {
     /** The name of the provider, as for Security.getProvider() and java.security. */
     public static final String NAME = "tenrounds";
 
+    /** The modes that SunJCE has for keys of one length, too. */
+    private static final List<String> OF_ONE_LENGTH =
+            List.of("GCM", "KW", "KWP", "CBC", "CFB", "OFB");
+
     /** Makes the provider. The first one in a process loads the native library. */
     public TenroundsProvider() {
         super(NAME, Library.VERSION, reason().map(why -> "inactive: " + why)
@@ -31,6 +35,9 @@ public final class TenroundsProvider extends Provider {
             put("GCM", "NoPadding", GcmCipher::new);
             put("KW", "NoPadding", keys -> new KeyWrapCipher(false, keys));
             put("KWP", "NoPadding", keys -> new KeyWrapCipher(true, keys));
+            put("CCM", "NoPadding", keys -> new AeadCipher(false));
+            put("GCM-SIV", "NoPadding", keys -> new AeadCipher(true));
+            put("XTS", "NoPadding", keys -> new XtsCipher());
             putService(new AesService(this, "Mac", "AESCMAC", List.of("AES-CMAC"),
                     () -> new AesMac(false)));
             putService(new AesService(this, "Mac", "AESGMAC", List.of("AES-GMAC"),
@@ -62,7 +69,7 @@ public final class TenroundsProvider extends Provider {
                 ? List.of("AES/" + mode + "128/" + padding) : List.of();
         putService(new AesService(this, "Cipher", "AES" + transformation, aliases,
                 () -> maker.apply(0)));
-        if (padding.equals("NoPadding") && !mode.equals("CTR")) {
+        if (padding.equals("NoPadding") && OF_ONE_LENGTH.contains(mode)) {
             for (int bits : new int[] {128, 192, 256}) {
                 putService(new AesService(this, "Cipher", "AES_" + bits + transformation,
                         List.of(), () -> maker.apply(bits / 8)));

@@ -13,15 +13,16 @@ abstract class WholeCipher extends AesCipher {
     }
 
     /**
-     * Processes a message at the beginning of an array, which has room for the result.
+     * Processes text in an array, which has room for the result.
      *
-     * @param length the bytes that were held, and the text
-     * @return the length of the result, which is in the array after {@link #prefix} bytes
+     * @param prefix the {@link #prefix} before the text
+     * @param length the bytes of the prefix and of the text
+     * @return the length of the result, which replaces the text
      */
-    abstract int crypt(byte[] message, int length)
+    abstract int crypt(byte[] message, int prefix, int length)
             throws IllegalBlockSizeException, BadPaddingException;
 
-    /** Returns how many of the held bytes are not text. */
+    /** Returns how many bytes are held before the text. */
     int prefix() {
         return 0;
     }
@@ -48,7 +49,7 @@ abstract class WholeCipher extends AesCipher {
         Context.move(in, at, message, held.length, length);
         reset();
         try {
-            int written = crypt(message, total);
+            int written = crypt(message, prefix, total);
             Context.move(message, prefix, out, outAt, written);
             return written;
         } finally {
