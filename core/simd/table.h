@@ -42,11 +42,11 @@ void V_NAME(cleanse)(uint8_t *memory, size_t len);
 tr_xts_unit_fn V_NAME(xts_unit_encrypt), V_NAME(xts_unit_decrypt);
 tr_blocks_fn TR_SHAPE_FUNCTIONS(V_ANY_NAME);
 tr_cfb_fn V_NAME(cfb_decrypt_any_length);
-tr_gcm_fn V_NAME(seal_32), V_NAME(seal_48), V_NAME(seal_64), V_NAME(seal_112), V_NAME(seal_128),
-    V_NAME(seal_176), V_NAME(seal_192), V_NAME(seal_240), V_NAME(seal_256), V_NAME(open_32),
-    V_NAME(open_48), V_NAME(open_64), V_NAME(open_112), V_NAME(open_128), V_NAME(open_176),
-    V_NAME(open_192), V_NAME(open_240), V_NAME(open_256), V_NAME(seal_any), V_NAME(open_any),
-    V_NAME(seal_short), V_NAME(open_short);
+tr_gcm_fn V_NAME(seal_16), V_NAME(open_16), V_NAME(seal_32), V_NAME(seal_48), V_NAME(seal_64),
+    V_NAME(seal_112), V_NAME(seal_128), V_NAME(seal_176), V_NAME(seal_192), V_NAME(seal_240),
+    V_NAME(seal_256), V_NAME(open_32), V_NAME(open_48), V_NAME(open_64), V_NAME(open_112),
+    V_NAME(open_128), V_NAME(open_176), V_NAME(open_192), V_NAME(open_240), V_NAME(open_256),
+    V_NAME(seal_any), V_NAME(open_any), V_NAME(seal_short), V_NAME(open_short);
 tr_multibuffer_fn V_NAME(multibuffer);
 tr_gcm_many_fn V_NAME(gcm_many);
 tr_masks_fn V_NAME(masks);
@@ -110,13 +110,13 @@ tr_masks_fn V_NAME(masks);
 #    if MASKED_GROUP
 #        define TR_GCM_OF(direction)                                                               \
             {                                                                                      \
-                [0 ... 1] = V_NAME(direction##_32),                                                \
-                       V_NAME(direction##_48), [3] = V_NAME(direction##_64),                       \
-                       [4 ... 6] = V_NAME(direction##_112), [7] = V_NAME(direction##_128),         \
-                       [8 ... 10] = V_NAME(direction##_176), [11] = V_NAME(direction##_192),       \
-                       [12 ... 14] = V_NAME(direction##_240), [15] = V_NAME(direction##_256),      \
-                       [16 ... TR_GCM_ANY - 1] = tr_gcm_##direction##_any,                         \
-                       [TR_GCM_ANY] = V_NAME(direction##_any)                                      \
+                V_NAME(direction##_16), V_NAME(direction##_32), V_NAME(direction##_48),            \
+                    [3] = V_NAME(direction##_64),                                                  \
+                    [4 ... 6] = V_NAME(direction##_112), [7] = V_NAME(direction##_128),            \
+                    [8 ... 10] = V_NAME(direction##_176), [11] = V_NAME(direction##_192),          \
+                    [12 ... 14] = V_NAME(direction##_240), [15] = V_NAME(direction##_256),         \
+                    [16 ... TR_GCM_ANY - 1] = tr_gcm_##direction##_any,                            \
+                    [TR_GCM_ANY] = V_NAME(direction##_any)                                         \
             }
 #    else
 #        define SHORT_CALLS (IN_FLIGHT / 2 * VBYTES / TR_BLOCK)

@@ -198,6 +198,10 @@
  *       the constant n + i in byte 15 of lanes 0 to 2, 1 in that of lane 3, 0 elsewhere
  *   v_clmul_two_ll(a, b), v_clmul_two_lh(a, b), v_clmul_two_hl(a, b), v_clmul_two_hh(a, b)
  *       as v_clmul_ll() and its like in lanes 0 and 1, zeros in the others [clmul]
+ *   W, w_of(a, b), w_block_0(x), w_block_1(x)
+ *       a register of two blocks, its lanes; w_load() and others are like those of v_
+ *   w_fold_to_two(x)
+ *       lanes 0 and 1 XOR lanes 2 and 3
  *   b_shift_right64(x, n)
  *       each half by n [alu]
  *   b_swap_halves(x), b_clmul_ll(a, b)

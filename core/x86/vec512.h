@@ -217,11 +217,61 @@ TR_INLINE TR_TARGET B b_clmul_ll(B a, B b)
 {
     return _mm_clmulepi64_si128(a, b, 0x00);
 }
+/* Two blocks in a YMM register. */
+typedef __m256i W;
+TR_INLINE TR_TARGET W w_of(B a, B b)
+{
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
+}
+TR_INLINE TR_TARGET W w_zero_extend(B x)
+{
+    return _mm256_zextsi128_si256(x);
+}
+TR_INLINE TR_TARGET B w_block_0(W x)
+{
+    return _mm256_castsi256_si128(x);
+}
+TR_INLINE TR_TARGET B w_block_1(W x)
+{
+    return _mm256_extracti128_si256(x, 1);
+}
+TR_INLINE TR_TARGET W w_load(const uint8_t *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+TR_INLINE TR_TARGET W w_load_all(const uint8_t *p)
+{
+    return _mm256_broadcastsi128_si256(b_load(p));
+}
+TR_INLINE TR_TARGET W w_aesenc(W x, W key)
+{
+    return _mm256_aesenc_epi128(x, key);
+}
+TR_INLINE TR_TARGET W w_xor(W a, W b)
+{
+    return _mm256_xor_si256(a, b);
+}
+TR_INLINE TR_TARGET W w_xor3(W a, W b, W c)
+{
+    return _mm256_ternarylogic_epi64(a, b, c, 0x96);
+}
+TR_INLINE TR_TARGET W w_swap_halves(W x)
+{
+    return _mm256_shuffle_epi32(x, 0x4e);
+}
+TR_INLINE TR_TARGET W w_fold_to_two(V x)
+{
+    return _mm256_xor_si256(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+}
 #define TWO_PRODUCTS(name, which)                                                                  \
+    TR_INLINE TR_TARGET W w_clmul_##name(W a, W b)                                                 \
+    {                                                                                              \
+        return _mm256_clmulepi64_epi128(a, b, which);                                              \
+    }                                                                                              \
     TR_INLINE TR_TARGET V v_clmul_two_##name(V a, V b)                                             \
     {                                                                                              \
-        return _mm512_zextsi256_si512(_mm256_clmulepi64_epi128(_mm512_castsi512_si256(a),          \
-                                                               _mm512_castsi512_si256(b), which)); \
+        return _mm512_zextsi256_si512(                                                             \
+            w_clmul_##name(_mm512_castsi512_si256(a), _mm512_castsi512_si256(b)));                 \
     }
 TWO_PRODUCTS(ll, 0x00)
 TWO_PRODUCTS(lh, 0x10)

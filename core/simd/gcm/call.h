@@ -166,7 +166,39 @@ TR_INLINE TR_TARGET enum tr_status call_vectors(CALL_PARAMETERS, tr_gcm_fn *any,
     return call_end(computed, out, len, tag, decrypt);
 }
 
-/* Processes a message of at most TINY bytes. */
+/* Processes a message of at most one block. The power of H for the last block of AAD is H^3. */
+TR_INLINE TR_TARGET enum tr_status call_block(CALL_PARAMETERS, tr_gcm_fn *any, int decrypt)
+{
+    CHECK_CALL(any);
+    if (aad_len > SHORT_AAD)
+        return any(CALL_CHECKED);
+    if (len != TR_BLOCK && (leaves_page(in, TR_BLOCK) || leaves_page(out, TR_BLOCK)))
+        return any(CALL_CHECKED);
+    TR_ASSUME(len != 0);
+    const struct tr_gcm_message m = CALL_MESSAGE;
+    const uint8_t *power = key->hash.power[TR_GHASH_POWERS - 3];
+    B last_key;
+    const W x = block_rounds(&key->aes, iv, &last_key, decrypt);
+    struct two_products p = w_no_product();
+    if (aad_len > TR_BLOCK) {
+        if (leaves_page(aad, SHORT_AAD) ||
+            len + SHORT_AAD - TR_BLOCK > __atomic_load_n(&key->hash.short_len, __ATOMIC_ACQUIRE))
+            return any(CALL_CHECKED);
+        const struct product a = aad_blocks(&m, power, v_load_masked(aad, aad_len), 1);
+        p = (struct two_products){w_fold_to_two(a.low), w_fold_to_two(a.middle),
+                                  w_fold_to_two(a.high)};
+    } else if (aad_len != 0) {
+        if (leaves_page(aad, TR_BLOCK))
+            return any(CALL_CHECKED);
+        w_multiply_add(&p, w_zero_extend(b_byteswap(b_load_masked(aad, aad_len))),
+                       w_zero_extend(b_load(power)));
+    }
+    call_begin(key, len, decrypt);
+    const B computed = block_end(x, last_key, &m, out, in, p, decrypt);
+    return call_end(computed, out, len, tag, decrypt);
+}
+
+/* Processes a message of more than a block, and at most TINY bytes. */
 TR_INLINE TR_TARGET enum tr_status call_tiny(CALL_PARAMETERS, tr_gcm_fn *any, int decrypt)
 {
     CHECK_CALL(any);
@@ -182,20 +214,15 @@ TR_INLINE TR_TARGET enum tr_status call_tiny(CALL_PARAMETERS, tr_gcm_fn *any, in
     }
     const struct tr_gcm_message m = CALL_MESSAGE;
     call_begin(key, len, decrypt);
-    TR_ASSUME(len != 0);
+    TR_ASSUME(len > TR_BLOCK);
     V text;
-    B computed;
-    if (len == TR_BLOCK) {
-        computed = tiny_message(&key->aes, &m, a, v_load_part(in, 1), TR_BLOCK, &text, decrypt);
-        v_store_part(out, text, 1);
-    } else {
-        computed = tiny_message(&key->aes, &m, a, v_load_masked(in, len), len, &text, decrypt);
-        v_store_masked(out, text, len);
-    }
+    const B computed = tiny_message(&key->aes, &m, a, v_load_masked(in, len), len, &text, decrypt);
+    v_store_masked(out, text, len);
     return call_end(computed, out, len, tag, decrypt);
 }
 
 #        define DEFINE_CALLS(seal, decrypt)                                                        \
+            DEFINE_CALL(seal##_16, call_block, tr_gcm_##seal##_any, decrypt)                       \
             DEFINE_CALL(seal##_32, call_tiny, tr_gcm_##seal##_any, decrypt)                        \
             DEFINE_CALL(seal##_48, call_vectors, tr_gcm_##seal##_any, 1, 1, decrypt)               \
             DEFINE_CALL(seal##_64, call_vectors, tr_gcm_##seal##_any, 1, 0, decrypt)               \

@@ -23,9 +23,78 @@
 #    define SHORT_ROUNDS(rounds, at, STEP)                                                         \
         MIDDLE_ROUNDS_IF(rounds, at, STEP, __asm__("" : "+r"(at)))
 
-/* Keeps the operations that follow behind the rounds of x in program order. When sealing, they would
- * otherwise keep the next message's first round out of the reorder window: 3 to 5 % (Zen 4). */
+/* Keeps the operations that follow behind the rounds of x in program order. Before them, they would
+ * keep the next message's first round out of the reorder window: 3 to 5 % of sealing (Zen 4). */
 #    define ROUNDS_FIRST(x) __asm__ volatile("" : "+" V_REGISTER(x) : : "memory")
+
+/* As struct product, multiply_add() and reduce(), for registers of two blocks. */
+struct two_products {
+    W low, middle, high;
+};
+
+TR_INLINE TR_TARGET struct two_products w_no_product(void)
+{
+    const W zero = w_zero_extend(b_zero());
+    return (struct two_products){zero, zero, zero};
+}
+
+TR_INLINE TR_TARGET void w_multiply_add(struct two_products *p, W a, W b)
+{
+    p->low = w_xor(p->low, w_clmul_ll(a, b));
+    p->middle = w_xor3(p->middle, w_clmul_lh(a, b), w_clmul_hl(a, b));
+    p->high = w_xor(p->high, w_clmul_hh(a, b));
+}
+
+TR_INLINE TR_TARGET B w_reduce(const struct two_products *p)
+{
+    const B low_half = b_of(0xc200000000000000, 0);
+    const W poly = w_of(low_half, low_half);
+    const W middle = w_xor3(p->middle, w_swap_halves(p->low), w_clmul_ll(p->low, poly));
+    const W y = w_xor3(p->high, w_swap_halves(middle), w_clmul_ll(middle, poly));
+    return b_xor(w_block_0(y), w_block_1(y));
+}
+
+/* Does all AES rounds but the last for a block of data: the counter block in lane 0, J0 in lane 1.
+ * Sets *last_key. */
+TR_INLINE TR_TARGET W block_rounds(const struct tr_aes_key *key, const uint8_t *iv, B *last_key,
+                                   int decrypt)
+{
+    const uint8_t(*at)[TR_BLOCK] = key->enc + 1;
+    const B nonce = b_load_12(iv), two = b_of(0, 2ull << 56), one = b_of(0, 1ull << 56);
+    W x = w_xor3(w_of(nonce, nonce), w_of(two, one), w_load_all(key->enc[0]));
+#    define STEP(key) x = w_aesenc(x, w_load_all(key))
+    SHORT_ROUNDS(key->rounds, at, STEP);
+#    undef STEP
+    if (!decrypt)
+        ROUNDS_FIRST(x);
+    *last_key = b_load(*at);
+    return x;
+}
+
+/*
+ * Processes 1 to 16 bytes of data after block_rounds(), and returns the tag. The products of the
+ * AAD are in p. Data and lengths are hashed together. In ZMM registers, this took 1.1 to 1.3 times as
+ * long. Unless there are 16 bytes, a block must not extend beyond a page at `out` or `in`.
+ */
+TR_INLINE TR_TARGET B block_end(W x, B last_key, const struct tr_gcm_message *m, uint8_t *out,
+                                const uint8_t *in, struct two_products p, int decrypt)
+{
+    const size_t len = (size_t)m->len;
+    const B mask = b_aesenclast(w_block_1(x), last_key);
+    const B data = len == TR_BLOCK ? b_load(in) : b_load_masked(in, len);
+    const B text = b_aesenclast(w_block_0(x), b_xor(last_key, data));
+    B c = decrypt ? data : text;
+    if (len == TR_BLOCK) {
+        b_store(out, text);
+    } else {
+        b_store_masked(out, text, len);
+        if (!decrypt)
+            c = b_merge_bytes(b_zero(), text, 0, len);
+    }
+    w_multiply_add(&p, w_of(b_byteswap(c), gcm_lengths(m)),
+                   w_load(m->hash->power[TR_GHASH_POWERS - 2]));
+    return b_xor(mask, b_byteswap(w_reduce(&p)));
+}
 
 /* What tiny_message() hashes beside the data (`around`), and the powers of H. */
 struct tiny_hash {
