@@ -54,6 +54,7 @@ impl Counter {
     /// The requests of the traced processes, of kernel threads and of interrupts.
     pub fn finish(mut self, traced: &Traced) -> KernelCounts {
         let counted = self.bpftrace.finish(&mut self.troubles);
+        self.symbols.refresh();
         if counted.is_full(COUNTS) {
             let full = "The table of counts was full: some requests are not counted.";
             self.troubles.push(full.to_owned());

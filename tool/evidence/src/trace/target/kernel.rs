@@ -91,6 +91,12 @@ impl Symbols {
             .any(|function| *function.name == *name)
     }
 
+    /// Reads the functions again. Those of a module that was loaded since seem to be in the last
+    /// function of a module that is near before it. If it fails, the old list stays.
+    pub fn refresh(&mut self) {
+        let _ = self.list();
+    }
+
     fn list(&mut self) -> Result<(), String> {
         const LIST: &str = "/proc/kallsyms";
         self.read = Instant::now();
@@ -106,8 +112,7 @@ impl Symbols {
         if index.is_none() && self.read.elapsed() > self.patience {
             // Code that BPF compiles stays unknown.
             self.patience *= 2;
-            // If it fails, the old list stays.
-            let _ = self.list();
+            self.refresh();
             index = self.index(address);
         }
         let function = &self.functions[index?];
