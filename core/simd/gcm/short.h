@@ -73,7 +73,7 @@ TR_INLINE TR_TARGET W block_rounds(const struct tr_aes_key *key, const uint8_t *
 
 /*
  * Processes 1 to 16 bytes of data after block_rounds(), and returns the tag. The products of the
- * AAD are in p. Data and lengths are hashed together. In ZMM registers, this took 1.1 to 1.3 times as
+ * AAD are in p. Data and lengths are hashed together. ZMM registers would take 1.1 to 1.3 times as
  * long. Unless there are 16 bytes, a block must not extend beyond a page at `out` or `in`.
  */
 TR_INLINE TR_TARGET B block_end(W x, B last_key, const struct tr_gcm_message *m, uint8_t *out,
