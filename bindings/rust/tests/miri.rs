@@ -133,7 +133,7 @@ unsafe extern "C" fn tr_gcm_start(
     nonce: *const u8,
     len: usize,
 ) -> c_int {
-    let sum = unsafe { first(nonce, len) };
+    let sum = first(nonce, len);
     unsafe { gcm.write(GcmMessage { key, sum }) };
     0
 }
