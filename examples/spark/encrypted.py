@@ -4,10 +4,10 @@
 
     encrypted.py [--executors N] [--mib MIB]
 
-Sorts random rows, writes them as Parquet, and reads them in a JVM without tenrounds. Prints one line
-of JSON: the bytes of the rows, digests of the rows as made, sorted and read, and the CPU seconds of
-all processes. Run it as it is, and with `tenrounds run --java --count -- encrypted.py`, whose
-counters sum up the driver and all executors.
+Sorts random rows, writes them as Parquet, and reads them, also in a JVM without tenrounds. Prints one
+line of JSON: the bytes of the rows, digests of the rows as made, sorted and read, and the CPU seconds of
+all processes. Run it as it is, and with `tenrounds run --java -- encrypted.py`. Also prints the
+version of the provider in the executors.
 """
 
 import argparse
@@ -113,19 +113,29 @@ def sort(spark, mib):
     return seen.get
 
 
+def providers(spark, executors):
+    """What the executors say of the provider; None if one has none."""
+    ask = "reflect('java.security.Security', 'getProvider', 'tenrounds') as said"
+    found = spark.range(0, 100 * executors, 1, 10 * executors).selectExpr(ask).distinct().collect()
+    return [row.said for row in found]
+
+
 def write(spark, mib, path):
     """Writes rows as encrypted Parquet."""
     (rows(spark, mib).write.mode("overwrite").option("parquet.encryption.uniform.key", "table")
      .option("compression", "none").parquet(path))
 
 
+def digest_of(frame):
+    return frame.agg(*digest()).first().asDict()
+
+
 def read(directory, key, mib, path):
     """Reads encrypted Parquet. Returns digests of its rows and of the same rows made again. Runs in
-    a JVM without tenrounds: SunPKCS11 refuses the buffers into which Parquet decrypts."""
+    a JVM without tenrounds, so that SunJCE has to decrypt what tenrounds encrypted."""
     os.environ.pop("JAVA_TOOL_OPTIONS", None)
     spark = session({**parquet(directory, key), "spark.master": "local[1]"})
-    found = {"parquet": spark.read.parquet(path), "made": rows(spark, mib)}
-    found = {name: frame.agg(*digest()).first().asDict() for name, frame in found.items()}
+    found = {"parquet": digest_of(spark.read.parquet(path)), "made": digest_of(rows(spark, mib))}
     end(spark)
     return found
 
@@ -148,8 +158,9 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         key, table = secrets.token_hex(16), os.path.join(directory, "table")
         spark = cluster(directory, key, args.mib, args.executors)
-        results = {"sort": sort(spark, args.mib)}
+        results = {"providers": providers(spark, args.executors), "sort": sort(spark, args.mib)}
         write(spark, args.mib, table)
+        results["read"] = digest_of(spark.read.parquet(table))
         end(spark)
         results.update(read(directory, key, args.mib, table))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -4,7 +4,7 @@ under `tenrounds run --count` and reports results as TAP. At the end it removes 
 files.
 
 A test is a script: `consumer = Consumer(...)`, a function for each result, `consumer.end()`. The
-sides are "plain", "ours" (with tenrounds) and "java" (with its PKCS#11 module in JVMs). Uses
+sides are "plain", "ours" (with tenrounds) and "java" (with its PKCS#11 module in JVMs), "jar" (with its Java provider). Uses
 Python's standard library only.
 """
 
@@ -221,12 +221,23 @@ class Consumer:
         if side != "plain":
             counts = self.path(f"counts-{len(self.counts)}-{self.results}.json")
             self.counts.append(counts)
-            java = ["--java"] if side == "java" else []
-            line = [os.path.join(self.dist, "bin", "tenrounds"), "run", *java, f"--count={counts}", "--"] + line
+            how = {"jar": ["--java", "--"], "java": ["--", "env", self.sunpkcs11(line[0])]}.get(side, ["--"])
+            line = [os.path.join(self.dist, "bin", "tenrounds"), "run", f"--count={counts}", *how] + line
         if self.user:
             owner = pwd.getpwnam(self.user)
             line = ["setpriv", f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups"] + line
         return line
+
+    def sunpkcs11(self, program):
+        """A variable that puts the PKCS#11 module before the providers of a JDK (docs/pkcs11.md)."""
+        java = program if program.endswith("/bin/java") else self.program["java"]
+        with open(os.path.join(os.path.dirname(os.path.realpath(java)), "..", "conf/security/java.security")) as file:
+            theirs = re.findall(r"^security\.provider\.\d+=(.*)", file.read(), re.M)
+        module = os.path.join(self.dist, "lib/pkcs11/tenrounds-pkcs11.so")
+        config = self.write("sunpkcs11.cfg", f"name = tenrounds\nlibrary = {module}\nslot = 0\n"
+                                             "disabledMechanisms = {\n  SecureRandom\n}\n")
+        lines = (f"security.provider.{n}={name}\n" for n, name in enumerate([f"SunPKCS11 {config}", *theirs], 1))
+        return f"JAVA_TOOL_OPTIONS=-Djava.security.properties={self.write('sunpkcs11.security', ''.join(lines))}"
 
     def start(self, side, argv, **how):
         """Starts a program in the background; it ends with the result at the latest."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests Java's SunPKCS11 over the module, in each JDK below /usr/lib/jvm and in that of `java`: it
 computes what SunJCE does, and each opens what the other sealed. An HTTPS server and its client use it
-under 'tenrounds run --java', without a change of their code. As docs/java.md shows it, a KeyStore of
-SoftHSM keeps the master key of data that the module encrypts. With --measure instead: the CPU seconds of a warm JVM for each GB, with SunJCE and with the
+without a change of their code. As docs/pkcs11.md shows it, a KeyStore of SoftHSM keeps the master key
+of data that the module encrypts. With --measure instead: the CPU seconds of a warm JVM for each GB, with SunJCE and with the
 module."""
 
 import glob
@@ -325,6 +325,6 @@ for jdk in jdks():
                        ("AES/KWP/NoPadding", 256)):
         consumer.result(f"{java_n}, SunPKCS11, {name}, {bits} bits", both, jdk, name, bits)
     for protocol in ("TLSv1.3", "TLSv1.2"):
-        consumer.result(f"{java_n}, HTTPS server and client under 'tenrounds run --java', {protocol}", https, jdk, protocol)
+        consumer.result(f"{java_n}, HTTPS server and client, {protocol}", https, jdk, protocol)
     consumer.result(f"{java_n}, a KeyStore of SoftHSM keeps the master key", keystore, jdk)
 consumer.end()

@@ -6,6 +6,8 @@ pub mod detect;
 pub mod enable;
 pub mod force;
 pub mod home;
+pub mod installed;
+pub mod java;
 pub mod openssl;
 pub mod pkcs11;
 pub mod run;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `enable --java-home` and `disable --java-home`, with a JDK whose keytool only says what it was
-//! given. tests/consumers/pkcs11_java.py has a real one.
+//! given. java.rs has real ones.
 
+use crate::enable_support::Machine;
 use crate::json::valid;
 use crate::support::{contains, Done, Finish, Place};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -14,20 +15,22 @@ struct Jdk {
 }
 
 const SECURITY: &str = "# the JDK's\nsecurity.provider.1=SUN\nsecurity.provider.2=SunJCE\nother=1";
-/// It fails if the folder has a file `broken`.
+/// It fails if the folder has a file `broken`, and does not load the provider if it has `idle`.
 const KEYTOOL: &str = "#!/bin/sh\nhere=$(dirname \"$0\")\necho \"$@\" >>\"$here/../log\"\n\
-                       [ ! -e \"$here/../broken\" ] || { echo 'no such provider'; exit 1; }\n";
+                       [ ! -e \"$here/../broken\" ] || { echo 'no such provider'; exit 1; }\n\
+                       [ -e \"$here/../idle\" ] || echo 'ProviderConfig: Loaded provider tenrounds'\n";
 
 impl Jdk {
     fn new() -> Jdk {
         let place = Place::new();
-        for folder in ["jdk/bin", "jdk/conf/security"] {
+        for folder in ["jdk/bin", "jdk/conf/security", "share/java", "lib/jni"] {
             std::fs::create_dir_all(place.path(folder)).unwrap();
         }
         let keytool = place.file("jdk/bin/keytool", KEYTOOL);
         std::fs::set_permissions(keytool, std::fs::Permissions::from_mode(0o755)).unwrap();
         let file = place.file("jdk/conf/security/java.security", SECURITY);
-        place.file("module.so", "a module");
+        place.file("share/java/a.jar", "a jar");
+        place.file("lib/jni/tenrounds-loader.so", "a library");
         Jdk { place, file }
     }
 
@@ -37,7 +40,7 @@ impl Jdk {
 
     fn done(&self, tool: &mut Command) -> Done {
         tool.args(["--java-home", "jdk"])
-            .env("TENROUNDS_PKCS11", self.place.path("module.so"))
+            .env("TENROUNDS_JAR", self.place.path("share/java/a.jar"))
             .env("XDG_STATE_HOME", self.place.path("state"))
             .done()
     }
@@ -54,7 +57,7 @@ impl Jdk {
     }
 
     fn own(&self) -> PathBuf {
-        self.file.with_file_name("tenrounds-pkcs11.cfg")
+        self.file.with_file_name("tenrounds.cfg")
     }
 
     fn is_as_it_was(&self) -> bool {
@@ -71,7 +74,14 @@ fn enabled_and_taken_back_byte_for_byte() {
     };
     let before = time();
     let shown = jdk.tool(&["enable", "--dry-run"]).ok().out;
-    contains(&shown, &["+security.provider.1=SunPKCS11 ", "+library = "]);
+    contains(
+        &shown,
+        &[
+            "+security.provider.1=SunPKCS11 ",
+            "+library = ",
+            "+nssArgs = ",
+        ],
+    );
     assert!(jdk.is_as_it_was() && !jdk.place.path("state").exists());
 
     let done = valid(&jdk.tool(&["enable", "--json"]).ok().out);
@@ -85,13 +95,14 @@ fn enabled_and_taken_back_byte_for_byte() {
         &text,
         &[
             &first,
-            "security.provider.2=SUN\n",
-            "security.provider.3=SunJCE\n",
+            "security.provider.2=org.tenrounds.TenroundsProvider\n",
+            "security.provider.3=SUN\n",
+            "security.provider.4=SunJCE\n",
         ],
     );
     contains(
         &std::fs::read_to_string(&own).unwrap(),
-        &["module.so", "SecureRandom"],
+        &["/tenrounds-loader.so\"\n", "/a.jar\"\n", "ignoreAll"],
     );
     // It was tried before and after.
     let log = std::fs::read_to_string(jdk.place.path("jdk/log")).unwrap();
@@ -114,6 +125,23 @@ fn a_jdk_that_it_does_not_work_in_stays_as_it_was() {
     contains(&jdk.tool(&["enable"]).failed(1), &["no such provider"]);
     assert!(jdk.is_as_it_was());
     std::fs::remove_file(jdk.place.path("jdk/broken")).unwrap();
+    jdk.place.file("jdk/idle", "");
+    contains(
+        &jdk.tool(&["enable"]).failed(1),
+        &["without tenrounds", "does not load it"],
+    );
+    assert!(jdk.is_as_it_was());
+    std::fs::remove_file(jdk.place.path("jdk/idle")).unwrap();
+    let library = jdk.place.path("lib/jni/tenrounds-loader.so");
+    std::fs::remove_file(&library).unwrap();
+    contains(
+        &jdk.tool(&["enable"]).failed(1),
+        &["a.jar is missing", "lib/jni"],
+    );
+    std::fs::write(library, "a library").unwrap();
+    jdk.place.file("jdk/release", "JAVA_VERSION=\"11.0.2\"\n");
+    contains(&jdk.tool(&["enable"]).failed(1), &["jdk is JDK 11.0.2"]);
+    std::fs::remove_file(jdk.place.path("jdk/release")).unwrap();
     std::fs::write(jdk.own(), "somebody's").unwrap();
     contains(&jdk.tool(&["enable"]).failed(1), &["move it away"]);
     assert_eq!(jdk.text(), SECURITY);
@@ -159,7 +187,7 @@ fn status_tries_the_jdk() {
     assert_eq!(site["outcome"], "enabled", "{site}");
     let path = |path: PathBuf| path.display().to_string();
     assert_eq!(site["configuration"], path(jdk.file.clone()));
-    assert_eq!(site["module"], path(jdk.place.path("module.so")));
+    assert_eq!(site["module"], path(jdk.place.path("share/java/a.jar")));
     std::fs::write(&jdk.file, jdk.text() + "later=2\n").unwrap();
     assert_eq!(sites(&jdk.status().ok())[0]["outcome"], "enabled");
 
@@ -180,6 +208,24 @@ fn status_tries_the_jdk() {
     );
     jdk.tool(&["disable"]).ok();
     assert!(sites(&jdk.status().ok()).is_empty());
+}
+
+/// After an update of the JDK, whose state root keeps for the system.
+#[test]
+fn doctor_names_a_jdk_that_lost_our_lines() {
+    let (jdk, machine) = (Jdk::new(), Machine::debian(""));
+    std::fs::create_dir(machine.at("/proc")).unwrap();
+    jdk.tool(&["enable"]).ok();
+    let state = std::fs::read_to_string(jdk.place.path("state/tenrounds/enabled.json")).unwrap();
+    machine.write("/var/lib/tenrounds/enabled.json", &state);
+    let said = machine.tool(&["doctor", "--json"]).done().out;
+    contains(
+        &said,
+        &["enable-interrupted", "tenrounds disable --java-home /"],
+    );
+    machine.write(&jdk.file.display().to_string(), jdk.text());
+    let said = machine.tool(&["doctor", "--json"]).done().out;
+    assert!(!said.contains("enable-interrupted"), "{said}");
 }
 
 /// Killed at every change on the disk: the file is whole, and both commands get it right

@@ -19,6 +19,7 @@ mod enable_trouble;
 mod enable_user;
 mod generate;
 mod hints;
+mod java;
 mod json;
 mod kernel;
 mod machine;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `run --java` with a JDK of files alone. tests/consumers/pkcs11_java.py has a real JVM.
+//! `run --java` with a JDK of files alone. java.rs has real ones.
 
 use crate::support::{contains, Done, Finish, Place};
 use std::os::unix::fs::PermissionsExt;
 
-/// A place with something like a JDK, whose `java` shows what it was given, and with a module.
+/// A place with something like a JDK, whose `java` shows what it was given, and with a jar.
 struct Jdk(Place);
 
 impl Jdk {
@@ -15,11 +15,8 @@ impl Jdk {
         }
         let java = place.file("jdk/bin/java", "#!/bin/sh\necho \"$JAVA_TOOL_OPTIONS\"\n");
         std::fs::set_permissions(java, std::fs::Permissions::from_mode(0o755)).unwrap();
-        place.file(
-            "jdk/conf/security/java.security",
-            "security.provider.1=SUN\n",
-        );
-        place.file("module.so", "a module");
+        place.file("jdk/conf/security/java.security", "");
+        place.file("a.jar", "a jar");
         Jdk(place)
     }
 
@@ -27,83 +24,84 @@ impl Jdk {
         let mut tool = self.0.tool(["run", "--java", "--"]);
         tool.args(args)
             .env_remove("JAVA_HOME")
-            .env_remove("JAVA_TOOL_OPTIONS")
-            .env_remove("JDK_JAVA_OPTIONS")
-            .env_remove("_JAVA_OPTIONS");
-        tool.env("TENROUNDS_PKCS11", self.0.path("module.so"));
+            .env("TENROUNDS_JAR", self.0.path("a.jar"));
         tool.envs(variables.iter().copied()).done()
+    }
+
+    fn java(&self) -> String {
+        self.0.path("jdk/bin/java").display().to_string()
     }
 }
 
 #[test]
-fn the_jvm_gets_a_file_with_the_module_first() {
+fn the_jvm_gets_an_agent() {
     let jdk = Jdk::new();
-    let java = jdk.0.path("jdk/bin/java").display().to_string();
-    let options = jdk
-        .run(&[("JAVA_TOOL_OPTIONS", "-Xmx1g")], &[&java])
-        .ok()
-        .out;
-    let file = options
-        .trim()
-        .strip_prefix("-Xmx1g \"-Djava.security.properties=")
-        .unwrap();
-    let text = std::fs::read_to_string(file.trim_end_matches('"')).unwrap();
-    contains(
-        &text,
-        &[
-            "security.provider.1=SunPKCS11 /",
-            "security.provider.2=SUN\n",
-        ],
+    let jar = jdk.0.path("a.jar").canonicalize().unwrap();
+    let options = format!(
+        "\"-javaagent:{}\" --enable-native-access=ALL-UNNAMED\n",
+        jar.display()
     );
-    let config = text
-        .split("SunPKCS11 ")
-        .nth(1)
-        .unwrap()
-        .lines()
-        .next()
-        .unwrap();
-    let config = std::fs::read_to_string(config).unwrap();
-    contains(
-        &config,
-        &[
-            "name = tenrounds",
-            "/module.so\"",
-            "slot = 0",
-            "SecureRandom",
-        ],
+    assert_eq!(jdk.run(&[], &[&jdk.java()]).ok().out, options);
+    let before = [("JAVA_TOOL_OPTIONS", "-Xmx1g")];
+    assert_eq!(
+        jdk.run(&before, &[&jdk.java()]).ok().out,
+        format!("-Xmx1g {options}")
     );
-    // A command that is no JVM itself.
-    let home = jdk.0.path("jdk").display().to_string();
+    // A command that is no JVM itself, and no JDK anywhere.
     let shown = jdk.run(
-        &[("JAVA_HOME", &home)],
-        &["sh", "-c", "echo $JAVA_TOOL_OPTIONS"],
+        &[("PATH", "/nowhere")],
+        &["/bin/sh", "-c", "echo $JAVA_TOOL_OPTIONS"],
     );
-    contains(&shown.ok().out, &["-Djava.security.properties=/"]);
+    contains(&shown.ok().out, &["-javaagent:/"]);
+    let print = jdk
+        .0
+        .tool(["run", "--java", "--print-env"])
+        .env("TENROUNDS_JAR", &jar)
+        .done()
+        .ok();
+    contains(&print.out, &["export JAVA_TOOL_OPTIONS='", "-javaagent:/"]);
 }
 
 #[test]
 fn what_stands_in_the_way_is_said() {
     let jdk = Jdk::new();
-    let java = jdk.0.path("jdk/bin/java").display().to_string();
+    let java = jdk.java();
     let without = jdk.0.tool(["run", "--", &java]).done().ok();
     contains(&without.err, &["belongs to a JDK", "'--java'"]);
     assert_eq!(without.err.lines().count(), 1);
-    let own = "-Djava.security.properties=mine";
-    contains(
-        &jdk.run(&[], &[&java, own]).failed(1),
-        &["the command names", "man 5 tenrounds"],
-    );
-    for variable in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"] {
-        let said = jdk.run(&[(variable, own)], &[&java]).failed(1);
-        contains(&said, &[&format!("{variable} names")]);
-    }
+    let mut counted = jdk.0.tool(["run", "--java", "--count", "--", &java]);
+    let counted = counted
+        .env("TENROUNDS_JAR", jdk.0.path("a.jar"))
+        .done()
+        .ok();
+    contains(&counted.err, &["the Java provider has no counters"]);
     let said = jdk
-        .run(&[("TENROUNDS_PKCS11", "/nowhere.so")], &[&java])
+        .run(&[("TENROUNDS_JAR", "/nowhere.jar")], &[&java])
         .failed(1);
-    contains(&said, &["/nowhere.so", "TENROUNDS_PKCS11"]);
-    let said = jdk.run(&[("PATH", "/nowhere")], &["/bin/true"]).failed(1);
-    contains(&said, &["java.security", "JAVA_HOME"]);
-    std::fs::remove_file(jdk.0.path("jdk/conf/security/java.security")).unwrap();
-    let said = jdk.run(&[("PATH", "/nowhere")], &[&java]).failed(1);
-    contains(&said, &["looked for", "jdk/conf/security/java.security"]);
+    contains(&said, &["/nowhere.jar", "TENROUNDS_JAR", "with make"]);
+    jdk.0.file("a=b.jar", "");
+    let said = jdk.run(&[("TENROUNDS_JAR", "a=b.jar")], &[&java]).failed(1);
+    contains(&said, &["a=b.jar: Java cannot read this path"]);
+    let home = jdk.0.path("jdk").display().to_string();
+    for (version, is_old) in [
+        ("1.8.0_452", true),
+        ("11.0.2", true),
+        ("17", false),
+        ("26-ea", false),
+    ] {
+        jdk.0.file(
+            "jdk/release",
+            &format!("A=\"b\"\nJAVA_VERSION=\"{version}\"\n"),
+        );
+        for (home, command) in [("", java.as_str()), (&home, "/bin/true")] {
+            let done = jdk.run(&[("JAVA_HOME", home), ("PATH", "/nowhere")], &[command]);
+            match is_old {
+                true => contains(
+                    &done.failed(1),
+                    &["jdk is JDK", version, "needs 17 or later"],
+                ),
+                false => drop(done.ok()),
+            }
+        }
+    }
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
 
 /// Variables that steer the tool, libcrypto or colours.
-const CLEARED: [&str; 20] = [
+const CLEARED: [&str; 24] = [
     "TENROUNDS_MASK",
     "TENROUNDS_TUNE",
     "TENROUNDS_SABOTAGE",
@@ -29,6 +29,10 @@ const CLEARED: [&str; 20] = [
     "OPENSSL_MODULES",
     "OPENSSL_ENGINES",
     "TENROUNDS_PKCS11",
+    "TENROUNDS_JAR",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "_JAVA_OPTIONS",
     "XDG_CONFIG_HOME",
     "XDG_RUNTIME_DIR",
     "NO_COLOR",

@@ -7,7 +7,7 @@ use base::root::Root;
 use base::trust::{is_root, Trusted};
 use serde::Serialize;
 use setup::pkcs11::look::{self, Seen};
-use setup::pkcs11::{self, MODULE};
+use setup::pkcs11::MODULE;
 use std::path::{Path, PathBuf};
 
 const GROUP: Group = Group::Pkcs11;
@@ -26,8 +26,8 @@ pub fn check(root: &Root) -> (Pkcs11, Vec<Finding>) {
     let mut looked = Pkcs11::default();
     let mut found = Vec::new();
     // What this process would use is of this machine, unless a variable says where it is.
-    if root.is_machine() || std::env::var_os(MODULE).is_some() {
-        looked.module = pkcs11::places().into_iter().find(|path| path.is_file());
+    if root.is_machine() || std::env::var_os(MODULE.variable).is_some() {
+        looked.module = MODULE.places().into_iter().find(|path| path.is_file());
         match looked.module.as_deref().map(tried) {
             Some(Ok(seen)) => looked.works = Some(seen),
             Some(Err(finding)) => found.push(finding),

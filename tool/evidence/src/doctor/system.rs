@@ -31,15 +31,18 @@ pub fn fips(root: &Root, tenrounds_preferred: bool) -> Option<Finding> {
     Some(finding.seen(FIPS, value))
 }
 
-/// Runs of `enable --system` and `disable --system` that were killed or lost their power. If what
-/// they noted cannot be read, nothing can be completed or undone.
+/// Runs of `enable` and `disable` for the system or a JDK that were killed or lost their power. If
+/// what they noted cannot be read, nothing can be completed or undone.
 pub fn interrupted(root: &Root) -> Vec<Finding> {
-    let finding = |file: PathBuf| {
-        let says = format!("{}; OpenSSL works without tenrounds", enable::INTERRUPTED);
+    let finding = |(file, options): (PathBuf, String)| {
+        let says = format!("{}; programs work without tenrounds", enable::INTERRUPTED);
         Finding::warning(GROUP, "enable-interrupted", says)
             .seen("the configuration", file.display())
-            .cure("shell", "tenrounds enable --system   (completes it)")
-            .cure("shell", "tenrounds disable --system   (undoes it)")
+            .cure(
+                "shell",
+                format!("tenrounds enable{options}   (completes it)"),
+            )
+            .cure("shell", format!("tenrounds disable{options}   (undoes it)"))
     };
     match enable::interrupted(root.top()) {
         Ok(found) => found.into_iter().map(finding).collect(),

@@ -76,7 +76,7 @@ impl Reach {
             Reach::Itself | Reach::NotNeeded => return None,
             Reach::Provider => "The provider replaces this AES code. `tenrounds run -- COMMAND` uses it for one command, `tenrounds enable` for your account.",
             Reach::Engine => "OpenSSL 1.1.1 loads no providers, but engines: docs/migration.md says how to use that of tenrounds.",
-            Reach::Java => "Java writes its AES code when it runs. tenrounds run --java -- COMMAND puts the PKCS#11 module before it.",
+            Reach::Java => "Java writes its AES code when it runs. tenrounds run --java -- COMMAND puts our Java provider before it.",
             Reach::Kernel => "The kernel prefers tenrounds' kernel module once that is loaded: docs/kernel.md.",
             Reach::Bundled => "This OpenSSL is part of another file, or has a name of its own. tenrounds run --count -- COMMAND tells whether it loads providers. If not, use a build with the system's libcrypto.",
             Reach::Go => "Go has its own AES: build the program with a Go that calls OpenSSL (golang-fips).",

@@ -65,7 +65,7 @@ pub struct Provider {
 /// The PKCS#11 module.
 #[derive(Debug, Serialize)]
 pub struct Pkcs11 {
-    /// The module that `run --java` would use; null if there is none.
+    /// The module that is installed; null if there is none.
     #[serde(serialize_with = "shown")]
     pub module: Option<PathBuf>,
 }
@@ -108,7 +108,7 @@ impl Detect {
             ),
             provider,
             pkcs11: Pkcs11 {
-                module: pkcs11::find().ok(),
+                module: pkcs11::MODULE.find().ok(),
             },
             kernel,
             warnings,

@@ -28,10 +28,10 @@ pub struct ScopeArgs {
     #[arg(long)]
     pub system: bool,
 
-    /// One JDK instead: whether its first provider is the PKCS#11 module
+    /// One JDK instead: whether its first provider is the Java provider
     ///
     /// `enable` adds lines to the JDK's java.security, after a trial with its keytool. `disable`
-    /// removes them. Both need the right to change that file.
+    /// removes them. Both need the right to change that file. The JDK must be 17 or later.
     #[arg(long, value_name = "DIR", conflicts_with = "system")]
     pub java_home: Option<PathBuf>,
 

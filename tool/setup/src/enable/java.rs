@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `enable --java-home`: the PKCS#11 module as the first provider of one JDK, for all its programs.
+//! `enable --java-home`: our provider as the first one of one JDK, for all its programs.
 //!
-//! Lines at the end of java.security do it, because the last value of a property counts. They name
-//! a configuration of SunPKCS11 beside it. Both are tried with the JDK's keytool first.
+//! Lines at the end of java.security do it, because the last value of a property counts. A JDK has
+//! no folder for a jar that all programs see. So the first line has SunPKCS11 load a library of
+//! ours, which adds the jar to the class path; the second names the provider. All is tried with the JDK's
+//! keytool first.
 
 use super::files;
 use super::site::Site;
 use super::state::{self, State};
 use super::target::{head, Files, Target, Tried};
 use crate::home::Home;
-use crate::pkcs11::{self, java};
+use crate::java;
 use base::limited;
 use base::trust;
 use std::path::{Path, PathBuf};
@@ -20,11 +22,13 @@ use terminal::error::{Error, Result};
 /// The time that keytool has.
 const LIMIT: Duration = Duration::from_secs(120);
 
-const OWN: &str = "tenrounds-pkcs11.cfg";
+const OWN: &str = "tenrounds.cfg";
 
 /// The arguments with which keytool makes an AES key, which takes the first provider that can.
 const KEYTOOL: &str = "-genseckey -alias trial -keyalg AES -keysize 256 -storetype PKCS12 \
                        -storepass trial-of-tenrounds -keystore";
+/// What the JVM says of it, told to say how it loads providers.
+const LOADED: &str = "Loaded provider tenrounds";
 
 /// One JDK.
 pub struct Jdk {
@@ -35,17 +39,26 @@ pub struct Jdk {
 
 impl Jdk {
     pub fn find(home: &Path) -> Result<Jdk> {
-        let all = java::in_home(home);
-        let found = all.iter().find(|file| file.is_file()).ok_or_else(|| {
-            let list: Vec<String> = all.iter().map(|file| file.display().to_string()).collect();
-            let list = list.join(", ");
-            Error::failure(format!("{} is no JDK: looked for {list}", home.display()))
-        })?;
+        let file = java::security(home);
+        if !file.is_file() {
+            let text = format!(
+                "{} is no JDK: there is no {}",
+                home.display(),
+                file.display()
+            );
+            return Err(Error::failure(text));
+        }
+        java::refuse_old(home)?;
         Ok(Jdk {
             home: home.canonicalize().map_err(Error::from_reason)?,
-            file: files::real(found)?,
+            file: files::real(&file)?,
         })
     }
+}
+
+/// The options that lead to a JDK, after a blank.
+pub fn options(home: &Path) -> String {
+    format!(" --java-home {}", home.display())
 }
 
 /// Where the state is kept: the system's for root, else the user's.
@@ -73,7 +86,7 @@ impl Target for Jdk {
     }
 
     fn options(&self) -> String {
-        format!(" --java-home {}", self.home.display())
+        options(&self.home)
     }
 
     fn files(&self) -> Result<Files> {
@@ -84,10 +97,18 @@ impl Target for Jdk {
     }
 
     fn text(&self, _files: &Files, _base: Option<&Path>) -> Result<(Vec<u8>, PathBuf)> {
-        let module = pkcs11::find()?;
-        trust::only_mine(&module)?;
-        let text = head() + &java::configuration(&module)?;
-        Ok((text.into_bytes(), module))
+        let jar = java::jar()?;
+        let library = java::loader(&jar)?;
+        trust::only_mine(&jar)?;
+        trust::only_mine(&library)?;
+        // SunPKCS11 passes nssArgs to any library ("Java PKCS#11 Reference Guide").
+        let text = format!(
+            "{}name = tenrounds-loader\nlibrary = \"{}\"\nnssArgs = \"{}\"\nhandleStartupErrors = ignoreAll\n",
+            head(),
+            library.display(),
+            jar.display()
+        );
+        Ok((text.into_bytes(), jar))
     }
 
     fn lines(&self, own: &Path, original: &[u8]) -> Result<Vec<u8>> {
@@ -103,8 +124,8 @@ impl Target for Jdk {
 
     fn module(&self, own: &Path) -> Option<PathBuf> {
         let own = std::fs::read_to_string(own).ok()?;
-        let library = java::value_of(&own, "library")?;
-        Some(PathBuf::from(library.trim_matches('"')))
+        let jar = java::value_of(&own, "nssArgs")?;
+        Some(PathBuf::from(jar.trim_matches('"')))
     }
 
     fn java_home(&self) -> Option<PathBuf> {
@@ -121,19 +142,19 @@ impl Jdk {
             keytool.arg(format!("-J-Djava.security.properties=={}", file.display()));
         }
         keytool
+            .arg("-J-Djava.security.debug=jca")
             .args(KEYTOOL.split_whitespace())
             .arg(scratch.join("store.p12"))
             .env_remove("JAVA_TOOL_OPTIONS");
         let output = limited::run(keytool, b"", LIMIT).map_err(Error::failure)?;
-        match output.success {
-            true => Ok(()),
-            false => {
-                let said = [output.out, output.err].concat();
-                Err(files::at(
-                    &program,
-                    format!("{} {}", output.status, said.trim()),
-                ))
+        let said = [output.out, output.err].concat();
+        let why = match (output.success, said.contains(LOADED)) {
+            (true, true) => return Ok(()),
+            (true, false) => {
+                "makes a key, but without tenrounds: the JVM does not load it".to_owned()
             }
-        }
+            (false, _) => format!("{} {}", output.status, said.trim()),
+        };
+        Err(files::at(&program, why))
     }
 }

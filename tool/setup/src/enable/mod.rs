@@ -92,20 +92,21 @@ pub fn status(args: &StatusArgs) -> Result<u8> {
     Ok(u8::from(args.check && !in_force))
 }
 
-/// The configurations of the system that do not have the lines that are recorded. The error is that
-/// of a state that cannot be read.
-pub fn interrupted(root: &Path) -> Result<Vec<PathBuf>> {
+/// The system's configurations and JDKs that do not have the lines that are recorded, each with the
+/// options that lead to it. The error is that of a state that cannot be read.
+pub fn interrupted(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let state = State::look(&state::system_dir(root))?;
     let has_lines = |file: &PathBuf| {
         let text = files::read(file).ok().flatten().unwrap_or_default();
         edit::find(&text, None) != Found::Nothing
     };
-    let system = state.files.iter().filter(|entry| entry.scope == "system");
-    let files = system.map(|entry| {
+    let files = state.files.iter().map(|entry| {
         let inside = entry.file.strip_prefix(root).unwrap_or(&entry.file);
-        below(root, &Path::new("/").join(inside))
+        let home = entry.java_home.as_deref();
+        let options = home.map_or(" --system".to_owned(), java::options);
+        (below(root, &Path::new("/").join(inside)), options)
     });
-    Ok(files.filter(|file| !has_lines(file)).collect())
+    Ok(files.filter(|(file, _)| !has_lines(file)).collect())
 }
 
 fn root(root: &Path) -> Result<PathBuf> {

@@ -29,11 +29,11 @@ pub struct RunArgs {
     #[arg(long, requires = "count")]
     pub json: bool,
 
-    /// Also put the PKCS#11 module into every JVM that the command starts
+    /// Also put the Java provider into every JVM that the command starts
     ///
-    /// Java has its own AES and does not use OpenSSL. The module becomes the first provider of the
-    /// JVM, by a file that JAVA_TOOL_OPTIONS names; nothing of the JDK changes. Digests, HMAC and
-    /// random numbers stay Java's own.
+    /// Java has its own AES and does not use OpenSSL. JAVA_TOOL_OPTIONS makes our jar an agent of
+    /// the JVM, which becomes its first security provider; nothing of the JDK changes. It needs JDK
+    /// 17 or later. Other algorithms stay Java's own. `--count` does not count what it executes.
     #[arg(long)]
     pub java: bool,
 

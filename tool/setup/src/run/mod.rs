@@ -46,6 +46,11 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if let (false, Some(note)) = (args.java, java::note(&args.command[0])) {
         output::complain(note);
     }
+    if args.java && args.count.is_some() {
+        output::complain(
+            "the Java provider has no counters, so its calls will not be in the counts",
+        );
+    }
     let Some(target) = &args.count else {
         return Err(child::replace(child::command(&args.command, &environment)));
     };
