@@ -124,7 +124,7 @@ fn enabled_in_each_jdk_without_an_option() {
         assert_eq!(ours["outcome"], "enabled", "{ours}");
         assert_eq!(ours["module"], jar().display().to_string());
 
-        // Without our own file, as after a removal by hand, Java works as before, and status says so.
+        // Without the jar, Java works as before, and status says so.
         let own = file.with_file_name("tenrounds.cfg");
         let text = std::fs::read_to_string(&own).unwrap();
         std::fs::write(&own, text.replace("tenrounds.jar", "gone.jar")).unwrap();

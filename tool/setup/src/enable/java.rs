@@ -3,8 +3,8 @@
 //!
 //! Lines at the end of java.security do it, because the last value of a property counts. A JDK has
 //! no folder for a jar that all programs see. So the first line has SunPKCS11 load a library of
-//! ours, which adds the jar to the class path; the second names the provider. All is tried with the JDK's
-//! keytool first.
+//! ours, which adds the jar to the class path; the second names the provider. All is
+//! tried with the JDK's keytool first.
 
 use super::files;
 use super::site::Site;
