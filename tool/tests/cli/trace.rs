@@ -852,7 +852,7 @@ fn a_process_with_many_threads() {
         thread.join().unwrap();
     }
     let document = valid(&done.out);
-    // There may be other troubles: a child of another test that ended, the kernel's unreadable code.
+    // There may be other troubles: another test's child that ended, unreadable code of the kernel.
     let refused = format!("process {own} is not traced");
     let troubles = document.list("/trace/troubles");
     let mut troubles = troubles.iter().filter_map(|trouble| trouble.as_str());

@@ -2,8 +2,8 @@
 //! `run --java`: our provider as the first one of the JVMs that the command starts.
 //!
 //! Every JVM reads JAVA_TOOL_OPTIONS: java, javac, keytool and those that build tools start. An
-//! agent (java.lang.instrument) puts the provider in before the program begins, without a class path.
-//! From JDK 24 on, the JVM warns of calls into C that no option allows.
+//! agent (java.lang.instrument) puts the provider in before the program begins, without any
+//! class path. From JDK 24 on, the JVM warns of calls into C that no option allows.
 
 use super::reach;
 use crate::java;
