@@ -19,7 +19,7 @@ struct arguments {
     unsigned long flags;
     const char *jar; /* pReserved: SunPKCS11 passes the value of nssArgs */
 };
-#define OK 0UL
+#define OK            0UL
 #define GENERAL_ERROR 5UL
 
 /* 67 functions follow C_Initialize. SunPKCS11 calls none of them without it. */
@@ -56,7 +56,8 @@ static void allow_native_access(JNIEnv *env)
     if (module != NULL)
         unnamed = (*env)->GetStaticFieldID(env, module, "ALL_UNNAMED_MODULE", type);
     if (unnamed != NULL)
-        allow = (*env)->GetMethodID(env, module, "implAddEnableNativeAccess", "()Ljava/lang/Module;");
+        allow =
+            (*env)->GetMethodID(env, module, "implAddEnableNativeAccess", "()Ljava/lang/Module;");
     if (allow != NULL)
         (*env)->CallObjectMethod(env, (*env)->GetStaticObjectField(env, module, unnamed), allow);
     (*env)->ExceptionClear(env);
@@ -69,7 +70,8 @@ static unsigned long initialize(const struct arguments *arguments)
     JavaVM *vm = machine();
     jvmtiEnv *tools;
     JNIEnv *env;
-    if (vm == NULL || arguments == NULL || arguments->jar == NULL || atomic_flag_test_and_set(&done) ||
+    if (vm == NULL || arguments == NULL || arguments->jar == NULL ||
+        atomic_flag_test_and_set(&done) ||
         (*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK ||
         (*vm)->GetEnv(vm, (void **)&tools, JVMTI_VERSION_1_2) != JNI_OK)
         return GENERAL_ERROR;
