@@ -24,7 +24,9 @@ struct trp_family {
     size_t context_size;
     void (*begin)(void *ctx); /* initializes a new context, which is zero but for its head */
     /* Each of these may be NULL. `copied` makes a copied context independent of the original, and
-     * returns 0 if memory is exhausted. `release` frees the memory that the context points to. */
+     * returns 0 if memory is exhausted. `release` frees the memory that the context points to. No
+     * family has both `release` and `pipeline`: if the pipes cannot be copied, the copy is freed
+     * before `copied` was called. */
     int (*copied)(void *copy);
     void (*release)(void *ctx);
     const struct trp_pipeline *pipeline; /* NULL if the ciphers have no pipelines */
@@ -57,8 +59,8 @@ int trp_failed(const void *ctx, int reason) __attribute__((cold, noinline));
 
 #define TRP_MAX_MAC 64 /* EVP_MAX_MD_SIZE */
 
-/* The state of one message: a context without its key. The order of the members gives what each
- * call reads one cache line. */
+/* The state of one message: a context without its key. The members that each call reads share
+ * a cache line. */
 struct trp_cipher {
     struct trp_head head;
     /* TLS records before TLS 1.3; see tls_record.h. */

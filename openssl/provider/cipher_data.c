@@ -76,8 +76,8 @@ INLINE enum tr_status crypt_small(struct trp_cipher *cipher, int mode, uint8_t *
     if (mode == CFB8)
         return c->decrypt ? tr_cfb8_decrypt(c->key, c->iv, out, in, len)
                           : tr_cfb8_encrypt(c->key, c->iv, out, in, len);
-    if (!cipher->use_bits)
-        len *= 8;
+    if (!cipher->use_bits && __builtin_mul_overflow(len, (size_t)8, &len))
+        return TR_ERR_LENGTH;
     return c->decrypt ? tr_cfb1_decrypt(c->key, c->iv, out, in, len)
                       : tr_cfb1_encrypt(c->key, c->iv, out, in, len);
 }

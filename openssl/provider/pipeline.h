@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pipelines of AES-CBC, EVP_CipherPipelineEncryptInit(3) of OpenSSL 3.5 and later: one key and up
- * to 32 messages, each with its own IV. Encryption of one CBC message is latency-bound, so several
- * messages run in one multi-buffer call. gcm_pipeline.h has those of AES-GCM. Other parallel modes
- * need no pipelines, because one message keeps the execution units busy. The default provider has
- * no pipelines.
+ * Pipelines, EVP_CipherPipelineEncryptInit(3) of OpenSSL 3.5 and later: one key and up to 32
+ * messages, each with its own IV. Here is the part for all modes, and AES-CBC; gcm_pipeline.h adds
+ * AES-GCM. Encryption of one CBC message is latency-bound, so several messages run in one
+ * multi-buffer call. Other parallel modes need no pipelines, because one message keeps the
+ * execution units busy. The default provider has no pipelines.
  */
 #ifndef TENROUNDS_PROVIDER_PIPELINE_H
 #define TENROUNDS_PROVIDER_PIPELINE_H
@@ -35,7 +35,7 @@ struct trp_pipes {
     size_t n, size; /* the number of pipes, and the bytes of all */
 };
 
-/* What a mode adds. */
+/* The part of a mode. */
 struct trp_pipeline {
     OSSL_FUNC_cipher_encrypt_init_fn *encrypt_init;
     OSSL_FUNC_cipher_decrypt_init_fn *decrypt_init;

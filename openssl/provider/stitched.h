@@ -27,7 +27,7 @@ struct trp_stitched {
     /* For sealing several records in one call. */
     size_t max_fragment, sealed_len;
     unsigned interleave, packed_len;
-    const OSSL_PARAM *params; /* the call's parameters: such a seal needs several */
+    const OSSL_PARAM *params; /* of the call in progress: such a seal needs several */
 };
 
 /* Derives `head` and `tail` from the MAC key (RFC 2104 section 2). */

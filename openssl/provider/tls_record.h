@@ -16,14 +16,15 @@
 size_t trp_tls_pad(unsigned version, uint8_t *record, size_t len);
 
 /*
- * Splits a decrypted record of len bytes, a multiple of 16. Except in SSL 3.0 and TLS 1.0, the first
- * block is the explicit IV. Stores the length of the payload, without explicit IV, MAC and padding.
+ * Splits a decrypted record of len bytes, a multiple of 16. Except in SSL 3.0 and TLS 1.0, the
+ * first block is the explicit IV. Stores the length of the payload, without explicit IV, MAC and
+ * padding.
  *
- * Copies the MAC, which has mac_size bytes (at most TRP_TLS_MAC), to `mac`. If the padding is wrong,
- * copies `substitute` instead, which nobody without the key can know. The caller's comparison then
- * fails, and takes as long as for a wrong MAC (RFC 5246 section 6.2.3.2). Returns NULL on success,
- * or the reason in words: the public lengths are impossible, the version is unknown or, if mac_size
- * is 0, the padding is wrong.
+ * Copies the MAC, which has mac_size bytes (at most TRP_TLS_MAC), to `mac`. If the padding is
+ * wrong, copies `substitute` instead, which nobody without the key can know. The caller's
+ * comparison then fails, and takes as long as for a wrong MAC (RFC 5246 section 6.2.3.2). Returns
+ * NULL on success. Otherwise returns the reason in words: the public lengths are impossible, the
+ * version is unknown or, if mac_size is 0, the padding is wrong.
  */
 #define TRP_TLS_MAC 64u
 const char *trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac,

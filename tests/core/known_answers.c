@@ -423,7 +423,6 @@ static void test_cfb_groups(void)
     copy = *real;
 }
 
-/* Plants faults in cfb_decrypt, xts_unit, cts_decrypt and gcm. */
 /* Plants faults in each function for whole messages of GCM. Those for short messages have separate
  * code for these lengths of AAD. */
 static void test_whole_gcm(void)
@@ -453,6 +452,7 @@ static void test_whole_gcm(void)
     most_aad = SIZE_MAX;
 }
 
+/* Plants faults in cfb_decrypt, xts_unit, cts_decrypt and gcm. */
 static void test_whole(void)
 {
     static const struct range cfb[] = {

@@ -96,7 +96,7 @@ TR_INLINE TR_TARGET B block_end(W x, B last_key, const struct tr_gcm_message *m,
     return b_xor(mask, b_byteswap(w_reduce(&p)));
 }
 
-/* What tiny_message() hashes beside the data (`around`), and the powers of H. */
+/* The AAD and lengths that tiny_message() hashes (`around`), and the powers of H. */
 struct tiny_hash {
     V around, h, h_down;
 };
@@ -174,8 +174,8 @@ TR_INLINE TR_TARGET struct product product_of_two(V a, V b)
 }
 
 /*
- * The products of what is hashed before the data: none without AAD, of a block of AAD (`aad`, in
- * the bit order of the hash), or of up to SHORT_AAD bytes (`aad`, as loaded). They include that of
+ * The products of the blocks before the data: none without AAD, one block of AAD (`aad`, in the bit
+ * order of the hash), or up to SHORT_AAD bytes (`aad`, as loaded). They include that of
  * the lengths, unless these have a lane in the last vector (`spare`). The powers reach past H if
  * there is little data, but not past the hash key: the blocks that these are multiplied with are
  * zero.

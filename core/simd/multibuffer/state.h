@@ -26,8 +26,8 @@
  *   MB_OWN_WIDTHS       as MB_WIDTHS, if jobs' keys differ (multibuffer/lines.h)
  *   MB_VECTORS          the most vectors in a step
  *   MB_VECTORS_NARROW   the most vectors in a step if jobs' keys differ
- *   MB_VECTOR_CYCLES    cycles for each vector of a throughput-bound step; the argument says
- *                       whether jobs' keys differ
+ *   MB_VECTOR_CYCLES    if VBLOCKS < 4: cycles for each vector of a throughput-bound step; the
+ *                       argument says whether jobs' keys differ
  */
 #    if VBLOCKS == 4
 #        define MB_VECTORS_NARROW     4
@@ -74,8 +74,8 @@ struct multibuffer {
 #    if VBLOCKS == 4
     /*
      * The layout of multibuffer/lines.h: the input of a batch aliases only the output of the
-     * previous batch, which is already stored. In 64-bit code, the rounds' other loads do not alias
-     * out_batch either (have other addresses modulo 4096). The exceptions are round keys 11 to 14
+     * previous batch, which is already stored. The rounds' other loads do not alias out_batch
+     * either (have other addresses modulo 4096). The exceptions are round keys 11 to 14
      * of own_keys, and `tail`; at the largest width also cut_in, cut_out and the pointers after
      * them. Round keys 1 to 4 of own_keys would be exceptions, but stay in registers.
      */
