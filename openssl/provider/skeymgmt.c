@@ -3,9 +3,9 @@
  * Opaque keys, EVP_SKEY(3), of OpenSSL 3.5 and later: the types "AES" and "GENERIC-SECRET".
  * EVP_CipherInit_SKEY() refuses a key whose manager and cipher belong to different providers.
  * Programs that prefer this provider's AES therefore need its "AES" manager, too. A
- * "GENERIC-SECRET" key may be for ChaCha20, Camellia or ARIA, so a preference for tenrounds.aes does not
- * choose that manager. It exists for EVP_SKEY_to_provider(), which keys from a KDF or a key
- * exchange need.
+ * "GENERIC-SECRET" key may be for ChaCha20, Camellia or ARIA, so a preference for tenrounds.aes
+ * does not choose that manager. It exists for EVP_SKEY_to_provider(), which keys from a KDF or a
+ * key exchange need.
  *
  * The ciphers have no init for opaque keys: libcrypto exports the bytes of the key and calls the
  * usual init. provider-skeymgmt(7) describes the interface.

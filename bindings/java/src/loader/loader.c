@@ -45,10 +45,33 @@ static JavaVM *machine(void)
     return vm;
 }
 
+/* Whether JDK 24 or later has the option --illegal-native-access=deny, which stays in force. */
+static int is_denied(JNIEnv *env)
+{
+    static const char mode[] = "()Ljdk/internal/module/ModuleBootstrap$IllegalNativeAccess;";
+    jclass boot = (*env)->FindClass(env, "jdk/internal/module/ModuleBootstrap");
+    jmethodID get = NULL;
+    jobject said = NULL;
+    if (boot != NULL)
+        get = (*env)->GetStaticMethodID(env, boot, "illegalNativeAccess", mode);
+    if (get != NULL)
+        said = (*env)->CallStaticObjectMethod(env, boot, get);
+    jclass type = NULL;
+    if (!(*env)->ExceptionCheck(env) && said != NULL)
+        type = (*env)->GetObjectClass(env, said);
+    jfieldID deny = type != NULL ? (*env)->GetStaticFieldID(env, type, "DENY", mode + 2) : NULL;
+    int denied = deny != NULL &&
+                 (*env)->IsSameObject(env, said, (*env)->GetStaticObjectField(env, type, deny));
+    (*env)->ExceptionClear(env);
+    return denied;
+}
+
 /* As the option --enable-native-access=ALL-UNNAMED: without it, JDK 24 and later print warnings when
    the provider calls C. A later JDK that has none of these names prints them. */
 static void allow_native_access(JNIEnv *env)
 {
+    if (is_denied(env))
+        return;
     static const char type[] = "Ljava/lang/Module;";
     jmethodID allow = NULL;
     jfieldID unnamed = NULL;
