@@ -221,7 +221,8 @@ class Consumer:
         if side != "plain":
             counts = self.path(f"counts-{len(self.counts)}-{self.results}.json")
             self.counts.append(counts)
-            how = {"jar": ["--java", "--"], "java": ["--", "env", self.sunpkcs11(line[0])]}.get(side, ["--"])
+            how = ["--java"] if side == "jar" else []
+            how += ["--", "env", self.sunpkcs11(line[0])] if side == "java" else ["--"]
             line = [os.path.join(self.dist, "bin", "tenrounds"), "run", f"--count={counts}", *how] + line
         if self.user:
             owner = pwd.getpwnam(self.user)
