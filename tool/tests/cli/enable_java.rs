@@ -4,7 +4,7 @@
 
 use crate::enable_support::Machine;
 use crate::json::valid;
-use crate::support::{contains, Done, Finish, Place};
+use crate::support::{contains, skip, Done, Finish, Place};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,8 +17,9 @@ struct Jdk {
 const SECURITY: &str = "# the JDK's\nsecurity.provider.1=SUN\nsecurity.provider.2=SunJCE\nother=1";
 /// It fails if the folder has a file `broken`, and does not load the provider if it has `idle`.
 const KEYTOOL: &str = "#!/bin/sh\nhere=$(dirname \"$0\")\necho \"$@\" >>\"$here/../log\"\n\
+                       echo 'jca: 2.5.4.3 => CommonName' >&2\n\
                        [ ! -e \"$here/../broken\" ] || { echo 'no such provider'; exit 1; }\n\
-                       [ -e \"$here/../idle\" ] || echo 'ProviderConfig: Loaded provider tenrounds'\n";
+                       [ -e \"$here/../idle\" ] || echo 'ProviderConfig: Loaded provider tenrounds' >&2\n";
 
 impl Jdk {
     fn new() -> Jdk {
@@ -122,7 +123,9 @@ fn enabled_and_taken_back_byte_for_byte() {
 fn a_jdk_that_it_does_not_work_in_stays_as_it_was() {
     let jdk = Jdk::new();
     jdk.place.file("jdk/broken", "");
-    contains(&jdk.tool(&["enable"]).failed(1), &["no such provider"]);
+    let said = jdk.tool(&["enable"]).failed(1);
+    contains(&said, &["bin/keytool: ", " no such provider"]);
+    assert!(!said.contains("CommonName"), "{said}");
     assert!(jdk.is_as_it_was());
     std::fs::remove_file(jdk.place.path("jdk/broken")).unwrap();
     jdk.place.file("jdk/idle", "");
@@ -208,6 +211,75 @@ fn status_tries_the_jdk() {
     );
     jdk.tool(&["disable"]).ok();
     assert!(sites(&jdk.status().ok()).is_empty());
+}
+
+/// Root runs no keytool that another user can replace, neither to enable it nor to look.
+#[test]
+fn root_runs_no_keytool_of_another_user() {
+    // SAFETY: geteuid() has no requirements.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip("only root can change the owner of a file");
+    }
+    let jdk = Jdk::new();
+    let give =
+        |user| std::os::unix::fs::chown(jdk.place.path("jdk/bin"), Some(user), None).unwrap();
+    give(12345);
+    let said = jdk.tool(&["enable"]).failed(1);
+    contains(
+        &said,
+        &["jdk/bin/keytool: could be replaced by another user"],
+    );
+    assert!(jdk.is_as_it_was());
+    give(0);
+    jdk.tool(&["enable"]).ok();
+    give(12345);
+    let log = std::fs::read(jdk.place.path("jdk/log")).unwrap();
+    let said = jdk.status().ok().out;
+    contains(
+        &said,
+        &["cannot tell whether it works", "jdk/bin/keytool: could"],
+    );
+    assert!(std::fs::read(jdk.place.path("jdk/log")).unwrap() == log);
+    jdk.tool(&["disable"]).ok();
+    assert!(jdk.is_as_it_was());
+}
+
+/// A JDK that is gone, or another one in its place that is too old.
+#[test]
+fn what_is_recorded_of_a_removed_jdk_is_forgotten() {
+    for replaced in [false, true] {
+        let (jdk, machine) = (Jdk::new(), Machine::debian(""));
+        std::fs::create_dir(machine.at("/proc")).unwrap();
+        let tool = |words: &[&str]| {
+            let mut tool = jdk.place.tool(words);
+            tool.args(["--java-home", &jdk.place.path("jdk").display().to_string()])
+                .env("TENROUNDS_JAR", jdk.place.path("share/java/a.jar"))
+                .env("XDG_STATE_HOME", machine.at("/var/lib"))
+                .done()
+        };
+        let interrupted = || {
+            let said = machine.tool(&["doctor", "--json"]).done().out;
+            said.contains("enable-interrupted")
+        };
+        tool(&["enable"]).ok();
+        std::fs::remove_dir_all(jdk.place.path("jdk")).unwrap();
+        if replaced {
+            std::fs::create_dir_all(jdk.place.path("jdk/conf/security")).unwrap();
+            jdk.place.file("jdk/release", "JAVA_VERSION=\"11.0.2\"\n");
+            std::fs::write(&jdk.file, SECURITY).unwrap();
+        }
+        assert!(interrupted());
+        let said = tool(&["disable"]).ok().out;
+        assert_eq!(said.contains("java.security is gone"), !replaced, "{said}");
+        assert!(!interrupted());
+        assert!(!machine.at("/var/lib/tenrounds").exists());
+        // Nothing is known of it now.
+        let again = tool(&["disable"]);
+        match replaced {
+            true => contains(&again.ok().out, &["not enabled"]),
+            false => contains(&again.failed(1), &["is no JDK"]),
+        }
+    }
 }
 
 /// After an update of the JDK, whose state root keeps for the system.

@@ -29,23 +29,32 @@ fn jdks() -> BTreeSet<PathBuf> {
 /// What the file `release` says: 17.
 fn version(home: &Path) -> u32 {
     let text = std::fs::read_to_string(home.join("release")).unwrap_or_default();
-    let version = text
-        .split_once("\nJAVA_VERSION=\"")
-        .map(|(_, version)| version);
+    let mut lines = text.lines();
+    let version = lines.find_map(|line| line.strip_prefix("JAVA_VERSION=\""));
     let major = version.and_then(|version| version.split(['.', '"']).next());
     major.and_then(|major| major.parse().ok()).unwrap_or(0)
 }
 
-/// The jar that 'make stage' has laid out, with its library.
-fn jar() -> PathBuf {
+/// The jar and its library, below the prefix.
+const JAR: &str = "share/java/tenrounds.jar";
+const LIBRARY: &str = "lib/jni/tenrounds-loader.so";
+
+/// What 'make stage' has laid out.
+fn staged(file: &str) -> PathBuf {
     let module = built_module().canonicalize().unwrap();
-    let jar = module
-        .ancestors()
-        .nth(3)
-        .unwrap()
-        .join("share/java/tenrounds.jar");
-    assert!(jar.is_file(), "'make stage' writes {}", jar.display());
-    jar
+    let file = module.ancestors().nth(3).unwrap().join(file);
+    assert!(file.is_file(), "'make stage' writes {}", file.display());
+    file
+}
+
+/// A copy of the jar and its library, which nobody else can replace.
+fn installed(place: &Place) -> PathBuf {
+    for file in [JAR, LIBRARY] {
+        let copy = place.path(file);
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(staged(file), copy).unwrap();
+    }
+    place.path(JAR).canonicalize().unwrap()
 }
 
 /// Does something with each JDK, in a place with the class Which.
@@ -87,12 +96,12 @@ fn run_gives_each_jdk_the_provider() {
             &["run", "--java", "--", tool, "run", "--java", "--"],
         ] {
             let mut tool = place.tool(words);
-            tool.arg(&java).env("TENROUNDS_JAR", jar());
+            tool.arg(&java).env("TENROUNDS_JAR", staged(JAR));
             assert_eq!(provider(&mut tool), "tenrounds", "{}", jdk.display());
         }
         let mut masked = place.tool(["run", "--mask", "noaes", "--java", "--"]);
         masked.arg(&java).args(["-cp", ".", "Which"]);
-        let masked = masked.env("TENROUNDS_JAR", jar()).done().ok();
+        let masked = masked.env("TENROUNDS_JAR", staged(JAR)).done().ok();
         assert_eq!(masked.out, "SunJCE");
     });
 }
@@ -107,10 +116,11 @@ fn enabled_in_each_jdk_without_an_option() {
         jlink.arg(&home).done().ok();
         let file = home.join(FILE);
         let before = std::fs::read(&file).unwrap();
+        let jar = installed(place);
         let java = || provider(&mut place.program(home.join("bin/java")));
         let tool = |words: &[&str]| {
             let mut tool = place.tool(words);
-            tool.env("TENROUNDS_JAR", jar())
+            tool.env("TENROUNDS_JAR", &jar)
                 .env("XDG_STATE_HOME", place.path("state"));
             tool
         };
@@ -122,7 +132,7 @@ fn enabled_in_each_jdk_without_an_option() {
         let sites = valid(&status.out).list("/status/sites");
         let ours = sites.iter().find(|site| site["scope"] == "java").unwrap();
         assert_eq!(ours["outcome"], "enabled", "{ours}");
-        assert_eq!(ours["module"], jar().display().to_string());
+        assert_eq!(ours["module"], jar.display().to_string());
 
         // Without the jar, Java works as before, and status says so.
         let own = file.with_file_name("tenrounds.cfg");

@@ -12,6 +12,7 @@ use super::state::{self, State};
 use super::target::{head, Files, Target, Tried};
 use crate::home::Home;
 use crate::java;
+use crate::openssl::programs;
 use base::limited;
 use base::trust;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,6 @@ impl Jdk {
             );
             return Err(Error::failure(text));
         }
-        java::refuse_old(home)?;
         Ok(Jdk {
             home: home.canonicalize().map_err(Error::from_reason)?,
             file: files::real(&file)?,
@@ -69,15 +69,26 @@ pub fn state_dir() -> Result<PathBuf> {
     }
 }
 
-/// The JDKs that `enable` knows of.
-pub fn known(state: &State) -> Vec<Box<dyn Target>> {
-    let jdks = state.files.iter().filter_map(|entry| {
+/// The JDKs that `enable` knows of, which may be gone.
+pub fn known(state: &State) -> impl Iterator<Item = Jdk> + '_ {
+    state.files.iter().filter_map(|entry| {
         Some(Jdk {
             home: entry.java_home.clone()?,
             file: entry.file.clone(),
         })
-    });
-    jdks.map(|jdk| Box::new(jdk) as Box<dyn Target>).collect()
+    })
+}
+
+/// What `disable` takes back: all that is recorded of a JDK, else the JDK as it is.
+pub fn recorded(home: &Path, state: &State) -> Result<Vec<Box<dyn Target>>> {
+    let real = home.canonicalize().or_else(|_| std::path::absolute(home));
+    let real = real.map_err(Error::from_reason)?;
+    let same = known(state).filter(|jdk| jdk.home == real);
+    let same: Vec<Box<dyn Target>> = same.map(|jdk| Box::new(jdk) as _).collect();
+    match same.is_empty() {
+        true => Ok(vec![Box::new(Jdk::find(home)?)]),
+        false => Ok(same),
+    }
 }
 
 impl Target for Jdk {
@@ -134,9 +145,24 @@ impl Target for Jdk {
 }
 
 impl Jdk {
+    /// Its keytool, without symbolic links: root runs what was checked.
+    fn keytool(&self) -> Result<PathBuf> {
+        let program = self.home.join("bin/keytool");
+        let real = program.canonicalize();
+        let real = real.map_err(|error| files::at(&program, error))?;
+        programs::trusted(&real).map_err(|why| files::at(&real, why))?;
+        Ok(real)
+    }
+
+    /// Why this process cannot tell whether it works.
+    pub fn untried(&self) -> Option<String> {
+        let why = self.keytool().err()?;
+        Some(format!("cannot tell whether it works: {why}"))
+    }
+
     /// Has keytool make a key, with a copy of java.security in the place of the JDK's own.
     fn make_key(&self, copies: Option<&Files>, scratch: &Path) -> Result<()> {
-        let program = self.home.join("bin/keytool");
+        let program = self.keytool()?;
         let mut keytool = Command::new(&program);
         if let Some(file) = copies.and_then(|copies| copies.edited.as_ref()) {
             keytool.arg(format!("-J-Djava.security.properties=={}", file.display()));
@@ -147,13 +173,17 @@ impl Jdk {
             .arg(scratch.join("store.p12"))
             .env_remove("JAVA_TOOL_OPTIONS");
         let output = limited::run(keytool, b"", LIMIT).map_err(Error::failure)?;
-        let said = [output.out, output.err].concat();
-        let why = match (output.success, said.contains(LOADED)) {
+        // What the JVM says of providers is on standard error.
+        let said = match output.out.trim() {
+            "" => output.err.trim().lines().last().unwrap_or_default(),
+            said => said,
+        };
+        let why = match (output.success, output.err.contains(LOADED)) {
             (true, true) => return Ok(()),
             (true, false) => {
                 "makes a key, but without tenrounds: the JVM does not load it".to_owned()
             }
-            (false, _) => format!("{} {}", output.status, said.trim()),
+            (false, _) => format!("{} {said}", output.status),
         };
         Err(files::at(&program, why))
     }

@@ -20,8 +20,9 @@ mod target;
 mod undo;
 mod user;
 
-use crate::enable::args::{DisableArgs, EnableArgs, ScopeArgs, StatusArgs};
+use crate::enable::args::{DisableArgs, EnableArgs, StatusArgs};
 use crate::force::InForce;
+use crate::java::refuse_old;
 use crate::openssl::programs::below;
 use base::root::Root;
 use edit::Found;
@@ -33,15 +34,18 @@ use state::State;
 pub use status::INTERRUPTED;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use target::Target;
 use terminal::error::{Error, Result};
 
 pub fn enable(args: &EnableArgs) -> Result<()> {
     let begin = Instant::now();
     let mut report = Report::new(args.dry_run);
     let root = root(&args.scope.root)?;
-    match jdk(&args.scope)? {
-        Some((target, dir)) => apply::enable(&dir, &[target], &mut report)?,
+    match &args.scope.java_home {
+        Some(home) => {
+            let jdk = java::Jdk::find(home)?;
+            refuse_old(home)?;
+            apply::enable(&java::state_dir()?, &[Box::new(jdk)], &mut report)?;
+        }
         None if args.scope.system => system::enable(&root, &mut report)?,
         None => user::enable(&root, &mut report)?,
     }
@@ -54,22 +58,18 @@ pub fn disable(args: &DisableArgs) -> Result<()> {
     let begin = Instant::now();
     let mut report = Report::new(false);
     let root = root(&args.scope.root)?;
-    match jdk(&args.scope)? {
-        Some((target, dir)) => undo::disable(&dir, &[target], &mut report)?,
+    match &args.scope.java_home {
+        Some(home) => {
+            let dir = java::state_dir()?;
+            let jdks = java::recorded(home, &State::look(&dir)?)?;
+            undo::disable(&dir, &jdks, &mut report)?;
+        }
         None if args.scope.system => system::disable(&root, &mut report)?,
         None => user::disable(&mut report)?,
     }
     end(report, begin, |report| {
         report.show("disable", args.scope.json)
     })
-}
-
-/// The JDK that the options name, and the directory of its state.
-fn jdk(scope: &ScopeArgs) -> Result<Option<(Box<dyn Target>, PathBuf)>> {
-    let Some(home) = &scope.java_home else {
-        return Ok(None);
-    };
-    Ok(Some((Box::new(java::Jdk::find(home)?), java::state_dir()?)))
 }
 
 /// The exit status: with `--check` 1 unless tenrounds is in force.

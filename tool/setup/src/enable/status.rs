@@ -55,9 +55,12 @@ pub fn look(root: &Path) -> Result<Report> {
     }
     for state in [Some(&system), user.as_ref()].into_iter().flatten() {
         for target in java::known(state) {
-            let mut shown = looked(target.as_ref(), state);
+            let mut shown = looked(&target, state);
             if shown.outcome == Outcome::Enabled {
-                try_out(target.as_ref(), &mut shown);
+                shown.reason = target.untried();
+                if shown.reason.is_none() {
+                    try_out(&target, &mut shown);
+                }
             }
             report.add(shown);
         }
