@@ -18,14 +18,13 @@ pub const JAR: Part = Part {
 const OLDEST: u32 = 17;
 
 /// The jar's absolute path, which a JVM can read in a list of options and in a file of properties.
-pub fn jar() -> Result<PathBuf> {
+/// It has only characters that `is_fine` knows.
+pub fn jar(is_fine: fn(&char) -> bool) -> Result<PathBuf> {
     let jar = JAR.find()?;
-    match jar
-        .to_str()
-        .filter(|path| !path.contains(['"', '\\', '\n', '$', '=']))
-    {
-        Some(_) => Ok(jar),
-        None => Err(Error::failure(format!(
+    let can = |it: char| is_fine(&it) && !['"', '\\', '\n', '$', '='].contains(&it);
+    match jar.to_str().is_some_and(|path| path.chars().all(can)) {
+        true => Ok(jar),
+        false => Err(Error::failure(format!(
             "{}: Java cannot read this path; install the jar elsewhere",
             jar.display()
         ))),
@@ -57,20 +56,20 @@ pub fn version(home: &Path) -> Option<String> {
     )
 }
 
-/// Refuses a JDK that says that it cannot read the jar.
-pub fn refuse_old(home: &Path) -> Result<()> {
+/// Refuses a JDK that says that it cannot read the jar. Returns its number, if it tells it.
+pub fn refuse_old(home: &Path) -> Result<Option<u32>> {
     let version = version(home).unwrap_or_default();
     let major = version.strip_prefix("1.").unwrap_or(&version);
     let major = major
         .split(['.', '-', '+'])
         .next()
         .and_then(|it| it.parse().ok());
-    match major.is_some_and(|major: u32| major < OLDEST) {
-        true => Err(Error::failure(format!(
+    match major {
+        Some(major) if major < OLDEST => Err(Error::failure(format!(
             "{} is JDK {version}, and the Java provider needs {OLDEST} or later",
             home.display()
         ))),
-        false => Ok(()),
+        _ => Ok(major),
     }
 }
 

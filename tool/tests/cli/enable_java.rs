@@ -15,9 +15,11 @@ struct Jdk {
 }
 
 const SECURITY: &str = "# the JDK's\nsecurity.provider.1=SUN\nsecurity.provider.2=SunJCE\nother=1";
-/// It fails if the folder has a file `broken`, and does not load the provider if it has `idle`.
+/// It fails if the folder has a file `broken`, does not load the provider if it has `idle`, and has
+/// an inactive one if it has `masked`.
 const KEYTOOL: &str = "#!/bin/sh\nhere=$(dirname \"$0\")\necho \"$@\" >>\"$here/../log\"\n\
                        echo 'jca: 2.5.4.3 => CommonName' >&2\n\
+                       [ ! -e \"$here/../masked\" ] || echo 'tenrounds is inactive: masked' >&2\n\
                        [ ! -e \"$here/../broken\" ] || { echo 'no such provider'; exit 1; }\n\
                        [ -e \"$here/../idle\" ] || echo 'ProviderConfig: Loaded provider tenrounds' >&2\n";
 
@@ -135,6 +137,18 @@ fn a_jdk_that_it_does_not_work_in_stays_as_it_was() {
     );
     assert!(jdk.is_as_it_was());
     std::fs::remove_file(jdk.place.path("jdk/idle")).unwrap();
+    jdk.place.file("jdk/masked", "");
+    let said = jdk.tool(&["enable"]).failed(1);
+    contains(&said, &["without tenrounds: masked"]);
+    assert!(jdk.is_as_it_was());
+    std::fs::remove_file(jdk.place.path("jdk/masked")).unwrap();
+    std::fs::create_dir(jdk.place.path("j\u{e4}va")).unwrap();
+    jdk.place.file("j\u{e4}va/a.jar", "a jar");
+    let mut tool = jdk.place.tool(["enable", "--java-home", "jdk"]);
+    tool.env("TENROUNDS_JAR", jdk.place.path("j\u{e4}va/a.jar"));
+    let said = tool.env("XDG_STATE_HOME", jdk.place.path("state")).done();
+    contains(&said.failed(1), &["a.jar: Java cannot read this path"]);
+    assert!(jdk.is_as_it_was());
     let library = jdk.place.path("lib/jni/tenrounds-loader.so");
     std::fs::remove_file(&library).unwrap();
     contains(

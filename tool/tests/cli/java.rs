@@ -125,9 +125,15 @@ fn enabled_in_each_jdk_without_an_option() {
             tool
         };
         let image = ["--java-home", "image"];
+        let masked = |words: &[&str]| tool(words).env("TENROUNDS_MASK", "noaes").done();
+        let said = masked(&[&["enable"], &image[..]].concat()).failed(1);
+        contains(&said, &["without tenrounds: TENROUNDS_MASK masks"]);
+        assert!(std::fs::read(&file).unwrap() == before);
         tool(&["enable"]).args(image).done().ok();
         assert_eq!(java(), "tenrounds", "{}", jdk.display());
         std::fs::create_dir(place.path("root")).unwrap();
+        let said = masked(&["status", "--root", "root"]).failed(1);
+        contains(&said, &["without tenrounds: TENROUNDS_MASK masks"]);
         let status = tool(&["status", "--json", "--root", "root"]).done().ok();
         let sites = valid(&status.out).list("/status/sites");
         let ours = sites.iter().find(|site| site["scope"] == "java").unwrap();

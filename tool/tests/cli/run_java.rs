@@ -87,6 +87,8 @@ fn what_stands_in_the_way_is_said() {
         ("1.8.0_452", true),
         ("11.0.2", true),
         ("17", false),
+        ("22.0.2", false),
+        ("23", false),
         ("26-ea", false),
     ] {
         jdk.0.file(
@@ -102,6 +104,13 @@ fn what_stands_in_the_way_is_said() {
                 ),
                 false => drop(done.ok()),
             }
+        }
+        // In JDK 22 and 23, the option would forbid native access to other modules.
+        if !is_old {
+            let out = jdk.run(&[], &[&java]).ok().out;
+            let has_option = out.contains("--enable-native-access=ALL-UNNAMED");
+            assert_eq!(has_option, !["22.0.2", "23"].contains(&version), "{out}");
+            contains(&out, &["-javaagent:/"]);
         }
     }
 }

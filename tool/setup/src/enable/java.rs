@@ -30,6 +30,8 @@ const KEYTOOL: &str = "-genseckey -alias trial -keyalg AES -keysize 256 -storety
                        -storepass trial-of-tenrounds -keystore";
 /// What the JVM says of it, told to say how it loads providers.
 const LOADED: &str = "Loaded provider tenrounds";
+/// What our provider says before the reason why it has no algorithms (TenroundsProvider.java).
+const INACTIVE: &str = "tenrounds is inactive: ";
 
 /// One JDK.
 pub struct Jdk {
@@ -108,7 +110,8 @@ impl Target for Jdk {
     }
 
     fn text(&self, _files: &Files, _base: Option<&Path>) -> Result<(Vec<u8>, PathBuf)> {
-        let jar = java::jar()?;
+        // No locale changes these characters in the configuration of SunPKCS11.
+        let jar = java::jar(char::is_ascii)?;
         let library = java::loader(&jar)?;
         trust::only_mine(&jar)?;
         trust::only_mine(&library)?;
@@ -178,11 +181,14 @@ impl Jdk {
             "" => output.err.trim().lines().last().unwrap_or_default(),
             said => said,
         };
-        let why = match (output.success, output.err.contains(LOADED)) {
-            (true, true) => return Ok(()),
-            (true, false) => {
-                "makes a key, but without tenrounds: the JVM does not load it".to_owned()
-            }
+        let mut lines = output.err.lines();
+        let inactive = lines.find_map(|line| line.strip_prefix(INACTIVE));
+        let why = match (output.success, inactive) {
+            (true, None) if output.err.contains(LOADED) => return Ok(()),
+            (true, inactive) => format!(
+                "makes a key, but without tenrounds: {}",
+                inactive.unwrap_or("the JVM does not load it")
+            ),
             (false, _) => format!("{} {said}", output.status),
         };
         Err(files::at(&program, why))

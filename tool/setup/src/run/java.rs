@@ -3,7 +3,7 @@
 //!
 //! Every JVM reads JAVA_TOOL_OPTIONS: java, javac, keytool and those that build tools start. An
 //! agent (java.lang.instrument) puts the provider in before the program begins, without any
-//! class path. From JDK 24 on, the JVM warns of calls into C that no option allows.
+//! class path. From JDK 22 on, the JVM warns of calls into C that no option allows.
 
 use super::reach;
 use crate::java;
@@ -24,18 +24,21 @@ pub fn prepare(command: &[OsString]) -> Result<Variable> {
         home_of(OsStr::new("java")),
     ];
     let mut homes = homes.into_iter().flatten();
-    if let Some(home) = homes.find(|home| java::version(home).is_some()) {
-        java::refuse_old(&home)?;
-    }
+    let home = homes.find(|home| java::version(home).is_some());
+    let number = home.map(|home| java::refuse_old(&home)).transpose()?;
     // Words are split at blanks, unless they are quoted.
-    let agent = format!("\"-javaagent:{}\"", java::jar()?.display());
+    let agent = format!("\"-javaagent:{}\"", java::jar(|_| true)?.display());
     let mut value = std::env::var_os(OPTIONS).unwrap_or_default();
     // Not again if one run starts another.
     if !value.to_string_lossy().contains(&agent) {
         if !value.is_empty() {
             value.push(" ");
         }
-        value.push(agent + " --enable-native-access=ALL-UNNAMED");
+        value.push(agent);
+        // There, the option forbids such calls to all modules that it does not name (JEP 454).
+        if !matches!(number.flatten(), Some(22 | 23)) {
+            value.push(" --enable-native-access=ALL-UNNAMED");
+        }
     }
     Ok((OPTIONS, value))
 }

@@ -46,6 +46,19 @@ public final class TenroundsProvider extends Provider {
             if (Library.CALLS.isFast()) {
                 putBlockCiphers();
             }
+        } else {
+            tell(reason().get());
+        }
+    }
+
+    /** Says why it is inactive, if -Djava.security.debug=jca asks how providers are loaded. */
+    private static void tell(String why) {
+        try {
+            if (System.getProperty("java.security.debug", "").contains("jca")) {
+                System.err.println(NAME + " is inactive: " + why);
+            }
+        } catch (SecurityException e) {
+            // A security manager keeps the property to itself.
         }
     }
 
