@@ -219,7 +219,9 @@ static void probe_many(const struct tr_backend *b, bool refused)
     uint8_t iv[JOBS][TR_BLOCK] = {{0}}, raw[16] = {1};
     struct tr_stream jobs[JOBS];
     struct tr_aes_key key;
-    const bool together = b->multibuffer != NULL && (b->features & TR_FEATURE_AES) != 0 && !refused;
+    /* In 32-bit code, a backend with ZMM registers leaves such jobs to a weaker one. */
+    const struct tr_backend *multi = tr_backend_with_multibuffer(b);
+    const bool together = multi != NULL && (multi->features & TR_FEATURE_AES) != 0 && !refused;
     most = SIZE_MAX;
     refuse = 0;
     bool right = tr_aes_set_key(&key, b, raw, sizeof(raw)) == TR_OK;
@@ -230,7 +232,7 @@ static void probe_many(const struct tr_backend *b, bool refused)
     right &= tr_cbc_encrypt_many(jobs, JOBS) == TR_OK;
     refuse = refused;
     may_probe =
-        (together ? b : tr_backend_doing(refused ? &tr_bitslice : b, TR_OP_CBC_ENCRYPT))->name;
+        (together ? multi : tr_backend_doing(refused ? &tr_bitslice : b, TR_OP_CBC_ENCRYPT))->name;
     probes = 0;
     probed = 0;
     probed_right = true;
