@@ -223,7 +223,7 @@ class Consumer:
             self.counts.append(counts)
             how = ["--java"] if side == "jar" else []
             how += ["--", "env", self.sunpkcs11(line[0])] if side == "java" else ["--"]
-            line = [os.path.join(self.dist, "bin", "tenrounds"), "run", f"--count={counts}", *how] + line
+            line = [os.path.join(self.dist, "bin", "tenrounds"), "run", "--count", "--json", "--output", counts, *how] + line
         if self.user:
             owner = pwd.getpwnam(self.user)
             line = ["setpriv", f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups"] + line

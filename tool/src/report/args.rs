@@ -14,9 +14,9 @@ pub struct PageArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
 
-    /// Write JSON to this file, or to standard output instead of text
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-", value_hint = ValueHint::FilePath)]
-    pub json: Option<PathBuf>,
+    /// Write JSON to standard output, instead of the verdict
+    #[arg(long)]
+    pub json: bool,
 
     /// Trace all processes for so long
     #[arg(

@@ -17,26 +17,15 @@ use terminal::error::Result;
 use terminal::output;
 use terminal::style::{item, paint, BOLD, DIM};
 
-/// Where the JSON goes if `--json` names no file.
-const STANDARD_OUTPUT: &str = "-";
-
-/// Checks the files first, because the rest takes time; then collects and writes.
+/// Checks the file first, because the rest takes time; then collects and writes.
 pub fn run(args: &PageArgs) -> Result<()> {
-    let (to_output, file) = match args.json.as_deref() {
-        Some(file) if file == Path::new(STANDARD_OUTPUT) => (true, None),
-        file => (false, file),
-    };
     let html = args.html.as_deref().map(Replaced::prepare).transpose()?;
-    let json = file.map(Replaced::prepare).transpose()?;
     let (host, results, report) = collect::everything(args)?;
     let document = Document::new("report", host, results, Body { report });
     if let Some(file) = html {
         file.fill(&page::page(&document, args.full)?, Look::Usual)?;
     }
-    if let Some(file) = json {
-        file.fill(&document.to_json(), Look::Usual)?;
-    }
-    match to_output {
+    match args.json {
         true => output::out(document.to_json()),
         false => output::out(text(&document.body.report, args.html.as_deref())),
     }
@@ -56,7 +45,8 @@ fn text(report: &Report, page: Option<&Path>) -> String {
     }
     let rest = match page {
         Some(page) => format!("The page is {}.", page.display()),
-        None => "--html FILE writes the whole report as a page, --json FILE as JSON.".to_owned(),
+        None => "--html FILE writes the whole report as a page, --json the same facts as JSON."
+            .to_owned(),
     };
     out + &item("", paint(DIM, rest))
 }

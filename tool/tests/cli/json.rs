@@ -71,7 +71,7 @@ fn writes_what_the_schema_says(command: &str, args: &[&str]) {
     let file = place.path("counts.json");
     let mut tool = place.tool([command]);
     if command == "run" {
-        tool.arg(format!("--count={}", file.display()));
+        tool.args(["--count", "--json", "--output"]).arg(&file);
     }
     let done = tool.args(args).done();
     // The doctor's status tells of the machine.

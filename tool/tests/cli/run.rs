@@ -20,8 +20,8 @@ const ENC: [&str; 6] = [
 /// Runs a shell script under `run --count` and returns the counts.
 fn counted(place: &Place, options: &[&str], script: &str) -> Document {
     let file = place.path("counts.json");
-    let count = format!("--count={}", file.display());
-    let mut tool = place.tool(["run", &count]);
+    let mut tool = place.tool(["run", "--count", "--json", "--output"]);
+    tool.arg(&file);
     tool.args(options)
         .args(["--", "sh", "-c", script])
         .done()
@@ -52,8 +52,9 @@ fn bytes_are_the_same_and_our_code_executed() {
             .ok();
     };
     encrypt(&mut place.program("openssl"), "stock");
-    let count = format!("--count={}", place.path("counts.json").display());
-    encrypt(&mut place.tool(["run", &count, "--", "openssl"]), "ours");
+    let mut ours = place.tool(["run", "--count", "--json", "--output"]);
+    ours.arg(place.path("counts.json")).args(["--", "openssl"]);
+    encrypt(&mut ours, "ours");
     let read = |name: &str| std::fs::read(place.path(name)).unwrap();
     assert!(read("stock") == read("ours"), "the ciphertexts differ");
     let counts = valid(&std::fs::read_to_string(place.path("counts.json")).unwrap());
@@ -348,7 +349,8 @@ fn processes_with_unlike_processors_understand_each_other() {
     };
     let crypt = |mask: &str, input: &Path, output: &Path, direction: &str| {
         let counts = place.path("counts.json");
-        let mut tool = place.tool(["run", &format!("--count={}", counts.display())]);
+        let mut tool = place.tool(["run", "--count", "--json", "--output"]);
+        tool.arg(&counts);
         tool.args(["--mask", mask].iter().filter(|_| !mask.is_empty()));
         tool.args(["--", "openssl", "enc", "-aes-128-cbc", direction])
             .args(key);

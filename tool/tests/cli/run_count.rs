@@ -87,9 +87,10 @@ fn a_killed_tool_leaves_nothing_behind() {
 fn arguments_are_not_stored() {
     let place = Place::new();
     let file = place.path("counts.json");
-    let count = format!("--count={}", file.display());
     let text = place.file("text", "to be encrypted");
-    let mut tool = place.tool(["run", &count, "--", "openssl", "enc", "-aes-128-ctr"]);
+    let mut tool = place.tool(["run", "--count", "--json", "--output"]);
+    tool.arg(&file)
+        .args(["--", "openssl", "enc", "-aes-128-ctr"]);
     tool.args(["-pass", "pass:swordfish", "-pbkdf2", "-out", "/dev/null"])
         .arg("-in")
         .arg(text)

@@ -74,7 +74,7 @@ fn ignored_signals_stay_ignored_and_others_do_not_become_so() {
     let place = Place::new();
     for setup in ["", "trap '' PIPE;", "trap '' HUP INT TERM;"] {
         let direct = dispositions(&place, setup, "");
-        for options in ["run --", "run --count=/dev/null --"] {
+        for options in ["run --", "run --count --output /dev/null --"] {
             let through = dispositions(&place, setup, &format!("{TOOL} {options}"));
             assert_eq!(through, direct, "{setup} {options}");
         }

@@ -17,17 +17,21 @@ pub struct RunArgs {
     #[arg(long, value_name = "WORD[,WORD...]", value_hint = ValueHint::Other)]
     pub mask: Option<String>,
 
-    /// Show afterwards which code executed, on standard error or as JSON in FILE
+    /// Show afterwards which code executed
     ///
     /// If counting or writing the counts fails, a message on standard error says so, and the exit
     /// status does not change. The counts name the program without its arguments. Processes that
     /// clear their environment, as by `env -i`, are not counted.
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    pub count: Option<PathBuf>,
+    #[arg(long)]
+    pub count: bool,
 
-    /// Write the counts on standard error as JSON (with --count)
+    /// Write the counts as JSON (with --count)
     #[arg(long, requires = "count")]
     pub json: bool,
+
+    /// Write the counts to this file, instead of standard error (with --count)
+    #[arg(long, short, requires = "count", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
 
     /// Also put the Java provider into every JVM that the command starts
     ///

@@ -40,20 +40,20 @@ pub fn run(args: &RunArgs) -> Result<()> {
     }
     let note = reach::note(&args.command[0]);
     // Counters tell afterwards whether the command was reached.
-    if let (None, Some(note)) = (&args.count, &note) {
+    if let (false, Some(note)) = (args.count, &note) {
         output::complain(note);
     }
     if let (false, Some(note)) = (args.java, java::note(&args.command[0])) {
         output::complain(note);
     }
-    if args.java && args.count.is_some() {
+    if args.java && args.count {
         output::complain(
             "the Java provider has no counters, so its calls will not be in the counts",
         );
     }
-    let Some(target) = &args.count else {
+    if !args.count {
         return Err(child::replace(child::command(&args.command, &environment)));
-    };
+    }
     let mut command = child::command(&args.command, &environment);
     let memory = Memory::new();
     match &memory {
@@ -65,7 +65,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
         let reported = memory.read().and_then(|counters| {
             let program = &args.command[0];
             let done = report::Run::new(program, &configuration, status, counters, note);
-            done.write(target, args.json)
+            done.write(args.output.as_deref(), args.json)
         });
         // An error here does not change the exit status, which is the command's.
         reported.unwrap_or_else(output::complain);

@@ -52,16 +52,17 @@ impl Run {
         }
     }
 
-    /// Writes to a file as JSON, or to standard error ("-") as text or JSON.
-    pub fn write(&self, target: &Path, json: bool) -> Result<()> {
-        if target != Path::new("-") {
-            return replaced::write(target, &document("run", self));
-        }
-        output::err(match json {
+    /// Writes to the file, or to standard error without one.
+    pub fn write(&self, file: Option<&Path>, json: bool) -> Result<()> {
+        let text = match json {
             true => document("run", self),
             false => self.text(),
-        });
-        Ok(())
+        };
+        let Some(file) = file else {
+            output::err(text);
+            return Ok(());
+        };
+        replaced::write(file, &anstream::adapter::strip_str(&text).to_string())
     }
 
     fn text(&self) -> String {
