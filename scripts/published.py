@@ -2,6 +2,7 @@
 """A run of tenrounds-bench that `make bench` has published, for scripts/pictures and scripts/tables."""
 import json
 import os
+import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -19,6 +20,20 @@ def read(path):
 def processor_of(host):
     cpu = host["cpu"]
     return f"{cpu['brand']} (family {cpu['family']} model {cpu['model']})"
+
+
+def identity(row):
+    """What a program is called on every system. Its version may name another OpenSSL than the system's."""
+    return ", ".join([row["program"], *row["version"].split(", ")[1:]])
+
+
+def system_name(system):
+    """The name and number of a system: "Debian GNU/Linux 13 (trixie)" is Debian 13."""
+    return re.sub(r"^(\w+)\D*(\d+)?.*", r"\1 \2", system).strip()
+
+
+def title(run):
+    return f"{system_name(run['system'])}, {run['openssl']}"
 
 
 class Run:

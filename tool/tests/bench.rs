@@ -271,19 +271,24 @@ fn scripts_tables_writes_the_tables_and_checks_them() {
     let run = chart["run"].as_str().unwrap().replace("..", "docs");
     let (readme, page) = ("README.md", "docs/gains.md");
     let replaced = "docs/benchmarks/replace";
-    let runs = std::fs::read_dir(root.join(replaced)).unwrap();
-    let runs = runs.map(|file| format!("{replaced}/{}", file.unwrap().file_name().display()));
+    let files = |folder: &str| {
+        let names = std::fs::read_dir(root.join(folder)).unwrap();
+        let names = names.map(|file| file.unwrap().file_name());
+        names
+            .map(|name| format!("{folder}/{}", name.display()))
+            .collect::<Vec<_>>()
+    };
+    let runs = [files(replaced), files("docs/benchmarks/gains")].concat();
     let others = [
         "scripts/tables",
         "scripts/published.py",
         "docs/charts/speed.json",
-        "docs/benchmarks/gains/amd-epyc.json",
         &run,
         "docs/benchmarks/programs.md",
         page,
         readme,
     ];
-    for file in runs.chain(others.map(str::to_owned)) {
+    for file in runs.into_iter().chain(others.map(str::to_owned)) {
         std::fs::create_dir_all(place.path(&file).parent().unwrap()).unwrap();
         std::fs::copy(root.join(&file), place.path(&file)).unwrap();
     }
