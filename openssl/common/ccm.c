@@ -12,7 +12,8 @@ enum tr_status trossl_ccm_set_key(struct trossl_ccm *c, const struct tr_backend 
     return tr_ccm_set_key(&c->key, backend, raw, key_len);
 }
 
-static enum tr_status begin(struct trossl_ccm *c, const struct trossl_ccm_settings *now, size_t len)
+static enum tr_status trossl_ccm_begin(struct trossl_ccm *c, const struct trossl_ccm_settings *now,
+                                       size_t len)
 {
     /* The nonce length is the IV length at the time when the key was set. A shorter IV cannot fill
      * the nonce. Encryption refuses a longer IV, too. Otherwise the nonce would be a prefix of the
@@ -26,18 +27,18 @@ static enum tr_status begin(struct trossl_ccm *c, const struct trossl_ccm_settin
     return TR_OK;
 }
 
-static enum tr_status start(struct trossl_ccm *c, size_t aad_len)
+static enum tr_status trossl_ccm_start(struct trossl_ccm *c, size_t aad_len)
 {
     return tr_ccm_start(&c->message, &c->key, c->nonce, c->key_iv_len, c->key_tag_len, aad_len,
                         c->len);
 }
 
 /* A second AAD replaces the first. AAD after the data is ignored. */
-static enum tr_status take_aad(struct trossl_ccm *c, const uint8_t *in, size_t len)
+static enum tr_status trossl_ccm_take_aad(struct trossl_ccm *c, const uint8_t *in, size_t len)
 {
     if (len == 0 || !c->open)
         return TR_OK;
-    const enum tr_status status = start(c, len);
+    const enum tr_status status = trossl_ccm_start(c, len);
     if (status != TR_OK)
         return status;
     c->has_aad = 1;
@@ -45,12 +46,12 @@ static enum tr_status take_aad(struct trossl_ccm *c, const uint8_t *in, size_t l
 }
 
 /* Encrypts or decrypts all of the data, without the tag. */
-static enum tr_status crypt(struct trossl_ccm *c, int encrypt, uint8_t *out, const uint8_t *in,
-                            size_t len)
+static enum tr_status trossl_ccm_crypt(struct trossl_ccm *c, int encrypt, uint8_t *out,
+                                       const uint8_t *in, size_t len)
 {
     if (!c->open || len != c->len)
         return TR_ERR_LENGTH;
-    enum tr_status status = c->has_aad ? TR_OK : start(c, 0);
+    enum tr_status status = c->has_aad ? TR_OK : trossl_ccm_start(c, 0);
     if (status != TR_OK)
         return status;
     status = encrypt ? tr_ccm_encrypt(&c->message, out, in, len)
@@ -61,8 +62,8 @@ static enum tr_status crypt(struct trossl_ccm *c, int encrypt, uint8_t *out, con
 }
 
 /* Compares the tag; on mismatch cleanses the plaintext. */
-static enum tr_status check(struct trossl_ccm *c, const struct trossl_ccm_settings *now,
-                            uint8_t *out, size_t len, const uint8_t *tag)
+static enum tr_status trossl_ccm_check(struct trossl_ccm *c, const struct trossl_ccm_settings *now,
+                                       uint8_t *out, size_t len, const uint8_t *tag)
 {
     if (now->tag_len == c->key_tag_len && tr_ccm_check(&c->message, tag) == TR_OK)
         return TR_OK;
@@ -70,12 +71,12 @@ static enum tr_status check(struct trossl_ccm *c, const struct trossl_ccm_settin
     return TR_ERR_TAG;
 }
 
-static enum tr_status data(struct trossl_ccm *c, const struct trossl_ccm_settings *now,
-                           uint8_t *out, const uint8_t *in, size_t len)
+static enum tr_status trossl_ccm_data(struct trossl_ccm *c, const struct trossl_ccm_settings *now,
+                                      uint8_t *out, const uint8_t *in, size_t len)
 {
     if (!now->encrypt && !c->tag_set)
         return TR_ERR_STATE;
-    enum tr_status status = crypt(c, now->encrypt, out, in, len);
+    enum tr_status status = trossl_ccm_crypt(c, now->encrypt, out, in, len);
     if (status != TR_OK)
         return status;
     if (now->encrypt) {
@@ -83,7 +84,7 @@ static enum tr_status data(struct trossl_ccm *c, const struct trossl_ccm_setting
         c->tag_set |= status == TR_OK;
         return status;
     }
-    status = check(c, now, out, len, now->expected);
+    status = trossl_ccm_check(c, now, out, len, now->expected);
     if (status == TR_OK)
         c->tag_set = c->len_set = 0;
     return status;
@@ -93,15 +94,15 @@ enum tr_status trossl_ccm_update(struct trossl_ccm *c, const struct trossl_ccm_s
                                  uint8_t *out, const uint8_t *in, size_t len)
 {
     if (out == NULL && in == NULL)
-        return begin(c, now, len);
+        return trossl_ccm_begin(c, now, len);
     if (out == NULL)
-        return c->len_set || len == 0 ? take_aad(c, in, len) : TR_ERR_STATE;
+        return c->len_set || len == 0 ? trossl_ccm_take_aad(c, in, len) : TR_ERR_STATE;
     if (!c->len_set) {
-        const enum tr_status status = begin(c, now, len);
+        const enum tr_status status = trossl_ccm_begin(c, now, len);
         if (status != TR_OK)
             return status;
     }
-    return data(c, now, out, in, len);
+    return trossl_ccm_data(c, now, out, in, len);
 }
 
 enum tr_status trossl_ccm_final(struct trossl_ccm *c, const struct trossl_ccm_settings *now)
@@ -127,12 +128,13 @@ int trossl_ccm_record(struct trossl_ccm *c, const struct trossl_ccm_settings *no
     memcpy(iv + TROSSL_TLS_FIXED, record, TROSSL_TLS_EXPLICIT);
     uint8_t *const text = record + TROSSL_TLS_EXPLICIT;
     const size_t text_len = len - frame;
-    if (begin(c, now, text_len) != TR_OK || take_aad(c, aad, TROSSL_TLS_AAD) != TR_OK ||
-        crypt(c, now->encrypt, text, text, text_len) != TR_OK)
+    if (trossl_ccm_begin(c, now, text_len) != TR_OK ||
+        trossl_ccm_take_aad(c, aad, TROSSL_TLS_AAD) != TR_OK ||
+        trossl_ccm_crypt(c, now->encrypt, text, text, text_len) != TR_OK)
         return 0;
     *out_len = now->encrypt ? len : text_len;
     if (!now->encrypt)
-        return check(c, now, text, text_len, text + text_len) == TR_OK;
+        return trossl_ccm_check(c, now, text, text_len, text + text_len) == TR_OK;
     if (now->tag_len != c->key_tag_len || tr_ccm_tag(&c->message, c->tag) != TR_OK)
         return 0;
     memcpy(text + text_len, c->tag, now->tag_len);

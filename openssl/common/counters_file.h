@@ -13,13 +13,14 @@
  * Counting needs no open descriptor and no system call.
  *
  * A host maps only such a sealed memfd. A file on disk raises SIGBUS on a full disk, or if somebody
- * truncates it. pwrite() needs a descriptor, which a program may close and use for another file,
- * and a system call, which a sandbox may answer with a signal. Counts that a process writes out
- * when it exits are lost on SIGKILL, _exit() and exec.
+ * truncates it. A call of pwrite() needs a descriptor, which a program may close and use for
+ * another file. A sandbox may answer that system call with a signal. Counts that a process writes
+ * out when it exits are lost on SIGKILL, _exit() and exec.
  *
- * A process cannot open the path without /proc, in another user or PID namespace, or if ptrace(2)
- * does not let it inspect the creator: another user, or fewer capabilities. The host then tries
- * descriptor N, which the process may have inherited. Without it, the process is not counted.
+ * A process cannot open the path without /proc, or in another user or PID namespace. Nor can it if
+ * ptrace(2) forbids it to inspect the creator, because of its user or its capabilities. The host
+ * then tries descriptor N, which the process may have inherited. Without it, the process is not
+ * counted.
  *
  * Numbers are in the processor's byte order, little-endian on x86 and Arm. Readers use the names in
  * the file; they must not assume an order of backends and operations.

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * OPENSSL_ia32cap(3) is a list of 64-bit words separated by ':'. Word 0 is CPUID(1) EDX (low half)
- * and ECX, word 1 is CPUID(7) EBX and ECX; no feature of tenrounds is in the words that OpenSSL 3.5
- * added. A word after "~" hides the CPUID bits that are set in it, any other replaces them. An
- * empty first word changes nothing if another word follows; since 3.5, the same holds for later
- * words.
+ * and ECX, word 1 is CPUID(7) EBX and ECX. OpenSSL 3.5 added words, without features of tenrounds.
+ * A word after "~" hides the CPUID bits that are set in it, any other replaces them. An empty first
+ * word changes nothing if another word follows; since 3.5, the same holds for later words.
  *
- * If the list ends before word 1, every version of libcrypto takes word 1 as zero (crypto/cpuid.c
- * of 3.0 to 4.0), and so does this file. OPENSSL_ia32cap=~0x200000000000000 (bit 57: AES) therefore
- * also hides AVX2, AVX-512 and VAES.
+ * If the list ends before word 1, libcrypto 3.0 to 4.0 (crypto/cpuid.c) takes word 1 as zero, and
+ * so does this file. OPENSSL_ia32cap=~0x200000000000000 (bit 57: AES) therefore also hides AVX2,
+ * AVX-512 and VAES.
  */
 #include "feature_variables.h"
 
@@ -33,7 +32,7 @@ static const struct {
 #define FXSR       BIT(24)
 #define FXSR_TAKES (BIT(33) | BIT(43) | BIT(57) | BIT(60))
 
-static int digit(char c)
+static int ia32cap_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -46,7 +45,7 @@ static int digit(char c)
 
 /* Parses an octal, decimal or hexadecimal number in C notation. Stops at the first character that
  * is not a digit. */
-static uint64_t number(const char *text)
+static uint64_t ia32cap_number(const char *text)
 {
     uint64_t value = 0;
     int base = 10;
@@ -58,15 +57,15 @@ static uint64_t number(const char *text)
             text++;
         }
     }
-    for (; digit(*text) < base; text++)
-        value = value * (unsigned)base + (unsigned)digit(*text);
+    for (; ia32cap_digit(*text) < base; text++)
+        value = value * (unsigned)base + (unsigned)ia32cap_digit(*text);
     return value;
 }
 
 /* The CPUID bits that a word of the variable leaves visible. */
-static uint64_t visible(const char *word)
+static uint64_t ia32cap_visible(const char *word)
 {
-    return *word == '~' ? ~number(word + 1) : number(word);
+    return *word == '~' ? ~ia32cap_number(word + 1) : ia32cap_number(word);
 }
 
 tr_features trossl_ia32cap_masked(const char *value)
@@ -76,15 +75,15 @@ tr_features trossl_ia32cap_masked(const char *value)
 
     uint64_t words[2] = {~(uint64_t)0, 0};
     if (*value != ':')
-        words[0] = visible(value);
-    if (*value == '~' && (number(value + 1) & FXSR) != 0)
+        words[0] = ia32cap_visible(value);
+    if (*value == '~' && (ia32cap_number(value + 1) & FXSR) != 0)
         words[0] &= ~FXSR_TAKES;
 
     const char *second = strchr(value, ':');
     if (second != NULL && second[1] == ':')
         words[1] = ~(uint64_t)0;
     else if (second != NULL)
-        words[1] = visible(second + 1);
+        words[1] = ia32cap_visible(second + 1);
 
     tr_features masked = 0;
     for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static int contains(const struct dl_phdr_info *info, uintptr_t address)
+static int libcrypto_contains(const struct dl_phdr_info *info, uintptr_t address)
 {
     uintptr_t begin = UINTPTR_MAX, end = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -25,16 +25,16 @@ static int contains(const struct dl_phdr_info *info, uintptr_t address)
 
 /* The address of a table. glibc writes addresses in memory into the dynamic section, and musl
  * leaves those of the file there. */
-static const void *table(const struct dl_phdr_info *info, uintptr_t address)
+static const void *libcrypto_table(const struct dl_phdr_info *info, uintptr_t address)
 {
-    return (const void *)(contains(info, address) ? address : info->dlpi_addr + address);
+    return (const void *)(libcrypto_contains(info, address) ? address : info->dlpi_addr + address);
 }
 
-static void read_dynamic(struct trossl_libcrypto *libcrypto, const struct dl_phdr_info *info,
-                         const ElfW(Dyn) * dynamic)
+static void libcrypto_read_dynamic(struct trossl_libcrypto *libcrypto,
+                                   const struct dl_phdr_info *info, const ElfW(Dyn) * dynamic)
 {
     for (; dynamic->d_tag != DT_NULL; dynamic++) {
-        const void *const at = table(info, dynamic->d_un.d_ptr);
+        const void *const at = libcrypto_table(info, dynamic->d_un.d_ptr);
         switch (dynamic->d_tag) {
         case DT_SYMTAB:
             libcrypto->symbols = at;
@@ -52,17 +52,17 @@ static void read_dynamic(struct trossl_libcrypto *libcrypto, const struct dl_phd
     }
 }
 
-static int look(struct dl_phdr_info *info, size_t size, void *arg)
+static int libcrypto_look(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct trossl_libcrypto *libcrypto = arg;
     (void)size;
-    if (!contains(info, libcrypto->address))
+    if (!libcrypto_contains(info, libcrypto->address))
         return 0;
     libcrypto->base = info->dlpi_addr;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            read_dynamic(libcrypto, info,
-                         (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
+            libcrypto_read_dynamic(libcrypto, info,
+                                   (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
     }
     return 1;
 }
@@ -70,12 +70,13 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *address)
 {
     *libcrypto = (struct trossl_libcrypto){.address = (uintptr_t)address};
-    dl_iterate_phdr(look, libcrypto);
+    dl_iterate_phdr(libcrypto_look, libcrypto);
     return libcrypto->gnu_hash != NULL && libcrypto->symbols != NULL && libcrypto->names != NULL;
 }
 
 /* Whether symbol i is the default version of a function that the object defines. */
-static int is_function(const struct trossl_libcrypto *libcrypto, uint32_t i, const char *name)
+static int libcrypto_is_function(const struct trossl_libcrypto *libcrypto, uint32_t i,
+                                 const char *name)
 {
     const ElfW(Sym) *const symbol = &libcrypto->symbols[i];
     const int hidden = libcrypto->versions != NULL && (libcrypto->versions[i] & 0x8000) != 0;
@@ -101,7 +102,7 @@ int trossl_libcrypto_find(const struct trossl_libcrypto *libcrypto, const char *
         return 0;
     for (;; i++) {
         const uint32_t at = chain[i - first];
-        if ((at | 1) == (hash | 1) && is_function(libcrypto, i, name)) {
+        if ((at | 1) == (hash | 1) && libcrypto_is_function(libcrypto, i, name)) {
             const uintptr_t found = libcrypto->base + libcrypto->symbols[i].st_value;
             memcpy(function, &found, sizeof(found));
             return 1;

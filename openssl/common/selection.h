@@ -36,8 +36,8 @@ struct trossl_selection {
  * Does not count if memory is exhausted. */
 void trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host);
 
-/* The backend to expand a key for, a set of enum tr_test and a key length of 16, 24 or 32 bytes:
- * the strongest that passes these tests, or a backend that counts the calls and passes them to it.
+/* The backend to expand a key of 16, 24 or 32 bytes for: the strongest that passes these tests, a
+ * set of enum tr_test. If calls are counted, returns a backend that counts them and passes them on.
  * The first call for a mode runs its tests. NULL if every backend fails. */
 const struct tr_backend *trossl_backend_by_tests(const struct trossl_selection *selection,
                                                  unsigned tests, size_t key_len);

@@ -2,6 +2,9 @@
 #include "sha.h"
 
 #include "dispatch/backend.h"
+#include "dispatch/env.h"
+#include "dispatch/select.h"
+#include "masks.h"
 
 #include <string.h>
 
@@ -72,23 +75,9 @@ void trossl_sha_end(const struct trossl_sha_code *code, struct trossl_sha *sha, 
 
 /* ---- Messages of secret length --------------------------------------------------------------- */
 
-/* Returns all ones if a < b, else zero. Both numbers must be below 2^31. */
-static inline uint32_t mask_less(uint32_t a, uint32_t b)
-{
-    uint32_t difference = a - b;
-    /* Hides the value from the optimizer, which could turn the mask into a branch. */
-    __asm__("" : "+r"(difference));
-    return 0 - (difference >> 31);
-}
-
-static inline uint32_t mask_equal(uint32_t a, uint32_t b)
-{
-    return ~(mask_less(a, b) | mask_less(b, a));
-}
-
 /* Keeps the bytes before offset `end`, writes 0x80 at `end`, and zeros after it. The offset may lie
  * outside the block. */
-static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
+static void sha_end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
 {
     __asm__("" : "+r"(end));
     for (uint32_t i = 0; i < TROSSL_SHA_BLOCK; i++) {
@@ -137,13 +126,10 @@ void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl
         memset(block + at + n, 0, TROSSL_SHA_BLOCK - at - n);
         data += n;
         most -= n;
-        end_at(block, total - (uint32_t)(i * TROSSL_SHA_BLOCK));
-        /* Hides i from gcc 12. In 32-bit code, gcc would otherwise count from -last, which is
-         * secret, instead of from 0. The number of iterations would be the same, but valgrind would
-         * report a branch on a secret. */
-        uint32_t number = (uint32_t)i;
-        __asm__("" : "+r"(number));
-        const uint32_t is_last = mask_equal(number, last);
+        sha_end_at(block, total - (uint32_t)(i * TROSSL_SHA_BLOCK));
+        /* Without opaque(), gcc 12 would count from -last in 32-bit code, which is secret. The loop
+         * would run as often, but valgrind would report a branch on a secret. */
+        const uint32_t is_last = (uint32_t)mask_equal(opaque(i), last);
         for (unsigned j = 0; j < 8; j++)
             block[56 + j] |= (uint8_t)((bits >> (56 - 8 * j)) & is_last);
         code->blocks(sha->h, block, 1);
@@ -162,7 +148,7 @@ void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl
 
 /* Tests the interleaved code against separate hash and CBC, for each key length and for one and two
  * records. Each record has 128 bytes, which are two hash blocks and eight AES blocks. */
-static int interleaved_agrees(const struct trossl_sha_code *code, const uint8_t data[CHECKED])
+static int sha_interleaved_agrees(const struct trossl_sha_code *code, const uint8_t data[CHECKED])
 {
     uint8_t ivs[3][TR_BLOCK], out[3][CHECKED];
     uint32_t h[2][TROSSL_SHA_WORDS];
@@ -192,7 +178,7 @@ static int interleaved_agrees(const struct trossl_sha_code *code, const uint8_t 
 }
 
 /* The known-answer test: the example of two blocks (RFC 6234 section 8.5, TEST2_1). */
-static __attribute__((noinline)) int is_right(const struct trossl_sha_code *code, int aes)
+static __attribute__((noinline)) int sha_is_right(const struct trossl_sha_code *code, int aes)
 {
     static const char text[] = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
     struct trossl_sha sha;
@@ -200,8 +186,10 @@ static __attribute__((noinline)) int is_right(const struct trossl_sha_code *code
     trossl_sha_begin(code, &sha);
     trossl_sha_update(code, &sha, (const uint8_t *)text, sizeof(text) - 1);
     code->blocks(sha.h, data, trossl_sha_last(&sha, data));
+    sha.h[0] ^=
+        (uint32_t)tr_is_listed(tr_env_sabotage(), code->digest_len == 20 ? "sha1" : "sha256");
     return memcmp(sha.h, code->example, code->digest_len) == 0 &&
-           (!aes || interleaved_agrees(code, data));
+           (!aes || sha_interleaved_agrees(code, data));
 }
 
 /* The verdicts of the known-answer tests of SHA-1 and SHA-256, without and with AES instructions.
@@ -209,29 +197,29 @@ static __attribute__((noinline)) int is_right(const struct trossl_sha_code *code
 enum { NOT_TESTED, RIGHT, WRONG };
 static uint8_t verdicts[2][2];
 
-static const struct trossl_sha_code *usable_code(tr_features usable, uint8_t verdict_of[2],
-                                                 const struct trossl_sha_code *code)
+static const struct trossl_sha_code *sha_usable_code(tr_features usable, uint8_t verdict_of[2],
+                                                     const struct trossl_sha_code *code)
 {
     const int aes = (usable & TR_FEATURE_AES) != 0;
     if (!trossl_has_sha(usable))
         return NULL;
     uint8_t verdict = __atomic_load_n(&verdict_of[aes], __ATOMIC_RELAXED);
     if (verdict == NOT_TESTED) {
-        verdict = is_right(code, aes) ? RIGHT : WRONG;
+        verdict = sha_is_right(code, aes) ? RIGHT : WRONG;
         __atomic_store_n(&verdict_of[aes], verdict, __ATOMIC_RELAXED);
     }
     return verdict == RIGHT ? code : NULL;
 }
 #else
-#    define usable_code(usable, verdict_of, code) ((void)(usable), NULL)
+#    define sha_usable_code(usable, verdict_of, code) ((void)(usable), NULL)
 #endif
 
 const struct trossl_sha_code *trossl_sha1(tr_features usable)
 {
-    return usable_code(usable, verdicts[0], &trossl_sha1_x86);
+    return sha_usable_code(usable, verdicts[0], &trossl_sha1_x86);
 }
 
 const struct trossl_sha_code *trossl_sha256(tr_features usable)
 {
-    return usable_code(usable, verdicts[1], &trossl_sha256_x86);
+    return sha_usable_code(usable, verdicts[1], &trossl_sha256_x86);
 }

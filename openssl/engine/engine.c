@@ -57,7 +57,7 @@ const struct tr_backend *tre_backend(void)
 
 /* Describes the selection in the engine's name, because `openssl engine` shows nothing else. The
  * name is constant, so all known-answer tests run before. Returns 0 if every backend fails. */
-static int describe(void)
+static int engine_describe(void)
 {
     const struct trossl_selection *s = &shared.selection;
     char passed_over[TROSSL_TEXT];
@@ -76,7 +76,7 @@ static int describe(void)
     return 1;
 }
 
-static EVP_CIPHER *make(int nid, int key_len, const struct tre_mode *mode)
+static EVP_CIPHER *engine_make(int nid, int key_len, const struct tre_mode *mode)
 {
     EVP_CIPHER *cipher = tre_evp.meth_new(nid, mode->block_size, key_len);
     if (cipher != NULL && tre_evp.meth_set_iv_length(cipher, mode->iv_len) &&
@@ -90,7 +90,7 @@ static EVP_CIPHER *make(int nid, int key_len, const struct tre_mode *mode)
     return NULL;
 }
 
-static void end(void)
+static void engine_end(void)
 {
     for (size_t i = 0; i < CIPHERS; i++) {
         tre_evp.meth_free(shared.made[i]);
@@ -101,21 +101,21 @@ static void end(void)
 
 /* Sets up the shared state for the first engine. Draws no random numbers, because the generator of
  * OpenSSL 1.1.1 may be waiting for AES from this engine. */
-static int begin(const void *libcrypto)
+static int engine_begin(const void *libcrypto)
 {
     if (!tre_evp_find(libcrypto))
         return 0;
     trossl_selection_begin(&shared.selection, TROSSL_HOST_ENGINE);
-    if (!describe()) {
+    if (!engine_describe()) {
         trossl_selection_end(&shared.selection);
         return 0;
     }
     shared.libcrypto = libcrypto;
     for (size_t i = 0; i < CIPHERS; i++) {
         shared.nids[i] = ciphers[i].nid;
-        shared.made[i] = make(ciphers[i].nid, ciphers[i].key_len, ciphers[i].mode);
+        shared.made[i] = engine_make(ciphers[i].nid, ciphers[i].key_len, ciphers[i].mode);
         if (shared.made[i] == NULL) {
-            end();
+            engine_end();
             return 0;
         }
     }
@@ -124,10 +124,10 @@ static int begin(const void *libcrypto)
 
 /* Adds an engine. Returns 0 for a second libcrypto of the process, because tre_evp points to the
  * functions of the first. */
-static int join(const void *libcrypto)
+static int engine_join(const void *libcrypto)
 {
     pthread_mutex_lock(&shared.lock);
-    const int joined = shared.engines > 0 ? shared.libcrypto == libcrypto : begin(libcrypto);
+    const int joined = shared.engines > 0 ? shared.libcrypto == libcrypto : engine_begin(libcrypto);
     shared.engines += (unsigned)joined;
     pthread_mutex_unlock(&shared.lock);
     return joined;
@@ -135,12 +135,12 @@ static int join(const void *libcrypto)
 
 /* Removes an engine. No key is in use at this point, because each cipher context holds a reference
  * to its engine. */
-static int leave(ENGINE *e)
+static int engine_leave(ENGINE *e)
 {
     (void)e;
     pthread_mutex_lock(&shared.lock);
     if (--shared.engines == 0)
-        end();
+        engine_end();
     pthread_mutex_unlock(&shared.lock);
     return 1;
 }
@@ -148,7 +148,7 @@ static int leave(ENGINE *e)
 /* ---- One engine ----------------------------------------------------------------------------- */
 
 /* Stores the cipher of this `nid`, or the list of all nids if `cipher` is NULL. */
-static int give(ENGINE *e, const EVP_CIPHER **cipher, const int **nids, int nid)
+static int engine_give(ENGINE *e, const EVP_CIPHER **cipher, const int **nids, int nid)
 {
     (void)e;
     if (cipher == NULL) {
@@ -173,11 +173,11 @@ int bind_engine(ENGINE *e, const char *id, const dynamic_fns *functions);
 __attribute__((visibility("default"))) int bind_engine(ENGINE *e, const char *id,
                                                        const dynamic_fns *functions)
 {
-    if ((id != NULL && strcmp(id, ID) != 0) || !join(functions->static_state))
+    if ((id != NULL && strcmp(id, ID) != 0) || !engine_join(functions->static_state))
         return 0;
     if (tre_evp.engine_set_id(e, ID) && tre_evp.engine_set_name(e, shared.name) &&
-        tre_evp.engine_set_ciphers(e, give) && tre_evp.engine_set_destroy(e, leave))
+        tre_evp.engine_set_ciphers(e, engine_give) && tre_evp.engine_set_destroy(e, engine_leave))
         return 1;
-    leave(e);
+    engine_leave(e);
     return 0;
 }

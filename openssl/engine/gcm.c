@@ -21,15 +21,15 @@ struct gcm {
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
 
-static uint8_t *iv_of(EVP_CIPHER_CTX *ctx, const struct gcm *g)
+static uint8_t *gcm_iv_of(EVP_CIPHER_CTX *ctx, const struct gcm *g)
 {
     return g->long_iv != NULL ? g->long_iv : tre_evp.iv(ctx);
 }
 
 /* Frees the long IV and goes back to the default length. A program can replace libcrypto's malloc()
- * and free() by functions that leave with longjmp(). Here and in new_long_iv(), the context must
- * therefore be valid before each malloc() and free(). */
-static void drop_long_iv(struct gcm *g)
+ * and free() by functions that leave with longjmp(). Here and in gcm_new_long_iv(), the context
+ * must therefore be valid before each malloc() and free(). */
+static void gcm_drop_long_iv(struct gcm *g)
 {
     uint8_t *const iv = g->long_iv;
     const int len = g->iv_len;
@@ -40,7 +40,7 @@ static void drop_long_iv(struct gcm *g)
 }
 
 /* Allocates an IV that is too long for libcrypto's context. */
-static int new_long_iv(struct gcm *g, int len)
+static int gcm_new_long_iv(struct gcm *g, int len)
 {
     g->long_iv = NULL;
     g->iv_len = DEFAULT_IV;
@@ -52,7 +52,7 @@ static int new_long_iv(struct gcm *g, int len)
     return 1;
 }
 
-static int set_iv_len(struct gcm *g, int len)
+static int gcm_set_iv_len(struct gcm *g, int len)
 {
     if (len <= 0)
         return 0;
@@ -60,25 +60,25 @@ static int set_iv_len(struct gcm *g, int len)
         return 1;
     /* A new length invalidates the IV. Otherwise, two IVs could be cut to the same nonce. */
     g->iv_set = g->iv_gen = 0;
-    drop_long_iv(g);
+    gcm_drop_long_iv(g);
     if (len > EVP_MAX_IV_LENGTH)
-        return new_long_iv(g, len);
+        return gcm_new_long_iv(g, len);
     g->iv_len = len;
     return 1;
 }
 
-static int start(EVP_CIPHER_CTX *ctx, struct gcm *g)
+static int gcm_start(EVP_CIPHER_CTX *ctx, struct gcm *g)
 {
-    g->iv_set = tr_gcm_start(&g->core, &g->key, iv_of(ctx, g), (size_t)g->iv_len) == TR_OK;
+    g->iv_set = tr_gcm_start(&g->core, &g->key, gcm_iv_of(ctx, g), (size_t)g->iv_len) == TR_OK;
     return g->iv_set;
 }
 
 /* Sets the fixed part of the IV. When encrypting, draws the other bytes of the IV at random (SP
- * 800-38D section 8.2.1). These bytes are the first value of the invocation field, which next_iv()
- * increments. A `len` of -1 sets the whole IV. */
-static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed, int len)
+ * 800-38D section 8.2.1). These bytes are the first value of the invocation field, which
+ * gcm_next_iv() increments. A `len` of -1 sets the whole IV. */
+static int gcm_set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed, int len)
 {
-    uint8_t *iv = iv_of(ctx, g);
+    uint8_t *iv = gcm_iv_of(ctx, g);
     if (fixed == NULL)
         return 0;
     if (len == -1) {
@@ -95,28 +95,28 @@ static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed
 }
 
 /* Starts a message, copies the last `len` bytes of its IV to `out`, and increments the IV. */
-static int next_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
+static int gcm_next_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
 {
-    if (!g->iv_gen || !g->key_set || out == NULL || !start(ctx, g))
+    if (!g->iv_gen || !g->key_set || out == NULL || !gcm_start(ctx, g))
         return 0;
-    trossl_iv_next(iv_of(ctx, g), (size_t)g->iv_len, out, len < 0 ? 0 : (size_t)len);
+    trossl_iv_next(gcm_iv_of(ctx, g), (size_t)g->iv_len, out, len < 0 ? 0 : (size_t)len);
     return 1;
 }
 
 /* Copies the explicit part of the IV, `len` bytes from the received record, to the end of the IV.
  * Then starts a message. */
-static int take_explicit_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *in, int len)
+static int gcm_take_explicit_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *in, int len)
 {
     if (!g->iv_gen || !g->key_set || tre_evp.encrypting(ctx) || in == NULL || len < 0 ||
         len > g->iv_len)
         return 0;
-    memcpy(iv_of(ctx, g) + g->iv_len - len, in, (size_t)len);
-    return start(ctx, g);
+    memcpy(gcm_iv_of(ctx, g) + g->iv_len - len, in, (size_t)len);
+    return gcm_start(ctx, g);
 }
 
 /* ---- Keys ----------------------------------------------------------------------------------- */
 
-static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
+static int gcm_init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
 {
     struct gcm *g = tre_evp.data(ctx);
     (void)enc;
@@ -127,32 +127,32 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
         g->key_set = 1;
     }
     if (iv != NULL) {
-        memcpy(iv_of(ctx, g), iv, (size_t)g->iv_len);
+        memcpy(gcm_iv_of(ctx, g), iv, (size_t)g->iv_len);
         g->iv_set = 1;
         g->iv_gen = 0;
     }
     if (!g->key_set || !g->iv_set || (key == NULL && iv == NULL))
         return 1;
-    return start(ctx, g);
+    return gcm_start(ctx, g);
 }
 
-static int cleanup(EVP_CIPHER_CTX *ctx)
+static int gcm_cleanup(EVP_CIPHER_CTX *ctx)
 {
     struct gcm *g = tre_evp.data(ctx);
     if (g != NULL)
-        drop_long_iv(g);
+        gcm_drop_long_iv(g);
     return 1;
 }
 
 /* Corrects the pointers of a context that libcrypto has copied bytewise, and copies a long IV. */
-static int copy(const struct gcm *from, EVP_CIPHER_CTX *to)
+static int gcm_copy(const struct gcm *from, EVP_CIPHER_CTX *to)
 {
     struct gcm *g = tre_evp.data(to);
     tr_gcm_rebind(&g->core, &g->key);
     if (from->long_iv == NULL)
         return 1;
     g->iv_set = g->iv_gen = 0;
-    if (!new_long_iv(g, from->iv_len))
+    if (!gcm_new_long_iv(g, from->iv_len))
         return 0;
     memcpy(g->long_iv, from->long_iv, (size_t)from->iv_len);
     g->iv_set = from->iv_set;
@@ -163,17 +163,18 @@ static int copy(const struct gcm *from, EVP_CIPHER_CTX *to)
 /* ---- Messages ------------------------------------------------------------------------------- */
 
 /* Seals or opens one TLS record in place. */
-static int record(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, const uint8_t *in, size_t len)
+static int gcm_record(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, const uint8_t *in,
+                      size_t len)
 {
     size_t n;
     const int good = out == in && out != NULL && g->iv_gen &&
-                     trossl_tls_gcm(&g->key, tre_evp.encrypting(ctx), iv_of(ctx, g),
+                     trossl_tls_gcm(&g->key, tre_evp.encrypting(ctx), gcm_iv_of(ctx, g),
                                     (size_t)g->iv_len, g->buffer, out, len, &n) == TR_OK;
     g->iv_set = g->tls = 0;
     return good ? (int)n : -1;
 }
 
-static int finish(EVP_CIPHER_CTX *ctx, struct gcm *g)
+static int gcm_finish(EVP_CIPHER_CTX *ctx, struct gcm *g)
 {
     if (tre_evp.encrypting(ctx)) {
         if (tr_gcm_tag(&g->core, g->buffer, TROSSL_TAG) != TR_OK)
@@ -187,41 +188,38 @@ static int finish(EVP_CIPHER_CTX *ctx, struct gcm *g)
 }
 
 /* Processes data, or AAD if `out` is NULL. Ends the message if `in` is NULL. */
-static int crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
+static int gcm_crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
 {
     struct gcm *g = tre_evp.data(ctx);
-    enum tr_status status;
     if (!g->key_set)
         return -1;
     if (g->tls)
-        return record(ctx, g, out, in, len);
+        return gcm_record(ctx, g, out, in, len);
     if (!g->iv_set)
         return -1;
     if (in == NULL)
-        return finish(ctx, g);
+        return gcm_finish(ctx, g);
     if (len == 0) /* empty data does not end the AAD */
         return 0;
-    if (out == NULL)
-        status = tr_gcm_aad(&g->core, in, len);
-    else if (tre_evp.encrypting(ctx))
-        status = tr_gcm_encrypt(&g->core, out, in, len);
-    else
-        status = tr_gcm_decrypt(&g->core, out, in, len);
+    const enum tr_status status = out == NULL ? tr_gcm_aad(&g->core, in, len)
+                                  : tre_evp.encrypting(ctx)
+                                      ? tr_gcm_encrypt(&g->core, out, in, len)
+                                      : tr_gcm_decrypt(&g->core, out, in, len);
     return status == TR_OK ? (int)len : -1;
 }
 
 /* ---- Controls ------------------------------------------------------------------------------- */
 
-static int begin(struct gcm *g)
+static int gcm_begin(struct gcm *g)
 {
-    drop_long_iv(g);
+    gcm_drop_long_iv(g);
     g->key_set = g->iv_set = g->iv_gen = g->tls = 0;
     g->iv_len = DEFAULT_IV;
     g->tag_len = -1;
     return 1;
 }
 
-static int set_tag(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *tag, int len)
+static int gcm_set_tag(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *tag, int len)
 {
     if (len <= 0 || len > (int)TROSSL_TAG || tre_evp.encrypting(ctx) || tag == NULL)
         return 0;
@@ -230,7 +228,7 @@ static int set_tag(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *tag, int l
     return 1;
 }
 
-static int get_tag(EVP_CIPHER_CTX *ctx, const struct gcm *g, uint8_t *tag, int len)
+static int gcm_get_tag(EVP_CIPHER_CTX *ctx, const struct gcm *g, uint8_t *tag, int len)
 {
     if (len <= 0 || len > (int)TROSSL_TAG || !tre_evp.encrypting(ctx) || g->tag_len < 0 ||
         tag == NULL)
@@ -239,31 +237,31 @@ static int get_tag(EVP_CIPHER_CTX *ctx, const struct gcm *g, uint8_t *tag, int l
     return 1;
 }
 
-static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
+static int gcm_ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
 {
     struct gcm *g = tre_evp.data(ctx);
     switch (type) {
     case EVP_CTRL_INIT:
-        return begin(g);
+        return gcm_begin(g);
     case EVP_CTRL_GET_IVLEN:
         *(int *)ptr = g->iv_len;
         return 1;
     case EVP_CTRL_AEAD_SET_IVLEN:
-        return set_iv_len(g, arg);
+        return gcm_set_iv_len(g, arg);
     case EVP_CTRL_AEAD_SET_TAG:
-        return set_tag(ctx, g, ptr, arg);
+        return gcm_set_tag(ctx, g, ptr, arg);
     case EVP_CTRL_AEAD_GET_TAG:
-        return get_tag(ctx, g, ptr, arg);
+        return gcm_get_tag(ctx, g, ptr, arg);
     case EVP_CTRL_GCM_SET_IV_FIXED:
-        return set_fixed_iv(ctx, g, ptr, arg);
+        return gcm_set_fixed_iv(ctx, g, ptr, arg);
     case EVP_CTRL_GCM_IV_GEN:
-        return next_iv(ctx, g, ptr, arg);
+        return gcm_next_iv(ctx, g, ptr, arg);
     case EVP_CTRL_GCM_SET_IV_INV:
-        return take_explicit_iv(ctx, g, ptr, arg);
+        return gcm_take_explicit_iv(ctx, g, ptr, arg);
     case EVP_CTRL_AEAD_TLS1_AAD:
         return tre_take_aad(ctx, g->buffer, &g->tls, ptr, arg, TROSSL_TAG);
     case EVP_CTRL_COPY:
-        return copy(g, ptr);
+        return gcm_copy(g, ptr);
     }
     return -1;
 }
@@ -272,7 +270,7 @@ const struct tre_mode tre_gcm = {.flags = EVP_CIPH_GCM_MODE | TRE_AEAD_FLAGS,
                                  .block_size = 1,
                                  .iv_len = DEFAULT_IV,
                                  .context_size = sizeof(struct gcm),
-                                 .init = init,
-                                 .crypt = crypt,
-                                 .cleanup = cleanup,
-                                 .ctrl = ctrl};
+                                 .init = gcm_init,
+                                 .crypt = gcm_crypt,
+                                 .cleanup = gcm_cleanup,
+                                 .ctrl = gcm_ctrl};

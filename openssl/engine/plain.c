@@ -4,7 +4,7 @@
  * used ("num"). */
 #include "mode.h"
 
-static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
+static int plain_init(EVP_CIPHER_CTX *ctx, const uint8_t *key, const uint8_t *iv, int enc)
 {
     (void)iv;
     (void)enc;
@@ -13,7 +13,7 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
 }
 
 /* Returns the key, or NULL if no key was set. The caller then fails. */
-static const struct tr_aes_key *key_of(const EVP_CIPHER_CTX *ctx)
+static const struct tr_aes_key *plain_key_of(const EVP_CIPHER_CTX *ctx)
 {
     const struct tr_aes_key *key = tre_evp.data(ctx);
     return key != NULL && key->backend != NULL ? key : NULL;
@@ -21,16 +21,16 @@ static const struct tr_aes_key *key_of(const EVP_CIPHER_CTX *ctx)
 
 /* Defines the function of a mode from a call of the core, which sees the locals of the function. */
 #define CRYPT(name, call)                                                                          \
-    static int name(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)  \
+    static int name##_crypt(EVP_CIPHER_CTX *ctx, uint8_t *out, const uint8_t *in, size_t len)      \
     {                                                                                              \
-        const struct tr_aes_key *key = key_of(ctx);                                                \
+        const struct tr_aes_key *key = plain_key_of(ctx);                                          \
         return key != NULL && (call) == TR_OK;                                                     \
     }
 /* As CRYPT(), with "num", which is stored if it has changed. */
 #define CRYPT_STREAM(name, call)                                                                   \
-    static int name(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)  \
+    static int name##_crypt(EVP_CIPHER_CTX *ctx, uint8_t *out, const uint8_t *in, size_t len)      \
     {                                                                                              \
-        const struct tr_aes_key *key = key_of(ctx);                                                \
+        const struct tr_aes_key *key = plain_key_of(ctx);                                          \
         const int num = tre_evp.num(ctx);                                                          \
         unsigned used = (unsigned)num;                                                             \
         if (key == NULL || (call) != TR_OK)                                                        \
@@ -55,8 +55,8 @@ CRYPT_STREAM(ctr, tr_ctr(key, tre_evp.iv(ctx), tre_evp.buffer(ctx), &used, out, 
                                         .block_size = block,                                       \
                                         .iv_len = iv,                                              \
                                         .context_size = sizeof(struct tr_aes_key),                 \
-                                        .init = init,                                              \
-                                        .crypt = name}
+                                        .init = plain_init,                                        \
+                                        .crypt = name##_crypt}
 
 PLAIN(ecb, ECB, TRE_DEFAULT_ASN1, TR_BLOCK, 0);
 PLAIN(cbc, CBC, TRE_DEFAULT_ASN1, TR_BLOCK, TR_BLOCK);

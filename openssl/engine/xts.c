@@ -10,7 +10,7 @@ struct xts {
     uint8_t key_set, iv_set;
 };
 
-static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
+static int xts_ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
 {
     (void)arg;
     (void)ptr;
@@ -23,7 +23,7 @@ static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
 
 /* Sets the key and the IV. Encryption refuses a key with equal halves. Decryption accepts such a
  * key, because old data may have been encrypted with it. */
-static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
+static int xts_init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
 {
     struct xts *x = tre_evp.data(ctx);
     if (key != NULL) {
@@ -41,7 +41,7 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
     return 1;
 }
 
-static int crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
+static int xts_crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
 {
     const struct xts *x = tre_evp.data(ctx);
     if (!x->key_set || !x->iv_set || out == NULL || in == NULL)
@@ -57,6 +57,6 @@ const struct tre_mode tre_xts = {.flags = EVP_CIPH_XTS_MODE | TRE_DEFAULT_ASN1 |
                                  .block_size = 1,
                                  .iv_len = TR_BLOCK,
                                  .context_size = sizeof(struct xts),
-                                 .init = init,
-                                 .crypt = crypt,
-                                 .ctrl = ctrl};
+                                 .init = xts_init,
+                                 .crypt = xts_crypt,
+                                 .ctrl = xts_ctrl};

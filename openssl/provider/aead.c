@@ -19,21 +19,18 @@ int trp_aead_status(const void *ctx, enum tr_status status)
 
 /* ---- Keys and IVs --------------------------------------------------------------------------- */
 
-static inline int set_iv(struct trp_aead *a, const uint8_t *iv, size_t iv_len)
+static inline int aead_set_iv(struct trp_aead *a, const uint8_t *iv, size_t iv_len)
 {
     const size_t max = a->head.kind->aead_mode->max_iv;
     if (max == 0 ? iv_len != a->iv_len : iv_len == 0 || iv_len > max)
         return trp_failed(a, PROV_R_INVALID_IV_LENGTH);
     a->iv_len = iv_len;
-    if (LIKELY(iv_len == 12)) /* constant size, so that memcpy() is inlined */
-        memcpy(a->iv, iv, 12);
-    else
-        memcpy(a->iv, iv, iv_len);
+    trp_copy(a->iv, iv, iv_len, 12);
     a->iv_state = TRP_IV_GIVEN;
     return 1;
 }
 
-static int set_key(struct trp_aead *a, const uint8_t *key, size_t key_len)
+static int aead_set_key(struct trp_aead *a, const uint8_t *key, size_t key_len)
 {
     if (key_len != a->head.kind->key_len)
         return trp_failed(a, PROV_R_INVALID_KEY_LENGTH);
@@ -46,12 +43,12 @@ static int set_key(struct trp_aead *a, const uint8_t *key, size_t key_len)
     return 1;
 }
 
-static __attribute__((noinline)) int init_rest(struct trp_aead *a, const uint8_t *key,
-                                               size_t key_len, const OSSL_PARAM params[])
+static __attribute__((noinline)) int aead_init_rest(struct trp_aead *a, const uint8_t *key,
+                                                    size_t key_len, const OSSL_PARAM params[])
 {
     if (a->head.kind->aead_mode->restart != NULL)
         a->head.kind->aead_mode->restart(a);
-    return (key == NULL || set_key(a, key, key_len)) && trp_aead_set_ctx_params(a, params);
+    return (key == NULL || aead_set_key(a, key, key_len)) && trp_aead_set_ctx_params(a, params);
 }
 
 /* Initializes a message for encryption or decryption. Fast path: in most messages, only the IV is
@@ -61,11 +58,11 @@ static inline int trp_aead_init(void *ctx, const uint8_t *key, size_t key_len, c
 {
     struct trp_aead *a = ctx;
     a->encrypt = (uint8_t)encrypt;
-    if (iv != NULL && !a->head.kind->aead_mode->no_iv && !set_iv(a, iv, iv_len))
+    if (iv != NULL && !a->head.kind->aead_mode->no_iv && !aead_set_iv(a, iv, iv_len))
         return 0;
     if (LIKELY(key == NULL && params == NULL && a->head.kind->aead_mode->restart == NULL))
         return 1;
-    return init_rest(a, key, key_len, params);
+    return aead_init_rest(a, key, key_len, params);
 }
 
 TRP_INITS(, trp_aead)

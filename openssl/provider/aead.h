@@ -15,8 +15,6 @@
 #define TRP_MAX_IV 128
 #define TRP_TAG    16
 
-#define LIKELY(condition) __builtin_expect(!!(condition), 1)
-
 enum trp_iv_state {
     TRP_IV_NONE,
     TRP_IV_GIVEN,  /* the IV is set, but no message has begun */

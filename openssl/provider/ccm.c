@@ -12,18 +12,19 @@ struct trp_ccm {
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-static struct trossl_ccm_settings settings(const struct trp_ccm *c)
+static struct trossl_ccm_settings ccm_settings(const struct trp_ccm *c)
 {
     return (struct trossl_ccm_settings){c->a.iv, c->a.iv_len, c->a.tag_len, c->a.buffer,
                                         c->a.encrypt};
 }
 
-/* Processes AAD, data, or a TLS record. An IV is valid for one message. When encrypting, get_tag()
- * invalidates the IV. When decrypting, a successful data update invalidates the IV, or ccm_final()
- * if there was no data. */
-static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
+/* Processes AAD, data, or a TLS record. An IV is valid for one message. When encrypting,
+ * ccm_get_tag() invalidates the IV. When decrypting, a successful data update invalidates the IV,
+ * or ccm_final() if there was no data. */
+static int ccm_crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t *in,
+                     size_t len)
 {
-    const struct trossl_ccm_settings now = settings(c);
+    const struct trossl_ccm_settings now = ccm_settings(c);
     *out_len = 0;
     if (!c->a.key_set)
         return 0;
@@ -49,13 +50,13 @@ static int ccm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     struct trp_ccm *c = ctx;
     if (out_size < len)
         return trp_failed(c, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    return crypt(c, out, out_len, in, len) || trp_failed(c, PROV_R_CIPHER_OPERATION_FAILED);
+    return ccm_crypt(c, out, out_len, in, len) || trp_failed(c, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
 static int ccm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
 {
     struct trp_ccm *c = ctx;
-    const struct trossl_ccm_settings now = settings(c);
+    const struct trossl_ccm_settings now = ccm_settings(c);
     (void)out;
     (void)out_size;
     *out_len = 0;
@@ -78,7 +79,7 @@ static int ccm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
         return trp_failed(c, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     if (in == NULL)
         return ccm_final(c, out, out_len, out_size);
-    if (!crypt(c, out, out_len, in, len))
+    if (!ccm_crypt(c, out, out_len, in, len))
         return 0;
     *out_len = len;
     return 1;
@@ -91,7 +92,7 @@ static TRP_LIST(ccm_settable_ctx_params, TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TL
 
 /* Copies as many bytes of the IV buffer as the caller asks for, at most 16. Fails if the caller
  * asks for fewer bytes than the IV has. Bytes beyond the IV are zero or belong to an earlier IV. */
-static int get_iv(void *ctx, OSSL_PARAM *p)
+static int ccm_get_iv(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_ccm *c = ctx;
     if (p->data_size < c->a.iv_len)
@@ -101,7 +102,7 @@ static int get_iv(void *ctx, OSSL_PARAM *p)
 }
 
 /* Copies the tag and ends the message. The message's IV cannot be used again. */
-static int get_tag(void *ctx, OSSL_PARAM *p)
+static int ccm_get_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ccm *c = ctx;
     if (!c->a.encrypt || !c->ccm.tag_set)
@@ -110,10 +111,7 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
         return trp_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
     if (p->data == NULL || p->data_size != c->ccm.key_tag_len)
         return 0;
-    if (LIKELY(p->data_size == TR_BLOCK)) /* constant size, so that memcpy() is inlined */
-        memcpy(p->data, c->ccm.tag, TR_BLOCK);
-    else
-        memcpy(p->data, c->ccm.tag, p->data_size);
+    trp_copy(p->data, c->ccm.tag, p->data_size, TR_BLOCK);
     c->a.iv_state = TRP_IV_NONE;
     c->ccm.tag_set = c->ccm.len_set = 0;
     return 1;
@@ -122,14 +120,14 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
 static const struct trp_aead_param ccm_get[] = {
     {OSSL_CIPHER_PARAM_IVLEN, trp_aead_get_iv_len},
     {OSSL_CIPHER_PARAM_AEAD_TAGLEN, trp_aead_get_tag_len},
-    {OSSL_CIPHER_PARAM_IV, get_iv},
-    {OSSL_CIPHER_PARAM_UPDATED_IV, get_iv},
+    {OSSL_CIPHER_PARAM_IV, ccm_get_iv},
+    {OSSL_CIPHER_PARAM_UPDATED_IV, ccm_get_iv},
     {OSSL_CIPHER_PARAM_KEYLEN, trp_aead_get_key_len},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, trp_aead_get_tls_pad},
-    {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
+    {OSSL_CIPHER_PARAM_AEAD_TAG, ccm_get_tag},
     {NULL, NULL}};
 
-static int set_tag(void *ctx, OSSL_PARAM *p)
+static int ccm_set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ccm *c = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
@@ -146,7 +144,7 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static int set_iv_len(void *ctx, OSSL_PARAM *p)
+static int ccm_set_iv_len(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ccm *c = ctx;
     size_t len;
@@ -161,13 +159,13 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static int set_tls_aad(void *ctx, OSSL_PARAM *p)
+static int ccm_set_tls_aad(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_ccm *c = ctx;
     return trp_aead_set_tls_aad(ctx, p, c->a.tag_len, PROV_R_INVALID_DATA);
 }
 
-static int set_fixed_iv(void *ctx, OSSL_PARAM *p)
+static int ccm_set_fixed_iv(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ccm *c = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
@@ -179,35 +177,36 @@ static int set_fixed_iv(void *ctx, OSSL_PARAM *p)
 }
 
 static const struct trp_aead_param ccm_set[] = {
-    {OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
-    {OSSL_CIPHER_PARAM_AEAD_IVLEN, set_iv_len},
-    {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, set_tls_aad},
-    {OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, set_fixed_iv},
+    {OSSL_CIPHER_PARAM_AEAD_TAG, ccm_set_tag},
+    {OSSL_CIPHER_PARAM_AEAD_IVLEN, ccm_set_iv_len},
+    {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, ccm_set_tls_aad},
+    {OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, ccm_set_fixed_iv},
     {NULL, NULL}};
 
 /* ---- Keys, and the function tables ---------------------------------------------------------- */
 
-static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
-                              size_t key_len)
+static enum tr_status ccm_set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
+                                  size_t key_len)
 {
     struct trp_ccm *c = ctx;
     return trossl_ccm_set_key(&c->ccm, backend, key, key_len, c->a.iv_len, c->a.tag_len);
 }
 
-static int copied(void *ctx)
+static int ccm_copied(void *ctx)
 {
     struct trp_ccm *c = ctx;
     tr_ccm_rebind(&c->ccm.message, &c->ccm.key);
     return 1;
 }
 
-static const struct trp_aead_mode ccm_mode = {
-    .family = {.context_size = sizeof(struct trp_ccm), .begin = trp_aead_begin, .copied = copied},
-    .tag_len = 12,
-    .tests = TR_TESTS_CCM,
-    .set_key = set_key,
-    .get_tag = get_tag,
-    .get = ccm_get,
-    .set = ccm_set};
+static const struct trp_aead_mode ccm_mode = {.family = {.context_size = sizeof(struct trp_ccm),
+                                                         .begin = trp_aead_begin,
+                                                         .copied = ccm_copied},
+                                              .tag_len = 12,
+                                              .tests = TR_TESTS_CCM,
+                                              .set_key = ccm_set_key,
+                                              .get_tag = ccm_get_tag,
+                                              .get = ccm_get,
+                                              .set = ccm_set};
 
 TRP_AEAD(ccm, 1, .evp_mode = EVP_CIPH_CCM_MODE, .iv_len = 12, .default_iv_len = 7, .block_size = 1);

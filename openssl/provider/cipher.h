@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+
 /* The beginning of every context. */
 struct trp_head {
     const struct trp_provider *provider;
@@ -90,17 +92,22 @@ int trp_keyed_copied(void *copy);
 
 int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len);
 
+/* memcpy(), inline if `len` has the usual value, which is a constant. */
+static inline __attribute__((always_inline)) void trp_copy(void *to, const void *from, size_t len,
+                                                           size_t usual)
+{
+    if (LIKELY(len == usual))
+        memcpy(to, from, usual);
+    else
+        memcpy(to, from, len);
+}
+
 static inline int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len)
 {
     if (iv_len != cipher->head.kind->iv_len)
         return trp_failed(cipher, PROV_R_INVALID_IV_LENGTH);
-    if (__builtin_expect(iv_len == TR_BLOCK, 1)) { /* constant size, so that memcpy() is inlined */
-        memcpy(cipher->core.iv, iv, TR_BLOCK);
-        memcpy(cipher->original_iv, iv, TR_BLOCK);
-    } else {
-        memcpy(cipher->core.iv, iv, iv_len);
-        memcpy(cipher->original_iv, iv, iv_len);
-    }
+    trp_copy(cipher->core.iv, iv, iv_len, TR_BLOCK);
+    trp_copy(cipher->original_iv, iv, iv_len, TR_BLOCK);
     cipher->iv_set = 1;
     return 1;
 }

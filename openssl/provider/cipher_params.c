@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The parameters of ciphers and of their contexts. They behave as in the default provider, except
- * for the parameter "num" (set_one()). */
+ * for the parameter "num" (cipher_set_one()). */
 #include "cipher.h"
 
 #include "param.h"
@@ -59,12 +59,12 @@ TRP_LIST(trp_settable_ctx_params, TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
          TRP_UINT(OSSL_CIPHER_PARAM_NUM), TRP_UINT(OSSL_CIPHER_PARAM_USE_BITS),
          TRP_UINT(OSSL_CIPHER_PARAM_TLS_VERSION), TRP_SIZE(OSSL_CIPHER_PARAM_TLS_MAC_SIZE))
 
-static int is_block_mode(const struct trp_cipher *cipher)
+static int cipher_is_block_mode(const struct trp_cipher *cipher)
 {
     return cipher->head.kind->block_size > 1;
 }
 
-static int get_one(const struct trp_cipher *cipher, OSSL_PARAM *p)
+static int cipher_get_one(const struct trp_cipher *cipher, OSSL_PARAM *p)
 {
     const struct trp_kind *kind = cipher->head.kind;
     if (trp_param_is(p, OSSL_CIPHER_PARAM_IVLEN))
@@ -74,8 +74,8 @@ static int get_one(const struct trp_cipher *cipher, OSSL_PARAM *p)
     if (trp_param_is(p, OSSL_CIPHER_PARAM_PADDING))
         return trp_param_set_number(p, cipher->core.padding, sizeof(unsigned));
     if (trp_param_is(p, OSSL_CIPHER_PARAM_NUM))
-        return trp_param_set_number(p, is_block_mode(cipher) ? cipher->num : cipher->core.used,
-                                    sizeof(unsigned));
+        return trp_param_set_number(
+            p, cipher_is_block_mode(cipher) ? cipher->num : cipher->core.used, sizeof(unsigned));
     if (trp_param_is(p, OSSL_CIPHER_PARAM_IV))
         return trp_param_set_octets(p, cipher->original_iv, kind->iv_len);
     if (trp_param_is(p, OSSL_CIPHER_PARAM_UPDATED_IV))
@@ -90,7 +90,7 @@ int trp_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     const struct trp_cipher *cipher = ctx;
     for (OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
-        if (!get_one(cipher, p))
+        if (!cipher_get_one(cipher, p))
             return trp_failed(cipher, PROV_R_FAILED_TO_SET_PARAMETER);
     }
     return 1;
@@ -99,7 +99,7 @@ int trp_get_ctx_params(void *ctx, OSSL_PARAM params[])
 /* Sets one parameter. The position in a block, "num", is 0 to 15. The default provider of OpenSSL
  * 3.0.8 accepts any number and then reads beyond the block. In OpenSSL 3.0.22, the default provider
  * accepts only 0 for CFB, OFB and CTR. Every mode accepts "use-bits"; only CFB1 uses it. */
-static int set_one(struct trp_cipher *cipher, const OSSL_PARAM *p)
+static int cipher_set_one(struct trp_cipher *cipher, const OSSL_PARAM *p)
 {
     const int num = trp_param_is(p, OSSL_CIPHER_PARAM_NUM),
               padding = trp_param_is(p, OSSL_CIPHER_PARAM_PADDING),
@@ -112,7 +112,7 @@ static int set_one(struct trp_cipher *cipher, const OSSL_PARAM *p)
     if (!trp_param_get_number(p, num ? TR_BLOCK - 1 : mac_size ? SIZE_MAX : UINT_MAX, &value))
         return 0;
     if (num)
-        *(is_block_mode(cipher) ? &cipher->num : &cipher->core.used) = (unsigned)value;
+        *(cipher_is_block_mode(cipher) ? &cipher->num : &cipher->core.used) = (unsigned)value;
     else if (padding)
         cipher->core.padding = value != 0;
     else if (bits)
@@ -128,7 +128,7 @@ int trp_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct trp_cipher *cipher = ctx;
     for (const OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
-        if (!set_one(cipher, p))
+        if (!cipher_set_one(cipher, p))
             return trp_failed(cipher, PROV_R_FAILED_TO_GET_PARAMETER);
     }
     struct trp_cbc_pipes *pipes = (struct trp_cbc_pipes *)cipher->head.pipes;

@@ -109,9 +109,9 @@ TRP_INITS(, trp)
 
 /* ---- The function tables -------------------------------------------------------------------- */
 
-/* The arguments are the name, the enum tr_mode, the suffix of EVP_CIPH_..._MODE, the known-answer
- * tests, the IV length, EVP's block size, the kind of final function (block or stream), and more
- * entries of the function table. */
+/* Defines three ciphers of a mode: `tr` is its enum tr_mode, EVP_CIPH_<evp>_MODE its EVP mode, and
+ * `known` its known-answer tests. `block_bytes` is EVP's block size. `final` chooses the final
+ * function (block or stream), and `functions` has more entries of the function table. */
 #define CIPHER(name, tr, evp, known, iv, block_bytes, final, functions)                            \
     TRP_TABLES(name, 1, trp, trp_##name, trp_##final##_final, trp, trp,                            \
                (TRP_CIPHER(trp_##name) functions), .family = &keyed, .mode = tr,                   \

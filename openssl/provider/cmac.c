@@ -57,17 +57,17 @@ static void *cmac_dup(void *ctx)
 
 /* ---- Ciphers and keys ------------------------------------------------------------------------ */
 
-static void drop_other(struct cmac *c)
+static void cmac_drop_other(struct cmac *c)
 {
     c->provider->evp.mac_ctx_free(c->other);
     c->other = NULL;
 }
 
-static int set_cipher(struct cmac *c, const struct trp_mac_cipher *cipher)
+static int cmac_set_cipher(struct cmac *c, const struct trp_mac_cipher *cipher)
 {
     c->next = TRP_OWNER_NONE;
     if (c->now != TRP_OWNER_OTHER)
-        drop_other(c);
+        cmac_drop_other(c);
     if (cipher->whose == TRP_OWNER_OTHER &&
         !trp_mac_other_set_cipher(c->provider, &c->other, "CMAC", cipher))
         return 0;
@@ -76,7 +76,7 @@ static int set_cipher(struct cmac *c, const struct trp_mac_cipher *cipher)
     return 1;
 }
 
-static int set_our_key(struct cmac *c, const uint8_t *key, size_t key_len)
+static int cmac_set_our_key(struct cmac *c, const uint8_t *key, size_t key_len)
 {
     c->keyed = 0;
     if (key == NULL)
@@ -92,7 +92,7 @@ static int set_our_key(struct cmac *c, const uint8_t *key, size_t key_len)
 }
 
 /* Starts the next message under the same key. */
-static int restart(struct cmac *c)
+static int cmac_restart(struct cmac *c)
 {
     if (c->now == TRP_OWNER_OTHER)
         return c->provider->evp.mac_init(c->other, NULL, 0, NULL);
@@ -101,11 +101,11 @@ static int restart(struct cmac *c)
 
 /* Sets a key. Without a key, switches to the new cipher, or starts the next message if there is no
  * new cipher. */
-static int set_key(struct cmac *c, const uint8_t *key, size_t key_len)
+static int cmac_set_key(struct cmac *c, const uint8_t *key, size_t key_len)
 {
     const int same = c->next == TRP_OWNER_NONE;
     if (same && key == NULL && key_len == 0)
-        return restart(c);
+        return cmac_restart(c);
     if (!same) {
         c->now = c->next;
         c->key_len = c->next_key_len;
@@ -113,10 +113,10 @@ static int set_key(struct cmac *c, const uint8_t *key, size_t key_len)
     }
     if (c->now == TRP_OWNER_OTHER)
         return trp_mac_other_set_key(c->provider, c->other, key, key_len);
-    drop_other(c);
+    cmac_drop_other(c);
     if (c->now == TRP_OWNER_NONE || (same && key == NULL))
         return key == NULL;
-    return set_our_key(c, key, key_len);
+    return cmac_set_our_key(c, key, key_len);
 }
 
 static int cmac_set_ctx_params(void *ctx, const OSSL_PARAM params[])
@@ -126,11 +126,11 @@ static int cmac_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     if (params == NULL || params->key == NULL)
         return 1;
     if (!trp_mac_cipher(&cipher, params, "-CBC") ||
-        (cipher.whose != TRP_OWNER_NONE && !set_cipher(c, &cipher)))
+        (cipher.whose != TRP_OWNER_NONE && !cmac_set_cipher(c, &cipher)))
         return 0;
     const OSSL_PARAM *const key = trp_param_find(params, OSSL_MAC_PARAM_KEY);
-    return key == NULL ||
-           (key->data_type == OSSL_PARAM_OCTET_STRING && set_key(c, key->data, key->data_size));
+    return key == NULL || (key->data_type == OSSL_PARAM_OCTET_STRING &&
+                           cmac_set_key(c, key->data, key->data_size));
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static int cmac_init(void *ctx, const unsigned char *key, size_t key_len, const 
     struct cmac *c = ctx;
     if (!cmac_set_ctx_params(c, params))
         return 0;
-    return key != NULL ? set_key(c, key, key_len) : restart(c);
+    return key != NULL ? cmac_set_key(c, key, key_len) : cmac_restart(c);
 }
 
 static int cmac_update(void *ctx, const unsigned char *data, size_t len)

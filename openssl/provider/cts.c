@@ -25,7 +25,7 @@ static void cts_begin(void *ctx)
 static const struct trp_family cts = {
     .context_size = sizeof(struct trp_cts), .begin = cts_begin, .copied = trp_keyed_copied};
 
-static int set_form(struct trp_cts *c, const OSSL_PARAM *p)
+static int cts_set_form(struct trp_cts *c, const OSSL_PARAM *p)
 {
     if (p->data_type != OSSL_PARAM_UTF8_STRING || p->data == NULL)
         return 0;
@@ -42,7 +42,7 @@ static int cts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct trp_cts *c = ctx;
     const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_CTS_MODE);
-    if (p != NULL && !set_form(c, p))
+    if (p != NULL && !cts_set_form(c, p))
         return trp_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
     return trp_set_ctx_params(&c->base.cipher, params);
 }

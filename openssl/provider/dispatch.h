@@ -15,10 +15,12 @@
     }
 
 /*
- * Defines the cipher kind_<name>, whose constants are the last arguments, and its table
- * trp_<name>_functions, with the functions <init>_encrypt_init and _decrypt_init, <data>_update,
- * <final>, <params>_get_ctx_params and _set_ctx_params, <lists>_gettable_ctx_params and
- * _settable_ctx_params. `entries` has more entries, in parentheses.
+ * Defines a cipher, kind_<name>, and its function table, trp_<name>_functions. The last arguments
+ * are the cipher's constants. `entries` has more entries of the table, in parentheses. The other
+ * arguments choose the functions:
+ * - <init>_encrypt_init and _decrypt_init, <data>_update, and <final>;
+ * - <params>_get_ctx_params and _set_ctx_params;
+ * - <lists>_gettable_ctx_params and _settable_ctx_params.
  */
 #define TRP_ENTRIES(...) __VA_ARGS__
 #define TRP_TABLE(name, init, data, final, params, lists, entries, ...)                            \

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-static void find(struct trp_evp *evp, const void *address)
+static void evp_find(struct trp_evp *evp, const void *address)
 {
     struct trossl_libcrypto library;
     struct trp_evp found;
@@ -31,7 +31,7 @@ void trp_evp_find(struct trp_evp *evp, const void *address)
     if (trossl_is_stored(&process.state) && process.address == address) {
         *evp = process.evp;
     } else {
-        find(evp, address);
+        evp_find(evp, address);
         if (trossl_may_store(&process.state)) {
             process.address = address;
             process.evp = *evp;
@@ -42,7 +42,7 @@ void trp_evp_find(struct trp_evp *evp, const void *address)
 
 /* Draws n bytes, at most 256, from the kernel. Signals do not interrupt getrandom() up to that
  * length. Returns 1, or 0 on failure. */
-static int random_of_kernel(uint8_t *out, size_t n)
+static int evp_kernel_random(uint8_t *out, size_t n)
 {
     return getrandom(out, n, 0) == (ssize_t)n;
 }
@@ -51,7 +51,7 @@ int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n)
 {
     const struct trp_evp *const evp = &provider->evp;
     if (evp->rand_bytes_ex == NULL)
-        return random_of_kernel(out, n);
+        return evp_kernel_random(out, n);
     OSSL_LIB_CTX *const libctx = trp_libctx(provider);
     provider->set_error_mark(provider->core);
     const int drawn = evp->rand_bytes_ex(libctx, out, n, 0) > 0;
@@ -60,5 +60,5 @@ int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n)
         return drawn;
     }
     provider->pop_error_to_mark(provider->core);
-    return random_of_kernel(out, n);
+    return evp_kernel_random(out, n);
 }

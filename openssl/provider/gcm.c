@@ -36,7 +36,7 @@ struct trp_gcm {
     struct tr_gcm_key key
         __attribute__((aligned(64))); /* so that no load of powers of H crosses a cache line */
     uint64_t tls_records;
-    uint8_t iv_gen; /* the fixed part of the IV is set (set_fixed_iv()) */
+    uint8_t iv_gen; /* the fixed part of the IV is set (gcm_set_fixed_iv()) */
     /* The parameter "iv-generated": the provider drew IV bytes at random. */
     uint8_t iv_random;
     struct tr_gcm core __attribute__((aligned(64)));
@@ -44,7 +44,7 @@ struct trp_gcm {
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
 
-static int start(struct trp_gcm *g)
+static int gcm_start(struct trp_gcm *g)
 {
     if (tr_gcm_start(&g->core, &g->key, g->a.iv, g->a.iv_len) != TR_OK)
         return 0;
@@ -53,7 +53,7 @@ static int start(struct trp_gcm *g)
 }
 
 /* Generates a random IV (SP 800-38D section 8.2.2). */
-static __attribute__((noinline)) int generate_iv(struct trp_gcm *g)
+static __attribute__((noinline)) int gcm_generate_iv(struct trp_gcm *g)
 {
     if (g->a.iv_len < IV || !trp_random(g->a.head.provider, g->a.iv, g->a.iv_len))
         return 0;
@@ -64,8 +64,8 @@ static __attribute__((noinline)) int generate_iv(struct trp_gcm *g)
 
 /* Sets the fixed part of the IV. When encrypting, draws the other bytes of the IV at random (SP
  * 800-38D section 8.2.1). These bytes are the first value of the invocation field, which
- * get_next_iv() increments. A `len` of -1 sets the whole IV. */
-static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
+ * gcm_get_next_iv() increments. A `len` of -1 sets the whole IV. */
+static int gcm_set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 {
     if (len == (size_t)-1) {
         memcpy(g->a.iv, iv, g->a.iv_len);
@@ -90,8 +90,8 @@ static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 /* ---- Messages ------------------------------------------------------------------------------- */
 
 /* Seals or opens one TLS record in place. */
-static __attribute__((noinline)) int record(struct trp_gcm *g, uint8_t *out, size_t *out_len,
-                                            const uint8_t *in, size_t len)
+static __attribute__((noinline)) int gcm_record(struct trp_gcm *g, uint8_t *out, size_t *out_len,
+                                                const uint8_t *in, size_t len)
 {
     size_t n = 0;
     enum tr_status status = TR_ERR_STATE;
@@ -111,19 +111,19 @@ static __attribute__((noinline)) int record(struct trp_gcm *g, uint8_t *out, siz
 }
 
 /* Starts the message if it has not begun. */
-static inline int begun(struct trp_gcm *g)
+static inline int gcm_begun(struct trp_gcm *g)
 {
     if (LIKELY(g->a.iv_state == TRP_IV_IN_USE))
         return 1;
     if (!g->a.key_set || g->a.iv_state == TRP_IV_SPENT)
         return 0;
-    if (g->a.iv_state == TRP_IV_NONE && (!g->a.encrypt || !generate_iv(g)))
+    if (g->a.iv_state == TRP_IV_NONE && (!g->a.encrypt || !gcm_generate_iv(g)))
         return 0;
-    return start(g);
+    return gcm_start(g);
 }
 
 /* Processes data, or AAD if `out` is NULL. */
-static inline int process(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
+static inline int gcm_process(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
 {
     const enum tr_status status = out == NULL    ? tr_gcm_aad(&g->core, in, len)
                                   : g->a.encrypt ? tr_gcm_encrypt(&g->core, out, in, len)
@@ -132,7 +132,7 @@ static inline int process(struct trp_gcm *g, uint8_t *out, const uint8_t *in, si
 }
 
 /* Ends a message that has begun: computes or checks the tag. */
-static inline int end(struct trp_gcm *g)
+static inline int gcm_end(struct trp_gcm *g)
 {
     if (g->a.encrypt) {
         if (tr_gcm_tag(&g->core, g->a.buffer, TRP_TAG) != TR_OK)
@@ -146,32 +146,32 @@ static inline int end(struct trp_gcm *g)
 }
 
 /* Processes data, or AAD if `out` is NULL. Ends the message if `in` is NULL. */
-static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size_t *out_len,
-                                           const uint8_t *in, size_t len)
+static __attribute__((noinline)) int gcm_crypt(struct trp_gcm *g, uint8_t *out, size_t *out_len,
+                                               const uint8_t *in, size_t len)
 {
     if (g->a.tls)
-        return record(g, out, out_len, in, len);
+        return gcm_record(g, out, out_len, in, len);
     *out_len = 0;
-    if (!begun(g))
+    if (!gcm_begun(g))
         return 0;
     if (in == NULL)
-        return end(g);
+        return gcm_end(g);
     if (out != NULL && len == 0) /* empty data, from EVP_Cipher(), does not end the AAD */
         return 1;
     *out_len = len;
-    return process(g, out, in, len);
+    return gcm_process(g, out, in, len);
 }
 
-static __attribute__((noinline)) int update_otherwise(struct trp_gcm *g, uint8_t *out,
-                                                      size_t *out_len, size_t out_size,
-                                                      const uint8_t *in, size_t len)
+static __attribute__((noinline)) int gcm_update_otherwise(struct trp_gcm *g, uint8_t *out,
+                                                          size_t *out_len, size_t out_size,
+                                                          const uint8_t *in, size_t len)
 {
     *out_len = 0;
     if (len == 0)
         return 1;
     if (out_size < len && out != NULL)
         return trp_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    return crypt(g, out, out_len, in, len) || trp_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
+    return gcm_crypt(g, out, out_len, in, len) || trp_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
 int trp_gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
@@ -179,9 +179,9 @@ int trp_gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_si
 {
     struct trp_gcm *g = ctx;
     if (in == NULL || len == 0 || g->a.tls || (out != NULL && out_size < len))
-        return update_otherwise(g, out, out_len, out_size, in, len);
+        return gcm_update_otherwise(g, out, out_len, out_size, in, len);
     *out_len = len;
-    return LIKELY(begun(g) && process(g, out, in, len)) ||
+    return LIKELY(gcm_begun(g) && gcm_process(g, out, in, len)) ||
            trp_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
@@ -191,9 +191,9 @@ int trp_gcm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_siz
     (void)out_size;
     if (LIKELY(g->a.iv_state == TRP_IV_IN_USE && !g->a.tls)) {
         *out_len = 0;
-        return end(g);
+        return gcm_end(g);
     }
-    return crypt(g, out, out_len, NULL, 0);
+    return gcm_crypt(g, out, out_len, NULL, 0);
 }
 
 static int gcm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
@@ -202,7 +202,7 @@ static int gcm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
     struct trp_gcm *g = ctx;
     if (out_size < len)
         return trp_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    if (!crypt(g, out, out_len, in, len))
+    if (!gcm_crypt(g, out, out_len, in, len))
         return 0;
     *out_len = len;
     return 1;
@@ -218,14 +218,14 @@ static TRP_LIST(gcm_gettable_ctx_params, TRP_AEAD_GETTABLE, TRP_AEAD_GETTABLE_TL
 static TRP_LIST(gcm_settable_ctx_params, TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS,
                 TRP_ENTRY(PIPELINE_TAG, OSSL_PARAM_OCTET_PTR, 0))
 
-static int get_tag_len(void *ctx, OSSL_PARAM *p)
+static int gcm_get_tag_len(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_gcm *g = ctx;
     return trp_aead_put_number(g, p, g->a.tag_len != 0 ? g->a.tag_len : TRP_TAG);
 }
 
 /* With a NULL buffer, the caller asks for the size. */
-static int get_tag(void *ctx, OSSL_PARAM *p)
+static int gcm_get_tag(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_gcm *g = ctx;
     const size_t len = p->data == NULL ? g->a.tag_len : p->data_size;
@@ -234,19 +234,17 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
         return trp_failed(g, PROV_R_FAILED_TO_SET_PARAMETER);
     p->return_size = len;
-    if (p->data != NULL && LIKELY(len == TRP_TAG)) /* constant size, so that memcpy() is inlined */
-        memcpy(p->data, g->a.buffer, TRP_TAG);
-    else if (p->data != NULL)
-        memcpy(p->data, g->a.buffer, len);
+    if (p->data != NULL)
+        trp_copy(p->data, g->a.buffer, len, TRP_TAG);
     return 1;
 }
 
 /* Generates an IV if there is none, so that the caller can read it before the first update. With a
  * NULL buffer, the caller asks for the size. */
-static int get_iv(void *ctx, OSSL_PARAM *p)
+static int gcm_get_iv(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm *g = ctx;
-    if (g->a.iv_state == TRP_IV_NONE && (!g->a.encrypt || g->a.tls || !generate_iv(g)))
+    if (g->a.iv_state == TRP_IV_NONE && (!g->a.encrypt || g->a.tls || !gcm_generate_iv(g)))
         return 0;
     if (p->data != NULL)
         return trp_aead_get_iv(g, p);
@@ -255,17 +253,17 @@ static int get_iv(void *ctx, OSSL_PARAM *p)
 }
 
 /* Starts a message, copies the last bytes of its IV to the caller, and increments the IV. */
-static int get_next_iv(void *ctx, OSSL_PARAM *p)
+static int gcm_get_next_iv(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm *g = ctx;
     if (p->data == NULL || p->data_type != OSSL_PARAM_OCTET_STRING || !g->iv_gen || !g->a.key_set ||
-        !start(g))
+        !gcm_start(g))
         return 0;
     trossl_iv_next(g->a.iv, g->a.iv_len, p->data, p->data_size);
     return 1;
 }
 
-static int get_generated(void *ctx, OSSL_PARAM *p)
+static int gcm_get_generated(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_gcm *g = ctx;
     return trp_param_set_number(p, g->iv_random, sizeof(unsigned));
@@ -273,18 +271,18 @@ static int get_generated(void *ctx, OSSL_PARAM *p)
 
 static const struct trp_aead_param gcm_get[] = {
     {OSSL_CIPHER_PARAM_IVLEN, trp_aead_get_iv_len},
-    {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
+    {OSSL_CIPHER_PARAM_AEAD_TAG, gcm_get_tag},
     {OSSL_CIPHER_PARAM_KEYLEN, trp_aead_get_key_len},
-    {OSSL_CIPHER_PARAM_AEAD_TAGLEN, get_tag_len},
-    {OSSL_CIPHER_PARAM_IV, get_iv},
-    {OSSL_CIPHER_PARAM_UPDATED_IV, get_iv},
+    {OSSL_CIPHER_PARAM_AEAD_TAGLEN, gcm_get_tag_len},
+    {OSSL_CIPHER_PARAM_IV, gcm_get_iv},
+    {OSSL_CIPHER_PARAM_UPDATED_IV, gcm_get_iv},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, trp_aead_get_tls_pad},
-    {OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN, get_next_iv},
-    {"iv-generated", get_generated},
+    {OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN, gcm_get_next_iv},
+    {"iv-generated", gcm_get_generated},
     {PIPELINE_TAG, trp_gcm_pipes_get_tags},
     {NULL, NULL}};
 
-static int set_tag(void *ctx, OSSL_PARAM *p)
+static int gcm_set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm *g = ctx;
     size_t len;
@@ -301,7 +299,7 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static int set_iv_len(void *ctx, OSSL_PARAM *p)
+static int gcm_set_iv_len(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm *g = ctx;
     size_t len;
@@ -316,21 +314,21 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static int set_tls_aad(void *ctx, OSSL_PARAM *p)
+static int gcm_set_tls_aad(void *ctx, OSSL_PARAM *p)
 {
     return trp_aead_set_tls_aad(ctx, p, TRP_TAG, PROV_R_INVALID_AAD);
 }
 
-static int set_fixed(void *ctx, OSSL_PARAM *p)
+static int gcm_set_fixed(void *ctx, OSSL_PARAM *p)
 {
     return (p->data_type == OSSL_PARAM_OCTET_STRING && p->data != NULL &&
-            set_fixed_iv(ctx, p->data, p->data_size)) ||
+            gcm_set_fixed_iv(ctx, p->data, p->data_size)) ||
            trp_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
 }
 
 /* Copies the explicit part of the IV, which comes from the received record, to the end of the IV.
  * Then starts a message. */
-static int set_explicit(void *ctx, OSSL_PARAM *p)
+static int gcm_set_explicit(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm *g = ctx;
     const size_t len = p->data_size;
@@ -338,15 +336,15 @@ static int set_explicit(void *ctx, OSSL_PARAM *p)
         g->a.encrypt || len > g->a.iv_len)
         return 0;
     memcpy(g->a.iv + g->a.iv_len - len, p->data, len);
-    return start(g);
+    return gcm_start(g);
 }
 
 static const struct trp_aead_param gcm_set[] = {
-    {OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
-    {OSSL_CIPHER_PARAM_AEAD_IVLEN, set_iv_len},
-    {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, set_tls_aad},
-    {OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, set_fixed},
-    {OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV, set_explicit},
+    {OSSL_CIPHER_PARAM_AEAD_TAG, gcm_set_tag},
+    {OSSL_CIPHER_PARAM_AEAD_IVLEN, gcm_set_iv_len},
+    {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, gcm_set_tls_aad},
+    {OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, gcm_set_fixed},
+    {OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV, gcm_set_explicit},
     {PIPELINE_TAG, trp_gcm_pipes_set_tags},
     {NULL, NULL}};
 
@@ -360,7 +358,7 @@ int trp_gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     if (LIKELY(params != NULL)) {
         if (ONLY(params, OSSL_CIPHER_PARAM_AEAD_TAG))
-            return get_tag(ctx, params);
+            return gcm_get_tag(ctx, params);
         if (ONLY(params, OSSL_CIPHER_PARAM_IVLEN))
             return trp_aead_get_iv_len(ctx, params);
         if (ONLY(params, OSSL_CIPHER_PARAM_KEYLEN))
@@ -372,30 +370,30 @@ int trp_gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
 int trp_gcm_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     if (LIKELY(params != NULL && ONLY(params, OSSL_CIPHER_PARAM_AEAD_TAG)))
-        return set_tag(ctx, (OSSL_PARAM *)params);
+        return gcm_set_tag(ctx, (OSSL_PARAM *)params);
     return trp_aead_act(ctx, gcm_set, params);
 }
 
 /* ---- Keys, and the function tables ---------------------------------------------------------- */
 
-static void drop_pipes(struct trp_gcm *g)
+static void gcm_drop_pipes(struct trp_gcm *g)
 {
     trp_pipes_free(g->a.head.pipes);
     g->a.head.pipes = NULL;
 }
 
-static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
-                              size_t key_len)
+static enum tr_status gcm_set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
+                                  size_t key_len)
 {
     struct trp_gcm *g = ctx;
     g->tls_records = 0;
-    drop_pipes(g);
+    gcm_drop_pipes(g);
     if (g->core.phase != 0) /* no message continues under another key */
         memset(&g->core, 0, sizeof(g->core));
     return tr_gcm_set_key(&g->key, backend, key, key_len);
 }
 
-static int copied(void *ctx)
+static int gcm_copied(void *ctx)
 {
     struct trp_gcm *g = ctx;
     tr_gcm_rebind(&g->core, &g->key);
@@ -407,12 +405,12 @@ static const struct trp_pipeline gcm_pipeline;
 
 static const struct trp_aead_mode gcm_mode = {.family = {.context_size = sizeof(struct trp_gcm),
                                                          .begin = trp_aead_begin,
-                                                         .copied = copied,
+                                                         .copied = gcm_copied,
                                                          .pipeline = &gcm_pipeline},
                                               .max_iv = TRP_MAX_IV,
                                               .tests = TR_TEST_GCM,
-                                              .set_key = set_key,
-                                              .get_tag = get_tag,
+                                              .set_key = gcm_set_key,
+                                              .get_tag = gcm_get_tag,
                                               .get = gcm_get,
                                               .set = gcm_set};
 
@@ -441,18 +439,18 @@ static inline int trp_gcm_init(void *ctx, const unsigned char *key, size_t key_l
 TRP_INITS(, trp_gcm)
 
 /* Before there is a key, leaves no pipes. */
-static int begin_pipes(void *ctx, const uint8_t **iv, size_t iv_len)
+static int gcm_begin_pipes(void *ctx, const uint8_t **iv, size_t iv_len)
 {
     struct trp_gcm *g = ctx;
     if (g->a.key_set)
         return trp_gcm_pipes_begin(&g->a, &g->key, iv, iv_len);
-    drop_pipes(g);
+    gcm_drop_pipes(g);
     return 1;
 }
 
 static const struct trp_pipeline gcm_pipeline = {trp_gcm_encrypt_init, trp_gcm_decrypt_init,
                                                  sizeof(struct trp_gcm_pipes),
-                                                 sizeof(struct trp_gcm_pipe), begin_pipes};
+                                                 sizeof(struct trp_gcm_pipe), gcm_begin_pipes};
 
 TRP_TABLES(gcm, 1, trp_gcm, trp_gcm, trp_gcm_final, trp_gcm, gcm,
            (TRP_CIPHER(gcm) TRP_PIPELINE(trp_gcm)), TRP_AEAD_CONSTANTS(gcm),

@@ -4,7 +4,7 @@
 #include "modes/gcm.h"
 #include "util.h"
 
-static struct trp_gcm_pipes *pipes_of(const struct trp_aead *a)
+static struct trp_gcm_pipes *gcm_pipes_of(const struct trp_aead *a)
 {
     return (struct trp_gcm_pipes *)a->head.pipes;
 }
@@ -12,7 +12,7 @@ static struct trp_gcm_pipes *pipes_of(const struct trp_aead *a)
 int trp_gcm_pipes_begin(const struct trp_aead *a, const struct tr_gcm_key *key, const uint8_t **iv,
                         size_t iv_len)
 {
-    struct trp_gcm_pipes *pipes = pipes_of(a);
+    struct trp_gcm_pipes *pipes = gcm_pipes_of(a);
     pipes->encrypt = a->encrypt;
     pipes->tag_len = 0;
     int good = iv_len != 0 && iv_len <= TRP_MAX_IV;
@@ -23,7 +23,7 @@ int trp_gcm_pipes_begin(const struct trp_aead *a, const struct tr_gcm_key *key, 
 
 void trp_gcm_pipes_rebind(const struct trp_aead *copy, const struct tr_gcm_key *key)
 {
-    struct trp_gcm_pipes *pipes = pipes_of(copy);
+    struct trp_gcm_pipes *pipes = gcm_pipes_of(copy);
     for (size_t i = 0; pipes != NULL && i < pipes->head.n; i++)
         tr_gcm_rebind(&pipes->pipe[i].core, key);
 }
@@ -31,8 +31,8 @@ void trp_gcm_pipes_rebind(const struct trp_aead *copy, const struct tr_gcm_key *
 /* ---- Update and final ------------------------------------------------------------------------ */
 
 /* Processes AAD or data of one pipe. */
-static enum tr_status update_one(struct tr_gcm *g, int encrypt, uint8_t *out, const uint8_t *in,
-                                 size_t len)
+static enum tr_status gcm_pipe_update(struct tr_gcm *g, int encrypt, uint8_t *out,
+                                      const uint8_t *in, size_t len)
 {
     if (out == NULL)
         return tr_gcm_aad(g, in, len);
@@ -40,7 +40,8 @@ static enum tr_status update_one(struct tr_gcm *g, int encrypt, uint8_t *out, co
 }
 
 /* Whether each pipe has data and room for the output. */
-static int all_have_data(size_t n, uint8_t **out, const size_t *out_size, const size_t *in_len)
+static int gcm_pipes_have_data(size_t n, uint8_t **out, const size_t *out_size,
+                               const size_t *in_len)
 {
     for (size_t i = 0; i < n; i++) {
         if (out[i] == NULL || in_len[i] == 0 || out_size[i] < in_len[i])
@@ -49,8 +50,8 @@ static int all_have_data(size_t n, uint8_t **out, const size_t *out_size, const 
     return 1;
 }
 
-static void encrypt_all(struct trp_gcm_pipes *pipes, struct tr_gcm_job *jobs, uint8_t **out,
-                        const uint8_t **in, const size_t *in_len)
+static void gcm_pipes_encrypt(struct trp_gcm_pipes *pipes, struct tr_gcm_job *jobs, uint8_t **out,
+                              const uint8_t **in, const size_t *in_len)
 {
     struct tr_gcm *messages[TRP_MAX_PIPES] = {NULL};
     for (size_t i = 0; i < pipes->head.n; i++) {
@@ -64,16 +65,17 @@ int trp_gcm_pipeline_update(void *ctx, size_t n, unsigned char **out, size_t *ou
                             const size_t *out_size, const unsigned char **in, const size_t *in_len)
 {
     const struct trp_aead *a = ctx;
-    struct trp_gcm_pipes *pipes = pipes_of(a);
+    struct trp_gcm_pipes *pipes = gcm_pipes_of(a);
     struct tr_gcm_job jobs[TRP_MAX_PIPES];
     if (!trp_has_pipes(ctx, n))
         return 0;
     if (in == NULL || (out != NULL && out_size == NULL))
         return trp_failed(a, ERR_R_PASSED_NULL_PARAMETER);
-    const int together = pipes->encrypt && out != NULL && all_have_data(n, out, out_size, in_len) &&
+    const int together = pipes->encrypt && out != NULL &&
+                         gcm_pipes_have_data(n, out, out_size, in_len) &&
                          !trp_pipes_cross(n, out, in, in_len, in_len);
     if (together)
-        encrypt_all(pipes, jobs, out, in, in_len);
+        gcm_pipes_encrypt(pipes, jobs, out, in, in_len);
     int good = 1;
     for (size_t i = 0; i < n; i++) {
         uint8_t *const to = out == NULL ? NULL : out[i];
@@ -86,7 +88,7 @@ int trp_gcm_pipeline_update(void *ctx, size_t n, unsigned char **out, size_t *ou
         }
         const enum tr_status status =
             together ? jobs[i].status
-                     : update_one(&pipes->pipe[i].core, pipes->encrypt, to, in[i], in_len[i]);
+                     : gcm_pipe_update(&pipes->pipe[i].core, pipes->encrypt, to, in[i], in_len[i]);
         if (status == TR_OK)
             out_len[i] = in_len[i];
         else
@@ -99,7 +101,7 @@ int trp_gcm_pipeline_update(void *ctx, size_t n, unsigned char **out, size_t *ou
 int trp_gcm_pipeline_final(void *ctx, size_t n, unsigned char **out, size_t *out_len,
                            const size_t *out_size)
 {
-    struct trp_gcm_pipes *pipes = pipes_of(ctx);
+    struct trp_gcm_pipes *pipes = gcm_pipes_of(ctx);
     (void)out;
     (void)out_size;
     if (!trp_has_pipes(ctx, n))
@@ -121,7 +123,7 @@ int trp_gcm_pipeline_final(void *ctx, size_t n, unsigned char **out, size_t *out
 /* ---- Tags ----------------------------------------------------------------------------------- */
 
 /* The array of the addresses of n tags. Returns NULL if the parameter is wrong. */
-static uint8_t *const *tags_of(const OSSL_PARAM *p, size_t n)
+static uint8_t *const *gcm_pipes_tags_of(const OSSL_PARAM *p, size_t n)
 {
     if (p->data_type != OSSL_PARAM_OCTET_PTR || p->data == NULL || p->data_size == 0 ||
         p->data_size > TRP_TAG)
@@ -136,8 +138,8 @@ static uint8_t *const *tags_of(const OSSL_PARAM *p, size_t n)
 
 int trp_gcm_pipes_get_tags(void *ctx, OSSL_PARAM *p)
 {
-    const struct trp_gcm_pipes *pipes = pipes_of(ctx);
-    uint8_t *const *tags = pipes == NULL ? NULL : tags_of(p, pipes->head.n);
+    const struct trp_gcm_pipes *pipes = gcm_pipes_of(ctx);
+    uint8_t *const *tags = pipes == NULL ? NULL : gcm_pipes_tags_of(p, pipes->head.n);
     if (tags == NULL || !pipes->encrypt || pipes->tag_len == 0)
         return trp_failed(ctx, PROV_R_INVALID_TAG);
     for (size_t i = 0; i < pipes->head.n; i++)
@@ -147,8 +149,8 @@ int trp_gcm_pipes_get_tags(void *ctx, OSSL_PARAM *p)
 
 int trp_gcm_pipes_set_tags(void *ctx, OSSL_PARAM *p)
 {
-    struct trp_gcm_pipes *pipes = pipes_of(ctx);
-    uint8_t *const *tags = pipes == NULL ? NULL : tags_of(p, pipes->head.n);
+    struct trp_gcm_pipes *pipes = gcm_pipes_of(ctx);
+    uint8_t *const *tags = pipes == NULL ? NULL : gcm_pipes_tags_of(p, pipes->head.n);
     if (tags == NULL || pipes->encrypt)
         return trp_failed(ctx, PROV_R_INVALID_TAG);
     for (size_t i = 0; i < pipes->head.n; i++)

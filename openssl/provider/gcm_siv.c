@@ -39,7 +39,7 @@ struct trp_gcm_siv {
 /* ---- AAD ------------------------------------------------------------------------------------- */
 
 /* Makes room for len bytes of AAD and keeps the stored bytes. */
-static int make_room(struct trp_gcm_siv *g, size_t len)
+static int gcm_siv_make_room(struct trp_gcm_siv *g, size_t len)
 {
     size_t room = g->aad_room != 0 ? g->aad_room : FIRST_AAD;
     while (room < len)
@@ -57,30 +57,30 @@ static int make_room(struct trp_gcm_siv *g, size_t len)
     return 1;
 }
 
-static int more_aad(struct trp_gcm_siv *g, const uint8_t *in, size_t len)
+static int gcm_siv_more_aad(struct trp_gcm_siv *g, const uint8_t *in, size_t len)
 {
     if (len == 0) {
         g->aad_len = 0;
         return 1;
     }
-    if (len > SIZE_MAX / 4 - g->aad_len || !make_room(g, g->aad_len + len))
+    if (len > SIZE_MAX / 4 - g->aad_len || !gcm_siv_make_room(g, g->aad_len + len))
         return 0;
     memcpy(g->aad + g->aad_len, in, len);
     g->aad_len += len;
     return 1;
 }
 
-static int copied(void *ctx)
+static int gcm_siv_copied(void *ctx)
 {
     struct trp_gcm_siv *copy = ctx;
     const uint8_t *const aad = copy->aad;
     const size_t len = copy->aad_len;
     copy->aad = NULL;
     copy->aad_len = copy->aad_room = 0;
-    return len == 0 || more_aad(copy, aad, len);
+    return len == 0 || gcm_siv_more_aad(copy, aad, len);
 }
 
-static void release(void *ctx)
+static void gcm_siv_release(void *ctx)
 {
     struct trp_gcm_siv *g = ctx;
     trp_clear_free(g->a.head.provider, g->aad, g->aad_room);
@@ -88,7 +88,7 @@ static void release(void *ctx)
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-static int seal(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len)
+static int gcm_siv_seal(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len)
 {
     if (g->sealed && !g->speed)
         return 0;
@@ -98,7 +98,7 @@ static int seal(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t l
     return g->tag_is_made;
 }
 
-static int open(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len)
+static int gcm_siv_open(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len)
 {
     if (g->opened && !g->speed)
         return 0;
@@ -111,19 +111,19 @@ static int open(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t l
     return g->tag_is_made;
 }
 
-static int message(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len)
+static int gcm_siv_message(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len)
 {
     if (!g->a.key_set)
         return trp_failed(g, PROV_R_NO_KEY_SET);
     if (tr_bad_overlap(out, in, len))
         return trp_aead_status(g, TR_ERR_OVERLAP);
     g->tag_is_made = g->authentic = 0;
-    return g->a.encrypt ? seal(g, out, in, len) : open(g, out, in, len);
+    return g->a.encrypt ? gcm_siv_seal(g, out, in, len) : gcm_siv_open(g, out, in, len);
 }
 
-static int finish(struct trp_gcm_siv *g)
+static int gcm_siv_finish(struct trp_gcm_siv *g)
 {
-    if (!g->tag_is_made && !message(g, NULL, NULL, 0))
+    if (!g->tag_is_made && !gcm_siv_message(g, NULL, NULL, 0))
         return 0;
     return g->a.encrypt ||
            (g->tag_set && g->authentic && TR_PUBLIC(tr_equal(g->tag, g->a.buffer, TR_BLOCK)));
@@ -134,7 +134,7 @@ static int gcm_siv_final(void *ctx, unsigned char *out, size_t *out_len, size_t 
     (void)out;
     (void)out_size;
     *out_len = 0;
-    return finish(ctx);
+    return gcm_siv_finish(ctx);
 }
 
 static int gcm_siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
@@ -144,9 +144,9 @@ static int gcm_siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t
     *out_len = 0;
     if (out_size < len)
         return trp_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    const int good = in == NULL    ? finish(g)
-                     : out == NULL ? more_aad(g, in, len)
-                                   : message(g, out, in, len);
+    const int good = in == NULL    ? gcm_siv_finish(g)
+                     : out == NULL ? gcm_siv_more_aad(g, in, len)
+                                   : gcm_siv_message(g, out, in, len);
     if (good)
         *out_len = len;
     return good;
@@ -156,19 +156,19 @@ static int gcm_siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
-static int get_tag(void *ctx, OSSL_PARAM *p)
+static int gcm_siv_get_tag(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_gcm_siv *g = ctx;
     return trp_siv_put_tag(g, p, g->a.encrypt && g->tag_is_made ? g->tag : NULL);
 }
 
 static const struct trp_aead_param gcm_siv_get[] = {
-    {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
+    {OSSL_CIPHER_PARAM_AEAD_TAG, gcm_siv_get_tag},
     {OSSL_CIPHER_PARAM_AEAD_TAGLEN, trp_aead_get_tag_len},
     {OSSL_CIPHER_PARAM_KEYLEN, trp_aead_get_key_len},
     {NULL, NULL}};
 
-static int set_tag(void *ctx, OSSL_PARAM *p)
+static int gcm_siv_set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm_siv *g = ctx;
     /* To set the tag length for encryption, programs pass NULL data and the size 16. */
@@ -182,7 +182,7 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static int set_speed(void *ctx, OSSL_PARAM *p)
+static int gcm_siv_set_speed(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm_siv *g = ctx;
     size_t speed;
@@ -192,8 +192,8 @@ static int set_speed(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static const struct trp_aead_param gcm_siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
-                                                    {OSSL_CIPHER_PARAM_SPEED, set_speed},
+static const struct trp_aead_param gcm_siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, gcm_siv_set_tag},
+                                                    {OSSL_CIPHER_PARAM_SPEED, gcm_siv_set_speed},
                                                     {OSSL_CIPHER_PARAM_KEYLEN, trp_set_key_len},
                                                     {NULL, NULL}};
 
@@ -202,14 +202,14 @@ static const struct trp_aead_param gcm_siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG,
 
 /* ---- Keys, and the function tables ---------------------------------------------------------- */
 
-static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
-                              size_t key_len)
+static enum tr_status gcm_siv_set_key(void *ctx, const struct tr_backend *backend,
+                                      const uint8_t *key, size_t key_len)
 {
     struct trp_gcm_siv *g = ctx;
     return tr_gcm_siv_set_key(&g->key, backend, key, key_len);
 }
 
-static void restart(void *ctx)
+static void gcm_siv_restart(void *ctx)
 {
     struct trp_gcm_siv *g = ctx;
     g->sealed = g->opened = g->tag_is_made = g->authentic = 0;
@@ -218,13 +218,13 @@ static void restart(void *ctx)
 static const struct trp_aead_mode gcm_siv_mode = {
     .family = {.context_size = sizeof(struct trp_gcm_siv),
                .begin = trp_aead_begin,
-               .copied = copied,
-               .release = release},
+               .copied = gcm_siv_copied,
+               .release = gcm_siv_release},
     .tag_len = TR_BLOCK,
     .tests = TR_TEST_GCM_SIV,
-    .set_key = set_key,
-    .get_tag = get_tag,
-    .restart = restart,
+    .set_key = gcm_siv_set_key,
+    .get_tag = gcm_siv_get_tag,
+    .restart = gcm_siv_restart,
     .get = gcm_siv_get,
     .set = gcm_siv_set};
 

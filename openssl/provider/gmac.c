@@ -21,7 +21,7 @@ static void *gmac_new(void *provctx)
     return g;
 }
 
-static void drop_both(struct gmac *g)
+static void gmac_drop_both(struct gmac *g)
 {
     trp_free(g->ours);
     g->provider->evp.mac_ctx_free(g->other);
@@ -34,7 +34,7 @@ static void gmac_free(void *ctx)
     struct gmac *g = ctx;
     if (g == NULL)
         return;
-    drop_both(g);
+    gmac_drop_both(g);
     trp_context_free(g->provider, g, sizeof(*g));
 }
 
@@ -61,29 +61,29 @@ static void *gmac_dup(void *ctx)
 
 /* ---- Ciphers, keys, IVs ---------------------------------------------------------------------- */
 
-static int set_our_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
+static int gmac_set_our_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
 {
     void *const ours = trp_gcm_new(g->provider, cipher->key_len);
     if (ours == NULL)
         return 0;
-    drop_both(g);
+    gmac_drop_both(g);
     g->ours = ours;
     return trp_gcm_encrypt_init(ours, NULL, 0, NULL, 0, NULL);
 }
 
 /* Sets a cipher of another provider. On failure, the old cipher stays. */
-static int set_other_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
+static int gmac_set_other_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
 {
     EVP_MAC_CTX *other = g->other;
     if (!trp_mac_other_set_cipher(g->provider, &other, "GMAC", cipher))
         return 0;
     if (other != g->other)
-        drop_both(g);
+        gmac_drop_both(g);
     g->other = other;
     return 1;
 }
 
-static int set_key(struct gmac *g, const void *key, size_t key_len)
+static int gmac_set_key(struct gmac *g, const void *key, size_t key_len)
 {
     if (g->other != NULL)
         return trp_mac_other_set_key(g->provider, g->other, key, key_len);
@@ -93,7 +93,7 @@ static int set_key(struct gmac *g, const void *key, size_t key_len)
     return trp_gcm_encrypt_init(g->ours, key, key_len, NULL, 0, NULL);
 }
 
-static int set_iv(struct gmac *g, const void *iv, size_t iv_len)
+static int gmac_set_iv(struct gmac *g, const void *iv, size_t iv_len)
 {
     if (g->other != NULL)
         return trp_mac_other_set_octets(g->provider, g->other, OSSL_MAC_PARAM_IV, iv, iv_len);
@@ -115,16 +115,16 @@ static int gmac_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     if (params == NULL || params->key == NULL)
         return 1;
     if (!trp_mac_cipher(&cipher, params, "-GCM") ||
-        (cipher.whose == TRP_OWNER_SELF && !set_our_cipher(g, &cipher)) ||
-        (cipher.whose == TRP_OWNER_OTHER && !set_other_cipher(g, &cipher)))
+        (cipher.whose == TRP_OWNER_SELF && !gmac_set_our_cipher(g, &cipher)) ||
+        (cipher.whose == TRP_OWNER_OTHER && !gmac_set_other_cipher(g, &cipher)))
         return 0;
     const OSSL_PARAM *p = trp_param_find(params, OSSL_MAC_PARAM_KEY);
     if (p != NULL &&
-        (p->data_type != OSSL_PARAM_OCTET_STRING || !set_key(g, p->data, p->data_size)))
+        (p->data_type != OSSL_PARAM_OCTET_STRING || !gmac_set_key(g, p->data, p->data_size)))
         return 0;
     p = trp_param_find(params, OSSL_MAC_PARAM_IV);
     return p == NULL ||
-           (p->data_type == OSSL_PARAM_OCTET_STRING && set_iv(g, p->data, p->data_size));
+           (p->data_type == OSSL_PARAM_OCTET_STRING && gmac_set_iv(g, p->data, p->data_size));
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static int gmac_init(void *ctx, const unsigned char *key, size_t key_len, const 
     if (!gmac_set_ctx_params(g, params))
         return 0;
     if (key != NULL)
-        return set_key(g, key, key_len);
+        return gmac_set_key(g, key, key_len);
     if (g->other != NULL)
         return g->provider->evp.mac_init(g->other, NULL, 0, NULL);
     if (g->ours == NULL)
@@ -178,7 +178,7 @@ static int gmac_final(void *ctx, unsigned char *out, size_t *out_len, size_t out
 
 static TRP_LIST_OF_ALGORITHM(gmac_gettable_params, TRP_SIZE(OSSL_MAC_PARAM_SIZE))
 
-    static int gmac_get_params(OSSL_PARAM params[])
+static int gmac_get_params(OSSL_PARAM params[])
 {
     OSSL_PARAM *const p = (OSSL_PARAM *)trp_param_find(params, OSSL_MAC_PARAM_SIZE);
     return p == NULL || trp_param_set_number(p, TRP_TAG, sizeof(size_t));

@@ -11,7 +11,7 @@
 #define PARAM_ENGINE "engine"
 
 /* Whether a colon-separated list contains the name, ignoring case. */
-static int has_name(const char *names, const char *name)
+static int mac_has_name(const char *names, const char *name)
 {
     const size_t len = strlen(name);
     while (len != 0) {
@@ -27,13 +27,13 @@ static int has_name(const char *names, const char *name)
 
 /* Finds this provider's cipher by any of its names. The first name of each cipher is "AES-", the
  * key bits and the mode. */
-static int find_ours(struct trp_mac_cipher *cipher, const char *name, const char *mode)
+static int mac_find_ours(struct trp_mac_cipher *cipher, const char *name, const char *mode)
 {
     for (const OSSL_ALGORITHM *a = trp_ciphers; a->algorithm_names != NULL; a++) {
         const char *const first = a->algorithm_names;
         const size_t end = strlen("AES-256"), mode_len = strlen(mode);
         if (strcspn(first, ":") != end + mode_len || strncmp(first + end, mode, mode_len) != 0 ||
-            !has_name(first, name))
+            !mac_has_name(first, name))
             continue;
         cipher->whose = TRP_OWNER_SELF;
         cipher->key_len = first[4] == '1' && first[5] == '2' ? 16 : first[4] == '1' ? 24 : 32;
@@ -43,7 +43,7 @@ static int find_ours(struct trp_mac_cipher *cipher, const char *name, const char
 }
 
 /* Whether a property query is empty, or asks only for this provider. */
-static int may_be_ours(const char *query)
+static int mac_may_be_ours(const char *query)
 {
     if (*query == '?')
         query++;
@@ -67,8 +67,8 @@ int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], con
         (query != NULL && query->data_type != OSSL_PARAM_UTF8_STRING))
         return 0;
     if (name->data != NULL && engine == NULL &&
-        (query == NULL || query->data == NULL || may_be_ours(query->data)) &&
-        find_ours(cipher, name->data, mode))
+        (query == NULL || query->data == NULL || mac_may_be_ours(query->data)) &&
+        mac_find_ours(cipher, name->data, mode))
         return 1;
     cipher->whose = TRP_OWNER_OTHER;
     *p++ = *name;

@@ -18,7 +18,7 @@ struct trp_ocb {
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-static int begun(struct trp_ocb *o)
+static int ocb_begun(struct trp_ocb *o)
 {
     if (o->a.iv_state == TRP_IV_IN_USE)
         return o->a.key_set;
@@ -30,13 +30,13 @@ static int begun(struct trp_ocb *o)
     return 1;
 }
 
-static enum tr_status crypt(struct trp_ocb *o, uint8_t *out, const uint8_t *in, size_t len)
+static enum tr_status ocb_crypt(struct trp_ocb *o, uint8_t *out, const uint8_t *in, size_t len)
 {
     return o->a.encrypt ? tr_ocb_encrypt(&o->core, out, in, len)
                         : tr_ocb_decrypt(&o->core, out, in, len);
 }
 
-static int crypt_failed(const struct trp_ocb *o, enum tr_status status)
+static int ocb_crypt_failed(const struct trp_ocb *o, enum tr_status status)
 {
     return status == TR_ERR_OVERLAP ? trp_aead_status(o, status)
                                     : trp_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
@@ -45,7 +45,7 @@ static int crypt_failed(const struct trp_ocb *o, enum tr_status status)
 /* Whether the buffers allow an update that processes `whole` bytes from `in` to out + before. If
  * `before` is TR_BLOCK, the update first writes the buffered block to `out`. That block must not
  * overwrite the bytes at `in`, which are still unprocessed. */
-static int fits(const uint8_t *out, size_t before, const uint8_t *in, size_t whole)
+static int ocb_fits(const uint8_t *out, size_t before, const uint8_t *in, size_t whole)
 {
     if (whole == 0)
         return 1;
@@ -53,10 +53,10 @@ static int fits(const uint8_t *out, size_t before, const uint8_t *in, size_t who
            (before == 0 || out >= in + whole || in >= out + TR_BLOCK);
 }
 
-/* Processes data. If `out` is too small or fits() refuses it, changes nothing, so that the caller
- * can repeat the update with another buffer. */
-static int data(struct trp_ocb *o, uint8_t *out, size_t *out_len, size_t out_size,
-                const uint8_t *in, size_t len)
+/* Processes data. If `out` is too small or ocb_fits() refuses it, changes nothing, so that the
+ * caller can repeat the update with another buffer. */
+static int ocb_data(struct trp_ocb *o, uint8_t *out, size_t *out_len, size_t out_size,
+                    const uint8_t *in, size_t len)
 {
     if (len < TR_BLOCK - o->used) {
         memcpy(o->a.buffer + o->used, in, len);
@@ -68,25 +68,25 @@ static int data(struct trp_ocb *o, uint8_t *out, size_t *out_len, size_t out_siz
     const size_t tail = (len - fill) % TR_BLOCK, whole = len - fill - tail;
     if (out_size < before || out_size - before < whole)
         return trp_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    if (!fits(out, before, in + fill, whole))
-        return crypt_failed(o, TR_ERR_OVERLAP);
+    if (!ocb_fits(out, before, in + fill, whole))
+        return ocb_crypt_failed(o, TR_ERR_OVERLAP);
     enum tr_status status = TR_OK;
     uint8_t last[TR_BLOCK];
     if (tail != 0)
         memcpy(last, in + len - tail, tail);
     if (before != 0) {
         memcpy(o->a.buffer + o->used, in, fill);
-        status = crypt(o, out, o->a.buffer, TR_BLOCK);
+        status = ocb_crypt(o, out, o->a.buffer, TR_BLOCK);
     }
     if (status == TR_OK && whole != 0)
-        status = crypt(o, out + before, in + fill, whole);
+        status = ocb_crypt(o, out + before, in + fill, whole);
     if (tail != 0) {
         memcpy(o->a.buffer, last, tail);
         tr_cleanse(last, sizeof(last));
     }
     o->used = (unsigned)tail;
     if (status != TR_OK)
-        return crypt_failed(o, status);
+        return ocb_crypt_failed(o, status);
     *out_len = before + whole;
     return 1;
 }
@@ -95,13 +95,13 @@ static int ocb_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
                       const unsigned char *in, size_t len)
 {
     struct trp_ocb *o = ctx;
-    if (!begun(o))
+    if (!ocb_begun(o))
         return 0;
     *out_len = 0;
     if (len == 0)
         return 1;
     if (out != NULL)
-        return data(o, out, out_len, out_size, in, len);
+        return ocb_data(o, out, out_len, out_size, in, len);
     if (tr_ocb_aad(&o->core, in, len) != TR_OK)
         return trp_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
     /* The core has processed all AAD. Like the default provider, reports only whole blocks. */
@@ -116,12 +116,12 @@ static int ocb_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
     struct trp_ocb *o = ctx;
     *out_len = 0;
     /* The nonce contains the tag length, so the message cannot end with another tag length. */
-    if (!begun(o) || o->a.tag_len != o->message_tag_len)
+    if (!ocb_begun(o) || o->a.tag_len != o->message_tag_len)
         return 0;
     if (o->used != 0) {
         if (out == NULL || out_size < o->used)
             return trp_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-        if (crypt(o, out, o->a.buffer, o->used) != TR_OK)
+        if (ocb_crypt(o, out, o->a.buffer, o->used) != TR_OK)
             return 0;
         *out_len = o->used;
         o->used = 0;
@@ -141,11 +141,11 @@ static int ocb_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
         return ocb_final(o, out, out_len, out_size);
     if (out_size < len)
         return trp_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    if (!begun(o) || (out == NULL && len != 0))
+    if (!ocb_begun(o) || (out == NULL && len != 0))
         return trp_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
-    enum tr_status status = crypt(o, out, in, len);
+    enum tr_status status = ocb_crypt(o, out, in, len);
     if (status != TR_OK)
-        return crypt_failed(o, status);
+        return ocb_crypt_failed(o, status);
     *out_len = len;
     return 1;
 }
@@ -155,17 +155,14 @@ static int ocb_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
 static TRP_LIST(ocb_gettable_ctx_params, TRP_AEAD_GETTABLE)
 static TRP_LIST(ocb_settable_ctx_params, TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN), TRP_AEAD_SETTABLE)
 
-static int get_tag(void *ctx, OSSL_PARAM *p)
+static int ocb_get_tag(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_ocb *o = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
         return trp_failed(o, PROV_R_FAILED_TO_GET_PARAMETER);
     if (!o->a.encrypt || p->data_size != o->a.tag_len || p->data == NULL)
         return trp_failed(o, PROV_R_INVALID_TAG_LENGTH);
-    if (LIKELY(o->a.tag_len == TR_BLOCK)) /* constant size, so that memcpy() is inlined */
-        memcpy(p->data, o->tag, TR_BLOCK);
-    else
-        memcpy(p->data, o->tag, o->a.tag_len);
+    trp_copy(p->data, o->tag, o->a.tag_len, TR_BLOCK);
     return 1;
 }
 
@@ -175,11 +172,11 @@ static const struct trp_aead_param ocb_get[] = {
     {OSSL_CIPHER_PARAM_AEAD_TAGLEN, trp_aead_get_tag_len},
     {OSSL_CIPHER_PARAM_IV, trp_aead_get_iv},
     {OSSL_CIPHER_PARAM_UPDATED_IV, trp_aead_get_iv},
-    {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
+    {OSSL_CIPHER_PARAM_AEAD_TAG, ocb_get_tag},
     {NULL, NULL}};
 
 /* Sets the expected tag. NULL data sets only the tag length. */
-static int set_tag(void *ctx, OSSL_PARAM *p)
+static int ocb_set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ocb *o = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
@@ -198,7 +195,7 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static int set_iv_len(void *ctx, OSSL_PARAM *p)
+static int ocb_set_iv_len(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ocb *o = ctx;
     size_t len;
@@ -211,15 +208,15 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static const struct trp_aead_param ocb_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
-                                                {OSSL_CIPHER_PARAM_AEAD_IVLEN, set_iv_len},
+static const struct trp_aead_param ocb_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, ocb_set_tag},
+                                                {OSSL_CIPHER_PARAM_AEAD_IVLEN, ocb_set_iv_len},
                                                 {OSSL_CIPHER_PARAM_KEYLEN, trp_set_key_len},
                                                 {NULL, NULL}};
 
 /* ---- Keys, and the function tables ---------------------------------------------------------- */
 
-static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
-                              size_t key_len)
+static enum tr_status ocb_set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
+                                  size_t key_len)
 {
     struct trp_ocb *o = ctx;
     if (o->a.iv_state == TRP_IV_IN_USE) /* a message cannot continue under another key */
@@ -227,14 +224,14 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
     return tr_ocb_set_key(&o->key, backend, key, key_len);
 }
 
-static int copied(void *ctx)
+static int ocb_copied(void *ctx)
 {
     struct trp_ocb *o = ctx;
     tr_ocb_rebind(&o->core, &o->key);
     return 1;
 }
 
-static void restart(void *ctx)
+static void ocb_restart(void *ctx)
 {
     struct trp_ocb *o = ctx;
     /* Every init drops the buffered data and sets aad_used to 0. Without a new IV, the message
@@ -246,15 +243,16 @@ static void restart(void *ctx)
     o->aad_used = 0;
 }
 
-static const struct trp_aead_mode ocb_mode = {
-    .family = {.context_size = sizeof(struct trp_ocb), .begin = trp_aead_begin, .copied = copied},
-    .tag_len = TR_BLOCK,
-    .max_iv = MAX_IV,
-    .tests = TR_TEST_OCB,
-    .set_key = set_key,
-    .restart = restart,
-    .get_tag = get_tag,
-    .get = ocb_get,
-    .set = ocb_set};
+static const struct trp_aead_mode ocb_mode = {.family = {.context_size = sizeof(struct trp_ocb),
+                                                         .begin = trp_aead_begin,
+                                                         .copied = ocb_copied},
+                                              .tag_len = TR_BLOCK,
+                                              .max_iv = MAX_IV,
+                                              .tests = TR_TEST_OCB,
+                                              .set_key = ocb_set_key,
+                                              .restart = ocb_restart,
+                                              .get_tag = ocb_get_tag,
+                                              .get = ocb_get,
+                                              .set = ocb_set};
 
 TRP_AEAD(ocb, 1, .evp_mode = EVP_CIPH_OCB_MODE, .iv_len = 12, .block_size = TR_BLOCK);

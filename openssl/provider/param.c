@@ -12,28 +12,28 @@ const OSSL_PARAM *trp_param_find(const OSSL_PARAM params[], const char *key)
     return NULL;
 }
 
-static int is_integer(const OSSL_PARAM *p)
+static int param_is_integer(const OSSL_PARAM *p)
 {
     return p->data_type == OSSL_PARAM_INTEGER || p->data_type == OSSL_PARAM_UNSIGNED_INTEGER;
 }
 
 /* The address of byte i of an integer of `size` bytes. Byte 0 is the least significant byte. */
-static unsigned char *byte_of(void *integer, size_t size, size_t i)
+static unsigned char *param_byte_of(void *integer, size_t size, size_t i)
 {
     unsigned char *bytes = integer;
     return bytes + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? size - 1 - i : i);
 }
 
 /* Whether a parameter is a negative integer: tests the sign bit. */
-static int is_negative(const OSSL_PARAM *p)
+static int param_is_negative(const OSSL_PARAM *p)
 {
     return p->data_type == OSSL_PARAM_INTEGER &&
-           (*byte_of(p->data, p->data_size, p->data_size - 1) & 0x80) != 0;
+           (*param_byte_of(p->data, p->data_size, p->data_size - 1) & 0x80) != 0;
 }
 
 int trp_param_set_other_number(OSSL_PARAM *p, uint64_t value, size_t size)
 {
-    if (!is_integer(p))
+    if (!param_is_integer(p))
         return 0;
     if (p->data == NULL) {
         p->return_size = size;
@@ -42,9 +42,10 @@ int trp_param_set_other_number(OSSL_PARAM *p, uint64_t value, size_t size)
     if (p->data_size == 0)
         return 0;
     for (size_t i = 0; i < p->data_size; i++)
-        *byte_of(p->data, p->data_size, i) = i < sizeof(value) ? (value >> 8 * i) & 0xff : 0;
+        *param_byte_of(p->data, p->data_size, i) = i < sizeof(value) ? (value >> 8 * i) & 0xff : 0;
     p->return_size = p->data_size;
-    return (p->data_size >= sizeof(value) || value >> 8 * p->data_size == 0) && !is_negative(p);
+    return (p->data_size >= sizeof(value) || value >> 8 * p->data_size == 0) &&
+           !param_is_negative(p);
 }
 
 /* Has shortcuts for the sizes of unsigned int and size_t, which nearly all numbers have. */
@@ -52,7 +53,7 @@ int trp_param_get_number(const OSSL_PARAM *p, uint64_t max, uint64_t *value)
 {
     uint64_t number = 0;
     uint32_t word;
-    if (!is_integer(p) || p->data == NULL || p->data_size == 0 || is_negative(p))
+    if (!param_is_integer(p) || p->data == NULL || p->data_size == 0 || param_is_negative(p))
         return 0;
     if (p->data_size == sizeof(number)) {
         memcpy(&number, p->data, sizeof(number));
@@ -61,7 +62,7 @@ int trp_param_get_number(const OSSL_PARAM *p, uint64_t max, uint64_t *value)
         number = word;
     } else {
         for (size_t i = 0; i < p->data_size; i++) {
-            const unsigned byte = *byte_of(p->data, p->data_size, i);
+            const unsigned byte = *param_byte_of(p->data, p->data_size, i);
             if (i >= sizeof(number) && byte != 0)
                 return 0;
             if (i < sizeof(number))

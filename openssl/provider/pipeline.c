@@ -31,7 +31,7 @@ int trp_has_pipes(const struct trp_head *head, size_t n)
 }
 
 /* Returns `old` if it has n pipes. Otherwise frees it, and returns new memory or NULL. */
-static struct trp_pipes *new_pipes(const struct trp_provider *provider, struct trp_pipes *old,
+static struct trp_pipes *pipes_new(const struct trp_provider *provider, struct trp_pipes *old,
                                    size_t n, size_t size)
 {
     if (old != NULL && old->n == n)
@@ -43,8 +43,8 @@ static struct trp_pipes *new_pipes(const struct trp_provider *provider, struct t
     return pipes;
 }
 
-static int init(void *ctx, const uint8_t *key, size_t key_len, size_t n, const uint8_t **iv,
-                size_t iv_len, const OSSL_PARAM params[], int encrypt)
+static int pipes_init(void *ctx, const uint8_t *key, size_t key_len, size_t n, const uint8_t **iv,
+                      size_t iv_len, const OSSL_PARAM params[], int encrypt)
 {
     struct trp_head *head = ctx;
     const struct trp_pipeline *const mode = head->kind->family->pipeline;
@@ -55,7 +55,7 @@ static int init(void *ctx, const uint8_t *key, size_t key_len, size_t n, const u
     int good =
         (encrypt ? mode->encrypt_init : mode->decrypt_init)(ctx, key, key_len, NULL, 0, params);
     if (good && iv != NULL) {
-        head->pipes = pipes = new_pipes(head->provider, pipes, n, mode->size + n * mode->each);
+        head->pipes = pipes = pipes_new(head->provider, pipes, n, mode->size + n * mode->each);
         good = pipes != NULL && mode->begin(ctx, iv, iv_len);
     }
     if (!good || iv == NULL) {
@@ -68,32 +68,33 @@ static int init(void *ctx, const uint8_t *key, size_t key_len, size_t n, const u
 int trp_pipeline_encrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,
                               const unsigned char **iv, size_t iv_len, const OSSL_PARAM params[])
 {
-    return init(ctx, key, key_len, n, iv, iv_len, params, 1);
+    return pipes_init(ctx, key, key_len, n, iv, iv_len, params, 1);
 }
 
 int trp_pipeline_decrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,
                               const unsigned char **iv, size_t iv_len, const OSSL_PARAM params[])
 {
-    return init(ctx, key, key_len, n, iv, iv_len, params, 0);
+    return pipes_init(ctx, key, key_len, n, iv, iv_len, params, 0);
 }
 
-static inline int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
+static inline int pipes_overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
 {
     const uintptr_t ahead = (uintptr_t)b - (uintptr_t)a;
     return ahead < a_len || 0 - ahead < b_len;
 }
 
 /* Whether pipes a and b conflict. */
-static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, const size_t *done,
-                   size_t a, size_t b)
+static int pipe_crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, const size_t *done,
+                        size_t a, size_t b)
 {
     if ((done[a] == 0 && done[b] == 0) || in_len[a] == 0 || in_len[b] == 0)
         return 0;
     /* A pipe that does not join may also write a block that it has buffered. */
     const size_t a_len = done[a] != 0 ? done[a] : in_len[a] + TR_BLOCK,
                  b_len = done[b] != 0 ? done[b] : in_len[b] + TR_BLOCK;
-    return overlap(out[a], a_len, in[b], in_len[b]) || overlap(out[b], b_len, in[a], in_len[a]) ||
-           overlap(out[a], a_len, out[b], b_len);
+    return pipes_overlap(out[a], a_len, in[b], in_len[b]) ||
+           pipes_overlap(out[b], b_len, in[a], in_len[a]) ||
+           pipes_overlap(out[a], a_len, out[b], b_len);
 }
 
 int trp_pipes_cross(size_t n, uint8_t **out, const uint8_t **in, const size_t *in_len,
@@ -101,7 +102,7 @@ int trp_pipes_cross(size_t n, uint8_t **out, const uint8_t **in, const size_t *i
 {
     for (size_t a = 1; a < n; a++) {
         for (size_t b = 0; b < a; b++) {
-            if (crosses(out, in, in_len, done, a, b))
+            if (pipe_crosses(out, in, in_len, done, a, b))
                 return 1;
         }
     }
@@ -110,7 +111,7 @@ int trp_pipes_cross(size_t n, uint8_t **out, const uint8_t **in, const size_t *i
 
 /* ---- CBC ------------------------------------------------------------------------------------- */
 
-static int begin(void *ctx, const uint8_t **iv, size_t iv_len)
+static int cbc_pipes_begin(void *ctx, const uint8_t **iv, size_t iv_len)
 {
     const struct trp_cipher *cipher = ctx;
     struct trp_cbc_pipes *pipes = (struct trp_cbc_pipes *)cipher->head.pipes;
@@ -125,7 +126,7 @@ static int begin(void *ctx, const uint8_t **iv, size_t iv_len)
 
 const struct trp_pipeline trp_cbc_pipeline = {trp_encrypt_init, trp_decrypt_init,
                                               sizeof(struct trp_cbc_pipes),
-                                              sizeof(struct trp_cipher), begin};
+                                              sizeof(struct trp_cipher), cbc_pipes_begin};
 
 void trp_cbc_pipes_rebind(struct trp_keyed *copy)
 {
@@ -135,8 +136,8 @@ void trp_cbc_pipes_rebind(struct trp_keyed *copy)
 }
 
 /* Whether the whole blocks of this update can join the multi-buffer call and bypass the buffer. */
-static int can_join(const struct trp_cipher *cipher, const uint8_t *out, size_t out_size,
-                    const uint8_t *in, size_t len)
+static int cbc_pipe_can_join(const struct trp_cipher *cipher, const uint8_t *out, size_t out_size,
+                             const uint8_t *in, size_t len)
 {
     const struct tr_cipher *c = &cipher->core;
     return cipher->key_set && !c->decrypt && c->used == 0 && cipher->tls_version == 0 &&
@@ -148,8 +149,8 @@ static int can_join(const struct trp_cipher *cipher, const uint8_t *out, size_t 
 
 /* Makes one multi-buffer call that encrypts the whole blocks of all pipes that can join. Makes no
  * call if two pipes conflict. Stores in done[i] how many bytes of pipe i were encrypted. */
-static void encrypt_whole(struct trp_cbc_pipes *pipes, uint8_t **out, const size_t *out_size,
-                          const uint8_t **in, const size_t *in_len, size_t *done)
+static void cbc_pipes_encrypt(struct trp_cbc_pipes *pipes, uint8_t **out, const size_t *out_size,
+                              const uint8_t **in, const size_t *in_len, size_t *done)
 {
     const size_t n = pipes->head.n;
     struct tr_stream jobs[TRP_MAX_PIPES];
@@ -159,7 +160,7 @@ static void encrypt_whole(struct trp_cbc_pipes *pipes, uint8_t **out, const size
         total += in_len[i];
     for (size_t i = 0; total >= WORTH_IT && i < n; i++) {
         struct trp_cipher *pipe = &pipes->pipe[i];
-        if (!can_join(pipe, out[i], out_size[i], in[i], in_len[i]))
+        if (!cbc_pipe_can_join(pipe, out[i], out_size[i], in[i], in_len[i]))
             continue;
         done[i] = in_len[i] - in_len[i] % TR_BLOCK;
         jobs[count++] = (struct tr_stream){pipe->core.key, pipe->core.iv, out[i], in[i], done[i]};
@@ -170,8 +171,8 @@ static void encrypt_whole(struct trp_cbc_pipes *pipes, uint8_t **out, const size
 }
 
 /* Performs the update of a pipe for the bytes after the first `done` bytes. */
-static int update_rest(struct trp_cipher *pipe, uint8_t *out, size_t *out_len, size_t out_size,
-                       const uint8_t *in, size_t len, size_t done)
+static int cbc_pipe_update_rest(struct trp_cipher *pipe, uint8_t *out, size_t *out_len,
+                                size_t out_size, const uint8_t *in, size_t len, size_t done)
 {
     size_t rest = 0;
     *out_len = done;
@@ -200,11 +201,11 @@ int trp_cbc_pipeline_update(void *ctx, size_t n, unsigned char **out, size_t *ou
         return 0;
     if (in == NULL || out == NULL || out_size == NULL)
         return trp_failed(c, ERR_R_PASSED_NULL_PARAMETER);
-    encrypt_whole(pipes, out, out_size, in, in_len, done);
+    cbc_pipes_encrypt(pipes, out, out_size, in, in_len, done);
     int good = 1;
     for (size_t i = 0; i < n; i++)
-        good &= update_rest(&pipes->pipe[i], out[i], &out_len[i], out_size[i], in[i], in_len[i],
-                            done[i]);
+        good &= cbc_pipe_update_rest(&pipes->pipe[i], out[i], &out_len[i], out_size[i], in[i],
+                                     in_len[i], done[i]);
     return good;
 }
 

@@ -19,7 +19,7 @@
 
 /* Allocates `size` bytes that share no cache line with other memory. Stores the pointer for free()
  * just before these bytes. */
-static void *lines(const struct trp_provider *provider, size_t size)
+static void *provider_lines(const struct trp_provider *provider, size_t size)
 {
     size = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
     char *all = provider->malloc(sizeof(all) + CACHE_LINE - 1 + size, __FILE__, __LINE__);
@@ -33,7 +33,7 @@ static void *lines(const struct trp_provider *provider, size_t size)
 
 void *trp_context(const struct trp_provider *provider, size_t size)
 {
-    void *p = lines(provider, size);
+    void *p = provider_lines(provider, size);
     return p == NULL ? NULL : memset(p, 0, size);
 }
 
@@ -41,7 +41,7 @@ void *trp_context(const struct trp_provider *provider, size_t size)
  * registers than the library's memcpy(). */
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size)
 {
-    void *p = lines(provider, size);
+    void *p = provider_lines(provider, size);
     return p == NULL ? NULL : memcpy(p, from, size);
 }
 
@@ -67,17 +67,13 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
     return 0;
 }
 
-#define TEXT(key)                                                                                  \
-    {                                                                                              \
-        key, OSSL_PARAM_UTF8_PTR, NULL, 0, 0                                                       \
-    }
-static TRP_LIST_OF_ALGORITHM(gettable_params, TEXT(OSSL_PROV_PARAM_NAME),
+#define TEXT(key) TRP_ENTRY(key, OSSL_PARAM_UTF8_PTR, 0)
+static TRP_LIST_OF_ALGORITHM(provider_gettable_params, TEXT(OSSL_PROV_PARAM_NAME),
                              TEXT(OSSL_PROV_PARAM_VERSION), TEXT(OSSL_PROV_PARAM_BUILDINFO),
-                             {OSSL_PROV_PARAM_STATUS, OSSL_PARAM_INTEGER, NULL, sizeof(int), 0},
-                             TEXT(PARAM_BACKEND), TEXT(PARAM_MASKED), TEXT(PARAM_PASSED_OVER),
-                             TEXT(PARAM_MASK_ERROR))
+                             TRP_INT(OSSL_PROV_PARAM_STATUS), TEXT(PARAM_BACKEND),
+                             TEXT(PARAM_MASKED), TEXT(PARAM_PASSED_OVER), TEXT(PARAM_MASK_ERROR))
 
-    const struct tr_backend *trp_no_backend(const struct trp_provider *provider)
+const struct tr_backend *trp_no_backend(const struct trp_provider *provider)
 {
     trp_raise(provider, __FILE__, __LINE__, __func__, ERR_LIB_PROV, PROV_R_SELF_TEST_KAT_FAILURE,
               "tenrounds: no implementation of AES passed its known-answer tests");
@@ -92,7 +88,7 @@ struct trp_report {
 
 /* Writes the build info, because `openssl list -providers -verbose` shows only name, version and
  * build info. */
-static void describe(const struct trossl_selection *s, struct trp_report *r)
+static void provider_describe(const struct trossl_selection *s, struct trp_report *r)
 {
     const struct tr_backend *const backend = trossl_selection_test(s, r->passed_over);
     const char *const error = s->choice.mask_error;
@@ -105,10 +101,10 @@ static void describe(const struct trossl_selection *s, struct trp_report *r)
              bad_mask ? error : "");
 }
 
-/* Whoever asks for the selected backend wants to know that it is right, so all known-answer tests
- * run first. Only the first call does this. If threads race, each writes a report, and all use the
- * one that was stored first. Returns NULL if memory is exhausted. */
-static const struct trp_report *report(struct trp_provider *provider)
+/* Runs all known-answer tests first, because the selected backend is the strongest that passes
+ * them. Only the first call does this. If threads race, each writes a report, and all use the one
+ * that was stored first. Returns NULL if memory is exhausted. */
+static const struct trp_report *provider_report(struct trp_provider *provider)
 {
     struct trp_report *found = __atomic_load_n(&provider->report, __ATOMIC_ACQUIRE);
     if (found != NULL)
@@ -116,7 +112,7 @@ static const struct trp_report *report(struct trp_provider *provider)
     struct trp_report *const made = provider->zalloc(sizeof(*made), __FILE__, __LINE__);
     if (made == NULL)
         return NULL;
-    describe(&provider->selection, made);
+    provider_describe(&provider->selection, made);
     if (__atomic_compare_exchange_n(&provider->report, &found, made, 0, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
         return made;
@@ -125,7 +121,7 @@ static const struct trp_report *report(struct trp_provider *provider)
 }
 
 /* Stores the value of a text parameter. Returns 0 on failure. Ignores other parameters. */
-static int get_text(struct trp_provider *provider, OSSL_PARAM *p)
+static int provider_get_text(struct trp_provider *provider, OSSL_PARAM *p)
 {
     const struct {
         const char *key, *text;
@@ -141,23 +137,23 @@ static int get_text(struct trp_provider *provider, OSSL_PARAM *p)
               passed_over = strcmp(p->key, PARAM_PASSED_OVER) == 0;
     if (!backend && !passed_over && strcmp(p->key, OSSL_PROV_PARAM_BUILDINFO) != 0)
         return 1;
-    const struct trp_report *const r = report(provider);
+    const struct trp_report *const r = provider_report(provider);
     return r != NULL && trp_param_set_text(p, backend       ? r->backend
                                               : passed_over ? r->passed_over
                                                             : r->build_info);
 }
 
-static int get_params(void *provctx, OSSL_PARAM params[])
+static int provider_get_params(void *provctx, OSSL_PARAM params[])
 {
     for (OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
-        if (!get_text(provctx, p) || (strcmp(p->key, OSSL_PROV_PARAM_STATUS) == 0 &&
-                                      !trp_param_set_number(p, 1, sizeof(int))))
+        if (!provider_get_text(provctx, p) || (strcmp(p->key, OSSL_PROV_PARAM_STATUS) == 0 &&
+                                               !trp_param_set_number(p, 1, sizeof(int))))
             return 0;
     }
     return 1;
 }
 
-static const OSSL_ALGORITHM *query_operation(void *provctx, int operation, int *no_cache)
+static const OSSL_ALGORITHM *provider_query(void *provctx, int operation, int *no_cache)
 {
     const struct trp_provider *provider = provctx;
     const tr_features usable = trossl_features(&provider->selection);
@@ -179,7 +175,7 @@ static const OSSL_ALGORITHM *query_operation(void *provctx, int operation, int *
     return NULL;
 }
 
-static void teardown(void *provctx)
+static void provider_teardown(void *provctx)
 {
     struct trp_provider *provider = provctx;
     trossl_selection_end(&provider->selection);
@@ -188,10 +184,10 @@ static void teardown(void *provctx)
 }
 
 static const OSSL_DISPATCH provider_functions[] = {
-    {OSSL_FUNC_PROVIDER_TEARDOWN, (void (*)(void))teardown},
-    {OSSL_FUNC_PROVIDER_GETTABLE_PARAMS, (void (*)(void))gettable_params},
-    {OSSL_FUNC_PROVIDER_GET_PARAMS, (void (*)(void))get_params},
-    {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query_operation},
+    {OSSL_FUNC_PROVIDER_TEARDOWN, (void (*)(void))provider_teardown},
+    {OSSL_FUNC_PROVIDER_GETTABLE_PARAMS, (void (*)(void))provider_gettable_params},
+    {OSSL_FUNC_PROVIDER_GET_PARAMS, (void (*)(void))provider_get_params},
+    {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))provider_query},
     {0, NULL}};
 
 #define NEEDED(member, function, id, optional)                                                     \
@@ -202,7 +198,7 @@ static const struct {
 } needed[] = {TRP_CORE_FUNCTIONS(NEEDED)};
 
 /* Stores the functions that libcrypto passes. Returns 0 if one that is not optional is missing. */
-static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in)
+static int provider_take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in)
 {
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
         const OSSL_DISPATCH *found = in;
@@ -218,7 +214,7 @@ static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in
 
 /* Reads a decimal number and moves *text behind it. The first call of sscanf() in a process takes
  * 6 µs. */
-static unsigned number(const char **text)
+static unsigned provider_number(const char **text)
 {
     unsigned n = 0;
     for (; **text >= '0' && **text <= '9'; ++*text)
@@ -228,7 +224,7 @@ static unsigned number(const char **text)
 
 /* Returns TRP_LIBCRYPTO() of the version text, such as "3.0.22", or 0 if libcrypto gives no
  * version. */
-static unsigned version_of_libcrypto(const struct trp_provider *provider)
+static unsigned provider_libcrypto(const struct trp_provider *provider)
 {
     const char *text = NULL;
     OSSL_PARAM params[] = {{OSSL_PROV_PARAM_CORE_VERSION, OSSL_PARAM_UTF8_PTR, (void *)&text, 0, 0},
@@ -236,31 +232,31 @@ static unsigned version_of_libcrypto(const struct trp_provider *provider)
     if (provider->get_params == NULL || !provider->get_params(provider->core, params) ||
         text == NULL)
         return 0;
-    const unsigned major = number(&text);
+    const unsigned major = provider_number(&text);
     if (*text++ != '.')
         return 0;
-    return TRP_LIBCRYPTO(major, number(&text));
+    return TRP_LIBCRYPTO(major, provider_number(&text));
 }
 
 OSSL_provider_init_fn OSSL_provider_init;
 
-/* The entry point. libcrypto calls it once for each library context. The call can come while
- * libcrypto's random generator waits for this provider's AES, so the function draws no random
- * numbers, fetches nothing, and takes no lock but the dynamic linker's. */
+/* The entry point. libcrypto calls it once for each library context, perhaps while its random
+ * generator waits for this provider's AES. The function therefore draws no random numbers, fetches
+ * nothing, and takes no lock but the dynamic linker's. */
 __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *handle,
                                                               const OSSL_DISPATCH *in,
                                                               const OSSL_DISPATCH **out,
                                                               void **provctx)
 {
     struct trp_provider functions = {.core = handle};
-    if (!take_functions(&functions, in))
+    if (!provider_take_functions(&functions, in))
         return 0;
     struct trp_provider *provider = functions.zalloc(sizeof(*provider), __FILE__, __LINE__);
     if (provider == NULL)
         return 0;
     *provider = functions;
     trossl_selection_begin(&provider->selection, TROSSL_HOST_PROVIDER);
-    provider->libcrypto = version_of_libcrypto(provider);
+    provider->libcrypto = provider_libcrypto(provider);
     if (provider->get_libctx != NULL)
         trp_evp_find(&provider->evp, *(void **)&provider->get_libctx);
     *provctx = provider;

@@ -29,13 +29,13 @@ struct trp_siv {
 /* Adds an AAD component. Resets the core's count of components, because the core accepts only 126
  * (RFC 5297 section 2.6). The default provider has no limit, and programs pass AAD in many small
  * updates. */
-static int component(struct trp_siv *s, const uint8_t *in, size_t len)
+static int siv_component(struct trp_siv *s, const uint8_t *in, size_t len)
 {
     s->core.components = 0;
     return tr_siv_aad(&s->core, in, len) == TR_OK;
 }
 
-static int message(struct trp_siv *s, uint8_t *out, const uint8_t *in, size_t len)
+static int siv_message(struct trp_siv *s, uint8_t *out, const uint8_t *in, size_t len)
 {
     enum tr_status status;
     if (tr_bad_overlap(out, in, len))
@@ -47,16 +47,11 @@ static int message(struct trp_siv *s, uint8_t *out, const uint8_t *in, size_t le
     status = s->a.encrypt ? tr_siv_encrypt(&s->core, out, in, len, s->tag)
                           : tr_siv_decrypt(&s->core, out, in, len, s->tag);
     s->done = status == TR_OK;
-    /* As in the default provider, a message below 16 bytes doubles the value D of S2V (RFC 5297
-     * section 2.4), and the next message begins with the doubled D. */
+    /* A message below 16 bytes doubles the value D of S2V (RFC 5297 section 2.4). As in the default
+     * provider, the next message begins with the doubled D. */
     if (len < TR_BLOCK)
         tr_double(s->core.sum, s->core.sum);
     return tr_siv_again(&s->core) == TR_OK && s->done;
-}
-
-static int no_key(const struct trp_siv *s)
-{
-    return trp_failed(s, PROV_R_NO_KEY_SET);
 }
 
 static int siv_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
@@ -65,7 +60,7 @@ static int siv_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
     (void)out;
     (void)out_size;
     *out_len = 0;
-    return s->a.key_set ? s->done : no_key(s);
+    return s->a.key_set ? s->done : trp_failed(s, PROV_R_NO_KEY_SET);
 }
 
 static int siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
@@ -74,7 +69,7 @@ static int siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     struct trp_siv *s = ctx;
     *out_len = 0;
     if (!s->a.key_set)
-        return no_key(s);
+        return trp_failed(s, PROV_R_NO_KEY_SET);
     /* Before OpenSSL 3.2, an update of 0 bytes is no message, so a message may still follow. No
      * behaviour suits both, so this alone depends on the version. */
     if (out != NULL && len == 0 && s->a.head.provider->libcrypto < TRP_LIBCRYPTO(3, 2))
@@ -82,8 +77,8 @@ static int siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     if (out != NULL && out_size < len)
         return trp_failed(s, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     const int good = in == NULL    ? s->done
-                     : out == NULL ? component(s, in, len)
-                                   : message(s, out, in, len);
+                     : out == NULL ? siv_component(s, in, len)
+                                   : siv_message(s, out, in, len);
     if (good)
         *out_len = len;
     return good;
@@ -107,19 +102,19 @@ int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag)
            trp_failed(a, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
-static int get_tag(void *ctx, OSSL_PARAM *p)
+static int siv_get_tag(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_siv *s = ctx;
     return trp_siv_put_tag(s, p, s->a.encrypt ? s->tag : NULL);
 }
 
 static const struct trp_aead_param siv_get[] = {
-    {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
+    {OSSL_CIPHER_PARAM_AEAD_TAG, siv_get_tag},
     {OSSL_CIPHER_PARAM_AEAD_TAGLEN, trp_aead_get_tag_len},
     {OSSL_CIPHER_PARAM_KEYLEN, trp_aead_get_key_len},
     {NULL, NULL}};
 
-static int set_tag(void *ctx, OSSL_PARAM *p)
+static int siv_set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_siv *s = ctx;
     size_t len;
@@ -131,7 +126,7 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static int set_speed(void *ctx, OSSL_PARAM *p)
+static int siv_set_speed(void *ctx, OSSL_PARAM *p)
 {
     struct trp_siv *s = ctx;
     size_t speed;
@@ -142,16 +137,16 @@ static int set_speed(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static int set_key_len(void *ctx, OSSL_PARAM *p)
+static int siv_set_key_len(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_siv *s = ctx;
     size_t len;
     return trp_take_number(s, p, SIZE_MAX, &len) && len == s->a.head.kind->key_len;
 }
 
-static const struct trp_aead_param siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
-                                                {OSSL_CIPHER_PARAM_SPEED, set_speed},
-                                                {OSSL_CIPHER_PARAM_KEYLEN, set_key_len},
+static const struct trp_aead_param siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, siv_set_tag},
+                                                {OSSL_CIPHER_PARAM_SPEED, siv_set_speed},
+                                                {OSSL_CIPHER_PARAM_KEYLEN, siv_set_key_len},
                                                 {NULL, NULL}};
 
 #define siv_gettable_ctx_params trp_siv_gettable_ctx_params
@@ -159,8 +154,8 @@ static const struct trp_aead_param siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set
 
 /* ---- Keys, and the function tables ---------------------------------------------------------- */
 
-static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
-                              size_t key_len)
+static enum tr_status siv_set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
+                                  size_t key_len)
 {
     struct trp_siv *s = ctx;
     enum tr_status status = tr_siv_set_key(&s->key, backend, key, key_len);
@@ -173,29 +168,30 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
     return status;
 }
 
-static void restart(void *ctx)
+static void siv_restart(void *ctx)
 {
     struct trp_siv *s = ctx;
     s->done = 0;
 }
 
-static int copied(void *ctx)
+static int siv_copied(void *ctx)
 {
     struct trp_siv *s = ctx;
     tr_siv_rebind(&s->core, &s->key);
     return 1;
 }
 
-static const struct trp_aead_mode siv_mode = {
-    .family = {.context_size = sizeof(struct trp_siv), .begin = trp_aead_begin, .copied = copied},
-    .tag_len = TR_BLOCK,
-    .no_iv = 1, /* the nonce is the last AAD component */
-    .halves = 1,
-    .tests = TR_TESTS_SIV,
-    .set_key = set_key,
-    .get_tag = get_tag,
-    .restart = restart,
-    .get = siv_get,
-    .set = siv_set};
+static const struct trp_aead_mode siv_mode = {.family = {.context_size = sizeof(struct trp_siv),
+                                                         .begin = trp_aead_begin,
+                                                         .copied = siv_copied},
+                                              .tag_len = TR_BLOCK,
+                                              .no_iv = 1, /* the nonce is the last AAD component */
+                                              .halves = 1,
+                                              .tests = TR_TESTS_SIV,
+                                              .set_key = siv_set_key,
+                                              .get_tag = siv_get_tag,
+                                              .restart = siv_restart,
+                                              .get = siv_get,
+                                              .set = siv_set};
 
 TRP_AEAD(siv, 2, .evp_mode = EVP_CIPH_SIV_MODE, .block_size = 1);

@@ -41,7 +41,7 @@ static void skey_free(void *keydata)
 }
 
 /* Imports a key of any length but 0, like the default provider's GENERIC-SECRET. */
-static void *generic_import(void *provctx, int selection, const OSSL_PARAM params[])
+static void *skey_import_generic(void *provctx, int selection, const OSSL_PARAM params[])
 {
     const struct trp_provider *provider = provctx;
     const OSSL_PARAM *raw = trp_param_find(params, RAW_BYTES);
@@ -59,13 +59,13 @@ static void *generic_import(void *provctx, int selection, const OSSL_PARAM param
     return NULL;
 }
 
-static void *aes_import(void *provctx, int selection, const OSSL_PARAM params[])
+static void *skey_import_aes(void *provctx, int selection, const OSSL_PARAM params[])
 {
     const OSSL_PARAM *raw = trp_param_find(params, RAW_BYTES);
     const size_t len = raw == NULL ? 0 : raw->data_size;
     if (len != 16 && len != 24 && len != 32)
         return NULL;
-    return generic_import(provctx, selection, params);
+    return skey_import_generic(provctx, selection, params);
 }
 
 static int skey_export(void *keydata, int selection, OSSL_CALLBACK *callback, void *arg)
@@ -83,11 +83,11 @@ static TRP_LIST_OF_ALGORITHM(skey_settable, TRP_OCTETS(RAW_BYTES))
 #define MANAGER(type)                                                                              \
     static const OSSL_DISPATCH type##_functions[] = {                                              \
         {OSSL_FUNC_SKEYMGMT_FREE, (void (*)(void))skey_free},                                      \
-        {OSSL_FUNC_SKEYMGMT_IMPORT, (void (*)(void))type##_import},                                \
+        {OSSL_FUNC_SKEYMGMT_IMPORT, (void (*)(void))skey_import_##type},                           \
         {OSSL_FUNC_SKEYMGMT_EXPORT, (void (*)(void))skey_export},                                  \
         {OSSL_FUNC_SKEYMGMT_IMP_SETTABLE_PARAMS, (void (*)(void))skey_settable},                   \
         {0, NULL}}
-    MANAGER(aes);
+MANAGER(aes);
 MANAGER(generic);
 
 const OSSL_ALGORITHM trp_skeymgmts[] = {
@@ -96,12 +96,13 @@ const OSSL_ALGORITHM trp_skeymgmts[] = {
     {NULL, NULL, NULL, NULL}};
 
 /*
- * EVP_KDF_derive_SKEY() and EVP_PKEY_derive_SKEY() of OpenSSL 3.6 and 4.0 take the key manager of
- * the provider that derives, and libcrypto caches it as the answer to a fetch without properties.
- * AES of this provider would refuse keys that are imported later. The first answer in the cache
- * wins, so a fetch before the derivation keeps the preferred manager. Activating a provider empties
- * the cache, so each query repeats the fetch; libcrypto then holds no lock. Does nothing if
- * libcrypto cannot derive opaque keys, or if the program does not export its functions.
+ * Fetches the "AES" key manager before a key derivation. EVP_KDF_derive_SKEY() and
+ * EVP_PKEY_derive_SKEY() of OpenSSL 3.6 and 4.0 take the manager of the provider that derives.
+ * libcrypto caches it as the answer to a fetch without properties. This provider's AES would then
+ * refuse keys that are imported later. The first answer in the cache wins, so a fetch before the
+ * derivation keeps the preferred manager. Activating a provider empties the cache, so each query
+ * repeats the fetch; libcrypto then holds no lock. Does nothing if libcrypto cannot derive opaque
+ * keys, or if the program does not export its functions.
  */
 void trp_skeymgmt_first(const struct trp_provider *provider)
 {

@@ -65,7 +65,7 @@ static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_
 
 /* Stores a record's AAD (RFC 5246 section 6.2.3.1). When sealing, the length field from libssl
  * counts the explicit IV; the stored field does not. */
-static int set_aad(struct trp_stitched *c, const uint8_t *aad, size_t len)
+static int stitched_set_aad(struct trp_stitched *c, const uint8_t *aad, size_t len)
 {
     if (len != TRP_AAD || aad == NULL)
         return 0;
@@ -88,15 +88,15 @@ static int set_aad(struct trp_stitched *c, const uint8_t *aad, size_t len)
     return 1;
 }
 
-static int set_aad_param(void *ctx, OSSL_PARAM *p)
+static int stitched_set_aad_param(void *ctx, OSSL_PARAM *p)
 {
     struct trp_stitched *c = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
         return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
-    return set_aad(c, p->data, p->data_size);
+    return stitched_set_aad(c, p->data, p->data_size);
 }
 
-static int set_tls_version(void *ctx, OSSL_PARAM *p)
+static int stitched_set_tls_version(void *ctx, OSSL_PARAM *p)
 {
     struct trp_stitched *c = ctx;
     size_t version;
@@ -114,7 +114,7 @@ static int set_tls_version(void *ctx, OSSL_PARAM *p)
 }
 
 /* Reads the number of records: 4 or 8. */
-static int get_interleave(const OSSL_PARAM params[], size_t *records)
+static int stitched_get_interleave(const OSSL_PARAM params[], size_t *records)
 {
     const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE);
     uint64_t n;
@@ -129,13 +129,13 @@ static int get_interleave(const OSSL_PARAM params[], size_t *records)
  * data_size is the total length, although the parameter's data has only 13 bytes
  * (EVP_EncryptInit(3), EVP_CTRL_TLS1_1_MULTIBLOCK_AAD).
  */
-static int plan_many(void *ctx, OSSL_PARAM *p)
+static int stitched_plan_many(void *ctx, OSSL_PARAM *p)
 {
     struct trp_stitched *c = ctx;
     size_t records, len;
     const uint8_t *aad = p->data;
     if (p->data_type != OSSL_PARAM_OCTET_STRING || aad == NULL || p->data_size < TRP_AAD ||
-        !get_interleave(c->params, &records) || p->data_size > records * MAX_PLAIN)
+        !stitched_get_interleave(c->params, &records) || p->data_size > records * MAX_PLAIN)
         return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     len = (size_t)aad[11] << 8 | aad[12];
     if (len > MAX_PLAIN)
@@ -156,17 +156,17 @@ static int plan_many(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static int seal_many(void *ctx, OSSL_PARAM *out)
+static int stitched_seal_many(void *ctx, OSSL_PARAM *out)
 {
     struct trp_stitched *c = ctx;
     const OSSL_PARAM *in = trp_param_find(c->params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN);
     size_t records;
-    /* plan_many() has told the caller the output size. But EVP_CIPHER_CTX_ctrl() passes the input
-     * size as out->data_size. This check therefore refuses only a size below the input size. The
+    /* stitched_plan_many() has told the caller the output size, but EVP_CIPHER_CTX_ctrl() passes
+     * the input size as out->data_size. This check refuses only a size below the input size. The
      * default provider accepts only the input size since OpenSSL 3.5.9. */
     if (out->data_type != OSSL_PARAM_OCTET_STRING || out->data == NULL || in == NULL ||
         in->data_type != OSSL_PARAM_OCTET_STRING || in->data == NULL || in->data_size == 0 ||
-        out->data_size < in->data_size || !get_interleave(c->params, &records) ||
+        out->data_size < in->data_size || !stitched_get_interleave(c->params, &records) ||
         in->data_size > records * MAX_PLAIN)
         return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     if (!c->base.cipher.key_set || c->base.cipher.core.decrypt)
@@ -175,7 +175,7 @@ static int seal_many(void *ctx, OSSL_PARAM *out)
     return c->sealed_len != 0;
 }
 
-static int set_mac_key(void *ctx, OSSL_PARAM *p)
+static int stitched_set_mac_key(void *ctx, OSSL_PARAM *p)
 {
     struct trp_stitched *c = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING || (p->data == NULL && p->data_size != 0))
@@ -184,7 +184,7 @@ static int set_mac_key(void *ctx, OSSL_PARAM *p)
     return 1;
 }
 
-static int set_max_fragment(void *ctx, OSSL_PARAM *p)
+static int stitched_set_max_fragment(void *ctx, OSSL_PARAM *p)
 {
     struct trp_stitched *c = ctx;
     size_t bytes;
@@ -196,13 +196,13 @@ static int set_max_fragment(void *ctx, OSSL_PARAM *p)
 
 /* The parameters in the order in which the default provider handles them. */
 static const struct trp_aead_param stitched_set[] = {
-    {OSSL_CIPHER_PARAM_AEAD_MAC_KEY, set_mac_key},
-    {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT, set_max_fragment},
-    {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD, plan_many},
-    {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC, seal_many},
-    {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, set_aad_param},
+    {OSSL_CIPHER_PARAM_AEAD_MAC_KEY, stitched_set_mac_key},
+    {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT, stitched_set_max_fragment},
+    {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD, stitched_plan_many},
+    {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC, stitched_seal_many},
+    {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, stitched_set_aad_param},
     {OSSL_CIPHER_PARAM_KEYLEN, trp_set_key_len},
-    {OSSL_CIPHER_PARAM_TLS_VERSION, set_tls_version},
+    {OSSL_CIPHER_PARAM_TLS_VERSION, stitched_set_tls_version},
     {NULL, NULL}};
 
 static int stitched_set_ctx_params(void *ctx, const OSSL_PARAM params[])
@@ -213,24 +213,25 @@ static int stitched_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 }
 
 /* The size of a sealed record with the largest payload. */
-static size_t max_bufsize(const struct trp_stitched *c)
+static size_t stitched_max_bufsize(const struct trp_stitched *c)
 {
     return 5 + TR_BLOCK + (c->max_fragment + c->sha->digest_len + TR_BLOCK) / TR_BLOCK * TR_BLOCK;
 }
 
-static int get_all(const struct trp_stitched *c, OSSL_PARAM params[])
+static int stitched_get_all(const struct trp_stitched *c, OSSL_PARAM params[])
 {
     const struct trp_cipher *cipher = &c->base.cipher;
     const struct {
         const char *key;
         size_t value, size;
-    } numbers[] = {{OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_BUFSIZE, max_bufsize(c), sizeof(size_t)},
-                   {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE, c->interleave, sizeof(unsigned)},
-                   {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD_PACKLEN, c->packed_len, sizeof(unsigned)},
-                   {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_LEN, c->sealed_len, sizeof(size_t)},
-                   {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, c->tls_pad, sizeof(size_t)},
-                   {OSSL_CIPHER_PARAM_KEYLEN, cipher->head.kind->key_len, sizeof(size_t)},
-                   {OSSL_CIPHER_PARAM_IVLEN, cipher->head.kind->iv_len, sizeof(size_t)}};
+    } numbers[] = {
+        {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_BUFSIZE, stitched_max_bufsize(c), sizeof(size_t)},
+        {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE, c->interleave, sizeof(unsigned)},
+        {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD_PACKLEN, c->packed_len, sizeof(unsigned)},
+        {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_LEN, c->sealed_len, sizeof(size_t)},
+        {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, c->tls_pad, sizeof(size_t)},
+        {OSSL_CIPHER_PARAM_KEYLEN, cipher->head.kind->key_len, sizeof(size_t)},
+        {OSSL_CIPHER_PARAM_IVLEN, cipher->head.kind->iv_len, sizeof(size_t)}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         OSSL_PARAM *const p = (OSSL_PARAM *)trp_param_find(params, numbers[i].key);
         if (p != NULL && ((i == 0 && c->max_fragment == 0) ||
@@ -251,7 +252,7 @@ static int stitched_get_ctx_params(void *ctx, OSSL_PARAM params[])
     const int is_pad = params != NULL && params[0].key != NULL && params[1].key == NULL &&
                        strcmp(params[0].key, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD) == 0;
     return (is_pad ? trp_param_set_number(params, c->tls_pad, sizeof(size_t))
-                   : get_all(c, params)) ||
+                   : stitched_get_all(c, params)) ||
            trp_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 

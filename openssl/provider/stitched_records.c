@@ -17,8 +17,8 @@
 
 /* ---- HMAC ------------------------------------------------------------------------------------ */
 
-static void pad_key(const struct trossl_sha_code *code, struct trossl_sha *sha,
-                    const uint8_t key[TROSSL_SHA_BLOCK], uint8_t with)
+static void stitched_pad_key(const struct trossl_sha_code *code, struct trossl_sha *sha,
+                             const uint8_t key[TROSSL_SHA_BLOCK], uint8_t with)
 {
     uint8_t block[TROSSL_SHA_BLOCK];
     for (size_t i = 0; i < TROSSL_SHA_BLOCK; i++)
@@ -38,8 +38,8 @@ void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len
     } else if (len != 0) {
         memcpy(block, key, len);
     }
-    pad_key(c->sha, &c->head, block, 0x36);
-    pad_key(c->sha, &c->tail, block, 0x5c);
+    stitched_pad_key(c->sha, &c->head, block, 0x36);
+    stitched_pad_key(c->sha, &c->tail, block, 0x5c);
     tr_cleanse(block, sizeof(block));
 }
 
@@ -64,8 +64,8 @@ struct sealing {
 
 /* Begins a record and hashes its AAD. The first `skip` bytes of `in` are the explicit IV, which is
  * not hashed. */
-static struct sealing sealing(struct trp_stitched *c, const uint8_t *aad, uint8_t *iv, uint8_t *out,
-                              const uint8_t *in, size_t len, size_t skip)
+static struct sealing stitched_sealing(struct trp_stitched *c, const uint8_t *aad, uint8_t *iv,
+                                       uint8_t *out, const uint8_t *in, size_t len, size_t skip)
 {
     struct sealing s = {.c = c,
                         .iv = iv,
@@ -79,7 +79,7 @@ static struct sealing sealing(struct trp_stitched *c, const uint8_t *aad, uint8_
     return s;
 }
 
-static void hash(struct sealing *s, size_t n)
+static void stitched_hash(struct sealing *s, size_t n)
 {
     trossl_sha_update(s->c->sha, &s->md, s->hashed, n);
     s->hashed += n;
@@ -87,7 +87,7 @@ static void hash(struct sealing *s, size_t n)
 }
 
 /* Whether this hash has interleaved code, and the backend for CBC uses AES instructions. */
-static int has_interleaved(const struct trp_stitched *c)
+static int stitched_has_interleaved(const struct trp_stitched *c)
 {
     const struct tr_aes_key *key = &c->base.key;
     return c->sha->cbc_interleaved != NULL &&
@@ -95,7 +95,7 @@ static int has_interleaved(const struct trp_stitched *c)
 }
 
 /* The number of whole 64-byte blocks still to hash after the block that begins with the AAD. */
-static size_t whole_blocks(const struct sealing *s)
+static size_t stitched_whole_blocks(const struct sealing *s)
 {
     size_t first = TROSSL_SHA_BLOCK - s->md.len % TROSSL_SHA_BLOCK;
     return s->left > first ? (s->left - first) / TROSSL_SHA_BLOCK : 0;
@@ -103,17 +103,17 @@ static size_t whole_blocks(const struct sealing *s)
 
 /* Hashes and encrypts one record, or two records at once, with interleaved code. Stops after the
  * last whole hash block of the shorter record. */
-static void seal_interleaved(struct sealing *s, unsigned records)
+static void stitched_seal_interleaved(struct sealing *s, unsigned records)
 {
     const struct tr_aes_key *key = &s->c->base.key;
     struct trossl_interleaved b[2];
-    size_t n = whole_blocks(&s[0]);
-    if (records == 2 && whole_blocks(&s[1]) < n)
-        n = whole_blocks(&s[1]);
-    if (n == 0 || !has_interleaved(s->c))
+    size_t n = stitched_whole_blocks(&s[0]);
+    if (records == 2 && stitched_whole_blocks(&s[1]) < n)
+        n = stitched_whole_blocks(&s[1]);
+    if (n == 0 || !stitched_has_interleaved(s->c))
         return;
     for (unsigned i = 0; i < records; i++) {
-        hash(&s[i], TROSSL_SHA_BLOCK - s[i].md.len % TROSSL_SHA_BLOCK);
+        stitched_hash(&s[i], TROSSL_SHA_BLOCK - s[i].md.len % TROSSL_SHA_BLOCK);
         b[i] = (struct trossl_interleaved){s[i].iv, s[i].md.h, s[i].out, s[i].in, s[i].hashed};
     }
     s->c->sha->cbc_interleaved(key, b, records, n);
@@ -128,12 +128,12 @@ static void seal_interleaved(struct sealing *s, unsigned records)
 
 /* Ends the hash. Interleaves the hash with encryption while `out` has at least 64 unencrypted
  * bytes. */
-static void end_hash(struct sealing *s, uint8_t *digest)
+static void stitched_end_hash(struct sealing *s, uint8_t *digest)
 {
     const struct tr_aes_key *key = &s->c->base.key;
     uint8_t last[2 * TROSSL_SHA_BLOCK];
     size_t n = trossl_sha_last(&s->md, last), i = 0;
-    for (; i < n && has_interleaved(s->c) && s->len - s->done >= TROSSL_SHA_BLOCK; i++) {
+    for (; i < n && stitched_has_interleaved(s->c) && s->len - s->done >= TROSSL_SHA_BLOCK; i++) {
         uint8_t *out = s->out + s->done;
         const struct trossl_interleaved b = {s->iv, s->md.h, out, out, last + i * TROSSL_SHA_BLOCK};
         s->c->sha->cbc_interleaved(key, &b, 1, 1);
@@ -148,17 +148,17 @@ static void end_hash(struct sealing *s, uint8_t *digest)
 
 /* Hashes and encrypts the remaining payload, then appends and encrypts MAC and padding. Returns
  * whether that succeeded. */
-static int seal_rest(struct sealing *s)
+static int stitched_seal_rest(struct sealing *s)
 {
     const struct trossl_sha_code *sha = s->c->sha;
     uint8_t *mac = s->out + s->len, inner[TROSSL_SHA_MAX];
-    hash(s, s->left);
+    stitched_hash(s, s->left);
     if (s->in != s->out)
         memmove(s->out + s->done, s->in + s->done, s->len - s->done);
-    end_hash(s, inner);
+    stitched_end_hash(s, inner);
     s->md = s->c->tail;
     trossl_sha_update(sha, &s->md, inner, sha->digest_len);
-    end_hash(s, mac);
+    stitched_end_hash(s, mac);
     size_t len = trp_tls_pad(TLS1_VERSION, s->out, s->len + sha->digest_len);
     uint8_t *rest = s->out + s->done;
     const int good = tr_cbc_encrypt(&s->c->base.key, s->iv, rest, rest, len - s->done) == TR_OK;
@@ -167,20 +167,21 @@ static int seal_rest(struct sealing *s)
     return good;
 }
 
-static size_t sealed_len(const struct trp_stitched *c, size_t len)
+static size_t stitched_sealed_len(const struct trp_stitched *c, size_t len)
 {
     return (len + c->sha->digest_len + TR_BLOCK) / TR_BLOCK * TR_BLOCK;
 }
 
-static int seal_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len,
-                       size_t payload_len)
+static int stitched_seal_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len,
+                                size_t payload_len)
 {
     size_t skip = EXPLICIT_IV(c->aad);
-    if (len != sealed_len(c, payload_len) || payload_len < skip)
+    if (len != stitched_sealed_len(c, payload_len) || payload_len < skip)
         return 0;
-    struct sealing s = sealing(c, c->aad, c->base.cipher.core.iv, out, in, payload_len, skip);
-    seal_interleaved(&s, 1);
-    return seal_rest(&s);
+    struct sealing s =
+        stitched_sealing(c, c->aad, c->base.cipher.core.iv, out, in, payload_len, skip);
+    stitched_seal_interleaved(&s, 1);
+    return stitched_seal_rest(&s);
 }
 
 /* ---- Several records ------------------------------------------------------------------------- */
@@ -195,12 +196,12 @@ struct trp_stitched_cut trp_stitched_cut(const struct trp_stitched *c, size_t le
         cut.each++;
         cut.last -= records - 1;
     }
-    cut.packed = (records - 1) * (HEADER + TR_BLOCK + sealed_len(c, cut.each)) + HEADER + TR_BLOCK +
-                 sealed_len(c, cut.last);
+    cut.packed = (records - 1) * (HEADER + TR_BLOCK + stitched_sealed_len(c, cut.each)) + HEADER +
+                 TR_BLOCK + stitched_sealed_len(c, cut.last);
     return cut;
 }
 
-static void put16(uint8_t *p, size_t v)
+static void stitched_put16(uint8_t *p, size_t v)
 {
     p[0] = (uint8_t)(v >> 8);
     p[1] = (uint8_t)v;
@@ -221,16 +222,16 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
             uint8_t aad[TRP_AAD];
             memcpy(aad, c->aad, sizeof(aad));
             tr_store64_be(aad, tr_load64_be(c->aad) + i + j);
-            put16(aad + 11, n);
+            stitched_put16(aad + 11, n);
             memcpy(out, aad + 8, 3);
-            put16(out + 3, TR_BLOCK + sealed_len(c, n));
+            stitched_put16(out + 3, TR_BLOCK + stitched_sealed_len(c, n));
             memcpy(out + HEADER, ivs[i + j], TR_BLOCK);
-            s[j] = sealing(c, aad, ivs[i + j], out + HEADER + TR_BLOCK, in, n, 0);
-            out += HEADER + TR_BLOCK + sealed_len(c, n);
+            s[j] = stitched_sealing(c, aad, ivs[i + j], out + HEADER + TR_BLOCK, in, n, 0);
+            out += HEADER + TR_BLOCK + stitched_sealed_len(c, n);
         }
-        seal_interleaved(s, 2);
+        stitched_seal_interleaved(s, 2);
         /* Makes both calls even if the first fails, because each cleanses its state. */
-        const int first = seal_rest(&s[0]), second = seal_rest(&s[1]);
+        const int first = stitched_seal_rest(&s[0]), second = stitched_seal_rest(&s[1]);
         if (!first || !second)
             return 0;
     }
@@ -247,7 +248,7 @@ size_t trp_stitched_verify(struct trp_stitched *c, const uint8_t *record, size_t
     struct trossl_sha md = c->head;
     size_t good;
     size_t payload = trp_tls_split(TLS1_VERSION, record, len, mac, sha->digest_len, &good);
-    put16(c->aad + 11, payload);
+    stitched_put16(c->aad + 11, payload);
     trossl_sha_update(sha, &md, c->aad, TRP_AAD);
     trossl_sha_end_secret_len(sha, &md, record, payload, least, most, expected);
     md = c->tail;
@@ -263,7 +264,7 @@ size_t trp_stitched_verify(struct trp_stitched *c, const uint8_t *record, size_t
     return wrong;
 }
 
-static int open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len)
+static int stitched_open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len)
 {
     struct tr_cipher *core = &c->base.cipher.core;
     size_t skip = EXPLICIT_IV(c->aad);
@@ -292,8 +293,8 @@ int trp_stitched_crypt(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
     if (len % TR_BLOCK != 0 || tr_bad_overlap(out, in, len))
         return 0;
     if (payload_len != TRP_NO_PAYLOAD)
-        return core->decrypt ? open_record(c, out, in, len)
-                             : seal_record(c, out, in, len, payload_len);
+        return core->decrypt ? stitched_open_record(c, out, in, len)
+                             : stitched_seal_record(c, out, in, len, payload_len);
     return (core->decrypt ? tr_cbc_decrypt(core->key, core->iv, out, in, len)
                           : tr_cbc_encrypt(core->key, core->iv, out, in, len)) == TR_OK;
 }

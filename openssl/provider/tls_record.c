@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Padding and MAC of CBC records, in constant time. The padding length, and with it the position of
- * the MAC, is secret until the MAC is verified (Vaudenay 2002; AlFardan and Paterson, "Lucky
- * Thirteen", 2013). Loops run over public lengths. Each decision is a mask: all ones for yes, zero
- * for no.
+ * the MAC, is secret until the MAC is verified. Otherwise an attacker learns plaintext from it
+ * (Vaudenay 2002; AlFardan and Paterson, "Lucky Thirteen", 2013). Loops run over public lengths,
+ * and each decision is a mask.
  */
 #include "tls_record.h"
 
+#include "masks.h"
 #include "tenrounds.h"
 
 #include <openssl/prov_ssl.h>
@@ -14,28 +15,6 @@
 
 #define MAX_PADDING 256 /* bytes, including the length byte */
 #define MAX_MAC     TRP_TLS_MAC
-
-/* ---- Masks ---------------------------------------------------------------------------------- */
-
-/* Hides a value from the optimizer, which could otherwise turn a mask into a branch, or make a loop
- * count depend on a secret. */
-static inline size_t opaque(size_t x)
-{
-    __asm__("" : "+r"(x));
-    return x;
-}
-
-/* Returns all ones if a < b, else zero. */
-static inline size_t mask_less(size_t a, size_t b)
-{
-    size_t borrow = (~a & b) | ((~a | b) & (a - b));
-    return 0 - (opaque(borrow) >> (8 * sizeof(size_t) - 1));
-}
-
-static inline size_t mask_equal(size_t a, size_t b)
-{
-    return ~(mask_less(a, b) | mask_less(b, a));
-}
 
 static inline size_t select_by(size_t mask, size_t yes, size_t no)
 {
@@ -58,7 +37,7 @@ size_t trp_tls_pad(unsigned version, uint8_t *record, size_t len)
 /* Checks the padding at the end of n bytes; n is at most 256. The padding has `last` + 1 bytes,
  * each with the value `last`. If n is at most `last`, checks all n bytes. Returns all ones if the
  * padding is right, else zero. Uses 16-bit numbers, so that the compiler vectorizes the loop. */
-static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
+static size_t tls_ends_alike(const uint8_t *bytes, size_t n, size_t last)
 {
     int16_t first = (int16_t)opaque(n - 1 - last);
     uint8_t wrong = 0;
@@ -71,8 +50,8 @@ static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
 
 /* Returns the number of padding bytes, including the length byte. If the padding is wrong, returns
  * 0 and sets *good to 0. The record must be longer than mac_size. */
-static size_t padding_of(unsigned version, const uint8_t *record, size_t len, size_t mac_size,
-                         size_t *good)
+static size_t tls_padding_of(unsigned version, const uint8_t *record, size_t len, size_t mac_size,
+                             size_t *good)
 {
     size_t last = record[len - 1];
     *good = ~mask_less(len, last + 1 + mac_size);
@@ -82,7 +61,7 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
         *good &= mask_less(last, TR_BLOCK);
     } else {
         size_t n = len < MAX_PADDING ? len : MAX_PADDING;
-        *good &= ends_alike(record + len - n, n, last);
+        *good &= tls_ends_alike(record + len - n, n, last);
     }
     return *good & (last + 1);
 }
@@ -95,7 +74,7 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
  * `size` is a constant, and at least n.
  */
 static inline __attribute__((always_inline)) void
-copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len, size_t end)
+tls_copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len, size_t end)
 {
     uint8_t tail[MAX_PADDING + MAX_MAC + TR_BLOCK] = {0}, chunk[MAX_MAC + TR_BLOCK] = {0};
     size_t from = len > MAX_PADDING + n ? len - MAX_PADDING - n : 0, at = end - n - from;
@@ -116,7 +95,7 @@ copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len,
 }
 
 /* Bytes of explicit IV in a record of this version, or -1 if there is no such version. */
-static int explicit_iv(unsigned version)
+static int tls_explicit_iv(unsigned version)
 {
     switch (version) {
     case SSL3_VERSION:
@@ -135,11 +114,11 @@ static int explicit_iv(unsigned version)
 size_t trp_tls_split(unsigned version, const uint8_t *record, size_t len, uint8_t *mac,
                      size_t mac_size, size_t *good)
 {
-    size_t end = len - padding_of(version, record, len, mac_size, good);
+    size_t end = len - tls_padding_of(version, record, len, mac_size, good);
     if (mac_size <= 32)
-        copy_mac(mac, mac_size, 32, record, len, end);
+        tls_copy_mac(mac, mac_size, 32, record, len, end);
     else
-        copy_mac(mac, mac_size, MAX_MAC, record, len, end);
+        tls_copy_mac(mac, mac_size, MAX_MAC, record, len, end);
     return end - mac_size;
 }
 
@@ -147,7 +126,7 @@ const char *trp_tls_open(unsigned version, const uint8_t *record, size_t len, ui
                          size_t mac_size, const uint8_t substitute[MAX_MAC], size_t *payload)
 {
     size_t good;
-    const int skip = explicit_iv(version);
+    const int skip = tls_explicit_iv(version);
     if (mac_size > MAX_MAC)
         return "the MAC is too long";
     if (skip < 0)
@@ -159,7 +138,7 @@ const char *trp_tls_open(unsigned version, const uint8_t *record, size_t len, ui
     if (mac_size == 0) {
         /* With encrypt-then-MAC, libssl has already verified the record, so its padding is no
          * secret. */
-        *payload = len - padding_of(version, record, len, mac_size, &good);
+        *payload = len - tls_padding_of(version, record, len, mac_size, &good);
         return good != 0 ? NULL : "the padding is wrong";
     }
     *payload = trp_tls_split(version, record, len, mac, mac_size, &good);

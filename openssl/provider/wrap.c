@@ -8,7 +8,7 @@
 #define SEMIBLOCK 8
 #define IV_PAD    4 /* the IV length of KWP (key wrap with padding); an IV of KW has 8 bytes */
 
-static int is_padded(const struct trp_keyed *w)
+static int wrap_is_padded(const struct trp_keyed *w)
 {
     return w->cipher.head.kind->iv_len == IV_PAD;
 }
@@ -17,7 +17,7 @@ static void wrap_begin(void *ctx)
 {
     struct trp_keyed *w = ctx;
     trp_keyed_begin(w);
-    w->cipher.core.padding = (uint8_t)is_padded(w);
+    w->cipher.core.padding = (uint8_t)wrap_is_padded(w);
 }
 
 static const struct trp_family wrap = {
@@ -41,18 +41,18 @@ static inline int wrap_init(void *ctx, const unsigned char *key, size_t key_len,
 
 TRP_INITS(static, wrap)
 
-static enum tr_status run(struct trp_keyed *w, uint8_t *out, size_t *out_len, const uint8_t *in,
-                          size_t len)
+static enum tr_status wrap_run(struct trp_keyed *w, uint8_t *out, size_t *out_len,
+                               const uint8_t *in, size_t len)
 {
     const struct tr_aes_key *key = &w->key;
     const uint8_t *iv = w->cipher.iv_set ? w->cipher.core.iv : NULL;
     int inverse = w->cipher.head.kind->inverse;
     if (w->cipher.core.decrypt) {
-        return is_padded(w) ? tr_kwp_unwrap(key, inverse, iv, out, out_len, in, len)
-                            : tr_kw_unwrap(key, inverse, iv, out, in, len);
+        return wrap_is_padded(w) ? tr_kwp_unwrap(key, inverse, iv, out, out_len, in, len)
+                                 : tr_kw_unwrap(key, inverse, iv, out, in, len);
     }
-    return is_padded(w) ? tr_kwp_wrap(key, inverse, iv, out, in, len)
-                        : tr_kw_wrap(key, inverse, iv, out, in, len);
+    return wrap_is_padded(w) ? tr_kwp_wrap(key, inverse, iv, out, in, len)
+                             : tr_kw_wrap(key, inverse, iv, out, in, len);
 }
 
 static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
@@ -68,7 +68,7 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
     if (in == NULL)
         return 0;
     if (len > INT_MAX - 2 * SEMIBLOCK || (decrypt && len < 2 * SEMIBLOCK) ||
-        ((decrypt || !is_padded(w)) && len % SEMIBLOCK != 0))
+        ((decrypt || !wrap_is_padded(w)) && len % SEMIBLOCK != 0))
         return trp_failed(w, PROV_R_INVALID_INPUT_LENGTH);
     const size_t size =
         decrypt ? len - SEMIBLOCK : (len + SEMIBLOCK - 1) / SEMIBLOCK * SEMIBLOCK + SEMIBLOCK;
@@ -84,7 +84,7 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
     if (!w->cipher.key_set)
         return trp_failed(w, PROV_R_NO_KEY_SET);
     *out_len = size;
-    enum tr_status status = run(w, out, out_len, in, len);
+    enum tr_status status = wrap_run(w, out, out_len, in, len);
     if (status == TR_OK)
         return 1;
     *out_len = 0;

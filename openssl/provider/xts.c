@@ -34,7 +34,7 @@ static TRP_LIST(xts_settable_ctx_params, TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN))
 
 /* Sets both keys. Encryption refuses equal keys. Decryption accepts equal keys, because old data
  * may have been encrypted with them. */
-static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
+static int xts_set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
 {
     if (len != x->cipher.head.kind->key_len)
         return trp_failed(x, PROV_R_INVALID_KEY_LENGTH);
@@ -54,13 +54,14 @@ static inline int xts_init(void *ctx, const unsigned char *key, size_t key_len,
     struct trp_xts *x = ctx;
     x->cipher.core.decrypt = !encrypt;
     return (iv == NULL || trp_set_iv(&x->cipher, iv, iv_len)) &&
-           (key == NULL || set_key(x, key, key_len, encrypt)) && xts_set_ctx_params(x, params);
+           (key == NULL || xts_set_key(x, key, key_len, encrypt)) && xts_set_ctx_params(x, params);
 }
 
 TRP_INITS(static, xts)
 
 /* Processes one data unit. The buffer `out` must have room for all of the data unit. */
-static int crypt(struct trp_xts *x, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
+static int xts_crypt(struct trp_xts *x, uint8_t *out, size_t *out_len, const uint8_t *in,
+                     size_t len)
 {
     if (!x->cipher.key_set || !x->cipher.iv_set || out == NULL || in == NULL || len < TR_BLOCK)
         return 0;
@@ -79,7 +80,7 @@ static int xts_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
                       const unsigned char *in, size_t len)
 {
     return out_size < len ? trp_failed(ctx, PROV_R_OUTPUT_BUFFER_TOO_SMALL)
-                          : crypt(ctx, out, out_len, in, len);
+                          : xts_crypt(ctx, out, out_len, in, len);
 }
 
 static int xts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
@@ -88,7 +89,7 @@ static int xts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     struct trp_xts *x = ctx;
     if (out_size < len)
         return trp_failed(x, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    return crypt(x, out, out_len, in, len) || trp_failed(x, PROV_R_CIPHER_OPERATION_FAILED);
+    return xts_crypt(x, out, out_len, in, len) || trp_failed(x, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
 #define xts_get_ctx_params      trp_get_ctx_params

@@ -18,12 +18,15 @@ struct context {
 
 static const uint8_t key[32] = "0123456789abcdef0123456789abcde", iv[16] = "an IV, 16 bytes";
 
+#define CFB1 EVP_CIPHERS /* beside the numbers of evp_cipher_name() */
+
 static struct context start(unsigned i, int encrypt, int padding)
 {
-    struct context c = {evp_fetch(&us, evp_cipher_name(i)), EVP_CIPHER_CTX_new()};
+    const char *const name = i == CFB1 ? "AES-128-CFB1" : evp_cipher_name(i);
+    struct context c = {evp_fetch(&us, name), EVP_CIPHER_CTX_new()};
     if (EVP_CipherInit_ex2(c.ctx, c.cipher, key, iv, encrypt, NULL) <= 0 ||
         EVP_CIPHER_CTX_set_padding(c.ctx, padding) <= 0)
-        tap_ok(false, "%s: cannot set key and padding", evp_cipher_name(i));
+        tap_ok(false, "%s: cannot set key and padding", name);
     return c;
 }
 
@@ -334,7 +337,7 @@ int main(void)
 {
     static const char *const wraps[] = {"AES-256-WRAP", "AES-256-WRAP-PAD", "AES-256-WRAP-INV",
                                         "AES-256-WRAP-PAD-INV"};
-    tap_plan(8 * EVP_CIPHERS + 6 * 6 + 4 + 1);
+    tap_plan(8 * EVP_CIPHERS + 6 * 6 + 4 + 2);
     us = evp_open("tenrounds");
     struct evp_side them = evp_open("default");
     for (unsigned i = 0; i < 4; i++)
@@ -344,6 +347,8 @@ int main(void)
     evp_close(&them);
     tap_ok(equal_halves("AES-128-XTS") && equal_halves("AES-256-XTS"),
            "XTS: refuses equal key halves for encryption, and accepts them for decryption");
+    tap_ok(overlap(CFB1, 1) && overlap(CFB1, 0),
+           "CFB1: refuses output that begins inside the input");
     for (unsigned i = 0; i < EVP_CIPHERS; i++) {
         const char *name = evp_cipher_name(i);
         tap_ok(without_key(i), "%s: refuses data without a key", name);

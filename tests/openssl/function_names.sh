@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# function_names.sh OBJECT-FOLDER...: checks the functions' names in the object files of a module,
+# because profilers and debuggers show these names. Each name must have the prefix of a library, or
+# the mode or the topic of its file. No two files may have functions of the same name.
+set -eu
+echo 1..3
+
+# functions OBJECT: its functions, without the parts into which the compiler splits them.
+functions() { nm "$1" | sed -n 's/^[0-9a-f]* [tT] \([A-Za-z0-9_]*\).*/\1/p' | sort -u; }
+
+# words FILE: what the names of the functions in this file may contain, a regular expression.
+words() {
+    case $1 in
+    cipher* | plain) echo 'ecb|cbc|cfb|ofb|ctr|block|stream|cipher|plain' ;;
+    engine) echo 'engine|v_check' ;;
+    gcm_siv) echo gcm_siv ;;
+    pipeline) echo pipe ;;
+    skeymgmt) echo skey ;;
+    *) echo "${1%%_*}" ;;
+    esac
+}
+
+# names FOLDER...: "NAME FILE" for each function.
+names() {
+    find "$@" -name '*.o' | while read -r object; do
+        file=${object##*/}
+        file=${file%.c.o}
+        functions "$object" | sed "s|\$| ${file#common_}|"
+    done
+}
+
+# result STATUS NAME EVIDENCE
+result() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok $2"
+    else
+        echo "not ok $2"
+        printf '%s\n' "$3" | sed 's/^/# /'
+    fi
+}
+
+all=$(names "$@")
+result "$(($(echo "$all" | wc -l) < 50))" '1 - the object files have functions' "$all"
+
+unclear=$(echo "$all" | while read -r name file; do
+    echo "$name" | grep -qE "^(tr|trp|tre|trossl)_|$(words "$file")" || echo "$name of $file.c"
+done)
+[ -z "$unclear" ] && clear=0 || clear=1
+result "$clear" '2 - each function names its mode or topic' "$unclear"
+
+twice=$(echo "$all" | cut -d' ' -f1 | sort | uniq -d)
+[ -z "$twice" ] && unique=0 || unique=1
+result "$unique" '3 - no name is there twice' "$twice"
