@@ -97,9 +97,8 @@ static inline void tr_ghash_publish(const struct tr_ghash_key *key, unsigned sta
                      (uintptr_t)key + 2 * (uintptr_t)stage, __ATOMIC_RELEASE);
 }
 
-/* The most data of a short message (tr_gcm_fn), in bytes, with the powers of this stage: a power
- * for each block of data, one for the AAD and one for the lengths. AAD of 2 to 4 blocks need three
- * more. */
+/* The most bytes of data in a short message (tr_gcm_fn), with the powers of this stage. Each block
+ * of data needs a power, the AAD one and the lengths one. AAD of 2 to 4 blocks needs three more. */
 TR_INLINE uint16_t tr_ghash_short_len(unsigned stage)
 {
     const unsigned len = (tr_ghash_powers_at(stage) - 2) * TR_BLOCK;

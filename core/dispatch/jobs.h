@@ -37,8 +37,8 @@ struct tr_jobs {
  * Adds a job to the totals. The caller has stored the job at list[count].
  *
  * The cycles are those of CBC with AES-128 on Zen 4. A block of a chain takes 41 cycles: one for
- * the XOR, and 4 for each of 10 rounds. The first five blocks of a chain take only 27 cycles each
- * (5 * 14 = 70 less in all), because the reorder window overlaps them with the previous chain.
+ * the XOR, and 4 for each of 10 rounds. The reorder window overlaps the first five blocks of a
+ * chain with the previous chain. They take only 27 cycles each, 5 * 14 = 70 less in all.
  */
 static inline void tr_jobs_add(struct tr_jobs *jobs, const struct tr_job *job)
 {

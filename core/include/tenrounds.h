@@ -400,9 +400,9 @@ TR_API enum tr_status tr_xts_decrypt_units(const struct tr_xts_key *key, const u
  */
 
 /*
- * One block of ECB encryption for each of many samples: the masks of header protection in QUIC (RFC
- * 9001 section 5.4) and DTLS 1.3, which use the first bytes of `mask`. The jobs share a key or have
- * one each. A mask may overlap its own sample in any way.
+ * One block of ECB encryption for each of many samples. Header protection in QUIC (RFC 9001 section
+ * 5.4) and DTLS 1.3 uses the first bytes of `mask`. The jobs share a key or have one each. A mask
+ * may overlap its own sample in any way.
  */
 struct tr_mask_job {
     const struct tr_aes_key *key;
@@ -503,10 +503,10 @@ TR_API void tr_gcm_rebind(struct tr_gcm *gcm, const struct tr_gcm_key *key);
  * other jobs are valid. The output of a job must not overlap its own IV or AAD, because the call
  * may read AAD last.
  *
- * GCM is not serial, so only short messages gain, and only if at least 8 jobs that follow each
- * other have one length of data (1 to 2048 bytes), one of AAD (at most 64 bytes), IVs of 12 bytes,
- * tags of 16, and one key: rows of a table, pages, packets of a stream. With several keys, these
- * must have one size, and the data at most 64 bytes. Under one key, 64 messages of 16 bytes take
+ * GCM is not serial, so only short messages gain: rows of a table, pages, packets of a stream. At
+ * least 8 jobs that follow each other must have one key, IVs of 12 bytes and tags of 16. They must
+ * have one length of data (1 to 2048 bytes) and one of AAD (at most 64 bytes). Several keys must
+ * have one size, and the data then at most 64 bytes. Under one key, 64 messages of 16 bytes take
  * 0.43 of the time of single calls, and of 64 bytes 0.57 (AES-128, vaes512, Zen 4). In all other
  * cases, and with other backends, the call is a loop over the single call.
  */

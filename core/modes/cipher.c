@@ -54,9 +54,9 @@ static enum tr_status cipher_whole_blocks(struct tr_cipher *c, uint8_t *out, con
 }
 
 /* Processes the buffered partial block first (if any), then whole blocks directly from `in`. Copies
- * the tail before it writes any output. An overlap is therefore an error in only two cases: the
- * first block would overwrite unread input, or the output of the whole blocks begins inside their
- * input. In all other cases, neither call of cipher_whole_blocks() can fail. */
+ * the tail before it writes any output. An overlap is therefore an error in only two cases. Either
+ * the first block would overwrite unread input, or the output of the whole blocks begins inside
+ * their input. In all other cases, neither call of cipher_whole_blocks() can fail. */
 static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const uint8_t *in,
                                       size_t len, size_t out_len)
 {

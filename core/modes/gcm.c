@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM, SP 800-38D section 7: the streaming calls. A whole message in one bulk operation takes half
- * the time of a start, a piece of data and an end, and most messages pass their data in one call.
- * With a 96-bit IV, this code therefore holds IV and AAD until data arrives, and processes the
- * first data as if the message ended there. If it does not, resume() makes a state that can go on.
+ * GCM, SP 800-38D section 7: the streaming calls. Most messages pass their data in one call. As one
+ * bulk operation, such a message takes half the time of a start, a piece of data and an end. With a
+ * 96-bit IV, this code therefore holds IV and AAD until data arrives, and processes the first data
+ * as if the message ended there. If it does not, resume() makes a state that can go on.
  *
  * The phase after each call, by the phase before the call:
  *
@@ -16,10 +16,10 @@
  *   DATA  | refused             | DATA                        | IDLE
  *   IDLE  | refused             | refused                     | refused
  *
- * A message starts in the phase HELD, but in AAD if its IV does not have 96 bits, or if messages of
- * its key came in pieces. In AAD and DATA, the code uses a backend's fused operations, or else
- * GHASH and CTR. ECB replaces CTR if the counter is derived from H, and therefore secret.
- * gcm_message.c has the one-shot calls.
+ * A message starts in the phase HELD. It starts in AAD if its IV does not have 96 bits, or if
+ * earlier messages of its key came in pieces. In AAD and DATA, the code uses a backend's fused
+ * operations, or else GHASH and CTR. ECB replaces CTR if the counter is derived from H, and
+ * therefore secret. gcm_message.c has the one-shot calls.
  */
 #include "modes/gcm.h"
 

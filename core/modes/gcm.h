@@ -54,8 +54,8 @@ extern tr_gcm_fn *const tr_gcm_any[2];
 
 /*
  * The function for a message with `len` bytes of data: that of its length if it is short, else
- * tr_gcm_seal_any() or tr_gcm_open_any(). The choice has no branch, and its load no order: with
- * either, gcc 12 would load all arguments on the stack, and store them again before the jump.
+ * tr_gcm_seal_any() or tr_gcm_open_any(). The choice has no branch, and its atomic load is relaxed.
+ * Otherwise, gcc 12 would load all arguments on the stack, and store them again before the jump.
  */
 TR_INLINE tr_gcm_fn *tr_gcm_call(const struct tr_gcm_key *key, size_t len, int open)
 {

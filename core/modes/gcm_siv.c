@@ -244,8 +244,9 @@ _Static_assert(__builtin_offsetof(struct tr_aes_key, dec) ==
                "only `dec` may follow `enc`");
 
 /* Cleanses the message of a one-shot call. Does nothing if g->aes has no backend, because such a
- * message was never started. The secrets of the message are ghash.hash and one contiguous range:
- * the computed powers of H (highest first), H, the last fields of `hash`, and the round keys. */
+ * message was never started. The secrets of the message are ghash.hash and one contiguous range.
+ * This has the computed powers of H (highest first), H, the last fields of `hash`, and the round
+ * keys. */
 static void gcm_siv_cleanse_message(struct tr_gcm_siv *g)
 {
     const struct tr_backend *b = g->aes.backend;

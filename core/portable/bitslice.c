@@ -4,7 +4,7 @@
  * of a byte. The S-box is a circuit of logic gates. No branch and no memory index depends on data.
  *
  * In sliced form, word b holds bit b of every byte. A word is one element of 64 bits, or a compiler
- * vector of several. Each element holds bits of its own four blocks: bit 16 r + 4 c + k belongs to
+ * vector of several. Each element holds bits of its own four blocks. Bit 16 r + 4 c + k belongs to
  * the byte in row r and column c (FIPS-197 section 3.4) of block k. ShiftRows therefore rotates
  * within 16 bits, and MixColumns rotates the element by multiples of 16 bits. No operation moves
  * bits between elements.
@@ -83,9 +83,9 @@ static uint32_t bitslice_gather(uint64_t x)
 
 /*
  * Loads four blocks into one element of each word, ready for bitslice_transpose(). The byte in row
- * r and column c of block k becomes byte 2 r + c div 2 of element[4 (c mod 2) + k].
- * bitslice_transpose() makes the index of the element, 4 (c mod 2) + k, the bit number within the
- * byte. So each bit moves to position 8 (2 r + c div 2) + 4 (c mod 2) + k, which is 16 r + 4 c + k.
+ * r and column c of block k becomes byte 2 r + c div 2 of element[4 (c mod 2) + k]. In the
+ * transposition, the element's index 4 (c mod 2) + k becomes the bit number within the byte. So
+ * each bit moves to position 8 (2 r + c div 2) + 4 (c mod 2) + k, which is 16 r + 4 c + k.
  */
 static void bitslice_load_element(uint64_t element[8], const uint8_t *in)
 {

@@ -251,9 +251,10 @@ enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
 }
 
 /*
- * Tests of a backend's multi-message code for GCM: two groups of four messages, of one block and of
- * 1 to 6 vectors of 64 bytes, under one key and under two. Each result must equal the result of a
- * single call, which other tests have checked. One message is forged before all are opened.
+ * Tests of a backend's multi-message code for GCM, with two groups of four messages, under one key
+ * and under two. A message has one block, or 1 to 6 vectors of 64 bytes. Each result must equal the
+ * result of a single call, which other tests have checked. One message is forged before all are
+ * opened.
  */
 #    define GCM_JOBS   8u
 #    define GCM_FORGED 5u
@@ -497,9 +498,9 @@ static int is_right(const union tr_known_key *key, enum tr_known known, unsigned
     return digest == tr_known[known].digest[k];
 }
 
-/* Encrypts a message with the streaming calls, then opens and seals it with the one-shot calls, and
- * decrypts it with one streaming call, which is a bulk operation for the whole message. All results
- * must agree. */
+/* Encrypts a message with the streaming calls, then opens and seals it with the one-shot calls. At
+ * last decrypts it with one streaming call, which is a bulk operation for the whole message. All
+ * results must agree. */
 static int gcm_agrees(struct tr_known_work *w, size_t len, size_t aad_len)
 {
     enum { NONCE = 12, PIECE = 3 * TR_BLOCK };
@@ -526,8 +527,9 @@ static int gcm_agrees(struct tr_known_work *w, size_t len, size_t aad_len)
 
 /* Tests messages of one to twelve vectors of 64 bytes. There is separate code for each number of
  * vectors up to eight, and for each number of vectors in the last chunk (simd/gcm/chunks.h). Up to
- * 256 bytes, there is separate code for a whole last vector, for no AAD, and for AAD of more than
- * one and more than three blocks, once the key has its powers (simd/gcm/call.h). */
+ * 256 bytes, once the key has its powers, there is also separate code (simd/gcm/call.h):
+ * - for a whole last vector;
+ * - for no AAD, and for AAD of more than one and more than three blocks. */
 static int short_gcm_is_right(struct tr_known_work *w)
 {
     static const uint8_t aad_len[] = {0, 20, 50};
@@ -567,8 +569,7 @@ TR_INLINE int ctr_agrees(const struct tr_aes_key *key, uint8_t *data, size_t blo
  * Tests CTR calls that are long enough to precompute AES states (simd/ctr_states.h). Calls of 549
  * and 441 blocks reach every stage of that code at each vector width. The first counter of the 441
  * blocks is odd, so it is no multiple of a group's length. The shorter calls of 64 and 160 blocks
- * reach the groups at aligned counters (simd/ctr.h), which XMM takes from 64 blocks on and YMM from
- * 128.
+ * reach the groups at aligned counters (simd/ctr.h). XMM has these from 64 blocks on, YMM from 128.
  */
 static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_key *key)
 {
@@ -631,9 +632,9 @@ static int stealing_is_right(struct tr_known_work *w)
 
 /*
  * Tests tr_backend.whole.cfb_decrypt with each number of vectors of 64 bytes, after a call that
- * ends within a block. A third call continues the message, which tests the IV. From 65 bytes on,
- * the last byte of each call is at a multiple of 64 bytes: near the end of a page, other code would
- * run instead (modes/cfb.c). Uses w->text for the ciphertext, and then restores it.
+ * ends within a block. A third call continues the message, which tests the IV. Other code runs near
+ * the end of a page (modes/cfb.c). So the last byte of each call beyond 64 bytes is at a multiple
+ * of 64 bytes. Uses w->text for the ciphertext, and then restores it.
  */
 static int any_cfb_is_right(struct tr_known_work *w)
 {

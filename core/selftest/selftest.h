@@ -126,15 +126,15 @@ enum tr_status tr_kat_long(const struct tr_backend *backend, unsigned tests, uns
 enum tr_status tr_kat_ctr(const struct tr_backend *backend, unsigned tests, unsigned k);
 
 /*
- * Whether the process may use a backend for a mode: runs the known-answer tests of this set and key
- * length (16, 24 or 32) that have not run in this process, and remembers their verdict. A backend
- * that has failed one test is not used again, for any mode. Threads that race here run the same
- * tests and store the same verdict. Takes no lock. A fork inherits the verdicts.
+ * Whether the process may use a backend for a mode. Runs those known-answer tests of this set and
+ * key length (16, 24 or 32) that have not run, and remembers their verdict. A backend that has
+ * failed one test is not used again, for any mode. Threads that race here run the same tests and
+ * store the same verdict. Takes no lock. A fork inherits the verdicts.
  */
 int tr_backend_passes(const struct tr_backend *backend, unsigned tests, size_t key_len);
 
-/* The verdicts on a backend: for each key length the tests that it has passed, and TR_FAILED once
- * it has failed one. tr_has_passed() reads them inline, because it runs for each key. */
+/* The verdicts on a backend, for each key length: the tests that it has passed, and TR_FAILED once
+ * it has failed one. The function tr_has_passed() is inline, because it runs for each key. */
 #define TR_FAILED ((uint32_t)1 << 31)
 const uint32_t *tr_backend_verdicts(const struct tr_backend *backend);
 static inline int tr_has_passed(const uint32_t *verdicts, unsigned tests, size_t key_len)

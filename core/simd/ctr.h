@@ -37,11 +37,11 @@ static NOT_INLINE TR_TARGET size_t V_NAME(ctr_long)(const struct tr_aes_key *key
 #if V_KEY_FIRST
 /*
  * Processes full groups on Arm, where a vector is one block. The first counter is a multiple of
- * GROUP, so the counter of vector j of a group is the counter of vector 0 with j XORed into the
- * last byte. AESE XORs its two operands. Here the first operand is the first round key with j XORed
- * in, from the array `keys`. The second operand is the counter of vector 0. So no vector needs an
- * XOR for its counter. A block of AES-128 then needs 12 operations in the vector units instead of
- * 13: 10 for AES (AESE and AESMC fused), an EOR3, and the store.
+ * GROUP. The counter of vector j is therefore that of vector 0 with j XORed into the last byte.
+ * AESE XORs its two operands. Here the first operand is the first round key with j XORed in, from
+ * the array `keys`. The second operand is the counter of vector 0. So no vector needs an XOR for
+ * its counter. A block of AES-128 then needs 12 operations in the vector units, not 13. They are 10
+ * for AES (AESE and AESMC fused), an EOR3, and the store.
  */
 TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 {

@@ -17,10 +17,9 @@
  * index is secret: b is part of the counter. This method is FACE (Park and Lee, CHES 2018). For
  * GCM, gcm/long.h uses the same method.
  *
- * The bound is AES throughput. From block 257 on, a block needs 8 of the 10 AES operations
- * (AES-192: 10 of 12, AES-256: 12 of 14), so long calls exceed the AES rate. Calls of 16 KiB with
- * AES-128 reach 108 % of the AES rate on ZMM, 106 % on YMM and 111 % on XMM (Zen 4;
- * docs/tuning/parallel.md).
+ * The bound is AES throughput. From block 257 on, a block skips 2 of the 10 AES operations of
+ * AES-128, so long calls exceed the AES rate. Calls of 16 KiB with AES-128 reach 108 % of the AES
+ * rate on ZMM, 106 % on YMM and 111 % on XMM (Zen 4; docs/tuning/parallel.md).
  */
 #ifndef TR_SIMD_CTR_STATES_H
 #define TR_SIMD_CTR_STATES_H
@@ -39,8 +38,9 @@
 #if CTR_STATES
 /* The number of blocks whose e(b) the table stores. */
 #    define CTR_PERIOD    256u
-/* Shortest call, in blocks, that is faster with the table. ctr.h compares the length first with and
- * then without the blocks before the first counter that is a multiple of GROUP. */
+/* Shortest call, in blocks, that is faster with the table. The code in ctr.h compares the length
+ * twice: the second time without the blocks before the first counter that is a multiple of
+ * GROUP. */
 #    define CTR_LONG_FROM (CTR_PERIOD + GROUP + (VBLOCKS == 1 ? 32u : 112u))
 
 /* Does the remaining rounds of a group whose first two rounds are done. */

@@ -18,8 +18,8 @@
  * If V_KEY_FIRST (rounds.h), the key K[N] ^ F goes to the next block's first AESE instead. This key
  * does not depend on the chain, so the chain consists of the rounds' instructions alone.
  *
- * Round keys are memory operands. On x86, a key in a register would cost a bypass delay of one
- * cycle in every round if a floating-point instruction wrote that register last.
+ * Round keys are memory operands. On x86, a floating-point instruction may have written a register
+ * last. A key in it would cost a bypass delay of one cycle in every round.
  */
 #ifndef TR_SIMD_SERIAL_H
 #define TR_SIMD_SERIAL_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions that the bodies define for a backend's table, and the entries of the table. Each
- * family of modes is a translation unit of its own, so all of these functions have external
- * linkage; V_NAME() gives each the name of its backend.
+ * The functions that the bodies define for a backend's table, and the entries of the table. They
+ * have external linkage, because each family of modes is a translation unit of its own. V_NAME()
+ * puts the backend into the name of each.
  */
 #ifndef TR_SIMD_TABLE_H
 #define TR_SIMD_TABLE_H

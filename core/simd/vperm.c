@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES by vector permutation, for processors without AES instructions. PSHUFB (SSSE3) or TBL (NEON)
- * looks up 16 bytes in a table of 16 bytes in a register, so no memory address depends on a secret.
+ * AES by vector permutation, for processors without AES instructions. No memory address depends on
+ * a secret: PSHUFB (SSSE3) or TBL (NEON) looks up 16 bytes in a table of 16 bytes in a register.
  * The round is in vperm.h.
  *
  * The bound is the number of operations. An encryption round of one block has 13 shuffles and 16
@@ -118,8 +118,8 @@ TR_INLINE TR_TARGET V twice(V x)
     return (x + x) ^ carry;
 }
 
-/* Row r becomes the XOR of 14 times row r, 11 times row r + 1, 13 times row r + 2 and 9 times row r
- * + 3 (FIPS-197 section 5.3.3). */
+/* InvMixColumns (FIPS-197 section 5.3.3). Let R[r] be row r: R[r] becomes 14 R[r] ^ 11 R[r + 1] ^
+ * 13 R[r + 2] ^ 9 R[r + 3]. */
 TR_TARGET static V vperm_inv_mix_columns(V x)
 {
     V x2 = twice(x), x4 = twice(x2), x8 = twice(x4), x9 = x8 ^ x;

@@ -49,8 +49,8 @@ static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
 };
 
 /*
- * The product of a byte n and x^128 = 1 + x + x^2 + x^7: TIMES(n) is the part in the same byte as
- * n, and BEYOND(n) is the part in the next byte.
+ * The product of a byte n and x^128, which is 1 + x + x^2 + x^7. TIMES(n) is the part in the same
+ * byte as n, and BEYOND(n) the part in the next byte.
  */
 #define TIMES(n)  ((n) ^ (n) >> 1 ^ (n) >> 2 ^ (n) >> 7)
 #define BEYOND(n) (((n) << 7 ^ (n) << 6 ^ (n) << 1) & 0xff)

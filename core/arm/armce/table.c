@@ -5,9 +5,9 @@
  * round have another order here. As on x86, decryption uses the round keys of the equivalent
  * inverse cipher (FIPS-197 section 5.3.5), which AESD and AESIMC need.
  *
- * In the parallel modes, the bound is 10 cycles a block of AES-128 on Neoverse N1, which starts one
- * fused pair of AESE and AESMC a cycle. A block takes 20 cycles in serial modes, and at least 14.25
- * in GCM (docs/tuning/arm.md). The figures come from documents, because no Arm processor was
+ * Neoverse N1 starts one fused pair of AESE and AESMC a cycle. In the parallel modes, the bound is
+ * therefore 10 cycles a block of AES-128. A block takes 20 cycles in serial modes, and at least
+ * 14.25 in GCM (docs/tuning/arm.md). The figures come from documents, because no Arm processor was
  * available to measure.
  */
 #include "dispatch/backend.h"

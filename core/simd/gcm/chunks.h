@@ -52,8 +52,8 @@ struct chunks {
     struct gcm g;
     /* base ^ count gives the next counter blocks, already XORed with the first round key. */
     V base, count;
-    /* The last ten round keys, in registers. With a broadcast for each chunk, sealing and opening
-     * of 1 to 2 KiB take 4 to 8 % longer: a broadcast takes an issue slot of AES (gcm/long.h). */
+    /* The last ten round keys, in registers. Broadcasts for each chunk would take issue slots of
+     * AES (gcm/long.h), and 1 to 2 KiB 4 to 8 % longer. */
     V keys[CHUNK_KEYS];
     size_t left; /* bytes still to process */
 };
@@ -107,7 +107,7 @@ TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, u
 /*
  * Processes u vectors, the last with `last` bytes, and sets c to their ciphertext. If hu is not 0,
  * hashes the hu vectors at `hashed` between the rounds. The last of them has `hlast` bytes, and
- * their first block is multiplied by H^n. If `mask` is not NULL, this is the last chunk: also
+ * their first block is multiplied by H^n. If `mask` is not NULL, this is the last chunk. Then also
  * encrypts the tag's mask, and broadcasts the round keys again, so that no register is spilled.
  */
 TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, const V *hashed,

@@ -28,10 +28,10 @@
  * reduction takes 1.0. Messages of 16 KiB reach 69 % of the AES rate with AES-128, and 78 % with
  * AES-256 (Zen 4; docs/tuning/gcm.md).
  *
- * The order of instructions also matters. If the eight vectors of a group run in lockstep, the
- * group begins with only loads and XORs, and ends with only last rounds and stores. The reorder
- * window is shorter than a group, so the processor cannot mix these phases. With AES-128 on ZMM,
- * the vectors of a group are therefore one round apart (staggered_groups()).
+ * The order of instructions also matters. If the eight vectors of a group run in lockstep, it
+ * begins with loads and XORs alone, and ends with last rounds and stores alone. The reorder window
+ * is shorter than a group, so the processor cannot mix these phases. With AES-128 on ZMM, the
+ * vectors of a group are therefore one round apart (staggered_groups()).
  */
 #ifndef TR_SIMD_GCM_LONG_H
 #define TR_SIMD_GCM_LONG_H

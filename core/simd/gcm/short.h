@@ -6,9 +6,9 @@
  * On Zen 4, the bound of a single message is the latency of the AES rounds, one multiplication and
  * the reduction: 115 cycles for AES-128. Successive calls overlap within the reorder window of 320
  * instructions, so the number of instructions is what counts: 20 scalar instructions cost 3 cycles.
- * The code therefore depends only on the number of vectors, and on whether the last one has a lane
- * to spare, for J0 and the lengths. One byte mask serves all lengths of the last vector, and powers
- * of H are loaded as whole vectors (docs/tuning/gcm.md).
+ * The code therefore depends only on the number of vectors, and on whether the last one has a spare
+ * lane for J0 and the lengths. One byte mask serves all lengths of the last vector, and powers of H
+ * are loaded as whole vectors (docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_GCM_SHORT_H
 #define TR_SIMD_GCM_SHORT_H
@@ -174,11 +174,10 @@ TR_INLINE TR_TARGET struct product product_of_two(V a, V b)
 }
 
 /*
- * The products of the blocks before the data: none without AAD, one block of AAD (`aad`, in the bit
- * order of the hash), or up to SHORT_AAD bytes (`aad`, as loaded). They include that of
- * the lengths, unless these have a lane in the last vector (`spare`). The powers reach past H if
- * there is little data, but not past the hash key: the blocks that these are multiplied with are
- * zero.
+ * The products of the blocks before the data. There may be no AAD, one block in the bit order of
+ * the hash, or up to SHORT_AAD bytes as loaded. The products include that of the lengths, unless
+ * these have a lane in the last vector (`spare`). The powers reach past H if there is little data,
+ * but not past the hash key. Such powers are multiplied with blocks of zeros.
  */
 TR_INLINE TR_TARGET struct product no_aad(const struct tr_gcm_message *m, int spare)
 {

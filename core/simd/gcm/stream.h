@@ -29,10 +29,10 @@
  * Prepares counters that need no additions. Sets delta and returns 1, or returns 0 if the counter
  * is not suitable.
  *
- * If adding j * VBLOCKS changes only the bits that hold the counter modulo GROUP, the counters of
- * vector j differ from those of vector 0 by the same bits in every group. One XOR with delta[j]
- * then replaces an addition, a byte swap and an XOR. A message with a 96-bit IV starts with counter
- * 2, so this is true of the first STEADY_VECTORS vectors.
+ * Adding j * VBLOCKS may change only the bits that hold the counter modulo GROUP. The counters of
+ * vector j then differ from those of vector 0 by the same bits in every group. One XOR with
+ * delta[j] then replaces an addition, a byte swap and an XOR. A message with a 96-bit IV starts
+ * with counter 2, so this is true of the first STEADY_VECTORS vectors.
  */
 TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
                                         V delta[STEADY_VECTORS])

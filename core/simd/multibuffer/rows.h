@@ -80,7 +80,7 @@ TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, unsigned 
 }
 
 /*
- * Ends the block of vector j and begins the next one: does the last round, stores the output, and
+ * Ends the block of vector j and begins the next one. Does the last round, stores the output, and
  * XORs the first round key into the state. The input x is the next block, or in CFB the current
  * one. No XOR of x and a key is on the chain.
  */
@@ -108,12 +108,12 @@ TR_INLINE TR_TARGET void mb_next_blocks(int cfb, V s[MB_VECTORS], unsigned vecto
 }
 
 /*
- * Processes a segment. `vectors` and `own` are constants. The last 10 rounds are unrolled; the 2 or
- * 4 rounds that longer keys add come first, out of line, so that AES-128 takes no branch.
+ * Processes a segment. `vectors` and `own` are constants. The last 10 rounds are unrolled. Longer
+ * keys add 2 or 4 rounds, which come first, out of line, so that AES-128 takes no branch.
  *
- * Each step copies for a quarter of the lanes, one lane after each of its first rounds: the next
- * batch's input, and the previous batch's output. In the last step the next block is old data, and
- * its state is not used.
+ * Each step copies input of the next batch and output of the previous one, for a quarter of the
+ * lanes. Each of its first rounds is followed by the copy of a lane. In the last step the next
+ * block is old data, and its state is not used.
  */
 TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned vectors,
                                     int own, size_t batches)

@@ -63,7 +63,7 @@ static const uint8_t mb_widths[] = {MB_WIDTHS(MB_COUNT, )};
 
 /*
  * The base of a lane. All lanes use the same offset, which counts the bytes of one lane from the
- * start of the call. A job that starts at offset s has its first byte at base + s, so the base is
+ * start of the call. The first byte of a job that starts at offset s is at base + s. So the base is
  * the address of the job's buffer minus s. A base may lie before the buffer, so mb_base_of()
  * computes the base as an integer. The function mb_at() adds an offset before any access. The type
  * is still a pointer, because an integer type would cost an instruction for each access (gcc 12).

@@ -16,8 +16,8 @@
  * Returns t times x^(n + lane) in each lane, for n + lane below 64. All lanes of `t` are the same,
  * and `swapped` is `t` with its halves exchanged. The code shifts each half of `t`. Each half of
  * `out` holds the bits shifted out of the other half of `t`. The code XORs `out`'s high half into
- * the result's high half, and `out`'s low half times 0x87 into the result. 0x87 is 1 ^ 0x86: the
- * XOR of `out` gives the factor 1, and v_clmul_ll() the factor 0x86.
+ * the result's high half, and `out`'s low half times 0x87 into the result. The factor is 1 ^ 0x86:
+ * the XOR of `out` gives 1, and v_clmul_ll() gives 0x86.
  */
 TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
 {

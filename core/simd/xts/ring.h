@@ -13,8 +13,8 @@
  * where l x^64 + h is the tweak with its halves exchanged. So a vector takes a shuffle, a
  * multiplication and an XOR, and no tweak waits for the one before it.
  *
- * Bound: AES throughput. On Zen 5, which starts two rounds of ZMM a cycle, AES-128 of 16 KiB takes
- * 61 % of the time that it takes with xts/long.h (docs/tuning/xts.md).
+ * Bound: AES throughput. Zen 5 starts two rounds of ZMM a cycle. There, AES-128 of 16 KiB takes 61
+ * % of the time that it takes with xts/long.h (docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_RING_H
 #define TR_SIMD_XTS_RING_H

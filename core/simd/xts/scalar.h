@@ -6,8 +6,8 @@
  *
  * AESE XORs its two operands. Here one operand is the data. The other is the tweak, already XORed
  * with the first round key. The tweaks are stored in this form, a group ahead of their use. After
- * the last round, the code XORs three values into the data: the stored tweak, the last round key,
- * and the first round key, which cancels the first round key in the stored tweak.
+ * the last round, the code XORs three values into the data: the stored tweak, and the last and the
+ * first round key. The first round key cancels that in the stored tweak.
  *
  * Bound: AES throughput, and for each block one EOR3 or two XORs (docs/tuning/arm.md).
  */

@@ -5,9 +5,9 @@
  *
  * Bound: the latencies of tweak and data, 80 cycles with AES-128. Two successive data units overlap
  * if the reorder window holds both. On Zen 4 the window holds 320 instructions. For each data unit,
- * an update through EVP takes 100 of these. To execute few instructions, this code processes two
- * or more blocks in ZMM, stores no tweak, and jumps from function to function: 64 bytes take 109
- * instructions (docs/tuning/xts.md).
+ * an update through EVP takes 100 of these. This code therefore processes two or more blocks in
+ * ZMM, stores no tweak, and jumps from function to function. 64 bytes take 109 instructions
+ * (docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_UNIT_H
 #define TR_SIMD_XTS_UNIT_H
