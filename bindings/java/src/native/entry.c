@@ -100,20 +100,29 @@ JNIEXPORT jint JNICALL Java_org_tenrounds_JniCalls_start(JNIEnv *env, jclass cla
     return select_backend();
 }
 
-/* The alignment of a cache line, so that no vector load of the powers of H crosses one. */
-JNIEXPORT jlong JNICALL Java_org_tenrounds_JniCalls_allocate(JNIEnv *env, jclass class)
+/* The bytes of an allocation: at least those of a key with its message, in whole cache lines. */
+static size_t allocated(jlong bytes)
 {
-    (void)env;
-    (void)class;
-    return (jlong)(uintptr_t)aligned_alloc(64, (sizeof(union context) + 63) / 64 * 64);
+    size_t least = sizeof(union context);
+    size_t wanted = (size_t)bytes > least ? (size_t)bytes : least;
+    return (wanted + 63) / 64 * 64;
 }
 
-JNIEXPORT void JNICALL Java_org_tenrounds_JniCalls_free(JNIEnv *env, jclass class, jlong context)
+/* The alignment of a cache line, so that no vector load of the powers of H crosses one. */
+JNIEXPORT jlong JNICALL Java_org_tenrounds_JniCalls_allocate(JNIEnv *env, jclass class, jlong bytes)
 {
-    void *memory = (void *)(uintptr_t)context;
+    (void)env;
+    (void)class;
+    return (jlong)(uintptr_t)aligned_alloc(64, allocated(bytes));
+}
+
+JNIEXPORT void JNICALL Java_org_tenrounds_JniCalls_free(JNIEnv *env, jclass class, jlong memory,
+                                                        jlong bytes)
+{
+    void *address = (void *)(uintptr_t)memory;
 
     (void)env;
     (void)class;
-    tr_cleanse(memory, sizeof(union context));
-    free(memory);
+    tr_cleanse(address, allocated(bytes));
+    free(address);
 }

@@ -5,7 +5,6 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
-import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.security.ProviderException;
 import java.util.Arrays;
@@ -76,7 +75,7 @@ final class Context {
 
         void free() {
             if (address != 0) {
-                JniCalls.free(address);
+                JniCalls.free(address, 0);
                 address = 0;
                 COUNT.decrementAndGet();
             }
@@ -140,12 +139,18 @@ final class Context {
         return difference == 0;
     }
 
+    /** Allocates at least so many bytes, and at least the memory of a key with its message. */
+    private static long allocate(int bytes) {
+        long address = JniCalls.allocate(bytes);
+        if (address == 0) {
+            throw new OutOfMemoryError("no memory outside of the Java heap for " + bytes + " bytes");
+        }
+        return address;
+    }
+
     private void expand() {
         if (memory.address == 0) {
-            memory.address = JniCalls.allocate();
-            if (memory.address == 0) {
-                throw new OutOfMemoryError("no memory for a key of tenrounds");
-            }
+            memory.address = allocate(0);
             COUNT.incrementAndGet();
         }
         check(Library.CALLS.call(keyOperation, memory.address, EMPTY, 0, EMPTY, 0, memory.key, 0,
@@ -190,15 +195,17 @@ final class Context {
             return check(Library.CALLS.call(operation, memory.address, iv, iv.length, EMPTY,
                     -aadLength, text, aadLength, text, aadLength, length, tagLength));
         }
-        ByteBuffer copy = ByteBuffer.allocateDirect(text.length).put(text);
-        long start = ~JniCalls.jniAddress(copy);
-        long at = move(start, aadLength);
-        int status = JniCalls.jniCall(operation, memory.address, iv, iv.length, EMPTY, -aadLength,
-                EMPTY, at, EMPTY, at, length, tagLength);
-        copy.flip().get(text);
-        wipe(EMPTY, start, text.length);
-        Reference.reachabilityFence(copy);
-        return check(status);
+        long copy = allocate(text.length);
+        try {
+            long at = ~(copy + aadLength);
+            move(text, 0, EMPTY, ~copy, text.length);
+            int status = JniCalls.jniCall(operation, memory.address, iv, iv.length, EMPTY,
+                    -aadLength, EMPTY, at, EMPTY, at, length, tagLength);
+            move(EMPTY, ~copy, text, 0, text.length);
+            return check(status);
+        } finally {
+            JniCalls.free(copy, text.length);
+        }
     }
 
     /** Ends a message: gives the memory back if there are many contexts. */

@@ -42,9 +42,9 @@ final class JniCalls extends Calls {
     /** Selects the backend, and returns READY or why there is none. */
     static native int start();
 
-    /** Allocates a context: a key with its message. Returns 0 if there is no memory. */
-    static native long allocate();
+    /** Allocates so many bytes, at least those of a context. Returns 0 if there is no memory. */
+    static native long allocate(long bytes);
 
-    /** Cleanses and frees a context. */
-    static native void free(long context);
+    /** Cleanses and frees what was allocated with this number of bytes. */
+    static native void free(long memory, long bytes);
 }
