@@ -95,18 +95,6 @@ static bool do_init(struct state *s, struct tap_random *random)
     return same(r);
 }
 
-static size_t any_length(struct tap_random *random)
-{
-    switch (tap_below(random, 4)) {
-    case 0:
-        return tap_below(random, 34);
-    case 1:
-        return 16 * tap_below(random, MAX_DATA / 16);
-    default:
-        return tap_below(random, MAX_DATA);
-    }
-}
-
 /* Runs an update in one provider. If in_place is set, the output begins `trail` bytes before the
  * input, where `trail` is the number of buffered bytes. A program that overwrites its input makes
  * such calls. No byte is overwritten before it is read. */
@@ -410,18 +398,12 @@ static bool run(const void *subject, const struct step *steps, unsigned n, bool 
     const unsigned cipher = *(const unsigned *)subject;
     struct state s = {.mode = cipher / 3, .key_len = evp_key_bits[cipher % 3] / 8};
     printing = print;
-    for (int i = 0; i < SIDES; i++) {
-        s.cipher[i] = evp_fetch(&sides[i], evp_cipher_name(cipher));
-        s.ctx[i] = EVP_CIPHER_CTX_new();
-    }
+    open_contexts(evp_cipher_name(cipher), s.cipher, s.ctx);
     s.num_works = num_works(s.cipher[THEIRS]);
     bool good = true;
     for (unsigned i = 0; good && i < n; i++)
         good = do_step(&s, &steps[i]);
-    for (int i = 0; i < SIDES; i++) {
-        EVP_CIPHER_CTX_free(s.ctx[i]);
-        EVP_CIPHER_free(s.cipher[i]);
-    }
+    close_contexts(s.cipher, s.ctx);
     return good;
 }
 

@@ -427,18 +427,6 @@ static bool do_init(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
-static size_t any_length(struct tap_random *random)
-{
-    switch (tap_below(random, 4)) {
-    case 0:
-        return tap_below(random, 34);
-    case 1:
-        return 16 * tap_below(random, MAX_DATA / 16);
-    default:
-        return tap_below(random, MAX_DATA);
-    }
-}
-
 static void begins(struct state *s)
 {
     if (!s->open)
@@ -1038,10 +1026,7 @@ static bool run(const void *subject, const struct step *steps, unsigned n, bool 
     struct state s = {.family = family};
     printing = print;
     growing = (family->traits & GROWS) != 0;
-    for (int i = 0; i < SIDES; i++) {
-        s.cipher[i] = evp_fetch(&sides[i], family->name);
-        s.ctx[i] = EVP_CIPHER_CTX_new();
-    }
+    open_contexts(family->name, s.cipher, s.ctx);
     bool good = true;
     for (unsigned i = 0; good && i < n; i++) {
         struct tap_random random = tap_random(steps[i].seed);
@@ -1049,21 +1034,8 @@ static bool run(const void *subject, const struct step *steps, unsigned n, bool 
         if (s.started)
             ask_lengths(&s);
     }
-    for (int i = 0; i < SIDES; i++) {
-        EVP_CIPHER_CTX_free(s.ctx[i]);
-        EVP_CIPHER_free(s.cipher[i]);
-    }
+    close_contexts(s.cipher, s.ctx);
     return good;
-}
-
-static bool sequence(const struct family *family, struct tap_random *random)
-{
-    struct step steps[MAX_STEPS];
-    unsigned n = 2 + (unsigned)tap_below(random, MAX_STEPS - 1);
-    for (unsigned i = 0; i < n; i++)
-        steps[i] = (struct step){i == 0 ? 0 : (uint32_t)tap_below(random, WHATS),
-                                 (uint32_t)tap_next(random)};
-    return sequence_runs(run, family, family->name, steps, n);
 }
 
 /* Encrypts two messages without setting an IV. tenrounds must draw a different IV for each message.
@@ -1117,7 +1089,8 @@ int main(int argc, char **argv)
     do {
         for (unsigned f = 0; f < FAMILIES; f++) {
             if (good[f])
-                good[f] = sequence(&families[f], &random);
+                good[f] = sequence_drawn(run, &families[f], families[f].name, MAX_STEPS, WHATS,
+                                         (uint32_t[]){0}, 1, &random);
             count[f] += good[f];
         }
     } while (time(NULL) < end);

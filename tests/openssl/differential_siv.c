@@ -248,11 +248,6 @@ static bool crypt(struct state *s, const uint8_t *data, size_t len, size_t offse
     return alike(r) && memcmp(r[OURS].out, r[THEIRS].out, MAX_DATA) == 0;
 }
 
-static size_t any_length(struct tap_random *random)
-{
-    return tap_below(random, 3) == 0 ? tap_below(random, 34) : tap_below(random, MAX_DATA);
-}
-
 static bool do_data(struct state *s, struct tap_random *random)
 {
     static uint8_t data[MAX_DATA];
@@ -552,30 +547,14 @@ static bool run(const void *subject, const struct step *steps, unsigned n, bool 
     const struct family *family = subject;
     struct state s = {.family = family};
     printing = print;
-    for (int i = 0; i < SIDES; i++) {
-        s.cipher[i] = evp_fetch(&sides[i], family->name);
-        s.ctx[i] = EVP_CIPHER_CTX_new();
-    }
+    open_contexts(family->name, s.cipher, s.ctx);
     bool good = true;
     for (unsigned i = 0; good && i < n; i++) {
         struct tap_random random = tap_random(steps[i].seed);
         good = whats[steps[i].what](&s, &random);
     }
-    for (int i = 0; i < SIDES; i++) {
-        EVP_CIPHER_CTX_free(s.ctx[i]);
-        EVP_CIPHER_free(s.cipher[i]);
-    }
+    close_contexts(s.cipher, s.ctx);
     return good;
-}
-
-static bool sequence(const struct family *family, struct tap_random *random)
-{
-    struct step steps[MAX_STEPS];
-    unsigned n = 2 + (unsigned)tap_below(random, MAX_STEPS - 1);
-    for (unsigned i = 0; i < n; i++)
-        steps[i] = (struct step){i == 0 ? 0 : (uint32_t)tap_below(random, WHATS),
-                                 (uint32_t)tap_next(random)};
-    return sequence_runs(run, family, family->name, steps, n);
 }
 
 /* ---- Deliberate differences ------------------------------------------------------------------ */
@@ -771,14 +750,6 @@ static bool many_strings(void)
     return good && tap_same(out[OURS], out[THEIRS], 20) && tap_same(tag[OURS], tag[THEIRS], 16);
 }
 
-static bool has(unsigned side, const char *name)
-{
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(sides[side].libctx, name, NULL);
-    EVP_CIPHER_free(cipher);
-    ERR_clear_error();
-    return cipher != NULL;
-}
-
 int main(int argc, char **argv)
 {
     const time_t seconds = argc > 1 ? atoi(argv[1]) : 5;
@@ -796,7 +767,8 @@ int main(int argc, char **argv)
     const unsigned compared = major > 3 || minor >= 2 ? FAMILIES : FAMILIES / 2;
     tap_plan(5 * FAMILIES + 3 + compared);
     tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
-    tap_ok(has(THEIRS, "AES-128-SIV") && has(THEIRS, "AES-256-GCM-SIV") == (compared == FAMILIES),
+    tap_ok(offers(THEIRS, "AES-128-SIV") &&
+               offers(THEIRS, "AES-256-GCM-SIV") == (compared == FAMILIES),
            "the default provider of OpenSSL %u.%u has the ciphers that the test compares", major,
            minor);
     struct tap_random random = tap_random(0);
@@ -805,7 +777,8 @@ int main(int argc, char **argv)
     do {
         for (unsigned f = 0; f < compared; f++) {
             if (good[f])
-                good[f] = sequence(&families[f], &random);
+                good[f] = sequence_drawn(run, &families[f], families[f].name, MAX_STEPS, WHATS,
+                                         (uint32_t[]){0}, 1, &random);
             count[f] += good[f];
         }
     } while (time(NULL) < end);

@@ -382,15 +382,6 @@ static bool run(const void *subject, const struct step *steps, unsigned n, bool 
     return good;
 }
 
-static bool sequence(const struct family *family, struct tap_random *random)
-{
-    struct step steps[MAX_STEPS];
-    unsigned n = 2 + (unsigned)tap_below(random, MAX_STEPS - 1);
-    for (unsigned i = 0; i < n; i++)
-        steps[i] = (struct step){(uint32_t)tap_below(random, WHATS), (uint32_t)tap_next(random)};
-    return sequence_runs(run, family, family->mac, steps, n);
-}
-
 /* ---- Vectors -------------------------------------------------------------------------------- */
 
 static const struct file {
@@ -516,7 +507,8 @@ int main(int argc, char **argv)
     do {
         for (unsigned f = 0; f < FAMILIES; f++) {
             if (good[f])
-                good[f] = sequence(&families[f], &random);
+                good[f] = sequence_drawn(run, &families[f], families[f].mac, MAX_STEPS, WHATS, NULL,
+                                         0, &random);
             count[f] += good[f];
         }
     } while (time(NULL) < end ||

@@ -31,4 +31,28 @@ static bool find_pipeline_api(void)
            pipeline_api.final != NULL;
 }
 
+/* Starts n pipes. Passes no cipher if the context already has one. If libcrypto (3.5.5, 4.0.3) got
+ * a cipher again, it would reset the number of pipes that it has just stored. */
+static inline int pipeline_start(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, size_t n,
+                                 const uint8_t *key, uint8_t ivs[][16], size_t iv_len, bool encrypt)
+{
+    const unsigned char *iv[32];
+    for (size_t i = 0; ivs != NULL && i < n; i++)
+        iv[i] = ivs[i];
+    return (encrypt ? pipeline_api.encrypt_init : pipeline_api.decrypt_init)(
+        ctx, EVP_CIPHER_CTX_get0_cipher(ctx) == NULL ? cipher : NULL, key,
+        key != NULL ? (size_t)EVP_CIPHER_get_key_length(cipher) : 0, n, ivs != NULL ? iv : NULL,
+        iv_len);
+}
+
+/* The test of a libcrypto without pipelines. */
+static inline int without_pipelines(void)
+{
+    tap_plan(1);
+    tap_ok(OPENSSL_VERSION_NUMBER < 0x30500000 && OpenSSL_version_num() < 0x30500000,
+           "%s has no pipelines, which came with 3.5: nothing to test",
+           OpenSSL_version(OPENSSL_VERSION));
+    return tap_done();
+}
+
 #endif

@@ -48,4 +48,19 @@ static inline bool sequence_runs(run_fn *run, const void *subject, const char *n
     return false;
 }
 
+/* Draws a sequence of at most `most` steps and runs it. There are `kinds` kinds of steps. The first
+ * steps have the kinds of `first`. */
+static inline bool sequence_drawn(run_fn *run, const void *subject, const char *name, unsigned most,
+                                  size_t kinds, const uint32_t *first, unsigned fixed,
+                                  struct tap_random *random)
+{
+    struct step steps[MOST_STEPS];
+    const unsigned n = fixed + 1 + (unsigned)tap_below(random, most - fixed);
+    for (unsigned i = 0; i < n; i++)
+        steps[i] =
+            (struct step){i < fixed ? first[i] : (uint32_t)tap_below(random, (uint32_t)kinds),
+                          (uint32_t)tap_next(random)};
+    return sequence_runs(run, subject, name, steps, n);
+}
+
 #endif

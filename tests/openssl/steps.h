@@ -50,6 +50,46 @@ static bool same(const struct result r[SIDES])
                                     : memcmp(a->out, b->out, (size_t)a->len) == 0);
 }
 
+/* Fetches a cipher and makes a context in both providers. */
+static inline void open_contexts(const char *name, EVP_CIPHER *cipher[SIDES],
+                                 EVP_CIPHER_CTX *ctx[SIDES])
+{
+    for (int i = 0; i < SIDES; i++) {
+        cipher[i] = evp_fetch(&sides[i], name);
+        ctx[i] = EVP_CIPHER_CTX_new();
+    }
+}
+
+static inline void close_contexts(EVP_CIPHER *cipher[SIDES], EVP_CIPHER_CTX *ctx[SIDES])
+{
+    for (int i = 0; i < SIDES; i++) {
+        EVP_CIPHER_CTX_free(ctx[i]);
+        EVP_CIPHER_free(cipher[i]);
+    }
+}
+
+/* Whether a provider has this cipher. */
+static inline bool offers(unsigned side, const char *name)
+{
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(sides[side].libctx, name, NULL);
+    EVP_CIPHER_free(cipher);
+    ERR_clear_error();
+    return cipher != NULL;
+}
+
+/* Draws a length of data: short, of whole blocks, or any. */
+static inline size_t any_length(struct tap_random *random)
+{
+    switch (tap_below(random, 4)) {
+    case 0:
+        return tap_below(random, 34);
+    case 1:
+        return 16 * tap_below(random, MAX_DATA / 16);
+    default:
+        return tap_below(random, MAX_DATA);
+    }
+}
+
 /* Reads a parameter with this type and size from both contexts, and compares the values. */
 static inline bool same_param(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, unsigned type,
                               size_t size)

@@ -234,7 +234,7 @@ static bool update(struct state *s, const uint8_t *data, size_t len, bool in_pla
     return same(r) && (r[OURS].ret <= 0 || memcmp(r[OURS].out, r[THEIRS].out, MAX_DATA) == 0);
 }
 
-static size_t any_length(struct tap_random *random)
+static size_t record_length(struct tap_random *random)
 {
     switch (tap_below(random, 8)) {
     case 0:
@@ -250,7 +250,7 @@ static bool do_seal(struct state *s, struct tap_random *random)
 {
     static uint8_t data[MAX_DATA];
     const unsigned version = versions[tap_below(random, VERSIONS)];
-    size_t len = any_length(random) + (explicit_iv(version) ? 16 : 0);
+    size_t len = record_length(random) + (explicit_iv(version) ? 16 : 0);
     uint8_t aad[AAD];
     const bool in_place = tap_below(random, 4) != 0, wrong = tap_below(random, 8) == 0;
     const bool bad_aad = tap_below(random, 20) == 0;
@@ -273,7 +273,7 @@ static bool do_open(struct state *s, struct tap_random *random)
     static uint8_t data[MAX_DATA];
     const unsigned version = versions[tap_below(random, VERSIONS)];
     const size_t skip = explicit_iv(version) ? 16 : 0;
-    size_t len = any_length(random) + skip;
+    size_t len = record_length(random) + skip;
     const enum fault fault =
         (enum fault)(tap_below(random, 2) == 0 ? 0 : tap_below(random, FAULTS));
     const unsigned more = (unsigned)tap_below(random, 2) * (unsigned)tap_below(random, 16);
@@ -412,32 +412,14 @@ static bool run(const void *name, const struct step *steps, unsigned n, bool pri
 {
     struct state s = {.name = name};
     printing = print;
-    for (int i = 0; i < SIDES; i++) {
-        s.cipher[i] = evp_fetch(&sides[i], name);
-        s.ctx[i] = EVP_CIPHER_CTX_new();
-    }
+    open_contexts(name, s.cipher, s.ctx);
     bool good = true;
     for (unsigned i = 0; good && i < n; i++) {
         struct tap_random random = tap_random(steps[i].seed);
         good = whats[steps[i].what](&s, &random);
     }
-    for (int i = 0; i < SIDES; i++) {
-        EVP_CIPHER_CTX_free(s.ctx[i]);
-        EVP_CIPHER_free(s.cipher[i]);
-    }
+    close_contexts(s.cipher, s.ctx);
     return good;
-}
-
-static bool sequence(const char *name, struct tap_random *random)
-{
-    struct step steps[MAX_STEPS];
-    unsigned n = 3 + (unsigned)tap_below(random, MAX_STEPS - 2);
-    for (unsigned i = 0; i < n; i++)
-        steps[i] = (struct step){i == 0   ? 0
-                                 : i == 1 ? 2
-                                          : (uint32_t)tap_below(random, WHATS),
-                                 (uint32_t)tap_next(random)};
-    return sequence_runs(run, name, name, steps, n);
 }
 
 /* ---- Comparison of tenrounds with reference records ------------------------------------------ */
@@ -761,14 +743,6 @@ static bool all_many(const char *name, struct tap_random *random)
     return good;
 }
 
-static bool has(unsigned side, const char *name)
-{
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(sides[side].libctx, name, NULL);
-    EVP_CIPHER_free(cipher);
-    ERR_clear_error();
-    return cipher != NULL;
-}
-
 /* Whether a program that prefers tenrounds gets this cipher from this provider. */
 static bool is_from(const char *name, const char *provider)
 {
@@ -790,7 +764,7 @@ static int absent(void)
     OSSL_PROVIDER *const other = OSSL_PROVIDER_load(sides[OURS].libctx, "default");
     tap_diag("passed over: %s", evp_provider_text(sides[OURS].provider, "passed-over"));
     for (unsigned i = 0; i < NAMES; i++)
-        tap_ok(is_from(names[i], has(THEIRS, names[i]) ? "default" : "none"),
+        tap_ok(is_from(names[i], offers(THEIRS, names[i]) ? "default" : "none"),
                "%s: tenrounds leaves it to the default provider", names[i]);
     tap_ok(is_from("AES-128-CBC", "tenrounds"), "AES-128-CBC: still from tenrounds");
     OSSL_PROVIDER_unload(other);
@@ -818,12 +792,12 @@ int main(int argc, char **argv)
     tap_plan(2 * NAMES + COMPARISONS);
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
-    if (!has(OURS, names[0])) {
+    if (!offers(OURS, names[0])) {
         tap_skip(2 * NAMES + COMPARISONS, "sha_ni ssse3",
                  "this processor lacks SHA instructions or SSSE3");
         return tap_done();
     }
-    const bool both = has(THEIRS, names[0]);
+    const bool both = offers(THEIRS, names[0]);
     struct tap_random random = tap_random(0);
     tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
     for (unsigned i = 0; i < NAMES; i++) {
@@ -840,7 +814,8 @@ int main(int argc, char **argv)
     do {
         for (unsigned i = 0; i < NAMES; i++) {
             if (good[i])
-                good[i] = sequence(names[i], &random);
+                good[i] = sequence_drawn(run, names[i], names[i], MAX_STEPS, WHATS,
+                                         (uint32_t[]){0, 2}, 2, &random);
             count[i] += good[i];
         }
     } while (both && time(NULL) < end);
