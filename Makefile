@@ -59,7 +59,7 @@ DIST    := $(BUILD)/dist
 MESON_OPTIONS := --prefix=/ --libdir=lib
 # In long functions the address checks are calls: the same checks, but gcc compiles such unrolled
 # code 5 times faster. The checks of each pointer are off, because they would take gcc minutes per
-# file. scripts/ubsan builds the core with them, with clang; the fuzzers have them except in
+# file. scripts/check-full builds the core with them, with clang; the fuzzers have them except in
 # core/x86 and core/simd. The plain build gives the warnings, because it knows more.
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debug -Doptimization=1 -Dwerror=false \
     "-Dc_args=-fno-sanitize=pointer-overflow,null,object-size,alignment -fno-var-tracking --param asan-instrumentation-with-call-threshold=50"
@@ -132,7 +132,7 @@ check-full:
 check-i386:
 	@scripts/dependencies check
 	@scripts/dependencies check-i386
-	@scripts/i386 test $(BUILD)
+	@scripts/i386 $(BUILD)
 
 # Follows secrets through every backend and host. CONSTANT_TIME=--whole runs all lengths, for hours.
 # Name backends after it to run only those.

@@ -94,6 +94,15 @@ step() {
     fi
 }
 
+# skipped WHY: reports what cannot run here. Returns 1 if it has to, as in CI.
+skipped() {
+    echo "SKIPPED: $1"
+    [ -z "${TENROUNDS_MUST_RUN-}" ] || {
+        echo 'but it has to run here'
+        return 1
+    }
+}
+
 # rust_version FOLDER: the minimum version of Rust of the workspace (.) or of bench.
 rust_version() { sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' "$root/$1/Cargo.toml"; }
 
@@ -149,8 +158,7 @@ for package in json.load(sys.stdin)["packages"]:
 }
 
 # own_apt ARCHITECTURE TOOL ARGUMENT...: runs a tool of apt with the package lists of own_lists, because
-# the user may not be allowed to update the system's. It sees no package as installed. If own_sources
-# wrote a file sources.list, apt uses only the package sources there.
+# the user may not be allowed to update the system's. It sees no package as installed.
 lists_in=''
 own_apt() {
     apt_arch=$1 apt_tool=$2 apt_in=${lists_in:-$work}
@@ -160,9 +168,19 @@ own_apt() {
         -o APT::Sandbox::User="$(id -un)" -o "$apt_retries" -o Dir::State::lists="$apt_in/lists" \
         -o Dir::State::status=/dev/null -o Dir::Cache="$apt_in" "$@"
 }
-# own_sources SUITE...: makes own_apt use these suites of Debian, from the mirror of the Debian here.
+# apt_logged ARCHITECTURE ARGUMENT...: runs apt-get, and prints its output if it fails.
+apt_logged() {
+    logged_arch=$1
+    shift
+    own_apt "$logged_arch" apt-get "$@" >>"$work/apt.log" 2>&1 || {
+        cat "$work/apt.log" >&2
+        fail "for $logged_arch, apt-get cannot $*"
+    }
+}
+# own_sources SUITE...: makes own_apt use only these suites of Debian, from the mirror of the Debian here.
+own_type=deb # or deb-src
 own_sources() {
-    # Reads the system's configuration, so it comes before $work/sources.list exists.
+    rm -f "$work/sources.list" # reads the system's configuration
     # shellcheck disable=SC2016 # expanded by apt-get
     apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' | sed -n 's/^Debian //p' | sort -u >"$work/mirrors"
     for own_suite; do
@@ -171,30 +189,36 @@ own_sources() {
         *) mirror=$(sed -n 's/^[a-z]* //p' "$work/mirrors" | head -n 1) ;;
         esac
         [ -n "$mirror" ] || fail "apt has no source of Debian whose mirror could have $own_suite"
-        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $own_suite main"
+        echo "$own_type [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $own_suite main"
     done >"$work/sources"
     mv "$work/sources" "$work/sources.list"
 }
-# own_lists ARCHITECTURE: fetches these lists into $work. Functions that `kept` runs later use them, too.
+# own_lists ARCHITECTURE [SUITE...]: fetches the lists of the system's package sources, or of these suites
+# of Debian, into $work. Functions that `kept` runs later use them, too.
 own_lists() {
-    lists_in=$work
+    lists_in=$work lists_arch=$1
+    shift
     command -v apt-get >/dev/null 2>&1 || fail "there is no apt here to download packages of Debian or Ubuntu"
+    [ $# -eq 0 ] || own_sources "$@"
     mkdir -p "$work/lists/partial" "$work/archives/partial"
     # A source may fail to answer or lack this architecture, if another one has the packages.
-    own_apt "$1" apt-get update >"$work/apt.log" 2>&1 || :
+    own_apt "$lists_arch" apt-get update >"$work/apt.log" 2>&1 || :
 }
 # own_packages ARCHITECTURE NAME...: downloads packages and unpacks them into $work/kept.
 own_packages() {
     packages_arch=$1
     shift
     mkdir -p "$work/debs" "$work/kept"
-    (cd "$work/debs" && own_apt "$packages_arch" apt-get download "$@" >>"$work/apt.log" 2>&1) || {
-        cat "$work/apt.log" >&2
-        fail "apt cannot download, for $packages_arch: $*"
-    }
+    (cd "$work/debs" && apt_logged "$packages_arch" download "$@") || exit 1
     for package in "$work"/debs/*.deb; do
         dpkg-deb -x "$package" "$work/kept" || exit 1
     done
+}
+# starter FILE LOADER LIBRARIES [PROGRAM]: makes a script that starts a program, or that of its
+# arguments, with libraries other than the system's, by their dynamic linker.
+starter() {
+    printf '#!/bin/sh\nexec "%s" --library-path "%s" %s"$@"\n' "$2" "$3" "${4:+\"$4\" }" >"$1"
+    chmod 755 "$1"
 }
 
 # chrooted ROOT COMMAND...: runs a command in a tree, as root, in namespaces of its own and without a
@@ -212,14 +236,6 @@ chrooted() {
         done
         exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
             DEBIAN_FRONTEND=noninteractive "$@"' sh "$chroot_tree" "$visible" "$@"
-}
-
-# own_openssl ARCHITECTURE: prints the package of the library that libssl-dev needs; its version is in
-# its name.
-own_openssl() {
-    own_apt "$1" apt-cache depends --no-recommends --no-suggests libssl-dev 2>>"$work/apt.log" |
-        sed -n 's/^ *Depends: \(libssl[0-9][^ ]*\).*/\1/p' | grep . ||
-        fail "apt offers no libssl-dev for $1 (arm64 on Ubuntu: add ports.ubuntu.com to apt's sources)"
 }
 
 bootstrap() { # SUITE NAME,NAME...
