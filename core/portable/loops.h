@@ -5,10 +5,13 @@
  *
  *   NAME(name)                 the name with the prefix of the cipher
  *   BLOCKS                     the largest number of blocks per call of the cipher
- *   struct schedule            the round keys in the cipher's form
- *   NAME(prepare)(sk, key, inverse)  computes the schedule of the cipher or of the inverse cipher
+ *   struct schedule            the round keys in the cipher's form: `round`, of which the first
+ *                              `used` bytes are set
+ *   NAME(prepare)(sk, key, inverse, blocks)  computes the schedule of the cipher or of the inverse
+ *                              cipher, for a call of this many blocks
  *   OWN_SERIAL                 1 if the file defines NAME(serial)() itself, and NAME(single)(key,
  *                              out, in, inverse) for one block, which needs no schedule; else 0
+ *   NAME(part)(blocks)         how many of this many blocks share a schedule, 1 or more
  *   NAME(encrypt)(sk, b, n)    encrypts n = 1 to BLOCKS blocks in place; b has room for BLOCKS
  *   NAME(decrypt)(sk, b, n)    decrypts n blocks in the same way
  */
@@ -16,6 +19,7 @@
 #define TR_PORTABLE_LOOPS_H
 
 #include "dispatch/shape.h"
+#include "partial_block.h"
 #include "util.h"
 
 /* The parallel modes. The array `before` holds the input shifted by one block, with the IV in
@@ -26,6 +30,7 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
     struct schedule sk;
     uint8_t b[TR_BLOCK * BLOCKS] = {0}, before[TR_BLOCK * (BLOCKS + 1)];
     const int single = OWN_SERIAL && blocks == 1;
+    uint64_t high = 0, low = 0; /* the halves of the counter */
 #if OWN_SERIAL
     if (single && shape.source == FROM_INPUT && shape.addend == ADD_NOTHING) {
         NAME(single)(key, out, in, shape.inverse);
@@ -33,7 +38,11 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
     }
 #endif
     if (!single)
-        NAME(prepare)(&sk, key, shape.inverse);
+        NAME(prepare)(&sk, key, shape.inverse, blocks);
+    if (shape.source == FROM_COUNTER) {
+        high = tr_load64_be(iv);
+        low = tr_load64_be(iv + 8);
+    }
     while (blocks != 0) {
         unsigned n = blocks < BLOCKS ? (unsigned)blocks : BLOCKS;
         size_t len = (size_t)n * TR_BLOCK;
@@ -44,8 +53,9 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
         }
         if (shape.source == FROM_COUNTER) {
             for (size_t i = 0; i < len; i += TR_BLOCK) {
-                __builtin_memcpy(b + i, iv, TR_BLOCK);
-                tr_counter_add(iv, 1);
+                partial_store_vector(
+                    b + i, (struct partial_block){__builtin_bswap64(high), __builtin_bswap64(low)});
+                high += ++low == 0;
             }
         } else {
             __builtin_memcpy(b, shape.source == FROM_INPUT ? in : before, len);
@@ -69,8 +79,12 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
         out += len;
         blocks -= n;
     }
+    if (shape.source == FROM_COUNTER) {
+        tr_store64_be(iv, high);
+        tr_store64_be(iv + 8, low);
+    }
     if (!single)
-        tr_cleanse(&sk, sizeof(sk));
+        tr_cleanse(&sk.round, sk.used);
     tr_cleanse(b, sizeof(b));
 }
 
@@ -82,7 +96,7 @@ static void NAME(serial)(const struct tr_aes_key *key, uint8_t *out, const uint8
 {
     struct schedule sk;
     uint8_t b[TR_BLOCK * BLOCKS] = {0};
-    NAME(prepare)(&sk, key, 0);
+    NAME(prepare)(&sk, key, 0, blocks);
     __builtin_memcpy(b, iv, TR_BLOCK);
     for (; blocks != 0; blocks--, in += TR_BLOCK, out += TR_BLOCK) {
         if (op == TR_OP_CBC_ENCRYPT)
@@ -96,7 +110,7 @@ static void NAME(serial)(const struct tr_aes_key *key, uint8_t *out, const uint8
             __builtin_memcpy(out, b, TR_BLOCK);
     }
     __builtin_memcpy(iv, b, TR_BLOCK);
-    tr_cleanse(&sk, sizeof(sk));
+    tr_cleanse(&sk.round, sk.used);
     tr_cleanse(b, sizeof(b));
 }
 
@@ -106,7 +120,10 @@ static void NAME(serial)(const struct tr_aes_key *key, uint8_t *out, const uint8
     static void NAME(name)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,          \
                            size_t blocks, void *iv)                                                \
     {                                                                                              \
-        parallel(key, out, in, blocks, iv, shape);                                                 \
+        for (size_t n; blocks != 0; blocks -= n, out += n * TR_BLOCK, in += n * TR_BLOCK) {        \
+            n = NAME(part)(blocks);                                                                \
+            parallel(key, out, in, n, iv, shape);                                                  \
+        }                                                                                          \
     }
 TR_SHAPES(PARALLEL)
 

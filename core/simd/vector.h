@@ -224,8 +224,8 @@
 #    error "define TR_VECTOR as the header of a vector type, for example \"x86/vec256.h\""
 #endif
 #include TR_VECTOR
-#include "simd/unroll.h"
 #include "tenrounds.h"
+#include "unroll.h"
 
 #if !defined(TR_TARGET) || !defined(VBLOCKS) || !defined(V_REGISTERS) || !defined(V_REGISTER) ||   \
     !defined(V_KEY_FIRST) || !defined(V_EQUAL_HALVES) || !defined(V_MASKED) ||                     \

@@ -12,7 +12,7 @@
 #include "dispatch/backend.h"
 #include "portable/expand.h"
 #include "portable/ghash.h"
-#include "simd/unroll.h"
+#include "unroll.h"
 #include "util.h"
 #if TR_X86 || TR_ARM64
 #    if TR_X86
@@ -26,12 +26,22 @@
 #        define FEATURE TR_FEATURE_NEON
 #        define KEEP(x) __asm__("" : "+w"(x))
 #    endif
-#    define NAME(name) tr_vperm_##name
-#    define BLOCKS     4u
+#    define NAME(name)   tr_vperm_##name
+#    define VPERM_BLOCKS 4u
+/* SLICED: whether long calls are bitsliced. The stack of a kernel is too small for sliced round
+ * keys, 32-bit code has 8 registers, and on Arm nobody has measured it. */
+#    if defined(__x86_64__) && TR_ENV_STACK >= 16384
+#        define SLICED 1
+#    else
+#        define SLICED 0
+#    endif
+/* The fewest blocks for which eight bitsliced ones are faster. */
+#    define SLICED_FROM 6u
 
 typedef uint8_t V __attribute__((vector_size(16)));
 typedef int8_t signed_bytes __attribute__((vector_size(16)));
 typedef uint32_t words __attribute__((vector_size(16)));
+typedef uint64_t x64 __attribute__((vector_size(16)));
 
 TR_INLINE TR_TARGET V load(const uint8_t *p)
 {
@@ -76,12 +86,25 @@ TR_INLINE TR_TARGET V low_nibbles(V x)
 }
 
 #    include "simd/vperm.h"
+#    if SLICED
+#        include "simd/sliced8.h"
+#        define BLOCKS SLICED_BLOCKS
+#    else
+#        define BLOCKS VPERM_BLOCKS
+#    endif
 
 /* ---- Keys ---- */
 
 struct schedule {
-    uint8_t round[15][TR_BLOCK];
+    union {
+        uint8_t row[15][TR_BLOCK];
+#    if SLICED
+        x64 sliced[15][8];
+#    endif
+    } round;
+    size_t used; /* the bytes of `round` that are set */
     unsigned rounds;
+    int is_sliced;
 } TR_ALIGNED(16);
 
 /* Returns round key r, XORed with the S-box constant unless it is the first of encryption or the
@@ -98,11 +121,29 @@ TR_INLINE TR_TARGET V round_key(const struct tr_aes_key *key, unsigned r, int in
     return k;
 }
 
-TR_TARGET static void NAME(prepare)(struct schedule *s, const struct tr_aes_key *key, int inverse)
+/* All groups of eight are bitsliced, but not the blocks after them if they are few. */
+TR_INLINE size_t NAME(part)(size_t blocks)
+{
+    const size_t rest = blocks % BLOCKS;
+    if (!SLICED || rest == 0 || rest >= SLICED_FROM)
+        return blocks;
+    return blocks != rest ? blocks - rest : rest < VPERM_BLOCKS ? rest : VPERM_BLOCKS;
+}
+
+TR_TARGET static void NAME(prepare)(struct schedule *s, const struct tr_aes_key *key, int inverse,
+                                    size_t blocks)
 {
     s->rounds = key->rounds;
+    s->is_sliced = SLICED && blocks >= SLICED_FROM;
+    s->used = (s->rounds + 1) * (s->is_sliced ? 8 : 1) * TR_BLOCK;
+#    if SLICED
+    if (s->is_sliced) {
+        sliced8_keys(s->round.sliced, key);
+        return;
+    }
+#    endif
     for (unsigned r = 0; r <= s->rounds; r++)
-        store(s->round[r], round_key(key, r, inverse));
+        store(s->round.row[r], round_key(key, r, inverse));
 }
 
 /* Computes SubWord without a table in memory. */
@@ -143,8 +184,8 @@ TR_TARGET void tr_vperm_expand_key(struct tr_aes_key *key, const uint8_t *raw)
 
 TR_INLINE TR_TARGET void crypt_blocks(const struct schedule *s, uint8_t *b, unsigned n, int inverse)
 {
-    const uint8_t(*keys)[16] = s->round;
-    V x[BLOCKS], k = load(keys[0]);
+    const uint8_t(*keys)[16] = s->round.row;
+    V x[VPERM_BLOCKS], k = load(keys[0]);
     UNROLL
     for (unsigned j = 0; j < n; j++) {
         x[j] = k ^ load(b + j * TR_BLOCK);
@@ -162,20 +203,28 @@ TR_INLINE TR_TARGET void crypt_blocks(const struct schedule *s, uint8_t *b, unsi
         store(b + j * TR_BLOCK, last_round(x[j], k, inverse));
 }
 
+TR_INLINE TR_TARGET void crypt_any(const struct schedule *s, uint8_t *b, unsigned n, int inverse)
+{
+#    if SLICED
+    if (s->is_sliced) {
+        sliced8_crypt(s->round.sliced, s->rounds, b, inverse);
+        return;
+    }
+#    endif
+    if (n == 1)
+        crypt_blocks(s, b, 1, inverse);
+    else
+        crypt_blocks(s, b, VPERM_BLOCKS, inverse);
+}
+
 TR_TARGET static void NAME(encrypt)(const struct schedule *s, uint8_t *b, unsigned n)
 {
-    if (n == 1)
-        crypt_blocks(s, b, 1, 0);
-    else
-        crypt_blocks(s, b, BLOCKS, 0);
+    crypt_any(s, b, n, 0);
 }
 
 TR_TARGET static void NAME(decrypt)(const struct schedule *s, uint8_t *b, unsigned n)
 {
-    if (n == 1)
-        crypt_blocks(s, b, 1, 1);
-    else
-        crypt_blocks(s, b, BLOCKS, 1);
+    crypt_any(s, b, n, 1);
 }
 
 /*
@@ -192,23 +241,31 @@ TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_le
 /*
  * The serial modes. The chain stays in registers, in the basis of the state between rounds
  * (vperm.h). The last round's result goes straight into the next block's first round. The chain
- * does not wait for the output.
+ * does not wait for the output. The first block maps the round keys, in the shadow of its rounds'
+ * latency, and stores them for the others.
  */
 TR_TARGET static void NAME(serial)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                    size_t blocks, uint8_t *iv, enum tr_op op)
 {
-    struct schedule s;
-    NAME(prepare)(&s, key, 0);
-    const V first = load(s.round[0]), last = load(s.round[s.rounds]);
+    uint8_t mapped[15][TR_BLOCK] TR_ALIGNED(16);
+    const unsigned rounds = key->rounds;
+    const V first = round_key(key, 0, 0), last = round_key(key, rounds, 0);
+    const int keep = blocks != 1;
     V output = load(iv), start = output ^ first;
     if (op == TR_OP_CBC_ENCRYPT)
         start ^= load(in);
     V x = map_bytes(enter_encryption, start);
-    for (; blocks != 0; blocks--, in += TR_BLOCK, out += TR_BLOCK) {
+    for (int is_first = 1; blocks != 0; is_first = 0, blocks--, in += TR_BLOCK, out += TR_BLOCK) {
         V added = first ^ last ^ chained(op, in, blocks);
         V next = map_bytes(enter_encryption, added);
-        for (unsigned r = 1; r < s.rounds; r++)
-            x = encrypt_round(x, load(s.round[r]));
+        for (unsigned r = 1; is_first && r < rounds; r++) {
+            const V k = round_key(key, r, 0);
+            x = encrypt_round(x, k);
+            if (keep)
+                store(mapped[r], k);
+        }
+        for (unsigned r = 1; !is_first && r < rounds; r++)
+            x = encrypt_round(x, load(mapped[r]));
         struct inverse v = invert_bytes(x);
         x = move_rows(look_up_both(sub_1, v.io, v.jo), 0, 1) ^ next;
         output = move_rows(look_up_both(sub_last, v.io, v.jo), 0, 1) ^ last;
@@ -217,7 +274,8 @@ TR_TARGET static void NAME(serial)(const struct tr_aes_key *key, uint8_t *out, c
         store(out, op == TR_OP_OFB ? output ^ load(in) : output);
     }
     store(iv, output);
-    tr_cleanse(&s, sizeof(s));
+    if (keep)
+        tr_cleanse(mapped, rounds * sizeof(mapped[0]));
 }
 
 /* Encrypts or decrypts a block. */
@@ -237,7 +295,6 @@ TR_TARGET static void NAME(single)(const struct tr_aes_key *key, uint8_t *out, c
 
 /* ---- GHASH ---- */
 
-typedef uint64_t x64 __attribute__((vector_size(16)));
 #    include "simd/vperm_ghash.h"
 
 /* Interleaves the bytes of the first or of the second halves of a and b. */

@@ -19,7 +19,7 @@
 #define TR_SIMD_VPERM_GHASH_H
 
 #include "dispatch/env.h"
-#include "simd/unroll.h"
+#include "unroll.h"
 #include "util.h"
 
 /*

@@ -11,7 +11,7 @@
 #ifndef TENROUNDS_PARAM_H
 #define TENROUNDS_PARAM_H
 
-#include "simd/unroll.h"
+#include "unroll.h"
 
 #include <openssl/core.h>
 #include <openssl/params.h>
