@@ -111,7 +111,7 @@ func Benchmark(b *testing.B) {
 	})
 }
 
-// paired compares two calls in alternated windows of at least 20 µs. It reports the medians of the
+// paired compares two calls in alternated windows of at least 100 µs. It reports the medians of the
 // time of a call in nanoseconds, and of the ratio, which is above 1 if ours is faster.
 func paired(b *testing.B, ours, standard func()) {
 	window := func(calls int, f func()) float64 {
@@ -121,7 +121,7 @@ func paired(b *testing.B, ours, standard func()) {
 		}
 		return float64(time.Since(begin)) / float64(calls)
 	}
-	calls := 1 + int(20_000/window(100, standard))
+	calls := 1 + int(100_000/window(100, standard))
 	var our, its, ratios []float64
 	for b.Loop() {
 		its = append(its, window(calls, standard))

@@ -106,27 +106,27 @@ TEXT ·ctrCrypt(SB), 0, $12416-60
 	MOVL AX, ret+56(FP)
 	RET
 
-// func(key unsafe.Pointer, nonce *byte, nonceLen int, aad *byte, aadLen int, out, in *byte, n int,
-//	tag *byte, tagLen int) int32
+// func(call *gcmCall) int32
 #define GCM(name, function)                \
-TEXT name(SB), 0, $FRAME-84                \
-	MOVQ key+0(FP), DI                 \
-	MOVQ nonce+8(FP), SI               \
-	MOVQ nonceLen+16(FP), DX           \
-	MOVQ aad+24(FP), CX                \
-	MOVQ aadLen+32(FP), R8             \
-	MOVQ out+40(FP), R9                \
-	MOVQ in+48(FP), R10                \
-	MOVQ n+56(FP), R11                 \
-	MOVQ tag+64(FP), R12               \
-	MOVQ tagLen+72(FP), R13            \
+TEXT name(SB), 0, $FRAME-12                \
+	MOVQ call+0(FP), AX                \
+	MOVQ 0(AX), DI                     \
+	MOVQ 8(AX), SI                     \
+	MOVQ 16(AX), DX                    \
+	MOVQ 24(AX), CX                    \
+	MOVQ 32(AX), R8                    \
+	MOVQ 40(AX), R9                    \
+	MOVQ 48(AX), R10                   \
+	MOVQ 56(AX), R11                   \
+	MOVQ 64(AX), R12                   \
+	MOVQ 72(AX), R13                   \
 	TO_CORE_STACK(FRAME)               \
 	MOVQ R10, 0(SP)                    \
 	MOVQ R11, 8(SP)                    \
 	MOVQ R12, 16(SP)                   \
 	MOVQ R13, 24(SP)                   \
 	CALL_CORE(function)                \
-	MOVL AX, ret+80(FP)                \
+	MOVL AX, ret+8(FP)                 \
 	RET
 
 GCM(·gcmSeal, tr_gcm_seal)
@@ -135,18 +135,18 @@ GCM(·gcmOpen, tr_gcm_open)
 // tenrounds.h: calls for many messages need up to 64 KiB of stack.
 #define MANY_FRAME 65664
 
-// func(jobs *gcmJob, n int) int32
-#define GCM_MANY(name, function)           \
-TEXT name(SB), 0, $MANY_FRAME-20           \
-	MOVQ jobs+0(FP), DI                \
-	MOVQ n+8(FP), SI                   \
-	TO_CORE_STACK(MANY_FRAME)          \
-	CALL_CORE(function)                \
-	MOVL AX, ret+16(FP)                \
+// func gcmMany(key unsafe.Pointer, messages *Message, n, tagLen, cut int, failed *uint64) int32
+TEXT ·gcmMany(SB), 0, $65664-52
+	MOVQ key+0(FP), DI
+	MOVQ messages+8(FP), SI
+	MOVQ n+16(FP), DX
+	MOVQ tagLen+24(FP), CX
+	MOVQ cut+32(FP), R8
+	MOVQ failed+40(FP), R9
+	TO_CORE_STACK(MANY_FRAME)
+	CALL_CORE(tr_go_many)
+	MOVL AX, ret+48(FP)
 	RET
-
-GCM_MANY(·gcmSealMany, tr_gcm_seal_many)
-GCM_MANY(·gcmOpenMany, tr_gcm_open_many)
 
 // func(key unsafe.Pointer, nonce, aad *byte, aadLen int, out, in *byte, n int, tag *byte) int32
 #define GCM_SIV(name, function)            \

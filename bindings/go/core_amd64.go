@@ -111,16 +111,13 @@ func xtsDecrypt(key unsafe.Pointer, iv *[16]byte, out, in *byte, n int) int32
 func ctrCrypt(key unsafe.Pointer, counter, keystream *[16]byte, used *uint32, out, in *byte, n int) int32
 
 //go:noescape
-func gcmSeal(key unsafe.Pointer, nonce *byte, nonceLen int, aad *byte, aadLen int, out, in *byte, n int, tag *byte, tagLen int) int32
+func gcmSeal(call *gcmCall) int32
 
 //go:noescape
-func gcmOpen(key unsafe.Pointer, nonce *byte, nonceLen int, aad *byte, aadLen int, out, in *byte, n int, tag *byte, tagLen int) int32
+func gcmOpen(call *gcmCall) int32
 
 //go:noescape
-func gcmSealMany(jobs *gcmJob, n int) int32
-
-//go:noescape
-func gcmOpenMany(jobs *gcmJob, n int) int32
+func gcmMany(key unsafe.Pointer, messages *Message, n, tagLen, cut int, failed *uint64) int32
 
 //go:noescape
 func gcmSIVSeal(key unsafe.Pointer, nonce, aad *byte, aadLen int, out, in *byte, n int, tag *byte) int32

@@ -7,6 +7,7 @@ package tenrounds
 import (
 	"crypto/cipher"
 	"errors"
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 )
@@ -52,12 +53,29 @@ func (g *gcm) checkLengths(nonce, plaintext []byte) {
 	}
 }
 
+// A gcmCall has the arguments of gcmSeal and gcmOpen. As arguments of Go they would be copied once
+// more, from registers to the stack.
+type gcmCall struct {
+	key      unsafe.Pointer
+	nonce    *byte
+	nonceLen int
+	aad      *byte
+	aadLen   int
+	out, in  *byte
+	n        int
+	tag      *byte
+	tagLen   int
+}
+
 func (g *gcm) Seal(dst, nonce, plaintext, aad []byte) []byte {
 	g.checkLengths(nonce, plaintext)
 	all, out := extend(dst, len(plaintext)+g.tagSize)
-	checkOverlap(out, plaintext, aad)
-	must(gcmSeal(g.key(), &nonce[0], len(nonce), pointer(aad), len(aad), &out[0], pointer(plaintext),
-		len(plaintext), &out[len(plaintext)], g.tagSize))
+	checkInput(out, plaintext)
+	checkAAD(out, aad)
+	must(gcmSeal(&gcmCall{
+		g.key(), &nonce[0], len(nonce), pointer(aad), len(aad), &out[0], pointer(plaintext), len(plaintext),
+		&out[len(plaintext)], g.tagSize,
+	}))
 	return all
 }
 
@@ -68,9 +86,12 @@ func (g *gcm) Open(dst, nonce, ciphertext, aad []byte) ([]byte, error) {
 		return nil, errOpen
 	}
 	all, out := extend(dst, n)
-	checkOverlap(out, ciphertext, aad)
-	if !verified(gcmOpen(g.key(), &nonce[0], len(nonce), pointer(aad), len(aad), pointer(out), &ciphertext[0],
-		n, &ciphertext[n], g.tagSize)) {
+	checkInput(out, ciphertext)
+	checkAAD(out, aad)
+	if !verified(gcmOpen(&gcmCall{
+		g.key(), &nonce[0], len(nonce), pointer(aad), len(aad), pointer(out), &ciphertext[0], n,
+		&ciphertext[n], g.tagSize,
+	})) {
 		return nil, errOpen
 	}
 	return all, nil
@@ -112,78 +133,50 @@ func (b *block) NewHookedGCM(nonceSize, tagSize int) (cipher.AEAD, error) {
 
 // ---- Many messages ------------------------------------------------------------------------------
 
-// struct tr_gcm_job
-type gcmJob struct {
-	key      unsafe.Pointer
-	nonce    *byte
-	nonceLen int
-	aad      *byte
-	aadLen   int
-	out, in  *byte
-	n        int
-	tag      *byte
-	tagLen   int
-	status   int32
-}
-
-var _ = [1]struct{}{}[unsafe.Sizeof(gcmJob{})-gcmJobSize]
+var _ = [1]struct{}{}[unsafe.Sizeof(Message{})-messageSize]
 
 // The most messages of one call of the core. The collector waits for a call to end.
 const gcmMaxJobs = 64
 
-func (j *gcmJob) set(g *gcm, m *Message, out, in, tag []byte) {
-	j.key = g.key()
-	j.nonce, j.nonceLen = &m.Nonce[0], len(m.Nonce)
-	j.aad, j.aadLen = pointer(m.AdditionalData), len(m.AdditionalData)
-	j.out, j.in, j.n = pointer(out), pointer(in), len(in)
-	j.tag, j.tagLen = &tag[0], g.tagSize
-}
+func (g *gcm) sealMany(messages []Message) { g.many(messages, 0, g.tagSize) }
 
-func (g *gcm) sealMany(messages []Message) {
-	var jobs [gcmMaxJobs]gcmJob
+func (g *gcm) openMany(messages []Message) { g.many(messages, g.tagSize, 0) }
+
+// many seals or opens messages. The data are In without its last `cut` bytes, and a result has
+// `added` bytes more than the data: of the two, one is the size of the tag and the other is 0. A
+// message that Open refuses for its length ends a call of the core.
+func (g *gcm) many(messages []Message, cut, added int) {
 	for len(messages) > 0 {
-		n := min(len(messages), gcmMaxJobs)
-		for i := range messages[:n] {
-			m := &messages[i]
-			g.checkLengths(m.Nonce, m.In)
-			all, out := extend(m.Dst, len(m.In)+g.tagSize)
-			checkOverlap(out, m.In, m.AdditionalData)
-			jobs[i].set(g, m, out, m.In, out[len(m.In):])
+		n, failed := 0, uint64(1)
+		for ; n < min(len(messages), gcmMaxJobs); n++ {
+			m := &messages[n]
+			length := len(m.In) - cut
+			g.checkLengths(m.Nonce, nil)
+			if uint64(length) > gcmMaxLength && tooLong(cut == 0) {
+				break
+			}
+			all, out := extend(m.Dst, length+added)
+			checkInput(out, m.In)
+			checkAAD(out, m.AdditionalData)
 			m.Out, m.Err = all, nil
 		}
-		must(gcmSealMany(&jobs[0], n))
+		if n > 0 {
+			must(gcmMany(g.key(), &messages[0], n, g.tagSize, cut, &failed))
+		} else {
+			n = 1
+		}
+		for ; failed != 0; failed &= failed - 1 {
+			m := &messages[bits.TrailingZeros64(failed)]
+			m.Out, m.Err = nil, errOpen
+		}
 		messages = messages[n:]
 	}
 }
 
-func (g *gcm) openMany(messages []Message) {
-	var jobs [gcmMaxJobs]gcmJob
-	var opened [gcmMaxJobs]*Message
-	for len(messages) > 0 {
-		n := 0
-		for n < gcmMaxJobs && len(messages) > 0 {
-			m := &messages[0]
-			messages = messages[1:]
-			g.checkLengths(m.Nonce, nil)
-			m.Out, m.Err = nil, errOpen
-			length := len(m.In) - g.tagSize
-			if length < 0 || uint64(length) > gcmMaxLength {
-				continue
-			}
-			all, out := extend(m.Dst, length)
-			checkOverlap(out, m.In, m.AdditionalData)
-			jobs[n].set(g, m, out, m.In[:length], m.In[length:])
-			m.Out, opened[n] = all, m
-			n++
-		}
-		if n == 0 {
-			break
-		}
-		verified(gcmOpenMany(&jobs[0], n))
-		for i, m := range opened[:n] {
-			if m.Err = nil; !verified(jobs[i].status) {
-				m.Out, m.Err = nil, errOpen
-			}
-		}
+// tooLong panics as Seal does. Open returns an error instead.
+func tooLong(seal bool) bool {
+	if seal {
+		panic("crypto/cipher: message too large for GCM")
 	}
+	return true
 }

@@ -52,7 +52,8 @@ func (g *gcmSIV) Seal(dst, nonce, plaintext, aad []byte) []byte {
 		panic("crypto/cipher: message too large for GCM-SIV")
 	}
 	all, out := extend(dst, len(plaintext)+gcmSIVTagSize)
-	checkOverlap(out, plaintext, aad)
+	checkInput(out, plaintext)
+	checkAAD(out, aad)
 	g.message.seal(out, nonce, plaintext, aad)
 	return all
 }
@@ -66,7 +67,8 @@ func (g *gcmSIV) Open(dst, nonce, ciphertext, aad []byte) ([]byte, error) {
 		return nil, errOpen
 	}
 	all, out := extend(dst, n)
-	checkOverlap(out, ciphertext, aad)
+	checkInput(out, ciphertext)
+	checkAAD(out, aad)
 	if !g.message.open(out, nonce, ciphertext, aad) {
 		return nil, errOpen
 	}

@@ -53,28 +53,34 @@ func Backend() string {
 }
 
 // extend appends n bytes to a slice, without an allocation if its capacity suffices. It returns the
-// longer slice, and the new bytes.
+// longer slice, and the new bytes. The compiler must inline it, and what checks overlap.
 func extend(b []byte, n int) (all, added []byte) {
-	if total := len(b) + n; total <= cap(b) {
-		all = b[:total]
-	} else {
-		all = make([]byte, total)
-		copy(all, b)
+	total := len(b) + n
+	if total > cap(b) {
+		b = moved(b, total)
 	}
-	return all, all[len(b):]
+	return b[:total], b[len(b):total]
+}
+
+// moved returns a copy of a slice with a capacity.
+func moved(b []byte, capacity int) []byte {
+	larger := make([]byte, len(b), capacity)
+	copy(larger, b)
+	return larger
+}
+
+func address(b []byte) uintptr {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 }
 
 // overlap reports whether two slices share memory.
 func overlap(a, b []byte) bool {
-	if len(a) == 0 || len(b) == 0 {
-		return false
-	}
-	first := func(s []byte) uintptr { return uintptr(unsafe.Pointer(&s[0])) }
-	return first(a) < first(b)+uintptr(len(b)) && first(b) < first(a)+uintptr(len(a))
+	distance := address(b) - address(a)
+	return distance < uintptr(len(a)) && len(b) > 0 || -distance < uintptr(len(b)) && len(a) > 0
 }
 
 // shifted reports whether two slices share memory but begin at different addresses, which
 // crypto/cipher forbids for output and input.
 func shifted(out, in []byte) bool {
-	return overlap(out, in) && &out[0] != &in[0]
+	return address(out) != address(in) && overlap(out, in)
 }

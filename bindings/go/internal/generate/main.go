@@ -33,7 +33,7 @@ import (
 var entries = []string{
 	"tr_go_select", "tr_aes_set_key", "tr_ecb_encrypt", "tr_ecb_decrypt",
 	"tr_cbc_encrypt", "tr_cbc_decrypt", "tr_ctr",
-	"tr_gcm_set_key", "tr_gcm_seal", "tr_gcm_open", "tr_gcm_seal_many", "tr_gcm_open_many",
+	"tr_gcm_set_key", "tr_gcm_seal", "tr_gcm_open", "tr_go_many",
 	"tr_xts_set_key", "tr_xts_encrypt", "tr_xts_decrypt",
 	"tr_gcm_siv_set_key", "tr_gcm_siv_seal", "tr_gcm_siv_open",
 }

@@ -4,7 +4,7 @@
 #include "tenrounds.h"
 
 /* A compiler that recognizes a loop as memcpy() would call the function from itself. */
-#define BYTES __attribute__((optimize("no-tree-loop-distribute-patterns")))
+#define BYTES __attribute__((optimize("O3", "no-tree-loop-distribute-patterns")))
 
 BYTES void *memmove(void *out, const void *in, size_t n)
 {
@@ -52,6 +52,53 @@ const struct tr_backend *tr_go_select(const char *mask, const char **name)
     return (tr_backend_features(selection.backend) & needed) == needed ? selection.backend : NULL;
 }
 
+/* A slice of Go, and a Message of many.go. */
+struct go_slice {
+    uint8_t *first;
+    size_t len, cap;
+};
+struct go_message {
+    struct go_slice dst, nonce, in, aad, out;
+    const void *err[2];
+};
+
+#define MOST 64u /* gcmMaxJobs */
+
+/*
+ * Seals at most MOST messages if `cut` is 0. Else opens them, and `cut` is the size of their tags.
+ * Go has checked them, and `out` is the memory of the result, whose first bytes are those of `dst`.
+ * Sets a bit of *failed for each message whose tag does not match. Go would have to clear the jobs
+ * before it sets them.
+ */
+enum tr_status tr_go_many(const struct tr_gcm_key *key, const struct go_message *messages,
+                          size_t count, size_t tag_len, size_t cut, uint64_t *failed)
+{
+    struct tr_gcm_job jobs[MOST];
+    for (size_t i = 0; i < count; i++) {
+        const struct go_message *m = &messages[i];
+        const size_t len = m->in.len - cut;
+        uint8_t *out = m->out.first + m->dst.len;
+        struct tr_gcm_job *j = &jobs[i];
+        j->key = key;
+        j->iv = m->nonce.first;
+        j->iv_len = m->nonce.len;
+        j->aad = m->aad.first;
+        j->aad_len = m->aad.len;
+        j->out = out;
+        j->in = m->in.first;
+        j->len = len;
+        j->tag = cut != 0 ? m->in.first + len : out + len;
+        j->tag_len = tag_len;
+    }
+    *failed = 0;
+    if (cut == 0)
+        return tr_gcm_seal_many(jobs, count);
+    const enum tr_status status = tr_gcm_open_many(jobs, count);
+    for (size_t i = 0; status == TR_ERR_TAG && i < count; i++)
+        *failed |= (uint64_t)(jobs[i].status != TR_OK) << i;
+    return status == TR_ERR_TAG ? TR_OK : status;
+}
+
 _Static_assert(TR_ERR_TAG == 9, "verified() in core_amd64.go");
 _Static_assert(_Alignof(struct tr_aes_key) == 16 && _Alignof(struct tr_gcm_key) == 16 &&
                    _Alignof(struct tr_xts_key) == 16 && _Alignof(struct tr_gcm_siv_key) == 16,
@@ -62,5 +109,5 @@ struct tr_aes_key aesKeySize;
 struct tr_gcm_key gcmKeySize;
 struct tr_xts_key xtsKeySize;
 struct tr_gcm_siv_key gcmSIVKeySize;
-struct tr_gcm_job gcmJobSize;
+struct go_message messageSize;
 #endif
