@@ -195,8 +195,9 @@ struct tr_backend {
         tr_xts_unit_fn *xts_unit[2]; /* a data unit of XTS: encryption, decryption */
         tr_cts_fn *cts_decrypt;
         tr_cfb_fn *cfb_decrypt;
-        tr_gcm_many_fn *gcm_many; /* many messages of one length (dispatch/many.h) */
-        tr_masks_fn *masks;       /* a block of ECB for each of many samples; with gcm_many */
+        tr_gcm_many_fn *gcm_many;   /* many messages of one length (dispatch/many.h) */
+        tr_gcm_alike_fn *gcm_alike; /* whether many messages are alike; with gcm_many */
+        tr_masks_fn *masks;         /* a block of ECB for each of many samples; with gcm_many */
         tr_gcm_fn *gcm[2][TR_GCM_CALLS]; /* messages of GCM: sealing, opening */
     } whole;
     /* Cleanses a multiple of 64 bytes with the backend's widest stores. If NULL, callers use

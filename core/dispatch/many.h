@@ -20,9 +20,14 @@
  */
 typedef size_t tr_gcm_many_fn(struct tr_gcm_job *jobs, size_t count, int decrypt, int own_keys);
 
-/* Encrypts samples under one key. Returns the number of samples that it has processed, which are
- * the first ones. */
-typedef size_t tr_masks_fn(const struct tr_mask_job *jobs, size_t count);
+/* Whether all jobs have the key and the lengths of the first, and no output begins inside its input;
+ * or only the keys differ. May return TR_UNLIKE in any case. */
+enum tr_alike { TR_UNLIKE, TR_ALIKE, TR_ALIKE_BUT_KEYS };
+typedef enum tr_alike tr_gcm_alike_fn(const struct tr_gcm_job *jobs, size_t count);
+
+/* Encrypts samples under one key, or if own_keys is not 0, under keys of one size and backend.
+ * Returns the number of samples that it has processed, which are the first ones. */
+typedef size_t tr_masks_fn(const struct tr_mask_job *jobs, size_t count, int own_keys);
 
 /* The known-answer tests of a backend's gcm_many() and masks(), which must not be NULL. */
 enum tr_status tr_kat_many(const struct tr_backend *backend);

@@ -6,21 +6,27 @@
 #if TR_ENV_ALL_MODES
 enum tr_status tr_ecb_masks(const struct tr_mask_job *jobs, size_t count)
 {
-    size_t done = 0;
-    int own_keys = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (i != 0 && jobs[i].key == jobs[0].key)
-            continue;
+    size_t done = 0, i = 1;
+    if (count == 0)
+        return TR_OK;
+    const struct tr_aes_key *first = jobs->key;
+    if (!tr_is_set(first))
+        return TR_ERR_STATE;
+    while (i < count && jobs[i].key == first)
+        i++;
+    const int own_keys = i < count;
+    while (i < count && tr_are_like(jobs[i].key, first))
+        i++;
+    const int alike = i == count;
+    for (; i < count; i++) {
         if (!tr_is_set(jobs[i].key))
             return TR_ERR_STATE;
-        own_keys |= i != 0;
     }
-    if (count != 0 && !own_keys) {
-        const struct tr_backend *b = jobs[0].key->backend;
-        tr_masks_fn *masks = tr_whole_calls(jobs[0].key)->masks;
-        if (masks != NULL && tr_many_passes(b)) {
-            done = masks(jobs, count);
-            TR_PROBE_BULK(TR_OP_ECB_ENCRYPT, b->name, done * TR_BLOCK);
+    if (alike) {
+        tr_masks_fn *masks = tr_whole_calls(first)->masks;
+        if (masks != NULL && tr_many_passes(first->backend)) {
+            done = masks(jobs, count, own_keys);
+            TR_PROBE_BULK(TR_OP_ECB_ENCRYPT, first->backend->name, done * TR_BLOCK);
         }
     }
     for (; done < count; done++) {

@@ -41,13 +41,6 @@ static enum tr_status check_all(const struct tr_gcm_job *jobs, size_t count)
     return TR_OK;
 }
 
-/* Whether the multi-message code can process messages of both keys together. */
-static int is_like(const struct tr_gcm_key *a, const struct tr_gcm_key *b)
-{
-    return a != NULL && b != NULL && a->aes.backend == b->aes.backend &&
-           a->aes.rounds == b->aes.rounds;
-}
-
 /*
  * The number of jobs from the first on that have its shape and keys of its kind, and whose outputs
  * do not begin inside their inputs. Sets *own_keys if they have several keys. Many jobs of one key
@@ -66,7 +59,8 @@ static size_t run_length(const struct tr_gcm_job *jobs, size_t count, int *own_k
             break;
         if (j->key == key)
             continue;
-        if (i - since >= LEAST_ALONE || !is_like(j->key, key))
+        if (i - since >= LEAST_ALONE || j->key == NULL || key == NULL ||
+            !tr_are_like(&j->key->aes, &key->aes))
             break;
         key = j->key;
         since = i;
@@ -78,6 +72,21 @@ static size_t run_length(const struct tr_gcm_job *jobs, size_t count, int *own_k
     }
     *own_keys = changes != 0;
     return i;
+}
+
+/* As run_length(), but fast where all jobs make one run: all have one key, or no two neighbours. */
+static int all_alike(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
+{
+    const struct tr_aes_key *key = &jobs->key->aes;
+    tr_gcm_alike_fn *compare = tr_whole_calls(key)->gcm_alike;
+    const enum tr_alike alike = compare != NULL ? compare(jobs, count) : TR_UNLIKE;
+    *own_keys = alike == TR_ALIKE_BUT_KEYS;
+    for (size_t i = 1; alike == TR_ALIKE_BUT_KEYS && i < count; i++) {
+        if (jobs[i].key == NULL || jobs[i].key == jobs[i - 1].key ||
+            !tr_are_like(&jobs[i].key->aes, key))
+            return 0;
+    }
+    return alike != TR_UNLIKE;
 }
 
 /* Keeps the results in one word, two bits per backend. Racing threads compute the same result. */
@@ -130,9 +139,11 @@ static enum tr_status gcm_many(struct tr_gcm_job *jobs, size_t count, int decryp
     int own_keys;
     if (count == 0)
         return TR_OK;
-    size_t n = run_length(jobs, count, &own_keys);
-    enum tr_status status = check_all(jobs, n == count ? 1 : count);
+    enum tr_status status = check_all(jobs, 1);
     if (status != TR_OK)
+        return status;
+    size_t n = all_alike(jobs, count, &own_keys) ? count : run_length(jobs, count, &own_keys);
+    if (n != count && (status = check_all(jobs + 1, count - 1)) != TR_OK)
         return status;
     for (size_t i = 0; i < count; n = i < count ? run_length(jobs + i, count - i, &own_keys) : 0) {
         const size_t end = i + n;

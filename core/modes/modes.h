@@ -106,4 +106,10 @@ static inline const struct tr_aes_key *tr_shared_key(const struct tr_aes_key *fi
                : key;
 }
 
+/* Whether multi-message code can process messages of both keys together. */
+TR_INLINE int tr_are_like(const struct tr_aes_key *a, const struct tr_aes_key *b)
+{
+    return a->backend == b->backend && a->rounds == b->rounds;
+}
+
 #endif

@@ -251,12 +251,12 @@ enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
 }
 
 /*
- * Tests of a backend's multi-message code for GCM, with two groups of four messages, under one key
- * and under two. A message has one block, or 1 to 6 vectors of 64 bytes. Each result must equal the
- * result of a single call, which other tests have checked. One message is forged before all are
+ * Tests of a backend's multi-message code for GCM, with groups of 16 and of four messages, under one
+ * key and under two. A message has one block, or 1 to 6 vectors of 64 bytes. Each result must equal
+ * the result of a single call, which other tests have checked. One message is forged before all are
  * opened.
  */
-#    define GCM_JOBS   8u
+#    define GCM_JOBS   20u
 #    define GCM_FORGED 5u
 #    define GCM_LONG   333u
 
@@ -312,15 +312,16 @@ static int gcm_many_is_right(struct gcm_many_test *c, size_t len, size_t aad_len
     return right;
 }
 
-/* Samples at odd addresses. */
-static int masks_are_right(struct gcm_many_test *c)
+/* Samples at odd addresses, under one key object or two. */
+static int masks_are_right(struct gcm_many_test *c, int own_keys)
 {
     enum { COUNT = 16 };
     struct tr_mask_job jobs[COUNT];
     uint8_t single[TR_BLOCK];
     for (unsigned i = 0; i < COUNT; i++)
-        jobs[i] = (struct tr_mask_job){&c->key.aes, c->text + 3 * i, c->out[0] + 17 * i};
-    int right = c->key.aes.backend->whole.masks(jobs, COUNT) == COUNT;
+        jobs[i] = (struct tr_mask_job){own_keys && i % 2 ? &c->copy.aes : &c->key.aes,
+                                       c->text + 3 * i, c->out[0] + 17 * i};
+    int right = c->key.aes.backend->whole.masks(jobs, COUNT, own_keys) == COUNT;
     for (unsigned i = 0; right && i < COUNT; i++)
         right = tr_ecb_encrypt(&c->key.aes, single, jobs[i].sample, TR_BLOCK) == TR_OK &&
                 __builtin_memcmp(single, jobs[i].mask, TR_BLOCK) == 0;
@@ -339,9 +340,10 @@ enum tr_status tr_kat_many(const struct tr_backend *backend)
         right = tr_gcm_set_key(&c.key, backend, raw, TR_KNOWN_KEY_LEN(k)) == TR_OK;
         c.copy = c.key;
         for (unsigned i = 0; right && i < sizeof(lengths) / sizeof(*lengths); i++)
-            right = gcm_many_is_right(&c, lengths[i], 13 + i, 0) &&
-                    (lengths[i] > 64 || gcm_many_is_right(&c, lengths[i], 13 + i, 1));
-        right = right && masks_are_right(&c);
+            right =
+                gcm_many_is_right(&c, lengths[i], 13 + i, 0) &&
+                (lengths[i] > TR_MANY_KEYS_BYTES || gcm_many_is_right(&c, lengths[i], 13 + i, 1));
+        right = right && masks_are_right(&c, 0) && masks_are_right(&c, 1);
     }
     return right ? TR_OK : TR_ERR_SELF_TEST;
 }

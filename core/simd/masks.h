@@ -15,7 +15,8 @@
 
 #if MANY_MESSAGES
 
-#    define MASKS 16u
+#    define MASKS     16u
+#    define OWN_MASKS 8u
 
 /* Encrypts MASKS samples under one key. */
 TR_INLINE TR_TARGET void masks_one_key(const struct tr_mask_job *j)
@@ -39,10 +40,41 @@ TR_INLINE TR_TARGET void masks_one_key(const struct tr_mask_job *j)
     }
 }
 
-TR_TARGET size_t V_NAME(masks)(const struct tr_mask_job *jobs, size_t count)
+/* Encrypts OWN_MASKS samples, each under its own key; these have one size. An XMM register has a
+ * sample, so that the AES instructions load the round keys: eight addresses fit in registers. */
+TR_INLINE TR_TARGET void masks_own_keys(const struct tr_mask_job *j)
+{
+    const uint8_t(*key[OWN_MASKS])[TR_BLOCK];
+    B x[OWN_MASKS];
+    UNROLL
+    for (unsigned i = 0; i < OWN_MASKS; i++) {
+        key[i] = j[i].key->enc;
+        x[i] = b_xor(b_load(j[i].sample), b_load(*key[i]++));
+    }
+    for (unsigned more = j->key->rounds - 10; more != 0; more--) {
+        UNROLL
+        for (unsigned i = 0; i < OWN_MASKS; i++)
+            x[i] = b_aesenc(x[i], b_load(*key[i]++));
+    }
+    UNROLL
+    for (unsigned round = 0; round < 9; round++) {
+        UNROLL
+        for (unsigned i = 0; i < OWN_MASKS; i++) {
+            x[i] = b_aesenc(x[i], b_load(key[i][round]));
+            V_KEEP(x[i]);
+        }
+    }
+    UNROLL
+    for (unsigned i = 0; i < OWN_MASKS; i++)
+        b_store(j[i].mask, b_aesenclast(x[i], b_load(key[i][9])));
+}
+
+TR_TARGET size_t V_NAME(masks)(const struct tr_mask_job *jobs, size_t count, int own_keys)
 {
     size_t i = 0;
-    for (; count - i >= MASKS; i += MASKS)
+    for (; own_keys && count - i >= OWN_MASKS; i += OWN_MASKS)
+        masks_own_keys(jobs + i);
+    for (; !own_keys && count - i >= MASKS; i += MASKS)
         masks_one_key(jobs + i);
     return i;
 }

@@ -49,6 +49,7 @@ tr_gcm_fn V_NAME(seal_16), V_NAME(open_16), V_NAME(seal_32), V_NAME(seal_48), V_
     V_NAME(seal_any), V_NAME(open_any), V_NAME(seal_short), V_NAME(open_short);
 tr_multibuffer_fn V_NAME(multibuffer);
 tr_gcm_many_fn V_NAME(gcm_many);
+tr_gcm_alike_fn V_NAME(gcm_alike);
 tr_masks_fn V_NAME(masks);
 
 /* Defines a bulk operation as a call of function(key, out, in, blocks, state, argument). */
@@ -98,7 +99,8 @@ tr_masks_fn V_NAME(masks);
 #    define TR_XTS_CALLS .xts_unit = {NULL}
 #endif
 #if MANY_MESSAGES
-#    define TR_MANY_CALLS .gcm_many = V_NAME(gcm_many), .masks = V_NAME(masks)
+#    define TR_MANY_CALLS                                                                          \
+        .gcm_many = V_NAME(gcm_many), .gcm_alike = V_NAME(gcm_alike), .masks = V_NAME(masks)
 #else
 #    define TR_MANY_CALLS .gcm_many = NULL
 #endif

@@ -198,8 +198,13 @@
  *       the constant n + i in byte 15 of lanes 0 to 2, 1 in that of lane 3, 0 elsewhere
  *   v_clmul_two_ll(a, b), v_clmul_two_lh(a, b), v_clmul_two_hl(a, b), v_clmul_two_hh(a, b)
  *       as v_clmul_ll() and its like in lanes 0 and 1, zeros in the others [clmul]
- *   W, w_of(a, b), w_block_0(x), w_block_1(x)
- *       a register of two blocks, its lanes; w_load() and others are like those of v_
+ *   W, w_of(a, b), w_block_0(x), w_block_1(x), v_of_two(a, b)
+ *       a register of two blocks, its lanes, two such registers; w_load() and others are like those
+ *       of v_
+ *   v_half(x, high), v_lane_in_all(x, i)
+ *       lanes 0 and 1 or 2 and 3; lane i in every lane; high and i are constants [shuffle]
+ *   v_or_xor(x, a, b), v_nonzero_halves(x)
+ *       x | (a ^ b); a bit for each half that is not zero [alu]
  *   w_fold_to_two(x)
  *       lanes 0 and 1 XOR lanes 2 and 3
  *   b_shift_right64(x, n)

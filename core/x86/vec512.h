@@ -239,6 +239,15 @@ TR_INLINE TR_TARGET W w_load(const uint8_t *p)
 {
     return _mm256_loadu_si256((const __m256i *)p);
 }
+TR_INLINE TR_TARGET void w_store(uint8_t *p, W x)
+{
+    _mm256_storeu_si256((__m256i *)p, x);
+}
+/* Lanes 0 and 1, or lanes 2 and 3 if `high`. */
+TR_INLINE TR_TARGET W v_half(V x, unsigned high)
+{
+    return high ? _mm512_extracti64x4_epi64(x, 1) : _mm512_castsi512_si256(x);
+}
 TR_INLINE TR_TARGET W w_load_all(const uint8_t *p)
 {
     return _mm256_broadcastsi128_si256(b_load(p));
@@ -246,6 +255,14 @@ TR_INLINE TR_TARGET W w_load_all(const uint8_t *p)
 TR_INLINE TR_TARGET W w_aesenc(W x, W key)
 {
     return _mm256_aesenc_epi128(x, key);
+}
+TR_INLINE TR_TARGET W w_aesenclast(W x, W key)
+{
+    return _mm256_aesenclast_epi128(x, key);
+}
+TR_INLINE TR_TARGET V v_of_two(W a, W b)
+{
+    return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
 }
 TR_INLINE TR_TARGET W w_xor(W a, W b)
 {
@@ -369,6 +386,23 @@ TR_INLINE TR_TARGET V v_join_high_halves(V a, V b)
 TR_INLINE TR_TARGET int v_unequal_halves(V a, V b)
 {
     return _mm512_cmpneq_epi64_mask(a, b);
+}
+TR_INLINE TR_TARGET unsigned v_nonzero_halves(V x)
+{
+    return _mm512_test_epi64_mask(x, x);
+}
+/* x | (a ^ b) */
+TR_INLINE TR_TARGET V v_or_xor(V x, V a, V b)
+{
+    return _mm512_ternarylogic_epi64(x, a, b, 0xf6);
+}
+/* Lane i, a constant, in all lanes. */
+TR_INLINE TR_TARGET V v_lane_in_all(V x, int i)
+{
+    return i == 0   ? _mm512_shuffle_i32x4(x, x, 0x00)
+           : i == 1 ? _mm512_shuffle_i32x4(x, x, 0x55)
+           : i == 2 ? _mm512_shuffle_i32x4(x, x, 0xaa)
+                    : _mm512_shuffle_i32x4(x, x, 0xff);
 }
 TR_INLINE TR_TARGET V v_even_blocks(V a, V b)
 {

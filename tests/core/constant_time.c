@@ -822,11 +822,15 @@ static unsigned watch_short_jobs(const struct tr_backend *b, size_t key_len, boo
     for (size_t i = 0; i < count; i++)
         differing +=
             watch_gcm_many(&key, lengths[i].own_keys, lengths[i].text, lengths[i].aad, right);
-    for (size_t i = 0; i < MANY; i++)
-        jobs[i] = (struct tr_mask_job){&key.aes, samples[i], masks[i]};
-    secret(samples, sizeof(samples));
-    *right &= tr_ecb_masks(jobs, MANY) == TR_OK;
-    published(masks, sizeof(masks));
+    const struct tr_gcm_key copy = key;
+    for (int own_keys = 0; own_keys < 2; own_keys++) {
+        for (size_t i = 0; i < MANY; i++)
+            jobs[i] = (struct tr_mask_job){own_keys && i % 2 != 0 ? &copy.aes : &key.aes,
+                                           samples[i], masks[i]};
+        secret(samples, sizeof(samples));
+        *right &= tr_ecb_masks(jobs, MANY) == TR_OK;
+        published(masks, sizeof(masks));
+    }
     return uses_of_secrets() - before + differing;
 }
 

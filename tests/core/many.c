@@ -458,10 +458,13 @@ static bool masks(const struct tr_backend *b)
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), count = tap_below(&rng, JOBS + 1);
     const bool mixed = tap_below(&rng, 4) == 0;
     const unsigned sharing = tap_below(&rng, 3);
+    const size_t size = key_lengths[tap_below(&rng, 3)];
     if (page_of_masks == NULL)
         page_of_masks = guarded(page);
     for (size_t i = 0; i < count; i++) {
-        keys[i] = random_key(b, mixed);
+        uint8_t raw[32];
+        tap_fill(&rng, raw, sizeof(raw));
+        keys[i] = mixed ? random_key(b, true) : key_for(b, raw, size);
         (void)place(i, 64);
         const size_t of[] = {i, i % 2, 0};
         const struct tr_aes_key *key = &keys[of[sharing]];

@@ -31,7 +31,6 @@
 #    define QUAD         4u
 /* The longest message, in vectors. Their counters, 2 to 129, fit in a byte. */
 #    define MANY_VECTORS (TR_MANY_BYTES / VBYTES)
-#    define MANY_PAIRS   (MANY_VECTORS * VBLOCKS / 2)
 /* Powers of H for data, AAD and lengths, and a vector that loads may reach. */
 #    define MANY_POWERS  (MANY_VECTORS * VBLOCKS + TR_MANY_AAD / TR_BLOCK + 2 * VBLOCKS)
 _Static_assert(TR_MANY_KEYS_BYTES == VBYTES, "with a key for each job, a message is one vector");
@@ -39,36 +38,40 @@ _Static_assert(MANY_VECTORS *VBLOCKS + 2 < 256, "only the last byte of a counter
 
 /* What a call derives from the key and the lengths. */
 struct many {
-    struct product lengths; /* of the length block and H */
-    /* The J0s of the quad after round 1, each in all lanes. There are not enough registers for
-     * them, and many_cleanse() must find them. */
+    struct product lengths; /* of the length block and H: all that messages of one block need */
+    /* The J0s of the quad after round 1, each in all lanes, if there is a second step. There are
+     * not enough registers for them, and many_cleanse() must find them. */
     V begun[QUAD];
-    V mask;           /* of the tags of the quad that is hashed */
-    V together, next; /* the J0s of the quad after round 1, and those of the next quad */
-    V first_key;      /* XORed into IVs: the first round key, and the counter of J0 */
-    V byteswap; /* a constant, which the compiler would otherwise compute again for each use */
-    V in_block; /* ones in the bytes that a message of at most one block has */
-    V key[15];  /* round keys */
+    V mask;      /* of the tags of the quad that is hashed */
+    V next;      /* the J0s of the next quad after round 1 */
+    V first_key; /* XORed into IVs: the first round key, and the counter of J0 */
+    V key[15];   /* round keys */
+    V byteswap;  /* a constant, which the compiler would otherwise compute again for each use */
+    V in_block;  /* ones in the bytes that a message of at most one block has */
     const uint8_t *h0; /* the end of the powers of H: H^n is n blocks before it */
     unsigned rounds;
     int decrypt;
     unsigned forged; /* not 0: the tag of some job does not match */
     size_t len, aad_len, vectors, powers;
+    size_t aad_before; /* bytes of AAD before its last block */
     /* A call sets and cleanses only what it uses of the tables that follow. */
     V difference[MANY_VECTORS]; /* after round 1, of a vector's counters from J0 */
-    /* For a pair of blocks: the low halves of their powers of H, the high ones, and the XOR. */
-    uint8_t low[MANY_PAIRS][TR_BLOCK], high[MANY_PAIRS][TR_BLOCK], sum[MANY_PAIRS][TR_BLOCK];
+    /* Powers of H for the two pairs of blocks of a vector. A pair has the low halves of its powers,
+     * the high ones, and the XOR of both. */
+    struct many_pairs {
+        uint8_t low[2][TR_BLOCK], high[2][TR_BLOCK], sum[2][TR_BLOCK];
+    } pairs[MANY_VECTORS];
     uint8_t power[MANY_POWERS * TR_BLOCK]; /* if the key has too few */
 };
 
 /*
- * Ciphertext to hash: a vector of each message, then another of each. The vectors start with vector
- * `first` of the messages. Must stay in registers: stored and loaded again, it costs 15 % of the
+ * Ciphertext to hash: a vector of each message, then another of each. `pairs` has the powers for
+ * the first of them: an index would take address computations for each load. The ciphertext must stay in registers: stored and loaded again, it costs 15 % of the
  * speed at 512 bytes.
  */
 struct pending {
     V c[2 * QUAD];
-    size_t first;
+    const struct many_pairs *pairs;
 };
 
 TR_INLINE size_t many_blocks(size_t bytes)
@@ -112,7 +115,7 @@ TR_INLINE TR_TARGET void many_powers(struct many *m, const struct tr_ghash_key *
     }
 }
 
-/* Sets low, high and sum. The first block of a message is multiplied by H^n. */
+/* Sets m->pairs. The first block of a message is multiplied by H^n. */
 TR_INLINE TR_TARGET void many_pairs(struct many *m, size_t n)
 {
     const uint8_t *at = many_power(m, n);
@@ -120,9 +123,27 @@ TR_INLINE TR_TARGET void many_pairs(struct many *m, size_t n)
         V a = v_load(at), b = v + 1 < m->vectors ? v_load(at + VBYTES) : a;
         V even = v_even_blocks(a, b), odd = v_odd_blocks(a, b);
         V low = v_unpack_low(even, odd), high = v_unpack_high(even, odd);
-        v_store(m->low[2 * v], low);
-        v_store(m->high[2 * v], high);
-        v_store(m->sum[2 * v], v_xor(low, high));
+        for (unsigned i = 0; i < 2; i++) {
+            w_store(m->pairs[v + i].low[0], v_half(low, i));
+            w_store(m->pairs[v + i].high[0], v_half(high, i));
+            w_store(m->pairs[v + i].sum[0], v_half(v_xor(low, high), i));
+        }
+    }
+}
+
+/* Sets the tables for messages of more than a block. The first block is multiplied by H^n. */
+TR_INLINE TR_TARGET void many_tables(struct many *m, const struct tr_aes_key *key, size_t n)
+{
+    for (unsigned i = 0; i <= m->rounds; i++)
+        m->key[i] = v_load_all(key->enc[i]);
+    many_pairs(m, n);
+    const V k = m->key[0], zero = v_zero();
+    m->first_key = v_xor(v_last_bytes(1), k);
+    const V first = v_aesenc(m->first_key, zero);
+    V counters = v_last_bytes_from(2);
+    for (size_t v = 0; v < m->vectors; v++) {
+        m->difference[v] = v_xor(v_aesenc(v_xor(counters, k), zero), first);
+        counters = v_add_last_byte(counters, VBLOCKS);
     }
 }
 
@@ -135,6 +156,7 @@ TR_INLINE TR_TARGET void many_start(struct many *m, const struct tr_gcm_job *job
     m->rounds = key->aes.rounds;
     m->len = job->len;
     m->aad_len = job->aad_len;
+    m->aad_before = job->aad_len == 0 ? 0 : (job->aad_len - 1) / TR_BLOCK * TR_BLOCK;
     m->vectors = (job->len + VBYTES - 1) / VBYTES;
     m->decrypt = decrypt;
     m->forged = 0;
@@ -143,18 +165,9 @@ TR_INLINE TR_TARGET void many_start(struct many *m, const struct tr_gcm_job *job
         m->powers = 0;
         return;
     }
-    for (unsigned i = 0; i <= m->rounds; i++)
-        m->key[i] = v_load_all(key->aes.enc[i]);
     many_powers(m, &key->hash, n + many_blocks(job->aad_len));
-    many_pairs(m, n);
-    const V k = m->key[0], zero = v_zero();
-    m->first_key = v_xor(v_last_bytes(1), k);
-    const V first = v_aesenc(m->first_key, zero);
-    V counters = v_last_bytes_from(2);
-    for (size_t v = 0; v < m->vectors; v++) {
-        m->difference[v] = v_xor(v_aesenc(v_xor(counters, k), zero), first);
-        counters = v_add_last_byte(counters, VBLOCKS);
-    }
+    if (job->len > TR_BLOCK)
+        many_tables(m, &key->aes, n);
     const V h = v_load_all(many_power(m, 1));
     m->lengths = no_product();
     multiply_add_3(&m->lengths, v_broadcast(b_of((uint64_t)m->len * 8, (uint64_t)m->aad_len * 8)),
@@ -164,29 +177,34 @@ TR_INLINE TR_TARGET void many_start(struct many *m, const struct tr_gcm_job *job
 /* Cleanses what a call has used of *m. */
 static NOT_INLINE TR_TARGET void V_NAME(many_cleanse)(struct many *m)
 {
-    const size_t pairs = (m->vectors + 1) / 2 * VBYTES, powers = m->powers * TR_BLOCK;
+    const size_t powers = m->powers * TR_BLOCK;
     cleanse_vectors(m->power + sizeof(m->power) - VBYTES - powers, powers);
-    cleanse_vectors(m->low, pairs);
-    cleanse_vectors(m->high, pairs);
-    cleanse_vectors(m->sum, pairs);
+    cleanse_vectors(&m->lengths, sizeof(m->lengths));
+    if (m->len <= TR_BLOCK)
+        return;
+    cleanse_vectors(m->pairs, (m->vectors + 1) / 2 * 2 * sizeof(*m->pairs));
     cleanse_vectors(m->difference, m->vectors * VBYTES);
-    cleanse_vectors(m, __builtin_offsetof(struct many, h0));
+    cleanse_vectors(m->begun, (size_t)((uint8_t *)(m->key + m->rounds + 1) - (uint8_t *)m->begun));
 }
 
 /* ---- The parts of a step ---- */
 
+/* Returns the IVs of four messages. */
+TR_INLINE TR_TARGET V many_ivs(const struct tr_gcm_job *j)
+{
+    return v_of_blocks(b_load_masked(j[0].iv, 12), b_load_masked(j[1].iv, 12),
+                       b_load_masked(j[2].iv, 12), b_load_masked(j[3].iv, 12));
+}
+
 /* Returns the J0s of four messages, after round 1. */
 TR_INLINE TR_TARGET V many_begin(const struct many *m, const struct tr_gcm_job *j)
 {
-    V iv = v_of_blocks(b_load_masked(j[0].iv, 12), b_load_masked(j[1].iv, 12),
-                       b_load_masked(j[2].iv, 12), b_load_masked(j[3].iv, 12));
-    return v_aesenc(v_xor(iv, m->first_key), m->key[1]);
+    return v_aesenc(v_xor(many_ivs(j), m->first_key), m->key[1]);
 }
 
-/* Does a third of the work of hashing a vector of each message, whose first pair of blocks is
- * `pair`. */
-TR_INLINE TR_TARGET void many_hash(const struct many *m, size_t pair, unsigned third, const V *c,
-                                   V r[4], struct product *p)
+/* Does a third of the work of hashing a vector of each message. */
+TR_INLINE TR_TARGET void many_hash(const struct many *m, const struct many_pairs *pairs,
+                                   unsigned third, const V *c, V r[4], struct product *p)
 {
     if (third == 0) {
         const V order = m->byteswap;
@@ -200,13 +218,12 @@ TR_INLINE TR_TARGET void many_hash(const struct many *m, size_t pair, unsigned t
         r[3] = v_join_high_halves(high_ab, high_de);
         return;
     }
-    pair += third - 1;
     const V low = r[2 * third - 2], high = r[2 * third - 1], sum = v_xor(low, high);
-    V h = v_load_all(m->low[pair]);
+    V h = v_load_all(pairs->low[third - 1]);
     p->low = v_xor3(p->low, v_clmul_ll(low, h), v_clmul_hh(low, h));
-    h = v_load_all(m->high[pair]);
+    h = v_load_all(pairs->high[third - 1]);
     p->high = v_xor3(p->high, v_clmul_ll(high, h), v_clmul_hh(high, h));
-    h = v_load_all(m->sum[pair]);
+    h = v_load_all(pairs->sum[third - 1]);
     p->middle = v_xor3(p->middle, v_clmul_ll(sum, h), v_clmul_hh(sum, h));
 }
 
@@ -249,8 +266,9 @@ TR_INLINE TR_TARGET void many_data(const struct many *m, const struct tr_gcm_job
 
 /* Processes u vectors of each message from vector v on, and hashes the pending ones, `before` of
  * each message. If `mask` is not NULL, also encrypts the J0s *mask, which have passed round 1. */
-TR_INLINE TR_TARGET void many_step(struct many *m, const struct tr_gcm_job *j, size_t v, unsigned u,
-                                   unsigned before, V *mask, struct pending *h, struct product *p)
+TR_INLINE TR_TARGET void many_step(const struct many *m, const struct tr_gcm_job *j, size_t v,
+                                   unsigned u, unsigned before, const V *begun, V *mask,
+                                   struct pending *h, struct product *p)
 {
     const unsigned n = QUAD * u + (mask != NULL);
     V x[2 * QUAD + 1], r[4];
@@ -258,7 +276,7 @@ TR_INLINE TR_TARGET void many_step(struct many *m, const struct tr_gcm_job *j, s
         x[QUAD * u] = *mask;
     UNROLL
     for (unsigned i = 0; i < QUAD * u; i++)
-        x[i] = v_xor(m->begun[i % QUAD], m->difference[v + i / QUAD]);
+        x[i] = v_xor(begun[i % QUAD], m->difference[v + i / QUAD]);
     const V *key = m->key + 2, *last_key = m->key + m->rounds;
     for (; key != last_key - 8; key++)
         many_round(x, n, *key);
@@ -266,9 +284,9 @@ TR_INLINE TR_TARGET void many_step(struct many *m, const struct tr_gcm_job *j, s
     for (unsigned t = 0; t < 8; t++) {
         many_round(x, n, key[t]);
         if (t < 3)
-            many_hash(m, 2 * h->first, t, h->c, r, p);
+            many_hash(m, h->pairs, t, h->c, r, p);
         if (before == 2 && t > 3 && t < 7)
-            many_hash(m, 2 * h->first + 2, t - 4, h->c + QUAD, r, p);
+            many_hash(m, h->pairs + 1, t - 4, h->c + QUAD, r, p);
     }
     if (mask != NULL)
         *mask = v_aesenclast(x[QUAD * u], *last_key);
@@ -279,7 +297,7 @@ TR_INLINE TR_TARGET void many_step(struct many *m, const struct tr_gcm_job *j, s
         many_data(m, j, v + u - 1, last, x + QUAD * (u - 1), h->c + QUAD * (u - 1));
     else
         many_data(m, j, v + u - 1, VBYTES, x + QUAD * (u - 1), h->c + QUAD * (u - 1));
-    h->first = v;
+    h->pairs = m->pairs + v;
 }
 
 /* Returns the power H^n of the key of each message. */
@@ -294,21 +312,29 @@ TR_INLINE TR_TARGET V many_power_of(const struct many *m, const struct tr_gcm_jo
     return v_gather_pointers(from);
 }
 
+/* Hashes a block of AAD of each message, 1 to 16 bytes from offset `at` on, with H^n. */
+TR_INLINE TR_TARGET void many_aad(const struct many *m, const struct tr_gcm_job *j, size_t at,
+                                  size_t bytes, size_t n, struct product *p, int own_keys)
+{
+    const V x =
+        v_of_blocks(b_load_masked(j[0].aad + at, bytes), b_load_masked(j[1].aad + at, bytes),
+                    b_load_masked(j[2].aad + at, bytes), b_load_masked(j[3].aad + at, bytes));
+    const V h = many_power_of(m, j, n, own_keys);
+    multiply_add_3(p, v_shuffle_bytes(x, m->byteswap), h, xor_of_halves(h));
+}
+
 /* Computes the tags of a quad from the products of data and lengths, and stores or checks them. */
 TR_INLINE TR_TARGET void many_tags(struct many *m, struct tr_gcm_job *j, struct product p, V mask,
                                    int own_keys)
 {
-    size_t n = many_blocks(m->len) + 1 + many_blocks(m->aad_len);
+    const size_t n = many_blocks(m->len) + 2, before = m->aad_before;
     UNROLL
     for (unsigned i = 0; i < QUAD; i++)
         j[i].status = TR_OK;
-    for (size_t at = 0; at < m->aad_len; at += TR_BLOCK, n--) {
-        const size_t left = m->aad_len - at, part = left < TR_BLOCK ? left : TR_BLOCK;
-        V x = v_of_blocks(b_load_masked(j[0].aad + at, part), b_load_masked(j[1].aad + at, part),
-                          b_load_masked(j[2].aad + at, part), b_load_masked(j[3].aad + at, part));
-        V h = many_power_of(m, j, n, own_keys);
-        multiply_add_3(&p, v_shuffle_bytes(x, m->byteswap), h, xor_of_halves(h));
-    }
+    for (size_t at = 0; __builtin_expect(at < before, 0); at += TR_BLOCK)
+        many_aad(m, j, at, TR_BLOCK, n + (before - at) / TR_BLOCK, &p, own_keys);
+    if (m->aad_len != 0)
+        many_aad(m, j, before, m->aad_len - before, n, &p, own_keys);
     p.middle = v_xor3(p.middle, p.low, p.high);
     V y = v_xor(v_shuffle_bytes(reduce(&p), m->byteswap), mask);
     if (!m->decrypt) {
@@ -331,35 +357,37 @@ static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gc
 {
     struct product p = m->lengths;
     V r[4];
-    struct pending h = {.first = 0};
+    struct pending h = {.pairs = m->pairs};
     m->next = many_begin(m, jobs);
     UNROLL
     for (unsigned i = 0; i < 2 * QUAD; i++)
         h.c[i] = v_zero();
     for (size_t i = 0;; i += QUAD) {
         struct tr_gcm_job *j = jobs + i;
-        V mask = m->together = m->next;
+        V begun[QUAD], mask = m->next;
         UNROLL
         for (unsigned lane = 0; lane < QUAD; lane++)
-            m->begun[lane] = v_load_all((const uint8_t *)&m->together + lane * TR_BLOCK);
+            begun[lane] = v_lane_in_all(mask, (int)lane);
+        if (m->vectors > 2)
+            __builtin_memcpy(m->begun, begun, sizeof(begun));
         size_t v = 2 - m->vectors % 2;
         m->next = many_begin(m, i + QUAD < count ? j + QUAD : jobs);
         if (i == count) {
             mask = v_zero(); /* many_tags() may spill it */
             UNROLL
             for (unsigned third = 0; third < 3; third++)
-                many_hash(m, 2 * h.first, third, h.c, r, &p);
+                many_hash(m, h.pairs, third, h.c, r, &p);
             if (m->vectors != 1) {
                 UNROLL
                 for (unsigned third = 0; third < 3; third++)
-                    many_hash(m, 2 * h.first + 2, third, h.c + QUAD, r, &p);
+                    many_hash(m, h.pairs + 1, third, h.c + QUAD, r, &p);
             }
         } else if (m->vectors == 1) {
-            many_step(m, j, 0, 1, 1, &mask, &h, &p);
+            many_step(m, j, 0, 1, 1, begun, &mask, &h, &p);
         } else if (v == 1) {
-            many_step(m, j, 0, 1, 2, &mask, &h, &p);
+            many_step(m, j, 0, 1, 2, begun, &mask, &h, &p);
         } else {
-            many_step(m, j, 0, 2, 2, &mask, &h, &p);
+            many_step(m, j, 0, 2, 2, begun, &mask, &h, &p);
         }
         if (i != 0)
             many_tags(m, j - QUAD, p, m->mask, 0);
@@ -368,11 +396,11 @@ static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gc
         m->mask = mask;
         p = m->lengths;
         if (v == 1 && m->vectors != 1) {
-            many_step(m, j, 1, 2, 1, NULL, &h, &p);
+            many_step(m, j, 1, 2, 1, m->begun, NULL, &h, &p);
             v = 3;
         }
         for (; v < m->vectors; v += 2)
-            many_step(m, j, v, 2, 2, NULL, &h, &p);
+            many_step(m, j, v, 2, 2, m->begun, NULL, &h, &p);
     }
 }
 
@@ -407,47 +435,62 @@ TR_INLINE TR_TARGET V many_block(const struct many *m, const struct tr_gcm_job *
     return v_and(v_select(m->decrypt, in, out), m->in_block);
 }
 
-/* Computes the tags of messages of one block, where p is the product of the lengths. */
-TR_INLINE TR_TARGET void many_block_tags(struct many *m, struct tr_gcm_job *j, V c, V mask,
-                                         struct product p, int own_keys)
+/* Quads of a group of short messages: their eight vectors hide the latency of a round. */
+#    define MANY_GROUP 4u
+
+/*
+ * Processes messages of at most one block, in groups of `quads` quads; `count` is a multiple of a
+ * group. The blocks of a quad share a vector, and so do its J0s. The tags of a group are computed
+ * between the AES rounds of the next one, a quad after every second round.
+ */
+TR_INLINE TR_TARGET void many_groups(struct many *m, struct tr_gcm_job *jobs, size_t count,
+                                     unsigned quads)
 {
-    const V h = many_power_of(m, j, 2, own_keys);
-    multiply_add_3(&p, v_shuffle_bytes(c, m->byteswap), h, xor_of_halves(h));
-    many_tags(m, j, p, mask, own_keys);
+    const V h = v_load_all(many_power(m, 2)), sum = xor_of_halves(h);
+    V c[MANY_GROUP], mask[MANY_GROUP], x[2 * MANY_GROUP];
+    UNROLL
+    for (unsigned q = 0; q < quads; q++)
+        c[q] = mask[q] = x[2 * q] = x[2 * q + 1] = v_zero();
+    for (size_t i = 0; i <= count; i += quads * QUAD) {
+        struct tr_gcm_job *j = jobs + i, *before = j - quads * QUAD;
+        const uint8_t(*key)[TR_BLOCK] = jobs->key->aes.enc;
+        if (i < count) {
+            const V first_key = v_xor(v_load_all(*key++), v_last_bytes(1));
+            UNROLL
+            for (unsigned q = 0; q < quads; q++) {
+                x[2 * q] = v_xor(many_ivs(j + q * QUAD), first_key);
+                x[2 * q + 1] = v_xor(x[2 * q], v_last_bytes(1 ^ 2));
+            }
+            for (unsigned more = m->rounds - 9; more != 0; more--)
+                many_round(x, 2 * quads, v_load_all(*key++));
+        }
+        UNROLL
+        for (unsigned t = 0; t < 8; t++) {
+            const unsigned q = t / 2;
+            if (i < count)
+                many_round(x, 2 * quads, v_load_all(key[t]));
+            if (t % 2 != 0 && q < quads && i != 0) {
+                struct product p = m->lengths;
+                multiply_add_3(&p, v_shuffle_bytes(c[q], m->byteswap), h, sum);
+                many_tags(m, before + q * QUAD, p, mask[q], 0);
+            }
+        }
+        UNROLL
+        for (unsigned q = 0; q < quads && i < count; q++) {
+            mask[q] = v_aesenclast(x[2 * q], v_load_all(key[8]));
+            c[q] = many_block(m, j + q * QUAD, v_aesenclast(x[2 * q + 1], v_load_all(key[8])));
+        }
+    }
 }
 
-/* Processes messages of at most one block: the blocks of a quad share a vector. The tags of a quad
- * are computed two quads later, because the reorder window holds the instructions of 1.6 quads.
- * Until then, m->next and m->mask have their encrypted J0s. */
 static NOT_INLINE TR_TARGET void V_NAME(many_blocks)(struct many *m, struct tr_gcm_job *jobs,
                                                      size_t count)
 {
-    V c[2] = {v_zero(), v_zero()};
-    m->together = many_begin(m, jobs);
-    for (size_t i = 0; i < count + 2 * QUAD; i += QUAD) {
-        struct tr_gcm_job *j = jobs + i;
-        const V mask = m->mask, before = c[0];
-        V x[2] = {m->together, v_xor(m->together, v_load_all((const uint8_t *)m->difference))};
-        c[0] = c[1];
-        m->mask = m->next;
-        if (i < count) {
-            const V *key = m->key + 2, *last = m->key + m->rounds;
-            m->together = many_begin(m, i + QUAD < count ? j + QUAD : jobs);
-            for (; key != last - 8; key++)
-                many_round(x, 2, *key);
-            UNROLL
-            for (unsigned t = 0; t < 8; t++)
-                many_round(x, 2, key[t]);
-            x[0] = v_aesenclast(x[0], *last);
-            x[1] = v_aesenclast(x[1], *last);
-        }
-        if (i >= 2 * QUAD)
-            many_block_tags(m, j - 2 * QUAD, before, mask, m->lengths, 0);
-        if (i < count) {
-            m->next = x[0];
-            c[1] = many_block(m, j, x[1]);
-        }
-    }
+    const size_t groups = count - count % (MANY_GROUP * QUAD);
+    if (groups != 0)
+        many_groups(m, jobs, groups, MANY_GROUP);
+    if (groups != count)
+        many_groups(m, jobs + groups, count - groups, 1);
 }
 #endif
 

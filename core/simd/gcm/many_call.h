@@ -8,12 +8,41 @@
 #include "simd/gcm/many_keys.h"
 
 #if MANY_MESSAGES
+_Static_assert(__builtin_offsetof(struct tr_gcm_job, key) == 0 &&
+                   __builtin_offsetof(struct tr_gcm_job, iv_len) == 16 &&
+                   __builtin_offsetof(struct tr_gcm_job, aad_len) == 32 &&
+                   __builtin_offsetof(struct tr_gcm_job, len) == 56 &&
+                   __builtin_offsetof(struct tr_gcm_job, tag_len) == 72 &&
+                   sizeof(struct tr_gcm_job) == 24 + VBYTES,
+               "two vectors cover a job");
+
+/* Compares all jobs with the first (tr_gcm_alike_fn). Two vectors cover a job, so that it takes no
+ * branch: with one for each field, this check took a third of the time of 16-byte messages. */
+TR_TARGET enum tr_alike V_NAME(gcm_alike)(const struct tr_gcm_job *jobs, size_t count)
+{
+    const uint8_t *at = (const uint8_t *)jobs;
+    const V low = v_load(at), high = v_load(at + 24);
+    V x = v_zero(), y = v_zero();
+    const size_t most = jobs->len - 1;
+    size_t overlaps = 0;
+    for (size_t i = 0; i < count; i++, at += sizeof(*jobs)) {
+        x = v_or_xor(x, low, v_load(at));
+        y = v_or_xor(y, high, v_load(at + 24));
+        overlaps |= (uintptr_t)jobs[i].out - (uintptr_t)jobs[i].in - 1 < most;
+    }
+    const unsigned differing = v_nonzero_halves(x);
+    /* The fields iv_len; aad_len, len and tag_len. */
+    if (overlaps != 0 || (differing & 4) != 0 || (v_nonzero_halves(y) & 0x52) != 0)
+        return TR_UNLIKE;
+    return (differing & 1) != 0 ? TR_ALIKE_BUT_KEYS : TR_ALIKE;
+}
+
 /* Overwrites what the functions before have left below the stack pointer: gcc 14 moves states of
  * AES to other registers by way of that memory. */
-static NOT_INLINE void V_NAME(many_wipe)(void)
+static NOT_INLINE TR_TARGET void V_NAME(many_wipe)(void)
 {
-    uint8_t below[512];
-    tr_cleanse(below, sizeof(below));
+    V below[8];
+    cleanse_vectors(below, sizeof(below));
 }
 
 /* Processes jobs of one length and one kind of key. Returns how many. */

@@ -9,6 +9,7 @@
 #define TR_SIMD_GCM_MANY_KEYS_H
 
 #include "simd/gcm/many.h"
+#include "simd/gcm/short.h"
 
 #if MANY_MESSAGES
 /* Returns the number of jobs up to the first whose key has fewer than n powers of H. Computes them
@@ -36,7 +37,7 @@ TR_INLINE TR_TARGET V lane_sums(V a, V b, V c, V d)
     return v_xor(v_even_blocks(ab, cd), v_odd_blocks(ab, cd));
 }
 
-/* Does a round of the counter blocks x[] and of the J0s, if these are not in x[]. */
+/* Does a round of the counter blocks x[] and of the J0s. */
 TR_INLINE TR_TARGET void keys_round(const uint8_t (*const key[QUAD])[TR_BLOCK], size_t round, V *x,
                                     B *mask)
 {
@@ -45,23 +46,20 @@ TR_INLINE TR_TARGET void keys_round(const uint8_t (*const key[QUAD])[TR_BLOCK], 
         const V k = v_load_all(key[i][round]);
         x[i] = v_aesenc(x[i], k);
         V_KEEP(x[i]);
-        if (mask != NULL)
-            mask[i] = b_aesenc(mask[i], v_block_0(k));
+        mask[i] = b_aesenc(mask[i], v_block_0(k));
     }
 }
 
 /* Encrypts the counter blocks of a quad but for the last round, and the J0s. */
-TR_INLINE TR_TARGET void keys_rounds(const struct tr_gcm_job *j, size_t rounds, V counters, V *x,
-                                     B *mask)
+TR_INLINE TR_TARGET void keys_rounds(const struct tr_gcm_job *j, size_t rounds, V *x, B *mask)
 {
     const uint8_t(*key[QUAD])[TR_BLOCK];
     UNROLL
     for (unsigned i = 0; i < QUAD; i++) {
         key[i] = j[i].key->aes.enc;
         const V iv = v_xor(v_broadcast(b_load_masked(j[i].iv, 12)), v_load_all(key[i][0]));
-        x[i] = v_xor(iv, counters);
-        if (mask != NULL)
-            mask[i] = v_block_0(v_xor(iv, v_last_bytes(1)));
+        x[i] = v_xor(iv, v_last_bytes_from(2));
+        mask[i] = v_block_0(v_xor(iv, v_last_bytes(1)));
     }
     for (size_t round = 1; round < rounds - 9; round++)
         keys_round(key, round, x, mask);
@@ -72,22 +70,22 @@ TR_INLINE TR_TARGET void keys_rounds(const struct tr_gcm_job *j, size_t rounds, 
     for (unsigned t = 0; t < 9; t++)
         keys_round(key, t, x, mask);
     UNROLL
-    for (unsigned i = 0; i < QUAD && mask != NULL; i++)
+    for (unsigned i = 0; i < QUAD; i++)
         mask[i] = b_aesenclast(mask[i], b_load(key[i][9]));
 }
 
-/* Does the last round of four messages of at most one block. A vector has the counter block and J0
- * of a message. Returns the product of data and powers, and the encrypted J0s in *mask. */
-TR_INLINE TR_TARGET struct product keys_blocks(const struct many *m, struct tr_gcm_job *j, V *x,
+/* Processes the data of four messages of at most one block. A YMM register has the counter block
+ * and J0 of a message. Returns the product of data and powers, and the encrypted J0s in *mask. */
+TR_INLINE TR_TARGET struct product keys_blocks(const struct many *m, struct tr_gcm_job *j, W *x,
                                                V *mask)
 {
     struct product p = no_product();
     UNROLL
     for (unsigned i = 0; i < QUAD; i++)
-        x[i] = v_aesenclast(x[i], v_load_all(j[i].key->aes.enc[m->rounds]));
-    V c = many_block(m, j, v_even_blocks(v_even_blocks(x[0], x[1]), v_even_blocks(x[2], x[3])));
-    *mask = v_odd_blocks(v_odd_blocks(x[0], x[1]), v_odd_blocks(x[2], x[3]));
-    const V h = many_power_of(m, j, 2, 1);
+        x[i] = w_aesenclast(x[i], w_load_all(j[i].key->aes.enc[m->rounds]));
+    const V a = v_of_two(x[0], x[1]), b = v_of_two(x[2], x[3]),
+            c = many_block(m, j, v_even_blocks(a, b)), h = many_power_of(m, j, 2, 1);
+    *mask = v_odd_blocks(a, b);
     multiply_add_3(&p, v_shuffle_bytes(c, m->byteswap), h, xor_of_halves(h));
     return p;
 }
@@ -120,10 +118,31 @@ TR_INLINE TR_TARGET void keys_tags(struct many *m, struct tr_gcm_job *j, struct 
     many_tags(m, j, p, mask, 1);
 }
 
-/* Processes jobs with a key each, all of at most one block, or all of at most one vector. The tags
- * of a quad are computed during the AES rounds of the next one. */
-TR_INLINE TR_TARGET void many_keys(struct many *m, struct tr_gcm_job *jobs, size_t count,
-                                   int blocks)
+/* Processes jobs of one block with a key each. The tags of a quad are computed during the AES rounds
+ * of the next one. */
+static NOT_INLINE TR_TARGET void V_NAME(keys_of_blocks)(struct many *m, struct tr_gcm_job *jobs,
+                                                        size_t count)
+{
+    struct product p = no_product();
+    V mask = v_zero();
+    for (size_t i = 0;; i += QUAD) {
+        struct tr_gcm_job *j = jobs + i;
+        W x[QUAD] = {{0}};
+        B last_key;
+        UNROLL
+        for (unsigned k = 0; k < QUAD && i < count; k++)
+            x[k] = block_rounds(&j[k].key->aes, j[k].iv, &last_key, 1);
+        if (i != 0)
+            keys_tags(m, j - QUAD, p, mask);
+        if (i == count)
+            return;
+        p = keys_blocks(m, j, x, &mask);
+    }
+}
+
+/* The same for jobs of at most one vector. */
+static NOT_INLINE TR_TARGET void V_NAME(keys_of_vectors)(struct many *m, struct tr_gcm_job *jobs,
+                                                         size_t count)
 {
     struct product p = no_product();
     V last = v_zero();
@@ -132,31 +151,14 @@ TR_INLINE TR_TARGET void many_keys(struct many *m, struct tr_gcm_job *jobs, size
         V x[QUAD] = {{0}};
         B mask[QUAD] = {{0}};
         if (i < count)
-            keys_rounds(j, m->rounds, blocks ? v_tiny_counters() : v_last_bytes_from(2), x,
-                        blocks ? NULL : mask);
+            keys_rounds(j, m->rounds, x, mask);
         if (i != 0)
             keys_tags(m, j - QUAD, p, last);
         if (i == count)
             return;
-        if (blocks) {
-            p = keys_blocks(m, j, x, &last);
-        } else {
-            p = keys_vectors(m, j, x);
-            last = v_of_blocks(mask[0], mask[1], mask[2], mask[3]);
-        }
+        p = keys_vectors(m, j, x);
+        last = v_of_blocks(mask[0], mask[1], mask[2], mask[3]);
     }
-}
-
-static NOT_INLINE TR_TARGET void V_NAME(keys_of_blocks)(struct many *m, struct tr_gcm_job *jobs,
-                                                        size_t count)
-{
-    many_keys(m, jobs, count, 1);
-}
-
-static NOT_INLINE TR_TARGET void V_NAME(keys_of_vectors)(struct many *m, struct tr_gcm_job *jobs,
-                                                         size_t count)
-{
-    many_keys(m, jobs, count, 0);
 }
 #endif
 
