@@ -145,6 +145,15 @@ kept() {
     )
 }
 
+# newest_kept PATTERN: prints the newest folder of the cache with such a name, for use where apt cannot
+# be asked for a newer one.
+newest_kept() {
+    kept_before=$(find "$cache" -maxdepth 1 -type d -name "$1" -printf '%T@ %p\n' | sort -n | sed -n '$s/^[^ ]* //p')
+    [ -n "$kept_before" ] || fail "apt offers nothing for $1; is there a network?"
+    say "apt cannot be asked, so $kept_before is used again"
+    echo "$kept_before"
+}
+
 # crate_folders MANIFEST NAME: fetches what a lock file pins, and prints where cargo has unpacked the
 # crates of this name.
 crate_folders() {
