@@ -12,24 +12,36 @@ static const size_t key_lengths[3] = {16, 24, 32};
 
 /* ---- Modes ---------------------------------------------------------------------------------- */
 
-/* The modes without a tag. The first MODES of them are the modes of struct tr_cipher. XTS uses the
- * same key for data and tweak here. */
-#define MODES     5
-#define ALL_MODES 11
-#define TEST_CFB8 ((enum tr_mode)(TR_CTR + 1))
-#define TEST_CFB1 ((enum tr_mode)(TR_CTR + 2))
-#define TEST_XTS  ((enum tr_mode)(TR_CTR + 3))
-#define TEST_CS1  ((enum tr_mode)(TR_CTR + 4))
-#define TEST_CS2  ((enum tr_mode)(TR_CTR + 5))
-#define TEST_CS3  ((enum tr_mode)(TR_CTR + 6))
-static const enum tr_mode all_modes[ALL_MODES] = {TR_ECB,   TR_CBC,    TR_CFB128, TR_OFB,
-                                                  TR_CTR,   TEST_CFB8, TEST_CFB1, TEST_XTS,
-                                                  TEST_CS1, TEST_CS2,  TEST_CS3};
+/* The modes without a tag, with the known-answer tests that a host runs before their first use. The
+ * first MODES of them are the modes of struct tr_cipher. XTS uses the same key for data and tweak
+ * here. */
+#define PLAIN_MODES(X)                                                                             \
+    X("ECB", TR_ECB, TR_TEST_ECB)                                                                  \
+    X("CBC", TR_CBC, TR_TEST_CBC)                                                                  \
+    X("CFB128", TR_CFB128, TR_TEST_CFB)                                                            \
+    X("OFB", TR_OFB, TR_TEST_OFB)                                                                  \
+    X("CTR", TR_CTR, TR_TESTS_CTR)                                                                 \
+    X("CFB8", TEST_CFB8, TR_TESTS_SMALL_CFB)                                                       \
+    X("CFB1", TEST_CFB1, TR_TESTS_SMALL_CFB)                                                       \
+    X("XTS", TEST_XTS, TR_TEST_XTS)                                                                \
+    X("CS1", TEST_CS1, TR_TESTS_CTS)                                                               \
+    X("CS2", TEST_CS2, TR_TESTS_CTS)                                                               \
+    X("CS3", TEST_CS3, TR_TESTS_CTS)
+#define MODES                      5
+#define ALL_MODES                  11
+#define TEST_CFB8                  ((enum tr_mode)(TR_CTR + 1))
+#define TEST_CFB1                  ((enum tr_mode)(TR_CTR + 2))
+#define TEST_XTS                   ((enum tr_mode)(TR_CTR + 3))
+#define TEST_CS1                   ((enum tr_mode)(TR_CTR + 4))
+#define TEST_CS2                   ((enum tr_mode)(TR_CTR + 5))
+#define TEST_CS3                   ((enum tr_mode)(TR_CTR + 6))
+#define MODE_OF(name, mode, tests) mode,
+static const enum tr_mode all_modes[ALL_MODES] = {PLAIN_MODES(MODE_OF)};
 
 static inline const char *mode_name(enum tr_mode mode)
 {
-    static const char *const names[] = {"none", "ECB",  "CBC", "CFB128", "OFB", "CTR",
-                                        "CFB8", "CFB1", "XTS", "CS1",    "CS2", "CS3"};
+#define NAME_OF(name, mode, tests) name,
+    static const char *const names[] = {"none", PLAIN_MODES(NAME_OF)};
     return names[mode];
 }
 
@@ -61,6 +73,12 @@ static inline unsigned modes_wanted(int argc, char *const *argv)
 static inline bool mode_is_blocks(enum tr_mode mode)
 {
     return mode == TR_ECB || mode == TR_CBC;
+}
+
+/* Whether a call can begin and end within a block of keystream. */
+static inline bool mode_is_stream(enum tr_mode mode)
+{
+    return mode < MODES + 1 && !mode_is_blocks(mode);
 }
 
 /* Whether the mode takes a message in one call only, and needs at least one block. */

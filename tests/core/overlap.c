@@ -104,7 +104,7 @@ static void plain_mode(const struct tr_backend *b, enum tr_mode mode, bool decry
         random_iv(&rng, mode, iv);
         struct position start = position_at(iv);
         /* Most calls begin within a block. */
-        if (mode == TR_CFB128 || mode == TR_OFB || mode == TR_CTR)
+        if (mode_is_stream(mode))
             good =
                 mode_run(&key, mode, decrypt, &start, text, message, tap_below(&rng, 16)) == TR_OK;
         struct position end = start;
