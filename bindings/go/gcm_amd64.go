@@ -147,12 +147,13 @@ func (g *gcm) openMany(messages []Message) { g.many(messages, g.tagSize, 0) }
 // message that Open refuses for its length ends a call of the core.
 func (g *gcm) many(messages []Message, cut, added int) {
 	for len(messages) > 0 {
-		n, failed := 0, uint64(1)
-		for ; n < min(len(messages), gcmMaxJobs); n++ {
-			m := &messages[n]
+		n, failed := min(len(messages), gcmMaxJobs), uint64(1)
+		for i := range messages[:n] {
+			m := &messages[i]
 			length := len(m.In) - cut
 			g.checkLengths(m.Nonce, nil)
 			if uint64(length) > gcmMaxLength && tooLong(cut == 0) {
+				n = i
 				break
 			}
 			all, out := extend(m.Dst, length+added)
