@@ -21,12 +21,18 @@ words() {
     esac
 }
 
-# names FOLDER...: "NAME FILE" for each function.
+# names FOLDER...: the names of all functions, a line for each object file that has one.
 names() {
+    find "$@" -name '*.o' | while read -r object; do functions "$object"; done
+}
+
+# unclear FOLDER...: the names that say neither library nor mode nor topic, with their files.
+unclear() {
     find "$@" -name '*.o' | while read -r object; do
         file=${object##*/}
         file=${file%.c.o}
-        functions "$object" | sed "s|\$| ${file#common_}|"
+        file=${file#common_}
+        functions "$object" | grep -vE "^(tr|trp|tre|trossl)_|$(words "$file")" | sed "s|\$| of $file.c|" || :
     done
 }
 
@@ -43,12 +49,10 @@ result() {
 all=$(names "$@")
 result "$(($(echo "$all" | wc -l) < 50))" '1 - the object files have functions' "$all"
 
-unclear=$(echo "$all" | while read -r name file; do
-    echo "$name" | grep -qE "^(tr|trp|tre|trossl)_|$(words "$file")" || echo "$name of $file.c"
-done)
+unclear=$(unclear "$@")
 [ -z "$unclear" ] && clear=0 || clear=1
 result "$clear" '2 - each function names its mode or topic' "$unclear"
 
-twice=$(echo "$all" | cut -d' ' -f1 | sort | uniq -d)
+twice=$(echo "$all" | sort | uniq -d)
 [ -z "$twice" ] && unique=0 || unique=1
 result "$unique" '3 - no name is there twice' "$twice"

@@ -6,7 +6,7 @@
  * 32 bytes, in SSL 3.0, TLS 1.0 and TLS 1.2. The errors are proved for all lengths and versions.
  *
  * proof_open_tls1 detects this mutation: `last + 2 + mac_size` for `last + 1 + mac_size` in
- * padding_of().
+ * tls_padding_of().
  *
  * CBMC: --max-field-sensitivity-array-size 400 --unwind 82
  */
