@@ -314,3 +314,24 @@ func TestProfile(t *testing.T) {
 		}
 	}
 }
+
+// TestShortTags looks behind the capacity of the output, where Go 1.26 writes zeros.
+func TestShortTags(t *testing.T) {
+	if Backend() == "" {
+		t.Skip("this package uses crypto/aes")
+	}
+	block, _ := both(t, make([]byte, 16))
+	for tagSize := 12; tagSize <= 16; tagSize++ {
+		aead, err := cipher.NewGCMWithTagSize(block, tagSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 1100 {
+			out := bytes.Repeat([]byte{0xa5}, n+tagSize+64)
+			dst := out[: 0 : n+tagSize]
+			if aead.Seal(dst, make([]byte, 12), make([]byte, n), nil); bytes.Count(out[n+tagSize:], []byte{0xa5}) != 64 {
+				t.Fatalf("Seal of %d bytes with a tag of %d writes past the capacity", n, tagSize)
+			}
+		}
+	}
+}
