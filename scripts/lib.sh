@@ -145,8 +145,8 @@ kept() {
     )
 }
 
-# newest_kept PATTERN: prints the newest folder of the cache with such a name, for use where apt cannot
-# be asked for a newer one.
+# newest_kept PATTERN: prints the newest folder of the cache with such a name, for use where apt
+# cannot be asked for a newer one.
 newest_kept() {
     kept_before=$(find "$cache" -maxdepth 1 -type d -name "$1" -printf '%T@ %p\n' | sort -n | sed -n '$s/^[^ ]* //p')
     [ -n "$kept_before" ] || fail "apt offers nothing for $1; is there a network?"
@@ -186,7 +186,8 @@ apt_logged() {
         fail "for $logged_arch, apt-get cannot $*"
     }
 }
-# own_sources SUITE...: makes own_apt use only these suites of Debian, from the mirror of the Debian here.
+# own_sources SUITE...: makes own_apt use only these suites of Debian, from the mirror of the Debian
+# here.
 own_type=deb # or deb-src
 own_sources() {
     rm -f "$work/sources.list" # reads the system's configuration
@@ -202,8 +203,8 @@ own_sources() {
     done >"$work/sources"
     mv "$work/sources" "$work/sources.list"
 }
-# own_lists ARCHITECTURE [SUITE...]: fetches the lists of the system's package sources, or of these suites
-# of Debian, into $work. Functions that `kept` runs later use them, too.
+# own_lists ARCHITECTURE [SUITE...]: fetches the lists of the system's package sources, or of these
+# suites of Debian, into $work. Functions that `kept` runs later use them, too.
 own_lists() {
     lists_in=$work lists_arch=$1
     shift
