@@ -28,7 +28,7 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
                         size_t blocks, uint8_t *iv, struct tr_shape shape)
 {
     struct schedule sk;
-    uint8_t b[TR_BLOCK * BLOCKS] = {0}, before[TR_BLOCK * (BLOCKS + 1)];
+    uint8_t b[TR_BLOCK * BLOCKS], before[TR_BLOCK * (BLOCKS + 1)];
     const int single = OWN_SERIAL && blocks == 1;
     uint64_t high = 0, low = 0; /* the halves of the counter */
 #if OWN_SERIAL
@@ -37,6 +37,8 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
         return;
     }
 #endif
+    if (!single && blocks % BLOCKS != 0)
+        tr_cleanse_inline(b, sizeof(b)); /* gcc makes REP STOS of memset(), which is slow */
     if (!single)
         NAME(prepare)(&sk, key, shape.inverse, blocks);
     if (shape.source == FROM_COUNTER) {
@@ -85,7 +87,7 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
     }
     if (!single)
         tr_cleanse(&sk.round, sk.used);
-    tr_cleanse(b, sizeof(b));
+    tr_cleanse(b, single ? TR_BLOCK : sizeof(b));
 }
 
 #if !OWN_SERIAL
