@@ -246,8 +246,8 @@ static bool packs(const char *name, EVP_CIPHER *cipher, struct tap_random *rando
     return good;
 }
 
-/* Wrong calls are refused: numbers of pipes, IVs, room for output, tags of the wrong direction, and
- * updates without a key, without IVs or after final. */
+/* Checks that wrong numbers of pipes, IVs, output sizes, and tags of the wrong direction are
+ * refused. So are updates without a key, without IVs or after final. */
 static bool wrong_calls(EVP_CIPHER *cipher, struct tap_random *random)
 {
     const size_t key_len = (size_t)EVP_CIPHER_get_key_length(cipher);

@@ -231,8 +231,8 @@ static bool explicit_part(void)
     return good;
 }
 
-/* Checks that "next IV" and each TLS record increment the IV's last 8 bytes as one number, which
- * wraps without a carry into the fixed part. */
+/* Checks that "next IV" and each TLS record increment the IV's last 8 bytes as one number. It wraps
+ * without a carry into the fixed part. */
 static bool counter_carries(void)
 {
     static const uint8_t starts[][8] = {{0, 0, 0, 0, 0, 0, 0, 0xff},

@@ -66,8 +66,8 @@ static bool is_one_of(const OSSL_PARAM *p, const char *const keys[], unsigned n)
     return false;
 }
 
-/* Whether the types match. Patch releases of OpenSSL change the listed type of two parameters:
- * "tls-mac" from octet pointer to octet string, and "tls1multi_aad" from number to octet string.
+/* Whether the types match. Patch releases of OpenSSL change the listed type of two parameters to
+ * octet string: "tls-mac" was an octet pointer, and "tls1multi_aad" a number. The provider
  * tenrounds accepts what every version accepts, and always lists the same type. */
 static bool same_type(const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
 {

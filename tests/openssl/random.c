@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests OpenSSL's random generator (CTR_DRBG, SP 800-90A) on top of tenrounds: at the start of a
- * process, when the generator reseeds, after fork, and in 16 threads. Up to OpenSSL 3.3, the
+ * Tests OpenSSL's random generator (CTR_DRBG, SP 800-90A) on top of tenrounds. It draws at the
+ * start of a process, after a reseed, after fork, and in 16 threads. Up to OpenSSL 3.3, the
  * generator fetches AES from the preferred provider, and the counters must show that tenrounds ran.
  * From OpenSSL 3.5 on, the generator uses the AES of the provider that contains the generator
  * (providers/implementations/rands/drbg_ctr.c). The counters must then show that tenrounds did not

@@ -6,7 +6,7 @@
  * is shortened before it is printed. The argument is the duration in seconds (default 3).
  *
  * tenrounds leaves these ciphers to the default provider if the mask removes the SHA instructions
- * or SSSE3, or if a known-answer test of SHA fails (the fault switch, ../faults.c).
+ * or SSSE3. It does so, too, if a known-answer test of SHA fails (the fault switch, ../faults.c).
  *
  * The sequences leave out calls on which the default provider reads undefined data or aborts:
  * - data or a change of direction without a key;
@@ -302,8 +302,8 @@ static bool do_plain(struct state *s, struct tap_random *random)
     tap_fill(random, data, len);
     if (!s->keyed)
         return true;
-    /* Random data also tests the removal of padding: when decrypting with a TLS version set, both
-     * providers take the last decrypted byte as the padding length. */
+    /* Random data also tests the removal of padding. With a TLS version set, both providers take
+     * the last decrypted byte as the padding length. */
     return update(s, data, len, in_place, false);
 }
 
@@ -643,8 +643,8 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
     return good;
 }
 
-/* Whether tenrounds refuses to seal several records with a NULL output, a NULL input, an empty
- * input, 5 records (not 4 or 8), or an output that is too small. */
+/* Whether tenrounds refuses to seal several records if their number is 5, not 4 or 8. Also tests a
+ * NULL output, a NULL input, an empty input, and an output that is too small. */
 static bool refuses_many(struct state *s, struct tap_random *random)
 {
     static uint8_t text[4 * 4096], out[sizeof(text) + 4096];
