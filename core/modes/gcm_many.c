@@ -82,8 +82,7 @@ static int all_alike(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
     const enum tr_alike alike = compare != NULL ? compare(jobs, count) : TR_UNLIKE;
     *own_keys = alike == TR_ALIKE_BUT_KEYS;
     for (size_t i = 1; alike == TR_ALIKE_BUT_KEYS && i < count; i++) {
-        if (jobs[i].key == NULL || jobs[i].key == jobs[i - 1].key ||
-            !tr_are_like(&jobs[i].key->aes, key))
+        if (jobs[i].key == jobs[i - 1].key || !tr_are_like(&jobs[i].key->aes, key))
             return 0;
     }
     return alike != TR_UNLIKE;

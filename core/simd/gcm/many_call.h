@@ -23,16 +23,17 @@ TR_TARGET enum tr_alike V_NAME(gcm_alike)(const struct tr_gcm_job *jobs, size_t 
     const uint8_t *at = (const uint8_t *)jobs;
     const V low = v_load(at), high = v_load(at + 24);
     V x = v_zero(), y = v_zero();
-    const size_t most = jobs->len - 1;
-    size_t overlaps = 0;
+    uintptr_t ahead = 0; /* the most bytes from an output to its input, modulo 2^64 */
     for (size_t i = 0; i < count; i++, at += sizeof(*jobs)) {
         x = v_or_xor(x, low, v_load(at));
         y = v_or_xor(y, high, v_load(at + 24));
-        overlaps |= (uintptr_t)jobs[i].out - (uintptr_t)jobs[i].in - 1 < most;
+        const uintptr_t by = (uintptr_t)jobs[i].in - (uintptr_t)jobs[i].out;
+        ahead = by > ahead ? by : ahead;
     }
     const unsigned differing = v_nonzero_halves(x);
     /* The fields iv_len; aad_len, len and tag_len. */
-    if (overlaps != 0 || (differing & 4) != 0 || (v_nonzero_halves(y) & 0x52) != 0)
+    if (ahead > (uintptr_t)0 - jobs->len || (differing & 4) != 0 ||
+        (v_nonzero_halves(y) & 0x52) != 0)
         return TR_UNLIKE;
     return (differing & 1) != 0 ? TR_ALIKE_BUT_KEYS : TR_ALIKE;
 }

@@ -17,6 +17,8 @@
 TR_INLINE TR_TARGET size_t keys_with_powers(const struct tr_gcm_job *jobs, size_t count, size_t n)
 {
     size_t i = 0;
+    if (stage_for(n) == 0) /* each key has so many */
+        return count;
     for (; i < count; i++) {
         const struct tr_ghash_key *k = &jobs[i].key->hash;
         uintptr_t before;
