@@ -20,8 +20,8 @@
  */
 typedef size_t tr_gcm_many_fn(struct tr_gcm_job *jobs, size_t count, int decrypt, int own_keys);
 
-/* Whether all jobs have the key and the lengths of the first, and no output begins inside its input;
- * or only the keys differ. May return TR_UNLIKE in any case. */
+/* Whether all jobs have the key and the lengths of the first, and no output begins inside its
+ * input; or only the keys differ. May return TR_UNLIKE in any case. */
 enum tr_alike { TR_UNLIKE, TR_ALIKE, TR_ALIKE_BUT_KEYS };
 typedef enum tr_alike tr_gcm_alike_fn(const struct tr_gcm_job *jobs, size_t count);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program without a C library, for archive.sh: it links the archive and nothing else, and runs on
+ * A program without a C library, for archive.sh. It links the archive and nothing else, and runs on
  * a stack of 16 KiB with an unmapped page below. It checks every backend of this processor with its
  * known-answer tests, many streams, and the vectors on standard input. A line there is
  *

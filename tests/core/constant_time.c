@@ -798,8 +798,8 @@ static unsigned watch_gcm_many(const struct tr_gcm_key *key, bool own_keys, size
     return same ? 0 : 1;
 }
 
-/* Watches many GCM messages of several lengths (simd/gcm/many.h has code for one block, for one
- * vector, for odd and for even numbers of vectors), and masks of header protection. */
+/* Watches many GCM messages of several lengths, and masks of header protection. There is separate
+ * code for one block, for one vector, and for odd and even numbers of vectors (simd/gcm/many.h). */
 static unsigned watch_short_jobs(const struct tr_backend *b, size_t key_len, bool *right)
 {
     static const struct {
@@ -962,9 +962,9 @@ static void watch_long_messages(const struct tr_backend *b, enum tr_mode mode, b
                 watch_message(b, mode, way, 16, lengths[i], right);
 }
 
-/* Watches calls of each number of blocks up to 40, with and without a tail, because wide vectors
- * have separate code for each number of blocks after the loops. In most modes, message() makes two
- * calls, so a message has twice as many blocks. */
+/* Watches calls of each number of blocks up to 40, with and without a tail. After the loops, wide
+ * vectors have separate code for each number of blocks. In most modes, message() makes two calls,
+ * so a message has twice as many blocks. */
 static void watch_block_counts(const struct tr_backend *b, enum tr_mode mode, bool *right)
 {
     const size_t calls = mode_is_whole(mode) ? 1 : 2;

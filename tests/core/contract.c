@@ -301,7 +301,8 @@ static const struct aead *aead_of(const struct row *r)
 }
 
 /* Sets the key and starts the message of an authenticated mode. A call that ends a message gets one
- * with AAD and data, in two pieces so that all fields are in use, or in one, as most callers do. */
+ * with AAD and data. The data are in two pieces, so that all fields are in use, or in one, as most
+ * callers do. */
 static bool begin_aead(const struct row *r)
 {
     const struct aead *a = aead_of(r);

@@ -3,8 +3,8 @@
  * Tests that tr_backend_self_test() notices a fault in each operation. The test copies a backend
  * and replaces one operation of the copy. The replacement flips a bit of the result, always or only
  * in some calls, such as long ones. The copy must then fail tr_backend_self_test(). It must also
- * fail the tests of each mode that calls the wrong operation, because a process runs the tests of a
- * mode before its first use, and no others.
+ * fail the tests of each mode that calls the wrong operation. A process runs only these before the
+ * first use of the mode.
  */
 #include "aead.h"
 #include "modes/ghash.h"
@@ -329,9 +329,9 @@ static void plant(const char *what, const char *where)
 }
 
 /* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS and GCM.
- * If a backend has whole calls, few callers pass short messages to the bulk operations: hosts that
- * count (counting.h), calls of several data units, and GCM with a truncated tag. The self-test must
- * also notice a fault that is only in such short calls. */
+ * If a backend has whole calls, few callers pass short messages to the bulk operations. They are
+ * hosts that count (counting.h), calls of several data units, and GCM with a truncated tag. The
+ * self-test must also notice a fault that is only in such short calls. */
 static void test_operation(unsigned op)
 {
     if (real->bulk[op] == NULL)
@@ -353,8 +353,8 @@ static void test_operation(unsigned op)
     }
 }
 
-/* Plants faults in the parallel modes' whole calls: in all of them, for each number of blocks below
- * a group of the widest backend, and in CTR of 128 to 255 blocks. */
+/* Plants faults in all whole calls of the parallel modes, for each number of blocks below a group
+ * of the widest backend. Plants them in CTR of 128 to 255 blocks, too. */
 static void test_blocks(unsigned op)
 {
     if (real->whole.few[op] == NULL)

@@ -9,11 +9,11 @@
  * (2 KiB).
  *
  * Then it computes the secrets of a call, and searches the call's stack for them. The secrets are
- * keystream, plaintext, round keys, the hash subkey and its powers, tag masks, the full tags of
- * calls that return truncated ones, tweaks, and the AES states that long calls keep in tables. The
- * search looks for each half of a block, in both byte orders, at every address. It also looks for
- * the two 64-bit words into which bitslice.c spreads a block. 32-bit code has 8 registers of each
- * kind and spills values in nearly every call, so there the test looks for round keys alone.
+ * keystream, plaintext, round keys, tweaks, tag masks, and the hash subkey and its powers. So are
+ * full tags that a call truncates, and the AES states that long calls keep in tables. The search
+ * looks for each half of a block, in both byte orders, at every address. It also looks for the two
+ * 64-bit words into which bitslice.c spreads a block. 32-bit code has 8 registers of each kind and
+ * spills values in nearly every call, so there the test looks for round keys alone.
  *
  * A call may leave only what the compiler spills from registers, because no code can cleanse that:
  *
@@ -26,8 +26,8 @@
  * - GCM in pieces: 7 bytes of keystream, in a register that a callee pushes. The search finds them
  *   as half a block if the byte beside them has the right value by chance;
  * - GCM-SIV of long messages: powers of H, on vector types with 16 registers;
- * - multi-buffer calls with one key: two vectors of plaintext (vaes256 with gcc 14; none with
- *   gcc 12);
+ * - multi-buffer calls with one key: two vectors of plaintext (vaes256 with gcc 14; none with gcc
+ *   12);
  * - other calls: blocks of plaintext from the end of an unrolled loop, or half a block of plaintext
  *   in a register that a callee pushes.
  */
@@ -486,7 +486,7 @@ static bool run(void (*call)(void))
 }
 
 /* Counts the halves of each secret on the stack (`found`). Returns the number of all halves. Bytes
- * that belong to one secret do not count for another of the same kind: eight doublings shift a
+ * that belong to one secret do not count for another of the same kind. Eight doublings shift a
  * tweak by a byte, so bytes 1 to 8 of a tweak can equal the first half of the tweak 8 blocks
  * before. */
 static unsigned search(void)

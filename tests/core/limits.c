@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the modes at their limits, and just below and above them: largest lengths, counter wraps,
- * long calls, and positions that a message reaches after gigabytes. For positions that calls cannot
- * reach in time, the test sets the message's state by hand.
+ * Tests the modes at their limits, and just below and above them. The limits are largest lengths,
+ * counter wraps, long calls, and positions that a message reaches after gigabytes. For positions
+ * that calls cannot reach in time, the test sets the message's state by hand.
  */
 #include "common.h"
 
@@ -224,7 +224,7 @@ static bool flags(const struct tr_backend *b)
 
 /* ---- struct tr_cipher ---- */
 
-/* Whether an update is right at each distance of output and input: it must be refused and change
+/* Whether an update is right at each distance of output and input. It must be refused and change
  * nothing, or give the same bytes as with separate buffers. The object already buffers `first`
  * bytes. */
 static bool update_overlaps(const struct tr_aes_key *key, bool decrypt, size_t first, size_t len)

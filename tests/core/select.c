@@ -577,8 +577,8 @@ static const struct tr_backend *best; /* the strongest usable backend */
 
 /* Uses all modes and key lengths for the first time in the process, in an order of its own. Returns
  * the backend that passed all tests, or NULL if it was not always the same. With each test comes
- * that of ECB: the fault switch makes it fail, and not those of long CTR calls and of XTS with 192
- * bits, which would pass if they came before all others. */
+ * that of ECB, which the fault switch makes fail. It does not do so to those of long CTR calls and
+ * of XTS with 192 bits, which would pass if they came before all others. */
 static void *use_in_thread(void *number)
 {
     const struct tr_backend *used = NULL;
