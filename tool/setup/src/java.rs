@@ -7,7 +7,7 @@ use terminal::error::{Error, Result};
 
 pub const JAR: Part = Part {
     name: "the Java provider",
-    source: "it with make, where there is a JDK",
+    source: "the package libtenrounds-java",
     variable: "TENROUNDS_JAR",
     file: "tenrounds.jar",
     folder: "share/java",
