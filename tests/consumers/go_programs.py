@@ -5,14 +5,13 @@ GB, and those of Caddy, whose build takes minutes."""
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import time
 from subprocess import DEVNULL
 
 from harness import ROOT, Consumer, check, free_port
-from harness_gains import MEASURING, SIDES, Command, Gain, Sampler, Server
+from harness_gains import MEASURING, SIDES, Command, OwnGain, SymbolSampler, UncountedServer
 
 consumer = Consumer("go_programs", limit=3000 if MEASURING else 300,
                     needs={"openssl": "openssl", **({"h2load": "nghttp2-client"} if MEASURING else {})})
@@ -79,14 +78,8 @@ class Program:
         return os.path.join(BUILD, "go-programs", f"{self.name}-{side}")
 
 
-class GoSampler(Sampler):
-    def share(self):
-        """The share of samples in Go's AES and in the core."""
-        said = subprocess.run(["perf", "script", "-i", self.data, "-F", "ip,sym"], stdout=subprocess.PIPE, check=True)
-        names = said.stdout.decode(errors="replace").splitlines()
-        check(len(names) > 200, f"only {len(names)} samples")
-        aes = re.compile(rf"crypto/internal/fips140/aes|crypto/aes|{MODULE}\.core")
-        return sum(bool(aes.search(name)) for name in names) / len(names), len(names)
+class GoSampler(SymbolSampler):
+    names = rf"crypto/internal/fips140/aes|crypto/aes|{MODULE}\.core"
 
 
 class GoCommand(Command):
@@ -104,34 +97,11 @@ class GoCommand(Command):
         return 0
 
 
-class GoServer(Server):
-    def counted(self):
-        return 0
-
-
-class GoGain(Gain):
-    """A row of a program whose core has no counters: it ends at its start if it does not use it."""
-
+class GoGain(OwnGain):
     sampler = GoSampler
 
     def __init__(self, program, title, workload, cipher, **more):
-        super().__init__(consumer, title, workload, cipher, program.module, **more)
-        self.built = program
-
-    def version(self):
-        return self.built.version
-
-    def isolated(self):
-        return None  # the program's stock AES is not OpenSSL's
-
-    def demanded(self, counted):
-        return None
-
-    def small(self, subject):
-        subject.open(self)
-        for side in SIDES:
-            subject.window(side)
-        subject.close()
+        super().__init__(consumer, title, program.version, workload, cipher, program.module, **more)
 
 
 def file_of(size):
@@ -237,7 +207,7 @@ def caddy():
     for size, number, name in ((1 << 20, 1000, "1 MiB"), (16 << 10, 20000, "16 KiB")):
         consumer.write(f"www/{size}", os.urandom(size))
         GoGain(program, "Caddy", f"{name} responses, TLS 1.3, AES-128-GCM, HTTP/2", "AES-128-GCM").result(
-            GoServer(serve, load(size, number), renewed=True))
+            UncountedServer(serve, load(size, number), renewed=True))
 
 
 subprocess.run([f"{ROOT}/scripts/go", "generate", BUILD], check=True, stdout=DEVNULL)

@@ -1,35 +1,42 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two jobs with tenrounds and with cryptography, in alternation: python jobs.py
+"""Jobs with cryptography or with tenrounds, which tests/consumers/python_package.py measures:
 
-Fields: a column of a million values of 50 to 200 bytes, in Arrow's format, becomes a column of
-nonces and one of ciphertexts. Pages: 1024 pages of 64 KiB with a nonce and associated data each, as
-in Parquet's modular encryption. A writer of Parquet has just compressed a page when it encrypts it,
-so the pages are in the cache here: a row group of 1 MiB, 64 times.
+    python jobs.py write FILE ROWS    writes a column of values of 50 to 200 bytes in Arrow's format
+    python jobs.py JOB SIDE FILE      does a job, and prints a digest of its result; then does it
+                                      again for each line of input, and prints how many bytes it had
+
+SIDE is plain (cryptography) or ours. In fields and packed, a column becomes a column of
+ciphertexts, through Python's bytes or in Arrow's buffers. In pages, pages of 64 KiB are encrypted
+with a nonce and associated data each, as in Parquet's modular encryption. A writer of Parquet has
+just compressed a page when it encrypts it, so the pages are in the cache here: a row group of
+1 MiB, 1024 times.
 """
 
-import os
+import hashlib
 import random
-import statistics
-import time
+import sys
 
-import cryptography
 import numpy
 import pyarrow
-import tenrounds
+import tenrounds.aead
 from cryptography.hazmat.primitives.ciphers import aead
-from tenrounds.aead import AESGCM
 
-ROUNDS, ROWS, PAGE = 9, 1_000_000, 65536
-KEY = os.urandom(32)
+KEY, PAGE, GROUPS = bytes(range(32)), 65536, 1024
 
 
-def column():
+def write(path, rows):
     rng = random.Random(1)
-    values = [rng.randbytes(rng.randint(50, 200)) for _ in range(ROWS)]
-    return pyarrow.array(values, pyarrow.binary())
+    values = [rng.randbytes(rng.randint(50, 200)) for _ in range(int(rows))]
+    table = pyarrow.table({"values": pyarrow.array(values, pyarrow.binary())})
+    with pyarrow.ipc.new_file(path, table.schema) as file:
+        file.write(table.combine_chunks())
 
 
-def fields_theirs(values, nonces):
+def column(path):
+    return pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all()["values"].chunk(0)
+
+
+def one_by_one(values, nonces):
     encrypt = aead.AESGCM(KEY).encrypt
     sealed = [
         encrypt(nonces[12 * i : 12 * i + 12], value, b"column")
@@ -38,75 +45,59 @@ def fields_theirs(values, nonces):
     return pyarrow.array(sealed, pyarrow.binary())
 
 
-def fields_list(values, nonces):
-    sealed = AESGCM(KEY).encrypt_many(nonces, values.to_pylist(), b"column")
+def in_a_list(values, nonces):
+    sealed = tenrounds.aead.AESGCM(KEY).encrypt_many(nonces, values.to_pylist(), b"column")
     return pyarrow.array(sealed, pyarrow.binary())
 
 
-def fields_packed(values, nonces):
-    _, offsets, data = values.buffers()
-    out = pyarrow.allocate_buffer(data.size + 16 * len(values))
-    AESGCM(KEY).encrypt_many_into(nonces, data, offsets, b"column", out)
-    borders = numpy.frombuffer(offsets, numpy.int32) + 16 * numpy.arange(
-        len(values) + 1, dtype=numpy.int32
-    )
-    return pyarrow.Array.from_buffers(
-        pyarrow.binary(), len(values), [None, pyarrow.py_buffer(borders), out]
-    )
+def packed(values, nonces):
+    rows = len(values)
+    offsets = numpy.frombuffer(values.buffers()[1], numpy.int32, rows + 1)
+    data = values.buffers()[2].slice(0, int(offsets[-1]))
+    out = pyarrow.allocate_buffer(data.size + 16 * rows)
+    tenrounds.aead.AESGCM(KEY).encrypt_many_into(nonces, data, offsets, b"column", out)
+    borders = pyarrow.py_buffer(offsets + 16 * numpy.arange(rows + 1, dtype=numpy.int32))
+    return pyarrow.Array.from_buffers(pyarrow.binary(), rows, [None, borders, out])
 
 
-def pages(key, file, nonces, out):
+def pages(cls, file, nonces, out):
     """Writes nonce, ciphertext and tag of each page into a buffer."""
-    position = 0
-    for i, nonce in enumerate(nonces):
-        page = file[i * PAGE : (i + 1) * PAGE]
-        end = position + 12 + len(page) + 16
-        out[position : position + 12] = nonce
-        key.encrypt_into(nonce, page, b"file page %d" % i, out[position + 12 : end])
-        position = end
+    for _ in range(GROUPS):
+        key, position = cls(KEY), 0
+        for i, nonce in enumerate(nonces):
+            page = file[i * PAGE : (i + 1) * PAGE]
+            end = position + 12 + len(page) + 16
+            out[position : position + 12] = nonce
+            key.encrypt_into(nonce, page, b"file page %d" % i, out[position + 12 : end])
+            position = end
     return out
 
 
-def compare(name, theirs, *ours):
-    expected = theirs()
-    for function in ours:
-        assert function() == expected
-    del expected
-    rounds = []
-    for _ in range(ROUNDS):
-        times = []
-        for function in (theirs, *ours):
-            begin = time.process_time()
-            function()
-            times.append(time.process_time() - begin)
-        rounds.append(times)
-    medians = [statistics.median(times) for times in zip(*rounds)]
-    for i, median in enumerate(medians):
-        times = statistics.median(r[0] / r[i] for r in rounds)
-        print(f"{name[0]}, {name[1 + i]}: {median:.3f} s, {times:.2f} times", flush=True)
+def prepared(job, side, path):
+    """The job as a function, its size in bytes, and the function that makes bytes of its result."""
+    rng = random.Random(2)
+    if job == "pages":
+        file = memoryview(rng.randbytes(1 << 20))
+        nonces = [rng.randbytes(12) for _ in range(0, len(file), PAGE)]
+        out = memoryview(bytearray(len(file) + 28 * len(nonces)))
+        cls = (aead if side == "plain" else tenrounds.aead).AESGCM
+        return lambda: pages(cls, file, nonces, out), GROUPS * len(file), bytes
+    values = column(path)
+    nonces = rng.randbytes(12 * len(values))
+    function = one_by_one if side == "plain" else {"fields": in_a_list, "packed": packed}[job]
+    joined = lambda result: b"".join(result.to_pylist())
+    return lambda: function(values, nonces), len(joined(values)), joined
 
 
-print(f"cryptography {cryptography.__version__}, {tenrounds.backend()}")
-values, nonces = column(), os.urandom(12 * ROWS)
-compare(
-    ("fields", "cryptography", "encrypt_many", "encrypt_many_into"),
-    lambda: fields_theirs(values, nonces),
-    lambda: fields_list(values, nonces),
-    lambda: fields_packed(values, nonces),
-)
-group = memoryview(os.urandom(1 << 20))
-page_nonces = [os.urandom(12) for _ in range(0, len(group), PAGE)]
-out = memoryview(bytearray(len(group) + 28 * len(page_nonces)))
+def main(words):
+    if words[0] == "write":
+        write(*words[1:])
+        return
+    function, size, whole = prepared(*words)
+    print(hashlib.sha256(whole(function())).hexdigest(), flush=True)
+    for _ in sys.stdin:
+        function()
+        print(size, flush=True)
 
 
-def row_groups(cls):
-    for _ in range(64):
-        pages(cls(KEY), group, page_nonces, out)
-    return bytes(out)
-
-
-compare(
-    ("pages", "cryptography", "AESGCM.encrypt_into"),
-    lambda: row_groups(aead.AESGCM),
-    lambda: row_groups(AESGCM),
-)
+main(sys.argv[1:])
