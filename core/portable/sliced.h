@@ -71,8 +71,8 @@ DEFINE_TRANSPOSE(sliced_transpose, WORD)
     T z10 = t37 & y3, z11 = t33 & y4, z12 = t43 & y13, z13 = t40 & y5, z14 = t29 & y2;             \
     T z15 = t42 & y9, z16 = t45 & y14, z17 = t41 & y8;
 
-/* SubBytes without the constant 0x63, on q[0] (the lowest bits) to q[7]. The input x0 is the highest
- * bit. */
+/* SubBytes without the constant 0x63, on q[0] (the lowest bits) to q[7]. The input x0 has the
+ * highest bits. */
 #define DEFINE_SUB_BYTES(name, T)                                                                  \
     TR_INLINE TR_TARGET void name(T q[8])                                                          \
     {                                                                                              \
@@ -102,9 +102,9 @@ DEFINE_TRANSPOSE(sliced_transpose, WORD)
 DEFINE_SUB_BYTES(sliced_sub_bytes, WORD)
 
 /* The inverse S-box of x ^ 0x63, on q[0] to q[7]. The S-box is S(x) = A x^-1 ^ 0x63, where A is a
- * matrix of bits (FIPS-197 section 5.1.1). The inverse in GF(2^8) of A^-1 x is A^-1 times the S-box
- * of that, without 0x63. So the inverse S-box has the linear layers of SubBytes, multiplied by A^-1.
- * A greedy search for common sums found these, with 23 and 35 operations. */
+ * matrix of bits (FIPS-197 section 5.1.1). The inverse S-box of x ^ 0x63 is the inverse in GF(2^8)
+ * of A^-1 x. So its linear layers are those of SubBytes, multiplied by A^-1 at each end. A greedy
+ * search for common sums found these, with 23 and 35 operations. */
 TR_INLINE TR_TARGET void sliced_inv_sub_bytes(WORD q[8])
 {
     WORD y3 = q[4] ^ q[7], y5 = q[4] ^ q[6], y6 = q[6] ^ y3, y8 = q[4] ^ y6;

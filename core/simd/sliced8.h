@@ -3,10 +3,10 @@
  * Bitsliced AES of eight blocks in vectors of 16 bytes. Bit k of byte i of word b is bit b of byte
  * i of block k, so slicing moves no bytes, and a shuffle moves the rows of all eight blocks.
  *
- * ShiftRows takes no operation. Let S be ShiftRows. After round r, the words hold S^-r of the state.
- * MixColumns of round r then becomes S^-r MixColumns S^r, and its row moves become other shuffles.
- * They repeat every four rounds. Adomnicai and Peyrin have this idea ("Fixslicing AES-like
- * Ciphers", TCHES 2021).
+ * ShiftRows takes no operation. Let S be ShiftRows. After round r, the words hold S^-r of the
+ * state. MixColumns of round r then becomes S^-r MixColumns S^r, and its row moves become other
+ * shuffles. They repeat every four rounds. Adomnicai and Peyrin have this idea ("Fixslicing
+ * AES-like Ciphers", TCHES 2021).
  *
  * The bound is the number of operations: 166 per round of encryption (portable/sliced.h), 200 of
  * decryption. Slicing and the way back take 144 more. Zen 4 starts four a cycle: 42 and 50 cycles
