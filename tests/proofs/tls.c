@@ -106,7 +106,7 @@ void proof_refused(void)
     size_t payload;
     const unsigned version = nondet_unsigned();
     const size_t mac_size = nondet_size(), len = nondet_size();
-    const int iv = explicit_iv(version);
+    const int iv = tls_explicit_iv(version);
     assert(iv == -1 || iv == (int)skipped(version));
     ASSUME(iv == -1 || mac_size > MAX_MAC || len < (size_t)iv + mac_size + 1);
     assert(trp_tls_open(version, NULL, len, NULL, mac_size, NULL, &payload) != NULL);
