@@ -5,11 +5,10 @@
 
 #include "tenrounds.h"
 
-/* The longest data and AAD of a job, in bytes, that a backend's gcm_many() takes, and the longest
- * data with a key for each job. */
-#define TR_MANY_BYTES      2048u
-#define TR_MANY_AAD        64u
-#define TR_MANY_KEYS_BYTES 64u
+/* The longest data and AAD of a job, in bytes, that a backend's gcm_many() takes. With a key for
+ * each job, the data has at most TR_BLOCK bytes. */
+#define TR_MANY_BYTES 2048u
+#define TR_MANY_AAD   64u
 
 /*
  * Seals or opens messages of one length of data and one of AAD. All have one key or, if own_keys is

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Many GCM messages in one call. Jobs that follow each other and have one shape (lengths of data,
- * AAD, IV and tag) and one key go to the backend's multi-message code, if it has any. So do short
- * ones with a key each. All others are processed one by one: with mixed lengths, sorting, masks and
- * powers of H for each lane cost what the common kernel gains (docs/tuning/gcm-many.md).
+ * AAD, IV and tag) and one key go to the backend's multi-message code, if it has any. So do those
+ * of at most one block with a key each. All others are processed one by one: with mixed lengths,
+ * sorting, masks and powers of H for each lane cost what the common kernel gains
+ * (docs/tuning/gcm-many.md).
  */
 #include "dispatch/many.h"
 #include "modes/gcm.h"
@@ -42,10 +43,10 @@ static enum tr_status check_all(const struct tr_gcm_job *jobs, size_t count)
 }
 
 /*
- * The number of jobs from the first on that have its shape and keys of its kind, and whose outputs
- * do not begin inside their inputs. Sets *own_keys if they have several keys. Many jobs of one key
- * are a run of their own. Messages of a block take 25 cycles each, of which this loop must not be a
- * large part.
+ * The number of jobs from the first on that have its shape, and whose outputs do not begin inside
+ * their inputs. They have one key or, with data of at most a block, keys of one kind. Sets
+ * *own_keys if they have several keys. Many jobs of one key are a run of their own. Messages of a
+ * block take 25 cycles each, of which this loop must not be a large part.
  */
 static size_t run_length(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
 {
@@ -59,7 +60,7 @@ static size_t run_length(const struct tr_gcm_job *jobs, size_t count, int *own_k
             break;
         if (j->key == key)
             continue;
-        if (i - since >= LEAST_ALONE || j->key == NULL || key == NULL ||
+        if (first.len > TR_BLOCK || i - since >= LEAST_ALONE || j->key == NULL || key == NULL ||
             !tr_are_like(&j->key->aes, &key->aes))
             break;
         key = j->key;
@@ -74,7 +75,8 @@ static size_t run_length(const struct tr_gcm_job *jobs, size_t count, int *own_k
     return i;
 }
 
-/* As run_length(), but fast where all jobs make one run: all have one key, or no two neighbours. */
+/* As run_length(), but fast where all jobs make one run: all share a key, or no two adjacent jobs
+ * share a key. */
 static int all_alike(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
 {
     const struct tr_aes_key *key = &jobs->key->aes;
@@ -123,7 +125,7 @@ static void one(struct tr_gcm_job *j, int decrypt)
 /* Passes a run of jobs to the multi-message code. Returns how many it has processed. */
 static size_t run(struct tr_gcm_job *jobs, size_t n, int decrypt, int own_keys)
 {
-    const int pays = n >= LEAST && (!own_keys || jobs->len <= TR_MANY_KEYS_BYTES);
+    const int pays = n >= LEAST && (!own_keys || jobs->len <= TR_BLOCK);
     tr_gcm_many_fn *many = pays ? code_for(jobs) : NULL;
     if (many == NULL)
         return 0;

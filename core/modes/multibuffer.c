@@ -123,11 +123,6 @@ static void multibuffer_run_in_order(enum tr_mb_op op, const struct tr_jobs *job
     multibuffer_run(op, &ordered);
 }
 
-static int is_like(const struct tr_aes_key *a, const struct tr_aes_key *b)
-{
-    return a == b || (a->backend == b->backend && a->rounds == b->rounds);
-}
-
 /* Runs all jobs that have the first job's key size and backend, and removes them from the list.
  * Returns the number of remaining jobs. */
 static size_t run_kind(enum tr_mb_op op, struct tr_job *list, size_t count)
@@ -137,7 +132,7 @@ static size_t run_kind(enum tr_mb_op op, struct tr_job *list, size_t count)
     const struct tr_aes_key *first = list->key;
     size_t left = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!is_like(list[i].key, first)) {
+        if (!tr_are_like(list[i].key, first)) {
             list[left++] = list[i];
             continue;
         }
@@ -161,7 +156,7 @@ static void run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
             continue;
         if (i != jobs.count)
             list[jobs.count] = list[i];
-        alike &= is_like(list[i].key, list->key);
+        alike &= tr_are_like(list[i].key, list->key);
         ordered &= blocks <= before;
         before = blocks;
         tr_jobs_add(&jobs, &list[i]);

@@ -6,7 +6,7 @@
  *   NAME(name)                 the name with the prefix of the cipher
  *   BLOCKS                     the largest number of blocks per call of the cipher
  *   struct schedule            the round keys in the cipher's form: `round`, of which the first
- *                              `used` bytes are set
+ *                              `used` bytes (a size_t) are set
  *   NAME(prepare)(sk, key, inverse, blocks)  computes the schedule of the cipher or of the inverse
  *                              cipher, for a call of this many blocks
  *   OWN_SERIAL                 1 if the file defines NAME(serial)() itself, and NAME(single)(key,

@@ -104,7 +104,7 @@ DEFINE_SUB_BYTES(sliced_sub_bytes, WORD)
 /* The inverse S-box of x ^ 0x63, on q[0] to q[7]. The S-box is S(x) = A x^-1 ^ 0x63, where A is a
  * matrix of bits (FIPS-197 section 5.1.1). The inverse S-box of x ^ 0x63 is the inverse in GF(2^8)
  * of A^-1 x. So its linear layers are those of SubBytes, multiplied by A^-1 at each end. A greedy
- * search for common sums found these, with 23 and 35 operations. */
+ * search for common subexpressions found these, with 23 and 35 operations. */
 TR_INLINE TR_TARGET void sliced_inv_sub_bytes(WORD q[8])
 {
     WORD y3 = q[4] ^ q[7], y5 = q[4] ^ q[6], y6 = q[6] ^ y3, y8 = q[4] ^ y6;

@@ -167,17 +167,17 @@ static int is_plaintext(const uint8_t *data, size_t len)
 /*
  * Tests of multi-buffer code. JOBS is the largest lane count of any backend. The jobs have two
  * lengths, so that lanes refill or go idle. In half of the tests, every second job uses a second
- * key object with the same key. Jobs with different key objects run different code. Each result
- * must equal the result of a single-message call, which tr_kat_short() has already tested.
+ * key. Jobs with several key objects run different code. Each result must equal the result of a
+ * single-message call, which tr_kat_short() has already tested.
  */
 #    define JOBS         24u
 #    define CHAIN_BLOCKS 9u /* two cache lines and a block */
 
 struct multibuffer_test {
-    struct tr_aes_key key, copy;
+    struct tr_aes_key keys[2];
     struct tr_job jobs[JOBS];
     uint8_t ivs[JOBS][TR_BLOCK], text[CHAIN_BLOCKS * TR_BLOCK];
-    uint8_t single[CHAIN_BLOCKS * TR_BLOCK], out[JOBS][CHAIN_BLOCKS * TR_BLOCK];
+    uint8_t single[2][CHAIN_BLOCKS * TR_BLOCK], out[JOBS][CHAIN_BLOCKS * TR_BLOCK];
 };
 
 static size_t chain_blocks(unsigned i)
@@ -185,16 +185,17 @@ static size_t chain_blocks(unsigned i)
     return i < JOBS / 2 ? CHAIN_BLOCKS : CHAIN_BLOCKS - 4;
 }
 
-static int jobs_are_right(struct multibuffer_test *c, enum tr_mb_op op,
-                          const struct tr_aes_key *other, unsigned count)
+/* Tests `count` jobs under the first `keys` keys. */
+static int jobs_are_right(struct multibuffer_test *c, enum tr_mb_op op, unsigned keys,
+                          unsigned count)
 {
-    const struct tr_backend *b = tr_backend_with_multibuffer(c->key.backend);
+    const struct tr_backend *b = tr_backend_with_multibuffer(c->keys[0].backend);
     struct tr_jobs jobs = {.list = c->jobs};
     struct tr_job last;
     for (unsigned i = 0; i < count; i++) {
         __builtin_memcpy(c->ivs[i], tr_known_iv, TR_BLOCK);
-        c->jobs[i] = (struct tr_job){i % 2 != 0 ? other : &c->key, c->ivs[i], c->text, c->out[i],
-                                     chain_blocks(i)};
+        c->jobs[i] =
+            (struct tr_job){&c->keys[i % keys], c->ivs[i], c->text, c->out[i], chain_blocks(i)};
         tr_jobs_add(&jobs, &c->jobs[i]);
     }
     if (!tr_env_vector_begin(b->features))
@@ -206,8 +207,9 @@ static int jobs_are_right(struct multibuffer_test *c, enum tr_mb_op op,
                 op == TR_MB_MAC ? c->out[0] : last.out, last.in, last.blocks, last.chain);
     for (unsigned i = 0; i < count; i++) {
         const size_t len = chain_blocks(i) * TR_BLOCK;
-        if ((op != TR_MB_MAC && __builtin_memcmp(c->out[i], c->single, len) != 0) ||
-            __builtin_memcmp(c->ivs[i], c->single + len - TR_BLOCK, TR_BLOCK) != 0)
+        const uint8_t *single = c->single[i % keys];
+        if ((op != TR_MB_MAC && __builtin_memcmp(c->out[i], single, len) != 0) ||
+            __builtin_memcmp(c->ivs[i], single + len - TR_BLOCK, TR_BLOCK) != 0)
             return 0;
     }
     return 1;
@@ -215,22 +217,24 @@ static int jobs_are_right(struct multibuffer_test *c, enum tr_mb_op op,
 
 static int multibuffer_is_right(struct multibuffer_test *c, enum tr_mb_op op)
 {
-    uint8_t iv[TR_BLOCK];
-    unsigned used = 0;
-    __builtin_memcpy(iv, tr_known_iv, TR_BLOCK);
-    fill(c->single, sizeof(c->single));
-    int right =
-        (op == TR_MB_CBC ? tr_cbc_encrypt(&c->key, iv, c->single, c->single, sizeof(c->single))
-                         : tr_cfb128_encrypt(&c->key, iv, &used, c->single, c->single,
-                                             sizeof(c->single))) == TR_OK;
+    int right = 1;
+    for (unsigned k = 0; k < 2; k++) {
+        const size_t len = sizeof(c->single[k]);
+        uint8_t iv[TR_BLOCK], *single = c->single[k];
+        unsigned used = 0;
+        __builtin_memcpy(iv, tr_known_iv, TR_BLOCK);
+        right &= (op == TR_MB_CBC
+                      ? tr_cbc_encrypt(&c->keys[k], iv, single, c->text, len)
+                      : tr_cfb128_encrypt(&c->keys[k], iv, &used, single, c->text, len)) == TR_OK;
+    }
     /* Fewer jobs run in fewer lanes, with different code. 20 jobs leave some of 24 lanes idle. */
     static const uint8_t counts[] = {JOBS, 20, 12, 6};
     for (unsigned i = 0; right && i < sizeof(counts); i++) {
         const unsigned count = counts[i];
-        right = jobs_are_right(c, op, &c->key, count) && jobs_are_right(c, op, &c->copy, count);
+        right = jobs_are_right(c, op, 1, count) && jobs_are_right(c, op, 2, count);
         if (right && op == TR_MB_CBC)
-            right = jobs_are_right(c, TR_MB_MAC, &c->key, count) &&
-                    jobs_are_right(c, TR_MB_MAC, &c->copy, count);
+            right =
+                jobs_are_right(c, TR_MB_MAC, 1, count) && jobs_are_right(c, TR_MB_MAC, 2, count);
     }
     return right;
 }
@@ -238,30 +242,30 @@ static int multibuffer_is_right(struct multibuffer_test *c, enum tr_mb_op op)
 enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
 {
     struct multibuffer_test c;
-    uint8_t raw[32];
+    uint8_t raw[32 + 1]; /* the second key begins a byte later */
     int right = 1;
     fill_key(raw, sizeof(raw));
     fill(c.text, sizeof(c.text));
     for (unsigned k = 0; k < TR_KNOWN_KEYS && right; k++) {
-        right = tr_aes_set_key(&c.key, backend, raw, TR_KNOWN_KEY_LEN(k)) == TR_OK;
-        c.copy = c.key;
+        for (unsigned i = 0; i < 2; i++)
+            right &= tr_aes_set_key(&c.keys[i], backend, raw + i, TR_KNOWN_KEY_LEN(k)) == TR_OK;
         right = right && multibuffer_is_right(&c, TR_MB_CBC) && multibuffer_is_right(&c, TR_MB_CFB);
     }
     return right ? TR_OK : TR_ERR_SELF_TEST;
 }
 
 /*
- * Tests of a backend's multi-message code for GCM, with groups of 16 and of four messages, under one
- * key and under two. A message has one block, or 1 to 6 vectors of 64 bytes. Each result must equal
- * the result of a single call, which other tests have checked. One message is forged before all are
- * opened.
+ * Tests of a backend's multi-message code for GCM, with groups of 16 and of four messages. A
+ * message has one block or, under one key, 1 to 6 vectors of 64 bytes. Each result must equal the
+ * result of a single call under the same key, which other tests have checked. One message is forged
+ * before all are opened.
  */
 #    define GCM_JOBS   20u
 #    define GCM_FORGED 5u
 #    define GCM_LONG   333u
 
 struct gcm_many_test {
-    struct tr_gcm_key key, copy;
+    struct tr_gcm_key keys[2];
     struct tr_gcm_job jobs[GCM_JOBS];
     uint8_t ivs[GCM_JOBS][12], tags[GCM_JOBS][TR_BLOCK], text[GCM_LONG], out[GCM_JOBS][GCM_LONG];
     uint8_t single[GCM_LONG], tag[TR_BLOCK];
@@ -269,7 +273,7 @@ struct gcm_many_test {
 
 static int sealed_is_right(struct gcm_many_test *c, const struct tr_gcm_job *j)
 {
-    return tr_gcm_seal(&c->key, j->iv, j->iv_len, j->aad, j->aad_len, c->single, c->text, j->len,
+    return tr_gcm_seal(j->key, j->iv, j->iv_len, j->aad, j->aad_len, c->single, c->text, j->len,
                        c->tag, TR_BLOCK) == TR_OK &&
            __builtin_memcmp(c->single, j->out, j->len) == 0 &&
            __builtin_memcmp(c->tag, j->tag, TR_BLOCK) == 0;
@@ -277,12 +281,12 @@ static int sealed_is_right(struct gcm_many_test *c, const struct tr_gcm_job *j)
 
 static int gcm_many_is_right(struct gcm_many_test *c, size_t len, size_t aad_len, int own_keys)
 {
-    tr_gcm_many_fn *many = c->key.aes.backend->whole.gcm_many;
+    tr_gcm_many_fn *many = c->keys[0].aes.backend->whole.gcm_many;
     int right = 1;
     for (unsigned i = 0; i < GCM_JOBS; i++) {
         __builtin_memcpy(c->ivs[i], tr_known_iv, sizeof(c->ivs[i]));
         c->ivs[i][0] ^= (uint8_t)i;
-        c->jobs[i] = (struct tr_gcm_job){own_keys && i % 2 != 0 ? &c->copy : &c->key,
+        c->jobs[i] = (struct tr_gcm_job){&c->keys[own_keys ? i % 2 : 0],
                                          c->ivs[i],
                                          sizeof(c->ivs[i]),
                                          c->text,
@@ -312,18 +316,18 @@ static int gcm_many_is_right(struct gcm_many_test *c, size_t len, size_t aad_len
     return right;
 }
 
-/* Samples at odd addresses, under one key object or two. */
+/* Samples at odd addresses, under one key or two. */
 static int masks_are_right(struct gcm_many_test *c, int own_keys)
 {
     enum { COUNT = 16 };
     struct tr_mask_job jobs[COUNT];
     uint8_t single[TR_BLOCK];
     for (unsigned i = 0; i < COUNT; i++)
-        jobs[i] = (struct tr_mask_job){own_keys && i % 2 ? &c->copy.aes : &c->key.aes,
-                                       c->text + 3 * i, c->out[0] + 17 * i};
-    int right = c->key.aes.backend->whole.masks(jobs, COUNT, own_keys) == COUNT;
+        jobs[i] = (struct tr_mask_job){&c->keys[own_keys ? i % 2 : 0].aes, c->text + 3 * i,
+                                       c->out[0] + 17 * i};
+    int right = c->keys[0].aes.backend->whole.masks(jobs, COUNT, own_keys) == COUNT;
     for (unsigned i = 0; right && i < COUNT; i++)
-        right = tr_ecb_encrypt(&c->key.aes, single, jobs[i].sample, TR_BLOCK) == TR_OK &&
+        right = tr_ecb_encrypt(jobs[i].key, single, jobs[i].sample, TR_BLOCK) == TR_OK &&
                 __builtin_memcmp(single, jobs[i].mask, TR_BLOCK) == 0;
     return right;
 }
@@ -332,17 +336,16 @@ enum tr_status tr_kat_many(const struct tr_backend *backend)
 {
     static const uint16_t lengths[] = {9, 16, 17, 64, 100, 190, GCM_LONG};
     struct gcm_many_test c;
-    uint8_t raw[32];
+    uint8_t raw[32 + 1]; /* the second key begins a byte later */
     int right = 1;
     fill_key(raw, sizeof(raw));
     fill(c.text, sizeof(c.text));
     for (unsigned k = 0; k < TR_KNOWN_KEYS && right; k++) {
-        right = tr_gcm_set_key(&c.key, backend, raw, TR_KNOWN_KEY_LEN(k)) == TR_OK;
-        c.copy = c.key;
+        for (unsigned i = 0; i < 2; i++)
+            right &= tr_gcm_set_key(&c.keys[i], backend, raw + i, TR_KNOWN_KEY_LEN(k)) == TR_OK;
         for (unsigned i = 0; right && i < sizeof(lengths) / sizeof(*lengths); i++)
-            right =
-                gcm_many_is_right(&c, lengths[i], 13 + i, 0) &&
-                (lengths[i] > TR_MANY_KEYS_BYTES || gcm_many_is_right(&c, lengths[i], 13 + i, 1));
+            right = gcm_many_is_right(&c, lengths[i], 13 + i, 0) &&
+                    (lengths[i] > TR_BLOCK || gcm_many_is_right(&c, lengths[i], 13 + i, 1));
         right = right && masks_are_right(&c, 0) && masks_are_right(&c, 1);
     }
     return right ? TR_OK : TR_ERR_SELF_TEST;
@@ -500,9 +503,9 @@ static int is_right(const union tr_known_key *key, enum tr_known known, unsigned
     return digest == tr_known[known].digest[k];
 }
 
-/* Encrypts a message with the streaming calls, then opens and seals it with the one-shot calls. At
- * last decrypts it with one streaming call, which is a bulk operation for the whole message. All
- * results must agree. */
+/* Encrypts a message with the streaming calls, then opens and seals it with the one-shot calls.
+ * Finally, it decrypts the message with one streaming call, which is a bulk operation for the whole
+ * message. All results must agree. */
 static int gcm_agrees(struct tr_known_work *w, size_t len, size_t aad_len)
 {
     enum { NONCE = 12, PIECE = 3 * TR_BLOCK };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that tr_backend_self_test() notices a fault in each operation. The test copies a backend
- * and replaces one operation of the copy. The replacement flips a bit of the result, always or only
- * in some calls, such as long ones. The copy must then fail tr_backend_self_test(). It must also
- * fail the tests of each mode that calls the wrong operation. A process runs only these before the
- * first use of the mode.
+ * Tests that tr_backend_self_test() notices a fault in each operation and in each whole call. The
+ * test copies a backend and replaces one operation of the copy. The replacement flips a bit of the
+ * result, always or only in some calls, such as long ones. The copy must then fail
+ * tr_backend_self_test(). It must also fail the tests of each mode that calls the wrong operation.
+ * A process runs only these before the first use of the mode.
  */
 #include "aead.h"
 #include "modes/ghash.h"
@@ -159,6 +159,41 @@ static void wrong_lanes(enum tr_mb_op op, const struct tr_jobs *jobs, struct tr_
     jobs->list[0].chain[5] ^= 1;
 }
 
+/* How calls for many messages are wrong: the last tag or output, a check that accepts each tag, or
+ * a job that has the key of another. */
+enum many_fault { WRONG_TAG, WRONG_OUTPUT, ACCEPTS, OTHER_KEY, MANY_FAULTS };
+static enum many_fault many_fault;
+static int wrong_own_keys; /* whether calls with several keys are wrong, or those with one */
+
+static size_t wrong_many(struct tr_gcm_job *jobs, size_t count, int decrypt, int own_keys)
+{
+    const enum many_fault fault = own_keys == wrong_own_keys ? many_fault : MANY_FAULTS;
+    const struct tr_gcm_key *const key = jobs[1].key;
+    if (fault == OTHER_KEY)
+        jobs[1].key = jobs[0].key;
+    const size_t done = real->whole.gcm_many(jobs, count, decrypt, own_keys);
+    jobs[1].key = key;
+    if (fault == WRONG_TAG && !decrypt)
+        jobs[done - 1].tag[3] ^= 0x10;
+    if (fault == WRONG_OUTPUT && decrypt)
+        jobs[done - 1].out[0] ^= 0x10;
+    for (size_t i = 0; fault == ACCEPTS && i < done; i++)
+        jobs[i].status = TR_OK;
+    return done;
+}
+
+static size_t wrong_masks(const struct tr_mask_job *jobs, size_t count, int own_keys)
+{
+    const enum many_fault fault = own_keys == wrong_own_keys ? many_fault : MANY_FAULTS;
+    const size_t done = real->whole.masks(jobs, count, own_keys);
+    if (fault == WRONG_OUTPUT)
+        jobs[done - 1].mask[5] ^= 0x10;
+    if (fault == OTHER_KEY &&
+        tr_ecb_encrypt(jobs[0].key, jobs[1].mask, jobs[1].sample, 16) != TR_OK)
+        exit(2);
+    return done;
+}
+
 static bool fails(void)
 {
     return tr_backend_self_test(&copy) == TR_ERR_SELF_TEST;
@@ -184,12 +219,14 @@ static void work_plainly(const struct tr_backend *b, enum tr_mode mode)
         struct position p = position_at(raw);
         if (mode_is_blocks(mode))
             len -= len % 16;
-        (void)mode_run(&key, mode, decrypt, &p, data, zeros, len);
+        bool good = mode_run(&key, mode, decrypt, &p, data, zeros, len) == TR_OK;
         p = position_at(raw);
         if (!mode_is_blocks(mode) && !mode_is_whole(mode)) {
-            (void)mode_run(&key, mode, decrypt, &p, data, zeros, 5);
-            (void)mode_run(&key, mode, decrypt, &p, data + 5, zeros, len - 5);
+            good &= mode_run(&key, mode, decrypt, &p, data, zeros, 5) == TR_OK;
+            good &= mode_run(&key, mode, decrypt, &p, data + 5, zeros, len - 5) == TR_OK;
         }
+        if (!good)
+            exit(2);
     }
 }
 
@@ -306,6 +343,9 @@ static bool fails_by_mode(const char *what, const char *where)
 
 /* ---- Faults --------------------------------------------------------------------------------- */
 
+/* The fewest blocks that vperm bitslices. */
+#define SLICED 6
+
 /* Whether long calls of this operation have separate code with its own known-answer test. The long
  * calls of GCM_ENCRYPT and GCM_DECRYPT share their code with those of GCM_SEAL and GCM_OPEN. */
 static bool is_long(unsigned op)
@@ -329,17 +369,19 @@ static void plant(const char *what, const char *where)
 }
 
 /* Plants faults in one operation: in all calls, in long calls, and in short calls of XTS and GCM.
- * If a backend has whole calls, few callers pass short messages to the bulk operations. They are
- * hosts that count (counting.h), calls of several data units, and GCM with a truncated tag. The
- * self-test must also notice a fault that is only in such short calls. */
+ * Without AES instructions, calls are long from the fewest blocks on that vperm bitslices. If a
+ * backend has whole calls, few callers pass short messages to the bulk operations. They are hosts
+ * that count (counting.h), calls of several data units, and GCM with a truncated tag. The self-test
+ * must also notice a fault that is only in such short calls. */
 static void test_operation(unsigned op)
 {
     if (real->bulk[op] == NULL)
         return;
     copy.bulk[op] = wrong[op];
     plant(tr_op_name(op), "");
-    if (is_long(op) && (real->features & TR_FEATURE_AES) != 0) {
-        from = 320;
+    const bool has_aes = (real->features & TR_FEATURE_AES) != 0;
+    if (has_aes ? is_long(op) : op <= TR_OP_CTR) {
+        from = has_aes ? 320 : SLICED;
         copy.bulk[op] = wrong[op];
         plant(tr_op_name(op), ", long calls");
         from = 0;
@@ -353,8 +395,8 @@ static void test_operation(unsigned op)
     }
 }
 
-/* Plants faults in all whole calls of the parallel modes, for each number of blocks below a group
- * of the widest backend. Plants them in CTR of 128 to 255 blocks, too. */
+/* Plants faults in the whole calls of the parallel modes: in all calls, in those of each number of
+ * blocks below a group of the widest backend, and in CTR of 128 to 255 blocks. */
 static void test_blocks(unsigned op)
 {
     if (real->whole.few[op] == NULL)
@@ -458,6 +500,26 @@ static void test_whole(void)
     test_whole_gcm();
 }
 
+/* Plants faults in the calls for many messages, with one key and with several. */
+static void test_many(void)
+{
+    if (real->whole.gcm_many == NULL)
+        return;
+    for (wrong_own_keys = 0; wrong_own_keys < 2; wrong_own_keys++) {
+        const char *keys = wrong_own_keys ? ", several keys" : ", one key";
+        const unsigned faults = wrong_own_keys ? MANY_FAULTS : OTHER_KEY;
+        for (unsigned i = 0; i < faults; i++) {
+            many_fault = (enum many_fault)i;
+            copy.whole.gcm_many = wrong_many;
+            plant("GCM, many messages", keys);
+            if (many_fault != WRONG_OUTPUT && many_fault != OTHER_KEY)
+                continue;
+            copy.whole.masks = wrong_masks;
+            plant("masks", keys);
+        }
+    }
+}
+
 static void test_backend(const struct tr_backend *b)
 {
     planted = noticed = 0;
@@ -468,6 +530,7 @@ static void test_backend(const struct tr_backend *b)
     for (unsigned op = 0; op <= TR_OP_CTR; op++)
         test_blocks(op);
     test_whole();
+    test_many();
     test_cfb_groups();
     if (b->multibuffer != NULL) {
         copy.multibuffer = wrong_lanes;

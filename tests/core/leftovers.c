@@ -12,8 +12,10 @@
  * keystream, plaintext, round keys, tweaks, tag masks, and the hash subkey and its powers. So are
  * full tags that a call truncates, and the AES states that long calls keep in tables. The search
  * looks for each half of a block, in both byte orders, at every address. It also looks for the two
- * 64-bit words into which bitslice.c spreads a block. 32-bit code has 8 registers of each kind and
- * spills values in nearly every call, so there the test looks for round keys alone.
+ * 64-bit words into which bitslice.c spreads a block, and for the bitsliced round keys of vperm.
+ * These are tables of 00 and ff, of which too few bytes differ to be counted. 32-bit code has 8
+ * registers of each kind and spills values in nearly every call, so there the test looks for round
+ * keys alone.
  *
  * A call may leave only what the compiler spills from registers, because no code can cleanse that:
  *
@@ -473,6 +475,26 @@ static bool add_secrets(unsigned kinds)
     return right;
 }
 
+/* Returns how many round keys are on the stack in the form of vperm's eight bitsliced blocks
+ * (simd/sliced8.h). Word i of eight has bit i of each byte of S^-r of round key r, where S is
+ * ShiftRows, as a byte of 00 or ff. The constant of the S-box is XORed into all but the first. */
+static unsigned sliced_round_keys(void)
+{
+    unsigned n = 0;
+    for (unsigned r = 0; r <= aes.rounds; r++) {
+        uint8_t sliced[8][16];
+        for (unsigned i = 0; i < 8; i++) {
+            for (unsigned at = 0; at < 16; at++) {
+                const unsigned row = at % 4, column = (at / 4 - r * row) % 4;
+                const uint8_t byte = aes.enc[r][4 * column + row] ^ (r != 0 ? 0x63 : 0);
+                sliced[i][at] = (byte >> i & 1) != 0 ? 0xff : 0;
+            }
+        }
+        n += memmem(stack, sizeof(stack), sliced, sizeof(sliced)) != NULL;
+    }
+    return n;
+}
+
 static bool run(void (*call)(void))
 {
     memset(stack, 0, sizeof(stack));
@@ -606,10 +628,10 @@ static struct call {
      MOST_HASH, 0, SEALS},
     {"gcm_open_blocks", gcm_open_many, PLAIN | STREAM | GCM | DECRYPTS | VERIFIES,
      SPILL(tag mask, CLMUL, 1, 0), 0, 15, MOST_HASH, 0, SEALS},
-    {"gcm_seal_keys", gcm_seal_keys, PLAIN | STREAM | GCM, SPILL(tag mask, CLMUL, 1, 0), 0, 61,
+    {"gcm_seal_keys", gcm_seal_keys, PLAIN | STREAM | GCM, SPILL(tag mask, CLMUL, 1, 0), 0, 16,
      MOST_HASH, 0, SEALS},
     {"gcm_open_keys", gcm_open_keys, PLAIN | STREAM | GCM | DECRYPTS | VERIFIES,
-     SPILL(tag mask, CLMUL, 1, 0), 0, 61, MOST_HASH, 0, SEALS},
+     SPILL(tag mask, CLMUL, 1, 0), 0, 16, MOST_HASH, 0, SEALS},
     ROW(one_key, PLAIN, SPILL(plaintext, VAES, 4, 0), 4000, LEN),
     ROW(own_keys, PLAIN, NONE, 4000, LEN),
 };
@@ -755,7 +777,12 @@ static bool leaves_nothing(size_t key_len, const struct call *c)
         return false;
     }
     search();
-    bool right = true;
+    const unsigned sliced =
+        strcmp(tr_backend_name(aes.backend), "vperm") == 0 ? sliced_round_keys() : 0;
+    bool right = sliced == 0;
+    if (!right)
+        tap_diag("%s, %zu-bit key, %zu bytes: leaves %u bitsliced round keys", name_of(c),
+                 8 * key_len, len, sliced);
     for (unsigned i = 0; i < count; i++) {
         const char *what = secrets[i].what;
         const char *spills = strstr(c->spill.values, what);

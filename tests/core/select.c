@@ -576,9 +576,9 @@ static pthread_barrier_t together;
 static const struct tr_backend *best; /* the strongest usable backend */
 
 /* Uses all modes and key lengths for the first time in the process, in an order of its own. Returns
- * the backend that passed all tests, or NULL if it was not always the same. With each test comes
- * that of ECB, which the fault switch makes fail. It does not do so to those of long CTR calls and
- * of XTS with 192 bits, which would pass if they came before all others. */
+ * the backend that passed all tests, or NULL if it was not always the same. Each
+ * call also runs the test of ECB, which the fault switch makes fail. The switch does not affect the
+ * tests of long CTR calls and of XTS with 192 bits: they would pass if they came first. */
 static void *use_in_thread(void *number)
 {
     const struct tr_backend *used = NULL;

@@ -33,7 +33,6 @@
 #    define MANY_VECTORS (TR_MANY_BYTES / VBYTES)
 /* Powers of H for data, AAD and lengths, and a vector that loads may reach. */
 #    define MANY_POWERS  (MANY_VECTORS * VBLOCKS + TR_MANY_AAD / TR_BLOCK + 2 * VBLOCKS)
-_Static_assert(TR_MANY_KEYS_BYTES == VBYTES, "with a key for each job, a message is one vector");
 _Static_assert(MANY_VECTORS *VBLOCKS + 2 < 256, "only the last byte of a counter changes");
 
 /* What a call derives from the key and the lengths. */
@@ -66,8 +65,8 @@ struct many {
 
 /*
  * Ciphertext to hash: a vector of each message, then another of each. `pairs` has the powers for
- * the first of them: an index would take address computations for each load. The ciphertext must stay in registers: stored and loaded again, it costs 15 % of the
- * speed at 512 bytes.
+ * the first of them: an index would take address computations for each load. The ciphertext must
+ * stay in registers: stored and loaded again, it costs 15 % of the speed at 512 bytes.
  */
 struct pending {
     V c[2 * QUAD];
@@ -452,7 +451,7 @@ TR_INLINE TR_TARGET void many_groups(struct many *m, struct tr_gcm_job *jobs, si
     for (unsigned q = 0; q < quads; q++)
         c[q] = mask[q] = x[2 * q] = x[2 * q + 1] = v_zero();
     for (size_t i = 0; i <= count; i += quads * QUAD) {
-        struct tr_gcm_job *j = jobs + i, *before = j - quads * QUAD;
+        struct tr_gcm_job *j = jobs + i;
         const uint8_t(*key)[TR_BLOCK] = jobs->key->aes.enc;
         if (i < count) {
             const V first_key = v_xor(v_load_all(*key++), v_last_bytes(1));
@@ -472,7 +471,7 @@ TR_INLINE TR_TARGET void many_groups(struct many *m, struct tr_gcm_job *jobs, si
             if (t % 2 != 0 && q < quads && i != 0) {
                 struct product p = m->lengths;
                 multiply_add_3(&p, v_shuffle_bytes(c[q], m->byteswap), h, sum);
-                many_tags(m, before + q * QUAD, p, mask[q], 0);
+                many_tags(m, j - (quads - q) * QUAD, p, mask[q], 0);
             }
         }
         UNROLL
