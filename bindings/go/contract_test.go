@@ -329,7 +329,8 @@ func TestShortTags(t *testing.T) {
 		for n := range 1100 {
 			out := bytes.Repeat([]byte{0xa5}, n+tagSize+64)
 			dst := out[: 0 : n+tagSize]
-			if aead.Seal(dst, make([]byte, 12), make([]byte, n), nil); bytes.Count(out[n+tagSize:], []byte{0xa5}) != 64 {
+			aead.Seal(dst, make([]byte, 12), make([]byte, n), nil)
+			if bytes.Count(out[n+tagSize:], []byte{0xa5}) != 64 {
 				t.Fatalf("Seal of %d bytes with a tag of %d writes past the capacity", n, tagSize)
 			}
 		}

@@ -73,8 +73,8 @@ func (g *gcm) Seal(dst, nonce, plaintext, aad []byte) []byte {
 	checkInput(out, plaintext)
 	checkAAD(out, aad)
 	must(gcmSeal(&gcmCall{
-		g.key(), &nonce[0], len(nonce), pointer(aad), len(aad), &out[0], pointer(plaintext), len(plaintext),
-		&out[len(plaintext)], g.tagSize,
+		g.key(), &nonce[0], len(nonce), pointer(aad), len(aad), &out[0], pointer(plaintext),
+		len(plaintext), &out[len(plaintext)], g.tagSize,
 	}))
 	return all
 }
@@ -135,16 +135,14 @@ func (b *block) NewHookedGCM(nonceSize, tagSize int) (cipher.AEAD, error) {
 
 var _ = [1]struct{}{}[unsafe.Sizeof(Message{})-messageSize]
 
-// The most messages of one call of the core. The collector waits for a call to end.
-const gcmMaxJobs = 64
-
 func (g *gcm) sealMany(messages []Message) { g.many(messages, 0, g.tagSize) }
 
 func (g *gcm) openMany(messages []Message) { g.many(messages, g.tagSize, 0) }
 
-// many seals or opens messages. The data are In without its last `cut` bytes, and a result has
-// `added` bytes more than the data: of the two, one is the size of the tag and the other is 0. A
-// message that Open refuses for its length ends a call of the core.
+// many seals or opens messages, at most gcmMaxJobs in a call of the core: the collector waits for a
+// call to end. The data are In without its last `cut` bytes, and a result has `added` bytes more than
+// the data: of the two, one is the size of the tag and the other is 0. A message that Open refuses
+// for its length ends a call of the core.
 func (g *gcm) many(messages []Message, cut, added int) {
 	for len(messages) > 0 {
 		n, failed := min(len(messages), gcmMaxJobs), uint64(1)

@@ -40,8 +40,8 @@ func fill(r *rand.Rand, b []byte) {
 	}
 }
 
-// roomy returns a copy of a prefix to which Go's GCM can append n bytes and a tag. If the tag has fewer
-// than 16 bytes, Go 1.26 writes up to 3 zeros behind it, past the capacity.
+// roomy returns a copy of a prefix to which Go's GCM can append n bytes and a tag. If the tag has
+// fewer than 16 bytes, Go 1.26 writes up to 3 zeros behind it, past the capacity.
 func roomy(prefix []byte, n int) []byte {
 	return append(make([]byte, 0, len(prefix)+n+16), prefix...)
 }

@@ -11,7 +11,7 @@
 //
 //	core_amd64.s   the code, the tables and the variables
 //	core_amd64.h   the places of the functions that calls_amd64.s calls
-//	core_sizes.go  the sizes of the core's keys
+//	core_sizes.go  the sizes of the core's keys and of a message, and the most jobs of a call
 package main
 
 import (
@@ -107,7 +107,8 @@ func run(name string, arguments ...string) string {
 	return string(output)
 }
 
-// compile returns the linked core, and an object file with an object of each key type.
+// compile returns the linked core, and an object file with an object for each of Go's constants,
+// which are the sizes of the objects.
 func compile() (core, sizes *elf.File) {
 	here := filepath.Join("internal", "generate", "core")
 	run("../../scripts/archive", "build", work)
@@ -316,7 +317,7 @@ func places(core *elf.File) []byte {
 func constants(sizes *elf.File) []byte {
 	w := bytes.NewBufferString(note + "\npackage tenrounds\n\nconst (\n")
 	for _, s := range symbols(sizes) {
-		if strings.HasSuffix(s.Name, "Size") {
+		if elf.ST_TYPE(s.Info) == elf.STT_OBJECT {
 			fmt.Fprintf(w, "%s = %d\n", s.Name, s.Size)
 		}
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What Go needs besides the core's archive: the four functions that a compiler may call, selection
- * for Go, and objects whose sizes main.go reads. */
+ * for Go, sealing and opening of many messages, and objects whose sizes main.go reads. */
 #include "tenrounds.h"
 
 /* A compiler that recognizes a loop as memcpy() would call the function from itself. */
@@ -62,7 +62,7 @@ struct go_message {
     const void *err[2];
 };
 
-#define MOST 64u /* gcmMaxJobs */
+#define MOST 64u /* the bits of *failed; calls_amd64.s has room for so many jobs */
 
 /*
  * Seals at most MOST messages if `cut` is 0. Else opens them, and `cut` is the size of their tags.
@@ -99,6 +99,7 @@ enum tr_status tr_go_many(const struct tr_gcm_key *key, const struct go_message 
     return status == TR_ERR_TAG ? TR_OK : status;
 }
 
+_Static_assert(sizeof(struct tr_gcm_job[MOST]) == 5632, "MANY_FRAME in calls_amd64.s");
 _Static_assert(TR_ERR_TAG == 9, "verified() in core_amd64.go");
 _Static_assert(_Alignof(struct tr_aes_key) == 16 && _Alignof(struct tr_gcm_key) == 16 &&
                    _Alignof(struct tr_xts_key) == 16 && _Alignof(struct tr_gcm_siv_key) == 16,
@@ -110,4 +111,5 @@ struct tr_gcm_key gcmKeySize;
 struct tr_xts_key xtsKeySize;
 struct tr_gcm_siv_key gcmSIVKeySize;
 struct go_message messageSize;
+char gcmMaxJobs[MOST];
 #endif
