@@ -103,6 +103,17 @@ fn arguments_are_not_stored() {
     assert!(!counts.list("/run/executed").is_empty());
 }
 
+#[test]
+fn a_file_gets_the_text_without_colours() {
+    let place = Place::new();
+    let mut tool = place.tool(["run", "--count", "--output", "counts", "--"]);
+    let tool = tool.args(["openssl", "rand", "-hex", "8"]);
+    assert_eq!(tool.env("CLICOLOR_FORCE", "1").done().ok().err, "");
+    let text = std::fs::read_to_string(place.path("counts")).unwrap();
+    contains(&text, &["loaded"]);
+    assert!(!text.contains('\x1b'), "{text:?}");
+}
+
 /// OpenSSL's random generator uses AES up to 3.3, and no mode that the program asked for.
 #[test]
 fn the_random_generator_alone_is_not_reached() {
