@@ -7,7 +7,7 @@ use terminal::error::{Error, Result};
 
 pub const JAR: Part = Part {
     name: "the Java provider",
-    source: "the package libtenrounds-java",
+    source: "the package libtenrounds-java (RPM: tenrounds-java)",
     variable: "TENROUNDS_JAR",
     file: "tenrounds.jar",
     folder: "share/java",
