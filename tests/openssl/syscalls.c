@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks that no call on data makes a system call. The test runs every cipher of the provider in
- * both directions, its MACs, records of SSL 3.0 to TLS 1.2 as libssl passes them, and the engine.
- * Programs forbid system calls with seccomp(2) once they have set up their keys. In connections of
- * TLS 1.0 to 1.3, libssl itself makes system calls for its random numbers. There, a connection with
- * tenrounds must make no more than one with the default provider.
+ * Checks that no call on data makes a system call. The test runs the provider's ciphers in both
+ * directions, its MACs, and the engine. It also runs records of SSL 3.0 to TLS 1.2 as libssl
+ * passes them. Programs forbid system calls with seccomp(2) once they have set up their keys. In
+ * connections of TLS 1.0 to 1.3, libssl itself makes system calls for its random numbers. There, a
+ * connection with tenrounds must make no more than one with the default provider.
  *
  * A child process does the work. The parent traces it with ptrace(2), and counts the system calls
  * of each operation that the child announces in shared memory. Two calls draw random IVs, as in the
