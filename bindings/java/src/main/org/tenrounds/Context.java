@@ -143,7 +143,8 @@ final class Context {
     private static long allocate(int bytes) {
         long address = JniCalls.allocate(bytes);
         if (address == 0) {
-            throw new OutOfMemoryError("no memory outside of the Java heap for " + bytes + " bytes");
+            String what = bytes == 0 ? "a key" : bytes + " bytes";
+            throw new OutOfMemoryError("no memory outside of the Java heap for " + what);
         }
         return address;
     }
