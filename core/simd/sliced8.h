@@ -9,8 +9,8 @@
  * AES-like Ciphers", TCHES 2021).
  *
  * The bound is the number of operations: 166 per round of encryption (portable/sliced.h), 200 of
- * decryption. Slicing and the way back take 144 more. Zen 4 starts four a cycle: 42 and 50 cycles
- * for a round of eight blocks.
+ * decryption. Slicing and the way back take 144 more. Emerald Rapids starts three a cycle: 55 and
+ * 67 cycles for a round of eight blocks (docs/tuning/software.md). Not measured on Zen 4.
  *
  * This is a template. Its parameters are those of vperm.h, load() and store() for 16 bytes, and a
  * vector type x64 with elements of 64 bits.

@@ -33,7 +33,8 @@ unclear() {
         file=${object##*/}
         file=${file%.c.o}
         file=${file#common_}
-        functions "$object" | grep -vE "^(tr|trp|tre|trossl)_|$(words "$file")" | sed "s|\$| of $file.c|" || :
+        functions "$object" | grep -vE "^(tr|trp|tre|trossl)_|$(words "$file")" |
+            sed "s|\$| of $file.c|" || :
     done
 }
 
