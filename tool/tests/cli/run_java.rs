@@ -78,7 +78,7 @@ fn what_stands_in_the_way_is_said() {
     let said = jdk
         .run(&[("TENROUNDS_JAR", "/nowhere.jar")], &[&java])
         .failed(1);
-    contains(&said, &["/nowhere.jar", "TENROUNDS_JAR", "with make"]);
+    contains(&said, &["/nowhere.jar", "TENROUNDS_JAR", "RPM: tenrounds"]);
     jdk.0.file("a=b.jar", "");
     let said = jdk.run(&[("TENROUNDS_JAR", "a=b.jar")], &[&java]).failed(1);
     contains(&said, &["a=b.jar: Java cannot read this path"]);
