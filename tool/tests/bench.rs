@@ -278,7 +278,9 @@ fn scripts_tables_writes_the_tables_and_checks_them() {
             .map(|name| format!("{folder}/{}", name.display()))
             .collect::<Vec<_>>()
     };
-    let runs = [files(replaced), files("docs/benchmarks/gains")].concat();
+    let runs = [replaced, "docs/benchmarks/gains", "docs/benchmarks/changed"]
+        .map(files)
+        .concat();
     let others = [
         "scripts/tables",
         "scripts/published.py",

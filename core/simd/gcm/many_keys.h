@@ -67,9 +67,11 @@ static NOT_INLINE TR_TARGET void V_NAME(keys_of_blocks)(struct many *m, struct t
         struct tr_gcm_job *j = jobs + i;
         W x[QUAD] = {{0}};
         B last_key;
-        UNROLL
-        for (unsigned k = 0; k < QUAD && i < count; k++)
-            x[k] = block_rounds(&j[k].key->aes, j[k].iv, &last_key, 1);
+        if (i < count) {
+            UNROLL
+            for (unsigned k = 0; k < QUAD; k++)
+                x[k] = block_rounds(&j[k].key->aes, j[k].iv, &last_key, 1);
+        }
         if (i != 0)
             keys_tags(m, j - QUAD, p, mask);
         if (i == count)
