@@ -90,10 +90,10 @@ fn report(place: &Place) -> (std::path::PathBuf, Document) {
     work.args(["bench", "aes-128-ctr", "--bytes", "16K", "--seconds", "60"]);
     let work = work.stdout(Stdio::null()).stderr(Stdio::null());
     let _work = work.started();
-    let (page, json) = (place.path("page.html"), place.path("report.json"));
-    let mut tool = place.tool(["report", "--full", "--html"]);
-    tool.arg(&page).arg("--json").arg(&json).done().ok();
-    (page, valid(&fs::read_to_string(json).unwrap()))
+    let page = place.path("page.html");
+    let mut tool = place.tool(["report", "--full", "--json", "--html"]);
+    let done = tool.arg(&page).done().ok();
+    (page, valid(&done.out))
 }
 
 /// The rows of the first table of a part, by its first head.
