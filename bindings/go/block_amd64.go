@@ -14,15 +14,13 @@ import (
 type block struct {
 	raw      [32]byte
 	size     int
-	expanded atomic.Pointer[aesKey] // not for GCM, which has a key schedule of its own
+	expanded unsafe.Pointer // into an aesKey; not for GCM, which has a key schedule of its own
 }
 
 // struct tr_aes_key
 type aesKey struct {
 	memory [aesKeySize + slack]byte
 }
-
-func (k *aesKey) address() unsafe.Pointer { return aligned(&k.memory[0]) }
 
 var (
 	blocks  secrets[block]
@@ -35,44 +33,50 @@ func newBlock(key []byte) cipher.Block {
 	return b
 }
 
-// key returns the expanded key. If two goroutines expand it first, one result is not used.
+// key returns the expanded key. If two goroutines expand it first, one result is not used. The
+// compiler must inline it.
 func (b *block) key() unsafe.Pointer {
-	k := b.expanded.Load()
-	if k == nil {
-		k = b.expand()
+	if k := atomic.LoadPointer(&b.expanded); k != nil {
+		return k
 	}
-	return k.address()
+	return b.expand()
 }
 
-func (b *block) expand() *aesKey {
-	k := aesKeys.new()
-	must(aesSetKey(k.address(), backend(), &b.raw[0], b.size))
-	b.expanded.Store(k)
+func (b *block) expand() unsafe.Pointer {
+	k := aligned(&aesKeys.new().memory[0])
+	must(aesSetKey(k, backend(), &b.raw[0], b.size))
+	atomic.StorePointer(&b.expanded, k)
 	return k
 }
 
 func (b *block) BlockSize() int { return BlockSize }
 
 func (b *block) Encrypt(dst, src []byte) {
-	b.one(ecbEncrypt, dst, src)
+	checkBlock(dst, src)
+	must(ecbEncrypt(b.key(), &dst[0], &src[0], BlockSize))
 }
 
 func (b *block) Decrypt(dst, src []byte) {
-	b.one(ecbDecrypt, dst, src)
+	checkBlock(dst, src)
+	must(ecbDecrypt(b.key(), &dst[0], &src[0], BlockSize))
 }
 
-// one processes one block, with the panics of crypto/aes.
-func (b *block) one(crypt func(key unsafe.Pointer, out, in *byte, n int) int32, dst, src []byte) {
-	if len(src) < BlockSize {
-		panic("crypto/aes: input not full block")
+// checkBlock panics as crypto/aes does. The compiler must inline it.
+func checkBlock(dst, src []byte) {
+	distance := address(dst) - address(src)
+	if len(src) < BlockSize || len(dst) < BlockSize || distance != 0 && distance+15 < 31 {
+		wrongBlock(dst, src)
 	}
-	if len(dst) < BlockSize {
+}
+
+func wrongBlock(dst, src []byte) {
+	switch {
+	case len(src) < BlockSize:
+		panic("crypto/aes: input not full block")
+	case len(dst) < BlockSize:
 		panic("crypto/aes: output not full block")
 	}
-	if shifted(dst[:BlockSize], src[:BlockSize]) {
-		panic("crypto/aes: invalid buffer overlap")
-	}
-	must(crypt(b.key(), &dst[0], &src[0], BlockSize))
+	panic("crypto/aes: invalid buffer overlap")
 }
 
 // ---- CTR ----------------------------------------------------------------------------------------

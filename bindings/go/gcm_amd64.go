@@ -7,6 +7,7 @@ package tenrounds
 import (
 	"crypto/cipher"
 	"errors"
+	"math"
 	"math/bits"
 	"sync/atomic"
 	"unsafe"
@@ -33,10 +34,17 @@ func (b *block) NewGCM(nonceSize, tagSize int) (cipher.AEAD, error) {
 	if nonceSize <= 0 {
 		return nil, errors.New("cipher: the nonce can't have zero length")
 	}
+	if from := standardFrom(); from != math.MaxInt && tagSize == BlockSize {
+		return &split{block: b, nonceSize: nonceSize, from: from}, nil
+	}
+	return b.newGCM(nonceSize, tagSize), nil
+}
+
+func (b *block) newGCM(nonceSize, tagSize int) *gcm {
 	g := gcms.new()
 	g.nonceSize, g.tagSize = nonceSize, tagSize
 	must(gcmSetKey(g.key(), backend(), &b.raw[0], b.size))
-	return g, nil
+	return g
 }
 
 func (g *gcm) NonceSize() int { return g.nonceSize }
@@ -118,17 +126,17 @@ func (g *gcm) room() bool {
 
 // hooked is the GCM of the package stdlib. Tests of the standard library want no other methods in
 // the result of cipher.NewGCM than those of cipher.AEAD.
-type hooked struct{ *gcm }
+type hooked struct {
+	*gcm
+	standardFrom int
+}
 
-func (h hooked) Room() bool { return h.room() }
+// Room tells whether to process a message of n bytes here.
+func (h hooked) Room(n int) bool { return n < h.standardFrom && h.room() }
 
-// NewHookedGCM is for the package stdlib.
-func (b *block) NewHookedGCM(nonceSize, tagSize int) (cipher.AEAD, error) {
-	aead, err := b.NewGCM(nonceSize, tagSize)
-	if err != nil {
-		return nil, err
-	}
-	return hooked{aead.(*gcm)}, nil
+// NewHookedGCM is for the package stdlib, whose caller has checked the sizes.
+func (b *block) NewHookedGCM(nonceSize, tagSize int) cipher.AEAD {
+	return hooked{b.newGCM(nonceSize, tagSize), standardFrom()}
 }
 
 // ---- Many messages ------------------------------------------------------------------------------

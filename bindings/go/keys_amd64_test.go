@@ -26,8 +26,8 @@ func TestCleansed(t *testing.T) {
 			return [][]byte{b.raw[:], unsafe.Slice((*byte)(b.key()), aesKeySize)}
 		},
 		"GCM": func() [][]byte {
-			g, _ := newBlock([]byte("a key for GCM...")).(*block).NewGCM(12, 16)
-			return [][]byte{g.(*gcm).memory[:]}
+			g := newBlock([]byte("a key for GCM...")).(*block).newGCM(12, 16)
+			return [][]byte{g.memory[:]}
 		},
 		"XTS": func() [][]byte {
 			x, _ := NewXTS([]byte("the key of data,the key of tweak"))

@@ -19,6 +19,9 @@ func TestRoom(t *testing.T) {
 			t.Error("no room on a large stack")
 		}
 	}
+	if h := (hooked{&g, 100}); !h.Room(99) || h.Room(100) {
+		t.Error("Room does not leave messages of 100 bytes to Go's own code")
+	}
 }
 
 // withoutRoom calls room when recursion has used most of the stack.

@@ -38,12 +38,12 @@ var changes = []struct{ after, text string }{
 		g.tenrounds = tenroundsNewGCM(key, g.nonceSize, g.tagSize)
 	}
 `},
-	{"func seal(out []byte, g *GCM, nonce, plaintext, data []byte) {\n", `	if g.tenrounds != nil && g.tenrounds.Room() {
+	{"func seal(out []byte, g *GCM, nonce, plaintext, data []byte) {\n", `	if g.tenrounds != nil && g.tenrounds.Room(len(plaintext)) {
 		g.tenrounds.Seal(out[:0], nonce, plaintext, data)
 		return
 	}
 `},
-	{"func open(out []byte, g *GCM, nonce, ciphertext, data []byte) error {\n", `	if g.tenrounds != nil && g.tenrounds.Room() {
+	{"func open(out []byte, g *GCM, nonce, ciphertext, data []byte) error {\n", `	if g.tenrounds != nil && g.tenrounds.Room(len(ciphertext)) {
 		if _, err := g.tenrounds.Open(out[:0], nonce, ciphertext, data); err != nil {
 			return errOpen
 		}
@@ -54,7 +54,7 @@ var changes = []struct{ after, text string }{
 
 const declarations = `
 type tenroundsAEAD = interface {
-	Room() bool
+	Room(n int) bool
 	Seal(dst, nonce, plaintext, additionalData []byte) []byte
 	Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error)
 }
@@ -83,8 +83,8 @@ func main() {
 
 	cache, err := os.UserCacheDir()
 	check(err)
-	// Two copies of one version of Go need two overlays.
-	sum := sha256.Sum256([]byte(goroot))
+	// Two copies of one version of Go need two overlays, and so do two versions of this module.
+	sum := sha256.Sum256([]byte(goroot + patched))
 	folder := filepath.Join(cache, "tenrounds", "go-overlay", version+"-"+hex.EncodeToString(sum[:4]))
 	check(os.MkdirAll(folder, 0o755))
 	replacement := filepath.Join(folder, "gcm_asm.go")

@@ -18,9 +18,10 @@ import (
 	tenrounds "example.org/tenrounds/bindings/go"
 )
 
-// The methods that the overlay calls. Room tells whether to call the others, or Go's own code.
+// The methods that the overlay calls. Room tells whether to call the others for a message of n
+// bytes, or Go's own code.
 type aead = interface {
-	Room() bool
+	Room(n int) bool
 	Seal(dst, nonce, plaintext, additionalData []byte) []byte
 	Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error)
 }
@@ -58,11 +59,7 @@ func tenroundsGCM(key []byte, nonceSize, tagSize int) aead {
 	if err != nil {
 		return nil
 	}
-	gcm, err := block.(interface {
-		NewHookedGCM(nonceSize, tagSize int) (cipher.AEAD, error)
-	}).NewHookedGCM(nonceSize, tagSize)
-	if err != nil {
-		return nil
-	}
-	return gcm.(aead)
+	return block.(interface {
+		NewHookedGCM(nonceSize, tagSize int) cipher.AEAD
+	}).NewHookedGCM(nonceSize, tagSize).(aead)
 }
