@@ -87,6 +87,16 @@ TR_INLINE void tr_hash_aad(tr_hash_blocks_fn *hash_blocks, void *message, uint8_
     }
 }
 
+/* Writes the first `len` bytes of a tag. A whole tag takes one store, for a later 16-byte load. A
+ * memcpy() of variable length may be REP MOVS, which is slow for so few bytes. */
+TR_INLINE void tr_put_tag(uint8_t *to, const uint8_t tag[TR_BLOCK], size_t len)
+{
+    if (__builtin_expect(len == TR_BLOCK, 1))
+        __builtin_memcpy(to, tag, TR_BLOCK);
+    else
+        partial_store(to, partial_load_block(tag), len);
+}
+
 /* Whether the first `len` bytes of two tags are equal, in constant time. Unlike tr_equal(),
  * compares 64-bit words. All 16 bytes of `a` must be readable. */
 TR_INLINE int tr_same_tag(const uint8_t a[TR_BLOCK], const uint8_t *b, size_t len)

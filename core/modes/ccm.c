@@ -23,15 +23,15 @@ void tr_ccm_rebind(struct tr_ccm *c, const struct tr_ccm_key *key)
 static void mac_pad(struct tr_ccm *c)
 {
     if (c->used != 0)
-        tr_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, c->run.mac, c->run.mac, 1, NULL);
+        tr_short_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, c->run.mac, c->run.mac, 1, NULL);
     c->used = 0;
 }
 
-/* XORs n bytes into the partial MAC block, which must have room for them. */
+/* XORs n bytes into the partial MAC block, which must have room for them. Only the XOR is on the
+ * chain of the CBC-MAC. */
 static void mac_part(struct tr_ccm *c, struct partial_block data, size_t n)
 {
-    struct partial_block mac = partial_load_block(c->run.mac);
-    partial_store_vector(c->run.mac, partial_xor(mac, partial_up(data, c->used)));
+    partial_xor_vector(c->run.mac, partial_up(data, c->used));
     c->used += (unsigned)n;
 }
 
@@ -57,17 +57,13 @@ static void ccm_mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
 /* Hashes the encoded length of the AAD, which precedes the AAD (appendix A.2.2). */
 static void mac_aad_length(struct tr_ccm *c, uint64_t len)
 {
-    uint8_t encoded[10] = {0xff, 0xff};
-    tr_store64_be(encoded + 2, len);
-    if (len < 0xff00) {
-        ccm_mac_update(c, encoded + 8, 2);
-    } else if (len >> 32 == 0) {
-        encoded[4] = 0xff;
-        encoded[5] = 0xfe;
-        ccm_mac_update(c, encoded + 4, 6);
-    } else {
-        ccm_mac_update(c, encoded, 10);
-    }
+    const uint64_t first = __builtin_bswap64(len); /* the most significant byte is first */
+    if (len < 0xff00)
+        mac_part(c, (struct partial_block){first >> 48, 0}, 2);
+    else if (len >> 32 == 0)
+        mac_part(c, (struct partial_block){first >> 32 << 16 | 0xfeff, 0}, 6);
+    else
+        mac_part(c, (struct partial_block){first << 16 | 0xffff, first >> 48}, 10);
 }
 
 /* Checks the key and the lengths of a message before it starts. */
@@ -105,10 +101,10 @@ enum tr_status tr_ccm_start(struct tr_ccm *c, const struct tr_ccm_key *key, cons
     partial_store_vector(blocks[1], counter);
     counter.high |= (uint64_t)1 << 56;
     partial_store_vector(c->run.counter, counter);
-    tr_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2, NULL);
+    tr_short_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2, NULL);
     __builtin_memcpy(c->run.mac, blocks[0], TR_BLOCK);
     __builtin_memcpy(c->tag_mask, blocks[1], TR_BLOCK);
-    tr_cleanse(blocks, sizeof(blocks));
+    tr_cleanse_inline(blocks, sizeof(blocks));
     c->used = 0;
     c->aad_left = aad_len;
     c->left = len;
@@ -202,7 +198,7 @@ TR_INLINE enum tr_status update(struct tr_ccm *c, uint8_t *out, const uint8_t *i
         len %= TR_BLOCK;
     }
     if (len != 0) {
-        tr_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, c->keystream, c->run.counter, 1, NULL);
+        tr_short_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, c->keystream, c->run.counter, 1, NULL);
         tr_counter_add(c->run.counter, 1);
         ccm_in_block(c, out, in, len, decrypt);
     }
@@ -237,7 +233,7 @@ enum tr_status tr_ccm_tag(struct tr_ccm *c, uint8_t *tag)
     enum tr_status status = ccm_finish(c);
     if (status != TR_OK)
         return status;
-    __builtin_memcpy(tag, c->run.mac, c->tag_len);
+    tr_put_tag(tag, c->run.mac, c->tag_len);
     tr_cleanse_inline(c->run.mac, TR_BLOCK);
     return TR_OK;
 }
@@ -247,7 +243,7 @@ enum tr_status tr_ccm_check(struct tr_ccm *c, const uint8_t *tag)
     enum tr_status status = ccm_finish(c);
     if (status != TR_OK)
         return status;
-    int good = TR_PUBLIC(tr_equal(c->run.mac, tag, c->tag_len));
+    int good = TR_PUBLIC(tr_same_tag(c->run.mac, tag, c->tag_len));
     tr_cleanse_inline(c->run.mac, TR_BLOCK);
     return good ? TR_OK : TR_ERR_TAG;
 }

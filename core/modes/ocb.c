@@ -242,7 +242,7 @@ enum tr_status tr_ocb_tag(struct tr_ocb *o, uint8_t *tag)
     enum tr_status status = ocb_finish(o);
     if (status != TR_OK)
         return status;
-    __builtin_memcpy(tag, o->run.checksum, o->tag_len);
+    tr_put_tag(tag, o->run.checksum, o->tag_len);
     ocb_cleanse_message(o);
     return TR_OK;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ccm.h"
 
+#include "partial_block.h"
+
 #include <string.h>
 
 enum tr_status trossl_ccm_set_key(struct trossl_ccm *c, const struct tr_backend *backend,
@@ -20,7 +22,10 @@ static enum tr_status trossl_ccm_begin(struct trossl_ccm *c, const struct trossl
      * IV, so two IVs could give the same nonce. */
     if (now->iv_len < c->key_iv_len || (now->encrypt && now->iv_len != c->key_iv_len))
         return TR_ERR_IV_LENGTH;
-    memcpy(c->nonce, now->iv, sizeof(c->nonce));
+    /* The caller may have just stored the IV as 8 and 4 bytes. One load of 16 bytes would be a
+     * store-forwarding stall, in which the message waits for the end of the one before. */
+    partial_store_vector(c->nonce, now->iv_len == 12 ? partial_load_nonce(now->iv)
+                                                     : partial_load_block(now->iv));
     c->len = len;
     c->len_set = c->open = 1;
     c->has_aad = 0;

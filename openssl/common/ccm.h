@@ -29,9 +29,12 @@ struct trossl_ccm {
 /* The settings of the caller's EVP context at the time of a call. */
 struct trossl_ccm_settings {
     const uint8_t *iv; /* 16 bytes, the first iv_len of which are the IV */
-    size_t iv_len, tag_len;
-    /* For decryption: the expected tag, which has tag_len bytes. */
+    size_t iv_len;
+    /* For decryption: the expected tag, which has tag_len bytes. This pointer is between the two
+     * lengths, so that the compiler does not copy both in one load. The caller has just stored one
+     * of them, so this load would be a store-forwarding stall. */
     const uint8_t *expected;
+    size_t tag_len;
     int encrypt;
 };
 

@@ -34,7 +34,7 @@ static int ccm_init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigne
 
 static struct trossl_ccm_settings ccm_settings(EVP_CIPHER_CTX *ctx, const struct ccm *c)
 {
-    return (struct trossl_ccm_settings){tre_evp.iv(ctx), c->iv_len, c->tag_len, c->buffer,
+    return (struct trossl_ccm_settings){tre_evp.iv(ctx), c->iv_len, c->buffer, c->tag_len,
                                         tre_evp.encrypting(ctx)};
 }
 

@@ -14,7 +14,7 @@ struct trp_ccm {
 
 static struct trossl_ccm_settings ccm_settings(const struct trp_ccm *c)
 {
-    return (struct trossl_ccm_settings){c->a.iv, c->a.iv_len, c->a.tag_len, c->a.buffer,
+    return (struct trossl_ccm_settings){c->a.iv, c->a.iv_len, c->a.buffer, c->a.tag_len,
                                         c->a.encrypt};
 }
 
