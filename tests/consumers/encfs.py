@@ -4,7 +4,7 @@ for each GB."""
 
 from harness import Consumer
 from harness_fuse import Mounts
-from harness_gains import MEASURING
+from harness_gains import MEASURING, Gain
 
 consumer = Consumer("encfs", limit=900 if MEASURING else 60,
                     needs={"encfs": "encfs", "fusermount": "fuse3"})
@@ -12,5 +12,6 @@ consumer.write("password", "secret\n")
 for side in ("plain", "ours"):
     consumer.run("plain", ["mkdir", f"{side}-folder"])
 Mounts(consumer, lambda folder, mount: ["encfs", "-f", "--standard", f"--extpass=cat {consumer.path('password')}", folder,
-                                        mount]).rows("EncFS", "AES-192-CBC", "encfs", 1024)
+                                        mount]).rows(
+    "AES-192-CBC", lambda *row, **more: Gain(consumer, "EncFS", *row, "encfs", call=1024, **more))
 consumer.end()
