@@ -4,14 +4,25 @@
 #include "modes/modes.h"
 
 #if TR_ENV_ALL_MODES
+/* Not 0 if the key of one of four jobs is not this one. A branch for each job would take a third as
+ * long as the job's AES rounds. */
+static uintptr_t differing(const struct tr_mask_job *j, const struct tr_aes_key *key)
+{
+    const uintptr_t k = (uintptr_t)key;
+    return ((uintptr_t)j[0].key ^ k) | ((uintptr_t)j[1].key ^ k) | ((uintptr_t)j[2].key ^ k) |
+           ((uintptr_t)j[3].key ^ k);
+}
+
 enum tr_status tr_ecb_masks(const struct tr_mask_job *jobs, size_t count)
 {
-    size_t done = 0, i = 1;
+    size_t done = 0, i = 0;
     if (count == 0)
         return TR_OK;
     const struct tr_aes_key *first = jobs->key;
     if (!tr_is_set(first))
         return TR_ERR_STATE;
+    while (count - i >= 4 && differing(jobs + i, first) == 0)
+        i += 4;
     while (i < count && jobs[i].key == first)
         i++;
     const int own_keys = i < count;

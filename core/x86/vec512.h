@@ -338,19 +338,22 @@ TR_INLINE TR_TARGET V v_gather_pointers(const uint8_t *const *p)
 }
 TR_INLINE TR_TARGET void v_scatter_pointers(uint8_t *const *p, V x)
 {
-    b_store(p[0], _mm512_castsi512_si128(x));
-    b_store(p[1], _mm512_extracti32x4_epi32(x, 1));
-    b_store(p[2], _mm512_extracti32x4_epi32(x, 2));
-    b_store(p[3], _mm512_extracti32x4_epi32(x, 3));
+    /* Upper halves of YMM registers: gcc stores them without a shuffle. */
+    const __m256i low = _mm512_castsi512_si256(x), high = _mm512_extracti64x4_epi64(x, 1);
+    b_store(p[0], _mm256_castsi256_si128(low));
+    b_store(p[1], _mm256_extracti128_si256(low, 1));
+    b_store(p[2], _mm256_castsi256_si128(high));
+    b_store(p[3], _mm256_extracti128_si256(high, 1));
 }
 TR_INLINE TR_TARGET V v_of_blocks(B a, B b, B c, B d)
 {
     V x = _mm512_inserti32x4(_mm512_castsi128_si512(a), b, 1);
     return _mm512_inserti32x4(_mm512_inserti32x4(x, c, 2), d, 3);
 }
-TR_INLINE TR_TARGET V v_and(V a, V b)
+/* (a ^ b) & mask */
+TR_INLINE TR_TARGET V v_xor_and(V a, V b, V mask)
 {
-    return _mm512_and_si512(a, b);
+    return _mm512_ternarylogic_epi64(a, b, mask, 0x28);
 }
 /* Ones in the first n bytes, in all if n is more than 16. */
 TR_INLINE TR_TARGET B b_first_bytes(size_t n)
@@ -365,11 +368,6 @@ TR_INLINE TR_TARGET V v_byteswap_order(void)
 TR_INLINE TR_TARGET V v_shuffle_bytes(V x, V order)
 {
     return _mm512_shuffle_epi8(x, order);
-}
-/* Returns `a` if `first` is 1, and `b` if it is 0. */
-TR_INLINE TR_TARGET V v_select(int first, V a, V b)
-{
-    return _mm512_mask_mov_epi64(b, (__mmask8)-first, a);
 }
 TR_INLINE TR_TARGET V v_low_by_two(V a, V b)
 {

@@ -37,7 +37,9 @@ _Static_assert(MANY_VECTORS *VBLOCKS + 2 < 256, "only the last byte of a counter
 
 /* What a call derives from the key and the lengths. */
 struct many {
-    struct product lengths; /* of the length block and H: all that messages of one block need */
+    /* Messages of one block need only these. */
+    struct product lengths; /* of the length block and H */
+    V aad_power, aad_down;  /* the power of H for the last block of AAD, and folded_power() of it */
     /* The J0s of the quad after round 1, each in all lanes, if there is a second step. There are
      * not enough registers for them, and many_cleanse() must find them. */
     V begun[QUAD];
@@ -76,6 +78,33 @@ struct pending {
 TR_INLINE size_t many_blocks(size_t bytes)
 {
     return (bytes + TR_BLOCK - 1) / TR_BLOCK;
+}
+
+/* A sum of products after the first of the two steps of the reduction (gcm/ghash.h). */
+struct folded {
+    V middle, high;
+};
+
+/* Does this step for a Karatsuba product. */
+TR_INLINE TR_TARGET struct folded fold_product(const struct product *p)
+{
+    const V middle = v_xor3(p->middle, p->low, p->high),
+            low = v_clmul_ll(p->low, v_low_halves(0xc200000000000000));
+    return (struct folded){v_xor3(middle, v_swap_halves(p->low), low), p->high};
+}
+
+/* Does this step for a power of H. */
+TR_INLINE TR_TARGET V folded_power(V h)
+{
+    return v_xor(v_swap_halves(h), v_clmul_ll(h, v_low_halves(0xc200000000000000)));
+}
+
+/* Adds a * h, where `down` is folded_power(h). This and the rest of the reduction are seven
+ * operations for a product, where Karatsuba and a whole reduction are 15. */
+TR_INLINE TR_TARGET void multiply_add_folded(struct folded *p, V a, V h, V down)
+{
+    p->middle = v_xor3(p->middle, v_clmul_ll(a, down), v_clmul_hl(a, h));
+    p->high = v_xor3(p->high, v_clmul_lh(a, down), v_clmul_hh(a, h));
 }
 
 /* ---- Setup ---- */
@@ -146,6 +175,12 @@ TR_INLINE TR_TARGET void many_tables(struct many *m, const struct tr_aes_key *ke
     }
 }
 
+/* Whether many_blocks() takes these messages: data and AAD have at most one block each. */
+TR_INLINE int many_in_blocks(const struct many *m)
+{
+    return m->len <= TR_BLOCK && m->aad_len <= TR_BLOCK;
+}
+
 TR_INLINE TR_TARGET void many_start(struct many *m, const struct tr_gcm_job *job, int decrypt,
                                     int own_keys)
 {
@@ -165,7 +200,11 @@ TR_INLINE TR_TARGET void many_start(struct many *m, const struct tr_gcm_job *job
         return;
     }
     many_powers(m, &key->hash, n + many_blocks(job->aad_len));
-    if (job->len > TR_BLOCK)
+    if (job->aad_len != 0) {
+        m->aad_power = v_load_all(many_power(m, n + 1));
+        m->aad_down = folded_power(m->aad_power);
+    }
+    if (!many_in_blocks(m))
         many_tables(m, &key->aes, n);
     const V h = v_load_all(many_power(m, 1));
     m->lengths = no_product();
@@ -178,8 +217,8 @@ static NOT_INLINE TR_TARGET void V_NAME(many_cleanse)(struct many *m)
 {
     const size_t powers = m->powers * TR_BLOCK;
     cleanse_vectors(m->power + sizeof(m->power) - VBYTES - powers, powers);
-    cleanse_vectors(&m->lengths, sizeof(m->lengths));
-    if (m->len <= TR_BLOCK)
+    cleanse_vectors(&m->lengths, sizeof(m->lengths) + sizeof(m->aad_power) + sizeof(m->aad_down));
+    if (many_in_blocks(m))
         return;
     cleanse_vectors(m->pairs, (m->vectors + 1) / 2 * 2 * sizeof(*m->pairs));
     cleanse_vectors(m->difference, m->vectors * VBYTES);
@@ -282,8 +321,8 @@ TR_INLINE TR_TARGET void many_step(const struct many *m, const struct tr_gcm_job
     UNROLL
     for (unsigned t = 0; t < 8; t++) {
         many_round(x, n, key[t]);
-        if (t < 3)
-            many_hash(m, h->pairs, t, h->c, r, p);
+        if (before == 2 ? t < 3 : t == 0 || t == 2 || t == 5)
+            many_hash(m, h->pairs, before == 2 ? t : t / 2, h->c, r, p);
         if (before == 2 && t > 3 && t < 7)
             many_hash(m, h->pairs + 1, t - 4, h->c + QUAD, r, p);
     }
@@ -311,38 +350,49 @@ TR_INLINE TR_TARGET V many_power_of(const struct many *m, const struct tr_gcm_jo
     return v_gather_pointers(from);
 }
 
-/* Hashes a block of AAD of each message, 1 to 16 bytes from offset `at` on, with H^n. */
-TR_INLINE TR_TARGET void many_aad(const struct many *m, const struct tr_gcm_job *j, size_t at,
-                                  size_t bytes, size_t n, struct product *p, int own_keys)
+/* Hashes a block of AAD of each message, 1 to 16 bytes from offset `at` on. */
+TR_INLINE TR_TARGET void many_aad_block(const struct many *m, const struct tr_gcm_job *j, size_t at,
+                                        size_t bytes, V h, V down, struct folded *p)
 {
     const V x =
         v_of_blocks(b_load_masked(j[0].aad + at, bytes), b_load_masked(j[1].aad + at, bytes),
                     b_load_masked(j[2].aad + at, bytes), b_load_masked(j[3].aad + at, bytes));
-    const V h = many_power_of(m, j, n, own_keys);
-    multiply_add_3(p, v_shuffle_bytes(x, m->byteswap), h, xor_of_halves(h));
+    multiply_add_folded(p, v_shuffle_bytes(x, m->byteswap), h, down);
 }
 
-/* Computes the tags of a quad from the products of data and lengths, and stores or checks them. */
-TR_INLINE TR_TARGET void many_tags(struct many *m, struct tr_gcm_job *j, struct product p, V mask,
-                                   int own_keys)
+/* Hashes the AAD of a quad. */
+TR_INLINE TR_TARGET void many_aad(const struct many *m, const struct tr_gcm_job *j,
+                                  struct folded *p, int own_keys)
 {
     const size_t n = many_blocks(m->len) + 2, before = m->aad_before;
+    for (size_t at = 0; __builtin_expect(at < before, 0); at += TR_BLOCK) {
+        const V h = many_power_of(m, j, n + (before - at) / TR_BLOCK, own_keys);
+        many_aad_block(m, j, at, TR_BLOCK, h, folded_power(h), p);
+    }
+    if (m->aad_len == 0)
+        return;
+    const V h = own_keys ? many_power_of(m, j, n, 1) : m->aad_power;
+    many_aad_block(m, j, before, m->aad_len - before, h, own_keys ? folded_power(h) : m->aad_down,
+                   p);
+}
+
+/* Computes the tags of a quad from the products of all blocks, and stores or checks them. */
+TR_INLINE TR_TARGET void many_tags(struct many *m, struct tr_gcm_job *j, struct folded p, V mask,
+                                   int decrypt)
+{
     UNROLL
     for (unsigned i = 0; i < QUAD; i++)
         j[i].status = TR_OK;
-    for (size_t at = 0; __builtin_expect(at < before, 0); at += TR_BLOCK)
-        many_aad(m, j, at, TR_BLOCK, n + (before - at) / TR_BLOCK, &p, own_keys);
-    if (m->aad_len != 0)
-        many_aad(m, j, before, m->aad_len - before, n, &p, own_keys);
-    p.middle = v_xor3(p.middle, p.low, p.high);
-    V y = v_xor(v_shuffle_bytes(reduce(&p), m->byteswap), mask);
-    if (!m->decrypt) {
+    const V low = v_clmul_ll(p.middle, v_low_halves(0xc200000000000000)),
+            hash = v_xor3(p.high, v_swap_halves(p.middle), low),
+            tags = v_xor(v_shuffle_bytes(hash, m->byteswap), mask);
+    if (!decrypt) {
         uint8_t *const to[QUAD] = {j[0].tag, j[1].tag, j[2].tag, j[3].tag};
-        v_scatter_pointers(to, y);
+        v_scatter_pointers(to, tags);
         return;
     }
     const uint8_t *const from[QUAD] = {j[0].tag, j[1].tag, j[2].tag, j[3].tag};
-    unsigned wrong = TR_PUBLIC(v_unequal_halves(y, v_gather_pointers(from)));
+    unsigned wrong = TR_PUBLIC(v_unequal_halves(tags, v_gather_pointers(from)));
     m->forged |= wrong;
     for (unsigned i = 0; __builtin_expect(wrong != 0, 0) && i < QUAD; i++, wrong >>= 2)
         j[i].status = (wrong & 3) != 0 ? TR_ERR_TAG : TR_OK;
@@ -388,8 +438,11 @@ static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gc
         } else {
             many_step(m, j, 0, 2, 2, begun, &mask, &h, &p);
         }
-        if (i != 0)
-            many_tags(m, j - QUAD, p, m->mask, 0);
+        if (i != 0) {
+            struct folded sum = fold_product(&p);
+            many_aad(m, j - QUAD, &sum, 0);
+            many_tags(m, j - QUAD, sum, m->mask, m->decrypt);
+        }
         if (i == count)
             return;
         m->mask = mask;
@@ -427,70 +480,97 @@ TR_INLINE TR_TARGET void many_store_blocks(const struct tr_gcm_job *j, V x, size
 }
 
 /* Encrypts or decrypts the only block of each message of a quad, and returns the ciphertext. */
-TR_INLINE TR_TARGET V many_block(const struct many *m, const struct tr_gcm_job *j, V keystream)
+TR_INLINE TR_TARGET V many_block(const struct many *m, const struct tr_gcm_job *j, size_t len,
+                                 V keystream, int decrypt)
 {
-    const V in = many_load_blocks(j, m->len), out = v_xor(in, keystream);
-    many_store_blocks(j, out, m->len);
-    return v_and(v_select(m->decrypt, in, out), m->in_block);
+    const V in = many_load_blocks(j, len), out = v_xor_and(in, keystream, m->in_block);
+    many_store_blocks(j, out, len);
+    return decrypt ? in : out;
 }
 
 /* Quads of a group of short messages: their eight vectors hide the latency of a round. */
 #    define MANY_GROUP 4u
 
-/*
- * Processes messages of at most one block, in groups of `quads` quads; `count` is a multiple of a
- * group. The blocks of a quad share a vector, and so do its J0s. The tags of a group are computed
- * between the AES rounds of the next one, a quad after every second round.
- */
-TR_INLINE TR_TARGET void many_groups(struct many *m, struct tr_gcm_job *jobs, size_t count,
-                                     unsigned quads)
+/* What messages of at most one block have in common. Not in struct many: after each store, the
+ * compiler would load it again. */
+struct blocks {
+    V power, down;         /* of H for the data */
+    struct folded lengths; /* the product of the length block and H */
+    size_t len, aad_len;
+};
+
+/* Hashes AAD, data c and lengths of a quad, and computes its tags. */
+TR_INLINE TR_TARGET void many_block_tags(struct many *m, const struct blocks *b,
+                                         struct tr_gcm_job *j, V c, V mask, int decrypt)
 {
-    const V h = v_load_all(many_power(m, 2)), sum = xor_of_halves(h);
-    V c[MANY_GROUP], mask[MANY_GROUP], x[2 * MANY_GROUP];
+    struct folded p = b->lengths;
+    if (b->aad_len != 0)
+        many_aad_block(m, j, 0, b->aad_len, m->aad_power, m->aad_down, &p);
+    multiply_add_folded(&p, v_shuffle_bytes(c, m->byteswap), b->power, b->down);
+    many_tags(m, j, p, mask, decrypt);
+}
+
+/* Processes the data of a group of `quads` quads. The blocks of a quad share a vector, and so do
+ * its J0s. Unless it is the first group, computes the tags of the one before between the AES
+ * rounds, a quad after every second round. */
+TR_INLINE TR_TARGET void many_group(struct many *m, const struct blocks *b, struct tr_gcm_job *j,
+                                    unsigned quads, int first, V *c, V *mask, int decrypt)
+{
+    const uint8_t(*key)[TR_BLOCK] = j->key->aes.enc;
+    const V first_key = v_xor(v_load_all(*key++), v_last_bytes(1));
+    V x[2 * MANY_GROUP];
     UNROLL
-    for (unsigned q = 0; q < quads; q++)
-        c[q] = mask[q] = x[2 * q] = x[2 * q + 1] = v_zero();
-    for (size_t i = 0; i <= count; i += quads * QUAD) {
-        struct tr_gcm_job *j = jobs + i;
-        const uint8_t(*key)[TR_BLOCK] = jobs->key->aes.enc;
-        if (i < count) {
-            const V first_key = v_xor(v_load_all(*key++), v_last_bytes(1));
-            UNROLL
-            for (unsigned q = 0; q < quads; q++) {
-                x[2 * q] = v_xor(many_ivs(j + q * QUAD), first_key);
-                x[2 * q + 1] = v_xor(x[2 * q], v_last_bytes(1 ^ 2));
-            }
-            for (unsigned more = m->rounds - 9; more != 0; more--)
-                many_round(x, 2 * quads, v_load_all(*key++));
-        }
-        UNROLL
-        for (unsigned t = 0; t < 8; t++) {
-            const unsigned q = t / 2;
-            if (i < count)
-                many_round(x, 2 * quads, v_load_all(key[t]));
-            if (t % 2 != 0 && q < quads && i != 0) {
-                struct product p = m->lengths;
-                multiply_add_3(&p, v_shuffle_bytes(c[q], m->byteswap), h, sum);
-                many_tags(m, j - (quads - q) * QUAD, p, mask[q], 0);
-            }
-        }
-        UNROLL
-        for (unsigned q = 0; q < quads && i < count; q++) {
-            mask[q] = v_aesenclast(x[2 * q], v_load_all(key[8]));
-            c[q] = many_block(m, j + q * QUAD, v_aesenclast(x[2 * q + 1], v_load_all(key[8])));
-        }
+    for (unsigned q = 0; q < quads; q++) {
+        x[2 * q] = v_xor(many_ivs(j + q * QUAD), first_key);
+        x[2 * q + 1] = v_xor(x[2 * q], v_last_bytes(1 ^ 2));
+    }
+    for (unsigned more = m->rounds - 9; more != 0; more--)
+        many_round(x, 2 * quads, v_load_all(*key++));
+    UNROLL
+    for (unsigned t = 0; t < 8; t++) {
+        const unsigned q = t / 2;
+        many_round(x, 2 * quads, v_load_all(key[t]));
+        if (!first && t % 2 != 0 && q < quads)
+            many_block_tags(m, b, j - (quads - q) * QUAD, c[q], mask[q], decrypt);
+    }
+    UNROLL
+    for (unsigned q = 0; q < quads; q++) {
+        mask[q] = v_aesenclast(x[2 * q], v_load_all(key[8]));
+        c[q] = many_block(m, j + q * QUAD, b->len, v_aesenclast(x[2 * q + 1], v_load_all(key[8])),
+                          decrypt);
     }
 }
 
-static NOT_INLINE TR_TARGET void V_NAME(many_blocks)(struct many *m, struct tr_gcm_job *jobs,
-                                                     size_t count)
+/* Processes messages of at most one block of data and AAD; `count` is a multiple of a group. */
+TR_INLINE TR_TARGET void many_groups(struct many *m, struct tr_gcm_job *jobs, size_t count,
+                                     unsigned quads, int decrypt)
 {
-    const size_t groups = count - count % (MANY_GROUP * QUAD);
-    if (groups != 0)
-        many_groups(m, jobs, groups, MANY_GROUP);
-    if (groups != count)
-        many_groups(m, jobs + groups, count - groups, 1);
+    const V h = v_load_all(many_power(m, 2));
+    const struct blocks b = {h, folded_power(h), fold_product(&m->lengths), m->len, m->aad_len};
+    const size_t step = (size_t)quads * QUAD;
+    struct tr_gcm_job *j = jobs, *const end = jobs + count;
+    V c[MANY_GROUP], mask[MANY_GROUP];
+    many_group(m, &b, j, quads, 1, c, mask, decrypt);
+    while ((j += step) != end)
+        many_group(m, &b, j, quads, 0, c, mask, decrypt);
+    UNROLL
+    for (unsigned q = 0; q < quads; q++)
+        many_block_tags(m, &b, j - (quads - q) * QUAD, c[q], mask[q], decrypt);
 }
+
+#    define MANY_BLOCKS(name, decrypt)                                                             \
+        static NOT_INLINE TR_TARGET void V_NAME(name)(struct many * m, struct tr_gcm_job * jobs,   \
+                                                      size_t count)                                \
+        {                                                                                          \
+            const size_t groups = count - count % (MANY_GROUP * QUAD);                             \
+            if (groups != 0)                                                                       \
+                many_groups(m, jobs, groups, MANY_GROUP, decrypt);                                 \
+            if (groups != count)                                                                   \
+                many_groups(m, jobs + groups, count - groups, 1, decrypt);                         \
+        }
+MANY_BLOCKS(seal_blocks, 0)
+MANY_BLOCKS(open_blocks, 1)
+#    undef MANY_BLOCKS
 #endif
 
 #endif

@@ -32,28 +32,28 @@ TR_INLINE TR_TARGET size_t keys_with_powers(const struct tr_gcm_job *jobs, size_
 }
 
 /* Processes the data of four messages of at most one block. A YMM register has the counter block
- * and J0 of a message. Returns the product of data and powers, and the encrypted J0s in *mask. */
-TR_INLINE TR_TARGET struct product keys_blocks(const struct many *m, struct tr_gcm_job *j, W *x,
-                                               V *mask)
+ * and J0 of a message. Returns the ciphertext, and the encrypted J0s in *mask. */
+TR_INLINE TR_TARGET V keys_blocks(const struct many *m, struct tr_gcm_job *j, W *x, V *mask)
 {
-    struct product p = no_product();
     UNROLL
     for (unsigned i = 0; i < QUAD; i++)
         x[i] = w_aesenclast(x[i], w_load_all(j[i].key->aes.enc[m->rounds]));
-    const V a = v_of_two(x[0], x[1]), b = v_of_two(x[2], x[3]),
-            c = many_block(m, j, v_even_blocks(a, b)), h = many_power_of(m, j, 2, 1);
+    const V a = v_of_two(x[0], x[1]), b = v_of_two(x[2], x[3]);
     *mask = v_odd_blocks(a, b);
-    multiply_add_3(&p, v_shuffle_bytes(c, m->byteswap), h, xor_of_halves(h));
-    return p;
+    return many_block(m, j, m->len, v_even_blocks(a, b), m->decrypt);
 }
 
-/* Adds the product of the lengths to p, and computes the tags of a quad. */
-TR_INLINE TR_TARGET void keys_tags(struct many *m, struct tr_gcm_job *j, struct product p, V mask)
+/* Hashes the data c and the lengths, and computes the tags of a quad. */
+TR_INLINE TR_TARGET void keys_tags(struct many *m, struct tr_gcm_job *j, V c, V mask)
 {
-    const V h = many_power_of(m, j, 1, 1);
-    multiply_add_3(&p, v_broadcast(b_of((uint64_t)m->len * 8, (uint64_t)m->aad_len * 8)), h,
-                   xor_of_halves(h));
-    many_tags(m, j, p, mask, 1);
+    const V lengths = v_broadcast(b_of((uint64_t)m->len * 8, (uint64_t)m->aad_len * 8));
+    struct folded p = {v_zero(), v_zero()};
+    V h = many_power_of(m, j, 2, 1);
+    multiply_add_folded(&p, v_shuffle_bytes(c, m->byteswap), h, folded_power(h));
+    h = many_power_of(m, j, 1, 1);
+    multiply_add_folded(&p, lengths, h, folded_power(h));
+    many_aad(m, j, &p, 1);
+    many_tags(m, j, p, mask, m->decrypt);
 }
 
 /* Processes jobs of at most one block with a key each. The tags of a quad are computed during the
@@ -61,8 +61,7 @@ TR_INLINE TR_TARGET void keys_tags(struct many *m, struct tr_gcm_job *j, struct 
 static NOT_INLINE TR_TARGET void V_NAME(keys_of_blocks)(struct many *m, struct tr_gcm_job *jobs,
                                                         size_t count)
 {
-    struct product p = no_product();
-    V mask = v_zero();
+    V c = v_zero(), mask = v_zero();
     for (size_t i = 0;; i += QUAD) {
         struct tr_gcm_job *j = jobs + i;
         W x[QUAD] = {{0}};
@@ -73,10 +72,10 @@ static NOT_INLINE TR_TARGET void V_NAME(keys_of_blocks)(struct many *m, struct t
                 x[k] = block_rounds(&j[k].key->aes, j[k].iv, &last_key, 1);
         }
         if (i != 0)
-            keys_tags(m, j - QUAD, p, mask);
+            keys_tags(m, j - QUAD, c, mask);
         if (i == count)
             return;
-        p = keys_blocks(m, j, x, &mask);
+        c = keys_blocks(m, j, x, &mask);
     }
 }
 #endif
