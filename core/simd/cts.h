@@ -14,15 +14,6 @@
 #include "simd/steal.h"
 
 #if V_FEW
-/* Decrypts a block into which the first round key has been XORed, and XORs `addend` into the
- * result. */
-TR_INLINE TR_TARGET B cts_block(const struct tr_aes_key *key, B first, B addend)
-{
-    B x[TR_FEW] = {first};
-    const B k = few_rounds(x, 1, 1, key);
-    return b_aesdeclast(x[0], b_xor(k, addend));
-}
-
 /*
  * Decrypts the last two blocks of a message (tr_cts_fn in dispatch/backend.h): a full block and the
  * cut block. The message has only the first `last` bytes of the cut block. AES decryption of the
@@ -37,8 +28,8 @@ TR_INLINE TR_TARGET void cts_decrypt(const struct tr_aes_key *key, uint8_t iv[TR
     const B full = b_load(cut_first ? in + last : in);
     const B cut = cut_first ? steal_first(b_load(in), last) : steal_load(in, last);
     b_store(iv, full);
-    const B d = cts_block(key, b_xor(full, k), b_zero());
-    const B x = cts_block(key, b_xor(steal_fill(d, cut, last), k), before);
+    const B d = few_block(key, 1, b_xor(full, k), b_zero());
+    const B x = few_block(key, 1, b_xor(steal_fill(d, cut, last), k), before);
     steal_store(out, b_xor(d, cut), x, last);
 }
 
