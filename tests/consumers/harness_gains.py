@@ -304,9 +304,13 @@ class Gain:
         conf = re.search(rb"^OPENSSL_CONF=(.*)$", said, re.M).group(1).decode()
         return {"OPENSSL_CONF": conf}
 
-    def version(self):
-        said = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", self.package], capture_output=True)
-        return said.stdout.decode() or "unknown"
+    def installed(self):
+        """The package and its version. The name may be a pattern, because releases name them differently."""
+        said = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${Version}\n", self.package], capture_output=True,
+                              text=True)
+        lines = [line.split() for line in said.stdout.splitlines()]
+        package, version = next((line for line in lines if len(line) == 2), (self.package, "unknown"))
+        return {"version": version, "package": package}
 
     def result(self, subject):
         """Measures the subject, or does its work once on each side."""
@@ -354,7 +358,7 @@ class Gain:
                          if row[name])
         self.consumer.say(f"CPU s/GB {row['stock']['median']:.3f} -> {row['ours']['median']:.3f}; ratio "
                           f"{ratio['median']:.3f} [{ratio['quartiles'][0]:.3f} to {ratio['quartiles'][1]:.3f}]; AES "
-                          f"{100 * row['share']:.1f} % of {row['samples']} samples{allowed}{inside}")
+                          f"{100 * (row['share'] or 0):.1f} % of {row['samples']} samples{allowed}{inside}")
         return f"{ratio['median']:.3f} times"
 
     def demanded(self, counted):
@@ -366,16 +370,17 @@ class Gain:
     def row(self, costs, sampled, executed, size):
         isolated = self.isolated()
         share, samples = sampled["plain"]
+        share = share or None  # both sides do AES, so without a sample in it the sampler does not know its code
         ours_share = sampled.get("ours", (None,))[0]
         # The time in AES code of both sides: the gain of the cipher on the program's own buffers.
         inside = share * statistics.median(costs["plain"]) / (ours_share * statistics.median(costs["ours"])) \
-            if ours_share else None
-        return {"program": self.program, "version": self.version(), "package": self.package,
+            if share and ours_share else None
+        return {"program": self.program, **self.installed(),
                 "workload": self.workload, "cipher": self.cipher, "direction": self.direction,
                 "stock": median_and_quartiles(costs["plain"]), "ours": median_and_quartiles(costs["ours"]),
                 "ratio": ratios(costs), "rounds": len(costs["plain"]), "bytes": size,
                 "share": share, "ours_share": ours_share, "samples": samples, "isolated": isolated, "inside": inside,
-                "allowed": 1 / (1 - share + share / isolated) if isolated else None, "executed": executed}
+                "allowed": 1 / (1 - share + share / isolated) if share and isolated else None, "executed": executed}
 
     def isolated(self):
         """The gain of the cipher alone at the size of the program's calls. None if the program's stock
@@ -415,7 +420,7 @@ class Latency(Gain):
         executed = self.consumer.executed(OPERATIONS[self.cipher.split("-")[-1]])
         wanted = 2 * (ROUNDS + 1) * len(took) * self.call
         check(executed >= wanted * self.least, f"our code did {executed} bytes of {wanted}")
-        row = {"program": self.program, "version": self.version(), "package": self.package,
+        row = {"program": self.program, **self.installed(),
                "workload": self.workload, "cipher": self.cipher, "rounds": ROUNDS, "requests": len(took),
                "executed": executed}
         for name in ("p50", "p99"):

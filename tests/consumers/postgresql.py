@@ -139,16 +139,16 @@ if MEASURING:
         query("plain", port, "CREATE EXTENSION IF NOT EXISTS pgcrypto;", "disable")
         return server, port
 
-    Gain(consumer, "PostgreSQL", "SELECT, 1 MiB values, TLS 1.3, AES-256-GCM", "AES-256-GCM", "postgresql-15").result(
+    Gain(consumer, "PostgreSQL", "SELECT, 1 MiB values, TLS 1.3, AES-256-GCM", "AES-256-GCM", "postgresql-1?").result(
         Server(serve_own, pull))
     # psql's load has no TLS here.
     for function, width in (("decrypt", ROW), ("decrypt", 200), ("encrypt", 200), ("decrypt", 50), ("encrypt", 50)):
         text = f"{width} B" if width < ROW else "1 MiB"
-        Gain(consumer, "PostgreSQL pgcrypto", f"{function}(), {text} values, AES-256-CBC", "AES-256-CBC", "postgresql-15",
+        Gain(consumer, "PostgreSQL pgcrypto", f"{function}(), {text} values, AES-256-CBC", "AES-256-CBC", "postgresql-1?",
              direction=function, call=-(-width // 16) * 16).result(
                  Server(serve_with_pgcrypto, functools.partial(pgcrypto, function, width)))
     # It composes CFB from single ECB blocks.
-    Gain(consumer, "PostgreSQL pgcrypto", "pgp_sym_encrypt(), 1 MiB values, AES-256", "AES-256-ECB", "postgresql-15",
+    Gain(consumer, "PostgreSQL pgcrypto", "pgp_sym_encrypt(), 1 MiB values, AES-256", "AES-256-ECB", "postgresql-1?",
          call=16).result(Server(serve_with_pgcrypto, pgp))
     consumer.end()
 for name, cipher in (("TLS_AES_256_GCM_SHA384", "AES-256-GCM"), ("ECDHE-RSA-AES128-GCM-SHA256", "AES-128-GCM"),
