@@ -46,22 +46,9 @@ quietly() {
     }
 }
 
-# werror: prints the option of Meson that makes warnings errors, as CI does with WERROR=1. Without it
-# they are not, because a newer compiler may have new warnings.
-werror() {
-    if [ "${WERROR-}" = 1 ]; then echo -Dwerror=true; else echo -Dwerror=false; fi
-}
-# configured FOLDER OPTION...: configures a folder with Meson, the first time. If WERROR has changed
-# since then, the next build follows it.
-configured() {
-    configured_in=$1
-    shift
-    if [ ! -f "$configured_in/build.ninja" ]; then
-        quietly "$configured_in.log" meson setup "$(werror)" "$@" "$configured_in" "$root"
-    elif [ "$(werror)" != "$(cat "$configured_in/werror" 2>/dev/null)" ]; then
-        quietly "$configured_in.log" meson configure "$(werror)" "$configured_in"
-    fi
-    werror >"$configured_in/werror"
+# sources FOLDER LIST: prints the C files of a list in the folder's meson.build.
+sources() {
+    sed -n "/^$2 = files(/,\$p" "$root/$1/meson.build" | sed '/)/q' | grep -oE "'[^']+'" | tr -d "'" | sed "s|^|$1/|"
 }
 
 # retried COMMAND...: runs a command that downloads, and repeats it if it fails, because a network or

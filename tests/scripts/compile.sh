@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Tests when scripts/compile, and configured in scripts/lib.sh, configure a folder again:
-# compile.sh SCRIPTS
+# Tests when scripts/compile configures a folder again: compile.sh SCRIPTS
 #
 # Compiles a project of one file, whose unused parameter is a warning.
 set -u
@@ -50,26 +49,6 @@ counted() {
         compile CFLAGS=-O1 && ! grep -q 'warnings of' "$dir/out"
 }
 
-# A build as scripts/arm, scripts/i386 and scripts/versions make it.
-configured() { # VARIABLE=VALUE...
-    # shellcheck disable=SC2016 # for the shell inside
-    env "$@" sh -euc '. "$(dirname -- "$0")/lib.sh"
-        configured "$root/build/own"
-        ninja -C "$root/build/own"' "$dir/scripts/any" >"$dir/out" 2>&1
-}
-builds() { # VARIABLE=VALUE...
-    configured "$@" || {
-        cat "$dir/out"
-        return 1
-    }
-}
-ends() { # VARIABLE=VALUE...
-    ! configured "$@" && grep -q 'unused.*argc' "$dir/out"
-}
-nothing_to_do() {
-    configured && grep -q 'no work to do' "$dir/out"
-}
-
 result 'a warning is no error for a user' says none
 result 'the same settings again: Meson does not run' not_again
 result 'CFLAGS count in a folder that was configured without' says two 'CFLAGS=-DWORD="\"two\""'
@@ -79,9 +58,4 @@ result 'WERROR=1 makes a warning an error' refused WERROR=1
 result 'WERROR=1 with CFLAGS, too' refused WERROR=1 CFLAGS=-O1
 result 'and without WERROR it is none again' says none
 result 'warnings are counted, where something was compiled' counted
-result 'configured: a warning is no error' builds
-result 'configured again: nothing is built' nothing_to_do
-result 'configured with WERROR=1: it is an error in the same folder' ends WERROR=1
-result 'configured without it: it is none again' builds
-result 'and nothing is built after that' nothing_to_do
 planned
