@@ -13,11 +13,10 @@ static uint8_t *place(uint8_t *array, int64_t at)
     return at >= 0 ? array + at : (uint8_t *)(uintptr_t)~at;
 }
 
-/* Called through foreign functions, with arrays that the collector cannot move until it returns. */
-JNIEXPORT int32_t tenrounds_call(int32_t operation, int64_t context, const uint8_t *iv,
-                                 int32_t iv_len, const uint8_t *aad, int32_t aad_len, uint8_t *in,
-                                 int64_t in_at, uint8_t *out, int64_t out_at, int32_t len,
-                                 int32_t tag_len)
+static inline int32_t run_call(int32_t operation, int64_t context, const uint8_t *iv,
+                               int32_t iv_len, const uint8_t *aad, int32_t aad_len, uint8_t *in,
+                               int64_t in_at, uint8_t *out, int64_t out_at, int32_t len,
+                               int32_t tag_len)
 {
     const struct call call = {
         .context = (union context *)(uintptr_t)context,
@@ -31,6 +30,17 @@ JNIEXPORT int32_t tenrounds_call(int32_t operation, int64_t context, const uint8
         .tag_len = (size_t)tag_len,
     };
     return run(operation, &call);
+}
+
+/* Called through foreign functions, with arrays that the collector cannot move until it returns.
+ * `what` has the length of the IV, that of the tag and the operation, `lengths` those of the AAD and
+ * the text: see ForeignCalls.java. */
+JNIEXPORT int32_t tenrounds_call(int64_t context, int64_t what, const uint8_t *iv,
+                                 const uint8_t *aad, int64_t lengths, uint8_t *in, int64_t in_at,
+                                 uint8_t *out, int64_t out_at)
+{
+    return run_call(what & 0xff, context, iv, (int32_t)(what >> 32), aad, (int32_t)(lengths >> 32),
+                    in, in_at, out, out_at, (int32_t)lengths, what >> 8 & 0xff);
 }
 
 /* An array as C sees it: a copy if it is short, because a critical section costs more. A
@@ -77,8 +87,8 @@ JNIEXPORT jint JNICALL Java_org_tenrounds_JniCalls_jniCall(
     copy_short(env, &a, aad, aad_len);
     /* No call of JNI between the first array that is held and the last that is released. */
     if (hold(env, &v) && hold(env, &a) && hold(env, &i) && hold(env, &o))
-        status = tenrounds_call(operation, context, v.bytes, iv_len, a.bytes, aad_len, i.bytes,
-                                in_at, o.bytes, out_at, len, tag_len);
+        status = run_call(operation, context, v.bytes, iv_len, a.bytes, aad_len, i.bytes, in_at,
+                          o.bytes, out_at, len, tag_len);
     release(env, &o, 0);
     release(env, &i, JNI_ABORT);
     release(env, &a, JNI_ABORT);

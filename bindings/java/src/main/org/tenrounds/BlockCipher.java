@@ -35,8 +35,10 @@ final class BlockCipher extends AesCipher {
 
     private final Mode mode;
     private final boolean padded;
-    /** The IV if the next call of the core starts a message, else empty. */
-    private byte[] startIv = Context.EMPTY;
+    /** The next call of the core starts a message. */
+    private boolean starts;
+    /** The IV with which the next call goes on with a message; empty if the core has it. */
+    private byte[] chain = Context.EMPTY;
 
     BlockCipher(Mode mode, boolean padded, int keyLength) {
         super(keyLength, Calls.AES_KEY);
@@ -55,18 +57,32 @@ final class BlockCipher extends AesCipher {
         if (parameters == null && !encrypting) {
             throw new InvalidAlgorithmParameterException("decryption needs an IV");
         }
-        iv = parameters == null ? freshIv(BLOCK) : onlyIv(parameters);
+        setIv(parameters == null ? freshIv(BLOCK) : onlyIv(parameters));
         if (iv.length != BLOCK) {
             throw new InvalidAlgorithmParameterException(
                     "the IV must have 16 bytes, and has " + iv.length);
         }
-        startIv = iv;
+    }
+
+    @Override
+    boolean next(AlgorithmParameterSpec parameters) throws InvalidAlgorithmParameterException {
+        if (parameters == null) {
+            return false;
+        }
+        setParameters(parameters);
+        restart();
+        return true;
     }
 
     @Override
     void reset() {
         super.reset();
-        startIv = iv;
+        restart();
+    }
+
+    private void restart() {
+        starts = true;
+        setChain(Context.EMPTY);
     }
 
     /** The bytes that doFinal() writes at most, from held bytes and these. */
@@ -95,9 +111,18 @@ final class BlockCipher extends AesCipher {
         int operation = encrypting ? mode.encrypt : mode.decrypt;
         boolean parallel = operation == Calls.CTR || operation == Calls.CBC_DECRYPT
                 || operation == Calls.CFB_DECRYPT;
-        context.pieces(operation, startIv, in, at, length, out, outAt,
+        context.pieces(operation, starts ? iv : chain, in, at, length, out, outAt,
                 parallel ? Context.PARALLEL_PIECE : Context.PIECE);
-        startIv = length > 0 ? Context.EMPTY : startIv;
+        if (length > 0) {
+            starts = false;
+            setChain(Context.EMPTY);
+        }
+    }
+
+    private void setChain(byte[] next) {
+        if (chain != next) { // see setIv()
+            chain = next;
+        }
     }
 
     @Override
@@ -166,10 +191,10 @@ final class BlockCipher extends AesCipher {
     private int unpadIntoLess(byte[] in, long at, int length, byte[] out, long outAt, int room)
             throws ShortBufferException, BadPaddingException {
         int total = held.length + length;
-        byte[] chain = startIv;
-        if (chain.length == 0) {
-            chain = new byte[BLOCK];
-            context.call(Calls.AES_IV, Context.EMPTY, Context.EMPTY, 0, Context.EMPTY, 0, 0, chain,
+        byte[] before = starts ? iv : chain;
+        if (before.length == 0) {
+            before = new byte[BLOCK];
+            context.call(Calls.AES_IV, Context.EMPTY, Context.EMPTY, 0, Context.EMPTY, 0, 0, before,
                     0, BLOCK, BLOCK, 0);
         }
         byte[] text = Arrays.copyOf(held.bytes, total);
@@ -181,7 +206,7 @@ final class BlockCipher extends AesCipher {
                 throw badPadding();
             }
             if (room < total - padding) {
-                startIv = chain;
+                chain = before;
                 checkRoom(total - padding, room);
             }
             Context.move(text, 0, out, outAt, total - padding);

@@ -120,8 +120,10 @@ final class Context {
     }
 
     void dropKept() {
-        Arrays.fill(memory.kept, (byte) 0);
-        memory.kept = EMPTY;
+        if (hasKept()) {
+            Arrays.fill(memory.kept, (byte) 0);
+            memory.kept = EMPTY;
+        }
     }
 
     /**
@@ -214,6 +216,11 @@ final class Context {
         if (COUNT.get() > CROWD) {
             memory.free();
         }
+    }
+
+    /** Whether a thread is between {@link #enter} and {@link #leave}. */
+    boolean isBusy() {
+        return busy != 0;
     }
 
     /** Begins what no other thread may interrupt. */

@@ -65,18 +65,35 @@ final class GcmCipher extends AesCipher {
             throws InvalidAlgorithmParameterException {
         int tagBits = 128;
         if (parameters == null) {
-            iv = freshIv(IV_LENGTH);
+            setIv(freshIv(IV_LENGTH));
         } else if (parameters instanceof GCMParameterSpec) {
-            iv = ((GCMParameterSpec) parameters).getIV();
+            setIv(((GCMParameterSpec) parameters).getIV());
             tagBits = ((GCMParameterSpec) parameters).getTLen();
         } else {
             throw new InvalidAlgorithmParameterException(
                     "GCM takes a GCMParameterSpec, not " + parameters.getClass().getName());
         }
-        if (iv == null || iv.length == 0) {
+        checkIv();
+        tagLength = tagLength(tagBits);
+    }
+
+    private void checkIv() throws InvalidAlgorithmParameterException {
+        if (iv.length == 0) {
             throw new InvalidAlgorithmParameterException("the IV is empty");
         }
-        tagLength = tagLength(tagBits);
+    }
+
+    @Override
+    boolean next(AlgorithmParameterSpec parameters) throws InvalidAlgorithmParameterException {
+        if (aad.length > 0 || !(parameters instanceof GCMParameterSpec)
+                || ((GCMParameterSpec) parameters).getTLen() != tagLength * 8) {
+            return false;
+        }
+        setIv(((GCMParameterSpec) parameters).getIV());
+        checkIv();
+        checkUse(true, true);
+        restart();
+        return true;
     }
 
     @Override
@@ -97,6 +114,10 @@ final class GcmCipher extends AesCipher {
     void reset() {
         super.reset();
         aad.clear();
+        restart();
+    }
+
+    private void restart() {
         aadEnded = false;
         started = false;
         processed = 0;

@@ -23,7 +23,12 @@ final class IvGuard {
                         "encryption needs another IV than that of the message before");
             }
             context.dropKept();
-            lastIv = iv;
+            // As AesCipher.setIv().
+            if (iv.length != lastIv.length) {
+                lastIv = iv.clone();
+            } else {
+                System.arraycopy(iv, 0, lastIv, 0, iv.length);
+            }
         } else if (!same && !context.hasKept()) {
             context.keepKey();
         }
