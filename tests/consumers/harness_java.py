@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rows of servers in Java whose TLS is the JDK's: stock is SunJCE, ours the Java provider. Each row
+first shows which provider served TLS."""
+
+import collections
+import glob
+import re
+import subprocess
+
+from harness import ROOT, check
+from harness_gains import MEASURING, JavaGain, Server
+
+# The JVM writes a line for each Cipher.init(), with the provider. TLS calls it for each record.
+SHOWING = "-Djava.security.debug=provider"
+PROVIDERS = {"plain": "SunJCE", "ours": "tenrounds"}
+
+
+def start(consumer, side, argv, shows, **how):
+    """Starts a JVM, on our side with the Java provider. With `shows`, it writes what serves to a file."""
+    with open(consumer.path(f"{side}.log"), "w") as log:
+        return consumer.start("jar" if side == "ours" else side, [argv[0], *([SHOWING] if shows else []), *argv[1:]],
+                              stdin=subprocess.DEVNULL, stderr=log if shows else subprocess.DEVNULL, **how)
+
+
+def records(consumer, side):
+    """How many messages of AES-GCM each provider has begun on this side: {(mode, provider): number}."""
+    with open(consumer.path(f"{side}.log")) as file:
+        return collections.Counter(re.findall(r"Cipher\.AES/GCM/NoPadding, mode: (\w+), algorithm from: (\w+)",
+                                              file.read()))
+
+
+def compiled(consumer, folder, jars, name):
+    """Compiles the program of this name into the directory of the consumer."""
+    consumer.run("plain", ["javac", "-nowarn", "-cp", f"{jars}/*", "-d", consumer.directory,
+                           f"{ROOT}/tests/consumers/{folder}/{name}.java"], limit=100)
+
+
+class ServerGain(JavaGain):
+    """A row of a server from the jars in a folder. `serve(side, shows)` starts it; `load(state, size)`
+    makes it encrypt or decrypt so many bytes, as `direction` says. `size` is that of a window."""
+
+    def __init__(self, jars, serve, load, size, *words, **more):
+        super().__init__(*words, **more)
+        self.jars, self.serve, self.load, self.size = jars, serve, load, size
+
+    def version(self):
+        [jar] = glob.glob(f"{self.jars}/{self.package}-[0-9]*.jar")
+        return re.search(r"-([0-9.]+[0-9])[^-]*\.jar$", jar)[1]
+
+    def add(self):
+        # New JVMs for each pair, because each compiles in its own way.
+        self.result(Server(lambda side: self.serve(side, False), lambda state: self.load(state, self.size), True))
+
+    def small(self, subject):
+        return self.shown()
+
+    def measure(self, subject):
+        self.consumer.say(self.shown())
+        return super().measure(subject)
+
+    def demanded(self, counted):
+        return None  # shown before
+
+    def shown(self):
+        """Does some work on each side. All records are of the provider of the side, and as many as the
+        work needs."""
+        notes = []
+        for side, provider in PROVIDERS.items():
+            process, state = self.serve(side, True)
+            size = 8 << 20
+            self.load(state, size)
+            process.stop()
+            found = records(self.consumer, side)
+            check({name for _, name in found} == {provider}, f"AES-GCM of {side} is served by {found}")
+            done = found[f"{self.direction}ion", provider]
+            check(done >= size // 16384, f"{side}: {size} bytes in {done} records")
+            notes.append(f"{done} records by {provider}")
+        return ", ".join(notes)
