@@ -13,7 +13,7 @@ from harness_java import ServerGain, compiled, start
 consumer = Consumer("java_kafka", limit=2200 if MEASURING else 300, needs={
     "java": "default-jdk-headless", "javac": "default-jdk-headless", "openssl": "openssl"})
 MIB = 1 << 20
-WINDOW = 256 * MIB  # the bytes of a window
+WINDOW = 64 * MIB  # the bytes of a window
 WARM = 3
 PROPERTIES = """
 process.roles=broker,controller

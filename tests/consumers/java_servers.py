@@ -39,7 +39,7 @@ def row(program, package, cipher, label, size):
                package, call=size).add()
 
 
-WINDOW = 512 * MIB  # the bytes of a window
+WINDOW = 128 * MIB  # the bytes of a window
 WARM = 3
 jars = consumer.fetched("java-servers")
 compiled(consumer, "java_servers", jars, "Servers")
