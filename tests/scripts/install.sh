@@ -83,37 +83,13 @@ disabled_by_state() {
         echo '"scope": "user",' >"$HOME/.local/state/tenrounds/enabled.json" && uninstall &&
         rm -r "$HOME/.local" && grep -qx disable "$dir/tool"
 }
-# jdk_of PREFIX: as 'tenrounds enable --java-home' of that prefix leaves Debian's JDK, whose
-# java.security lies elsewhere.
-jdk_of() {
-    mkdir -p "$dir/etc/security" "$HOME/.local/state/tenrounds"
-    printf 'library = "%s/lib/jni/tenrounds-loader.so"\nnssArgs = "%s/share/java/tenrounds.jar"\n' "$1" "$1" \
-        >"$dir/etc/security/tenrounds.cfg"
-    cat >"$HOME/.local/state/tenrounds/enabled.json" <<END
-{
-  "version": 1,
-  "files": [
-    {
-      "scope": "java",
-      "file": "$dir/etc/security/java.security",
-      "before": "0123456789abcdef",
-      "time": null,
-      "java_home": "$dir/jdk"
-    }
-  ]
+jdks_disabled() {
+    stage 1 && mkdir "$dir/dist/share/java" && touch "$dir/dist/share/java/tenrounds.jar" && before && install_it &&
+        uninstall && as_before && grep -qx "disable --jar $dir/prefix/share/java/tenrounds.jar" "$dir/tool"
 }
-END
-}
-jdk_disabled() {
-    stage 1 && before && install_it && jdk_of "$dir/prefix" && uninstall && rm -r "$HOME/.local" &&
-        grep -qx "disable --java-home $dir/jdk" "$dir/tool"
-}
-jdk_without_file_disabled() {
-    stage 1 && before && install_it && jdk_of /opt/other && rm "$dir/etc/security/tenrounds.cfg" && uninstall &&
-        rm -r "$HOME/.local" && grep -qx "disable --java-home $dir/jdk" "$dir/tool"
-}
-jdk_stays() { # PREFIX
-    stage 1 && before && install_it && jdk_of "$1" && uninstall && rm -r "$HOME/.local" && ! grep disable "$dir/tool"
+jdks_keep_the_jar() {
+    stage 1 && mkdir "$dir/dist/share/java" && touch "$dir/dist/share/java/tenrounds.jar" && before && install_it &&
+        printf 'case $* in *--jar*) echo refused && exit 1 ;; esac\n' >>"$dir/dist/bin/tenrounds" && refused refused
 }
 another_stays() {
     stage 1 && before && install_it && enabled_by /opt/other && uninstall && ! grep disable "$dir/tool"
@@ -175,10 +151,8 @@ result 'uninstalling leaves the prefix as it was before' removed
 result 'it disables tenrounds first' disabled_first
 result 'so it does if only the state tells that it is enabled' disabled_by_state
 result 'what another prefix enabled stays' another_stays
-result 'a JDK with the jar of the prefix is disabled first' jdk_disabled
-result 'so is one without a file that names a jar' jdk_without_file_disabled
-result 'a JDK with the jar of another prefix stays' jdk_stays /opt/other
-result 'a JDK with the jar of a prefix below this one stays' jdk_stays "$dir/prefix/local"
+result 'the JDKs that use its jar are disabled first' jdks_disabled
+result 'if one of them cannot be, nothing is removed' jdks_keep_the_jar
 result 'a prefix that did not exist is removed' new_prefix
 result 'uninstalling needs no build tree' without_tree
 result 'an upgrade removes the files that only the old version had' upgraded

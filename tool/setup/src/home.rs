@@ -94,6 +94,6 @@ fn refuse_foreign(dir: &Path) -> Result<()> {
 }
 
 /// An error about a file.
-fn at(path: &Path, why: impl std::fmt::Display) -> Error {
+pub fn at(path: &Path, why: impl std::fmt::Display) -> Error {
     Error::failure(format!("{}: {why}", path.display()))
 }

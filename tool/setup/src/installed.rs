@@ -36,10 +36,8 @@ impl Part {
         let program = std::env::current_exe().ok();
         let prefix = program.as_deref().and_then(|it| it.parent()?.parent());
         let beside = prefix.map(|prefix| prefix.join(self.folder));
-        let usual = self
-            .usual
-            .iter()
-            .map(|it| it.replace("MULTIARCH", MULTIARCH).into());
+        let usual = self.usual.iter();
+        let usual = usual.map(|it| it.replace("MULTIARCH", MULTIARCH).into());
         let all = beside.into_iter().chain(usual);
         all.map(|folder| folder.join(self.file)).collect()
     }

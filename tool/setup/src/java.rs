@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! JDKs, and the jar with our provider, which `run --java` and `enable --java-home` give them.
 
+use crate::home::at;
 use crate::installed::{Part, MULTIARCH};
 use std::path::{Path, PathBuf};
 use terminal::error::{Error, Result};
@@ -24,10 +25,10 @@ pub fn jar(is_fine: fn(&char) -> bool) -> Result<PathBuf> {
     let can = |it: char| is_fine(&it) && !['"', '\\', '\n', '$', '='].contains(&it);
     match jar.to_str().is_some_and(|path| path.chars().all(can)) {
         true => Ok(jar),
-        false => Err(Error::failure(format!(
-            "{}: Java cannot read this path; install the jar elsewhere",
-            jar.display()
-        ))),
+        false => Err(at(
+            &jar,
+            "Java cannot read this path; install the jar elsewhere",
+        )),
     }
 }
 
@@ -49,21 +50,16 @@ pub fn loader(jar: &Path) -> Result<PathBuf> {
 /// The version in the file `release` of a JDK: 17.0.15, or 1.8.0_452.
 pub fn version(home: &Path) -> Option<String> {
     let text = std::fs::read_to_string(home.join("release")).ok()?;
-    Some(
-        value_of(&text, "JAVA_VERSION")?
-            .trim_matches('"')
-            .to_owned(),
-    )
+    let version = value_of(&text, "JAVA_VERSION")?;
+    Some(version.trim_matches('"').to_owned())
 }
 
 /// Refuses a JDK that says that it cannot read the jar. Returns its number, if it tells it.
 pub fn refuse_old(home: &Path) -> Result<Option<u32>> {
     let version = version(home).unwrap_or_default();
     let major = version.strip_prefix("1.").unwrap_or(&version);
-    let major = major
-        .split(['.', '-', '+'])
-        .next()
-        .and_then(|it| it.parse().ok());
+    let major = major.split(['.', '-', '+']).next();
+    let major = major.and_then(|it| it.parse().ok());
     match major {
         Some(major) if major < OLDEST => Err(Error::failure(format!(
             "{} is JDK {version}, and the Java provider needs {OLDEST} or later",
@@ -79,10 +75,8 @@ pub fn providers(text: &str, jdk: &Path, config: &Path) -> Result<String> {
     let numbered = |n: usize| value_of(text, &format!("security.provider.{n}"));
     let theirs: Vec<String> = (1..).map_while(numbered).collect();
     if theirs.is_empty() {
-        return Err(Error::failure(format!(
-            "{}: it has no security.provider.1, so tenrounds cannot add a provider",
-            jdk.display()
-        )));
+        let why = "it has no security.provider.1, so tenrounds cannot add a provider";
+        return Err(at(jdk, why));
     }
     let loader = format!("SunPKCS11 {}", escaped(config));
     let ours = [loader, "org.tenrounds.TenroundsProvider".to_owned()];

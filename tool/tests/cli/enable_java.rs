@@ -121,6 +121,49 @@ fn enabled_and_taken_back_byte_for_byte() {
     contains(&jdk.tool(&["disable"]).ok().out, &["not enabled"]);
 }
 
+/// `disable --jar`, before a package or `make uninstall` removes the jar.
+#[test]
+fn all_jdks_that_use_a_jar_are_disabled() {
+    let jdk = Jdk::new();
+    let disable = |jar: &str| {
+        let mut tool = jdk.place.tool(["disable", "--jar", jar]);
+        tool.env("XDG_STATE_HOME", jdk.place.path("state")).done()
+    };
+    contains(
+        &disable("share/java/a.jar").ok().out,
+        &["Nothing was enabled"],
+    );
+    // Another JDK uses another jar.
+    let mut copy = jdk.place.program("cp");
+    copy.args(["-a", "jdk", "other"]).done().ok();
+    jdk.place.file("share/java/b.jar", "a jar");
+    let mut tool = jdk.place.tool(["enable", "--java-home", "other"]);
+    tool.env("TENROUNDS_JAR", jdk.place.path("share/java/b.jar"))
+        .env("XDG_STATE_HOME", jdk.place.path("state"))
+        .done()
+        .ok();
+    let other = jdk.place.path("other/conf/security/java.security");
+    let lines = || std::fs::read_to_string(&other).unwrap();
+    let enabled = lines();
+    jdk.tool(&["enable"]).ok();
+    let said = disable("share/java/a.jar").ok().out;
+    contains(&said, &["jdk/conf/security/java.security: disabled"]);
+    assert!(!said.contains("other/"), "{said}");
+    assert!(jdk.is_as_it_was() && lines() == enabled && enabled != SECURITY);
+    // Nothing tells which jar this one uses.
+    std::fs::remove_file(other.with_file_name("tenrounds.cfg")).unwrap();
+    contains(&disable("share/java/a.jar").ok().out, &["disabled"]);
+    assert_eq!(lines(), SECURITY);
+    assert!(!jdk.place.path("state/tenrounds").exists());
+    // One that cannot be taken back is an error.
+    jdk.tool(&["enable"]).ok();
+    std::fs::write(&jdk.file, jdk.text().replace("# tenrounds: end.\n", "")).unwrap();
+    contains(
+        &disable("share/java/a.jar").failed(1),
+        &["remove these lines by hand"],
+    );
+}
+
 #[test]
 fn a_jdk_that_it_does_not_work_in_stays_as_it_was() {
     let jdk = Jdk::new();

@@ -18,6 +18,12 @@ pub struct EnableArgs {
 pub struct DisableArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
+
+    /// All JDKs that use this jar, before it is removed
+    ///
+    /// Those that `enable` has recorded. A JDK whose tenrounds.cfg is gone counts, too.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["system", "java_home"])]
+    pub jar: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -2,6 +2,7 @@
 //! Reading, writing and removing files under the lock of the state, with errors that say what to
 //! do.
 
+pub use crate::home::at;
 use base::replaced::{self, beside, Look};
 use base::trust::is_root;
 use std::fs::{self, File, Permissions};
@@ -32,11 +33,6 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     }
     let content = fs::read(path).map_err(|error| at(path, explain(&error)))?;
     Ok(Some(content))
-}
-
-/// An error about a file.
-pub fn at(path: &Path, why: impl std::fmt::Display) -> Error {
-    Error::failure(format!("{}: {why}", path.display()))
 }
 
 /// The file that a path leads to through all symbolic links. It need not exist.

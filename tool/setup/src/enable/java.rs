@@ -44,11 +44,8 @@ impl Jdk {
     pub fn find(home: &Path) -> Result<Jdk> {
         let file = java::security(home);
         if !file.is_file() {
-            let text = format!(
-                "{} is no JDK: there is no {}",
-                home.display(),
-                file.display()
-            );
+            let (home, file) = (home.display(), file.display());
+            let text = format!("{home} is no JDK: there is no {file}");
             return Err(Error::failure(text));
         }
         Ok(Jdk {
@@ -85,12 +82,23 @@ pub fn known(state: &State) -> impl Iterator<Item = Jdk> + '_ {
 pub fn recorded(home: &Path, state: &State) -> Result<Vec<Box<dyn Target>>> {
     let real = home.canonicalize().or_else(|_| std::path::absolute(home));
     let real = real.map_err(Error::from_reason)?;
-    let same = known(state).filter(|jdk| jdk.home == real);
-    let same: Vec<Box<dyn Target>> = same.map(|jdk| Box::new(jdk) as _).collect();
+    let same = chosen(state, |jdk| jdk.home == real);
     match same.is_empty() {
         true => Ok(vec![Box::new(Jdk::find(home)?)]),
         false => Ok(same),
     }
+}
+
+/// The recorded JDKs that use a jar, and those of which nothing tells which one they use.
+pub fn using(jar: &Path, state: &State) -> Vec<Box<dyn Target>> {
+    let real = jar.canonicalize().unwrap_or_else(|_| jar.to_owned());
+    let uses = |jdk: &Jdk| jdk.module(&jdk.file.with_file_name(OWN));
+    chosen(state, |jdk| uses(jdk).is_none_or(|it| it == real))
+}
+
+fn chosen(state: &State, is_it: impl Fn(&Jdk) -> bool) -> Vec<Box<dyn Target>> {
+    let jdks = known(state).filter(is_it);
+    jdks.map(|jdk| Box::new(jdk) as _).collect()
 }
 
 impl Target for Jdk {

@@ -58,12 +58,14 @@ pub fn disable(args: &DisableArgs) -> Result<()> {
     let begin = Instant::now();
     let mut report = Report::new(false);
     let root = root(&args.scope.root)?;
-    match &args.scope.java_home {
-        Some(home) => {
-            let dir = java::state_dir()?;
-            let jdks = java::recorded(home, &State::look(&dir)?)?;
-            undo::disable(&dir, &jdks, &mut report)?;
-        }
+    let known = || State::look(&java::state_dir()?);
+    let jdks = match (&args.scope.java_home, &args.jar) {
+        (Some(home), _) => Some(java::recorded(home, &known()?)?),
+        (_, Some(jar)) => Some(java::using(jar, &known()?)),
+        _ => None,
+    };
+    match jdks {
+        Some(jdks) => undo::disable(&java::state_dir()?, &jdks, &mut report)?,
         None if args.scope.system => system::disable(&root, &mut report)?,
         None => user::disable(&mut report)?,
     }

@@ -144,7 +144,10 @@ impl Report {
             text += &show_site(site, reason);
         }
         if self.sites.is_empty() {
-            text += "No OpenSSL 3 or later was found.\n";
+            text += match command {
+                "disable" => "Nothing was enabled.\n",
+                _ => "No OpenSSL 3 or later was found.\n",
+            };
         }
         for over in &self.passed_over {
             let line = format!("{} {}", over.path.display(), over.reason);

@@ -16,10 +16,8 @@ use terminal::error::Result;
 pub fn disable(dir: &Path, targets: &[Box<dyn Target + '_>], report: &mut Report) -> Result<()> {
     // A killed run may have left a lock, which goes with the state.
     let known = State::look(dir)?;
-    let mut touched = targets
-        .iter()
-        .map(|target| is_touched(target.as_ref(), &known));
-    let mut state = match touched.any(|is| is) || State::is_left(dir) {
+    let touched = targets.iter().any(|it| is_touched(it.as_ref(), &known));
+    let mut state = match touched || State::is_left(dir) {
         true => Some(State::lock(dir)?),
         false => None,
     };
