@@ -66,7 +66,8 @@ type overlaid interface {
 	Room(n int) bool
 }
 
-// sealAt seals at a depth of recursion. It returns whether there is room, and whether the stack grows.
+// sealAt seals at a depth of recursion. It returns whether there is room, and whether the stack
+// grows.
 //
 //go:noinline
 func sealAt(t *testing.T, h overlaid, depth int) [2]bool {

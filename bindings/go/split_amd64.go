@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 )
 
-// standardFrom returns the length in bytes from which on Go's own GCM does the messages. Without VAES,
-// the core is 1.04 to 1.16 times as fast there if it has a processor core for itself. If another
-// program runs on that core's second thread, it has 0.80 to 0.91 of Go's speed (Emerald Rapids).
+// standardFrom returns the length in bytes from which on Go's own GCM does the messages. Without
+// VAES, the core is 1.04 to 1.16 times as fast there if it has a processor core for itself. If
+// another program runs on its second thread, it has 0.80 to 0.91 of Go's speed (Emerald Rapids).
 func standardFrom() int {
 	if Backend() == "aesni" {
 		return 2048
