@@ -5,7 +5,7 @@
  *
  * With one key, a vector holds VBLOCKS samples. On Zen 4, a sample takes 2.5 cycles for AES-128,
  * and 1.5 to gather and scatter it: 1.1 ns. With a key for each sample, the bound is the loads of
- * round keys. On Emerald Rapids, a sample takes 1.4 ns and 3.1 ns, a single call 4.5
+ * round keys. On Emerald Rapids, a sample takes 1.2 ns and 3.1 ns, a single call 4.5
  * (docs/tuning/gcm-many.md).
  */
 #ifndef TR_SIMD_MASKS_H

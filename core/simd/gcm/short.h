@@ -292,17 +292,35 @@ TR_INLINE TR_TARGET B short_end(struct short_state *s, const struct tr_gcm_messa
 /* The longest short message, in bytes. */
 #    define SHORT_BYTES (SHORT_VECTORS * VBYTES)
 
+/* Processes a message of u vectors with at most a block of AAD, and returns its tag. Opening hashes
+ * AAD and lengths before the AES rounds in program order. After them, they would keep the hash of
+ * the data out of the scheduler: 19 % at 320 bytes, 2 % at 256 (Emerald Rapids). */
+TR_INLINE TR_TARGET B short_vectors(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                    const struct tr_gcm_message *m, const uint8_t *power, B aad,
+                                    unsigned u, int decrypt)
+{
+    struct short_state s;
+    struct product p;
+    if (decrypt) {
+        p = aad_block(m, power, aad, 0);
+        __asm__ volatile("" /* keeps this order */
+                         : "+" V_REGISTER(p.low), "+" V_REGISTER(p.middle), "+" V_REGISTER(p.high));
+    }
+    short_rounds(&s, key, m->iv, u, 0, decrypt);
+    if (!decrypt)
+        p = aad_block(m, power, aad, 0);
+    return short_end(&s, m, out, in, power, p, u, 0, decrypt);
+}
+
 /* Processes a message of 1 to SHORT_BYTES bytes, and returns its tag. */
 TR_INLINE TR_TARGET B short_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                     const struct tr_gcm_message *m, B aad, int decrypt)
 {
     const uint8_t *power = short_powers(m);
-    struct short_state s;
     switch (((size_t)m->len + VBYTES - 1) / VBYTES) {
 #    define SHORT_CASE(u)                                                                          \
     case u:                                                                                        \
-        short_rounds(&s, key, m->iv, u, 0, decrypt);                                               \
-        return short_end(&s, m, out, in, power, aad_block(m, power, aad, 0), u, 0, decrypt);
+        return short_vectors(key, out, in, m, power, aad, u, decrypt);
         SHORT_CASES(SHORT_CASE)
 #    undef SHORT_CASE
     default:
