@@ -7,6 +7,13 @@
 
 #define TR_INLINE static inline __attribute__((always_inline))
 
+/* Defines an inline function that returns the value of an expression. */
+#define TR_OPERATION(target, type, name, parameters, ...)                                          \
+    TR_INLINE target type name parameters                                                          \
+    {                                                                                              \
+        return __VA_ARGS__;                                                                        \
+    }
+
 /* States a fact that the compiler cannot derive. UndefinedBehaviorSanitizer checks it. */
 #define TR_ASSUME(fact)                                                                            \
     do {                                                                                           \

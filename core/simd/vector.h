@@ -107,9 +107,7 @@
  *       if VBLOCKS is 4: lanes 0 and 2 (1 and 3) of a, then of b [shuffle]
  *
  * Logic and shifts
- *   v_xor(a, b), b_xor(a, b), b_and(a, b) [alu]
- *   v_and(a, b)
- *       if V_MASKED is 0 [alu]
+ *   v_xor(a, b), b_xor(a, b), v_and(a, b), b_and(a, b) [alu]
  *   v_xor3(a, b, c)
  *       [alu]; two operations where no single instruction does it
  *   v_shift_left64(x, n), v_shift_right64(x, n)
@@ -118,8 +116,8 @@
  *       v_shift_left64() for a block [alu]
  *   b_equal(a, b)
  *       whether all bytes are equal [slow]
- *   v_shift_bytes_left(x, n), v_shift_bytes_right(x, n)
- *       each lane by the constant n bytes, towards its high half or its low half
+ *   v_shift_bytes_right(x, n)
+ *       each lane by the constant n bytes, towards its low half
  *   v_low_to_high(x)
  *       low halves moved to the high ones, zeros in the low [shuffle]
  *   v_swap_halves(x)

@@ -18,15 +18,14 @@ typedef __m128i B;
  * functions below. */
 #define TR_BLOCK_TARGET __attribute__((target("aes,ssse3")))
 
-TR_INLINE TR_BLOCK_TARGET B b_load(const uint8_t *p)
-{
-    return _mm_loadu_si128((const __m128i *)p);
-}
-TR_INLINE TR_BLOCK_TARGET B b_load_halves(const uint8_t *p)
-{
-    return _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)p),
-                              _mm_loadl_epi64((const __m128i *)(p + 8)));
-}
+/* Functions over B and over V: the type of the result, the name, the parameters, the result. */
+#define B_OPERATION(...) TR_OPERATION(TR_BLOCK_TARGET, __VA_ARGS__)
+#define V_OPERATION(...) TR_OPERATION(TR_TARGET, __VA_ARGS__)
+
+B_OPERATION(B, b_load, (const uint8_t *p), _mm_loadu_si128((const __m128i *)p))
+B_OPERATION(B, b_load_halves, (const uint8_t *p),
+            _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)p),
+                               _mm_loadl_epi64((const __m128i *)(p + 8))))
 TR_INLINE TR_BLOCK_TARGET void b_store(uint8_t *p, B x)
 {
     _mm_storeu_si128((__m128i *)p, x);
@@ -36,82 +35,32 @@ TR_INLINE TR_BLOCK_TARGET void b_store_halves(uint8_t *p, B x)
     _mm_storel_epi64((__m128i *)p, x);
     _mm_storel_epi64((__m128i *)(p + 8), _mm_unpackhi_epi64(x, x));
 }
-TR_INLINE TR_BLOCK_TARGET B b_zero(void)
-{
-    return _mm_setzero_si128();
-}
-TR_INLINE TR_BLOCK_TARGET B b_of(uint64_t low, uint64_t high)
-{
-    return _mm_set_epi64x((int64_t)high, (int64_t)low);
-}
-TR_INLINE TR_BLOCK_TARGET B b_xor(B a, B b)
-{
-    return _mm_xor_si128(a, b);
-}
-TR_INLINE TR_BLOCK_TARGET B b_and(B a, B b)
-{
-    return _mm_and_si128(a, b);
-}
-TR_INLINE TR_BLOCK_TARGET B b_shift_left64(B x, int n)
-{
-    return _mm_slli_epi64(x, n);
-}
-TR_INLINE TR_BLOCK_TARGET B b_aesenc(B x, B k)
-{
-    return _mm_aesenc_si128(x, k);
-}
-TR_INLINE TR_BLOCK_TARGET B b_aesenclast(B x, B k)
-{
-    return _mm_aesenclast_si128(x, k);
-}
-TR_INLINE TR_BLOCK_TARGET B b_aesdec(B x, B k)
-{
-    return _mm_aesdec_si128(x, k);
-}
-TR_INLINE TR_BLOCK_TARGET B b_aesdeclast(B x, B k)
-{
-    return _mm_aesdeclast_si128(x, k);
-}
-TR_INLINE TR_BLOCK_TARGET B b_add64(B x, unsigned n)
-{
-    return _mm_add_epi64(x, _mm_set_epi64x(0, n));
-}
-TR_INLINE TR_BLOCK_TARGET B b_add_last_byte(B x, unsigned n)
-{
-    return _mm_add_epi8(x, _mm_set_epi64x((int64_t)((uint64_t)n << 56), 0));
-}
-TR_INLINE TR_BLOCK_TARGET B b_byteswap(B x)
-{
-    return _mm_shuffle_epi8(x, _mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f));
-}
-TR_INLINE TR_BLOCK_TARGET B b_load_half(const uint8_t *p)
-{
-    return _mm_loadl_epi64((const __m128i *)p);
-}
+B_OPERATION(B, b_zero, (void), _mm_setzero_si128())
+B_OPERATION(B, b_of, (uint64_t low, uint64_t high), _mm_set_epi64x((int64_t)high, (int64_t)low))
+B_OPERATION(B, b_xor, (B a, B b), _mm_xor_si128(a, b))
+B_OPERATION(B, b_and, (B a, B b), _mm_and_si128(a, b))
+B_OPERATION(B, b_shift_left64, (B x, int n), _mm_slli_epi64(x, n))
+B_OPERATION(B, b_aesenc, (B x, B k), _mm_aesenc_si128(x, k))
+B_OPERATION(B, b_aesenclast, (B x, B k), _mm_aesenclast_si128(x, k))
+B_OPERATION(B, b_aesdec, (B x, B k), _mm_aesdec_si128(x, k))
+B_OPERATION(B, b_aesdeclast, (B x, B k), _mm_aesdeclast_si128(x, k))
+B_OPERATION(B, b_add64, (B x, unsigned n), _mm_add_epi64(x, _mm_set_epi64x(0, n)))
+B_OPERATION(B, b_add_last_byte, (B x, unsigned n),
+            _mm_add_epi8(x, _mm_set_epi64x((int64_t)((uint64_t)n << 56), 0)))
+B_OPERATION(B, b_byteswap, (B x),
+            _mm_shuffle_epi8(x, _mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f)))
+B_OPERATION(B, b_load_half, (const uint8_t *p), _mm_loadl_epi64((const __m128i *)p))
 TR_INLINE TR_BLOCK_TARGET void b_store_half(uint8_t *p, B x)
 {
     _mm_storel_epi64((__m128i *)p, x);
 }
-TR_INLINE TR_BLOCK_TARGET B b_column_bytes(B x, uint32_t bytes)
-{
-    return _mm_shuffle_epi8(x, _mm_set1_epi32((int)bytes));
-}
-TR_INLINE TR_BLOCK_TARGET B b_select_bytes(B x, B indices)
-{
-    return _mm_shuffle_epi8(x, indices);
-}
-TR_INLINE TR_BLOCK_TARGET B b_sub_columns(B x, uint32_t rcon)
-{
-    return _mm_aesenclast_si128(x, _mm_set1_epi32((int)rcon));
-}
-TR_INLINE TR_BLOCK_TARGET B b_inv_mix_columns(B x)
-{
-    return _mm_aesimc_si128(x);
-}
-TR_INLINE TR_BLOCK_TARGET int b_equal(B a, B b)
-{
-    return _mm_movemask_epi8(_mm_cmpeq_epi8(a, b)) == 0xffff;
-}
+B_OPERATION(B, b_column_bytes, (B x, uint32_t bytes),
+            _mm_shuffle_epi8(x, _mm_set1_epi32((int)bytes)))
+B_OPERATION(B, b_select_bytes, (B x, B indices), _mm_shuffle_epi8(x, indices))
+B_OPERATION(B, b_sub_columns, (B x, uint32_t rcon),
+            _mm_aesenclast_si128(x, _mm_set1_epi32((int)rcon)))
+B_OPERATION(B, b_inv_mix_columns, (B x), _mm_aesimc_si128(x))
+B_OPERATION(int, b_equal, (B a, B b), _mm_movemask_epi8(_mm_cmpeq_epi8(a, b)) == 0xffff)
 #define b_shift_bytes_left(x, n) _mm_slli_si128((x), (n))
 
 #endif
