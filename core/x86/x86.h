@@ -27,4 +27,21 @@ void tr_aesni_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw);
 /* Sets `enc` but not `dec`, and sets h to the encrypted block of zeros. */
 void tr_aesni_hash_key(struct tr_aes_key *key, const uint8_t *raw, uint8_t h[TR_BLOCK]);
 
+/* Defines tr_backend.gcm_key. Key expansion and the encryption of the block of zeros overlap. */
+#define TR_X86_GCM_KEY                                                                             \
+    TR_TARGET void V_NAME(gcm_key)(struct tr_aes_key * key, struct tr_ghash_key * hash,            \
+                                   const uint8_t *raw)                                             \
+    {                                                                                              \
+        tr_aesni_hash_key(key, raw, hash->h);                                                      \
+        V_NAME(ghash_key)(hash);                                                                   \
+    }
+
+/* Fields of each x86 backend with AES instructions, and of those with carry-less multiplication. */
+#define TR_X86_KEYS                                                                                \
+    .expand_key = tr_aesni_expand_key, .expand_encryption_key = tr_aesni_expand_encryption_key,    \
+    .multibuffer = TR_MULTIBUFFER
+#define TR_X86_HASH_KEYS                                                                           \
+    .ghash_key = V_NAME(ghash_key), .ghash_key_refused = tr_portable_ghash_powers,                 \
+    .gcm_key = V_NAME(gcm_key)
+
 #endif

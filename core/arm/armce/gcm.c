@@ -3,6 +3,6 @@
 #include "dispatch/backend.h"
 #if TR_ARM64
 #    define TR_VECTOR "arm/vec_neon.h"
-#    include "simd/gcm/gcm.h"
+#    include "simd/gcm/call.h"
 #    include "simd/gcm/siv.h"
 #endif

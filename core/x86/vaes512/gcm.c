@@ -3,8 +3,9 @@
 #include "dispatch/backend.h"
 #if TR_X86
 #    define TR_VECTOR "x86/vec512.h"
-#    include "simd/gcm/gcm.h"
+#    include "simd/gcm/call.h"
 #    include "simd/gcm/many_call.h"
 #    include "simd/gcm/siv.h"
-#    include "x86/gcm_key.h"
+
+TR_X86_GCM_KEY
 #endif
